@@ -1,0 +1,1 @@
+"""The only users of subprocess: local MPI, Slurm, replay, behind one contract."""

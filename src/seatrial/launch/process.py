@@ -1,0 +1,87 @@
+"""Starts other programs, always from an argv list and never through a shell."""
+
+import os
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+
+class Completed(msgspec.Struct, frozen=True, kw_only=True):
+    """A program that ran to its end, or to its time-out (`returncode` is then negative)."""
+
+    argv: tuple[str, ...]
+    returncode: int
+    stdout: str
+    stderr: str
+    timed_out: bool = False
+
+    @property
+    def ok(self) -> bool:
+        """Whether it ended by itself, with success."""
+        return self.returncode == 0 and not self.timed_out
+
+
+def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
+    """This process's environment with `extra` laid over it."""
+    return {**os.environ, **(extra or {})}
+
+
+def run(
+    argv: Sequence[str],
+    *,
+    timeout_s: float,
+    stdin: str = "",
+    extra_environment: Mapping[str, str] | None = None,
+    cwd: str | None = None,
+) -> Completed:
+    """Run `argv` to its end and return what it said; text is UTF-8 with foreign bytes replaced.
+
+    The program gets its own process group, and past `timeout_s` the whole group is ended: terminated first, so that
+    srun can take its tasks along, killed two seconds later. A program that is not there gives returncode 127.
+    """
+    try:
+        process = subprocess.Popen(
+            list(argv),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environment(extra_environment),
+            cwd=cwd,
+            text=True,
+            encoding="utf-8",
+            errors="replace",
+            start_new_session=True,
+        )
+    except OSError as error:
+        return Completed(argv=tuple(argv), returncode=127, stdout="", stderr=f"{argv[0]}: {error.strerror}")
+    timed_out = False
+    try:
+        stdout, stderr = process.communicate(stdin, timeout=timeout_s)
+    except subprocess.TimeoutExpired:
+        timed_out = True
+        stdout, stderr = end_group(process)
+    except BaseException:
+        end_group(process)
+        raise
+    return Completed(
+        argv=tuple(argv), returncode=process.returncode, stdout=stdout, stderr=stderr, timed_out=timed_out
+    )
+
+
+def end_group(process: "subprocess.Popen[str]", grace_s: float = 2.0) -> tuple[str, str]:
+    """End a program started in its own session, its children too, and return what it had still to say."""
+    for step in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(process.pid, step)
+        except ProcessLookupError:
+            pass
+        try:
+            return process.communicate(timeout=grace_s)
+        except subprocess.TimeoutExpired:
+            continue
+        except ValueError:
+            process.wait()
+            return "", ""
+    return "", ""

@@ -1,0 +1,1 @@
+"""Frozen records and domain values; imports nothing of ours."""

@@ -1,0 +1,61 @@
+"""What a verdict is about: a node, a link of it, an uplink, a pair, the whole fabric."""
+
+import enum
+
+import msgspec
+
+
+class SubjectKind(enum.StrEnum):
+    """The parts of a cluster that a finding can name."""
+
+    NODE = "node"
+    UPLINK = "uplink"
+    PAIR = "pair"
+    FABRIC = "fabric"
+
+
+class Direction(enum.StrEnum):
+    """Seen from the subject: data that leaves it, data that enters it, or both."""
+
+    OUT = "out"
+    IN = "in"
+    BOTH = "both"
+
+
+class Subject(msgspec.Struct, frozen=True, kw_only=True, order=True):
+    """One named part. `text` ("node:n3", "uplink:leaf1", "pair:n1>n2") is unique and parses back."""
+
+    kind: SubjectKind
+    name: str
+
+    @property
+    def text(self) -> str:
+        """The subject in one word, as scenarios and JSON write it."""
+        return f"{self.kind.value}:{self.name}"
+
+    @classmethod
+    def parse(cls, text: str) -> "Subject":
+        """The inverse of `text`. Raises ValueError that shows the text and the known kinds."""
+        kind, colon, name = text.partition(":")
+        if not colon or not name or kind not in SubjectKind:
+            known = ", ".join(SubjectKind)
+            raise ValueError(f"{text!r} names no subject: it needs the form KIND:NAME, KIND one of {known}")
+        return cls(kind=SubjectKind(kind), name=name)
+
+
+FABRIC = Subject(kind=SubjectKind.FABRIC, name="all")
+
+
+def node(name: str) -> Subject:
+    """The node of that name, its link into the fabric included."""
+    return Subject(kind=SubjectKind.NODE, name=name)
+
+
+def uplink(leaf: str) -> Subject:
+    """The link from a leaf switch to the spine."""
+    return Subject(kind=SubjectKind.UPLINK, name=leaf)
+
+
+def pair(source: str, target: str) -> Subject:
+    """The way from one node to another."""
+    return Subject(kind=SubjectKind.PAIR, name=f"{source}>{target}")
