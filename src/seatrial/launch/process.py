@@ -1,5 +1,6 @@
 """Starts other programs, always from an argv list and never through a shell."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -65,18 +66,14 @@ def run(
     except BaseException:
         end_group(process)
         raise
-    return Completed(
-        argv=tuple(argv), returncode=process.returncode, stdout=stdout, stderr=stderr, timed_out=timed_out
-    )
+    return Completed(argv=tuple(argv), returncode=process.returncode, stdout=stdout, stderr=stderr, timed_out=timed_out)
 
 
 def end_group(process: "subprocess.Popen[str]", grace_s: float = 2.0) -> tuple[str, str]:
     """End a program started in its own session, its children too, and return what it had still to say."""
     for step in (signal.SIGTERM, signal.SIGKILL):
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, step)
-        except ProcessLookupError:
-            pass
         try:
             return process.communicate(timeout=grace_s)
         except subprocess.TimeoutExpired:

@@ -1,0 +1,62 @@
+"""The whole outcome of judging one run: derived from the archive, disposable, made anew by every report."""
+
+import msgspec
+
+from seatrial.model.estimate import Estimate
+from seatrial.model.limit import Limit
+from seatrial.model.run import Design, NodeState
+from seatrial.model.verdict import Finding, Verdict, worst
+
+
+class PairVerdict(msgspec.Struct, frozen=True, kw_only=True):
+    """One ordered pair: data flows from source to target."""
+
+    source: str
+    target: str
+    verdict: Verdict
+    reason: str
+    bandwidth_bytes_per_s: Estimate | None = None
+    latency_s: Estimate | None = None
+    """One way: half the round trip; the same for both directions."""
+    limit: Limit | None = None
+    retested: bool = False
+
+    @property
+    def of_limit(self) -> float | None:
+        """Bandwidth as a share of the limit, 0 to 1; None where either is unknown."""
+        if self.bandwidth_bytes_per_s is None or self.limit is None:
+            return None
+        return self.bandwidth_bytes_per_s.value / self.limit.limit_bytes_per_s
+
+
+class NodeVerdict(msgspec.Struct, frozen=True, kw_only=True):
+    """One node: the best that it sent to and received from any partner."""
+
+    node: str
+    leaf: str
+    verdict: Verdict
+    reason: str
+    best_out_bytes_per_s: float | None = None
+    best_in_bytes_per_s: float | None = None
+    best_latency_s: float | None = None
+
+
+class Judgement(msgspec.Struct, frozen=True, kw_only=True):
+    """All verdicts of a run, the references they were held against, and the findings, worst first."""
+
+    pairs: tuple[PairVerdict, ...]
+    nodes: tuple[NodeVerdict, ...]
+    findings: tuple[Finding, ...]
+    peers_bandwidth_bytes_per_s: float | None
+    peers_latency_s: float | None
+    notes: tuple[str, ...]
+    """Sentences that qualify the verdicts: what could not have been seen, what was left out and why."""
+    complete: bool
+    """Whether all that was planned was measured, lost nodes aside."""
+    design: Design | None = None
+    lost: tuple[NodeState, ...] = ()
+
+    @property
+    def verdict(self) -> Verdict:
+        """The gravest of all."""
+        return worst([item.verdict for item in (*self.pairs, *self.nodes, *self.findings)])

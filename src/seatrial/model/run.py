@@ -1,0 +1,65 @@
+"""What is written down of a run beside its samples: run.json."""
+
+import enum
+
+import msgspec
+
+from seatrial.model.fabric import Fabric
+
+FORMAT = 1
+"""History: 1, November 2026, the first."""
+
+
+class Ending(enum.StrEnum):
+    """How a run ended. RUNNING in a folder that nobody writes to any more means: killed."""
+
+    RUNNING = "running"
+    COMPLETE = "complete"
+    INTERRUPTED = "interrupted"
+    FAILED = "failed"
+    RECOVERED = "recovered"
+
+
+class NodeState(msgspec.Struct, frozen=True, kw_only=True):
+    """A node that was wanted and could not be measured, or stopped answering, and what was seen of it."""
+
+    node: str
+    reason: str
+    fault: bool
+    """False where somebody took it out on purpose or it is busy."""
+
+
+class Design(msgspec.Struct, frozen=True, kw_only=True):
+    """Which pairs were to be measured and what such a design can and cannot see."""
+
+    name: str
+    pairs_at_once: int
+    repetitions: int
+    rounds: int
+    ordered_pairs: int
+    planned_pairs: int
+    statement: str
+
+
+class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """The content of run.json."""
+
+    format: int
+    run: str
+    seatrial: str
+    command: tuple[str, ...]
+    started: str
+    """UTC, ISO 8601."""
+    ended: str = ""
+    ending: Ending = Ending.RUNNING
+    reason: str = ""
+    launcher: str
+    cluster: str = ""
+    job: str = ""
+    nodes: tuple[str, ...] = ()
+    mpi_library: str = ""
+    fabric: Fabric = msgspec.field(default_factory=lambda: Fabric(leaf_of={}, source="no topology known"))
+    design: Design | None = None
+    lost: tuple[NodeState, ...] = ()
+    hanging_pairs: tuple[tuple[str, str], ...] = ()
+    seed: int = 0

@@ -1,0 +1,75 @@
+"""The words in which a subject is judged, and what a finding is."""
+
+import enum
+
+import msgspec
+
+from seatrial.model.estimate import Estimate
+from seatrial.model.subject import Direction, Subject
+
+
+class Verdict(enum.StrEnum):
+    """How a number stands against its references. UNSTABLE: good and bad in turn. NOT_RUN: planned, never measured."""
+
+    PASS = "PASS"  # noqa: S105 - a verdict, no password
+    NOT_RUN = "NOT_RUN"
+    INCONCLUSIVE = "INCONCLUSIVE"
+    UNSTABLE = "UNSTABLE"
+    SLOW = "SLOW"
+    INVALID = "INVALID"
+
+    @property
+    def gravity(self) -> int:
+        """0 for PASS, rising to INVALID; the worst of several verdicts is the one of the greatest gravity."""
+        return list(Verdict).index(self)
+
+
+def worst(verdicts: list[Verdict]) -> Verdict:
+    """The gravest of them; PASS where there is none."""
+    return max(verdicts, key=lambda verdict: verdict.gravity, default=Verdict.PASS)
+
+
+class FindingKind(enum.StrEnum):
+    """What can be wrong, one word each; docs/findings.md says what each means and what to do."""
+
+    NODE_DOWN = "node-down"
+    PAIR_HANGS = "pair-hangs"
+    PACKET_LOSS = "packet-loss"
+    SLOW_LINK = "slow-link"
+    SLOW_UPLINK = "slow-uplink"
+    SLOW_PAIR = "slow-pair"
+    SLOW_FABRIC = "slow-fabric"
+    HIGH_LATENCY = "high-latency"
+    UNSTABLE_LINK = "unstable-link"
+    MTU_DIFFERS = "mtu-differs"
+    FASTER_THAN_PHYSICS = "faster-than-physics"
+
+
+class Experiment(msgspec.Struct, frozen=True, kw_only=True):
+    """What was done to confirm or refute a suspicion, and how it ended."""
+
+    description: str
+    outcome: str
+    confirmed: bool
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """A verdict that matters: who, what, by how much against which reference, how it was proved, what to do."""
+
+    kind: FindingKind
+    subject: Subject
+    verdict: Verdict
+    statement: str
+    remedy: str
+    direction: Direction = Direction.BOTH
+    ambiguous_with: tuple[Subject, ...] = ()
+    """Other subjects that these measurements cannot tell from this one."""
+    metric: str = ""
+    """`bandwidth_bytes_per_s`, `latency_s`, or empty where a fact and no number is at fault."""
+    measured: Estimate | None = None
+    limit: float | None = None
+    limit_name: str = ""
+    peers: float | None = None
+    pairs: tuple[str, ...] = ()
+    """The pairs that show it, "source>target"."""
+    experiments: tuple[Experiment, ...] = ()
