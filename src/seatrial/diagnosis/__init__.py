@@ -1,0 +1,1 @@
+"""Measurements in, verdicts and findings out; pure."""

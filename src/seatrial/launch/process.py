@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import msgspec
 
@@ -62,23 +63,20 @@ def run(
         stdout, stderr = process.communicate(stdin, timeout=timeout_s)
     except subprocess.TimeoutExpired:
         timed_out = True
-        stdout, stderr = end_group(process)
+        end_group(process)
+        stdout, stderr = process.communicate()
     except BaseException:
         end_group(process)
         raise
     return Completed(argv=tuple(argv), returncode=process.returncode, stdout=stdout, stderr=stderr, timed_out=timed_out)
 
 
-def end_group(process: "subprocess.Popen[str]", grace_s: float = 2.0) -> tuple[str, str]:
-    """End a program started in its own session, its children too, and return what it had still to say."""
+def end_group(process: "subprocess.Popen[Any]", grace_s: float = 2.0) -> None:
+    """End a program started in its own session, its children too: terminated first, killed after `grace_s`."""
     for step in (signal.SIGTERM, signal.SIGKILL):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, step)
-        try:
-            return process.communicate(timeout=grace_s)
-        except subprocess.TimeoutExpired:
-            continue
-        except ValueError:
-            process.wait()
-            return "", ""
-    return "", ""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(grace_s)
+            if step is signal.SIGKILL:
+                return

@@ -2,6 +2,9 @@
 
 import msgspec
 
+ETHERNET = 1
+"""ARPHRD number of Ethernet, include/uapi/linux/if_arp.h."""
+
 
 class NetworkInterface(msgspec.Struct, frozen=True, kw_only=True):
     """One entry of /sys/class/net."""
@@ -10,12 +13,24 @@ class NetworkInterface(msgspec.Struct, frozen=True, kw_only=True):
     link_type: int | None = None
     """ARPHRD number: 1 Ethernet, 32 InfiniBand, 772 loopback."""
     state: str = "unknown"
+    carrier: bool | None = None
     speed_bits_per_s: float | None = None
     mtu_bytes: int | None = None
     driver: str = ""
     enslaved: bool = False
     """Part of a bond or a bridge, which carries the traffic in its stead."""
     bridge: bool = False
+    lower: tuple[str, ...] = ()
+    """Interfaces it is stacked on: a bond's members, the device under a VLAN."""
+
+    @property
+    def carries_ethernet(self) -> bool:
+        """Whether it can carry a job's TCP: Ethernet, up, no bridge, and no part of a bond or a bridge.
+
+        State "unknown" (drivers that do not report one) counts as up where there is a carrier.
+        """
+        up = self.state == "up" or (self.state == "unknown" and self.carrier is True)
+        return self.link_type == ETHERNET and up and not self.enslaved and not self.bridge
 
 
 class NodeFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,9 +51,23 @@ class NodeFacts(msgspec.Struct, frozen=True, kw_only=True):
     interfaces: tuple[NetworkInterface, ...] = ()
     hcas: tuple[str, ...] = ()
     """InfiniBand, Omni-Path and RoCE devices, by name."""
+    active_hcas: tuple[str, ...] = ()
+    """Those of `hcas` with a port that is active, or whose state could not be read."""
     tcp_segments_sent: int | None = None
     tcp_segments_resent: int | None = None
     slurm_version: str = ""
     mpi_versions: tuple[str, ...] = ()
     absent: dict[str, str] = {}
     """Fact that could not be read -> why."""
+
+    @property
+    def ethernet_interfaces(self) -> tuple[NetworkInterface, ...]:
+        """The interfaces that can carry a job's TCP, each way out once: nothing stacked on another one of them."""
+        able = {each.name: each for each in self.interfaces if each.carries_ethernet}
+        return tuple(each for each in able.values() if not any(lower in able for lower in each.lower))
+
+    @property
+    def fabric_interface(self) -> NetworkInterface | None:
+        """The fastest of them whose speed is known; the first by name among equals. None: there is none."""
+        known = [(-each.speed_bits_per_s, each.name, each) for each in self.ethernet_interfaces if each.speed_bits_per_s]
+        return min(known)[2] if known else None

@@ -59,4 +59,7 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def verdict(self) -> Verdict:
         """The gravest of all."""
-        return worst([item.verdict for item in (*self.pairs, *self.nodes, *self.findings)])
+        verdicts = [pair.verdict for pair in self.pairs]
+        verdicts += [node.verdict for node in self.nodes]
+        verdicts += [finding.verdict for finding in self.findings]
+        return worst(verdicts)

@@ -37,7 +37,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True, order=True):
     def parse(cls, text: str) -> "Subject":
         """The inverse of `text`. Raises ValueError that shows the text and the known kinds."""
         kind, colon, name = text.partition(":")
-        if not colon or not name or kind not in SubjectKind:
+        if not colon or not name or kind not in tuple(SubjectKind):
             known = ", ".join(SubjectKind)
             raise ValueError(f"{text!r} names no subject: it needs the form KIND:NAME, KIND one of {known}")
         return cls(kind=SubjectKind(kind), name=name)

@@ -1,0 +1,1 @@
+"""Which pairs to measure, in which rounds; pure and seeded."""

@@ -1,0 +1,83 @@
+"""The journal: every event of a run, appended the moment it happened, one JSON object a line."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, TypeVar
+
+import msgspec
+
+from seatrial.model.measurement import Measurement, Round
+from seatrial.model.run import NodeState
+
+
+class SessionStarted(msgspec.Struct, frozen=True, kw_only=True, tag_field="entry", tag="session"):
+    """A launch of the probe: which node each rank is on, and what the probe said of itself and of its ranks."""
+
+    session: int
+    nodes: tuple[str, ...]
+    header: dict[str, Any]
+    ranks: tuple[dict[str, Any], ...] = ()
+
+
+class RoundStarted(msgspec.Struct, frozen=True, kw_only=True, tag_field="entry", tag="round"):
+    """A round was sent to the probe. `number` counts up over the whole run."""
+
+    number: int
+    session: int
+    at_s: float
+    """Seconds since the run began."""
+    round: Round
+
+
+class Delivered(msgspec.Struct, frozen=True, kw_only=True, tag_field="entry", tag="measurement"):
+    """What one pair delivered in a round."""
+
+    number: int
+    measurement: Measurement
+
+
+class RoundEnded(msgspec.Struct, frozen=True, kw_only=True, tag_field="entry", tag="round-end"):
+    """How a round ended: complete, timeout, died, error."""
+
+    number: int
+    outcome: str
+    detail: str = ""
+
+
+class NodeLost(msgspec.Struct, frozen=True, kw_only=True, tag_field="entry", tag="node-lost"):
+    """A node that could not be measured or stopped answering."""
+
+    state: NodeState
+
+
+class PairHung(msgspec.Struct, frozen=True, kw_only=True, tag_field="entry", tag="pair-hung"):
+    """A pair that did not answer while both its nodes did."""
+
+    source: str
+    target: str
+
+
+Entry = SessionStarted | RoundStarted | Delivered | RoundEnded | NodeLost | PairHung
+
+_Any = TypeVar("_Any")
+_encoder = msgspec.json.Encoder()
+_decoder = msgspec.json.Decoder(Entry)
+
+
+def encode(entry: Entry) -> bytes:
+    """One line, newline included."""
+    return _encoder.encode(entry) + b"\n"
+
+
+def decode(lines: Iterable[bytes]) -> Iterator[Entry]:
+    """The entries of whole lines; a line that ends without newline, cut off in mid-write, is left out.
+
+    Raises msgspec.DecodeError or ValidationError at a whole line that is no entry.
+    """
+    for line in lines:
+        if line.endswith(b"\n") and line.strip():
+            yield _decoder.decode(line)
+
+
+def of_type(entries: Iterable[Entry], kind: type[_Any]) -> list[_Any]:
+    """Those of the entries that are of one kind, in order."""
+    return [entry for entry in entries if isinstance(entry, kind)]

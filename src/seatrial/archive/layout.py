@@ -1,0 +1,24 @@
+"""Names inside an archive: `<archive>/<run>/`, `<archive>/<run>.partial/` while it grows."""
+
+from pathlib import Path
+from urllib.parse import quote, unquote
+
+PARTIAL = ".partial"
+RUN_FILE = "run.json"
+JOURNAL_FILE = "journal.jsonl"
+SAMPLES_FILE = "samples.parquet"
+FACTS_FOLDER = "facts"
+LOGS_FOLDER = "logs"
+BEFORE = "before"
+AFTER = "after"
+
+
+def facts_file(folder: Path, node: str, reading: str) -> Path:
+    """Where a node's raw facts of one reading lie; any node name makes a harmless file name."""
+    return folder / FACTS_FOLDER / f"{quote(node, safe='').replace('.', '%2E')}.{reading}.txt"
+
+
+def node_of(path: Path) -> tuple[str, str]:
+    """(node, reading) of a facts file."""
+    name, reading, _ = path.name.rsplit(".", 2)
+    return unquote(name), reading

@@ -1,0 +1,103 @@
+"""Writes one run: a folder that grows under `.partial` and is renamed when it is whole."""
+
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+import msgspec
+
+from seatrial.archive import layout
+from seatrial.archive.journal import Entry, encode
+from seatrial.model.errors import SeatrialError
+from seatrial.model.run import Ending, RunInfo
+
+
+class ArchiveError(SeatrialError):
+    """The archive cannot be written."""
+
+
+@contextmanager
+def sentences(folder: Path) -> Iterator[None]:
+    """Turn the system's errors while writing into a sentence that says what is safe and what to do."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise ArchiveError(
+                f"No space left for the archive {folder}: what was delivered before is safe there.",
+                "Free some space, then `seatrial runs recover`.",
+            ) from error
+        if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST, errno.ENOENT):
+            raise ArchiveError(
+                f"The archive {folder} cannot be written: {error.strerror}.",
+                "Name a folder you may write to with --archive.",
+            ) from error
+        raise ArchiveError(f"Writing the archive {folder} failed: {error}.") from error
+
+
+class RunWriter:
+    """The one writer of one run. Everything is on its way to the disk when a call returns."""
+
+    def __init__(self, archive: Path, info: RunInfo) -> None:
+        """Create the `.partial` folder. Raises ArchiveError."""
+        self.archive = archive
+        self.info = info
+        self.folder = archive / f"{info.run}{layout.PARTIAL}"
+        with sentences(archive):
+            self.folder.mkdir(parents=True)
+            (self.folder / layout.FACTS_FOLDER).mkdir()
+            (self.folder / layout.LOGS_FOLDER).mkdir()
+            self._journal: IO[bytes] = (self.folder / layout.JOURNAL_FILE).open("ab", buffering=0)
+        self.describe(info)
+
+    def describe(self, info: RunInfo) -> None:
+        """Replace run.json, at once or not at all."""
+        self.info = info
+        with sentences(self.archive):
+            write_run_file(self.folder, info)
+
+    def append(self, entry: Entry) -> None:
+        """Add one entry to the journal; a line is written whole or, when the disk fills, taken back."""
+        line = encode(entry)
+        with sentences(self.archive):
+            start = self._journal.tell()
+            written = self._journal.write(line)
+            if written != len(line):
+                self._journal.truncate(start)
+                raise OSError(errno.ENOSPC, "no space left")
+
+    def write_facts(self, node: str, reading: str, text: str) -> None:
+        """Keep a node's raw facts."""
+        with sentences(self.archive):
+            layout.facts_file(self.folder, node, reading).write_text(text, encoding="utf-8")
+
+    def log_file(self, name: str) -> Path:
+        """Where a launched program's standard error goes."""
+        return self.folder / layout.LOGS_FOLDER / name
+
+    def close(self, info: RunInfo) -> Path:
+        """Write samples.parquet and run.json, rename, and return the folder's final path."""
+        from seatrial.archive.samples import write_samples
+
+        with sentences(self.archive):
+            self._journal.close()
+            write_samples(self.folder, info.run)
+            self.describe(info)
+            final = self.archive / info.run
+            self.folder.rename(final)
+        self.folder = final
+        return final
+
+
+def write_run_file(folder: Path, info: RunInfo) -> None:
+    """run.json, replaced in one step."""
+    new = folder / f"{layout.RUN_FILE}.new"
+    new.write_bytes(msgspec.json.format(msgspec.json.encode(info), indent=2) + b"\n")
+    new.rename(folder / layout.RUN_FILE)
+
+
+def ended(info: RunInfo, ending: Ending, at: str, reason: str = "") -> RunInfo:
+    """The same run with its ending."""
+    return msgspec.structs.replace(info, ending=ending, ended=at, reason=reason)

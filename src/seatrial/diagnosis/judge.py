@@ -1,0 +1,96 @@
+"""The judgement of a whole run, from what its archive holds."""
+
+from collections.abc import Mapping, Sequence
+
+from seatrial.diagnosis.evidence import Evidence, Pair, deciding, gather
+from seatrial.diagnosis.findings import Scene, high_latency, packet_loss, slow_fabric, slow_link, unstable_link
+from seatrial.diagnosis.nodes import judge_nodes
+from seatrial.diagnosis.notes import make_notes
+from seatrial.diagnosis.references import References, make_references
+from seatrial.diagnosis.rules import fact_findings, hanging_findings, invalid_findings, lost_findings
+from seatrial.diagnosis.suspicion import Suspicion, suspect_all
+from seatrial.limits.path import path_limit
+from seatrial.model.facts import NodeFacts
+from seatrial.model.judgement import Judgement, PairVerdict
+from seatrial.model.limit import Limit
+from seatrial.model.measurement import Phase
+from seatrial.model.recorded import RecordedRun
+from seatrial.model.run import Ending
+from seatrial.model.verdict import Finding, Verdict, worst
+
+
+def assess(recorded: RecordedRun) -> tuple[Mapping[Pair, Evidence], References, Suspicion]:
+    """Evidence, references and suspects: what the driver needs to choose the next experiment."""
+    evidence = gather(recorded.measurements)
+    limits = limits_of(evidence, recorded.facts)
+    references = make_references(evidence, limits, recorded.info.fabric)
+    return evidence, references, suspect_all(evidence, references)
+
+
+def limits_of(pairs: "Mapping[Pair, object]", facts: Mapping[str, NodeFacts]) -> dict[Pair, Limit]:
+    """Limits of those pairs that have one."""
+    found = {}
+    for source, target in pairs:
+        if source in facts and target in facts:
+            limit = path_limit(facts[source], facts[target])
+            if isinstance(limit, Limit):
+                found[source, target] = limit
+    return found
+
+
+def judge(recorded: RecordedRun) -> Judgement:
+    """Every planned pair and every wanted node gets a verdict; findings come worst first."""
+    evidence, references, suspicion = assess(recorded)
+    controls = [pair for pair in suspicion.good() if evidence[pair].retested]
+    scene = Scene(evidence=evidence, references=references, controls=controls)
+    findings: list[Finding] = [*lost_findings(recorded.info.lost), *hanging_findings(recorded.info.hanging_pairs)]
+    findings += invalid_findings(suspicion.bandwidth)
+    findings += [packet_loss(suspect, scene) for suspect in suspicion.lossy]
+    findings += [slow_fabric(suspicion.uniformly_slow, scene)] if suspicion.uniformly_slow else []
+    findings += [slow_link(suspect, scene) for suspect in suspicion.slow]
+    findings += [unstable_link(suspect, scene) for suspect in suspicion.unstable]
+    findings += [high_latency(suspect, scene) for suspect in suspicion.late]
+    findings += fact_findings(recorded.facts)
+    pairs = tuple(_pair_verdicts(recorded.planned, evidence, references, suspicion))
+    lost = {state.node for state in recorded.info.lost} | {
+        name for pair in recorded.info.hanging_pairs for name in pair
+    }
+    missing = [pair for pair in pairs if pair.verdict is Verdict.NOT_RUN and not lost & {pair.source, pair.target}]
+    return Judgement(
+        pairs=pairs,
+        nodes=judge_nodes(recorded, pairs, findings),
+        findings=tuple(sorted(findings, key=lambda finding: -finding.verdict.gravity)),
+        peers_bandwidth_bytes_per_s=references.bandwidth_bytes_per_s,
+        peers_latency_s=references.latency_s.get(True, references.latency_s.get(False)),
+        notes=make_notes(recorded, evidence, references, suspicion),
+        complete=recorded.info.ending is Ending.COMPLETE and bool(pairs) and not missing,
+        design=recorded.info.design,
+        lost=recorded.info.lost,
+    )
+
+
+def _pair_verdicts(
+    planned: Sequence[Pair], evidence: Mapping[Pair, Evidence], references: References, suspicion: Suspicion
+) -> "list[PairVerdict]":
+    verdicts = []
+    for pair in dict.fromkeys((*planned, *evidence)):
+        source, target = pair
+        if pair not in evidence or not deciding(evidence[pair].bandwidth):
+            reason = "planned, never measured"
+            verdicts.append(PairVerdict(source=source, target=target, verdict=Verdict.NOT_RUN, reason=reason))
+            continue
+        bandwidth, latency = suspicion.bandwidth[pair], suspicion.latency[pair]
+        reasons = [bandwidth.reason, *([latency.reason] if latency.verdict is not Verdict.PASS else [])]
+        verdicts.append(
+            PairVerdict(
+                source=source,
+                target=target,
+                verdict=worst([bandwidth.verdict, latency.verdict]),
+                reason="; ".join(reasons),
+                bandwidth_bytes_per_s=bandwidth.estimate,
+                latency_s=latency.estimate,
+                limit=references.limits.get(pair),
+                retested=Phase.RETEST in evidence[pair].bandwidth,
+            )
+        )
+    return verdicts

@@ -1,0 +1,116 @@
+"""From bad pairs to the parts of the cluster that explain them."""
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+
+import msgspec
+
+from seatrial.diagnosis.evidence import Pair
+from seatrial.model.fabric import Component, Fabric
+from seatrial.model.subject import Direction, Subject, SubjectKind, node, pair, uplink
+
+MAKERS = {"node": node, "uplink": uplink}
+
+
+class Suspect(msgspec.Struct, frozen=True, kw_only=True):
+    """A part that explains some bad pairs. `ambiguous_with`: parts that these pairs cannot tell from it."""
+
+    subject: Subject
+    direction: Direction
+    ambiguous_with: tuple[Subject, ...]
+    pairs: tuple[Pair, ...]
+
+
+class _Blamed(msgspec.Struct, frozen=True):
+    components: frozenset[Component]
+    pairs: frozenset[Pair]
+
+
+def locate(bad: Mapping[Pair, float], good: Collection[Pair], fabric: Fabric, *, acquit: bool = True) -> list[Suspect]:
+    """The fewest parts that explain every bad pair, those that explain most first.
+
+    `bad` maps each bad ordered pair to its weight (1 for slow; the number of lost packets for lossy). Under the
+    bottleneck model a pair is as good as the worst part on its way, so one good pair acquits every part that it crosses
+    (`acquit`; the COMP rule of group testing: Chan et al., Allerton 2011). What is left is covered greedily, and parts
+    that lie on the same bad pairs are named together. Packets are lost by chance, so there a good pair acquits nobody
+    and only weighs against. A bad pair whose every part is acquitted stands for itself.
+    """
+    suspects = _cover(bad, good, fabric, acquit=acquit)
+    explained = {one for blamed in suspects for one in blamed.pairs}
+    merged: dict[frozenset[tuple[str, str]], list[_Blamed]] = defaultdict(list)
+    for blamed in suspects:
+        merged[frozenset((part.kind, part.name) for part in blamed.components)].append(blamed)
+    found = [_suspect(group) for group in merged.values()]
+    return found + _pair_suspects([one for one in bad if one not in explained])
+
+
+def _cover(bad: Mapping[Pair, float], good: Collection[Pair], fabric: Fabric, *, acquit: bool) -> list[_Blamed]:
+    on_bad: dict[Component, set[Pair]] = defaultdict(set)
+    through_good: dict[Component, int] = defaultdict(int)
+    for one in bad:
+        for part in fabric.path(*one):
+            on_bad[part].add(one)
+    for one in good:
+        for part in fabric.path(*one):
+            through_good[part] += 1
+    candidates = {part: pairs for part, pairs in on_bad.items() if not (acquit and through_good[part])}
+    left = set(bad)
+    blamed: list[_Blamed] = []
+    while left and candidates:
+        scores = {
+            part: (sum(bad[one] for one in pairs & left), -through_good[part]) for part, pairs in candidates.items()
+        }
+        top = max(scores.values())
+        if top[0] <= 0:
+            break
+        first = min(part for part, score in scores.items() if score == top)
+        explains = candidates[first] & left
+        alike = frozenset(
+            part for part, pairs in candidates.items() if scores[part] == top and pairs & left == explains
+        )
+        blamed.append(_Blamed(alike, frozenset(explains)))
+        left -= explains
+        candidates = {part: pairs for part, pairs in candidates.items() if part not in alike}
+    return blamed
+
+
+def _suspect(group: list[_Blamed]) -> Suspect:
+    components = sorted({part for blamed in group for part in blamed.components})
+    subjects = list(dict.fromkeys(MAKERS[part.kind](part.name) for part in components))
+    subject, others = subjects[0], subjects[1:]
+    ways = {part.direction for part in components if MAKERS[part.kind](part.name) == subject}
+    return Suspect(
+        subject=subject,
+        direction=ways.pop() if len(ways) == 1 else Direction.BOTH,
+        ambiguous_with=tuple(others),
+        pairs=tuple(sorted({one for blamed in group for one in blamed.pairs})),
+    )
+
+
+def _pair_suspects(pairs: list[Pair]) -> list[Suspect]:
+    """Pairs on their own; the two directions of one pair are one suspect."""
+    found = []
+    for source, target in pairs:
+        back = (target, source) in pairs
+        if back and target < source:
+            continue
+        found.append(
+            Suspect(
+                subject=pair(source, target),
+                direction=Direction.BOTH if back else Direction.OUT,
+                ambiguous_with=(),
+                pairs=((source, target), (target, source)) if back else ((source, target),),
+            )
+        )
+    return found
+
+
+def touches(suspect: Suspect, subject: Subject) -> bool:
+    """Whether the suspect is, or could be, the subject."""
+    return subject == suspect.subject or subject in suspect.ambiguous_with
+
+
+def nodes_of(suspect: Suspect) -> set[str]:
+    """Nodes that the suspect is or may be."""
+    both = (suspect.subject, *suspect.ambiguous_with)
+    return {subject.name for subject in both if subject.kind is SubjectKind.NODE}

@@ -1,0 +1,75 @@
+"""Sentences that qualify a judgement: what was not seen, what could not have been, what turned out to be nothing."""
+
+from collections.abc import Mapping
+
+from seatrial.diagnosis.evidence import Evidence, Pair, Series
+from seatrial.diagnosis.references import References
+from seatrial.diagnosis.suspicion import Suspicion
+from seatrial.diagnosis.thresholds import LATENCY_FLOOR_S, LATENCY_RATIO, PEERS_FLOOR
+from seatrial.limits.path import NoLimit, path_limit
+from seatrial.model.measurement import Phase
+from seatrial.model.recorded import RecordedRun
+from seatrial.model.units import bandwidth, duration
+from seatrial.model.verdict import Verdict
+from seatrial.statistics.median import median
+
+
+def make_notes(
+    recorded: RecordedRun, evidence: Mapping[Pair, Evidence], references: References, suspicion: Suspicion
+) -> tuple[str, ...]:
+    """All notes on a run, in a fixed order."""
+    notes = []
+    if recorded.info.reason:
+        notes.append(recorded.info.reason)
+    notes += _missing_limits(recorded, evidence, references)
+    notes += _not_again(evidence, references, suspicion)
+    notes += [
+        f"{pair[0]} to {pair[1]} is not decided: {judged.reason}; the runs lie on both sides of the line."
+        for pair, judged in suspicion.bandwidth.items()
+        if judged.verdict is Verdict.INCONCLUSIVE
+    ]
+    return tuple(notes)
+
+
+def _missing_limits(recorded: RecordedRun, evidence: Mapping[Pair, Evidence], references: References) -> list[str]:
+    without = [pair for pair in evidence if pair not in references.limits]
+    if not without:
+        return []
+    source, target = without[0]
+    reason = "facts of a node are missing"
+    if source in recorded.facts and target in recorded.facts:
+        limit = path_limit(recorded.facts[source], recorded.facts[target])
+        reason = limit.reason if isinstance(limit, NoLimit) else reason
+    scope = "any pair" if len(without) == len(evidence) else f"{len(without)} of {len(evidence)} pairs"
+    return [
+        f"No limit is known for {scope} ({reason}): they are held against their peers alone, and a fabric that is "
+        f"slow all over would not have been seen."
+    ]
+
+
+def _not_again(evidence: Mapping[Pair, Evidence], references: References, suspicion: Suspicion) -> list[str]:
+    """Pairs that were bad in the survey and good when measured again."""
+    notes = []
+    peers = references.bandwidth_bytes_per_s
+    for pair, known in evidence.items():
+        first, again = _both(known.bandwidth)
+        if again and peers and first < PEERS_FLOOR * peers and suspicion.bandwidth[pair].verdict is Verdict.PASS:
+            why = "contention" if known.pairs_at_once > 1 else "a passing disturbance"
+            notes.append(
+                f"{pair[0]} to {pair[1]} was slow once ({bandwidth(first)}) and not when measured again alone "
+                f"({bandwidth(again)}): {why}, no fault."
+            )
+        late_first, late_again = _both(known.latency)
+        late_peers = references.latency_s.get(references.crosses(pair), 0.0)
+        ceiling = max(LATENCY_RATIO * late_peers, late_peers + LATENCY_FLOOR_S)
+        if pair[0] < pair[1] and late_again and late_first > ceiling >= late_again:
+            notes.append(
+                f"{pair[0]} to {pair[1]} was late once ({duration(late_first)}) and not again ({duration(late_again)})."
+            )
+    return notes
+
+
+def _both(by_phase: Mapping[Phase, Series]) -> tuple[float, float]:
+    """Medians of survey and retest; 0 where there was none."""
+    first, again = (by_phase.get(phase, Series()).runs for phase in (Phase.SURVEY, Phase.RETEST))
+    return (median(first) if first else 0.0), (median(again) if again else 0.0)

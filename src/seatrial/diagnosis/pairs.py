@@ -1,0 +1,81 @@
+"""The verdict on one pair's numbers."""
+
+import msgspec
+
+from seatrial.diagnosis.evidence import Evidence, Pair, deciding
+from seatrial.diagnosis.references import References
+from seatrial.diagnosis.thresholds import (
+    GATE_TOLERANCE,
+    LATENCY_FLOOR_S,
+    LATENCY_RATIO,
+    LIMIT_FLOOR,
+    PEERS_FLOOR,
+)
+from seatrial.model.estimate import Estimate
+from seatrial.model.measurement import Phase
+from seatrial.model.units import bandwidth, duration, share
+from seatrial.model.verdict import Verdict
+from seatrial.statistics.median import median_estimate
+
+
+class Judged(msgspec.Struct, frozen=True, kw_only=True):
+    """One metric of one pair: verdict, the reason in words, the estimate."""
+
+    verdict: Verdict
+    reason: str
+    estimate: Estimate | None = None
+    below_limit_only: bool = False
+    """Slow against the limit, though its peers are no better."""
+
+
+def judge_bandwidth(pair: Pair, evidence: Evidence, references: References) -> Judged:
+    """Held against the gate first, then the peers, then the limit."""
+    runs = deciding(evidence.bandwidth)
+    if not runs:
+        return Judged(verdict=Verdict.NOT_RUN, reason="bandwidth not measured")
+    estimate = median_estimate(runs)
+    limit = references.limits.get(pair)
+    if limit and estimate.value > limit.gate_bytes_per_s * GATE_TOLERANCE:
+        reason = f"{bandwidth(estimate.value)} is more than physics permits ({bandwidth(limit.gate_bytes_per_s)})"
+        return Judged(verdict=Verdict.INVALID, reason=reason, estimate=estimate)
+    peers = references.bandwidth_bytes_per_s
+    by_peers = PEERS_FLOOR * peers if peers else 0.0
+    by_limit = LIMIT_FLOOR * limit.limit_bytes_per_s if limit else 0.0
+    floor = max(by_peers, by_limit)
+    verdict = _against(runs, estimate, floor, retested=Phase.RETEST in evidence.bandwidth)
+    said = [f"{share(estimate.value / peers)} of its peers"] if peers else []
+    said += [f"{share(estimate.value / limit.limit_bytes_per_s)} of its limit"] if limit else []
+    return Judged(
+        verdict=verdict,
+        reason=f"{bandwidth(estimate.value)}, {' and '.join(said)}",
+        estimate=estimate,
+        below_limit_only=verdict is Verdict.SLOW and estimate.value >= by_peers,
+    )
+
+
+def judge_latency(pair: Pair, evidence: Evidence, references: References) -> Judged:
+    """Held against pairs of the same distance; there is no limit for latency yet."""
+    runs = deciding(evidence.latency)
+    peers = references.latency_s.get(references.crosses(pair))
+    if not runs or peers is None:
+        return Judged(verdict=Verdict.NOT_RUN, reason="latency not measured")
+    estimate = median_estimate(runs)
+    ceiling = max(LATENCY_RATIO * peers, peers + LATENCY_FLOOR_S)
+    speeds = [1 / max(run, 1e-12) for run in runs]
+    verdict = _against(speeds, median_estimate(speeds), 1 / ceiling, retested=Phase.RETEST in evidence.latency)
+    reason = f"latency {duration(estimate.value)}, {estimate.value / peers:.1f} times its peers'"
+    return Judged(verdict=verdict, reason=reason, estimate=estimate)
+
+
+def _against(runs: "tuple[float, ...] | list[float]", estimate: Estimate, floor: float, *, retested: bool) -> Verdict:
+    """A survey's few runs only raise a suspicion; a retest decides, by its interval or by how its runs fall apart."""
+    if not retested:
+        return Verdict.SLOW if estimate.value < floor else Verdict.PASS
+    if estimate.high < floor:
+        return Verdict.SLOW
+    below = sum(run < floor for run in runs)
+    if below <= 1:
+        return Verdict.PASS
+    if len(runs) - below <= 1:
+        return Verdict.SLOW
+    return Verdict.UNSTABLE if min(runs) < floor * 0.9 else Verdict.INCONCLUSIVE

@@ -1,0 +1,56 @@
+"""What a pair is held against: its limit, and its peers."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+
+import msgspec
+
+from seatrial.diagnosis.evidence import Evidence, Pair, deciding
+from seatrial.model.fabric import Fabric
+from seatrial.model.limit import Limit
+from seatrial.statistics.median import median
+
+
+class References(msgspec.Struct, frozen=True, kw_only=True):
+    """Limits by pair where known; what peers deliver; latency by whether a pair leaves its leaf."""
+
+    limits: Mapping[Pair, Limit]
+    fabric: Fabric
+    bandwidth_bytes_per_s: float | None
+    latency_s: Mapping[bool, float]
+
+    def crosses(self, pair: Pair) -> bool:
+        """Whether the pair's two nodes are known to hang on different leaves."""
+        return crosses(self.fabric, pair)
+
+
+def crosses(fabric: Fabric, pair: Pair) -> bool:
+    """Whether the two nodes are known to hang on different leaves."""
+    here, there = (fabric.leaf_of.get(name) for name in pair)
+    return here is not None and there is not None and here != there
+
+
+def make_references(evidence: Mapping[Pair, Evidence], limits: Mapping[Pair, Limit], fabric: Fabric) -> References:
+    """References from the fleet itself.
+
+    The peers' bandwidth is the median over nodes of each node's best pair: one good partner acquits a node of what is
+    wrong with another, so that one slow node, which slows half the pairs of a four-node cluster, moves nothing; and
+    it is a median, not the best of the fleet. Latency likewise, pairs inside a leaf apart from those between leaves,
+    since two classes of latency are two distances and no fault.
+    """
+    best: dict[str, float] = {}
+    least: dict[bool, dict[str, float]] = defaultdict(dict)
+    for pair, known in evidence.items():
+        bandwidth, latency = deciding(known.bandwidth), deciding(known.latency)
+        far = crosses(fabric, pair)
+        for node in pair:
+            if bandwidth:
+                best[node] = max(best.get(node, 0.0), median(bandwidth))
+            if latency:
+                least[far][node] = min(least[far].get(node, float("inf")), median(latency))
+    return References(
+        limits=limits,
+        fabric=fabric,
+        bandwidth_bytes_per_s=median(list(best.values())) if best else None,
+        latency_s={far: median(list(values.values())) for far, values in least.items()},
+    )

@@ -1,0 +1,78 @@
+"""Findings that need no statistics: lost nodes, hanging pairs, impossible numbers, facts that differ."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from seatrial.diagnosis.evidence import Pair
+from seatrial.diagnosis.pairs import Judged
+from seatrial.facts.differences import mtu_differences
+from seatrial.model.facts import NodeFacts
+from seatrial.model.run import NodeState
+from seatrial.model.subject import node, pair
+from seatrial.model.verdict import Finding, FindingKind, Verdict
+
+
+def lost_findings(lost: Iterable[NodeState]) -> list[Finding]:
+    """Nodes that are down or stopped answering; those taken out on purpose are no findings."""
+    return [
+        Finding(
+            kind=FindingKind.NODE_DOWN,
+            subject=node(state.node),
+            verdict=Verdict.NOT_RUN,
+            statement=f"Node {state.node} cannot be measured: {state.reason}.",
+            remedy=f"Look at {state.node}: power, network, `systemctl status slurmd`, `scontrol show node {state.node}`.",
+        )
+        for state in lost
+        if state.fault
+    ]
+
+
+def hanging_findings(pairs: Iterable[Pair]) -> list[Finding]:
+    """Pairs that did not answer while both ends did."""
+    return [
+        Finding(
+            kind=FindingKind.PAIR_HANGS,
+            subject=pair(source, target),
+            verdict=Verdict.NOT_RUN,
+            statement=f"A message from {source} to {target} never came back, though both nodes answer.",
+            remedy="Look at firewall, routes and MTU between the two (ping -M do -s SIZE).",
+        )
+        for source, target in pairs
+    ]
+
+
+def invalid_findings(judged: Mapping[Pair, Judged]) -> list[Finding]:
+    """Numbers that are faster than physics permits."""
+    return [
+        Finding(
+            kind=FindingKind.FASTER_THAN_PHYSICS,
+            subject=pair(*one),
+            verdict=Verdict.INVALID,
+            statement=f"From {one[0]} to {one[1]}: {verdict.reason}.",
+            remedy="Do not trust this number: the data took another way, was never sent, or a fact is wrong.",
+            metric="bandwidth_bytes_per_s",
+            measured=verdict.estimate,
+        )
+        for one, verdict in judged.items()
+        if verdict.verdict is Verdict.INVALID
+    ]
+
+
+def fact_findings(facts: Mapping[str, NodeFacts]) -> list[Finding]:
+    """Facts that differ between nodes that should be alike."""
+    return [
+        Finding(
+            kind=FindingKind.MTU_DIFFERS,
+            subject=node(one.node),
+            verdict=Verdict.SLOW,
+            statement=(
+                f"Node {one.node} has MTU {one.mtu_bytes} on {one.interface}, where its peers have {one.usual_mtu_bytes}."
+            ),
+            remedy=f"Set it alike on all nodes and switch ports: ip link set {one.interface} mtu {one.usual_mtu_bytes}.",
+        )
+        for one in mtu_differences(facts)
+    ]
+
+
+def unmeasured(nodes: Sequence[str], lost: Iterable[NodeState]) -> set[str]:
+    """Nodes that no verdict can be given on."""
+    return {state.node for state in lost} - set(nodes)

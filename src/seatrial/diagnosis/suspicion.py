@@ -1,0 +1,104 @@
+"""What the numbers cast suspicion on: loss, then bandwidth, then latency."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from seatrial.diagnosis.evidence import Evidence, Pair
+from seatrial.diagnosis.locate import Suspect, locate, nodes_of
+from seatrial.diagnosis.pairs import Judged, judge_bandwidth, judge_latency
+from seatrial.diagnosis.references import References
+from seatrial.diagnosis.thresholds import UNIFORM_SHARE
+from seatrial.model.measurement import Phase
+from seatrial.model.subject import SubjectKind
+from seatrial.model.verdict import Verdict
+
+
+class Suspicion(msgspec.Struct, frozen=True, kw_only=True):
+    """Suspects by what is wrong with them, and the verdicts on every pair they come from."""
+
+    bandwidth: Mapping[Pair, Judged]
+    latency: Mapping[Pair, Judged]
+    lossy: tuple[Suspect, ...]
+    slow: tuple[Suspect, ...]
+    unstable: tuple[Suspect, ...]
+    late: tuple[Suspect, ...]
+    uniformly_slow: tuple[Pair, ...]
+    """All pairs, where the whole fabric is below its limit."""
+
+    @property
+    def suspects(self) -> tuple[Suspect, ...]:
+        """All that deserve a second look."""
+        return (*self.lossy, *self.slow, *self.unstable, *self.late)
+
+    def good(self) -> list[Pair]:
+        """Pairs with nothing against them, that touch no suspected node."""
+        suspected = {name for suspect in self.suspects for name in nodes_of(suspect)}
+        found = []
+        for pair, judged in self.bandwidth.items():
+            late = self.latency[pair].verdict
+            if judged.verdict is Verdict.PASS and late is Verdict.PASS and not suspected & set(pair):
+                found.append(pair)
+        return found
+
+
+def suspect_all(evidence: Mapping[Pair, Evidence], references: References) -> Suspicion:
+    """Judge every pair and locate what the bad ones have in common.
+
+    Pairs across a lossy part are slow and late for that reason and are blamed on nothing else.
+    """
+    bandwidth = {pair: judge_bandwidth(pair, known, references) for pair, known in evidence.items()}
+    latency = {pair: judge_latency(pair, known, references) for pair, known in evidence.items()}
+    lossy = _lossy(evidence, references)
+    excused = {pair for pair in evidence if any(_crosses(suspect, pair, references) for suspect in lossy)}
+    uniform = _uniformly_slow(bandwidth)
+    slow = [] if uniform else _located(bandwidth, Verdict.SLOW, excused, references)
+    return Suspicion(
+        bandwidth=bandwidth,
+        latency=latency,
+        lossy=tuple(lossy),
+        slow=tuple(slow),
+        unstable=tuple(_located(bandwidth, Verdict.UNSTABLE, excused, references)),
+        late=tuple(_located(latency, Verdict.SLOW, excused, references)),
+        uniformly_slow=uniform,
+    )
+
+
+def _located(
+    judged: Mapping[Pair, Judged], verdict: Verdict, excused: set[Pair], references: References
+) -> list[Suspect]:
+    bad = {pair: 1.0 for pair, one in judged.items() if one.verdict is verdict and pair not in excused}
+    good = [pair for pair, one in judged.items() if one.verdict is Verdict.PASS]
+    return locate(bad, good, references.fabric) if bad else []
+
+
+def _lossy(evidence: Mapping[Pair, Evidence], references: References) -> list[Suspect]:
+    """Parts whose round trips stalled; where they were measured again, only if they stalled again."""
+    bad = {pair: float(known.stalls) for pair, known in evidence.items() if known.stalls}
+    good = [pair for pair, known in evidence.items() if known.latency and not known.stalls]
+    confirmed = []
+    for suspect in locate(bad, good, references.fabric, acquit=False) if bad else []:
+        again = [
+            evidence[pair].latency[Phase.RETEST] for pair in suspect.pairs if Phase.RETEST in evidence[pair].latency
+        ]
+        if not again or any(series.stalls for series in again):
+            confirmed.append(suspect)
+    return confirmed
+
+
+def _crosses(suspect: Suspect, pair: Pair, references: References) -> bool:
+    names = {(subject.kind, subject.name) for subject in (suspect.subject, *suspect.ambiguous_with)}
+    if suspect.subject.kind is SubjectKind.PAIR:
+        return pair in suspect.pairs
+    return any((SubjectKind(part.kind), part.name) in names for part in references.fabric.path(*pair))
+
+
+def _uniformly_slow(judged: Mapping[Pair, Judged]) -> tuple[Pair, ...]:
+    """All measured pairs, where nearly all are below the limit's floor and none below its peers."""
+    slow = [pair for pair, one in judged.items() if one.verdict is Verdict.SLOW]
+    measured = [pair for pair, one in judged.items() if one.estimate is not None]
+    nodes = {name for pair in measured for name in pair}
+    alike = all(judged[pair].below_limit_only for pair in slow)
+    if len(nodes) > 2 and slow and alike and len(slow) >= UNIFORM_SHARE * len(measured):
+        return tuple(measured)
+    return ()

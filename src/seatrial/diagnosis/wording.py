@@ -1,0 +1,80 @@
+"""The sentences of findings: who, how much, against what, and what to do."""
+
+from seatrial.diagnosis.locate import Suspect
+from seatrial.model.estimate import Estimate
+from seatrial.model.limit import Limit
+from seatrial.model.subject import Direction, Subject, SubjectKind
+from seatrial.model.units import bandwidth, duration, share
+
+WAYS = {Direction.OUT: "outwards", Direction.IN: "inwards", Direction.BOTH: "in both directions"}
+
+
+def named(subject: Subject) -> str:
+    """A subject as a sentence names it."""
+    match subject.kind:
+        case SubjectKind.NODE:
+            return f"the link of node {subject.name}"
+        case SubjectKind.UPLINK:
+            return f"the uplink of {subject.name}"
+        case SubjectKind.PAIR:
+            source, _, target = subject.name.partition(">")
+            return f"the way from {source} to {target}"
+        case SubjectKind.FABRIC:
+            return "the whole fabric"
+
+
+def who(suspect: Suspect) -> str:
+    """The suspect with all that it cannot be told from."""
+    names = [named(subject) for subject in (suspect.subject, *suspect.ambiguous_with)]
+    if len(names) == 1:
+        return names[0]
+    return f"{', '.join(names[:-1])} or {names[-1]} (these pairs cannot tell which)"
+
+
+def sentence(text: str) -> str:
+    """With a capital first letter."""
+    return text[:1].upper() + text[1:]
+
+
+def slow_statement(suspect: Suspect, measured: Estimate, limit: Limit | None, peers: float | None) -> str:
+    """How much goes through a slow part, against limit and peers."""
+    against = []
+    if limit:
+        ratio = share(measured.value / limit.limit_bytes_per_s)
+        against.append(f"{ratio} of its limit ({bandwidth(limit.limit_bytes_per_s)}: {limit.binding})")
+    if peers:
+        against.append(f"{share(measured.value / peers)} of what its peers deliver ({bandwidth(peers)})")
+    way = WAYS[suspect.direction]
+    if suspect.subject.kind is SubjectKind.PAIR:
+        way = "in both directions" if suspect.direction is Direction.BOTH else "one way"
+    return sentence(f"{who(suspect)} carries {bandwidth(measured.value)} {way}: {' and '.join(against)}.")
+
+
+def latency_statement(suspect: Suspect, measured: Estimate, peers: float) -> str:
+    """How late a part is, against its peers."""
+    times = f"{measured.value / peers:.1f} times"
+    return sentence(f"{who(suspect)} takes {duration(measured.value)} one way: {times} its peers' {duration(peers)}.")
+
+
+def link_remedy(suspect: Suspect) -> str:
+    """What to do about a slow or unstable part."""
+    match suspect.subject.kind:
+        case SubjectKind.NODE:
+            return (
+                f"Look at {suspect.subject.name}: negotiated speed and errors of its port (ethtool), PCIe width and "
+                f"speed (lspci -vv), cable, switch port. Swap the cable with a good node's, then run the check again."
+            )
+        case SubjectKind.UPLINK:
+            return (
+                "Look at the switch ports between leaf and spine: negotiated speed, errors, a cable of the bundle that "
+                "is out. Where two uplinks cannot be told apart, their port counters can."
+            )
+        case SubjectKind.PAIR:
+            return (
+                "Look at the route between the two nodes (forwarding tables, ECMP hashing): each is well with others."
+            )
+        case SubjectKind.FABRIC:
+            return (
+                "Look at what all nodes share: the transport MPI chose, MTU, driver, kernel. One rank may not be able "
+                "to drive so fast a port."
+            )

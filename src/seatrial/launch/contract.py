@@ -1,0 +1,85 @@
+"""What every launcher offers: hosts, facts of the hosts, and sessions of the probe on them."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+
+from seatrial.model.errors import SeatrialError
+from seatrial.model.fabric import Fabric
+from seatrial.model.measurement import Measurement, Round
+from seatrial.model.run import NodeState
+
+
+class LaunchError(SeatrialError):
+    """The probe could not be started as asked."""
+
+
+class ProbeLost(SeatrialError):
+    """A session ended or fell silent in mid-round. `outcome` is `timeout` or `died`."""
+
+    def __init__(self, what: str, outcome: str) -> None:
+        super().__init__(what)
+        self.outcome = outcome
+
+
+class RoundRefused(SeatrialError):
+    """The probe answered a round with an error; the session goes on."""
+
+
+class Hosts(msgspec.Struct, frozen=True, kw_only=True):
+    """Nodes to measure, nodes left out and why, and the topology as far as the launcher knows it."""
+
+    nodes: tuple[str, ...]
+    left_out: tuple[NodeState, ...] = ()
+    fabric: Fabric
+    cluster: str = ""
+
+
+class FactsReading(msgspec.Struct, frozen=True, kw_only=True):
+    """Raw facts of the nodes that answered; `silent` ones did not, with what was seen of it."""
+
+    texts: dict[str, str]
+    silent: dict[str, str]
+
+
+class Session(Protocol):
+    """One launch of the probe, one rank a node."""
+
+    nodes: tuple[str, ...]
+    """By rank."""
+    header: dict[str, Any]
+    ranks: tuple[dict[str, Any], ...]
+
+    def measure(self, wanted: Round, timeout_s: float) -> Iterator[Measurement]:
+        """Carry out one round; each pair's measurement comes as it is delivered.
+
+        Raises ProbeLost when the round is not over after `timeout_s` or the probe is gone, RoundRefused at a no.
+        """
+
+    def close(self, *, kill: bool = False) -> None:
+        """End the probe; `kill` does not ask it first."""
+
+
+class Launcher(Protocol):
+    """Where and how the probe is run."""
+
+    name: str
+    job: str
+    """The scheduler's name for the allocation, or empty."""
+
+    def hosts(self) -> Hosts:
+        """What there is to measure. Raises UsageError for a partition or node that does not exist."""
+
+    def allocate(self, nodes: Sequence[str], seconds: float) -> None:
+        """Get hold of the nodes for that long. Raises LaunchError."""
+
+    def read_facts(self, nodes: Sequence[str]) -> FactsReading:
+        """Run the collector on every node. A node that does not answer is silent, not an error."""
+
+    def start(self, nodes: Sequence[str], log: Path) -> Session:
+        """Start the probe on those nodes; standard error goes to `log`. Raises LaunchError."""
+
+    def close(self) -> None:
+        """Give everything back that `allocate` got."""

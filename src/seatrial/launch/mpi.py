@@ -1,0 +1,67 @@
+"""Which MPI is here: its compiler, the launcher that belongs to it, and its family."""
+
+import enum
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import msgspec
+
+from seatrial.launch.contract import LaunchError
+from seatrial.launch.process import run
+from seatrial.model.errors import UsageError
+
+
+class Family(enum.StrEnum):
+    """MPIs whose launchers take different options."""
+
+    OPEN_MPI = "Open MPI"
+    MPICH = "MPICH"
+    UNKNOWN = "unknown"
+
+
+class Mpi(msgspec.Struct, frozen=True, kw_only=True):
+    """An MPI compiler and the launcher beside it (empty where there is none, as on sites that only have srun)."""
+
+    mpicc: str
+    mpirun: str
+    family: Family
+
+
+def family_of(version_text: str) -> Family:
+    """The family, from what `mpirun --version` prints."""
+    if "Open MPI" in version_text or "OpenRTE" in version_text or "PRRTE" in version_text:
+        return Family.OPEN_MPI
+    if any(word in version_text for word in ("HYDRA", "MPICH", "Intel(R) MPI", "mvapich", "MVAPICH")):
+        return Family.MPICH
+    return Family.UNKNOWN
+
+
+def find_mpi(mpicc: str = "") -> Mpi:
+    """The named compiler, or `mpicc` on PATH, or the one in our own virtual environment; with its launcher.
+
+    Raises UsageError where the named one is not there, LaunchError where there is none at all.
+    """
+    path = os.pathsep.join((os.environ.get("PATH", os.defpath), str(Path(sys.executable).parent)))
+    found = shutil.which(mpicc or "mpicc", path=path)
+    if found is None and mpicc:
+        raise UsageError(f"There is no MPI compiler {mpicc!r}.", "Name one that is on PATH, or its full path.")
+    if found is None:
+        raise LaunchError(
+            "There is no MPI compiler (mpicc) on PATH, and the probe is built with the site's own.",
+            "Load an MPI module, or install one (apt install libopenmpi-dev openmpi-bin, or pip install mpich), "
+            "or name a prebuilt probe with --probe.",
+        )
+    mpirun = launcher_beside(Path(found), path)
+    version = run([mpirun, "--version"], timeout_s=10).stdout if mpirun else ""
+    return Mpi(mpicc=found, mpirun=mpirun, family=family_of(version))
+
+
+def launcher_beside(mpicc: Path, path: str) -> str:
+    """mpiexec or mpirun from the compiler's own folder and with its suffix (mpicc.mpich -> mpiexec.mpich)."""
+    for stem in ("mpiexec", "mpirun"):
+        beside = mpicc.with_name(mpicc.name.replace("mpicc", stem))
+        if os.access(beside, os.X_OK):
+            return str(beside)
+    return shutil.which("mpirun", path=path) or ""

@@ -1,0 +1,80 @@
+"""A long-running program that is talked to line by line."""
+
+import os
+import select
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from seatrial.launch.contract import LaunchError, ProbeLost
+from seatrial.launch.process import end_group, environment
+
+TAIL_CHARACTERS = 2000
+
+
+class LinePipe:
+    """Standard input and output of a child in its own process group; its standard error goes to a file."""
+
+    def __init__(self, argv: Sequence[str], log: Path, extra_environment: Mapping[str, str] | None = None) -> None:
+        self.log = log
+        self._buffer = b""
+        with log.open("ab") as stderr:
+            try:
+                self._process = subprocess.Popen(
+                    list(argv),
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=stderr,
+                    env=environment(extra_environment),
+                    bufsize=0,
+                    start_new_session=True,
+                )
+            except OSError as error:
+                raise LaunchError(f"{argv[0]} cannot be started: {error.strerror}.") from error
+
+    def send(self, line: bytes) -> None:
+        """Write one line. Raises ProbeLost where nobody reads any more."""
+        assert self._process.stdin is not None  # noqa: S101 - it was asked for
+        try:
+            view = memoryview(line)
+            while view:
+                view = view[self._process.stdin.write(view) :]
+        except OSError as error:
+            raise ProbeLost(f"The probe is gone: {self.last_words()}", "died") from error
+
+    def receive(self, deadline: float) -> bytes:
+        """The next whole line. Raises ProbeLost at `deadline` (time.monotonic) and when the program has ended."""
+        assert self._process.stdout is not None  # noqa: S101 - it was asked for
+        while b"\n" not in self._buffer:
+            left = deadline - time.monotonic()
+            readable, _, _ = select.select([self._process.stdout], [], [], max(left, 0))
+            if not readable:
+                raise ProbeLost("The probe did not answer in time.", "timeout")
+            piece = os.read(self._process.stdout.fileno(), 1 << 16)
+            if not piece:
+                self._process.wait()
+                raise ProbeLost(f"The probe ended in mid-work: {self.last_words()}", "died")
+            self._buffer += piece
+        line, _, self._buffer = self._buffer.partition(b"\n")
+        return line
+
+    def last_words(self) -> str:
+        """The end of what it wrote to standard error, in one line."""
+        text = self.log.read_text(encoding="utf-8", errors="replace")[-TAIL_CHARACTERS:]
+        lines = [line.strip() for line in text.splitlines() if line.strip(" -*")]
+        return " / ".join(lines[-4:]) or "it said nothing"
+
+    def close(self, *, kill: bool, patience_s: float = 5.0) -> None:
+        """Close its input and wait for its end, for so long; then end it."""
+        assert self._process.stdin is not None  # noqa: S101 - it was asked for
+        try:
+            self._process.stdin.close()
+            if not kill:
+                self._process.wait(patience_s)
+        except (OSError, subprocess.TimeoutExpired):
+            kill = True
+        if kill or self._process.poll() is None:
+            end_group(self._process)
+        assert self._process.stdout is not None  # noqa: S101 - it was asked for
+        self._process.stdout.close()

@@ -1,0 +1,71 @@
+"""Builds the probe with the site's own mpicc, once for each MPI and source."""
+
+import hashlib
+import os
+import tempfile
+from pathlib import Path
+
+from seatrial.launch.contract import LaunchError
+from seatrial.launch.mpi import Mpi
+from seatrial.launch.process import run
+from seatrial.launch.sources import source_folder
+from seatrial.model.errors import UsageError
+
+FLAGS = ("-std=c11", "-O2")
+NAME = "seatrial-probe"
+
+
+def default_folder() -> Path:
+    """$SEATRIAL_PROBE_DIR, or the user's cache: home is what nodes of a cluster usually share."""
+    named = os.environ.get("SEATRIAL_PROBE_DIR")
+    if named:
+        return Path(named)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "seatrial" / "probe"
+
+
+def prebuilt(path: Path) -> Path:
+    """A probe that somebody built. Raises UsageError where it cannot be run."""
+    if not os.access(path, os.X_OK) or path.is_dir():
+        raise UsageError(f"--probe {path} is no program that can be run.")
+    return path.resolve()
+
+
+def key(mpi: Mpi, sources: list[Path]) -> str:
+    """16 hexadecimal digits that change with the sources, the flags, the compiler and its MPI."""
+    digest = hashlib.sha256(repr((mpi.mpicc, FLAGS)).encode())
+    for question in ("-show", "--version"):
+        digest.update(run([mpi.mpicc, question], timeout_s=20).stdout.encode())
+    for source in sources:
+        digest.update(source.name.encode() + b"\0" + source.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def build(mpi: Mpi, folder: Path) -> Path:
+    """The probe's path, built if it is not there yet. Raises LaunchError with the compiler's words."""
+    sources = sorted(source_folder("probe").glob("*.[ch]"))
+    target = folder / key(mpi, sources) / NAME
+    if target.is_file():
+        return target
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
+            new = Path(scratch) / NAME
+            units = [str(source) for source in sources if source.suffix == ".c"]
+            done = run([mpi.mpicc, *FLAGS, "-o", str(new), *units], timeout_s=120)
+            if not done.ok:
+                raise LaunchError(
+                    f"{mpi.mpicc} could not build the probe: {_first_error(done.stderr)}",
+                    "Repair the compiler, name another with --mpicc, or a prebuilt probe with --probe.",
+                )
+            new.replace(target)
+    except OSError as error:
+        raise LaunchError(
+            f"The probe cannot be put into {folder}: {error.strerror}.",
+            "Name a folder that you may write to and that all nodes see with --probe-dir.",
+        ) from error
+    return target
+
+
+def _first_error(text: str) -> str:
+    lines = [line for line in text.splitlines() if line.strip()]
+    return next((line for line in lines if "error" in line.lower()), lines[0] if lines else "it said nothing")

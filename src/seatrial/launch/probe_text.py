@@ -1,0 +1,103 @@
+"""The probe's language: commands out, records in; pure."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from seatrial.launch.contract import LaunchError
+from seatrial.model.measurement import Measurement, Round
+
+FORMAT = 1
+
+
+class Sample(msgspec.Struct, frozen=True):
+    """The probe's `sample` record: times of one pair, by rank; see docs/probe-protocol.md."""
+
+    source: int
+    target: int
+    times_s: tuple[float, ...]
+    warmup_times_s: tuple[float, ...] = ()
+    errors: int = 0
+
+
+def measure_command(number: int, wanted: Round, rank_of: Mapping[str, int]) -> bytes:
+    """The line that asks for a round."""
+    shape = wanted.shape
+    command = {
+        "command": "measure",
+        "id": number,
+        "kernel": shape.kernel.value,
+        "pairs": [rank_of[name] for pair in wanted.pairs for name in pair],
+        "message_bytes": shape.message_bytes,
+        "window": shape.window,
+        "warmup": shape.warmup,
+        "iterations": shape.iterations,
+        "verify": False,
+    }
+    return msgspec.json.encode(command) + b"\n"
+
+
+STOP = b'{"command":"stop"}\n'
+
+
+def parse_record(line: bytes) -> dict[str, Any] | None:
+    """One record, or None for a line that is none (an MPI's own banter on standard output)."""
+    try:
+        record = msgspec.json.decode(line)
+    except msgspec.DecodeError:
+        return None
+    return record if isinstance(record, dict) and isinstance(record.get("record"), str) else None
+
+
+def measurement(record: Mapping[str, Any], wanted: Round, nodes: Sequence[str]) -> Measurement:
+    """The measurement in a `sample` record of the round `wanted`. Raises msgspec.ValidationError."""
+    sample = msgspec.convert(record, Sample)
+    return Measurement(
+        phase=wanted.phase,
+        repetition=wanted.repetition,
+        shape=wanted.shape,
+        source=nodes[sample.source],
+        target=nodes[sample.target],
+        times_s=sample.times_s,
+        warmup_times_s=sample.warmup_times_s,
+        pairs_at_once=len(wanted.pairs),
+        errors=sample.errors,
+    )
+
+
+def check_header(header: Mapping[str, Any], wanted_ranks: int) -> None:
+    """Raise LaunchError unless the probe speaks our format and came up as one world of the wanted size."""
+    if header.get("format") != FORMAT:
+        raise LaunchError(
+            f"The probe speaks format {header.get('format')!r}, this seatrial speaks {FORMAT}.",
+            "Let seatrial build its own, without --probe.",
+        )
+    ranks = header.get("ranks")
+    if ranks == 1 and wanted_ranks > 1:
+        raise LaunchError(
+            f"MPI came up as {wanted_ranks} worlds of one rank instead of one world of {wanted_ranks}: "
+            f"the launcher and this MPI ({header.get('mpi_library', 'unknown')}) do not know each other.",
+            "Under Slurm choose another --mpi (srun --mpi=list shows which: pmix, pmi2); without it use the mpirun of "
+            "the same MPI as mpicc.",
+        )
+    if ranks != wanted_ranks:
+        raise LaunchError(f"{wanted_ranks} ranks were asked for and {ranks} came up.", "Look into the run's logs.")
+
+
+def nodes_by_rank(ranks: Sequence[Mapping[str, Any]], wanted: Sequence[str]) -> tuple[str, ...]:
+    """Which node each rank is on; host names match with or without their domain.
+
+    Raises LaunchError for a rank on a host that was not asked for, and for two ranks on one.
+    """
+    by_name = {name: name for name in wanted} | {name.partition(".")[0]: name for name in wanted}
+    placed: list[str] = []
+    for record in ranks:
+        host = str(record.get("host", ""))
+        node = by_name.get(host) or by_name.get(host.partition(".")[0])
+        if node is None:
+            raise LaunchError(f"Rank {record.get('rank')} came up on {host}, which was not asked for.")
+        if node in placed:
+            raise LaunchError(f"Two ranks came up on {host}, where one was asked for on each node.")
+        placed.append(node)
+    return tuple(placed)

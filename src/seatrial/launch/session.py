@@ -1,0 +1,97 @@
+"""A session of the probe behind pipes."""
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from seatrial.launch.contract import LaunchError, ProbeLost, RoundRefused
+from seatrial.launch.pipe import LinePipe
+from seatrial.launch.probe_text import STOP, check_header, measure_command, measurement, nodes_by_rank, parse_record
+from seatrial.model.measurement import Measurement, Round
+
+
+class PipeSession:
+    """The probe under mpirun or srun: rank 0's standard input and output are ours."""
+
+    def __init__(
+        self,
+        argv: Sequence[str],
+        wanted: Sequence[str],
+        log: Path,
+        *,
+        one_host: bool,
+        timeout_s: float,
+        extra_environment: Mapping[str, str] | None = None,
+    ) -> None:
+        """Start `argv` and wait until all ranks are there.
+
+        `one_host`: all ranks share this machine, so rank i is the i-th of `wanted`; otherwise host names decide.
+        Raises LaunchError with the program's last words.
+        """
+        self._pipe = LinePipe(argv, log, extra_environment)
+        self._number = 0
+        self.ranks: tuple[dict[str, Any], ...] = ()
+        self.header: dict[str, Any] = {}
+        try:
+            self._greet(len(wanted), time.monotonic() + timeout_s)
+            self.nodes = tuple(wanted) if one_host else nodes_by_rank(self.ranks, wanted)
+        except ProbeLost as error:
+            self.close(kill=True)
+            raise LaunchError(f"The probe did not start on {len(wanted)} ranks: {self._why(error)}") from error
+        except BaseException:
+            self.close(kill=True)
+            raise
+
+    def _why(self, error: ProbeLost) -> str:
+        words = self._pipe.last_words()
+        return f"{error.what} {words}" if error.outcome == "timeout" else words
+
+    def _greet(self, wanted: int, deadline: float) -> None:
+        ranks: list[dict[str, Any]] = []
+        while True:
+            record = parse_record(self._pipe.receive(deadline))
+            match record and record["record"]:
+                case "header":
+                    self.header = record or {}
+                    check_header(self.header, wanted)
+                case "rank":
+                    ranks.append(record or {})
+                case "ready":
+                    self.ranks = tuple(ranks)
+                    return
+
+    def measure(self, wanted: Round, timeout_s: float) -> Iterator[Measurement]:
+        """See launch.contract.Session.measure."""
+        self._number += 1
+        rank_of = {node: rank for rank, node in enumerate(self.nodes)}
+        self._pipe.send(measure_command(self._number, wanted, rank_of))
+        deadline = time.monotonic() + timeout_s
+        while True:
+            record = parse_record(self._pipe.receive(deadline))
+            if record is None or record.get("id") not in (self._number, 0):
+                continue
+            match record["record"]:
+                case "sample":
+                    yield self._measurement(record, wanted)
+                case "error":
+                    raise RoundRefused(f"The probe refused a round: {record.get('message')}")
+                case "end":
+                    return
+
+    def _measurement(self, record: dict[str, Any], wanted: Round) -> Measurement:
+        try:
+            return measurement(record, wanted, self.nodes)
+        except (msgspec.ValidationError, IndexError) as error:
+            raise ProbeLost(f"The probe delivered a record that is none: {error}", "died") from error
+
+    def close(self, *, kill: bool = False) -> None:
+        """See launch.contract.Session.close."""
+        if not kill:
+            try:
+                self._pipe.send(STOP)
+            except ProbeLost:
+                kill = True
+        self._pipe.close(kill=kill)

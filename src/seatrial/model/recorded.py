@@ -1,0 +1,20 @@
+"""All that is known of a run: what an archive holds, read back."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from seatrial.model.facts import NodeFacts
+from seatrial.model.measurement import Measurement
+from seatrial.model.run import RunInfo
+
+
+class RecordedRun(msgspec.Struct, frozen=True, kw_only=True):
+    """The input of every verdict and every report."""
+
+    info: RunInfo
+    planned: tuple[tuple[str, str], ...]
+    """Ordered pairs that the survey was to measure."""
+    facts: Mapping[str, NodeFacts]
+    facts_after: Mapping[str, NodeFacts]
+    measurements: tuple[Measurement, ...]
