@@ -18,6 +18,12 @@ class SessionStarted(msgspec.Struct, frozen=True, kw_only=True, tag_field="entry
     ranks: tuple[dict[str, Any], ...] = ()
 
 
+class SurveyPlanned(msgspec.Struct, frozen=True, kw_only=True, tag_field="entry", tag="plan"):
+    """The ordered pairs that the survey is to measure."""
+
+    pairs: tuple[tuple[str, str], ...]
+
+
 class RoundStarted(msgspec.Struct, frozen=True, kw_only=True, tag_field="entry", tag="round"):
     """A round was sent to the probe. `number` counts up over the whole run."""
 
@@ -56,7 +62,7 @@ class PairHung(msgspec.Struct, frozen=True, kw_only=True, tag_field="entry", tag
     target: str
 
 
-Entry = SessionStarted | RoundStarted | Delivered | RoundEnded | NodeLost | PairHung
+Entry = SessionStarted | SurveyPlanned | RoundStarted | Delivered | RoundEnded | NodeLost | PairHung
 
 _Any = TypeVar("_Any")
 _encoder = msgspec.json.Encoder()

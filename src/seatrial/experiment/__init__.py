@@ -1,0 +1,1 @@
+"""Joins launch, archive and diagnosis: plan, measure, judge, choose the next experiment."""

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from seatrial.model.errors import ExitCode
 from seatrial.model.estimate import Estimate
 from seatrial.model.limit import Limit
 from seatrial.model.run import Design, NodeState
@@ -63,3 +64,11 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
         verdicts += [node.verdict for node in self.nodes]
         verdicts += [finding.verdict for finding in self.findings]
         return worst(verdicts)
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """FINDINGS where something is at fault; else INCOMPLETE where numbers are missing, undecided or impossible."""
+        if any(finding.verdict is not Verdict.INVALID for finding in self.findings):
+            return ExitCode.FINDINGS
+        undecided = any(pair.verdict in (Verdict.INVALID, Verdict.INCONCLUSIVE) for pair in self.pairs)
+        return ExitCode.INCOMPLETE if undecided or not self.complete else ExitCode.PASS

@@ -1,0 +1,106 @@
+"""Reads runs back."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+
+from seatrial.archive import layout
+from seatrial.archive.journal import Delivered, Entry, SessionStarted, SurveyPlanned, decode, of_type
+from seatrial.facts.node import parse_facts
+from seatrial.model.errors import SeatrialError, UsageError
+from seatrial.model.facts import NodeFacts
+from seatrial.model.recorded import RecordedRun
+from seatrial.model.run import FORMAT, RunInfo
+
+
+class DamagedRun(SeatrialError):
+    """A folder in the archive is no run, or one of a later format."""
+
+
+def read_info(folder: Path) -> RunInfo:
+    """run.json of the run in `folder`. Raises DamagedRun."""
+    path = folder / layout.RUN_FILE
+    try:
+        info = msgspec.json.decode(path.read_bytes(), type=RunInfo)
+    except (OSError, msgspec.DecodeError) as error:
+        raise DamagedRun(f"{path} cannot be read: {error}.") from error
+    if info.format > FORMAT:
+        raise DamagedRun(
+            f"{path} is of format {info.format}, and this seatrial reads up to {FORMAT}.", "Use a newer one."
+        )
+    return info
+
+
+def read_entries(folder: Path) -> list[Entry]:
+    """The journal of the run in `folder`, a torn last line left out. Raises DamagedRun."""
+    path = folder / layout.JOURNAL_FILE
+    try:
+        with path.open("rb") as lines:
+            return list(decode(lines))
+    except (OSError, msgspec.DecodeError) as error:
+        raise DamagedRun(f"{path} cannot be read: {error}.", "seatrial runs recover gives back what it can.") from error
+
+
+def read_facts_texts(folder: Path, reading: str) -> dict[str, str]:
+    """Raw facts by node, of one reading (`before` or `after`)."""
+    texts = {}
+    for path in sorted((folder / layout.FACTS_FOLDER).glob(f"*.{reading}.txt")):
+        node, _ = layout.node_of(path)
+        texts[node] = path.read_text(encoding="utf-8", errors="replace")
+    return texts
+
+
+def parse_all(texts: dict[str, str]) -> dict[str, NodeFacts]:
+    """Facts by node; a text that is none is left out."""
+    found = {}
+    for node, text in texts.items():
+        try:
+            found[node] = parse_facts(text)
+        except SeatrialError:
+            continue
+    return found
+
+
+def header_of(entries: Iterable[Entry]) -> dict[str, object]:
+    """What the probe said of itself in the run's first session; empty where there was none."""
+    sessions = of_type(entries, SessionStarted)
+    return sessions[0].header if sessions else {}
+
+
+def read_run(folder: Path) -> RecordedRun:
+    """Everything that verdicts and reports are made from. Raises DamagedRun."""
+    entries = read_entries(folder)
+    planned = [pair for entry in of_type(entries, SurveyPlanned) for pair in entry.pairs]
+    return RecordedRun(
+        info=read_info(folder),
+        planned=tuple(planned),
+        facts=parse_all(read_facts_texts(folder, layout.BEFORE)),
+        facts_after=parse_all(read_facts_texts(folder, layout.AFTER)),
+        measurements=tuple(entry.measurement for entry in of_type(entries, Delivered)),
+    )
+
+
+def run_folders(archive: Path) -> list[Path]:
+    """All runs of an archive, those still growing or cut off included, oldest first."""
+    if not archive.is_dir():
+        return []
+    return sorted(path for path in archive.iterdir() if (path / layout.RUN_FILE).is_file())
+
+
+def find_run(archive: Path, name: str) -> Path:
+    """The folder of a run: a path, a run's name or the beginning of one, or `last`.
+
+    Raises UsageError where there is none, or more than one.
+    """
+    if (Path(name) / layout.RUN_FILE).is_file():
+        return Path(name)
+    folders = run_folders(archive)
+    if name == "last" and folders:
+        return folders[-1]
+    found = [folder for folder in folders if folder.name.startswith(name)]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise UsageError(f"There is no run {name!r} in {archive}.", "seatrial runs list shows those there are.")
+    raise UsageError(f"{name!r} could be {len(found)} runs: {', '.join(folder.name for folder in found[:5])}.")

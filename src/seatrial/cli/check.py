@@ -1,0 +1,92 @@
+"""seatrial check: the main job."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from seatrial.cli.options import Archive, AsJson, archive_folder, seconds
+from seatrial.model.errors import UsageError
+
+
+def check(
+    nodes: Annotated[str, typer.Option(help="Only these nodes: n[1-4] or n1,n3.", metavar="NODES")] = "",
+    partition: Annotated[str, typer.Option(help="Slurm partition.  [default: the cluster's]", metavar="NAME")] = "",
+    budget: Annotated[str, typer.Option(help="Time to measure in: 90s, 10m, 1h.", metavar="TIME")] = "10m",
+    archive: Archive = None,
+    as_json: AsJson = False,
+    html: Annotated[Path | None, typer.Option(help="Write the report as a page, too.", metavar="FILE")] = None,
+    launcher: Annotated[str, typer.Option(help="auto, slurm or local.", metavar="NAME")] = "auto",
+    ranks: Annotated[int, typer.Option(help="Ranks where there is no Slurm.", min=2, max=512)] = 2,
+    mpi: Annotated[str, typer.Option(help="srun's --mpi.  [default: the site's]", metavar="TYPE")] = "",
+    mpicc: Annotated[str, typer.Option(help="MPI compiler to build the probe with.", metavar="FILE")] = "",
+    probe: Annotated[Path | None, typer.Option(help="A prebuilt probe.", metavar="FILE")] = None,
+    probe_dir: Annotated[
+        Path | None, typer.Option(help="Where to build the probe; all nodes must see it.", metavar="DIR")
+    ] = None,
+    pairs_at_once: Annotated[
+        int, typer.Option(help="Pairs measured at once.  [default: half the nodes, one on a shared kernel]", min=0)
+    ] = 0,
+    round_timeout: Annotated[str, typer.Option(help="A round silent for so long hangs.", metavar="TIME")] = "20s",
+    wait: Annotated[str, typer.Option(help="How long to stand in Slurm's queue.", metavar="TIME")] = "10m",
+    detach: Annotated[bool, typer.Option("--detach", help="Leave it to the queue; collect by `runs collect`.")] = False,
+    replay: Annotated[str, typer.Option(help="Play a recorded run instead of measuring.", metavar="RUN")] = "",
+    run: Annotated[str, typer.Option(help="Name of the run.  [default: time and four digits]", metavar="NAME")] = "",
+    seed: Annotated[int, typer.Option(help="Draws the order of rounds.", min=0)] = 1,
+) -> int:
+    """Measure latency and bandwidth over all pairs of nodes, judge them, and name what is at fault."""
+    from seatrial.archive.reader import find_run
+    from seatrial.cli.outcome import show
+    from seatrial.cli.progress import progress_on
+    from seatrial.experiment.check import run_check
+    from seatrial.experiment.detached import submit_check
+    from seatrial.experiment.settings import CheckSettings
+
+    folder = archive_folder(archive)
+    if run and (not run.replace("-", "").replace("_", "").isalnum() or not run.isascii()):
+        raise UsageError(f"--run {run!r} is no name for a run.", "Use letters, digits, - and _.")
+    settings = CheckSettings(
+        archive=folder,
+        launcher=launcher,
+        nodes=parse_nodes(nodes),
+        partition=partition,
+        budget_s=seconds(budget, "--budget"),
+        wait_s=seconds(wait, "--wait"),
+        round_timeout_s=seconds(round_timeout, "--round-timeout"),
+        pairs_at_once=pairs_at_once,
+        ranks=ranks,
+        mpi=mpi,
+        mpicc=mpicc,
+        probe=probe,
+        probe_dir=probe_dir,
+        replay=find_run(folder, replay) if replay else None,
+        run=run,
+        seed=seed,
+        command=tuple(sys.argv[1:]),
+    )
+    if detach:
+        submitted = submit_check(settings)
+        print(f"Job {submitted.job} will measure; `seatrial runs collect {submitted.run}` says how it went.")
+        return 0
+    with progress_on(sys.stderr) as progress:
+        outcome = run_check(settings, progress)
+    width, colour = width_and_colour()
+    return show(
+        outcome.folder, outcome.recorded, outcome.judgement, as_json=as_json, html=html, width=width, colour=colour
+    )
+
+
+def parse_nodes(text: str) -> tuple[str, ...]:
+    """n[1-3],n7 -> its nodes. Raises UsageError that shows the text."""
+    if not text:
+        return ()
+    from seatrial.launch.slurm_argv import expand
+
+    try:
+        nodes = expand(text)
+    except ValueError as error:
+        raise UsageError(f"--nodes {text!r} is no list of nodes: {error}.", "Write n[1-4] or n1,n3.") from error
+    if not nodes:
+        raise UsageError(f"--nodes {text!r} names no node.", "Write n[1-4] or n1,n3.")
+    return nodes

@@ -1,0 +1,43 @@
+"""Shows a judged run: text or JSON on standard output, the page into a file."""
+
+from pathlib import Path
+
+from seatrial.cli.options import width_and_colour
+from seatrial.model.errors import SeatrialError
+from seatrial.model.judgement import Judgement
+from seatrial.model.recorded import RecordedRun
+
+
+def show(
+    folder: Path,
+    recorded: RecordedRun,
+    judgement: Judgement,
+    *,
+    as_json: bool,
+    html: Path | None,
+) -> int:
+    """Print, write, and return the exit code."""
+    from seatrial.report.html import as_html
+    from seatrial.report.json_report import as_json_text
+    from seatrial.report.terminal import as_text
+
+    if html is not None:
+        write_page(html, as_html(recorded.info, judgement, recorded.facts))
+    if as_json:
+        print(as_json_text(recorded.info, judgement, judgement.exit_code))
+    else:
+        width, colour = width_and_colour()
+        print(as_text(recorded.info, judgement, recorded.facts, width=width, colour=colour), end="")
+        print(f"Archive: {folder}")
+        if html is not None:
+            print(f"Page: {html}")
+    return int(judgement.exit_code)
+
+
+def write_page(path: Path, page: str) -> None:
+    """Write the page. Raises SeatrialError with the reason."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise SeatrialError(f"The page {path} cannot be written: {error.strerror}.", "Name another --html.") from error

@@ -1,0 +1,24 @@
+"""seatrial report: judge an archived run again and show it."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from seatrial.cli.options import Archive, AsJson, archive_folder
+
+
+def report(
+    run: Annotated[str, typer.Argument(help="A run's name, the beginning of one, its folder, or `last`.")] = "last",
+    archive: Archive = None,
+    as_json: AsJson = False,
+    html: Annotated[Path | None, typer.Option(help="Write a self-contained page.", metavar="FILE")] = None,
+) -> int:
+    """Print a run's verdicts and findings, or write them as a page; exits as the check did."""
+    from seatrial.archive.reader import find_run, read_run
+    from seatrial.cli.outcome import show
+    from seatrial.diagnosis.judge import judge
+
+    folder = find_run(archive_folder(archive), run)
+    recorded = read_run(folder)
+    return show(folder, recorded, judge(recorded), as_json=as_json, html=html)

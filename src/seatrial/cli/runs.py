@@ -1,0 +1,139 @@
+"""seatrial runs: what is in the archive."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import typer
+
+from seatrial.archive.export import ExportFormat
+from seatrial.cli.options import Archive, AsJson, archive_folder
+from seatrial.model.units import duration, size
+
+app = typer.Typer(
+    help="List, show, export, recover and collect archived runs.", no_args_is_help=True, rich_markup_mode=None
+)
+Run = Annotated[str, typer.Argument(help="A run's name, the beginning of one, its folder, or `last`.")]
+
+
+@app.command("list")
+def list_runs(archive: Archive = None, as_json: AsJson = False) -> int:
+    """Print all runs, oldest first, those that were cut off included."""
+    from seatrial.archive.export import sample_counts
+    from seatrial.archive.reader import read_info, run_folders
+
+    folders = run_folders(archive_folder(archive))
+    counts = sample_counts(folders)
+    rows: list[dict[str, Any]] = []
+    for folder in folders:
+        info = read_info(folder)
+        rows.append(
+            {
+                "run": info.run,
+                "started": info.started,
+                "ending": info.ending.value,
+                "launcher": info.launcher,
+                "nodes": len(info.nodes),
+                "samples": counts.get(info.run, 0),
+                "folder": str(folder),
+            }
+        )
+    if as_json:
+        print(json.dumps({"format": 1, "runs": rows}))
+    elif not rows:
+        print(f"No runs in {archive_folder(archive)}.")
+    else:
+        _table(["run", "started", "ending", "launcher", "nodes", "samples"], rows)
+    return 0
+
+
+@app.command("show")
+def show_run(run: Run = "last", archive: Archive = None, as_json: AsJson = False) -> int:
+    """Print what a run is: run.json, and a line for each kernel measured."""
+    from seatrial.archive.export import kernel_table
+    from seatrial.archive.reader import find_run, read_info
+
+    folder = find_run(archive_folder(archive), run)
+    info = read_info(folder)
+    names = ("phase", "kernel", "message_bytes", "ordered_pairs", "samples", "median_time_s")
+    kernels = [dict(zip(names, row, strict=True)) for row in kernel_table(folder)]
+    if as_json:
+        print(json.dumps({"format": 1, "run": msgspec.to_builtins(info), "kernels": kernels}))
+        return 0
+    for name, value in (
+        ("run", info.run),
+        ("started", info.started),
+        ("ended", f"{info.ended} ({info.ending})"),
+        ("launcher", f"{info.launcher} {f'job {info.job}' if info.job else ''}".strip()),
+        ("cluster", info.cluster),
+        ("nodes", " ".join(info.nodes)),
+        ("MPI", info.mpi_library),
+        ("design", info.design.statement if info.design else ""),
+        ("remark", info.reason),
+    ):
+        if value:
+            print(f"{name:9} {value}")
+    print()
+    for row in kernels:
+        row["message_bytes"] = size(row["message_bytes"])
+        row["median_time_s"] = duration(row["median_time_s"])
+    _table(list(names), kernels)
+    return 0
+
+
+@app.command("export")
+def export_run(
+    run: Run = "last",
+    output: Annotated[Path, typer.Option(help="File to write.", metavar="FILE")] = Path("samples.csv"),
+    form: Annotated[ExportFormat, typer.Option("--format", help="csv, jsonl or parquet.")] = ExportFormat.CSV,
+    archive: Archive = None,
+) -> int:
+    """Write a run's raw samples, one row each, for other programs."""
+    from seatrial.archive.export import export
+    from seatrial.archive.reader import find_run
+
+    count = export([find_run(archive_folder(archive), run)], output, form)
+    print(f"{count} samples in {output}")
+    return 0
+
+
+@app.command("recover")
+def recover_runs(archive: Archive = None, as_json: AsJson = False) -> int:
+    """Close runs that were cut off, and give back every sample delivered before."""
+    from seatrial.archive.recover import partial_folders, recover
+
+    recovered = [recover(folder) for folder in partial_folders(archive_folder(archive))]
+    if as_json:
+        print(json.dumps({"format": 1, "recovered": msgspec.to_builtins(recovered)}))
+        return 0
+    for one in recovered:
+        torn = f", {one.torn_lines} torn line kept in logs" if one.torn_lines else ""
+        print(f"{one.run}: {one.measurements} measurements, {one.samples} samples{torn}")
+    if not recovered:
+        print("Nothing to recover.")
+    return 0
+
+
+@app.command("collect")
+def collect_run(run: Run = "last", archive: Archive = None, as_json: AsJson = False) -> int:
+    """Say how a detached check stands; once it is over, print its report and exit as it did."""
+    from seatrial.archive.reader import read_run
+    from seatrial.cli.outcome import show
+    from seatrial.diagnosis.judge import judge
+    from seatrial.experiment.detached import collect
+    from seatrial.model.errors import ExitCode
+
+    found = collect(archive_folder(archive), run)
+    if found.folder is None:
+        print(json.dumps({"format": 1, "state": found.state}) if as_json else found.state)
+        return ExitCode.INCOMPLETE
+    recorded = read_run(found.folder)
+    return show(found.folder, recorded, judge(recorded), as_json=as_json, html=None)
+
+
+def _table(columns: list[str], rows: list[dict[str, Any]]) -> None:
+    texts = [columns, *([str(row[column]) for column in columns] for row in rows)]
+    widths = [max(len(text[place]) for text in texts) for place in range(len(columns))]
+    for text in texts:
+        print("  ".join(cell.ljust(width) for cell, width in zip(text, widths, strict=True)).rstrip())

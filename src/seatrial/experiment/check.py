@@ -1,0 +1,226 @@
+"""The main job: measure all pairs of nodes, judge them, measure the suspects again alone, judge again."""
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from seatrial.archive import layout
+from seatrial.archive.journal import SurveyPlanned
+from seatrial.archive.reader import parse_all, read_info
+from seatrial.archive.writer import RunWriter, ended
+from seatrial.diagnosis.judge import assess, judge
+from seatrial.diagnosis.retest import plan_retest
+from seatrial.diagnosis.suspicion import Suspicion
+from seatrial.experiment.clock import new_run_name, now_text
+from seatrial.experiment.measurer import Measurer
+from seatrial.experiment.progress import Progress, Silent
+from seatrial.experiment.settings import CheckSettings
+from seatrial.experiment.site import choose_launcher
+from seatrial.launch.contract import Hosts, Launcher
+from seatrial.model.errors import SeatrialError, UsageError
+from seatrial.model.facts import NodeFacts
+from seatrial.model.judgement import Judgement
+from seatrial.model.measurement import Kernel, Phase, Round
+from seatrial.model.recorded import RecordedRun
+from seatrial.model.run import FORMAT, Ending, NodeState, RunInfo
+from seatrial.pairing.complete import circle_rounds
+from seatrial.pairing.survey import LATENCY, PILOT, SurveyPlan, bandwidth_shape, plan_survey
+from seatrial.statistics.median import median
+
+SURVEY_SHARE = 0.7
+"""Of the budget; the rest is for the retest."""
+PILOT_PAIRS = 3
+USUAL_WINDOW_S = 0.035
+"""Taken where the pilot delivered nothing: 4 MiB at 1 Gb/s."""
+
+
+class CheckOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """What a check leaves: the run's folder, what is in it, and the judgement."""
+
+    folder: Path
+    recorded: RecordedRun
+    judgement: Judgement
+
+
+def run_check(settings: CheckSettings, progress: Progress | None = None) -> CheckOutcome:
+    """Carry out `seatrial check`. Whatever ends it, the run is closed and keeps what was delivered.
+
+    Raises UsageError, LaunchError, ArchiveError and other SeatrialErrors; KeyboardInterrupt only before the first
+    measurement.
+    """
+    progress = progress or Silent()
+    progress.stage("Looking for nodes, preparing the probe")
+    launcher = choose_launcher(settings)
+    hosts = launcher.hosts()
+    nodes = enough(hosts, settings)
+    writer = RunWriter(settings.archive, describe(settings, launcher, hosts, nodes))
+    check = Check(settings, launcher, writer, hosts, progress)
+    ending, reason = Ending.FAILED, ""
+    failure: SeatrialError | None = None
+    try:
+        reason = check.carry_out(nodes)
+        ending = Ending.COMPLETE
+    except KeyboardInterrupt:
+        ending, reason = Ending.INTERRUPTED, "Interrupted: what had been measured was kept, the rest was not measured."
+    except SeatrialError as error:
+        failure, reason = error, str(error)
+    finally:
+        folder = check.finish(ending, reason)
+    if failure is not None and not check.measurer.measurements:
+        raise failure
+    recorded = check.recorded()
+    return CheckOutcome(folder=folder, recorded=recorded, judgement=judge(recorded))
+
+
+def enough(hosts: Hosts, settings: CheckSettings) -> tuple[str, ...]:
+    """The nodes to measure. Raises an error that says why where there are not two of them."""
+    left_out = {state.node for state in hosts.left_out}
+    nodes = tuple(node for node in hosts.nodes if node not in left_out)
+    if len(nodes) >= 2:
+        return nodes
+    why = "; ".join(f"{state.node}: {state.reason}" for state in hosts.left_out)
+    there = f"There is only one node to measure ({nodes[0]})" if nodes else "There is no node to measure"
+    what = f"{there}, and a pair needs two{f' ({why})' if why else ''}."
+    if len(settings.nodes) == 1:
+        raise UsageError(what, "Name at least two with --nodes.")
+    raise SeatrialError(what, "Wait for idle nodes, or name busy ones with --nodes.")
+
+
+def describe(settings: CheckSettings, launcher: Launcher, hosts: Hosts, nodes: Sequence[str]) -> RunInfo:
+    """run.json as it is at the start."""
+    from seatrial import __version__
+
+    seed = read_info(settings.replay).seed if settings.replay else settings.seed
+    return RunInfo(
+        format=FORMAT,
+        run=settings.run or new_run_name("check"),
+        seatrial=__version__,
+        command=settings.command,
+        started=now_text(),
+        launcher=launcher.name,
+        cluster=hosts.cluster,
+        nodes=tuple(nodes),
+        fabric=hosts.fabric,
+        lost=hosts.left_out,
+        seed=seed,
+    )
+
+
+class Check:
+    """One check under way."""
+
+    def __init__(
+        self, settings: CheckSettings, launcher: Launcher, writer: RunWriter, hosts: Hosts, progress: Progress
+    ) -> None:
+        self._settings = settings
+        self._launcher = launcher
+        self._writer = writer
+        self._progress = progress
+        self._facts: Mapping[str, NodeFacts] = {}
+        self._facts_after: Mapping[str, NodeFacts] = {}
+        self._planned: tuple[tuple[str, str], ...] = ()
+        self._left_out = hosts.left_out
+        self.measurer = Measurer(launcher, writer, writer.info.nodes, progress, settings.round_timeout_s)
+
+    def carry_out(self, nodes: Sequence[str]) -> str:
+        """All stages in order; a sentence where the budget ended it early, else empty."""
+        self._progress.stage(f"Waiting for {len(nodes)} nodes")
+        self._launcher.allocate(nodes, 2 * self._settings.budget_s + 300)
+        self._writer.describe(msgspec.structs.replace(self._writer.info, job=self._launcher.job))
+        self._progress.stage(f"Reading the facts of {len(nodes)} nodes")
+        self._facts = self._read_facts(nodes, layout.BEFORE, "did not answer")
+        self._progress.stage(f"Starting the probe on {len(self.measurer.nodes)} nodes")
+        self.measurer.start()
+        deadline = time.monotonic() + self._settings.budget_s
+        plan = self._plan()
+        self._progress.stage(f"Measuring {plan.design.planned_pairs} ordered pairs of {len(self.measurer.nodes)} nodes")
+        self._progress.rounds(len(plan.rounds))
+        in_time = self.measurer.run(plan.rounds, deadline)
+        _, _, suspicion = assess(self.recorded())
+        if suspicion.suspects:
+            in_time = self._retest(suspicion, deadline) and in_time
+        self.measurer.close()
+        self._progress.stage("Reading the facts again")
+        self._facts_after = self._read_facts(self.measurer.nodes, layout.AFTER, "stopped answering during the run")
+        spent = (
+            f"The budget of {self._settings.budget_s:.0f} s was spent before all was measured; give more by --budget."
+        )
+        return "" if in_time else spent
+
+    def _read_facts(self, nodes: Sequence[str], reading: str, what: str) -> dict[str, NodeFacts]:
+        facts = self._launcher.read_facts(nodes)
+        for node, text in facts.texts.items():
+            self._writer.write_facts(node, reading, text)
+        for node, why in facts.silent.items():
+            self.measurer.lose(NodeState(node=node, reason=f"{what}: {why}", fault=True))
+        return parse_all(facts.texts)
+
+    def _plan(self) -> SurveyPlan:
+        nodes = self.measurer.nodes
+        window_s = self.measurer.window_s = self._pilot(nodes)
+        plan = plan_survey(
+            self.measurer.nodes,
+            pairs_at_once=self._settings.pairs_at_once or default_pairs_at_once(self._facts, nodes),
+            window_s=window_s,
+            budget_s=SURVEY_SHARE * self._settings.budget_s,
+            seed=self._writer.info.seed,
+        )
+        self._planned = tuple(
+            dict.fromkeys(pair for one in plan.rounds for pair in one.pairs if one.shape.kernel is Kernel.ONEWAY)
+        )
+        self._writer.append(SurveyPlanned(pairs=self._planned))
+        self._writer.describe(msgspec.structs.replace(self._writer.info, design=plan.design))
+        return plan
+
+    def _pilot(self, nodes: Sequence[str]) -> float:
+        """Seconds that one window of the bandwidth kernel takes here."""
+        pairs = circle_rounds(nodes)[0][:PILOT_PAIRS]
+        for pair in pairs:
+            self.measurer.measure(Round(phase=Phase.PILOT, repetition=0, shape=PILOT, pairs=(pair,)))
+        took = [median(one.times_s) for one in self.measurer.measurements if one.times_s]
+        return median(took) if took else USUAL_WINDOW_S
+
+    def _retest(self, suspicion: Suspicion, deadline: float) -> bool:
+        shapes = [bandwidth_shape(self.measurer.window_s)] if suspicion.slow or suspicion.unstable else []
+        shapes += [LATENCY] if suspicion.late or suspicion.lossy else []
+        rounds = plan_retest(suspicion.suspects, suspicion.good(), shapes, self._writer.info.seed)
+        self._progress.stage(f"Measuring {len({one.pairs for one in rounds})} suspect and control pairs again, alone")
+        self._progress.rounds(len(rounds))
+        return self.measurer.run(rounds, deadline)
+
+    def recorded(self) -> RecordedRun:
+        """What is known by now."""
+        return RecordedRun(
+            info=self._info(),
+            planned=self._planned,
+            facts=self._facts,
+            facts_after=self._facts_after,
+            measurements=tuple(self.measurer.measurements),
+        )
+
+    def _info(self) -> RunInfo:
+        return msgspec.structs.replace(
+            self._writer.info,
+            mpi_library=str(self.measurer.header.get("mpi_library", "")),
+            lost=(*self._left_out, *self.measurer.lost.values()),
+            hanging_pairs=tuple(self.measurer.hung),
+        )
+
+    def finish(self, ending: Ending, reason: str) -> Path:
+        """Give everything back, close the run, and return its folder."""
+        try:
+            self.measurer.close(kill=ending is not Ending.COMPLETE)
+        finally:
+            self._launcher.close()
+        said = " ".join((reason, *self.measurer.refused[:3])).strip()
+        return self._writer.close(ended(self._info(), ending, now_text(), said))
+
+
+def default_pairs_at_once(facts: Mapping[str, NodeFacts], nodes: Sequence[str]) -> int:
+    """Half the nodes, so that all are busy; one pair where nodes share a kernel and would take each other's cores."""
+    kernels = [facts[node].boot_id for node in nodes if node in facts and facts[node].boot_id]
+    if len(set(kernels)) < len(kernels):
+        return 1
+    return max(len(nodes) // 2, 1)

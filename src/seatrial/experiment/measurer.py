@@ -1,0 +1,170 @@
+"""Carries rounds out, whatever happens: a round that hangs costs its culprit, never what was delivered."""
+
+import time
+from collections.abc import Sequence
+
+import msgspec
+
+from seatrial.archive.journal import Delivered, NodeLost, PairHung, RoundEnded, RoundStarted, SessionStarted
+from seatrial.archive.writer import RunWriter
+from seatrial.experiment.progress import Progress
+from seatrial.launch.contract import Launcher, LaunchError, ProbeLost, RoundRefused, Session
+from seatrial.model.errors import SeatrialError
+from seatrial.model.measurement import Kernel, Measurement, Round
+from seatrial.model.run import NodeState
+
+Pair = tuple[str, str]
+PATIENCE = 100.0
+"""A round may take this many times what it should."""
+
+
+class Measurer:
+    """Sessions of the probe, one after the other where one is lost, and all that they delivered."""
+
+    def __init__(
+        self, launcher: Launcher, writer: RunWriter, nodes: Sequence[str], progress: Progress, round_timeout_s: float
+    ) -> None:
+        self.measurements: list[Measurement] = []
+        self.lost: dict[str, NodeState] = {}
+        self.hung: list[Pair] = []
+        self.refused: list[str] = []
+        self.header: dict[str, object] = {}
+        self.window_s = 0.0
+        """How long one window of the bandwidth kernel is expected to take."""
+        self._launcher = launcher
+        self._writer = writer
+        self._nodes = tuple(nodes)
+        self._progress = progress
+        self._round_timeout_s = round_timeout_s
+        self._session: Session | None = None
+        self._sessions = 0
+        self._number = 0
+        self._began = time.monotonic()
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """Those that still answer."""
+        return tuple(node for node in self._nodes if node not in self.lost)
+
+    def run(self, rounds: Sequence[Round], deadline: float) -> bool:
+        """Measure the rounds in order; False where `deadline` (time.monotonic) came first."""
+        for done, one in enumerate(rounds):
+            if time.monotonic() > deadline:
+                self._progress.advance(len(rounds) - done)
+                return False
+            self.measure(one)
+            self._progress.advance()
+        return True
+
+    def measure(self, wanted: Round, again: bool = False) -> None:
+        """One round, without the pairs that are known not to answer.
+
+        Where the probe is lost in it, nodes that are silent are dropped and the rest of the round is repeated; where
+        none is silent, the round's pairs are halved until the one that hangs is alone.
+        """
+        left = self._open_pairs(wanted.pairs)
+        if not left:
+            return
+        wanted = msgspec.structs.replace(wanted, pairs=left)
+        first = len(self.measurements)
+        try:
+            self._once(wanted)
+            return
+        except RoundRefused as error:
+            self.refused.append(error.what)
+            return
+        except ProbeLost as error:
+            self.close(kill=True)
+            why = error.what
+        delivered = {one.pair for one in self.measurements[first:]}
+        left = tuple(pair for pair in left if pair not in delivered)
+        if self.drop_silent("stopped answering in mid-run"):
+            self.measure(msgspec.structs.replace(wanted, pairs=left))
+        elif len(left) > 1:
+            half = (len(left) + 1) // 2
+            for pairs in (left[:half], left[half:]):
+                self.measure(msgspec.structs.replace(wanted, pairs=pairs))
+        elif left and not again:
+            self.measure(msgspec.structs.replace(wanted, pairs=left), again=True)
+        elif left:
+            self._hang(left[0], why)
+
+    def drop_silent(self, what: str) -> bool:
+        """Ask all nodes for a sign of life; whether any gave none."""
+        if not self.nodes:
+            return False
+        silent = self._launcher.read_facts(self.nodes).silent
+        for node, why in silent.items():
+            self.lose(NodeState(node=node, reason=f"{what}: {why}", fault=True))
+        return bool(silent)
+
+    def lose(self, state: NodeState) -> None:
+        """Take a node out for the rest of the run."""
+        self.lost[state.node] = state
+        self._writer.append(NodeLost(state=state))
+
+    def close(self, *, kill: bool = False) -> None:
+        """End the session, if there is one."""
+        session, self._session = self._session, None
+        if session is not None:
+            session.close(kill=kill)
+
+    def start(self) -> Session:
+        """The session, started if there is none. Raises LaunchError, SeatrialError where too few nodes are left."""
+        if self._session is not None:
+            return self._session
+        if len(self.nodes) < 2:
+            raise SeatrialError(
+                f"{len(self.nodes)} of {len(self._nodes)} nodes still answer, and a pair needs two.",
+                "; ".join(f"{state.node}: {state.reason}" for state in self.lost.values()),
+            )
+        self._sessions += 1
+        log = self._writer.log_file(f"launch-{self._sessions}.err")
+        try:
+            session = self._launcher.start(self.nodes, log)
+        except LaunchError:
+            if not self.drop_silent("did not answer when the probe was started"):
+                raise
+            return self.start()
+        self._session = session
+        self.header = self.header or session.header
+        self._writer.append(
+            SessionStarted(
+                session=self._sessions, nodes=session.nodes, header=session.header, ranks=tuple(session.ranks)
+            )
+        )
+        return session
+
+    def _once(self, wanted: Round) -> None:
+        session = self.start()
+        self._number += 1
+        at_s = time.monotonic() - self._began
+        self._writer.append(RoundStarted(number=self._number, session=self._sessions, at_s=at_s, round=wanted))
+        outcome, detail = "complete", ""
+        try:
+            for one in session.measure(wanted, self._patience_s(wanted)):
+                self.measurements.append(one)
+                self._writer.append(Delivered(number=self._number, measurement=one))
+        except ProbeLost as error:
+            outcome, detail = error.outcome, error.what
+            raise
+        except RoundRefused as error:
+            outcome, detail = "refused", error.what
+            raise
+        finally:
+            self._writer.append(RoundEnded(number=self._number, outcome=outcome, detail=detail))
+
+    def _patience_s(self, wanted: Round) -> float:
+        if wanted.shape.kernel is Kernel.PINGPONG:
+            return self._round_timeout_s
+        windows = wanted.shape.iterations + wanted.shape.warmup
+        return max(self._round_timeout_s, PATIENCE * windows * self.window_s)
+
+    def _open_pairs(self, pairs: Sequence[Pair]) -> tuple[Pair, ...]:
+        closed = {frozenset(pair) for pair in self.hung}
+        return tuple(pair for pair in pairs if not self.lost.keys() & set(pair) and frozenset(pair) not in closed)
+
+    def _hang(self, pair: Pair, why: str) -> None:
+        self.hung.append(pair)
+        self.refused.append(f"{pair[0]} to {pair[1]} is left out: {why}")
+        self._writer.append(PairHung(source=pair[0], target=pair[1]))

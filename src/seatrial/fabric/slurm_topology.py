@@ -1,0 +1,92 @@
+"""Which leaf switch each node hangs on, from the output of `scontrol show topology`."""
+
+import math
+import re
+
+import msgspec
+
+from seatrial.model.fabric import Fabric
+
+PRINTER = "scontrol show topology"
+MOST_NODES = 100_000
+"""Of one line. More is no cluster of today, and expanding it could take all memory."""
+
+NAMES = re.compile(r"[A-Za-z0-9_.,\-\[\]]+")
+INSIDE = re.compile(r"\[([^\]]*)")
+OUTER_COMMA = re.compile(r",(?![^\[]*\])")
+RANGE = re.compile(r"([0-9]+)-([0-9]+)")
+
+
+class Switch(msgspec.Struct, frozen=True, kw_only=True):
+    """One SwitchName line."""
+
+    name: str
+    level: int
+    nodes: tuple[str, ...]
+
+
+def parse_topology(text: str) -> Fabric:
+    """The leaf of every node: the switch of the lowest level that lists it, the first one printed among equals.
+
+    Text without such lines (no topology, block topology, an error) gives a fabric without leaves whose `source` says
+    so. Lines that cannot be read are left out and counted in `source`.
+    """
+    lines = [line.strip() for line in text.split("\n") if line.strip()]
+    candidates = [line for line in lines if line.startswith("SwitchName=")]
+    switches = [switch for line in candidates if (switch := _switch(line)) is not None]
+    leaf_of: dict[str, str] = {}
+    for switch in sorted(switches, key=lambda each: each.level):
+        for node in switch.nodes:
+            leaf_of.setdefault(node, switch.name)
+    if not leaf_of:
+        return Fabric(leaf_of={}, source=f"{PRINTER}: {_why_none(lines)}")
+    unread = len(candidates) - len(switches)
+    note = f", {unread} lines not understood" if unread else ""
+    return Fabric(leaf_of=leaf_of, source=f"{PRINTER}: {len(set(leaf_of.values()))} leaf switches{note}")
+
+
+def _switch(line: str) -> Switch | None:
+    """None: the line lacks a name or a level, or its nodes cannot be expanded, as when it was cut short."""
+    fields = dict(word.split("=", 1) for word in line.split() if "=" in word)
+    level = fields.get("Level", "")
+    nodes = _expand(fields.get("Nodes", ""))
+    if not fields.get("SwitchName") or not re.fullmatch(r"[0-9]{1,4}", level) or nodes is None:
+        return None
+    return Switch(name=fields["SwitchName"], level=int(level), nodes=nodes)
+
+
+def _expand(names: str) -> tuple[str, ...] | None:
+    """The nodes of a Slurm host list, in its order; none for none. None: it is no such list, or too long a one."""
+    if names in ("", "(null)"):
+        return ()
+    # Slow to load, and needed here only.
+    from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet, NodeSetException
+    from ClusterShell.RangeSet import RangeSetException
+
+    if not NAMES.fullmatch(names) or _size(names) > MOST_NODES:
+        return None
+    try:
+        return tuple(NodeSet(names, resolver=RESOLVER_NOGROUP))
+    except (NodeSetException, RangeSetException, ValueError):
+        return None
+
+
+def _size(names: str) -> int:
+    """How many nodes the list expands to: commas outside brackets add, brackets of one name multiply."""
+    return sum(math.prod(map(_choices, INSIDE.findall(word))) for word in OUTER_COMMA.split(names))
+
+
+def _choices(inside: str) -> int:
+    """How many a bracket's content stands for; MOST_NODES + 1 where its numbers are too long to be meant."""
+    ranges = RANGE.findall(inside)
+    if any(len(bound) > 9 for pair in ranges for bound in pair):
+        return MOST_NODES + 1
+    return inside.count(",") + 1 + sum(max(int(high) - int(low), 0) for low, high in ranges)
+
+
+def _why_none(lines: list[str]) -> str:
+    if not lines:
+        return "printed nothing"
+    if any(line.startswith(("BlockName=", "AggregatedBlock=")) for line in lines):
+        return "a block topology, which names no leaf switches"
+    return f"names no leaf switch, says {lines[0][:120]!r}"

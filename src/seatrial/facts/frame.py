@@ -1,0 +1,157 @@
+"""The stream of collect/facts.sh, line by line, into one frozen record; docs/facts.md describes the format."""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import msgspec
+
+from seatrial.model.errors import SeatrialError
+
+VERSION = 1
+"""1: values, links, lists, files, tables, commands, absences (the first)."""
+
+OPENING = "#seatrial-facts "
+CLOSING = "#end "
+WHOLE_NUMBER = re.compile(r"-?[0-9]{1,18}")
+
+
+class FactsFormatError(SeatrialError):
+    """The text is not a stream of facts that this version can read."""
+
+
+class CommandOutput(msgspec.Struct, frozen=True, kw_only=True):
+    """The first lines a command printed, both of its outputs together, and how it ended."""
+
+    status: int
+    lines: tuple[str, ...]
+
+
+class Frame(msgspec.Struct, frozen=True, kw_only=True):
+    """One node's stream, taken apart and not yet understood."""
+
+    hostname: str
+    complete: bool
+    """False where the stream ended before its closing line."""
+    values: dict[str, str] = {}
+    """Path -> its one line, or for a link the last component of where it leads."""
+    lists: dict[str, tuple[str, ...]] = {}
+    """Pattern with one star -> what the star stood for."""
+    files: dict[str, tuple[str, ...]] = {}
+    tables: dict[str, tuple[dict[str, str], ...]] = {}
+    """Pattern -> a row for each match: what the star stood for under "*", then the files of the columns."""
+    commands: dict[str, CommandOutput] = {}
+    absent: dict[str, str] = {}
+    """Path, pattern or command -> why it is not there."""
+    unknown: tuple[str, ...] = ()
+    """Lines this version has no meaning for."""
+
+    def integer(self, path: str) -> int | None:
+        """The value at `path` as a whole number of at most 18 digits, or None; `reason` then says why."""
+        text = self.values.get(path, "").strip()
+        return int(text) if WHOLE_NUMBER.fullmatch(text) else None
+
+    def reason(self, item: str) -> str:
+        """Why `item` gave no usable value."""
+        if item in self.values:
+            return f"{item} says {self.values[item]!r}"
+        if item in self.absent:
+            return f"{item}: {self.absent[item]}"
+        if item in self.files or item in self.tables or item in self.lists or item in self.commands:
+            return f"{item}: there, but without what we look for"
+        return f"{item}: not in the facts" if self.complete else f"{item}: the facts broke off before it"
+
+
+class Block(NamedTuple):
+    """The lines between an opening word and its @end."""
+
+    lines: tuple[str, ...]
+    ending: str
+    ended: bool
+
+
+def parse_frame(text: str) -> Frame:
+    """Take the output of collect/facts.sh apart.
+
+    Every proper prefix of a good stream gives a frame that is not `complete`; a last line without its newline
+    is not believed. Raises FactsFormatError for text that is no such stream, for another version, and for the streams
+    of two nodes run into each other.
+    """
+    *lines, rest = text.split("\n")
+    if not lines and (OPENING.startswith(rest) or rest.startswith(OPENING)):
+        return Frame(hostname="", complete=False)
+    hostname = _hostname(lines[0] if lines else rest)
+    closing = [number for number, line in enumerate(lines) if line.startswith(CLOSING)]
+    if not closing:
+        return _content(hostname, lines[1:], complete=False)
+    last = closing[0]
+    if lines[last] != CLOSING + hostname or any(line.strip() for line in (*lines[last + 1 :], rest)):
+        wrong = lines[last] if lines[last] != CLOSING + hostname else "more text after the closing line"
+        raise FactsFormatError(
+            f"The facts of {hostname} end with {wrong[:80]!r}.",
+            "Two nodes' streams have run into each other: collect each into a file of its own.",
+        )
+    return _content(hostname, lines[1:last], complete=True)
+
+
+def _hostname(opening: str) -> str:
+    words = opening.split()
+    if not opening.startswith(OPENING) or len(words) != 3:
+        raise FactsFormatError(
+            f"These are not facts: the first line is {opening[:80]!r}, not '{OPENING}{VERSION} HOSTNAME'.",
+            "The node must run collect/facts.sh with a POSIX shell and nothing printed before it.",
+        )
+    if words[1] != str(VERSION):
+        raise FactsFormatError(
+            f"The facts of {words[2]} are of version {words[1][:20]!r}; this seatrial reads version {VERSION}.",
+            "Collect them again with the facts.sh of this version.",
+        )
+    return words[2]
+
+
+def _content(hostname: str, lines: list[str], *, complete: bool) -> Frame:
+    frame = Frame(hostname=hostname, complete=complete)
+    unknown: list[str] = []
+    remaining = iter(lines)
+    for line in remaining:
+        word, _, content = line.partition(" ")
+        subject, bar, value = content.partition("|")
+        if word in ("@value", "@link") and bar:
+            frame.values[subject] = value
+        elif word == "@list" and bar:
+            frame.lists[subject] = tuple(value.split())
+        elif word == "@absent" and bar:
+            frame.absent[subject] = value
+        elif word in ("@file", "@table", "@command") and content:
+            _add_block(frame, word, content, _block(remaining))
+        else:
+            unknown.append(line)
+    return msgspec.structs.replace(frame, unknown=tuple(unknown))
+
+
+def _block(lines: Iterator[str]) -> Block:
+    """The content up to @end, or up to the first line that cannot belong to it, which is lost with it."""
+    content: list[str] = []
+    for line in lines:
+        if not line.startswith("|"):
+            word, _, ending = line.partition(" ")
+            return Block(tuple(content), ending, word == "@end")
+        content.append(line[1:])
+    return Block(tuple(content), "", False)
+
+
+def _add_block(frame: Frame, word: str, content: str, block: Block) -> None:
+    name, *columns = content.split(" ")
+    if not block.ended:
+        frame.absent[name if word == "@table" else content] = "broken off"
+    elif word == "@file":
+        frame.files[content] = block.lines
+    elif word == "@table":
+        rows = [row.split(" ") for row in block.lines]
+        frame.tables[name] = tuple(
+            dict(zip(("*", *columns), row, strict=True)) for row in rows if len(row) == len(columns) + 1
+        )
+    elif WHOLE_NUMBER.fullmatch(block.ending):
+        frame.commands[content] = CommandOutput(status=int(block.ending), lines=block.lines)
+    else:
+        frame.absent[content] = f"ended with the unknown status {block.ending!r}"

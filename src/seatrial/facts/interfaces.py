@@ -1,0 +1,86 @@
+"""Network interfaces and HCAs, from a frame."""
+
+import msgspec
+
+from seatrial.facts.frame import Frame
+from seatrial.model.facts import NetworkInterface
+
+NET = "/sys/class/net/"
+INFINIBAND = "/sys/class/infiniband/"
+SOCKETS = "/proc/net/dev"
+
+
+class Interfaces(msgspec.Struct, frozen=True, kw_only=True):
+    """All interfaces of the node, sorted by name, and why some of what they are is not known."""
+
+    interfaces: tuple[NetworkInterface, ...]
+    absent: dict[str, str]
+
+
+class Hcas(msgspec.Struct, frozen=True, kw_only=True):
+    """InfiniBand, Omni-Path and RoCE devices by name, and those of them that can carry traffic now."""
+
+    names: tuple[str, ...]
+    active: tuple[str, ...]
+
+
+def read_interfaces(frame: Frame) -> Interfaces:
+    """Every folder of /sys/class/net that /proc/net/dev lists too.
+
+    /proc/net/dev is this process's own network namespace, /sys that of whoever mounted it: an interface that only
+    /sys shows belongs to another namespace, and nothing of ours can send through it.
+    """
+    listed = frame.lists.get(NET + "*")
+    if listed is None:
+        return Interfaces(interfaces=(), absent={"interfaces": frame.reason(NET + "*")})
+    absent: dict[str, str] = {}
+    rows = frame.files.get(SOCKETS)
+    ours = set(listed) if rows is None else {row.partition(":")[0].strip() for row in rows if ":" in row}
+    foreign = sorted(set(listed) - ours)
+    missing = sorted(ours - set(listed))
+    if foreign:
+        absent["interfaces"] = f"{', '.join(foreign)}: in /sys/class/net, but not in this namespace's {SOCKETS}"
+    elif missing:
+        absent["interfaces"] = f"{', '.join(missing)}: in {SOCKETS}, but not in /sys/class/net"
+    found = []
+    for name in sorted(set(listed) & ours):
+        interface = _interface(frame, name)
+        found.append(interface)
+        for field, file in (("link_type", "type"), ("speed_bits_per_s", "speed"), ("mtu_bytes", "mtu")):
+            if getattr(interface, field) is None:
+                absent[f"interfaces.{name}.{field}"] = frame.reason(f"{NET}{name}/{file}")
+    return Interfaces(interfaces=tuple(found), absent=absent)
+
+
+def _interface(frame: Frame, name: str) -> NetworkInterface:
+    """The kernel gives the speed in Mb/s, and -1 (older ones 65535 or 4294967295) where it is not known."""
+    here = f"{NET}{name}"
+    megabits = frame.integer(f"{here}/speed")
+    speed = megabits * 1e6 if megabits is not None and 0 < megabits not in (0xFFFF, 0xFFFFFFFF) else None
+    mtu = frame.integer(f"{here}/mtu")
+    carrier = frame.integer(f"{here}/carrier")
+    return NetworkInterface(
+        name=name,
+        link_type=frame.integer(f"{here}/type"),
+        state=frame.values.get(f"{here}/operstate", "unknown").strip() or "unknown",
+        carrier=None if carrier is None else carrier == 1,
+        speed_bits_per_s=speed,
+        mtu_bytes=mtu if mtu is not None and mtu > 0 else None,
+        driver=frame.values.get(f"{here}/device/driver", ""),
+        enslaved=f"{here}/master" in frame.values,
+        bridge=name in frame.lists.get(f"{NET}*/bridge", ()),
+        lower=frame.lists.get(f"{here}/lower_*", ()),
+    )
+
+
+def read_hcas(frame: Frame) -> Hcas:
+    """An HCA counts as active where a port says "4: ACTIVE", or where a port says nothing."""
+    names = frame.lists.get(INFINIBAND + "*", ())
+    return Hcas(names=tuple(sorted(names)), active=tuple(sorted(name for name in names if _active(frame, name))))
+
+
+def _active(frame: Frame, name: str) -> bool:
+    """A port's state is "4: ACTIVE": the number of the InfiniBand specification, and its name."""
+    ports = f"{INFINIBAND}{name}/ports/"
+    states = [frame.values.get(f"{ports}{port}/state") for port in frame.lists.get(f"{ports}*", ())]
+    return not states or any(state is None or state.startswith("4:") for state in states)

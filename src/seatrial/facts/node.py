@@ -1,0 +1,77 @@
+"""A node's stream of facts into the record that the rest of seatrial works with."""
+
+from seatrial.facts.frame import WHOLE_NUMBER, Frame, parse_frame
+from seatrial.facts.interfaces import read_hcas, read_interfaces
+from seatrial.facts.processors import read_processors
+from seatrial.facts.versions import mpi_versions, slurm_version, why_no_mpi, why_no_slurm
+from seatrial.model.facts import NodeFacts
+
+MEMINFO = "/proc/meminfo"
+SNMP = "/proc/net/snmp"
+KERNEL = "/proc/sys/kernel/osrelease"
+BOOT_ID = "/proc/sys/kernel/random/boot_id"
+
+
+def parse_facts(text: str) -> NodeFacts:
+    """What collect/facts.sh printed on one node -> its facts. Raises FactsFormatError where it printed no facts."""
+    return node_facts(parse_frame(text))
+
+
+def node_facts(frame: Frame) -> NodeFacts:
+    """The facts of a frame, in bytes and bits per second; what cannot be read is None or "", and named in `absent`."""
+    processors = read_processors(frame)
+    interfaces = read_interfaces(frame)
+    hcas = read_hcas(frame)
+    tcp = tcp_counters(frame)
+    told: dict[str, tuple[object, str]] = {
+        "kernel": (frame.values.get(KERNEL), frame.reason(KERNEL)),
+        "boot_id": (frame.values.get(BOOT_ID), frame.reason(BOOT_ID)),
+        "memory_bytes": (memory_bytes(frame), frame.reason(MEMINFO)),
+        "tcp_segments_sent": (tcp.get("OutSegs"), frame.reason(SNMP)),
+        "tcp_segments_resent": (tcp.get("RetransSegs"), frame.reason(SNMP)),
+        "slurm_version": (slurm_version(frame), why_no_slurm(frame)),
+        "mpi_versions": (mpi_versions(frame), why_no_mpi(frame)),
+    }
+    untold = {name: why for name, (value, why) in told.items() if value is None or value in ("", ())}
+    return NodeFacts(
+        hostname=frame.hostname,
+        complete=frame.complete,
+        kernel=frame.values.get(KERNEL, ""),
+        boot_id=frame.values.get(BOOT_ID, ""),
+        cpu_model=processors.model,
+        processors=processors.processors,
+        cores=processors.cores,
+        sockets=processors.sockets,
+        numa_nodes=processors.numa_nodes,
+        memory_bytes=memory_bytes(frame),
+        interfaces=interfaces.interfaces,
+        hcas=hcas.names,
+        active_hcas=hcas.active,
+        tcp_segments_sent=tcp.get("OutSegs"),
+        tcp_segments_resent=tcp.get("RetransSegs"),
+        slurm_version=slurm_version(frame),
+        mpi_versions=mpi_versions(frame),
+        absent={**processors.absent, **interfaces.absent, **untold},
+    )
+
+
+def memory_bytes(frame: Frame) -> int | None:
+    """MemTotal: what the kernel manages, a little less than what is plugged in. Its "kB" are 1024 bytes."""
+    for line in frame.files.get(MEMINFO, ()):
+        name, _, amount = line.partition(":")
+        number, _, unit = amount.strip().partition(" ")
+        if name == "MemTotal" and unit == "kB" and WHOLE_NUMBER.fullmatch(number):
+            return int(number) * 1024
+    return None
+
+
+def tcp_counters(frame: Frame) -> dict[str, int]:
+    """The Tcp counters of /proc/net/snmp by name. Of this network namespace, since it was made.
+
+    OutSegs does not count what is sent again, RetransSegs does (RFC 4022, tcpOutSegs and tcpRetransSegs).
+    """
+    lines = [line.split()[1:] for line in frame.files.get(SNMP, ()) if line.startswith("Tcp:")]
+    if len(lines) != 2 or len(lines[0]) != len(lines[1]):
+        return {}
+    names, numbers = lines
+    return {name: int(number) for name, number in zip(names, numbers, strict=True) if WHOLE_NUMBER.fullmatch(number)}

@@ -1,0 +1,81 @@
+"""Plays a recorded run: the same rounds get the same answers."""
+
+from collections import defaultdict, deque
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from seatrial.launch.contract import FactsReading, Hosts, RoundRefused
+from seatrial.model.measurement import Measurement, Round
+from seatrial.model.run import RunInfo
+
+
+class ReplaySession:
+    """Answers from the recording; each recorded measurement is given out once, then again from the start."""
+
+    def __init__(self, nodes: Sequence[str], header: dict[str, Any], measurements: Sequence[Measurement]) -> None:
+        self.nodes = tuple(nodes)
+        self.header = header
+        self.ranks: tuple[dict[str, Any], ...] = ()
+        self._recorded: dict[tuple[object, ...], deque[Measurement]] = defaultdict(deque)
+        for one in measurements:
+            self._recorded[one.phase, one.shape.kernel, one.shape.message_bytes, *one.pair].append(one)
+
+    def measure(self, wanted: Round, timeout_s: float) -> Iterator[Measurement]:
+        """See launch.contract.Session.measure; a pair that was not recorded is refused."""
+        shape = wanted.shape
+        for pair in wanted.pairs:
+            queue = self._recorded.get((wanted.phase, shape.kernel, shape.message_bytes, *pair))
+            if not queue:
+                raise RoundRefused(
+                    f"The recording has no {shape.kernel} of {shape.message_bytes} B from {pair[0]} to {pair[1]} "
+                    f"in its {wanted.phase}."
+                )
+            queue.rotate(-1)
+            yield queue[-1]
+
+    def close(self, *, kill: bool = False) -> None:
+        """Nothing to end."""
+
+
+class ReplayLauncher:
+    """The contract over an archive's run."""
+
+    name = "replay"
+    job = ""
+
+    def __init__(
+        self,
+        info: RunInfo,
+        facts: Mapping[str, str],
+        facts_after: Mapping[str, str],
+        header: dict[str, Any],
+        measurements: Sequence[Measurement],
+    ) -> None:
+        """`facts`, `facts_after`: raw texts by node."""
+        self._info = info
+        self._readings = [dict(facts), dict(facts_after)]
+        self._header = header
+        self._measurements = measurements
+
+    def hosts(self) -> Hosts:
+        """The recorded nodes."""
+        return Hosts(
+            nodes=self._info.nodes, left_out=self._info.lost, fabric=self._info.fabric, cluster=self._info.cluster
+        )
+
+    def allocate(self, nodes: Sequence[str], seconds: float) -> None:
+        """Nothing to get hold of."""
+
+    def read_facts(self, nodes: Sequence[str]) -> FactsReading:
+        """The recorded readings, one after the other, the last for ever."""
+        texts = self._readings.pop(0) if len(self._readings) > 1 else self._readings[0]
+        known = {node: texts[node] for node in nodes if node in texts}
+        return FactsReading(texts=known, silent={node: "it was not recorded" for node in nodes if node not in texts})
+
+    def start(self, nodes: Sequence[str], log: Path) -> ReplaySession:
+        """A session over the recording."""
+        return ReplaySession(nodes, self._header, self._measurements)
+
+    def close(self) -> None:
+        """Nothing to give back."""

@@ -1,0 +1,173 @@
+"""Nodes of a Slurm cluster: inside a job, or in an allocation of our own."""
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from seatrial.fabric.slurm_topology import parse_topology
+from seatrial.launch import slurm_argv, slurm_text
+from seatrial.launch.contract import FactsReading, Hosts, LaunchError
+from seatrial.launch.process import Completed, run
+from seatrial.launch.session import PipeSession
+from seatrial.launch.sources import collector
+from seatrial.model.errors import UsageError
+from seatrial.model.run import NodeState
+
+COMMAND_TIMEOUT_S = 30.0
+FACTS_TIMEOUT_S = 15.0
+START_TIMEOUT_S = 60.0
+EXTRA_S_PER_NODE = 0.02
+RETRIED_ONE_BY_ONE = 8
+
+
+class SlurmLauncher:
+    """The contract through sinfo, salloc and srun."""
+
+    name = "slurm"
+
+    def __init__(
+        self, *, partition: str = "", nodes: Sequence[str] = (), mpi: str = "", probe: Path, wait_s: float = 600.0
+    ) -> None:
+        """`nodes`: only these; `mpi`: srun's --mpi; `wait_s`: how long to stand in the queue."""
+        self._partition = partition
+        self._wanted = tuple(nodes)
+        self._mpi = mpi
+        self._probe = probe
+        self._wait_s = wait_s
+        self._inside = os.environ.get("SLURM_JOB_ID", "")
+        self.job = self._inside
+
+    def hosts(self) -> Hosts:
+        """The job's nodes inside a job; else the partition's idle ones, or those asked for by name."""
+        lines = slurm_text.parse_sinfo(_said(run(slurm_argv.SINFO, timeout_s=COMMAND_TIMEOUT_S)))
+        topology = run(slurm_argv.TOPOLOGY, timeout_s=COMMAND_TIMEOUT_S)
+        config = run(slurm_argv.CONFIG, timeout_s=COMMAND_TIMEOUT_S)
+        nodes, left_out = self._inside_hosts(lines) if self._inside else self._outside_hosts(lines)
+        return Hosts(
+            nodes=nodes,
+            left_out=left_out,
+            fabric=parse_topology(topology.stdout),
+            cluster=slurm_text.config_value(config.stdout, "ClusterName"),
+        )
+
+    def _inside_hosts(self, lines: Sequence[slurm_text.NodeLine]) -> tuple[tuple[str, ...], tuple[NodeState, ...]]:
+        of_job = slurm_argv.expand(os.environ.get("SLURM_JOB_NODELIST", ""))
+        strange = slurm_text.unknown_names(self._wanted, of_job)
+        if strange:
+            raise UsageError(
+                f"Node {strange[0]} is not part of job {self._inside}.", f"It has {slurm_argv.node_list(of_job)}."
+            )
+        chosen = self._wanted or of_job
+        dead = {line.node: slurm_text.why_not(line) for line in lines if line.node in chosen}
+        dead = {name: state for name, state in dead.items() if state.fault}
+        return tuple(name for name in chosen if name not in dead), tuple(dead.values())
+
+    def _outside_hosts(self, lines: Sequence[slurm_text.NodeLine]) -> tuple[tuple[str, ...], tuple[NodeState, ...]]:
+        partitions = sorted({line.partition for line in lines})
+        if self._partition and self._partition not in partitions:
+            raise UsageError(
+                f"There is no partition {self._partition!r} on this cluster.", f"It has {', '.join(partitions)}."
+            )
+        strange = slurm_text.unknown_names(self._wanted, (line.node for line in lines))
+        if strange:
+            raise UsageError(f"Slurm knows no node {strange[0]!r}.", "sinfo --Node lists those that it knows.")
+        mine = slurm_text.partition_lines(lines, self._partition)
+        if self._wanted:
+            by_name = {line.node: line for line in (*lines, *mine)}
+            mine = tuple(by_name[name] for name in self._wanted)
+        usable = [line for line in mine if line.idle or (self._wanted and line.busy)]
+        left_out = tuple(slurm_text.why_not(line) for line in mine if line not in usable)
+        return tuple(line.node for line in usable), left_out
+
+    def allocate(self, nodes: Sequence[str], seconds: float) -> None:
+        """An allocation of our own, unless we are inside one."""
+        if self.job:
+            return
+        done = run(slurm_argv.salloc(nodes, seconds, self._partition), timeout_s=self._wait_s)
+        self.job = slurm_text.granted_job(done.stderr)
+        if self.job:
+            return
+        if done.timed_out:
+            waiting = slurm_text.pending_job(done.stderr)
+            if waiting:
+                run(slurm_argv.cancel(waiting), timeout_s=COMMAND_TIMEOUT_S)
+            raise LaunchError(
+                f"Slurm did not grant {slurm_argv.node_list(nodes)} within {self._wait_s:.0f} s.",
+                "Wait longer with --wait, take fewer nodes with --nodes, or leave it to the queue with --detach.",
+            )
+        raise LaunchError(f"Slurm grants no allocation: {slurm_text.complaint(done.stderr)}.")
+
+    def read_facts(self, nodes: Sequence[str]) -> FactsReading:
+        """All nodes by one step; those that stay silent once more, few one by one and many in halves."""
+        texts, silent = self._read_once(nodes)
+        if silent and len(nodes) > 1:
+            missing = list(silent)
+            half = (len(missing) + 1) // 2
+            one_by_one = len(missing) <= RETRIED_ONE_BY_ONE
+            groups = [[node] for node in missing] if one_by_one else [missing[:half], missing[half:]]
+            with ThreadPoolExecutor(max_workers=len(groups)) as pool:
+                again = list(pool.map(self.read_facts, groups))
+            for reading in again:
+                texts |= reading.texts
+            silent = {node: why for reading in again for node, why in reading.silent.items()}
+        return FactsReading(texts=texts, silent=silent)
+
+    def _read_once(self, nodes: Sequence[str]) -> tuple[dict[str, str], dict[str, str]]:
+        patience = FACTS_TIMEOUT_S + EXTRA_S_PER_NODE * len(nodes)
+        done = run(slurm_argv.facts_step(self.job, nodes), stdin=collector(), timeout_s=patience)
+        texts: dict[str, str] = {}
+        by_name = {name.partition(".")[0]: name for name in nodes}
+        for text in slurm_text.unlabelled(done.stdout):
+            host = text.partition("\n")[0].rpartition(" ")[2]
+            node = by_name.get(host.partition(".")[0])
+            if node is not None and text.rstrip().endswith(f"#end {host}"):
+                texts[node] = text
+        failures = slurm_text.launch_failures(done.stderr)
+        otherwise = f"it did not answer within {patience:.0f} s" if done.timed_out else "it did not answer"
+        return texts, {node: failures.get(node, otherwise) for node in nodes if node not in texts}
+
+    def start(self, nodes: Sequence[str], log: Path) -> PipeSession:
+        """One rank on every node, as a step of the job."""
+        argv = slurm_argv.probe_step(self.job, nodes, self._mpi, str(self._probe))
+        patience = START_TIMEOUT_S + EXTRA_S_PER_NODE * len(nodes)
+        return PipeSession(argv, nodes, log, one_host=False, timeout_s=patience)
+
+    def close(self) -> None:
+        """Cancel the allocation, if it is our own."""
+        if self.job and not self._inside:
+            run(slurm_argv.cancel(self.job), timeout_s=COMMAND_TIMEOUT_S)
+            self.job = ""
+
+
+def submit(
+    nodes: Sequence[str], seconds: float, partition: str, output: Path, script: Path, argv: Sequence[str]
+) -> str:
+    """Hand `script argv...` to the queue; the job's number. Raises LaunchError."""
+    done = run(
+        slurm_argv.sbatch(nodes, seconds, partition, str(output), str(script), argv), timeout_s=COMMAND_TIMEOUT_S
+    )
+    job = slurm_text.submitted_job(done.stdout)
+    if not done.ok or not job:
+        raise LaunchError(f"Slurm takes no job: {slurm_text.complaint(done.stderr)}.")
+    return job
+
+
+def queue_state(job: str) -> str:
+    """The job's state in capitals, as Slurm has it; empty once it has left the queue."""
+    done = run(slurm_argv.job_state(job), timeout_s=COMMAND_TIMEOUT_S)
+    return done.stdout.strip().upper()
+
+
+def is_here() -> bool:
+    """Whether Slurm's commands are here and its controller answers."""
+    return run(["sinfo", "--noheader", "--format=%D"], timeout_s=COMMAND_TIMEOUT_S).ok
+
+
+def _said(done: Completed) -> str:
+    if not done.ok:
+        raise LaunchError(
+            f"Slurm does not answer: {slurm_text.complaint(done.stderr)}.",
+            "Run this where sinfo works, or measure this machine alone with --launcher local.",
+        )
+    return done.stdout

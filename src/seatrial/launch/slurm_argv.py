@@ -1,0 +1,88 @@
+"""Slurm's commands as argument lists; pure."""
+
+import math
+from collections.abc import Sequence
+
+SINFO = ("sinfo", "--noheader", "--Node", "--format=%N|%T|%P|%E")
+TOPOLOGY = ("scontrol", "show", "topology")
+CONFIG = ("scontrol", "show", "config")
+SPARE_MINUTES = 5
+
+
+def node_list(nodes: Sequence[str]) -> str:
+    """n1,n2,n3 -> n[1-3], as Slurm writes it."""
+    from ClusterShell.NodeSet import NodeSet
+
+    return str(NodeSet.fromlist(list(nodes)))
+
+
+def expand(text: str) -> tuple[str, ...]:
+    """n[1-3] -> n1, n2, n3. Raises ValueError for a text that is no node set."""
+    from ClusterShell.NodeSet import NodeSet, NodeSetException
+
+    try:
+        return tuple(NodeSet(text))
+    except NodeSetException as error:
+        raise ValueError(str(error)) from error
+
+
+def allocation(nodes: Sequence[str], seconds: float, partition: str) -> list[str]:
+    """What salloc and sbatch alike are asked for: these nodes, alone, for so long."""
+    asked = [
+        f"--nodes={len(nodes)}",
+        f"--ntasks={len(nodes)}",
+        "--ntasks-per-node=1",
+        f"--nodelist={node_list(nodes)}",
+        "--exclusive",
+        "--job-name=seatrial",
+        f"--time={math.ceil(seconds / 60) + SPARE_MINUTES}",
+    ]
+    return asked + ([f"--partition={partition}"] if partition else [])
+
+
+def salloc(nodes: Sequence[str], seconds: float, partition: str) -> list[str]:
+    """An allocation without a shell of its own: salloc returns when it is granted."""
+    return ["salloc", "--no-shell", *allocation(nodes, seconds, partition)]
+
+
+def sbatch(
+    nodes: Sequence[str], seconds: float, partition: str, output: str, script: str, argv: Sequence[str]
+) -> list[str]:
+    """The same, to run `script` with `argv` later; prints the job's number."""
+    return ["sbatch", "--parsable", *allocation(nodes, seconds, partition), f"--output={output}", script, *argv]
+
+
+def step(job: str, nodes: Sequence[str]) -> list[str]:
+    """A step of one task on each of the nodes, beside whatever else the job runs."""
+    return [
+        "srun",
+        f"--jobid={job}",
+        "--overlap",
+        "--no-kill",
+        f"--nodes={len(nodes)}",
+        f"--ntasks={len(nodes)}",
+        "--ntasks-per-node=1",
+        f"--nodelist={node_list(nodes)}",
+        "--mem=0",
+    ]
+
+
+def facts_step(job: str, nodes: Sequence[str]) -> list[str]:
+    """The collector on every node, its text on standard input; each line of output bears its task's number."""
+    return [*step(job, nodes), "--mpi=none", "--kill-on-bad-exit=0", "--label", "sh", "-s"]
+
+
+def probe_step(job: str, nodes: Sequence[str], mpi: str, probe: str) -> list[str]:
+    """The probe on every node; standard input goes to rank 0 alone."""
+    chosen = [f"--mpi={mpi}"] if mpi else []
+    return [*step(job, nodes), *chosen, "--kill-on-bad-exit=1", "--input=0", probe]
+
+
+def cancel(job: str) -> list[str]:
+    """End a job."""
+    return ["scancel", job]
+
+
+def job_state(job: str) -> list[str]:
+    """Ask for the state of a job in the queue."""
+    return ["squeue", "--noheader", f"--jobs={job}", "--format=%T"]

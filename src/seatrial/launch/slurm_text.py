@@ -1,0 +1,139 @@
+"""What Slurm's commands print, parsed; pure. Words that we do not know stay what they are and harm nothing."""
+
+import re
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from seatrial.model.run import NodeState
+
+FLAGS = {
+    "*": "not responding",
+    "~": "powered down",
+    "#": "powering up",
+    "!": "to be powered down",
+    "%": "powering down",
+    "$": "in a maintenance reservation",
+    "@": "about to reboot",
+    "^": "rebooting",
+    "-": "planned for another job",
+    "+": "",
+}
+BROKEN = {"down", "error", "fail", "failing", "unknown", "no_respond"}
+BUSY = {"allocated", "alloc", "mixed", "mix", "completing", "comp", "planned", "plnd"}
+GRANTED = re.compile(r"Granted job allocation (\d+)")
+PENDING = re.compile(r"(?:Pending|queued) job allocation (\d+)|job (\d+) queued")
+LAUNCH_FAILED = re.compile(r"[Ll]aunch for (?:StepId=\S+|step \S+) failed on node (\S+?):\s*(.+)")
+
+
+class NodeLine(msgspec.Struct, frozen=True, kw_only=True):
+    """One node in one partition, as sinfo says it."""
+
+    node: str
+    state: str
+    """The base word in lower case, without flags."""
+    flags: str
+    partition: str
+    default: bool
+    reason: str
+
+    @property
+    def idle(self) -> bool:
+        """Free, and as far as Slurm knows alive."""
+        return self.state == "idle" and not set(self.flags) - {"+"}
+
+    @property
+    def busy(self) -> bool:
+        """Alive with somebody else's job."""
+        return self.state in BUSY and "*" not in self.flags
+
+
+def parse_sinfo(text: str) -> tuple[NodeLine, ...]:
+    """Lines of `sinfo --Node --format=%N|%T|%P|%E`; lines of another form are passed over."""
+    found = []
+    for line in text.splitlines():
+        fields = line.split("|", 3)
+        if len(fields) != 4 or not fields[0].strip():
+            continue
+        word = fields[1].strip().lower()
+        state = word.rstrip("".join(FLAGS))
+        partition = fields[2].strip()
+        reason = fields[3].strip()
+        found.append(
+            NodeLine(
+                node=fields[0].strip(),
+                state=state,
+                flags=word[len(state) :],
+                partition=partition.rstrip("*"),
+                default=partition.endswith("*"),
+                reason="" if reason in ("none", "(null)", "") else reason,
+            )
+        )
+    return tuple(found)
+
+
+def partition_lines(lines: Sequence[NodeLine], partition: str) -> tuple[NodeLine, ...]:
+    """Those of one partition; without a name of the default one; without a default of the first."""
+    name = partition or next((line.partition for line in lines if line.default), lines[0].partition if lines else "")
+    return tuple(line for line in lines if line.partition == name)
+
+
+def why_not(line: NodeLine) -> NodeState:
+    """Why a node that is not idle is left out, and whether that is a fault."""
+    said = [line.state, *(FLAGS.get(flag, flag) for flag in line.flags if FLAGS.get(flag, flag))]
+    reason = f"Slurm says {', '.join(said)}" + (f" ({line.reason})" if line.reason else "")
+    fault = line.state in BROKEN or "*" in line.flags
+    return NodeState(node=line.node, reason=reason, fault=fault)
+
+
+def granted_job(text: str) -> str:
+    """The job that salloc says it got; empty where it got none."""
+    match = GRANTED.search(text)
+    return match.group(1) if match else ""
+
+
+def pending_job(text: str) -> str:
+    """The job that salloc says it waits for; empty where it waits for none."""
+    match = PENDING.search(text)
+    return next((group for group in match.groups() if group), "") if match else ""
+
+
+def submitted_job(text: str) -> str:
+    """The job of `sbatch --parsable` (`123` or `123;cluster`); empty where it is none."""
+    number = text.strip().splitlines()[-1].partition(";")[0] if text.strip() else ""
+    return number if number.isdigit() else ""
+
+
+def complaint(text: str) -> str:
+    """The telling line of a command's standard error, without the command's own name before it."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    errors = [line for line in lines if "error" in line.lower()]
+    line = errors[0] if errors else lines[0] if lines else "it said nothing"
+    return re.sub(r"^(salloc|srun|sbatch|sinfo|squeue|scontrol|scancel): (?:error: |fatal: )?", "", line)
+
+
+def launch_failures(text: str) -> dict[str, str]:
+    """Nodes on which srun could not launch, with its reason."""
+    return {match.group(1): match.group(2).strip() for match in LAUNCH_FAILED.finditer(text)}
+
+
+def unlabelled(text: str) -> tuple[str, ...]:
+    """What each task said, from the output of `srun --label` ("3: line"); tasks in order, labels taken off."""
+    tasks: dict[int, list[str]] = {}
+    for line in text.splitlines():
+        label, colon, rest = line.partition(":")
+        if colon and label.strip().isdigit():
+            tasks.setdefault(int(label), []).append(rest[1:] if rest.startswith(" ") else rest)
+    return tuple("\n".join(tasks[task]) + "\n" for task in sorted(tasks))
+
+
+def config_value(text: str, key: str) -> str:
+    """One value of `scontrol show config`; empty where it is not said."""
+    match = re.search(rf"^{re.escape(key)}\s*=\s*(.*)$", text, re.MULTILINE)
+    return match.group(1).strip() if match else ""
+
+
+def unknown_names(wanted: Iterable[str], known: Iterable[str]) -> list[str]:
+    """Those of the wanted that are not known, in order."""
+    there = set(known)
+    return [name for name in wanted if name not in there]

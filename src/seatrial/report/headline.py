@@ -1,0 +1,62 @@
+"""The first line of every report: one word and what it is about."""
+
+import msgspec
+
+from seatrial.model.judgement import Judgement
+from seatrial.model.run import Ending, RunInfo
+from seatrial.model.verdict import Verdict
+from seatrial.report.outside import clean
+
+INCOMPLETE = "INCOMPLETE"
+
+
+class Headline(msgspec.Struct, frozen=True, kw_only=True):
+    """`word` is the verdict, or INCOMPLETE where all that was measured passed but not all was measured."""
+
+    word: str
+    what: str
+
+
+def overall(judgement: Judgement) -> Verdict:
+    """The gravest verdict; NOT_RUN, never PASS, where nothing at all was judged."""
+    if not (judgement.pairs or judgement.nodes or judgement.findings):
+        return Verdict.NOT_RUN
+    return judgement.verdict
+
+
+def headline(run: RunInfo, judgement: Judgement) -> Headline:
+    """What a tired reader must know if he reads one line only."""
+    verdict = overall(judgement)
+    word = INCOMPLETE if verdict is Verdict.PASS and not judgement.complete else verdict.value
+    what = [_outcome(verdict, judgement)]
+    lost = judgement.lost or run.lost
+    if lost:
+        what.append(f"{count(len(lost), 'node')} not measured")
+    if not judgement.complete:
+        what.append(f"incomplete: {why_incomplete(run)}")
+    return Headline(word=word, what=", ".join(what))
+
+
+def _outcome(verdict: Verdict, judgement: Judgement) -> str:
+    where = f"on {count(len(judgement.nodes), 'node')}"
+    if judgement.findings:
+        return f"{count(len(judgement.findings), 'finding')} {where}"
+    if verdict is Verdict.PASS:
+        return f"nothing found {where}, {count(len(judgement.pairs), 'ordered pair')}"
+    odd = sum(pair.verdict is not Verdict.PASS for pair in judgement.pairs)
+    return f"no finding {where}, but {odd} of {count(len(judgement.pairs), 'ordered pair')} did not pass"
+
+
+def why_incomplete(run: RunInfo) -> str:
+    """How a run that did not measure all it planned came to its end."""
+    reason = clean(run.reason)
+    if run.ending is Ending.RUNNING:
+        return "still running or killed"
+    if run.ending is Ending.COMPLETE:
+        return reason or "not all that was planned was measured"
+    return f"{run.ending.value}: {reason}" if reason else run.ending.value
+
+
+def count(number: int, noun: str) -> str:
+    """1 node, 2 nodes."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -1,0 +1,117 @@
+"""Source × target as a matrix, by leaf then name; by leaf alone where nodes are too many to draw."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+import msgspec
+
+from seatrial.model.estimate import Estimate
+from seatrial.model.fabric import Fabric
+from seatrial.model.judgement import Judgement, PairVerdict
+from seatrial.model.verdict import Verdict, worst
+from seatrial.report.order import leaf_order
+
+MOST_ROWS = 256
+NO_LEAF = "no leaf known"
+
+
+class Cell(msgspec.Struct, frozen=True, kw_only=True):
+    """One pair, or the worst of several: least bandwidth, least share, greatest latency, gravest verdict."""
+
+    verdict: Verdict
+    pairs: int
+    slowest: PairVerdict
+    """The pair of the least bandwidth; the first where none has any."""
+    bandwidth_bytes_per_s: Estimate | None
+    latency_s: Estimate | None
+    share: float | None
+    """Of the pair's limit, or of the peers where no limit is known."""
+
+
+class HeatMap(msgspec.Struct, frozen=True, kw_only=True):
+    """Rows send, columns receive; both stand in the order of `labels`. A cell that is absent was never planned."""
+
+    labels: tuple[str, ...]
+    leaves: tuple[str, ...]
+    """The leaf of each label, "" where unknown; the label itself where `by_leaf`."""
+    cells: dict[tuple[int, int], Cell]
+    by_leaf: bool
+    left_out: int = 0
+    """Rows that were too many; the worst ones stayed."""
+
+    @property
+    def boundaries(self) -> tuple[int, ...]:
+        """Indices of the labels that begin a new leaf, the first label aside."""
+        return tuple(i for i in range(1, len(self.leaves)) if self.leaves[i] != self.leaves[i - 1])
+
+
+def heat_map(judgement: Judgement, fabric: Fabric, most: int = MOST_ROWS) -> HeatMap:
+    """The matrix of all judged pairs, of nodes up to `most` of them and of leaves beyond."""
+    leaf_of = _leaves(judgement, fabric)
+    by_leaf = len(leaf_of) > most
+    place_of = (
+        {node: leaf or NO_LEAF for node, leaf in leaf_of.items()} if by_leaf else {node: node for node in leaf_of}
+    )
+    groups: dict[tuple[str, str], list[PairVerdict]] = defaultdict(list)
+    for pair in judgement.pairs:
+        groups[place_of[pair.source], place_of[pair.target]].append(pair)
+    cells = {place: merged(group, judgement.peers_bandwidth_bytes_per_s) for place, group in groups.items()}
+    places = sorted(set(place_of.values()), key=lambda place: leaf_order("" if by_leaf else leaf_of[place], place))
+    kept = _worst_places(places, cells, most)
+    index = {place: i for i, place in enumerate(kept)}
+    return HeatMap(
+        labels=tuple(kept),
+        leaves=tuple(kept if by_leaf else (leaf_of[place] for place in kept)),
+        cells={(index[a], index[b]): cell for (a, b), cell in cells.items() if a in index and b in index},
+        by_leaf=by_leaf,
+        left_out=len(places) - len(kept),
+    )
+
+
+def share(pair: PairVerdict, peers_bytes_per_s: float | None) -> float | None:
+    """Bandwidth over the limit, or over the peers' where no limit is known; None where neither can be had."""
+    if pair.of_limit is not None or pair.bandwidth_bytes_per_s is None or not peers_bytes_per_s:
+        return pair.of_limit
+    return pair.bandwidth_bytes_per_s.value / peers_bytes_per_s
+
+
+def merged(pairs: Sequence[PairVerdict], peers_bytes_per_s: float | None) -> Cell:
+    """One cell from one pair or more: of each number the worst. Raises IndexError for an empty sequence."""
+    with_bandwidth = [pair for pair in pairs if pair.bandwidth_bytes_per_s is not None]
+    slowest = min(with_bandwidth, key=_bandwidth) if with_bandwidth else pairs[0]
+    latencies = [pair.latency_s for pair in pairs if pair.latency_s is not None]
+    shares = [part for pair in pairs if (part := share(pair, peers_bytes_per_s)) is not None]
+    return Cell(
+        verdict=worst([pair.verdict for pair in pairs]),
+        pairs=len(pairs),
+        slowest=slowest,
+        bandwidth_bytes_per_s=slowest.bandwidth_bytes_per_s,
+        latency_s=max(latencies, key=lambda latency: latency.value, default=None),
+        share=min(shares, default=None),
+    )
+
+
+def _bandwidth(pair: PairVerdict) -> float:
+    return pair.bandwidth_bytes_per_s.value if pair.bandwidth_bytes_per_s else float("inf")
+
+
+def _leaves(judgement: Judgement, fabric: Fabric) -> dict[str, str]:
+    """Every node that a verdict names, and its leaf or ""."""
+    leaves = {node.node: node.leaf or fabric.leaf_of.get(node.node, "") for node in judgement.nodes}
+    for pair in judgement.pairs:
+        for node in (pair.source, pair.target):
+            leaves.setdefault(node, fabric.leaf_of.get(node, ""))
+    return leaves
+
+
+def _worst_places(places: list[str], cells: dict[tuple[str, str], Cell], most: int) -> list[str]:
+    """All places, or the `most` worst of them, in the order given."""
+    if len(places) <= most:
+        return places
+    badness = dict.fromkeys(places, (0, 0.0))
+    for ends, cell in cells.items():
+        bad = (cell.verdict.gravity, -1.0 if cell.share is None else 1 / max(cell.share, 1e-9))
+        for place in ends:
+            badness[place] = max(badness[place], bad)
+    kept = set(sorted(places, key=lambda place: badness[place], reverse=True)[:most])
+    return [place for place in places if place in kept]

@@ -1,0 +1,122 @@
+"""The report as one HTML page that needs nothing from outside: no server, no network, no other file."""
+
+import base64
+import hashlib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from seatrial.model.facts import NodeFacts
+from seatrial.model.judgement import Judgement
+from seatrial.model.run import RunInfo
+from seatrial.model.verdict import Finding
+from seatrial.report import finding_text, html_tables, units
+from seatrial.report.facts_text import differences
+from seatrial.report.headline import headline
+from seatrial.report.heatmap import HeatMap, heat_map
+from seatrial.report.outside import clean, script_json
+from seatrial.report.plot import heat_map_data
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+MOST_FINDINGS = 200
+_NONE = "'none'"
+
+
+def as_html(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFacts]) -> str:
+    """The whole page. Its policy lists the hashes of our scripts, so that no text from outside can ever run."""
+    from markupsafe import Markup
+    from plotly.offline import get_plotlyjs
+
+    environment = _environment()
+    heat = heat_map(judgement, run.fabric)
+    has_plot = len(heat.labels) > 1 and bool(judgement.pairs)
+    scripts = [get_plotlyjs(), _source(environment, "page.js")] if has_plot else []
+    plot = script_json(heat_map_data(heat, judgement)) if has_plot else ""
+    lost = judgement.lost or run.lost
+    return environment.get_template(
+        "page.html.j2"
+    ).render(
+        run=run,
+        headline=headline(run, judgement),
+        findings=[_card(finding) for finding in judgement.findings[:MOST_FINDINGS]],
+        findings_left_out=max(0, len(judgement.findings) - MOST_FINDINGS),
+        policy=_policy(scripts),
+        style=Markup(_source(environment, "page.css")),  # noqa: S704 - our own file
+        scripts=[Markup(script) for script in scripts],  # noqa: S704 - our own files and plotly's
+        plot=Markup(plot),  # noqa: S704 - escaped by script_json
+        heat_map_note=_heat_map_note(heat),
+        peers=_peers(judgement),
+        nodes=html_tables.nodes_table(judgement),
+        pairs=html_tables.pairs_table(judgement),
+        limits=html_tables.limits_table(judgement),
+        facts=html_tables.facts_table(judgement, facts),
+        differences=differences(facts),
+        lost=lost[: html_tables.MOST_ROWS],
+        lost_left_out=max(0, len(lost) - html_tables.MOST_ROWS),
+        notes=judgement.notes,
+        design=judgement.design or run.design,
+        design_rows=html_tables.design_rows(judgement.design or run.design),
+        run_rows=html_tables.run_rows(run),
+    )
+
+
+def _environment() -> "Environment":
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    return Environment(
+        loader=PackageLoader("seatrial", "report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=lambda value: clean(value) if type(value) is str else value,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def _source(environment: "Environment", name: str) -> str:
+    """The text of one of our own files beside the template."""
+    loader = environment.loader
+    if loader is None:
+        raise LookupError(name)
+    return loader.get_source(environment, name)[0]
+
+
+def _policy(scripts: list[str]) -> str:
+    """Content-Security-Policy: nothing may be fetched, and only these very scripts may run."""
+    hashes = " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(s.encode()).digest()).decode()}'" for s in scripts)
+    return (
+        f"default-src 'none'; script-src {hashes or _NONE}; style-src 'unsafe-inline'; "
+        "img-src data: blob:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _card(finding: Finding) -> dict[str, Any]:
+    part = finding_text.of_limit(finding)
+    return {
+        "verdict": finding.verdict.value,
+        "title": finding_text.title(finding),
+        "subject": finding.subject.text,
+        "statement": finding.statement,
+        "lines": finding_text.lines(finding),
+        "share": None if part is None else units.share(part),
+        "percent": None if part is None else round(max(0.0, min(1.0, part)) * 100, 1),
+    }
+
+
+def _peers(judgement: Judgement) -> str:
+    known = []
+    if judgement.peers_bandwidth_bytes_per_s is not None:
+        known.append(units.bandwidth(judgement.peers_bandwidth_bytes_per_s))
+    if judgement.peers_latency_s is not None:
+        known.append(f"{units.duration(judgement.peers_latency_s)} one way")
+    return ", ".join(known)
+
+
+def _heat_map_note(heat: HeatMap) -> str:
+    told = "Rows send, columns receive. A cell without colour was not measured."
+    if heat.by_leaf:
+        told += " There are too many nodes to draw each: a cell is the worst of all pairs from one leaf to another."
+    if heat.left_out:
+        told += f" The {len(heat.labels)} worst leaves are drawn; {heat.left_out} more are not."
+    return told

@@ -1,0 +1,127 @@
+"""The judgement as JSON, for machines; docs/report.md describes every field."""
+
+import json
+import math
+from typing import Any
+
+from seatrial.model.estimate import Estimate
+from seatrial.model.judgement import Judgement, NodeVerdict, PairVerdict
+from seatrial.model.limit import Limit
+from seatrial.model.run import Design, NodeState, RunInfo
+from seatrial.model.verdict import Finding
+from seatrial.report.headline import overall
+
+FORMAT = 1
+"""History: 1, the first."""
+
+Json = dict[str, Any]
+
+
+def as_json(run: RunInfo, judgement: Judgement, exit_code: int) -> Json:
+    """The report as a value of dicts, lists, strings, numbers and None. Base units; no infinity, no NaN."""
+    design = judgement.design or run.design
+    return {
+        "format": FORMAT,
+        "run": run.run,
+        "verdict": overall(judgement).value,
+        "exit_code": int(exit_code),
+        "complete": judgement.complete,
+        "launcher": run.launcher,
+        "nodes": [_node(node) for node in judgement.nodes],
+        "pairs": [_pair(pair) for pair in judgement.pairs],
+        "findings": [_finding(finding) for finding in judgement.findings],
+        "peers_bandwidth_bytes_per_s": _number(judgement.peers_bandwidth_bytes_per_s),
+        "peers_latency_s": _number(judgement.peers_latency_s),
+        "notes": list(judgement.notes),
+        "lost": [_lost(state) for state in judgement.lost or run.lost],
+        "design": _design(design) if design else None,
+    }
+
+
+def as_json_text(run: RunInfo, judgement: Judgement, exit_code: int) -> str:
+    """The same as text, in ASCII, so that it can do no harm to a terminal; ends in a newline."""
+    return json.dumps(as_json(run, judgement, exit_code), ensure_ascii=True, allow_nan=False, indent=1) + "\n"
+
+
+def _number(value: float | None) -> float | None:
+    """JSON has no infinity and no NaN: they become null."""
+    return value if value is not None and math.isfinite(value) else None
+
+
+def _estimate(estimate: Estimate | None) -> Json | None:
+    if estimate is None:
+        return None
+    return {
+        "value": _number(estimate.value),
+        "low": _number(estimate.low),
+        "high": _number(estimate.high),
+        "confidence": _number(estimate.confidence),
+        "runs": estimate.runs,
+        "method": estimate.method,
+    }
+
+
+def _node(node: NodeVerdict) -> Json:
+    return {
+        "node": node.node,
+        "leaf": node.leaf,
+        "verdict": node.verdict.value,
+        "reason": node.reason,
+        "best_out_bytes_per_s": _number(node.best_out_bytes_per_s),
+        "best_in_bytes_per_s": _number(node.best_in_bytes_per_s),
+        "best_latency_s": _number(node.best_latency_s),
+    }
+
+
+def _pair(pair: PairVerdict) -> Json:
+    limit: Limit | None = pair.limit
+    return {
+        "source": pair.source,
+        "target": pair.target,
+        "verdict": pair.verdict.value,
+        "reason": pair.reason,
+        "bandwidth_bytes_per_s": _estimate(pair.bandwidth_bytes_per_s),
+        "latency_s": _estimate(pair.latency_s),
+        "limit_bytes_per_s": _number(limit.limit_bytes_per_s) if limit else None,
+        "limit_binding": limit.binding if limit else None,
+        "of_limit": _number(pair.of_limit),
+        "retested": pair.retested,
+    }
+
+
+def _finding(finding: Finding) -> Json:
+    return {
+        "kind": finding.kind.value,
+        "subject": finding.subject.text,
+        "ambiguous_with": [subject.text for subject in finding.ambiguous_with],
+        "direction": finding.direction.value,
+        "verdict": finding.verdict.value,
+        "statement": finding.statement,
+        "remedy": finding.remedy,
+        "metric": finding.metric,
+        "measured": _estimate(finding.measured),
+        "limit": _number(finding.limit),
+        "limit_name": finding.limit_name,
+        "peers": _number(finding.peers),
+        "pairs": list(finding.pairs),
+        "experiments": [
+            {"description": each.description, "outcome": each.outcome, "confirmed": each.confirmed}
+            for each in finding.experiments
+        ],
+    }
+
+
+def _lost(state: NodeState) -> Json:
+    return {"node": state.node, "reason": state.reason, "fault": state.fault}
+
+
+def _design(design: Design) -> Json:
+    return {
+        "name": design.name,
+        "pairs_at_once": design.pairs_at_once,
+        "repetitions": design.repetitions,
+        "rounds": design.rounds,
+        "ordered_pairs": design.ordered_pairs,
+        "planned_pairs": design.planned_pairs,
+        "statement": design.statement,
+    }

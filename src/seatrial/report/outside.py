@@ -1,0 +1,45 @@
+"""Text from outside (hostnames, reasons, sources) is data: here it loses what a terminal or a browser would obey."""
+
+import json
+import re
+import unicodedata
+
+_ESCAPE_SEQUENCES = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor
+    r"|(?:\x1b\]|\x9d)[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)"  # OSC: title, hyperlink, clipboard
+    r"|\x1b[PX^_][^\x1b]*\x1b\\"  # DCS, SOS, PM, APC
+    r"|\x1b[ -/]*[0-~]"  # all other two-character escapes
+)
+_BREAKS = {"\n", "\r", "\t", "\v", "\f", "\u0085", "\u2028", "\u2029"}
+
+
+def clean(text: str) -> str:
+    """One line without escape sequences, control, invisible or direction-changing characters."""
+    return "".join(_harmless(character) for character in _ESCAPE_SEQUENCES.sub("", text)).strip()
+
+
+def _harmless(character: str) -> str:
+    if character.isascii() and character.isprintable():
+        return character
+    if character in _BREAKS:
+        return " "
+    category = unicodedata.category(character)
+    if category == "Cs":
+        return "\ufffd"
+    return "" if category in {"Cc", "Cf"} else character
+
+
+def shorten(text: str, most: int) -> str:
+    """At most `most` characters; where it is cut, an ellipsis says so."""
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def plot_text(text: str) -> str:
+    """Cleaned text for a Plotly label, which would otherwise read tags such as <a href> and entities in it."""
+    return clean(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def script_json(value: object) -> str:
+    """JSON that may stand inside a <script> element: pure ASCII, no <, > or & anywhere. Raises ValueError for NaN."""
+    text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")

@@ -1,0 +1,222 @@
+"""The report for a terminal, read by an administrator at three in the morning: verdict, culprit, proof, cure."""
+
+import shlex
+from collections.abc import Iterator, Mapping
+from io import StringIO
+from typing import TYPE_CHECKING
+
+from seatrial.model.facts import NodeFacts
+from seatrial.model.judgement import Judgement, NodeVerdict, PairVerdict
+from seatrial.model.run import RunInfo
+from seatrial.model.verdict import Finding, Verdict
+from seatrial.report import finding_text, units
+from seatrial.report.facts_text import differences
+from seatrial.report.headline import INCOMPLETE, count, headline
+from seatrial.report.heatmap import HeatMap, heat_map
+from seatrial.report.outside import clean
+from seatrial.report.terminal_heatmap import MOST_ROWS, heat_map_lines
+from seatrial.report.worst import nodes_worst_first, pairs_worst_first, unexplained
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+    from rich.text import Text
+
+MOST_FINDINGS = 20
+MOST_PAIRS = 10
+MOST_NODES = 16
+LEAST_WIDTH = 40
+
+_STYLES = {
+    Verdict.PASS.value: "bold white on #1d4f7c",
+    Verdict.SLOW.value: "bold black on #e8833a",
+    Verdict.UNSTABLE.value: "bold black on #f2c14e",
+    Verdict.INVALID.value: "bold white on #a3201d",
+    Verdict.INCONCLUSIVE.value: "bold black on #b8b8b8",
+    Verdict.NOT_RUN.value: "bold black on #b8b8b8",
+    INCOMPLETE: "bold black on #f2c14e",
+}
+
+
+def as_text(
+    run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFacts], *, width: int = 100, colour: bool = False
+) -> str:
+    """The report, at most `width` (40 at least) columns wide, with ANSI colours or none; ends in a newline."""
+    from rich.console import Console
+
+    out = StringIO()
+    console = Console(
+        file=out,
+        width=max(width, LEAST_WIDTH),
+        color_system="256" if colour else None,
+        force_terminal=colour,
+        force_jupyter=False,
+        legacy_windows=False,
+        markup=False,
+        emoji=False,
+        highlight=False,
+        _environ={},
+    )
+    for block in _blocks(run, judgement, facts, console.width):
+        console.print(block)
+    return "".join(line.rstrip() + "\n" for line in out.getvalue().removesuffix("\n").split("\n"))
+
+
+def _blocks(
+    run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFacts], width: int
+) -> Iterator["RenderableType"]:
+    yield _headline(run, judgement)
+    for number, finding in enumerate(judgement.findings[:MOST_FINDINGS], start=1):
+        yield ""
+        yield _finding_title(number, finding)
+        yield _indented(_text(finding.statement, "bold"))
+        yield _indented(_lines([(line.label, line.text) for line in finding_text.lines(finding)]))
+    if len(judgement.findings) > MOST_FINDINGS:
+        yield f"\nand {count(len(judgement.findings) - MOST_FINDINGS, 'finding')} more, which the page shows"
+    if judgement.verdict is not Verdict.PASS:
+        yield from _details(run, judgement, width)
+    yield ""
+    yield _lines(list(_closing(run, judgement, facts)))
+
+
+def _text(text: str, style: str = "") -> "Text":
+    from rich.text import Text
+
+    return Text(clean(text), style=style)
+
+
+def _headline(run: RunInfo, judgement: Judgement) -> "Text":
+    from rich.text import Text
+
+    first = headline(run, judgement)
+    return Text.assemble((first.word, _STYLES[first.word]), ("  ", ""), (first.what, "bold"))
+
+
+def _finding_title(number: int, finding: Finding) -> "Text":
+    from rich.text import Text
+
+    verdict = finding.verdict.value
+    return Text.assemble(
+        (f"{number}  ", "bold"), (verdict, _STYLES[verdict]), f"  {clean(finding_text.title(finding))}"
+    )
+
+
+def _indented(block: "RenderableType") -> "RenderableType":
+    from rich.padding import Padding
+
+    return Padding(block, (0, 0, 0, 3), expand=False)
+
+
+def _lines(rows: list[tuple[str, str]]) -> "Table":
+    """A label column and a text column that wraps within itself."""
+    from rich.table import Table
+
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0), pad_edge=False)
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    for label, text in rows:
+        table.add_row(label, _text(text))
+    return table
+
+
+def _details(run: RunInfo, judgement: Judgement, width: int) -> Iterator["RenderableType"]:
+    """Heat map, pairs that no finding explains, nodes."""
+    heat = heat_map(judgement, run.fabric, most=MOST_ROWS)
+    drawn = [] if heat.left_out else heat_map_lines(heat, width)
+    if drawn:
+        yield ""
+        yield _text(_heat_map_title(heat, judgement), "bold")
+        yield from drawn
+    pairs = pairs_worst_first(judgement)
+    odd = [pair for pair in pairs if pair.verdict is not Verdict.PASS]
+    shown = unexplained(judgement, pairs) if drawn and not heat.by_leaf else odd
+    if shown:
+        yield ""
+        yield _text(_cut_title("Pairs that did not pass", "and that no finding names", shown, odd), "bold")
+        yield _pairs_table(shown[:MOST_PAIRS])
+    yield from _nodes(judgement)
+
+
+def _heat_map_title(heat: HeatMap, judgement: Judgement) -> str:
+    of = "limit" if any(pair.limit for pair in judgement.pairs) else "peers' bandwidth"
+    what = "worst pair between two leaves" if heat.by_leaf else "pairs"
+    return f"Bandwidth in % of the {of}, {what}; rows send, columns receive"
+
+
+def _cut_title(what: str, restriction: str, shown: list[PairVerdict], all_odd: list[PairVerdict]) -> str:
+    title = what if len(shown) == len(all_odd) else f"{what} {restriction}"
+    return title if len(shown) <= MOST_PAIRS else f"{title}: the worst {MOST_PAIRS} of {len(shown)}"
+
+
+def _table(*headers: str) -> "Table":
+    """Columns whose title begins with a space hold numbers."""
+    from rich.table import Table
+
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
+    for header in headers:
+        last = header == headers[-1]
+        table.add_column(
+            header.strip(),
+            justify="right" if header.startswith(" ") else "left",
+            overflow="fold",
+            ratio=1 if last else None,
+        )
+    return table
+
+
+def _pairs_table(pairs: list[PairVerdict]) -> "Table":
+    table = _table("pair", "verdict", " bandwidth", " latency", "reason")
+    for pair in pairs:
+        measured, latency = pair.bandwidth_bytes_per_s, pair.latency_s
+        table.add_row(
+            _text(f"{pair.source}>{pair.target}"),
+            _text(pair.verdict.value),
+            units.bandwidth(measured.value) if measured else "none",
+            units.duration(latency.value) if latency else "none",
+            _text(pair.reason),
+        )
+    return table
+
+
+def _nodes(judgement: Judgement) -> Iterator["RenderableType"]:
+    nodes = nodes_worst_first(judgement.nodes)
+    odd = [node for node in nodes if node.verdict is not Verdict.PASS]
+    shown = nodes if len(nodes) <= MOST_NODES else odd
+    if shown:
+        title = "Nodes" if shown is nodes else "Nodes that did not pass"
+        cut = "" if len(shown) <= MOST_NODES else f": the worst {MOST_NODES} of {len(shown)}"
+        yield ""
+        yield _text(title + cut, "bold")
+        yield _nodes_table(shown[:MOST_NODES])
+
+
+def _nodes_table(nodes: list[NodeVerdict]) -> "Table":
+    table = _table("node", "leaf", "verdict", " best out", " best in", " latency", "reason")
+    for node in nodes:
+        table.add_row(
+            _text(node.node),
+            _text(node.leaf),
+            _text(node.verdict.value),
+            units.bandwidth(node.best_out_bytes_per_s),
+            units.bandwidth(node.best_in_bytes_per_s),
+            units.duration(node.best_latency_s),
+            _text(node.reason),
+        )
+    return table
+
+
+def _closing(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFacts]) -> Iterator[tuple[str, str]]:
+    if judgement.peers_bandwidth_bytes_per_s is not None or judgement.peers_latency_s is not None:
+        bandwidth = units.bandwidth(judgement.peers_bandwidth_bytes_per_s)
+        yield "peers", f"median of all pairs: {bandwidth}, {units.duration(judgement.peers_latency_s)} one way"
+    for state in judgement.lost or run.lost:
+        yield "not measured", f"{state.node}: {state.reason}" + ("" if state.fault else " (no fault)")
+    for difference in differences(facts):
+        yield "nodes differ", difference
+    for note in judgement.notes:
+        yield "note", note
+    design = judgement.design or run.design
+    if design is not None:
+        yield "design", design.statement
+    yield "run", f"{run.run}, {run.started}, {run.launcher}" + (f", job {run.job}" if run.job else "")
+    yield "more", f"seatrial report {shlex.quote(clean(run.run))} --html report.html"
