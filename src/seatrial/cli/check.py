@@ -71,10 +71,7 @@ def check(
         return 0
     with progress_on(sys.stderr) as progress:
         outcome = run_check(settings, progress)
-    width, colour = width_and_colour()
-    return show(
-        outcome.folder, outcome.recorded, outcome.judgement, as_json=as_json, html=html, width=width, colour=colour
-    )
+    return show(outcome.folder, outcome.recorded, outcome.judgement, as_json=as_json, html=html)
 
 
 def parse_nodes(text: str) -> tuple[str, ...]:

@@ -22,6 +22,11 @@ def make_notes(
     if recorded.info.reason:
         notes.append(recorded.info.reason)
     notes += _missing_limits(recorded, evidence, references)
+    if suspicion.restless:
+        notes.append(
+            "Most nodes were good and bad in turn: something disturbed the measuring itself (load on the nodes, a shared "
+            "machine), so nobody is named. Measure again when it is quiet."
+        )
     notes += _not_again(evidence, references, suspicion)
     notes += [
         f"{pair[0]} to {pair[1]} is not decided: {judged.reason}; the runs lie on both sides of the line."

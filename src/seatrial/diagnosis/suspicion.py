@@ -1,6 +1,6 @@
 """What the numbers cast suspicion on: loss, then bandwidth, then latency."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -25,6 +25,8 @@ class Suspicion(msgspec.Struct, frozen=True, kw_only=True):
     late: tuple[Suspect, ...]
     uniformly_slow: tuple[Pair, ...]
     """All pairs, where the whole fabric is below its limit."""
+    restless: bool = False
+    """So much was unstable that nobody can be named: the measuring itself was disturbed."""
 
     @property
     def suspects(self) -> tuple[Suspect, ...]:
@@ -53,15 +55,32 @@ def suspect_all(evidence: Mapping[Pair, Evidence], references: References) -> Su
     excused = {pair for pair in evidence if any(_crosses(suspect, pair, references) for suspect in lossy)}
     uniform = _uniformly_slow(bandwidth)
     slow = [] if uniform else _located(bandwidth, Verdict.SLOW, excused, references)
+    unstable = _located(bandwidth, Verdict.UNSTABLE, excused, references)
+    restless = _most_nodes(unstable, evidence)
     return Suspicion(
         bandwidth=bandwidth,
         latency=latency,
         lossy=tuple(lossy),
         slow=tuple(slow),
-        unstable=tuple(_located(bandwidth, Verdict.UNSTABLE, excused, references)),
+        unstable=() if restless else tuple(unstable),
         late=tuple(_located(latency, Verdict.SLOW, excused, references)),
         uniformly_slow=uniform,
+        restless=restless,
     )
+
+
+def _most_nodes(suspects: Sequence[Suspect], evidence: Mapping[Pair, Evidence]) -> bool:
+    """Whether pairs of more than half of the nodes are among the suspects' own."""
+    nodes = {name for pair in evidence for name in pair}
+    blamed = {name for suspect in suspects for name in nodes_of(suspect)}
+    blamed |= {
+        name
+        for suspect in suspects
+        if suspect.subject.kind is SubjectKind.PAIR
+        for pair in suspect.pairs
+        for name in pair
+    }
+    return 2 * len(blamed) > len(nodes)
 
 
 def _located(

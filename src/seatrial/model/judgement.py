@@ -70,5 +70,6 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
         """FINDINGS where something is at fault; else INCOMPLETE where numbers are missing, undecided or impossible."""
         if any(finding.verdict is not Verdict.INVALID for finding in self.findings):
             return ExitCode.FINDINGS
-        undecided = any(pair.verdict in (Verdict.INVALID, Verdict.INCONCLUSIVE) for pair in self.pairs)
+        open_verdicts = (Verdict.INVALID, Verdict.INCONCLUSIVE, Verdict.UNSTABLE)
+        undecided = any(pair.verdict in open_verdicts for pair in self.pairs)
         return ExitCode.INCOMPLETE if undecided or not self.complete else ExitCode.PASS
