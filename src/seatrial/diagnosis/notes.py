@@ -24,8 +24,8 @@ def make_notes(
     notes += _missing_limits(recorded, evidence, references)
     if suspicion.restless:
         notes.append(
-            "Most nodes were good and bad in turn: something disturbed the measuring itself (load on the nodes, a shared "
-            "machine), so nobody is named. Measure again when it is quiet."
+            "Most nodes were good and bad in turn: something disturbed the measuring itself (load on the nodes, a "
+            "shared machine), so nobody is named. Measure again when it is quiet."
         )
     notes += _not_again(evidence, references, suspicion)
     notes += [

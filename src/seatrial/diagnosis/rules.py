@@ -1,10 +1,10 @@
 """Findings that need no statistics: lost nodes, hanging pairs, impossible numbers, facts that differ."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from seatrial.diagnosis.evidence import Pair
 from seatrial.diagnosis.pairs import Judged
-from seatrial.facts.differences import mtu_differences
+from seatrial.facts.differences import MtuDifference, mtu_differences
 from seatrial.model.facts import NodeFacts
 from seatrial.model.run import NodeState
 from seatrial.model.subject import node, pair
@@ -19,7 +19,7 @@ def lost_findings(lost: Iterable[NodeState]) -> list[Finding]:
             subject=node(state.node),
             verdict=Verdict.NOT_RUN,
             statement=f"Node {state.node} cannot be measured: {state.reason}.",
-            remedy=f"Look at {state.node}: power, network, `systemctl status slurmd`, `scontrol show node {state.node}`.",
+            remedy=f"Look at its power, network and slurmd (scontrol show node {state.node}), and at its slurmd's log.",
         )
         for state in lost
         if state.fault
@@ -64,15 +64,14 @@ def fact_findings(facts: Mapping[str, NodeFacts]) -> list[Finding]:
             kind=FindingKind.MTU_DIFFERS,
             subject=node(one.node),
             verdict=Verdict.SLOW,
-            statement=(
-                f"Node {one.node} has MTU {one.mtu_bytes} on {one.interface}, where its peers have {one.usual_mtu_bytes}."
-            ),
-            remedy=f"Set it alike on all nodes and switch ports: ip link set {one.interface} mtu {one.usual_mtu_bytes}.",
+            statement=f"Node {one.node} has MTU {one.mtu_bytes} on {one.interface}, {_elsewhere(one)}.",
+            remedy=f"Set it alike on all nodes and switch ports (ip link set {one.interface} mtu N).",
         )
         for one in mtu_differences(facts)
     ]
 
 
-def unmeasured(nodes: Sequence[str], lost: Iterable[NodeState]) -> set[str]:
-    """Nodes that no verdict can be given on."""
-    return {state.node for state in lost} - set(nodes)
+def _elsewhere(one: MtuDifference) -> str:
+    if one.usual_mtu_bytes is None:
+        return "and there is no MTU that most of its peers have"
+    return f"where its peers have {one.usual_mtu_bytes}"

@@ -17,8 +17,13 @@
     showgrid: false, zeroline: false, ticks: "", automargin: true, fixedrange: data.rows < 3, constrain: "domain", ...extra,
   });
 
-  const layout = (view, width) => {
-    const inner = Math.max(160, Math.min(width - 150, Math.max(data.rows * 84, 380), 860));
+  const side = (width) => Math.max(160, Math.min(width - 150, Math.max(data.rows * 84, 380), 860));
+
+  // The longest word in a cell is INCONCLUSIVE; where rows are many it is one letter.
+  const textSize = (width) => Math.max(6, Math.min(13, side(width) / data.rows / (data.rows > 20 ? 1.5 : 8)));
+
+  const layout = (width) => {
+    const inner = side(width);
     const line = { color: colour("--text"), width: 2 };
     const shapes = data.boundaries.flatMap((at) => [
       { type: "line", x0: at, x1: at, y0: -0.5, y1: data.rows - 0.5, line },
@@ -39,9 +44,9 @@
     };
   };
 
-  const trace = (view) => ({
+  const trace = (view, size) => ({
     type: "heatmap", z: view.z, hovertext: data.hover, hoverinfo: "text", hoverongaps: true,
-    text: view.text || undefined, texttemplate: view.text ? "%{text}" : undefined,
+    text: view.text || undefined, texttemplate: view.text ? "%{text}" : undefined, textfont: { size },
     zmin: view.low, zmax: view.high, colorscale: view.high_is_bad ? reversed : scale,
     xgap: data.rows <= 64 ? 1 : 0, ygap: data.rows <= 64 ? 1 : 0,
     colorbar: {
@@ -51,7 +56,7 @@
   });
 
   // What cannot be trusted must not shine as the best of all: it gets a colour that no number has.
-  const untrusted = (view) => {
+  const untrusted = (view, size) => {
     const only = (absent, value) => data.invalid.reduce((rows, [row, column]) => {
       rows[row][column] = value(row, column);
       return rows;
@@ -59,7 +64,7 @@
     return {
       type: "heatmap", z: only(null, () => 1), colorscale: [[0, "#a3201d"], [1, "#a3201d"]], showscale: false,
       text: view.text ? only("", (row, column) => view.text[row][column]) : undefined,
-      texttemplate: view.text ? "%{text}" : undefined, textfont: { color: "#ffffff" }, hoverinfo: "text",
+      texttemplate: view.text ? "%{text}" : undefined, textfont: { color: "#ffffff", size }, hoverinfo: "text",
       hovertext: data.hover, hoverongaps: false, xgap: data.rows <= 64 ? 1 : 0, ygap: data.rows <= 64 ? 1 : 0,
     };
   };
@@ -67,8 +72,10 @@
   const draw = () => {
     const view = data.views[current];
     const width = paper ? 680 : room() - 18;
+    const size = textSize(width);
+    const traces = data.invalid.length ? [trace(view, size), untrusted(view, size)] : [trace(view, size)];
     [...views.children].forEach((button, i) => button.setAttribute("aria-pressed", String(i === current)));
-    Plotly.react(place, data.invalid.length ? [trace(view), untrusted(view)] : [trace(view)], layout(view, width), { displaylogo: false, displayModeBar: false });
+    Plotly.react(place, traces, layout(width), { displaylogo: false, displayModeBar: false });
   };
 
   data.views.forEach((view, i) => {

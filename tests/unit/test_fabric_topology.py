@@ -1,0 +1,93 @@
+"""`scontrol show topology`, as Slurm 22.05.8 printed it and as it might."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from seatrial.fabric.slurm_topology import parse_topology
+
+TREE = """\
+SwitchName=leaf1 Level=0 LinkSpeed=1 Nodes=n[1-4]
+SwitchName=leaf2 Level=0 LinkSpeed=1 Nodes=n[5-8]
+SwitchName=spine Level=1 LinkSpeed=1 Nodes=n[1-8] Switches=leaf[1-2]
+"""
+
+
+def test_two_leaves_and_a_spine() -> None:
+    fabric = parse_topology(TREE)
+    assert fabric.leaf_of == {f"n{number}": "leaf1" if number < 5 else "leaf2" for number in range(1, 9)}
+    assert fabric.source == "scontrol show topology: 2 leaf switches"
+
+
+def test_the_order_of_the_lines_does_not_matter() -> None:
+    assert parse_topology("\n".join(reversed(TREE.splitlines()))).leaf_of == parse_topology(TREE).leaf_of
+
+
+def test_a_node_on_a_higher_switch_alone_hangs_on_that() -> None:
+    fabric = parse_topology(
+        "SwitchName=leaf1 Level=0 LinkSpeed=1 Nodes=a[1-2],b007\n"
+        "SwitchName=spine Level=1 LinkSpeed=1 Nodes=a[1-2],b007,login Switches=leaf1\n"
+    )
+    assert fabric.leaf_of == {"a1": "leaf1", "a2": "leaf1", "b007": "leaf1", "login": "spine"}
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "printed nothing"),
+        ("\n \n", "printed nothing"),
+        ("BlockName=b1 BlockIndex=0 Nodes=n[1-4] BlockSize=4\n", "a block topology"),
+        ("scontrol: error: No topology information available\n", "No topology information available"),
+        ("SwitchName=leaf1 Level=0 LinkSpeed=1\n", "names no leaf switch"),
+        ("SwitchName=leaf1 Level=0 LinkSpeed=1 Nodes=(null)\n", "names no leaf switch"),
+    ],
+)
+def test_no_leaves_with_the_reason(text: str, reason: str) -> None:
+    fabric = parse_topology(text)
+    assert fabric.leaf_of == {}
+    assert reason in fabric.source
+
+
+@pytest.mark.parametrize(
+    "nodes",
+    ["n[1-4", "n[1-99999999999]", "n[1-99999]x[1-99999]", "n[4-1]", "@all", "n[1-4]&n2", "n%d", "n[a-b]", "n[]", "ñ1"],
+)
+def test_lines_that_cannot_be_read_are_counted_not_guessed(nodes: str) -> None:
+    fabric = parse_topology(f"{TREE}SwitchName=leaf3 Level=0 LinkSpeed=1 Nodes={nodes}\n")
+    assert "leaf3" not in fabric.leaf_of.values()
+    assert fabric.source == "scontrol show topology: 2 leaf switches, 1 lines not understood"
+
+
+def test_a_large_site_is_not_too_large() -> None:
+    nodes = ",".join(f"r{rack}n[0001-1000]" for rack in range(50))
+    fabric = parse_topology(f"SwitchName=core Level=0 LinkSpeed=1 Nodes={nodes}\n")
+    assert len(fabric.leaf_of) == 50_000
+    assert fabric.leaf_of["r7n0042"] == "core"
+
+
+PIECES = [
+    "SwitchName=",
+    "leaf1",
+    " Level=",
+    "0",
+    "9" * 40,
+    " Nodes=",
+    "n",
+    "[",
+    "]",
+    "-",
+    ",",
+    "1",
+    "=",
+    "\n",
+    "@",
+    "!",
+]
+words = st.sampled_from(PIECES)
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.one_of(st.text(), st.lists(words, max_size=30).map("".join)))
+def test_foreign_text_never_crashes(text: str) -> None:
+    for whole in (text, f"{TREE}SwitchName=x Level=0 Nodes={text}"):
+        assert parse_topology(whole).source.startswith("scontrol show topology: ")
