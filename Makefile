@@ -1,0 +1,38 @@
+# make demo: a planted fault, found and named, on a virtual cluster. make test: everything.
+.PHONY: demo test lint unit lab-test probe bench setup-demo setup-test clean
+
+export MPICC ?= mpicc
+PYTEST = .venv/bin/python -m pytest
+
+demo: setup-demo
+	sh scripts/demo.sh
+
+test: setup-test lint probe
+	$(PYTEST)
+
+lint: setup-test
+	.venv/bin/ruff check
+	.venv/bin/ruff format --check
+	.venv/bin/mypy
+	.venv/bin/lint-imports
+
+probe: setup-test
+	$(MAKE) -C probe strict test
+
+unit: setup-test
+	$(PYTEST) tests/unit
+
+lab-test: setup-test
+	$(PYTEST) tests/lab
+
+bench: setup-test
+	sh bench/run.sh
+
+setup-demo:
+	sh scripts/setup.sh demo
+
+setup-test:
+	sh scripts/setup.sh test
+
+clean:
+	rm -rf .venv build seatrial-runs seatrial-demo.html

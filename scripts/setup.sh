@@ -1,0 +1,65 @@
+#!/bin/sh
+# Installs what is missing: system packages as root on a Debian-like machine, then the virtual environment .venv.
+# usage: setup.sh demo|test
+set -eu
+cd "$(dirname "$0")/.."
+purpose=${1:-demo}
+
+have() { command -v "$1" >/dev/null 2>&1; }
+say() { printf 'setup: %s\n' "$*" >&2; }
+
+# command:package, wanted where the command is not there
+wanted="slurmctld:slurmctld slurmd:slurmd srun:slurm-client mpirun:openmpi-bin mpicc:libopenmpi-dev lstopo-no-graphics:hwloc-nox
+        ip:iproute2 nft:nftables nsenter:util-linux gcc:gcc make:make"
+if [ "$purpose" = test ]; then
+    wanted="$wanted clang:clang mpicc.mpich:libmpich-dev mpiexec.mpich:mpich chromium:chromium"
+fi
+
+good_python() { "$1" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; }
+find_python() {
+    for python in ${PYTHON:-} python3 python3.13 python3.12 python3.11 /usr/bin/python3; do
+        if good_python "$python"; then echo "$python"; return; fi
+    done
+}
+
+packages=
+for pair in $wanted; do
+    have "${pair%%:*}" || packages="$packages ${pair#*:}"
+done
+[ -n "$(find_python)" ] || packages="$packages python3 python3-venv"
+
+if [ -n "$packages" ]; then
+    if [ "$(id -u)" = 0 ] && have apt-get; then
+        say "installing$packages"
+        log=$(mktemp)
+        export DEBIAN_FRONTEND=noninteractive
+        # shellcheck disable=SC2086 # package names hold no blanks
+        if ! { apt-get update -q && apt-get install -q -y --no-install-recommends $packages; } >"$log" 2>&1; then
+            tail -n 20 "$log" >&2
+            say "apt-get failed; its last words are above"
+            rm -f "$log"
+            exit 1
+        fi
+        rm -f "$log"
+    else
+        say "not here, and only root can install them:$packages"
+    fi
+fi
+
+python=$(find_python)
+if [ -z "$python" ]; then
+    say "Python 3.11 or newer with venv is needed; name one by PYTHON=/path/to/python3"
+    exit 1
+fi
+stamp=.venv/.installed
+if [ ! -f "$stamp" ] || [ requirements.txt -nt "$stamp" ] || [ pyproject.toml -nt "$stamp" ]; then
+    say "preparing .venv"
+    "$python" -m venv .venv
+    .venv/bin/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements.txt
+    .venv/bin/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
+    touch "$stamp"
+fi
+if ! have mpicc && [ ! -x .venv/bin/mpicc ]; then
+    say "no MPI on this machine: taking the one on PyPI into .venv"
+    .venv/bin/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements-mpi.txt
+fi
