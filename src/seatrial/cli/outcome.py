@@ -24,7 +24,7 @@ def show(
     if html is not None:
         write_page(html, as_html(recorded.info, judgement, recorded.facts))
     if as_json:
-        print(as_json_text(recorded.info, judgement, judgement.exit_code))
+        print(as_json_text(recorded.info, judgement, judgement.exit_code), end="")
     else:
         width, colour = width_and_colour()
         print(as_text(recorded.info, judgement, recorded.facts, width=width, colour=colour), end="")

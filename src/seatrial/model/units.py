@@ -1,42 +1,132 @@
-"""The only place that scales: base units inside, prefixes for people."""
+"""The only place that scales: base units in, text for people out. GB = 10⁹ bytes; message sizes are binary."""
+
+import math
+from typing import NamedTuple
 
 from seatrial.model.estimate import Estimate
 
+BANDWIDTH = "bandwidth_bytes_per_s"
+LATENCY = "latency_s"
+UNKNOWN = "unknown"
+
+_BANDWIDTHS = ((1e12, "TB/s"), (1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1.0, "B/s"))
+_LINK_RATES = ((1e12, "Tb/s"), (1e9, "Gb/s"), (1e6, "Mb/s"), (1e3, "kb/s"), (1.0, "b/s"))
 _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
-_RATES = ((1e12, "TB/s"), (1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1.0, "B/s"))
+_SIZES = ((2**50, "PiB"), (2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"), (1, "B"))
 
 
-def _scaled(value: float, units: tuple[tuple[float, str], ...]) -> str:
-    factor, name = next((unit for unit in units if abs(value) >= unit[0] * 0.9995), units[-1])
-    number = value / factor
-    digits = 0 if abs(number) >= 999.5 else 1 if abs(number) >= 99.95 else 2
-    return f"{number:.{digits}f} {name}"
+class Scale(NamedTuple):
+    """A unit, how much of the base unit it is, and how many decimals numbers in it are given."""
+
+    per_unit: float
+    unit: str
+    decimals: int
+
+    def number(self, value: float, more_decimals: int = 0) -> str:
+        """The number alone, without its unit."""
+        return f"{value / self.per_unit:.{self.decimals + more_decimals}f}"
 
 
-def bandwidth(bytes_per_s: float) -> str:
-    """117230000.0 -> "117.2 MB/s"; MB = 10**6 bytes."""
-    return _scaled(bytes_per_s, _RATES)
+def _scale(value: float, units: tuple[tuple[float, str], ...]) -> Scale:
+    """The greatest unit of which `value` is at least one after rounding."""
+    size = abs(value)
+    per_unit, unit = next((pair for pair in units if size >= pair[0] * 0.99995), units[-1])
+    return Scale(per_unit, unit, 2 if size / per_unit < 9.995 else 1)
 
 
-def duration(seconds: float) -> str:
-    """1.24e-05 -> "12.40 µs"."""
-    return _scaled(seconds, _TIMES)
+def bandwidth_scale(bytes_per_s: float) -> Scale:
+    """The unit in which bandwidths around this one are best read."""
+    return _scale(bytes_per_s, _BANDWIDTHS)
 
 
-def share(ratio: float) -> str:
-    """0.6 -> "60 %"."""
-    return f"{100 * ratio:.0f} %"
+def time_scale(seconds: float) -> Scale:
+    """The unit in which times around this one are best read."""
+    return _scale(seconds, _TIMES)
 
 
-def size(count: int) -> str:
-    """1048576 -> "1 MiB"; powers of two, as message sizes are."""
-    for factor, name in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
-        if count >= factor and count % factor == 0:
-            return f"{count // factor} {name}"
-    return f"{count} B"
+def _text(value: float | None, units: tuple[tuple[float, str], ...]) -> str:
+    if value is None or not math.isfinite(value):
+        return UNKNOWN
+    scale = _scale(value, units)
+    return f"0 {scale.unit}" if value == 0 else f"{scale.number(value)} {scale.unit}"
 
 
-def certainty(estimate: Estimate) -> str:
-    """How sure an estimate is: "6 runs, 97 %"."""
-    runs = "1 run" if estimate.runs == 1 else f"{estimate.runs} runs"
-    return f"{runs}, {100 * estimate.confidence:.0f} %" if estimate.runs > 1 else runs
+def bandwidth(bytes_per_s: float | None) -> str:
+    """117.2 MB/s; MB is 10⁶ bytes."""
+    return _text(bytes_per_s, _BANDWIDTHS)
+
+
+def duration(seconds: float | None) -> str:
+    """12.4 µs."""
+    return _text(seconds, _TIMES)
+
+
+def link_rate(bits_per_s: float | None) -> str:
+    """1 Gb/s, 2.5 Gb/s; as the link's name has it, without needless decimals."""
+    if bits_per_s is None or not math.isfinite(bits_per_s):
+        return UNKNOWN
+    scale = _scale(bits_per_s, _LINK_RATES)
+    return f"{bits_per_s / scale.per_unit:.4g} {scale.unit}"
+
+
+def share(part: float | None) -> str:
+    """60 %; one decimal below 10 %. The argument is a fraction, 1 for the whole."""
+    if part is None or not math.isfinite(part):
+        return UNKNOWN
+    percent = part * 100
+    return f"{percent:.1f} %" if 0 < abs(percent) < 9.95 else f"{percent:.0f} %"
+
+
+def size(count_bytes: int | None) -> str:
+    """64 KiB; 1500 B, where a greater unit would not be exact and the number is small."""
+    if count_bytes is None:
+        return UNKNOWN
+    unit_bytes, unit = next((pair for pair in _SIZES if count_bytes >= pair[0]), _SIZES[-1])
+    if count_bytes % unit_bytes == 0:
+        return f"{count_bytes // unit_bytes} {unit}"
+    if count_bytes < 10 * 2**10:
+        return f"{count_bytes} B"
+    return f"{count_bytes / unit_bytes:.1f} {unit}"
+
+
+def memory(count_bytes: int | None) -> str:
+    """503 GiB; coarse, because the kernel keeps a different few MiB for itself on each node."""
+    if count_bytes is None:
+        return UNKNOWN
+    return f"{count_bytes / 2**30:.0f} GiB" if count_bytes >= 10 * 2**30 else f"{count_bytes / 2**30:.1f} GiB"
+
+
+def quantity(value: float | None, metric: str) -> str:
+    """A value of a finding's metric in the unit that fits it; a metric not known here is given as it is."""
+    if metric == BANDWIDTH:
+        return bandwidth(value)
+    if metric == LATENCY:
+        return duration(value)
+    return UNKNOWN if value is None else f"{value:g}"
+
+
+def estimate(measured: Estimate | None, metric: str) -> str:
+    """70.6 MB/s [70.5–70.8], 6 runs, 97 %; without the interval where one run or none has given any."""
+    if measured is None:
+        return UNKNOWN
+    runs = f"{measured.runs} run" if measured.runs == 1 else f"{measured.runs} runs"
+    value = quantity(measured.value, metric)
+    if measured.runs < 2 or not (math.isfinite(measured.low) and math.isfinite(measured.high)):
+        return f"{value}, {runs}"
+    return f"{_with_interval(measured, metric)}, {runs}, {share(measured.confidence)}"
+
+
+def _with_interval(measured: Estimate, metric: str) -> str:
+    """Value and interval in one unit, with as many decimals as it takes to tell the interval's ends apart."""
+    if metric not in (BANDWIDTH, LATENCY):
+        return f"{measured.value:g} [{measured.low:g}–{measured.high:g}]"
+    scale = bandwidth_scale(measured.value) if metric == BANDWIDTH else time_scale(measured.value)
+    more = 0
+    while (
+        more < 2
+        and measured.low != measured.high
+        and scale.number(measured.low, more) == scale.number(measured.high, more)
+    ):
+        more += 1
+    value, low, high = (scale.number(number, more) for number in (measured.value, measured.low, measured.high))
+    return f"{value} {scale.unit} [{low}–{high}]"

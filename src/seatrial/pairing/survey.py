@@ -28,7 +28,7 @@ class SurveyPlan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def bandwidth_shape(window_s: float) -> Shape:
-    """The bandwidth kernel with as many windows as fill `BANDWIDTH_ROUND_S`, 3 to 1,000, one window taking `window_s`."""
+    """The bandwidth kernel with as many windows of `window_s` as fill `BANDWIDTH_ROUND_S`, 3 to 1,000."""
     iterations = min(max(round(BANDWIDTH_ROUND_S / max(window_s, 1e-9)), BANDWIDTH.iterations), 1000)
     return msgspec.structs.replace(BANDWIDTH, iterations=iterations)
 

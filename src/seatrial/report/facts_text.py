@@ -3,8 +3,8 @@
 from collections import defaultdict
 from collections.abc import Mapping
 
+from seatrial.model import units
 from seatrial.model.facts import NetworkInterface, NodeFacts
-from seatrial.report import units
 from seatrial.report.order import natural_sorted
 
 _LOOPBACK = 772

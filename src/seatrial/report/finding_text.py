@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import msgspec
 
+from seatrial.model import units
 from seatrial.model.subject import Direction
 from seatrial.model.verdict import Experiment, Finding
-from seatrial.report import units
 from seatrial.report.order import natural_sorted
 
 MOST_PAIRS = 8

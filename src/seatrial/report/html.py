@@ -5,11 +5,12 @@ import hashlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from seatrial.model import units
 from seatrial.model.facts import NodeFacts
 from seatrial.model.judgement import Judgement
 from seatrial.model.run import RunInfo
 from seatrial.model.verdict import Finding
-from seatrial.report import finding_text, html_tables, units
+from seatrial.report import finding_text, html_tables
 from seatrial.report.facts_text import differences
 from seatrial.report.headline import headline
 from seatrial.report.heatmap import HeatMap, heat_map

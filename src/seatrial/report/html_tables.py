@@ -5,12 +5,13 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from seatrial.model import units
 from seatrial.model.facts import NodeFacts
 from seatrial.model.judgement import Judgement
 from seatrial.model.limit import Limit
 from seatrial.model.run import Design, RunInfo
 from seatrial.model.verdict import Verdict
-from seatrial.report import facts_text, units
+from seatrial.report import facts_text
 from seatrial.report.headline import count
 from seatrial.report.heatmap import share
 from seatrial.report.order import natural_sorted

@@ -5,11 +5,12 @@ from collections.abc import Iterator, Mapping
 from io import StringIO
 from typing import TYPE_CHECKING
 
+from seatrial.model import units
 from seatrial.model.facts import NodeFacts
 from seatrial.model.judgement import Judgement, NodeVerdict, PairVerdict
 from seatrial.model.run import RunInfo
 from seatrial.model.verdict import Finding, Verdict
-from seatrial.report import finding_text, units
+from seatrial.report import finding_text
 from seatrial.report.facts_text import differences
 from seatrial.report.headline import INCOMPLETE, count, headline
 from seatrial.report.heatmap import HeatMap, heat_map
