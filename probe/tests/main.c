@@ -1,0 +1,43 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+
+static int passed, failed;
+
+void check_that(bool good, const char *what, const char *file, int line)
+{
+    if (good) {
+        passed++;
+        return;
+    }
+    failed++;
+    printf("%s:%d: failed: %s\n", file, line, what);
+}
+
+void check_text(const char *got, const char *wanted, const char *file, int line)
+{
+    const bool good = strcmp(got, wanted) == 0;
+    check_that(good, "texts are equal", file, line);
+    if (!good)
+        printf("  got    %s\n  wanted %s\n", got, wanted);
+}
+
+int main(void)
+{
+    test_utf8();
+    test_json_in();
+    test_json_out();
+    test_records();
+    test_command();
+    test_round();
+    test_lines();
+    test_pattern();
+    test_buffers();
+    test_clock();
+    test_options();
+    test_fuzz();
+    printf("%d passed, %d failed\n", passed, failed);
+    return failed == 0 && passed > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,74 @@
+#include <string.h>
+
+#include "../json_in.h"
+#include "../json_out.h"
+#include "check.h"
+
+static void check_string(const char *value, const char *wanted)
+{
+    struct record record = {0};
+    record_begin(&record, "x");
+    record_string(&record, "s", value);
+    record_end(&record);
+    record_reserve(&record, record.length + 1);
+    record.text[record.length] = '\0';
+    CHECK_TEXT(record.text, wanted);
+    struct json_object object;
+    struct fault fault;
+    CHECK(json_read(record.text, record.length, &object, &fault));
+    json_free(&object);
+    record_free(&record);
+}
+
+static void test_strings(void)
+{
+    check_string("plain", "{\"record\":\"x\",\"s\":\"plain\"}\n");
+    check_string("\"\\", "{\"record\":\"x\",\"s\":\"\\\"\\\\\"}\n");
+    check_string("\n\t\x01\x7F", "{\"record\":\"x\",\"s\":\"\\u000a\\u0009\\u0001\\u007f\"}\n");
+    check_string("\xC3\xA9\xF0\x9F\x98\x80", "{\"record\":\"x\",\"s\":\"\xC3\xA9\xF0\x9F\x98\x80\"}\n");
+    check_string("a\xFF\xC3", "{\"record\":\"x\",\"s\":\"a\\ufffd\\ufffd\"}\n");
+}
+
+static void test_numbers(void)
+{
+    static const int64_t times_ns[] = {0, 1, 123456789, 999999999, 1500000000};
+    struct record record = {0};
+    record_begin(&record, "x");
+    record_integer(&record, "i", INT64_MIN);
+    record_boolean(&record, "t", true);
+    record_boolean(&record, "f", false);
+    record_seconds(&record, "s", 2.1e-8);
+    record_seconds_list(&record, "l", times_ns, 5);
+    record_seconds_list(&record, "e", NULL, 0);
+    record_end(&record);
+    record_reserve(&record, record.length + 1);
+    record.text[record.length] = '\0';
+    CHECK_TEXT(record.text, "{\"record\":\"x\",\"i\":-9223372036854775808,\"t\":true,\"f\":false,\"s\":2.1e-08,"
+                            "\"l\":[0,1e-09,0.123456789,0.999999999,1.5],\"e\":[]}\n");
+    record_free(&record);
+}
+
+/* Room that was reserved is enough: the buffer of a long list does not move. */
+static void test_reserve(void)
+{
+    enum { TIMES = 5000 };
+    static int64_t times_ns[TIMES];
+    struct record record = {0};
+    memset(times_ns, 0x11, sizeof times_ns);
+    CHECK(record_reserve(&record, record_bytes(TIMES)));
+    const char *const text = record.text;
+    record_begin(&record, "x");
+    record_seconds_list(&record, "l", times_ns, TIMES);
+    record_end(&record);
+    CHECK(record.text == text && !record.failed);
+    record.failed = true;
+    CHECK(!record_print(&record, stdout));
+    record_free(&record);
+}
+
+void test_json_out(void)
+{
+    test_strings();
+    test_numbers();
+    test_reserve();
+}
