@@ -3,9 +3,8 @@
 import os
 import signal
 import sys
-from typing import NoReturn
+from typing import Any, NoReturn
 
-import click
 import typer
 
 from seatrial.cli import check, lab, report, runs
@@ -31,6 +30,10 @@ def _version(version: bool = typer.Option(False, "--version", help="Print the ve
 
         print(f"seatrial {__version__}")
         raise typer.Exit
+
+
+WRONG_USE: Any = typer.BadParameter.__base__
+"""The parser's usage error; Typer brings its parser along and names only this child of it."""
 
 
 def main() -> NoReturn:
@@ -60,10 +63,15 @@ def explain(error: BaseException) -> tuple[ExitCode, str]:
     match error:
         case SeatrialError():
             return error.exit_code, str(error)
-        case click.exceptions.UsageError():
-            where = error.ctx.command_path if error.ctx else "seatrial"
-            return ExitCode.USAGE, f"{error.format_message()} Try `{where} --help`."
-        case click.exceptions.Abort() | KeyboardInterrupt():
+        case typer.Abort() | KeyboardInterrupt():
             return ExitCode.INCOMPLETE, "Interrupted."
+    if isinstance(error, WRONG_USE):
+        said = error.format_message()
+        return ExitCode.USAGE, said if said.startswith("Usage:") else f"{said} Try `{_where(error)} --help`."
     what = f"seatrial itself failed ({type(error).__name__}: {error}); this is a bug."
     return ExitCode.INTERNAL, f"{what} SEATRIAL_DEBUG=1 shows where; please report it."
+
+
+def _where(error: object) -> str:
+    context = getattr(error, "ctx", None)
+    return str(context.command_path) if context else "seatrial"

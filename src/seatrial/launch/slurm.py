@@ -1,6 +1,7 @@
 """Nodes of a Slurm cluster: inside a job, or in an allocation of our own."""
 
 import os
+import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -18,6 +19,7 @@ COMMAND_TIMEOUT_S = 30.0
 FACTS_TIMEOUT_S = 15.0
 START_TIMEOUT_S = 60.0
 EXTRA_S_PER_NODE = 0.02
+SETTLE_S = 10.0
 RETRIED_ONE_BY_ONE = 8
 
 
@@ -40,7 +42,7 @@ class SlurmLauncher:
 
     def hosts(self) -> Hosts:
         """The job's nodes inside a job; else the partition's idle ones, or those asked for by name."""
-        lines = slurm_text.parse_sinfo(_said(run(slurm_argv.SINFO, timeout_s=COMMAND_TIMEOUT_S)))
+        lines = self._settled_lines()
         topology = run(slurm_argv.TOPOLOGY, timeout_s=COMMAND_TIMEOUT_S)
         config = run(slurm_argv.CONFIG, timeout_s=COMMAND_TIMEOUT_S)
         nodes, left_out = self._inside_hosts(lines) if self._inside else self._outside_hosts(lines)
@@ -50,6 +52,15 @@ class SlurmLauncher:
             fabric=parse_topology(topology.stdout),
             cluster=slurm_text.config_value(config.stdout, "ClusterName"),
         )
+
+    def _settled_lines(self) -> Sequence[slurm_text.NodeLine]:
+        """What sinfo says, once no node is cleaning up after a job any more, or after `SETTLE_S`."""
+        deadline = time.monotonic() + SETTLE_S
+        while True:
+            lines = slurm_text.parse_sinfo(_said(run(slurm_argv.SINFO, timeout_s=COMMAND_TIMEOUT_S)))
+            if self._inside or not any(line.completing for line in lines) or time.monotonic() > deadline:
+                return lines
+            time.sleep(1)
 
     def _inside_hosts(self, lines: Sequence[slurm_text.NodeLine]) -> tuple[tuple[str, ...], tuple[NodeState, ...]]:
         of_job = slurm_argv.expand(os.environ.get("SLURM_JOB_NODELIST", ""))
@@ -101,6 +112,11 @@ class SlurmLauncher:
     def read_facts(self, nodes: Sequence[str]) -> FactsReading:
         """All nodes by one step; those that stay silent once more, few one by one and many in halves."""
         texts, silent = self._read_once(nodes)
+        if not texts and queue_state(self.job) != "RUNNING":
+            raise LaunchError(
+                f"Job {self.job} is over: it was cancelled, or Slurm ended it when a node failed.",
+                "Run the check again; outside any job it makes an allocation that survives a failing node.",
+            )
         if silent and len(nodes) > 1:
             missing = list(silent)
             half = (len(missing) + 1) // 2

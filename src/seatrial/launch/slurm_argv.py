@@ -27,13 +27,14 @@ def expand(text: str) -> tuple[str, ...]:
 
 
 def allocation(nodes: Sequence[str], seconds: float, partition: str) -> list[str]:
-    """What salloc and sbatch alike are asked for: these nodes, alone, for so long."""
+    """What salloc and sbatch alike are asked for: these nodes, alone, for so long, even if one of them fails."""
     asked = [
         f"--nodes={len(nodes)}",
         f"--ntasks={len(nodes)}",
         "--ntasks-per-node=1",
         f"--nodelist={node_list(nodes)}",
         "--exclusive",
+        "--no-kill",
         "--job-name=seatrial",
         f"--time={math.ceil(seconds / 60) + SPARE_MINUTES}",
     ]

@@ -20,7 +20,8 @@ FLAGS = {
     "+": "",
 }
 BROKEN = {"down", "error", "fail", "failing", "unknown", "no_respond"}
-BUSY = {"allocated", "alloc", "mixed", "mix", "completing", "comp", "planned", "plnd"}
+COMPLETING = {"completing", "comp"}
+BUSY = {"allocated", "alloc", "mixed", "mix", "planned", "plnd", *COMPLETING}
 GRANTED = re.compile(r"Granted job allocation (\d+)")
 PENDING = re.compile(r"(?:Pending|queued) job allocation (\d+)|job (\d+) queued")
 LAUNCH_FAILED = re.compile(r"[Ll]aunch for (?:StepId=\S+|step \S+) failed on node (\S+?):\s*(.+)")
@@ -41,6 +42,11 @@ class NodeLine(msgspec.Struct, frozen=True, kw_only=True):
     def idle(self) -> bool:
         """Free, and as far as Slurm knows alive."""
         return self.state == "idle" and not set(self.flags) - {"+"}
+
+    @property
+    def completing(self) -> bool:
+        """Cleaning up after a job."""
+        return self.state in COMPLETING and "*" not in self.flags
 
     @property
     def busy(self) -> bool:

@@ -59,9 +59,10 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def verdict(self) -> Verdict:
-        """The gravest of all."""
+        """The gravest of all; a node that was taken out on purpose or is busy does not count."""
+        excused = {state.node for state in self.lost if not state.fault}
         verdicts = [pair.verdict for pair in self.pairs]
-        verdicts += [node.verdict for node in self.nodes]
+        verdicts += [node.verdict for node in self.nodes if node.node not in excused]
         verdicts += [finding.verdict for finding in self.findings]
         return worst(verdicts)
 

@@ -1,0 +1,13 @@
+#!/bin/sh
+# Installs what the benchmarks compare with, then runs them all.
+set -eu
+cd "$(dirname "$0")/.."
+if ! command -v NPopenmpi >/dev/null 2>&1; then
+    apt-get update -q >/dev/null && apt-get install -q -y --no-install-recommends netpipe-openmpi >/dev/null
+fi
+if [ ! -f build/bench/.installed ] || [ requirements-bench.txt -nt build/bench/.installed ]; then
+    .venv/bin/python -m venv build/bench
+    build/bench/bin/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements-bench.txt
+    touch build/bench/.installed
+fi
+exec .venv/bin/python bench/probe_beside_others.py "$@"

@@ -1,0 +1,271 @@
+"""seatrial lab: the virtual cluster, its faults, and the trial of this program's own findings."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from seatrial.model.errors import ExitCode, UsageError
+
+if TYPE_CHECKING:
+    from seatrial.lab.status import LabStatus
+
+app = typer.Typer(
+    help="A virtual cluster on this machine, faults of known truth, and the trial of `check` against them.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+fault_app = typer.Typer(
+    help="Plant faults in a lab, list them, clear them.", no_args_is_help=True, rich_markup_mode=None
+)
+app.add_typer(fault_app, name="fault")
+
+Name = Annotated[str, typer.Option(help="Which lab.", metavar="LAB")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
+
+
+@app.command()
+def up(
+    nodes: Annotated[int, typer.Option(help="How many nodes.")],
+    name: Name = "lab",
+    leaves: Annotated[
+        int | None, typer.Option(help="How many leaf switches below the spine.  [default: 2, or 1 for one node]")
+    ] = None,
+    rate: Annotated[str, typer.Option(help="Design rate of each node's link, as in 600mbit.")] = "1gbit",
+    uplink_rate: Annotated[
+        str | None, typer.Option(help="Design rate of each trunk between leaf and spine.  [default: --rate]")
+    ] = None,
+    mtu: Annotated[int, typer.Option(help="MTU of every interface, in bytes.")] = 1500,
+    share: Annotated[
+        list[Path] | None, typer.Option(help="A folder under /tmp that the nodes must see; may be repeated.")
+    ] = None,
+) -> int:
+    """Raise a lab; returns when every node is idle."""
+    import time
+
+    from seatrial.lab.plan import make_plan, rate_text
+    from seatrial.lab.raising import needed_folders, raise_lab
+
+    shared = _existing(share or [])
+    folders = tuple(sorted({*needed_folders(), *shared}))
+    plan = make_plan(
+        name=name, nodes=nodes, leaves=leaves, rate=rate, uplink_rate=uplink_rate, mtu=mtu, folders=folders
+    )
+    began = time.monotonic()
+    raise_lab(plan)
+    print(
+        f"Lab {name}: {nodes} nodes on {plan.leaves} leaves, {rate_text(plan.rate_bit_per_s)} links, "
+        f"up in {time.monotonic() - began:.1f} s. Try: seatrial lab run --name {name} -- sinfo"
+    )
+    return ExitCode.PASS
+
+
+def _existing(folders: list[Path]) -> list[str]:
+    for folder in folders:
+        if not folder.is_dir():
+            raise UsageError(f"--share {folder} is no folder.", "Give one that exists.")
+    return [str(folder.absolute()) for folder in folders]
+
+
+@app.command()
+def down(
+    name: Name = "lab",
+    every: Annotated[bool, typer.Option("--all", help="Every lab on this machine.")] = False,
+) -> int:
+    """Remove a lab, standing or half raised: processes, namespaces, mounts, files. Nothing there is no error."""
+    from seatrial.lab import razing, state
+    from seatrial.lab.plan import check_name
+    from seatrial.lab.require import require_root
+
+    require_root()
+    check_name(name)
+    for one in state.lab_names() if every else [name]:
+        there = razing.exists(one)
+        razing.raze(one)
+        print(f"Lab {one}: {'removed' if there else 'nothing there'}.")
+    return ExitCode.PASS
+
+
+@app.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+def run(
+    command: Annotated[list[str], typer.Argument(help="What to run, after --.", metavar="-- COMMAND...")],
+    name: Name = "lab",
+    on: Annotated[str, typer.Option(help="On which host: login or a node.", metavar="HOST")] = "login",
+) -> None:
+    """Run a command as a user of the cluster would, on the login node or on a node, in this same folder."""
+    from seatrial.lab import state
+    from seatrial.lab.enter import as_user
+    from seatrial.lab.require import require_lab
+
+    require_lab()
+    argv = as_user(state.standing(name).plan, command, host=on)
+    os.execvp(argv[0], argv)  # noqa: S606
+
+
+@app.command()
+def status(as_json: AsJson = False) -> int:
+    """Show the labs that stand: nodes with Slurm's word for each, design rates, planted faults."""
+    from seatrial.lab.require import require_root
+    from seatrial.lab.status import all_labs
+
+    require_root()
+    labs = all_labs()
+    if as_json:
+        _print_json({"format": 1, "labs": labs})
+        return ExitCode.PASS
+    if not labs:
+        print("No lab stands. Raise one with: seatrial lab up --nodes 4")
+    for lab in labs:
+        for line in _status_lines(lab):
+            print(line)
+    return ExitCode.PASS
+
+
+def _status_lines(lab: "LabStatus") -> list[str]:
+    from seatrial.lab.plan import rate_text
+
+    if lab.plan is None or not lab.standing:
+        return [f"Lab {lab.name}: half raised. Remove it with: seatrial lab down --name {lab.name}"]
+    plan = lab.plan
+    lines = [
+        f"Lab {lab.name}: {plan.nodes} nodes, links {rate_text(plan.rate_bit_per_s)}, "
+        f"trunks {rate_text(plan.uplink_rate_bit_per_s)}, MTU {plan.mtu}"
+    ]
+    for leaf in plan.leaf_names:
+        states = ", ".join(f"{node} {lab.node_states.get(node, 'unknown')}" for node in plan.members(leaf))
+        lines.append(f"  {leaf}: {states}")
+    faults = [f"  fault {one.kind} on {one.subject} {one.parameters.text}".rstrip() for one in lab.planted]
+    return lines + faults
+
+
+@fault_app.command("add")
+def fault_add(
+    kind: Annotated[str, typer.Argument(help="Which kind; `fault list` shows them.")],
+    subject: Annotated[str, typer.Argument(help="The node or leaf that it befalls: n3, leaf2.")],
+    name: Name = "lab",
+    percent: Annotated[
+        float | None, typer.Option(help="Share of the design rate that is left, or of frames lost.")
+    ] = None,
+    rate: Annotated[str | None, typer.Option(help="Rate that is left, as in 600mbit.")] = None,
+    direction: Annotated[str | None, typer.Option(help="Seen from the node: out, in or both.")] = None,
+    mtu: Annotated[int | None, typer.Option(help="MTU in bytes.")] = None,
+) -> int:
+    """Plant one fault in a lab."""
+    from seatrial.lab.faults.base import Parameters
+    from seatrial.lab.plan import parse_rate
+    from seatrial.lab.planting import plant
+    from seatrial.model.subject import Direction
+
+    if direction is not None and direction not in list(Direction):
+        raise UsageError(f"--direction {direction!r} is none.", f"Give one of {', '.join(Direction)}.")
+    parameters = Parameters(
+        percent=percent,
+        rate_bit_per_s=None if rate is None else parse_rate(rate),
+        direction=None if direction is None else Direction(direction),
+        mtu=mtu,
+    )
+    planted = plant(name, kind, subject, parameters)
+    print(f"Lab {name}: planted {planted.kind} on {planted.subject} {planted.parameters.text}".rstrip())
+    return ExitCode.PASS
+
+
+@fault_app.command("clear")
+def fault_clear(
+    subject: Annotated[str | None, typer.Argument(help="Only faults of this node or leaf.")] = None,
+    kind: Annotated[str | None, typer.Option(help="Only faults of this kind.")] = None,
+    name: Name = "lab",
+) -> int:
+    """Clear planted faults, all unless told which; the design state is back when this returns."""
+    from seatrial.lab.planting import bare, clear
+
+    cleared = clear(name, bare(subject) if subject else None, kind)
+    for one in cleared:
+        print(f"Lab {name}: cleared {one.kind} on {one.subject}")
+    if not cleared:
+        print(f"Lab {name}: no such fault was planted.")
+    return ExitCode.PASS
+
+
+@fault_app.command("list")
+def fault_list(as_json: AsJson = False) -> int:
+    """List the kinds of faults, and those planted now."""
+    from seatrial.lab import state
+    from seatrial.lab.faults.catalogue import FAULTS
+
+    planted = {name: found.planted for name in state.lab_names() if (found := state.read(name))}
+    if as_json:
+        kinds = [{"kind": one.kind, "takes": one.takes, "needs": one.needs, "may": one.may} for one in FAULTS]
+        about = [{**kind, "description": one.description} for kind, one in zip(kinds, FAULTS, strict=True)]
+        _print_json({"format": 1, "kinds": about, "planted": planted})
+        return ExitCode.PASS
+    for one in FAULTS:
+        options = [" | ".join(f"--{name}" for name in group) for group in one.needs] + [
+            f"[--{name}]" for name in one.may
+        ]
+        print(" ".join([one.kind, one.takes.upper(), *options]))
+        print(f"    {one.description}")
+    for name, faults in planted.items():
+        for fault in faults:
+            print(f"Planted in {name}: {fault.kind} on {fault.subject} {fault.parameters.text}".rstrip())
+    return ExitCode.PASS
+
+
+@app.command()
+def trial(
+    files: Annotated[list[Path], typer.Argument(help="Scenario files.", metavar="FILE...")],
+    repeat: Annotated[int, typer.Option(help="How often each scenario is run.", min=1)] = 1,
+    keep: Annotated[
+        Path | None, typer.Option(help="Folder for the archives of runs that were not right.", metavar="DIR")
+    ] = None,
+    as_json: AsJson = False,
+) -> int:
+    """Raise a lab for each scenario, plant its faults, run `check`, and score what it named."""
+    import sys
+
+    from seatrial.lab.require import require_lab
+    from seatrial.lab.scenario import read_scenario
+    from seatrial.lab.stage import real_stage
+    from seatrial.lab.trial import RunResult, complaints, run_scenario
+
+    scenarios = [read_scenario(path) for path in files]
+    require_lab()
+    stage = real_stage(keep)
+    results = []
+    for scenario in scenarios:
+
+        def said(number: int, result: RunResult, name: str = scenario.name) -> None:
+            words = "; ".join(complaints(result)) or "right"
+            print(f"{name} run {number}: {words} ({result.seconds:.0f} s)", file=sys.stderr, flush=True)
+
+        results.append(run_scenario(scenario, repeat, stage, said))
+    right = all(result.right for result in results)
+    if as_json:
+        rows = [{"name": one.name, "right": one.right, **_keyed(one.counts), "results": one.runs} for one in results]
+        _print_json({"format": 1, "right": right, "scenarios": rows})
+    else:
+        _print_table({one.name: one.counts for one in results})
+    return ExitCode.PASS if right else ExitCode.FINDINGS
+
+
+def _keyed(counts: dict[str, float]) -> dict[str, float]:
+    return {name.replace(" ", "_"): count for name, count in counts.items()}
+
+
+def _print_table(rows: dict[str, dict[str, float]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None)
+    table.add_column("scenario")
+    for column in next(iter(rows.values())):
+        table.add_column(column, justify="right")
+    for name, counts in rows.items():
+        table.add_row(name, *(f"{count:.0f}" for count in counts.values()))
+    Console().print(table)
+
+
+def _print_json(value: object) -> None:
+    import msgspec
+
+    print(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
