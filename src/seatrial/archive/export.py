@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from seatrial.archive import layout
-from seatrial.archive.samples import query_samples, write_samples
+from seatrial.archive.samples import exactly, query_samples, read_errors, system_errors, write_samples
 from seatrial.archive.writer import sentences
 from seatrial.model.errors import SeatrialError
 
@@ -33,10 +33,11 @@ def export(folders: list[Path], target: Path, form: ExportFormat) -> int:
     """Write the samples of those runs into one file; how many. Raises ArchiveError."""
     import duckdb
 
-    files = [str(samples_file(folder)) for folder in folders]
+    files = [exactly(samples_file(folder)) for folder in folders]
     connection = duckdb.connect()
-    samples = connection.read_parquet(files, union_by_name=True)
-    with sentences(target):
+    with read_errors():
+        samples = connection.read_parquet(files, union_by_name=True)
+    with sentences(target), system_errors():
         target.parent.mkdir(parents=True, exist_ok=True)
         target.touch()
         match form:

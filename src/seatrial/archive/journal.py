@@ -42,7 +42,7 @@ class Delivered(msgspec.Struct, frozen=True, kw_only=True, tag_field="entry", ta
 
 
 class RoundEnded(msgspec.Struct, frozen=True, kw_only=True, tag_field="entry", tag="round-end"):
-    """How a round ended: complete, timeout, died, error."""
+    """How a round ended: complete, timeout, died, refused, interrupted."""
 
     number: int
     outcome: str
@@ -81,7 +81,10 @@ def decode(lines: Iterable[bytes]) -> Iterator[Entry]:
     """
     for line in lines:
         if line.endswith(b"\n") and line.strip():
-            yield _decoder.decode(line)
+            try:
+                yield _decoder.decode(line)
+            except (UnicodeDecodeError, RecursionError) as error:
+                raise msgspec.DecodeError(str(error)) from error
 
 
 def of_type(entries: Iterable[Entry], kind: type[_Any]) -> list[_Any]:

@@ -18,18 +18,26 @@ class DamagedRun(SeatrialError):
     """A folder in the archive is no run, or one of a later format."""
 
 
+class _Heading(msgspec.Struct, frozen=True):
+    """What every format of run.json says."""
+
+    format: int
+    started: str = ""
+
+
 def read_info(folder: Path) -> RunInfo:
     """run.json of the run in `folder`. Raises DamagedRun."""
     path = folder / layout.RUN_FILE
     try:
-        info = msgspec.json.decode(path.read_bytes(), type=RunInfo)
-    except (OSError, msgspec.DecodeError) as error:
+        content = path.read_bytes()
+        said = msgspec.json.decode(content, type=_Heading)
+        if said.format > FORMAT:
+            raise DamagedRun(
+                f"{path} is of format {said.format}, and this seatrial reads up to {FORMAT}.", "Use a newer one."
+            )
+        return msgspec.json.decode(content, type=RunInfo)
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
         raise DamagedRun(f"{path} cannot be read: {error}.") from error
-    if info.format > FORMAT:
-        raise DamagedRun(
-            f"{path} is of format {info.format}, and this seatrial reads up to {FORMAT}.", "Use a newer one."
-        )
-    return info
 
 
 def read_entries(folder: Path) -> list[Entry]:
@@ -47,7 +55,7 @@ def read_facts_texts(folder: Path, reading: str) -> dict[str, str]:
     texts = {}
     for path in sorted((folder / layout.FACTS_FOLDER).glob(f"*.{reading}.txt")):
         node, _ = layout.node_of(path)
-        texts[node] = path.read_text(encoding="utf-8", errors="replace")
+        texts[node] = path.read_bytes().decode("utf-8", errors="replace")
     return texts
 
 
@@ -85,11 +93,19 @@ def run_folders(archive: Path) -> list[Path]:
     """All runs of an archive, those still growing or cut off included, oldest first."""
     if not archive.is_dir():
         return []
-    return sorted(path for path in archive.iterdir() if (path / layout.RUN_FILE).is_file())
+    folders = [path for path in archive.iterdir() if (path / layout.RUN_FILE).is_file()]
+    return sorted(folders, key=lambda folder: (_started(folder), folder.name))
+
+
+def _started(folder: Path) -> str:
+    try:
+        return msgspec.json.decode((folder / layout.RUN_FILE).read_bytes(), type=_Heading).started
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        return ""
 
 
 def find_run(archive: Path, name: str) -> Path:
-    """The folder of a run: a path, a run's name or the beginning of one, or `last`.
+    """The folder of a run: a path, a run's name or the beginning of one, or `last`, the one begun last.
 
     Raises UsageError where there is none, or more than one.
     """
@@ -98,7 +114,8 @@ def find_run(archive: Path, name: str) -> Path:
     folders = run_folders(archive)
     if name == "last" and folders:
         return folders[-1]
-    found = [folder for folder in folders if folder.name.startswith(name)]
+    exact = [folder for folder in folders if folder.name.removesuffix(layout.PARTIAL) == name]
+    found = exact or [folder for folder in folders if folder.name.startswith(name)]
     if len(found) == 1:
         return found[0]
     if not found:

@@ -1,9 +1,14 @@
 """samples.parquet: one row a sample, made from the journal, so it can be deleted and made anew."""
 
+import errno
+import glob
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from seatrial.archive import layout
+from seatrial.model.errors import SeatrialError
 
 COLUMNS = {
     "entry": "VARCHAR",
@@ -31,30 +36,59 @@ FROM delivered ORDER BY round, source, target, warm DESC, iteration
 
 
 def write_samples(folder: Path, run: str) -> None:
-    """Make samples.parquet from the journal of the run in `folder`."""
+    """Make samples.parquet from the journal of the run in `folder`, whole or not at all. Raises OSError."""
     import duckdb
 
-    connection = duckdb.connect()
     name = run.replace("'", "''")
-    connection.execute(f"CREATE MACRO run_name() AS '{name}'")  # a macro takes no parameter
-    journal = connection.read_json(
-        str(folder / layout.JOURNAL_FILE),
-        columns=COLUMNS,
-        format="newline_delimited",
-        maximum_object_size=1 << 30,
-    )
-    connection.register("journal", journal)
-    connection.sql(QUERY).write_parquet(str(folder / layout.SAMPLES_FILE), compression="zstd")
-    connection.close()
+    new = folder / f"{layout.SAMPLES_FILE}.new"
+    with system_errors(), duckdb.connect() as connection:
+        connection.execute(f"CREATE MACRO run_name() AS '{name}'")  # a macro takes no parameter
+        journal = connection.read_json(
+            exactly(folder / layout.JOURNAL_FILE),
+            columns=COLUMNS,
+            format="newline_delimited",
+            maximum_object_size=1 << 30,
+        )
+        connection.register("journal", journal)
+        connection.sql(QUERY).write_parquet(str(new), compression="zstd")
+    new.rename(folder / layout.SAMPLES_FILE)
+
+
+def exactly(path: Path) -> str:
+    """The path as DuckDB must be told it, which takes *, ? and [ for patterns."""
+    return glob.escape(str(path))
+
+
+@contextmanager
+def system_errors() -> Iterator[None]:
+    """Turn what DuckDB says of the file system into the system's own error."""
+    import duckdb
+
+    try:
+        yield
+    except duckdb.IOException as error:
+        full = any(words in str(error) for words in ("No space left", "quota exceeded"))
+        raise OSError(errno.ENOSPC if full else errno.EIO, str(error)) from error
 
 
 def query_samples(files: list[Path], sql: str) -> list[tuple[Any, ...]]:
-    """Run `sql` over a table `samples` made of those Parquet files; rows as tuples."""
+    """Run `sql` over a table `samples` made of those Parquet files; rows as tuples. Raises SeatrialError."""
     import duckdb
 
-    connection = duckdb.connect()
-    samples = connection.read_parquet([str(file) for file in files], union_by_name=True)
-    connection.register("samples", samples)
-    rows = connection.sql(sql).fetchall()
-    connection.close()
-    return rows
+    with read_errors(), duckdb.connect() as connection:
+        samples = connection.read_parquet([exactly(file) for file in files], union_by_name=True)
+        connection.register("samples", samples)
+        return connection.sql(sql).fetchall()
+
+
+@contextmanager
+def read_errors() -> Iterator[None]:
+    """Turn what DuckDB says of damaged samples into a sentence."""
+    import duckdb
+
+    try:
+        yield
+    except duckdb.Error as error:
+        raise SeatrialError(
+            f"Samples cannot be read: {error}.", f"Delete the {layout.SAMPLES_FILE}: it is made anew from the journal."
+        ) from error

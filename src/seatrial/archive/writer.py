@@ -10,7 +10,7 @@ import msgspec
 
 from seatrial.archive import layout
 from seatrial.archive.journal import Entry, encode
-from seatrial.model.errors import SeatrialError
+from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.run import Ending, RunInfo
 
 
@@ -41,10 +41,13 @@ class RunWriter:
     """The one writer of one run. Everything is on its way to the disk when a call returns."""
 
     def __init__(self, archive: Path, info: RunInfo) -> None:
-        """Create the `.partial` folder. Raises ArchiveError."""
+        """Create the `.partial` folder. Raises UsageError where there is a run of that name, ArchiveError."""
         self.archive = archive
         self.info = info
         self.folder = archive / f"{info.run}{layout.PARTIAL}"
+        for taken in (archive / info.run, self.folder):
+            if taken.exists():
+                raise UsageError(f"There is a run {info.run!r} already: {taken}.", "Choose another name with --run.")
         with sentences(archive):
             self.folder.mkdir(parents=True)
             (self.folder / layout.FACTS_FOLDER).mkdir()

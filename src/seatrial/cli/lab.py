@@ -257,7 +257,7 @@ def _print_table(rows: dict[str, dict[str, float]]) -> None:
     from rich.table import Table
 
     table = Table(box=None)
-    table.add_column("scenario")
+    table.add_column("scenario", no_wrap=True)
     for column in next(iter(rows.values())):
         table.add_column(column, justify="right")
     for name, counts in rows.items():

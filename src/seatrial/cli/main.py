@@ -3,12 +3,14 @@
 import os
 import signal
 import sys
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import typer
 
 from seatrial.cli import check, lab, report, runs
 from seatrial.model.errors import ExitCode, SeatrialError
+from seatrial.report.outside import clean
 
 app = typer.Typer(
     help="Measure a cluster through its own Slurm and MPI, judge every number, name what is at fault.",
@@ -43,28 +45,38 @@ def main() -> NoReturn:
 
 
 def run(arguments: list[str]) -> int:
-    """The exit code of one command line; what went wrong is said on standard error."""
+    """The exit code of one command line; what went wrong is said on standard error.
+
+    Typer's own main would turn Ctrl-C into 130 and a closed pipe into 1, which are not what ours mean.
+    """
+    command = typer.main.get_command(app)
     try:
-        result = typer.main.get_command(app).main(arguments, prog_name="seatrial", standalone_mode=False)
+        with command.make_context("seatrial", list(arguments)) as context:
+            result = command.invoke(context)
+    except typer.Exit as done:
+        return done.exit_code
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitCode.INCOMPLETE
     except (Exception, KeyboardInterrupt) as error:
-        code, sentence = explain(error)
+        code, sentence = explain(error, arguments)
         if code is ExitCode.INTERNAL and os.environ.get("SEATRIAL_DEBUG"):
             raise
-        print(f"seatrial: {sentence}", file=sys.stderr)
+        harmless = sentence if sentence.startswith("Usage:") else clean(sentence)
+        print(f"seatrial: {harmless}", file=sys.stderr)
         return code
     return result if isinstance(result, int) else ExitCode.PASS
 
 
-def explain(error: BaseException) -> tuple[ExitCode, str]:
+def explain(error: BaseException, arguments: Sequence[str] = ()) -> tuple[ExitCode, str]:
     """The exit code and the sentence for whatever ended a command."""
     match error:
         case SeatrialError():
             return error.exit_code, str(error)
         case typer.Abort() | KeyboardInterrupt():
             return ExitCode.INCOMPLETE, "Interrupted."
+    if isinstance(error, typer.BadParameter) and error.param and (given := _given(error.param.opts, arguments)):
+        return ExitCode.USAGE, f"{error.param.opts[0]} {given!r}: {error.message.rstrip('.')}."
     if isinstance(error, WRONG_USE):
         said = error.format_message()
         return ExitCode.USAGE, said if said.startswith("Usage:") else f"{said} Try `{_where(error)} --help`."
@@ -75,3 +87,12 @@ def explain(error: BaseException) -> tuple[ExitCode, str]:
 def _where(error: object) -> str:
     context = getattr(error, "ctx", None)
     return str(context.command_path) if context else "seatrial"
+
+
+def _given(options: Sequence[str], arguments: Sequence[str]) -> str:
+    """The value that the command line gives to an option; empty where it gives none."""
+    for place, word in enumerate(arguments):
+        name, equals, value = word.partition("=")
+        if name in options:
+            return value if equals else "".join(arguments[place + 1 : place + 2])
+    return ""

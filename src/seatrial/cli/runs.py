@@ -10,6 +10,7 @@ import typer
 from seatrial.archive.export import ExportFormat
 from seatrial.cli.options import Archive, AsJson, archive_folder
 from seatrial.model.units import duration, size
+from seatrial.report.outside import clean
 
 app = typer.Typer(
     help="List, show, export, recover and collect archived runs.", no_args_is_help=True, rich_markup_mode=None
@@ -21,13 +22,17 @@ Run = Annotated[str, typer.Argument(help="A run's name, the beginning of one, it
 def list_runs(archive: Archive = None, as_json: AsJson = False) -> int:
     """Print all runs, oldest first, those that were cut off included."""
     from seatrial.archive.export import sample_counts
-    from seatrial.archive.reader import read_info, run_folders
+    from seatrial.archive.reader import DamagedRun, read_info, run_folders
 
     folders = run_folders(archive_folder(archive))
     counts = sample_counts(folders)
     rows: list[dict[str, Any]] = []
     for folder in folders:
-        info = read_info(folder)
+        try:
+            info = read_info(folder)
+        except DamagedRun:
+            rows.append(_damaged(folder))
+            continue
         rows.append(
             {
                 "run": info.run,
@@ -73,7 +78,7 @@ def show_run(run: Run = "last", archive: Archive = None, as_json: AsJson = False
         ("remark", info.reason),
     ):
         if value:
-            print(f"{name:9} {value}")
+            print(f"{name:9} {clean(value)}")
     print()
     for row in kernels:
         row["message_bytes"] = size(row["message_bytes"])
@@ -101,16 +106,23 @@ def export_run(
 @app.command("recover")
 def recover_runs(archive: Archive = None, as_json: AsJson = False) -> int:
     """Close runs that were cut off, and give back every sample delivered before."""
+    from seatrial.archive.reader import DamagedRun
     from seatrial.archive.recover import partial_folders, recover
 
-    recovered = [recover(folder) for folder in partial_folders(archive_folder(archive))]
+    recovered, damaged = [], []
+    for folder in partial_folders(archive_folder(archive)):
+        try:
+            recovered.append(recover(folder))
+        except DamagedRun as error:
+            damaged.append(error)
     if as_json:
         print(json.dumps({"format": 1, "recovered": msgspec.to_builtins(recovered)}))
-        return 0
-    for one in recovered:
+    for one in [] if as_json else recovered:
         torn = f", {one.torn_lines} torn line kept in logs" if one.torn_lines else ""
-        print(f"{one.run}: {one.measurements} measurements, {one.samples} samples{torn}")
-    if not recovered:
+        print(clean(f"{one.run}: {one.measurements} measurements, {one.samples} samples{torn}"))
+    if damaged:
+        raise damaged[0]
+    if not recovered and not as_json:
         print("Nothing to recover.")
     return 0
 
@@ -126,14 +138,20 @@ def collect_run(run: Run = "last", archive: Archive = None, as_json: AsJson = Fa
 
     found = collect(archive_folder(archive), run)
     if found.folder is None:
-        print(json.dumps({"format": 1, "state": found.state}) if as_json else found.state)
+        print(json.dumps({"format": 1, "state": found.state}) if as_json else clean(found.state))
         return ExitCode.INCOMPLETE
     recorded = read_run(found.folder)
     return show(found.folder, recorded, judge(recorded), as_json=as_json, html=None)
 
 
+def _damaged(folder: Path) -> dict[str, Any]:
+    """The row of a run whose run.json cannot be read."""
+    nothing = dict.fromkeys(("nodes", "samples"), 0) | dict.fromkeys(("started", "launcher"), "")
+    return {"run": folder.name, "ending": "damaged", "folder": str(folder), **nothing}
+
+
 def _table(columns: list[str], rows: list[dict[str, Any]]) -> None:
-    texts = [columns, *([str(row[column]) for column in columns] for row in rows)]
+    texts = [columns, *([clean(str(row[column])) for column in columns] for row in rows)]
     widths = [max(len(text[place]) for text in texts) for place in range(len(columns))]
     for text in texts:
         print("  ".join(cell.ljust(width) for cell, width in zip(text, widths, strict=True)).rstrip())

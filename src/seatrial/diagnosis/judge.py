@@ -52,10 +52,10 @@ def judge(recorded: RecordedRun) -> Judgement:
     findings += [high_latency(suspect, scene) for suspect in suspicion.late]
     findings += fact_findings(recorded.facts)
     pairs = tuple(_pair_verdicts(recorded.planned, evidence, references, suspicion))
-    lost = {state.node for state in recorded.info.lost} | {
-        name for pair in recorded.info.hanging_pairs for name in pair
-    }
-    missing = [pair for pair in pairs if pair.verdict is Verdict.NOT_RUN and not lost & {pair.source, pair.target}]
+    lost = {state.node for state in recorded.info.lost}
+    hung = {frozenset(pair) for pair in recorded.info.hanging_pairs}
+    unmeasured = [frozenset((pair.source, pair.target)) for pair in pairs if pair.verdict is Verdict.NOT_RUN]
+    missing = [ends for ends in unmeasured if not lost & ends and ends not in hung]
     return Judgement(
         pairs=pairs,
         nodes=judge_nodes(recorded, pairs, findings),

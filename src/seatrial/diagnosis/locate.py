@@ -41,7 +41,30 @@ def locate(bad: Mapping[Pair, float], good: Collection[Pair], fabric: Fabric, *,
     for blamed in suspects:
         merged[frozenset((part.kind, part.name) for part in blamed.components)].append(blamed)
     found = [_suspect(group) for group in merged.values()]
-    return found + _pair_suspects([one for one in bad if one not in explained])
+    return found + pair_suspects([one for one in bad if one not in explained])
+
+
+def explained_together(bad: Mapping[Pair, float], good: Collection[Pair], fabric: Fabric) -> list[frozenset[Pair]]:
+    """The bad pairs that `locate` lays on the same part and direction; those that stand for themselves are left out."""
+    return [blamed.pairs for blamed in _cover(bad, good, fabric, acquit=True)]
+
+
+def pair_suspects(pairs: Collection[Pair]) -> list[Suspect]:
+    """Pairs on their own; the two directions of one pair are one suspect."""
+    found = []
+    for source, target in pairs:
+        back = (target, source) in pairs
+        if back and target < source:
+            continue
+        found.append(
+            Suspect(
+                subject=pair(source, target),
+                direction=Direction.BOTH if back else Direction.OUT,
+                ambiguous_with=(),
+                pairs=((source, target), (target, source)) if back else ((source, target),),
+            )
+        )
+    return found
 
 
 def _cover(bad: Mapping[Pair, float], good: Collection[Pair], fabric: Fabric, *, acquit: bool) -> list[_Blamed]:
@@ -85,24 +108,6 @@ def _suspect(group: list[_Blamed]) -> Suspect:
         ambiguous_with=tuple(others),
         pairs=tuple(sorted({one for blamed in group for one in blamed.pairs})),
     )
-
-
-def _pair_suspects(pairs: list[Pair]) -> list[Suspect]:
-    """Pairs on their own; the two directions of one pair are one suspect."""
-    found = []
-    for source, target in pairs:
-        back = (target, source) in pairs
-        if back and target < source:
-            continue
-        found.append(
-            Suspect(
-                subject=pair(source, target),
-                direction=Direction.BOTH if back else Direction.OUT,
-                ambiguous_with=(),
-                pairs=((source, target), (target, source)) if back else ((source, target),),
-            )
-        )
-    return found
 
 
 def touches(suspect: Suspect, subject: Subject) -> bool:

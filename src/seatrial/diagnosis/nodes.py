@@ -24,8 +24,11 @@ def judge_nodes(
     sent: dict[str, float] = {}
     received: dict[str, float] = {}
     late: dict[str, float] = {}
+    seen: dict[str, set[Verdict]] = {}
     for pair in pairs:
         if pair.bandwidth_bytes_per_s:
+            for name in (pair.source, pair.target):
+                seen.setdefault(name, set()).add(pair.verdict)
             value = pair.bandwidth_bytes_per_s.value
             sent[pair.source] = max(sent.get(pair.source, 0.0), value)
             received[pair.target] = max(received.get(pair.target, 0.0), value)
@@ -33,7 +36,7 @@ def judge_nodes(
             late[pair.source] = min(late.get(pair.source, float("inf")), pair.latency_s.value)
     verdicts = []
     for name in names:
-        verdict, reason = _verdict(name, lost, blamed, measured=name in sent or name in received)
+        verdict, reason = _verdict(name, lost, blamed, seen.get(name, set()))
         verdicts.append(
             NodeVerdict(
                 node=name,
@@ -48,14 +51,18 @@ def judge_nodes(
     return tuple(verdicts)
 
 
-def _verdict(name: str, lost: dict[str, str], blamed: dict[str, Finding], *, measured: bool) -> tuple[Verdict, str]:
+def _verdict(name: str, lost: dict[str, str], blamed: dict[str, Finding], seen: set[Verdict]) -> tuple[Verdict, str]:
     if name in blamed:
         finding = blamed[name]
         sure = finding.subject.name == name
         verdict = finding.verdict if sure else Verdict.INCONCLUSIVE
-        return verdict, finding.statement
+        return verdict, f"{finding.kind}, see the finding"
     if name in lost:
         return Verdict.NOT_RUN, lost[name]
-    if not measured:
+    if not seen:
         return Verdict.NOT_RUN, "never measured"
+    if seen == {Verdict.INVALID}:
+        return Verdict.INVALID, "none of its numbers can be trusted"
+    if Verdict.PASS not in seen:
+        return Verdict.INCONCLUSIVE, "none of its pairs passed, and nothing says that it is to blame"
     return Verdict.PASS, "as good as its peers"

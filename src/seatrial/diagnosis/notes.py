@@ -9,9 +9,12 @@ from seatrial.diagnosis.thresholds import LATENCY_FLOOR_S, LATENCY_RATIO, PEERS_
 from seatrial.limits.path import NoLimit, path_limit
 from seatrial.model.measurement import Phase
 from seatrial.model.recorded import RecordedRun
-from seatrial.model.units import bandwidth, duration
+from seatrial.model.units import bandwidth
 from seatrial.model.verdict import Verdict
 from seatrial.statistics.median import median
+
+MOST = 10
+"""Pairs that are not decided, told one by one."""
 
 
 def make_notes(
@@ -27,13 +30,27 @@ def make_notes(
             "Most nodes were good and bad in turn: something disturbed the measuring itself (load on the nodes, a "
             "shared machine), so nobody is named. Measure again when it is quiet."
         )
+    if suspicion.distant:
+        source, target = suspicion.distant[0]
+        notes.append(
+            f"{len(suspicion.distant)} ordered pairs ({source} to {target} the first) take much longer than others, "
+            "though their nodes are in time with other partners: so distance looks, and nobody is named for it."
+        )
     notes += _not_again(evidence, references, suspicion)
-    notes += [
-        f"{pair[0]} to {pair[1]} is not decided: {judged.reason}; the runs lie on both sides of the line."
-        for pair, judged in suspicion.bandwidth.items()
-        if judged.verdict is Verdict.INCONCLUSIVE
-    ]
+    notes += _undecided(suspicion)
     return tuple(notes)
+
+
+def _undecided(suspicion: Suspicion) -> list[str]:
+    """A sentence for each of the first pairs that are not decided, and how many more there are."""
+    verdicts = (*suspicion.bandwidth.items(), *suspicion.latency.items())
+    open_pairs = {pair: judged for pair, judged in verdicts if judged.verdict is Verdict.INCONCLUSIVE}
+    notes = [
+        f"{pair[0]} to {pair[1]} is not decided: {judged.reason}." for pair, judged in list(open_pairs.items())[:MOST]
+    ]
+    if len(open_pairs) > MOST:
+        notes.append(f"{len(open_pairs) - MOST} more pairs are not decided.")
+    return notes
 
 
 def _missing_limits(recorded: RecordedRun, evidence: Mapping[Pair, Evidence], references: References) -> list[str]:
@@ -55,6 +72,7 @@ def _missing_limits(recorded: RecordedRun, evidence: Mapping[Pair, Evidence], re
 def _not_again(evidence: Mapping[Pair, Evidence], references: References, suspicion: Suspicion) -> list[str]:
     """Pairs that were bad in the survey and good when measured again."""
     notes = []
+    late: list[str] = []
     peers = references.bandwidth_bytes_per_s
     for pair, known in evidence.items():
         first, again = _both(known.bandwidth)
@@ -64,14 +82,18 @@ def _not_again(evidence: Mapping[Pair, Evidence], references: References, suspic
                 f"{pair[0]} to {pair[1]} was slow once ({bandwidth(first)}) and not when measured again alone "
                 f"({bandwidth(again)}): {why}, no fault."
             )
-        late_first, late_again = _both(known.latency)
-        late_peers = references.latency_s.get(references.crosses(pair), 0.0)
-        ceiling = max(LATENCY_RATIO * late_peers, late_peers + LATENCY_FLOOR_S)
-        if pair[0] < pair[1] and late_again and late_first > ceiling >= late_again:
-            notes.append(
-                f"{pair[0]} to {pair[1]} was late once ({duration(late_first)}) and not again ({duration(late_again)})."
-            )
+        if pair[0] < pair[1] and _late_once(pair, known, references):
+            late.append(f"{pair[0]}-{pair[1]}")
+    if late:
+        notes.append(f"Late once and not when measured again: {', '.join(late[:MOST])}.")
     return notes
+
+
+def _late_once(pair: Pair, known: Evidence, references: References) -> bool:
+    first, again = _both(known.latency)
+    peers = references.latency_s.get(references.crosses(pair), 0.0)
+    ceiling = max(LATENCY_RATIO * peers, peers + LATENCY_FLOOR_S)
+    return bool(again) and first > ceiling >= again
 
 
 def _both(by_phase: Mapping[Phase, Series]) -> tuple[float, float]:

@@ -3,9 +3,8 @@
 import msgspec
 
 from seatrial.diagnosis.evidence import Evidence, Pair, deciding
-from seatrial.diagnosis.references import References
+from seatrial.diagnosis.references import References, impossible
 from seatrial.diagnosis.thresholds import (
-    GATE_TOLERANCE,
     LATENCY_FLOOR_S,
     LATENCY_RATIO,
     LIMIT_FLOOR,
@@ -26,6 +25,8 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     estimate: Estimate | None = None
     below_limit_only: bool = False
     """Slow against the limit, though its peers are no better."""
+    refuted: bool = False
+    """Bad in the survey and not measured again, while others of the same part were good when they were."""
 
 
 def judge_bandwidth(pair: Pair, evidence: Evidence, references: References) -> Judged:
@@ -35,7 +36,7 @@ def judge_bandwidth(pair: Pair, evidence: Evidence, references: References) -> J
         return Judged(verdict=Verdict.NOT_RUN, reason="bandwidth not measured")
     estimate = median_estimate(runs)
     limit = references.limits.get(pair)
-    if limit and estimate.value > limit.gate_bytes_per_s * GATE_TOLERANCE:
+    if limit and impossible(estimate.value, limit):
         reason = f"{bandwidth(estimate.value)} is more than physics permits ({bandwidth(limit.gate_bytes_per_s)})"
         return Judged(verdict=Verdict.INVALID, reason=reason, estimate=estimate)
     peers = references.bandwidth_bytes_per_s
@@ -45,16 +46,20 @@ def judge_bandwidth(pair: Pair, evidence: Evidence, references: References) -> J
     verdict = _against(runs, estimate, floor, retested=Phase.RETEST in evidence.bandwidth)
     said = [f"{share(estimate.value / peers)} of its peers"] if peers else []
     said += [f"{share(estimate.value / limit.limit_bytes_per_s)} of its limit"] if limit else []
+    sides = "; the runs lie on both sides of the line" if verdict is Verdict.INCONCLUSIVE else ""
     return Judged(
         verdict=verdict,
-        reason=f"{bandwidth(estimate.value)}, {' and '.join(said)}",
+        reason=f"{bandwidth(estimate.value)}, {' and '.join(said)}{sides}",
         estimate=estimate,
         below_limit_only=verdict is Verdict.SLOW and estimate.value >= by_peers,
     )
 
 
 def judge_latency(pair: Pair, evidence: Evidence, references: References) -> Judged:
-    """Held against pairs of the same distance; there is no limit for latency yet."""
+    """Held against pairs of the same distance; there is no limit for latency yet.
+
+    Late in nearly every run, or not late: any passing load makes a microsecond waver, and that says nothing of a link.
+    """
     runs = deciding(evidence.latency)
     peers = references.latency_s.get(references.crosses(pair))
     if not runs or peers is None:
@@ -63,6 +68,7 @@ def judge_latency(pair: Pair, evidence: Evidence, references: References) -> Jud
     ceiling = max(LATENCY_RATIO * peers, peers + LATENCY_FLOOR_S)
     speeds = [1 / max(run, 1e-12) for run in runs]
     verdict = _against(speeds, median_estimate(speeds), 1 / ceiling, retested=Phase.RETEST in evidence.latency)
+    verdict = verdict if verdict is Verdict.SLOW else Verdict.PASS
     reason = f"latency {duration(estimate.value)}, {estimate.value / peers:.1f} times its peers'"
     return Judged(verdict=verdict, reason=reason, estimate=estimate)
 

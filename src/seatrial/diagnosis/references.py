@@ -6,6 +6,7 @@ from collections.abc import Mapping
 import msgspec
 
 from seatrial.diagnosis.evidence import Evidence, Pair, deciding
+from seatrial.diagnosis.thresholds import GATE_TOLERANCE
 from seatrial.model.fabric import Fabric
 from seatrial.model.limit import Limit
 from seatrial.statistics.median import median
@@ -36,7 +37,7 @@ def make_references(evidence: Mapping[Pair, Evidence], limits: Mapping[Pair, Lim
     The peers' bandwidth is the median over nodes of each node's best pair: one good partner acquits a node of what is
     wrong with another, so that one slow node, which slows half the pairs of a four-node cluster, moves nothing; and
     it is a median, not the best of the fleet. Latency likewise, pairs inside a leaf apart from those between leaves,
-    since two classes of latency are two distances and no fault.
+    since two classes of latency are two distances and no fault. A bandwidth that physics forbids is no reference.
     """
     best: dict[str, float] = {}
     least: dict[bool, dict[str, float]] = defaultdict(dict)
@@ -44,7 +45,7 @@ def make_references(evidence: Mapping[Pair, Evidence], limits: Mapping[Pair, Lim
         bandwidth, latency = deciding(known.bandwidth), deciding(known.latency)
         far = crosses(fabric, pair)
         for node in pair:
-            if bandwidth:
+            if bandwidth and not impossible(median(bandwidth), limits.get(pair)):
                 best[node] = max(best.get(node, 0.0), median(bandwidth))
             if latency:
                 least[far][node] = min(least[far].get(node, float("inf")), median(latency))
@@ -54,3 +55,8 @@ def make_references(evidence: Mapping[Pair, Evidence], limits: Mapping[Pair, Lim
         bandwidth_bytes_per_s=median(list(best.values())) if best else None,
         latency_s={far: median(list(values.values())) for far, values in least.items()},
     )
+
+
+def impossible(bytes_per_s: float, limit: Limit | None) -> bool:
+    """Whether a bandwidth is beyond the gate of its limit."""
+    return limit is not None and bytes_per_s > limit.gate_bytes_per_s * GATE_TOLERANCE

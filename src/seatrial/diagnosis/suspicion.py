@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from seatrial.diagnosis.evidence import Evidence, Pair
-from seatrial.diagnosis.locate import Suspect, locate, nodes_of
+from seatrial.diagnosis.left_open import leave_open
+from seatrial.diagnosis.locate import Suspect, locate, nodes_of, pair_suspects
 from seatrial.diagnosis.pairs import Judged, judge_bandwidth, judge_latency
 from seatrial.diagnosis.references import References
 from seatrial.diagnosis.thresholds import UNIFORM_SHARE
@@ -23,6 +24,8 @@ class Suspicion(msgspec.Struct, frozen=True, kw_only=True):
     slow: tuple[Suspect, ...]
     unstable: tuple[Suspect, ...]
     late: tuple[Suspect, ...]
+    distant: tuple[Pair, ...]
+    """Pairs that are late though both their ends are in time with others: that is how distance looks, and no fault."""
     uniformly_slow: tuple[Pair, ...]
     """All pairs, where the whole fabric is below its limit."""
     restless: bool = False
@@ -32,6 +35,12 @@ class Suspicion(msgspec.Struct, frozen=True, kw_only=True):
     def suspects(self) -> tuple[Suspect, ...]:
         """All that deserve a second look."""
         return (*self.lossy, *self.slow, *self.unstable, *self.late)
+
+    @property
+    def unproved(self) -> tuple[Suspect, ...]:
+        """Pairs that were bad in the survey, of parts that turned out good: each may have a fault of its own."""
+        both = (*self.bandwidth.items(), *self.latency.items())
+        return tuple(pair_suspects(dict.fromkeys(pair for pair, judged in both if judged.refuted)))
 
     def good(self) -> list[Pair]:
         """Pairs with nothing against them, that touch no suspected node."""
@@ -51,22 +60,43 @@ def suspect_all(evidence: Mapping[Pair, Evidence], references: References) -> Su
     """
     bandwidth = {pair: judge_bandwidth(pair, known, references) for pair, known in evidence.items()}
     latency = {pair: judge_latency(pair, known, references) for pair, known in evidence.items()}
+    again = {pair for pair, known in evidence.items() if Phase.RETEST in known.bandwidth}
+    bandwidth = leave_open(bandwidth, again, evidence, references, judge_bandwidth)
+    again = {pair for pair, known in evidence.items() if Phase.RETEST in known.latency}
+    latency = leave_open(latency, again, evidence, references, judge_latency)
     lossy = _lossy(evidence, references)
     excused = {pair for pair in evidence if any(_crosses(suspect, pair, references) for suspect in lossy)}
     uniform = _uniformly_slow(bandwidth)
     slow = [] if uniform else _located(bandwidth, Verdict.SLOW, excused, references)
     unstable = _located(bandwidth, Verdict.UNSTABLE, excused, references)
     restless = _most_nodes(unstable, evidence)
+    late = [one for one in _located(latency, Verdict.SLOW, excused, references) if is_part(one)]
+    distant = _distant(latency, late, excused)
     return Suspicion(
         bandwidth=bandwidth,
-        latency=latency,
+        latency={pair: _acquitted(one) if pair in distant else one for pair, one in latency.items()},
         lossy=tuple(lossy),
         slow=tuple(slow),
         unstable=() if restless else tuple(unstable),
-        late=tuple(_located(latency, Verdict.SLOW, excused, references)),
+        late=tuple(late),
+        distant=distant,
         uniformly_slow=uniform,
         restless=restless,
     )
+
+
+def is_part(suspect: Suspect) -> bool:
+    """Whether it is a part of the cluster, and not a mere pair."""
+    return suspect.subject.kind is not SubjectKind.PAIR
+
+
+def _distant(judged: Mapping[Pair, Judged], late: Sequence[Suspect], excused: set[Pair]) -> tuple[Pair, ...]:
+    blamed = {pair for suspect in late for pair in suspect.pairs} | excused
+    return tuple(pair for pair, one in judged.items() if one.verdict is Verdict.SLOW and pair not in blamed)
+
+
+def _acquitted(judged: Judged) -> Judged:
+    return msgspec.structs.replace(judged, verdict=Verdict.PASS)
 
 
 def _most_nodes(suspects: Sequence[Suspect], evidence: Mapping[Pair, Evidence]) -> bool:
@@ -80,7 +110,7 @@ def _most_nodes(suspects: Sequence[Suspect], evidence: Mapping[Pair, Evidence]) 
         for pair in suspect.pairs
         for name in pair
     }
-    return 2 * len(blamed) > len(nodes)
+    return 2 * len(blamed) > len(nodes) > 2
 
 
 def _located(

@@ -11,6 +11,7 @@ from seatrial.archive.journal import SurveyPlanned
 from seatrial.archive.reader import parse_all, read_info
 from seatrial.archive.writer import RunWriter, ended
 from seatrial.diagnosis.judge import assess, judge
+from seatrial.diagnosis.locate import Suspect
 from seatrial.diagnosis.retest import plan_retest
 from seatrial.diagnosis.suspicion import Suspicion
 from seatrial.experiment.clock import new_run_name, now_text
@@ -138,9 +139,7 @@ class Check:
         self._progress.stage(f"Measuring {plan.design.planned_pairs} ordered pairs of {len(self.measurer.nodes)} nodes")
         self._progress.rounds(len(plan.rounds))
         in_time = self.measurer.run(plan.rounds, deadline)
-        _, _, suspicion = assess(self.recorded())
-        if suspicion.suspects:
-            in_time = self._retest(suspicion, deadline) and in_time
+        in_time = self._retest(deadline) and in_time
         self.measurer.close()
         self._progress.stage("Reading the facts again")
         self._facts_after = self._read_facts(self.measurer.nodes, layout.AFTER, "stopped answering during the run")
@@ -182,10 +181,25 @@ class Check:
         took = [median(one.times_s) for one in self.measurer.measurements if one.times_s]
         return median(took) if took else USUAL_WINDOW_S
 
-    def _retest(self, suspicion: Suspicion, deadline: float) -> bool:
-        shapes = [bandwidth_shape(self.measurer.window_s)] if suspicion.slow or suspicion.unstable else []
-        shapes += [LATENCY] if suspicion.late or suspicion.lossy else []
-        rounds = plan_retest(suspicion.suspects, suspicion.good(), shapes, self._writer.info.seed)
+    def _retest(self, deadline: float) -> bool:
+        """A few pairs of every suspect; then, of suspects that this refuted, pairs that may be bad by themselves."""
+        _, _, first = assess(self.recorded())
+        if not first.suspects:
+            return True
+        bandwidth = bool(first.slow or first.unstable)
+        in_time = self._measure_again(first.suspects, first, bandwidth, bool(first.late or first.lossy), deadline)
+        _, _, then = assess(self.recorded())
+        if not then.unproved:
+            return in_time
+        bandwidth, latency = (any(one.refuted for one in judged.values()) for judged in (then.bandwidth, then.latency))
+        return self._measure_again(then.unproved, then, bandwidth, latency, deadline) and in_time
+
+    def _measure_again(
+        self, suspects: Sequence[Suspect], suspicion: Suspicion, bandwidth: bool, latency: bool, deadline: float
+    ) -> bool:
+        shapes = [bandwidth_shape(self.measurer.window_s)] if bandwidth else []
+        shapes += [LATENCY] if latency else []
+        rounds = plan_retest(suspects, suspicion.good(), shapes, self._writer.info.seed)
         self._progress.stage(f"Measuring {len({one.pairs for one in rounds})} suspect and control pairs again, alone")
         self._progress.rounds(len(rounds))
         return self.measurer.run(rounds, deadline)

@@ -140,11 +140,12 @@ class Measurer:
         self._number += 1
         at_s = time.monotonic() - self._began
         self._writer.append(RoundStarted(number=self._number, session=self._sessions, at_s=at_s, round=wanted))
-        outcome, detail = "complete", ""
+        outcome, detail = "interrupted", ""
         try:
             for one in session.measure(wanted, self._patience_s(wanted)):
                 self.measurements.append(one)
                 self._writer.append(Delivered(number=self._number, measurement=one))
+            outcome = "complete"
         except ProbeLost as error:
             outcome, detail = error.outcome, error.what
             raise

@@ -20,7 +20,12 @@ def dress_script(host: str, *, stage: str, labs: str, folders: Sequence[str], ov
     """
     lines = ["set -eu", "mount --make-rprivate /", f"hostname {host}", *forget(labs)]
     lines += [f"echo {value} > /proc/sys/{key} || true" for key, value in SETTINGS.items()]
-    lines += [*own_sysfs(stage), *own_tmp(stage, folders), "mkdir -p /dev/shm", "mount -t tmpfs -o mode=1777 tmpfs /dev/shm"]
+    lines += [
+        *own_sysfs(stage),
+        *own_tmp(stage, folders),
+        "mkdir -p /dev/shm",
+        "mount -t tmpfs -o mode=1777 tmpfs /dev/shm",
+    ]
     lines += [lay(path, source) for path, source in sorted(overlay.items())]
     return "\n".join([*lines, ""])
 
@@ -50,7 +55,9 @@ def own_tmp(stage: str, folders: Sequence[str]) -> list[str]:
     lines = [f"mount --rbind /tmp {held}", "mount -t tmpfs -o mode=1777 tmpfs /tmp"]
     for folder in outermost(folders):
         source = PurePath(stage) / PurePath(folder).relative_to("/tmp")  # noqa: S108
-        lines.append(f"mkdir -p {shlex.quote(folder)} && mount --rbind {shlex.quote(str(source))} {shlex.quote(folder)}")
+        lines.append(
+            f"mkdir -p {shlex.quote(folder)} && mount --rbind {shlex.quote(str(source))} {shlex.quote(folder)}"
+        )
     return [*lines, f"umount -l -R {held}"]
 
 

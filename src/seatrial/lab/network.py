@@ -5,7 +5,7 @@ In the fabric's namespace `p-HOST` is a host's port on its switch, `up-LEAF` the
 """
 
 from seatrial.lab.plan import FABRIC, LOGIN, SPINE, LabPlan
-from seatrial.lab.shaping import shape_line
+from seatrial.lab.shaping import frames_per_skb, shape_line
 
 
 def wiring(plan: LabPlan) -> list[str]:
@@ -39,7 +39,7 @@ def host_side(plan: LabPlan, host: str) -> list[str]:
     """Within a host: its interface with its address."""
     return [
         "link set lo up",
-        f"link set eth0 mtu {plan.mtu} up",
+        f"link set eth0 mtu {plan.mtu} gso_max_segs {frames_per_skb(plan.rate_bit_per_s, plan.mtu)} up",
         f"address add {plan.address(host)}/16 dev eth0",
     ]
 

@@ -1,7 +1,8 @@
 """How a virtual link is held to the rate of a real one: pure arithmetic and the lines that tc reads."""
 
 QUEUE_S = 0.020
-BURST_S = 0.0008
+BURST_S = 0.0007
+SKB_SHARE = 0.75
 FRAME_HEADER_BYTES = 14
 FRAME_WIRE_BYTES = 38
 TCP_HEADER_BYTES = 52
@@ -18,7 +19,7 @@ def tbf_rate_bit_per_s(design_bit_per_s: float, mtu: int) -> int:
 
 
 def tcp_limit_bytes_per_s(design_bit_per_s: float, mtu: int) -> float:
-    """What TCP over IPv4 with time stamps can carry at most: each frame of MTU + 38 bytes brings MTU - 52 of payload."""
+    """What TCP over IPv4 with time stamps carries at most: each frame of MTU + 38 bytes brings MTU - 52 of payload."""
     return design_bit_per_s / 8 * (mtu - TCP_HEADER_BYTES) / (mtu + FRAME_WIRE_BYTES)
 
 
@@ -28,6 +29,12 @@ def burst_bytes(rate_bit_per_s: float, mtu: int) -> int:
     A smaller bucket does not reach the rate, since the kernel wakes late; a larger one flatters short messages.
     """
     return max(int(rate_bit_per_s / 8 * BURST_S), 4 * (mtu + FRAME_HEADER_BYTES))
+
+
+def frames_per_skb(rate_bit_per_s: float, mtu: int) -> int:
+    """How many frames a sender may hand over in one piece: what fits well into the bucket, else tbf cuts it up."""
+    frame = mtu + FRAME_HEADER_BYTES
+    return max(1, min(int(SKB_SHARE * burst_bytes(rate_bit_per_s, mtu) / frame), LARGEST_SKB_BYTES // frame))
 
 
 def shape_line(device: str, design_bit_per_s: float, mtu: int) -> str:

@@ -4,6 +4,7 @@ from seatrial.lab.plan import LOGIN, SPINE, LabPlan
 
 SECONDS_UNTIL_DOWN = 30
 MESSAGE_SECONDS = 10
+PARTITION = "State=UP MaxTime=INFINITE OverSubscribe=YES"
 
 
 def slurm_conf(plan: LabPlan, folder: str) -> str:
@@ -49,8 +50,8 @@ def slurm_conf(plan: LabPlan, folder: str) -> str:
             f"SlurmctldLogFile={folder}/log/slurmctld.log",
             f"SlurmdLogFile={folder}/log/%n.log",
             *nodes,
-            f"PartitionName=main Nodes={','.join(plan.node_names)} Default=YES State=UP MaxTime=INFINITE OverSubscribe=YES",
-            "PartitionName=debug Nodes=n1 State=UP MaxTime=INFINITE OverSubscribe=YES",
+            f"PartitionName=main Nodes={','.join(plan.node_names)} Default=YES {PARTITION}",
+            f"PartitionName=debug Nodes=n1 {PARTITION}",
             "",
         ]
     )

@@ -10,7 +10,8 @@ from pathlib import Path
 from seatrial.launch.contract import LaunchError, ProbeLost
 from seatrial.launch.process import end_group, environment
 
-TAIL_CHARACTERS = 2000
+TAIL_CHARACTERS = 100_000
+MOST_LINES = 4
 
 
 class LinePipe:
@@ -59,11 +60,14 @@ class LinePipe:
         line, _, self._buffer = self._buffer.partition(b"\n")
         return line
 
+    def said(self) -> str:
+        """All that it wrote to standard error, the end of it where that is much."""
+        return self.log.read_text(encoding="utf-8", errors="replace")[-TAIL_CHARACTERS:]
+
     def last_words(self) -> str:
-        """The end of what it wrote to standard error, in one line."""
-        text = self.log.read_text(encoding="utf-8", errors="replace")[-TAIL_CHARACTERS:]
-        lines = [line.strip() for line in text.splitlines() if line.strip(" -*")]
-        return " / ".join(lines[-4:]) or "it said nothing"
+        """The last telling lines of it, in one line."""
+        lines = [line.strip() for line in self.said().splitlines() if line.strip(" -*")]
+        return " / ".join(lines[-MOST_LINES:]) or "it said nothing"
 
     def close(self, *, kill: bool, patience_s: float = 5.0) -> None:
         """Close its input and wait for its end, for so long; then end it."""

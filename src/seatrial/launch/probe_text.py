@@ -45,14 +45,21 @@ def parse_record(line: bytes) -> dict[str, Any] | None:
     """One record, or None for a line that is none (an MPI's own banter on standard output)."""
     try:
         record = msgspec.json.decode(line)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     return record if isinstance(record, dict) and isinstance(record.get("record"), str) else None
 
 
 def measurement(record: Mapping[str, Any], wanted: Round, nodes: Sequence[str]) -> Measurement:
-    """The measurement in a `sample` record of the round `wanted`. Raises msgspec.ValidationError."""
+    """The measurement in a `sample` record of the round `wanted`.
+
+    Raises msgspec.ValidationError for a record of another form, and for a pair that was not asked for.
+    """
     sample = msgspec.convert(record, Sample)
+    here = range(len(nodes))
+    known = sample.source in here and sample.target in here
+    if not known or (nodes[sample.source], nodes[sample.target]) not in wanted.pairs:
+        raise msgspec.ValidationError(f"ranks {sample.source} and {sample.target} were not asked for")
     return Measurement(
         phase=wanted.phase,
         repetition=wanted.repetition,

@@ -64,11 +64,26 @@ def run(
     except subprocess.TimeoutExpired:
         timed_out = True
         end_group(process)
-        stdout, stderr = process.communicate()
+        stdout, stderr = _left_over(process)
     except BaseException:
         end_group(process)
         raise
     return Completed(argv=tuple(argv), returncode=process.returncode, stdout=stdout, stderr=stderr, timed_out=timed_out)
+
+
+def _left_over(process: "subprocess.Popen[str]", patience_s: float = 1.0) -> tuple[str, str]:
+    """What an ended program had said; a child that left its group may hold the pipes open for ever."""
+    try:
+        return process.communicate(timeout=patience_s)
+    except subprocess.TimeoutExpired as error:
+        for pipe in (process.stdout, process.stderr):
+            if pipe is not None:
+                pipe.close()
+        return _text(error.stdout), _text(error.stderr)
+
+
+def _text(said: "bytes | str | None") -> str:
+    return said.decode("utf-8", errors="replace") if isinstance(said, bytes) else said or ""
 
 
 def end_group(process: "subprocess.Popen[Any]", grace_s: float = 2.0) -> None:

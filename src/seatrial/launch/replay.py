@@ -22,17 +22,21 @@ class ReplaySession:
             self._recorded[one.phase, one.shape.kernel, one.shape.message_bytes, *one.pair].append(one)
 
     def measure(self, wanted: Round, timeout_s: float) -> Iterator[Measurement]:
-        """See launch.contract.Session.measure; a pair that was not recorded is refused."""
+        """See launch.contract.Session.measure; after all that were, a pair that was not recorded is refused."""
         shape = wanted.shape
+        missing = []
         for pair in wanted.pairs:
             queue = self._recorded.get((wanted.phase, shape.kernel, shape.message_bytes, *pair))
             if not queue:
-                raise RoundRefused(
-                    f"The recording has no {shape.kernel} of {shape.message_bytes} B from {pair[0]} to {pair[1]} "
-                    f"in its {wanted.phase}."
-                )
+                missing.append(pair)
+                continue
             queue.rotate(-1)
             yield queue[-1]
+        for source, target in missing:
+            raise RoundRefused(
+                f"The recording has no {shape.kernel} of {shape.message_bytes} B from {source} to {target} "
+                f"in its {wanted.phase}."
+            )
 
     def close(self, *, kill: bool = False) -> None:
         """Nothing to end."""

@@ -10,6 +10,7 @@ import msgspec
 from seatrial.launch.contract import LaunchError, ProbeLost, RoundRefused
 from seatrial.launch.pipe import LinePipe
 from seatrial.launch.probe_text import STOP, check_header, measure_command, measurement, nodes_by_rank, parse_record
+from seatrial.launch.start_failure import explain
 from seatrial.model.measurement import Measurement, Round
 
 
@@ -33,6 +34,7 @@ class PipeSession:
         """
         self._pipe = LinePipe(argv, log, extra_environment)
         self._number = 0
+        self._closed = False
         self.ranks: tuple[dict[str, Any], ...] = ()
         self.header: dict[str, Any] = {}
         try:
@@ -40,14 +42,12 @@ class PipeSession:
             self.nodes = tuple(wanted) if one_host else nodes_by_rank(self.ranks, wanted)
         except ProbeLost as error:
             self.close(kill=True)
-            raise LaunchError(f"The probe did not start on {len(wanted)} ranks: {self._why(error)}") from error
+            meaning, remedy = explain(self._pipe.said())
+            late = f"not within {timeout_s:.0f} s; " if error.outcome == "timeout" else ""
+            raise LaunchError(f"The probe did not start on {len(wanted)} ranks: {late}{meaning}", remedy) from error
         except BaseException:
             self.close(kill=True)
             raise
-
-    def _why(self, error: ProbeLost) -> str:
-        words = self._pipe.last_words()
-        return f"{error.what} {words}" if error.outcome == "timeout" else words
 
     def _greet(self, wanted: int, deadline: float) -> None:
         ranks: list[dict[str, Any]] = []
@@ -84,11 +84,14 @@ class PipeSession:
     def _measurement(self, record: dict[str, Any], wanted: Round) -> Measurement:
         try:
             return measurement(record, wanted, self.nodes)
-        except (msgspec.ValidationError, IndexError) as error:
+        except msgspec.ValidationError as error:
             raise ProbeLost(f"The probe delivered a record that is none: {error}", "died") from error
 
     def close(self, *, kill: bool = False) -> None:
-        """See launch.contract.Session.close."""
+        """See launch.contract.Session.close; closing again does nothing."""
+        if self._closed:
+            return
+        self._closed = True
         if not kill:
             try:
                 self._pipe.send(STOP)

@@ -107,7 +107,7 @@ def pending_job(text: str) -> str:
 def submitted_job(text: str) -> str:
     """The job of `sbatch --parsable` (`123` or `123;cluster`); empty where it is none."""
     number = text.strip().splitlines()[-1].partition(";")[0] if text.strip() else ""
-    return number if number.isdigit() else ""
+    return number if number.isdecimal() else ""
 
 
 def complaint(text: str) -> str:
@@ -128,7 +128,7 @@ def unlabelled(text: str) -> tuple[str, ...]:
     tasks: dict[int, list[str]] = {}
     for line in text.splitlines():
         label, colon, rest = line.partition(":")
-        if colon and label.strip().isdigit():
+        if colon and label.strip().isdecimal():
             tasks.setdefault(int(label), []).append(rest[1:] if rest.startswith(" ") else rest)
     return tuple("\n".join(tasks[task]) + "\n" for task in sorted(tasks))
 

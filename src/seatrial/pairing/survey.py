@@ -37,7 +37,7 @@ def plan_survey(nodes: Sequence[str], *, pairs_at_once: int, window_s: float, bu
     """Plan as much of the complete design as `budget_s` seconds allow; one bandwidth window takes `window_s`.
 
     First the repetitions shrink from three to one, then whole rounds of the circle method are left out, chosen by
-    `seed`; at least one round always remains, so that every node (but one, for odd n) has a partner.
+    `seed`; at least one round always remains, or two for odd n, where one node rests in each: every node has a partner.
     """
     shape = bandwidth_shape(window_s)
     seconds_each = 2 * ((shape.iterations + shape.warmup) * window_s + ROUND_COST_S) + ROUND_COST_S
@@ -46,7 +46,7 @@ def plan_survey(nodes: Sequence[str], *, pairs_at_once: int, window_s: float, bu
     seconds_once = sum(len(piece) for piece in pieces) * seconds_each
     repetitions = min(max(int(budget_s / max(seconds_once, 1e-9)), 1), REPETITIONS)
     kept = pieces
-    while len(kept) > 1 and sum(len(piece) for piece in kept) * seconds_each > budget_s:
+    while len(kept) > 1 + len(nodes) % 2 and sum(len(piece) for piece in kept) * seconds_each > budget_s:
         kept = kept[:-1]
     chosen = [pairs for piece in kept for pairs in piece]
     rounds = tuple(_rounds(chosen, shape, repetitions, seed))

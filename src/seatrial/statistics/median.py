@@ -23,7 +23,8 @@ def coverage(runs: int, rank: int) -> float:
     Exact, from the binomial distribution: 1 - 2 P(X < rank), X ~ Bin(runs, 1/2) (David and Nagaraja,
     Order Statistics, 3rd ed., 7.1). Holds for independent runs of any continuous distribution.
     """
-    return 1 - 2 * sum(math.comb(runs, k) for k in range(rank)) / float(2**runs)
+    outside: int = 2 * sum(math.comb(runs, k) for k in range(rank))
+    return 1 - outside / (1 << runs)
 
 
 def median_estimate(runs: Sequence[float]) -> Estimate:

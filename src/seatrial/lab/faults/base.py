@@ -1,0 +1,99 @@
+"""What every fault declares, and what is remembered of a planted one."""
+
+from collections.abc import Callable
+from typing import Literal
+
+import msgspec
+
+from seatrial.lab.plan import LabPlan, check_mtu, rate_text
+from seatrial.model.errors import UsageError
+from seatrial.model.subject import Direction
+
+Place = Literal["node", "leaf"]
+Mark = Literal["link", "mtu", "frames", "life"]
+
+
+class Parameters(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The values of a fault; each kind says which of them it takes."""
+
+    percent: float | None = None
+    rate_bit_per_s: int | None = None
+    direction: Direction | None = None
+    mtu: int | None = None
+
+    @property
+    def given(self) -> dict[str, object]:
+        """The parameters that were given, under the names that a user gives them."""
+        values = {"percent": self.percent, "rate": self.rate_bit_per_s, "direction": self.direction, "mtu": self.mtu}
+        return {name: value for name, value in values.items() if value is not None}
+
+    @property
+    def text(self) -> str:
+        """The parameters as a user gives them, in one line."""
+        shown = self.given
+        if self.rate_bit_per_s is not None:
+            shown["rate"] = rate_text(self.rate_bit_per_s)
+        if self.percent is not None:
+            shown["percent"] = f"{self.percent:g}"
+        return " ".join(f"{name}={value}" for name, value in shown.items())
+
+
+class Planted(msgspec.Struct, frozen=True, kw_only=True):
+    """One fault that is in a lab now. `subject` is the bare name: n3, leaf2."""
+
+    kind: str
+    subject: str
+    parameters: Parameters = Parameters()
+
+
+class Fault(msgspec.Struct, frozen=True, kw_only=True):
+    """One kind of fault.
+
+    `takes` says what it befalls. Of each group in `needs` exactly one parameter must be given; those in `may` can be.
+    Two faults with the same `marks` cannot befall the same subject, since clearing one would clear the other.
+    """
+
+    kind: str
+    description: str
+    takes: Place
+    marks: Mark
+    plant: Callable[[LabPlan, str, Parameters], None]
+    clear: Callable[[LabPlan, str], None]
+    needs: tuple[tuple[str, ...], ...] = ()
+    may: tuple[str, ...] = ()
+
+
+def check_parameters(fault: Fault, parameters: Parameters) -> None:
+    """Refuse parameters that a kind does not take, or lacks. Raises UsageError that names them."""
+    given = parameters.given
+    known = {name for group in fault.needs for name in group} | set(fault.may)
+    for name in given:
+        if name not in known:
+            takes = ", ".join(sorted(known)) or "no parameter"
+            raise UsageError(f"The fault {fault.kind} takes no {name} ({given[name]}).", f"It takes {takes}.")
+    for group in fault.needs:
+        if sum(name in given for name in group) != 1:
+            raise UsageError(
+                f"The fault {fault.kind} needs {' or '.join(group)}.", f"Give one: --{' or --'.join(group)}."
+            )
+    if parameters.percent is not None and not 0 < parameters.percent <= 100:
+        raise UsageError(f"{parameters.percent:g} percent is out of range.", "Give more than 0 and at most 100.")
+    if parameters.mtu is not None:
+        check_mtu(parameters.mtu)
+
+
+def check_subject(fault: Fault, plan: LabPlan, subject: str) -> None:
+    """Refuse a subject that the lab does not have. Raises UsageError that lists those it has."""
+    known = plan.node_names if fault.takes == "node" else plan.leaf_names
+    if subject not in known:
+        raise UsageError(
+            f"The fault {fault.kind} befalls a {fault.takes}, and {subject!r} is none of this lab.",
+            f"It has {', '.join(known)}.",
+        )
+
+
+def faulty_rate(design_bit_per_s: int, parameters: Parameters) -> float:
+    """The rate that a fault leaves of the design rate."""
+    if parameters.rate_bit_per_s is not None:
+        return parameters.rate_bit_per_s
+    return design_bit_per_s * (parameters.percent or 100) / 100

@@ -1,0 +1,27 @@
+"""link-rate: a node's link runs slower than designed."""
+
+from seatrial.lab.faults.base import Fault, Parameters, faulty_rate
+from seatrial.lab.faults.links import set_node_rate
+from seatrial.lab.plan import LabPlan
+
+
+def plant(plan: LabPlan, subject: str, parameters: Parameters) -> None:
+    """Slow both directions."""
+    set_node_rate(plan, subject, faulty_rate(plan.rate_bit_per_s, parameters))
+
+
+def clear(plan: LabPlan, subject: str) -> None:
+    """Back to the design rate."""
+    set_node_rate(plan, subject, plan.rate_bit_per_s)
+
+
+FAULT = Fault(
+    kind="link-rate",
+    description="The node's link carries less than its design rate, both ways: a bad cable, a port that trained down. "
+    "The rate that the node reports stays the design's.",
+    takes="node",
+    marks="link",
+    needs=(("percent", "rate"),),
+    plant=plant,
+    clear=clear,
+)

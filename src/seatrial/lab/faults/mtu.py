@@ -1,0 +1,27 @@
+"""mtu: a node's interface has another MTU than its peers."""
+
+from seatrial.lab.commands import batch
+from seatrial.lab.faults.base import Fault, Parameters
+from seatrial.lab.plan import LabPlan
+
+
+def plant(plan: LabPlan, subject: str, parameters: Parameters) -> None:
+    """Set the MTU of the node's eth0; the switch's port keeps the design's."""
+    batch("ip", plan.space(subject), [f"link set eth0 mtu {parameters.mtu}"])
+
+
+def clear(plan: LabPlan, subject: str) -> None:
+    """Back to the design's MTU."""
+    batch("ip", plan.space(subject), [f"link set eth0 mtu {plan.mtu}"])
+
+
+FAULT = Fault(
+    kind="mtu",
+    description="The node's interface has another MTU than the rest of the fabric: a setting lost at a reinstallation. "
+    "TCP agrees on the smaller one, so little speed is lost and nobody notices.",
+    takes="node",
+    marks="mtu",
+    needs=(("mtu",),),
+    plant=plant,
+    clear=clear,
+)

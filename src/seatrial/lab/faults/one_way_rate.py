@@ -1,0 +1,28 @@
+"""one-way-rate: a node's link is slow in one direction only."""
+
+from seatrial.lab.faults.base import Fault, Parameters, faulty_rate
+from seatrial.lab.faults.links import set_node_rate
+from seatrial.lab.plan import LabPlan
+
+
+def plant(plan: LabPlan, subject: str, parameters: Parameters) -> None:
+    """Slow one direction; without one, `check_parameters` has refused already."""
+    if parameters.direction is not None:
+        set_node_rate(plan, subject, faulty_rate(plan.rate_bit_per_s, parameters), parameters.direction)
+
+
+def clear(plan: LabPlan, subject: str) -> None:
+    """Back to the design rate."""
+    set_node_rate(plan, subject, plan.rate_bit_per_s)
+
+
+FAULT = Fault(
+    kind="one-way-rate",
+    description="The node's link carries less than its design rate in one direction: out is what the node sends, in "
+    "what it is sent. Tests that add both directions up miss it easily.",
+    takes="node",
+    marks="link",
+    needs=(("percent", "rate"), ("direction",)),
+    plant=plant,
+    clear=clear,
+)

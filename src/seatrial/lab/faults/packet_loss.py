@@ -1,0 +1,51 @@
+"""packet-loss: a node's link loses frames at random."""
+
+from seatrial.lab.commands import attempt, call
+from seatrial.lab.enter import in_space
+from seatrial.lab.faults.base import Fault, Parameters
+from seatrial.lab.plan import FABRIC, LabPlan
+from seatrial.model.subject import Direction
+
+PER = 100_000
+
+
+def rules(table: str, device: str, percent: float) -> str:
+    """An nft ruleset that drops that share of the frames that come in on `device`, at random."""
+    share = max(1, round(percent / 100 * PER))
+    return (
+        f"table netdev {table} {{\n  chain loss {{\n"
+        f'    type filter hook ingress device "{device}" priority 0; policy accept;\n'
+        f"    numgen random mod {PER} < {share} drop\n  }}\n}}\n"
+    )
+
+
+def places(plan: LabPlan, subject: str) -> dict[Direction, tuple[str, str]]:
+    """Where frames are dropped, as (namespace, device): behind the cable, so that a sender never learns of it."""
+    return {Direction.OUT: (plan.space(FABRIC), f"p-{subject}"), Direction.IN: (plan.space(subject), "eth0")}
+
+
+def plant(plan: LabPlan, subject: str, parameters: Parameters) -> None:
+    """Drop frames both ways unless one direction is given."""
+    for direction, (space, device) in places(plan, subject).items():
+        if parameters.direction in (None, Direction.BOTH, direction):
+            text = rules(f"loss-{subject}", device, parameters.percent or 0)
+            call(in_space(space, ["nft", "-f", "-"]), stdin=text)
+
+
+def clear(plan: LabPlan, subject: str) -> None:
+    """Lose nothing any more."""
+    for space, _device in places(plan, subject).values():
+        attempt(in_space(space, ["nft", "delete", "table", "netdev", f"loss-{subject}"]))
+
+
+FAULT = Fault(
+    kind="packet-loss",
+    description="The node's link loses that percentage of its frames at random, both ways or in one direction: a dirty "
+    "connector, a failing transceiver. TCP repeats them, so it shows as retransmissions and lost speed.",
+    takes="node",
+    marks="frames",
+    needs=(("percent",),),
+    may=("direction",),
+    plant=plant,
+    clear=clear,
+)

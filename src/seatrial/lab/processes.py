@@ -1,0 +1,93 @@
+"""The processes of a lab, found by the network namespace they live in."""
+
+import os
+import signal
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+SPACES = Path("/run/netns")
+
+
+def pids_in(spaces: Iterable[str]) -> list[int]:
+    """Every process whose network namespace is one of `spaces`, whatever started it."""
+    wanted = {identity for space in spaces if (identity := _identity(SPACES / space))}
+    return [pid for pid in all_pids() if _identity(Path(f"/proc/{pid}/ns/net")) in wanted] if wanted else []
+
+
+def all_pids() -> list[int]:
+    """Every process of the machine."""
+    return [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
+
+
+def named(pids: Iterable[int], name: str) -> list[int]:
+    """Those of `pids` that run the program of that name."""
+    return [pid for pid in pids if program(pid) == name]
+
+
+def program(pid: int) -> str:
+    """The short name of a process, empty when it has gone."""
+    try:
+        return Path(f"/proc/{pid}/comm").read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        return ""
+
+
+def state_letter(pid: int) -> str:
+    """R, S, D, T (stopped), Z (ended, not yet collected), or empty when it has gone."""
+    return (_stat_fields(pid) or [""])[0]
+
+
+def start_ticks(pid: int) -> int | None:
+    """When a process started, in clock ticks since boot, or None when it has gone."""
+    fields = _stat_fields(pid)
+    return int(fields[19]) if fields else None
+
+
+def send(pids: Iterable[int], number: signal.Signals) -> None:
+    """Signal each process that is still there."""
+    for pid in pids:
+        try:
+            os.kill(pid, number)
+        except ProcessLookupError:
+            continue
+
+
+def kill_all(spaces: Iterable[str], timeout_s: float = 10.0) -> list[int]:
+    """Kill every process in `spaces`, those they start meanwhile too; return the ones that would not die."""
+    wanted = list(spaces)
+    deadline = time.monotonic() + timeout_s
+    while pids := [pid for pid in pids_in(wanted) if state_letter(pid) not in ("", "Z")]:
+        if time.monotonic() > deadline:
+            return pids
+        send(pids, signal.SIGKILL)
+        time.sleep(0.02)
+    return []
+
+
+def stop_all(space: str, timeout_s: float = 5.0) -> list[int]:
+    """Freeze every process in a namespace; return the ones that still run."""
+    deadline = time.monotonic() + timeout_s
+    while pids := [pid for pid in pids_in([space]) if state_letter(pid) not in ("", "T", "Z")]:
+        if time.monotonic() > deadline:
+            return pids
+        send(pids, signal.SIGSTOP)
+        time.sleep(0.02)
+    return []
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+def _stat_fields(pid: int) -> list[str] | None:
+    """The fields of /proc/PID/stat after the name, so that [0] is the state and [19] the start time (proc(5))."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    return text.rpartition(")")[2].split()

@@ -1,0 +1,119 @@
+"""A scenario: a lab, the faults planted in it, and what a check must then name. Read from TOML."""
+
+from pathlib import Path
+
+import msgspec
+
+from seatrial.lab.faults.base import Parameters, check_parameters, check_subject
+from seatrial.lab.faults.catalogue import fault_named
+from seatrial.lab.plan import LabPlan, make_plan, parse_rate
+from seatrial.lab.score import Expected
+from seatrial.model.errors import UsageError
+from seatrial.model.subject import Direction, Subject
+from seatrial.model.verdict import FindingKind
+
+
+class FaultSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One fault of a scenario. With `after_s` it is planted that long after the check began, else before."""
+
+    kind: str
+    subject: str
+    percent: float | None = None
+    rate: str | None = None
+    direction: Direction | None = None
+    mtu: int | None = None
+    after_s: float | None = None
+
+    @property
+    def parameters(self) -> Parameters:
+        """The values in base units."""
+        rate = None if self.rate is None else parse_rate(self.rate)
+        return Parameters(percent=self.percent, rate_bit_per_s=rate, direction=self.direction, mtu=self.mtu)
+
+
+class ExpectSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One finding that the check must make, or may; of several subjects any one suffices."""
+
+    kind: FindingKind
+    subject: str | tuple[str, ...]
+
+    @property
+    def expected(self) -> Expected:
+        """The same as the score takes it."""
+        subjects = (self.subject,) if isinstance(self.subject, str) else self.subject
+        return Expected(kind=self.kind.value, subjects=subjects)
+
+
+class Scenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A scenario file. Without `exit_code` any exit code will do."""
+
+    name: str
+    nodes: int
+    leaves: int = 2
+    rate: str = "1gbit"
+    uplink_rate: str | None = None
+    mtu: int = 1500
+    arguments: tuple[str, ...] = ()
+    faults: tuple[FaultSpec, ...] = ()
+    expect: tuple[ExpectSpec, ...] = ()
+    also_allowed: tuple[ExpectSpec, ...] = ()
+    exit_code: int | None = None
+
+    @property
+    def planted_later(self) -> bool:
+        """Whether a fault strikes while the check runs."""
+        return any(fault.after_s is not None for fault in self.faults)
+
+    def plan(self, name: str, folders: tuple[str, ...] = ()) -> LabPlan:
+        """The lab of this scenario, under a name."""
+        return make_plan(
+            name=name,
+            nodes=self.nodes,
+            leaves=self.leaves,
+            rate=self.rate,
+            uplink_rate=self.uplink_rate,
+            mtu=self.mtu,
+            folders=folders,
+        )
+
+
+def read_scenario(path: Path) -> Scenario:
+    """Read and check a scenario file. Raises UsageError that names the file and what is wrong in it."""
+    try:
+        return parse_scenario(path.read_text(encoding="utf-8"), str(path))
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"The scenario {path} cannot be read: {error}.", "Give a TOML file.") from None
+
+
+def parse_scenario(text: str, source: str) -> Scenario:
+    """The scenario in a text; `source` names it in errors."""
+    try:
+        scenario = msgspec.toml.decode(text.encode(), type=Scenario)
+        _check(scenario)
+    except (msgspec.MsgspecError, ValueError) as error:
+        raise UsageError(f"In the scenario {source}: {error}.", "See docs/lab.md for its keys.") from None
+    except UsageError as error:
+        raise UsageError(f"In the scenario {source}: {error.what}", error.remedy) from None
+    return scenario
+
+
+def _check(scenario: Scenario) -> None:
+    plan = scenario.plan("scenario")
+    for fault in scenario.faults:
+        kind = fault_named(fault.kind)
+        check_subject(kind, plan, fault.subject)
+        check_parameters(kind, fault.parameters)
+        if fault.after_s is not None and fault.after_s < 0:
+            raise UsageError(f"after_s = {fault.after_s:g} lies before the check begins.", "Give 0 or more.")
+    for spec in (*scenario.expect, *scenario.also_allowed):
+        if not spec.expected.subjects:
+            raise UsageError(f"The expected {spec.kind} has no subject.", "Give one, or a list of alternatives.")
+        for subject in spec.expected.subjects:
+            _check_expected(plan, subject)
+
+
+def _check_expected(plan: LabPlan, text: str) -> None:
+    subject = Subject.parse(text)
+    known = {"node": plan.node_names, "uplink": plan.leaf_names}.get(subject.kind.value)
+    if known is not None and subject.name not in known:
+        raise UsageError(f"The expected subject {text!r} is none of this lab.", f"It has {', '.join(known)}.")

@@ -1,0 +1,64 @@
+"""The stage of a trial for real: this machine, labs of unique names, and the command `seatrial check`."""
+
+import itertools
+import os
+import shutil
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from seatrial.lab import planting, state
+from seatrial.lab.enter import as_user
+from seatrial.lab.plan import LabPlan
+from seatrial.lab.raising import needed_folders, raise_lab
+from seatrial.lab.razing import raze
+from seatrial.lab.scenario import Scenario
+from seatrial.lab.trial import Stage
+from seatrial.launch.process import Completed, run
+
+CHECK_TIMEOUT_S = 900.0
+CHECK = (sys.executable, "-m", "seatrial", "check")
+
+
+def real_stage(keep_in: Path | None, check_command: Sequence[str] = CHECK) -> Stage:
+    """A stage that raises real labs; archives and outputs of runs that were not right go to `keep_in`."""
+    numbers = itertools.count(1)
+
+    def plan(scenario: Scenario) -> LabPlan:
+        return scenario.plan(f"t{os.getpid()}-{next(numbers)}", needed_folders())
+
+    def check(plan: LabPlan, arguments: Sequence[str], label: str) -> Completed:
+        archive = str(archive_of(plan, label))
+        argv = [*check_command, "--json", "--archive", archive, *arguments]
+        return run(as_user(plan, argv), timeout_s=CHECK_TIMEOUT_S)
+
+    def keep(plan: LabPlan, label: str, done: Completed) -> None:
+        if keep_in is not None:
+            keep_run(archive_of(plan, label), keep_in / label, done)
+
+    return Stage(
+        plan=plan,
+        raise_lab=raise_lab,
+        raze=raze,
+        plant=planting.plant,
+        clear=planting.clear,
+        check=check,
+        keep=keep,
+        clock=time.monotonic,
+    )
+
+
+def archive_of(plan: LabPlan, label: str) -> Path:
+    """Where the check of one run archives: a folder that every host of the lab sees, and that goes with the lab."""
+    return state.folder(plan.name) / "work" / label
+
+
+def keep_run(archive: Path, target: Path, done: Completed) -> None:
+    """Copy the archive of a run, and what the check printed, out of the lab."""
+    shutil.rmtree(target, ignore_errors=True)
+    target.mkdir(parents=True)
+    if archive.is_dir():
+        shutil.copytree(archive, target, dirs_exist_ok=True)
+    (target / "check.stdout").write_text(done.stdout, encoding="utf-8")
+    (target / "check.stderr").write_text(done.stderr, encoding="utf-8")

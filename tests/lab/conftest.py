@@ -1,0 +1,62 @@
+"""Labs for tests: one of four nodes for the whole session, and names that are cleaned up."""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+
+import pytest
+
+from seatrial.lab import planting, razing
+from seatrial.lab.enter import as_user
+from seatrial.lab.plan import LabPlan, make_plan
+from seatrial.lab.raising import needed_folders, raise_lab
+from seatrial.lab.require import why_not
+from seatrial.launch.process import Completed, run
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip what needs a lab where none can be raised, and say why."""
+    problem = why_not()
+    for item in items:
+        if problem and item.get_closest_marker("lab"):
+            item.add_marker(pytest.mark.skip(reason=str(problem)))
+
+
+@pytest.fixture(scope="session")
+def standing_lab4(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabPlan]:
+    """Raised once. The folder of pytest's temporary files is seen in the nodes."""
+    shared = str(tmp_path_factory.getbasetemp())
+    plan = make_plan(name=f"s{os.getpid()}", nodes=4, folders=(*needed_folders(), shared))
+    raise_lab(plan)
+    try:
+        yield plan
+    finally:
+        razing.raze(plan.name)
+
+
+@pytest.fixture
+def lab4(standing_lab4: LabPlan) -> Iterator[LabPlan]:
+    """Four nodes on two leaves, 1gbit, without faults; faults that a test planted are cleared after it."""
+    try:
+        yield standing_lab4
+    finally:
+        planting.clear(standing_lab4.name)
+
+
+@pytest.fixture
+def lab_name() -> Iterator[str]:
+    """A name for a lab that is removed after the test, in whatever state it is."""
+    name = f"x{os.getpid()}"
+    try:
+        yield name
+    finally:
+        razing.raze(name)
+
+
+@pytest.fixture
+def in_lab() -> Callable[..., Completed]:
+    """Runs a command on a host of a lab, the login node unless told otherwise."""
+
+    def run_in(plan: LabPlan, argv: Sequence[str], host: str = "login") -> Completed:
+        return run(as_user(plan, argv, host=host), timeout_s=60)
+
+    return run_in

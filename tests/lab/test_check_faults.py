@@ -1,0 +1,228 @@
+"""What goes wrong on a real cluster while a check runs, and what is left of the run."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from seatrial.archive.export import samples_file
+from seatrial.archive.journal import Delivered, of_type
+from seatrial.archive.layout import JOURNAL_FILE, PARTIAL
+from seatrial.archive.reader import read_entries
+from seatrial.archive.samples import query_samples
+from seatrial.lab import planting
+from seatrial.lab.enter import as_user
+from seatrial.lab.faults.base import Parameters
+from seatrial.lab.plan import LabPlan
+from seatrial.launch.process import Completed, run
+
+pytestmark = pytest.mark.lab
+Check = Callable[..., Completed]
+SEATRIAL = (sys.executable, "-m", "seatrial")
+
+
+def quiet(lab: LabPlan) -> None:
+    """Wait until no node cleans up after a job."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        states = run(as_user(lab, ["sinfo", "-h", "-N", "-p", "main", "-o", "%T"]), timeout_s=30).stdout.split()
+        if set(states) == {"idle"}:
+            return
+        time.sleep(0.5)
+
+
+@pytest.fixture
+def lab(lab4: LabPlan) -> Iterator[LabPlan]:
+    quiet(lab4)
+    yield lab4
+    planting.clear(lab4.name)
+    quiet(lab4)
+
+
+@pytest.fixture
+def check(lab: LabPlan, tmp_path: Path) -> Check:
+    def run_check(*options: str, prefix: tuple[str, ...] = (), json_too: bool = True) -> Completed:
+        asked = ["--archive", str(tmp_path), *(["--json"] if json_too else []), *options]
+        return run(as_user(lab, [*prefix, *SEATRIAL, "check", *asked]), timeout_s=150)
+
+    return run_check
+
+
+@pytest.fixture
+def started(lab: LabPlan, tmp_path: Path) -> "Callable[[], subprocess.Popen[str]]":
+    def start() -> "subprocess.Popen[str]":
+        argv = as_user(lab, [*SEATRIAL, "check", "--archive", str(tmp_path), "--json"])
+        return subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+
+    return start
+
+
+def wait_for_measurements(archive: Path, count: int) -> Path:
+    """The journal of the run under way, once it holds so many measurements."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        for journal in archive.glob(f"*{PARTIAL}/{JOURNAL_FILE}"):
+            if journal.read_bytes().count(b'"entry":"measurement"') >= count:
+                return journal
+        time.sleep(0.05)
+    raise AssertionError("the check never measured so much")
+
+
+def driver_of(process: "subprocess.Popen[str]") -> int:
+    """nsenter and env replace themselves by the driver, so it is the process itself."""
+    return process.pid
+
+
+def test_killing_the_driver_loses_no_delivered_sample(
+    lab: LabPlan, started: "Callable[[], subprocess.Popen[str]]", tmp_path: Path
+) -> None:
+    process = started()
+    journal = wait_for_measurements(tmp_path, 20)
+    os.kill(driver_of(process), signal.SIGKILL)
+    process.communicate(timeout=30)
+    delivered = journal.read_bytes().count(b'"entry":"measurement"')
+    found = json.loads(run([*SEATRIAL, "runs", "recover", "--archive", str(tmp_path), "--json"], timeout_s=60).stdout)
+    (recovered,) = found["recovered"]
+    assert recovered["measurements"] >= delivered >= 20
+    folder = Path(recovered["folder"])
+    times = sum(len(one.measurement.times_s) for one in of_type(read_entries(folder), Delivered))
+    assert query_samples([samples_file(folder)], "SELECT count(*) FROM samples WHERE NOT warm") == [(times,)]
+    report = run([*SEATRIAL, "report", "--archive", str(tmp_path), "--json"], timeout_s=60)
+    assert report.returncode == 2
+    assert json.loads(report.stdout)["complete"] is False
+    run(as_user(lab, ["scancel", "--name=seatrial"]), timeout_s=30)
+
+
+def test_ctrl_c_keeps_what_was_measured(
+    lab: LabPlan, started: "Callable[[], subprocess.Popen[str]]", tmp_path: Path
+) -> None:
+    process = started()
+    wait_for_measurements(tmp_path, 20)
+    os.kill(driver_of(process), signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=60)
+    assert process.returncode == 2, stderr
+    judged = json.loads(stdout)
+    assert judged["complete"] is False
+    assert "Interrupted" in " ".join(judged["notes"])
+    assert not list(tmp_path.glob(f"*{PARTIAL}"))
+    assert run(as_user(lab, ["squeue", "-h", "-t", "R"]), timeout_s=30).stdout == ""
+
+
+@pytest.mark.parametrize(("kind", "when"), [("slurmd-killed", 4), ("node-down", 4), ("slurmd-stopped", 0)])
+def test_a_node_that_fails_is_named_and_the_others_are_measured(
+    lab: LabPlan, started: "Callable[[], subprocess.Popen[str]]", tmp_path: Path, kind: str, when: int
+) -> None:
+    if when:
+        process = started()
+        wait_for_measurements(tmp_path, 6)
+        planting.plant(lab.name, kind, "n2", Parameters())
+    else:
+        planting.plant(lab.name, kind, "n2", Parameters())
+        process = started()
+    stdout, stderr = process.communicate(timeout=240)
+    assert process.returncode == 1, stderr
+    judged = json.loads(stdout)
+    assert [(one["kind"], one["subject"]) for one in judged["findings"]] == [("node-down", "node:n2")]
+    others = [pair for pair in judged["pairs"] if "n2" not in (pair["source"], pair["target"])]
+    assert len(others) == 6
+    assert {pair["verdict"] for pair in others} == {"PASS"}
+
+
+@pytest.mark.skipif(shutil.which("mpicc.mpich") is None, reason="no MPICH (libmpich-dev)")
+def test_singletons_are_called_by_their_name(check: Check) -> None:
+    done = check("--mpi", "none", "--mpicc", "mpicc.mpich")
+    assert done.returncode == 2
+    assert "4 worlds of one rank" in done.stderr
+    assert "--mpi" in done.stderr
+
+
+def test_an_mpi_that_finds_no_launcher_to_join(check: Check) -> None:
+    done = check("--mpi", "none")
+    assert done.returncode == 2
+    assert "do not know each other" in done.stderr
+    assert "--mpi" in done.stderr
+
+
+def test_a_probe_that_the_nodes_do_not_see(check: Check, tmp_path_factory: pytest.TempPathFactory) -> None:
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as unseen:
+        done = check("--probe-dir", unseen)
+    assert done.returncode == 2
+    assert "do not see the probe" in done.stderr
+    assert "--probe-dir" in done.stderr
+
+
+def test_an_mpi_type_that_slurm_does_not_know(check: Check) -> None:
+    done = check("--mpi", "pmi9")
+    assert done.returncode == 2
+    assert "pmi9" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "word"),
+    [
+        (("--partition", "no; such|partition"), 64, "no; such|partition"),
+        (("--nodes", "n[1-9]"), 64, "n5"),
+        (("--nodes", "n1"), 64, "two"),
+        (("--partition", "debug"), 2, "two"),
+        (("--archive", "/proc/nowhere"), 2, "/proc/nowhere"),
+        (("--probe", "/etc/passwd"), 64, "/etc/passwd"),
+        (("--mpicc", "no-such-mpicc"), 64, "no-such-mpicc"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_a_sentence(
+    check: Check, options: tuple[str, ...], code: int, word: str
+) -> None:
+    done = check(*options)
+    assert done.returncode == code, done.stderr
+    assert word in done.stderr.splitlines()[-1]
+    assert "Traceback" not in done.stderr
+
+
+def test_an_odd_number_of_nodes_inside_an_allocation(check: Check, tmp_path: Path) -> None:
+    done = check(prefix=("salloc", "-Q", "-N3", "--exclusive"))
+    assert done.returncode == 0, done.stderr
+    judged = json.loads(done.stdout)
+    assert [node["node"] for node in judged["nodes"]] == ["n1", "n2", "n3"]
+    assert {pair["verdict"] for pair in judged["pairs"]} == {"PASS"}
+    assert len(judged["pairs"]) == 6
+
+
+def test_a_full_disk_ends_with_a_sentence_and_keeps_the_samples(lab: LabPlan, tmp_path: Path) -> None:
+    small = tmp_path / "small"
+    small.mkdir()
+    assert run(["mount", "-t", "tmpfs", "-o", "size=120k", "tmpfs", str(small)], timeout_s=10).ok
+    try:
+        # the login node's mounts are older than this one: the driver runs here, Slurm's commands in the lab
+        argv = as_user(lab, [*SEATRIAL, "check", "--archive", str(small)])
+        argv = [word for word in argv if not word.startswith("--mount=")]
+        done = run(argv, timeout_s=120)
+        assert done.returncode == 2, done.stdout
+        assert "No space left" in done.stderr
+        (partial,) = small.glob(f"*{PARTIAL}")
+        assert len(of_type(read_entries(partial), Delivered)) > 5
+    finally:
+        run(["umount", str(small)], timeout_s=10)
+
+
+def test_a_detached_check_is_collected_later(lab: LabPlan, tmp_path: Path) -> None:
+    options = ["--archive", str(tmp_path), "--nodes", "n[1-2]", "--budget", "20s", "--run", "later"]
+    done = run(as_user(lab, [*SEATRIAL, "check", "--detach", *options]), timeout_s=60)
+    assert done.returncode == 0, done.stderr
+    collect = as_user(lab, [*SEATRIAL, "runs", "collect", "later", "--archive", str(tmp_path), "--json"])
+    first = run(collect, timeout_s=60)
+    assert first.returncode == 2
+    assert "later" in json.loads(first.stdout)["state"]
+    deadline = time.monotonic() + 90
+    while not (tmp_path / "later").exists() and time.monotonic() < deadline:
+        time.sleep(0.5)
+    collected = run(collect, timeout_s=60)
+    assert collected.returncode == 0, (tmp_path / "later.submitted/output.txt").read_text()
+    assert json.loads(collected.stdout)["verdict"] == "PASS"

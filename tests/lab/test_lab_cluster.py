@@ -1,0 +1,160 @@
+"""Labs as a whole: they stand side by side, serve Slurm and MPI, and leave nothing behind."""
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from seatrial.lab import planting, razing, state
+from seatrial.lab.faults.base import Parameters
+from seatrial.lab.plan import LabPlan, make_plan
+from seatrial.lab.processes import all_pids, program, state_letter
+from seatrial.lab.raising import needed_folders, raise_lab
+from seatrial.launch.process import Completed, run
+from seatrial.model.errors import SeatrialError, UsageError
+
+pytestmark = pytest.mark.lab
+InLab = Callable[..., Completed]
+SEATRIAL = (sys.executable, "-m", "seatrial")
+DAEMONS = ("slurmctld", "slurmd", "slurmstepd", "slurmscriptd")
+
+
+def traces(name: str) -> set[str]:
+    """Everything of this machine that the lab of that name could leave behind."""
+    found = set(razing.remains(name))
+    for path in (Path("/proc/self/mountinfo"), Path("/proc/net/dev")):
+        found |= {line for line in path.read_text().splitlines() if name in line}
+    for pid in all_pids():
+        if program(pid) in DAEMONS and state_letter(pid) not in ("", "Z"):
+            environment = Path(f"/proc/{pid}/environ").read_bytes()
+            found |= {f"process {pid}"} if f"SEATRIAL_LAB={name}\0".encode() in environment else set()
+    return found
+
+
+def small(name: str) -> LabPlan:
+    return make_plan(name=name, nodes=2, folders=needed_folders())
+
+
+def test_every_node_runs_jobs_under_its_own_name(lab4: LabPlan, in_lab: InLab) -> None:
+    done = in_lab(lab4, ["srun", "-N4", "hostname"])
+    assert sorted(done.stdout.split()) == ["n1", "n2", "n3", "n4"], done.stderr
+    assert in_lab(lab4, ["hostname"]).stdout == "login\n"
+    assert in_lab(lab4, ["hostname"], host="n2").stdout == "n2\n"
+
+
+def test_a_node_shows_its_own_link_and_its_design_rate(lab4: LabPlan, in_lab: InLab) -> None:
+    done = in_lab(lab4, ["sh", "-c", "ls /sys/class/net; cat /sys/class/net/eth0/speed; ls /sys/fs/cgroup"], host="n3")
+    words = done.stdout.split()
+    assert words[:3] == ["eth0", "lo", "1000"], done.stderr
+    assert len(words) > 3
+
+
+def test_slurm_knows_the_switches(lab4: LabPlan, in_lab: InLab) -> None:
+    text = in_lab(lab4, ["scontrol", "show", "topology"]).stdout
+    assert "SwitchName=leaf2" in text
+    assert "Nodes=n3,n4" in text
+
+
+def test_exit_codes_input_and_folder_pass_through(
+    lab4: LabPlan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    argv = [*SEATRIAL, "lab", "run", "--name", lab4.name, "--", "sh", "-c", "cat; pwd; exit 7"]
+    done = run(argv, timeout_s=30, stdin="hello\n")
+    assert done.returncode == 7, done.stderr
+    assert done.stdout.splitlines() == ["hello", str(tmp_path)]
+
+
+def test_two_labs_stand_at_once_and_do_not_see_each_other(lab4: LabPlan, lab_name: str, in_lab: InLab) -> None:
+    raise_lab(small(lab_name))
+    done = in_lab(small(lab_name), ["srun", "-N2", "sh", "-c", "hostname; grep -c nsfs /proc/self/mountinfo"])
+    assert sorted(done.stdout.split()) == ["0", "0", "n1", "n2"], done.stderr
+    assert len(in_lab(lab4, ["srun", "-N4", "hostname"]).stdout.split()) == 4
+    with pytest.raises(SeatrialError, match="stands already"):
+        raise_lab(small(lab_name))
+
+
+def test_down_leaves_nothing(lab_name: str, in_lab: InLab) -> None:
+    raise_lab(small(lab_name))
+    assert traces(lab_name)
+    in_lab(small(lab_name), ["sbatch", "-N2", "--wrap", "srun sleep 100", "-o", "/dev/null"])
+    planting.plant(lab_name, "node-hung", "n2", Parameters())
+    razing.raze(lab_name)
+    assert traces(lab_name) == set()
+    razing.raze(lab_name)
+    with pytest.raises(UsageError, match=lab_name):
+        state.standing(lab_name)
+
+
+@pytest.mark.parametrize("after_s", [0.05, 0.15, 0.25, 0.4])
+def test_what_a_killed_up_had_built_can_be_removed(lab_name: str, after_s: float) -> None:
+    child = os.fork()
+    if child == 0:
+        try:
+            raise_lab(make_plan(name=lab_name, nodes=8, folders=needed_folders()))
+        finally:
+            os._exit(0)
+    time.sleep(after_s)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    razing.raze(lab_name)
+    time.sleep(0.2)
+    assert traces(lab_name) == set()
+
+
+def test_a_terminated_up_tears_down_by_itself(lab_name: str) -> None:
+    child = os.fork()
+    if child == 0:
+        try:
+            raise_lab(make_plan(name=lab_name, nodes=8, folders=needed_folders()))
+        finally:
+            os._exit(0)
+    deadline = time.monotonic() + 5
+    while not state.state_file(lab_name).exists() and time.monotonic() < deadline:
+        time.sleep(0.005)
+    os.kill(child, signal.SIGTERM)
+    os.waitpid(child, 0)
+    assert traces(lab_name) == set()
+
+
+def test_a_daemon_that_dies_fails_the_raising_with_its_last_words(
+    lab_name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = "seatrial.lab.raising.slurm_conf"
+    monkeypatch.setattr(broken, lambda _plan, _folder: "ClusterName=x\nNoSuchKey=1\n")
+    with pytest.raises(SeatrialError, match="slurmctld"):
+        raise_lab(small(lab_name))
+    assert traces(lab_name) == set()
+
+
+def test_status_tells_what_stands(lab4: LabPlan) -> None:
+    planting.plant(lab4.name, "mtu", "n3", Parameters(mtu=1400))
+    done = run([*SEATRIAL, "lab", "status", "--json"], timeout_s=30)
+    labs = {lab["name"]: lab for lab in msgspec.json.decode(done.stdout)["labs"]}
+    mine = labs[lab4.name]
+    assert mine["standing"]
+    assert set(mine["node_states"]) == {"n1", "n2", "n3", "n4"}
+    assert mine["planted"] == [{"kind": "mtu", "subject": "n3", "parameters": {"mtu": 1400}}]
+    assert f"Lab {lab4.name}: 4 nodes" in run([*SEATRIAL, "lab", "status"], timeout_s=30).stdout
+
+
+def test_an_unknown_lab_or_host_is_refused(lab4: LabPlan, in_lab: InLab) -> None:
+    done = run([*SEATRIAL, "lab", "run", "--name", "nowhere", "--", "true"], timeout_s=30)
+    assert done.returncode == 64
+    assert lab4.name in done.stderr
+    with pytest.raises(UsageError, match="n9"):
+        in_lab(lab4, ["true"], host="n9")
+
+
+def test_others_than_root_are_refused_politely() -> None:
+    code = "from seatrial.lab.require import require_lab; require_lab()"
+    argv = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", sys.executable, "-c", code]
+    done = run(argv, timeout_s=30, cwd="/")
+    if "SeatrialError" not in done.stderr:
+        pytest.skip("this Python cannot be run by others than root")
+    assert "as root" in done.stderr

@@ -1,0 +1,143 @@
+"""Every fault has its effect, and clearing brings the design state back exactly."""
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from seatrial.lab import planting, state
+from seatrial.lab.daemons import node_states
+from seatrial.lab.faults.base import Parameters
+from seatrial.lab.faults.catalogue import FAULTS
+from seatrial.lab.plan import FABRIC, LabPlan
+from seatrial.lab.processes import named, pids_in, state_letter
+from seatrial.lab.shaping import tbf_rate_bit_per_s
+from seatrial.launch.process import Completed, run
+from seatrial.model.errors import UsageError
+from seatrial.model.subject import Direction
+
+pytestmark = pytest.mark.lab
+DESIGN = tbf_rate_bit_per_s(1e9, 1500) // 8
+InLab = Callable[..., Completed]
+
+
+def rate(plan: LabPlan, part: str, device: str) -> int:
+    """The rate of a device's shaper in bytes per second, as the kernel tells it."""
+    text = run(["tc", "-n", plan.space(part), "-json", "qdisc", "show", "dev", device], timeout_s=10).stdout
+    return int(json.loads(text)[0]["options"]["rate"])
+
+
+def link(plan: LabPlan, part: str, device: str) -> dict[str, object]:
+    text = run(["ip", "-n", plan.space(part), "-json", "link", "show", "dev", device], timeout_s=10).stdout
+    found: dict[str, object] = json.loads(text)[0]
+    return found
+
+
+def everything(plan: LabPlan) -> dict[str, object]:
+    """All that faults could have changed in the network of a lab."""
+    found: dict[str, object] = {}
+    for part in (FABRIC, *plan.node_names):
+        space = ["-n", plan.space(part), "-json"]
+        for qdisc in json.loads(run(["tc", *space, "qdisc", "show"], timeout_s=10).stdout):
+            found[f"{part} {qdisc['dev']}"] = qdisc.get("options")
+        for device in json.loads(run(["ip", *space, "link", "show"], timeout_s=10).stdout):
+            found[f"{part} {device['ifname']} link"] = (device["mtu"], device["operstate"], device["flags"])
+        rules = run(["nsenter", f"--net=/run/netns/{plan.space(part)}", "nft", "list", "ruleset"], timeout_s=10)
+        found[f"{part} rules"] = rules.stdout
+    return found
+
+
+def slurmd(plan: LabPlan, node: str) -> list[str]:
+    return [state_letter(pid) for pid in named(pids_in([plan.space(node)]), "slurmd")]
+
+
+def sleepers(plan: LabPlan, node: str) -> list[str]:
+    return [state_letter(pid) for pid in named(pids_in([plan.space(node)]), "sleep")]
+
+
+def eventually(holds: Callable[[], bool], timeout_s: float = 10.0) -> bool:
+    deadline = time.monotonic() + timeout_s
+    while not holds():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def plant(plan: LabPlan, kind: str, subject: str, **values: object) -> None:
+    planting.plant(plan.name, kind, subject, Parameters(**values))  # type: ignore[arg-type]
+
+
+def test_rates_are_changed_where_they_should_be_and_nowhere_else(lab4: LabPlan) -> None:
+    before = everything(lab4)
+    plant(lab4, "link-rate", "node:n1", percent=60)
+    plant(lab4, "one-way-rate", "n2", rate_bit_per_s=600_000_000, direction=Direction.OUT)
+    plant(lab4, "one-way-rate", "n3", percent=60, direction=Direction.IN)
+    plant(lab4, "uplink-rate", "uplink:leaf2", percent=50)
+    slow = tbf_rate_bit_per_s(6e8, 1500) // 8
+    assert [rate(lab4, f"n{n}", "eth0") for n in (1, 2, 3, 4)] == pytest.approx([slow, slow, DESIGN, DESIGN], abs=2)
+    ports = [rate(lab4, FABRIC, f"p-n{n}") for n in (1, 2, 3, 4)]
+    assert ports == pytest.approx([slow, DESIGN, slow, DESIGN], abs=2)
+    trunks = [rate(lab4, FABRIC, f"{end}-leaf{n}") for n in (1, 2) for end in ("up", "dn")]
+    assert trunks == pytest.approx([DESIGN, DESIGN, DESIGN / 2, DESIGN / 2], abs=2)
+    assert len(planting.clear(lab4.name)) == 4
+    assert everything(lab4) == before
+
+
+def test_mtu(lab4: LabPlan, in_lab: InLab) -> None:
+    before = everything(lab4)
+    plant(lab4, "mtu", "n4", mtu=1400)
+    assert in_lab(lab4, ["cat", "/sys/class/net/eth0/mtu"], host="n4").stdout == "1400\n"
+    assert link(lab4, FABRIC, "p-n4")["mtu"] == 1500
+    planting.clear(lab4.name, "n4")
+    assert everything(lab4) == before
+
+
+@pytest.mark.parametrize("direction", [None, Direction.IN, Direction.OUT])
+def test_packet_loss(lab4: LabPlan, direction: Direction | None) -> None:
+    before = everything(lab4)
+    plant(lab4, "packet-loss", "n2", percent=2.5, direction=direction)
+    now = everything(lab4)
+    assert ("< 2500 drop" in str(now["n2 rules"])) == (direction is not Direction.OUT)
+    assert ("< 2500 drop" in str(now[f"{FABRIC} rules"])) == (direction is not Direction.IN)
+    planting.clear(lab4.name, kind="packet-loss")
+    assert everything(lab4) == before
+
+
+@pytest.mark.parametrize(
+    ("kind", "left"), [("slurmd-killed", []), ("slurmd-stopped", ["T"]), ("node-down", []), ("node-hung", ["T"])]
+)
+def test_lives_end_or_stand_still_and_come_back(lab4: LabPlan, in_lab: InLab, kind: str, left: list[str]) -> None:
+    before = everything(lab4)
+    job = in_lab(lab4, ["sbatch", "--parsable", "-w", "n3", "-o", "/dev/null", "--wrap", "sleep 60"]).stdout.strip()
+    assert eventually(lambda: sleepers(lab4, "n3") == ["S"] and slurmd(lab4, "n3") == ["S"])
+    plant(lab4, kind, "n3")
+    assert slurmd(lab4, "n3") == left
+    assert sleepers(lab4, "n3") == {"node-down": [], "node-hung": ["T"]}.get(kind, ["S"])
+    assert (link(lab4, "n3", "eth0")["operstate"] == "DOWN") == (kind == "node-down")
+    in_lab(lab4, ["scancel", job])
+    planting.clear(lab4.name)
+    assert eventually(lambda: sleepers(lab4, "n3") == [])
+    assert node_states(lab4)["n3"] in ("idle", "mixed", "allocated")
+    assert everything(lab4) == before
+    done = in_lab(lab4, ["srun", "-N4", "hostname"])
+    assert sorted(done.stdout.split()) == ["n1", "n2", "n3", "n4"], done.stderr
+
+
+def test_faults_that_would_mix_are_refused_and_the_others_remembered(lab4: LabPlan) -> None:
+    plant(lab4, "link-rate", "n1", percent=60)
+    with pytest.raises(UsageError, match="carries the fault link-rate already"):
+        plant(lab4, "one-way-rate", "n1", percent=50, direction=Direction.OUT)
+    plant(lab4, "mtu", "n1", mtu=1400)
+    assert [one.kind for one in state.standing(lab4.name).planted] == ["link-rate", "mtu"]
+    assert [one.kind for one in planting.clear(lab4.name, "n1", "mtu")] == ["mtu"]
+
+
+def test_every_kind_is_in_the_guide() -> None:
+    text = (Path(__file__).resolve().parents[2] / "docs/lab.md").read_text()
+    for fault in FAULTS:
+        assert f"| `{fault.kind}` | {fault.takes} |" in text
+        for name in {name for group in (*fault.needs, fault.may) for name in group}:
+            assert f"`--{name}`" in text

@@ -1,0 +1,20 @@
+"""Each planted fault is named, and nothing else, once; `seatrial lab trial --repeat` does it as often as one likes."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from seatrial.launch.process import run
+
+pytestmark = pytest.mark.lab
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob("tests/scenarios/*.toml")), ids=lambda path: path.stem)
+def test_the_scenario_is_scored_right(path: Path, tmp_path: Path) -> None:
+    argv = [sys.executable, "-m", "seatrial", "lab", "trial", str(path), "--json", "--keep", str(tmp_path)]
+    done = run(argv, timeout_s=400, cwd=str(ROOT))
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    assert json.loads(done.stdout)

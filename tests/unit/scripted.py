@@ -1,0 +1,104 @@
+"""A launcher whose trouble is written down beforehand."""
+
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from seatrial.launch.contract import FactsReading, Hosts, LaunchError, ProbeLost, RoundRefused
+from seatrial.model.measurement import Measurement, Round
+from seatrial.model.run import NodeState
+from tests.unit.builders import HEADER, Cluster
+
+Pair = tuple[str, str]
+
+
+class ScriptedLauncher:
+    """Stands in for clusters that hang, which no test could wait for; its numbers come from a synthetic cluster.
+
+    `hangs`: pairs that never answer. `dies_at`: from its how many-th round on a node is silent. `on_round`: called with
+    the number of each round before it is measured, and may raise. Everything that was asked is kept.
+    """
+
+    name = "scripted"
+    job = "4711"
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        *,
+        hangs: Sequence[Pair] = (),
+        dies_at: Mapping[str, int] | None = None,
+        on_round: Callable[[int], None] | None = None,
+        starts_fail: int = 0,
+        refused: Sequence[Pair] = (),
+        left_out: Sequence[NodeState] = (),
+    ) -> None:
+        self.cluster = cluster
+        self.hangs = {frozenset(pair) for pair in hangs}
+        self.dies_at = dict(dies_at or {})
+        self.on_round = on_round or (lambda _: None)
+        self.starts_fail = starts_fail
+        self.refused = set(refused)
+        self.left_out = tuple(left_out)
+        self.draw = random.Random(cluster.seed)
+        self.rounds: list[Round] = []
+        self.starts: list[tuple[str, ...]] = []
+        self.killed = 0
+        self.closed = False
+
+    def hosts(self) -> Hosts:
+        return Hosts(nodes=self.cluster.nodes, left_out=self.left_out, fabric=self.cluster.fabric, cluster="scripted")
+
+    def allocate(self, nodes: Sequence[str], seconds: float) -> None:
+        assert seconds > 0
+
+    def silent(self) -> set[str]:
+        return {node for node, first in self.dies_at.items() if len(self.rounds) >= first}
+
+    def read_facts(self, nodes: Sequence[str]) -> FactsReading:
+        silent = {node: "it did not answer" for node in nodes if node in self.silent()}
+        return FactsReading(
+            texts={node: self.cluster.facts_text(node) for node in nodes if node not in silent}, silent=silent
+        )
+
+    def start(self, nodes: Sequence[str], log: Path) -> "ScriptedSession":
+        self.starts.append(tuple(nodes))
+        if self.starts_fail or self.silent() & set(nodes):
+            self.starts_fail = max(self.starts_fail - 1, 0)
+            raise LaunchError(f"The probe did not start on {len(nodes)} ranks: it said nothing")
+        return ScriptedSession(self, nodes)
+
+    def close(self) -> None:
+        self.closed = True
+
+
+class ScriptedSession:
+    """One launch of it."""
+
+    def __init__(self, launcher: ScriptedLauncher, nodes: Sequence[str]) -> None:
+        self.nodes = tuple(nodes)
+        self.header: dict[str, Any] = {**HEADER, "ranks": len(nodes)}
+        self.ranks: tuple[dict[str, Any], ...] = ()
+        self._launcher = launcher
+        self._lost = False
+
+    def measure(self, wanted: Round, timeout_s: float) -> Iterator[Measurement]:
+        assert not self._lost, "a session that was lost is not asked again"
+        launcher = self._launcher
+        launcher.rounds.append(wanted)
+        launcher.on_round(len(launcher.rounds))
+        stuck = False
+        for one in launcher.cluster.measure(wanted, launcher.draw):
+            if set(one.pair) & launcher.silent() or frozenset(one.pair) in launcher.hangs:
+                stuck = True
+            elif one.pair in launcher.refused:
+                raise RoundRefused("The probe refused a round: no memory")
+            else:
+                yield one
+        if stuck:
+            self._lost = True
+            raise ProbeLost("The probe did not answer in time.", "timeout")
+
+    def close(self, *, kill: bool = False) -> None:
+        self._launcher.killed += kill

@@ -1,0 +1,65 @@
+"""Slurm's commands: exact lists, in which no character means anything to a shell."""
+
+import pytest
+
+from seatrial.launch import slurm_argv
+
+HOSTILE = "p; rm -rf / $(reboot) `x` 'y' \"z\" | & > <"
+
+
+def test_salloc() -> None:
+    assert slurm_argv.salloc(["n1", "n2", "n3"], 90, "") == [
+        "salloc", "--no-shell", "--nodes=3", "--ntasks=3", "--ntasks-per-node=1", "--nodelist=n[1-3]", "--exclusive",
+        "--no-kill", "--job-name=seatrial", "--time=7",
+    ]  # fmt: skip
+
+
+def test_sbatch_hands_the_programs_arguments_on_untouched() -> None:
+    argv = slurm_argv.sbatch(["n1"], 60, "debug", "/a b/out.txt", "/a b/batch.sh", ["check", HOSTILE])
+    assert argv[:2] == ["sbatch", "--parsable"]
+    assert argv[-5:] == ["--partition=debug", "--output=/a b/out.txt", "/a b/batch.sh", "check", HOSTILE]
+    assert "--time=6" in argv
+
+
+def test_the_facts_step_starts_no_mpi_and_labels_its_lines() -> None:
+    assert slurm_argv.facts_step("7", ["n1", "n2"]) == [
+        "srun", "--jobid=7", "--overlap", "--no-kill", "--nodes=2", "--ntasks=2", "--ntasks-per-node=1",
+        "--nodelist=n[1-2]", "--mem=0", "--mpi=none", "--kill-on-bad-exit=0", "--label", "sh", "-s",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("mpi", ["", "pmix"])
+def test_the_probe_step_sends_input_to_rank_0_alone(mpi: str) -> None:
+    argv = slurm_argv.probe_step("7", ["n1", "n2"], mpi, "/home/a b/probe")
+    assert argv[9:] == [*([f"--mpi={mpi}"] if mpi else []), "--kill-on-bad-exit=1", "--input=0", "/home/a b/probe"]
+    assert argv[:9] == slurm_argv.facts_step("7", ["n1", "n2"])[:9]
+
+
+def test_a_hostile_partition_stays_one_argument() -> None:
+    assert slurm_argv.salloc(["n1"], 1, HOSTILE)[-1] == f"--partition={HOSTILE}"
+    assert slurm_argv.salloc(["n1"], 1, "--uid=0")[-1] == "--partition=--uid=0"
+
+
+def test_asking_and_ending() -> None:
+    assert slurm_argv.cancel("7") == ["scancel", "7"]
+    assert slurm_argv.job_state("7") == ["squeue", "--noheader", "--jobs=7", "--format=%T"]
+
+
+@pytest.mark.parametrize(
+    ("nodes", "text"),
+    [(["n1", "n2", "n3", "n7"], "n[1-3,7]"), (["a", "b"], "a,b"), (["n09", "n10"], "n[09-10]"), (["x"], "x")],
+)
+def test_lists_of_nodes_fold_and_unfold(nodes: list[str], text: str) -> None:
+    assert slurm_argv.node_list(nodes) == text
+    assert list(slurm_argv.expand(text)) == nodes
+
+
+@pytest.mark.parametrize("text", ["n[1-", "n[3-1]", "n[a-b]", "n]1["])
+def test_what_is_no_list_of_nodes_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        slurm_argv.expand(text)
+
+
+@pytest.mark.parametrize(("seconds", "minutes"), [(0, 5), (1, 6), (60, 6), (61, 7), (3600, 65)])
+def test_minutes_are_rounded_up_and_spared(seconds: float, minutes: int) -> None:
+    assert f"--time={minutes}" in slurm_argv.allocation(["n1"], seconds, "")
