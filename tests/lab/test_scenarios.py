@@ -10,9 +10,12 @@ from seatrial.launch.process import run
 
 pytestmark = pytest.mark.lab
 ROOT = Path(__file__).resolve().parents[2]
+ELSEWHERE = {"node-down", "slurmd-killed", "slurmd-stopped"}
+"""Minutes are dear: test_check_faults plants these and looks closer."""
+SCENARIOS = [path for path in sorted(ROOT.glob("tests/scenarios/*.toml")) if path.stem not in ELSEWHERE]
 
 
-@pytest.mark.parametrize("path", sorted(ROOT.glob("tests/scenarios/*.toml")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
 def test_the_scenario_is_scored_right(path: Path, tmp_path: Path) -> None:
     argv = [sys.executable, "-m", "seatrial", "lab", "trial", str(path), "--json", "--keep", str(tmp_path)]
     done = run(argv, timeout_s=400, cwd=str(ROOT))
