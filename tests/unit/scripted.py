@@ -31,6 +31,7 @@ class ScriptedLauncher:
         dies_at: Mapping[str, int] | None = None,
         on_round: Callable[[int], None] | None = None,
         starts_fail: int = 0,
+        passing: bool = False,
         refused: Sequence[Pair] = (),
         left_out: Sequence[NodeState] = (),
     ) -> None:
@@ -39,6 +40,7 @@ class ScriptedLauncher:
         self.dies_at = dict(dies_at or {})
         self.on_round = on_round or (lambda _: None)
         self.starts_fail = starts_fail
+        self.passing = passing
         self.refused = set(refused)
         self.left_out = tuple(left_out)
         self.draw = random.Random(cluster.seed)
@@ -66,7 +68,8 @@ class ScriptedLauncher:
         self.starts.append(tuple(nodes))
         if self.starts_fail or self.silent() & set(nodes):
             self.starts_fail = max(self.starts_fail - 1, 0)
-            raise LaunchError(f"The probe did not start on {len(nodes)} ranks: it said nothing")
+            what = f"The probe did not start on {len(nodes)} ranks: it said nothing"
+            raise LaunchError(what, passing=self.passing)
         return ScriptedSession(self, nodes)
 
     def close(self) -> None:

@@ -60,7 +60,7 @@ def test_all_goes_well(tmp_path: Path) -> None:
     scene = Scene(tmp_path, ScriptedLauncher(Cluster(nodes=names(5))))
     assert scene.run()
     assert scene.measured() == dict.fromkeys(permutations(names(5), 2), 3)
-    assert (scene.measurer.lost, scene.measurer.hung, scene.measurer.refused) == ({}, [], [])
+    assert (scene.measurer.lost, scene.measurer.hung, scene.measurer.remarks) == ({}, [], [])
     assert scene.progress.done == len(scene.survey)
     assert len(scene.launcher.starts) == 1
 
@@ -108,7 +108,7 @@ def test_a_pair_that_hangs_is_found_among_eight_at_once(tmp_path: Path) -> None:
     assert scene.measurer.hung == [("n6", "n14")]
     assert scene.measured() == dict.fromkeys(set(pairs) - {("n6", "n14")}, 1)
     assert scene.measurer.lost == {}
-    assert "n6 to n14 is left out: The probe did not answer in time." in scene.measurer.refused
+    assert "n6 to n14 is left out: The probe did not answer in time." in scene.measurer.remarks
     assert of_type(read_entries(scene.writer.folder), PairHung) == [PairHung(source="n6", target="n14")]
 
 
@@ -160,11 +160,11 @@ def test_a_hang_that_passes_is_no_hang(tmp_path: Path) -> None:
 def test_a_refused_round_is_told_and_the_next_is_measured(tmp_path: Path) -> None:
     scene = Scene(tmp_path, ScriptedLauncher(Cluster(nodes=names(3)), refused=[("n1", "n2")]))
     assert scene.run()
-    assert set(scene.measurer.refused) == {"The probe refused a round: no memory"}
+    assert set(scene.measurer.remarks) == {"The probe refused a round: no memory"}
     assert ("n1", "n2") not in scene.measured()
     assert scene.measured()["n2", "n3"] == 3
     outcomes = Counter(entry.outcome for entry in of_type(read_entries(scene.writer.folder), RoundEnded))
-    assert outcomes["refused"] == len(scene.measurer.refused)
+    assert outcomes["refused"] == len(scene.measurer.remarks)
     assert len(scene.launcher.starts) == 1
 
 
@@ -240,3 +240,18 @@ def test_long_windows_are_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyP
     for shape in (LATENCY, BANDWIDTH):
         scene.measurer.measure(Round(phase=Phase.SURVEY, repetition=0, shape=shape, pairs=(("n1", "n2"),)))
     assert patience == [0.5, 800.0]
+
+
+def test_a_start_that_fails_in_passing_is_repeated_once_and_said(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, ScriptedLauncher(Cluster(nodes=names(4)), starts_fail=1, passing=True))
+    assert scene.run()
+    assert len(scene.measured()) == 12
+    assert len(scene.launcher.starts) == 2
+    assert "was repeated" in scene.measurer.remarks[0]
+
+
+def test_a_start_that_fails_again_is_not_repeated_for_ever(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, ScriptedLauncher(Cluster(nodes=names(4)), starts_fail=9, passing=True))
+    with pytest.raises(LaunchError):
+        scene.run()
+    assert len(scene.launcher.starts) == 2

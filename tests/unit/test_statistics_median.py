@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seatrial.statistics.median import coverage, median, median_deviation, median_estimate
+from seatrial.statistics.median import coverage, median, median_estimate
 
 FINITE = st.floats(-1e12, 1e12)
 
@@ -62,7 +62,6 @@ def test_order_does_not_matter(values: list[float], seed: int) -> None:
 def test_equal_values_of_a_quantised_clock() -> None:
     one = median_estimate([2e-6] * 7)
     assert (one.low, one.value, one.high) == (2e-6, 2e-6, 2e-6)
-    assert median_deviation([2e-6] * 7) == 0.0
 
 
 def test_a_single_value_claims_no_confidence() -> None:
@@ -75,7 +74,7 @@ def test_many_runs_do_not_overflow() -> None:
     assert coverage(5000, 2432) == pytest.approx(0.95, abs=0.01)
 
 
-@pytest.mark.parametrize("function", [median, median_estimate, median_deviation])
+@pytest.mark.parametrize("function", [median, median_estimate])
 def test_no_values_are_refused(function: object) -> None:
     assert callable(function)
     with pytest.raises(ValueError, match="no median of no values"):
@@ -85,8 +84,3 @@ def test_no_values_are_refused(function: object) -> None:
 def test_median_of_even_and_odd_counts() -> None:
     assert median([5.0, 1.0, 9.0]) == 5.0
     assert median([5.0, 1.0, 9.0, 7.0]) == 6.0
-
-
-def test_median_deviation_is_sigma_of_a_normal_distribution() -> None:
-    draw = random.Random(5)
-    assert median_deviation([draw.gauss(10, 2) for _ in range(20000)]) == pytest.approx(2, rel=0.05)

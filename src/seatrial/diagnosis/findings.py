@@ -25,12 +25,14 @@ SLOW_KINDS = {
 
 
 class Scene(msgspec.Struct, frozen=True, kw_only=True):
-    """What findings are made from: evidence and references, and the interface of each node's limit."""
+    """What findings are made from."""
 
     evidence: Mapping[Pair, Evidence]
     references: References
     controls: Sequence[Pair]
     """Good pairs that were measured again beside the suspects."""
+    resent: Mapping[str, float] = {}
+    """By node: which part of its TCP segments it had to send again while it was measured."""
 
 
 def slow_link(suspect: Suspect, scene: Scene) -> Finding:
@@ -116,6 +118,24 @@ def packet_loss(suspect: Suspect, scene: Scene) -> Finding:
         remedy="Look for errors and drops on the port and its switch (ethtool -S), at cable and optics, at buffers.",
         metric="latency_s",
         pairs=pair_names(suspect.pairs),
+        experiments=_tcp_agrees(suspect, scene.resent),
+    )
+
+
+def _tcp_agrees(suspect: Suspect, resent: Mapping[str, float]) -> tuple[Experiment, ...]:
+    """The kernel's own count as a second witness: it knows nothing of our round trips."""
+    accused = sorted(nodes_of(suspect) & resent.keys())
+    others = [part for node, part in resent.items() if node not in accused]
+    if not accused or not others:
+        return ()
+    most, usual = max(resent[node] for node in accused), median(others)
+    outcome = f"{', '.join(accused)} sent {100 * most:.2f} % again, the other nodes {100 * usual:.2f} % in the median"
+    return (
+        Experiment(
+            description="TCP's own count of segments sent again, between two readings of the facts",
+            outcome=outcome,
+            confirmed=most > usual,
+        ),
     )
 
 

@@ -9,6 +9,7 @@ from seatrial.diagnosis.notes import make_notes
 from seatrial.diagnosis.references import References, make_references
 from seatrial.diagnosis.rules import fact_findings, hanging_findings, invalid_findings, lost_findings
 from seatrial.diagnosis.suspicion import Suspicion, suspect_all
+from seatrial.facts.differences import tcp_resent_between
 from seatrial.limits.path import path_limit
 from seatrial.model.facts import NodeFacts
 from seatrial.model.judgement import Judgement, PairVerdict
@@ -38,11 +39,21 @@ def limits_of(pairs: "Mapping[Pair, object]", facts: Mapping[str, NodeFacts]) ->
     return found
 
 
+def sent_again(recorded: RecordedRun) -> dict[str, float]:
+    """By node: the part of its TCP segments that it sent again between the two readings of its facts."""
+    found = {}
+    for node in recorded.facts.keys() & recorded.facts_after.keys():
+        segments = tcp_resent_between(recorded.facts[node], recorded.facts_after[node])
+        if segments and segments.sent:
+            found[node] = segments.resent / segments.sent
+    return dict(sorted(found.items()))
+
+
 def judge(recorded: RecordedRun) -> Judgement:
     """Every planned pair and every wanted node gets a verdict; findings come worst first."""
     evidence, references, suspicion = assess(recorded)
     controls = [pair for pair in suspicion.good() if evidence[pair].retested]
-    scene = Scene(evidence=evidence, references=references, controls=controls)
+    scene = Scene(evidence=evidence, references=references, controls=controls, resent=sent_again(recorded))
     findings: list[Finding] = [*lost_findings(recorded.info.lost), *hanging_findings(recorded.info.hanging_pairs)]
     findings += invalid_findings(suspicion.bandwidth)
     findings += [packet_loss(suspect, scene) for suspect in suspicion.lossy]

@@ -110,11 +110,6 @@ def _suspect(group: list[_Blamed]) -> Suspect:
     )
 
 
-def touches(suspect: Suspect, subject: Subject) -> bool:
-    """Whether the suspect is, or could be, the subject."""
-    return subject == suspect.subject or subject in suspect.ambiguous_with
-
-
 def nodes_of(suspect: Suspect) -> set[str]:
     """Nodes that the suspect is or may be."""
     both = (suspect.subject, *suspect.ambiguous_with)

@@ -228,7 +228,7 @@ class Check:
             self.measurer.close(kill=ending is not Ending.COMPLETE)
         finally:
             self._launcher.close()
-        said = " ".join((reason, *self.measurer.refused[:3])).strip()
+        said = " ".join((reason, *self.measurer.remarks[:3])).strip()
         return self._writer.close(ended(self._info(), ending, now_text(), said))
 
 

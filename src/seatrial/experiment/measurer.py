@@ -27,7 +27,8 @@ class Measurer:
         self.measurements: list[Measurement] = []
         self.lost: dict[str, NodeState] = {}
         self.hung: list[Pair] = []
-        self.refused: list[str] = []
+        self.remarks: list[str] = []
+        """Sentences for the report on what did not go smoothly."""
         self.header: dict[str, object] = {}
         self.window_s = 0.0
         """How long one window of the bandwidth kernel is expected to take."""
@@ -71,7 +72,7 @@ class Measurer:
             self._once(wanted)
             return
         except RoundRefused as error:
-            self.refused.append(error.what)
+            self.remarks.append(error.what)
             return
         except ProbeLost as error:
             self.close(kill=True)
@@ -109,8 +110,11 @@ class Measurer:
         if session is not None:
             session.close(kill=kill)
 
-    def start(self) -> Session:
-        """The session, started if there is none. Raises LaunchError, SeatrialError where too few nodes are left."""
+    def start(self, again: bool = False) -> Session:
+        """The session, started if there is none; a start that failed for no known reason is tried again once.
+
+        Raises LaunchError, and SeatrialError where too few nodes are left.
+        """
         if self._session is not None:
             return self._session
         if len(self.nodes) < 2:
@@ -122,10 +126,13 @@ class Measurer:
         log = self._writer.log_file(f"launch-{self._sessions}.err")
         try:
             session = self._launcher.start(self.nodes, log)
-        except LaunchError:
-            if not self.drop_silent("did not answer when the probe was started"):
+        except LaunchError as error:
+            if self.drop_silent("did not answer when the probe was started"):
+                return self.start()
+            if again or not error.passing:
                 raise
-            return self.start()
+            self.remarks.append(f"A start of the probe failed and was repeated: {error.what}")
+            return self.start(again=True)
         self._session = session
         self.header = self.header or session.header
         self._writer.append(
@@ -167,5 +174,5 @@ class Measurer:
 
     def _hang(self, pair: Pair, why: str) -> None:
         self.hung.append(pair)
-        self.refused.append(f"{pair[0]} to {pair[1]} is left out: {why}")
+        self.remarks.append(f"{pair[0]} to {pair[1]} is left out: {why}")
         self._writer.append(PairHung(source=pair[0], target=pair[1]))

@@ -13,7 +13,11 @@ from seatrial.model.run import NodeState
 
 
 class LaunchError(SeatrialError):
-    """The probe could not be started as asked."""
+    """The probe could not be started as asked. `passing`: for no known reason, so that a second try may succeed."""
+
+    def __init__(self, what: str, remedy: str = "", *, passing: bool = False) -> None:
+        super().__init__(what, remedy)
+        self.passing = passing
 
 
 class ProbeLost(SeatrialError):

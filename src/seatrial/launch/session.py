@@ -43,8 +43,10 @@ class PipeSession:
         except ProbeLost as error:
             self.close(kill=True)
             meaning, remedy = explain(self._pipe.said())
-            late = f"not within {timeout_s:.0f} s; " if error.outcome == "timeout" else ""
-            raise LaunchError(f"The probe did not start on {len(wanted)} ranks: {late}{meaning}", remedy) from error
+            timed_out = error.outcome == "timeout"
+            late = f"not within {timeout_s:.0f} s; " if timed_out else ""
+            what = f"The probe did not start on {len(wanted)} ranks: {late}{meaning}"
+            raise LaunchError(what, remedy, passing=not remedy and not timed_out) from error
         except BaseException:
             self.close(kill=True)
             raise

@@ -47,9 +47,3 @@ def median_estimate(runs: Sequence[float]) -> Estimate:
         runs=count,
         method=f"median of {count} runs, order statistics {rank} and {count - rank + 1}",
     )
-
-
-def median_deviation(values: Sequence[float]) -> float:
-    """Scale of the values: 1.4826 times the median absolute deviation, which is sigma for a normal distribution."""
-    centre = median(values)
-    return 1.4826 * median([abs(value - centre) for value in values])

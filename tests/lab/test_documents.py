@@ -1,0 +1,70 @@
+"""The commands that the README and docs/lab.md promise, typed as they stand there."""
+
+import os
+import re
+import shlex
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from seatrial.lab import razing, state
+from seatrial.lab.enter import as_user
+from seatrial.lab.plan import LabPlan, make_plan
+from seatrial.lab.raising import needed_folders, raise_lab
+from seatrial.launch.process import Completed, run
+
+pytestmark = pytest.mark.lab
+ROOT = Path(__file__).resolve().parents[2]
+WITH_US = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+
+
+@pytest.fixture
+def two_nodes(tmp_path: Path) -> Iterator[LabPlan]:
+    plan = make_plan(name=f"d{os.getpid()}", nodes=2, folders=(*needed_folders(), str(tmp_path)))
+    raise_lab(plan)
+    try:
+        yield plan
+    finally:
+        razing.raze(plan.name)
+
+
+def promised_in_readme() -> list[str]:
+    """The commands in the table of what one can type, in its order."""
+    rows = re.findall(r"^\| [^|]+ \| (.*`seatrial .*) \|$", (ROOT / "README.md").read_text(), re.MULTILINE)
+    return [command for row in rows for command in re.findall(r"`(seatrial [^`]+)`", row)]
+
+
+def test_the_table_of_the_readme(two_nodes: LabPlan, tmp_path: Path) -> None:
+    commands = promised_in_readme()
+    assert len(commands) >= 9
+    for command in commands:
+        argv = as_user(two_nodes, shlex.split(command), cwd=str(tmp_path))
+        done = run(argv, timeout_s=150, extra_environment=WITH_US)
+        wanted = (0, 2) if "collect" in command or "local" in command else (0,)
+        assert done.returncode in wanted, f"{command}: {done.stdout}\n{done.stderr}"
+        assert "Traceback" not in done.stderr
+    assert (tmp_path / "report.html").stat().st_size > 1_000_000
+    assert (tmp_path / "samples.parquet").exists()
+
+
+def typed(line: str) -> Completed:
+    return run(shlex.split(line), timeout_s=150, extra_environment=WITH_US, cwd=str(ROOT))
+
+
+def test_the_example_of_the_lab(tmp_path: Path) -> None:
+    if "lab" in state.lab_names():
+        pytest.skip("a lab named `lab` stands on this machine, and the example would use it")
+    block = re.search(r"```\n(seatrial lab up.*?)```", (ROOT / "docs/lab.md").read_text(), re.DOTALL)
+    assert block
+    lines = block.group(1).strip().splitlines()
+    assert len(lines) == 6
+    try:
+        for line in lines:
+            done = typed(f"{line} --archive {tmp_path}" if line.endswith("seatrial check") else line)
+            assert done.returncode == (1 if "seatrial check" in line else 0), f"{line}: {done.stdout}{done.stderr}"
+            if "seatrial check" in line:
+                assert "node:n3" in done.stdout.splitlines()[2]
+    finally:
+        razing.raze("lab")
