@@ -24,8 +24,14 @@ def assess(recorded: RecordedRun) -> tuple[Mapping[Pair, Evidence], References, 
     """Evidence, references and suspects: what the driver needs to choose the next experiment."""
     evidence = gather(recorded.measurements)
     limits = limits_of(evidence, recorded.facts)
-    references = make_references(evidence, limits, recorded.info.fabric)
+    alike = not on_one_machine(recorded.facts)
+    references = make_references(evidence, limits, recorded.info.fabric, alike=alike)
     return evidence, references, suspect_all(evidence, references)
+
+
+def on_one_machine(facts: Mapping[str, NodeFacts]) -> bool:
+    """Whether what was measured are ranks of one and the same host."""
+    return len(facts) > 1 and len({known.hostname for known in facts.values()}) == 1
 
 
 def limits_of(pairs: "Mapping[Pair, object]", facts: Mapping[str, NodeFacts]) -> dict[Pair, Limit]:

@@ -42,7 +42,7 @@ def leave_open(
     if not again:
         return result
     before = survey_only(evidence)
-    at_first = make_references(before, references.limits, references.fabric)
+    at_first = make_references(before, references.limits, references.fabric, alike=references.alike)
     first = {pair: by(pair, known, at_first).verdict for pair, known in before.items()}
     bad = {pair: 1.0 for pair, verdict in first.items() if verdict is Verdict.SLOW}
     good = [pair for pair, verdict in first.items() if verdict is Verdict.PASS]

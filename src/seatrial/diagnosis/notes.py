@@ -63,6 +63,10 @@ def _missing_limits(recorded: RecordedRun, evidence: Mapping[Pair, Evidence], re
         limit = path_limit(recorded.facts[source], recorded.facts[target])
         reason = limit.reason if isinstance(limit, NoLimit) else reason
     scope = "any pair" if len(without) == len(evidence) else f"{len(without)} of {len(evidence)} pairs"
+    if not references.alike:
+        return [
+            f"Measured, and held against nothing: no limit is known ({reason}), and ranks of one machine are no peers."
+        ]
     return [
         f"No limit is known for {scope} ({reason}): they are held against their peers alone, and a fabric that is "
         f"slow all over would not have been seen."

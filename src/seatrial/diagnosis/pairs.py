@@ -40,7 +40,7 @@ def judge_bandwidth(pair: Pair, evidence: Evidence, references: References) -> J
         reason = f"{bandwidth(estimate.value)} is more than physics permits ({bandwidth(limit.gate_bytes_per_s)})"
         return Judged(verdict=Verdict.INVALID, reason=reason, estimate=estimate)
     peers = references.bandwidth_bytes_per_s
-    by_peers = PEERS_FLOOR * peers if peers else 0.0
+    by_peers = PEERS_FLOOR * peers if peers and references.alike else 0.0
     by_limit = LIMIT_FLOOR * limit.limit_bytes_per_s if limit else 0.0
     floor = max(by_peers, by_limit)
     verdict = _against(runs, estimate, floor, retested=Phase.RETEST in evidence.bandwidth)
@@ -68,7 +68,7 @@ def judge_latency(pair: Pair, evidence: Evidence, references: References) -> Jud
     ceiling = max(LATENCY_RATIO * peers, peers + LATENCY_FLOOR_S)
     speeds = [1 / max(run, 1e-12) for run in runs]
     verdict = _against(speeds, median_estimate(speeds), 1 / ceiling, retested=Phase.RETEST in evidence.latency)
-    verdict = verdict if verdict is Verdict.SLOW else Verdict.PASS
+    verdict = verdict if verdict is Verdict.SLOW and references.alike else Verdict.PASS
     reason = f"latency {duration(estimate.value)}, {estimate.value / peers:.1f} times its peers'"
     return Judged(verdict=verdict, reason=reason, estimate=estimate)
 

@@ -19,6 +19,8 @@ class References(msgspec.Struct, frozen=True, kw_only=True):
     fabric: Fabric
     bandwidth_bytes_per_s: float | None
     latency_s: Mapping[bool, float]
+    alike: bool = True
+    """Whether the pairs are peers at all; the cores of one machine are not: some share a cache, some a socket."""
 
     def crosses(self, pair: Pair) -> bool:
         """Whether the pair's two nodes are known to hang on different leaves."""
@@ -31,7 +33,9 @@ def crosses(fabric: Fabric, pair: Pair) -> bool:
     return here is not None and there is not None and here != there
 
 
-def make_references(evidence: Mapping[Pair, Evidence], limits: Mapping[Pair, Limit], fabric: Fabric) -> References:
+def make_references(
+    evidence: Mapping[Pair, Evidence], limits: Mapping[Pair, Limit], fabric: Fabric, *, alike: bool = True
+) -> References:
     """References from the fleet itself.
 
     The peers' bandwidth is the median over nodes of each node's best pair: one good partner acquits a node of what is
@@ -54,6 +58,7 @@ def make_references(evidence: Mapping[Pair, Evidence], limits: Mapping[Pair, Lim
         fabric=fabric,
         bandwidth_bytes_per_s=median(list(best.values())) if best else None,
         latency_s={far: median(list(values.values())) for far, values in least.items()},
+        alike=alike,
     )
 
 

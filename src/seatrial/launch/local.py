@@ -10,9 +10,11 @@ from seatrial.launch.mpi import Family, Mpi
 from seatrial.launch.process import run
 from seatrial.launch.session import PipeSession
 from seatrial.launch.sources import collector
+from seatrial.model.errors import UsageError
 from seatrial.model.fabric import NO_FABRIC
 
 START_TIMEOUT_S = 60.0
+FEWEST = 2
 
 
 def mpirun_argv(mpi: Mpi, ranks: int, probe: Path, *, root: bool) -> list[str]:
@@ -36,6 +38,12 @@ class LocalLauncher:
 
     def hosts(self) -> Hosts:
         """As many places as ranks were asked for."""
+        cores = len(os.sched_getaffinity(0))
+        if self._ranks > max(cores, FEWEST):
+            raise UsageError(
+                f"--ranks {self._ranks}: this machine has {cores} cores, and ranks that share one wait for each other.",
+                f"Give at most --ranks {max(cores, FEWEST)}.",
+            )
         name = socket.gethostname()
         return Hosts(nodes=tuple(f"{name}:{rank}" for rank in range(self._ranks)), fabric=NO_FABRIC)
 
