@@ -4,6 +4,7 @@ import os
 import re
 import shlex
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -36,10 +37,19 @@ def promised_in_readme() -> list[str]:
     return [command for row in rows for command in re.findall(r"`(seatrial [^`]+)`", row)]
 
 
+def wait_for_an_empty_queue(lab: LabPlan) -> None:
+    """A check takes idle nodes, and the detached one before may still be at work."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and run(as_user(lab, ["squeue", "-h"]), timeout_s=30).stdout:
+        time.sleep(0.5)
+
+
 def test_the_table_of_the_readme(two_nodes: LabPlan, tmp_path: Path) -> None:
     commands = promised_in_readme()
     assert len(commands) >= 9
     for command in commands:
+        if command.startswith("seatrial check"):
+            wait_for_an_empty_queue(two_nodes)
         argv = as_user(two_nodes, shlex.split(command), cwd=str(tmp_path))
         done = run(argv, timeout_s=150, extra_environment=WITH_US)
         wanted = (0, 2) if "collect" in command or "local" in command else (0,)

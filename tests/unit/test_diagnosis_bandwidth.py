@@ -267,7 +267,11 @@ def test_where_most_nodes_are_restless_nobody_is_named() -> None:
     assert any("nobody is named" in note for note in judgement.notes)
 
 
-def test_a_suspect_that_was_not_measured_again_is_still_named() -> None:
+def test_a_suspect_that_was_not_measured_again_is_no_finding_but_is_said() -> None:
     recorded = sail(Cluster(nodes=names(4), parts=slow_part("node", "n1", 0.5)), retest=False)
-    finding = the_finding(judge(recorded))
-    assert (finding.subject, finding.experiments) == (node("n1"), ())
+    judgement = judge(recorded)
+    assert judgement.findings == ()
+    assert judgement.exit_code is ExitCode.INCOMPLETE
+    assert [note for note in judgement.notes if "not measured again: the link of node n1" in note]
+    touching = {pair.verdict for pair in judgement.pairs if "n1" in (pair.source, pair.target)}
+    assert touching == {Verdict.INCONCLUSIVE}

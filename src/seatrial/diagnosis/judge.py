@@ -6,6 +6,7 @@ from seatrial.diagnosis.evidence import Evidence, Pair, deciding, gather
 from seatrial.diagnosis.findings import Scene, high_latency, packet_loss, slow_fabric, slow_link, unstable_link
 from seatrial.diagnosis.nodes import judge_nodes
 from seatrial.diagnosis.notes import make_notes
+from seatrial.diagnosis.proved import only_proved
 from seatrial.diagnosis.references import References, make_references
 from seatrial.diagnosis.rules import fact_findings, hanging_findings, invalid_findings, lost_findings
 from seatrial.diagnosis.suspicion import Suspicion, suspect_all
@@ -58,6 +59,7 @@ def sent_again(recorded: RecordedRun) -> dict[str, float]:
 def judge(recorded: RecordedRun) -> Judgement:
     """Every planned pair and every wanted node gets a verdict; findings come worst first."""
     evidence, references, suspicion = assess(recorded)
+    suspicion, unproved = only_proved(suspicion, evidence)
     controls = [pair for pair in suspicion.good() if evidence[pair].retested]
     scene = Scene(evidence=evidence, references=references, controls=controls, resent=sent_again(recorded))
     findings: list[Finding] = [*lost_findings(recorded.info.lost), *hanging_findings(recorded.info.hanging_pairs)]
@@ -79,7 +81,7 @@ def judge(recorded: RecordedRun) -> Judgement:
         findings=tuple(sorted(findings, key=lambda finding: -finding.verdict.gravity)),
         peers_bandwidth_bytes_per_s=references.bandwidth_bytes_per_s,
         peers_latency_s=references.latency_s.get(True, references.latency_s.get(False)),
-        notes=make_notes(recorded, evidence, references, suspicion),
+        notes=(*unproved, *make_notes(recorded, evidence, references, suspicion)),
         complete=recorded.info.ending is Ending.COMPLETE and bool(pairs) and not missing,
         design=recorded.info.design,
         lost=recorded.info.lost,

@@ -44,7 +44,9 @@ def make_notes(
 def _undecided(suspicion: Suspicion) -> list[str]:
     """A sentence for each of the first pairs that are not decided, and how many more there are."""
     verdicts = (*suspicion.bandwidth.items(), *suspicion.latency.items())
-    open_pairs = {pair: judged for pair, judged in verdicts if judged.verdict is Verdict.INCONCLUSIVE}
+    open_pairs = {
+        pair: judged for pair, judged in verdicts if judged.verdict is Verdict.INCONCLUSIVE and not judged.unproved
+    }
     notes = [
         f"{pair[0]} to {pair[1]} is not decided: {judged.reason}." for pair, judged in list(open_pairs.items())[:MOST]
     ]

@@ -25,6 +25,8 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     estimate: Estimate | None = None
     below_limit_only: bool = False
     """Slow against the limit, though its peers are no better."""
+    unproved: bool = False
+    """Bad in the survey, and nothing of its part was measured again."""
     refuted: bool = False
     """Bad in the survey and not measured again, while others of the same part were good when they were."""
 
