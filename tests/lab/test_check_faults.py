@@ -31,7 +31,7 @@ SEATRIAL = (sys.executable, "-m", "seatrial")
 
 def quiet(lab: LabPlan) -> None:
     """Wait until no node cleans up after a job."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 30
     while time.monotonic() < deadline:
         states = run(as_user(lab, ["sinfo", "-h", "-N", "-p", "main", "-o", "%T"]), timeout_s=30).stdout.split()
         if set(states) == {"idle"}:
@@ -67,7 +67,7 @@ def started(lab: LabPlan, tmp_path: Path) -> "Callable[[], subprocess.Popen[str]
 
 def wait_for_measurements(archive: Path, count: int) -> Path:
     """The journal of the run under way, once it holds so many measurements."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 30
     while time.monotonic() < deadline:
         for journal in archive.glob(f"*{PARTIAL}/{JOURNAL_FILE}"):
             if journal.read_bytes().count(b'"entry":"measurement"') >= count:

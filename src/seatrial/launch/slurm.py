@@ -13,6 +13,7 @@ from seatrial.launch.process import Completed, run
 from seatrial.launch.session import PipeSession
 from seatrial.launch.sources import collector
 from seatrial.model.errors import UsageError
+from seatrial.model.fabric import Fabric
 from seatrial.model.run import NodeState
 
 COMMAND_TIMEOUT_S = 30.0
@@ -49,7 +50,7 @@ class SlurmLauncher:
         return Hosts(
             nodes=nodes,
             left_out=left_out,
-            fabric=parse_topology(topology.stdout),
+            fabric=_part_of(parse_topology(topology.stdout), {*nodes, *(state.node for state in left_out)}),
             cluster=slurm_text.config_value(config.stdout, "ClusterName"),
         )
 
@@ -178,6 +179,11 @@ def queue_state(job: str) -> str:
 def is_here() -> bool:
     """Whether Slurm's commands are here and its controller answers."""
     return run(["sinfo", "--noheader", "--format=%D"], timeout_s=COMMAND_TIMEOUT_S).ok
+
+
+def _part_of(fabric: Fabric, nodes: set[str]) -> Fabric:
+    """What concerns these nodes of a site's whole topology."""
+    return Fabric(leaf_of={node: leaf for node, leaf in fabric.leaf_of.items() if node in nodes}, source=fabric.source)
 
 
 def _said(done: Completed) -> str:

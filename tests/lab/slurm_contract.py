@@ -1,0 +1,31 @@
+"""Runs the launcher contract over Slurm; started inside a lab by test_slurm_contract.py."""
+
+import sys
+from pathlib import Path
+
+from seatrial.launch.mpi import find_mpi
+from seatrial.launch.probe_build import build, default_folder
+from seatrial.launch.slurm import SlurmLauncher
+from tests import contract
+
+
+def main(folder: Path) -> None:
+    launcher = SlurmLauncher(nodes=("n1", "n2", "n3"), probe=build(find_mpi(), default_folder()))
+    nodes = contract.check_hosts(launcher)
+    assert nodes == ("n1", "n2", "n3")
+    launcher.allocate(nodes, 120)
+    try:
+        contract.check_facts(launcher, nodes)
+        session = launcher.start(nodes, folder / "launch.err")
+        contract.check_greeting(session, nodes)
+        contract.check_measuring(session)
+        contract.check_refusal(session)
+        session.close()
+        contract.check_ending(launcher, nodes, folder / "launch.err")
+    finally:
+        launcher.close()
+    print("the contract is kept")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
