@@ -106,8 +106,8 @@ def compare(path: Path, message_bytes: int) -> bool:
     within = {name: abs(statistics.median(values) - 1) <= ALLOWED for name, values in ratios.items()}
     if within["NetPIPE"] and not within["mpi4py"]:
         print(
-            "  why not within: NetPIPE, in C as the probe is, agrees with it; mpi4py enters MPI from Python, and between\n"
-            "  nodes, where a call sleeps and wakes, that costs more than the figure taken off"
+            "  why not within: NetPIPE, in C as the probe is, agrees with it; mpi4py enters MPI from Python, and\n"
+            "  between nodes, where a call sleeps and wakes, that costs more than the figure taken off"
         )
     return all(within.values())
 
