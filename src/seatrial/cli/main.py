@@ -53,6 +53,7 @@ def run(arguments: list[str]) -> int:
     try:
         with command.make_context("seatrial", list(arguments)) as context:
             result = command.invoke(context)
+        sys.stdout.flush()  # while a reader that went away can still be answered for
     except typer.Exit as done:
         return done.exit_code
     except BrokenPipeError:
