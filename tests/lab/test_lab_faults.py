@@ -43,7 +43,8 @@ def everything(plan: LabPlan) -> dict[str, object]:
         for qdisc in json.loads(run(["tc", *space, "qdisc", "show"], timeout_s=10).stdout):
             found[f"{part} {qdisc['dev']}"] = qdisc.get("options")
         for device in json.loads(run(["ip", *space, "link", "show"], timeout_s=10).stdout):
-            found[f"{part} {device['ifname']} link"] = (device["mtu"], device["operstate"], device["flags"])
+            works = device["operstate"] in ("UP", "UNKNOWN")  # a young bridge is UNKNOWN for a moment, then UP
+            found[f"{part} {device['ifname']} link"] = (device["mtu"], works, device["flags"])
         rules = run(["nsenter", f"--net=/run/netns/{plan.space(part)}", "nft", "list", "ruleset"], timeout_s=10)
         found[f"{part} rules"] = rules.stdout
     return found
