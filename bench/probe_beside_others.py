@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from seatrial.experiment.site import find_mpi
+from seatrial.launch.mpi import find_mpi
 from seatrial.launch.probe_build import build, default_folder
 from seatrial.launch.process import run
 

@@ -76,17 +76,12 @@ def wait_for_measurements(archive: Path, count: int) -> Path:
     raise AssertionError("the check never measured so much")
 
 
-def driver_of(process: "subprocess.Popen[str]") -> int:
-    """nsenter and env replace themselves by the driver, so it is the process itself."""
-    return process.pid
-
-
 def test_killing_the_driver_loses_no_delivered_sample(
     lab: LabPlan, started: "Callable[[], subprocess.Popen[str]]", tmp_path: Path
 ) -> None:
     process = started()
     journal = wait_for_measurements(tmp_path, 20)
-    os.kill(driver_of(process), signal.SIGKILL)
+    os.kill(process.pid, signal.SIGKILL)  # nsenter and env replaced themselves by the driver
     process.communicate(timeout=30)
     delivered = journal.read_bytes().count(b'"entry":"measurement"')
     found = json.loads(run([*SEATRIAL, "runs", "recover", "--archive", str(tmp_path), "--json"], timeout_s=60).stdout)
@@ -106,7 +101,7 @@ def test_ctrl_c_keeps_what_was_measured(
 ) -> None:
     process = started()
     wait_for_measurements(tmp_path, 20)
-    os.kill(driver_of(process), signal.SIGINT)
+    os.kill(process.pid, signal.SIGINT)
     stdout, stderr = process.communicate(timeout=60)
     assert process.returncode == 2, stderr
     judged = json.loads(stdout)
