@@ -1,11 +1,13 @@
 #!/bin/sh
 # What this node is: raw files and a few commands' output, as one framed stream (docs/facts.md) on standard output.
+# This file and its parts: `cat collect/parts/*.sh collect/facts.sh | sh -s`.
 # Fed to `sh -s` on every node, so it reads no standard input and knows nothing of its own folder. It decides nothing.
 # SEATRIAL_SYSROOT: root prefixes, colon-separated; the first that has a file wins. "/" is the live machine.
 # Quick on nodes of many cores because it forks for commands only: `read`, globs and `cd -P` are the shell's own.
 
 newline='
 '
+tab=$(printf '\t')
 
 choose_roots() { # sets roots (colon-separated, absolute) and live (yes: "/" is among them, so commands may run)
   roots='' live=no IFS=:
@@ -121,11 +123,92 @@ list() { # BEFORE GLOB AFTER: the same, printed
   printf '@list %s|%s\n' "$1$2$3" "$matched"
 }
 
+real() { # PATH of a folder or a link to one: where it really lies, without the root
+  if ! locate "$1"; then
+    absent "$1" 'no such file'
+  elif cd -P "$found" 2>/dev/null; then
+    place=$PWD
+    cd -P "${found%"$1"}" 2>/dev/null && [ "$PWD" != / ] && place=${place#"$PWD"}
+    printf '@real %s|%s\n' "$1" "$place"
+    cd /
+  else
+    absent "$1" 'leads nowhere'
+  fi
+}
+
+column() { # PATTERN FILE: that file of every entry in $matched (PATTERN's star), in that order, divided by tabs
+  files=''
+  before=${1%%"[0-9]*"*} after=${1##*"[0-9]*"}
+  if [ "$before" = "$1" ]; then before=${1%%"*"*} after=${1##*"*"}; fi
+  row='' some=no
+  for entry in $matched; do
+    if locate "$before$entry$after/$2" && [ -r "$found" ]; then
+      files=$files${files:+:}$found some=yes
+    fi
+    row="$row x"
+  done
+  if [ "$some" = no ]; then
+    absent "$1/$2" 'no such file'
+    return
+  fi
+  IFS=:
+  # shellcheck disable=SC2086 # split at the colons
+  cells=$(cat $files 2>/dev/null </dev/null)
+  IFS=$newline
+  # shellcheck disable=SC2086 # split at the ends of lines
+  set -- "$1" "$2" $cells
+  unset IFS
+  asked=$#
+  # shellcheck disable=SC2086
+  count $row
+  if [ $((asked - 2)) -eq "$counted" ]; then
+    name="$1 $2" line=''
+    shift 2
+    for cell; do line=$line${line:+$tab}$cell; done
+    printf '@column %s|%s\n' "$name" "$line"
+  else # some are missing, empty, or of several lines: one by one
+    name="$1 $2" line=''
+    for entry in $matched; do
+      cell=''
+      if locate "$before$entry$after/$2"; then cell=$(cat "$found" 2>/dev/null </dev/null); fi
+      cell=${cell%%"$newline"*}
+      line=$line${line:+$tab}${cell:-?}
+    done
+    printf '@column %s|%s\n' "$name" "$line"
+  fi
+}
+
+count() { # WORD...: sets counted
+  counted=$#
+}
+
+hex() { # PATH COUNT: the first COUNT bytes of a binary file
+  if ! locate "$1"; then
+    absent "$1" 'no such file'
+  elif bytes=$(od -An -v -tx1 -N "$2" "$found" 2>/dev/null) && [ -n "$bytes" ]; then
+    # shellcheck disable=SC2086 # blanks and ends of lines go
+    set -- "$1" $bytes
+    name=$1
+    shift
+    line=''
+    for byte; do line=$line$byte; done
+    printf '@hex %s|%s\n' "$name" "$line"
+  else
+    absent "$1" 'empty or not readable'
+  fi
+}
+
 limited() { # COMMAND ARGUMENT...: five seconds, where that can be had
   if command -v timeout >/dev/null 2>&1; then timeout 5 "$@"; else "$@"; fi
 }
 
 run() { # COMMAND ARGUMENT...: its first four lines and its status; false where there is no answer
+  run_lines 4 "$@"
+}
+
+run_lines() { # COUNT COMMAND ARGUMENT...: the same with COUNT lines
+  left=$1
+  shift
   if [ "$live" = no ]; then
     absent "$*" 'recorded machine'
     return 1
@@ -136,7 +219,6 @@ run() { # COMMAND ARGUMENT...: its first four lines and its status; false where 
   rest=$(limited "$@" 2>&1 </dev/null)
   status=$?
   printf '@command %s\n' "$*"
-  left=4
   while [ -n "$rest" ] && [ "$left" -gt 0 ]; do
     printf '|%s\n' "${rest%%"$newline"*}"
     case $rest in
@@ -149,100 +231,20 @@ run() { # COMMAND ARGUMENT...: its first four lines and its status; false where 
   return "$status"
 }
 
-kernel() {
-  for item in hostname ostype osrelease version random/boot_id; do
-    value "/proc/sys/kernel/$item"
-  done
-}
-
-siblings_of() { # CPU...: sets siblings to the thread siblings of each, in order, or to nothing: one cat for all of them
-  files=''
-  for cpu; do
-    locate "/sys/devices/system/cpu/cpu$cpu/topology/thread_siblings_list" && files=$files${files:+:}$found
-  done
-  IFS=:
-  # shellcheck disable=SC2086 # split at the colons
-  siblings=$(cat $files 2>/dev/null </dev/null)
-  unset IFS
-}
-
-processors() {
-  lines /proc/cpuinfo '*' 64
-  value /sys/devices/system/cpu/online
-  value /sys/devices/system/cpu/possible
-  match /sys/devices/system/cpu/cpu '[0-9]*' /topology
-  # shellcheck disable=SC2086 # a list of numbers
-  siblings_of $matched
-  # shellcheck disable=SC2086
-  set -- $siblings
-  rows=0
-  for cpu in $matched; do
-    rows=$((rows + 1))
-  done
-  [ $# -eq "$rows" ] || set --
-  printf '@table /sys/devices/system/cpu/cpu[0-9]*/topology core_id physical_package_id thread_siblings_list\n'
-  for cpu in $matched; do
-    row=$cpu
-    for item in core_id physical_package_id; do
-      if first_line "/sys/devices/system/cpu/cpu$cpu/topology/$item"; then row="$row $line"; else row="$row ?"; fi
-    done
-    printf '|%s %s\n' "$row" "${1:-?}"
-    [ $# -eq 0 ] || shift
-  done
-  printf '@end\n'
-}
-
-memory() {
-  lines /proc/meminfo '*' 3
-  value /sys/devices/system/node/online
-  list /sys/devices/system/node/node '[0-9]*' ''
-  for node in $matched; do
-    whole_value "/sys/devices/system/node/node$node/cpulist"
-  done
-}
-
-interfaces() {
-  lines /proc/net/dev '*' 4096
-  list /sys/class/net/ '*' /bridge
-  list /sys/class/net/ '*' ''
-  interfaces=$matched
-  for interface in $interfaces; do
-    here=/sys/class/net/$interface
-    for item in type operstate speed mtu carrier flags; do
-      value "$here/$item"
-    done
-    for item in rx_errors tx_errors rx_dropped tx_dropped; do
-      value "$here/statistics/$item"
-    done
-    link "$here/device/driver"
-    link "$here/master"
-    list "$here/lower_" '*' ''
-  done
-}
-
-hcas() {
-  list /sys/class/infiniband/ '*' ''
-  devices=$matched
-  for device in $devices; do
-    here=/sys/class/infiniband/$device
-    value "$here/node_type"
-    value "$here/board_id"
-    list "$here/ports/" '*' ''
-    for port in $matched; do
-      for item in state rate link_layer; do
-        value "$here/ports/$port/$item"
-      done
-    done
-  done
-}
-
-software() {
-  run uname -m
-  run sinfo --version || run srun --version
-  run slurmd -V
-  run mpirun --version
-  run ompi_info --version
-  run mpichversion || run mpiexec --version
+run_whole() { # COMMAND ARGUMENT...: all that it prints on standard output, and its status
+  if [ "$live" = no ]; then
+    absent "$*" 'recorded machine'
+    return 1
+  elif ! command -v "$1" >/dev/null 2>&1; then
+    absent "$*" 'not installed'
+    return 1
+  fi
+  whole=$(limited "$@" 2>/dev/null </dev/null)
+  status=$?
+  printf '@command %s\n' "$*"
+  [ -z "$whole" ] || printf '%s\n' "$whole" | sed 's/^/|/'
+  printf '@end %s\n' "$status"
+  return "$status"
 }
 
 main() {

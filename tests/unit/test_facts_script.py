@@ -10,11 +10,11 @@ import pytest
 
 from seatrial.facts.frame import CommandOutput, parse_frame
 from seatrial.facts.node import node_facts, parse_facts
+from seatrial.launch.sources import collector
 from seatrial.limits.path import NoLimit, path_limit
 from seatrial.model.facts import NodeFacts
 from seatrial.model.limit import Limit
 
-SCRIPT = Path(__file__).parents[2] / "collect" / "facts.sh"
 SHELLS = [shell for shell in ("sh", "dash", "busybox sh", "bash") if shutil.which(shell.split()[0])]
 
 
@@ -22,7 +22,7 @@ def collect(sysroot: str = "/", shell: str = "sh", **environment: str) -> str:
     """The script's output, fed as the launcher feeds it; it must be silent on standard error."""
     done = subprocess.run(
         [*shell.split(), "-s"],
-        input=SCRIPT.read_bytes(),
+        input=collector().encode(),
         capture_output=True,
         check=True,
         timeout=60,
@@ -82,14 +82,20 @@ def test_kernel_lists_that_refuse_single_byte_reads_are_read() -> None:
 
 def test_needs_no_home_no_path_and_no_folder(tmp_path: Path) -> None:
     done = subprocess.run(
-        ["/bin/sh", "-s"], stdin=SCRIPT.open("rb"), capture_output=True, check=True, cwd=tmp_path, env={}, timeout=60
+        ["/bin/sh", "-s"],
+        input=collector().encode(),
+        capture_output=True,
+        check=True,
+        cwd=tmp_path,
+        env={},
+        timeout=60,
     )
     assert parse_facts(done.stdout.decode()).complete
     assert done.stderr == b""
 
 
 def test_a_script_cut_short_on_the_way_prints_nothing() -> None:
-    whole = SCRIPT.read_bytes()
+    whole = collector().encode()
     done = subprocess.run(["/bin/sh", "-s"], input=whole[:-7], capture_output=True, check=False, timeout=60)
     assert done.stdout == b""
 
@@ -209,8 +215,8 @@ def hca_node(tmp_path: Path, hostname: str, state: str) -> NodeFacts:
 def test_an_hca_counts_where_a_port_is_active(tmp_path: Path) -> None:
     active, down = hca_node(tmp_path, "n1", "4: ACTIVE"), hca_node(tmp_path, "n2", "1: DOWN")
     other_down = hca_node(tmp_path, "n3", "1: DOWN")
-    assert (active.hcas, active.active_hcas) == (("mlx5_0",), ("mlx5_0",))
-    assert (down.hcas, down.active_hcas) == (("mlx5_0",), ())
+    assert [hca.name for hca in active.active_hcas] == ["mlx5_0"]
+    assert ([hca.name for hca in down.hcas], down.active_hcas) == (["mlx5_0"], ())
     assert path_limit(active, down) == NoLimit(
         path="n1>n2", reason="n1 has mlx5_0: MPI may use it, and InfiniBand limits are not computed yet"
     )

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from seatrial.limits.ethernet import payload_share
 from seatrial.limits.path import NoLimit, fabric_interface, path_limit
 from seatrial.model.facts import NetworkInterface, NodeFacts
+from seatrial.model.hca import Hca, Port, PortFamily, PortState
 from seatrial.model.limit import Limit
 
 
@@ -103,12 +104,15 @@ def test_unknown_speed_of_any_interface_that_is_up() -> None:
     assert reason(partly, node("n2")) == reason(node("n2"), partly) == expected
 
 
+DOWN = Hca(name="mlx5_0", ports=(Port(number=1, family=PortFamily.INFINIBAND, state=PortState.DOWN),))
+
+
 def test_other_reasons() -> None:
     assert reason(node("n1"), node("n1")).startswith("shared memory inside one node")
-    assert reason(node("n1", active_hcas=("mlx5_0",), hcas=("mlx5_0",)), node("n2")) == (
+    assert reason(node("n1", hcas=(Hca(name="mlx5_0"),)), node("n2")) == (
         "n1 has mlx5_0: MPI may use it, and InfiniBand limits are not computed yet"
     )
-    assert isinstance(path_limit(node("n1", hcas=("mlx5_0",)), node("n2")), Limit)
+    assert isinstance(path_limit(node("n1", hcas=(DOWN,)), node("n2")), Limit)
     assert "broke off" in reason(node("n1"), node("n2", complete=False))
     assert "MTU is unknown" in reason(node("n1", ethernet(mtu=None)), node("n2"))
     assert "no room" in reason(node("n1", ethernet(mtu=40)), node("n2"))

@@ -9,11 +9,13 @@ import msgspec
 from seatrial.model.errors import SeatrialError
 
 VERSION = 1
-"""1: values, links, lists, files, tables, commands, absences (the first)."""
+"""1: values, links, lists, files, tables, commands, absences (the first); since then real places, columns, bytes,
+which older readers keep among the lines unknown to them."""
 
 OPENING = "#seatrial-facts "
 CLOSING = "#end "
 WHOLE_NUMBER = re.compile(r"-?[0-9]{1,18}")
+HEX = re.compile(r"(?:[0-9a-f]{2})*")
 
 
 class FactsFormatError(SeatrialError):
@@ -40,6 +42,12 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True):
     files: dict[str, tuple[str, ...]] = {}
     tables: dict[str, tuple[dict[str, str], ...]] = {}
     """Pattern -> a row for each match: what the star stood for under "*", then the files of the columns."""
+    columns: dict[tuple[str, str], dict[str, str]] = {}
+    """Pattern, file -> what the star stood for -> the file's one line; what could not be read is left out."""
+    real: dict[str, str] = {}
+    """Path of a folder or a link to one -> where it really lies."""
+    raw: dict[str, bytes] = {}
+    """Path of a binary file -> its first bytes."""
     commands: dict[str, CommandOutput] = {}
     absent: dict[str, str] = {}
     """Path, pattern or command -> why it is not there."""
@@ -57,7 +65,7 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True):
             return f"{item} says {self.values[item]!r}"
         if item in self.absent:
             return f"{item}: {self.absent[item]}"
-        if item in self.files or item in self.tables or item in self.lists or item in self.commands:
+        if any(item in known for known in (self.files, self.tables, self.lists, self.commands, self.real, self.raw)):
             return f"{item}: there, but without what we look for"
         return f"{item}: not in the facts" if self.complete else f"{item}: the facts broke off before it"
 
@@ -122,11 +130,28 @@ def _content(hostname: str, lines: list[str], *, complete: bool) -> Frame:
             frame.lists[subject] = tuple(value.split())
         elif word == "@absent" and bar:
             frame.absent[subject] = value
+        elif word == "@real" and bar:
+            frame.real[subject] = value
+        elif word == "@column" and bar and _add_column(frame, subject, value):
+            pass
+        elif word == "@hex" and bar and HEX.fullmatch(value):
+            frame.raw[subject] = bytes.fromhex(value)
         elif word in ("@file", "@table", "@command") and content:
             _add_block(frame, word, content, _block(remaining))
         else:
             unknown.append(line)
     return msgspec.structs.replace(frame, unknown=tuple(unknown))
+
+
+def _add_column(frame: Frame, subject: str, line: str) -> bool:
+    """Whether the line was one: it needs the list of its pattern before it, and a cell for each entry."""
+    pattern, _, file = subject.partition(" ")
+    names = frame.lists.get(pattern, ())
+    cells = line.split("\t") if line else []
+    if not file or len(cells) != len(names):
+        return False
+    frame.columns[pattern, file] = {name: cell for name, cell in zip(names, cells, strict=True) if cell != "?"}
+    return True
 
 
 def _block(lines: Iterator[str]) -> Block:

@@ -1,4 +1,4 @@
-"""Network interfaces and HCAs, from a frame."""
+"""Network interfaces, from a frame."""
 
 import msgspec
 
@@ -6,7 +6,6 @@ from seatrial.facts.frame import Frame
 from seatrial.model.facts import NetworkInterface
 
 NET = "/sys/class/net/"
-INFINIBAND = "/sys/class/infiniband/"
 SOCKETS = "/proc/net/dev"
 
 
@@ -15,13 +14,6 @@ class Interfaces(msgspec.Struct, frozen=True, kw_only=True):
 
     interfaces: tuple[NetworkInterface, ...]
     absent: dict[str, str]
-
-
-class Hcas(msgspec.Struct, frozen=True, kw_only=True):
-    """InfiniBand, Omni-Path and RoCE devices by name, and those of them that can carry traffic now."""
-
-    names: tuple[str, ...]
-    active: tuple[str, ...]
 
 
 def read_interfaces(frame: Frame) -> Interfaces:
@@ -71,16 +63,3 @@ def _interface(frame: Frame, name: str) -> NetworkInterface:
         bridge=name in frame.lists.get(f"{NET}*/bridge", ()),
         lower=frame.lists.get(f"{here}/lower_*", ()),
     )
-
-
-def read_hcas(frame: Frame) -> Hcas:
-    """An HCA counts as active where a port says "4: ACTIVE", or where a port says nothing."""
-    names = frame.lists.get(INFINIBAND + "*", ())
-    return Hcas(names=tuple(sorted(names)), active=tuple(sorted(name for name in names if _active(frame, name))))
-
-
-def _active(frame: Frame, name: str) -> bool:
-    """A port's state is "4: ACTIVE": the number of the InfiniBand specification, and its name."""
-    ports = f"{INFINIBAND}{name}/ports/"
-    states = [frame.values.get(f"{ports}{port}/state") for port in frame.lists.get(f"{ports}*", ())]
-    return not states or any(state is None or state.startswith("4:") for state in states)

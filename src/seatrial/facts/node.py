@@ -1,8 +1,16 @@
 """A node's stream of facts into the record that the rest of seatrial works with."""
 
 from seatrial.facts.frame import WHOLE_NUMBER, Frame, parse_frame
-from seatrial.facts.interfaces import read_hcas, read_interfaces
+from seatrial.facts.hcas import read_hcas
+from seatrial.facts.interfaces import read_interfaces
+from seatrial.facts.kernel import read_kernel
+from seatrial.facts.memory import read_memory
+from seatrial.facts.pci import read_pci
+from seatrial.facts.processor import read_processor
 from seatrial.facts.processors import read_processors
+from seatrial.facts.software import read_software
+from seatrial.facts.system import read_system
+from seatrial.facts.topology import read_topology
 from seatrial.facts.versions import mpi_versions, slurm_version, why_no_mpi, why_no_slurm
 from seatrial.model.facts import NodeFacts
 
@@ -21,7 +29,14 @@ def node_facts(frame: Frame) -> NodeFacts:
     """The facts of a frame, in bytes and bits per second; what cannot be read is None or "", and named in `absent`."""
     processors = read_processors(frame)
     interfaces = read_interfaces(frame)
-    hcas = read_hcas(frame)
+    hcas, without_hcas = read_hcas(frame)
+    pci, without_pci = read_pci(frame)
+    topology, without_topology = read_topology(frame)
+    processor, without_processor = read_processor(frame)
+    memory, without_memory = read_memory(frame)
+    settings, without_settings = read_kernel(frame)
+    system, without_system = read_system(frame)
+    software, without_software = read_software(frame)
     tcp = tcp_counters(frame)
     told: dict[str, tuple[object, str]] = {
         "kernel": (frame.values.get(KERNEL), frame.reason(KERNEL)),
@@ -45,13 +60,31 @@ def node_facts(frame: Frame) -> NodeFacts:
         numa_nodes=processors.numa_nodes,
         memory_bytes=memory_bytes(frame),
         interfaces=interfaces.interfaces,
-        hcas=hcas.names,
-        active_hcas=hcas.active,
+        hcas=hcas,
+        pci=pci,
+        topology=topology,
+        processor=processor,
+        memory=memory,
+        settings=settings,
+        system=system,
+        software=software,
         tcp_segments_sent=tcp.get("OutSegs"),
         tcp_segments_resent=tcp.get("RetransSegs"),
         slurm_version=slurm_version(frame),
         mpi_versions=mpi_versions(frame),
-        absent={**processors.absent, **interfaces.absent, **untold},
+        absent={
+            **processors.absent,
+            **interfaces.absent,
+            **without_hcas,
+            **without_pci,
+            **without_topology,
+            **without_processor,
+            **without_memory,
+            **without_settings,
+            **without_system,
+            **without_software,
+            **untold,
+        },
     )
 
 

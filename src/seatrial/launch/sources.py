@@ -15,5 +15,7 @@ def source_folder(name: str) -> Path:
 
 
 def collector() -> str:
-    """The text of facts.sh, which nodes read on their standard input."""
-    return (source_folder("collect") / "facts.sh").read_text(encoding="utf-8")
+    """The text of facts.sh and its parts, which nodes read on their standard input."""
+    folder = source_folder("collect")
+    files = [*sorted(folder.glob("parts/*.sh")), folder / "facts.sh"]
+    return "\n".join(file.read_text(encoding="utf-8") for file in files)

@@ -48,7 +48,8 @@ def path_limit(source: NodeFacts, target: NodeFacts) -> Limit | NoLimit:
 def _obstacle(facts: NodeFacts) -> str:
     """Why no limit can be computed that this node has a part in, or "". The facts' own sentence follows its name."""
     if facts.active_hcas:
-        return f"has {', '.join(facts.active_hcas)}: MPI may use it, and InfiniBand limits are not computed yet"
+        names = ", ".join(hca.name for hca in facts.active_hcas)
+        return f"has {names}: MPI may use it, and InfiniBand limits are not computed yet"
     if not facts.complete:
         return "sent facts that broke off before their end: collect them again"
     if not facts.ethernet_interfaces:

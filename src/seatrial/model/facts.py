@@ -2,6 +2,13 @@
 
 import msgspec
 
+from seatrial.model.hca import Hca
+from seatrial.model.memory import MemoryFacts
+from seatrial.model.pci import PciDevice
+from seatrial.model.processor import ProcessorFacts
+from seatrial.model.system import KernelFacts, SoftwareFacts, SystemFacts
+from seatrial.model.topology import Topology
+
 ETHERNET = 1
 """ARPHRD number of Ethernet, include/uapi/linux/if_arp.h."""
 
@@ -22,6 +29,11 @@ class NetworkInterface(msgspec.Struct, frozen=True, kw_only=True):
     bridge: bool = False
     lower: tuple[str, ...] = ()
     """Interfaces it is stacked on: a bond's members, the device under a VLAN."""
+    duplex: str = ""
+    """full or half, in the kernel's word."""
+    pci_address: str = ""
+    errors: dict[str, int] = {}
+    """rx_errors, tx_errors, rx_dropped, tx_dropped: totals."""
 
     @property
     def carries_ethernet(self) -> bool:
@@ -49,16 +61,27 @@ class NodeFacts(msgspec.Struct, frozen=True, kw_only=True):
     numa_nodes: int | None = None
     memory_bytes: int | None = None
     interfaces: tuple[NetworkInterface, ...] = ()
-    hcas: tuple[str, ...] = ()
-    """InfiniBand, Omni-Path and RoCE devices, by name."""
-    active_hcas: tuple[str, ...] = ()
-    """Those of `hcas` with a port that is active, or whose state could not be read."""
+    hcas: tuple[Hca, ...] = ()
+    """InfiniBand, Omni-Path and RoCE devices, sorted by name."""
+    pci: tuple[PciDevice, ...] = ()
+    """Network, GPU and NVMe devices, sorted by address."""
+    topology: Topology = Topology()
+    processor: ProcessorFacts = ProcessorFacts()
+    memory: MemoryFacts = MemoryFacts()
+    settings: KernelFacts = KernelFacts()
+    system: SystemFacts = SystemFacts()
+    software: SoftwareFacts = SoftwareFacts()
     tcp_segments_sent: int | None = None
     tcp_segments_resent: int | None = None
     slurm_version: str = ""
     mpi_versions: tuple[str, ...] = ()
     absent: dict[str, str] = {}
     """Fact that could not be read -> why."""
+
+    @property
+    def active_hcas(self) -> tuple[Hca, ...]:
+        """Those with a port that is active, or whose state could not be read."""
+        return tuple(hca for hca in self.hcas if hca.active)
 
     @property
     def ethernet_interfaces(self) -> tuple[NetworkInterface, ...]:

@@ -12,6 +12,7 @@ class SubjectKind(enum.StrEnum):
     UPLINK = "uplink"
     PAIR = "pair"
     FABRIC = "fabric"
+    CLUSTER = "cluster"
 
 
 class Direction(enum.StrEnum):
@@ -44,6 +45,8 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True, order=True):
 
 
 FABRIC = Subject(kind=SubjectKind.FABRIC, name="all")
+CLUSTER = Subject(kind=SubjectKind.CLUSTER, name="all")
+"""All nodes alike, where what they share is at fault."""
 
 
 def node(name: str) -> Subject:

@@ -20,7 +20,7 @@ def columns(facts: NodeFacts) -> dict[str, str]:
         "cores": "not read" if facts.cores is None else str(facts.cores),
         "memory": "not read" if facts.memory_bytes is None else units.memory(facts.memory_bytes),
         "interfaces": "; ".join(map(interface_text, used_interfaces(facts))) or "none up",
-        "HCAs": ", ".join(facts.hcas) or "none",
+        "HCAs": ", ".join(hca.name for hca in facts.hcas) or "none",
         "MPI": ", ".join(facts.mpi_versions) or "not read",
     }
 

@@ -1,0 +1,110 @@
+"""The kernel's settings and what else a node is: firmware, limits, clock, mounts, sensors."""
+
+import msgspec
+
+from seatrial.model.unknown import Unknown
+
+
+class KernelFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """Settings in the kernel's own names and units."""
+
+    command_line: str = ""
+    scheduler: dict[str, str] = {}
+    """Granularity and its relatives, wherever this kernel keeps them: base_slice_ns, min_granularity_ns, ...; in ns."""
+    sysctls: dict[str, str] = {}
+    """Dotted name -> content: kernel.numa_balancing, vm.swappiness, vm.zone_reclaim_mode, net.ipv4.tcp_rmem, ..."""
+    transparent_huge_pages: str = ""
+    """always, madvise or never: the word in brackets."""
+    modules: dict[str, str] = {}
+    """Loaded module -> its version, or "" where it tells none."""
+
+
+class Firmware(msgspec.Struct, frozen=True, kw_only=True):
+    """DMI, and what is like it."""
+
+    vendor: str = ""
+    product: str = ""
+    board: str = ""
+    bios_vendor: str = ""
+    bios_version: str = ""
+    bios_date: str = ""
+    bmc_version: str = ""
+    memory_mode: str = ""
+    """Knights Landing's and its like: flat, cache, hybrid."""
+    cluster_mode: str = ""
+    """quadrant, hemisphere, all2all, snc2, snc4; or sub-NUMA clustering as the topology shows it."""
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """Soft limits of this job's processes; None: not read; math.inf is written as -1: unlimited."""
+
+    locked_memory_bytes: int | None = None
+    stack_bytes: int | None = None
+    open_files: int | None = None
+    processes: int | None = None
+
+
+class ClockState(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether and how the clock is kept right."""
+
+    source: str = ""
+    """chrony, ntp, timedatectl or adjtimex: who told."""
+    synchronised: bool | None = None
+    offset_s: float | None = None
+    stratum: int | None = None
+    kernel_clock: str = ""
+    """tsc, hpet, kvm-clock, ...: the kernel's current clocksource."""
+
+
+class Mount(msgspec.Struct, frozen=True, kw_only=True):
+    """One mounted file system. `reachable` None: not asked."""
+
+    path: str
+    source: str
+    kind: str
+    options: tuple[str, ...] = ()
+    reachable: bool | None = None
+
+
+class Sensor(msgspec.Struct, frozen=True, kw_only=True):
+    """One reading. `unit`: degC, rpm, W, V, A."""
+
+    name: str
+    unit: str
+    value: float
+    critical: float | None = None
+
+
+class SystemFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """Firmware, limits, clock, mounts, sensors, and when the kernel was started."""
+
+    firmware: Firmware = Firmware()
+    limits: Limits = Limits()
+    clock: ClockState = ClockState()
+    mounts: tuple[Mount, ...] = ()
+    paths: dict[str, bool] = {}
+    """Paths that were asked for by name -> whether they answered within seconds."""
+    sensors: tuple[Sensor, ...] = ()
+    power_limits_w: dict[str, float] = {}
+    """RAPL domain ("package-0 long_term") -> its limit."""
+    booted_s: int | None = None
+    """Unix time of the start of the kernel."""
+
+
+class Library(msgspec.Struct, frozen=True, kw_only=True):
+    """One MPI or transport library and what is compiled into it."""
+
+    name: str
+    version: str
+    components: dict[str, tuple[str, ...]] = {}
+    """Framework -> components: btl -> (self, tcp, vader); UCX transports -> (tcp, sysv, ...)."""
+
+
+class SoftwareFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """Versions, as far as commands tell them."""
+
+    slurm_client: str = ""
+    slurm_daemon: str = ""
+    libraries: tuple[Library | Unknown, ...] = ()
+    modules_system: str = ""
+    """Lmod 8.7, Environment Modules 5.2; "" where there is none."""
