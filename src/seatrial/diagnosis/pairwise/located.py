@@ -1,0 +1,154 @@
+"""Nodes and uplinks at fault, from a table of pairs of which nothing else is known than who is near whom."""
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from seatrial.diagnosis.pairwise.bottleneck import Explanation, Ways, explain
+from seatrial.diagnosis.pairwise.peers import Ratios, ratios
+from seatrial.model.pair_faults import Located, LocatedFault, Undecided, Unstable
+from seatrial.model.pair_table import PairTable
+from seatrial.model.subject import Direction, Subject, node, pair, uplink
+from seatrial.model.units import BANDWIDTH, LATENCY
+from seatrial.pairing.sparse import wrongly_left
+from seatrial.statistics.median import median_estimate
+
+FAULT_SHARE = 0.1
+"""Share of slow nodes up to which the printed guarantee holds."""
+TOLD = 12
+"""Pairs shown as evidence."""
+Part = tuple[Subject, Direction]
+
+
+def locate_in_table(
+    table: PairTable, groups: Sequence[Sequence[str]] = (), *, fault_share: float = FAULT_SHARE
+) -> Located:
+    """Parts that explain the slow and the late pairs of a table.
+
+    `groups`: nodes near each other (leaf switches, or topology classes); a pair's peers are pairs of its own distance,
+    and from three groups on a group's uplink can be at fault. A part is named on two bad pairs or more that no
+    acquitted part explains; where two parts explain the same pairs both are undecided.
+    """
+    group_of = {name: number for number, group in enumerate(groups) for name in group}
+    faults: list[LocatedFault] = []
+    ambiguous: list[Undecided] = []
+    unstable: list[Unstable] = []
+    lines: dict[str, float] = {}
+    partners: list[int] = []
+    for metric in (BANDWIDTH, LATENCY):
+        rows = ratios(table, metric, group_of if len(groups) > 1 else None)
+        if rows is None:
+            continue
+        lines[metric] = rows.line
+        partners.append(int(np.median(np.bincount(rows.source, minlength=len(table.nodes)))))
+        parts, ways = _ways(table.nodes, rows, group_of if len(groups) > 2 else {}, groups)
+        found = explain(rows.ratio, ways, rows.line, rows.tolerance)
+        named, left = _named(table.nodes, rows, metric, parts, found)
+        faults += named
+        ambiguous += left
+        unstable += _unstable(table.nodes, rows, metric, found, ways)
+    count = len(table.nodes)
+    faulty = max(math.ceil(count * fault_share), 1)
+    return Located(
+        faults=tuple(sorted(faults, key=lambda fault: -fault.loss_ratio)),
+        ambiguous=tuple(ambiguous),
+        unstable=tuple(unstable),
+        lines=lines,
+        wrongly_left=wrongly_left(count, faulty, min(partners)) if partners else None,
+    )
+
+
+def _ways(
+    nodes: Sequence[str], rows: Ratios, group_of: Mapping[str, int], groups: Sequence[Sequence[str]]
+) -> tuple[list[Part], Ways]:
+    """Both ends of every row, and the two uplinks of rows between groups."""
+    count = len(nodes)
+    parts: list[Part] = [(node(name), Direction.OUT) for name in nodes]
+    parts += [(node(name), Direction.IN) for name in nodes]
+    crossed = [np.stack([rows.source, rows.target + count], axis=1).ravel()]
+    owner = [np.repeat(np.arange(len(rows.ratio)), 2)]
+    if group_of:
+        group = np.array([group_of.get(name, -1) for name in nodes])
+        here, there = group[rows.source], group[rows.target]
+        far = np.flatnonzero((here != there) & (here >= 0) & (there >= 0))
+        parts += [(uplink(_group_name(members)), Direction.OUT) for members in groups]
+        parts += [(uplink(_group_name(members)), Direction.IN) for members in groups]
+        crossed.append(np.stack([here[far] + 2 * count, there[far] + 2 * count + len(groups)], axis=1).ravel())
+        owner.append(np.repeat(far, 2))
+    row, part = np.concatenate(owner), np.concatenate(crossed)
+    order = np.argsort(row, kind="stable")
+    return parts, Ways(row=row[order], part=part[order], parts=len(parts))
+
+
+def _group_name(members: Sequence[str]) -> str:
+    return f"group of {members[0]}"
+
+
+def _named(
+    nodes: Sequence[str], rows: Ratios, metric: str, parts: Sequence[Part], found: Explanation
+) -> tuple[list[LocatedFault], list[Undecided]]:
+    sure: defaultdict[Subject, dict[Direction, tuple[int, ...]]] = defaultdict(dict)
+    ambiguous = []
+    for blame in found.blamed:
+        subjects = list(dict.fromkeys(parts[part][0] for part in blame.parts))
+        if len(subjects) == 1 and len(blame.rows) > 1:
+            for part in blame.parts:
+                sure[subjects[0]][parts[part][1]] = blame.rows
+            continue
+        lone = [pair(*_ends(nodes, rows, row)) for row in blame.rows] if len(blame.rows) == 1 else []
+        loss = float(np.median(_loss(rows, metric, blame.rows)))
+        told = _told(nodes, rows, blame.rows)
+        ambiguous.append(Undecided(subjects=(*subjects, *lone), metric=metric, loss_ratio=loss, evidence=told))
+    faults = []
+    for subject, ways in sure.items():
+        explained = tuple(sorted({row for each in ways.values() for row in each}))
+        estimate = median_estimate(_loss(rows, metric, explained).tolist())
+        direction = next(iter(ways)) if len(ways) == 1 else Direction.BOTH
+        faults.append(
+            LocatedFault(
+                subject=subject,
+                metric=metric,
+                direction=direction,
+                loss_ratio=estimate.value,
+                low=estimate.low,
+                high=estimate.high,
+                evidence=_told(nodes, rows, explained),
+            )
+        )
+    return faults, ambiguous
+
+
+def _loss(rows: Ratios, metric: str, chosen: Sequence[int]) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
+    ratio = rows.ratio[list(chosen)]
+    return np.asarray(1 / ratio - 1 if metric == LATENCY else 1 - ratio)
+
+
+def _ends(nodes: Sequence[str], rows: Ratios, row: int) -> tuple[str, str]:
+    return nodes[int(rows.source[row])], nodes[int(rows.target[row])]
+
+
+def _told(nodes: Sequence[str], rows: Ratios, chosen: Sequence[int]) -> tuple[str, ...]:
+    return tuple(">".join(_ends(nodes, rows, row)) for row in list(chosen)[:TOLD])
+
+
+def _unstable(nodes: Sequence[str], rows: Ratios, metric: str, found: Explanation, ways: Ways) -> list[Unstable]:
+    """Pairs that are good and bad in turn, and bad ones that nothing explains: seen once, they prove nothing."""
+    guilty = {part for blame in found.blamed for part in blame.parts}
+    crossed: defaultdict[int, set[int]] = defaultdict(set)
+    lonely = set(found.unexplained)
+    for row, part in zip(ways.row.tolist(), ways.part.tolist(), strict=True):
+        if row in lonely:
+            crossed[row].add(part)
+    told = []
+    for row in np.flatnonzero((rows.worst < rows.line) & (rows.best >= rows.line)).tolist():
+        why = f"good and bad in turn over {rows.repetitions[row]} measurements"
+        told.append((row, why))
+    for row in found.unexplained:
+        if not crossed[row] & guilty and rows.best[row] < rows.line:
+            told.append((row, f"bad in {rows.repetitions[row]} of {rows.repetitions[row]}, though both ends are good"))
+    return [
+        Unstable(subject=pair(*_ends(nodes, rows, row)), metric=metric, why=why, evidence=_told(nodes, rows, (row,)))
+        for row, why in told
+    ]
