@@ -11,6 +11,7 @@ from seatrial.launch.slurm_text import (
     config_value,
     granted_job,
     launch_failures,
+    parse_features,
     parse_sinfo,
     partition_lines,
     pending_job,
@@ -32,6 +33,11 @@ n6|allocated#|normal*|(null)
 n1|idle|debug|none
 n7|idle~|debug|
 """
+
+
+def test_features_of_nodes() -> None:
+    text = "n1|knl,flat,quad\nn1|knl,flat,quad\nn2|(null)\nodd line\nn3|\n"
+    assert parse_features(text) == {"n1": ("knl", "flat", "quad")}
 
 
 def test_lines_of_sinfo() -> None:

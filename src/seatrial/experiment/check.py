@@ -104,6 +104,7 @@ def describe(settings: CheckSettings, launcher: Launcher, hosts: Hosts, nodes: S
         cluster=hosts.cluster,
         nodes=tuple(nodes),
         fabric=hosts.fabric,
+        features={node: hosts.features[node] for node in nodes if node in hosts.features},
         lost=hosts.left_out,
         seed=seed,
     )

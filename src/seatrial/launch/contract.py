@@ -39,6 +39,8 @@ class Hosts(msgspec.Struct, frozen=True, kw_only=True):
     left_out: tuple[NodeState, ...] = ()
     fabric: Fabric
     cluster: str = ""
+    features: dict[str, tuple[str, ...]] = {}
+    """The words with which the scheduler describes each node, where it does."""
 
 
 class FactsReading(msgspec.Struct, frozen=True, kw_only=True):

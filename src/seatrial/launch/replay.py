@@ -65,7 +65,8 @@ class ReplayLauncher:
     def hosts(self) -> Hosts:
         """The recorded nodes."""
         return Hosts(
-            nodes=self._info.nodes, left_out=self._info.lost, fabric=self._info.fabric, cluster=self._info.cluster
+            nodes=self._info.nodes, left_out=self._info.lost, fabric=self._info.fabric, cluster=self._info.cluster,
+            features=self._info.features,
         )
 
     def allocate(self, nodes: Sequence[str], seconds: float) -> None:

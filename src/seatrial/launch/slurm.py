@@ -52,6 +52,7 @@ class SlurmLauncher:
             left_out=left_out,
             fabric=_part_of(parse_topology(topology.stdout), {*nodes, *(state.node for state in left_out)}),
             cluster=slurm_text.config_value(config.stdout, "ClusterName"),
+            features=slurm_text.parse_features(run(slurm_argv.FEATURES, timeout_s=COMMAND_TIMEOUT_S).stdout),
         )
 
     def _settled_lines(self) -> Sequence[slurm_text.NodeLine]:

@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 
 SINFO = ("sinfo", "--noheader", "--Node", "--format=%N|%T|%P|%E")
+FEATURES = ("sinfo", "--noheader", "--Node", "--format=%N|%f")
 TOPOLOGY = ("scontrol", "show", "topology")
 CONFIG = ("scontrol", "show", "config")
 SPARE_MINUTES = 5

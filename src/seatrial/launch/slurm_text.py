@@ -54,6 +54,17 @@ class NodeLine(msgspec.Struct, frozen=True, kw_only=True):
         return self.state in BUSY and "*" not in self.flags
 
 
+def parse_features(text: str) -> dict[str, tuple[str, ...]]:
+    """Lines of `sinfo --Node --format=%N|%f`: the words with which the site describes each node; "(null)": none."""
+    found: dict[str, tuple[str, ...]] = {}
+    for line in text.splitlines():
+        node, bar, words = line.partition("|")
+        given = tuple(word.strip() for word in words.split(",") if word.strip() not in ("", "(null)"))
+        if bar and node.strip() and given:
+            found[node.strip()] = given
+    return found
+
+
 def parse_sinfo(text: str) -> tuple[NodeLine, ...]:
     """Lines of `sinfo --Node --format=%N|%T|%P|%E`; lines of another form are passed over."""
     found = []

@@ -60,6 +60,7 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     mpi_library: str = ""
     fabric: Fabric = msgspec.field(default_factory=lambda: Fabric(leaf_of={}, source="no topology known"))
     design: Design | None = None
+    features: dict[str, tuple[str, ...]] = {}
     lost: tuple[NodeState, ...] = ()
     hanging_pairs: tuple[tuple[str, str], ...] = ()
     seed: int = 0
