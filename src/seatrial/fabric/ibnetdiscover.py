@@ -1,0 +1,134 @@
+"""What `ibnetdiscover` and `ibnetdiscover -p` print, as a map."""
+
+import re
+
+from seatrial.model.errors import UsageError
+from seatrial.model.fabric_map import DeviceKind, End, FabricDevice, FabricLink, FabricMap
+
+HEAD = re.compile(r'^(Switch|Ca|Hca|Rt)\s+(\d+)\s+"([^"]+)"\s*(?:#\s*"(.*)"(.*))?')
+CABLE = re.compile(r'^\[(\d+)\](?:\([0-9a-fA-F]+\))?\s+"([^"]+)"\[(\d+)\](?:\([0-9a-fA-F]+\))?(.*)$')
+RATE = re.compile(r"(\d+)x\s?([A-Z]+\d*|\?\?\?)\s*$")
+LID = re.compile(r"\blid (\d+)")
+PORT_LINE = re.compile(
+    r"^(CA|SW|RT)\s+(\d+)\s+(\d+)\s+0x([0-9a-fA-F]+)\s+(?:(\d+)x\s+(\S+))?\s*"
+    r"(?:-\s+(CA|SW|RT)\s+(\d+)\s+(\d+)\s+0x([0-9a-fA-F]+)\s+)?(.*)$"
+)
+AGGREGATION = "Aggregation Node"
+Cables = dict[tuple[End, End], tuple[int | None, str]]
+
+
+def parse_fabric(text: str) -> FabricMap:
+    """Either form, recognised by its lines. Raises UsageError for a text that is neither."""
+    lines = text.splitlines()
+    if any(HEAD.match(line) for line in lines):
+        return parse_ibnetdiscover(text)
+    if any(PORT_LINE.match(line) for line in lines):
+        return parse_ports(text)
+    first = next((line for line in lines if line.strip()), "")
+    raise UsageError(
+        f"This is no fabric: the first line is {first[:80]!r}.",
+        "Give the output of ibnetdiscover, or of ibnetdiscover -p.",
+    )
+
+
+def parse_ibnetdiscover(text: str) -> FabricMap:
+    """Blocks of one device each: `Switch 65 "S-..." # "name" ...`, then a line for each port that has a cable.
+
+    Every cable stands there twice, once at either end, and each end tells its own width and speed.
+    """
+    devices: dict[str, FabricDevice] = {}
+    cables: Cables = {}
+    unknown: list[str] = []
+    here = ""
+    for line in text.splitlines():
+        if not line.strip() or line.startswith("#") or "=" in line.partition('"')[0]:
+            continue
+        if head := HEAD.match(line):
+            here = head[3]
+            devices[here] = _device(head)
+        elif (cable := CABLE.match(line)) and here:
+            rate = RATE.search(cable[4])
+            ends = End(device=here, port=int(cable[1])), End(device=cable[2], port=int(cable[3]))
+            cables[ends] = (int(rate[1]), rate[2].replace("???", "")) if rate else (None, "")
+        else:
+            unknown.append(line)
+    for _, other in cables:
+        devices.setdefault(other.device, FabricDevice(key=other.device, kind=_kind(other.device, ""), name=""))
+    return _map(devices, cables, (), unknown, "ibnetdiscover")
+
+
+def parse_ports(text: str) -> FabricMap:
+    """Lines of one port each: `SW 1719 10 0x7cfe... 4x EDR - CA 134 1 0x7cfe... ( 'switch' - 'node HCA-1' )`."""
+    devices: dict[str, FabricDevice] = {}
+    cables: Cables = {}
+    down: list[End] = []
+    unknown: list[str] = []
+    for line in text.splitlines():
+        found = PORT_LINE.match(line.strip())
+        if not found:
+            unknown += [line] if line.strip() and not line.startswith("#") else []
+            continue
+        names = _names(found[11], both=found[7] is not None)
+        one = _end(devices, found[1], found[2], found[3], found[4], names[0])
+        if found[7] is None:
+            down.append(one)
+            continue
+        other = _end(devices, found[7], found[8], found[9], found[10], names[1])
+        cables[one, other] = (int(found[5]), found[6].replace("???", "")) if found[5] else (None, "")
+    return _map(devices, cables, down, unknown, "ibnetdiscover -p")
+
+
+def _device(head: "re.Match[str]") -> FabricDevice:
+    lid = LID.search(head[5] or "")
+    name = (head[4] or "").strip()
+    return FabricDevice(
+        key=head[3],
+        kind=DeviceKind.SWITCH if head[1] in ("Switch", "Rt") else _kind("H", name),
+        name=name,
+        lid=int(lid[1]) if lid else None,
+        ports=int(head[2]),
+    )
+
+
+def _kind(key: str, name: str) -> DeviceKind:
+    if key.startswith("S"):
+        return DeviceKind.SWITCH
+    return DeviceKind.AGGREGATION if AGGREGATION in name else DeviceKind.ADAPTER
+
+
+def _end(devices: dict[str, FabricDevice], word: str, lid: str, port: str, guid: str, name: str) -> End:
+    """The port of a line; a device that several lines name differently keeps the first name."""
+    key = f"{'H' if word == 'CA' else 'S'}-{guid.lower().zfill(16)}"
+    made = FabricDevice(key=key, kind=_kind(key, name), name=name, lid=int(lid))
+    devices.setdefault(key, made)
+    return End(device=key, port=int(port))
+
+
+def _names(text: str, *, both: bool) -> tuple[str, str]:
+    inner = text.strip().removeprefix("(").removesuffix(")").strip()
+    here, _, there = inner.partition("' - '") if both else (inner, "", "")
+    return here.strip("' "), there.strip("' ")
+
+
+def _map(
+    devices: dict[str, FabricDevice],
+    cables: Cables,
+    down: "list[End] | tuple[End, ...]",
+    unknown: list[str],
+    source: str,
+) -> FabricMap:
+    links = {}
+    for pair in cables:
+        one, other = min(pair), max(pair)
+        width, speed = cables.get((one, other), (None, ""))
+        other_width, other_speed = cables.get((other, one), (None, ""))
+        links[one, other] = FabricLink(
+            one=one, other=other, width=width, speed=speed, other_width=other_width, other_speed=other_speed
+        )
+    return FabricMap(
+        devices=tuple(devices[key] for key in sorted(devices)),
+        links=tuple(links[ends] for ends in sorted(links)),
+        down=tuple(sorted(down)),
+        unknown=tuple(unknown),
+        source=source,
+    )

@@ -1,0 +1,76 @@
+"""An InfiniBand-like fabric as its management sees it: devices, and every cable between their ports."""
+
+import enum
+
+import msgspec
+
+
+class DeviceKind(enum.StrEnum):
+    """SWITCH routes; ADAPTER ends in a node; AGGREGATION is a switch's own reduction engine, no node's."""
+
+    SWITCH = "switch"
+    ADAPTER = "adapter"
+    AGGREGATION = "aggregation"
+
+
+class FabricDevice(msgspec.Struct, frozen=True, kw_only=True):
+    """`key` is unique: "S-" or "H-" and the GUID in 16 hex digits."""
+
+    key: str
+    kind: DeviceKind
+    name: str
+    """The node description: "MF0;A09:MQM9701/U1" of a switch, "n1 mlx5_0" of an adapter."""
+    lid: int | None = None
+    ports: int = 0
+
+    @property
+    def host(self) -> str:
+        """The first word of an adapter's description, which is the node's name where somebody set it."""
+        return self.name.split(" ")[0] if self.name else self.key
+
+    @property
+    def rail(self) -> str:
+        """What follows it: mlx5_0, HCA-1."""
+        return self.name.partition(" ")[2].strip()
+
+
+class End(msgspec.Struct, frozen=True, kw_only=True, order=True):
+    """One end of a cable."""
+
+    device: str
+    port: int
+
+
+class FabricLink(msgspec.Struct, frozen=True, kw_only=True):
+    """One cable, once, its lesser end first. `speed` in the words of the tools: SDR to XDR; "" where not told.
+
+    `width` and `speed` are what the first end says; `other_width` and `other_speed` what the second one says.
+    """
+
+    one: End
+    other: End
+    width: int | None = None
+    speed: str = ""
+    other_width: int | None = None
+    other_speed: str = ""
+
+    @property
+    def name(self) -> str:
+        """Both ends, unique within a fabric."""
+        return f"{self.one.device}[{self.one.port}]-{self.other.device}[{self.other.port}]"
+
+
+class FabricMap(msgspec.Struct, frozen=True, kw_only=True):
+    """All devices sorted by key, all links sorted by their ends, and lines that were not understood."""
+
+    devices: tuple[FabricDevice, ...] = ()
+    links: tuple[FabricLink, ...] = ()
+    down: tuple[End, ...] = ()
+    """Ports of switches that a tool lists without anything at the other end."""
+    unknown: tuple[str, ...] = ()
+    source: str = ""
+
+    @property
+    def by_key(self) -> dict[str, FabricDevice]:
+        """Device by key."""
+        return {device.key: device for device in self.devices}
