@@ -12,7 +12,8 @@ say() { printf 'setup: %s\n' "$*" >&2; }
 wanted="slurmctld:slurmctld slurmd:slurmd srun:slurm-client mpirun:openmpi-bin mpicc:libopenmpi-dev lstopo-no-graphics:hwloc-nox
         ip:iproute2 nft:nftables nsenter:util-linux gcc:gcc make:make"
 if [ "$purpose" = test ]; then
-    wanted="$wanted clang:clang mpicc.mpich:libmpich-dev mpiexec.mpich:mpich chromium:chromium"
+    wanted="$wanted clang:clang mpicc.mpich:libmpich-dev mpiexec.mpich:mpich chromium:chromium
+            ibsim:ibsim-utils ibnetdiscover:infiniband-diags opensm:opensm"
 fi
 
 good_python() { "$1" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; }

@@ -1,0 +1,102 @@
+"""seatrial fabric: the InfiniBand fabric's map, and what is wrong with its cables."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from seatrial.cli.options import AsJson, seconds
+from seatrial.model.errors import ExitCode, UsageError
+
+if TYPE_CHECKING:
+    from seatrial.fabric.check import LinkProblem
+    from seatrial.model.fabric_map import FabricMap
+
+app = typer.Typer(help="The InfiniBand fabric: its map, and what is wrong with its cables.", no_args_is_help=True)
+File = Annotated[Path | None, typer.Argument(help="Output of ibnetdiscover, or of ibnetdiscover -p.", metavar="FILE")]
+Live = Annotated[bool, typer.Option("--live", help="Ask the fabric itself, by ibnetdiscover.")]
+
+
+@app.command("show")
+def show(file: File = None, live: Live = False, as_json: AsJson = False) -> int:
+    """Show switches, adapters and cables with the rates they trained to."""
+    from seatrial.report.fabric_text import fabric_as_json, fabric_as_text
+
+    fabric = read_map(file, live)
+    print(fabric_as_json(fabric, (), 0) if as_json else fabric_as_text(fabric), end="")
+    return ExitCode.PASS
+
+
+@app.command("check")
+def check(
+    file: File = None,
+    live: Live = False,
+    counters: Annotated[
+        tuple[Path, Path] | None,
+        typer.Option(help="Two readings of perfquery: errors that rose between them.", metavar="BEFORE AFTER"),
+    ] = None,
+    watch: Annotated[
+        str, typer.Option(help="With --live: read the error counters twice, so far apart.", metavar="TIME")
+    ] = "",
+    as_json: AsJson = False,
+) -> int:
+    """Name cables that trained below their sisters, ends that disagree, missing cables, and rising errors."""
+    from seatrial.fabric.check import check_map
+    from seatrial.report.fabric_text import fabric_as_json, problems_as_text
+
+    if watch and not live:
+        raise UsageError(f"--watch {watch} reads the counters of a living fabric.", "Add --live, or give --counters.")
+    fabric = read_map(file, live)
+    problems: list[LinkProblem] = list(check_map(fabric))
+    if counters is not None:
+        problems += risen(fabric, _read(counters[0]), _read(counters[1]))
+    if watch:
+        problems += watched(fabric, seconds(watch, "--watch"))
+    code = ExitCode.FINDINGS if problems else ExitCode.PASS
+    print(fabric_as_json(fabric, problems, code) if as_json else problems_as_text(fabric, problems), end="")
+    return code
+
+
+def read_map(file: Path | None, live: bool) -> "FabricMap":
+    """From the file or the living fabric. Raises UsageError unless exactly one of both is asked for."""
+    from seatrial.fabric.ibnetdiscover import parse_fabric
+    from seatrial.launch.infiniband import discover
+
+    if (file is None) != live:
+        raise UsageError("Name the fabric once.", "Give a FILE with the output of ibnetdiscover, or --live.")
+    return parse_fabric(_read(file) if file is not None else discover())
+
+
+def risen(fabric: "FabricMap", before: str, after: str) -> "tuple[LinkProblem, ...]":
+    """Errors that rose between two outputs of perfquery."""
+    from seatrial.fabric.counters import parse_counters, rising
+
+    first, second = parse_counters(before), parse_counters(after)
+    if not first.keys() & second.keys():
+        raise UsageError(
+            f"The two readings have no port in common ({len(first)} and {len(second)} ports).",
+            "Give two outputs of `perfquery --loop_ports LID`, or several one after the other.",
+        )
+    lids = {device.lid: device.name or device.key for device in fabric.devices if device.lid}
+    return rising(first, second, {port: f"{lids.get(port[0], f'lid {port[0]}')}[{port[1]}]" for port in first})
+
+
+def watched(fabric: "FabricMap", apart_s: float) -> "tuple[LinkProblem, ...]":
+    """Errors that rise while we wait."""
+    import sys
+    import time
+
+    from seatrial.launch.infiniband import read_counters
+
+    lids = sorted({device.lid for device in fabric.devices if device.lid})
+    before = read_counters(lids)
+    print(f"Read the counters of {len(lids)} devices; again in {apart_s:.0f} s.", file=sys.stderr)
+    time.sleep(apart_s)
+    return risen(fabric, before, read_counters(lids))
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}.") from error

@@ -1,0 +1,159 @@
+"""What a map alone gives away: cables trained below their sisters, ends that disagree, cables that are missing."""
+
+import enum
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from seatrial.fabric.speeds import data_bits_per_s
+from seatrial.model.fabric_map import DeviceKind, FabricDevice, FabricLink, FabricMap
+
+
+class LinkProblemKind(enum.StrEnum):
+    """What can be wrong with a cable."""
+
+    BELOW_SISTERS = "link-below-sisters"
+    ENDS_DISAGREE = "link-ends-disagree"
+    CABLES_MISSING = "cables-missing"
+    ERRORS_RISING = "link-errors-rising"
+
+
+class LinkProblem(msgspec.Struct, frozen=True, kw_only=True):
+    """One of them: which part, in words, what is seen, what to do."""
+
+    kind: LinkProblemKind
+    subject: str
+    """Both ends of a cable, or the two switches between which one is missing."""
+    says: str
+    remedy: str
+
+
+FEWEST_SISTERS = 3
+RESEAT = "Look at the cable and both ports (iblinkinfo), reseat or swap the cable, then run the check again."
+
+
+def check_map(fabric: FabricMap) -> tuple[LinkProblem, ...]:
+    """All problems of a map, cables first, in the order of the links.
+
+    A cable's sisters join the same kinds of devices at one of its two ends; at least three must agree, and be the
+    majority, before one can be below them: a port that is meant for a slower node is alone in that.
+    """
+    devices = fabric.by_key
+    return (
+        *_disagreeing(fabric, devices),
+        *_below_sisters(fabric, devices),
+        *_missing(fabric, devices),
+    )
+
+
+def link_text(link: FabricLink, devices: dict[str, FabricDevice]) -> str:
+    """leaf1[35] - spine2[32], by the devices' names."""
+    return " - ".join(f"{_name(devices, end.device)}[{end.port}]" for end in (link.one, link.other))
+
+
+def _name(devices: dict[str, FabricDevice], key: str) -> str:
+    device = devices.get(key)
+    return device.name if device and device.name else key
+
+
+def _rate_text(width: int | None, speed: str) -> str:
+    return f"{width or '?'}x {speed or 'unknown speed'}"
+
+
+def _disagreeing(fabric: FabricMap, devices: dict[str, FabricDevice]) -> Iterator[LinkProblem]:
+    for link in fabric.links:
+        both_told = link.width and link.other_width and link.speed and link.other_speed
+        if both_told and (link.width, link.speed) != (link.other_width, link.other_speed):
+            one, other = _rate_text(link.width, link.speed), _rate_text(link.other_width, link.other_speed)
+            yield LinkProblem(
+                kind=LinkProblemKind.ENDS_DISAGREE,
+                subject=link_text(link, devices),
+                says=f"The ends of {link_text(link, devices)} disagree: {one} at the first, {other} at the second.",
+                remedy="A cable trains to one rate: an end's firmware, or the moment of reading, is wrong. Read again.",
+            )
+
+
+def _below_sisters(fabric: FabricMap, devices: dict[str, FabricDevice]) -> Iterator[LinkProblem]:
+    sisters: defaultdict[tuple[str, DeviceKind], list[FabricLink]] = defaultdict(list)
+    twins: defaultdict[tuple[str, str], list[FabricLink]] = defaultdict(list)
+    for link in fabric.links:
+        twins[link.one.device, link.other.device].append(link)
+        for here, there in _both_ways(link, devices):
+            sisters[here, devices[there].kind].append(link)
+    usual = {place: _usual(links) for place, links in sisters.items()}
+    for link in fabric.links:
+        if (rate := _rate(link)) is None:
+            continue
+        against = _twin(rate, twins[link.one.device, link.other.device])
+        for here, there in _both_ways(link, devices):
+            expected = usual[here, devices[there].kind]
+            if not against and expected is not None and rate < expected[0]:
+                against = f"{expected[1]} of {expected[2]} such cables at {_name(devices, here)} run at {expected[3]}"
+        if against:
+            yield LinkProblem(
+                kind=LinkProblemKind.BELOW_SISTERS,
+                subject=link_text(link, devices),
+                says=f"{link_text(link, devices)} runs at {_rate_text(*_slower(link))}, where {against}.",
+                remedy=RESEAT,
+            )
+
+
+def _both_ways(link: FabricLink, devices: dict[str, FabricDevice]) -> tuple[tuple[str, str], ...]:
+    ends = link.one.device, link.other.device
+    return (ends, ends[::-1]) if all(end in devices for end in ends) else ()
+
+
+def _twin(rate: float, links: Sequence[FabricLink]) -> str:
+    """What the fastest cable between the same two devices runs at, if that is faster."""
+    best = max(links, key=lambda link: _rate(link) or 0.0)
+    return f"a cable beside it runs at {_rate_text(*_slower(best))}" if (_rate(best) or 0.0) > rate else ""
+
+
+def _slower(link: FabricLink) -> tuple[int | None, str]:
+    """Width and speed of the end that says less."""
+    first, second = (link.width, link.speed), (link.other_width, link.other_speed)
+    here, there = data_bits_per_s(*first), data_bits_per_s(*second)
+    return second if there is not None and (here is None or there < here) else first
+
+
+def _rate(link: FabricLink) -> float | None:
+    return data_bits_per_s(*_slower(link))
+
+
+def _usual(links: Sequence[FabricLink]) -> tuple[float, int, int, str] | None:
+    """The rate that more than half of at least three links have: rate, how many have it, of how many, its name."""
+    known = [(rate, _rate_text(*_slower(link))) for link in links if (rate := _rate(link)) is not None]
+    if len(known) < FEWEST_SISTERS:
+        return None
+    (rate, name), count = Counter(known).most_common(1)[0]
+    return (rate, count, len(known), name) if 2 * count > len(known) else None
+
+
+def _missing(fabric: FabricMap, devices: dict[str, FabricDevice]) -> Iterator[LinkProblem]:
+    """Between two switches, fewer cables than most pairs of such switches have at both of the two."""
+    cables: Counter[tuple[str, str]] = Counter()
+    for link in fabric.links:
+        ends = link.one.device, link.other.device
+        if all(devices[end].kind is DeviceKind.SWITCH for end in ends if end in devices):
+            cables[min(ends), max(ends)] += 1
+    counts: defaultdict[str, list[int]] = defaultdict(list)
+    for (one, other), count in cables.items():
+        counts[one].append(count)
+        counts[other].append(count)
+    for (one, other), count in sorted(cables.items()):
+        expected = [_most(counts[end]) for end in (one, other)]
+        if all(usual is not None and count < usual for usual in expected):
+            between = f"{_name(devices, one)} and {_name(devices, other)}"
+            yield LinkProblem(
+                kind=LinkProblemKind.CABLES_MISSING,
+                subject=between,
+                says=f"Between {between} {'is one cable' if count == 1 else f'are {count} cables'}, where either has "
+                f"{expected[0]} to most others.",
+                remedy="Look for a port that is down at either switch, and for a cable that is out or in a wrong port.",
+            )
+
+
+def _most(counts: Sequence[int]) -> int | None:
+    (value, often), *_ = Counter(counts).most_common(1)
+    return value if len(counts) >= FEWEST_SISTERS and 2 * often > len(counts) else None

@@ -1,0 +1,62 @@
+"""What `perfquery` prints of a port, and which errors rose between two readings."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from seatrial.fabric.check import LinkProblem, LinkProblemKind
+
+HEAD = re.compile(r"^# Port (?:extended )?counters: Lid (\d+) port (\d+)")
+LINE = re.compile(r"^(\w+):\.*(0x[0-9a-fA-F]+|\d+)\s*$")
+ERRORS = (
+    "SymbolErrorCounter",
+    "LinkErrorRecoveryCounter",
+    "LinkDownedCounter",
+    "PortRcvErrors",
+    "PortRcvRemotePhysicalErrors",
+    "PortXmitDiscards",
+    "LocalLinkIntegrityErrors",
+    "ExcessiveBufferOverrunErrors",
+    "VL15Dropped",
+)
+"""InfiniBand specification 16.1.3.5 (PortCounters). They saturate, and count since nobody knows when."""
+Port = tuple[int, int]
+"""LID and number."""
+Counters = Mapping[Port, Mapping[str, int]]
+
+
+def parse_counters(text: str) -> dict[Port, dict[str, int]]:
+    """Blocks of `# Port counters: Lid 4 port 1`, one counter a line. Lines of other form are passed over."""
+    found: dict[Port, dict[str, int]] = {}
+    here: dict[str, int] = {}
+    for line in text.splitlines():
+        if head := HEAD.match(line):
+            here = found.setdefault((int(head[1]), int(head[2])), {})
+        elif line.startswith("#"):
+            here = {}
+        elif counter := LINE.match(line):
+            here[counter[1]] = int(counter[2], 0)
+    return found
+
+
+def rising(before: Counters, after: Counters, names: Mapping[Port, str] | None = None) -> tuple[LinkProblem, ...]:
+    """Ports of which an error counter is higher in the second reading; one that fell was reset and says nothing."""
+    problems = []
+    for port in sorted(before.keys() & after.keys()):
+        grown = [
+            f"{name} +{after[port][name] - before[port][name]}"
+            for name in ERRORS
+            if name in before[port] and after[port].get(name, 0) > before[port][name]
+        ]
+        if grown:
+            called = (names or {}).get(port, f"lid {port[0]}[{port[1]}]")
+            problems.append(_problem(called, grown))
+    return tuple(problems)
+
+
+def _problem(called: str, grown: Sequence[str]) -> LinkProblem:
+    return LinkProblem(
+        kind=LinkProblemKind.ERRORS_RISING,
+        subject=called,
+        says=f"Errors rise at {called}: {', '.join(grown)}.",
+        remedy="Clean or swap the cable or transceiver at that port; if the errors stay, the port is at fault.",
+    )

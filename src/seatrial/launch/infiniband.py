@@ -1,0 +1,34 @@
+"""The tools of an InfiniBand fabric: who hangs where, and what every port counted."""
+
+import shutil
+from collections.abc import Iterable
+
+from seatrial.launch.contract import LaunchError
+from seatrial.launch.process import run
+
+DISCOVER_TIMEOUT_S = 300.0
+COUNTERS_TIMEOUT_S = 30.0
+
+
+def discover() -> str:
+    """The output of `ibnetdiscover`. Raises LaunchError where the tool is not there, or may not ask the fabric."""
+    if not shutil.which("ibnetdiscover"):
+        raise LaunchError(
+            "There is no ibnetdiscover on this machine.",
+            "Install infiniband-diags, or give a FILE with its output from another machine.",
+        )
+    done = run(["ibnetdiscover"], timeout_s=DISCOVER_TIMEOUT_S)
+    if done.timed_out:
+        raise LaunchError(f"ibnetdiscover did not end within {DISCOVER_TIMEOUT_S:.0f} s.")
+    if not done.ok or ("Switch" not in done.stdout and "Ca" not in done.stdout):
+        said = (done.stderr.strip().splitlines() or ["nothing"])[-1]
+        raise LaunchError(
+            f"ibnetdiscover found no fabric: {said}.", "It needs an active port, and usually root (/dev/infiniband)."
+        )
+    return done.stdout
+
+
+def read_counters(lids: Iterable[int]) -> str:
+    """`perfquery` of every port of the devices with these LIDs, one after the other; silent ones are left out."""
+    texts = [run(["perfquery", "--loop_ports", str(lid)], timeout_s=COUNTERS_TIMEOUT_S) for lid in lids]
+    return "".join(done.stdout for done in texts if done.ok)

@@ -1,0 +1,94 @@
+"""A fabric's map and what is wrong with it, as text and as JSON."""
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+
+from seatrial.fabric.check import LinkProblem, link_text
+from seatrial.fabric.speeds import data_bits_per_s
+from seatrial.model.fabric_map import DeviceKind, FabricDevice, FabricMap
+from seatrial.model.units import link_rate
+from seatrial.report.order import natural_sorted
+from seatrial.report.outside import clean
+
+MOST_LISTED = 60
+
+
+def fabric_as_text(fabric: FabricMap) -> str:
+    """Counts, link rates, and every switch with what hangs on it."""
+    kinds = Counter(device.kind for device in fabric.devices)
+    lines = [
+        f"{kinds[DeviceKind.SWITCH]} switches, {kinds[DeviceKind.ADAPTER]} adapters, {len(fabric.links)} cables"
+        f" ({fabric.source})"
+    ]
+    rates = Counter((link.width, link.speed) for link in fabric.links)
+    for (width, speed), count in rates.most_common():
+        carries = data_bits_per_s(width, speed)
+        told = f", {link_rate(carries)} each way" if carries else ""
+        lines.append(f"  {count} × {width or '?'}x {speed or 'unknown speed'}{told}")
+    devices = fabric.by_key
+    below: Counter[tuple[str, str]] = Counter()
+    for link in fabric.links:
+        for here, there in ((link.one.device, link.other.device), (link.other.device, link.one.device)):
+            below[here, devices[there].kind.value if there in devices else "unknown"] += 1
+    switches = {_name(device): device for device in fabric.devices if device.kind is DeviceKind.SWITCH}
+    for name in natural_sorted(switches)[:MOST_LISTED]:
+        key = switches[name].key
+        lines.append(f"  {clean(name)}: {below[key, 'adapter']} adapters, {below[key, 'switch']} cables to switches")
+    if len(switches) > MOST_LISTED:
+        lines.append(f"  and {len(switches) - MOST_LISTED} more switches; --json has all")
+    if fabric.unknown:
+        lines.append(f"{len(fabric.unknown)} lines were not understood, the first: {clean(fabric.unknown[0][:80])!r}")
+    return "\n".join(lines) + "\n"
+
+
+def problems_as_text(fabric: FabricMap, problems: Sequence[LinkProblem]) -> str:
+    """The verdict first, then each problem with what to do."""
+    if not problems:
+        return f"PASS  {len(fabric.links)} cables, each as fast as its sisters, none missing.\n"
+    lines = [
+        f"SLOW  {len(problems)} problem{'s' if len(problems) > 1 else ''} in a fabric of {len(fabric.links)} cables"
+    ]
+    for number, problem in enumerate(problems, 1):
+        lines += ["", f"{number}  {problem.kind}", f"   {clean(problem.says)}", f"   to do      {problem.remedy}"]
+    return "\n".join(lines) + "\n"
+
+
+def fabric_as_json(fabric: FabricMap, problems: Sequence[LinkProblem], exit_code: int) -> str:
+    """One object: devices, links with the data rate of each, problems."""
+    devices = fabric.by_key
+    return (
+        json.dumps(
+            {
+                "exit_code": exit_code,
+                "source": fabric.source,
+                "problems": [
+                    {"kind": one.kind.value, "subject": one.subject, "statement": one.says, "remedy": one.remedy}
+                    for one in problems
+                ],
+                "devices": [
+                    {"key": one.key, "kind": one.kind.value, "name": one.name, "lid": one.lid} for one in fabric.devices
+                ],
+                "links": [
+                    {
+                        "name": link_text(link, devices),
+                        "ends": [[link.one.device, link.one.port], [link.other.device, link.other.port]],
+                        "width": link.width,
+                        "speed": link.speed,
+                        "other_width": link.other_width,
+                        "other_speed": link.other_speed,
+                        "data_bits_per_s": data_bits_per_s(link.width, link.speed),
+                    }
+                    for link in fabric.links
+                ],
+                "down": [[end.device, end.port] for end in fabric.down],
+                "unknown_lines": list(fabric.unknown),
+            },
+            indent=1,
+        )
+        + "\n"
+    )
+
+
+def _name(device: FabricDevice) -> str:
+    return device.name or device.key
