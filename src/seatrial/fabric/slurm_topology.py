@@ -1,4 +1,4 @@
-"""Which leaf switch each node hangs on, from the output of `scontrol show topology`."""
+"""Which leaf switch each node hangs on, from `scontrol show topology`, or from topology.conf, which tells no levels."""
 
 import math
 import re
@@ -48,7 +48,7 @@ def parse_topology(text: str) -> Fabric:
 def _switch(line: str) -> Switch | None:
     """None: the line lacks a name or a level, or its nodes cannot be expanded, as when it was cut short."""
     fields = dict(word.split("=", 1) for word in line.split() if "=" in word)
-    level = fields.get("Level", "")
+    level = fields.get("Level", "0" if "Nodes" in fields else "")
     nodes = _expand(fields.get("Nodes", ""))
     if not fields.get("SwitchName") or not re.fullmatch(r"[0-9]{1,4}", level) or nodes is None:
         return None

@@ -1,0 +1,1 @@
+"""What other tools print, one file each, as our own records."""

@@ -1,0 +1,70 @@
+"""seatrial locate: judge a matrix that another tool measured."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from seatrial.cli.options import AsJson
+from seatrial.model.errors import ExitCode, UsageError
+
+
+def locate(
+    file: Annotated[Path, typer.Argument(help="The other tool's output.", metavar="FILE")],
+    form: Annotated[str, typer.Option("--format", help="auto, nxnlatbw, mpigraph or csv.", metavar="NAME")] = "auto",
+    topology: Annotated[
+        Path | None,
+        typer.Option(help="Leaf switches: a topology.conf of Slurm, or ibnetdiscover's output.", metavar="FILE"),
+    ] = None,
+    as_json: AsJson = False,
+) -> int:
+    """Name the slow and late nodes and uplinks in an n×n table of latency or bandwidth measured elsewhere."""
+    from seatrial.benchmarks.matrices import read_matrix
+    from seatrial.diagnosis.pairwise.classes import topology_classes
+    from seatrial.diagnosis.pairwise.located import locate_in_table
+    from seatrial.report.located_text import located_as_json, located_as_text
+
+    table = read_matrix(_read(file), form)
+    classes = topology_classes(table)
+    groups = leaf_groups(_read(topology), table.nodes) if topology else (classes.groups if classes else ())
+    located = locate_in_table(table, groups)
+    code = ExitCode.PASS
+    if located.faults:
+        code = ExitCode.FINDINGS
+    elif located.ambiguous or not located.lines:
+        code = ExitCode.INCOMPLETE
+    render = located_as_json(table, located, groups, classes, code) if as_json else ""
+    print(render or located_as_text(table, located, groups, classes), end="")
+    return code
+
+
+def leaf_groups(text: str, nodes: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+    """The table's nodes by leaf switch. Raises UsageError where the topology knows none of them."""
+    from seatrial.fabric.ibnetdiscover import parse_fabric
+    from seatrial.fabric.routes import Routes
+    from seatrial.fabric.slurm_topology import parse_topology
+
+    if "SwitchName" in text:
+        leaf_of = dict(parse_topology(text).leaf_of)
+    else:
+        fabric = parse_fabric(text)
+        devices = fabric.by_key
+        leaf_of = {devices[adapter].host: leaf for adapter, leaf in Routes(fabric).leaf_of.items()}
+    groups: dict[str, list[str]] = {}
+    for node in nodes:
+        if node in leaf_of:
+            groups.setdefault(leaf_of[node], []).append(node)
+    if not groups:
+        known = ", ".join(sorted(leaf_of)[:3])
+        raise UsageError(
+            f"The topology knows none of the table's nodes ({', '.join(nodes[:3])}, ...).",
+            f"It knows {known or 'no node at all'}: names must be the same in both files.",
+        )
+    return tuple(tuple(group) for group in groups.values())
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}.") from error
