@@ -3,6 +3,7 @@
 # This file and its parts: `cat collect/parts/*.sh collect/facts.sh | sh -s`.
 # Fed to `sh -s` on every node, so it reads no standard input and knows nothing of its own folder. It decides nothing.
 # SEATRIAL_SYSROOT: root prefixes, colon-separated; the first that has a file wins. "/" is the live machine.
+# SEATRIAL_FACTS: full (the default), or quick: without the commands that take long.
 # Quick on nodes of many cores because it forks for commands only: `read`, globs and `cd -P` are the shell's own.
 
 newline='
@@ -38,6 +39,10 @@ locate() { # PATH: sets found; false where no root has it
   done
   unset IFS
   return 1
+}
+
+asked_all() { # whether what takes long is asked for too; SEATRIAL_FACTS=quick leaves it out
+  [ "${SEATRIAL_FACTS:-full}" != quick ]
 }
 
 absent() { # ITEM REASON
@@ -257,12 +262,18 @@ main() {
   hostname=${hostname:-unknown}
   printf '#seatrial-facts 1 %s\n' "$hostname"
   kernel
+  kernel_settings
   processors
   memory
+  topology
   interfaces
   hcas
+  pci
   lines /proc/net/snmp 'Tcp:*' 2
   lines /proc/net/netstat 'TcpExt:*' 2
+  system
+  mounts
+  sensors
   software
   printf '#end %s\n' "$hostname"
 }

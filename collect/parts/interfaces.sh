@@ -8,13 +8,14 @@ interfaces() {
   interfaces=$matched
   for interface in $interfaces; do
     here=/sys/class/net/$interface
-    for item in type operstate speed mtu carrier flags; do
+    for item in type operstate speed mtu carrier flags duplex; do
       value "$here/$item"
     done
     for item in rx_errors tx_errors rx_dropped tx_dropped; do
       value "$here/statistics/$item"
     done
-    link "$here/device/driver"
+    real "$here/device"
+    driver_link "$here/device/driver"
     link "$here/master"
     list "$here/lower_" '*' ''
   done

@@ -11,7 +11,7 @@ import pytest
 from seatrial.facts.frame import CommandOutput, parse_frame
 from seatrial.facts.node import node_facts, parse_facts
 from seatrial.launch.sources import collector
-from seatrial.limits.path import NoLimit, path_limit
+from seatrial.limits.path import path_limit
 from seatrial.model.facts import NodeFacts
 from seatrial.model.limit import Limit
 
@@ -133,10 +133,11 @@ def test_a_recorded_machine_runs_no_command_and_names_what_it_lacks(tmp_path: Pa
     assert (frame.hostname, frame.complete, frame.commands) == ("n7", True, {})
     assert frame.absent["mpirun --version"] == "recorded machine"
     facts = node_facts(frame)
-    assert set(facts.absent) == {
+    assert {name for name in facts.absent if "." not in name} >= {
         "kernel", "boot_id", "cpu_model", "numa_nodes", "memory_bytes",
         "tcp_segments_sent", "tcp_segments_resent", "slurm_version", "mpi_versions",
     }  # fmt: skip
+    assert {"processors", "cores", "sockets", "topology.cores", "interfaces"}.isdisjoint(facts.absent)
 
 
 def test_256_processors_take_less_than_a_second(tmp_path: Path) -> None:
@@ -146,7 +147,7 @@ def test_256_processors_take_less_than_a_second(tmp_path: Path) -> None:
     elapsed = time.monotonic() - started
     facts = parse_facts(text)
     assert (facts.processors, facts.cores, facts.sockets) == (256, 128, 2)
-    assert len(text) < 20_000
+    assert len(text) < 32_000
     assert elapsed < 1.0, f"{elapsed:.2f} s; 0.08 s on the machine it was written on"
 
 
@@ -217,9 +218,9 @@ def test_an_hca_counts_where_a_port_is_active(tmp_path: Path) -> None:
     other_down = hca_node(tmp_path, "n3", "1: DOWN")
     assert [hca.name for hca in active.active_hcas] == ["mlx5_0"]
     assert ([hca.name for hca in down.hcas], down.active_hcas) == (["mlx5_0"], ())
-    assert path_limit(active, down) == NoLimit(
-        path="n1>n2", reason="n1 has mlx5_0: MPI may use it, and InfiniBand limits are not computed yet"
-    )
+    found = path_limit(active, down)
+    assert isinstance(found, Limit)
+    assert any("share no network but Ethernet" in why for why in found.unknown)
     assert isinstance(path_limit(down, other_down), Limit)
 
 

@@ -12,7 +12,7 @@ Value = TypeVar("Value", bound=Hashable)
 def hardware_groups(facts: Mapping[str, NodeFacts]) -> tuple[tuple[str, ...], ...]:
     """Nodes of one make each: same vendor, product and processor model; the largest group first, then by name.
 
-    What can break is no part of the key: a node that lost memory, a core or a card stays among those it was bought with.
+    What can break is no part of the key: a node that lost memory, a core or a card stays among those bought with it.
     """
     groups: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
     for node, known in sorted(facts.items()):

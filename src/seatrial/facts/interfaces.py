@@ -3,10 +3,12 @@
 import msgspec
 
 from seatrial.facts.frame import Frame
+from seatrial.facts.pci_path import pci_address
 from seatrial.model.facts import NetworkInterface
 
 NET = "/sys/class/net/"
 SOCKETS = "/proc/net/dev"
+TOTALS = ("rx_errors", "tx_errors", "rx_dropped", "tx_dropped")
 
 
 class Interfaces(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,22 +46,29 @@ def read_interfaces(frame: Frame) -> Interfaces:
     return Interfaces(interfaces=tuple(found), absent=absent)
 
 
+def ethernet_speed(frame: Frame, name: str) -> float | None:
+    """Bits per second. The kernel gives Mb/s, and -1 (older ones 65535 or 4294967295) where it is not known."""
+    megabits = frame.integer(f"{NET}{name}/speed")
+    return megabits * 1e6 if megabits is not None and 0 < megabits not in (0xFFFF, 0xFFFFFFFF) else None
+
+
 def _interface(frame: Frame, name: str) -> NetworkInterface:
-    """The kernel gives the speed in Mb/s, and -1 (older ones 65535 or 4294967295) where it is not known."""
     here = f"{NET}{name}"
-    megabits = frame.integer(f"{here}/speed")
-    speed = megabits * 1e6 if megabits is not None and 0 < megabits not in (0xFFFF, 0xFFFFFFFF) else None
     mtu = frame.integer(f"{here}/mtu")
     carrier = frame.integer(f"{here}/carrier")
+    totals = {total: frame.integer(f"{here}/statistics/{total}") for total in TOTALS}
     return NetworkInterface(
         name=name,
         link_type=frame.integer(f"{here}/type"),
         state=frame.values.get(f"{here}/operstate", "unknown").strip() or "unknown",
         carrier=None if carrier is None else carrier == 1,
-        speed_bits_per_s=speed,
+        speed_bits_per_s=ethernet_speed(frame, name),
         mtu_bytes=mtu if mtu is not None and mtu > 0 else None,
         driver=frame.values.get(f"{here}/device/driver", ""),
         enslaved=f"{here}/master" in frame.values,
         bridge=name in frame.lists.get(f"{NET}*/bridge", ()),
         lower=frame.lists.get(f"{here}/lower_*", ()),
+        duplex=frame.values.get(f"{here}/duplex", "").strip(),
+        pci_address=pci_address(frame.real.get(f"{here}/device", "")),
+        errors={total: count for total, count in totals.items() if count is not None and count >= 0},
     )

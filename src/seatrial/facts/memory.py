@@ -1,9 +1,51 @@
 """Memory modules and their errors, from a frame."""
 
+from seatrial.facts.dimms import CONTROLLERS, dmi_dimms, edac_controllers, edac_dimms
 from seatrial.facts.frame import Frame
-from seatrial.model.memory import MemoryFacts
+from seatrial.model.memory import Dimm, MemoryFacts
+
+DMIDECODE = "dmidecode -t 17"
 
 
 def read_memory(frame: Frame) -> tuple[MemoryFacts, dict[str, str]]:
-    """The memory of a frame. Second: name of a fact, with the group in front of it -> why it is not known."""
-    return MemoryFacts(), {}
+    """The memory of a frame. Second: name of a fact, with the group in front of it -> why it is not known.
+
+    dmidecode tells more, the speeds and the empty slots, but asks for root; EDAC asks for a driver of the controller.
+    """
+    absent: dict[str, str] = {}
+    dimms, source = _dmi(frame), "dmidecode"
+    if not dimms:
+        dimms, source = edac_dimms(frame), "EDAC"
+    if not dimms:
+        source = ""
+        absent["memory.dimms"] = f"{_why_no_dmi(frame)}; EDAC: no memory controller in {CONTROLLERS}*"
+    counts = {
+        field: _sum(frame, file)
+        for field, file in (("corrected_errors", "ce_count"), ("uncorrected_errors", "ue_count"))
+    }
+    absent.update(
+        {f"memory.{field}": "EDAC: no controller tells them all" for field, count in counts.items() if count is None}
+    )
+    return MemoryFacts(dimms=dimms, source=source, **counts), absent
+
+
+def _dmi(frame: Frame) -> tuple[Dimm, ...]:
+    answer = frame.commands.get(DMIDECODE)
+    return dmi_dimms(answer.lines) if answer is not None and answer.status == 0 else ()
+
+
+def _why_no_dmi(frame: Frame) -> str:
+    """dmidecode says nothing of the reason on its standard output; without root it cannot open the tables."""
+    answer = frame.commands.get(DMIDECODE)
+    if answer is None:
+        return frame.reason(DMIDECODE)
+    if answer.status == 124:
+        return f"{DMIDECODE}: no answer in 5 s"
+    return f"{DMIDECODE}: exit status {answer.status} and no memory device: it needs root, and a firmware with DMI"
+
+
+def _sum(frame: Frame, file: str) -> int | None:
+    """Over all controllers; None where there is none, or one of them does not tell."""
+    counts = [frame.integer(f"{CONTROLLERS}{controller}/{file}") for controller in edac_controllers(frame)]
+    known = [count for count in counts if count is not None]
+    return sum(known) if known and len(known) == len(counts) else None

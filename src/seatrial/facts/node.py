@@ -1,5 +1,8 @@
 """A node's stream of facts into the record that the rest of seatrial works with."""
 
+from collections.abc import Callable, Mapping
+from typing import Any
+
 from seatrial.facts.frame import WHOLE_NUMBER, Frame, parse_frame
 from seatrial.facts.hcas import read_hcas
 from seatrial.facts.interfaces import read_interfaces
@@ -18,6 +21,18 @@ MEMINFO = "/proc/meminfo"
 SNMP = "/proc/net/snmp"
 KERNEL = "/proc/sys/kernel/osrelease"
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
+Reader = Callable[[Frame], tuple[Any, dict[str, str]]]
+GROUPS: Mapping[str, Reader] = {
+    "hcas": read_hcas,
+    "pci": read_pci,
+    "topology": read_topology,
+    "processor": read_processor,
+    "memory": read_memory,
+    "settings": read_kernel,
+    "system": read_system,
+    "software": read_software,
+}
+"""Field of NodeFacts -> what reads it and why some of it is not known."""
 
 
 def parse_facts(text: str) -> NodeFacts:
@@ -29,63 +44,41 @@ def node_facts(frame: Frame) -> NodeFacts:
     """The facts of a frame, in bytes and bits per second; what cannot be read is None or "", and named in `absent`."""
     processors = read_processors(frame)
     interfaces = read_interfaces(frame)
-    hcas, without_hcas = read_hcas(frame)
-    pci, without_pci = read_pci(frame)
-    topology, without_topology = read_topology(frame)
-    processor, without_processor = read_processor(frame)
-    memory, without_memory = read_memory(frame)
-    settings, without_settings = read_kernel(frame)
-    system, without_system = read_system(frame)
-    software, without_software = read_software(frame)
-    tcp = tcp_counters(frame)
-    told: dict[str, tuple[object, str]] = {
-        "kernel": (frame.values.get(KERNEL), frame.reason(KERNEL)),
-        "boot_id": (frame.values.get(BOOT_ID), frame.reason(BOOT_ID)),
-        "memory_bytes": (memory_bytes(frame), frame.reason(MEMINFO)),
-        "tcp_segments_sent": (tcp.get("OutSegs"), frame.reason(SNMP)),
-        "tcp_segments_resent": (tcp.get("RetransSegs"), frame.reason(SNMP)),
-        "slurm_version": (slurm_version(frame), why_no_slurm(frame)),
-        "mpi_versions": (mpi_versions(frame), why_no_mpi(frame)),
-    }
-    untold = {name: why for name, (value, why) in told.items() if value is None or value in ("", ())}
+    groups: dict[str, Any] = {}
+    absent = {**processors.absent, **interfaces.absent}
+    for name, read in GROUPS.items():
+        groups[name], missing = read(frame)
+        absent.update(missing)
+    told = _plain(frame)
+    absent.update({name: why() for name, (value, why) in told.items() if value is None or value in ("", ())})
+    plain: dict[str, Any] = {name: value for name, (value, _) in told.items() if value is not None}
     return NodeFacts(
         hostname=frame.hostname,
         complete=frame.complete,
-        kernel=frame.values.get(KERNEL, ""),
-        boot_id=frame.values.get(BOOT_ID, ""),
         cpu_model=processors.model,
         processors=processors.processors,
         cores=processors.cores,
         sockets=processors.sockets,
         numa_nodes=processors.numa_nodes,
-        memory_bytes=memory_bytes(frame),
         interfaces=interfaces.interfaces,
-        hcas=hcas,
-        pci=pci,
-        topology=topology,
-        processor=processor,
-        memory=memory,
-        settings=settings,
-        system=system,
-        software=software,
-        tcp_segments_sent=tcp.get("OutSegs"),
-        tcp_segments_resent=tcp.get("RetransSegs"),
-        slurm_version=slurm_version(frame),
-        mpi_versions=mpi_versions(frame),
-        absent={
-            **processors.absent,
-            **interfaces.absent,
-            **without_hcas,
-            **without_pci,
-            **without_topology,
-            **without_processor,
-            **without_memory,
-            **without_settings,
-            **without_system,
-            **without_software,
-            **untold,
-        },
+        absent=absent,
+        **groups,
+        **plain,
     )
+
+
+def _plain(frame: Frame) -> dict[str, tuple[object, Callable[[], str]]]:
+    """Facts of one value each: the value, and how to find out why there is none."""
+    tcp = tcp_counters(frame)
+    return {
+        "kernel": (frame.values.get(KERNEL), lambda: frame.reason(KERNEL)),
+        "boot_id": (frame.values.get(BOOT_ID), lambda: frame.reason(BOOT_ID)),
+        "memory_bytes": (memory_bytes(frame), lambda: frame.reason(MEMINFO)),
+        "tcp_segments_sent": (tcp.get("OutSegs"), lambda: frame.reason(SNMP)),
+        "tcp_segments_resent": (tcp.get("RetransSegs"), lambda: frame.reason(SNMP)),
+        "slurm_version": (slurm_version(frame), lambda: why_no_slurm(frame)),
+        "mpi_versions": (mpi_versions(frame), lambda: why_no_mpi(frame)),
+    }
 
 
 def memory_bytes(frame: Frame) -> int | None:

@@ -4,10 +4,13 @@ import re
 
 import msgspec
 
-from seatrial.facts.frame import WHOLE_NUMBER, Frame
+from seatrial.facts.frame import Frame
+from seatrial.facts.processor_sets import package_number
+from seatrial.facts.topology_sysfs import sysfs_cores
 
 ONLINE = "/sys/devices/system/cpu/online"
 NODES = "/sys/devices/system/node/online"
+NODE_FOLDERS = "/sys/devices/system/node/node[0-9]*"
 TOPOLOGY = "/sys/devices/system/cpu/cpu[0-9]*/topology"
 CPUINFO = "/proc/cpuinfo"
 RANGE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
@@ -25,13 +28,13 @@ class Processors(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_processors(frame: Frame) -> Processors:
-    """Processors are the online logical ones; cores are the distinct sets of thread siblings."""
+    """Processors are the online logical ones; cores are their distinct sets of thread siblings."""
     model = cpu_model(frame)
     read = {
-        "processors": (count_of(frame.values.get(ONLINE, "")), ONLINE),
-        "cores": (_cores(frame), TOPOLOGY),
+        "processors": (_processors(frame), ONLINE),
+        "cores": (len(sysfs_cores(frame)) or None, TOPOLOGY),
         "sockets": (_sockets(frame), TOPOLOGY),
-        "numa_nodes": (count_of(frame.values.get(NODES, "")), NODES),
+        "numa_nodes": (_numa_nodes(frame), NODES),
     }
     absent = {name: frame.reason(path) for name, (number, path) in read.items() if number is None}
     if not model:
@@ -57,20 +60,17 @@ def cpu_model(frame: Frame) -> str:
     return says.get("model name") or says.get("cpu") or ""
 
 
-def _cores(frame: Frame) -> int | None:
-    rows = frame.tables.get(TOPOLOGY, ())
-    if not rows:
-        return None
-    if all(RANGE.match(row["thread_siblings_list"]) for row in rows if "thread_siblings_list" in row):
-        siblings = {row.get("thread_siblings_list") for row in rows}
-        return None if None in siblings else len(siblings)
-    pairs = {(row.get("physical_package_id", "?"), row.get("core_id", "?")) for row in rows}
-    told = all(WHOLE_NUMBER.fullmatch(part) and int(part) >= 0 for pair in pairs for part in pair)
-    return len(pairs) if told else None
+def _processors(frame: Frame) -> int | None:
+    """Those online; where an old kernel does not list them, those it tells a core of."""
+    return count_of(frame.values.get(ONLINE, "")) or len(frame.tables.get(TOPOLOGY, ())) or None
+
+
+def _numa_nodes(frame: Frame) -> int | None:
+    """Those online; where an old kernel does not list them, their folders."""
+    return count_of(frame.values.get(NODES, "")) or len(frame.lists.get(NODE_FOLDERS, ())) or None
 
 
 def _sockets(frame: Frame) -> int | None:
     """Distinct package numbers; the kernel's -1 says that the firmware tells none."""
-    packages = {row.get("physical_package_id", "?") for row in frame.tables.get(TOPOLOGY, ())}
-    told = all(WHOLE_NUMBER.fullmatch(package) and int(package) >= 0 for package in packages)
-    return len(packages) if packages and told else None
+    packages = {package_number(row.get("physical_package_id", "?")) for row in frame.tables.get(TOPOLOGY, ())}
+    return len(packages) if packages and None not in packages else None

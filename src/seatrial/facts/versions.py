@@ -4,7 +4,9 @@ import re
 
 from seatrial.facts.frame import Frame
 
-SLURM_COMMANDS = ("sinfo --version", "srun --version", "slurmd -V")
+SLURM_CLIENTS = ("sinfo --version", "srun --version")
+SLURM_DAEMON = "slurmd -V"
+SLURM_COMMANDS = (*SLURM_CLIENTS, SLURM_DAEMON)
 MPI_COMMANDS = ("mpirun --version", "ompi_info --version", "mpichversion", "mpiexec --version")
 SLURM = re.compile(r"slurm\S* +(\S+)")
 MPI_WORDS = (
@@ -17,10 +19,10 @@ MPI_WORDS = (
 )
 
 
-def slurm_version(frame: Frame) -> str:
+def slurm_version(frame: Frame, commands: tuple[str, ...] = SLURM_COMMANDS) -> str:
     """The version number ("22.05.8"), or "" where no command tells it; Debian calls the program slurm-wlm."""
-    for command in SLURM_COMMANDS:
-        for line in _answer(frame, command):
+    for command in commands:
+        for line in answer(frame, command):
             if match := SLURM.fullmatch(line.strip()):
                 return match[1]
     return ""
@@ -28,38 +30,39 @@ def slurm_version(frame: Frame) -> str:
 
 def mpi_versions(frame: Frame) -> tuple[str, ...]:
     """Each MPI once ("Open MPI 4.1.4"), in the order the commands name them; one that we do not know, word for word."""
-    found: dict[str, None] = {}
+    return tuple(f"{name} {version}" if name else version for name, version in mpi_names(frame))
+
+
+def mpi_names(frame: Frame) -> tuple[tuple[str, str], ...]:
+    """The same, name and version apart; the name is "" where we do not know the words, and those are the version."""
+    found: dict[tuple[str, str], None] = {}
     for command in MPI_COMMANDS:
-        lines = _answer(frame, command)
-        version = next(filter(None, map(_known, lines)), lines[0].strip()[:80] if lines else "")
-        if version:
-            found[version] = None
+        lines = answer(frame, command)
+        said = ("", lines[0].strip()[:80]) if lines else ("", "")
+        name_and_version = next(filter(None, map(_known, lines)), said)
+        if name_and_version[1]:
+            found[name_and_version] = None
     return tuple(found)
 
 
-def why_no_slurm(frame: Frame) -> str:
+def why_no_slurm(frame: Frame, commands: tuple[str, ...] = SLURM_COMMANDS) -> str:
     """What each command that could have told it did instead."""
-    return "; ".join(_failure(frame, command) for command in SLURM_COMMANDS)
+    return "; ".join(why_no_answer(frame, command) for command in commands)
 
 
 def why_no_mpi(frame: Frame) -> str:
     """What each command that could have told it did instead."""
-    return "; ".join(_failure(frame, command) for command in MPI_COMMANDS)
+    return "; ".join(why_no_answer(frame, command) for command in MPI_COMMANDS)
 
 
-def _answer(frame: Frame, command: str) -> tuple[str, ...]:
+def answer(frame: Frame, command: str) -> tuple[str, ...]:
+    """What a command printed; nothing where it was not there or failed."""
     output = frame.commands.get(command)
     return output.lines if output is not None and output.status == 0 else ()
 
 
-def _known(line: str) -> str:
-    for pattern, name in MPI_WORDS:
-        if match := pattern.match(line):
-            return f"{name} {match[1]}"
-    return ""
-
-
-def _failure(frame: Frame, command: str) -> str:
+def why_no_answer(frame: Frame, command: str) -> str:
+    """What a command that told nothing did instead."""
     output = frame.commands.get(command)
     if output is None:
         return frame.reason(command)
@@ -67,3 +70,10 @@ def _failure(frame: Frame, command: str) -> str:
         return f"{command}: no answer in 5 s"
     said = output.lines[-1].strip() if output.lines else "nothing"
     return f"{command}: exit status {output.status}, said {said[:120]!r}"
+
+
+def _known(line: str) -> tuple[str, str] | None:
+    for pattern, name in MPI_WORDS:
+        if match := pattern.match(line):
+            return name, match[1]
+    return None

@@ -40,9 +40,10 @@ class Port(msgspec.Struct, frozen=True, kw_only=True):
     rate_text: str = ""
     """As sysfs has it: "100 Gb/sec (4X EDR)"."""
     speed_name: str = ""
-    """SDR, DDR, QDR, FDR10, FDR, EDR, HDR, NDR, XDR, OPA100, or "" where the text names none."""
+    """SDR, DDR, QDR, FDR10, FDR, EDR, HDR, NDR, XDR, OPA100, or "" where the text names none, or none of its own: on
+    Ethernet and EFA the words are InfiniBand's, chosen by the driver to come near the rate."""
     width: int | None = None
-    """Lanes."""
+    """Lanes; None on Ethernet and EFA."""
     data_bits_per_s: float | None = None
     """After line encoding, all lanes, one direction: 32e9 for 4X QDR, 54.545e9 for 4X FDR."""
     mtu_bytes: int | None = None

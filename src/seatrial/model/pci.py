@@ -18,8 +18,8 @@ class PciKind(enum.StrEnum):
 class PciHop(msgspec.Struct, frozen=True, kw_only=True):
     """One PCI function and the link between it and what is above it.
 
-    Speeds are raw transfer rates per lane: 8e9 for "8.0 GT/s". On a bridge the same fields are those of its own
-    upstream link, as sysfs has them; a root port has no upstream link, and sysfs shows the one below it.
+    Speeds are raw transfer rates per lane: 8e9 for "8.0 GT/s". A device and a switch's upstream port tell of the link
+    above them; a root port and a switch's downstream port of the link below.
     """
 
     address: str

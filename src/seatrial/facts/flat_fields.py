@@ -1,0 +1,160 @@
+"""How single fields are told side by side: which of them name a record, which are summarised, which left out."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+
+from seatrial.model.facts import NetworkInterface, NodeFacts
+from seatrial.model.hca import Hca, Port
+from seatrial.model.memory import Dimm
+from seatrial.model.pci import PciDevice, PciHop, PciKind
+from seatrial.model.processor import IdleState, ProcessorFacts
+from seatrial.model.system import KernelFacts, Library, Mount, Sensor, SystemFacts
+from seatrial.model.topology import Cache, Core, NumaNode, Topology
+from seatrial.model.unknown import Unknown
+
+Scalar = str | int | float | bool
+Field = tuple[type[msgspec.Struct], str]
+
+OF_ONE_NODE = frozenset({"clientaddr", "addr", "mountaddr"})
+"""Options of network file systems that hold the client's address, or the one of several servers' it was given."""
+SIZED_BY_MEMORY = frozenset({"size", "nr_inodes", "nr_blocks"})
+
+
+class Key(NamedTuple):
+    """What a record is called among its like, and the fields that the name holds."""
+
+    of: Callable[[Any], str]
+    fields: tuple[str, ...]
+
+
+def counted(numbers: Mapping[str, int]) -> str:
+    """performance × 63, powersave × 1: the most common first."""
+    return ", ".join(
+        f"{word} × {count}" for word, count in sorted(numbers.items(), key=lambda each: (-each[1], each[0]))
+    )
+
+
+def ranges(numbers: Iterable[int]) -> str:
+    """0-15,32-47, as the kernel writes lists."""
+    spans: list[list[int]] = []
+    for number in sorted(set(numbers)):
+        if spans and number == spans[-1][1] + 1:
+            spans[-1][1] = number
+        else:
+            spans.append([number, number])
+    return ",".join(str(low) if low == high else f"{low}-{high}" for low, high in spans)
+
+
+def extremes(values: tuple[float, ...]) -> dict[str, float]:
+    """The least and the most over the processors."""
+    return {"least": min(values), "most": max(values)} if values else {}
+
+
+def core_summary(cores: tuple[Core, ...]) -> dict[str, Scalar]:
+    """How many there are, of which package and NUMA node, and which logical processors share one."""
+    if not cores:
+        return {}
+    packages = Counter(f"package {core.package}" for core in cores if core.package is not None)
+    nodes = Counter(f"node {core.numa_node}" for core in cores if core.numa_node is not None)
+    threads = Counter(_siblings(core) for core in cores)
+    numbers = [number for core in cores for number in core.processors]
+    return {
+        "count": len(cores),
+        "processors": ranges(numbers),
+        "packages": counted(packages),
+        "numa_nodes": counted(nodes),
+        "siblings": counted(threads),
+    }
+
+
+def _siblings(core: Core) -> str:
+    """n,n+64: the numbers of a core's logical processors, seen from the first."""
+    return ",".join(
+        "n" if number == core.processors[0] else f"n{number - core.processors[0]:+}" for number in core.processors
+    )
+
+
+def idle_gpu_path(devices: tuple[PciDevice, ...]) -> tuple[PciDevice, ...]:
+    """GPUs without the present speed of their links, which they lower while they idle; the width stays."""
+    return tuple(
+        msgspec.structs.replace(
+            each, path=tuple(msgspec.structs.replace(hop, current_transfers_per_s=None) for hop in each.path)
+        )
+        if each.kind is PciKind.GPU
+        else each
+        for each in devices
+    )
+
+
+def lasting_mounts(mounts: tuple[Mount, ...]) -> tuple[Mount, ...]:
+    """Mounts that are not made and unmade by use: none of those below, or over, an automounter's own mount."""
+    automounted = [mount.path for mount in mounts if mount.kind == "autofs"]
+    return tuple(
+        mount
+        for mount in mounts
+        if mount.kind == "autofs"
+        or not any(mount.path == path or mount.path.startswith(path.rstrip("/") + "/") for path in automounted)
+    )
+
+
+def mount_options(options: tuple[str, ...]) -> str:
+    """The options, sorted: their order means nothing; without those that are the node's own or follow its memory."""
+    left_out = OF_ONE_NODE | SIZED_BY_MEMORY
+    return ",".join(sorted(option for option in options if option.partition("=")[0] not in left_out))
+
+
+def parameters(command_line: str) -> dict[str, str]:
+    """The kernel's parameters one by one; one that is given several times with all its values."""
+    told: dict[str, str] = {}
+    for word in command_line.split():
+        name, _, value = word.partition("=")
+        told[name] = f"{told[name]} {value}" if name in told else value
+    return told
+
+
+KEYS: dict[type[msgspec.Struct], Key] = {
+    NetworkInterface: Key(lambda each: each.name, ("name",)),
+    Hca: Key(lambda each: each.name, ("name",)),
+    Port: Key(lambda each: str(each.number), ("number",)),
+    PciDevice: Key(lambda each: each.address, ("address",)),
+    PciHop: Key(lambda each: each.address, ("address",)),
+    NumaNode: Key(lambda each: str(each.index), ("index",)),
+    Cache: Key(lambda each: f"L{each.level} {each.kind}", ("level", "kind")),
+    Dimm: Key(lambda each: each.locator, ("locator",)),
+    IdleState: Key(lambda each: each.name, ("name",)),
+    Mount: Key(lambda each: each.path, ("path",)),
+    Sensor: Key(lambda each: each.name, ("name",)),
+    Library: Key(lambda each: each.name, ("name",)),
+    Unknown: Key(lambda each: f"unknown {each.word}", ("word",)),
+}
+
+SUMMARIES: dict[Field, Callable[[Any], object]] = {
+    (NodeFacts, "mpi_versions"): ", ".join,
+    (NodeFacts, "pci"): idle_gpu_path,
+    (Topology, "cores"): core_summary,
+    (NumaNode, "processors"): ranges,
+    (ProcessorFacts, "governors"): counted,
+    (ProcessorFacts, "energy_preferences"): counted,
+    (ProcessorFacts, "minimum_hz"): extremes,
+    (ProcessorFacts, "maximum_hz"): extremes,
+    (ProcessorFacts, "hardware_maximum_hz"): extremes,
+    (ProcessorFacts, "allowed"): ranges,
+    (KernelFacts, "command_line"): parameters,
+    (SystemFacts, "mounts"): lasting_mounts,
+    (Mount, "options"): mount_options,
+}
+"""Fields told in other words. Those of `Core` are told by `core_summary`."""
+
+LEFT_OUT: dict[Field, str] = {
+    (NodeFacts, "absent"): "why a fact is missing, no fact: that it is missing shows in its own place",
+    (ProcessorFacts, "present_hz"): "a sample of an instant for each processor",
+}
+"""Fields that are not told -> why."""
+
+UNSTEADY: frozenset[Field] = frozenset(
+    {(Port, "counters"), (NetworkInterface, "errors"), (SystemFacts, "sensors"), (ProcessorFacts, "throttle_events")}
+)
+"""Fields that differ between all nodes and all times: comparing does not take them apart; `excuses` has the reasons."""

@@ -1,0 +1,116 @@
+"""The rate of a port as sysfs words it, and the data rate behind the words.
+
+The kernel (drivers/infiniband/core/sysfs.c, rate_show) multiplies a nominal rate per lane by the width: before the
+encoding for SDR, DDR and QDR, rounded for FDR, the data rate from EDR on. It prints SDR for every speed that it does
+not know. Lane rates and encodings: InfiniBand Architecture Specification, volume 2, release 1.7, chapters 5 and 6.
+"""
+
+import re
+from fractions import Fraction
+from functools import lru_cache
+from typing import NamedTuple
+
+from seatrial.model.hca import PortFamily
+from seatrial.model.unknown import Unknown
+
+RATE = re.compile(r"([0-9]{1,4}(?:\.[0-9]{1,3})?) Gb/sec \(([0-9]{1,2})X(?: ([A-Z0-9]{1,8}))?\)")
+WIDTHS = (1, 2, 4, 8, 12)
+BLOCK_8_10, BLOCK_64_66 = Fraction(8, 10), Fraction(64, 66)
+WITH_CORRECTION = Fraction(514, 544) * Fraction(256, 257)
+"""Reed-Solomon (544,514) over blocks of 256 in 257 bits."""
+
+
+class Speed(NamedTuple):
+    """One lane: what the kernel counts it as, what is signalled, and how much of that is data."""
+
+    nominal_gigabits: float
+    signalled_gigabits: Fraction
+    encoding: Fraction
+
+
+SPEEDS = {
+    "SDR": Speed(2.5, Fraction("2.5"), BLOCK_8_10),
+    "DDR": Speed(5, Fraction(5), BLOCK_8_10),
+    "QDR": Speed(10, Fraction(10), BLOCK_8_10),
+    "FDR10": Speed(10, Fraction("10.3125"), BLOCK_64_66),
+    "FDR": Speed(14, Fraction("14.0625"), BLOCK_64_66),
+    "EDR": Speed(25, Fraction("25.78125"), BLOCK_64_66),
+    "HDR": Speed(50, Fraction("53.125"), WITH_CORRECTION),
+    "NDR": Speed(100, Fraction("106.25"), WITH_CORRECTION),
+    "XDR": Speed(200, Fraction("212.5"), WITH_CORRECTION),
+}
+ETHERNET_GIGABITS = (10, 25, 40, 50, 56, 100, 200, 400, 800)
+"""What an Ethernet port can truly have; 2.5 ("1X SDR") and 20 ("4X DDR") are said where a driver found no better."""
+
+
+class PortRate(NamedTuple):
+    """`data_bits_per_s` and `nominal_bits_per_s`: all lanes, one direction; nominal is the number that was printed.
+
+    `why`: why the data rate is None.
+    """
+
+    speed_name: str = ""
+    width: int | None = None
+    data_bits_per_s: float | None = None
+    nominal_bits_per_s: float | None = None
+    why: str = ""
+
+
+@lru_cache(maxsize=1024)
+def port_rate(family: PortFamily | Unknown, text: str, interface_bits_per_s: float | None = None) -> PortRate:
+    """What the words of `rate` mean on a port of this family.
+
+    `interface_bits_per_s`: the speed of the Ethernet interface on it, which RoCE and iWARP have for sure and word as
+    the nearest of InfiniBand's; speed name and width of those are made up and left out.
+    """
+    printed = _printed(text)
+    ethernet = family in (PortFamily.ROCE, PortFamily.IWARP)
+    if ethernet and interface_bits_per_s:
+        return PortRate(data_bits_per_s=interface_bits_per_s, nominal_bits_per_s=printed.nominal_bits_per_s)
+    if printed.nominal_bits_per_s is None:
+        return printed
+    if ethernet or family is PortFamily.EFA:
+        return _as_printed(printed.nominal_bits_per_s, text, ethernet=ethernet)
+    if family is PortFamily.OMNI_PATH:
+        return _omni_path(printed, text)
+    if isinstance(family, Unknown):
+        return printed._replace(why=f"rate says {text!r}, which may mean something else on this port")
+    return _infiniband(printed, text)
+
+
+def _printed(text: str) -> PortRate:
+    """The words taken apart. A width without a name is SDR, as older kernels print it, if the number fits."""
+    found = RATE.fullmatch(text.strip())
+    if not found or int(found[2]) not in WIDTHS or not float(found[1]):
+        return PortRate(why=f"rate says {text!r}")
+    width, nominal = int(found[2]), float(found[1]) * 1e9
+    name = found[3] or ("SDR" if nominal == width * 2.5e9 else "")
+    return PortRate(speed_name=name, width=width, nominal_bits_per_s=nominal)
+
+
+def _as_printed(nominal_bits_per_s: float, text: str, *, ethernet: bool) -> PortRate:
+    """The number is the data rate, since drivers choose the words to come near it; unless no Ethernet has it."""
+    if ethernet and nominal_bits_per_s / 1e9 not in ETHERNET_GIGABITS:
+        return PortRate(nominal_bits_per_s=nominal_bits_per_s, why=f"rate says {text!r}, which is no speed of Ethernet")
+    return PortRate(data_bits_per_s=nominal_bits_per_s, nominal_bits_per_s=nominal_bits_per_s)
+
+
+def _infiniband(printed: PortRate, text: str) -> PortRate:
+    """The data rate of a name and width whose number is theirs (56 or 56.25 for 4X FDR), else none."""
+    speed = SPEEDS.get(printed.speed_name)
+    if speed is None or printed.width is None or printed.nominal_bits_per_s is None:
+        return printed._replace(why=f"rate says {text!r}, a speed that is not known")
+    expected = printed.width * speed.nominal_gigabits * 1e9
+    if abs(printed.nominal_bits_per_s - expected) > 0.01 * expected:
+        return printed._replace(why=f"rate says {text!r}, whose number is not that of its name")
+    data = printed.width * speed.signalled_gigabits * speed.encoding * 10**9
+    return printed._replace(data_bits_per_s=float(data))
+
+
+def _omni_path(printed: PortRate, text: str) -> PortRate:
+    """hfi1 words 25 Gb/s lanes as EDR and links of 1, 2 and 3 lanes all as 1X (its verbs.h, opa_width_to_ib)."""
+    if printed.speed_name != "EDR":
+        return printed._replace(speed_name="", why=f"rate says {text!r}, a speed of Omni-Path that is not known")
+    if printed.width != 4:
+        return printed._replace(speed_name="OPA100", why=f"rate says {text!r}, which may be 1, 2 or 3 lanes")
+    return printed._replace(speed_name="OPA100", data_bits_per_s=100e9)
