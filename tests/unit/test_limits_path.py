@@ -10,6 +10,7 @@ from seatrial.limits.path import NoLimit, fabric_interface, path_limit
 from seatrial.model.facts import NetworkInterface, NodeFacts
 from seatrial.model.hca import Hca, Port, PortFamily, PortState
 from seatrial.model.limit import Limit
+from seatrial.model.pci import PciDevice, PciHop, PciKind
 
 
 def ethernet(name: str = "eth0", speed: float | None = 1e9, mtu: int | None = 1500, **more: object) -> NetworkInterface:
@@ -105,17 +106,46 @@ def test_unknown_speed_of_any_interface_that_is_up() -> None:
 
 
 DOWN = Hca(name="mlx5_0", ports=(Port(number=1, family=PortFamily.INFINIBAND, state=PortState.DOWN),))
+UNREAD = Hca(name="mlx5_0")
 
 
 def test_other_reasons() -> None:
     assert reason(node("n1"), node("n1")).startswith("shared memory inside one node")
-    assert reason(node("n1", hcas=(Hca(name="mlx5_0"),)), node("n2")) == (
-        "n1 has mlx5_0: MPI may use it, and InfiniBand limits are not computed yet"
+    assert reason(node("n1", hcas=(UNREAD,)), node("n2", hcas=(UNREAD,))) == (
+        "n1 has mlx5_0, whose ports could not be read: MPI may use it"
     )
-    assert isinstance(path_limit(node("n1", hcas=(DOWN,)), node("n2")), Limit)
     assert "broke off" in reason(node("n1"), node("n2", complete=False))
     assert "MTU is unknown" in reason(node("n1", ethernet(mtu=None)), node("n2"))
     assert "no room" in reason(node("n1", ethernet(mtu=40)), node("n2"))
+
+
+@pytest.mark.parametrize("other", [(), (DOWN,)])
+def test_a_port_without_a_partner_leaves_tcp_and_says_so(other: tuple[Hca, ...]) -> None:
+    found = limit(node("n1", hcas=(UNREAD,)), node("n2", hcas=other))
+    assert "TCP payload" in found.binding
+    assert "the ends share no network but Ethernet (active HCAs of n1: mlx5_0; of n2: none)" in found.unknown
+    assert not any("active HCAs" in why for why in limit(node("n1", hcas=(DOWN,)), node("n2")).unknown)
+
+
+def card(speed: float, width: int) -> PciDevice:
+    ends = (
+        PciHop(address=address, current_transfers_per_s=speed, current_width=width)
+        for address in ("0000:40:01.0", "0000:41:00.0")
+    )
+    return PciDevice(address="0000:41:00.0", kind=PciKind.NETWORK, path=tuple(ends))
+
+
+def test_pcie_binds_only_where_it_is_the_slower() -> None:
+    wired = ethernet(pci_address="0000:41:00.0")
+    usual = node("n1", wired, pci=(card(8e9, 8),))
+    found = limit(usual, node("n2"))
+    assert [term.bytes_per_s > found.limit_bytes_per_s for term in found.terms] == [True, False, False]
+    assert found.limit_bytes_per_s == pytest.approx(117.69e6, rel=1e-4)
+    assert "n2 eth0: its PCIe path is not known" in found.unknown
+    fast = node("n1", ethernet(speed=25e9, mtu=9000, pci_address="0000:41:00.0"), pci=(card(2.5e9, 1),))
+    found = limit(fast, node("n2", ethernet(speed=25e9, mtu=9000)))
+    assert found.binding == "n1 eth0: PCIe link 0000:40:01.0 to 0000:41:00.0 at 2.5 GT/s x1"
+    assert found.limit_bytes_per_s == found.gate_bytes_per_s == 0.25e9
 
 
 speeds = st.sampled_from([1e8, 1e9, 10e9, 25e9, 100e9, 400e9])

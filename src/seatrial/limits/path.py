@@ -1,17 +1,15 @@
 """The limit of the way from one node to another: the least of its terms, or the reason why there is none."""
 
-import msgspec
-
 from seatrial.limits.ethernet import tcp_payload_term
+from seatrial.limits.gate import gate_of
+from seatrial.limits.network import shared_ports
+from seatrial.limits.pcie_path import Direction, pcie_terms
+from seatrial.limits.ports import NodePort, node_ports, unreadable
 from seatrial.model.facts import NetworkInterface, NodeFacts
-from seatrial.model.limit import Limit, LimitTerm
+from seatrial.model.limit import Limit, NoLimit, Terms, least
+from seatrial.model.pci import PciDevice
 
-
-class NoLimit(msgspec.Struct, frozen=True, kw_only=True):
-    """No limit can be computed for this path, and why, in one sentence. Never a limit of zero or of infinity."""
-
-    path: str
-    reason: str
+__all__ = ["NoLimit", "fabric_interface", "path_limit"]
 
 
 def fabric_interface(facts: NodeFacts) -> NetworkInterface | None:
@@ -20,40 +18,104 @@ def fabric_interface(facts: NodeFacts) -> NetworkInterface | None:
 
 
 def path_limit(source: NodeFacts, target: NodeFacts) -> Limit | NoLimit:
-    """The most MPI payload from `source` to `target` over TCP, in bytes per second, one direction.
+    """The most MPI payload from `source` to `target` in bytes per second, one direction, from and to main memory.
 
-    The limit is the least term of both ends' fabric interfaces, each at the smaller of the two MTUs. The gate is what
-    all interfaces of an end carry together, each at its own MTU, and of the two ends the lesser: MPI may use
-    several interfaces at once, and no more than all of them.
+    Over the best port of each end where both have active ports of one family on one subnet; else TCP over the fabric
+    interfaces. The limit is the least term of ports and PCIe links. The gate is what all ports and interfaces of an
+    end carry together, and of the two ends the lesser: MPI may use several at once, and no more than all of them.
     """
     path = f"{source.hostname}>{target.hostname}"
+    found = _terms(source, target)
+    if not found.terms:
+        return NoLimit(path=path, reason="; ".join(found.unknown))
+    gate = min((gate_of(source), gate_of(target)), key=lambda each: each.bytes_per_s)
+    return least(path, found + Terms(unknown=gate.unknown), gate.bytes_per_s)
+
+
+def _terms(source: NodeFacts, target: NodeFacts) -> Terms:
+    """The terms of the fastest network that both ends share; none of them where `unknown` says why."""
     if source.hostname == target.hostname:
-        return NoLimit(path=path, reason="shared memory inside one node: its limits are not computed yet")
+        return Terms(unknown=("shared memory inside one node: this limit is of paths between two",))
     for facts in (source, target):
-        if reason := _obstacle(facts):
-            return NoLimit(path=path, reason=f"{facts.hostname} {reason}")
-    terms = _terms(source, target)
-    if len(terms) < 2:
-        return NoLimit(path=path, reason="the MTU of one end leaves no room for payload")
-    binding = min(terms, key=lambda term: term.bytes_per_s)
-    return Limit(
-        path=path,
-        limit_bytes_per_s=binding.bytes_per_s,
-        binding=binding.name,
-        terms=terms,
-        gate_bytes_per_s=min(_all_interfaces(source), _all_interfaces(target)),
+        if not facts.complete:
+            return Terms(unknown=(f"{facts.hostname} sent facts that broke off before their end: collect them again",))
+    shared = shared_ports(node_ports(source), node_ports(target))
+    if shared is not None:
+        return _over_ports(*shared)
+    if perhaps := _perhaps(source, target):
+        return Terms(unknown=(perhaps,))
+    for facts in (source, target):
+        if obstacle := _obstacle(facts):
+            return Terms(unknown=(f"{facts.hostname} {obstacle}",))
+    return _over_tcp(source, target)
+
+
+def _over_ports(source: NodePort, target: NodePort) -> Terms:
+    """The sender's PCIe and port, then the receiver's port and PCIe; both ports at the smaller of the two MTUs."""
+    mtu = min((port.mtu_bytes for port in (source, target) if port.mtu_bytes), default=None)
+    sender, receiver = source.terms(mtu), target.terms(mtu)
+    rateless = [found for found in (sender, receiver) if not found.terms]
+    if rateless:
+        return Terms(unknown=tuple(why for found in rateless for why in found.unknown))
+    return (
+        _bus(source.device, source.node, source.hca.name, Direction.READ)
+        + sender
+        + receiver
+        + _bus(target.device, target.node, target.hca.name, Direction.WRITE)
     )
 
 
+def _over_tcp(source: NodeFacts, target: NodeFacts) -> Terms:
+    """As over ports, with the fabric interfaces; no terms where the MTU of an end leaves no room."""
+    no_room = Terms(unknown=("the MTU of one end leaves no room for payload",))
+    ends = [(facts, facts.fabric_interface) for facts in (source, target)]
+    mtus = [(end.mtu_bytes, facts.hostname) for facts, end in ends if end is not None and end.mtu_bytes is not None]
+    found = Terms(unknown=_unshared(source, target))
+    for (facts, interface), direction in zip(ends, (Direction.READ, Direction.WRITE), strict=True):
+        if interface is None:
+            return no_room
+        node = facts.hostname
+        smallest, where = min(mtus, key=lambda each: (each[0], each[1] != node))
+        term = tcp_payload_term(interface, node, mtu_bytes=smallest, mtu_node=where)
+        if term is None:
+            return no_room
+        device = next((each for each in facts.pci if each.address == interface.pci_address), None)
+        bus = _bus(device, node, interface.name, direction)
+        own = Terms(terms=(term,))
+        found += bus + own if direction is Direction.READ else own + bus
+    return found
+
+
+def _bus(device: PciDevice | None, node: str, label: str, direction: Direction) -> Terms:
+    if device is None:
+        return Terms(unknown=(f"{node} {label}: its PCIe path is not known",))
+    return pcie_terms(device, node, label, direction)
+
+
+def _perhaps(source: NodeFacts, target: NodeFacts) -> str:
+    """Why a faster network than TCP cannot be ruled out, or "": a device that cannot be read, and one to talk to."""
+    for here, there in ((source, target), (target, source)):
+        strange = unreadable(here)
+        if strange and there.active_hcas:
+            return f"{here.hostname} has {strange}: MPI may use it"
+    return ""
+
+
+def _unshared(source: NodeFacts, target: NodeFacts) -> tuple[str, ...]:
+    """Why it is TCP, where an end has more than that."""
+    names = [
+        f"{facts.hostname}: {', '.join(h.name for h in facts.active_hcas) or 'none'}" for facts in (source, target)
+    ]
+    if not source.active_hcas and not target.active_hcas:
+        return ()
+    return (f"the ends share no network but Ethernet (active HCAs of {'; of '.join(names)})",)
+
+
 def _obstacle(facts: NodeFacts) -> str:
-    """Why no limit can be computed that this node has a part in, or "". The facts' own sentence follows its name."""
-    if facts.active_hcas:
-        names = ", ".join(hca.name for hca in facts.active_hcas)
-        return f"has {names}: MPI may use it, and InfiniBand limits are not computed yet"
-    if not facts.complete:
-        return "sent facts that broke off before their end: collect them again"
+    """Why no limit over TCP can be computed that this node has a part in, or "". It follows the node's name."""
     if not facts.ethernet_interfaces:
-        return f"shows no Ethernet interface that is up{_because(facts, 'interfaces')}"
+        only = f"shares only Ethernet with the other end ({_hcas(facts)}), and " if facts.active_hcas else ""
+        return f"{only}shows no Ethernet interface that is up{_because(facts, 'interfaces')}"
     for interface in facts.ethernet_interfaces:
         for field, word in (("speed_bits_per_s", "speed"), ("mtu_bytes", "MTU")):
             if getattr(interface, field) is None:
@@ -62,22 +124,9 @@ def _obstacle(facts: NodeFacts) -> str:
     return ""
 
 
+def _hcas(facts: NodeFacts) -> str:
+    return ", ".join(hca.name for hca in facts.active_hcas)
+
+
 def _because(facts: NodeFacts, fact: str) -> str:
     return f" ({facts.absent[fact]})" if fact in facts.absent else ""
-
-
-def _terms(source: NodeFacts, target: NodeFacts) -> tuple[LimitTerm, ...]:
-    """One for each end, in the order of the path; fewer where an end has none."""
-    ends = [(facts.hostname, facts.fabric_interface) for facts in (source, target)]
-    mtus = [(end.mtu_bytes, node) for node, end in ends if end is not None and end.mtu_bytes is not None]
-    terms = []
-    for node, interface in ends:
-        if interface is not None and mtus:
-            smallest, where = min(mtus, key=lambda each: (each[0], each[1] != node))
-            terms.append(tcp_payload_term(interface, node, mtu_bytes=smallest, mtu_node=where))
-    return tuple(term for term in terms if term is not None)
-
-
-def _all_interfaces(facts: NodeFacts) -> float:
-    terms = (tcp_payload_term(interface, facts.hostname) for interface in facts.ethernet_interfaces)
-    return sum(term.bytes_per_s for term in terms if term is not None)

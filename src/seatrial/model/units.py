@@ -11,6 +11,7 @@ UNKNOWN = "unknown"
 
 _BANDWIDTHS = ((1e12, "TB/s"), (1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1.0, "B/s"))
 _LINK_RATES = ((1e12, "Tb/s"), (1e9, "Gb/s"), (1e6, "Mb/s"), (1e3, "kb/s"), (1.0, "b/s"))
+_FLOPS = ((1e15, "Pflop/s"), (1e12, "Tflop/s"), (1e9, "Gflop/s"), (1e6, "Mflop/s"), (1.0, "flop/s"))
 _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 _SIZES = ((2**50, "PiB"), (2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"), (1, "B"))
 
@@ -54,6 +55,11 @@ def _text(value: float | None, units: tuple[tuple[float, str], ...]) -> str:
 def bandwidth(bytes_per_s: float | None) -> str:
     """117.2 MB/s; MB is 10⁶ bytes."""
     return _text(bytes_per_s, _BANDWIDTHS)
+
+
+def flops(flops_per_s: float | None) -> str:
+    """2.87 Tflop/s."""
+    return _text(flops_per_s, _FLOPS)
 
 
 def duration(seconds: float | None) -> str:

@@ -43,6 +43,11 @@ def as_json_text(run: RunInfo, judgement: Judgement, exit_code: int) -> str:
     return json.dumps(as_json(run, judgement, exit_code), ensure_ascii=True, allow_nan=False, indent=1) + "\n"
 
 
+def finding_as_json(finding: Finding) -> Json:
+    """One finding, with the fields that docs/report.md describes."""
+    return _finding(finding)
+
+
 def _number(value: float | None) -> float | None:
     """JSON has no infinity and no NaN: they become null."""
     return value if value is not None and math.isfinite(value) else None

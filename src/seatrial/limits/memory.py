@@ -1,0 +1,124 @@
+"""What a package's memory channels carry: transfers per second times eight bytes, for each one with a module in it."""
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+
+from seatrial.limits.microarchitectures import Microarchitecture, recognise
+from seatrial.model.facts import NodeFacts
+from seatrial.model.limit import Limit, LimitTerm, NoLimit, Terms, least
+from seatrial.model.memory import Dimm
+
+CHANNEL_BYTES = 8
+"""A channel of DDR to DDR5 moves 64 bits of data a transfer (JESD79; in DDR5 as two subchannels of 32)."""
+
+HBM_STACK_PINS = 1024
+"""Data pins of a stack of HBM to HBM3e (JESD235, JESD238)."""
+
+STREAM_SHARES = {"copy": 2 / 3, "scale": 2 / 3, "add": 3 / 4, "triad": 3 / 4}
+"""What STREAM counts, as a part of what moves, where stores are not non-temporal: it leaves out that a line is read
+before it is written. Copy and scale count two streams of three, add and triad three of four."""
+
+_PLAIN_DDR = re.compile(r"(?<!LP)DDR[2345]?(?!\w)")
+
+
+def channel_bytes_per_s(transfers_per_s: float) -> float:
+    """One channel: 25.6 GB/s at 3200 MT/s."""
+    return transfers_per_s * CHANNEL_BYTES
+
+
+def hbm_stack_bytes_per_s(bits_per_s_per_pin: float) -> float:
+    """One stack: 256 GB/s at 2 Gb/s a pin."""
+    return HBM_STACK_PINS / 8 * bits_per_s_per_pin
+
+
+def memory_limits(facts: NodeFacts) -> tuple[Limit | NoLimit, ...]:
+    """One for each package ("n1 package 0 > memory"), reads or writes or both together, in bytes per second.
+
+    From the modules where they could be read; else nominal, from a table of processors; else no limit. Where the
+    modules' packages are not told, one for all packages together ("n1 > memory").
+    """
+    packages = facts.topology.packages or tuple(range(facts.sockets or 1))
+    dimms = [dimm for dimm in facts.memory.dimms if dimm.size_bytes]
+    if not dimms or (len(packages) > 1 and any(dimm.package is None for dimm in dimms)):
+        whole = _from_modules(f"{facts.hostname} > memory", dimms, facts) if dimms else None
+        if whole is not None:
+            return (whole,)
+        return tuple(_from_table(facts, package) for package in packages)
+    limits = []
+    for package in packages:
+        ours = [dimm for dimm in dimms if dimm.package == package or len(packages) == 1]
+        read = _from_modules(_path(facts, package), ours, facts) if ours else None
+        limits.append(read or _from_table(facts, package))
+    return tuple(limits)
+
+
+def _path(facts: NodeFacts, package: int) -> str:
+    return f"{facts.hostname} package {package} > memory"
+
+
+def _from_modules(path: str, dimms: Sequence[Dimm], facts: NodeFacts) -> Limit | NoLimit | None:
+    """None where they do not tell their channels or speeds, or are of a kind whose channels are not 8 bytes wide."""
+    channels: dict[str, list[Dimm]] = defaultdict(list)
+    for dimm in dimms:
+        channels[dimm.channel].append(dimm)
+    if "" in channels or not all(_PLAIN_DDR.search(dimm.kind) for dimm in dimms):
+        return None
+    speeds = []
+    for modules in channels.values():
+        told = [dimm.configured_transfers_per_s for dimm in modules if dimm.configured_transfers_per_s]
+        if not told:
+            return None
+        speeds.append(min(told))
+    total = sum(speeds)
+    term = LimitTerm(
+        name=f"{path.partition(' > ')[0]}: {len(speeds)} channels of {dimms[0].kind} at {_speeds(speeds)}",
+        bytes_per_s=channel_bytes_per_s(total),
+        inputs={"channels": float(len(speeds)), "mean_transfers_per_s": total / len(speeds)},
+        source=f"channel and configured speed of {len(dimms)} modules ({facts.memory.source}) on {facts.hostname}",
+        formula=f"channels * mean_transfers_per_s * {CHANNEL_BYTES}",
+    )
+    return least(path, Terms(terms=(term,)))
+
+
+def _speeds(transfers_per_s: Sequence[float]) -> str:
+    """2933 MT/s; 2133 to 2933 MT/s."""
+    low, high = min(transfers_per_s) / 1e6, max(transfers_per_s) / 1e6
+    return f"{low:.0f} MT/s" if low == high else f"{low:.0f} to {high:.0f} MT/s"
+
+
+def _from_table(facts: NodeFacts, package: int) -> Limit | NoLimit:
+    path = _path(facts, package)
+    why = facts.absent.get("memory.dimms") or facts.absent.get("memory") or "channel or speed of the modules not told"
+    line = recognise(facts)
+    term = _table_term(path, line) if line else None
+    if term is None:
+        model = facts.cpu_model or "this processor"
+        reason = f"its modules could not be read ({why}), and what {model} supports is not in the table"
+        return NoLimit(path=path, reason=reason)
+    return least(path, Terms(terms=(term,), unknown=(f"{why}; all channels at full speed are taken",)))
+
+
+def _table_term(path: str, line: Microarchitecture) -> LimitTerm | None:
+    owner = path.partition(" > ")[0]
+    source = f"table of processors: {line.name}"
+    if line.memory_bytes_per_s is not None:
+        return LimitTerm(
+            name=f"{owner}: memory of {line.name}, nominal",
+            bytes_per_s=line.memory_bytes_per_s,
+            inputs={"memory_bytes_per_s": line.memory_bytes_per_s},
+            source=source,
+            formula="memory_bytes_per_s",
+            nominal=True,
+        )
+    if line.channels is None or line.memory_transfers_per_s is None:
+        return None
+    speed = line.memory_transfers_per_s
+    return LimitTerm(
+        name=f"{owner}: {line.channels} channels at {speed / 1e6:.0f} MT/s ({line.name}), nominal",
+        bytes_per_s=line.channels * channel_bytes_per_s(speed),
+        inputs={"channels": float(line.channels), "transfers_per_s": speed},
+        source=source,
+        formula=f"channels * transfers_per_s * {CHANNEL_BYTES}",
+        nominal=True,
+    )

@@ -1,0 +1,125 @@
+"""What PCIe lets through between a device and the root port: a term for every link of the path."""
+
+import enum
+
+from seatrial.limits.pcie import (
+    ENCODINGS,
+    FLIT_MODE,
+    READ_OVERHEAD_BYTES,
+    WRITE_OVERHEAD_BYTES,
+    LinkState,
+    PciLink,
+    current,
+    ends_agree,
+    link_pairs,
+    payload_share,
+    raw_bytes_per_s,
+)
+from seatrial.model.limit import LimitTerm, Terms
+from seatrial.model.pci import PciDevice
+
+RAW = "transfers_per_s * encoding * width / 8"
+FORMULA = f"{RAW} * payload_bytes / (payload_bytes + overhead_bytes)"
+
+
+class Direction(enum.StrEnum):
+    """Seen from memory: a device that receives from its network writes, one that sends reads."""
+
+    WRITE = "write"
+    READ = "read"
+
+
+OVERHEADS = {Direction.WRITE: WRITE_OVERHEAD_BYTES, Direction.READ: READ_OVERHEAD_BYTES}
+
+
+def pcie_terms(device: PciDevice, node: str, label: str, direction: Direction) -> Terms:
+    """A term for each link that tells its state; what is missing is said. Bytes per second, one direction."""
+    links = link_pairs(device.path)
+    found = Terms()
+    payload, where = packet(device, direction)
+    for link in links:
+        found += _link_terms(link, node, label, direction, payload, where)
+    if not found.terms:
+        return Terms(unknown=(f"{node} {label}: PCIe {device.address} tells no link state",))
+    return found
+
+
+def packet(device: PciDevice, direction: Direction) -> tuple[int | None, str]:
+    """The greatest payload that a packet on the path can have, and where it was read; None where no hop tells.
+
+    MaxPayload of any hop: a port that gets more treats it as malformed (PCI Express Base Specification 2.2.2), so the
+    least that is known is a bound. A completion is no longer than what was asked for, MaxReadReq.
+    """
+    known = [(hop.max_payload_bytes, f"MaxPayload of {hop.address}") for hop in device.path if hop.max_payload_bytes]
+    if direction is Direction.READ and known and device.path[-1].max_read_request_bytes:
+        known.append((device.path[-1].max_read_request_bytes, f"MaxReadReq of {device.path[-1].address}"))
+    return min(known, default=(None, ""))
+
+
+def ceilings(device: PciDevice) -> tuple[tuple[str, float], ...]:
+    """Name of each link and the most that ever passes it, from the root down: for gates, which must not be too low.
+
+    The least overhead that a packet can have, and the better of both ends' words where they disagree.
+    """
+    payload, _ = packet(device, Direction.WRITE)
+    found = []
+    for link in link_pairs(device.path):
+        states = (LinkState(transfers_per_s=e.current_transfers_per_s, width=e.current_width) for e in link.ends)
+        rates = [_payload_rate(state, payload, READ_OVERHEAD_BYTES) for state in states]
+        known = [rate for rate in rates if rate is not None]
+        found += [(_identity(link), max(known))] if known else []
+    return tuple(found)
+
+
+def link_rates(device: PciDevice, direction: Direction) -> tuple[tuple[str, float], ...]:
+    """Name of each link and what its term in `pcie_terms` comes to, from the root down: for rails."""
+    payload, _ = packet(device, direction)
+    rates = (
+        (_identity(link), _payload_rate(current(link), payload, OVERHEADS[direction]))
+        for link in link_pairs(device.path)
+    )
+    return tuple((name, rate) for name, rate in rates if rate is not None)
+
+
+def _payload_rate(state: LinkState, payload: int | None, overhead: int) -> float | None:
+    raw = raw_bytes_per_s(state)
+    if raw is None or payload is None or (state.transfers_per_s or 0.0) >= FLIT_MODE:
+        return raw
+    return raw * payload_share(payload, overhead)
+
+
+def _identity(link: PciLink) -> str:
+    """One for the link itself: functions of one card share it."""
+    return link.upper.address if link.upper is not None else link.lower.address.rpartition(".")[0]
+
+
+def _link_terms(link: PciLink, node: str, label: str, direction: Direction, payload: int | None, where: str) -> Terms:
+    state = current(link)
+    raw = raw_bytes_per_s(state)
+    speed, width = state.transfers_per_s, state.width
+    if raw is None or speed is None or width is None:
+        return Terms(unknown=(f"{node} {label}: PCIe link {link.name}: {state} is no rate that is known",))
+    unknown = []
+    if not ends_agree(link):
+        unknown.append(f"{node} {label}: the ends of PCIe link {link.name} disagree on its state; the lesser is taken")
+    inputs = {"transfers_per_s": speed, "encoding": ENCODINGS[speed], "width": float(width)}
+    name = f"{node} {label}: PCIe link {link.name} at {state}"
+    files = " and ".join(f"/sys/bus/pci/devices/{end.address}" for end in link.ends)
+    here = f"{files}: current_link_speed, current_link_width on {node}"
+    if payload is None or speed >= FLIT_MODE:
+        unknown.append(
+            f"{node} {label}: packet overhead of FLIT mode is not counted; 242 of 256 bytes are taken for payload"
+            if speed >= FLIT_MODE
+            else f"{node} {label}: MaxPayload of PCIe is not known (reading it takes root); packet overhead not counted"
+        )
+        term = LimitTerm(name=name, bytes_per_s=raw, inputs=inputs, source=here, formula=RAW)
+        return Terms(terms=(term,), unknown=tuple(unknown))
+    overhead = OVERHEADS[direction]
+    term = LimitTerm(
+        name=f"{name}, {direction.value}s of {payload} bytes",
+        bytes_per_s=raw * payload_share(payload, overhead),
+        inputs={**inputs, "payload_bytes": float(payload), "overhead_bytes": float(overhead)},
+        source=f"{here}, {where}",
+        formula=FORMULA,
+    )
+    return Terms(terms=(term,), unknown=tuple(unknown))
