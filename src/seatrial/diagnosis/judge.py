@@ -2,13 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 
+from seatrial.diagnosis.direct import hanging_findings, invalid_findings, lost_findings
 from seatrial.diagnosis.evidence import Evidence, Pair, deciding, gather
 from seatrial.diagnosis.findings import Scene, high_latency, packet_loss, slow_fabric, slow_link, unstable_link
 from seatrial.diagnosis.nodes import judge_nodes
 from seatrial.diagnosis.notes import make_notes
 from seatrial.diagnosis.proved import only_proved
 from seatrial.diagnosis.references import References, make_references
-from seatrial.diagnosis.rules import fact_findings, hanging_findings, invalid_findings, lost_findings
+from seatrial.diagnosis.rules.base import Readings
+from seatrial.diagnosis.rules.catalogue import fact_findings
 from seatrial.diagnosis.suspicion import Suspicion, suspect_all
 from seatrial.facts.differences import tcp_resent_between
 from seatrial.limits.path import path_limit
@@ -69,7 +71,9 @@ def judge(recorded: RecordedRun) -> Judgement:
     findings += [slow_link(suspect, scene) for suspect in suspicion.slow]
     findings += [unstable_link(suspect, scene) for suspect in suspicion.unstable]
     findings += [high_latency(suspect, scene) for suspect in suspicion.late]
-    findings += fact_findings(recorded.facts)
+    findings += fact_findings(
+        Readings(facts=recorded.facts, after=recorded.facts_after, features=recorded.info.features)
+    )
     pairs = tuple(_pair_verdicts(recorded.planned, evidence, references, suspicion))
     lost = {state.node for state in recorded.info.lost}
     hung = {frozenset(pair) for pair in recorded.info.hanging_pairs}

@@ -21,6 +21,8 @@ def named(subject: Subject) -> str:
             return f"the way from {source} to {target}"
         case SubjectKind.FABRIC:
             return "the whole fabric"
+        case SubjectKind.CLUSTER:
+            return "the whole cluster"
 
 
 def who(suspect: Suspect) -> str:
@@ -78,3 +80,5 @@ def link_remedy(suspect: Suspect) -> str:
                 "Look at what all nodes share: the transport MPI chose, MTU, driver, kernel. One rank may not be able "
                 "to drive so fast a port."
             )
+        case SubjectKind.CLUSTER:
+            return "Look at what all nodes share: image, firmware, settings."

@@ -1,11 +1,9 @@
-"""Findings that need no statistics: lost nodes, hanging pairs, impossible numbers, facts that differ."""
+"""Findings that need no statistics: lost nodes, hanging pairs, impossible numbers."""
 
 from collections.abc import Iterable, Mapping
 
 from seatrial.diagnosis.evidence import Pair
 from seatrial.diagnosis.pairs import Judged
-from seatrial.facts.differences import MtuDifference, mtu_differences
-from seatrial.model.facts import NodeFacts
 from seatrial.model.run import NodeState
 from seatrial.model.subject import node, pair
 from seatrial.model.verdict import Finding, FindingKind, Verdict
@@ -55,23 +53,3 @@ def invalid_findings(judged: Mapping[Pair, Judged]) -> list[Finding]:
         for one, verdict in judged.items()
         if verdict.verdict is Verdict.INVALID
     ]
-
-
-def fact_findings(facts: Mapping[str, NodeFacts]) -> list[Finding]:
-    """Facts that differ between nodes that should be alike."""
-    return [
-        Finding(
-            kind=FindingKind.MTU_DIFFERS,
-            subject=node(one.node),
-            verdict=Verdict.SLOW,
-            statement=f"Node {one.node} has MTU {one.mtu_bytes} on {one.interface}, {_elsewhere(one)}.",
-            remedy=f"Set it alike on all nodes and switch ports (ip link set {one.interface} mtu N).",
-        )
-        for one in mtu_differences(facts)
-    ]
-
-
-def _elsewhere(one: MtuDifference) -> str:
-    if one.usual_mtu_bytes is None:
-        return "and there is no MTU that most of its peers have"
-    return f"where its peers have {one.usual_mtu_bytes}"

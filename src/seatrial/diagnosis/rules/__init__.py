@@ -1,0 +1,1 @@
+"""Known-bad facts, one rule a file; the catalogue lists them all."""

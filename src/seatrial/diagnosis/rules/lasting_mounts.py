@@ -1,0 +1,61 @@
+"""Which mounts say something about a node: those that are there for good."""
+
+from collections.abc import Iterable, Sequence
+
+from seatrial.diagnosis.rules.base import Readings
+from seatrial.facts.excuses import excused_between_nodes
+from seatrial.model.facts import NodeFacts
+from seatrial.model.system import Mount
+
+PASSING = (
+    "/run/",
+    "/proc/",
+    "/sys/",
+    "/dev/",
+    "/boot",
+    "/snap/",
+    "/var/snap/",
+    "/var/spool/slurm",
+    "/var/lib/docker/",
+    "/var/lib/containers/",
+    "/var/lib/containerd/",
+    "/var/lib/kubelet/",
+    "/var/lib/snapd/",
+)
+"""Made and unmade by sessions, jobs, containers and the kernel's own helpers, or of no meaning to a job."""
+
+KEPT = ("/dev/shm", "/dev/hugepages")  # noqa: S108 - a place that is looked at, not written to
+AUTOFS = "autofs"
+
+
+def mounts_by_node(readings: Readings, group: Sequence[str]) -> dict[str, dict[str, Mount]]:
+    """Node -> path -> mount, of the nodes that tell their mounts; alike tables are one and the same."""
+    automatic = autofs_places(readings.facts.values())
+    found: dict[str, dict[str, Mount]] = {}
+    told: tuple[Mount, ...] = ()
+    table: dict[str, Mount] = {}
+    for node in group:
+        known = readings.facts[node]
+        if known.system.mounts and known.complete:
+            if known.system.mounts != told:
+                told, table = known.system.mounts, lasting_mounts(known.system.mounts, automatic)
+            found[node] = table
+    return found
+
+
+def autofs_places(facts: Iterable[NodeFacts]) -> tuple[str, ...]:
+    """Paths, with a slash at the end, at and below which a mount comes and goes with its use."""
+    places = {mount.path for known in facts for mount in known.system.mounts if mount.kind == AUTOFS}
+    return tuple(sorted(f"{place.rstrip('/')}/" for place in places))
+
+
+def lasting_mounts(mounts: Iterable[Mount], automatic: tuple[str, ...]) -> dict[str, Mount]:
+    """Path -> what is mounted there last, of mounts that are there for good; autofs' own mounts are."""
+    found = {}
+    for mount in mounts:
+        folder = f"{mount.path}/"
+        passing = folder.startswith(PASSING) and mount.path not in KEPT
+        triggered = mount.kind != AUTOFS and folder.startswith(automatic)
+        if not passing and not triggered and not excused_between_nodes(f"system.mounts.{mount.path}"):
+            found[mount.path] = mount
+    return found
