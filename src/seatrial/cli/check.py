@@ -74,8 +74,8 @@ def check(
     return show(outcome.folder, outcome.recorded, outcome.judgement, as_json=as_json, html=html)
 
 
-def parse_nodes(text: str) -> tuple[str, ...]:
-    """n[1-3],n7 -> its nodes. Raises UsageError that shows the text."""
+def parse_nodes(text: str, what: str = "--nodes") -> tuple[str, ...]:
+    """n[1-3],n7 -> its nodes. `what`: the option that gave them. Raises UsageError that shows the text."""
     if not text:
         return ()
     from seatrial.launch.slurm_argv import expand
@@ -83,7 +83,7 @@ def parse_nodes(text: str) -> tuple[str, ...]:
     try:
         nodes = expand(text)
     except ValueError as error:
-        raise UsageError(f"--nodes {text!r} is no list of nodes: {error}.", "Write n[1-4] or n1,n3.") from error
+        raise UsageError(f"{what} {text!r} is no list of nodes: {error}.", "Write n[1-4] or n1,n3.") from error
     if not nodes:
-        raise UsageError(f"--nodes {text!r} names no node.", "Write n[1-4] or n1,n3.")
+        raise UsageError(f"{what} {text!r} names no node.", "Write n[1-4] or n1,n3.")
     return nodes

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 import typer
 
-from seatrial.cli import check, lab, report, runs
+from seatrial.cli import check, fabric, facts, gather, lab, limits, locate, report, runs
 from seatrial.model.errors import ExitCode, SeatrialError
 from seatrial.report.outside import clean
 
@@ -21,6 +21,11 @@ app = typer.Typer(
 )
 app.command("check")(check.check)
 app.command("report")(report.report)
+app.command("facts")(facts.facts)
+app.command("limits")(limits.limits)
+app.command("locate")(locate.locate)
+app.command("gather")(gather.gather)
+app.add_typer(fabric.app, name="fabric")
 app.add_typer(runs.app, name="runs")
 app.add_typer(lab.app, name="lab")
 

@@ -65,7 +65,10 @@ class ReplayLauncher:
     def hosts(self) -> Hosts:
         """The recorded nodes."""
         return Hosts(
-            nodes=self._info.nodes, left_out=self._info.lost, fabric=self._info.fabric, cluster=self._info.cluster,
+            nodes=self._info.nodes,
+            left_out=self._info.lost,
+            fabric=self._info.fabric,
+            cluster=self._info.cluster,
             features=self._info.features,
         )
 

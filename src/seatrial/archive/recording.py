@@ -1,0 +1,238 @@
+"""Recorded machines: what a file or folder holds, told by its content, and the recordings that we write ourselves."""
+
+import enum
+import io
+import shutil
+import tarfile
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import quote, unquote
+
+import msgspec
+
+from seatrial.archive import layout
+from seatrial.archive.tarballs import beginning, is_tar, unpack_tar, whole
+from seatrial.archive.trees import TreeWriter
+from seatrial.archive.ttar import is_ttar, unpack_ttar
+from seatrial.archive.writer import sentences
+from seatrial.facts.frame import OPENING
+from seatrial.model.errors import UsageError
+
+GATHER_FILE = "gather.json"
+STREAM_SUFFIX = ".facts"
+RAW_FOLDER = "raw"
+FORMAT = 1
+"""1: gather.json, NODE.facts, raw/ (the first)."""
+DEEPEST_LOOK = 3
+MOST_FOLDERS = 10_000
+EXPECTED = (
+    "A recording is a folder or tar archive of NODE.facts streams or of a machine's sys and proc, "
+    "one such stream, a ttar archive, hwloc's XML, or a sysinfo JSON file."
+)
+
+
+class Form(enum.Enum):
+    """What a file is."""
+
+    TAR = "tar"
+    TTAR = "ttar"
+    STREAM = "stream"
+    XML = "XML"
+    JSON = "JSON"
+
+
+class Gathered(msgspec.Struct, frozen=True, kw_only=True):
+    """gather.json: what a recording is."""
+
+    format: int = FORMAT
+    seatrial: str = ""
+    at: str = ""
+    """UTC, ISO 8601."""
+    launcher: str = ""
+    cluster: str = ""
+    nodes: tuple[str, ...] = ()
+    silent: dict[str, str] = {}
+    """Node that did not answer -> what was seen of it."""
+    features: dict[str, tuple[str, ...]] = {}
+    """By node: the words that the scheduler has for it."""
+    scrubbed: bool = False
+
+
+class _Described(msgspec.Struct, frozen=True, kw_only=True):
+    """What gather.json and run.json alike say of features."""
+
+    features: dict[str, tuple[str, ...]] = {}
+
+
+class Contents(msgspec.Struct, frozen=True, kw_only=True):
+    """What lies in a folder: streams by node, those of a run's second reading, trees by the name of their folder."""
+
+    streams: dict[str, str] = {}
+    after: dict[str, str] = {}
+    trees: dict[str, Path] = {}
+    features: dict[str, tuple[str, ...]] = {}
+    """By node: the words that the scheduler has for it."""
+
+
+def form_of(path: Path) -> Form:
+    """What a file is, told by how it begins. Raises UsageError for what is no recording."""
+    first = beginning(path)
+    words = first.lstrip(b"\xef\xbb\xbf \t\r\n")
+    if is_tar(first):
+        return Form.TAR
+    if words.startswith(OPENING.encode()):
+        return Form.STREAM
+    if is_ttar(words):
+        return Form.TTAR
+    if words.startswith((b"<?xml", b"<!DOCTYPE topology", b"<topology")):
+        return Form.XML
+    if words.startswith(b"{"):
+        return Form.JSON
+    shown = words[:40].decode("utf-8", errors="replace")
+    raise UsageError(f"{path} is no recording: it begins with {shown!r}." if shown else f"{path} is empty.", EXPECTED)
+
+
+@contextmanager
+def unpacked(path: Path, form: Form) -> Iterator[Path]:
+    """A tar or ttar archive in a folder of its own, which is removed afterwards. Raises UsageError, SeatrialError."""
+    with tempfile.TemporaryDirectory(prefix="seatrial-", ignore_cleanup_errors=True) as folder:
+        root = Path(folder) / "tree"
+        root.mkdir()
+        writer = TreeWriter(root)
+        if form is Form.TAR:
+            unpack_tar(path, writer)
+        else:
+            unpack_ttar(whole(path), writer)
+        writer.finish()
+        yield root
+
+
+def contents(folder: Path, label: object) -> Contents:
+    """The recordings that lie least deep in a folder; a run's raw facts count as one.
+
+    `label`: what people call the folder. Raises UsageError where there is none.
+    """
+    level = [folder]
+    for _ in range(DEEPEST_LOOK):
+        found = [_own_contents(each) for each in level]
+        streams = {name: text for one in found for name, text in one.streams.items()}
+        trees = {name: path for one in found for name, path in one.trees.items()}
+        if streams or trees:
+            return Contents(
+                streams=streams,
+                after={name: text for one in found for name, text in one.after.items()},
+                trees=trees,
+                features={name: words for one in found for name, words in one.features.items()},
+            )
+        level = [inner for each in level for inner in _folders(each)][:MOST_FOLDERS]
+    raise UsageError(f"{label} holds no recording.", EXPECTED)
+
+
+def _own_contents(folder: Path) -> Contents:
+    for place in (folder, folder / layout.FACTS_FOLDER):
+        before = _streams(place, f".{layout.BEFORE}.txt") or _streams(place, STREAM_SUFFIX)
+        if before:
+            return Contents(streams=before, after=_streams(place, f".{layout.AFTER}.txt"), features=_features(folder))
+    if any((folder / part).is_dir() for part in ("sys", "proc")):
+        return Contents(trees={folder.name: folder})
+    return Contents()
+
+
+def _features(folder: Path) -> dict[str, tuple[str, ...]]:
+    """As gather.json or run.json has them; nothing where neither can be read."""
+    for file in (GATHER_FILE, layout.RUN_FILE):
+        try:
+            return msgspec.json.decode((folder / file).read_bytes(), type=_Described).features
+        except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+            continue
+    return {}
+
+
+def _streams(folder: Path, suffix: str) -> dict[str, str]:
+    """By node, in the order of the files' names."""
+    try:
+        paths = sorted(path for path in folder.glob(f"*{suffix}") if path.is_file())
+    except OSError:
+        return {}
+    texts = ((unquote(path.name.removesuffix(suffix)), text_of(path)) for path in paths)
+    return {name: text for name, text in texts if text.startswith(OPENING)}
+
+
+def _folders(folder: Path) -> list[Path]:
+    try:
+        return sorted(path for path in folder.iterdir() if path.is_dir() and not path.is_symlink())
+    except OSError:
+        return []
+
+
+def text_of(path: Path) -> str:
+    """A text file, without its compression; foreign bytes are replaced. Raises UsageError."""
+    return whole(path).decode("utf-8", errors="replace")
+
+
+def stream_name(node: str) -> str:
+    """NODE.facts; any node name makes a harmless file name."""
+    return f"{quote(node, safe='').replace('.', '%2E')}{STREAM_SUFFIX}"
+
+
+def stream_node(path: Path) -> str:
+    """The node of a NODE.facts, else ""."""
+    return unquote(path.name.removesuffix(STREAM_SUFFIX)) if path.name.endswith(STREAM_SUFFIX) else ""
+
+
+def write_recording(target: Path, files: Mapping[str, str]) -> None:
+    """Write a recording: a tar.gz where the name ends so, else a folder. It appears whole, or not at all.
+
+    Raises UsageError where there is something of that name, ArchiveError where it cannot be written.
+    """
+    refuse_taken(target)
+    partial = target.with_name(target.name + layout.PARTIAL)
+    with sentences(target.parent):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            if is_tar_name(target):
+                partial.write_bytes(_tarball(target, files))
+            else:
+                partial.mkdir()
+                for name, text in files.items():
+                    path = partial / name
+                    path.parent.mkdir(exist_ok=True)
+                    path.write_text(text, encoding="utf-8", newline="")
+            refuse_taken(target)
+            partial.rename(target)
+        except BaseException:
+            _remove(partial)
+            raise
+
+
+def refuse_taken(target: Path) -> None:
+    """Raises UsageError where there is something of that name already."""
+    if target.exists() or target.is_symlink():
+        raise UsageError(f"There is something at {target} already.", "Name another --output.")
+
+
+def is_tar_name(target: Path) -> bool:
+    """Whether a recording of that name is to be one file."""
+    return target.name.endswith((".tar.gz", ".tgz"))
+
+
+def _tarball(target: Path, files: Mapping[str, str]) -> bytes:
+    folder = target.name.removesuffix(".tgz").removesuffix(".tar.gz")
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
+        for name, text in files.items():
+            data = text.encode("utf-8")
+            member = tarfile.TarInfo(f"{folder}/{name}")
+            member.size = len(data)
+            member.mode = 0o644
+            archive.addfile(member, io.BytesIO(data))
+    return buffer.getvalue()
+
+
+def _remove(partial: Path) -> None:
+    if partial.is_dir():
+        shutil.rmtree(partial, ignore_errors=True)
+    else:
+        partial.unlink(missing_ok=True)

@@ -1,0 +1,184 @@
+"""Rebuilds a recorded tree of files in an empty folder, so that nothing of it can lead or be written outside."""
+
+import errno
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from seatrial.model.errors import SeatrialError, UsageError
+
+LARGEST_BYTES = 1 << 30
+MOST_MEMBERS = 2_000_000
+LONGEST_NAME = 1000
+LONGEST_PART = 255
+DEEPEST = 100
+CHUNK = 1 << 16
+MOST_HOPS = 40
+"""As many links as Linux follows for one path (path_resolution(7))."""
+
+
+class TreeWriter:
+    """Writes folders and files as they come and links at the end, when nothing more can be written through them."""
+
+    def __init__(self, root: Path, *, largest_bytes: int = LARGEST_BYTES, most_members: int = MOST_MEMBERS) -> None:
+        """`root`: an empty folder of our own. Beyond so many bytes or members an archive is refused."""
+        self._root = root
+        self._largest_bytes = largest_bytes
+        self._most_members = most_members
+        self._bytes = 0
+        self._members = 0
+        self._folders = {""}
+        self._links: dict[str, str] = {}
+        self.dropped = 0
+        """Members left out: devices, names that sysfs does not have, links that lead outside."""
+
+    def folder(self, name: str) -> None:
+        """Make a folder and those above it. A file that has its name stays."""
+        path = self._admit(name)
+        if not self._make(path) or (not path and name.strip("./")):
+            self.dropped += 1
+
+    def file(self, name: str, content: Iterable[bytes]) -> None:
+        """Write a file from its chunks; of two with one name the later one stays. Raises UsageError beyond the cap."""
+        path = self._admit(name)
+        if not path or not self._make(path.rpartition("/")[0]) or path in self._folders:
+            self.dropped += 1
+            return
+        with self._on_disk():
+            (self._root / path).unlink(missing_ok=True)
+            stream = (self._root / path).open("xb", buffering=0)
+        with stream:
+            for chunk in content:  # what goes wrong in here is the archive's fault, not the disk's
+                self._grow(len(chunk))
+                with self._on_disk():
+                    stream.write(chunk)
+
+    def same_file(self, name: str, earlier: str) -> None:
+        """A hard link: the content of a file written before. One to anything else is left out."""
+        source = plain_name(earlier)
+        if source and source != plain_name(name) and (self._root / source).is_file():
+            with (self._root / source).open("rb") as stream:
+                self.file(name, iter(lambda: stream.read(CHUNK), b""))
+        else:
+            self.drop()
+
+    def link(self, name: str, target: str) -> None:
+        """Remember a symbolic link for `finish`."""
+        path = self._admit(name)
+        if path and len(target) <= LONGEST_NAME and target.isprintable():
+            self._links[path] = target
+        else:
+            self.dropped += 1
+
+    def drop(self) -> None:
+        """Count a member that is left out."""
+        self._count()
+        self.dropped += 1
+
+    def finish(self) -> None:
+        """Make the links that stay inside the tree, and only those."""
+        new = {
+            name: target
+            for name, target in self._links.items()
+            if not (self._root / name).exists() and not any(above in self._links for above in _above(name))
+        }
+        kept = {name: target for name, target in new.items() if leads_inside(name, new)}
+        for name, target in kept.items():
+            if self._make(name.rpartition("/")[0]):
+                with self._on_disk():
+                    (self._root / name).symlink_to(target)
+        self.dropped += len(self._links) - len(kept)
+
+    def _admit(self, name: str) -> str:
+        self._count()
+        return plain_name(name)
+
+    def _count(self) -> None:
+        self._members += 1
+        if self._members > self._most_members:
+            raise UsageError(
+                f"The recording has more than {self._most_members} members.", "Record sys and proc of one machine."
+            )
+
+    def _grow(self, count: int) -> None:
+        self._bytes += count
+        if self._bytes > self._largest_bytes:
+            raise UsageError(
+                f"The recording unpacks to more than {self._largest_bytes >> 20} MiB.",
+                "Record sys and proc of one machine.",
+            )
+
+    def _make(self, path: str) -> bool:
+        """Whether the folder is there now; false where a file is in its place."""
+        if path in self._folders:
+            return True
+        above = path.rpartition("/")[0]
+        if not self._make(above):
+            return False
+        with self._on_disk():
+            if (self._root / path).exists():
+                return False
+            (self._root / path).mkdir()
+        self._folders.add(path)
+        return True
+
+    @contextmanager
+    def _on_disk(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            where = self._root.parent
+            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                raise SeatrialError(f"No space left in {where} to unpack the recording.", "Set TMPDIR.") from error
+            raise SeatrialError(f"The recording cannot be unpacked in {where}: {error.strerror or error}.") from error
+
+
+def _above(name: str) -> Iterator[str]:
+    """a/b/c -> a/b, a."""
+    while name := name.rpartition("/")[0]:
+        yield name
+
+
+def plain_name(name: str) -> str:
+    """a//./b/ -> a/b; "" for the tree itself and for names sysfs does not have: unprintable, overlong, too deep.
+
+    Raises UsageError for a name that is absolute or climbs with "..": whoever made it meant another place.
+    """
+    parts = [part for part in name.split("/") if part not in ("", ".")]
+    if name.startswith("/") or ".." in parts:
+        raise UsageError(
+            f"The recording's member {name[:80]!r} would lie outside of it.", "Make it with names like sys/devices."
+        )
+    whole = "/".join(parts)
+    longest = max((len(part) for part in parts), default=0)
+    odd = not whole.isprintable() or len(whole) > LONGEST_NAME or longest > LONGEST_PART or len(parts) > DEEPEST
+    return "" if odd else whole
+
+
+def leads_inside(name: str, links: Mapping[str, str]) -> bool:
+    """Whether following the link `name` never leaves the tree, whatever `links` (place -> target) are met on the way.
+
+    Absolute targets leave it, and so does what the kernel would not follow to its end.
+    """
+    at: list[str] = []
+    pending = [*name.split("/")][::-1]
+    hops = 0
+    while pending:
+        part = pending.pop()
+        if part in ("", "."):
+            continue
+        if part == "..":
+            if not at:
+                return False
+            at.pop()
+            continue
+        at.append(part)
+        target = links.get("/".join(at))
+        if target is None:
+            continue
+        hops += 1
+        if hops > MOST_HOPS or target.startswith("/"):
+            return False
+        at.pop()
+        pending.extend(reversed(target.split("/")))
+    return True

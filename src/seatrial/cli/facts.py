@@ -1,0 +1,55 @@
+"""seatrial facts: what nodes are, and which facts differ."""
+
+from typing import Annotated
+
+import typer
+
+from seatrial.cli.nodes import From, Nodes, Partition, Wait, read_facts, say_silent
+from seatrial.cli.options import Archive, AsJson, archive_folder, width_and_colour
+from seatrial.model.errors import ExitCode, UsageError
+
+
+def facts(
+    nodes: Nodes = "",
+    source: From = None,
+    drift: Annotated[
+        bool, typer.Option("--drift", help="What differs between nodes that should be alike, and what is known bad.")
+    ] = False,
+    since: Annotated[
+        str, typer.Option(help="And what changed since a run or another recording.", metavar="RUN|PATH")
+    ] = "",
+    with_login: Annotated[
+        bool, typer.Option("--with-login", help="And what this machine has otherwise than the nodes.")
+    ] = False,
+    as_json: AsJson = False,
+    archive: Archive = None,
+    partition: Partition = "",
+    wait: Wait = "10m",
+) -> int:
+    """Print what nodes are; with --drift, --since or --with-login what differs, and exit 1 where there are findings."""
+    from seatrial.experiment.drifting import incomplete, look_for_drift
+    from seatrial.experiment.facts_reading import read_earlier, read_here
+
+    if with_login and not nodes and source is None:
+        raise UsageError("--with-login holds this machine against others.", "Name NODES, or a recording with --from.")
+    earlier = read_earlier(since, archive_folder(archive)) if since else None
+    read = read_facts(nodes, source, partition, wait)
+    say_silent(read.silent)
+    width, colour = width_and_colour()
+    if not (drift or since or with_login):
+        from seatrial.report.node_json import nodes_as_json
+        from seatrial.report.node_text import nodes_as_text
+
+        print(nodes_as_json(read.facts) if as_json else nodes_as_text(read.facts, width=width, colour=colour), end="")
+        return ExitCode.INCOMPLETE if incomplete(read) else ExitCode.PASS
+    from seatrial.facts.groups import groups
+    from seatrial.report.drift_json import drift_as_json
+    from seatrial.report.drift_text import drift_as_text
+
+    found = look_for_drift(read, earlier, read_here() if with_login else None)
+    told = (found.differences, found.changes, found.against, found.findings)
+    if as_json:
+        print(drift_as_json(*told, found.exit_code, groups=groups(read.facts)), end="")
+    else:
+        print(drift_as_text(read.facts, *told, width=width, colour=colour), end="")
+    return found.exit_code

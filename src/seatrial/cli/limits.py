@@ -1,0 +1,49 @@
+"""seatrial limits: what physics permits inside nodes and between them."""
+
+from typing import Annotated
+
+import typer
+
+from seatrial.cli.nodes import From, Nodes, Partition, Wait, read_facts, say_silent
+from seatrial.cli.options import AsJson, width_and_colour
+from seatrial.model.errors import ExitCode, UsageError
+
+
+def limits(
+    nodes: Nodes = "",
+    pair: Annotated[
+        tuple[str, str] | None, typer.Option(help="The two ways between these nodes.", metavar="A B")
+    ] = None,
+    source: From = None,
+    as_json: AsJson = False,
+    sources: Annotated[bool, typer.Option("--sources", help="Formula, inputs and where each was read, too.")] = False,
+    partition: Partition = "",
+    wait: Wait = "10m",
+) -> int:
+    """Print the limit of every path inside the nodes and between them, and which term binds."""
+    from seatrial.experiment.limit_paths import limits_between, limits_inside, limits_of_pair, nothing_known
+    from seatrial.report.limits_json import limits_json_text
+    from seatrial.report.limits_text import limits_text
+
+    read = read_facts(_with_pair(nodes, pair, recorded=source is not None), source, partition, wait)
+    say_silent(read.silent)
+    for node in pair or ():
+        if node not in read.facts and node not in read.silent:
+            raise UsageError(f"--pair: there is no node {node!r}.", f"There is {', '.join(sorted(read.facts)[:5])}.")
+    found = limits_inside(read.facts)
+    if pair and all(node in read.facts for node in pair):
+        found += limits_of_pair(read.facts, *pair)
+    elif not pair:
+        found += limits_between(read.facts)
+    width, colour = width_and_colour()
+    print(
+        limits_json_text(found) if as_json else limits_text(found, width=width, colour=colour, sources=sources), end=""
+    )
+    return ExitCode.INCOMPLETE if read.silent or nothing_known(found) else ExitCode.PASS
+
+
+def _with_pair(nodes: str, pair: tuple[str, str] | None, *, recorded: bool) -> str:
+    """The nodes to read: those named, or else the pair; of a recording the whole."""
+    if pair and len(set(pair)) < 2:
+        raise UsageError(f"--pair {pair[0]} {pair[1]} names one node.", "A path between nodes needs two.")
+    return ",".join(pair) if pair and not nodes and not recorded else nodes

@@ -1,0 +1,116 @@
+"""Records the machine or cluster that we are on: raw facts, and a few raw outputs of the site's commands."""
+
+import getpass
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from seatrial import __version__
+from seatrial.archive.recording import GATHER_FILE, RAW_FOLDER, Gathered, refuse_taken, stream_name, write_recording
+from seatrial.experiment.clock import now_text
+from seatrial.experiment.facts_reading import FactsRead, read_cluster, read_here
+from seatrial.experiment.progress import Progress
+from seatrial.facts.scrub import StandIns, scrubbed, stand_ins
+from seatrial.facts.scrub_outputs import scrub_fabric, scrub_features, scrub_sinfo
+from seatrial.launch import slurm
+from seatrial.launch.site_outputs import fabric_outputs, slurm_outputs
+from seatrial.launch.slurm_argv import node_list
+from seatrial.launch.slurm_text import parse_sinfo
+from seatrial.model.errors import SeatrialError
+from seatrial.model.fabric import Fabric
+
+
+class GatherSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """The options of `seatrial gather`, parsed."""
+
+    output: Path
+    nodes: tuple[str, ...] = ()
+    """Empty: all idle ones where there is Slurm, else this machine."""
+    launcher: str = "auto"
+    partition: str = ""
+    wait_s: float = 600.0
+    scrub: bool = False
+
+
+def gather(settings: GatherSettings, progress: Progress) -> Gathered:
+    """Read all nodes and write the recording; what it is. Nodes that do not answer are in `silent`.
+
+    Raises UsageError where the output is taken, SeatrialError where no node answers.
+    """
+    refuse_taken(settings.output)
+    local = settings.launcher == "local" or (settings.launcher == "auto" and not settings.nodes and not slurm.is_here())
+    if local:
+        progress.stage("Reading the facts of this machine")
+        read, outputs = read_here(), {}
+    else:
+        read = read_cluster(settings.nodes, partition=settings.partition, wait_s=settings.wait_s, progress=progress)
+        outputs = slurm_outputs()
+    if not read.texts:
+        why = "; ".join(f"{node}: {reason}" for node, reason in read.silent.items()) or "there is none that is idle"
+        raise SeatrialError(f"No node answers ({why}).", "Name others, or record this machine by --launcher local.")
+    progress.stage("Asking for the fabric")
+    outputs |= fabric_outputs()
+    gathered, files = recording(read, outputs, now_text(), scrub=settings.scrub, user=_user())
+    progress.stage("Writing the recording")
+    write_recording(settings.output, files)
+    return gathered
+
+
+def recording(
+    read: FactsRead, outputs: Mapping[str, str], at: str, *, scrub: bool, user: str = ""
+) -> tuple[Gathered, dict[str, str]]:
+    """gather.json and the files of a recording, by name; `outputs`: raw outputs by the names of their files."""
+    known = StandIns({})
+    if scrub:
+        listed = (line.node for line in parse_sinfo(outputs.get("sinfo.txt", "")))
+        nodes = [*read.silent, *read.features, *read.fabric.leaf_of, *listed]
+        known = stand_ins(read.texts, nodes, read.cluster, (user,))
+    gathered = Gathered(
+        seatrial=__version__,
+        at=at,
+        launcher=read.launcher,
+        cluster=known.of(read.cluster),
+        nodes=tuple(known.of(node) for node in read.texts),
+        silent={known.of(node): known.everywhere(why) for node, why in read.silent.items()},
+        features={known.of(node): tuple(map(known.everywhere, words)) for node, words in read.features.items()},
+        scrubbed=scrub,
+    )
+    files = {GATHER_FILE: msgspec.json.format(msgspec.json.encode(gathered), indent=1).decode() + "\n"}
+    for node, text in read.texts.items():
+        files[stream_name(known.of(node))] = scrubbed(text, known) if scrub else text
+    raw = scrubbed_outputs(outputs, read.fabric, known) if scrub else outputs
+    files |= {f"{RAW_FOLDER}/{name}": text for name, text in raw.items()}
+    return gathered, files
+
+
+def scrubbed_outputs(outputs: Mapping[str, str], fabric: Fabric, known: StandIns) -> dict[str, str]:
+    """The raw outputs without names; of the topology only which node hangs on which leaf is left."""
+    changed = {
+        "sinfo.txt": scrub_sinfo,
+        "sinfo-features.txt": scrub_features,
+        "ibnetdiscover.txt": scrub_fabric,
+    }
+    found = {name: change(outputs[name], known) for name, change in changed.items() if name in outputs}
+    if "scontrol-show-topology.txt" in outputs:
+        found["scontrol-show-topology.txt"] = topology_text(fabric, known)
+    return found
+
+
+def topology_text(fabric: Fabric, known: StandIns) -> str:
+    """Leaves s1, s2, ... with their nodes, in the form of `scontrol show topology`."""
+    leaves: dict[str, list[str]] = {}
+    for node, leaf in sorted(fabric.leaf_of.items()):
+        leaves.setdefault(leaf, []).append(known.of(node))
+    lines = (
+        f"SwitchName=s{number} Level=0 LinkSpeed=1 Nodes={node_list(nodes)}\n"
+        for number, nodes in enumerate(leaves.values(), start=1)
+    )
+    return "".join(lines)
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return ""
