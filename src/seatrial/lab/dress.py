@@ -8,7 +8,9 @@ SETTINGS = {
     "net/ipv6/conf/all/disable_ipv6": "1",
     "net/ipv4/tcp_no_metrics_save": "1",
     "net/ipv4/tcp_congestion_control": "reno",
+    "net/ipv4/tcp_rmem": "4096 131072 33554432",
 }
+SCRATCH = "/tmp/lab-scratch"  # noqa: S108 - every host has a /tmp of its own
 
 
 def dress_script(host: str, *, stage: str, labs: str, folders: Sequence[str], overlay: Mapping[str, str]) -> str:
@@ -16,7 +18,8 @@ def dress_script(host: str, *, stage: str, labs: str, folders: Sequence[str], ov
 
     `stage` is an empty folder to hold mounts aside, `labs` the folder of all labs' states, `folders` what must stay
     visible under the private /tmp, `overlay` path -> file of ours to be seen there. TCP gets the one congestion
-    control that every kernel allows in a namespace, and does not remember one measurement's losses in the next.
+    control that every kernel allows in a namespace, does not remember one measurement's losses in the next, and may
+    fill as much memory as newer kernels let it.
     """
     lines = ["set -eu", "mount --make-rprivate /", f"hostname {host}", *forget(labs)]
     lines += [f"echo {value} > /proc/sys/{key} || true" for key, value in SETTINGS.items()]
@@ -25,6 +28,7 @@ def dress_script(host: str, *, stage: str, labs: str, folders: Sequence[str], ov
         *own_tmp(stage, folders),
         "mkdir -p /dev/shm",
         "mount -t tmpfs -o mode=1777 tmpfs /dev/shm",
+        mount_scratch(),
     ]
     lines += [lay(path, source) for path, source in sorted(overlay.items())]
     return "\n".join([*lines, ""])
@@ -59,6 +63,11 @@ def own_tmp(stage: str, folders: Sequence[str]) -> list[str]:
             f"mkdir -p {shlex.quote(folder)} && mount --rbind {shlex.quote(str(source))} {shlex.quote(folder)}"
         )
     return [*lines, f"umount -l -R {held}"]
+
+
+def mount_scratch() -> str:
+    """The one file system that a host mounts as a cluster's nodes do, so that a node can lack it."""
+    return f"mkdir -p {SCRATCH} && mount -t tmpfs -o size=16m,mode=1777 scratch {SCRATCH}"
 
 
 def outermost(folders: Sequence[str]) -> list[str]:

@@ -7,6 +7,7 @@ from seatrial.lab import state
 from seatrial.lab.dress import sees
 from seatrial.lab.plan import LOGIN, LabPlan
 from seatrial.lab.processes import SPACES
+from seatrial.lab.sysroot import search_path
 from seatrial.model.errors import UsageError
 
 
@@ -49,6 +50,7 @@ def settings(plan: LabPlan) -> list[str]:
     return [
         f"SLURM_CONF={state.folder(plan.name)}/slurm.conf",
         f"SEATRIAL_LAB={plan.name}",
+        f"SEATRIAL_SYSROOT={search_path(plan)}",
         "OMPI_ALLOW_RUN_AS_ROOT=1",
         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
     ]

@@ -22,10 +22,11 @@ from seatrial.lab.razing import raze
 from seatrial.lab.require import require_lab
 from seatrial.lab.shaping import shape_line
 from seatrial.lab.slurmconf import cgroup_conf, slurm_conf, topology_conf
+from seatrial.lab.sysroot import here, own, write_base
 from seatrial.model.errors import SeatrialError
 
 SPEED_FILE = "/sys/class/net/eth0/speed"
-FOLDERS = ("ns", "stage", "state", "spool", "run", "log", "overlay", "work")
+FOLDERS = ("ns", "stage", "state", "spool", "run", "log", "overlay", "facts", "work")
 
 
 def needed_folders() -> tuple[str, ...]:
@@ -88,11 +89,16 @@ def _write_files(plan: LabPlan, home: Path) -> None:
     }
     for name, text in texts.items():
         (home / name).write_text(text, encoding="utf-8")
+    write_base(plan)
 
 
 def overlay(home: Path, host: str) -> dict[str, str]:
-    """What is laid over the machine's own files on a host: path -> file of the lab."""
-    files = {"/etc/hosts": str(home / "overlay/hosts"), PARAMETERS_FILE: str(home / "overlay/openmpi")}
+    """What is laid over the machine's own files and folders on a host: path -> file or folder of the lab."""
+    files = {
+        "/etc/hosts": str(home / "overlay/hosts"),
+        PARAMETERS_FILE: str(home / "overlay/openmpi"),
+        str(here(home)): str(own(home, host)),
+    }
     return files if host == LOGIN else {**files, SPEED_FILE: str(home / "overlay/speed")}
 
 

@@ -10,7 +10,7 @@ from seatrial.model.errors import UsageError
 from seatrial.model.subject import Direction
 
 Place = Literal["node", "leaf"]
-Mark = Literal["link", "mtu", "frames", "life"]
+Mark = Literal["link", "mtu", "frames", "life", "governor", "pcie", "firmware", "mount", "scheduler", "sysctl"]
 
 
 class Parameters(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):

@@ -1,14 +1,20 @@
 """The list of all faults. Adding one is one file, one line here, one paragraph in docs/lab.md."""
 
 from seatrial.lab.faults import (
+    firmware,
+    governor,
     link_rate,
+    mount,
     mtu,
     node_down,
     node_hung,
     one_way_rate,
     packet_loss,
+    pcie_width,
+    scheduler_granularity,
     slurmd_killed,
     slurmd_stopped,
+    sysctl,
     uplink_rate,
 )
 from seatrial.lab.faults.base import Fault
@@ -24,6 +30,12 @@ FAULTS: tuple[Fault, ...] = (
     slurmd_stopped.FAULT,
     node_down.FAULT,
     node_hung.FAULT,
+    governor.FAULT,
+    pcie_width.FAULT,
+    firmware.FAULT,
+    mount.FAULT,
+    scheduler_granularity.FAULT,
+    sysctl.FAULT,
 )
 
 

@@ -1,0 +1,116 @@
+"""The hardware that a virtual node lacks, as /sys would show it: made up, constant, alike on every host of a lab. Pure.
+
+Paths begin at the root, as on a real machine; the values are those of a server of about 2018.
+"""
+
+from collections.abc import Iterable
+
+PROCESSOR = "/sys/devices/system/cpu/cpu{number}/cpufreq"
+GOVERNOR = "performance"
+LOWEST_KHZ = 1_200_000
+HIGHEST_KHZ = 3_400_000
+
+DMI = "/sys/class/dmi/id"
+BIOS_VERSION = "2.4.1"
+BIOS_DATE = "03/14/2023"
+
+ROOT_COMPLEX = "pci0000:40"
+ROOT_PORT = "0000:40:01.0"
+CARD = "0000:41:00.0"
+ROOT_PORT_FOLDER = f"/sys/devices/{ROOT_COMPLEX}/{ROOT_PORT}"
+CARD_FOLDER = f"{ROOT_PORT_FOLDER}/{CARD}"
+LINK_SPEED = "8.0 GT/s PCIe"
+LINK_WIDTH = 8
+
+BASE_SLICE_FILE = "/sys/kernel/debug/sched/base_slice_ns"
+BASE_SLICE_NS = 2_800_000
+"""What Linux 6.6 and later choose on eight processors and more: 0.7 ms times 1 + log2(8), kernel/sched/fair.c."""
+
+
+def base_files(processors: Iterable[int]) -> dict[str, str]:
+    """Path -> content of every made-up file, for a machine with the processors of these numbers."""
+    contents = {**firmware_files(BIOS_VERSION, BIOS_DATE), **card_files(), BASE_SLICE_FILE: str(BASE_SLICE_NS)}
+    contents["/sys/devices/system/cpu/cpufreq/boost"] = "1"
+    for number in processors:
+        contents |= frequency_files(number)
+    return {path: f"{content}\n" for path, content in contents.items()}
+
+
+def governor_files(processors: Iterable[int], governor: str) -> dict[str, str]:
+    """The governor of every processor."""
+    return {f"{PROCESSOR.format(number=number)}/scaling_governor": f"{governor}\n" for number in processors}
+
+
+def width_files(lanes: int) -> dict[str, str]:
+    """How many lanes of the card's link work, as both of its ends see it."""
+    return {f"{folder}/current_link_width": f"{lanes}\n" for folder in (ROOT_PORT_FOLDER, CARD_FOLDER)}
+
+
+def frequency_files(number: int) -> dict[str, str]:
+    """cpufreq of one processor: acpi-cpufreq, since its governors do what their names say; frequencies in kHz."""
+    contents = {
+        "scaling_driver": "acpi-cpufreq",
+        "scaling_governor": GOVERNOR,
+        "scaling_available_governors": "performance powersave schedutil",
+        "scaling_min_freq": LOWEST_KHZ,
+        "scaling_max_freq": HIGHEST_KHZ,
+        "scaling_cur_freq": HIGHEST_KHZ,
+        "cpuinfo_min_freq": LOWEST_KHZ,
+        "cpuinfo_max_freq": HIGHEST_KHZ,
+    }
+    return {f"{PROCESSOR.format(number=number)}/{name}": str(content) for name, content in contents.items()}
+
+
+def firmware_files(version: str, date: str) -> dict[str, str]:
+    """What the firmware says of itself; the maker's name tells that nobody made it."""
+    contents = {
+        "sys_vendor": "Seatrial",
+        "product_name": "Lab Node",
+        "board_vendor": "Seatrial",
+        "board_name": "Lab Board",
+        "bios_vendor": "Seatrial",
+        "bios_version": version,
+        "bios_date": date,
+    }
+    return {f"{DMI}/{name}": content for name, content in contents.items()}
+
+
+def card_files() -> dict[str, str]:
+    """An Ethernet card (Intel X710 10GBASE-T) behind a root port (Intel Skylake-SP), PCIe 3.0 x8 both: pci.ids."""
+    link = {
+        "vendor": "0x8086",
+        "numa_node": "0",
+        "current_link_speed": LINK_SPEED,
+        "max_link_speed": LINK_SPEED,
+        "current_link_width": str(LINK_WIDTH),
+        "max_link_width": str(LINK_WIDTH),
+    }
+    port = {**link, "class": "0x060400", "device": "0x2030"}
+    card = {**link, "class": "0x020000", "device": "0x15ff"}
+    return {
+        **{f"{ROOT_PORT_FOLDER}/{name}": content for name, content in port.items()},
+        **{f"{CARD_FOLDER}/{name}": content for name, content in card.items()},
+    }
+
+
+def bus_links() -> dict[str, str]:
+    """Path -> target of the links by which the bus lists port and card."""
+    return {
+        f"/sys/bus/pci/devices/{ROOT_PORT}": f"../../../devices/{ROOT_COMPLEX}/{ROOT_PORT}",
+        f"/sys/bus/pci/devices/{CARD}": f"../../../devices/{ROOT_COMPLEX}/{ROOT_PORT}/{CARD}",
+    }
+
+
+def base_links() -> dict[str, str]:
+    """All links: those of the bus, the drivers, and eth0 as an interface of the card."""
+    return {
+        **bus_links(),
+        f"{ROOT_PORT_FOLDER}/driver": "../../../bus/pci/drivers/pcieport",
+        f"{CARD_FOLDER}/driver": "../../../../bus/pci/drivers/i40e",
+        "/sys/class/net/eth0": f"../../devices/{ROOT_COMPLEX}/{ROOT_PORT}/{CARD}/net/eth0",
+        f"{CARD_FOLDER}/net/eth0/device": f"../../../{CARD}",
+    }
+
+
+BASE_FOLDERS = ("/sys/bus/pci/drivers/pcieport", "/sys/bus/pci/drivers/i40e")
+"""Where the drivers' links lead."""
