@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 import msgspec
@@ -89,10 +90,9 @@ def parse_frame(text: str) -> Frame:
     if not lines and (OPENING.startswith(rest) or rest.startswith(OPENING)):
         return Frame(hostname="", complete=False)
     hostname = _hostname(lines[0] if lines else rest)
-    closing = [number for number, line in enumerate(lines) if line.startswith(CLOSING)]
-    if not closing:
+    last = text.count("\n", 0, text.find("\n" + CLOSING) + 1)
+    if not 0 < last < len(lines):
         return _content(hostname, lines[1:], complete=False)
-    last = closing[0]
     if lines[last] != CLOSING + hostname or any(line.strip() for line in (*lines[last + 1 :], rest)):
         wrong = lines[last] if lines[last] != CLOSING + hostname else "more text after the closing line"
         raise FactsFormatError(
@@ -146,12 +146,20 @@ def _content(hostname: str, lines: list[str], *, complete: bool) -> Frame:
 def _add_column(frame: Frame, subject: str, line: str) -> bool:
     """Whether the line was one: it needs the list of its pattern before it, and a cell for each entry."""
     pattern, _, file = subject.partition(" ")
-    names = frame.lists.get(pattern, ())
-    cells = line.split("\t") if line else []
-    if not file or len(cells) != len(names):
+    column = _column(frame.lists.get(pattern, ()), line)
+    if not file or column is None:
         return False
-    frame.columns[pattern, file] = {name: cell for name, cell in zip(names, cells, strict=True) if cell != "?"}
+    frame.columns[pattern, file] = column
     return True
+
+
+@lru_cache(maxsize=1024)
+def _column(names: tuple[str, ...], line: str) -> dict[str, str] | None:
+    """Name -> cell, without the unread ones; the nodes of a cluster share most of their columns."""
+    cells = line.split("\t") if line else []
+    if len(cells) != len(names):
+        return None
+    return {name: cell for name, cell in zip(names, cells, strict=True) if cell != "?"}
 
 
 def _block(lines: Iterator[str]) -> Block:
