@@ -1,21 +1,13 @@
 """Samples of runs for other programs, and short tables of them, by DuckDB."""
 
-import enum
 from pathlib import Path
 from typing import Any
 
 from seatrial.archive import layout
+from seatrial.archive.layout import ExportFormat
 from seatrial.archive.samples import exactly, query_samples, read_errors, system_errors, write_samples
 from seatrial.archive.writer import sentences
 from seatrial.model.errors import SeatrialError
-
-
-class ExportFormat(enum.StrEnum):
-    """What other programs read."""
-
-    CSV = "csv"
-    JSONL = "jsonl"
-    PARQUET = "parquet"
 
 
 def samples_file(folder: Path) -> Path:

@@ -1,5 +1,6 @@
 """Names inside an archive: `<archive>/<run>/`, `<archive>/<run>.partial/` while it grows."""
 
+import enum
 from pathlib import Path
 from urllib.parse import quote, unquote
 
@@ -22,3 +23,11 @@ def node_of(path: Path) -> tuple[str, str]:
     """(node, reading) of a facts file."""
     name, reading, _ = path.name.rsplit(".", 2)
     return unquote(name), reading
+
+
+class ExportFormat(enum.StrEnum):
+    """What other programs read."""
+
+    CSV = "csv"
+    JSONL = "jsonl"
+    PARQUET = "parquet"

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from seatrial.archive.export import ExportFormat
+from seatrial.archive.layout import ExportFormat
 from seatrial.cli.options import Archive, AsJson, archive_folder
 from seatrial.model.units import duration, size
 from seatrial.report.outside import clean
