@@ -93,12 +93,18 @@ quoted() { # TEXT: its lines, each behind a bar
 }
 
 run_slow() { # SED-SCRIPT COMMAND ARGUMENT...: what the script leaves of its output; not where facts are asked in haste
-  script=$1
-  shift
   if [ "$live" = yes ] && ! asked_all; then
+    shift
     absent "$*" 'not asked'
     return 1
-  elif [ "$live" = no ]; then
+  fi
+  run_sifted "$@"
+}
+
+run_sifted() { # SED-SCRIPT COMMAND ARGUMENT...: what the script leaves of its output
+  script=$1
+  shift
+  if [ "$live" = no ]; then
     absent "$*" 'recorded machine'
     return 1
   elif ! command -v "$1" >/dev/null 2>&1; then

@@ -39,6 +39,7 @@ def choose_launcher(settings: CheckSettings) -> Launcher:
             mpi=settings.mpi,
             probe=probe,
             wait_s=settings.wait_s,
+            quick_facts=True,
         )
     for option, given in (("--nodes", settings.nodes), ("--partition", settings.partition)):
         if given:
@@ -47,7 +48,7 @@ def choose_launcher(settings: CheckSettings) -> Launcher:
                 "Run it on a login node, or leave the option out to measure this machine alone.",
             )
     mpi, probe_path = _probe(settings)
-    return LocalLauncher(mpi, probe_path, settings.ranks)
+    return LocalLauncher(mpi, probe_path, settings.ranks, quick_facts=True)
 
 
 def replay_launcher(settings: CheckSettings) -> ReplayLauncher:

@@ -11,7 +11,7 @@ from seatrial.launch import slurm_argv, slurm_text
 from seatrial.launch.contract import FactsReading, Hosts, LaunchError
 from seatrial.launch.process import Completed, run
 from seatrial.launch.session import PipeSession
-from seatrial.launch.sources import collector
+from seatrial.launch.sources import QUICK_FACTS, collector
 from seatrial.model.errors import UsageError
 from seatrial.model.fabric import Fabric
 from seatrial.model.run import NodeState
@@ -30,9 +30,20 @@ class SlurmLauncher:
     name = "slurm"
 
     def __init__(
-        self, *, partition: str = "", nodes: Sequence[str] = (), mpi: str = "", probe: Path, wait_s: float = 600.0
+        self,
+        *,
+        partition: str = "",
+        nodes: Sequence[str] = (),
+        mpi: str = "",
+        probe: Path,
+        wait_s: float = 600.0,
+        quick_facts: bool = False,
     ) -> None:
-        """`nodes`: only these; `mpi`: srun's --mpi; `wait_s`: how long to stand in the queue."""
+        """`nodes`: only these; `mpi`: srun's --mpi; `wait_s`: how long to stand in the queue.
+
+        `quick_facts`: read facts without what takes long (compiled-in components of libraries).
+        """
+        self._facts_environment = QUICK_FACTS if quick_facts else {}
         self._partition = partition
         self._wanted = tuple(nodes)
         self._mpi = mpi
@@ -133,7 +144,12 @@ class SlurmLauncher:
 
     def _read_once(self, nodes: Sequence[str]) -> tuple[dict[str, str], dict[str, str]]:
         patience = FACTS_TIMEOUT_S + EXTRA_S_PER_NODE * len(nodes)
-        done = run(slurm_argv.facts_step(self.job, nodes), stdin=collector(), timeout_s=patience)
+        done = run(
+            slurm_argv.facts_step(self.job, nodes),
+            stdin=collector(),
+            timeout_s=patience,
+            extra_environment=self._facts_environment,
+        )
         texts: dict[str, str] = {}
         by_name = {name.partition(".")[0]: name for name in nodes}
         for text in slurm_text.unlabelled(done.stdout):
