@@ -11,7 +11,7 @@ import pytest
 from seatrial.archive.journal import Delivered, NodeLost, PairHung, RoundEnded, RoundStarted, SessionStarted, of_type
 from seatrial.archive.reader import read_entries
 from seatrial.archive.writer import RunWriter
-from seatrial.experiment.measurer import Measurer
+from seatrial.experiment.measurer import STARTS, Measurer
 from seatrial.launch.contract import LaunchError
 from seatrial.model.errors import SeatrialError
 from seatrial.model.measurement import Kernel, Measurement, Phase, Round
@@ -242,11 +242,13 @@ def test_long_windows_are_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert patience == [0.5, 800.0]
 
 
-def test_a_start_that_fails_in_passing_is_repeated_once_and_said(tmp_path: Path) -> None:
-    scene = Scene(tmp_path, ScriptedLauncher(Cluster(nodes=names(4)), starts_fail=1, passing=True))
+@pytest.mark.parametrize("failures", [1, STARTS - 1])
+def test_a_start_that_fails_in_passing_is_repeated_and_said(tmp_path: Path, failures: int) -> None:
+    scene = Scene(tmp_path, ScriptedLauncher(Cluster(nodes=names(4)), starts_fail=failures, passing=True))
     assert scene.run()
     assert len(scene.measured()) == 12
-    assert len(scene.launcher.starts) == 2
+    assert len(scene.launcher.starts) == failures + 1
+    assert len(scene.measurer.remarks) == failures
     assert "was repeated" in scene.measurer.remarks[0]
 
 
@@ -254,4 +256,4 @@ def test_a_start_that_fails_again_is_not_repeated_for_ever(tmp_path: Path) -> No
     scene = Scene(tmp_path, ScriptedLauncher(Cluster(nodes=names(4)), starts_fail=9, passing=True))
     with pytest.raises(LaunchError):
         scene.run()
-    assert len(scene.launcher.starts) == 2
+    assert len(scene.launcher.starts) == STARTS

@@ -1,7 +1,7 @@
 """The stream of collect/facts.sh, line by line, into one frozen record; docs/facts.md describes the format."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -120,27 +120,47 @@ def _hostname(opening: str) -> str:
 def _content(hostname: str, lines: list[str], *, complete: bool) -> Frame:
     frame = Frame(hostname=hostname, complete=complete)
     unknown: list[str] = []
-    remaining = iter(lines)
-    for line in remaining:
+    at, count = 0, len(lines)
+    while at < count:
+        line = lines[at]
+        at += 1
         word, _, content = line.partition(" ")
         subject, bar, value = content.partition("|")
-        if word in ("@value", "@link") and bar:
+        if word == "@value" and bar:
             frame.values[subject] = value
-        elif word == "@list" and bar:
-            frame.lists[subject] = tuple(value.split())
-        elif word == "@absent" and bar:
-            frame.absent[subject] = value
-        elif word == "@real" and bar:
-            frame.real[subject] = value
-        elif word == "@column" and bar and _add_column(frame, subject, value):
-            pass
-        elif word == "@hex" and bar and HEX.fullmatch(value):
-            frame.raw[subject] = bytes.fromhex(value)
-        elif word in ("@file", "@table", "@command") and content:
-            _add_block(frame, word, content, _block(remaining))
-        else:
+        elif word in BLOCKS and content:
+            block, at = _block(lines, at)
+            _add_block(frame, word, content, block)
+        elif not (bar and word in ADDERS and ADDERS[word](frame, subject, value)):
             unknown.append(line)
     return msgspec.structs.replace(frame, unknown=tuple(unknown))
+
+
+def _add_value(frame: Frame, subject: str, value: str) -> bool:
+    frame.values[subject] = value
+    return True
+
+
+def _add_list(frame: Frame, subject: str, value: str) -> bool:
+    frame.lists[subject] = tuple(value.split())
+    return True
+
+
+def _add_absence(frame: Frame, subject: str, value: str) -> bool:
+    frame.absent[subject] = value
+    return True
+
+
+def _add_place(frame: Frame, subject: str, value: str) -> bool:
+    frame.real[subject] = value
+    return True
+
+
+def _add_bytes(frame: Frame, subject: str, value: str) -> bool:
+    if not HEX.fullmatch(value):
+        return False
+    frame.raw[subject] = bytes.fromhex(value)
+    return True
 
 
 def _add_column(frame: Frame, subject: str, line: str) -> bool:
@@ -162,15 +182,16 @@ def _column(names: tuple[str, ...], line: str) -> dict[str, str] | None:
     return {name: cell for name, cell in zip(names, cells, strict=True) if cell != "?"}
 
 
-def _block(lines: Iterator[str]) -> Block:
-    """The content up to @end, or up to the first line that cannot belong to it, which is lost with it."""
-    content: list[str] = []
-    for line in lines:
-        if not line.startswith("|"):
-            word, _, ending = line.partition(" ")
-            return Block(tuple(content), ending, word == "@end")
-        content.append(line[1:])
-    return Block(tuple(content), "", False)
+def _block(lines: list[str], at: int) -> tuple[Block, int]:
+    """The content up to @end, or up to the first line that cannot belong to it, which is lost with it; what follows."""
+    end, count = at, len(lines)
+    while end < count and lines[end][:1] == "|":
+        end += 1
+    content = tuple([line[1:] for line in lines[at:end]])
+    if end == count:
+        return Block(content, "", False), end
+    word, _, ending = lines[end].partition(" ")
+    return Block(content, ending, word == "@end"), end + 1
 
 
 def _add_block(frame: Frame, word: str, content: str, block: Block) -> None:
@@ -188,3 +209,15 @@ def _add_block(frame: Frame, word: str, content: str, block: Block) -> None:
         frame.commands[content] = CommandOutput(status=int(block.ending), lines=block.lines)
     else:
         frame.absent[content] = f"ended with the unknown status {block.ending!r}"
+
+
+BLOCKS = frozenset(("@file", "@table", "@command"))
+ADDERS: dict[str, Callable[[Frame, str, str], bool]] = {
+    "@link": _add_value,
+    "@list": _add_list,
+    "@absent": _add_absence,
+    "@real": _add_place,
+    "@column": _add_column,
+    "@hex": _add_bytes,
+}
+"""Word -> what takes in a line of it, and says whether it could."""
