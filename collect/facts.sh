@@ -207,13 +207,7 @@ limited() { # COMMAND ARGUMENT...: five seconds, where that can be had
   if command -v timeout >/dev/null 2>&1; then timeout 5 "$@"; else "$@"; fi
 }
 
-run() { # COMMAND ARGUMENT...: its first four lines and its status; false where there is no answer
-  run_lines 4 "$@"
-}
-
-run_lines() { # COUNT COMMAND ARGUMENT...: the same with COUNT lines
-  left=$1
-  shift
+can_run() { # COMMAND ARGUMENT...: whether the machine may be asked and has the command; else says why not
   if [ "$live" = no ]; then
     absent "$*" 'recorded machine'
     return 1
@@ -221,6 +215,16 @@ run_lines() { # COUNT COMMAND ARGUMENT...: the same with COUNT lines
     absent "$*" 'not installed'
     return 1
   fi
+}
+
+run() { # COMMAND ARGUMENT...: its first four lines and its status; false where there is no answer
+  run_lines 4 "$@"
+}
+
+run_lines() { # COUNT COMMAND ARGUMENT...: the same with COUNT lines
+  left=$1
+  shift
+  can_run "$@" || return 1
   rest=$(limited "$@" 2>&1 </dev/null)
   status=$?
   printf '@command %s\n' "$*"
@@ -237,13 +241,7 @@ run_lines() { # COUNT COMMAND ARGUMENT...: the same with COUNT lines
 }
 
 run_whole() { # COMMAND ARGUMENT...: all that it prints on standard output, and its status
-  if [ "$live" = no ]; then
-    absent "$*" 'recorded machine'
-    return 1
-  elif ! command -v "$1" >/dev/null 2>&1; then
-    absent "$*" 'not installed'
-    return 1
-  fi
+  can_run "$@" || return 1
   whole=$(limited "$@" 2>/dev/null </dev/null)
   status=$?
   printf '@command %s\n' "$*"

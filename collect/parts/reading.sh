@@ -104,13 +104,7 @@ run_slow() { # SED-SCRIPT COMMAND ARGUMENT...: what the script leaves of its out
 run_sifted() { # SED-SCRIPT COMMAND ARGUMENT...: what the script leaves of its output
   script=$1
   shift
-  if [ "$live" = no ]; then
-    absent "$*" 'recorded machine'
-    return 1
-  elif ! command -v "$1" >/dev/null 2>&1; then
-    absent "$*" 'not installed'
-    return 1
-  fi
+  can_run "$@" || return 1
   whole=$(limited "$@" 2>&1 </dev/null)
   status=$?
   printf '@command %s\n' "$*"

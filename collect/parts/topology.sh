@@ -7,10 +7,8 @@ run_kept() { # SED-SCRIPT COMMAND ARGUMENT...: like run_whole, only the lines th
   if [ "$roots" != /. ]; then # what is laid over the machine must win, and a command knows nothing of it
     absent "$*" 'recorded or overlaid machine'
     return 127
-  elif ! command -v "$1" >/dev/null 2>&1; then
-    absent "$*" 'not installed'
-    return 127
   fi
+  can_run "$@" || return 127
   whole=$(limited "$@" 2>/dev/null </dev/null)
   status=$?
   printf '@command %s\n' "$*"

@@ -1,18 +1,18 @@
 """Limits for a terminal: for each path what physics permits, what binds, and how much head-room all else has."""
 
 from collections.abc import Iterator, Sequence
-from io import StringIO
 from typing import TYPE_CHECKING
 
 from seatrial.model import units
 from seatrial.model.limit import ComputePeak, Limit, LimitTerm, NoLimit
 from seatrial.report.outside import clean
+from seatrial.report.sheet import rendered
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
     from rich.table import Table
     from rich.text import Text
 
-LEAST_WIDTH = 40
 MOST_NOTES = 8
 """Sentences on what is not known, of one path."""
 
@@ -24,31 +24,19 @@ def limits_text(
 
     `sources`: under each term also its formula, its inputs and where they were read.
     """
-    from rich.console import Console
+    return rendered(_blocks(limits, sources), width=width, colour=colour)
 
-    out = StringIO()
-    console = Console(
-        file=out,
-        width=max(width, LEAST_WIDTH),
-        color_system="256" if colour else None,
-        force_terminal=colour,
-        force_jupyter=False,
-        legacy_windows=False,
-        markup=False,
-        emoji=False,
-        highlight=False,
-        _environ={},
-    )
+
+def _blocks(limits: Sequence[Limit | NoLimit | ComputePeak], sources: bool) -> Iterator["RenderableType"]:
     for number, limit in enumerate(limits):
         if number:
-            console.print()
-        console.print(_title(limit))
+            yield ""
+        yield _title(limit)
         rows = list(_rows(limit, sources))
         if rows:
-            console.print(_table(rows))
+            yield _table(rows)
     if not limits:
-        console.print("No limits: nothing was asked for, or nothing is known.")
-    return "".join(line.rstrip() + "\n" for line in out.getvalue().removesuffix("\n").split("\n"))
+        yield "No limits: nothing was asked for, or nothing is known."
 
 
 def _title(limit: Limit | NoLimit | ComputePeak) -> "Text":

@@ -2,7 +2,6 @@
 
 import shlex
 from collections.abc import Iterator, Mapping
-from io import StringIO
 from typing import TYPE_CHECKING
 
 from seatrial.model import units
@@ -15,6 +14,7 @@ from seatrial.report.facts_text import differences
 from seatrial.report.headline import INCOMPLETE, count, headline
 from seatrial.report.heatmap import HeatMap, heat_map
 from seatrial.report.outside import clean
+from seatrial.report.sheet import LEAST_WIDTH, rendered
 from seatrial.report.terminal_heatmap import MOST_ROWS, heat_map_lines
 from seatrial.report.worst import nodes_worst_first, pairs_worst_first, unexplained
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 MOST_FINDINGS = 20
 MOST_PAIRS = 10
 MOST_NODES = 16
-LEAST_WIDTH = 40
 
 _STYLES = {
     Verdict.PASS.value: "bold white on #1d4f7c",
@@ -43,24 +42,8 @@ def as_text(
     run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFacts], *, width: int = 100, colour: bool = False
 ) -> str:
     """The report, at most `width` (40 at least) columns wide, with ANSI colours or none; ends in a newline."""
-    from rich.console import Console
-
-    out = StringIO()
-    console = Console(
-        file=out,
-        width=max(width, LEAST_WIDTH),
-        color_system="256" if colour else None,
-        force_terminal=colour,
-        force_jupyter=False,
-        legacy_windows=False,
-        markup=False,
-        emoji=False,
-        highlight=False,
-        _environ={},
-    )
-    for block in _blocks(run, judgement, facts, console.width):
-        console.print(block)
-    return "".join(line.rstrip() + "\n" for line in out.getvalue().removesuffix("\n").split("\n"))
+    blocks = _blocks(run, judgement, facts, max(width, LEAST_WIDTH))
+    return rendered(blocks, width=width, colour=colour)
 
 
 def _blocks(
