@@ -9,6 +9,7 @@ from seatrial.diagnosis.thresholds import (
     LATENCY_RATIO,
     LIMIT_FLOOR,
     PEERS_FLOOR,
+    RETEST_RUNS,
 )
 from seatrial.model.estimate import Estimate
 from seatrial.model.measurement import Phase
@@ -40,7 +41,9 @@ def judge_bandwidth(pair: Pair, evidence: Evidence, references: References) -> J
     limit = references.limits.get(pair)
     if limit and impossible(estimate.value, limit):
         reason = f"{bandwidth(estimate.value)} is more than physics permits ({bandwidth(limit.gate_bytes_per_s)})"
-        return Judged(verdict=Verdict.INVALID, reason=reason, estimate=estimate)
+        if all(impossible(run, limit) for run in runs):
+            return Judged(verdict=Verdict.INVALID, reason=reason, estimate=estimate)
+        return Judged(verdict=Verdict.INCONCLUSIVE, reason=f"{reason}, though not in every run", estimate=estimate)
     peers = references.bandwidth_bytes_per_s
     by_peers = PEERS_FLOOR * peers if peers and references.alike else 0.0
     by_limit = LIMIT_FLOOR * limit.limit_bytes_per_s if limit else 0.0
@@ -48,13 +51,19 @@ def judge_bandwidth(pair: Pair, evidence: Evidence, references: References) -> J
     verdict = _against(runs, estimate, floor, retested=Phase.RETEST in evidence.bandwidth)
     said = [f"{share(estimate.value / peers)} of its peers"] if peers else []
     said += [f"{share(estimate.value / limit.limit_bytes_per_s)} of its limit"] if limit else []
-    sides = "; the runs lie on both sides of the line" if verdict is Verdict.INCONCLUSIVE else ""
+    sides = _why_open(len(runs)) if verdict is Verdict.INCONCLUSIVE else ""
     return Judged(
         verdict=verdict,
         reason=f"{bandwidth(estimate.value)}, {' and '.join(said)}{sides}",
         estimate=estimate,
         below_limit_only=verdict is Verdict.SLOW and estimate.value >= by_peers,
     )
+
+
+def _why_open(runs: int) -> str:
+    if runs < RETEST_RUNS:
+        return f"; measured again {runs} times of {RETEST_RUNS}, which does not prove it: give more by --budget"
+    return "; the runs lie on both sides of the line"
 
 
 def judge_latency(pair: Pair, evidence: Evidence, references: References) -> Judged:
@@ -67,7 +76,7 @@ def judge_latency(pair: Pair, evidence: Evidence, references: References) -> Jud
     if not runs or peers is None:
         return Judged(verdict=Verdict.NOT_RUN, reason="latency not measured")
     estimate = median_estimate(runs)
-    ceiling = max(LATENCY_RATIO * peers, peers + LATENCY_FLOOR_S)
+    ceiling = late_above_s(peers)
     speeds = [1 / max(run, 1e-12) for run in runs]
     verdict = _against(speeds, median_estimate(speeds), 1 / ceiling, retested=Phase.RETEST in evidence.latency)
     verdict = verdict if verdict is Verdict.SLOW and references.alike else Verdict.PASS
@@ -75,15 +84,23 @@ def judge_latency(pair: Pair, evidence: Evidence, references: References) -> Jud
     return Judged(verdict=verdict, reason=reason, estimate=estimate)
 
 
+def late_above_s(peers_s: float) -> float:
+    """One-way seconds above which a pair is late, beside peers that take `peers_s`."""
+    return max(LATENCY_RATIO * peers_s, peers_s + LATENCY_FLOOR_S)
+
+
 def _against(runs: "tuple[float, ...] | list[float]", estimate: Estimate, floor: float, *, retested: bool) -> Verdict:
-    """A survey's few runs only raise a suspicion; a retest decides, by its interval or by how its runs fall apart."""
+    """A survey's few runs only raise a suspicion; a retest decides, by its interval or by how its runs fall apart.
+
+    A retest that was cut short can acquit and not convict: one disturbance is most of its runs.
+    """
     if not retested:
         return Verdict.SLOW if estimate.value < floor else Verdict.PASS
-    if estimate.high < floor:
-        return Verdict.SLOW
     below = sum(run < floor for run in runs)
-    if below <= 1:
+    if below <= min(1, len(runs) - 1):
         return Verdict.PASS
-    if len(runs) - below <= 1:
+    if len(runs) < RETEST_RUNS:
+        return Verdict.INCONCLUSIVE
+    if estimate.high < floor or len(runs) - below <= 1:
         return Verdict.SLOW
     return Verdict.UNSTABLE if min(runs) < floor * 0.9 else Verdict.INCONCLUSIVE

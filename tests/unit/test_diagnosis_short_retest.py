@@ -1,0 +1,64 @@
+"""A retest that the budget cut short acquits and does not convict; impossible numbers are so in every run."""
+
+import pytest
+
+from seatrial.diagnosis.evidence import Evidence, Series
+from seatrial.diagnosis.pairs import judge_bandwidth
+from seatrial.diagnosis.references import make_references
+from seatrial.limits.path import path_limit
+from seatrial.model.fabric import NO_FABRIC
+from seatrial.model.facts import NetworkInterface, NodeFacts
+from seatrial.model.limit import Limit
+from seatrial.model.measurement import Phase
+from seatrial.model.verdict import Verdict
+
+PAIR = ("n1", "n2")
+OTHERS = {(a, b): Evidence(bandwidth={Phase.SURVEY: Series(runs=(117e6,) * 3)}, latency={})
+          for a in ("n3", "n4", "n5") for b in ("n3", "n4", "n5") if a != b}  # fmt: skip
+
+
+def verdict(survey: tuple[float, ...], again: tuple[float, ...] = ()) -> tuple[Verdict, str]:
+    series = {Phase.SURVEY: Series(runs=tuple(run * 1e6 for run in survey))}
+    if again:
+        series[Phase.RETEST] = Series(runs=tuple(run * 1e6 for run in again))
+    eth0 = NetworkInterface(name="eth0", link_type=1, state="up", speed_bits_per_s=1e9, mtu_bytes=1500)
+    limit = path_limit(*(NodeFacts(hostname=name, complete=True, interfaces=(eth0,)) for name in PAIR))
+    assert isinstance(limit, Limit)
+    evidence = {**OTHERS, PAIR: Evidence(bandwidth=series, latency={})}
+    judged = judge_bandwidth(PAIR, evidence[PAIR], make_references(evidence, {PAIR: limit}, NO_FABRIC, alike=True))
+    return judged.verdict, judged.reason
+
+
+@pytest.mark.parametrize("again", [(78,), (72, 89), (104, 97, 113), (93, 91, 94, 111), (77, 118, 76, 72)])
+def test_a_retest_cut_short_by_the_budget_convicts_nobody(again: tuple[float, ...]) -> None:
+    """Figures of a healthy lab on a machine that was busy with three other labs."""
+    found, reason = verdict((95, 119, 99), again)
+    assert found is Verdict.INCONCLUSIVE
+    assert f"{len(again)} times of 6" in reason
+    assert "--budget" in reason
+
+
+@pytest.mark.parametrize("again", [(118,), (52, 117, 118), (85, 118)])
+def test_a_retest_cut_short_may_acquit(again: tuple[float, ...]) -> None:
+    assert verdict((95, 90, 99), again)[0] is Verdict.PASS
+
+
+@pytest.mark.parametrize(
+    ("again", "expected"),
+    [
+        ((70, 71, 70, 69, 70, 71), Verdict.SLOW),
+        ((70, 117, 70, 69, 70, 71), Verdict.SLOW),
+        ((70, 117, 70, 117, 70, 71), Verdict.UNSTABLE),
+        ((104, 117, 104, 117, 104, 103), Verdict.INCONCLUSIVE),
+        ((117, 117, 70, 117, 117, 117), Verdict.PASS),
+    ],
+)
+def test_a_whole_retest_decides(again: tuple[float, ...], expected: Verdict) -> None:
+    assert verdict((70, 70, 70), again)[0] is expected
+
+
+def test_faster_than_physics_in_every_run_or_not_decided() -> None:
+    assert verdict((125.0, 124.0, 126.0))[0] is Verdict.INVALID
+    found, reason = verdict((119.37, 119.08, 113.12))
+    assert found is Verdict.INCONCLUSIVE
+    assert "not in every run" in reason
