@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from seatrial.cli.simulate import simulate
 from seatrial.model.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ fault_app = typer.Typer(
     help="Plant faults in a lab, list them, clear them.", no_args_is_help=True, rich_markup_mode=None
 )
 app.add_typer(fault_app, name="fault")
+app.command("simulate")(simulate)
 
 Name = Annotated[str, typer.Option(help="Which lab.", metavar="LAB")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]

@@ -1,21 +1,29 @@
 """Which cables the data from one adapter to another crosses, where each switch has one way to each destination."""
 
-from collections import defaultdict, deque
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
+from seatrial.fabric.switch_graph import FAR, Numbers, SwitchGraph
 from seatrial.model.fabric_map import DeviceKind, End, FabricMap
 
 Hop = int
 """A direction of a cable: twice the number of the link in the map, plus one from its second end to its first."""
 Forwarding = Mapping[tuple[str, str], int]
 """(switch, destination adapter) -> the port by which the switch sends; from the fabric's own tables."""
+Path = tuple[Hop, ...]
+CHUNK = 1 << 14
+"""Pairs whose ways are followed at once: what the arrays of a step take stays small."""
 
 
 class Routes:
     """Static, destination-based routes over a map, as InfiniBand's forwarding tables give them.
 
     Where no tables are given they are made up as subnet managers do on fat trees: shortest ways only, and among equal
-    ones the destination's number modulo their count decides (D-mod-K: Zahavi, J. Parallel Distrib. Comput. 72, 2012).
+    ones the destination's number modulo their count decides; a level higher its quotient by the ways below (D-mod-K:
+    Zahavi, J. Parallel Distrib. Comput. 72, 2012), for else the upper switches would use a part of their ports only.
     """
 
     def __init__(self, fabric: FabricMap, forwarding: Forwarding | None = None) -> None:
@@ -27,75 +35,123 @@ class Routes:
             self._out[link.one.device][link.one.port] = (link.other.device, 2 * number)
             self._out[link.other.device][link.other.port] = (link.one.device, 2 * number + 1)
         kinds = {device.key: device.kind for device in fabric.devices}
-        self._switches = {key for key, kind in kinds.items() if kind is DeviceKind.SWITCH}
+        switches = [key for key, kind in kinds.items() if kind is DeviceKind.SWITCH]
+        known = frozenset(switches)
         self.leaf_of: dict[str, str] = {}
         """Adapter -> the switch it hangs on; of several ports the first that leads to a switch."""
+        first: dict[str, Hop] = {}
         for key, kind in kinds.items():
             if kind is DeviceKind.ADAPTER:
-                found = (there for _, (there, _) in sorted(self._out[key].items()) if there in self._switches)
-                leaf = next(found, None)
+                found = ((there, hop) for _, (there, hop) in sorted(self._out[key].items()) if there in known)
+                leaf, hop = next(found, (None, 0))
                 if leaf is not None:
-                    self.leaf_of[key] = leaf
-        order = sorted(self.leaf_of, key=lambda key: (self.leaf_of[key], self._port_at_leaf(key)))
+                    self.leaf_of[key], first[key] = leaf, hop
+        at_leaf = {key: self._at_leaf(key) for key in self.leaf_of}
+        order = sorted(self.leaf_of, key=lambda key: (self.leaf_of[key], at_leaf[key]))
         self.adapters: tuple[str, ...] = tuple(order)
         """Those with routes, in the order of leaf and port."""
-        self._number = {key: number for number, key in enumerate(order)}
-        self._choices: dict[str, dict[str, tuple[tuple[int, str, Hop], ...]]] = {}
+        self.number = {key: number for number, key in enumerate(order)}
+        """Place of each adapter in that order."""
+        leaves = list(dict.fromkeys(self.leaf_of[key] for key in order))
+        self.graph = SwitchGraph(self._out, switches, leaves)
+        self._leaf = np.array([self.graph.place[self.leaf_of[key]] for key in order], dtype=np.intp)
+        self._goal = np.array([self.graph.goal[self.leaf_of[key]] for key in order], dtype=np.intp)
+        self._first = np.array([first[key] for key in order], dtype=np.intp)
+        self._last = np.array([at_leaf[key][1] for key in order], dtype=np.intp)
 
-    def path(self, source: str, target: str) -> tuple[Hop, ...]:
+    def path(self, source: str, target: str) -> Path:
         """The hops from one adapter to another, in order; empty where there is no way, or it runs in a circle."""
-        if source not in self._number or target not in self._number or source == target:
+        if source not in self.number or target not in self.number or source == target:
             return ()
-        first = next(hop for _, (there, hop) in sorted(self._out[source].items()) if there == self.leaf_of[source])
-        hops = [first]
-        here, goal = self.leaf_of[source], self.leaf_of[target]
+        number = self.number[target]
+        here, goal = int(self._leaf[self.number[source]]), int(self._leaf[number])
+        hops = [int(self._first[self.number[source]])]
         seen = set()
         while here != goal:
-            step = self._step(here, goal, target)
-            if step is None or here in seen:
+            if here in seen:
                 return ()
             seen.add(here)
-            here, hop = step
+            here, hop = self._told(here, target) or self.graph.one_step(here, int(self._goal[number]), number)
+            if here < 0:
+                return ()
             hops.append(hop)
-        last = next(hop for _, (there, hop) in sorted(self._out[goal].items()) if there == target)
-        return (*hops, last)
+        return (*hops, int(self._last[number]))
+
+    def paths(self, pairs: Sequence[tuple[str, str]]) -> list[Path]:
+        """`path` of every pair; thousands together cost little more than one."""
+        found: list[Path] = [()] * len(pairs)
+        known = [row for row, (one, other) in enumerate(pairs) if one != other and {one, other} <= self.number.keys()]
+        source = np.array([self.number[pairs[row][0]] for row in known], dtype=np.intp)
+        target = np.array([self.number[pairs[row][1]] for row in known], dtype=np.intp)
+        for begin in range(0, len(known), CHUNK):
+            piece = slice(begin, begin + CHUNK)
+            for row, path in zip(known[piece], self._follow(source[piece], target[piece]), strict=True):
+                found[row] = path
+        return found
 
     def ends(self, hop: Hop) -> tuple[End, End]:
         """Where a hop begins and where it leads."""
         link = self.fabric.links[hop // 2]
         return (link.one, link.other) if hop % 2 == 0 else (link.other, link.one)
 
-    def _port_at_leaf(self, adapter: str) -> int:
-        leaf = self.leaf_of[adapter]
-        return min(port for port, (there, _) in self._out[leaf].items() if there == adapter)
+    def distances(self, switch: str) -> Numbers:
+        """Cables between that switch and each adapter's leaf switch, by number of the adapter."""
+        row: NDArray[np.int16] = self.graph.distance[self.graph.place[switch]]
+        return row[self._goal].astype(np.intp)
 
-    def _step(self, here: str, goal: str, target: str) -> tuple[str, Hop] | None:
-        told = self._forwarding.get((here, target))
-        if told is not None and told in self._out[here]:
-            return self._out[here][told]
-        choices = self._towards(goal).get(here, ())
-        if not choices:
-            return None
-        _, there, hop = choices[self._number[target] % len(choices)]
+    def sent_by(self, hop: Hop) -> Numbers:
+        """Numbers of the adapters to which the switch at the hop's beginning sends data over this hop."""
+        begin, end = self.ends(hop)
+        if end.device in self.number:
+            return np.array([self.number[end.device]], dtype=np.intp)
+        if begin.device not in self.graph.place:
+            return np.arange(len(self.adapters), dtype=np.intp)
+        everyone = np.arange(len(self.adapters), dtype=np.intp)
+        _, taken = self._step(np.full(len(everyone), self.graph.place[begin.device]), everyone)
+        return np.flatnonzero(taken == hop)
+
+    def _at_leaf(self, adapter: str) -> tuple[int, Hop]:
+        """The first port of the leaf switch that leads to the adapter, and the hop."""
+        ports = self._out[self.leaf_of[adapter]].items()
+        return min((port, hop) for port, (there, hop) in ports if there == adapter)
+
+    def _step(self, here: Numbers, target: Numbers) -> tuple[Numbers, Numbers]:
+        there, hop = self.graph.step(here, self._goal[target], target)
+        if self._forwarding:
+            for row, (switch, adapter) in enumerate(zip(here.tolist(), target.tolist(), strict=True)):
+                there[row], hop[row] = self._told(switch, self.adapters[adapter]) or (there[row], hop[row])
         return there, hop
 
-    def _towards(self, goal: str) -> dict[str, tuple[tuple[int, str, Hop], ...]]:
-        """For every switch, its ports on shortest ways to a leaf switch, by port."""
-        if goal not in self._choices:
-            distance = {goal: 0}
-            waiting = deque([goal])
-            while waiting:
-                here = waiting.popleft()
-                for there, _ in self._out[here].values():
-                    if there in self._switches and there not in distance:
-                        distance[there] = distance[here] + 1
-                        waiting.append(there)
-            self._choices[goal] = {
-                here: tuple(
-                    (port, there, hop)
-                    for port, (there, hop) in sorted(self._out[here].items())
-                    if distance.get(there, far) == far - 1
-                )
-                for here, far in distance.items()
-            }
-        return self._choices[goal]
+    def _told(self, switch: int, target: str) -> tuple[int, Hop] | None:
+        """What the fabric's own table says."""
+        name = self.graph.names[switch]
+        port = self._forwarding.get((name, target))
+        if port is None or port not in self._out[name]:
+            return None
+        neighbour, hop = self._out[name][port]
+        return self.graph.place.get(neighbour, -1), hop
+
+    def _follow(self, source: Numbers, target: Numbers) -> list[Path]:
+        """A way that is longer than there are switches runs in a circle."""
+        here, goal = self._leaf[source], self._leaf[target]
+        columns = [self._first[source]]
+        lost = self.graph.distance[here, self._goal[target]] == FAR
+        if self._forwarding:
+            lost[:] = False
+        for _ in range(len(self.graph.names)):
+            going = np.flatnonzero((here != goal) & ~lost)
+            if not going.size:
+                break
+            there, taken = self._step(here[going], target[going])
+            hop = np.full(len(here), -1, dtype=np.intp)
+            hop[going] = taken
+            lost[going[there < 0]] = True
+            here = here.copy()
+            here[going[there >= 0]] = there[there >= 0]
+            columns.append(hop)
+        lost |= here != goal
+        columns.append(self._last[target])
+        rows = np.stack(columns, axis=1).tolist()
+        return [
+            () if gone else tuple(hop for hop in row if hop >= 0) for row, gone in zip(rows, lost.tolist(), strict=True)
+        ]

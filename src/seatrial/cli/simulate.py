@@ -1,0 +1,97 @@
+"""seatrial lab simulate: faults planted in a fabric of numbers, and what is named there."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from seatrial.cli.options import AsJson
+from seatrial.model.errors import ExitCode, UsageError
+
+if TYPE_CHECKING:
+    from seatrial.lab.simulator.outcome import Outcome
+    from seatrial.model.fabric_map import FabricMap
+
+
+def simulate(
+    topology: Annotated[
+        str,
+        typer.Option(
+            help="fat-tree:NODES, fat-tree3:NODES, dragonfly:NODES, or a file with the output of ibnetdiscover.",
+            metavar="SHAPE|FILE",
+        ),
+    ],
+    fault: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="node, link, uplink, spine or pair, and the share that is left: link:0.5. May be repeated.",
+            metavar="KIND:SHARE",
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Where the faults are, which pairs are measured, and the noise.")] = 0,
+    rounds: Annotated[int, typer.Option(help="Rounds before the adaptive pairs.", min=1, max=64)] = 6,
+    design: Annotated[
+        str, typer.Option(help="shifts or matchings.  [default: what needs fewer pieces]", metavar="NAME")
+    ] = "",
+    at_once: Annotated[
+        bool, typer.Option("--at-once", help="Measure whole rounds at once, with contention; slow pairs again without.")
+    ] = False,
+    repeat: Annotated[int, typer.Option(help="Trials, each with the next seed.", min=1)] = 1,
+    as_json: AsJson = False,
+) -> int:
+    """Plant faults in a simulated fabric, measure, locate and prove, and score what was named. Needs no root."""
+    from seatrial.lab.simulator.faults import parse_fault
+    from seatrial.lab.simulator.outcome import totals
+    from seatrial.lab.simulator.plan import DESIGNS
+    from seatrial.lab.simulator.telling import as_line, as_text, totals_text
+    from seatrial.lab.simulator.trial import Bench, run_trial
+
+    if design and design not in DESIGNS:
+        raise UsageError(f"--design {design!r} is none.", f"Give one of {', '.join(DESIGNS)}.")
+    specs = [parse_fault(text) for text in fault or []]
+    bench = Bench(_map(topology))
+    if len(bench.routes.adapters) < 2:
+        raise UsageError(f"--topology {topology} has no two adapters on switches.", "Give a larger fabric.")
+    outcomes = []
+    for number in range(repeat):
+        outcomes.append(run_trial(bench, specs, seed=seed + number, rounds=rounds, design=design, at_once=at_once))
+        if not as_json:
+            print(as_text(outcomes[-1]) if repeat == 1 else as_line(outcomes[-1]) + "\n", end="")
+    right = all(one.score.right for one in outcomes)
+    if as_json:
+        _print_json(topology, outcomes, right)
+    elif repeat > 1:
+        print(totals_text(totals(outcomes)))
+    return ExitCode.PASS if right else ExitCode.FINDINGS
+
+
+def _map(topology: str) -> "FabricMap":
+    from seatrial.fabric.ibnetdiscover import parse_fabric
+    from seatrial.lab.simulator.topology import SHAPES, parse_topology
+
+    if topology.partition(":")[0] in SHAPES:
+        return parse_topology(topology)
+    try:
+        return parse_fabric(Path(topology).read_text(encoding="utf-8", errors="replace"))
+    except OSError as error:
+        raise UsageError(
+            f"--topology {topology}: cannot be read: {error.strerror}.",
+            f"Give a file of ibnetdiscover, or {', '.join(f'{one}:NODES' for one in SHAPES)}.",
+        ) from None
+
+
+def _print_json(topology: str, outcomes: "Sequence[Outcome]", right: bool) -> None:
+    import msgspec
+
+    from seatrial.lab.simulator.outcome import totals
+    from seatrial.lab.simulator.telling import as_data
+
+    data = {
+        "format": 1,
+        "right": right,
+        "topology": topology,
+        "totals": totals(outcomes),
+        "trials": [as_data(one) for one in outcomes],
+    }
+    print(msgspec.json.format(msgspec.json.encode(data), indent=2).decode())
