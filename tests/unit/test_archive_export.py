@@ -8,7 +8,8 @@ import duckdb
 import pytest
 
 from seatrial.archive import layout
-from seatrial.archive.export import ExportFormat, export, kernel_table, sample_counts, samples_file
+from seatrial.archive.export import export, kernel_table, sample_counts, samples_file
+from seatrial.archive.layout import ExportFormat
 from seatrial.archive.samples import query_samples
 from seatrial.archive.writer import ArchiveError, RunWriter
 from seatrial.model.errors import SeatrialError

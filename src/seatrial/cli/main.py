@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 import typer
 
-from seatrial.cli import check, fabric, facts, gather, lab, limits, locate, report, runs
+from seatrial.cli import check, curve, fabric, facts, gather, lab, limits, locate, report, runs, saturate
 from seatrial.model.errors import ExitCode, SeatrialError
 from seatrial.report.outside import clean
 
@@ -24,6 +24,8 @@ app.command("report")(report.report)
 app.command("facts")(facts.facts)
 app.command("limits")(limits.limits)
 app.command("locate")(locate.locate)
+app.command("curve")(curve.curve)
+app.command("saturate")(saturate.saturate)
 app.command("gather")(gather.gather)
 app.add_typer(fabric.app, name="fabric")
 app.add_typer(runs.app, name="runs")

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from seatrial.cli.options import Archive, AsJson, archive_folder
+from seatrial.model.errors import UsageError
 
 
 def report(
@@ -21,4 +22,17 @@ def report(
 
     folder = find_run(archive_folder(archive), run)
     recorded = read_run(folder)
+    design = recorded.info.design.name if recorded.info.design else ""
+    if design == "curve":
+        from seatrial.cli.curve import show_curve
+        from seatrial.diagnosis.curve import judge_curve
+
+        return show_curve(folder, recorded.info, judge_curve(recorded), as_json=as_json, html=html)
+    if design == "saturation":
+        from seatrial.cli.saturate import show_saturation
+        from seatrial.diagnosis.saturation import judge_saturation
+
+        if html is not None:
+            raise UsageError(f"--html {html}: a run of `saturate` has no page.", "Leave --html out, or ask for --json.")
+        return show_saturation(folder, recorded.info, judge_saturation(recorded), as_json=as_json)
     return show(folder, recorded, judge(recorded), as_json=as_json, html=html)

@@ -92,10 +92,13 @@ def check_header(header: Mapping[str, Any], wanted_ranks: int) -> None:
         raise LaunchError(f"{wanted_ranks} ranks were asked for and {ranks} came up.", "Look into the run's logs.")
 
 
-def nodes_by_rank(ranks: Sequence[Mapping[str, Any]], wanted: Sequence[str]) -> tuple[str, ...]:
+def nodes_by_rank(
+    ranks: Sequence[Mapping[str, Any]], wanted: Sequence[str], ranks_per_node: int = 1
+) -> tuple[str, ...]:
     """Which node each rank is on; host names match with or without their domain.
 
-    Raises LaunchError for a rank on a host that was not asked for, and for two ranks on one.
+    With several ranks a node, which place of it: NODE:0, NODE:1, ... in the order of ranks. Raises LaunchError for a
+    rank on a host that was not asked for, and for more ranks on one than were.
     """
     by_name = {name: name for name in wanted} | {name.partition(".")[0]: name for name in wanted}
     placed: list[str] = []
@@ -104,7 +107,13 @@ def nodes_by_rank(ranks: Sequence[Mapping[str, Any]], wanted: Sequence[str]) -> 
         node = by_name.get(host) or by_name.get(host.partition(".")[0])
         if node is None:
             raise LaunchError(f"Rank {record.get('rank')} came up on {host}, which was not asked for.")
-        if node in placed:
-            raise LaunchError(f"Two ranks came up on {host}, where one was asked for on each node.")
+        if placed.count(node) == ranks_per_node:
+            came, asked = ("Two", "one") if ranks_per_node == 1 else (str(ranks_per_node + 1), str(ranks_per_node))
+            raise LaunchError(f"{came} ranks came up on {host}, where {asked} was asked for on each node.")
         placed.append(node)
-    return tuple(placed)
+    return tuple(placed) if ranks_per_node == 1 else places(placed)
+
+
+def places(nodes: Sequence[str]) -> tuple[str, ...]:
+    """n1, n1, n2 -> n1:0, n1:1, n2:0."""
+    return tuple(f"{node}:{nodes[:rank].count(node)}" for rank, node in enumerate(nodes))

@@ -26,26 +26,29 @@ class PipeSession:
         one_host: bool,
         timeout_s: float,
         extra_environment: Mapping[str, str] | None = None,
+        ranks_per_node: int = 1,
     ) -> None:
         """Start `argv` and wait until all ranks are there.
 
         `one_host`: all ranks share this machine, so rank i is the i-th of `wanted`; otherwise host names decide.
+        `ranks_per_node`: so many on each of `wanted`; with more than one `nodes` are places, NODE:0, NODE:1, ...
         Raises LaunchError with the program's last words.
         """
+        ranks = len(wanted) * ranks_per_node
         self._pipe = LinePipe(argv, log, extra_environment)
         self._number = 0
         self._closed = False
         self.ranks: tuple[dict[str, Any], ...] = ()
         self.header: dict[str, Any] = {}
         try:
-            self._greet(len(wanted), time.monotonic() + timeout_s)
-            self.nodes = tuple(wanted) if one_host else nodes_by_rank(self.ranks, wanted)
+            self._greet(ranks, time.monotonic() + timeout_s)
+            self.nodes = tuple(wanted) if one_host else nodes_by_rank(self.ranks, wanted, ranks_per_node)
         except ProbeLost as error:
             self.close(kill=True)
             meaning, remedy = explain(self._pipe.said())
             timed_out = error.outcome == "timeout"
             late = f"not within {timeout_s:.0f} s; " if timed_out else ""
-            what = f"The probe did not start on {len(wanted)} ranks: {late}{meaning}"
+            what = f"The probe did not start on {ranks} ranks: {late}{meaning}"
             raise LaunchError(what, remedy, passing=not remedy and not timed_out) from error
         except BaseException:
             self.close(kill=True)

@@ -49,6 +49,8 @@ class SlurmLauncher:
         self._mpi = mpi
         self._probe = probe
         self._wait_s = wait_s
+        self.ranks_per_node = 1
+        """In sessions started from now on; with more than one their places are NODE:0, NODE:1, ..."""
         self._inside = os.environ.get("SLURM_JOB_ID", "")
         self.job = self._inside
 
@@ -162,10 +164,11 @@ class SlurmLauncher:
         return texts, {node: failures.get(node, otherwise) for node in nodes if node not in texts}
 
     def start(self, nodes: Sequence[str], log: Path) -> PipeSession:
-        """One rank on every node, as a step of the job."""
-        argv = slurm_argv.probe_step(self.job, nodes, self._mpi, str(self._probe))
-        patience = START_TIMEOUT_S + EXTRA_S_PER_NODE * len(nodes)
-        return PipeSession(argv, nodes, log, one_host=False, timeout_s=patience)
+        """One rank on every node, or `ranks_per_node`, as a step of the job."""
+        each = self.ranks_per_node
+        argv = slurm_argv.probe_step(self.job, nodes, self._mpi, str(self._probe), ranks_per_node=each)
+        patience = START_TIMEOUT_S + EXTRA_S_PER_NODE * len(nodes) * each
+        return PipeSession(argv, nodes, log, one_host=False, timeout_s=patience, ranks_per_node=each)
 
     def close(self) -> None:
         """Cancel the allocation, if it is our own."""

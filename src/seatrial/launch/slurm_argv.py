@@ -54,16 +54,16 @@ def sbatch(
     return ["sbatch", "--parsable", *allocation(nodes, seconds, partition), f"--output={output}", script, *argv]
 
 
-def step(job: str, nodes: Sequence[str]) -> list[str]:
-    """A step of one task on each of the nodes, beside whatever else the job runs."""
+def step(job: str, nodes: Sequence[str], *, ranks_per_node: int = 1) -> list[str]:
+    """A step of one task on each of the nodes, or as many as said, beside whatever else the job runs."""
     return [
         "srun",
         f"--jobid={job}",
         "--overlap",
         "--no-kill",
         f"--nodes={len(nodes)}",
-        f"--ntasks={len(nodes)}",
-        "--ntasks-per-node=1",
+        f"--ntasks={len(nodes) * ranks_per_node}",
+        f"--ntasks-per-node={ranks_per_node}",
         f"--nodelist={node_list(nodes)}",
         "--mem=0",
     ]
@@ -74,10 +74,10 @@ def facts_step(job: str, nodes: Sequence[str]) -> list[str]:
     return [*step(job, nodes), "--mpi=none", "--kill-on-bad-exit=0", "--label", "sh", "-s"]
 
 
-def probe_step(job: str, nodes: Sequence[str], mpi: str, probe: str) -> list[str]:
+def probe_step(job: str, nodes: Sequence[str], mpi: str, probe: str, *, ranks_per_node: int = 1) -> list[str]:
     """The probe on every node; standard input goes to rank 0 alone."""
     chosen = [f"--mpi={mpi}"] if mpi else []
-    return [*step(job, nodes), *chosen, "--kill-on-bad-exit=1", "--input=0", probe]
+    return [*step(job, nodes, ranks_per_node=ranks_per_node), *chosen, "--kill-on-bad-exit=1", "--input=0", probe]
 
 
 def cancel(job: str) -> list[str]:

@@ -18,7 +18,11 @@ class Phase(enum.StrEnum):
 
     PILOT = "pilot"
     SURVEY = "survey"
+    NEXT = "next"
+    """Once and alone, to tell suspects of the survey apart."""
     RETEST = "retest"
+    CURVE = "curve"
+    SATURATION = "saturation"
 
 
 class Shape(msgspec.Struct, frozen=True, kw_only=True):

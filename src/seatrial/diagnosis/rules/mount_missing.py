@@ -7,7 +7,7 @@ from seatrial.diagnosis.rules.lasting_mounts import mounts_by_node
 from seatrial.diagnosis.rules.peers import unlike_tables
 from seatrial.model.verdict import FindingKind
 
-HERE, MISSING = "mounted", "missing"
+HERE, MISSING = "it mounted", "missing"
 REMEDY = (
     "Mount it (mount PATH) and find out why it was not: the line in fstab, the server's answer, the order of "
     "services at the start. What jobs wrote to the path meanwhile lies in the node's own file system."

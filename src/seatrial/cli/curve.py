@@ -1,0 +1,114 @@
+"""seatrial curve: latency and bandwidth of one pair over message sizes."""
+
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from seatrial.cli.options import Archive, AsJson, archive_folder, seconds
+from seatrial.model.errors import UsageError
+
+if TYPE_CHECKING:
+    from seatrial.diagnosis.curve import Curve
+    from seatrial.model.run import RunInfo
+
+UNITS = {"": 1, "b": 1, "kib": 1 << 10, "k": 1 << 10, "mib": 1 << 20, "m": 1 << 20, "gib": 1 << 30, "g": 1 << 30}
+LEAST_BYTES = 1024
+MOST_BYTES = 1 << 30
+
+
+def curve(
+    source: Annotated[str, typer.Argument(help="The node that sends.", metavar="[A")] = "",
+    target: Annotated[str, typer.Argument(help="The node that receives; none named: the only two.", metavar="B]")] = "",
+    budget: Annotated[str, typer.Option(help="Time to measure in: 90s, 10m, 1h.", metavar="TIME")] = "5m",
+    max_size: Annotated[str, typer.Option(help="The largest message: 64KiB, 4MiB.", metavar="SIZE")] = "4MiB",
+    per_octave: Annotated[int, typer.Option(help="Sizes for each doubling.", min=1, max=16)] = 2,
+    archive: Archive = None,
+    as_json: AsJson = False,
+    html: Annotated[Path | None, typer.Option(help="Write the report as a page, too.", metavar="FILE")] = None,
+    launcher: Annotated[str, typer.Option(help="auto, slurm or local.", metavar="NAME")] = "auto",
+    partition: Annotated[str, typer.Option(help="Slurm partition.  [default: the cluster's]", metavar="NAME")] = "",
+    mpi: Annotated[str, typer.Option(help="srun's --mpi.  [default: the site's]", metavar="TYPE")] = "",
+    mpicc: Annotated[str, typer.Option(help="MPI compiler to build the probe with.", metavar="FILE")] = "",
+    probe: Annotated[Path | None, typer.Option(help="A prebuilt probe.", metavar="FILE")] = None,
+    probe_dir: Annotated[
+        Path | None, typer.Option(help="Where to build the probe; all nodes must see it.", metavar="DIR")
+    ] = None,
+    round_timeout: Annotated[str, typer.Option(help="A round silent for so long hangs.", metavar="TIME")] = "20s",
+    wait: Annotated[str, typer.Option(help="How long to stand in Slurm's queue.", metavar="TIME")] = "10m",
+    replay: Annotated[str, typer.Option(help="Play a recorded run instead of measuring.", metavar="RUN")] = "",
+    run: Annotated[str, typer.Option(help="Name of the run.  [default: time and four digits]", metavar="NAME")] = "",
+    seed: Annotated[int, typer.Option(help="Draws the order of rounds.", min=0)] = 1,
+) -> int:
+    """Measure a pair over message sizes: pieces of the latency, protocol switches, plateau against the limit."""
+    from seatrial.archive.reader import find_run
+    from seatrial.cli.progress import progress_on
+    from seatrial.experiment.curve import CurveSettings, run_curve
+    from seatrial.experiment.settings import CheckSettings
+    from seatrial.experiment.two_nodes import TwoNodesSettings
+
+    folder = archive_folder(archive)
+    ends = tuple(end for end in (source, target) if end)
+    by_slurm = launcher != "local" and not replay
+    site = CheckSettings(
+        archive=folder,
+        launcher=launcher,
+        nodes=ends if by_slurm else (),
+        partition=partition,
+        budget_s=seconds(budget, "--budget"),
+        wait_s=seconds(wait, "--wait"),
+        round_timeout_s=seconds(round_timeout, "--round-timeout"),
+        mpi=mpi,
+        mpicc=mpicc,
+        probe=probe,
+        probe_dir=probe_dir,
+        replay=find_run(folder, replay) if replay else None,
+        run=run_name(run),
+        seed=seed,
+        command=tuple(sys.argv[1:]),
+    )
+    settings = CurveSettings(
+        two=TwoNodesSettings(site=site, ends=ends), most_bytes=message_size(max_size), per_octave=per_octave
+    )
+    with progress_on(sys.stderr) as progress:
+        found = run_curve(settings, progress)
+    return show_curve(found.outcome.folder, found.outcome.recorded.info, found.curve, as_json=as_json, html=html)
+
+
+def show_curve(folder: Path, info: "RunInfo", curve: "Curve", *, as_json: bool, html: Path | None) -> int:
+    """Print, write, and return the exit code."""
+    from seatrial.cli.options import width_and_colour
+    from seatrial.cli.outcome import write_page
+    from seatrial.report.curve_html import curve_as_html
+    from seatrial.report.curve_json import curve_as_json
+    from seatrial.report.curve_text import curve_as_text
+
+    if html is not None:
+        write_page(html, curve_as_html(info, curve))
+    if as_json:
+        print(curve_as_json(info, curve), end="")
+    else:
+        width, colour = width_and_colour()
+        print(curve_as_text(curve, width=width, colour=colour), end="")
+        print(f"Archive: {folder}")
+        if html is not None:
+            print(f"Page: {html}")
+    return int(curve.exit_code)
+
+
+def message_size(text: str) -> int:
+    """`64KiB`, `4M`, `1500` in bytes. Raises UsageError that shows the value."""
+    match = re.fullmatch(r"(\d{1,10})\s*([a-zA-Z]*)", text.strip())
+    count = int(match.group(1)) * UNITS.get(match.group(2).lower(), 0) if match else 0
+    if not LEAST_BYTES <= count <= MOST_BYTES:
+        raise UsageError(f"--max-size {text!r} is no size from 1 KiB to 1 GiB.", "Write 64KiB or 4MiB.")
+    return count
+
+
+def run_name(text: str) -> str:
+    """The name of a run as given. Raises UsageError for one that is none."""
+    if text and (not text.replace("-", "").replace("_", "").isalnum() or not text.isascii()):
+        raise UsageError(f"--run {text!r} is no name for a run.", "Use letters, digits, - and _.")
+    return text

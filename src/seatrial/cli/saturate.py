@@ -1,0 +1,95 @@
+"""seatrial saturate: how many ranks of a node drive its port."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from seatrial.cli.curve import run_name
+from seatrial.cli.options import Archive, AsJson, archive_folder, seconds
+from seatrial.model.errors import UsageError
+
+if TYPE_CHECKING:
+    from seatrial.diagnosis.saturation import Saturation
+    from seatrial.model.run import RunInfo
+
+MOST_RANKS = 1024
+
+
+def saturate(
+    source: Annotated[str, typer.Argument(help="The node that sends.", metavar="[A")] = "",
+    target: Annotated[str, typer.Argument(help="The node that receives; none named: the only two.", metavar="B]")] = "",
+    ranks: Annotated[
+        str, typer.Option(help="Ranks of each node at once: 1,2,4.  [default: 1, 2, 4, ... its cores]", metavar="LIST")
+    ] = "",
+    budget: Annotated[str, typer.Option(help="Time to measure in: 90s, 10m, 1h.", metavar="TIME")] = "5m",
+    archive: Archive = None,
+    as_json: AsJson = False,
+    partition: Annotated[str, typer.Option(help="Slurm partition.  [default: the cluster's]", metavar="NAME")] = "",
+    mpi: Annotated[str, typer.Option(help="srun's --mpi.  [default: the site's]", metavar="TYPE")] = "",
+    mpicc: Annotated[str, typer.Option(help="MPI compiler to build the probe with.", metavar="FILE")] = "",
+    probe: Annotated[Path | None, typer.Option(help="A prebuilt probe.", metavar="FILE")] = None,
+    probe_dir: Annotated[
+        Path | None, typer.Option(help="Where to build the probe; all nodes must see it.", metavar="DIR")
+    ] = None,
+    round_timeout: Annotated[str, typer.Option(help="A round silent for so long hangs.", metavar="TIME")] = "20s",
+    wait: Annotated[str, typer.Option(help="How long to stand in Slurm's queue.", metavar="TIME")] = "10m",
+    replay: Annotated[str, typer.Option(help="Play a recorded run instead of measuring.", metavar="RUN")] = "",
+    run: Annotated[str, typer.Option(help="Name of the run.  [default: time and four digits]", metavar="NAME")] = "",
+    seed: Annotated[int, typer.Option(help="Draws the order of rounds.", min=0)] = 1,
+) -> int:
+    """Let 1, 2, 4, ... ranks of one node send to another's at once: how many drive the port."""
+    from seatrial.archive.reader import find_run
+    from seatrial.cli.progress import progress_on
+    from seatrial.experiment.saturate import SaturateSettings, run_saturate
+    from seatrial.experiment.settings import CheckSettings
+    from seatrial.experiment.two_nodes import TwoNodesSettings
+
+    folder = archive_folder(archive)
+    ends = tuple(end for end in (source, target) if end)
+    site = CheckSettings(
+        archive=folder,
+        launcher="slurm",
+        nodes=() if replay else ends,
+        partition=partition,
+        budget_s=seconds(budget, "--budget"),
+        wait_s=seconds(wait, "--wait"),
+        round_timeout_s=seconds(round_timeout, "--round-timeout"),
+        mpi=mpi,
+        mpicc=mpicc,
+        probe=probe,
+        probe_dir=probe_dir,
+        replay=find_run(folder, replay) if replay else None,
+        run=run_name(run),
+        seed=seed,
+        command=tuple(sys.argv[1:]),
+    )
+    settings = SaturateSettings(two=TwoNodesSettings(site=site, ends=ends), ranks=rank_counts(ranks))
+    with progress_on(sys.stderr) as progress:
+        found = run_saturate(settings, progress)
+    return show_saturation(found.outcome.folder, found.outcome.recorded.info, found.saturation, as_json=as_json)
+
+
+def show_saturation(folder: Path, info: "RunInfo", saturation: "Saturation", *, as_json: bool) -> int:
+    """Print, and return the exit code."""
+    from seatrial.cli.options import width_and_colour
+    from seatrial.report.saturation_text import saturation_as_json, saturation_as_text
+
+    if as_json:
+        print(saturation_as_json(info, saturation), end="")
+    else:
+        width, colour = width_and_colour()
+        print(saturation_as_text(saturation, width=width, colour=colour), end="")
+        print(f"Archive: {folder}")
+    return int(saturation.exit_code)
+
+
+def rank_counts(text: str) -> tuple[int, ...]:
+    """`1,2,4` -> 1, 2, 4; empty: none. Raises UsageError that shows the value."""
+    if not text:
+        return ()
+    words = [word.strip() for word in text.split(",")]
+    if not all(word.isascii() and word.isdigit() and 0 < int(word[:9]) <= MOST_RANKS for word in words):
+        raise UsageError(f"--ranks {text!r} is no list of numbers from 1 to {MOST_RANKS}.", "Write 1,2,4.")
+    return tuple(sorted({int(word) for word in words}))

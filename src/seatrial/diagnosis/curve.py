@@ -1,0 +1,179 @@
+"""What a pair's curve over message sizes says: pieces, switches of protocol, plateau against the limit."""
+
+import itertools
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from seatrial.diagnosis.evidence import Pair, run_value
+from seatrial.diagnosis.thresholds import GATE_TOLERANCE, LIMIT_FLOOR
+from seatrial.limits.path import path_limit
+from seatrial.model.errors import ExitCode
+from seatrial.model.estimate import Estimate
+from seatrial.model.facts import NodeFacts
+from seatrial.model.limit import Limit, NoLimit
+from seatrial.model.measurement import Kernel, Measurement, Phase
+from seatrial.model.recorded import RecordedRun
+from seatrial.model.run import Ending
+from seatrial.model.units import bandwidth, share
+from seatrial.model.verdict import Verdict
+from seatrial.statistics.median import median, median_estimate
+from seatrial.statistics.segments import FEWEST_SIZES, RESAMPLES, Segmentation, segment
+
+PLATEAU_OCTAVES = 2
+"""The plateau is what the largest sizes reach: those within this many doublings of the largest."""
+
+Runs = Mapping[int, tuple[float, ...]]
+"""One value a repetition, by message size in bytes; NaN where a repetition has none."""
+
+
+class CurvePoint(msgspec.Struct, frozen=True, kw_only=True):
+    """One message size: latency one way, and bandwidth of a stream of such messages."""
+
+    message_bytes: int
+    latency_s: Estimate | None = None
+    bandwidth_bytes_per_s: Estimate | None = None
+
+
+class Plateau(msgspec.Struct, frozen=True, kw_only=True):
+    """What large messages reach: `from_bytes` is the least size that counts, and half of it comes at `half_bytes`."""
+
+    bandwidth_bytes_per_s: Estimate
+    from_bytes: int
+    half_bytes: float | None
+    """n½ of a stream of messages; None where the least size measured reaches half already."""
+    half_alone_bytes: float | None
+    """n½ of one message at a time, from the latency."""
+
+
+class Curve(msgspec.Struct, frozen=True, kw_only=True):
+    """All that is derived from the samples of one ordered pair."""
+
+    pair: Pair
+    points: tuple[CurvePoint, ...]
+    latency: Segmentation | None
+    plateau: Plateau | None
+    limit: Limit | NoLimit
+    verdict: Verdict | None
+    """None where there is no limit to hold the plateau against."""
+    reason: str
+    notes: tuple[str, ...]
+    complete: bool
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """As of a check: findings before incompleteness."""
+        if self.verdict in (Verdict.SLOW, Verdict.INVALID, Verdict.UNSTABLE):
+            return ExitCode.FINDINGS
+        good = self.complete and self.verdict in (Verdict.PASS, None)
+        return ExitCode.PASS if good else ExitCode.INCOMPLETE
+
+
+def runs_by_size(measurements: Iterable[Measurement], pair: Pair, kernel: Kernel) -> Runs:
+    """One value a repetition: seconds one way, or bytes per second."""
+    found: dict[int, dict[int, float]] = defaultdict(dict)
+    for one in measurements:
+        if one.phase is Phase.CURVE and one.pair == pair and one.shape.kernel is kernel and one.times_s:
+            found[one.shape.message_bytes][one.repetition] = run_value(one)
+    count = max((repetition + 1 for values in found.values() for repetition in values), default=0)
+    return {
+        size: tuple(values.get(repetition, math.nan) for repetition in range(count))
+        for size, values in sorted(found.items())
+    }
+
+
+def fit_latency(
+    measurements: Iterable[Measurement], pair: Pair, seed: int, resamples: int = RESAMPLES
+) -> Segmentation | None:
+    """The pieces of the pair's latency; None for fewer sizes than one piece needs."""
+    runs = runs_by_size(measurements, pair, Kernel.PINGPONG)
+    return segment(runs, resamples=resamples, seed=seed) if len(runs) >= FEWEST_SIZES else None
+
+
+def judge_curve(recorded: RecordedRun) -> Curve:
+    """Everything again from the samples; the same run gives the same curve. Raises IndexError for a run of no pair."""
+    pair = recorded.planned[0]
+    latency = runs_by_size(recorded.measurements, pair, Kernel.PINGPONG)
+    stream = runs_by_size(recorded.measurements, pair, Kernel.ONEWAY)
+    plateau = _plateau(latency, stream)
+    limit = limit_between(recorded.facts, pair)
+    verdict, reason = against_limit(plateau.bandwidth_bytes_per_s if plateau else None, limit)
+    errors = sum(one.errors for one in recorded.measurements)
+    return Curve(
+        pair=pair,
+        points=tuple(
+            CurvePoint(
+                message_bytes=size, latency_s=_estimate(latency, size), bandwidth_bytes_per_s=_estimate(stream, size)
+            )
+            for size in sorted({*latency, *stream})
+        ),
+        latency=fit_latency(recorded.measurements, pair, recorded.info.seed),
+        plateau=plateau,
+        limit=limit,
+        verdict=verdict,
+        reason=reason,
+        notes=tuple(filter(None, (recorded.info.reason, f"{errors} bytes came wrong" if errors else ""))),
+        complete=recorded.info.ending is Ending.COMPLETE and plateau is not None,
+    )
+
+
+def limit_between(facts: Mapping[str, NodeFacts], pair: Pair) -> Limit | NoLimit:
+    """The limit of the way from the pair's first node to its second, or why there is none."""
+    path = f"{pair[0]}>{pair[1]}"
+    unread = [node for node in pair if node not in facts]
+    if unread:
+        return NoLimit(path=path, reason=f"the facts of {unread[0]} could not be read")
+    return path_limit(facts[pair[0]], facts[pair[1]])
+
+
+def against_limit(measured: Estimate | None, limit: Limit | NoLimit) -> tuple[Verdict | None, str]:
+    """The verdict on a bandwidth and its reason: gate first, then the floor; no limit, no verdict."""
+    if measured is None:
+        return Verdict.NOT_RUN, "no bandwidth was measured"
+    if isinstance(limit, NoLimit):
+        return None, f"held against nothing: {limit.reason}"
+    part = f"{share(measured.value / limit.limit_bytes_per_s)} of its limit"
+    floor = LIMIT_FLOOR * limit.limit_bytes_per_s
+    if measured.value > limit.gate_bytes_per_s * GATE_TOLERANCE:
+        said = f"{bandwidth(measured.value)} is more than physics permits ({bandwidth(limit.gate_bytes_per_s)})"
+        return Verdict.INVALID, said
+    if measured.low >= floor:
+        return Verdict.PASS, part
+    if measured.high < floor:
+        return Verdict.SLOW, f"{part}, below {share(LIMIT_FLOOR)}"
+    return Verdict.INCONCLUSIVE, f"{part}; the runs lie on both sides of {share(LIMIT_FLOOR)}"
+
+
+def _estimate(runs: Runs, size: int) -> Estimate | None:
+    values = [value for value in runs.get(size, ()) if not math.isnan(value)]
+    return median_estimate(values) if values else None
+
+
+def _plateau(latency: Runs, stream: Runs) -> Plateau | None:
+    """One value a repetition: the median over the largest sizes."""
+    if not stream:
+        return None
+    large = [size for size in stream if size * 2**PLATEAU_OCTAVES >= max(stream)]
+    by_repetition = [
+        [value for value in values if not math.isnan(value)] for values in zip(*(stream[s] for s in large), strict=True)
+    ]
+    found = median_estimate([median(values) for values in by_repetition if values])
+    alone = {size: tuple(size / value for value in values) for size, values in latency.items()}
+    return Plateau(
+        bandwidth_bytes_per_s=found,
+        from_bytes=large[0],
+        half_bytes=_reached(stream, found.value / 2),
+        half_alone_bytes=_reached(alone, found.value / 2),
+    )
+
+
+def _reached(rates: Runs, wanted: float) -> float | None:
+    """The size at which the rate first reaches `wanted`, straight between two sizes on logarithmic axes."""
+    known = [(size, one.value) for size in rates if (one := _estimate(rates, size)) is not None]
+    for (size, rate), (next_size, next_rate) in itertools.pairwise(known):
+        if rate < wanted <= next_rate:
+            part = math.log(wanted / rate) / math.log(next_rate / rate)
+            return float(size * (next_size / size) ** part)
+    return None

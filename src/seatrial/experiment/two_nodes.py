@@ -1,0 +1,164 @@
+"""A run on two nodes: the frame that curves and saturation share."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from seatrial.archive import layout
+from seatrial.archive.journal import SurveyPlanned
+from seatrial.archive.reader import parse_all
+from seatrial.archive.writer import RunWriter, ended
+from seatrial.experiment.check import describe, enough
+from seatrial.experiment.clock import new_run_name, now_text
+from seatrial.experiment.measurer import Measurer
+from seatrial.experiment.progress import Progress, Silent
+from seatrial.experiment.settings import CheckSettings
+from seatrial.experiment.site import choose_launcher
+from seatrial.launch.contract import Hosts, Launcher
+from seatrial.launch.slurm import SlurmLauncher
+from seatrial.model.errors import SeatrialError, UsageError
+from seatrial.model.facts import NodeFacts
+from seatrial.model.recorded import RecordedRun
+from seatrial.model.run import Design, Ending, NodeState, RunInfo
+
+Pair = tuple[str, str]
+
+
+class TwoNodesSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """What `check` takes, too, and between which nodes; no ends: the only two there are."""
+
+    site: CheckSettings
+    ends: tuple[str, ...] = ()
+
+
+class TwoNodesOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """The run's folder and what is in it."""
+
+    folder: Path
+    recorded: RecordedRun
+
+
+class TwoNodes:
+    """Such a run under way."""
+
+    def __init__(
+        self, settings: CheckSettings, launcher: Launcher, writer: RunWriter, pair: Pair, progress: Progress
+    ) -> None:
+        self.settings = settings
+        self.pair = pair
+        self.progress = progress
+        self.measurer = Measurer(launcher, writer, pair, progress, settings.round_timeout_s)
+        self.facts: dict[str, NodeFacts] = {}
+        self._launcher = launcher
+        self._writer = writer
+
+    @property
+    def seed(self) -> int:
+        """What draws the order of rounds."""
+        return self._writer.info.seed
+
+    def begin(self, seconds: float) -> None:
+        """Get hold of the nodes for that long, and read their facts."""
+        self.progress.stage(f"Waiting for {self.pair[0]} and {self.pair[1]}")
+        self._launcher.allocate(self.pair, seconds)
+        self._writer.describe(msgspec.structs.replace(self._writer.info, job=self._launcher.job))
+        self._writer.append(SurveyPlanned(pairs=(self.pair,)))
+        self.progress.stage("Reading the facts of both nodes")
+        reading = self._launcher.read_facts(self.pair)
+        for node, text in reading.texts.items():
+            self._writer.write_facts(node, layout.BEFORE, text)
+        for node, why in reading.silent.items():
+            self.measurer.lose(NodeState(node=node, reason=f"did not answer: {why}", fault=True))
+        self.facts = parse_all(reading.texts)
+
+    def start(self, ranks_per_node: int = 1) -> None:
+        """Start the probe on both nodes; with several ranks a node, pairs are made of places (NODE:0, NODE:1)."""
+        ranks = "" if ranks_per_node == 1 else f", {ranks_per_node} ranks each"
+        self.progress.stage(f"Starting the probe on both nodes{ranks}")
+        if isinstance(self._launcher, SlurmLauncher):
+            self._launcher.ranks_per_node = ranks_per_node
+        self.measurer.start()
+
+    def designed(self, design: Design) -> None:
+        """Write down what is going to be measured."""
+        self._writer.describe(msgspec.structs.replace(self._writer.info, design=design))
+
+    def recorded(self) -> RecordedRun:
+        """What is known by now."""
+        return RecordedRun(
+            info=self._info(),
+            planned=(self.pair,),
+            facts=self.facts,
+            facts_after={},
+            measurements=tuple(self.measurer.measurements),
+        )
+
+    def _info(self) -> RunInfo:
+        return msgspec.structs.replace(
+            self._writer.info,
+            mpi_library=str(self.measurer.header.get("mpi_library", "")),
+            lost=tuple(self.measurer.lost.values()),
+            hanging_pairs=tuple(self.measurer.hung),
+        )
+
+    def finish(self, ending: Ending, reason: str) -> Path:
+        """Give everything back, close the run, and return its folder."""
+        try:
+            self.measurer.close(kill=ending is not Ending.COMPLETE)
+        finally:
+            self._launcher.close()
+        said = " ".join((reason, *self.measurer.remarks[:3])).strip()
+        return self._writer.close(ended(self._info(), ending, now_text(), said))
+
+
+def run_two_nodes(
+    what: str, settings: TwoNodesSettings, work: Callable[[TwoNodes], str], progress: Progress | None = None
+) -> TwoNodesOutcome:
+    """Carry out `work`, whose answer is a remark for the report or empty. Whatever ends it, the run is closed.
+
+    Raises UsageError, LaunchError, ArchiveError and other SeatrialErrors; KeyboardInterrupt only before the first
+    measurement.
+    """
+    progress = progress or Silent()
+    progress.stage("Looking for nodes, preparing the probe")
+    site = settings.site
+    if not site.run:
+        site = msgspec.structs.replace(site, run=new_run_name(what))
+    launcher = choose_launcher(site)
+    hosts = launcher.hosts()
+    pair = pick_ends(enough(hosts, site), hosts, settings.ends)
+    writer = RunWriter(site.archive, describe(site, launcher, hosts, pair))
+    trial = TwoNodes(site, launcher, writer, pair, progress)
+    ending, reason = Ending.FAILED, ""
+    failure: SeatrialError | None = None
+    try:
+        reason = work(trial)
+        ending = Ending.COMPLETE
+    except KeyboardInterrupt:
+        ending, reason = Ending.INTERRUPTED, "Interrupted: what had been measured was kept, the rest was not measured."
+    except SeatrialError as error:
+        failure, reason = error, str(error)
+    finally:
+        folder = trial.finish(ending, reason)
+    if failure is not None and not trial.measurer.measurements:
+        raise failure
+    recorded = trial.recorded()
+    info = msgspec.structs.replace(recorded.info, ending=ending, reason=writer.info.reason)
+    return TwoNodesOutcome(folder=folder, recorded=msgspec.structs.replace(recorded, info=info))
+
+
+def pick_ends(nodes: Sequence[str], hosts: Hosts, ends: Sequence[str]) -> Pair:
+    """The two nodes named, or the only two there are. Raises UsageError; SeatrialError for one not to be had."""
+    if not ends and len(nodes) == 2:
+        return nodes[0], nodes[1]
+    if len(ends) != 2 or ends[0] == ends[1]:
+        some = ", ".join(nodes[:4]) + (", ..." if len(nodes) > 4 else "")
+        raise UsageError(
+            f"Two different nodes are needed, and {len(set(ends)) or 'none'} was named.", f"There are {some}."
+        )
+    for end in ends:
+        why = next((state.reason for state in hosts.left_out if state.node == end), "")
+        if end not in nodes:
+            raise SeatrialError(f"{end} cannot be measured: {why or f'it is none of {len(nodes)} nodes here'}.")
+    return ends[0], ends[1]

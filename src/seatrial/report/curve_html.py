@@ -1,0 +1,91 @@
+"""A curve as one page without scripts: the plots are drawn here."""
+
+import math
+from typing import Any
+
+from seatrial.diagnosis.curve import Curve
+from seatrial.model import units
+from seatrial.model.estimate import Estimate
+from seatrial.model.run import RunInfo
+from seatrial.report import curve_words
+from seatrial.report.outside import clean
+
+WIDTH, HEIGHT = 960, 360
+LEFT, RIGHT, TOP, BOTTOM = 90, WIDTH - 20, 10, HEIGHT - 30
+MOST_TICKS = 12
+
+Json = dict[str, Any]
+
+
+def curve_as_html(run: RunInfo, curve: Curve) -> str:
+    """The whole page; everything from outside is cleaned and escaped."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
+
+    loader = PackageLoader("seatrial", "report")
+    environment = Environment(
+        loader=loader,
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=lambda value: clean(value) if type(value) is str else value,
+    )
+    word, sentence = curve_words.headline(curve)
+    return environment.get_template("curve.html.j2").render(
+        run=run,
+        word=word,
+        sentence=sentence,
+        style=Markup(loader.get_source(environment, "page.css")[0]),  # noqa: S704 - our own file
+        summary=curve_words.summary(curve),
+        plots=[plot for plot in (_plot(curve, "Latency"), _plot(curve, "Bandwidth")) if plot],
+        tables=[
+            ("The latency in straight pieces", curve_words.PIECES_HEAD, curve_words.pieces(curve)),
+            ("All sizes", curve_words.POINTS_HEAD, curve_words.points(curve)),
+        ],
+    )
+
+
+def _plot(curve: Curve, title: str) -> Json | None:
+    """Places in the drawing; both axes logarithmic."""
+    latency = title == "Latency"
+    known = [
+        (point.message_bytes, point.latency_s if latency else point.bandwidth_bytes_per_s) for point in curve.points
+    ]
+    points = [(size, found) for size, found in known if found is not None]
+    if len(points) < 2:
+        return None
+    least, most = min(found.low for _, found in points), max(found.high for _, found in points)
+    first, last = points[0][0], points[-1][0]
+    say = units.duration if latency else units.bandwidth
+
+    def x(size: float) -> float:
+        return round(LEFT + (RIGHT - LEFT) * math.log(size / first) / math.log(last / first), 1)
+
+    def y(value: float) -> float:
+        return round(BOTTOM - (BOTTOM - TOP) * math.log(value / least) / max(math.log(most / least), 1e-9), 1)
+
+    def dot(size: int, found: Estimate) -> Json:
+        said = f"{units.size(size)}: {say(found.value)} [{say(found.low)}–{say(found.high)}]"
+        return {"x": x(size), "y": y(found.value), "low": y(found.low), "high": y(found.high), "title": said}
+
+    dots = [dot(size, found) for size, found in points]
+    switches = curve.latency.switches if curve.latency else ()
+    return {
+        "title": f"{title} over message size",
+        "width": WIDTH,
+        "height": HEIGHT,
+        "left": LEFT,
+        "right": RIGHT,
+        "bottom": BOTTOM,
+        "x_ticks": [{"at": x(size), "label": units.size(size)} for size in _powers(first, last, 2)],
+        "y_ticks": [{"at": y(value), "label": say(value)} for value in _powers(least, most, 10)],
+        "switches": [x(math.sqrt(one.last_bytes * one.first_bytes)) for one in switches],
+        "line": " ".join(f"{each['x']},{each['y']}" for each in dots),
+        "dots": dots,
+    }
+
+
+def _powers(low: float, high: float, base: int) -> list[Any]:
+    """Powers of `base` from `low` to `high`, thinned where they are many; whole numbers for base 2."""
+    first, last = math.ceil(math.log(low, base) - 1e-9), math.floor(math.log(high, base) + 1e-9)
+    step = max(math.ceil((last - first + 1) / MOST_TICKS), 1)
+    return [base**power if base == 2 else float(base) ** power for power in range(first, last + 1, step)]

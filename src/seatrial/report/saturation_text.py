@@ -1,0 +1,90 @@
+"""How many ranks drive a port, for a terminal and as JSON."""
+
+import json
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from seatrial.diagnosis.saturation import Saturation
+from seatrial.model import units
+from seatrial.model.limit import Limit, NoLimit
+from seatrial.model.run import RunInfo
+from seatrial.report.curve_json import finite
+from seatrial.report.sheet import labelled, rendered, text
+from seatrial.statistics.max_rate import MaxRate
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+FORMAT = 1
+
+
+def saturation_as_text(found: Saturation, *, width: int = 100, colour: bool = False) -> str:
+    """The report, at most `width` columns wide; ends in a newline."""
+    return rendered(_blocks(found), width=width, colour=colour)
+
+
+def _blocks(found: Saturation) -> Iterator["RenderableType"]:
+    word = found.verdict.value if found.verdict else "MEASURED"
+    yield text(f"{word}  {found.pair[0]} to {found.pair[1]}: {found.reason}", "bold")
+    if found.finding:
+        yield text(found.finding)
+    yield ""
+    yield labelled(_lines(found), indent=3)
+
+
+def _lines(found: Saturation) -> Iterator[tuple[str, str]]:
+    if isinstance(found.limit, Limit):
+        yield "limit", f"{units.bandwidth(found.limit.limit_bytes_per_s)}, set by {found.limit.binding}"
+    for one in found.by_ranks:
+        ranks = "1 rank" if one.ranks == 1 else f"{one.ranks} ranks"
+        latency = f"; latency {units.estimate(one.latency_s, units.LATENCY)}" if one.latency_s else ""
+        yield ranks, f"{units.estimate(one.bandwidth_bytes_per_s, units.BANDWIDTH)}{latency}"
+    if found.by_ranks:
+        yield "at", f"messages of {units.size(found.message_bytes)}"
+    if found.ranks_needed:
+        yield "needed", f"{found.ranks_needed} of those measured"
+    if found.model:
+        yield "model", _model(found.model)
+    for note in found.notes:
+        yield "note", note
+
+
+def _model(model: MaxRate) -> str:
+    def rate(value: float) -> str:
+        return units.bandwidth(value) if math.isfinite(value) else "beyond what was measured"
+
+    node, rank = model.node_bytes_per_s, model.rank_bytes_per_s
+    return (
+        f"start-up {units.duration(model.startup_s.value)}; "
+        f"port {rate(node.value)} [{rate(node.low)}–{rate(node.high)}]; "
+        f"one rank {rate(rank.value)} [{rate(rank.low)}–{rate(rank.high)}]; error {units.share(model.relative_error)}"
+    )
+
+
+def saturation_as_json(run: RunInfo, found: Saturation) -> str:
+    """docs/curves.md says what each field means."""
+    limit = found.limit
+    content = {
+        "format": FORMAT,
+        "run": run.run,
+        "source": found.pair[0],
+        "target": found.pair[1],
+        "verdict": found.verdict.value if found.verdict else None,
+        "reason": found.reason,
+        "finding": found.finding,
+        "exit_code": int(found.exit_code),
+        "complete": found.complete,
+        "message_bytes": found.message_bytes,
+        "by_ranks": msgspec.to_builtins(found.by_ranks),
+        "ranks_needed": found.ranks_needed,
+        "one_rank_share": msgspec.to_builtins(found.one_rank_share),
+        "model": msgspec.to_builtins(found.model),
+        "limit_bytes_per_s": limit.limit_bytes_per_s if isinstance(limit, Limit) else None,
+        "limit_binding": limit.binding if isinstance(limit, Limit) else None,
+        "no_limit_because": limit.reason if isinstance(limit, NoLimit) else None,
+        "notes": list(found.notes),
+    }
+    return json.dumps(finite(content), indent=1) + "\n"

@@ -1,0 +1,50 @@
+"""A curve over a virtual link of a known rate."""
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from seatrial.lab import razing
+from seatrial.lab.enter import as_user
+from seatrial.lab.plan import LabPlan, make_plan
+from seatrial.lab.raising import needed_folders, raise_lab
+from seatrial.launch.process import run
+
+pytestmark = pytest.mark.lab
+
+
+@pytest.fixture
+def lab2(tmp_path: Path) -> Iterator[LabPlan]:
+    plan = make_plan(name=f"c{os.getpid()}", nodes=2, rate="1gbit", folders=(*needed_folders(), str(tmp_path)))
+    raise_lab(plan)
+    try:
+        yield plan
+    finally:
+        razing.raze(plan.name)
+
+
+def test_the_plateau_is_what_the_link_carries(lab2: LabPlan, tmp_path: Path) -> None:
+    asked = ["curve", "n1", "n2", "--budget", "2m", "--max-size", "4MiB", "--archive", str(tmp_path), "--json"]
+    done = run(as_user(lab2, [sys.executable, "-m", "seatrial", *asked]), timeout_s=400)
+    assert done.stdout, done.stderr
+    found = json.loads(done.stdout)
+    assert (done.returncode, found["verdict"]) == (0, "PASS"), found["reason"]
+    assert 0.9 < found["plateau"]["bandwidth_bytes_per_s"]["value"] / found["limit_bytes_per_s"] < 1.01
+    assert found["limit_bytes_per_s"] == pytest.approx(117.67e6, rel=0.001)
+    assert found["latency"]["segments"]
+    assert len(found["points"]) >= 44
+
+
+def test_several_ranks_a_node_share_the_link(lab2: LabPlan, tmp_path: Path) -> None:
+    asked = ["saturate", "n1", "n2", "--ranks", "1,2", "--budget", "1m", "--archive", str(tmp_path), "--json"]
+    done = run(as_user(lab2, [sys.executable, "-m", "seatrial", *asked]), timeout_s=300)
+    assert done.stdout, done.stderr
+    found = json.loads(done.stdout)
+    assert [one["ranks"] for one in found["by_ranks"]] == [1, 2]
+    assert found["complete"]
+    for one in found["by_ranks"]:
+        assert 0.8 < one["bandwidth_bytes_per_s"]["value"] / found["limit_bytes_per_s"] < 1.01
