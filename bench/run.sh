@@ -13,5 +13,6 @@ if [ ! -f build/bench/.installed ] || [ requirements-bench.txt -nt build/bench/.
     build/bench/bin/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements-bench.txt
     touch build/bench/.installed
 fi
+.venv/bin/python bench/pairs_beside_all.py || status=$?
 .venv/bin/python bench/probe_beside_others.py "$@"
 exit "$status"

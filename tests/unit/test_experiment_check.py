@@ -1,5 +1,6 @@
 """The main job from end to end, over recordings and over clusters that misbehave."""
 
+import random
 import time
 from pathlib import Path
 
@@ -10,14 +11,16 @@ from seatrial.archive.reader import read_entries, read_info, read_run
 from seatrial.archive.recover import partial_folders
 from seatrial.diagnosis.judge import judge
 from seatrial.experiment import check
-from seatrial.experiment.check import CheckOutcome, default_pairs_at_once, run_check
+from seatrial.experiment.check import CheckOutcome, run_check
 from seatrial.experiment.settings import CheckSettings
+from seatrial.experiment.surveying import default_pairs_at_once
 from seatrial.facts.node import parse_facts
 from seatrial.launch.contract import LaunchError
 from seatrial.model.errors import ExitCode, SeatrialError, UsageError
-from seatrial.model.measurement import Phase
+from seatrial.model.fabric import Component
+from seatrial.model.measurement import Kernel, Measurement, Phase, Round
 from seatrial.model.run import Ending, NodeState
-from seatrial.model.subject import node, pair
+from seatrial.model.subject import Direction, node, pair, uplink
 from seatrial.model.verdict import FindingKind, Verdict
 from tests.unit.builders import Cluster, leaves, names, record, sail, slow_part
 from tests.unit.scripted import ScriptedLauncher
@@ -234,3 +237,139 @@ def test_on_a_shared_kernel_one_pair_at_a_time() -> None:
     assert default_pairs_at_once(shared, names(4)) == 1
     assert default_pairs_at_once({}, names(7)) == 3
     assert default_pairs_at_once({}, ("n1",)) == 1
+
+
+def ordered_pairs(outcome: CheckOutcome) -> set[tuple[str, str]]:
+    """All that was measured, a pair of which only latency was measured both ways."""
+    found = set()
+    for one in outcome.recorded.measurements:
+        found |= {one.pair, one.pair[::-1]} if one.shape.kernel is Kernel.PINGPONG else {one.pair}
+    return found
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    ("parts", "named"),
+    [
+        ({}, None),
+        (slow_part("node", "n3", 0.6), (FindingKind.SLOW_LINK, node("n3"), Direction.BOTH)),
+        (slow_part("node", "n6", 0.6, (Direction.OUT,)), (FindingKind.SLOW_LINK, node("n6"), Direction.OUT)),
+        (slow_part("node", "n8", 0.85, (Direction.IN,)), (FindingKind.SLOW_LINK, node("n8"), Direction.IN)),
+        (slow_part("uplink", "leaf2", 0.5), (FindingKind.SLOW_UPLINK, uplink("leaf2"), Direction.BOTH)),
+        (
+            slow_part("uplink", "leaf4", 0.8, (Direction.OUT,)),
+            (FindingKind.SLOW_UPLINK, uplink("leaf4"), Direction.OUT),
+        ),
+    ],
+)
+def test_a_sparse_check_names_the_part_from_a_quarter_of_the_pairs(
+    sea_trial: SeaTrial, parts: dict[Component, float], named: object, seed: int
+) -> None:
+    launcher = ScriptedLauncher(Cluster(nodes=names(8), leaf_of=leaves(8, 2), parts=parts, seed=seed))
+    outcome = sea_trial(launcher, design="sparse", seed=seed)
+    assert outcome.judgement.complete
+    findings = [(one.kind, one.subject, one.direction) for one in outcome.judgement.findings]
+    assert findings == ([named] if named else [])
+    assert not any(one.ambiguous_with for one in outcome.judgement.findings)
+    assert len(ordered_pairs(outcome)) <= 56 // 4
+    assert Phase.NEXT not in {one.phase for one in launcher.rounds} or all(
+        len(one.pairs) == 1 for one in launcher.rounds if one.phase is Phase.NEXT
+    )
+
+
+def test_two_slow_nodes_that_met_each_other_are_both_named(sea_trial: SeaTrial) -> None:
+    first = sea_trial(ScriptedLauncher(Cluster(nodes=names(8))), design="sparse")
+    one, other = first.recorded.planned[0]
+    parts = slow_part("node", one, 0.6) | slow_part("node", other, 0.7)
+    outcome = sea_trial(ScriptedLauncher(Cluster(nodes=names(8), parts=parts)), design="sparse", run="again")
+    assert {finding.subject for finding in outcome.judgement.findings} == {node(one), node(other)}
+
+
+def test_contention_of_a_sparse_survey_is_no_fault(sea_trial: SeaTrial) -> None:
+    def mood(phase: Phase, repetition: int, pair: tuple[str, str]) -> float:
+        return 0.5 if phase is Phase.SURVEY and leaf_of[pair[0]] != leaf_of[pair[1]] else 1.0
+
+    leaf_of = leaves(16, 4)
+    outcome = sea_trial(ScriptedLauncher(Cluster(nodes=names(16), leaf_of=leaf_of, mood=mood)), design="sparse")
+    assert outcome.judgement.findings == ()
+    assert outcome.judgement.exit_code is ExitCode.PASS
+    assert any("contention, no fault" in note for note in outcome.judgement.notes)
+
+
+def test_a_late_node_of_a_sparse_survey_is_told_from_its_partner(sea_trial: SeaTrial) -> None:
+    outcome = sea_trial(ScriptedLauncher(Cluster(nodes=names(8), late={"n5": 4.0})), design="sparse")
+    (finding,) = outcome.judgement.findings
+    assert (finding.kind, finding.subject, finding.ambiguous_with) == (FindingKind.HIGH_LATENCY, node("n5"), ())
+
+
+def test_a_lossy_node_of_a_sparse_survey_is_told_from_its_partner(sea_trial: SeaTrial) -> None:
+    outcome = sea_trial(ScriptedLauncher(Cluster(nodes=names(8), loss={"n5": 0.1})), design="sparse")
+    (finding,) = outcome.judgement.findings
+    assert (finding.kind, finding.subject, finding.ambiguous_with) == (FindingKind.PACKET_LOSS, node("n5"), ())
+
+
+def test_a_sparse_run_is_replayed_as_it_was(sea_trial: SeaTrial, tmp_path: Path) -> None:
+    parts = slow_part("node", "n4", 0.6)
+    first = sea_trial(ScriptedLauncher(Cluster(nodes=names(8), parts=parts)), design="sparse", seed=5)
+    sea_trial.monkeypatch.undo()
+    then = run_check(CheckSettings(archive=tmp_path, replay=first.folder, run="then"))
+    assert then.judgement.findings == first.judgement.findings
+    assert then.judgement.design == first.judgement.design
+    assert then.judgement.complete
+
+
+def test_what_was_measured_is_counted(sea_trial: SeaTrial) -> None:
+    outcome = sea_trial(ScriptedLauncher(Cluster(nodes=names(4))))
+    design = outcome.judgement.design
+    assert design is not None
+    assert (design.planned_pairs, design.measured_pairs) == (12, 12)
+    assert design.measured == len(outcome.recorded.measurements) == 2 + 3 * 18
+
+
+@pytest.mark.parametrize(("design", "match"), [("leaf", "needs two leaves"), ("some", "is none")])
+def test_a_design_that_cannot_be_had_is_refused_before_anything_is_written(
+    sea_trial: SeaTrial, design: str, match: str
+) -> None:
+    with pytest.raises(UsageError, match=match):
+        sea_trial(ScriptedLauncher(Cluster(nodes=names(4))), design=design)
+    assert list(sea_trial.archive.iterdir()) == []
+
+
+def test_the_leaf_design_finds_a_slow_uplink(sea_trial: SeaTrial) -> None:
+    cluster = Cluster(nodes=names(12), leaf_of=leaves(12, 4), parts=slow_part("uplink", "leaf2", 0.6))
+    outcome = sea_trial(ScriptedLauncher(cluster), design="leaf")
+    assert [one.subject for one in outcome.judgement.findings] == [uplink("leaf2")]
+
+
+class Loaded(Cluster):
+    """Nodes whose cores others load: a round of small messages is late by chance, whoever plays it."""
+
+    def measure(self, wanted: Round, draw: random.Random) -> list[Measurement]:
+        factor = draw.choice((1, 1, 1, 4, 12)) if wanted.shape.kernel is Kernel.PINGPONG else 1
+        return [
+            msgspec.structs.replace(one, times_s=tuple(factor * time for time in one.times_s))
+            for one in super().measure(wanted, draw)
+        ]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_where_everybody_is_late_by_chance_nobody_is_named(sea_trial: SeaTrial, seed: int) -> None:
+    outcome = sea_trial(ScriptedLauncher(Loaded(nodes=names(8), seed=seed, boot_id="one")), design="sparse", seed=seed)
+    assert outcome.judgement.findings == ()
+
+
+def test_a_disturbed_retest_is_said(sea_trial: SeaTrial) -> None:
+    class Disturbed(Cluster):
+        def measure(self, wanted: Round, draw: random.Random) -> list[Measurement]:
+            late = wanted.shape.kernel is Kernel.PINGPONG and (
+                "n3" in wanted.pairs[0] or (wanted.phase is Phase.RETEST and wanted.repetition % 2)
+            )
+            return [
+                msgspec.structs.replace(one, times_s=tuple(time * (9 if late else 1) for time in one.times_s))
+                for one in super().measure(wanted, draw)
+            ]
+
+    outcome = sea_trial(ScriptedLauncher(Disturbed(nodes=names(8), boot_id="one")))
+    assert outcome.judgement.findings == ()
+    assert any("nobody is named for latency" in note for note in outcome.judgement.notes)
+    assert outcome.judgement.exit_code is ExitCode.INCOMPLETE

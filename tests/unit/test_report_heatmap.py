@@ -71,3 +71,36 @@ def test_worst_pairs_come_first_and_unexplained_ones_are_found() -> None:
     assert [p.verdict for p in ordered[:2]] == [Verdict.INVALID, Verdict.SLOW]
     assert {(p.source, p.target) for p in unexplained(judged, ordered)} == {("n1", "n2"), ("n2", "n1"), ("n4", "n3")}
     assert unexplained(slow_node(), pairs_worst_first(slow_node())) == []
+
+
+def test_beyond_64_nodes_leaves_stand_worst_first_and_a_number_is_the_median() -> None:
+    heat = heat_map(big(100, 10, 5), NO_FABRIC, most_nodes=64)
+    assert heat.by_leaf
+    assert heat.labels[:2] == ("leaf0", "leaf1")
+    bad = heat.cells[0, 0]
+    assert (round(bad.share or 0, 2), round(bad.median_share or 0, 2)) == (0.5, 1.0)
+    later = heat_map(judgement(pairs=big(100, 10, 5).pairs[50:], nodes=big(100, 10, 5).nodes), NO_FABRIC, most_nodes=64)
+    assert not [cell for cell in later.cells.values() if cell.verdict is Verdict.SLOW]
+    assert later.labels == tuple(f"leaf{i}" for i in range(10))
+
+
+def test_the_worst_leaf_comes_first_wherever_it_stands() -> None:
+    import msgspec
+
+    judged = big(100, 10, 2)
+    turned = tuple(msgspec.structs.replace(node, leaf=f"leaf{9 - int(node.leaf[4:])}") for node in judged.nodes)
+    heat = heat_map(msgspec.structs.replace(judged, nodes=turned), NO_FABRIC, most_nodes=64)
+    assert heat.labels[0] == "leaf9"
+
+
+def test_what_was_not_measured_is_counted_as_blank() -> None:
+    assert heat_map(big(16, 4, 15), NO_FABRIC).blank == 0
+    assert heat_map(big(16, 4, 1), NO_FABRIC).blank == 16 * 14
+
+
+def test_many_nodes_of_unknown_leaf_stay_nodes_while_they_fit() -> None:
+    import msgspec
+
+    judged = big(100, 10, 1)
+    nodes = tuple(msgspec.structs.replace(node, leaf="") for node in judged.nodes)
+    assert len(heat_map(judgement(pairs=judged.pairs, nodes=nodes), NO_FABRIC, most_nodes=64).labels) == 100

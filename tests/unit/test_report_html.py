@@ -7,8 +7,11 @@ import re
 from html.parser import HTMLParser
 from typing import Any
 
+import msgspec
+
+from seatrial.pairing.sparse import sparse_rounds
 from seatrial.report.html import as_html
-from tests.unit.report_examples import EVIL, big, facts, judgement, run_info, slow_node, troubled
+from tests.unit.report_examples import EVIL, big, facts, judgement, node, pair, run_info, slow_node, troubled
 
 VOID = {"meta", "br", "link", "img"}
 
@@ -170,3 +173,20 @@ def test_ten_thousand_nodes() -> None:
     assert "Of 40000 pairs only those that did not pass are listed, 8 in all." in page.seen
     assert "a cell is the worst of all pairs from one leaf to another" in page.seen
     assert "node7" in [row[0] for row in page.cells if row][1]
+
+
+def test_beside_the_plotting_library_ten_thousand_sparse_nodes_take_three_megabytes() -> None:
+    """Six random rounds over 250 leaves: few of their cells are empty, and each has a text."""
+    from plotly.offline import get_plotlyjs
+
+    names = [f"node{i}" for i in range(10_000)]
+    rounds = sparse_rounds(names, 6, 1)
+    pairs = tuple(pair(*ends) for one in rounds for a, b in one for ends in ((a, b), (b, a)))
+    nodes = tuple(msgspec.structs.replace(node(name), leaf=f"leaf{i // 40}") for i, name in enumerate(names))
+    text = as_html(run_info(), judgement(pairs=pairs, nodes=nodes), {})
+    assert len(text) - len(get_plotlyjs()) < 3_000_000
+    page = Page(text)
+    assert page.plot["rows"] == 250
+    assert "A cell without colour was not measured: " in page.seen
+    assert page.plot["labels"][0] == "leaf0"
+    assert "(worst " in page.plot["hover"][0][1]

@@ -124,3 +124,27 @@ def test_heavy_libraries_wait_until_something_is_rendered() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_64_nodes_have_a_row_each_and_more_are_leaves() -> None:
+    row = next(line for line in lines_of(as_text(run_info(), big(64, 8, 31), {}, width=100)) if "node7  8 " in line)
+    assert row.count("5") == 31
+    assert "leaf by leaf, worst first; rows send" in as_text(run_info(), big(65, 8, 31), {}, width=100)
+
+
+def test_where_nodes_do_not_fit_leaves_do() -> None:
+    assert "leaf0  1 " in as_text(run_info(), big(60, 6, 7), {}, width=80)
+
+
+@pytest.mark.parametrize(("nodes", "per_leaf", "leaves"), [(1000, 18, 56), (10_000, 20, 500)])
+def test_of_very_many_leaves_the_worst_are_drawn(nodes: int, per_leaf: int, leaves: int) -> None:
+    lines = lines_of(as_text(run_info(), big(nodes, per_leaf, 3), {}, width=110))
+    assert any(f"worst first, 32 of {leaves} leaves;" in line for line in lines)
+    assert any(line.lstrip().startswith("leaf0  1 5") for line in lines)
+    assert any(line.startswith("node7 ") for line in lines)
+    assert len(lines) < 80
+
+
+def test_blank_cells_are_said_not_to_be_measured() -> None:
+    assert "blank not measured" in as_text(run_info(), big(16, 4, 8), {}, width=120)
+    assert "blank not measured" not in as_text(run_info(), slow_node(), {}, width=120)

@@ -11,6 +11,9 @@ from seatrial.statistics.median import median
 
 Pair = tuple[str, str]
 
+TELLING = (Phase.RETEST, Phase.NEXT, Phase.SURVEY)
+"""Whose runs decide where there are several; the survey's pairs may have been in each other's way."""
+
 
 class Series(msgspec.Struct, frozen=True, kw_only=True):
     """One value a run (bytes per second or seconds), and how many of how many round trips stalled."""
@@ -44,8 +47,8 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def deciding(by_phase: Mapping[Phase, Series]) -> tuple[float, ...]:
-    """The runs to judge by: the retest's where there was one, else the survey's; never a mixture."""
-    for phase in (Phase.RETEST, Phase.SURVEY):
+    """The runs to judge by, of the phase that says most; never a mixture."""
+    for phase in TELLING:
         if phase in by_phase:
             return by_phase[phase].runs
     return ()

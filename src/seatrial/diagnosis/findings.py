@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
-from seatrial.diagnosis.evidence import Evidence, Pair, Series
+from seatrial.diagnosis.evidence import TELLING, Evidence, Pair, Series
 from seatrial.diagnosis.locate import Suspect, nodes_of
 from seatrial.diagnosis.references import References
 from seatrial.diagnosis.wording import latency_statement, link_remedy, sentence, slow_statement, who
@@ -164,7 +164,7 @@ def tightest(suspect: Suspect, references: References) -> Limit | None:
 
 def pooled(known: Sequence[Mapping[Phase, Series]]) -> tuple[Estimate, bool]:
     """One estimate over several pairs: in each run the median over pairs, then the median of runs; and if retested."""
-    for phase in (Phase.RETEST, Phase.SURVEY):
+    for phase in TELLING:
         series = [by_phase[phase].runs for by_phase in known if phase in by_phase]
         if series:
             runs = max(len(runs) for runs in series)

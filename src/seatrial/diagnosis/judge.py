@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
+import msgspec
+
 from seatrial.diagnosis.direct import hanging_findings, invalid_findings, lost_findings
 from seatrial.diagnosis.evidence import Evidence, Pair, deciding, gather
 from seatrial.diagnosis.findings import Scene, high_latency, packet_loss, slow_fabric, slow_link, unstable_link
@@ -19,7 +21,7 @@ from seatrial.model.judgement import Judgement, PairVerdict
 from seatrial.model.limit import Limit
 from seatrial.model.measurement import Phase
 from seatrial.model.recorded import RecordedRun
-from seatrial.model.run import Ending
+from seatrial.model.run import Design, Ending
 from seatrial.model.verdict import Finding, Verdict, worst
 
 
@@ -87,28 +89,40 @@ def judge(recorded: RecordedRun) -> Judgement:
         peers_latency_s=references.latency_s.get(True, references.latency_s.get(False)),
         notes=(*unproved, *make_notes(recorded, evidence, references, suspicion)),
         complete=recorded.info.ending is Ending.COMPLETE and bool(pairs) and not missing,
-        design=recorded.info.design,
+        design=_counted(recorded),
         lost=recorded.info.lost,
     )
+
+
+def _counted(recorded: RecordedRun) -> Design | None:
+    """The design with what was measured in all; counted from the samples, so that old archives have it too."""
+    if recorded.info.design is None:
+        return None
+    pairs = {one.pair for one in recorded.measurements}
+    return msgspec.structs.replace(recorded.info.design, measured=len(recorded.measurements), measured_pairs=len(pairs))
 
 
 def _pair_verdicts(
     planned: Sequence[Pair], evidence: Mapping[Pair, Evidence], references: References, suspicion: Suspicion
 ) -> "list[PairVerdict]":
     verdicts = []
+    wanted = frozenset(planned)
     for pair in dict.fromkeys((*planned, *evidence)):
         source, target = pair
+        if pair not in wanted and not deciding(evidence[pair].bandwidth):
+            continue  # one way of it was measured to tell suspects apart, the other was never asked for
         if pair not in evidence or not deciding(evidence[pair].bandwidth):
             reason = "planned, never measured"
             verdicts.append(PairVerdict(source=source, target=target, verdict=Verdict.NOT_RUN, reason=reason))
             continue
         bandwidth, latency = suspicion.bandwidth[pair], suspicion.latency[pair]
-        reasons = [bandwidth.reason, *([latency.reason] if latency.verdict is not Verdict.PASS else [])]
+        both = [bandwidth, latency] if pair in wanted or evidence[pair].latency else [bandwidth]
+        reasons = [one.reason for one in both if one is bandwidth or one.verdict is not Verdict.PASS]
         verdicts.append(
             PairVerdict(
                 source=source,
                 target=target,
-                verdict=worst([bandwidth.verdict, latency.verdict]),
+                verdict=worst([one.verdict for one in both]),
                 reason="; ".join(reasons),
                 bandwidth_bytes_per_s=bandwidth.estimate,
                 latency_s=latency.estimate,

@@ -31,9 +31,11 @@ def locate(bad: Mapping[Pair, float], good: Collection[Pair], fabric: Fabric, *,
 
     `bad` maps each bad ordered pair to its weight (1 for slow; the number of lost packets for lossy). Under the
     bottleneck model a pair is as good as the worst part on its way, so one good pair acquits every part that it crosses
-    (`acquit`; the COMP rule of group testing: Chan et al., Allerton 2011). What is left is covered greedily, and parts
-    that lie on the same bad pairs are named together. Packets are lost by chance, so there a good pair acquits nobody
-    and only weighs against. A bad pair whose every part is acquitted stands for itself.
+    (`acquit`; the COMP rule of group testing: Chan et al., Allerton 2011). A part that is the only one left on a bad
+    pair is at fault for certain; the bad pairs that this does not explain are covered greedily (the DD and SCOMP rules:
+    Aldridge, Baldassini and Johnson, IEEE Trans. Inf. Theory 60, 2014), and parts that lie on the same bad pairs are
+    named together. Packets are lost by chance, so there a good pair acquits nobody and only weighs against. A bad pair
+    whose every part is acquitted stands for itself.
     """
     suspects = _cover(bad, good, fabric, acquit=acquit)
     explained = {one for blamed in suspects for one in blamed.pairs}
@@ -47,6 +49,13 @@ def locate(bad: Mapping[Pair, float], good: Collection[Pair], fabric: Fabric, *,
 def explained_together(bad: Mapping[Pair, float], good: Collection[Pair], fabric: Fabric) -> list[frozenset[Pair]]:
     """The bad pairs that `locate` lays on the same part and direction; those that stand for themselves are left out."""
     return [blamed.pairs for blamed in _cover(bad, good, fabric, acquit=True)]
+
+
+def blamed_parts(
+    bad: Mapping[Pair, float], good: Collection[Pair], fabric: Fabric, *, acquit: bool = True
+) -> list[frozenset[Component]]:
+    """What `locate` blames, by direction; the parts of one set lie on the same bad pairs."""
+    return [blamed.components for blamed in _cover(bad, good, fabric, acquit=acquit)]
 
 
 def pair_suspects(pairs: Collection[Pair]) -> list[Suspect]:
@@ -79,6 +88,9 @@ def _cover(bad: Mapping[Pair, float], good: Collection[Pair], fabric: Fabric, *,
     candidates = {part: pairs for part, pairs in on_bad.items() if not (acquit and through_good[part])}
     left = set(bad)
     blamed: list[_Blamed] = []
+    for part in _convicted(bad, candidates, fabric) if acquit else ():
+        blamed.append(_Blamed(frozenset([part]), frozenset(candidates[part])))
+        left -= candidates.pop(part)
     while left and candidates:
         scores = {
             part: (sum(bad[one] for one in pairs & left), -through_good[part]) for part, pairs in candidates.items()
@@ -95,6 +107,14 @@ def _cover(bad: Mapping[Pair, float], good: Collection[Pair], fabric: Fabric, *,
         left -= explains
         candidates = {part: pairs for part, pairs in candidates.items() if part not in alike}
     return blamed
+
+
+def _convicted(
+    bad: Mapping[Pair, float], candidates: Mapping[Component, Collection[Pair]], fabric: Fabric
+) -> list[Component]:
+    """Parts that are the only one left on some bad pair, those on most bad pairs first."""
+    alone = {tuple(part for part in fabric.path(*one) if part in candidates) for one in bad}
+    return sorted({parts[0] for parts in alone if len(parts) == 1}, key=lambda part: (-len(candidates[part]), part))
 
 
 def _suspect(group: list[_Blamed]) -> Suspect:

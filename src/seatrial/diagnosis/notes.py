@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 
 from seatrial.diagnosis.evidence import Evidence, Pair, Series
+from seatrial.diagnosis.pairs import late_above_s
 from seatrial.diagnosis.references import References
 from seatrial.diagnosis.suspicion import Suspicion
-from seatrial.diagnosis.thresholds import LATENCY_FLOOR_S, LATENCY_RATIO, PEERS_FLOOR
+from seatrial.diagnosis.thresholds import PEERS_FLOOR
 from seatrial.limits.path import NoLimit, path_limit
 from seatrial.model.measurement import Phase
 from seatrial.model.recorded import RecordedRun
@@ -30,7 +31,13 @@ def make_notes(
             "Most nodes were good and bad in turn: something disturbed the measuring itself (load on the nodes, a "
             "shared machine), so nobody is named. Measure again when it is quiet."
         )
-    if suspicion.distant:
+    if suspicion.late_everywhere:
+        notes.append(
+            "Pairs that seemed late were measured again, and so were others beside them, which were late too in many "
+            "runs: something disturbed the measuring itself (load on the nodes, a shared machine), so nobody is named "
+            "for latency."
+        )
+    elif suspicion.distant:
         source, target = suspicion.distant[0]
         notes.append(
             f"{len(suspicion.distant)} ordered pairs ({source} to {target} the first) take much longer than others, "
@@ -77,19 +84,22 @@ def _missing_limits(recorded: RecordedRun, evidence: Mapping[Pair, Evidence], re
 
 def _not_again(evidence: Mapping[Pair, Evidence], references: References, suspicion: Suspicion) -> list[str]:
     """Pairs that were bad in the survey and good when measured again."""
-    notes = []
+    once = []
     late: list[str] = []
     peers = references.bandwidth_bytes_per_s
     for pair, known in evidence.items():
         first, again = _both(known.bandwidth)
         if again and peers and first < PEERS_FLOOR * peers and suspicion.bandwidth[pair].verdict is Verdict.PASS:
             why = "contention" if known.pairs_at_once > 1 else "a passing disturbance"
-            notes.append(
+            once.append(
                 f"{pair[0]} to {pair[1]} was slow once ({bandwidth(first)}) and not when measured again alone "
                 f"({bandwidth(again)}): {why}, no fault."
             )
         if pair[0] < pair[1] and _late_once(pair, known, references):
             late.append(f"{pair[0]}-{pair[1]}")
+    notes = once[:MOST]
+    if len(once) > MOST:
+        notes.append(f"{len(once) - MOST} more ordered pairs were slow once and not when measured again alone.")
     if late:
         notes.append(f"Late once and not when measured again: {', '.join(late[:MOST])}.")
     return notes
@@ -98,8 +108,7 @@ def _not_again(evidence: Mapping[Pair, Evidence], references: References, suspic
 def _late_once(pair: Pair, known: Evidence, references: References) -> bool:
     first, again = _both(known.latency)
     peers = references.latency_s.get(references.crosses(pair), 0.0)
-    ceiling = max(LATENCY_RATIO * peers, peers + LATENCY_FLOOR_S)
-    return bool(again) and first > ceiling >= again
+    return bool(again) and first > late_above_s(peers) >= again
 
 
 def _both(by_phase: Mapping[Phase, Series]) -> tuple[float, float]:

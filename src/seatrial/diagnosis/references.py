@@ -40,7 +40,9 @@ def make_references(
 
     The peers' bandwidth is the median over nodes of each node's best pair: one good partner acquits a node of what is
     wrong with another, so that one slow node, which slows half the pairs of a four-node cluster, moves nothing; and
-    it is a median, not the best of the fleet. Latency likewise, pairs inside a leaf apart from those between leaves,
+    it is a median, not the best of the fleet. Of an even number the better of the two in the middle: where a few rounds
+    gave each node one partner alone, half of them may have met the fault, and the mean of both halves is like none.
+    Latency likewise, pairs inside a leaf apart from those between leaves,
     since two classes of latency are two distances and no fault. A bandwidth that physics forbids is no reference.
     """
     best: dict[str, float] = {}
@@ -56,8 +58,8 @@ def make_references(
     return References(
         limits=limits,
         fabric=fabric,
-        bandwidth_bytes_per_s=median(list(best.values())) if best else None,
-        latency_s={far: median(list(values.values())) for far, values in least.items()},
+        bandwidth_bytes_per_s=sorted(best.values())[len(best) // 2] if best else None,
+        latency_s={far: sorted(values.values())[(len(values) - 1) // 2] for far, values in least.items()},
         alike=alike,
     )
 

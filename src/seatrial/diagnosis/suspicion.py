@@ -7,9 +7,9 @@ import msgspec
 from seatrial.diagnosis.evidence import Evidence, Pair
 from seatrial.diagnosis.left_open import leave_open
 from seatrial.diagnosis.locate import Suspect, locate, nodes_of, pair_suspects
-from seatrial.diagnosis.pairs import Judged, judge_bandwidth, judge_latency
+from seatrial.diagnosis.pairs import Judged, judge_bandwidth, judge_latency, late_above_s
 from seatrial.diagnosis.references import References
-from seatrial.diagnosis.thresholds import UNIFORM_SHARE
+from seatrial.diagnosis.thresholds import UNIFORM_SHARE, WAVERING_SHARE
 from seatrial.model.measurement import Phase
 from seatrial.model.subject import SubjectKind
 from seatrial.model.verdict import Verdict
@@ -30,6 +30,8 @@ class Suspicion(msgspec.Struct, frozen=True, kw_only=True):
     """All pairs, where the whole fabric is below its limit."""
     restless: bool = False
     """So much was unstable that nobody can be named: the measuring itself was disturbed."""
+    late_everywhere: bool = False
+    """Pairs beside the late ones were late too when both were measured again: nobody can be named for latency."""
 
     @property
     def suspects(self) -> tuple[Suspect, ...]:
@@ -72,6 +74,10 @@ def suspect_all(evidence: Mapping[Pair, Evidence], references: References) -> Su
     restless = _most_nodes(unstable, evidence)
     late = [one for one in _located(latency, Verdict.SLOW, excused, references) if is_part(one)]
     distant = _distant(latency, late, excused)
+    late_everywhere = _wavering(evidence, late, references)
+    if late_everywhere:
+        latency = _left_open(latency, late)
+        late = []
     return Suspicion(
         bandwidth=bandwidth,
         latency={pair: _acquitted(one) if pair in distant else one for pair, one in latency.items()},
@@ -82,6 +88,7 @@ def suspect_all(evidence: Mapping[Pair, Evidence], references: References) -> Su
         distant=distant,
         uniformly_slow=uniform,
         restless=restless,
+        late_everywhere=late_everywhere,
     )
 
 
@@ -97,6 +104,27 @@ def _distant(judged: Mapping[Pair, Judged], late: Sequence[Suspect], excused: se
 
 def _acquitted(judged: Judged) -> Judged:
     return msgspec.structs.replace(judged, verdict=Verdict.PASS)
+
+
+def _wavering(evidence: Mapping[Pair, Evidence], late: Sequence[Suspect], references: References) -> bool:
+    """Whether, in the retest of late parts, pairs that do not cross them were late too in many of their runs."""
+    runs: list[bool] = []
+    for pair, known in evidence.items():
+        again, peers = known.latency.get(Phase.RETEST), references.latency_s.get(references.crosses(pair))
+        if again and peers is not None and not any(_crosses(suspect, pair, references) for suspect in late):
+            runs += [run > late_above_s(peers) for run in again.runs]
+    return bool(late) and sum(runs) > WAVERING_SHARE * len(runs)
+
+
+def _left_open(judged: Mapping[Pair, Judged], late: Sequence[Suspect]) -> dict[Pair, Judged]:
+    pairs = {pair for suspect in late for pair in suspect.pairs}
+    reason = "so were others beside it"
+    return {
+        pair: msgspec.structs.replace(one, verdict=Verdict.INCONCLUSIVE, reason=f"{one.reason}; {reason}")
+        if pair in pairs
+        else one
+        for pair, one in judged.items()
+    }
 
 
 def _most_nodes(suspects: Sequence[Suspect], evidence: Mapping[Pair, Evidence]) -> bool:

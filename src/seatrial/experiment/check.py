@@ -1,7 +1,7 @@
 """The main job: measure all pairs of nodes, judge them, measure the suspects again alone, judge again."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -10,6 +10,7 @@ from seatrial.archive import layout
 from seatrial.archive.journal import SurveyPlanned
 from seatrial.archive.reader import parse_all, read_info
 from seatrial.archive.writer import RunWriter, ended
+from seatrial.diagnosis.apart import next_bandwidth, next_latency
 from seatrial.diagnosis.judge import assess, judge
 from seatrial.diagnosis.locate import Suspect
 from seatrial.diagnosis.retest import plan_retest
@@ -19,20 +20,19 @@ from seatrial.experiment.measurer import Measurer
 from seatrial.experiment.progress import Progress, Silent
 from seatrial.experiment.settings import CheckSettings
 from seatrial.experiment.site import choose_launcher
+from seatrial.experiment.surveying import check_design, pilot_pairs, survey_of
 from seatrial.launch.contract import Hosts, Launcher
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.facts import NodeFacts
 from seatrial.model.judgement import Judgement
-from seatrial.model.measurement import Kernel, Phase, Round
+from seatrial.model.measurement import Kernel, Phase, Round, Shape
 from seatrial.model.recorded import RecordedRun
 from seatrial.model.run import FORMAT, Ending, NodeState, RunInfo
-from seatrial.pairing.complete import circle_rounds
-from seatrial.pairing.survey import LATENCY, PILOT, SurveyPlan, bandwidth_shape, plan_survey
+from seatrial.pairing.survey import LATENCY, PILOT, SurveyPlan, bandwidth_shape
 from seatrial.statistics.median import median
 
-SURVEY_SHARE = 0.7
-"""Of the budget; the rest is for the retest."""
-PILOT_PAIRS = 3
+NEXT_STEPS = 3
+"""How often pairs are chosen by what the last ones told."""
 USUAL_WINDOW_S = 0.035
 """Taken where the pilot delivered nothing: 4 MiB at 1 Gb/s."""
 
@@ -56,6 +56,7 @@ def run_check(settings: CheckSettings, progress: Progress | None = None) -> Chec
     launcher = choose_launcher(settings)
     hosts = launcher.hosts()
     nodes = enough(hosts, settings)
+    check_design(settings, hosts.fabric, nodes)
     writer = RunWriter(settings.archive, describe(settings, launcher, hosts, nodes))
     check = Check(settings, launcher, writer, hosts, progress)
     ending, reason = Ending.FAILED, ""
@@ -140,7 +141,10 @@ class Check:
         self._progress.stage(f"Measuring {plan.design.planned_pairs} ordered pairs of {len(self.measurer.nodes)} nodes")
         self._progress.rounds(len(plan.rounds))
         in_time = self.measurer.run(plan.rounds, deadline)
+        self._tell_apart(next_bandwidth, bandwidth_shape(self.measurer.window_s), deadline)
         in_time = self._retest(deadline) and in_time
+        if self._tell_apart(next_latency, LATENCY, deadline):
+            in_time = self._retest_late(deadline) and in_time
         self.measurer.close()
         self._progress.stage("Reading the facts again")
         self._facts_after = self._read_facts(self.measurer.nodes, layout.AFTER, "stopped answering during the run")
@@ -160,13 +164,7 @@ class Check:
     def _plan(self) -> SurveyPlan:
         nodes = self.measurer.nodes
         window_s = self.measurer.window_s = self._pilot(nodes)
-        plan = plan_survey(
-            self.measurer.nodes,
-            pairs_at_once=self._settings.pairs_at_once or default_pairs_at_once(self._facts, nodes),
-            window_s=window_s,
-            budget_s=SURVEY_SHARE * self._settings.budget_s,
-            seed=self._writer.info.seed,
-        )
+        plan = self._survey(window_s)
         self._planned = tuple(
             dict.fromkeys(pair for one in plan.rounds for pair in one.pairs if one.shape.kernel is Kernel.ONEWAY)
         )
@@ -174,13 +172,40 @@ class Check:
         self._writer.describe(msgspec.structs.replace(self._writer.info, design=plan.design))
         return plan
 
+    def _survey(self, window_s: float) -> SurveyPlan:
+        info = self._writer.info
+        return survey_of(
+            self._settings, self.measurer.nodes, self._facts, info.fabric, window_s=window_s, seed=info.seed
+        )
+
     def _pilot(self, nodes: Sequence[str]) -> float:
         """Seconds that one window of the bandwidth kernel takes here."""
-        pairs = circle_rounds(nodes)[0][:PILOT_PAIRS]
-        for pair in pairs:
+        for pair in pilot_pairs(self._survey(USUAL_WINDOW_S), nodes):
             self.measurer.measure(Round(phase=Phase.PILOT, repetition=0, shape=PILOT, pairs=(pair,)))
         took = [median(one.times_s) for one in self.measurer.measurements if one.times_s]
         return median(took) if took else USUAL_WINDOW_S
+
+    def _tell_apart(self, choose: Callable[..., list[tuple[str, str]]], shape: Shape, deadline: float) -> int:
+        """Pairs that tell suspects apart, each once and alone, as long as there are any that do; how many."""
+        asked: list[tuple[str, str]] = []
+        for step in range(NEXT_STEPS):
+            evidence, references, suspicion = assess(self.recorded())
+            seed = self._writer.info.seed + step
+            pairs = choose(evidence, references.fabric, suspicion, self._open_nodes(), asked=asked, seed=seed)
+            if not pairs:
+                break
+            asked += pairs
+            self._progress.stage(f"Measuring {len(pairs)} pairs that tell suspects apart, alone")
+            self._progress.rounds(len(pairs))
+            rounds = [Round(phase=Phase.NEXT, repetition=step, shape=shape, pairs=(pair,)) for pair in pairs]
+            if not self.measurer.run(rounds, deadline):
+                break
+        return len(asked)
+
+    def _open_nodes(self) -> tuple[str, ...]:
+        """Those that answer and of which no pair hangs."""
+        hung = {name for pair in self.measurer.hung for name in pair}
+        return tuple(node for node in self.measurer.nodes if node not in hung)
 
     def _retest(self, deadline: float) -> bool:
         """A few pairs of every suspect; then, of suspects that this refuted, pairs that may be bad by themselves."""
@@ -194,6 +219,12 @@ class Check:
             return in_time
         bandwidth, latency = (any(one.refuted for one in judged.values()) for judged in (then.bandwidth, then.latency))
         return self._measure_again(then.unproved, then, bandwidth, latency, deadline) and in_time
+
+    def _retest_late(self, deadline: float) -> bool:
+        """Once more those that the last pairs left late or lossy: one look alone convicts nobody."""
+        _, _, suspicion = assess(self.recorded())
+        suspects = (*suspicion.late, *suspicion.lossy)
+        return not suspects or self._measure_again(suspects, suspicion, False, True, deadline)
 
     def _measure_again(
         self, suspects: Sequence[Suspect], suspicion: Suspicion, bandwidth: bool, latency: bool, deadline: float
@@ -231,11 +262,3 @@ class Check:
             self._launcher.close()
         said = " ".join((reason, *self.measurer.remarks[:3])).strip()
         return self._writer.close(ended(self._info(), ending, now_text(), said))
-
-
-def default_pairs_at_once(facts: Mapping[str, NodeFacts], nodes: Sequence[str]) -> int:
-    """Half the nodes, so that all are busy; one pair where nodes share a kernel and would take each other's cores."""
-    kernels = [facts[node].boot_id for node in nodes if node in facts and facts[node].boot_id]
-    if len(set(kernels)) < len(kernels):
-        return 1
-    return max(len(nodes) // 2, 1)

@@ -73,6 +73,7 @@ def child_options(settings: CheckSettings, name: str) -> list[str]:
         *("--archive", str(settings.archive)),
         *("--launcher", "slurm"),
         *("--budget", f"{settings.budget_s:g}s"),
+        *("--design", settings.design),
         *("--round-timeout", f"{settings.round_timeout_s:g}s"),
         *("--pairs-at-once", str(settings.pairs_at_once)),
         *("--seed", str(settings.seed)),

@@ -13,6 +13,8 @@ class CheckSettings(msgspec.Struct, frozen=True, kw_only=True):
     nodes: tuple[str, ...] = ()
     partition: str = ""
     budget_s: float = 600.0
+    design: str = "auto"
+    """A `pairing.survey.DesignChoice`."""
     wait_s: float = 600.0
     round_timeout_s: float = 20.0
     pairs_at_once: int = 0

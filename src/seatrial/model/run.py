@@ -39,6 +39,10 @@ class Design(msgspec.Struct, frozen=True, kw_only=True):
     ordered_pairs: int
     planned_pairs: int
     statement: str
+    measured: int = 0
+    """Measurements of pairs in all, of all phases and both kernels; counted when the run is judged."""
+    measured_pairs: int = 0
+    """Different ordered pairs among them."""
 
 
 class RunInfo(msgspec.Struct, frozen=True, kw_only=True):

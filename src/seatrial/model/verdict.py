@@ -21,7 +21,10 @@ class Verdict(enum.StrEnum):
     @property
     def gravity(self) -> int:
         """0 for PASS, rising to INVALID; the worst of several verdicts is the one of the greatest gravity."""
-        return list(Verdict).index(self)
+        return _GRAVITY[self]
+
+
+_GRAVITY = {verdict: place for place, verdict in enumerate(Verdict)}
 
 
 def worst(verdicts: list[Verdict]) -> Verdict:

@@ -27,8 +27,9 @@ class Guarantee(msgspec.Struct, frozen=True, kw_only=True):
     def statement(self) -> str:
         """The promise in one sentence."""
         return (
-            f"{self.rounds} rounds over {self.nodes} nodes: with up to {self.faulty} slow ones, every slow node is "
-            f"seen, {self.wrongly_left:.2g} healthy ones are expected to stay without an acquittal, and of single "
+            f"{self.rounds} round{'s'[: self.rounds != 1]} over {self.nodes} nodes: with up to {self.faulty} of them "
+            f"slow, every slow node is seen, {self.wrongly_left:.2g} healthy nodes are expected to stay without an "
+            f"acquittal, and of single "
             f"bad pairs {100 * min(self.rounds / max(self.nodes - 1, 1), 1):.2g} % are crossed."
         )
 

@@ -1,13 +1,17 @@
-"""The survey: latency and bandwidth over all pairs, or over as many as the time allows."""
+"""The survey: latency and bandwidth over all pairs, or over a few that promise enough."""
 
+import enum
+import math
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
 from seatrial.model.measurement import Kernel, Phase, Round, Shape
 from seatrial.model.run import Design
-from seatrial.pairing.complete import Pair, circle_rounds, split
+from seatrial.pairing.complete import Pair, circle_rounds
+from seatrial.pairing.leaf_matchings import capped, covering, leaf_design, matchings
+from seatrial.pairing.sparse import MOST_ROUNDS, guarantee, rounds_needed
 
 LATENCY = Shape(kernel=Kernel.PINGPONG, message_bytes=8, window=1, warmup=20, iterations=100)
 BANDWIDTH = Shape(kernel=Kernel.ONEWAY, message_bytes=1 << 20, window=4, warmup=1, iterations=3)
@@ -18,6 +22,20 @@ BANDWIDTH_ROUND_S = 0.1
 """Wanted length of the timed part of one bandwidth round."""
 ROUND_COST_S = 0.03
 """What a round costs beside its timed part: a command, a reply, the waking of ranks that slept."""
+
+FAULT_SHARE = 0.1
+"""Of the nodes: so many slow ones a sparse design is made for."""
+ERROR = 0.01
+"""Healthy nodes that may be expected to stay unacquitted then."""
+
+
+class DesignChoice(enum.StrEnum):
+    """What `--design` can be."""
+
+    AUTO = "auto"
+    COMPLETE = "complete"
+    SPARSE = "sparse"
+    LEAF = "leaf"
 
 
 class SurveyPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,37 +51,107 @@ def bandwidth_shape(window_s: float) -> Shape:
     return msgspec.structs.replace(BANDWIDTH, iterations=iterations)
 
 
-def plan_survey(nodes: Sequence[str], *, pairs_at_once: int, window_s: float, budget_s: float, seed: int) -> SurveyPlan:
-    """Plan as much of the complete design as `budget_s` seconds allow; one bandwidth window takes `window_s`.
+def plan_survey(
+    nodes: Sequence[str],
+    *,
+    pairs_at_once: int,
+    window_s: float,
+    budget_s: float,
+    seed: int,
+    choice: DesignChoice = DesignChoice.AUTO,
+    leaf_of: Mapping[str, str] | None = None,
+    uplinks: int | None = None,
+) -> SurveyPlan:
+    """Plan a design for about `budget_s` seconds; one bandwidth window takes `window_s`.
 
-    First the repetitions shrink from three to one, then whole rounds of the circle method are left out, chosen by
-    `seed`; at least one round always remains, or two for odd n, where one node rests in each: every node has a partner.
+    Repetitions shrink from three to one to fit. `AUTO` is the complete design where that fits, else as many rounds of
+    random pairs as fit, up to `MOST_ROUNDS` or what `SPARSE` would take. `SPARSE` takes the rounds that
+    `sparse_rounds_wanted` asks for, fewer where they do not fit, and always enough to cross every node. `COMPLETE` and
+    `LEAF` are never cut: what the budget does not allow is then not measured, and said. `uplinks` of each leaf, where
+    known, cap the pairs that leave it at once.
     """
     shape = bandwidth_shape(window_s)
     seconds_each = 2 * ((shape.iterations + shape.warmup) * window_s + ROUND_COST_S) + ROUND_COST_S
-    pieces = [split(pairs, pairs_at_once) for pairs in circle_rounds(nodes)]
+    pieces_fit = budget_s / seconds_each
+    leaves = leaf_of or {}
+
+    def cut(rounds: Iterable[Sequence[Pair]]) -> list[list[Pair]]:
+        return [piece for pairs in rounds for piece in capped(pairs, pairs_at_once, leaves, uplinks)]
+
+    turns = max(len(nodes) - 1 + len(nodes) % 2, 0)
+    whole = turns * math.ceil(len(nodes) // 2 / pairs_at_once)
+    random_rounds = 0
+    if choice is DesignChoice.COMPLETE or (choice is DesignChoice.AUTO and whole <= pieces_fit):
+        pieces = cut(circle_rounds(nodes))
+    elif choice is DesignChoice.LEAF:
+        rounds = leaf_design(nodes, leaves, seed)
+        pieces = cut([*rounds, covering(rounds, nodes, leaves, seed)])
+    else:
+        wanted = sparse_rounds_wanted(len(nodes))
+        most = wanted if choice is DesignChoice.SPARSE else min(max(wanted, MOST_ROUNDS), turns)
+        random_rounds = most
+        pieces = cut(_random_rounds(nodes, leaves, most, seed))
+        while len(pieces) > pieces_fit and random_rounds > 1:
+            random_rounds -= 1
+            pieces = cut(_random_rounds(nodes, leaves, random_rounds, seed))
     random.Random(seed).shuffle(pieces)
-    seconds_once = sum(len(piece) for piece in pieces) * seconds_each
-    repetitions = min(max(int(budget_s / max(seconds_once, 1e-9)), 1), REPETITIONS)
-    kept = pieces
-    while len(kept) > 1 + len(nodes) % 2 and sum(len(piece) for piece in kept) * seconds_each > budget_s:
-        kept = kept[:-1]
-    chosen = [pairs for piece in kept for pairs in piece]
-    rounds = tuple(_rounds(chosen, shape, repetitions, seed))
+    repetitions = min(max(int(pieces_fit / max(len(pieces), 1)), 1), REPETITIONS)
+    return _plan(nodes, pieces, shape, repetitions, pairs_at_once, seed, choice, random_rounds)
+
+
+def sparse_rounds_wanted(nodes: int) -> int:
+    """Rounds of random pairs that leave `ERROR` healthy nodes unacquitted where `FAULT_SHARE` of all are slow.
+
+    Where that is one node, one round will do: it leaves one healthy node unacquitted, the slow one's partner, and two
+    pairs measured alone afterwards (`next_pairs`) settle what another round would take as many pairs as nodes for. Of
+    fewer than six nodes the two would be half or so, and the others no majority to hold them against.
+    """
+    return 1 if 6 <= nodes <= 1 / FAULT_SHARE else rounds_needed(nodes, FAULT_SHARE, ERROR)
+
+
+def _random_rounds(nodes: Sequence[str], leaf_of: Mapping[str, str], rounds: int, seed: int) -> list[list[Pair]]:
+    drawn = matchings(nodes, leaf_of, rounds, seed)
+    return [*drawn, covering(drawn, nodes, leaf_of, seed)]
+
+
+def _plan(
+    nodes: Sequence[str],
+    pieces: Sequence[Sequence[Pair]],
+    shape: Shape,
+    repetitions: int,
+    pairs_at_once: int,
+    seed: int,
+    choice: DesignChoice,
+    random_rounds: int,
+) -> SurveyPlan:
+    rounds = tuple(_rounds(pieces, shape, repetitions, seed))
     everything = len(nodes) * (len(nodes) - 1)
-    planned = 2 * sum(len(pairs) for pairs in chosen)
+    planned = 2 * sum(len(pairs) for pairs in pieces)
+    name = "complete" if planned == everything else "leaf" if choice is DesignChoice.LEAF else "sparse"
+    statement = _statement(planned, everything, repetitions, pairs_at_once)
+    if planned < everything:
+        statement += " " + _sparse_words(nodes, choice, random_rounds)
     return SurveyPlan(
         rounds=rounds,
         design=Design(
-            name="complete" if planned == everything else "sparse",
+            name=name,
             pairs_at_once=pairs_at_once,
             repetitions=repetitions,
             rounds=len(rounds),
             ordered_pairs=everything,
             planned_pairs=planned,
-            statement=_statement(planned, everything, repetitions, pairs_at_once),
+            statement=statement,
         ),
     )
+
+
+def _sparse_words(nodes: Sequence[str], choice: DesignChoice, random_rounds: int) -> str:
+    """What the rounds promise, and how to measure more."""
+    told = "All pairs within each leaf, and one pair for every two leaves."
+    if choice is not DesignChoice.LEAF:
+        told = guarantee(len(nodes), random_rounds, FAULT_SHARE).statement
+    more = "A larger --budget measures more" if choice is DesignChoice.AUTO else "--design complete measures all"
+    return f"{told} Pairs measured alone afterwards tell the suspects apart. {more}."
 
 
 def _rounds(chosen: Sequence[Sequence[Pair]], shape: Shape, repetitions: int, seed: int) -> Iterator[Round]:
@@ -83,6 +171,6 @@ def _statement(planned: int, everything: int, repetitions: int, pairs_at_once: i
         return f"All {everything} ordered pairs, {times}, {at_once}."
     share = 100 * planned / everything
     return (
-        f"{planned} of {everything} ordered pairs ({share:.0f} %), {times}, {at_once}: a fault of one single pair "
-        f"among the others would not have been seen. A larger --budget measures more."
+        f"{planned} of {everything} ordered pairs ({share:.2g} %), {times}, {at_once}: a fault of one single pair "
+        f"among the others would not have been seen."
     )

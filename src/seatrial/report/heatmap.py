@@ -1,4 +1,4 @@
-"""Source × target as a matrix, by leaf then name; by leaf alone where nodes are too many to draw."""
+"""Source × target as a matrix, by leaf then name; by leaf alone, worst first, where nodes are too many to draw."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -10,6 +10,7 @@ from seatrial.model.fabric import Fabric
 from seatrial.model.judgement import Judgement, PairVerdict
 from seatrial.model.verdict import Verdict, worst
 from seatrial.report.order import leaf_order
+from seatrial.statistics.median import median
 
 MOST_ROWS = 256
 NO_LEAF = "no leaf known"
@@ -26,10 +27,15 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     latency_s: Estimate | None
     share: float | None
     """Of the pair's limit, or of the peers where no limit is known."""
+    median_share: float | None = None
+    """The same of the middle one of the pairs; what most of them are like, beside the worst."""
 
 
 class HeatMap(msgspec.Struct, frozen=True, kw_only=True):
-    """Rows send, columns receive; both stand in the order of `labels`. A cell that is absent was never planned."""
+    """Rows send, columns receive; both stand in the order of `labels`. A cell that is absent was never planned.
+
+    Nodes stand by leaf and name; leaves, where `by_leaf`, worst first.
+    """
 
     labels: tuple[str, ...]
     leaves: tuple[str, ...]
@@ -40,15 +46,26 @@ class HeatMap(msgspec.Struct, frozen=True, kw_only=True):
     """Rows that were too many; the worst ones stayed."""
 
     @property
+    def blank(self) -> int:
+        """Cells of two different nodes or leaves of which no pair was measured, nor was to be."""
+        rows = len(self.labels)
+        return rows * (rows - 1) - sum(row != column for row, column in self.cells)
+
+    @property
     def boundaries(self) -> tuple[int, ...]:
         """Indices of the labels that begin a new leaf, the first label aside."""
         return tuple(i for i in range(1, len(self.leaves)) if self.leaves[i] != self.leaves[i - 1])
 
 
-def heat_map(judgement: Judgement, fabric: Fabric, most: int = MOST_ROWS) -> HeatMap:
-    """The matrix of all judged pairs, of nodes up to `most` of them and of leaves beyond."""
+def heat_map(judgement: Judgement, fabric: Fabric, most: int = MOST_ROWS, *, most_nodes: int | None = None) -> HeatMap:
+    """The matrix of all judged pairs: of nodes up to `most_nodes` of them, of the worst `most` leaves beyond.
+
+    Where `most_nodes` is not given it is `most`. Nodes more than that of which no leaf is known stay nodes while `most`
+    permits: one row for all would tell nothing.
+    """
     leaf_of = _leaves(judgement, fabric)
-    by_leaf = len(leaf_of) > most
+    by_leaf = len(leaf_of) > (most if most_nodes is None else most_nodes)
+    by_leaf = by_leaf and (len(set(leaf_of.values())) > 1 or len(leaf_of) > most)
     place_of = (
         {node: leaf or NO_LEAF for node, leaf in leaf_of.items()} if by_leaf else {node: node for node in leaf_of}
     )
@@ -57,7 +74,7 @@ def heat_map(judgement: Judgement, fabric: Fabric, most: int = MOST_ROWS) -> Hea
         groups[place_of[pair.source], place_of[pair.target]].append(pair)
     cells = {place: merged(group, judgement.peers_bandwidth_bytes_per_s) for place, group in groups.items()}
     places = sorted(set(place_of.values()), key=lambda place: leaf_order("" if by_leaf else leaf_of[place], place))
-    kept = _worst_places(places, cells, most)
+    kept = _worst_first(places, cells)[:most] if by_leaf else places
     index = {place: i for i, place in enumerate(kept)}
     return HeatMap(
         labels=tuple(kept),
@@ -88,6 +105,7 @@ def merged(pairs: Sequence[PairVerdict], peers_bytes_per_s: float | None) -> Cel
         bandwidth_bytes_per_s=slowest.bandwidth_bytes_per_s,
         latency_s=max(latencies, key=lambda latency: latency.value, default=None),
         share=min(shares, default=None),
+        median_share=median(shares) if shares else None,
     )
 
 
@@ -104,14 +122,11 @@ def _leaves(judgement: Judgement, fabric: Fabric) -> dict[str, str]:
     return leaves
 
 
-def _worst_places(places: list[str], cells: dict[tuple[str, str], Cell], most: int) -> list[str]:
-    """All places, or the `most` worst of them, in the order given."""
-    if len(places) <= most:
-        return places
-    badness = dict.fromkeys(places, (0, 0.0))
+def _worst_first(places: list[str], cells: dict[tuple[str, str], Cell]) -> list[str]:
+    """Those with the gravest cell, of these with the least share, first; else in the order given."""
+    badness = dict.fromkeys(places, (0, -1.0))
     for ends, cell in cells.items():
-        bad = (cell.verdict.gravity, -1.0 if cell.share is None else 1 / max(cell.share, 1e-9))
+        bad = (cell.verdict.gravity, -1.0 if cell.verdict is Verdict.PASS or not cell.share else 1 / cell.share)
         for place in ends:
             badness[place] = max(badness[place], bad)
-    kept = set(sorted(places, key=lambda place: badness[place], reverse=True)[:most])
-    return [place for place in places if place in kept]
+    return sorted(places, key=lambda place: badness[place], reverse=True)

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 MOST_FINDINGS = 200
+MOST_NODES = 64
+"""Beyond these a cell of the heat map is all pairs from one leaf to another."""
 _NONE = "'none'"
 
 
@@ -30,7 +32,7 @@ def as_html(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFacts]) 
     from plotly.offline import get_plotlyjs
 
     environment = _environment()
-    heat = heat_map(judgement, run.fabric)
+    heat = heat_map(judgement, run.fabric, most_nodes=MOST_NODES)
     has_plot = len(heat.labels) > 1 and bool(judgement.pairs)
     scripts = [get_plotlyjs(), _source(environment, "page.js")] if has_plot else []
     plot = script_json(heat_map_data(heat, judgement)) if has_plot else ""
@@ -115,9 +117,11 @@ def _peers(judgement: Judgement) -> str:
 
 
 def _heat_map_note(heat: HeatMap) -> str:
-    told = "Rows send, columns receive. A cell without colour was not measured."
+    told = "Rows send, columns receive. A cell without colour was not measured"
+    told += f": {heat.blank} of {len(heat.labels) * (len(heat.labels) - 1)}, as designed." if heat.blank else "."
     if heat.by_leaf:
-        told += " There are too many nodes to draw each: a cell is the worst of all pairs from one leaf to another."
+        told += " There are too many nodes to draw each: a cell is the worst of all pairs from one leaf to another. The"
+        told += " worst leaves come first; point at a cell for the median of its pairs."
     if heat.left_out:
         told += f" The {len(heat.labels)} worst leaves are drawn; {heat.left_out} more are not."
     return told

@@ -10,7 +10,6 @@ from seatrial.model.facts import NodeFacts
 from seatrial.model.judgement import Judgement
 from seatrial.model.limit import Limit
 from seatrial.model.run import Design, RunInfo
-from seatrial.model.verdict import Verdict
 from seatrial.report import facts_text
 from seatrial.report.headline import count
 from seatrial.report.heatmap import share
@@ -53,11 +52,11 @@ def _cut(shown: int, wanted: int, noun: str) -> str:
 
 def pairs_table(judgement: Judgement) -> Table:
     """All pairs, worst first; of more than 2000 only those that did not pass, and of those the worst 500."""
-    pairs = pairs_worst_first(judgement)
+    many = len(judgement.pairs) > MOST_PAIRS
+    pairs = pairs_worst_first(judgement, odd=many)
     left_out = ""
-    if len(pairs) > MOST_PAIRS:
-        odd = [pair for pair in pairs if pair.verdict is not Verdict.PASS]
-        pairs = odd[:MOST_ROWS]
+    if many:
+        odd, pairs = pairs, pairs[:MOST_ROWS]
         left_out = f"Of {len(judgement.pairs)} pairs only those that did not pass are listed, {len(odd)} in all. "
         left_out += _cut(len(pairs), len(odd), "pair")
     rows = []
@@ -185,7 +184,8 @@ def design_rows(design: Design | None) -> list[tuple[str, str]]:
         return []
     return [
         ("design", design.name),
-        ("pairs measured", f"{design.planned_pairs} planned of {design.ordered_pairs} ordered pairs"),
+        ("pairs planned", f"{design.planned_pairs} of {design.ordered_pairs} ordered pairs"),
+        ("pairs measured", f"{design.measured_pairs}, in {design.measured} measurements"),
         ("pairs at once", str(design.pairs_at_once)),
         ("repetitions", str(design.repetitions)),
         ("rounds", str(design.rounds)),

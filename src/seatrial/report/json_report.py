@@ -128,5 +128,7 @@ def _design(design: Design) -> Json:
         "rounds": design.rounds,
         "ordered_pairs": design.ordered_pairs,
         "planned_pairs": design.planned_pairs,
+        "measured_pairs": design.measured_pairs,
+        "measured": design.measured,
         "statement": design.statement,
     }

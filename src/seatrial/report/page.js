@@ -7,6 +7,8 @@
   const scale = [[0, "#00224e"], [0.25, "#414d6b"], [0.5, "#7d7c78"], [0.75, "#bcaf6f"], [1, "#fee838"]];
   const reversed = scale.map(([at]) => [at, scale[scale.length - 1 - scale.findIndex(([a]) => a === at)][1]]);
   const room = () => place.parentElement.clientWidth;
+  const hover = data.labels.length === 0 ? data.hover : data.hover.map((row, i) => row.map((text, j) => (
+    text === "" || text.startsWith("<b>") ? text : "<b>" + data.labels[i] + " → " + data.labels[j] + "</b><br>" + text)));
   let current = 0;
   let paper = false;
 
@@ -45,7 +47,7 @@
   };
 
   const trace = (view, size) => ({
-    type: "heatmap", z: view.z, hovertext: data.hover, hoverinfo: "text", hoverongaps: true,
+    type: "heatmap", z: view.z, hovertext: hover, hoverinfo: "text", hoverongaps: true,
     text: view.text || undefined, texttemplate: view.text ? "%{text}" : undefined, textfont: { size },
     zmin: view.low, zmax: view.high, colorscale: view.high_is_bad ? reversed : scale,
     xgap: data.rows <= 64 ? 1 : 0, ygap: data.rows <= 64 ? 1 : 0,
@@ -65,7 +67,7 @@
       type: "heatmap", z: only(null, () => 1), colorscale: [[0, "#a3201d"], [1, "#a3201d"]], showscale: false,
       text: view.text ? only("", (row, column) => view.text[row][column]) : undefined,
       texttemplate: view.text ? "%{text}" : undefined, textfont: { color: "#ffffff", size }, hoverinfo: "text",
-      hovertext: data.hover, hoverongaps: false, xgap: data.rows <= 64 ? 1 : 0, ygap: data.rows <= 64 ? 1 : 0,
+      hovertext: hover, hoverongaps: false, xgap: data.rows <= 64 ? 1 : 0, ygap: data.rows <= 64 ? 1 : 0,
     };
   };
 

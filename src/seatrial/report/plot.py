@@ -32,6 +32,7 @@ def heat_map_data(heat: HeatMap, judgement: Judgement) -> Json:
         "boundaries": [] if heat.by_leaf else [index - 0.5 for index in heat.boundaries],
         "leaves": [] if heat.by_leaf else _leaf_spans(heat),
         "invalid": sorted(list(place) for place, cell in heat.cells.items() if cell.verdict is Verdict.INVALID),
+        "labels": [plot_text(label) for label in heat.labels] if rows > _MOST_LETTERED else [],
         "hover": _matrix(heat, lambda cell, row, column: _hover(cell, heat, row, column), ""),
         "views": [view for view in (_bandwidth(heat, judgement), _share(heat), _latency(heat, judgement)) if view],
     }
@@ -58,7 +59,11 @@ def _leaf_spans(heat: HeatMap) -> list[Json]:
 
 
 def _hover(cell: Cell, heat: HeatMap, row: int, column: int) -> str:
+    """All that is known of a cell; where cells are many, of those that passed only their shares, names aside."""
     pair = cell.slowest
+    if len(heat.labels) > _MOST_LETTERED and cell.verdict is Verdict.PASS:
+        shares = [units.share(part) for part in (cell.median_share, cell.share) if part is not None]
+        return " ".join([f"{count(cell.pairs, 'pair')}:", *shares[:1], *(f"(worst {part})" for part in shares[1:])])
     names = f"<b>{plot_text(heat.labels[row])} → {plot_text(heat.labels[column])}</b>"
     if heat.by_leaf:
         names += f", {count(cell.pairs, 'pair')}<br>slowest: {plot_text(pair.source)} → {plot_text(pair.target)}"
@@ -68,7 +73,8 @@ def _hover(cell: Cell, heat: HeatMap, row: int, column: int) -> str:
         lines.append(units.estimate(bandwidth, units.BANDWIDTH))
     if cell.share is not None:
         of = "the limit" if pair.limit else "the peers' median"
-        lines.append(f"{units.share(cell.share)} of {of}")
+        middle = f", median {units.share(cell.median_share)}" if heat.by_leaf and cell.median_share is not None else ""
+        lines.append(f"{units.share(cell.share)} of {of}{middle}")
     if latency is not None:
         lines.append(f"latency {units.estimate(latency, units.LATENCY)}")
     return "<br>".join(lines)

@@ -12,10 +12,10 @@ from seatrial.model.verdict import Finding, Verdict
 from seatrial.report import finding_text
 from seatrial.report.facts_text import differences
 from seatrial.report.headline import INCOMPLETE, count, headline
-from seatrial.report.heatmap import HeatMap, heat_map
+from seatrial.report.heatmap import HeatMap
 from seatrial.report.outside import clean
 from seatrial.report.sheet import LEAST_WIDTH, rendered
-from seatrial.report.terminal_heatmap import MOST_ROWS, heat_map_lines
+from seatrial.report.terminal_heatmap import drawn_heat_map
 from seatrial.report.worst import nodes_worst_first, pairs_worst_first, unexplained
 
 if TYPE_CHECKING:
@@ -105,15 +105,13 @@ def _lines(rows: list[tuple[str, str]]) -> "Table":
 
 def _details(run: RunInfo, judgement: Judgement, width: int) -> Iterator["RenderableType"]:
     """Heat map, pairs that no finding explains, nodes."""
-    heat = heat_map(judgement, run.fabric, most=MOST_ROWS)
-    drawn = [] if heat.left_out else heat_map_lines(heat, width)
+    heat, drawn = drawn_heat_map(judgement, run.fabric, width)
     if drawn:
         yield ""
         yield _text(_heat_map_title(heat, judgement), "bold")
         yield from drawn
-    pairs = pairs_worst_first(judgement)
-    odd = [pair for pair in pairs if pair.verdict is not Verdict.PASS]
-    shown = unexplained(judgement, pairs) if drawn and not heat.by_leaf else odd
+    odd = pairs_worst_first(judgement, odd=True)
+    shown = unexplained(judgement, odd) if drawn and not heat.by_leaf else odd
     if shown:
         yield ""
         yield _text(_cut_title("Pairs that did not pass", "and that no finding names", shown, odd), "bold")
@@ -123,7 +121,8 @@ def _details(run: RunInfo, judgement: Judgement, width: int) -> Iterator["Render
 
 def _heat_map_title(heat: HeatMap, judgement: Judgement) -> str:
     of = "limit" if any(pair.limit for pair in judgement.pairs) else "peers' bandwidth"
-    what = "worst pair between two leaves" if heat.by_leaf else "pairs"
+    what = "leaf by leaf, worst first" if heat.by_leaf else "pairs"
+    what += f", {len(heat.labels)} of {len(heat.labels) + heat.left_out} leaves" if heat.left_out else ""
     return f"Bandwidth in % of the {of}, {what}; rows send, columns receive"
 
 

@@ -2,14 +2,20 @@
 
 from typing import TYPE_CHECKING
 
+from seatrial.model.fabric import Fabric
+from seatrial.model.judgement import Judgement
 from seatrial.model.verdict import Verdict
-from seatrial.report.heatmap import Cell, HeatMap
+from seatrial.report.heatmap import Cell, HeatMap, heat_map
 from seatrial.report.outside import clean, shorten
 
 if TYPE_CHECKING:
     from rich.text import Text
 
+MOST_NODES = 64
+"""Beyond these a row is a leaf."""
 MOST_ROWS = 32
+"""Leaves drawn at most."""
+_LEAST_ROWS = 8
 _LABEL_WIDTH = 18
 _NUMBER_WIDTH = 5
 _LETTERS = {
@@ -23,6 +29,19 @@ _LETTERS = {
 _COLOURS = ((0.95, "white on #1d4f7c"), (0.8, "black on #8fb3cf"), (0.6, "black on #f2c14e"), (0.4, "black on #e8833a"))
 _WORST_COLOUR = "white on #a3201d"
 _NO_NUMBER = "black on #b8b8b8"
+
+
+def drawn_heat_map(judgement: Judgement, fabric: Fabric, width: int) -> tuple[HeatMap, list["Text"]]:
+    """Nodes where they are few and fit, else leaves, as many of the worst as fit; no lines where nothing fits."""
+    few = len(judgement.nodes) <= MOST_NODES
+    heat = heat_map(judgement, fabric, MOST_NODES if few else MOST_ROWS, most_nodes=MOST_NODES)
+    lines = heat_map_lines(heat, width)
+    most = MOST_ROWS if few else MOST_ROWS - _LEAST_ROWS
+    while not lines and most >= _LEAST_ROWS:
+        heat = heat_map(judgement, fabric, most, most_nodes=1)
+        lines = heat_map_lines(heat, width) if heat.by_leaf else []
+        most -= _LEAST_ROWS
+    return heat, lines
 
 
 def heat_map_lines(heat: HeatMap, width: int) -> list["Text"]:
@@ -77,7 +96,8 @@ def _row(heat: HeatMap, row: int, label: str, cell_width: int) -> "Text":
 def _cell_text(cell: Cell, cell_width: int) -> str:
     letter = _LETTERS[cell.verdict]
     if cell_width == _NUMBER_WIDTH:
-        number = "" if cell.share is None else str(_percent(cell.share))
+        share = cell.share if cell.median_share is None else cell.median_share
+        number = "" if share is None else str(_percent(share))
         return f"{number:>3}{letter} " if number else f"  {letter}  "
     if cell.verdict is Verdict.PASS:
         return "·"
@@ -107,4 +127,8 @@ def _legend(heat: HeatMap, margin: int, cell_width: int) -> "Text":
     if cell_width != _NUMBER_WIDTH:
         words = [word for word in words if word[2:] != Verdict.SLOW.value]
         words = ["· PASS", *(["6 SLOW at 60 to 69 %"] if Verdict.SLOW in seen else []), *words]
+    if heat.by_leaf and cell_width == _NUMBER_WIDTH:
+        words = ["number: median of the pairs", "letter and colour: the worst", *words]
+    if heat.blank:
+        words.append("blank not measured")
     return Text(" " * margin + "   ".join(words), style="dim")

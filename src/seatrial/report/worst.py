@@ -8,14 +8,14 @@ from seatrial.report.heatmap import share
 from seatrial.report.order import NaturalKey, natural_key
 
 
-def pairs_worst_first(judgement: Judgement) -> list[PairVerdict]:
-    """Gravest verdict first, then the least share of the reference, then by name."""
+def pairs_worst_first(judgement: Judgement, *, odd: bool = False) -> list[PairVerdict]:
+    """Gravest verdict first, then the least share of the reference, then by name; `odd`: only what did not pass."""
 
     def key(pair: PairVerdict) -> tuple[int, float, NaturalKey, NaturalKey]:
         part = share(pair, judgement.peers_bandwidth_bytes_per_s)
         return -pair.verdict.gravity, float("inf") if part is None else part, *_names(pair)
 
-    return sorted(judgement.pairs, key=key)
+    return sorted((pair for pair in judgement.pairs if not odd or pair.verdict is not Verdict.PASS), key=key)
 
 
 def nodes_worst_first(nodes: Sequence[NodeVerdict]) -> list[NodeVerdict]:
