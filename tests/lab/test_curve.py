@@ -28,7 +28,7 @@ def lab2(tmp_path: Path) -> Iterator[LabPlan]:
 
 
 def test_the_plateau_is_what_the_link_carries(lab2: LabPlan, tmp_path: Path) -> None:
-    asked = ["curve", "n1", "n2", "--budget", "2m", "--max-size", "4MiB", "--archive", str(tmp_path), "--json"]
+    asked = ["curve", "n1", "n2", "--budget", "40s", "--per-octave", "1", "--archive", str(tmp_path), "--json"]
     done = run(as_user(lab2, [sys.executable, "-m", "seatrial", *asked]), timeout_s=400)
     assert done.stdout, done.stderr
     found = json.loads(done.stdout)
@@ -36,7 +36,7 @@ def test_the_plateau_is_what_the_link_carries(lab2: LabPlan, tmp_path: Path) -> 
     assert 0.9 < found["plateau"]["bandwidth_bytes_per_s"]["value"] / found["limit_bytes_per_s"] < 1.01
     assert found["limit_bytes_per_s"] == pytest.approx(117.67e6, rel=0.001)
     assert found["latency"]["segments"]
-    assert len(found["points"]) >= 44
+    assert len(found["points"]) >= 20
 
 
 def test_several_ranks_a_node_share_the_link(lab2: LabPlan, tmp_path: Path) -> None:

@@ -44,9 +44,19 @@ def wait_for_an_empty_queue(lab: LabPlan) -> None:
         time.sleep(0.5)
 
 
+RESULTS = "source,target,latency_us,bandwidth_mb_s\nn1,n2,1.5,1000\nn2,n1,1.5,1000\n"
+FABRIC = """\
+Switch\t36 "S-1"\t# "leaf1" enhanced port 0 lid 3 lmc 0
+[1]\t"H-1"[1]\t# "n1 mlx5_0" lid 7 4xEDR
+[2]\t"H-2"[1]\t# "n2 mlx5_0" lid 8 4xEDR
+"""
+
+
 def test_the_table_of_the_readme(two_nodes: LabPlan, tmp_path: Path) -> None:
     commands = promised_in_readme()
-    assert len(commands) >= 9
+    assert len(commands) >= 20
+    (tmp_path / "results.out").write_text(RESULTS)
+    (tmp_path / "fabric.txt").write_text(FABRIC)
     for command in commands:
         if command.startswith("seatrial check"):
             wait_for_an_empty_queue(two_nodes)
