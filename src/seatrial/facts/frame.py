@@ -182,6 +182,13 @@ def _column(names: tuple[str, ...], line: str) -> dict[str, str] | None:
     return {name: cell for name, cell in zip(names, cells, strict=True) if cell != "?"}
 
 
+@lru_cache(maxsize=256)
+def _table(columns: tuple[str, ...], lines: tuple[str, ...]) -> tuple[dict[str, str], ...]:
+    """A dict for each row; rows of another length are left out. Shared between like nodes: nobody may change them."""
+    rows = [line.split(" ") for line in lines]
+    return tuple(dict(zip(columns, row, strict=True)) for row in rows if len(row) == len(columns))
+
+
 def _block(lines: list[str], at: int) -> tuple[Block, int]:
     """The content up to @end, or up to the first line that cannot belong to it, which is lost with it; what follows."""
     end, count = at, len(lines)
@@ -201,10 +208,7 @@ def _add_block(frame: Frame, word: str, content: str, block: Block) -> None:
     elif word == "@file":
         frame.files[content] = block.lines
     elif word == "@table":
-        rows = [row.split(" ") for row in block.lines]
-        frame.tables[name] = tuple(
-            dict(zip(("*", *columns), row, strict=True)) for row in rows if len(row) == len(columns) + 1
-        )
+        frame.tables[name] = _table(("*", *columns), block.lines)
     elif WHOLE_NUMBER.fullmatch(block.ending):
         frame.commands[content] = CommandOutput(status=int(block.ending), lines=block.lines)
     else:

@@ -2,6 +2,7 @@
 
 import functools
 from collections import Counter, defaultdict
+from collections.abc import Mapping
 
 from seatrial.facts.frame import Frame
 from seatrial.facts.processor_sets import Numbers, listed, masked, number, package_number
@@ -138,12 +139,17 @@ def read_caches(frame: Frame) -> tuple[Cache, ...]:
         columns = [frame.columns.get((pattern, item), {}) for item in ("level", "type", "size")]
         lists = frame.columns.get((pattern, "shared_cpu_list"), {})
         sharers = lists or frame.columns.get((pattern, "shared_cpu_map"), {})
-        cells = tuple(tuple(column.get(name, "") for name in names) for column in (*columns, sharers))
+        cells = tuple(_cells(column, names) for column in (*columns, sharers))
         found.update(_caches_at((names, *cells), online, bool(lists)))
     return tuple(
         Cache(level=level, kind=kind, size_bytes=size, shared_by=sharers, count=count)
         for (level, kind, size, sharers), count in sorted(found.items(), key=_order)
     )
+
+
+def _cells(column: Mapping[str, str], names: Cells) -> Cells:
+    """In the order of the names, which a column without gaps has already."""
+    return tuple(column.values()) if len(column) == len(names) else tuple(column.get(name, "") for name in names)
 
 
 def _order(item: tuple[CacheKind, int]) -> tuple[int, str, int, int]:
