@@ -186,6 +186,13 @@ def test_no_way_no_blame() -> None:
     assert locate_in_table(pair_table(["n1"])).faults == ()
 
 
+def test_numbers_beyond_any_network_are_left_out() -> None:
+    table = pair_table(
+        ["n1", "n2", "n3"], {("n1", "n2"): 1.0, ("n1", "n3"): 8.98846567431158e307, ("n2", "n3"): 1e-300}
+    )
+    assert locate_in_table(table).faults == ()
+
+
 @settings(max_examples=50)
 @given(
     st.lists(

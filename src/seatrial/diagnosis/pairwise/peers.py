@@ -9,6 +9,8 @@ from seatrial.diagnosis.pairwise.scale import relative_scale
 from seatrial.model.pair_table import Indices, PairTable, Reals
 from seatrial.model.units import LATENCY
 
+LEAST, MOST = 1e-15, 1e15
+"""Seconds or bytes per second; beyond lies no network, and sums of such numbers overflow. NaN is on neither side."""
 FEWEST = 8
 """Pairs of one distance that can be each other's peers; with fewer all pairs are."""
 FEWEST_WAYS = 6
@@ -39,7 +41,7 @@ def ratios(table: PairTable, metric: str, group_of: Mapping[str, int] | None = N
     `group_of` says which nodes are near each other; without it all pairs have one distance. None: nothing was measured.
     """
     values = table.metric(metric)
-    known = np.isfinite(values) & (values > 0)
+    known = (values > LEAST) & (values < MOST)
     if not known.any():
         return None
     key = table.source[known] * len(table.nodes) + table.target[known]
