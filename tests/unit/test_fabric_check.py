@@ -15,8 +15,8 @@ from seatrial.cli.main import run
 from seatrial.fabric.check import LinkProblemKind, check_map
 from seatrial.fabric.counters import parse_counters, rising
 from seatrial.fabric.ibnetdiscover import parse_fabric
-from seatrial.fabric.speeds import data_bits_per_s
 from seatrial.model.fabric_map import FabricMap
+from seatrial.model.lanes import data_bits_per_s
 
 FABRICS = Path(__file__).resolve().parents[3] / "shared" / "data" / "fabrics"
 recorded = pytest.mark.skipif(not FABRICS.is_dir(), reason="../shared/data/fabrics is not here")

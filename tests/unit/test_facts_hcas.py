@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 from seatrial.facts.frame import parse_frame
 from seatrial.facts.hcas import read_hcas
 from seatrial.facts.port_family import port_family
-from seatrial.facts.port_rate import SPEEDS, PortRate, port_rate
+from seatrial.facts.port_rate import PortRate, port_rate
 from seatrial.facts.ports import active_mtus, port_state
 from seatrial.model.hca import Hca, Port, PortFamily, PortState
+from seatrial.model.lanes import LANES
 from seatrial.model.unknown import Unknown
 
 IB = "/sys/class/infiniband"
@@ -74,7 +75,7 @@ def test_fdr_is_neither_56_nor_56_and_a_quarter() -> None:
 
 def test_lanes_with_error_correction_carry_round_numbers_exactly() -> None:
     for name, gigabits in (("HDR", 50), ("NDR", 100), ("XDR", 200), ("EDR", 25), ("FDR10", 10)):
-        assert SPEEDS[name].signalled_gigabits * SPEEDS[name].encoding == gigabits
+        assert LANES[name].signalled_bits_per_s * LANES[name].encoding == gigabits * 10**9
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seatrial.limits.infiniband import LANES, data_bits_per_s, infiniband_terms, payload_share
+from seatrial.limits.infiniband import infiniband_terms, payload_share
 from seatrial.limits.nominal_port import nominal_terms
 from seatrial.model.hca import PortFamily
+from seatrial.model.lanes import LANES, data_bits_per_s
 from seatrial.model.unknown import Unknown
 from tests.unit.limits_examples import check_formula, port
 
@@ -27,7 +28,7 @@ TABLE = [
 
 @pytest.mark.parametrize(("speed", "width", "gigabits", "raw", "at_2048", "at_4096"), TABLE)
 def test_table(speed: str, width: int, gigabits: float, raw: float, at_2048: float, at_4096: float) -> None:
-    bits_per_s = data_bits_per_s(speed, width)
+    bits_per_s = data_bits_per_s(width, speed)
     assert bits_per_s == pytest.approx(gigabits * 1e9, rel=1e-5)
     assert bits_per_s == pytest.approx(raw * 8e9, rel=1e-4)
     for mtu, gigabytes_per_s in ((2048, at_2048), (4096, at_4096)):
@@ -38,7 +39,7 @@ def test_table(speed: str, width: int, gigabits: float, raw: float, at_2048: flo
 
 
 def test_hdr_is_fifty_gigabits_a_lane_exactly() -> None:
-    assert data_bits_per_s("HDR", 1) == pytest.approx(50e9, rel=1e-15)
+    assert data_bits_per_s(1, "HDR") == pytest.approx(50e9, rel=1e-15)
 
 
 def test_overhead() -> None:
@@ -82,7 +83,7 @@ def test_no_rate_no_term(speed: str) -> None:
 @given(st.sampled_from(sorted(LANES)), st.sampled_from([1, 2, 4, 8, 12]), st.sampled_from([256, 512, 1024, 2048, 4096]))
 def test_a_term_is_below_the_data_rate_and_grows_with_width_and_mtu(speed: str, width: int, mtu: int) -> None:
     rate = infiniband_terms(port(speed, width, mtu), "n1", "x").terms[0].bytes_per_s
-    assert rate < (data_bits_per_s(speed, width) or 0) / 8
+    assert rate < (data_bits_per_s(width, speed) or 0) / 8
     assert rate < infiniband_terms(port(speed, 2 * width, mtu), "n1", "x").terms[0].bytes_per_s
     assert rate < infiniband_terms(port(speed, width, 2 * mtu), "n1", "x").terms[0].bytes_per_s
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from seatrial.fabric.speeds import data_bits_per_s
 from seatrial.model.fabric_map import DeviceKind, FabricDevice, FabricLink, FabricMap
+from seatrial.model.lanes import data_bits_per_s
 
 
 class LinkProblemKind(enum.StrEnum):

@@ -2,43 +2,31 @@
 
 The kernel (drivers/infiniband/core/sysfs.c, rate_show) multiplies a nominal rate per lane by the width: before the
 encoding for SDR, DDR and QDR, rounded for FDR, the data rate from EDR on. It prints SDR for every speed that it does
-not know. Lane rates and encodings: InfiniBand Architecture Specification, volume 2, release 1.7, chapters 5 and 6.
+not know.
 """
 
 import re
-from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
 
 from seatrial.model.hca import PortFamily
+from seatrial.model.lanes import data_bits_per_s
 from seatrial.model.unknown import Unknown
 
 RATE = re.compile(r"([0-9]{1,4}(?:\.[0-9]{1,3})?) Gb/sec \(([0-9]{1,2})X(?: ([A-Z0-9]{1,8}))?\)")
 WIDTHS = (1, 2, 4, 8, 12)
-BLOCK_8_10, BLOCK_64_66 = Fraction(8, 10), Fraction(64, 66)
-WITH_CORRECTION = Fraction(514, 544) * Fraction(256, 257)
-"""Reed-Solomon (544,514) over blocks of 256 in 257 bits."""
-
-
-class Speed(NamedTuple):
-    """One lane: what the kernel counts it as, what is signalled, and how much of that is data."""
-
-    nominal_gigabits: float
-    signalled_gigabits: Fraction
-    encoding: Fraction
-
-
-SPEEDS = {
-    "SDR": Speed(2.5, Fraction("2.5"), BLOCK_8_10),
-    "DDR": Speed(5, Fraction(5), BLOCK_8_10),
-    "QDR": Speed(10, Fraction(10), BLOCK_8_10),
-    "FDR10": Speed(10, Fraction("10.3125"), BLOCK_64_66),
-    "FDR": Speed(14, Fraction("14.0625"), BLOCK_64_66),
-    "EDR": Speed(25, Fraction("25.78125"), BLOCK_64_66),
-    "HDR": Speed(50, Fraction("53.125"), WITH_CORRECTION),
-    "NDR": Speed(100, Fraction("106.25"), WITH_CORRECTION),
-    "XDR": Speed(200, Fraction("212.5"), WITH_CORRECTION),
+NOMINAL_GIGABITS = {
+    "SDR": 2.5,
+    "DDR": 5.0,
+    "QDR": 10.0,
+    "FDR10": 10.0,
+    "FDR": 14.0,
+    "EDR": 25.0,
+    "HDR": 50.0,
+    "NDR": 100.0,
+    "XDR": 200.0,
 }
+"""What the kernel counts one lane as; what it truly carries stands in `model.lanes`."""
 ETHERNET_GIGABITS = (10, 25, 40, 50, 56, 100, 200, 400, 800)
 """What an Ethernet port can truly have; 2.5 ("1X SDR") and 20 ("4X DDR") are said where a driver found no better."""
 
@@ -97,14 +85,13 @@ def _as_printed(nominal_bits_per_s: float, text: str, *, ethernet: bool) -> Port
 
 def _infiniband(printed: PortRate, text: str) -> PortRate:
     """The data rate of a name and width whose number is theirs (56 or 56.25 for 4X FDR), else none."""
-    speed = SPEEDS.get(printed.speed_name)
-    if speed is None or printed.width is None or printed.nominal_bits_per_s is None:
+    nominal = NOMINAL_GIGABITS.get(printed.speed_name)
+    if nominal is None or printed.width is None or printed.nominal_bits_per_s is None:
         return printed._replace(why=f"rate says {text!r}, a speed that is not known")
-    expected = printed.width * speed.nominal_gigabits * 1e9
+    expected = printed.width * nominal * 1e9
     if abs(printed.nominal_bits_per_s - expected) > 0.01 * expected:
         return printed._replace(why=f"rate says {text!r}, whose number is not that of its name")
-    data = printed.width * speed.signalled_gigabits * speed.encoding * 10**9
-    return printed._replace(data_bits_per_s=float(data))
+    return printed._replace(data_bits_per_s=data_bits_per_s(printed.width, printed.speed_name))
 
 
 def _omni_path(printed: PortRate, text: str) -> PortRate:

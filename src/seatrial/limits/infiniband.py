@@ -1,26 +1,8 @@
 """What one InfiniBand port carries: lanes, line encoding, and the packet overhead at its MTU."""
 
 from seatrial.model.hca import Port
+from seatrial.model.lanes import LANES
 from seatrial.model.limit import LimitTerm, Terms
-
-REED_SOLOMON = 514 / 544
-
-LANES = {
-    "SDR": (2.5e9, 8 / 10),
-    "DDR": (5e9, 8 / 10),
-    "QDR": (10e9, 8 / 10),
-    "FDR10": (10.3125e9, 64 / 66),
-    "FDR": (14.0625e9, 64 / 66),
-    "EDR": (25.78125e9, 64 / 66),
-    "HDR": (53.125e9, 256 / 257 * REED_SOLOMON),
-    "NDR": (106.25e9, 256 / 257 * REED_SOLOMON),
-    "XDR": (212.5e9, 256 / 257 * REED_SOLOMON),
-}
-"""Speed -> bits per second of one lane on the wire, and the part of them that is data.
-
-InfiniBand Architecture Specification, volume 2, link/phy interface: 8b/10b to QDR, 64b/66b from FDR10 on; HDR, NDR and
-XDR transcode to 256b/257b and add RS(544,514), so that a lane of HDR has 50 Gb/s exactly.
-"""
 
 PACKET_OVERHEAD_BYTES = 26
 """LRH 8, BTH 12, ICRC 4, VCRC 2: InfiniBand Architecture Specification, volume 1, chapters 7.7, 7.8, 9.2. A routed
@@ -28,14 +10,6 @@ packet has 40 more (GRH), the first packet of an RDMA write 16 (RETH): not in ev
 
 GREATEST_MTU = 4096
 """Same, 7.7: MTUs are 256, 512, 1024, 2048 and 4096 bytes."""
-
-
-def data_bits_per_s(speed_name: str, width: int) -> float | None:
-    """Data rate of that many lanes after line encoding; None for a speed that is not InfiniBand's."""
-    if speed_name not in LANES:
-        return None
-    lane_bits_per_s, encoding = LANES[speed_name]
-    return lane_bits_per_s * encoding * width
 
 
 def payload_share(mtu_bytes: int) -> float:
@@ -70,7 +44,7 @@ def infiniband_terms(port: Port, node: str, label: str, mtu_bytes: int | None = 
 def _rate(port: Port) -> tuple[float, dict[str, float], str] | None:
     """Bits per second, what they were computed from and how; the rate that was read where the speed has no name."""
     if port.speed_name in LANES and port.width:
-        lane_bits_per_s, encoding = LANES[port.speed_name]
+        lane_bits_per_s, encoding = map(float, LANES[port.speed_name])
         inputs = {"lane_bits_per_s": lane_bits_per_s, "encoding": encoding, "width": float(port.width)}
         return lane_bits_per_s * encoding * port.width, inputs, "lane_bits_per_s * encoding * width"
     if port.data_bits_per_s:

@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from seatrial.fabric.check import LinkProblem, link_text
-from seatrial.fabric.speeds import data_bits_per_s
 from seatrial.model.fabric_map import DeviceKind, FabricDevice, FabricMap
+from seatrial.model.lanes import data_bits_per_s
 from seatrial.model.units import link_rate
 from seatrial.report.order import natural_sorted
 from seatrial.report.outside import clean

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from seatrial.fabric.routes import Path, Routes
-from seatrial.fabric.speeds import data_bits_per_s
 from seatrial.lab.simulator.faults import Planted
 from seatrial.model.fabric_map import FabricLink
+from seatrial.model.lanes import data_bits_per_s
 from seatrial.model.pair_table import Indices, Reals
 from seatrial.pairing.complete import Pair
 
