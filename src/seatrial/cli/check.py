@@ -1,40 +1,55 @@
 """seatrial check: the main job."""
 
 import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from seatrial.cli.options import Archive, AsJson, archive_folder, seconds
+from seatrial.cli.options import (
+    Archive,
+    AsJson,
+    Html,
+    LauncherName,
+    Mpicc,
+    MpiType,
+    Partition,
+    Probe,
+    ProbeDir,
+    Replay,
+    RoundTimeout,
+    RunName,
+    Seed,
+    Wait,
+    archive_folder,
+    run_name,
+    seconds,
+)
 from seatrial.model.errors import UsageError
 
 
 def check(
     nodes: Annotated[str, typer.Option(help="Only these nodes: n[1-4] or n1,n3.", metavar="NODES")] = "",
-    partition: Annotated[str, typer.Option(help="Slurm partition.  [default: the cluster's]", metavar="NAME")] = "",
+    partition: Partition = "",
     budget: Annotated[str, typer.Option(help="Time to measure in: 90s, 10m, 1h.", metavar="TIME")] = "10m",
     design: Annotated[str, typer.Option(help="Which pairs: auto, complete, sparse or leaf.", metavar="NAME")] = "auto",
     archive: Archive = None,
     as_json: AsJson = False,
-    html: Annotated[Path | None, typer.Option(help="Write the report as a page, too.", metavar="FILE")] = None,
-    launcher: Annotated[str, typer.Option(help="auto, slurm or local.", metavar="NAME")] = "auto",
+    html: Html = None,
+    launcher: LauncherName = "auto",
     ranks: Annotated[int, typer.Option(help="Ranks where there is no Slurm.", min=2, max=512)] = 2,
-    mpi: Annotated[str, typer.Option(help="srun's --mpi.  [default: the site's]", metavar="TYPE")] = "",
-    mpicc: Annotated[str, typer.Option(help="MPI compiler to build the probe with.", metavar="FILE")] = "",
-    probe: Annotated[Path | None, typer.Option(help="A prebuilt probe.", metavar="FILE")] = None,
-    probe_dir: Annotated[
-        Path | None, typer.Option(help="Where to build the probe; all nodes must see it.", metavar="DIR")
-    ] = None,
+    mpi: MpiType = "",
+    mpicc: Mpicc = "",
+    probe: Probe = None,
+    probe_dir: ProbeDir = None,
     pairs_at_once: Annotated[
         int, typer.Option(help="Pairs measured at once.  [default: half the nodes, one on a shared kernel]", min=0)
     ] = 0,
-    round_timeout: Annotated[str, typer.Option(help="A round silent for so long hangs.", metavar="TIME")] = "20s",
-    wait: Annotated[str, typer.Option(help="How long to stand in Slurm's queue.", metavar="TIME")] = "10m",
+    round_timeout: RoundTimeout = "20s",
+    wait: Wait = "10m",
     detach: Annotated[bool, typer.Option("--detach", help="Leave it to the queue; collect by `runs collect`.")] = False,
-    replay: Annotated[str, typer.Option(help="Play a recorded run instead of measuring.", metavar="RUN")] = "",
-    run: Annotated[str, typer.Option(help="Name of the run.  [default: time and four digits]", metavar="NAME")] = "",
-    seed: Annotated[int, typer.Option(help="Draws the order of rounds.", min=0)] = 1,
+    replay: Replay = "",
+    run: RunName = "",
+    seed: Seed = 1,
 ) -> int:
     """Measure latency and bandwidth over all pairs of nodes, judge them, and name what is at fault."""
     from seatrial.archive.reader import find_run
@@ -45,8 +60,7 @@ def check(
     from seatrial.experiment.settings import CheckSettings
 
     folder = archive_folder(archive)
-    if run and (not run.replace("-", "").replace("_", "").isalnum() or not run.isascii()):
-        raise UsageError(f"--run {run!r} is no name for a run.", "Use letters, digits, - and _.")
+    name = run_name(run)
     settings = CheckSettings(
         archive=folder,
         launcher=launcher,
@@ -63,7 +77,7 @@ def check(
         probe=probe,
         probe_dir=probe_dir,
         replay=find_run(folder, replay) if replay else None,
-        run=run,
+        run=name,
         seed=seed,
         command=tuple(sys.argv[1:]),
     )

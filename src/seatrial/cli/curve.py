@@ -7,7 +7,25 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seatrial.cli.options import Archive, AsJson, archive_folder, seconds
+from seatrial.cli.options import (
+    Archive,
+    AsJson,
+    Html,
+    LauncherName,
+    Mpicc,
+    MpiType,
+    Partition,
+    Probe,
+    ProbeDir,
+    Replay,
+    RoundTimeout,
+    RunName,
+    Seed,
+    Wait,
+    archive_folder,
+    run_name,
+    seconds,
+)
 from seatrial.model.errors import UsageError
 
 if TYPE_CHECKING:
@@ -27,20 +45,18 @@ def curve(
     per_octave: Annotated[int, typer.Option(help="Sizes for each doubling.", min=1, max=16)] = 2,
     archive: Archive = None,
     as_json: AsJson = False,
-    html: Annotated[Path | None, typer.Option(help="Write the report as a page, too.", metavar="FILE")] = None,
-    launcher: Annotated[str, typer.Option(help="auto, slurm or local.", metavar="NAME")] = "auto",
-    partition: Annotated[str, typer.Option(help="Slurm partition.  [default: the cluster's]", metavar="NAME")] = "",
-    mpi: Annotated[str, typer.Option(help="srun's --mpi.  [default: the site's]", metavar="TYPE")] = "",
-    mpicc: Annotated[str, typer.Option(help="MPI compiler to build the probe with.", metavar="FILE")] = "",
-    probe: Annotated[Path | None, typer.Option(help="A prebuilt probe.", metavar="FILE")] = None,
-    probe_dir: Annotated[
-        Path | None, typer.Option(help="Where to build the probe; all nodes must see it.", metavar="DIR")
-    ] = None,
-    round_timeout: Annotated[str, typer.Option(help="A round silent for so long hangs.", metavar="TIME")] = "20s",
-    wait: Annotated[str, typer.Option(help="How long to stand in Slurm's queue.", metavar="TIME")] = "10m",
-    replay: Annotated[str, typer.Option(help="Play a recorded run instead of measuring.", metavar="RUN")] = "",
-    run: Annotated[str, typer.Option(help="Name of the run.  [default: time and four digits]", metavar="NAME")] = "",
-    seed: Annotated[int, typer.Option(help="Draws the order of rounds.", min=0)] = 1,
+    html: Html = None,
+    launcher: LauncherName = "auto",
+    partition: Partition = "",
+    mpi: MpiType = "",
+    mpicc: Mpicc = "",
+    probe: Probe = None,
+    probe_dir: ProbeDir = None,
+    round_timeout: RoundTimeout = "20s",
+    wait: Wait = "10m",
+    replay: Replay = "",
+    run: RunName = "",
+    seed: Seed = 1,
 ) -> int:
     """Measure a pair over message sizes: pieces of the latency, protocol switches, plateau against the limit."""
     from seatrial.archive.reader import find_run
@@ -105,10 +121,3 @@ def message_size(text: str) -> int:
     if not LEAST_BYTES <= count <= MOST_BYTES:
         raise UsageError(f"--max-size {text!r} is no size from 1 KiB to 1 GiB.", "Write 64KiB or 4MiB.")
     return count
-
-
-def run_name(text: str) -> str:
-    """The name of a run as given. Raises UsageError for one that is none."""
-    if text and (not text.replace("-", "").replace("_", "").isalnum() or not text.isascii()):
-        raise UsageError(f"--run {text!r} is no name for a run.", "Use letters, digits, - and _.")
-    return text

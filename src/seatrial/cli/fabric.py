@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seatrial.cli.options import AsJson, seconds
+from seatrial.cli.options import AsJson, read_text, seconds
 from seatrial.model.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def check(
     fabric = read_map(file, live)
     problems: list[LinkProblem] = list(check_map(fabric))
     if counters is not None:
-        problems += risen(fabric, _read(counters[0]), _read(counters[1]))
+        problems += risen(fabric, read_text(counters[0]), read_text(counters[1]))
     if watch:
         problems += watched(fabric, seconds(watch, "--watch"))
     code = ExitCode.FINDINGS if problems else ExitCode.PASS
@@ -64,7 +64,7 @@ def read_map(file: Path | None, live: bool) -> "FabricMap":
 
     if (file is None) != live:
         raise UsageError("Name the fabric once.", "Give a FILE with the output of ibnetdiscover, or --live.")
-    return parse_fabric(_read(file) if file is not None else discover())
+    return parse_fabric(read_text(file) if file is not None else discover())
 
 
 def risen(fabric: "FabricMap", before: str, after: str) -> "tuple[LinkProblem, ...]":
@@ -93,10 +93,3 @@ def watched(fabric: "FabricMap", apart_s: float) -> "tuple[LinkProblem, ...]":
     print(f"Read the counters of {len(lids)} devices; again in {apart_s:.0f} s.", file=sys.stderr)
     time.sleep(apart_s)
     return risen(fabric, before, read_counters(lids))
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}.") from error

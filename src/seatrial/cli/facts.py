@@ -4,8 +4,8 @@ from typing import Annotated
 
 import typer
 
-from seatrial.cli.nodes import From, Nodes, Partition, Wait, read_facts, say_silent
-from seatrial.cli.options import Archive, AsJson, archive_folder, width_and_colour
+from seatrial.cli.nodes import From, Nodes, read_facts, say_silent
+from seatrial.cli.options import Archive, AsJson, Partition, Wait, archive_folder, width_and_colour
 from seatrial.model.errors import ExitCode, UsageError
 
 

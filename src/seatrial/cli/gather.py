@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from seatrial.cli.nodes import Partition, Wait, say_silent
-from seatrial.cli.options import seconds
+from seatrial.cli.nodes import say_silent
+from seatrial.cli.options import LauncherName, Partition, Wait, seconds
 from seatrial.model.errors import ExitCode, UsageError
 
 
@@ -20,7 +20,7 @@ def gather(
         typer.Option(help="Name that ends in .tar.gz, or of a folder.  [default: made from the time]", metavar="PATH"),
     ] = None,
     scrub: Annotated[bool, typer.Option("--scrub", help="Replace names of hosts, servers and users.")] = False,
-    launcher: Annotated[str, typer.Option(help="auto, slurm or local.", metavar="NAME")] = "auto",
+    launcher: LauncherName = "auto",
     partition: Partition = "",
     wait: Wait = "10m",
 ) -> int:

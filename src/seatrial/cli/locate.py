@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from seatrial.cli.options import AsJson
+from seatrial.cli.options import AsJson, read_text
 from seatrial.model.errors import ExitCode, UsageError
 
 
@@ -24,9 +24,9 @@ def locate(
     from seatrial.diagnosis.pairwise.located import locate_in_table
     from seatrial.report.located_text import located_as_json, located_as_text
 
-    table = read_matrix(_read(file), form)
+    table = read_matrix(read_text(file), form)
     classes = topology_classes(table)
-    groups = leaf_groups(_read(topology), table.nodes) if topology else (classes.groups if classes else ())
+    groups = leaf_groups(read_text(topology), table.nodes) if topology else (classes.groups if classes else ())
     located = locate_in_table(table, groups)
     code = ExitCode.PASS
     if located.faults:
@@ -61,10 +61,3 @@ def leaf_groups(text: str, nodes: tuple[str, ...]) -> tuple[tuple[str, ...], ...
             f"It knows {known or 'no node at all'}: names must be the same in both files.",
         )
     return tuple(tuple(group) for group in groups.values())
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}.") from error

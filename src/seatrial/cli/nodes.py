@@ -19,8 +19,6 @@ From = Annotated[
     Path | None,
     typer.Option("--from", help="A recorded machine or cluster instead: see docs/recordings.md.", metavar="PATH"),
 ]
-Partition = Annotated[str, typer.Option(help="Slurm partition.  [default: the cluster's]", metavar="NAME")]
-Wait = Annotated[str, typer.Option(help="How long to stand in Slurm's queue.", metavar="TIME")]
 
 
 def read_facts(nodes: str, source: Path | None, partition: str, wait: str) -> "FactsRead":

@@ -22,6 +22,18 @@ Archive = Annotated[
     Path | None,
     typer.Option("--archive", help="Folder of runs.  [default: $SEATRIAL_ARCHIVE or ./seatrial-runs]", metavar="DIR"),
 ]
+Html = Annotated[Path | None, typer.Option(help="Write the report as a page, too.", metavar="FILE")]
+LauncherName = Annotated[str, typer.Option(help="auto, slurm or local.", metavar="NAME")]
+Mpicc = Annotated[str, typer.Option(help="MPI compiler to build the probe with.", metavar="FILE")]
+MpiType = Annotated[str, typer.Option(help="srun's --mpi.  [default: the site's]", metavar="TYPE")]
+Partition = Annotated[str, typer.Option(help="Slurm partition.  [default: the cluster's]", metavar="NAME")]
+Probe = Annotated[Path | None, typer.Option(help="A prebuilt probe.", metavar="FILE")]
+ProbeDir = Annotated[Path | None, typer.Option(help="Where to build the probe; all nodes must see it.", metavar="DIR")]
+Replay = Annotated[str, typer.Option(help="Play a recorded run instead of measuring.", metavar="RUN")]
+RoundTimeout = Annotated[str, typer.Option(help="A round silent for so long hangs.", metavar="TIME")]
+RunName = Annotated[str, typer.Option(help="Name of the run.  [default: time and four digits]", metavar="NAME")]
+Seed = Annotated[int, typer.Option(help="Draws the order of rounds.", min=0)]
+Wait = Annotated[str, typer.Option(help="How long to stand in Slurm's queue.", metavar="TIME")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 
 
@@ -36,6 +48,21 @@ def seconds(text: str, option: str) -> float:
     if not match or float(match.group(1)) <= 0:
         raise UsageError(f"{option} {text!r} is no length of time.", "Write 90s, 2m or 1h.")
     return float(match.group(1)) * UNITS[match.group(2)]
+
+
+def run_name(text: str) -> str:
+    """The name of a run as given. Raises UsageError for one that is none."""
+    if text and (not text.replace("-", "").replace("_", "").isalnum() or not text.isascii()):
+        raise UsageError(f"--run {text!r} is no name for a run.", "Use letters, digits, - and _.")
+    return text
+
+
+def read_text(path: Path) -> str:
+    """A file that the command line names, foreign bytes replaced. Raises UsageError with the reason."""
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}.") from error
 
 
 def width_and_colour() -> tuple[int, bool]:

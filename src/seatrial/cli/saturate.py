@@ -6,8 +6,23 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seatrial.cli.curve import run_name
-from seatrial.cli.options import Archive, AsJson, archive_folder, seconds
+from seatrial.cli.options import (
+    Archive,
+    AsJson,
+    Mpicc,
+    MpiType,
+    Partition,
+    Probe,
+    ProbeDir,
+    Replay,
+    RoundTimeout,
+    RunName,
+    Seed,
+    Wait,
+    archive_folder,
+    run_name,
+    seconds,
+)
 from seatrial.model.errors import UsageError
 
 if TYPE_CHECKING:
@@ -26,18 +41,16 @@ def saturate(
     budget: Annotated[str, typer.Option(help="Time to measure in: 90s, 10m, 1h.", metavar="TIME")] = "5m",
     archive: Archive = None,
     as_json: AsJson = False,
-    partition: Annotated[str, typer.Option(help="Slurm partition.  [default: the cluster's]", metavar="NAME")] = "",
-    mpi: Annotated[str, typer.Option(help="srun's --mpi.  [default: the site's]", metavar="TYPE")] = "",
-    mpicc: Annotated[str, typer.Option(help="MPI compiler to build the probe with.", metavar="FILE")] = "",
-    probe: Annotated[Path | None, typer.Option(help="A prebuilt probe.", metavar="FILE")] = None,
-    probe_dir: Annotated[
-        Path | None, typer.Option(help="Where to build the probe; all nodes must see it.", metavar="DIR")
-    ] = None,
-    round_timeout: Annotated[str, typer.Option(help="A round silent for so long hangs.", metavar="TIME")] = "20s",
-    wait: Annotated[str, typer.Option(help="How long to stand in Slurm's queue.", metavar="TIME")] = "10m",
-    replay: Annotated[str, typer.Option(help="Play a recorded run instead of measuring.", metavar="RUN")] = "",
-    run: Annotated[str, typer.Option(help="Name of the run.  [default: time and four digits]", metavar="NAME")] = "",
-    seed: Annotated[int, typer.Option(help="Draws the order of rounds.", min=0)] = 1,
+    partition: Partition = "",
+    mpi: MpiType = "",
+    mpicc: Mpicc = "",
+    probe: Probe = None,
+    probe_dir: ProbeDir = None,
+    round_timeout: RoundTimeout = "20s",
+    wait: Wait = "10m",
+    replay: Replay = "",
+    run: RunName = "",
+    seed: Seed = 1,
 ) -> int:
     """Let 1, 2, 4, ... ranks of one node send to another's at once: how many drive the port."""
     from seatrial.archive.reader import find_run
