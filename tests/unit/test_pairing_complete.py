@@ -5,7 +5,8 @@ from itertools import combinations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seatrial.pairing.complete import circle_rounds, split
+from seatrial.pairing.complete import circle_rounds
+from seatrial.pairing.leaf_matchings import capped
 
 
 @given(count=st.integers(0, 40))
@@ -34,8 +35,8 @@ def test_of_an_odd_number_a_different_node_rests_in_each_round(count: int) -> No
 
 
 @given(pairs=st.integers(0, 30), at_once=st.integers(1, 9))
-def test_split_keeps_all_in_order_and_no_piece_is_too_long(pairs: int, at_once: int) -> None:
+def test_pieces_keep_all_in_order_and_none_is_too_long(pairs: int, at_once: int) -> None:
     whole = [(f"a{place}", f"b{place}") for place in range(pairs)]
-    pieces = split(whole, at_once)
+    pieces = capped(whole, at_once, {}, None)
     assert [pair for piece in pieces for pair in piece] == whole
     assert all(0 < len(piece) <= at_once for piece in pieces)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from seatrial.pairing.complete import Pair, circle_rounds
+from seatrial.pairing.complete import Pair, circle_round, circle_rounds, turns
 
 MOST_ROUNDS = 16
 """Beyond these the complete design is near anyway, or the fault share is too high for acquittal by a good partner."""
@@ -71,20 +71,6 @@ def sparse_rounds(nodes: Sequence[str], rounds: int, seed: int) -> list[list[Pai
     draw = random.Random(seed)
     order = list(nodes)
     draw.shuffle(order)
-    if rounds >= len(order) - 1 + len(order) % 2:
+    if rounds >= turns(len(order)):
         return circle_rounds(order)
-    return _circle_rounds_at(order, draw.sample(range(len(order) - 1 + len(order) % 2), rounds))
-
-
-def _circle_rounds_at(order: Sequence[str], turns: Sequence[int]) -> list[list[Pair]]:
-    """Those rounds of the circle method alone; all of them would be n²/2 pairs."""
-    found = []
-    for turn in turns:
-        fixed: str | None = None if len(order) % 2 else order[0]
-        ring: list[str | None] = list(order if len(order) % 2 else order[1:])
-        shift = turn % len(ring)
-        circle = [fixed, *ring[len(ring) - shift :], *ring[: len(ring) - shift]]
-        half = len(circle) // 2
-        facing = zip(circle[:half], reversed(circle[half:]), strict=True)
-        found.append([(one, other) for one, other in facing if one is not None and other is not None])
-    return found
+    return [circle_round(order, turn) for turn in draw.sample(range(turns(len(order))), rounds)]
