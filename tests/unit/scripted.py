@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from seatrial.launch.contract import FactsReading, Hosts, LaunchError, ProbeLost, RoundRefused
+from seatrial.launch.contract import PLAIN, FactsReading, Hosts, LaunchError, Manner, ProbeLost, RoundRefused
 from seatrial.model.measurement import Measurement, Round
 from seatrial.model.run import NodeState
 from tests.unit.builders import HEADER, Cluster
@@ -46,6 +46,7 @@ class ScriptedLauncher:
         self.draw = random.Random(cluster.seed)
         self.rounds: list[Round] = []
         self.starts: list[tuple[str, ...]] = []
+        self.manners: list[Manner] = []
         self.killed = 0
         self.closed = False
 
@@ -64,8 +65,9 @@ class ScriptedLauncher:
             texts={node: self.cluster.facts_text(node) for node in nodes if node not in silent}, silent=silent
         )
 
-    def start(self, nodes: Sequence[str], log: Path) -> "ScriptedSession":
+    def start(self, nodes: Sequence[str], log: Path, manner: Manner = PLAIN) -> "ScriptedSession":
         self.starts.append(tuple(nodes))
+        self.manners.append(manner)
         if self.starts_fail or self.silent() & set(nodes):
             self.starts_fail = max(self.starts_fail - 1, 0)
             what = f"The probe did not start on {len(nodes)} ranks: it said nothing"

@@ -16,7 +16,7 @@ COLUMNS = {
     "measurement": (
         "STRUCT(phase VARCHAR, repetition INTEGER, shape STRUCT(kernel VARCHAR, message_bytes BIGINT, "
         '"window" INTEGER, warmup INTEGER, iterations INTEGER), source VARCHAR, target VARCHAR, times_s DOUBLE[], '
-        "warmup_times_s DOUBLE[], pairs_at_once INTEGER, errors BIGINT)"
+        "warmup_times_s DOUBLE[], pairs_at_once INTEGER, errors BIGINT, variant VARCHAR)"
     ),
 }
 
@@ -30,7 +30,7 @@ WITH delivered AS (
 )
 SELECT run_name() AS run, number AS round, phase, repetition, shape.kernel AS kernel, source, target,
        shape.message_bytes AS message_bytes, shape."window" AS window_messages, pairs_at_once, warm,
-       iteration, time_s, errors
+       iteration, time_s, errors, coalesce(variant, '') AS variant
 FROM delivered ORDER BY round, source, target, warm DESC, iteration
 """
 

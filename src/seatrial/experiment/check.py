@@ -9,13 +9,14 @@ import msgspec
 from seatrial.archive import layout
 from seatrial.archive.journal import SurveyPlanned
 from seatrial.archive.reader import parse_all, read_info
-from seatrial.archive.writer import RunWriter, ended
+from seatrial.archive.writer import RunWriter
 from seatrial.diagnosis.apart import next_bandwidth, next_latency
 from seatrial.diagnosis.judge import assess, judge
 from seatrial.diagnosis.locate import Suspect
 from seatrial.diagnosis.retest import plan_retest
 from seatrial.diagnosis.suspicion import Suspicion
 from seatrial.experiment.clock import new_run_name, now_text
+from seatrial.experiment.closing import carried_out, closed
 from seatrial.experiment.measurer import Measurer
 from seatrial.experiment.progress import Progress, Silent
 from seatrial.experiment.settings import CheckSettings
@@ -59,19 +60,7 @@ def run_check(settings: CheckSettings, progress: Progress | None = None) -> Chec
     check_design(settings, hosts.fabric, nodes)
     writer = RunWriter(settings.archive, describe(settings, launcher, hosts, nodes))
     check = Check(settings, launcher, writer, hosts, progress)
-    ending, reason = Ending.FAILED, ""
-    failure: SeatrialError | None = None
-    try:
-        reason = check.carry_out(nodes)
-        ending = Ending.COMPLETE
-    except KeyboardInterrupt:
-        ending, reason = Ending.INTERRUPTED, "Interrupted: what had been measured was kept, the rest was not measured."
-    except SeatrialError as error:
-        failure, reason = error, str(error)
-    finally:
-        folder = check.finish(ending, reason)
-    if failure is not None and not check.measurer.measurements:
-        raise failure
+    folder = carried_out(check, lambda: check.carry_out(nodes))
     recorded = check.recorded()
     return CheckOutcome(folder=folder, recorded=recorded, judgement=judge(recorded))
 
@@ -256,9 +245,4 @@ class Check:
 
     def finish(self, ending: Ending, reason: str) -> Path:
         """Give everything back, close the run, and return its folder."""
-        try:
-            self.measurer.close(kill=ending is not Ending.COMPLETE)
-        finally:
-            self._launcher.close()
-        said = " ".join((reason, *self.measurer.remarks[:3])).strip()
-        return self._writer.close(ended(self._info(), ending, now_text(), said))
+        return closed(self._launcher, self._writer, self.measurer, self._info, ending, reason)

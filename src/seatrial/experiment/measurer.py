@@ -8,7 +8,7 @@ import msgspec
 from seatrial.archive.journal import Delivered, NodeLost, PairHung, RoundEnded, RoundStarted, SessionStarted
 from seatrial.archive.writer import RunWriter
 from seatrial.experiment.progress import Progress
-from seatrial.launch.contract import Launcher, LaunchError, ProbeLost, RoundRefused, Session
+from seatrial.launch.contract import PLAIN, Launcher, LaunchError, Manner, ProbeLost, RoundRefused, Session
 from seatrial.model.errors import SeatrialError
 from seatrial.model.measurement import Kernel, Measurement, Round
 from seatrial.model.run import NodeState
@@ -39,6 +39,7 @@ class Measurer:
         self._nodes = tuple(nodes)
         self._progress = progress
         self._round_timeout_s = round_timeout_s
+        self._manner = PLAIN
         self._session: Session | None = None
         self._sessions = 0
         self._number = 0
@@ -106,6 +107,13 @@ class Measurer:
         self.lost[state.node] = state
         self._writer.append(NodeLost(state=state))
 
+    def begin(self, manner: Manner = PLAIN) -> Session:
+        """A session of that manner, which later ones keep; one that runs in another is ended. Errors as of `start`."""
+        if manner != self._manner:
+            self.close()
+        self._manner = manner
+        return self.start()
+
     def close(self, *, kill: bool = False) -> None:
         """End the session, if there is one."""
         session, self._session = self._session, None
@@ -127,7 +135,7 @@ class Measurer:
         self._sessions += 1
         log = self._writer.log_file(f"launch-{self._sessions}.err")
         try:
-            session = self._launcher.start(self.nodes, log)
+            session = self._launcher.start(self.nodes, log, self._manner)
         except LaunchError as error:
             if self.drop_silent("did not answer when the probe was started"):
                 return self.start()

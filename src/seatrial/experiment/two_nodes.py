@@ -8,15 +8,15 @@ import msgspec
 from seatrial.archive import layout
 from seatrial.archive.journal import SurveyPlanned
 from seatrial.archive.reader import parse_all
-from seatrial.archive.writer import RunWriter, ended
+from seatrial.archive.writer import RunWriter
 from seatrial.experiment.check import describe, enough
-from seatrial.experiment.clock import new_run_name, now_text
+from seatrial.experiment.clock import new_run_name
+from seatrial.experiment.closing import carried_out, closed
 from seatrial.experiment.measurer import Measurer
 from seatrial.experiment.progress import Progress, Silent
 from seatrial.experiment.settings import CheckSettings
 from seatrial.experiment.site import choose_launcher
-from seatrial.launch.contract import Hosts, Launcher
-from seatrial.launch.slurm import SlurmLauncher
+from seatrial.launch.contract import Hosts, Launcher, Manner
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.facts import NodeFacts
 from seatrial.model.recorded import RecordedRun
@@ -76,9 +76,7 @@ class TwoNodes:
         """Start the probe on both nodes; with several ranks a node, pairs are made of places (NODE:0, NODE:1)."""
         ranks = "" if ranks_per_node == 1 else f", {ranks_per_node} ranks each"
         self.progress.stage(f"Starting the probe on both nodes{ranks}")
-        if isinstance(self._launcher, SlurmLauncher):
-            self._launcher.ranks_per_node = ranks_per_node
-        self.measurer.start()
+        self.measurer.begin(Manner(ranks_per_node=ranks_per_node))
 
     def designed(self, design: Design) -> None:
         """Write down what is going to be measured."""
@@ -104,12 +102,7 @@ class TwoNodes:
 
     def finish(self, ending: Ending, reason: str) -> Path:
         """Give everything back, close the run, and return its folder."""
-        try:
-            self.measurer.close(kill=ending is not Ending.COMPLETE)
-        finally:
-            self._launcher.close()
-        said = " ".join((reason, *self.measurer.remarks[:3])).strip()
-        return self._writer.close(ended(self._info(), ending, now_text(), said))
+        return closed(self._launcher, self._writer, self.measurer, self._info, ending, reason)
 
 
 def run_two_nodes(
@@ -130,22 +123,8 @@ def run_two_nodes(
     pair = pick_ends(enough(hosts, site), hosts, settings.ends)
     writer = RunWriter(site.archive, describe(site, launcher, hosts, pair))
     trial = TwoNodes(site, launcher, writer, pair, progress)
-    ending, reason = Ending.FAILED, ""
-    failure: SeatrialError | None = None
-    try:
-        reason = work(trial)
-        ending = Ending.COMPLETE
-    except KeyboardInterrupt:
-        ending, reason = Ending.INTERRUPTED, "Interrupted: what had been measured was kept, the rest was not measured."
-    except SeatrialError as error:
-        failure, reason = error, str(error)
-    finally:
-        folder = trial.finish(ending, reason)
-    if failure is not None and not trial.measurer.measurements:
-        raise failure
-    recorded = trial.recorded()
-    info = msgspec.structs.replace(recorded.info, ending=ending, reason=writer.info.reason)
-    return TwoNodesOutcome(folder=folder, recorded=msgspec.structs.replace(recorded, info=info))
+    folder = carried_out(trial, lambda: work(trial))
+    return TwoNodesOutcome(folder=folder, recorded=trial.recorded())
 
 
 def pick_ends(nodes: Sequence[str], hosts: Hosts, ends: Sequence[str]) -> Pair:

@@ -43,6 +43,20 @@ class Hosts(msgspec.Struct, frozen=True, kw_only=True):
     """The words with which the scheduler describes each node, where it does."""
 
 
+class Manner(msgspec.Struct, frozen=True, kw_only=True):
+    """How the probe is started on its nodes; without anything, as the site's own settings have it."""
+
+    environment: dict[str, str] = {}
+    """Laid over the launcher's own."""
+    options: tuple[str, ...] = ()
+    """For srun or mpirun itself."""
+    ranks_per_node: int = 1
+    """With more than one the session's nodes are places, NODE:0, NODE:1, ..."""
+
+
+PLAIN = Manner()
+
+
 class FactsReading(msgspec.Struct, frozen=True, kw_only=True):
     """Raw facts of the nodes that answered; `silent` ones did not, with what was seen of it."""
 
@@ -84,7 +98,7 @@ class Launcher(Protocol):
     def read_facts(self, nodes: Sequence[str]) -> FactsReading:
         """Run the collector on every node. A node that does not answer is silent, not an error."""
 
-    def start(self, nodes: Sequence[str], log: Path) -> Session:
+    def start(self, nodes: Sequence[str], log: Path, manner: Manner = PLAIN) -> Session:
         """Start the probe on those nodes; standard error goes to `log`. Raises LaunchError."""
 
     def close(self) -> None:

@@ -5,7 +5,7 @@ import socket
 from collections.abc import Sequence
 from pathlib import Path
 
-from seatrial.launch.contract import FactsReading, Hosts, LaunchError
+from seatrial.launch.contract import PLAIN, FactsReading, Hosts, LaunchError, Manner
 from seatrial.launch.mpi import Family, Mpi
 from seatrial.launch.process import run
 from seatrial.launch.session import PipeSession
@@ -17,12 +17,12 @@ START_TIMEOUT_S = 60.0
 FEWEST = 2
 
 
-def mpirun_argv(mpi: Mpi, ranks: int, probe: Path, *, root: bool) -> list[str]:
-    """The command that starts `ranks` ranks of the probe here."""
+def mpirun_argv(mpi: Mpi, ranks: int, probe: Path, *, root: bool, options: Sequence[str] = ()) -> list[str]:
+    """The command that starts `ranks` ranks of the probe here. `options`: for mpirun, after ours."""
     argv = [mpi.mpirun]
     if mpi.family is Family.OPEN_MPI:
         argv += ["--oversubscribe", *(["--allow-run-as-root"] if root else [])]
-    return [*argv, "-n", str(ranks), str(probe)]
+    return [*argv, "-n", str(ranks), *options, str(probe)]
 
 
 class LocalLauncher:
@@ -58,13 +58,13 @@ class LocalLauncher:
             return FactsReading(texts={}, silent=dict.fromkeys(nodes, f"facts.sh failed: {done.stderr.strip()}"))
         return FactsReading(texts=dict.fromkeys(nodes, done.stdout), silent={})
 
-    def start(self, nodes: Sequence[str], log: Path) -> PipeSession:
+    def start(self, nodes: Sequence[str], log: Path, manner: Manner = PLAIN) -> PipeSession:
         """One rank for every place named."""
         if not self._mpi.mpirun:
             raise LaunchError(f"There is no mpirun beside {self._mpi.mpicc}.", "Install the MPI's launcher.")
-        argv = mpirun_argv(self._mpi, len(nodes), self._probe, root=os.geteuid() == 0)
-        polite = {"OMPI_MCA_mpi_yield_when_idle": "1"}
-        return PipeSession(argv, nodes, log, one_host=True, timeout_s=START_TIMEOUT_S, extra_environment=polite)
+        argv = mpirun_argv(self._mpi, len(nodes), self._probe, root=os.geteuid() == 0, options=manner.options)
+        around = {"OMPI_MCA_mpi_yield_when_idle": "1", **manner.environment}
+        return PipeSession(argv, nodes, log, one_host=True, timeout_s=START_TIMEOUT_S, extra_environment=around)
 
     def close(self) -> None:
         """Nothing to give back."""

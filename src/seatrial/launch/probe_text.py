@@ -70,6 +70,7 @@ def measurement(record: Mapping[str, Any], wanted: Round, nodes: Sequence[str]) 
         warmup_times_s=sample.warmup_times_s,
         pairs_at_once=len(wanted.pairs),
         errors=sample.errors,
+        variant=wanted.variant,
     )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from seatrial.launch.contract import FactsReading, Hosts, RoundRefused
+from seatrial.launch.contract import PLAIN, FactsReading, Hosts, Manner, RoundRefused
 from seatrial.model.measurement import Measurement, Round
 from seatrial.model.run import RunInfo
 
@@ -19,14 +19,14 @@ class ReplaySession:
         self.ranks: tuple[dict[str, Any], ...] = ()
         self._recorded: dict[tuple[object, ...], deque[Measurement]] = defaultdict(deque)
         for one in measurements:
-            self._recorded[one.phase, one.shape.kernel, one.shape.message_bytes, *one.pair].append(one)
+            self._recorded[one.phase, one.variant, one.shape.kernel, one.shape.message_bytes, *one.pair].append(one)
 
     def measure(self, wanted: Round, timeout_s: float) -> Iterator[Measurement]:
         """See launch.contract.Session.measure; after all that were, a pair that was not recorded is refused."""
         shape = wanted.shape
         missing = []
         for pair in wanted.pairs:
-            queue = self._recorded.get((wanted.phase, shape.kernel, shape.message_bytes, *pair))
+            queue = self._recorded.get((wanted.phase, wanted.variant, shape.kernel, shape.message_bytes, *pair))
             if not queue:
                 missing.append(pair)
                 continue
@@ -81,7 +81,7 @@ class ReplayLauncher:
         known = {node: texts[node] for node in nodes if node in texts}
         return FactsReading(texts=known, silent={node: "it was not recorded" for node in nodes if node not in texts})
 
-    def start(self, nodes: Sequence[str], log: Path) -> ReplaySession:
+    def start(self, nodes: Sequence[str], log: Path, manner: Manner = PLAIN) -> ReplaySession:
         """A session over the recording."""
         return ReplaySession(nodes, self._header, self._measurements)
 

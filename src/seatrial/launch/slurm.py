@@ -8,7 +8,7 @@ from pathlib import Path
 
 from seatrial.fabric.slurm_topology import parse_topology
 from seatrial.launch import slurm_argv, slurm_text
-from seatrial.launch.contract import FactsReading, Hosts, LaunchError
+from seatrial.launch.contract import PLAIN, FactsReading, Hosts, LaunchError, Manner
 from seatrial.launch.process import Completed, run
 from seatrial.launch.session import PipeSession
 from seatrial.launch.sources import QUICK_FACTS, collector
@@ -49,8 +49,6 @@ class SlurmLauncher:
         self._mpi = mpi
         self._probe = probe
         self._wait_s = wait_s
-        self.ranks_per_node = 1
-        """In sessions started from now on; with more than one their places are NODE:0, NODE:1, ..."""
         self._inside = os.environ.get("SLURM_JOB_ID", "")
         self.job = self._inside
 
@@ -163,12 +161,21 @@ class SlurmLauncher:
         otherwise = f"it did not answer within {patience:.0f} s" if done.timed_out else "it did not answer"
         return texts, {node: failures.get(node, otherwise) for node in nodes if node not in texts}
 
-    def start(self, nodes: Sequence[str], log: Path) -> PipeSession:
-        """One rank on every node, or `ranks_per_node`, as a step of the job."""
-        each = self.ranks_per_node
-        argv = slurm_argv.probe_step(self.job, nodes, self._mpi, str(self._probe), ranks_per_node=each)
-        patience = START_TIMEOUT_S + EXTRA_S_PER_NODE * len(nodes) * each
-        return PipeSession(argv, nodes, log, one_host=False, timeout_s=patience, ranks_per_node=each)
+    def start(self, nodes: Sequence[str], log: Path, manner: Manner = PLAIN) -> PipeSession:
+        """The probe on every node, as a step of the job."""
+        each = manner.ranks_per_node
+        argv = slurm_argv.probe_step(
+            self.job, nodes, self._mpi, str(self._probe), ranks_per_node=each, options=manner.options
+        )
+        return PipeSession(
+            argv,
+            nodes,
+            log,
+            one_host=False,
+            timeout_s=START_TIMEOUT_S + EXTRA_S_PER_NODE * len(nodes) * each,
+            extra_environment=manner.environment,
+            ranks_per_node=each,
+        )
 
     def close(self) -> None:
         """Cancel the allocation, if it is our own."""

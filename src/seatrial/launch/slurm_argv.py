@@ -74,10 +74,13 @@ def facts_step(job: str, nodes: Sequence[str]) -> list[str]:
     return [*step(job, nodes), "--mpi=none", "--kill-on-bad-exit=0", "--label", "sh", "-s"]
 
 
-def probe_step(job: str, nodes: Sequence[str], mpi: str, probe: str, *, ranks_per_node: int = 1) -> list[str]:
-    """The probe on every node; standard input goes to rank 0 alone."""
+def probe_step(
+    job: str, nodes: Sequence[str], mpi: str, probe: str, *, ranks_per_node: int = 1, options: Sequence[str] = ()
+) -> list[str]:
+    """The probe on every node; standard input goes to rank 0 alone. `options`: for srun, after ours."""
     chosen = [f"--mpi={mpi}"] if mpi else []
-    return [*step(job, nodes, ranks_per_node=ranks_per_node), *chosen, "--kill-on-bad-exit=1", "--input=0", probe]
+    own = [*step(job, nodes, ranks_per_node=ranks_per_node), *chosen, "--kill-on-bad-exit=1", "--input=0"]
+    return [*own, *options, probe]
 
 
 def cancel(job: str) -> list[str]:

@@ -23,6 +23,8 @@ class Phase(enum.StrEnum):
     RETEST = "retest"
     CURVE = "curve"
     SATURATION = "saturation"
+    VARIANT = "variant"
+    """Under one of several settings that are compared: transports, placements, rails."""
 
 
 class Shape(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,6 +44,8 @@ class Round(msgspec.Struct, frozen=True, kw_only=True):
     repetition: int
     shape: Shape
     pairs: tuple[tuple[str, str], ...]
+    variant: str = ""
+    """Name of the setting under which the probe runs; empty: the site's own."""
 
 
 class Measurement(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,6 +60,8 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True):
     warmup_times_s: tuple[float, ...] = ()
     pairs_at_once: int = 1
     errors: int = 0
+    variant: str = ""
+    """As its round's."""
 
     @property
     def pair(self) -> tuple[str, str]:
