@@ -45,3 +45,10 @@ def test_findings_do_not_take_each_others_place() -> None:
     wants = [expected("slow-link", "node:n1", "node:n2"), expected("slow-link", "node:n2")]
     for findings in ([one, two], [two, one]):
         assert score(wants, findings).right
+
+
+def test_a_direction_that_is_asked_for_must_be_the_one_named() -> None:
+    wants = [Expected(kind="slow-link", subjects=("node:n2",), direction="out")]
+    out, both = (Finding(kind="slow-link", subject="node:n2", direction=way) for way in ("out", "both"))
+    assert score(wants, [out]).right
+    assert score(wants, [both]).false_names == (both,)

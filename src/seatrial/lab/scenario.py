@@ -36,12 +36,13 @@ class ExpectSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
     kind: FindingKind
     subject: str | tuple[str, ...]
+    direction: Direction | None = None
 
     @property
     def expected(self) -> Expected:
         """The same as the score takes it."""
         subjects = (self.subject,) if isinstance(self.subject, str) else self.subject
-        return Expected(kind=self.kind.value, subjects=subjects)
+        return Expected(kind=self.kind.value, subjects=subjects, direction=self.direction or "")
 
 
 class Scenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -11,6 +11,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     kind: str
     subject: str
     ambiguous_with: tuple[str, ...] = ()
+    direction: str = ""
     statement: str = ""
 
 
@@ -24,21 +25,26 @@ class CheckOutput(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Expected(msgspec.Struct, frozen=True, kw_only=True):
-    """A finding that must be made; any one of the subjects suffices."""
+    """A finding that must be made; any one of the subjects suffices, and any direction where none is asked for."""
 
     kind: str
     subjects: tuple[str, ...]
+    direction: str = ""
 
     def meets(self, finding: Finding) -> bool:
         """Whether a finding is this one: same kind, and a subject of ours named, or not to be told from the named."""
-        return finding.kind == self.kind and not set(self.subjects).isdisjoint(
-            (finding.subject, *finding.ambiguous_with)
+        there = self.direction in ("", finding.direction)
+        return (
+            there
+            and finding.kind == self.kind
+            and not set(self.subjects).isdisjoint((finding.subject, *finding.ambiguous_with))
         )
 
     @property
     def text(self) -> str:
         """Kind and subjects in one line."""
-        return f"{self.kind} {' or '.join(self.subjects)}"
+        way = f" ({self.direction})" if self.direction else ""
+        return f"{self.kind} {' or '.join(self.subjects)}{way}"
 
 
 class Score(msgspec.Struct, frozen=True, kw_only=True):
