@@ -1,5 +1,8 @@
 """The verdict on one pair's numbers."""
 
+from collections.abc import Callable
+from functools import partial
+
 import msgspec
 
 from seatrial.diagnosis.evidence import Evidence, Pair, deciding
@@ -12,6 +15,7 @@ from seatrial.diagnosis.thresholds import (
     RETEST_RUNS,
 )
 from seatrial.model.estimate import Estimate
+from seatrial.model.limit import Limit
 from seatrial.model.measurement import Phase
 from seatrial.model.units import bandwidth, duration, share
 from seatrial.model.verdict import Verdict
@@ -19,10 +23,15 @@ from seatrial.statistics.median import median_estimate
 
 
 class Judged(msgspec.Struct, frozen=True, kw_only=True):
-    """One metric of one pair: verdict, the reason in words, the estimate."""
+    """One metric of one pair: verdict, the reason in words, the estimate.
+
+    A check judges every pair several times and prints few of the reasons: words are made when somebody asks.
+    """
 
     verdict: Verdict
-    reason: str
+    told: Callable[[], str]
+    remark: str = ""
+    """What else there is to say."""
     estimate: Estimate | None = None
     below_limit_only: bool = False
     """Slow against the limit, though its peers are no better."""
@@ -31,33 +40,66 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     refuted: bool = False
     """Bad in the survey and not measured again, while others of the same part were good when they were."""
 
+    @property
+    def reason(self) -> str:
+        """In words."""
+        return f"{self.told()}; {self.remark}" if self.remark else self.told()
+
+    def remarked(self, remark: str) -> str:
+        """The remark with another one behind it."""
+        return f"{self.remark}; {remark}" if self.remark else remark
+
 
 def judge_bandwidth(pair: Pair, evidence: Evidence, references: References) -> Judged:
     """Held against the gate first, then the peers, then the limit."""
     runs = deciding(evidence.bandwidth)
     if not runs:
-        return Judged(verdict=Verdict.NOT_RUN, reason="bandwidth not measured")
+        return Judged(verdict=Verdict.NOT_RUN, told=lambda: "bandwidth not measured")
     estimate = median_estimate(runs)
     limit = references.limits.get(pair)
     if limit and impossible(estimate.value, limit):
-        reason = f"{bandwidth(estimate.value)} is more than physics permits ({bandwidth(limit.gate_bytes_per_s)})"
-        if all(impossible(run, limit) for run in runs):
-            return Judged(verdict=Verdict.INVALID, reason=reason, estimate=estimate)
-        return Judged(verdict=Verdict.INCONCLUSIVE, reason=f"{reason}, though not in every run", estimate=estimate)
+        always = all(impossible(run, limit) for run in runs)
+        return Judged(
+            verdict=Verdict.INVALID if always else Verdict.INCONCLUSIVE,
+            told=partial(_too_fast, estimate, limit, always=always),
+            estimate=estimate,
+        )
     peers = references.bandwidth_bytes_per_s
     by_peers = PEERS_FLOOR * peers if peers and references.alike else 0.0
     by_limit = LIMIT_FLOOR * limit.limit_bytes_per_s if limit else 0.0
     floor = max(by_peers, by_limit)
     verdict = _against(runs, estimate, floor, retested=Phase.RETEST in evidence.bandwidth)
-    said = [f"{share(estimate.value / peers)} of its peers"] if peers else []
-    said += [f"{share(estimate.value / limit.limit_bytes_per_s)} of its limit"] if limit else []
-    sides = _why_open(len(runs)) if verdict is Verdict.INCONCLUSIVE else ""
+    first_look = verdict is Verdict.UNSTABLE and _good_at_first(evidence, floor)
+    verdict = Verdict.INCONCLUSIVE if first_look else verdict
     return Judged(
         verdict=verdict,
-        reason=f"{bandwidth(estimate.value)}, {' and '.join(said)}{sides}",
+        told=partial(_how_fast, estimate, peers, limit, verdict),
+        remark="good in the survey, and wavering only when measured beside suspects" if first_look else "",
         estimate=estimate,
         below_limit_only=verdict is Verdict.SLOW and estimate.value >= by_peers,
     )
+
+
+def _good_at_first(evidence: Evidence, floor: float) -> bool:
+    """Whether the survey had nothing against the pair: it was a control of the retest, which for it is a first look."""
+    before = evidence.bandwidth.get(Phase.SURVEY)
+    return before is not None and median_estimate(before.runs).value >= floor
+
+
+def _too_fast(estimate: Estimate, limit: Limit, *, always: bool) -> str:
+    reason = f"{bandwidth(estimate.value)} is more than physics permits ({bandwidth(limit.gate_bytes_per_s)})"
+    return reason if always else f"{reason}, though not in every run"
+
+
+def _how_fast(estimate: Estimate, peers: float | None, limit: Limit | None, verdict: Verdict) -> str:
+    said = [f"{share(estimate.value / peers)} of its peers"] if peers else []
+    said += [f"{share(estimate.value / limit.limit_bytes_per_s)} of its limit"] if limit else []
+    sides = _why_open(estimate.runs) if verdict is Verdict.INCONCLUSIVE else ""
+    return f"{bandwidth(estimate.value)}, {' and '.join(said)}{sides}"
+
+
+def _how_late(estimate: Estimate, peers: float) -> str:
+    return f"latency {duration(estimate.value)}, {estimate.value / peers:.1f} times its peers'"
 
 
 def _why_open(runs: int) -> str:
@@ -74,14 +116,13 @@ def judge_latency(pair: Pair, evidence: Evidence, references: References) -> Jud
     runs = deciding(evidence.latency)
     peers = references.latency_s.get(references.crosses(pair))
     if not runs or peers is None:
-        return Judged(verdict=Verdict.NOT_RUN, reason="latency not measured")
+        return Judged(verdict=Verdict.NOT_RUN, told=lambda: "latency not measured")
     estimate = median_estimate(runs)
     ceiling = late_above_s(peers)
     speeds = [1 / max(run, 1e-12) for run in runs]
     verdict = _against(speeds, median_estimate(speeds), 1 / ceiling, retested=Phase.RETEST in evidence.latency)
     verdict = verdict if verdict is Verdict.SLOW and references.alike else Verdict.PASS
-    reason = f"latency {duration(estimate.value)}, {estimate.value / peers:.1f} times its peers'"
-    return Judged(verdict=verdict, reason=reason, estimate=estimate)
+    return Judged(verdict=verdict, told=partial(_how_late, estimate, peers), estimate=estimate)
 
 
 def late_above_s(peers_s: float) -> float:
