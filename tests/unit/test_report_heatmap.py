@@ -1,10 +1,12 @@
 """The matrix behind both heat maps."""
 
+import msgspec
+
 from seatrial.model.fabric import NO_FABRIC, Fabric
 from seatrial.model.verdict import Verdict
 from seatrial.report.heatmap import NO_LEAF, heat_map
 from seatrial.report.worst import pairs_worst_first, unexplained
-from tests.unit.report_examples import HEALTHY, SICK, big, judgement, pair, slow_node, troubled
+from tests.unit.report_examples import HEALTHY, SICK, big, judgement, node, pair, slow_node, troubled
 
 
 def test_by_leaf_then_natural_name() -> None:
@@ -26,8 +28,6 @@ def test_rows_send_and_columns_receive() -> None:
 
 
 def test_share_is_of_the_peers_where_no_limit_is_known() -> None:
-    import msgspec
-
     lone = msgspec.structs.replace(pair("n1", "n2", SICK), limit=None)
     heat = heat_map(judgement(pairs=(lone,)), NO_FABRIC)
     assert heat.cells[0, 1].share == SICK / HEALTHY
@@ -58,8 +58,6 @@ def test_of_too_many_leaves_the_worst_stay() -> None:
 
 
 def test_many_nodes_of_unknown_leaf_are_one_row() -> None:
-    import msgspec
-
     judged = big(300, 20, 1)
     nodes = tuple(msgspec.structs.replace(node, leaf="") for node in judged.nodes)
     assert heat_map(judgement(pairs=judged.pairs, nodes=nodes), NO_FABRIC).labels == (NO_LEAF,)
@@ -85,12 +83,17 @@ def test_beyond_64_nodes_leaves_stand_worst_first_and_a_number_is_the_median() -
 
 
 def test_the_worst_leaf_comes_first_wherever_it_stands() -> None:
-    import msgspec
-
     judged = big(100, 10, 2)
     turned = tuple(msgspec.structs.replace(node, leaf=f"leaf{9 - int(node.leaf[4:])}") for node in judged.nodes)
     heat = heat_map(msgspec.structs.replace(judged, nodes=turned), NO_FABRIC, most_nodes=64)
     assert heat.labels[0] == "leaf9"
+
+
+def test_a_culprits_leaf_comes_before_those_of_its_partners() -> None:
+    pairs = [pair("a1", "b1"), pair("a1", "c1", SICK - 1, Verdict.SLOW), pair("b1", "c1", SICK, Verdict.SLOW)]
+    nodes = tuple(msgspec.structs.replace(node(name), leaf=f"leaf-{name[0]}") for name in ("a1", "b1", "c1"))
+    heat = heat_map(judgement(pairs=tuple(pairs), nodes=nodes), NO_FABRIC, most_nodes=2)
+    assert heat.labels == ("leaf-c", "leaf-a", "leaf-b")
 
 
 def test_what_was_not_measured_is_counted_as_blank() -> None:
@@ -99,8 +102,6 @@ def test_what_was_not_measured_is_counted_as_blank() -> None:
 
 
 def test_many_nodes_of_unknown_leaf_stay_nodes_while_they_fit() -> None:
-    import msgspec
-
     judged = big(100, 10, 1)
     nodes = tuple(msgspec.structs.replace(node, leaf="") for node in judged.nodes)
     assert len(heat_map(judgement(pairs=judged.pairs, nodes=nodes), NO_FABRIC, most_nodes=64).labels) == 100

@@ -133,7 +133,7 @@ def test_64_nodes_have_a_row_each_and_more_are_leaves() -> None:
 
 
 def test_where_nodes_do_not_fit_leaves_do() -> None:
-    assert "leaf0  1 " in as_text(run_info(), big(60, 6, 7), {}, width=80)
+    assert "leaf1  1 " in as_text(run_info(), big(60, 6, 7), {}, width=80)
 
 
 @pytest.mark.parametrize(("nodes", "per_leaf", "leaves"), [(1000, 18, 56), (10_000, 20, 500)])

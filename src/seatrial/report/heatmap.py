@@ -123,10 +123,18 @@ def _leaves(judgement: Judgement, fabric: Fabric) -> dict[str, str]:
 
 
 def _worst_first(places: list[str], cells: dict[tuple[str, str], Cell]) -> list[str]:
-    """Those with the gravest cell, of these with the least share, first; else in the order given."""
-    badness = dict.fromkeys(places, (0, -1.0))
+    """By the gravest cell, then by how many cells did not pass, then by the least share; else in the order given.
+
+    A culprit has many bad cells, each of its partners one: all of them have the same worst.
+    """
+    gravest = dict.fromkeys(places, 0)
+    bad = dict.fromkeys(places, 0)
+    least = dict.fromkeys(places, -1.0)
     for ends, cell in cells.items():
-        bad = (cell.verdict.gravity, -1.0 if cell.verdict is Verdict.PASS or not cell.share else 1 / cell.share)
-        for place in ends:
-            badness[place] = max(badness[place], bad)
-    return sorted(places, key=lambda place: badness[place], reverse=True)
+        if cell.verdict is Verdict.PASS:
+            continue
+        for place in set(ends):
+            gravest[place] = max(gravest[place], cell.verdict.gravity)
+            bad[place] += 1
+            least[place] = max(least[place], 1 / cell.share if cell.share else -1.0)
+    return sorted(places, key=lambda place: (gravest[place], bad[place], least[place]), reverse=True)
