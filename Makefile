@@ -8,7 +8,8 @@ demo: setup-demo
 	sh scripts/demo.sh
 
 test: setup-test lint probe
-	$(PYTEST)
+	$(PYTEST) tests/unit -n auto
+	$(PYTEST) tests/lab
 
 lint: setup-test
 	.venv/bin/ruff check
@@ -20,7 +21,7 @@ probe: setup-test
 	$(MAKE) -C probe strict test
 
 unit: setup-test
-	$(PYTEST) tests/unit
+	$(PYTEST) tests/unit -n auto
 
 lab-test: setup-test
 	$(PYTEST) tests/lab
