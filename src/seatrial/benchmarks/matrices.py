@@ -1,25 +1,47 @@
 """Every form of matrix that can be read, and how each is recognised."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
+from seatrial.benchmarks.linktest import LIST, is_linktest, parse_linktest, parse_linktest_files
 from seatrial.benchmarks.mpigraph import parse_mpigraph
+from seatrial.benchmarks.osu import parse_osu, parse_osu_files
 from seatrial.benchmarks.pairs_lines import parse_csv, parse_nxnlatbw
 from seatrial.model.errors import UsageError
 from seatrial.model.pair_table import PairTable
 
 FORMATS: dict[str, tuple[Callable[[str], bool], Callable[[str], PairTable]]] = {
     "mpigraph": (lambda text: "START mpiGraph" in text or "\nRecv\t" in text, parse_mpigraph),
+    "osu": (lambda text: bool(re.search(r"#\s*OSU\s", text)), parse_osu),
+    "linktest": (is_linktest, parse_linktest),
     "nxnlatbw": (lambda text: bool(re.search(r"(?m)^\d+,\d+,[\d.]+,[\d.]+\s*$", text)), parse_nxnlatbw),
     "csv": (bool, parse_csv),
 }
 """Name -> how it is recognised, how it is read; the first that is recognised is taken."""
+FOLDERS: dict[str, Callable[[Mapping[str, str]], PairTable]] = {
+    "osu": parse_osu_files,
+    "linktest": parse_linktest_files,
+}
+"""Forms that also come as a folder of files."""
 
 
 def read_matrix(text: str, form: str = "auto") -> PairTable:
     """A table of pairs from another tool's output. Raises UsageError for an unknown form, or another text."""
     if form == "auto":
         form = next((name for name, (fits, _) in FORMATS.items() if fits(text)), "csv")
+    return FORMATS[_known(form)][1](text)
+
+
+def read_matrix_files(texts: Mapping[str, str], form: str = "auto") -> PairTable:
+    """A table of pairs from a folder, file name -> text. Raises UsageError likewise, or for a form of one file only."""
+    if form == "auto":
+        form = "linktest" if LIST in texts else "osu"
+    if _known(form) not in FOLDERS:
+        raise UsageError(f"--format {form} is of one file, and this is a folder.", f"Folders: {', '.join(FOLDERS)}.")
+    return FOLDERS[form](texts)
+
+
+def _known(form: str) -> str:
     if form not in FORMATS:
         raise UsageError(f"--format {form!r} is none that can be read.", f"There are auto, {', '.join(FORMATS)}.")
-    return FORMATS[form][1](text)
+    return form

@@ -1,33 +1,42 @@
 """seatrial locate: judge a matrix that another tool measured."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seatrial.cli.options import AsJson, read_text
+from seatrial.cli.options import AsJson, RoutesFile, read_text, read_texts
 from seatrial.model.errors import ExitCode, UsageError
+
+if TYPE_CHECKING:
+    from seatrial.fabric.routed import RoutedFabric
 
 
 def locate(
-    file: Annotated[Path, typer.Argument(help="The other tool's output.", metavar="FILE")],
-    form: Annotated[str, typer.Option("--format", help="auto, nxnlatbw, mpigraph or csv.", metavar="NAME")] = "auto",
+    file: Annotated[
+        Path, typer.Argument(help="The other tool's output: a file, or a folder of files.", metavar="FILE")
+    ],
+    form: Annotated[
+        str, typer.Option("--format", help="auto, nxnlatbw, osu, mpigraph, linktest or csv.", metavar="NAME")
+    ] = "auto",
     topology: Annotated[
         Path | None,
         typer.Option(help="Leaf switches: a topology.conf of Slurm, or ibnetdiscover's output.", metavar="FILE"),
     ] = None,
+    routes: RoutesFile = "",
     as_json: AsJson = False,
 ) -> int:
-    """Name the slow and late nodes and uplinks in an n×n table of latency or bandwidth measured elsewhere."""
-    from seatrial.benchmarks.matrices import read_matrix
+    """Name the slow and late nodes, uplinks and cables in an n×n table of latency or bandwidth measured elsewhere."""
+    from seatrial.benchmarks.matrices import read_matrix, read_matrix_files
     from seatrial.diagnosis.pairwise.classes import topology_classes
     from seatrial.diagnosis.pairwise.located import locate_in_table
     from seatrial.report.located_text import located_as_json, located_as_text
 
-    table = read_matrix(read_text(file), form)
+    table = read_matrix_files(read_texts(file), form) if file.is_dir() else read_matrix(read_text(file), form)
     classes = topology_classes(table)
+    wiring = wiring_of(topology, routes, table.nodes) if routes else None
     groups = leaf_groups(read_text(topology), table.nodes) if topology else (classes.groups if classes else ())
-    located = locate_in_table(table, groups)
+    located = locate_in_table(table, groups, wiring)
     code = ExitCode.PASS
     if located.faults:
         code = ExitCode.FINDINGS
@@ -61,3 +70,19 @@ def leaf_groups(text: str, nodes: tuple[str, ...]) -> tuple[tuple[str, ...], ...
             f"It knows {known or 'no node at all'}: names must be the same in both files.",
         )
     return tuple(tuple(group) for group in groups.values())
+
+
+def wiring_of(topology: Path | None, routes: str, nodes: tuple[str, ...]) -> "RoutedFabric":
+    """The cables of the table's nodes. Raises UsageError where map or tables are none, or know none of the nodes."""
+    from seatrial.fabric.forwarding import parse_tables
+    from seatrial.fabric.ibnetdiscover import parse_fabric
+    from seatrial.fabric.routed import RoutedFabric, make_routing
+    from seatrial.model.fabric import NO_FABRIC
+
+    if topology is None:
+        raise UsageError(
+            f"--routes {routes} needs the map that it belongs to.", "Add --topology, ibnetdiscover's output."
+        )
+    fabric = parse_fabric(read_text(topology))
+    tables = parse_tables(read_text(Path(routes)), fabric)
+    return RoutedFabric(make_routing(fabric, tables, nodes, NO_FABRIC, source=topology.name))

@@ -1,5 +1,7 @@
 """Numbers of many ordered pairs, in columns: what another tool's matrix, or a survey of ours, comes down to."""
 
+import itertools
+import math
 from collections.abc import Mapping, Sequence
 
 import msgspec
@@ -43,4 +45,27 @@ def pair_table(
         target=np.array([place[target] for _, target in pairs], dtype=np.intp),
         bandwidth_bytes_per_s=np.array([bandwidth.get(pair, np.nan) for pair in pairs], dtype=np.float64),
         latency_s=np.array([latency.get(pair, np.nan) for pair in pairs], dtype=np.float64),
+    )
+
+
+def repeated_pair_table(
+    nodes: Sequence[str],
+    bandwidth: Mapping[tuple[str, str], Sequence[float]],
+    latency: Mapping[tuple[str, str], Sequence[float]],
+) -> PairTable:
+    """As `pair_table`, of several numbers a pair: as many rows as its longer sequence. Raises KeyError likewise."""
+    place = {node: number for number, node in enumerate(nodes)}
+    rows = [
+        (place[pair[0]], place[pair[1]], rate, late)
+        for pair in dict.fromkeys((*bandwidth, *latency))
+        for rate, late in itertools.zip_longest(bandwidth.get(pair, ()), latency.get(pair, ()), fillvalue=math.nan)
+    ]
+    columns = zip(*rows, strict=True) if rows else ((), (), (), ())
+    source, target, rates, times = columns
+    return PairTable(
+        nodes=tuple(nodes),
+        source=np.array(source, dtype=np.intp),
+        target=np.array(target, dtype=np.intp),
+        bandwidth_bytes_per_s=np.array(rates, dtype=np.float64),
+        latency_s=np.array(times, dtype=np.float64),
     )

@@ -1,4 +1,4 @@
-"""Nodes and uplinks at fault, from a table of pairs of which nothing else is known than who is near whom."""
+"""Nodes, uplinks and cables at fault, from a table of pairs and what is known of who is near whom, or of routes."""
 
 import math
 from collections import defaultdict
@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from seatrial.diagnosis.locate import MAKERS
 from seatrial.diagnosis.pairwise.bottleneck import Explanation, Ways, explain
 from seatrial.diagnosis.pairwise.peers import Ratios, ratios
+from seatrial.model.fabric import Component, Wiring
 from seatrial.model.pair_faults import Located, LocatedFault, Undecided, Unstable
 from seatrial.model.pair_table import PairTable
 from seatrial.model.subject import Direction, Subject, node, pair, uplink
@@ -23,13 +25,18 @@ Part = tuple[Subject, Direction]
 
 
 def locate_in_table(
-    table: PairTable, groups: Sequence[Sequence[str]] = (), *, fault_share: float = FAULT_SHARE
+    table: PairTable,
+    groups: Sequence[Sequence[str]] = (),
+    wiring: Wiring | None = None,
+    *,
+    fault_share: float = FAULT_SHARE,
 ) -> Located:
     """Parts that explain the slow and the late pairs of a table.
 
     `groups`: nodes near each other (leaf switches, or topology classes); a pair's peers are pairs of its own distance,
     and from three groups on a group's uplink can be at fault. A part is named on two bad pairs or more that no
-    acquitted part explains; where two parts explain the same pairs both are undecided.
+    acquitted part explains; where two parts explain the same pairs both are undecided. `wiring`: the parts are its
+    cables and bundles, in place of the groups' uplinks.
     """
     group_of = {name: number for number, group in enumerate(groups) for name in group}
     faults: list[LocatedFault] = []
@@ -43,7 +50,10 @@ def locate_in_table(
             continue
         lines[metric] = rows.line
         partners.append(int(np.median(np.bincount(rows.source, minlength=len(table.nodes)))))
-        parts, ways = _ways(table.nodes, rows, group_of if len(groups) > 2 else {}, groups)
+        if wiring is not None:
+            parts, ways = _wired_ways(table.nodes, rows, wiring)
+        else:
+            parts, ways = _ways(table.nodes, rows, group_of if len(groups) > 2 else {}, groups)
         found = explain(rows.ratio, ways, rows.line, rows.tolerance)
         named, left = _named(table.nodes, rows, metric, parts, found)
         faults += named
@@ -80,6 +90,18 @@ def _ways(
     row, part = np.concatenate(owner), np.concatenate(crossed)
     order = np.argsort(row, kind="stable")
     return parts, Ways(row=row[order], part=part[order], parts=len(parts))
+
+
+def _wired_ways(nodes: Sequence[str], rows: Ratios, wiring: Wiring) -> tuple[list[Part], Ways]:
+    """What every row crosses by the fabric's own routes."""
+    pairs = [_ends(nodes, rows, row) for row in range(len(rows.ratio))]
+    known = wiring.measured(pairs)
+    number: dict[Component, int] = {}
+    crossed = [[number.setdefault(part, len(number)) for part in known.path(*one)] for one in pairs]
+    parts = [(MAKERS[part.kind](part.name), part.direction) for part in number]
+    row = np.repeat(np.arange(len(pairs)), [len(each) for each in crossed])
+    part = np.array([one for each in crossed for one in each], dtype=np.intp)
+    return parts, Ways(row=row, part=part, parts=len(parts))
 
 
 def _group_name(members: Sequence[str]) -> str:
