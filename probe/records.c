@@ -41,10 +41,14 @@ void compose_header(struct record *record, const struct header *header)
 
 void compose_rank(struct record *record, int rank, const struct rank_facts *facts)
 {
+    char cpus[CPU_LIST_BYTES];
+    affinity_list(&facts->affinity, cpus);
     record_begin(record, "rank");
     record_integer(record, "rank", rank);
     record_string(record, "host", facts->host);
     record_integer(record, "pid", facts->pid);
+    record_string(record, "cpus", cpus);
+    record_integer(record, "cpu", facts->affinity.cpu);
     record_string(record, "clock", CLOCK_NAME);
     record_seconds(record, "clock_resolution_s", facts->clock.resolution_s);
     record_seconds(record, "clock_overhead_s", facts->clock.overhead_s);

@@ -21,6 +21,7 @@ void test_lines(void);
 void test_pattern(void);
 void test_buffers(void);
 void test_clock(void);
+void test_affinity(void);
 void test_options(void);
 void test_fuzz(void);
 

@@ -36,6 +36,7 @@ int main(void)
     test_pattern();
     test_buffers();
     test_clock();
+    test_affinity();
     test_options();
     test_fuzz();
     printf("%d passed, %d failed\n", passed, failed);

@@ -32,7 +32,8 @@ static void test_sample(struct record *record)
 void test_records(void)
 {
     struct record record = {0};
-    struct rank_facts facts = {.host = "n1", .pid = 123, .clock = {1e-9, 2.1e-8}};
+    struct rank_facts facts = {.host = "n1", .pid = 123, .clock = {1e-9, 2.1e-8},
+                               .affinity = {{0x10f}, 2}};
     compose_version(&record);
     check_record(&record, "{\"record\":\"version\",\"probe\":\"1\",\"format\":1}\n");
     compose_kernel(&record, fixture_world.kernels[0]);
@@ -41,7 +42,8 @@ void test_records(void)
     check_record(&record, "{\"record\":\"header\",\"format\":1,\"probe\":\"1\",\"mpi_standard\":\"3.1\","
                           "\"mpi_library\":\"Some \\\"MPI\\\"\",\"ranks\":4}\n");
     compose_rank(&record, 3, &facts);
-    check_record(&record, "{\"record\":\"rank\",\"rank\":3,\"host\":\"n1\",\"pid\":123,\"clock\":\"CLOCK_MONOTONIC\","
+    check_record(&record, "{\"record\":\"rank\",\"rank\":3,\"host\":\"n1\",\"pid\":123,\"cpus\":\"0-3,8\",\"cpu\":2,"
+                          "\"clock\":\"CLOCK_MONOTONIC\","
                           "\"clock_resolution_s\":1e-09,\"clock_overhead_s\":2.1e-08}\n");
     compose_ready(&record, 4);
     check_record(&record, "{\"record\":\"ready\",\"ranks\":4}\n");
