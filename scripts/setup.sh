@@ -13,6 +13,7 @@ wanted="slurmctld:slurmctld slurmd:slurmd srun:slurm-client mpirun:openmpi-bin m
         ip:iproute2 nft:nftables nsenter:util-linux gcc:gcc make:make"
 if [ "$purpose" = test ]; then
     wanted="$wanted clang:clang mpicc.mpich:libmpich-dev mpiexec.mpich:mpich chromium:chromium
+            modulecmd:environment-modules nix:nix-bin
             ibsim:ibsim-utils ibnetdiscover:infiniband-diags opensm:opensm"
 fi
 

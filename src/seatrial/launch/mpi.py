@@ -9,6 +9,8 @@ from pathlib import Path
 import msgspec
 
 from seatrial.launch.contract import LaunchError
+from seatrial.launch.environments.environment import NO_ENVIRONMENT, Environment
+from seatrial.launch.environments.look import look_inside
 from seatrial.launch.process import run
 from seatrial.model.errors import UsageError
 
@@ -38,11 +40,15 @@ def family_of(version_text: str) -> Family:
     return Family.UNKNOWN
 
 
-def find_mpi(mpicc: str = "") -> Mpi:
+def find_mpi(mpicc: str = "", environment: Environment = NO_ENVIRONMENT) -> Mpi:
     """The named compiler, or `mpicc` on PATH, or the one in our own virtual environment; with its launcher.
 
-    Raises UsageError where the named one is not there, LaunchError where there is none at all.
+    In an `environment` only what is in it counts. Raises UsageError where the named one is not there, LaunchError
+    where there is none at all.
     """
+    if environment:
+        inside = look_inside(environment, mpicc)
+        return Mpi(mpicc=inside.mpicc, mpirun=inside.mpirun, family=_family(inside.mpirun, environment))
     path = os.pathsep.join((os.environ.get("PATH", os.defpath), str(Path(sys.executable).parent)))
     found = shutil.which(mpicc or "mpicc", path=path)
     if found is None and mpicc:
@@ -54,8 +60,17 @@ def find_mpi(mpicc: str = "") -> Mpi:
             "or name a prebuilt probe with --probe.",
         )
     mpirun = launcher_beside(Path(found), path)
-    version = run([mpirun, "--version"], timeout_s=10).stdout if mpirun else ""
-    return Mpi(mpicc=found, mpirun=mpirun, family=family_of(version))
+    return Mpi(mpicc=found, mpirun=mpirun, family=_family(mpirun))
+
+
+def host_mpirun(mpi: Mpi) -> Mpi:
+    """The same MPI, started by the mpirun that is on PATH outside of any environment."""
+    mpirun = shutil.which("mpirun") or ""
+    return msgspec.structs.replace(mpi, mpirun=mpirun, family=_family(mpirun))
+
+
+def _family(mpirun: str, environment: Environment = NO_ENVIRONMENT) -> Family:
+    return family_of(run(environment.wrap([mpirun, "--version"]), timeout_s=30).stdout if mpirun else "")
 
 
 def launcher_beside(mpicc: Path, path: str) -> str:

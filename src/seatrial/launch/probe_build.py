@@ -6,6 +6,7 @@ import tempfile
 from pathlib import Path
 
 from seatrial.launch.contract import LaunchError
+from seatrial.launch.environments.environment import NO_ENVIRONMENT, Environment
 from seatrial.launch.mpi import Mpi
 from seatrial.launch.process import run
 from seatrial.launch.sources import source_folder
@@ -30,20 +31,23 @@ def prebuilt(path: Path) -> Path:
     return path.resolve()
 
 
-def key(mpi: Mpi, sources: list[Path]) -> str:
-    """16 hexadecimal digits that change with the sources, the flags, the compiler and its MPI."""
-    digest = hashlib.sha256(repr((mpi.mpicc, FLAGS)).encode())
+def key(mpi: Mpi, sources: list[Path], environment: Environment = NO_ENVIRONMENT) -> str:
+    """16 hexadecimal digits that change with the sources, the flags, the environment, the compiler and its MPI."""
+    digest = hashlib.sha256(repr((mpi.mpicc, FLAGS, environment.spec)).encode())
     for question in ("-show", "--version"):
-        digest.update(run([mpi.mpicc, question], timeout_s=20).stdout.encode())
+        digest.update(run(environment.wrap([mpi.mpicc, question]), timeout_s=30).stdout.encode())
     for source in sources:
         digest.update(source.name.encode() + b"\0" + source.read_bytes())
     return digest.hexdigest()[:16]
 
 
-def build(mpi: Mpi, folder: Path) -> Path:
-    """The probe's path, built if it is not there yet. Raises LaunchError with the compiler's words."""
+def build(mpi: Mpi, folder: Path, environment: Environment = NO_ENVIRONMENT) -> Path:
+    """The probe's path, built inside `environment` if it is not there yet.
+
+    Raises LaunchError with the compiler's words.
+    """
     sources = sorted(source_folder("probe").glob("*.[ch]"))
-    target = folder / key(mpi, sources) / NAME
+    target = folder / key(mpi, sources, environment) / NAME
     if target.is_file():
         return target
     try:
@@ -51,7 +55,8 @@ def build(mpi: Mpi, folder: Path) -> Path:
         with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
             new = Path(scratch) / NAME
             units = [str(source) for source in sources if source.suffix == ".c"]
-            done = run([mpi.mpicc, *FLAGS, "-o", str(new), *units], timeout_s=120)
+            inside = environment.seeing(str(target.parent.resolve()), str(source_folder("probe").resolve()))
+            done = run(inside.wrap([mpi.mpicc, *FLAGS, "-o", str(new), *units]), timeout_s=120)
             if not done.ok:
                 raise LaunchError(
                     f"{mpi.mpicc} could not build the probe: {_first_error(done.stderr)}",

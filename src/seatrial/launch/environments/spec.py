@@ -1,0 +1,50 @@
+"""KIND:WORDS -> Environment; pure."""
+
+import shlex
+
+from seatrial.launch.environments.environment import NO_ENVIRONMENT, Environment
+from seatrial.launch.environments.kind import Kind, Where
+from seatrial.launch.environments.script import SCRIPT
+from seatrial.launch.environments.table import KINDS
+from seatrial.model.errors import UsageError
+
+AUTO = "auto"
+WRAPS = (AUTO, *Where)
+
+
+def parse_environment(text: str, wrap: str = AUTO) -> Environment:
+    """The environment that `text` names; an empty one names none. Words are parted as a shell would, and not expanded.
+
+    `wrap`: inside, outside, or auto, which is the kind's own choice. Raises UsageError that shows the value.
+    """
+    if wrap not in WRAPS:
+        raise UsageError(f"--wrap {wrap!r} is none of {', '.join(WRAPS)}.")
+    if not text.strip():
+        return NO_ENVIRONMENT
+    name, colon, rest = text.strip().partition(":")
+    kind = next((kind for kind in KINDS if kind.name == name), None)
+    if kind is None or not colon:
+        raise UsageError(
+            f"--environment {text!r} begins with no kind of environment.",
+            f"Write KIND:..., and KIND is one of {', '.join(kind.name for kind in KINDS)}.",
+        )
+    words = _words(text, kind, rest)
+    return Environment(spec=text.strip(), kind=kind, words=words, where=kind.where if wrap == AUTO else Where(wrap))
+
+
+def _words(text: str, kind: Kind, rest: str) -> tuple[str, ...]:
+    form = f"Write {kind.name}:{kind.form}."
+    try:
+        words = tuple(shlex.split(rest))
+    except ValueError as error:
+        raise UsageError(f"--environment {text!r} cannot be parted into words: {error}.", form) from error
+    if not words or not all(words):
+        raise UsageError(f"--environment {text!r} names nothing to enter.", form)
+    if any(character == "\0" or "\ud800" <= character <= "\udfff" for character in rest):
+        raise UsageError(f"--environment {text!r} holds a NUL, or bytes that are no UTF-8.", form)
+    if "--" in words or (not kind.takes_options and any(word.startswith("-") for word in words)):
+        strange = next(word for word in words if word.startswith("-"))
+        raise UsageError(f"--environment {text!r}: {strange!r} is no name for {kind.name}.", form)
+    if kind is SCRIPT and not words[0].startswith("/"):
+        raise UsageError(f"--environment {text!r} is no full path, and nodes may start elsewhere.", form)
+    return words

@@ -1,0 +1,64 @@
+"""Environments under srun: modules reach the ranks, and what a script hides from them is named."""
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from seatrial.lab.enter import as_user
+from seatrial.lab.plan import LabPlan
+from seatrial.launch.process import Completed, run
+from tests.unit import stand_ins
+
+pytestmark = pytest.mark.lab
+
+
+def check(lab: LabPlan, folder: Path, *options: str) -> Completed:
+    argv = [
+        "env",
+        f"MODULEPATH={folder}",
+        sys.executable,
+        "-m",
+        "seatrial",
+        "check",
+        "--nodes",
+        "n1,n2",
+        "--budget",
+        "2s",
+    ]
+    return run(as_user(lab, [*argv, "--archive", str(folder), *options]), timeout_s=120)
+
+
+def test_a_module_is_loaded_for_every_rank(lab4: LabPlan, tmp_path: Path) -> None:
+    if not Path("/usr/share/modules/init/sh").exists():
+        pytest.skip("environment modules are not installed")
+    for name in ("mpicc", "mpiexec"):
+        program = shutil.which(f"{name}.openmpi") or shutil.which(name)
+        stand_ins.put(tmp_path / "bin", name, f'#!/bin/sh\nexec {program} "$@"\n')
+    (tmp_path / "site-mpi").write_text(f"#%Module\nprepend-path PATH {tmp_path}/bin\n")
+    done = check(
+        lab4, tmp_path, "--environment", "module:site-mpi", "--json", "--probe-dir", str(tmp_path), "--run", "m"
+    )
+    assert done.stdout, done.stderr
+    info = json.loads((tmp_path / "m" / "run.json").read_text())
+    assert (info["environment"], info["wrap"], info["ending"]) == ("module:site-mpi", "outside", "complete")
+    assert "module:site-mpi" not in info["reason"]
+
+
+def test_what_env_i_hides_from_the_ranks_is_named(lab4: LabPlan, tmp_path: Path) -> None:
+    bare = stand_ins.put(tmp_path, "bare", '#!/bin/sh\nexec env -i PATH="$PATH" "$@"\n')
+    inside = check(lab4, tmp_path, "--environment", f"script:{bare}")
+    assert inside.returncode == 2
+    assert "loses PMIX_RANK, PMIX_NAMESPACE" in inside.stderr
+    assert "no env -i" in inside.stderr
+
+
+def test_slurms_variables_alone_are_enough_to_part_the_ranks(lab4: LabPlan, tmp_path: Path) -> None:
+    unset = "for name in $(export -p | sed -n 's/^export \\(SLURM_[A-Z_]*\\)=.*/\\1/p'); do unset \"$name\"; done"
+    script = stand_ins.put(tmp_path, "forgetful", f'#!/bin/sh\n{unset}\nexec "$@"\n')
+    done = check(lab4, tmp_path, "--environment", f"script:{script}")
+    assert done.returncode == 2
+    assert "2 worlds of one rank" in done.stderr
+    assert "loses SLURM_JOB_ID, SLURM_PROCID" in done.stderr
