@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seatrial.cli.options import AsJson, read_text, seconds
+from seatrial.cli.options import AsJson, RoutesFile, read_text, seconds
 from seatrial.model.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
     from seatrial.fabric.check import LinkProblem
+    from seatrial.fabric.table_check import TableReport
     from seatrial.model.fabric_map import FabricMap
 
 app = typer.Typer(help="The InfiniBand fabric: its map, and what is wrong with its cables.", no_args_is_help=True)
@@ -18,12 +19,13 @@ Live = Annotated[bool, typer.Option("--live", help="Ask the fabric itself, by ib
 
 
 @app.command("show")
-def show(file: File = None, live: Live = False, as_json: AsJson = False) -> int:
-    """Show switches, adapters and cables with the rates they trained to."""
+def show(file: File = None, live: Live = False, routes: RoutesFile = "", as_json: AsJson = False) -> int:
+    """Show switches, adapters and cables with the rates they trained to, and how routes use the uplinks."""
     from seatrial.report.fabric_text import fabric_as_json, fabric_as_text
 
     fabric = read_map(file, live)
-    print(fabric_as_json(fabric, (), 0) if as_json else fabric_as_text(fabric), end="")
+    tables = read_routes(fabric, routes)
+    print(fabric_as_json(fabric, (), 0, tables) if as_json else fabric_as_text(fabric, tables), end="")
     return ExitCode.PASS
 
 
@@ -38,22 +40,25 @@ def check(
     watch: Annotated[
         str, typer.Option(help="With --live: read the error counters twice, so far apart.", metavar="TIME")
     ] = "",
+    routes: RoutesFile = "",
     as_json: AsJson = False,
 ) -> int:
-    """Name cables that trained below their sisters, ends that disagree, missing cables, and rising errors."""
+    """Name cables that trained below their sisters, ends that disagree, missing cables, rising errors, bad routes."""
     from seatrial.fabric.check import check_map
     from seatrial.report.fabric_text import fabric_as_json, problems_as_text
 
     if watch and not live:
         raise UsageError(f"--watch {watch} reads the counters of a living fabric.", "Add --live, or give --counters.")
     fabric = read_map(file, live)
-    problems: list[LinkProblem] = list(check_map(fabric))
+    tables = read_routes(fabric, routes)
+    problems: list[LinkProblem] = [*check_map(fabric), *(tables.problems if tables else ())]
     if counters is not None:
         problems += risen(fabric, read_text(counters[0]), read_text(counters[1]))
     if watch:
         problems += watched(fabric, seconds(watch, "--watch"))
     code = ExitCode.FINDINGS if problems else ExitCode.PASS
-    print(fabric_as_json(fabric, problems, code) if as_json else problems_as_text(fabric, problems), end="")
+    text = fabric_as_json(fabric, problems, code, tables) if as_json else problems_as_text(fabric, problems, tables)
+    print(text, end="")
     return code
 
 
@@ -65,6 +70,18 @@ def read_map(file: Path | None, live: bool) -> "FabricMap":
     if (file is None) != live:
         raise UsageError("Name the fabric once.", "Give a FILE with the output of ibnetdiscover, or --live.")
     return parse_fabric(read_text(file) if file is not None else discover())
+
+
+def read_routes(fabric: "FabricMap", routes: str) -> "TableReport | None":
+    """What the fabric's forwarding tables say; None where none are named."""
+    if not routes:
+        return None
+    from seatrial.fabric.forwarding import parse_tables
+    from seatrial.fabric.table_check import check_tables
+    from seatrial.launch.infiniband import read_tables
+
+    text = read_tables() if routes == "live" else read_text(Path(routes))
+    return check_tables(fabric, parse_tables(text, fabric))
 
 
 def risen(fabric: "FabricMap", before: str, after: str) -> "tuple[LinkProblem, ...]":

@@ -11,12 +11,15 @@ from seatrial.model.lanes import data_bits_per_s
 
 
 class LinkProblemKind(enum.StrEnum):
-    """What can be wrong with a cable."""
+    """What can be wrong with a cable, or with the tables by which switches forward."""
 
     BELOW_SISTERS = "link-below-sisters"
     ENDS_DISAGREE = "link-ends-disagree"
     CABLES_MISSING = "cables-missing"
     ERRORS_RISING = "link-errors-rising"
+    TABLE_MISSING = "table-missing"
+    UNREACHABLE = "destination-unreachable"
+    CIRCLE = "route-in-a-circle"
 
 
 class LinkProblem(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,9 +55,13 @@ def link_text(link: FabricLink, devices: dict[str, FabricDevice]) -> str:
     return " - ".join(f"{_name(devices, end.device)}[{end.port}]" for end in (link.one, link.other))
 
 
+def device_name(device: FabricDevice) -> str:
+    """Its description, or its key where it has none."""
+    return device.name or device.key
+
+
 def _name(devices: dict[str, FabricDevice], key: str) -> str:
-    device = devices.get(key)
-    return device.name if device and device.name else key
+    return device_name(devices[key]) if key in devices else key
 
 
 def _rate_text(width: int | None, speed: str) -> str:

@@ -11,15 +11,20 @@ TRIES = (192, 3072)
 """Pairs looked at, and looked at when those hold too few."""
 
 
-def pairs_across(routes: Routes, hop: Hop, wanted: int, seed: int) -> list[tuple[tuple[str, str], Path]]:
+def pairs_across(
+    routes: Routes, hop: Hop, wanted: int, seed: int, among: Numbers | None = None
+) -> list[tuple[tuple[str, str], Path]]:
     """At most `wanted` different random ordered pairs that cross `hop`, each with its whole path; none: nobody does.
 
     Sources are drawn from adapters whose leaf is nearer to where the hop begins than to where it ends, targets from
     those to which its switch sends over it; what the routes then say decides. A hop that few pairs cross may end with
     fewer pairs than there are. Half of an adapter's own pairs stay below its leaf switch, as far as there are any:
     under D-mod-K one cable from a spine may lead to that adapter alone, and only they tell the two apart.
+    `among`: numbers of the adapters to draw from; None: all.
     """
     sources, targets = source_side(routes, hop), target_side(routes, hop)
+    if among is not None:
+        sources, targets = np.intersect1d(sources, among), np.intersect1d(targets, among)
     if not sources.size or not targets.size:
         return []
     draw = random.Random(seed)

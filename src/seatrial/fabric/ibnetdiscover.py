@@ -3,10 +3,10 @@
 import re
 
 from seatrial.model.errors import UsageError
-from seatrial.model.fabric_map import DeviceKind, End, FabricDevice, FabricLink, FabricMap
+from seatrial.model.fabric_map import Address, DeviceKind, End, FabricDevice, FabricLink, FabricMap
 
 HEAD = re.compile(r'^(Switch|Ca|Hca|Rt)\s+(\d+)\s+"([^"]+)"\s*(?:#\s*"(.*)"(.*))?')
-CABLE = re.compile(r'^\[(\d+)\](?:\([0-9a-fA-F]+\))?\s+"([^"]+)"\[(\d+)\](?:\([0-9a-fA-F]+\))?(.*)$')
+CABLE = re.compile(r'^\[(\d+)\](?:\(([0-9a-fA-F]+)\))?\s+"([^"]+)"\[(\d+)\](?:\([0-9a-fA-F]+\))?(.*)$')
 RATE = re.compile(r"(\d+)x\s?([A-Z]+\d*|\?\?\?)\s*$")
 LID = re.compile(r"\blid (\d+)")
 PORT_LINE = re.compile(
@@ -39,6 +39,7 @@ def parse_ibnetdiscover(text: str) -> FabricMap:
     devices: dict[str, FabricDevice] = {}
     cables: Cables = {}
     unknown: list[str] = []
+    addresses: list[Address] = []
     here = ""
     for line in text.splitlines():
         if not line.strip() or line.startswith("#") or "=" in line.partition('"')[0]:
@@ -47,14 +48,18 @@ def parse_ibnetdiscover(text: str) -> FabricMap:
             here = head[3]
             devices[here] = _device(head)
         elif (cable := CABLE.match(line)) and here:
-            rate = RATE.search(cable[4])
-            ends = End(device=here, port=int(cable[1])), End(device=cable[2], port=int(cable[3]))
+            rate = RATE.search(cable[5])
+            ends = End(device=here, port=int(cable[1])), End(device=cable[3], port=int(cable[4]))
             cables[ends] = (int(rate[1]), rate[2].replace("???", "")) if rate else (None, "")
+            lid = LID.search(cable[5].partition('"')[0])
+            if lid and devices[here].kind is DeviceKind.ADAPTER:
+                guid = cable[2].lower().zfill(16) if cable[2] else ""
+                addresses.append(Address(end=ends[0], lid=int(lid[1]), guid=guid))
         else:
             unknown.append(line)
     for _, other in cables:
         devices.setdefault(other.device, FabricDevice(key=other.device, kind=_kind(other.device, ""), name=""))
-    return _map(devices, cables, (), unknown, "ibnetdiscover")
+    return _map(devices, cables, (), unknown, "ibnetdiscover", addresses)
 
 
 def parse_ports(text: str) -> FabricMap:
@@ -63,6 +68,7 @@ def parse_ports(text: str) -> FabricMap:
     cables: Cables = {}
     down: list[End] = []
     unknown: list[str] = []
+    addresses: list[Address] = []
     for line in text.splitlines():
         found = PORT_LINE.match(line.strip())
         if not found:
@@ -73,9 +79,11 @@ def parse_ports(text: str) -> FabricMap:
         if found[7] is None:
             down.append(one)
             continue
+        if devices[one.device].kind is DeviceKind.ADAPTER:
+            addresses.append(Address(end=one, lid=int(found[2]), guid=found[4].lower().zfill(16)))
         other = _end(devices, found[7], found[8], found[9], found[10], names[1])
         cables[one, other] = (int(found[5]), found[6].replace("???", "")) if found[5] else (None, "")
-    return _map(devices, cables, down, unknown, "ibnetdiscover -p")
+    return _map(devices, cables, down, unknown, "ibnetdiscover -p", addresses)
 
 
 def _device(head: "re.Match[str]") -> FabricDevice:
@@ -116,6 +124,7 @@ def _map(
     down: "list[End] | tuple[End, ...]",
     unknown: list[str],
     source: str,
+    addresses: list[Address],
 ) -> FabricMap:
     links = {}
     for pair in cables:
@@ -131,4 +140,5 @@ def _map(
         down=tuple(sorted(down)),
         unknown=tuple(unknown),
         source=source,
+        addresses=tuple(sorted(addresses, key=lambda one: one.end)),
     )

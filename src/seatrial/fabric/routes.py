@@ -94,6 +94,10 @@ class Routes:
         link = self.fabric.links[hop // 2]
         return (link.one, link.other) if hop % 2 == 0 else (link.other, link.one)
 
+    def neighbours(self, switch: str) -> dict[int, str]:
+        """Port -> device at the other end of its cable."""
+        return {port: there for port, (there, _) in sorted(self._out[switch].items())}
+
     def distances(self, switch: str) -> Numbers:
         """Cables between that switch and each adapter's leaf switch, by number of the adapter."""
         row: NDArray[np.int16] = self.graph.distance[self.graph.place[switch]]

@@ -8,6 +8,9 @@ from seatrial.launch.process import run
 
 DISCOVER_TIMEOUT_S = 300.0
 COUNTERS_TIMEOUT_S = 30.0
+TABLES_TIMEOUT_S = 600.0
+TABLE_TOOLS = ("dump_fts", "dump_lfts")
+"""The former is one program and takes seconds, the latter asks switch by switch."""
 
 
 def discover() -> str:
@@ -32,3 +35,20 @@ def read_counters(lids: Iterable[int]) -> str:
     """`perfquery` of every port of the devices with these LIDs, one after the other; silent ones are left out."""
     texts = [run(["perfquery", "--loop_ports", str(lid)], timeout_s=COUNTERS_TIMEOUT_S) for lid in lids]
     return "".join(done.stdout for done in texts if done.ok)
+
+
+def read_tables() -> str:
+    """`dump_fts`: the forwarding tables of all switches. Raises LaunchError as `discover` does."""
+    tool = next((name for name in TABLE_TOOLS if shutil.which(name)), "")
+    if not tool:
+        raise LaunchError(
+            "There is no dump_fts on this machine.",
+            "Install infiniband-diags, or give a file with its output from another machine.",
+        )
+    done = run([tool], timeout_s=TABLES_TIMEOUT_S)
+    if done.timed_out:
+        raise LaunchError(f"{tool} did not end within {TABLES_TIMEOUT_S:.0f} s.")
+    if "Unicast lids" not in done.stdout:
+        said = (done.stderr.strip().splitlines() or ["nothing"])[-1]
+        raise LaunchError(f"{tool} found no tables: {said}.", "It needs an active port, and usually root.")
+    return done.stdout

@@ -1,6 +1,7 @@
-"""Which leaf switch each node hangs on."""
+"""Which leaf switch each node hangs on, and what a pair of nodes crosses."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
+from typing import Protocol
 
 import msgspec
 
@@ -8,11 +9,37 @@ from seatrial.model.subject import Direction
 
 
 class Component(msgspec.Struct, frozen=True, kw_only=True, order=True):
-    """One direction of one link: a node's link to its leaf, or a leaf's uplink to the spine."""
+    """One direction of one part: of a node's link to its leaf (`node`), of a cable between switches (`link`), of all of
+    a leaf's uplinks together (`uplink`); or all cables of a switch without nodes (`spine`, in both directions)."""
 
     kind: str
     name: str
     direction: Direction
+
+
+class Wiring(Protocol):
+    """A fabric, however much of it is known."""
+
+    @property
+    def leaf_of(self) -> Mapping[str, str]:
+        """Leaf switch of each node, where known."""
+
+    @property
+    def source(self) -> str:
+        """Who told."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences on what is not known of it."""
+
+    def path(self, source: str, target: str) -> Iterator[Component]:
+        """What data from one node to another crosses."""
+
+    def measured(self, pairs: Collection[tuple[str, str]]) -> "Wiring":
+        """The same fabric, of which these pairs were measured: so much can be told apart."""
+
+    def across(self, part: Component, most: int, seed: int) -> list[tuple[str, str]]:
+        """At most so many pairs that cross the part; empty where their nodes are plain to see from its name."""
 
 
 class Fabric(msgspec.Struct, frozen=True, kw_only=True):
@@ -20,6 +47,11 @@ class Fabric(msgspec.Struct, frozen=True, kw_only=True):
 
     leaf_of: dict[str, str]
     source: str
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Nothing: it never claims more than it knows."""
+        return ()
 
     def path(self, source: str, target: str) -> Iterator[Component]:
         """What data from one node to another crosses, in order. Nodes of unknown leaf share an unseen one."""
@@ -29,6 +61,14 @@ class Fabric(msgspec.Struct, frozen=True, kw_only=True):
             yield Component(kind="uplink", name=here, direction=Direction.OUT)
             yield Component(kind="uplink", name=there, direction=Direction.IN)
         yield Component(kind="node", name=target, direction=Direction.IN)
+
+    def measured(self, pairs: Collection[tuple[str, str]]) -> "Fabric":
+        """Itself: its parts are the same, whatever was measured."""
+        return self
+
+    def across(self, part: Component, most: int, seed: int) -> list[tuple[str, str]]:
+        """None: nodes and leaves have names."""
+        return []
 
 
 NO_FABRIC = Fabric(leaf_of={}, source="no topology known")

@@ -60,6 +60,14 @@ class FabricLink(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.one.device}[{self.one.port}]-{self.other.device}[{self.other.port}]"
 
 
+class Address(msgspec.Struct, frozen=True, kw_only=True):
+    """A port of an adapter, its LID and its GUID in 16 hex digits ("" where not told): what forwarding tables name."""
+
+    end: End
+    lid: int
+    guid: str = ""
+
+
 class FabricMap(msgspec.Struct, frozen=True, kw_only=True):
     """All devices sorted by key, all links sorted by their ends, and lines that were not understood."""
 
@@ -69,6 +77,8 @@ class FabricMap(msgspec.Struct, frozen=True, kw_only=True):
     """Ports of switches that a tool lists without anything at the other end."""
     unknown: tuple[str, ...] = ()
     source: str = ""
+    addresses: tuple[Address, ...] = ()
+    """Of every port of an adapter that has a cable."""
 
     @property
     def by_key(self) -> dict[str, FabricDevice]:

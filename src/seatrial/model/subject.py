@@ -1,4 +1,4 @@
-"""What a verdict is about: a node, a link of it, an uplink, a pair, the whole fabric."""
+"""What a verdict is about: a node, a cable, an uplink, a spine, a pair, the whole fabric."""
 
 import enum
 
@@ -10,6 +10,8 @@ class SubjectKind(enum.StrEnum):
 
     NODE = "node"
     UPLINK = "uplink"
+    LINK = "link"
+    SPINE = "spine"
     PAIR = "pair"
     FABRIC = "fabric"
     CLUSTER = "cluster"
@@ -57,6 +59,16 @@ def node(name: str) -> Subject:
 def uplink(leaf: str) -> Subject:
     """The link from a leaf switch to the spine."""
     return Subject(kind=SubjectKind.UPLINK, name=leaf)
+
+
+def link(ends: str) -> Subject:
+    """A cable between two switches, by both its ends: "leaf1[9]-spine1[3]". Its first end is where it begins."""
+    return Subject(kind=SubjectKind.LINK, name=ends)
+
+
+def spine(switch: str) -> Subject:
+    """A switch that has no nodes, with all its cables."""
+    return Subject(kind=SubjectKind.SPINE, name=switch)
 
 
 def pair(source: str, target: str) -> Subject:

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from seatrial.fabric.check import LinkProblem, link_text
+from seatrial.fabric.table_check import TableReport
 from seatrial.model.fabric_map import DeviceKind, FabricDevice, FabricMap
 from seatrial.model.lanes import data_bits_per_s
 from seatrial.model.units import link_rate
@@ -14,8 +15,8 @@ from seatrial.report.outside import clean
 MOST_LISTED = 60
 
 
-def fabric_as_text(fabric: FabricMap) -> str:
-    """Counts, link rates, and every switch with what hangs on it."""
+def fabric_as_text(fabric: FabricMap, tables: TableReport | None = None) -> str:
+    """Counts, link rates, every switch with what hangs on it, and what routes use."""
     kinds = Counter(device.kind for device in fabric.devices)
     lines = [
         f"{kinds[DeviceKind.SWITCH]} switches, {kinds[DeviceKind.ADAPTER]} adapters, {len(fabric.links)} cables"
@@ -37,25 +38,38 @@ def fabric_as_text(fabric: FabricMap) -> str:
         lines.append(f"  {clean(name)}: {below[key, 'adapter']} adapters, {below[key, 'switch']} cables to switches")
     if len(switches) > MOST_LISTED:
         lines.append(f"  and {len(switches) - MOST_LISTED} more switches; --json has all")
+    lines += _routes(tables)
     if fabric.unknown:
         lines.append(f"{len(fabric.unknown)} lines were not understood, the first: {clean(fabric.unknown[0][:80])!r}")
     return "\n".join(lines) + "\n"
 
 
-def problems_as_text(fabric: FabricMap, problems: Sequence[LinkProblem]) -> str:
-    """The verdict first, then each problem with what to do."""
+def problems_as_text(fabric: FabricMap, problems: Sequence[LinkProblem], tables: TableReport | None = None) -> str:
+    """The verdict first, then each problem with what to do, and what routes use."""
     if not problems:
-        return f"PASS  {len(fabric.links)} cables, each as fast as its sisters, none missing.\n"
+        passed = f"PASS  {len(fabric.links)} cables, each as fast as its sisters, none missing."
+        return "\n".join([passed, *_routes(tables)]) + "\n"
     lines = [
         f"SLOW  {len(problems)} problem{'s' if len(problems) > 1 else ''} in a fabric of {len(fabric.links)} cables"
     ]
     for number, problem in enumerate(problems, 1):
         lines += ["", f"{number}  {problem.kind}", f"   {clean(problem.says)}", f"   to do      {problem.remedy}"]
+    if tables:
+        lines += ["", *_routes(tables)]
     return "\n".join(lines) + "\n"
 
 
-def fabric_as_json(fabric: FabricMap, problems: Sequence[LinkProblem], exit_code: int) -> str:
-    """One object: devices, links with the data rate of each, problems."""
+def _routes(tables: TableReport | None) -> list[str]:
+    if tables is None:
+        return []
+    arrive = f"{tables.reached} of {tables.ways} ways from a leaf switch to an adapter arrive"
+    return [f"Routes: {arrive}; {clean(tables.statement)}"]
+
+
+def fabric_as_json(
+    fabric: FabricMap, problems: Sequence[LinkProblem], exit_code: int, tables: TableReport | None = None
+) -> str:
+    """One object: devices, links with the data rate of each, problems, and what routes use where that is known."""
     devices = fabric.by_key
     return (
         json.dumps(
@@ -83,6 +97,7 @@ def fabric_as_json(fabric: FabricMap, problems: Sequence[LinkProblem], exit_code
                 ],
                 "down": [[end.device, end.port] for end in fabric.down],
                 "unknown_lines": list(fabric.unknown),
+                "routes": None if tables is None else _routes_as_data(tables),
             },
             indent=1,
         )
@@ -92,3 +107,15 @@ def fabric_as_json(fabric: FabricMap, problems: Sequence[LinkProblem], exit_code
 
 def _name(device: FabricDevice) -> str:
     return device.name or device.key
+
+
+def _routes_as_data(tables: TableReport) -> dict[str, object]:
+    return {
+        "arriving": tables.reached,
+        "ways": tables.ways,
+        "statement": tables.statement,
+        "uplinks": [
+            {"leaf": one.leaf, "destinations": {str(port): count for port, count in one.used.items()}}
+            for one in tables.uplinks
+        ],
+    }

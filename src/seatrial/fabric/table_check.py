@@ -1,0 +1,176 @@
+"""What forwarding tables give away: switches without one, ways that end nowhere or run in a circle, idle uplinks."""
+
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from seatrial.fabric.check import LinkProblem, LinkProblemKind, device_name
+from seatrial.fabric.forwarding import NO_PORT, Tables
+from seatrial.fabric.routes import Routes
+from seatrial.model.fabric_map import FabricMap
+
+MOST_HOPS = 64
+"""A way that is longer runs in a circle: not even the fabric's own management packets can be sent so far."""
+ARRIVED, LOST, NO_TABLE = -1, -2, -3
+UNEVEN = 2.0
+"""The busiest uplink of a leaf over the mean of all of them, from which the use is called uneven."""
+FEWEST_EACH = 2
+"""Destinations an uplink, in the mean, below which chance alone makes the use uneven."""
+TOLD = 3
+Places = NDArray[np.intp]
+
+
+class Uplinks(msgspec.Struct, frozen=True, kw_only=True):
+    """How a leaf switch spreads its destinations: port -> how many adapters elsewhere it sends there."""
+
+    leaf: str
+    used: dict[int, int]
+
+    @property
+    def uneven(self) -> bool:
+        """Whether the busiest has much more than its share."""
+        mean = sum(self.used.values()) / max(len(self.used), 1)
+        return mean >= FEWEST_EACH and max(self.used.values()) >= UNEVEN * mean
+
+
+class TableReport(msgspec.Struct, frozen=True, kw_only=True):
+    """`problems`, and a `statement` on the use of uplinks; `uplinks` of every leaf that has a table."""
+
+    problems: tuple[LinkProblem, ...]
+    statement: str
+    uplinks: tuple[Uplinks, ...]
+    reached: int
+    """Ways from a leaf switch to an adapter that arrive, of `ways`."""
+    ways: int
+
+
+def check_tables(fabric: FabricMap, tables: Tables) -> TableReport:
+    """Follow the tables from every leaf switch to every adapter."""
+    routes = Routes(fabric)
+    names = {device.key: device_name(device) for device in fabric.devices}
+    without = [key for key in routes.graph.names if key not in tables.ports]
+    leaves = list(dict.fromkeys(routes.leaf_of.values()))
+    ends = _followed(routes, tables, leaves)
+    lost, circling = ends == LOST, ends >= 0
+    problems = []
+    if without:
+        problems.append(
+            LinkProblem(
+                kind=LinkProblemKind.TABLE_MISSING,
+                subject=", ".join(names[key] for key in without[:TOLD]),
+                says=f"{_counted(len(without), 'switch', 'switches')} of {len(routes.graph.names)} without a "
+                f"forwarding table: {_listed([names[key] for key in without])}.",
+                remedy="Read the tables again: the switch did not answer, or the subnet manager never reached it.",
+            )
+        )
+    problems += _broken(tables.adapters, names, leaves, lost, LinkProblemKind.UNREACHABLE)
+    problems += _broken(tables.adapters, names, leaves, circling, LinkProblemKind.CIRCLE)
+    uplinks = tuple(_uplinks(routes, tables, leaf, names[leaf]) for leaf in leaves if leaf in tables.ports)
+    return TableReport(
+        problems=tuple(problems),
+        statement=_statement(uplinks),
+        uplinks=uplinks,
+        reached=int((ends == ARRIVED).sum()),
+        ways=int(ends.size),
+    )
+
+
+def _followed(routes: Routes, tables: Tables, leaves: Sequence[str]) -> Places:
+    """One row a leaf, one column an adapter: ARRIVED, LOST, NO_TABLE, or the switch where a way was after MOST_HOPS."""
+    following = _next_switches(routes, tables)
+    here = np.repeat(np.array([routes.graph.place[leaf] for leaf in leaves], dtype=np.intp), len(tables.adapters))
+    target = np.tile(np.arange(len(tables.adapters), dtype=np.intp), len(leaves))
+    for _ in range(MOST_HOPS):
+        going = np.flatnonzero(here >= 0)
+        if not going.size:
+            break
+        here[going] = following[here[going], target[going]]
+    return here.reshape(len(leaves), len(tables.adapters))
+
+
+def _next_switches(routes: Routes, tables: Tables) -> Places:
+    """One row a switch, one column an adapter: the switch that comes next, ARRIVED, LOST, or NO_TABLE."""
+    adapter = {key: number for number, key in enumerate(tables.adapters)}
+    found = np.full((len(routes.graph.names), len(adapter)), LOST, dtype=np.intp)
+    for row, switch in enumerate(routes.graph.names):
+        if switch not in tables.ports:
+            found[row] = NO_TABLE
+            continue
+        ports = np.array(tables.ports[switch], dtype=np.intp)
+        for port, neighbour in routes.neighbours(switch).items():
+            chosen = np.flatnonzero(ports == port)
+            if neighbour in routes.graph.place:
+                found[row, chosen] = routes.graph.place[neighbour]
+            elif neighbour in adapter:
+                found[row, chosen[chosen == adapter[neighbour]]] = ARRIVED
+    return found
+
+
+def _broken(
+    adapters: Sequence[str],
+    names: dict[str, str],
+    leaves: Sequence[str],
+    bad: NDArray[np.bool_],
+    kind: LinkProblemKind,
+) -> list[LinkProblem]:
+    """One problem for all ways that are wrong in the same manner."""
+    count = int(bad.sum())
+    if not count:
+        return []
+    targets = [names[adapters[place]] for place in np.flatnonzero(bad.any(axis=0)).tolist()]
+    row, column = (int(each[0]) for each in np.nonzero(bad))
+    first = f"from {names[leaves[row]]} to {names[adapters[column]]}"
+    circle = kind is LinkProblemKind.CIRCLE
+    return [
+        LinkProblem(
+            kind=kind,
+            subject=", ".join(targets[:TOLD]),
+            says=f"By the tables {count} of {bad.size} ways from a leaf switch to an adapter "
+            f"{'run in a circle' if circle else 'do not arrive'}, the first {first}; concerned: {_listed(targets)}.",
+            remedy="Let the subnet manager route anew; if it comes back, look at its routing engine and its log."
+            if circle
+            else "Read map and tables at the same time; if it stays, let the subnet manager sweep and route anew.",
+        )
+    ]
+
+
+def _uplinks(routes: Routes, tables: Tables, leaf: str, name: str) -> Uplinks:
+    ports = [port for port, neighbour in routes.neighbours(leaf).items() if neighbour in routes.graph.place]
+    elsewhere = [
+        port
+        for adapter, port in zip(tables.adapters, tables.ports[leaf], strict=True)
+        if port != NO_PORT and routes.leaf_of.get(adapter) != leaf
+    ]
+    return Uplinks(leaf=name, used={port: elsewhere.count(port) for port in sorted(ports)})
+
+
+def _statement(uplinks: Sequence[Uplinks]) -> str:
+    count = sum(len(one.used) for one in uplinks)
+    idle = [
+        f"{one.leaf}[{port}]"
+        for one in uplinks
+        if any(one.used.values())
+        for port, used in one.used.items()
+        if not used
+    ]
+    uneven = [
+        f"{one.leaf} ({min(one.used.values())} to {max(one.used.values())} destinations a port)"
+        for one in uplinks
+        if one.uneven
+    ]
+    said = [f"{len(uplinks)} leaf switches with {count} uplinks"]
+    said.append(f"no route uses {len(idle)} of them: {_listed(idle)}" if idle else "routes use all of them")
+    if uneven:
+        said.append(f"badly uneven: {_listed(uneven)}")
+    return "; ".join(said) + "."
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - TOLD} more" if len(names) > TOLD else ""
+    return ", ".join(names[:TOLD]) + more
+
+
+def _counted(number: int, one: str, several: str) -> str:
+    return f"{number} {one if number == 1 else several}"
