@@ -10,6 +10,7 @@ import typer
 from seatrial.cli.options import (
     Archive,
     AsJson,
+    EnvironmentSpec,
     Html,
     LauncherName,
     Mpicc,
@@ -22,6 +23,7 @@ from seatrial.cli.options import (
     RunName,
     Seed,
     Wait,
+    Wrap,
     archive_folder,
     run_name,
     seconds,
@@ -30,6 +32,7 @@ from seatrial.model.errors import UsageError
 
 if TYPE_CHECKING:
     from seatrial.diagnosis.curve import Curve
+    from seatrial.diagnosis.rails import RailComparison
     from seatrial.model.run import RunInfo
 
 UNITS = {"": 1, "b": 1, "kib": 1 << 10, "k": 1 << 10, "mib": 1 << 20, "m": 1 << 20, "gib": 1 << 30, "g": 1 << 30}
@@ -43,6 +46,9 @@ def curve(
     budget: Annotated[str, typer.Option(help="Time to measure in: 90s, 10m, 1h.", metavar="TIME")] = "5m",
     max_size: Annotated[str, typer.Option(help="The largest message: 64KiB, 4MiB.", metavar="SIZE")] = "4MiB",
     per_octave: Annotated[int, typer.Option(help="Sizes for each doubling.", min=1, max=16)] = 2,
+    rails: Annotated[
+        str, typer.Option(help="Compare rails, each alone and all together: eth0,eth1, or auto.", metavar="LIST")
+    ] = "",
     archive: Archive = None,
     as_json: AsJson = False,
     html: Html = None,
@@ -52,6 +58,8 @@ def curve(
     mpicc: Mpicc = "",
     probe: Probe = None,
     probe_dir: ProbeDir = None,
+    environment: EnvironmentSpec = "",
+    wrap: Wrap = "auto",
     round_timeout: RoundTimeout = "20s",
     wait: Wait = "10m",
     replay: Replay = "",
@@ -80,14 +88,23 @@ def curve(
         mpicc=mpicc,
         probe=probe,
         probe_dir=probe_dir,
+        environment=environment,
+        wrap=wrap,
         replay=find_run(folder, replay) if replay else None,
         run=run_name(run),
         seed=seed,
         command=tuple(sys.argv[1:]),
     )
-    settings = CurveSettings(
-        two=TwoNodesSettings(site=site, ends=ends), most_bytes=message_size(max_size), per_octave=per_octave
-    )
+    two, most_bytes = TwoNodesSettings(site=site, ends=ends), message_size(max_size)
+    if rails:
+        from seatrial.experiment.rails import RailsSettings, run_rails
+
+        wanted = RailsSettings(two=two, rails=rail_names(rails), most_bytes=most_bytes, per_octave=per_octave)
+        with progress_on(sys.stderr) as progress:
+            compared = run_rails(wanted, progress)
+        outcome = compared.outcome
+        return show_rails(outcome.folder, outcome.recorded.info, compared.comparison, as_json=as_json, html=html)
+    settings = CurveSettings(two=two, most_bytes=most_bytes, per_octave=per_octave)
     with progress_on(sys.stderr) as progress:
         found = run_curve(settings, progress)
     return show_curve(found.outcome.folder, found.outcome.recorded.info, found.curve, as_json=as_json, html=html)
@@ -112,6 +129,39 @@ def show_curve(folder: Path, info: "RunInfo", curve: "Curve", *, as_json: bool, 
         if html is not None:
             print(f"Page: {html}")
     return int(curve.exit_code)
+
+
+def show_rails(folder: Path, info: "RunInfo", found: "RailComparison", *, as_json: bool, html: Path | None) -> int:
+    """Print, write, and return the exit code."""
+    from seatrial.cli.options import width_and_colour
+    from seatrial.cli.outcome import write_page
+    from seatrial.report.rails_html import rails_as_html
+    from seatrial.report.rails_json import rails_as_json
+    from seatrial.report.rails_text import rails_as_text
+
+    if html is not None:
+        write_page(html, rails_as_html(info, found))
+    if as_json:
+        print(rails_as_json(info, found), end="")
+    else:
+        width, colour = width_and_colour()
+        print(rails_as_text(found, width=width, colour=colour), end="")
+        print(f"Archive: {folder}")
+        if html is not None:
+            print(f"Page: {html}")
+    return int(found.exit_code)
+
+
+def rail_names(text: str) -> tuple[str, ...]:
+    """`eth0,eth1` -> eth0, eth1; `auto`: none. Raises UsageError that shows the value."""
+    if text == "auto":
+        return ()
+    names = tuple(word.strip() for word in text.split(","))
+    if len(names) < 2 or not all(re.fullmatch(r"[\w.-]+(:\d+)?", name, re.ASCII) for name in names):
+        raise UsageError(
+            f"--rails {text!r} is no list of two rails or more.", "Write eth0,eth1, mlx5_0:1,mlx5_1:1 or auto."
+        )
+    return names
 
 
 def message_size(text: str) -> int:

@@ -71,11 +71,14 @@ class Curve(msgspec.Struct, frozen=True, kw_only=True):
         return ExitCode.PASS if good else ExitCode.INCOMPLETE
 
 
-def runs_by_size(measurements: Iterable[Measurement], pair: Pair, kernel: Kernel) -> Runs:
+def runs_by_size(
+    measurements: Iterable[Measurement], pair: Pair, kernel: Kernel, phase: Phase = Phase.CURVE, variant: str = ""
+) -> Runs:
     """One value a repetition: seconds one way, or bytes per second."""
     found: dict[int, dict[int, float]] = defaultdict(dict)
     for one in measurements:
-        if one.phase is Phase.CURVE and one.pair == pair and one.shape.kernel is kernel and one.times_s:
+        asked = one.phase is phase and one.variant == variant and one.pair == pair
+        if asked and one.shape.kernel is kernel and one.times_s:
             found[one.shape.message_bytes][one.repetition] = run_value(one)
     count = max((repetition + 1 for values in found.values() for repetition in values), default=0)
     return {
@@ -97,18 +100,13 @@ def judge_curve(recorded: RecordedRun) -> Curve:
     pair = recorded.planned[0]
     latency = runs_by_size(recorded.measurements, pair, Kernel.PINGPONG)
     stream = runs_by_size(recorded.measurements, pair, Kernel.ONEWAY)
-    plateau = _plateau(latency, stream)
+    plateau = plateau_of(latency, stream)
     limit = limit_between(recorded.facts, pair)
     verdict, reason = against_limit(plateau.bandwidth_bytes_per_s if plateau else None, limit)
     errors = sum(one.errors for one in recorded.measurements)
     return Curve(
         pair=pair,
-        points=tuple(
-            CurvePoint(
-                message_bytes=size, latency_s=_estimate(latency, size), bandwidth_bytes_per_s=_estimate(stream, size)
-            )
-            for size in sorted({*latency, *stream})
-        ),
+        points=points_of(latency, stream),
         latency=fit_latency(recorded.measurements, pair, recorded.info.seed),
         plateau=plateau,
         limit=limit,
@@ -146,24 +144,43 @@ def against_limit(measured: Estimate | None, limit: Limit | NoLimit) -> tuple[Ve
     return Verdict.INCONCLUSIVE, f"{part}; the runs lie on both sides of {share(LIMIT_FLOOR)}"
 
 
+def points_of(latency: Runs, stream: Runs) -> tuple[CurvePoint, ...]:
+    """One point for each size of either."""
+    return tuple(
+        CurvePoint(
+            message_bytes=size, latency_s=_estimate(latency, size), bandwidth_bytes_per_s=_estimate(stream, size)
+        )
+        for size in sorted({*latency, *stream})
+    )
+
+
 def _estimate(runs: Runs, size: int) -> Estimate | None:
     values = [value for value in runs.get(size, ()) if not math.isnan(value)]
     return median_estimate(values) if values else None
 
 
-def _plateau(latency: Runs, stream: Runs) -> Plateau | None:
-    """One value a repetition: the median over the largest sizes."""
+def plateau_runs(stream: Runs) -> tuple[float, ...]:
+    """Bytes per second, one value a repetition: the median over the largest sizes, NaN where it has none of them."""
+    by_repetition = [
+        [value for value in values if not math.isnan(value)]
+        for values in zip(*(stream[size] for size in _large(stream)), strict=True)
+    ]
+    return tuple(median(values) if values else math.nan for values in by_repetition)
+
+
+def _large(stream: Runs) -> list[int]:
+    return [size for size in stream if size * 2**PLATEAU_OCTAVES >= max(stream)]
+
+
+def plateau_of(latency: Runs, stream: Runs) -> Plateau | None:
+    """What the largest sizes reach, and at which sizes half of it; None where no stream was measured."""
     if not stream:
         return None
-    large = [size for size in stream if size * 2**PLATEAU_OCTAVES >= max(stream)]
-    by_repetition = [
-        [value for value in values if not math.isnan(value)] for values in zip(*(stream[s] for s in large), strict=True)
-    ]
-    found = median_estimate([median(values) for values in by_repetition if values])
+    found = median_estimate([value for value in plateau_runs(stream) if not math.isnan(value)])
     alone = {size: tuple(size / value for value in values) for size, values in latency.items()}
     return Plateau(
         bandwidth_bytes_per_s=found,
-        from_bytes=large[0],
+        from_bytes=_large(stream)[0],
         half_bytes=_reached(stream, found.value / 2),
         half_alone_bytes=_reached(alone, found.value / 2),
     )

@@ -17,6 +17,8 @@ BIOS_DATE = "03/14/2023"
 ROOT_COMPLEX = "pci0000:40"
 ROOT_PORT = "0000:40:01.0"
 CARD = "0000:41:00.0"
+CARDS = (CARD, "0000:41:00.1")
+"""One function of the card for each of its ports, and with it for each rail."""
 ROOT_PORT_FOLDER = f"/sys/devices/{ROOT_COMPLEX}/{ROOT_PORT}"
 CARD_FOLDER = f"{ROOT_PORT_FOLDER}/{CARD}"
 LINK_SPEED = "8.0 GT/s PCIe"
@@ -27,9 +29,9 @@ BASE_SLICE_NS = 2_800_000
 """What Linux 6.6 and later choose on eight processors and more: 0.7 ms times 1 + log2(8), kernel/sched/fair.c."""
 
 
-def base_files(processors: Iterable[int]) -> dict[str, str]:
+def base_files(processors: Iterable[int], rails: int = 1) -> dict[str, str]:
     """Path -> content of every made-up file, for a machine with the processors of these numbers."""
-    contents = {**firmware_files(BIOS_VERSION, BIOS_DATE), **card_files(), BASE_SLICE_FILE: str(BASE_SLICE_NS)}
+    contents = {**firmware_files(BIOS_VERSION, BIOS_DATE), **card_files(rails), BASE_SLICE_FILE: str(BASE_SLICE_NS)}
     contents["/sys/devices/system/cpu/cpufreq/boost"] = "1"
     for number in processors:
         contents |= frequency_files(number)
@@ -41,9 +43,10 @@ def governor_files(processors: Iterable[int], governor: str) -> dict[str, str]:
     return {f"{PROCESSOR.format(number=number)}/scaling_governor": f"{governor}\n" for number in processors}
 
 
-def width_files(lanes: int) -> dict[str, str]:
+def width_files(lanes: int, rails: int = 1) -> dict[str, str]:
     """How many lanes of the card's link work, as both of its ends see it."""
-    return {f"{folder}/current_link_width": f"{lanes}\n" for folder in (ROOT_PORT_FOLDER, CARD_FOLDER)}
+    folders = (ROOT_PORT_FOLDER, *(f"{ROOT_PORT_FOLDER}/{card}" for card in CARDS[:rails]))
+    return {f"{folder}/current_link_width": f"{lanes}\n" for folder in folders}
 
 
 def frequency_files(number: int) -> dict[str, str]:
@@ -75,7 +78,7 @@ def firmware_files(version: str, date: str) -> dict[str, str]:
     return {f"{DMI}/{name}": content for name, content in contents.items()}
 
 
-def card_files() -> dict[str, str]:
+def card_files(rails: int = 1) -> dict[str, str]:
     """An Ethernet card (Intel X710 10GBASE-T) behind a root port (Intel Skylake-SP), PCIe 3.0 x8 both: pci.ids."""
     link = {
         "vendor": "0x8086",
@@ -89,27 +92,28 @@ def card_files() -> dict[str, str]:
     card = {**link, "class": "0x020000", "device": "0x15ff"}
     return {
         **{f"{ROOT_PORT_FOLDER}/{name}": content for name, content in port.items()},
-        **{f"{CARD_FOLDER}/{name}": content for name, content in card.items()},
+        **{f"{ROOT_PORT_FOLDER}/{each}/{name}": content for each in CARDS[:rails] for name, content in card.items()},
     }
 
 
-def bus_links() -> dict[str, str]:
+def bus_links(rails: int = 1) -> dict[str, str]:
     """Path -> target of the links by which the bus lists port and card."""
-    return {
-        f"/sys/bus/pci/devices/{ROOT_PORT}": f"../../../devices/{ROOT_COMPLEX}/{ROOT_PORT}",
-        f"/sys/bus/pci/devices/{CARD}": f"../../../devices/{ROOT_COMPLEX}/{ROOT_PORT}/{CARD}",
-    }
+    port = f"../../../devices/{ROOT_COMPLEX}/{ROOT_PORT}"
+    cards = {f"/sys/bus/pci/devices/{card}": f"{port}/{card}" for card in CARDS[:rails]}
+    return {f"/sys/bus/pci/devices/{ROOT_PORT}": port, **cards}
 
 
-def base_links() -> dict[str, str]:
-    """All links: those of the bus, the drivers, and eth0 as an interface of the card."""
-    return {
-        **bus_links(),
-        f"{ROOT_PORT_FOLDER}/driver": "../../../bus/pci/drivers/pcieport",
-        f"{CARD_FOLDER}/driver": "../../../../bus/pci/drivers/i40e",
-        "/sys/class/net/eth0": f"../../devices/{ROOT_COMPLEX}/{ROOT_PORT}/{CARD}/net/eth0",
-        f"{CARD_FOLDER}/net/eth0/device": f"../../../{CARD}",
-    }
+def base_links(rails: int = 1) -> dict[str, str]:
+    """All links: those of the bus, the drivers, and each rail as an interface of the card."""
+    links = {**bus_links(rails), f"{ROOT_PORT_FOLDER}/driver": "../../../bus/pci/drivers/pcieport"}
+    for number, card in enumerate(CARDS[:rails]):
+        folder, rail = f"{ROOT_PORT_FOLDER}/{card}", f"eth{number}"
+        links |= {
+            f"{folder}/driver": "../../../../bus/pci/drivers/i40e",
+            f"/sys/class/net/{rail}": f"../../devices/{ROOT_COMPLEX}/{ROOT_PORT}/{card}/net/{rail}",
+            f"{folder}/net/{rail}/device": f"../../../{card}",
+        }
+    return links
 
 
 BASE_FOLDERS = ("/sys/bus/pci/drivers/pcieport", "/sys/bus/pci/drivers/i40e")

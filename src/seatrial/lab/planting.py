@@ -1,7 +1,7 @@
 """Plants faults in a standing lab and clears them, keeping account of what is planted."""
 
 from seatrial.lab import state
-from seatrial.lab.faults.base import Parameters, Planted, check_parameters, check_subject
+from seatrial.lab.faults.base import Parameters, Planted, check_parameters, check_rail, check_subject
 from seatrial.lab.faults.catalogue import fault_named
 from seatrial.lab.require import require_lab
 from seatrial.model.errors import UsageError
@@ -20,6 +20,7 @@ def plant(name: str, kind: str, subject: str, parameters: Parameters) -> Planted
     plan = state.standing(name).plan
     planted = Planted(kind=kind, subject=bare(subject), parameters=parameters)
     check_subject(fault, plan, planted.subject)
+    check_rail(plan, parameters)
     with state.locked(name):
         standing = state.standing(name)
         for other in standing.planted:

@@ -16,8 +16,19 @@ def shared_ports(source: Sequence[NodePort], target: Sequence[NodePort]) -> tupl
 
     The first by order of devices among equals. Ports of a family that is not known are left out.
     """
-    able = [[(capacity(port), port) for port in ports] for ports in (source, target)]
-    pairs = [(here, there) for here in able[0] for there in able[1] if _speak(here[1], there[1])]
+    return best_shared(with_capacity(source), with_capacity(target))
+
+
+def with_capacity(ports: Sequence[NodePort]) -> list[tuple[float, NodePort]]:
+    """Each port of one node with its `capacity`, which no partner changes."""
+    return [(capacity(port), port) for port in ports]
+
+
+def best_shared(
+    source: Sequence[tuple[float, NodePort]], target: Sequence[tuple[float, NodePort]]
+) -> tuple[NodePort, NodePort] | None:
+    """`shared_ports` of ports whose capacity is known."""
+    pairs = [(here, there) for here in source for there in target if _speak(here[1], there[1])]
     best = max(pairs, key=lambda pair: min(pair[0][0], pair[1][0]), default=None)
     return (best[0][1], best[1][1]) if best else None
 

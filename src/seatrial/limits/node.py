@@ -44,12 +44,12 @@ def _rails(devices: list[PciDevice], facts: NodeFacts) -> tuple[Limit | NoLimit,
     )
     terms = [summed(f"{node} {', '.join(labels)}", tuple(term for _, term in active))]
     if flow.bytes_per_s < terms[0].bytes_per_s:
-        terms.append(_cut_term(node, flow))
+        terms.append(cut_term(node, flow))
     unknown = tuple(why for _, ports in found for why in ports.unknown)
     return (least(f"{node} {', '.join(labels)} together > root", Terms(terms=tuple(terms), unknown=unknown)),)
 
 
-def _cut_term(node: str, flow: Flow) -> LimitTerm:
+def cut_term(node: str, flow: Flow) -> LimitTerm:
     """What holds the rails back: links that are full, and ports below links that are not."""
     inputs = {f"cut_{number}": bytes_per_s for number, (_, bytes_per_s) in enumerate(flow.cut, start=1)}
     return LimitTerm(

@@ -1,15 +1,18 @@
 """The limit of the way from one node to another: the least of its terms, or the reason why there is none."""
 
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+
 from seatrial.limits.ethernet import tcp_payload_term
-from seatrial.limits.gate import gate_of
-from seatrial.limits.network import shared_ports
+from seatrial.limits.gate import Gate, gate_of
+from seatrial.limits.network import best_shared, with_capacity
 from seatrial.limits.pcie_path import Direction, pcie_terms
 from seatrial.limits.ports import NodePort, node_ports, unreadable
 from seatrial.model.facts import NetworkInterface, NodeFacts
 from seatrial.model.limit import Limit, NoLimit, Terms, least
 from seatrial.model.pci import PciDevice
 
-__all__ = ["NoLimit", "fabric_interface", "path_limit"]
+__all__ = ["NoLimit", "fabric_interface", "path_limit", "path_limits"]
 
 
 def fabric_interface(facts: NodeFacts) -> NetworkInterface | None:
@@ -24,45 +27,93 @@ def path_limit(source: NodeFacts, target: NodeFacts) -> Limit | NoLimit:
     interfaces. The limit is the least term of ports and PCIe links. The gate is what all ports and interfaces of an
     end carry together, and of the two ends the lesser: MPI may use several at once, and no more than all of them.
     """
-    path = f"{source.hostname}>{target.hostname}"
+    return _limit(_End(source), _End(target))
+
+
+def path_limits(
+    pairs: Iterable[tuple[str, str]], facts: Mapping[str, NodeFacts]
+) -> dict[tuple[str, str], Limit | NoLimit]:
+    """`path_limit` of every ordered pair both of whose nodes have facts; each node is looked at once."""
+    wanted = [pair for pair in pairs if pair[0] in facts and pair[1] in facts]
+    ends = {node: _End(facts[node]) for pair in wanted for node in pair}
+    return {(source, target): _limit(ends[source], ends[target]) for source, target in wanted}
+
+
+class _End:
+    """What a node brings to any path from it or to it, computed when first asked for."""
+
+    def __init__(self, facts: NodeFacts) -> None:
+        self.facts = facts
+        self._terms: dict[tuple[str, int | None], Terms] = {}
+        self._ways: dict[tuple[str, int | None, Direction], Terms] = {}
+
+    @cached_property
+    def ports(self) -> list[tuple[float, NodePort]]:
+        """Its active ports, each with what it lets through in bytes per second."""
+        return with_capacity(node_ports(self.facts))
+
+    @cached_property
+    def gate(self) -> Gate:
+        """What all of it carries together."""
+        return gate_of(self.facts)
+
+    @cached_property
+    def strange(self) -> str:
+        """The first device that cannot be read, or ""."""
+        return unreadable(self.facts)
+
+    def terms(self, port: NodePort, mtu: int | None) -> Terms:
+        """Of the port alone, at the path's MTU."""
+        key = port.label, mtu
+        if key not in self._terms:
+            self._terms[key] = port.terms(mtu)
+        return self._terms[key]
+
+    def way(self, port: NodePort, mtu: int | None, direction: Direction) -> Terms:
+        """The port with its PCIe links, in the order in which data passes them."""
+        key = port.label, mtu, direction
+        if key not in self._ways:
+            bus, own = _bus(port.device, port.node, port.hca.name, direction), self.terms(port, mtu)
+            self._ways[key] = bus + own if direction is Direction.READ else own + bus
+        return self._ways[key]
+
+
+def _limit(source: _End, target: _End) -> Limit | NoLimit:
+    path = f"{source.facts.hostname}>{target.facts.hostname}"
     found = _terms(source, target)
     if not found.terms:
         return NoLimit(path=path, reason="; ".join(found.unknown))
-    gate = min((gate_of(source), gate_of(target)), key=lambda each: each.bytes_per_s)
-    return least(path, found + Terms(unknown=gate.unknown), gate.bytes_per_s)
+    gate = min((source.gate, target.gate), key=lambda each: each.bytes_per_s)
+    return least(path, found + Terms(unknown=gate.unknown) if gate.unknown else found, gate.bytes_per_s)
 
 
-def _terms(source: NodeFacts, target: NodeFacts) -> Terms:
+def _terms(source: _End, target: _End) -> Terms:
     """The terms of the fastest network that both ends share; none of them where `unknown` says why."""
-    if source.hostname == target.hostname:
+    if source.facts.hostname == target.facts.hostname:
         return Terms(unknown=("shared memory inside one node: this limit is of paths between two",))
-    for facts in (source, target):
+    for facts in (source.facts, target.facts):
         if not facts.complete:
             return Terms(unknown=(f"{facts.hostname} sent facts that broke off before their end: collect them again",))
-    shared = shared_ports(node_ports(source), node_ports(target))
+    shared = best_shared(source.ports, target.ports)
     if shared is not None:
-        return _over_ports(*shared)
+        return _over_ports((source, shared[0]), (target, shared[1]))
     if perhaps := _perhaps(source, target):
         return Terms(unknown=(perhaps,))
-    for facts in (source, target):
+    for facts in (source.facts, target.facts):
         if obstacle := _obstacle(facts):
             return Terms(unknown=(f"{facts.hostname} {obstacle}",))
-    return _over_tcp(source, target)
+    return _over_tcp(source.facts, target.facts)
 
 
-def _over_ports(source: NodePort, target: NodePort) -> Terms:
+def _over_ports(source: tuple[_End, NodePort], target: tuple[_End, NodePort]) -> Terms:
     """The sender's PCIe and port, then the receiver's port and PCIe; both ports at the smaller of the two MTUs."""
-    mtu = min((port.mtu_bytes for port in (source, target) if port.mtu_bytes), default=None)
-    sender, receiver = source.terms(mtu), target.terms(mtu)
+    mtu = min((port.mtu_bytes for _, port in (source, target) if port.mtu_bytes), default=None)
+    sender, receiver = (end.terms(port, mtu) for end, port in (source, target))
     rateless = [found for found in (sender, receiver) if not found.terms]
     if rateless:
         return Terms(unknown=tuple(why for found in rateless for why in found.unknown))
-    return (
-        _bus(source.device, source.node, source.hca.name, Direction.READ)
-        + sender
-        + receiver
-        + _bus(target.device, target.node, target.hca.name, Direction.WRITE)
-    )
+    (here, out), (there, into) = source, target
+    return here.way(out, mtu, Direction.READ) + there.way(into, mtu, Direction.WRITE)
 
 
 def _over_tcp(source: NodeFacts, target: NodeFacts) -> Terms:
@@ -92,12 +143,11 @@ def _bus(device: PciDevice | None, node: str, label: str, direction: Direction) 
     return pcie_terms(device, node, label, direction)
 
 
-def _perhaps(source: NodeFacts, target: NodeFacts) -> str:
+def _perhaps(source: _End, target: _End) -> str:
     """Why a faster network than TCP cannot be ruled out, or "": a device that cannot be read, and one to talk to."""
     for here, there in ((source, target), (target, source)):
-        strange = unreadable(here)
-        if strange and there.active_hcas:
-            return f"{here.hostname} has {strange}: MPI may use it"
+        if here.strange and there.facts.active_hcas:
+            return f"{here.facts.hostname} has {here.strange}: MPI may use it"
     return ""
 
 

@@ -1,14 +1,16 @@
 """A curve as one page without scripts: the plots are drawn here."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
-from seatrial.diagnosis.curve import Curve
+from seatrial.diagnosis.curve import Curve, CurvePoint
 from seatrial.model import units
 from seatrial.model.estimate import Estimate
 from seatrial.model.run import RunInfo
 from seatrial.report import curve_words
 from seatrial.report.outside import clean
+from seatrial.statistics.segments import Break
 
 WIDTH, HEIGHT = 960, 360
 LEFT, RIGHT, TOP, BOTTOM = 90, WIDTH - 20, 10, HEIGHT - 30
@@ -19,6 +21,26 @@ Json = dict[str, Any]
 
 def curve_as_html(run: RunInfo, curve: Curve) -> str:
     """The whole page; everything from outside is cleaned and escaped."""
+    return curve_page(
+        run,
+        curve_words.headline(curve),
+        curve_words.summary(curve),
+        [_plot(curve, "Latency"), _plot(curve, "Bandwidth")],
+        [
+            ("The latency in straight pieces", curve_words.PIECES_HEAD, curve_words.pieces(curve)),
+            ("All sizes", curve_words.POINTS_HEAD, curve_words.points(curve)),
+        ],
+    )
+
+
+def curve_page(
+    run: RunInfo,
+    headline: tuple[str, str],
+    summary: Sequence[tuple[str, str]],
+    plots: Sequence[Json | None],
+    tables: Sequence[tuple[str, curve_words.Row, Sequence[curve_words.Row]]],
+) -> str:
+    """The page from its parts: verdict and sentence, label and text of each line, drawings, tables with their heads."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
@@ -29,26 +51,28 @@ def curve_as_html(run: RunInfo, curve: Curve) -> str:
         undefined=StrictUndefined,
         finalize=lambda value: clean(value) if type(value) is str else value,
     )
-    word, sentence = curve_words.headline(curve)
     return environment.get_template("curve.html.j2").render(
         run=run,
-        word=word,
-        sentence=sentence,
+        word=headline[0],
+        sentence=headline[1],
         style=Markup(loader.get_source(environment, "page.css")[0]),  # noqa: S704 - our own file
-        summary=curve_words.summary(curve),
-        plots=[plot for plot in (_plot(curve, "Latency"), _plot(curve, "Bandwidth")) if plot],
-        tables=[
-            ("The latency in straight pieces", curve_words.PIECES_HEAD, curve_words.pieces(curve)),
-            ("All sizes", curve_words.POINTS_HEAD, curve_words.points(curve)),
-        ],
+        summary=summary,
+        plots=[plot for plot in plots if plot],
+        tables=tables,
     )
 
 
 def _plot(curve: Curve, title: str) -> Json | None:
-    """Places in the drawing; both axes logarithmic."""
-    latency = title == "Latency"
+    return plot_of(curve.points, title, curve.latency.switches if curve.latency else ())
+
+
+def plot_of(
+    points_of_curve: Sequence[CurvePoint], what: str, switches: Sequence[Break] = (), over: str = ""
+) -> Json | None:
+    """Places in the drawing of "Latency" or "Bandwidth"; both axes logarithmic. None for fewer than two points."""
+    latency = what == "Latency"
     known = [
-        (point.message_bytes, point.latency_s if latency else point.bandwidth_bytes_per_s) for point in curve.points
+        (point.message_bytes, point.latency_s if latency else point.bandwidth_bytes_per_s) for point in points_of_curve
     ]
     points = [(size, found) for size, found in known if found is not None]
     if len(points) < 2:
@@ -68,9 +92,8 @@ def _plot(curve: Curve, title: str) -> Json | None:
         return {"x": x(size), "y": y(found.value), "low": y(found.low), "high": y(found.high), "title": said}
 
     dots = [dot(size, found) for size, found in points]
-    switches = curve.latency.switches if curve.latency else ()
     return {
-        "title": f"{title} over message size",
+        "title": f"{what} over message size{over}",
         "width": WIDTH,
         "height": HEIGHT,
         "left": LEFT,

@@ -1,8 +1,9 @@
 """A curve in words and rows, for every form of its report alike."""
 
 import math
+from collections.abc import Sequence
 
-from seatrial.diagnosis.curve import Curve
+from seatrial.diagnosis.curve import Curve, CurvePoint
 from seatrial.model import units
 from seatrial.model.limit import Limit
 from seatrial.statistics.segments import Break, Segment
@@ -79,8 +80,13 @@ def _rate(bytes_per_s: float) -> str:
 
 def points(curve: Curve) -> list[Row]:
     """One row a size, under `POINTS_HEAD`."""
+    return point_rows(curve.points)
+
+
+def point_rows(points_of_curve: Sequence[CurvePoint]) -> list[Row]:
+    """The same of points alone."""
     rows = []
-    for point in curve.points:
+    for point in points_of_curve:
         row: tuple[str, ...] = (f"{point.message_bytes} B",)
         for found, say in ((point.latency_s, units.duration), (point.bandwidth_bytes_per_s, units.bandwidth)):
             row += (say(found.value), f"{say(found.low)}–{say(found.high)}") if found else ("", "")

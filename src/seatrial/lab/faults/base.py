@@ -10,7 +10,7 @@ from seatrial.model.errors import UsageError
 from seatrial.model.subject import Direction
 
 Place = Literal["node", "leaf"]
-Mark = Literal["link", "mtu", "frames", "life", "governor", "pcie", "firmware", "mount", "scheduler", "sysctl"]
+Mark = Literal["link", "mtu", "frames", "life", "governor", "pcie", "firmware", "mount", "scheduler", "sysctl", "mpi"]
 
 
 class Parameters(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -20,11 +20,19 @@ class Parameters(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     rate_bit_per_s: int | None = None
     direction: Direction | None = None
     mtu: int | None = None
+    rail: str | None = None
+    """Which of the node's links; none given: the first."""
 
     @property
     def given(self) -> dict[str, object]:
         """The parameters that were given, under the names that a user gives them."""
-        values = {"percent": self.percent, "rate": self.rate_bit_per_s, "direction": self.direction, "mtu": self.mtu}
+        values: dict[str, object] = {
+            "percent": self.percent,
+            "rate": self.rate_bit_per_s,
+            "direction": self.direction,
+            "mtu": self.mtu,
+            "rail": self.rail,
+        }
         return {name: value for name, value in values.items() if value is not None}
 
     @property
@@ -80,6 +88,14 @@ def check_parameters(fault: Fault, parameters: Parameters) -> None:
         raise UsageError(f"{parameters.percent:g} percent is out of range.", "Give more than 0 and at most 100.")
     if parameters.mtu is not None:
         check_mtu(parameters.mtu)
+
+
+def check_rail(plan: LabPlan, parameters: Parameters) -> None:
+    """Refuse a rail that the lab does not have. Raises UsageError that lists those it has."""
+    if parameters.rail not in (None, *plan.rail_names):
+        raise UsageError(
+            f"The nodes of this lab have no rail {parameters.rail!r}.", f"They have {', '.join(plan.rail_names)}."
+        )
 
 
 def check_subject(fault: Fault, plan: LabPlan, subject: str) -> None:

@@ -5,6 +5,8 @@ from seatrial.lab.faults import (
     governor,
     link_rate,
     mount,
+    mpi_pml,
+    mpi_transport,
     mtu,
     node_down,
     node_hung,
@@ -36,6 +38,8 @@ FAULTS: tuple[Fault, ...] = (
     mount.FAULT,
     scheduler_granularity.FAULT,
     sysctl.FAULT,
+    mpi_transport.FAULT,
+    mpi_pml.FAULT,
 )
 
 

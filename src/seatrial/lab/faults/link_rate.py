@@ -1,18 +1,18 @@
 """link-rate: a node's link runs slower than designed."""
 
 from seatrial.lab.faults.base import Fault, Parameters, faulty_rate
-from seatrial.lab.faults.links import set_node_rate
+from seatrial.lab.faults.links import design_node_rates, set_node_rate
 from seatrial.lab.plan import LabPlan
 
 
 def plant(plan: LabPlan, subject: str, parameters: Parameters) -> None:
     """Slow both directions."""
-    set_node_rate(plan, subject, faulty_rate(plan.rate_bit_per_s, parameters))
+    set_node_rate(plan, subject, faulty_rate(plan.rate_bit_per_s, parameters), rail=parameters.rail)
 
 
 def clear(plan: LabPlan, subject: str) -> None:
     """Back to the design rate."""
-    set_node_rate(plan, subject, plan.rate_bit_per_s)
+    design_node_rates(plan, subject)
 
 
 FAULT = Fault(
@@ -22,6 +22,7 @@ FAULT = Fault(
     takes="node",
     marks="link",
     needs=(("percent", "rate"),),
+    may=("rail",),
     plant=plant,
     clear=clear,
 )

@@ -6,13 +6,13 @@ from seatrial.lab.plan import LabPlan
 
 
 def plant(plan: LabPlan, subject: str, parameters: Parameters) -> None:
-    """Set the MTU of the node's eth0; the switch's port keeps the design's."""
-    batch("ip", plan.space(subject), [f"link set eth0 mtu {parameters.mtu}"])
+    """Set the MTU of the node's interface; the switch's port keeps the design's."""
+    batch("ip", plan.space(subject), [f"link set {parameters.rail or plan.rail_names[0]} mtu {parameters.mtu}"])
 
 
 def clear(plan: LabPlan, subject: str) -> None:
     """Back to the design's MTU."""
-    batch("ip", plan.space(subject), [f"link set eth0 mtu {plan.mtu}"])
+    batch("ip", plan.space(subject), [f"link set {rail} mtu {plan.mtu}" for rail in plan.rail_names])
 
 
 FAULT = Fault(
@@ -22,6 +22,7 @@ FAULT = Fault(
     takes="node",
     marks="mtu",
     needs=(("mtu",),),
+    may=("rail",),
     plant=plant,
     clear=clear,
 )

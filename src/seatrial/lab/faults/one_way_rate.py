@@ -1,19 +1,20 @@
 """one-way-rate: a node's link is slow in one direction only."""
 
 from seatrial.lab.faults.base import Fault, Parameters, faulty_rate
-from seatrial.lab.faults.links import set_node_rate
+from seatrial.lab.faults.links import design_node_rates, set_node_rate
 from seatrial.lab.plan import LabPlan
 
 
 def plant(plan: LabPlan, subject: str, parameters: Parameters) -> None:
     """Slow one direction; without one, `check_parameters` has refused already."""
     if parameters.direction is not None:
-        set_node_rate(plan, subject, faulty_rate(plan.rate_bit_per_s, parameters), parameters.direction)
+        rate = faulty_rate(plan.rate_bit_per_s, parameters)
+        set_node_rate(plan, subject, rate, parameters.direction, parameters.rail)
 
 
 def clear(plan: LabPlan, subject: str) -> None:
     """Back to the design rate."""
-    set_node_rate(plan, subject, plan.rate_bit_per_s)
+    design_node_rates(plan, subject)
 
 
 FAULT = Fault(
@@ -23,6 +24,7 @@ FAULT = Fault(
     takes="node",
     marks="link",
     needs=(("percent", "rate"), ("direction",)),
+    may=("rail",),
     plant=plant,
     clear=clear,
 )

@@ -3,6 +3,7 @@
 from seatrial.lab.commands import attempt, call
 from seatrial.lab.enter import in_space
 from seatrial.lab.faults.base import Fault, Parameters
+from seatrial.lab.network import port
 from seatrial.lab.plan import FABRIC, LabPlan
 from seatrial.model.subject import Direction
 
@@ -19,14 +20,16 @@ def rules(table: str, device: str, percent: float) -> str:
     )
 
 
-def places(plan: LabPlan, subject: str) -> dict[Direction, tuple[str, str]]:
+def places(plan: LabPlan, subject: str, rail: str | None = None) -> dict[Direction, tuple[str, str]]:
     """Where frames are dropped, as (namespace, device): behind the cable, so that a sender never learns of it."""
-    return {Direction.OUT: (plan.space(FABRIC), f"p-{subject}"), Direction.IN: (plan.space(subject), "eth0")}
+    interface = rail or plan.rail_names[0]
+    end = port(subject, plan.rail_names.index(interface))
+    return {Direction.OUT: (plan.space(FABRIC), end), Direction.IN: (plan.space(subject), interface)}
 
 
 def plant(plan: LabPlan, subject: str, parameters: Parameters) -> None:
     """Drop frames both ways unless one direction is given."""
-    for direction, (space, device) in places(plan, subject).items():
+    for direction, (space, device) in places(plan, subject, parameters.rail).items():
         if parameters.direction in (None, Direction.BOTH, direction):
             text = rules(f"loss-{subject}", device, parameters.percent or 0)
             call(in_space(space, ["nft", "-f", "-"]), stdin=text)
@@ -45,7 +48,7 @@ FAULT = Fault(
     takes="node",
     marks="frames",
     needs=(("percent",),),
-    may=("direction",),
+    may=("direction", "rail"),
     plant=plant,
     clear=clear,
 )

@@ -10,12 +10,12 @@ PLANTED = LINK_WIDTH // 2
 
 def plant(plan: LabPlan, subject: str, _parameters: Parameters) -> None:
     """Both ends of the link have trained to half of what both support."""
-    plant_facts(plan, subject, width_files(PLANTED), bus_links())
+    plant_facts(plan, subject, width_files(PLANTED, plan.rails), bus_links(plan.rails))
 
 
 def clear(plan: LabPlan, subject: str) -> None:
     """Back to all lanes."""
-    clear_facts(plan, subject, [*width_files(PLANTED), *bus_links()])
+    clear_facts(plan, subject, [*width_files(PLANTED, plan.rails), *bus_links(plan.rails)])
 
 
 FAULT = Fault(

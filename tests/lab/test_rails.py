@@ -1,0 +1,47 @@
+"""Two rails between two nodes, one of them slowed: named, and the other is not."""
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from seatrial.lab import planting, razing
+from seatrial.lab.enter import as_user
+from seatrial.lab.faults.base import Parameters
+from seatrial.lab.plan import LabPlan, make_plan
+from seatrial.lab.raising import needed_folders, raise_lab
+from seatrial.launch.process import run
+
+pytestmark = pytest.mark.lab
+
+
+@pytest.fixture
+def two_rails(tmp_path: Path) -> Iterator[LabPlan]:
+    plan = make_plan(name=f"r{os.getpid()}", nodes=2, rails=2, folders=(*needed_folders(), str(tmp_path)))
+    raise_lab(plan)
+    try:
+        yield plan
+    finally:
+        razing.raze(plan.name)
+
+
+def test_the_slow_rail_is_named_and_what_it_costs_both(two_rails: LabPlan, tmp_path: Path) -> None:
+    planting.plant(two_rails.name, "link-rate", "n2", Parameters(percent=50, rail="eth1"))
+    asked = ["curve", "n1", "n2", "--rails", "auto", "--budget", "30s", "--max-size", "1MiB", "--json"]
+    argv = [sys.executable, "-m", "seatrial", *asked, "--archive", str(tmp_path)]
+    done = run(as_user(two_rails, argv), timeout_s=120)
+    assert done.stdout, done.stderr
+    found = json.loads(done.stdout)
+    assert (done.returncode, found["verdict"]) == (1, "SLOW"), found["reason"]
+    slow, held = found["findings"]
+    assert (slow["kind"], held["kind"]) == ("slow-rail", "rails-held-back")
+    assert "eth1 alone" in slow["statement"]
+    assert "eth1" in held["remedy"]
+    good, bad, both = (one["plateau"]["bandwidth_bytes_per_s"]["value"] for one in found["rails"])
+    limit = found["rails"][0]["limit_bytes_per_s"]
+    assert 0.8 * limit < good < 1.01 * limit
+    assert 0.3 * limit < bad < 0.55 * limit
+    assert both < 1.5 * limit
