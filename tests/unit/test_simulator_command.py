@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -54,3 +55,26 @@ def test_a_file_of_ibnetdiscover_is_a_topology(capsys: pytest.CaptureFixture[str
 def test_what_is_wrong_is_refused(topology: str, fault: str, design: str) -> None:
     with pytest.raises(UsageError):
         simulate(topology, [fault], seed=0, design=design)
+
+
+def test_check_is_the_real_driver(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = simulate("fat-tree:24", ["node:0.6:both"], seed=4, check=True, archive=tmp_path, run="sim", as_json=True)
+    told = capsys.readouterr()
+    report = json.loads(told.out)
+    (finding,) = report["findings"]
+    assert (said, report["exit_code"], report["launcher"]) == (1, 1, "simulated")
+    assert f"planted: {finding['subject'].replace(':', ' ')} mlx5_0, 60.0 % left" in told.err
+    assert report["design"]["name"] == "sparse"
+    assert (tmp_path / "sim" / "samples.parquet").is_file()
+
+
+@pytest.mark.parametrize("options", [{"rounds": 3}, {"at_once": True}, {"repeat": 2}, {"design": "shifts"}])
+def test_what_does_not_go_with_check_is_refused(tmp_path: Path, options: dict[str, Any]) -> None:
+    with pytest.raises(UsageError):
+        simulate("fat-tree:20", [], seed=0, check=True, archive=tmp_path, **options)
+
+
+@pytest.mark.parametrize("options", [{"archive": Path("a")}, {"html": Path("p.html")}, {"run": "r"}])
+def test_what_is_for_check_alone_is_refused_without(options: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match="is for --check"):
+        simulate("fat-tree:20", [], seed=0, **options)

@@ -1,0 +1,140 @@
+"""A session of a probe that nobody started: what it would have timed, by the fabric's rates and distances."""
+
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from seatrial import __version__
+from seatrial.fabric.routes import Routes
+from seatrial.lab.simulator.network import Network, noise
+from seatrial.launch.contract import ProbeLost, RoundRefused
+from seatrial.model.measurement import Kernel, Measurement, Round
+from seatrial.model.pair_table import Reals
+from seatrial.pairing.complete import Pair
+
+PAYLOAD_SHARE = 0.97
+"""Of a cable's data rate, in large messages. Public runs reach 0.93 to 0.99 of what physics permits."""
+NEAR_S, HOP_S = 1.0e-6, 0.15e-6
+"""One way: adapters and software, and each cable with the switch behind it."""
+LATENCY_SPREAD = 0.02
+"""Of a run, and again of each round trip in it: standard deviation of the logarithm."""
+WINDOW_SPREAD = 0.002
+"""Of each window within a run; what the run as a whole has is drawn by `network.noise`."""
+
+
+class SimulatedSession:
+    """The contract's session over a network of numbers. Nothing waits: a round takes no time but its arithmetic."""
+
+    def __init__(
+        self, nodes: Sequence[str], routes: Routes, network: Network, adapter_of: Mapping[str, str], seed: int
+    ) -> None:
+        """`adapter_of`: node -> its adapter in the routes' map. `seed` of the noise."""
+        self.nodes = tuple(nodes)
+        self.header: dict[str, Any] = {
+            "record": "header",
+            "format": 1,
+            "probe": __version__,
+            "mpi_library": "none: simulated",
+            "ranks": len(self.nodes),
+        }
+        self.ranks: tuple[dict[str, Any], ...] = ()
+        self.spent_s = 0.0
+        """Seconds of the processor that the made-up measuring took."""
+        self._known = frozenset(nodes)
+        self._routes = routes
+        self._network = network
+        self._adapter_of = adapter_of
+        self._chance = np.random.default_rng(seed)
+        self._rates: dict[tuple[Pair, ...], Reals] = {}
+        self._hops: dict[tuple[Pair, ...], Reals] = {}
+
+    def measure(self, wanted: Round, timeout_s: float) -> Iterator[Measurement]:
+        """See launch.contract.Session.measure; a pair without a way, or too slow for `timeout_s`, never answers."""
+        began = time.process_time()
+        self._refuse(wanted)
+        delivered, silent = self._answers(wanted, timeout_s)
+        self.spent_s += time.process_time() - began
+        yield from delivered
+        for source, target in silent:
+            raise ProbeLost(f"nothing came from {source} to {target} within {timeout_s:.0f} s", "timeout")
+
+    def _answers(self, wanted: Round, timeout_s: float) -> tuple[list[Measurement], list[Pair]]:
+        """What the pairs deliver, and those that deliver nothing in time."""
+        shape = wanted.shape
+        typical = self._typical_s(wanted)
+        spread = LATENCY_SPREAD if shape.kernel is Kernel.PINGPONG else WINDOW_SPREAD
+        times = shape.warmup + shape.iterations
+        slow = np.isnan(typical) | (typical * times > timeout_s)
+        drawn = np.exp(spread * self._chance.standard_normal((len(wanted.pairs), times))) * typical[:, None]
+        delivered: list[Measurement] = []
+        silent: list[Pair] = []
+        for pair, late, row in zip(wanted.pairs, slow.tolist(), drawn.tolist(), strict=True):
+            if late:
+                silent.append(pair)
+                continue
+            delivered.append(
+                Measurement(
+                    phase=wanted.phase,
+                    repetition=wanted.repetition,
+                    shape=shape,
+                    source=pair[0],
+                    target=pair[1],
+                    times_s=tuple(row[shape.warmup :]),
+                    warmup_times_s=tuple(row[: shape.warmup]),
+                    pairs_at_once=len(wanted.pairs),
+                    variant=wanted.variant,
+                )
+            )
+        return delivered, silent
+
+    def close(self, *, kill: bool = False) -> None:
+        """Nothing to end."""
+
+    def _refuse(self, wanted: Round) -> None:
+        times = Counter(name for pair in wanted.pairs for name in pair)
+        for name, count in times.items():
+            if count > 1:
+                raise RoundRefused(f"{name} stands in the round {count} times")
+            if name not in self._known:
+                raise RoundRefused(f"{name} is not in this session")
+
+    def _typical_s(self, wanted: Round) -> Reals:
+        """Seconds of one round trip or one window of each pair in this run; NaN where there is no way."""
+        shape = wanted.shape
+        if shape.kernel is Kernel.PINGPONG:
+            hops = self._distances(wanted.pairs)
+            run = np.exp(LATENCY_SPREAD * self._chance.standard_normal(len(hops)))
+            far: Reals = 2 * (NEAR_S + HOP_S * hops) * run
+            return far + 2 * shape.message_bytes / (PAYLOAD_SHARE * self._alone(wanted.pairs))
+        ways = wanted.pairs
+        if shape.kernel is Kernel.BOTHWAY:
+            ways = (*ways, *((target, source) for source, target in ways))
+        rates = self._together(ways).reshape(-1, len(wanted.pairs)).min(axis=0) * noise(len(wanted.pairs), self._chance)
+        window: Reals = shape.message_bytes * shape.window / (PAYLOAD_SHARE * rates)
+        return window
+
+    def _together(self, ways: tuple[Pair, ...]) -> Reals:
+        """Bytes per second on the wire of pairs that run at once, without noise."""
+        if ways not in self._rates:
+            self._follow(ways)
+        return self._rates[ways]
+
+    def _distances(self, pairs: tuple[Pair, ...]) -> Reals:
+        """Cables on the way of each pair; NaN where there is none."""
+        if pairs not in self._hops:
+            self._follow(pairs)
+        return self._hops[pairs]
+
+    def _alone(self, pairs: tuple[Pair, ...]) -> Reals:
+        """Small messages are in nobody's way."""
+        return self._together(pairs)
+
+    def _follow(self, pairs: tuple[Pair, ...]) -> None:
+        """Every repetition of a survey asks for the same pairs; their ways are looked up once."""
+        ends = [(self._adapter_of[source], self._adapter_of[target]) for source, target in pairs]
+        paths = self._routes.paths(ends)
+        self._rates[pairs] = self._network.rates(ends, paths)
+        self._hops[pairs] = np.array([len(path) or np.nan for path in paths], dtype=np.float64)

@@ -1,0 +1,91 @@
+"""Many pairs at once share cables: what is slow there is measured again among fewer before anybody is suspected."""
+
+import random
+
+import msgspec
+import pytest
+
+from seatrial.diagnosis.crowding import contended, crowded
+from seatrial.diagnosis.evidence import Gathering, gather
+from seatrial.diagnosis.judge import Assessor, assess, judge
+from seatrial.model.measurement import Kernel, Phase, Round
+from seatrial.model.recorded import RecordedRun
+from seatrial.model.verdict import Verdict
+from seatrial.pairing.survey import BANDWIDTH, LATENCY, MOST_SAMPLES, plan_survey, thinned
+from tests.unit.builders import Cluster, names, sail, slow_part
+
+
+def again(recorded: RecordedRun, pair: tuple[str, str], share: float, at_once: int) -> RecordedRun:
+    """The run with the pair measured once more among so many."""
+    (one,) = Cluster(nodes=names(8), everything=share, noise=0.0).measure(
+        Round(phase=Phase.NEXT, repetition=at_once, shape=BANDWIDTH, pairs=(pair,)), random.Random(1)
+    )
+    more = msgspec.structs.replace(one, pairs_at_once=at_once)
+    return msgspec.structs.replace(recorded, measurements=(*recorded.measurements, more))
+
+
+@pytest.mark.parametrize("order", [((0.5, 4), (1.0, 2)), ((1.0, 2), (0.5, 4))])
+def test_of_several_looks_the_least_crowded_counts(order: tuple[tuple[float, int], ...]) -> None:
+    slow = {("n1", "n2"): 0.5}
+    recorded = sail(Cluster(nodes=names(8), pairs=slow), retest=False)
+    _, _, before = assess(recorded)
+    assert [one.pairs for one in before.slow] == [(("n1", "n2"),)]
+    for share, at_once in order:
+        recorded = again(recorded, ("n1", "n2"), share, at_once)
+    evidence, references, after = assess(recorded)
+    assert after.bandwidth["n1", "n2"].verdict is Verdict.PASS
+    assert contended(evidence, after, 0.9 * (references.bandwidth_bytes_per_s or 0)) == [("n1", "n2")]
+    notes = judge(recorded).notes
+    assert any(note.startswith("1 ordered pairs (n1 to n2 the first) were slow while up to 4") for note in notes)
+
+
+def test_of_a_suspected_part_a_few_pairs_come_again_and_of_others_all() -> None:
+    parts = Cluster(nodes=names(8), parts=slow_part("node", "n3", 0.6))
+    evidence, _, suspicion = assess(sail(parts, retest=False))
+    pairs = crowded(evidence, suspicion)
+    assert len(pairs) == 4
+    assert all("n3" in pair for pair in pairs)
+    lone = {("n1", "n5"): 0.5, ("n2", "n7"): 0.5}
+    evidence, _, suspicion = assess(sail(Cluster(nodes=names(8), pairs=lone), retest=False))
+    assert sorted(crowded(evidence, suspicion)) == sorted(lone)
+
+
+def test_nothing_is_crowded_where_pairs_were_measured_alone() -> None:
+    recorded = sail(Cluster(nodes=names(8), pairs={("n1", "n5"): 0.5}), retest=False)
+    alone = tuple(msgspec.structs.replace(one, pairs_at_once=1) for one in recorded.measurements)
+    evidence, _, suspicion = assess(msgspec.structs.replace(recorded, measurements=alone))
+    assert suspicion.slow
+    assert crowded(evidence, suspicion) == []
+
+
+def test_evidence_that_grows_is_the_same_as_evidence_at_once() -> None:
+    measurements = sail(Cluster(nodes=names(6), parts=slow_part("node", "n3", 0.6))).measurements
+    gathering = Gathering()
+    for end in (0, 5, 40, 41, len(measurements)):
+        assert gathering.take(measurements[:end]) == gather(measurements[:end])
+
+
+def test_a_growing_run_is_judged_as_if_it_came_at_once() -> None:
+    recorded = sail(Cluster(nodes=names(6), parts=slow_part("node", "n3", 0.6)))
+    assessor = Assessor()
+    for end in (50, 100, len(recorded.measurements)):
+        part = msgspec.structs.replace(recorded, measurements=recorded.measurements[:end])
+        assessor.assess(part)
+    assert judge(recorded, assessor) == judge(recorded)
+
+
+def test_rounds_of_very_many_pairs_are_cut_short() -> None:
+    assert thinned(LATENCY, 100) == LATENCY
+    for shape, least in ((LATENCY, 10), (BANDWIDTH, 3)):
+        for measurements in (MOST_SAMPLES // 50, MOST_SAMPLES // 20, MOST_SAMPLES):
+            cut = thinned(shape, measurements)
+            within = (cut.iterations + cut.warmup) * measurements <= MOST_SAMPLES
+            assert within or cut.iterations == least
+            assert least <= cut.iterations <= shape.iterations
+    plan = plan_survey(names(40), pairs_at_once=20, window_s=1e-5, budget_s=1e6, seed=1)
+    taken = sum(
+        len(one.pairs) * (one.shape.iterations + one.shape.warmup)
+        for one in plan.rounds
+        if one.shape.kernel is Kernel.ONEWAY
+    )
+    assert 0.9 * MOST_SAMPLES < taken <= MOST_SAMPLES
