@@ -1,54 +1,77 @@
-"""nic-far-from-ranks: the job may run only on a socket that the adapter does not hang on."""
+"""nic-far-from-ranks: ranks run only on a socket that the adapter does not hang on, and nearer cores are free."""
 
 from collections.abc import Iterator
 
+from seatrial.diagnosis.placement.cores import cores_of, known_cores, numbers, rank_names
+from seatrial.diagnosis.placement.near import Adapters, Distance, adapters_of, distance, usable_cores
 from seatrial.diagnosis.rules.base import Readings, Rule, Violation
 from seatrial.model.facts import NodeFacts
-from seatrial.model.hca import PortState
+from seatrial.model.placement import RankPlace
 from seatrial.model.verdict import FindingKind
 
 REMEDY = (
     "Let the job have the whole node, or cores of the adapter's socket (srun --cpu-bind, --distribution; in "
     "gres.conf Cores=). Every message crosses the link between the sockets as it is."
 )
+BIND = (
+    "Give these ranks cores of the adapter's socket (`seatrial placement -- LAUNCH LINE` prints how). Every message "
+    "of theirs crosses the link between the sockets as it is."
+)
 
 
 def look(readings: Readings) -> Iterator[Violation]:
-    """One near adapter suffices: then the job has chosen among several."""
+    """By the masks of the ranks where they are known, else by the processors that the job may use."""
     for node, known in readings.facts.items():
-        packages = adapter_packages(known)
-        allowed = set(known.processor.allowed)
-        everything = set(known.topology.processors)
-        if not packages or len(known.topology.packages) < 2 or not allowed or not allowed <= everything:
+        adapters = adapters_of(known)
+        if not adapters.packages or len(known.topology.packages) < 2:
             continue
-        used = {core.package for core in known.topology.cores if allowed.intersection(core.processors)}
-        if None not in used and used.isdisjoint(packages.values()):
-            adapters = ", ".join(f"{name} on socket {package}" for name, package in packages.items())
-            sockets = ", ".join(str(package) for package in sorted(each for each in used if each is not None))
-            says = f"its processors for this job are on socket {sockets}, and {adapters}"
-            yield Violation(node=node, says=says, key=says, remedy=REMEDY)
+        ranks = tuple(rank for rank in readings.ranks.get(node, ()) if rank.cpus)
+        says = _of_ranks(known, ranks, adapters) if ranks else _of_job(known, adapters)
+        if says:
+            yield Violation(node=node, says=says, key=says, remedy=BIND if ranks else REMEDY)
 
 
-def adapter_packages(facts: NodeFacts) -> dict[str, int]:
-    """Active adapters, or for want of any the fabric interface, -> package. Empty where the place of one is unknown."""
-    places: dict[str, int | None] = {
-        hca.name: hca.numa_node for hca in facts.hcas if any(port.state is PortState.ACTIVE for port in hca.ports)
-    }
-    interface = facts.fabric_interface
-    if not places and not facts.active_hcas and interface is not None:
-        numa_nodes = [device.numa_node for device in facts.pci if device.address == interface.pci_address]
-        places = {interface.name: numa_nodes[0]} if numa_nodes else {}
-    packages = {
-        name: package
-        for name, numa in places.items()
-        if numa is not None and (package := facts.topology.package_of(numa)) is not None
-    }
-    return packages if len(packages) == len(places) else {}
+def _of_job(known: NodeFacts, adapters: Adapters) -> str:
+    """One near adapter suffices: then the job has chosen among several."""
+    allowed = set(known.processor.allowed)
+    if not allowed or not allowed <= set(known.topology.processors):
+        return ""
+    used = {core.package for core in known.topology.cores if allowed.intersection(core.processors)}
+    if None in used or not used.isdisjoint(adapters.packages.values()):
+        return ""
+    sockets = numbers(each for each in used if each is not None)
+    return f"its processors for this job are on socket {sockets}, and {_told(adapters)}"
+
+
+def _of_ranks(known: NodeFacts, ranks: tuple[RankPlace, ...], adapters: Adapters) -> str:
+    """Where no nearer core is free, ranks must be far, and that is no fault."""
+    cores = known_cores(known, ranks)
+    if cores is not known.topology.cores:
+        return ""
+    masks = [cores_of(cores, rank.cpus) for rank in ranks]
+    far = [
+        rank
+        for rank, mask in zip(ranks, masks, strict=True)
+        if mask and all(distance(cores[one], adapters) is Distance.OTHER for one in mask)
+    ]
+    used = frozenset().union(*masks)
+    near = (Distance.NEAR, Distance.SOCKET)
+    free = [one for one in usable_cores(known, ranks) - used if distance(cores[one], adapters) in near]
+    if not far or not free:
+        return ""
+    sockets = numbers(cores[one].package or 0 for rank in far for one in cores_of(cores, rank.cpus))
+    return (
+        f"{rank_names(far)} may run on socket {sockets} only, and {_told(adapters)}, where {len(free)} cores are free"
+    )
+
+
+def _told(adapters: Adapters) -> str:
+    return ", ".join(f"{name} on socket {package}" for name, package in adapters.packages.items())
 
 
 RULE = Rule(
     kind=FindingKind.NIC_FAR_FROM_RANKS,
     title="adapter on another socket than the ranks",
     look=look,
-    knows=lambda facts: bool(adapter_packages(facts)),
+    knows=lambda facts: bool(adapters_of(facts).packages),
 )

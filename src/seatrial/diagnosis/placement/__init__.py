@@ -1,0 +1,1 @@
+"""Where ranks are and where they should be; pure."""

@@ -1,0 +1,241 @@
+"""The whole judgement of a launch line's placement, from what its run's archive holds."""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from seatrial.diagnosis.curve import limit_between
+from seatrial.diagnosis.placement.advice import RANKFILE, Advice, advise, advised_line, already
+from seatrial.diagnosis.placement.cores import cores_of, known_cores, numbers, rank_names
+from seatrial.diagnosis.placement.gain import ADVISED, Fix, Gain, fate, gains_of
+from seatrial.diagnosis.placement.line import LaunchLine, parse_line
+from seatrial.diagnosis.placement.line_options import Dialect
+from seatrial.diagnosis.placement.near import Adapters, adapters_of, distance_of
+from seatrial.diagnosis.placement.ranks import crossing_notes, first_ranks, of_variant, wandering_notes
+from seatrial.diagnosis.rules import (
+    nic_far_from_ranks,
+    rank_across_sockets,
+    ranks_share_core,
+    ranks_unbound,
+    smt_siblings_used,
+)
+from seatrial.diagnosis.rules.base import Readings, findings_of
+from seatrial.diagnosis.thresholds import GATE_TOLERANCE
+from seatrial.model.errors import ExitCode
+from seatrial.model.facts import NodeFacts
+from seatrial.model.limit import Limit
+from seatrial.model.placement import RankPlace
+from seatrial.model.recorded import RecordedRun
+from seatrial.model.run import Ending
+from seatrial.model.units import BANDWIDTH, bandwidth
+from seatrial.model.verdict import Experiment, Finding, Verdict, worst
+
+RULES = (
+    ranks_share_core.RULE,
+    smt_siblings_used.RULE,
+    ranks_unbound.RULE,
+    rank_across_sockets.RULE,
+    nic_far_from_ranks.RULE,
+)
+
+
+class RankRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One rank. Sets of numbers as the kernel writes them; cores by their first processor; "" where not known."""
+
+    rank: int
+    node: str
+    cpu: int | None
+    cpus: str
+    cores: str
+    sockets: str
+    numa_nodes: str
+    distance: str
+    advised: str
+
+
+class Placement(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of where the ranks of a launch line are."""
+
+    line: tuple[str, ...]
+    dialect: Dialect
+    rows: tuple[RankRow, ...]
+    findings: tuple[Finding, ...]
+    advice: Advice | None
+    advised_line: tuple[str, ...]
+    """Empty: nothing better is known, or it was withdrawn."""
+    fix: Fix
+    why: str
+    gains: tuple[Gain, ...]
+    notes: tuple[str, ...]
+    verdict: Verdict
+    complete: bool
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """1 for findings, 2 where the masks could not be read or the run was cut off."""
+        if self.findings:
+            return ExitCode.FINDINGS
+        good = self.complete and self.verdict is Verdict.PASS
+        return ExitCode.PASS if good else ExitCode.INCOMPLETE
+
+
+def placement_findings(facts: Mapping[str, NodeFacts], ranks: Mapping[str, tuple[RankPlace, ...]]) -> list[Finding]:
+    """What the rules that concern ranks say of them; nodes whose facts could not be read count too."""
+    known = {node: facts.get(node) or NodeFacts(hostname=node, complete=False) for node in ranks}
+    readings = Readings(facts=known, ranks=ranks, groups=(tuple(known),))
+    return [finding for rule in RULES for finding in findings_of(rule, readings)]
+
+
+def recorded_line(recorded: RecordedRun) -> LaunchLine:
+    """The launch line that the run was about. Raises UsageError for a run of another kind."""
+    command = recorded.info.command
+    before, words = command[: command.index("--")], command[command.index("--") + 1 :]
+    program = before[before.index("--program") + 1] if "--program" in before else ""
+    return parse_line(words, Dialect(recorded.info.launcher), program)
+
+
+def advice_of(
+    facts: Mapping[str, NodeFacts], ranks: Mapping[str, tuple[RankPlace, ...]], line: LaunchLine
+) -> Advice | None:
+    """What to advise where the ranks are not well placed, or may wander; None where they are, or no way is known."""
+    if not placement_findings(facts, ranks) and not wandering_notes(facts, ranks):
+        return None
+    advice = advise(facts, ranks, line.cores_each)
+    if advice is None or already(facts, ranks, advice) or not advised_line(line, advice, ("x",), RANKFILE, ""):
+        return None
+    return advice
+
+
+def judge_placement(recorded: RecordedRun) -> Placement:
+    """Everything again from the masks and the samples. Raises UsageError for a run of another kind."""
+    line = recorded_line(recorded)
+    ranks = first_ranks(recorded)
+    findings = placement_findings(recorded.facts, ranks)
+    advice = advice_of(recorded.facts, ranks, line)
+    gains = gains_of(recorded.measurements)
+    fix, why = Fix.NONE, "nothing better is known"
+    if advice:
+        fix, why = fate(gains, _disobeyed(recorded, advice))
+    impossible = _impossible(recorded, ranks, gains)
+    if impossible:
+        fix, why = Fix.UNDECIDED, impossible
+    stands = advice is not None and fix is not Fix.WITHDRAWN
+    argv = advised_line(line, advice, line.program, RANKFILE, recorded.info.mpi_library) if advice and stands else []
+    findings = [_proved(finding, fix, why, stands) for finding in findings]
+    unread = not ranks or len(ranks) < len({rank.node for start in recorded.starts[:1] for rank in start.ranks})
+    verdict = worst([finding.verdict for finding in findings]) if not unread else Verdict.INCONCLUSIVE
+    return Placement(
+        line=tuple(line.argv(line.program)),
+        dialect=line.dialect,
+        rows=tuple(_rows(recorded.facts, ranks, advice)),
+        findings=tuple(findings),
+        advice=advice if stands else None,
+        advised_line=tuple(argv),
+        fix=fix,
+        why=why,
+        gains=gains,
+        notes=tuple(_notes(recorded, ranks, advice, findings, unread)),
+        verdict=Verdict.INVALID if impossible else verdict,
+        complete=recorded.info.ending is Ending.COMPLETE and not recorded.info.reason,
+    )
+
+
+def _proved(finding: Finding, fix: Fix, why: str, stands: bool) -> Finding:
+    """A finding whose fix measures no better keeps its name and loses its remedy, and is not called slow any more."""
+    if fix is Fix.NONE:
+        return finding
+    tried = Experiment(
+        description="The launch line started again and again with the advised binding and without it, in turn",
+        outcome=why,
+        confirmed=fix is Fix.PROVED,
+    )
+    verdict = finding.verdict if fix is Fix.PROVED else Verdict.INCONCLUSIVE
+    remedy = finding.remedy if stands else "None: the binding advised instead was withdrawn."
+    return msgspec.structs.replace(finding, experiments=(tried,), verdict=verdict, remedy=remedy)
+
+
+def _disobeyed(recorded: RecordedRun, advice: Advice) -> str:
+    """How a launch under the advised placement came out otherwise; empty where all came out as advised."""
+    for ranks in of_variant(recorded.starts, ADVISED):
+        for node, there in ranks.items():
+            cores = known_cores(recorded.facts.get(node), there)
+            for rank in there:
+                wanted = advice.cpus.get(rank.rank, ())
+                if cores_of(cores, rank.cpus) != cores_of(cores, wanted):
+                    return (
+                        f"{rank_names([rank])} on {node} was to run on {numbers(wanted)} and may run on "
+                        f"{numbers(rank.cpus)}"
+                    )
+    return ""
+
+
+def _impossible(recorded: RecordedRun, ranks: Mapping[str, tuple[RankPlace, ...]], gains: Sequence[Gain]) -> str:
+    """A sentence where two nodes exchanged more than their network can carry; the gate of the limit.
+
+    By the lower end of the interval: pairs that do not set out at the very same time seem to carry a little more
+    together than they do.
+    """
+    nodes = list(ranks)
+    if len(nodes) != 2:
+        return ""
+    limit = limit_between(recorded.facts, (nodes[0], nodes[1]))
+    if not isinstance(limit, Limit):
+        return ""
+    for gain in gains:
+        most = max(gain.asked.low, gain.advised.low)
+        if gain.metric == BANDWIDTH and gain.enough and most > limit.gate_bytes_per_s * GATE_TOLERANCE:
+            return f"{bandwidth(most)} is more than physics permits ({bandwidth(limit.gate_bytes_per_s)})"
+    return ""
+
+
+def _rows(
+    facts: Mapping[str, NodeFacts], ranks: Mapping[str, tuple[RankPlace, ...]], advice: Advice | None
+) -> list[RankRow]:
+    rows = []
+    for node, there in ranks.items():
+        known = facts.get(node)
+        cores = known_cores(known, there)
+        adapters = adapters_of(known) if known else Adapters()
+        for rank in there:
+            mine = [cores[one] for one in cores_of(cores, rank.cpus)]
+            rows.append(
+                RankRow(
+                    rank=rank.rank,
+                    node=node,
+                    cpu=rank.cpu,
+                    cpus=numbers(rank.cpus),
+                    cores=numbers(core.processors[0] for core in mine),
+                    sockets=numbers(core.package for core in mine if core.package is not None),
+                    numa_nodes=numbers(core.numa_node for core in mine if core.numa_node is not None),
+                    distance=distance_of(cores, rank.cpus, adapters).value,
+                    advised=numbers(advice.cpus[rank.rank]) if advice else "",
+                )
+            )
+    return sorted(rows, key=lambda row: row.rank)
+
+
+def _notes(
+    recorded: RecordedRun,
+    ranks: Mapping[str, tuple[RankPlace, ...]],
+    advice: Advice | None,
+    findings: Sequence[Finding],
+    unread: bool,
+) -> list[str]:
+    notes = [recorded.info.reason] if recorded.info.reason else []
+    if unread:
+        notes.append(
+            "The masks of ranks could not be read: the probe is of an older kind, or the system does not tell."
+        )
+    blind = [node for node in ranks if node not in recorded.facts]
+    if blind:
+        notes.append(f"The facts of {', '.join(blind[:3])} were not read: each processor is taken for a core.")
+    notes += wandering_notes(recorded.facts, ranks)
+    notes += crossing_notes(recorded.facts, ranks)
+    if findings and advice is None:
+        notes.append("No better placement can be advised: there are too few cores, or the nodes differ.")
+    elif advice:
+        notes.append(
+            "What was measured is messages. Ranks that wait for memory rather than for messages may want to be spread "
+            "over all sockets."
+        )
+    return notes

@@ -1,0 +1,228 @@
+"""Where the ranks of a launch line are, where they should be, and whether that measures better."""
+
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from seatrial.archive import layout
+from seatrial.archive.journal import SurveyPlanned
+from seatrial.archive.writer import RunWriter
+from seatrial.diagnosis.placement.advice import Advice
+from seatrial.diagnosis.placement.gain import ADVISED, ASKED
+from seatrial.diagnosis.placement.judge import Placement, advice_of, judge_placement
+from seatrial.diagnosis.placement.line import LaunchLine, parse_line
+from seatrial.diagnosis.placement.line_options import Dialect
+from seatrial.diagnosis.placement.ranks import by_node
+from seatrial.experiment.check import describe
+from seatrial.experiment.clock import new_run_name
+from seatrial.experiment.closing import carried_out, closed
+from seatrial.experiment.facts_reading import FactsRead
+from seatrial.experiment.line_facts import line_facts
+from seatrial.experiment.measurer import Measurer
+from seatrial.experiment.progress import Progress, Silent
+from seatrial.experiment.settings import CheckSettings
+from seatrial.experiment.site import probe_for
+from seatrial.facts.rank_places import rank_places
+from seatrial.launch.contract import PLAIN, Hosts, Manner
+from seatrial.launch.line import LineLauncher, compiler_beside, dialect_of, known_program
+from seatrial.model.measurement import Kernel, Measurement, Phase, Round, Shape
+from seatrial.model.placement import RankPlace
+from seatrial.model.recorded import RecordedRun
+from seatrial.model.run import Design, Ending, RunInfo
+from seatrial.pairing.placed import abba, lasting, pilot_shapes, placed_pairs, placed_rounds
+
+RANKFILE = "rankfile.txt"
+DESIGN = "placement"
+
+
+class PlacementSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """The options of `seatrial placement`, parsed. `starts`: of each placement; 0: look only."""
+
+    site: CheckSettings
+    words: tuple[str, ...]
+    program: str = ""
+    starts: int = 6
+
+
+class PlacementOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """The run's folder, what is in it, and what it says."""
+
+    folder: Path
+    recorded: RecordedRun
+    placement: Placement
+
+
+class Placing:
+    """Such a run under way."""
+
+    def __init__(
+        self,
+        settings: PlacementSettings,
+        launcher: LineLauncher,
+        writer: RunWriter,
+        found: "Found",
+        progress: Progress,
+    ) -> None:
+        self._settings = settings
+        self._launcher = launcher
+        self._writer = writer
+        self._found = found
+        self._progress = progress
+        self._pairs = placed_pairs([[rank.place for rank in there] for there in found.by_host.values()])
+        places = tuple(rank.place for rank in found.ranks)
+        self.measurer = Measurer(launcher, writer, places, progress, settings.site.round_timeout_s)
+
+    def carry_out(self) -> str:
+        """Start once to see; where there is something to advise, measure with it and without; a remark or empty."""
+        self._writer.append(SurveyPlanned(pairs=self._pairs))
+        for node, text in self._found.facts.texts.items():
+            self._writer.write_facts(node, layout.BEFORE, text)
+        deadline = time.monotonic() + self._settings.site.budget_s
+        self.measurer.begin(PLAIN)
+        ranks = by_node(self.measurer.starts[0].ranks)
+        advice = advice_of(self._found.facts.facts, ranks, self._found.line)
+        starts = self._settings.starts
+        self._describe(starts if advice and self._pairs else 0)
+        if advice is None or not starts:
+            return ""
+        if not self._pairs:
+            return "One rank alone has nobody to send to: nothing was measured."
+        return self._prove(self._manner(advice), starts, deadline)
+
+    def _manner(self, advice: Advice) -> Manner:
+        path = self._writer.log_file(RANKFILE)
+        if self._found.line.dialect is Dialect.OPEN_MPI:
+            path.write_text(advice.rankfile, encoding="utf-8")
+        library = str(self.measurer.header.get("mpi_library", ""))
+        options = advice.options(self._found.line.dialect, str(path), library)
+        if self._found.line.dialect is Dialect.OPEN_MPI and self._found.line.ranks is None:
+            options = ("-np", str(len(self._found.ranks)), *options)
+        return Manner(options=options)
+
+    def _prove(self, advised: Manner, starts: int, deadline: float) -> str:
+        shapes = self._pilot()
+        self._progress.stage(f"Starting the line as it is and as advised in turn, {starts} of each")
+        self._progress.rounds(2 * starts * len(shapes))
+        for repetition, variant in abba((ASKED, ADVISED), starts):
+            self.measurer.close()
+            self.measurer.begin(advised if variant == ADVISED else PLAIN)
+            if not self.measurer.run(placed_rounds(repetition, variant, shapes, self._pairs), deadline):
+                budget = self._settings.site.budget_s
+                return f"The budget of {budget:.0f} s was spent before all was measured {starts} times."
+        return ""
+
+    def _pilot(self) -> list[Shape]:
+        """How long each takes under the asked placement; the slowest pair counts."""
+        shapes = pilot_shapes()
+        for shape in shapes:
+            self.measurer.measure(Round(phase=Phase.PILOT, repetition=0, shape=shape, pairs=self._pairs, variant=ASKED))
+        took = {
+            shape.kernel: max((_mean(one) for one in self.measurer.measurements if one.shape == shape), default=0.01)
+            for shape in shapes
+        }
+        self.measurer.window_s = took[Kernel.ONEWAY]
+        return [lasting(shape, took[shape.kernel]) for shape in shapes]
+
+    def _describe(self, starts: int) -> None:
+        statement = (
+            f"{len(self._found.ranks)} ranks on {len(self._found.by_host)} nodes where the launch line puts them; "
+        )
+        statement += (
+            f"{len(self._pairs)} pairs at once, {starts} launches under this and {starts} under the advised placement."
+            if starts
+            else "nothing was to be measured."
+        )
+        design = Design(
+            name=DESIGN,
+            pairs_at_once=len(self._pairs),
+            repetitions=starts,
+            rounds=4 * starts,
+            ordered_pairs=len(self._pairs),
+            planned_pairs=len(self._pairs),
+            statement=statement,
+        )
+        self._writer.describe(msgspec.structs.replace(self._writer.info, design=design))
+
+    def recorded(self) -> RecordedRun:
+        """What is known by now."""
+        return RecordedRun(
+            info=self._info(),
+            planned=self._pairs,
+            facts=self._found.facts.facts,
+            facts_after={},
+            measurements=tuple(self.measurer.measurements),
+            starts=tuple(self.measurer.starts),
+        )
+
+    def _info(self) -> RunInfo:
+        return msgspec.structs.replace(
+            self._writer.info,
+            mpi_library=str(self.measurer.header.get("mpi_library", "")),
+            hanging_pairs=tuple(self.measurer.hung),
+        )
+
+    def finish(self, ending: Ending, reason: str) -> Path:
+        """Close the run, and return its folder."""
+        return closed(self._launcher, self._writer, self.measurer, self._info, ending, reason)
+
+
+class Found(msgspec.Struct, frozen=True, kw_only=True):
+    """What a first start of the line showed."""
+
+    line: LaunchLine
+    ranks: tuple[RankPlace, ...]
+    facts: FactsRead
+
+    @property
+    def by_host(self) -> Mapping[str, Sequence[RankPlace]]:
+        """Ranks of each host in order, whether their masks are known or not."""
+        hosts: dict[str, list[RankPlace]] = {}
+        for rank in self.ranks:
+            hosts.setdefault(rank.node, []).append(rank)
+        return hosts
+
+
+def run_placement(settings: PlacementSettings, progress: Progress | None = None) -> PlacementOutcome:
+    """Carry out `seatrial placement`. Whatever ends it, the run is closed.
+
+    Raises UsageError for a line that is none, LaunchError where it does not start, ArchiveError.
+    """
+    progress = progress or Silent()
+    site = settings.site
+    progress.stage("Preparing the probe")
+    line = parse_line(settings.words, dialect_of(settings.words), settings.program)
+    if not settings.program:
+        known_program(line)
+    probe = probe_for(msgspec.structs.replace(site, mpicc=site.mpicc or compiler_beside(settings.words)))
+    launcher = LineLauncher(line, probe, site.wait_s)
+    progress.stage("Starting the launch line with the probe in place of its program")
+    ranks = _look(launcher)
+    facts = line_facts(sorted({rank.host for rank in ranks}), line, site.wait_s, progress)
+    found = Found(line=line, ranks=ranks, facts=facts)
+    hosts = Hosts(nodes=tuple(found.by_host), fabric=facts.fabric, cluster=facts.cluster)
+    named = ("--program", settings.program) if settings.program else ()
+    site = msgspec.structs.replace(
+        site, run=site.run or new_run_name("placement"), command=("placement", *named, "--", *settings.words)
+    )
+    writer = RunWriter(site.archive, describe(site, launcher, hosts, hosts.nodes))
+    placing = Placing(settings, launcher, writer, found, progress)
+    folder = carried_out(placing, placing.carry_out)
+    recorded = placing.recorded()
+    return PlacementOutcome(folder=folder, recorded=recorded, placement=judge_placement(recorded))
+
+
+def _look(launcher: LineLauncher) -> tuple[RankPlace, ...]:
+    with tempfile.TemporaryDirectory() as folder:
+        session = launcher.look(Path(folder) / "launch.err")
+        try:
+            return rank_places(session.nodes, session.ranks, ())
+        finally:
+            session.close()
+
+
+def _mean(one: Measurement) -> float:
+    whole = (*one.warmup_times_s, *one.times_s)
+    return sum(whole) / len(whole) if whole else 0.0

@@ -1,0 +1,34 @@
+"""What the probe's ranks said of where they are, from their records."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from seatrial.facts.processor_sets import listed
+from seatrial.model.placement import RankPlace
+
+
+def rank_places(
+    places: Sequence[str], records: Sequence[Mapping[str, Any]], nodes: Iterable[str]
+) -> tuple[RankPlace, ...]:
+    """One rank for each record. `places`: by rank, what rounds call it; `nodes`: those whose facts are read.
+
+    A place NODE:0 belongs to NODE, unless it is a node by itself (ranks of this machine). What a record does not say,
+    or says in another form, is unknown.
+    """
+    known = set(nodes)
+    found = []
+    for rank, (place, record) in enumerate(zip(places, records, strict=False)):
+        node = place if place in known else place.rpartition(":")[0] or place
+        cpus, cpu, pid = record.get("cpus"), record.get("cpu"), record.get("pid")
+        found.append(
+            RankPlace(
+                rank=rank,
+                place=place,
+                node=node,
+                host=str(record.get("host", "")),
+                cpus=(listed(cpus) if isinstance(cpus, str) else None) or (),
+                cpu=cpu if isinstance(cpu, int) and cpu >= 0 else None,
+                pid=pid if isinstance(pid, int) else None,
+            )
+        )
+    return tuple(found)

@@ -1,0 +1,26 @@
+"""Where the ranks of a launch really were: their affinity masks, as the probe read them."""
+
+import msgspec
+
+
+class RankPlace(msgspec.Struct, frozen=True, kw_only=True):
+    """One rank. `place`: what rounds call it; `node`: whose facts tell of its machine."""
+
+    rank: int
+    place: str
+    node: str
+    host: str = ""
+    """The name that its machine gave."""
+    cpus: tuple[int, ...] = ()
+    """Logical processors on which it may run, sorted; empty: not known."""
+    cpu: int | None = None
+    """The one on which it was when it was asked."""
+    pid: int | None = None
+
+
+class Start(msgspec.Struct, frozen=True, kw_only=True):
+    """One launch of the probe and its ranks. `variant`: under which of several settings, where there were several."""
+
+    session: int
+    ranks: tuple[RankPlace, ...]
+    variant: str = ""
