@@ -9,8 +9,8 @@ from seatrial.launch.slurm import SlurmLauncher
 from tests import contract
 
 
-def main(folder: Path) -> None:
-    launcher = SlurmLauncher(nodes=("n1", "n2", "n3"), probe=build(find_mpi(), default_folder()))
+def main(folder: Path, mpicc: str, mpi: str) -> None:
+    launcher = SlurmLauncher(nodes=("n1", "n2", "n3"), mpi=mpi, probe=build(find_mpi(mpicc), default_folder()))
     nodes = contract.check_hosts(launcher)
     assert nodes == ("n1", "n2", "n3")
     launcher.allocate(nodes, 120)
@@ -28,4 +28,4 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), *sys.argv[2:])

@@ -1,0 +1,259 @@
+"""Tries a launch step by step, cheapest first: what is in the way is named, and whatever else can be seen."""
+
+import os
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from seatrial.experiment.check import enough
+from seatrial.experiment.node_hours import allocation_s
+from seatrial.experiment.progress import Progress, Silent
+from seatrial.experiment.settings import CheckSettings
+from seatrial.experiment.site import choose_launcher
+from seatrial.launch import slurm
+from seatrial.launch.causes.cause import first_cause
+from seatrial.launch.causes.slurm import SLURM
+from seatrial.launch.contract import Launcher
+from seatrial.launch.doctor import mpi_types, node_states, partition, places, starts, surroundings, versions
+from seatrial.launch.doctor.ask import (
+    SlurmAnswers,
+    ask_slurm,
+    config_of,
+    environ,
+    groups,
+    of_job,
+    user_id,
+    versions_of,
+)
+from seatrial.launch.environment_report import parse_reports, question
+from seatrial.launch.local import mpirun_argv
+from seatrial.launch.mpi import Mpi, find_mpi
+from seatrial.launch.slurm import SlurmLauncher
+from seatrial.launch.slurm_argv import minutes, node_list
+from seatrial.launch.slurm_text import complaint, launch_failures, parse_sinfo
+from seatrial.model.errors import SeatrialError, UsageError
+from seatrial.model.launching import Examination, Obstacle, Remark, blocked, fine, noted, untried
+from seatrial.pairing.survey import LATENCY
+
+NO_SITE = "Could not establish a configuration source"
+LASTS_S = 240.0
+"""How long the nodes are held at most."""
+FEW = 2
+"""Ways to start are tried on so many nodes; the one that would be used on all."""
+
+
+def examine(settings: CheckSettings, progress: Progress | None = None) -> Examination:
+    """Try a launch as `settings` would make it. Raises UsageError for names that do not exist, nothing else."""
+    doctor = Doctor(settings, progress or Silent())
+    doctor.examine()
+    return Examination(remarks=tuple(doctor.remarks))
+
+
+class Doctor:
+    """One examination under way. Each step says whether the next ones make sense."""
+
+    def __init__(self, settings: CheckSettings, progress: Progress) -> None:
+        self.remarks: list[Remark] = []
+        self._settings = settings
+        self._progress = progress
+        self._default_mpi = ""
+        self._offered: tuple[str, ...] = ()
+
+    def examine(self) -> None:
+        """All steps."""
+        through_slurm = self._settings.launcher != "local" and self._ask_slurm()
+        if self._settings.launcher == "slurm" and not through_slurm:
+            return
+        self._progress.stage("Preparing the probe")
+        here = self._settings
+        if not through_slurm:
+            here = msgspec.structs.replace(here, launcher="local", nodes=(), partition="")
+        launcher = self._prepared(here)
+        if launcher is None or (through_slurm and self._stale()):
+            return
+        try:
+            self._start(launcher)
+        finally:
+            launcher.close()
+
+    def _ask_slurm(self) -> bool:
+        """Whether launches go through Slurm: it is here, whether it answers or not."""
+        self._progress.stage("Asking Slurm")
+        answers = ask_slurm()
+        if not answers.sinfo.ok:
+            return self._silent(answers)
+        self.remarks.append(fine("slurm", f"The controller of {config_of(answers, 'ClusterName')} answers."))
+        of_nodes = versions_of(answers.nodes)
+        self.remarks += versions.judge_versions(answers.client, config_of(answers, "SLURM_VERSION"), of_nodes)
+        self.remarks += versions.judge_evenness(of_nodes)
+        job = os.environ.get("SLURM_JOB_ID", "")
+        self.remarks += surroundings.judge_variables(environ(), slurm.queue_state(job) if job else "")
+        self._default_mpi = mpi_types.default_type(answers.config)
+        self._offered = mpi_types.parse_mpi_list(answers.mpi_types)
+        if not job:
+            self._judge_cluster(answers)
+        return True
+
+    def _silent(self, answers: SlurmAnswers) -> bool:
+        """What to say of a Slurm that does not answer."""
+        if answers.sinfo.returncode == 127:
+            says = "There are no Slurm commands here (sinfo)."
+            if self._settings.launcher == "slurm":
+                remedy = "Run this on a login node, or load the module that has them."
+                self.remarks.append(blocked("slurm", Obstacle.NO_SLURM, says, remedy))
+            else:
+                self.remarks.append(noted("slurm", Obstacle.NO_SLURM, f"{says} Only this machine is tried."))
+            return False
+        if NO_SITE in answers.sinfo.stderr and self._settings.launcher == "auto" and "SLURM_CONF" not in os.environ:
+            says = "Slurm's commands are here and know of no controller. Only this machine is tried."
+            remedy = "On a cluster: run this on a login node, or set SLURM_CONF to the site's slurm.conf."
+            self.remarks.append(noted("slurm", Obstacle.NO_SLURM, says, remedy))
+            return False
+        known = first_cause(SLURM, answers.sinfo.stderr)
+        meaning, remedy = known or (f"{complaint(answers.sinfo.stderr)}.", "")
+        self.remarks.append(blocked("slurm", Obstacle.CONTROLLER_SILENT, f"Slurm does not answer: {meaning}", remedy))
+        return False
+
+    def _judge_cluster(self, answers: SlurmAnswers) -> None:
+        settings = self._settings
+        lines = parse_sinfo(answers.sinfo.stdout)
+        partitions = partition.parse_partitions(answers.partitions)
+        name = settings.partition or partition.default_of(partitions)
+        if settings.partition and settings.partition not in partitions:
+            raise UsageError(
+                f"There is no partition {name!r} on this cluster.", f"It has {', '.join(sorted(partitions))}."
+            )
+        if name in partitions:
+            self.remarks += partition.judge_partition(
+                partitions[name],
+                nodes=max(len(settings.nodes), FEW),
+                minutes=minutes(allocation_s(settings.budget_s)),
+                user_id=user_id(),
+                groups=groups(),
+            )
+        self.remarks += node_states.judge_nodes(
+            lines,
+            settings.partition,
+            settings.nodes,
+            jobs=answers.running_jobs,
+            resume_s=config_of(answers, "ResumeTimeout"),
+        )
+
+    def _stale(self) -> bool:
+        return any(one.obstacle is Obstacle.JOB_VARIABLES for one in self.remarks if one in self._blocked())
+
+    def _blocked(self) -> tuple[Remark, ...]:
+        return Examination(remarks=tuple(self.remarks)).blocked
+
+    def _prepared(self, settings: CheckSettings) -> Launcher | None:
+        try:
+            launcher = choose_launcher(settings)
+        except UsageError:
+            raise
+        except SeatrialError as error:
+            self.remarks.append(blocked("probe", Obstacle.NO_MPI, error.what, error.remedy))
+            return None
+        probe = getattr(launcher, "probe", "")
+        self.remarks.append(fine("probe", f"It is built: {probe}."))
+        return launcher
+
+    def _start(self, launcher: Launcher) -> None:
+        """Get hold of the nodes, look at them through Slurm itself, and start the probe in every way there is."""
+        nodes = self._allocated(launcher)
+        if not nodes:
+            return
+        if isinstance(launcher, SlurmLauncher):
+            granted, nodes = nodes, self._look_at(launcher, nodes)
+            if len(nodes) < FEW:
+                says = "The probe was not started: fewer than two nodes could run it."
+                self.remarks.append(untried(starts.STEP, Obstacle.NO_ROOM, says))
+                return
+            mpi = self._types(launcher, nodes[:FEW])
+            if nodes == granted:  # mpirun's own steps end when any node of the job fails
+                self._mpirun(launcher, nodes[:FEW])
+        else:
+            mpi = ""
+        self._progress.stage(f"Starting the probe on {len(nodes)} nodes")
+        if mpi is not None:
+            self.remarks.append(starts.try_traffic(launcher, nodes, mpi, LATENCY))
+
+    def _allocated(self, launcher: Launcher) -> tuple[str, ...]:
+        try:
+            hosts = launcher.hosts()
+            nodes = enough(hosts, self._settings)
+        except UsageError:
+            raise
+        except SeatrialError as error:
+            self.remarks.append(untried("allocation", Obstacle.NO_ROOM, error.what, error.remedy))
+            return ()
+        waking = f"; Slurm wakes {', '.join(hosts.asleep)}" if hosts.asleep else ""
+        self._progress.stage(f"Waiting for {len(nodes)} nodes{waking}")
+        began = time.monotonic()
+        try:
+            launcher.allocate(nodes, LASTS_S)
+        except SeatrialError as error:
+            self.remarks.append(blocked("allocation", Obstacle.NO_ALLOCATION, error.what, error.remedy))
+            return ()
+        if isinstance(launcher, SlurmLauncher) and "SLURM_JOB_ID" not in os.environ:
+            took = time.monotonic() - began
+            woken = f", {node_list(hosts.asleep)} woken for it" if hosts.asleep else ""
+            self.remarks.append(fine("allocation", f"{node_list(nodes)} granted after {took:.0f} s{woken}."))
+        return nodes
+
+    def _look_at(self, launcher: SlurmLauncher, nodes: tuple[str, ...]) -> tuple[str, ...]:
+        """Names, clocks, the probe and its libraries on every node; those that answered and have them."""
+        self._progress.stage(f"Looking at {len(nodes)} nodes")
+        asked_s = time.time()
+        answer = launcher.report(nodes, places.question(), {}, within=False)
+        found = places.parse_places(answer.stdout)
+        self.remarks += places.judge_places(found, asked_s=asked_s, answered_s=time.time())
+        there = {one.node.partition(".")[0] for one in found}
+        silent = [node for node in nodes if node.partition(".")[0] not in there]
+        if silent:
+            failures = launch_failures(answer.stderr)
+            meaning, remedy = first_cause(SLURM, answer.stderr) or (
+                f"{failures.get(silent[0]) or complaint(answer.stderr)}.",
+                "Look whether it is up, and into slurmd's log there.",
+            )
+            says = f"Nothing can be started on {node_list(silent)}: {meaning}"
+            self.remarks.append(blocked(places.STEP, Obstacle.NODE_SILENT, says, remedy))
+        left = tuple(node for node in nodes if node not in silent)
+        if left:
+            probe = str(launcher.probe)
+            reports = parse_reports(launcher.report(left, question(probe), {}, within=True).stdout)
+            self.remarks += places.judge_programs(reports, left, probe)
+            left = places.able(reports, left)
+        return left
+
+    def _types(self, launcher: Launcher, nodes: Sequence[str]) -> str | None:
+        """Every --mpi that srun offers; the one to go on with, or None where none works."""
+        chosen = self._settings.mpi or self._default_mpi
+        others = [one for one in self._offered if one != chosen]
+        tried = []
+        for mpi in (chosen, *others):
+            self._progress.stage(f"Starting the probe on {len(nodes)} nodes by --mpi={mpi}")
+            tried.append(starts.try_start(launcher, nodes, mpi))
+        self.remarks += starts.judge_types(tried, f"--mpi={chosen}")
+        return next((mpi for mpi, one in zip((chosen, *others), tried, strict=True) if one.works), None)
+
+    def _mpirun(self, launcher: SlurmLauncher, nodes: tuple[str, ...]) -> None:
+        """The MPI's own launcher, within the allocation and without it; of a prebuilt probe it is not known."""
+        if self._settings.probe is not None or launcher.environment:
+            return
+        try:
+            mpi = find_mpi(self._settings.mpicc)
+        except SeatrialError:
+            return
+        if mpi.mpirun:
+            self._progress.stage(f"Starting the probe by {mpi.mpirun}")
+            self._try_mpirun(mpi, launcher, nodes)
+
+    def _try_mpirun(self, mpi: Mpi, launcher: SlurmLauncher, nodes: tuple[str, ...]) -> None:
+        argv = mpirun_argv(mpi, len(nodes), str(Path(launcher.probe)), root=user_id() == 0)
+        argv = [word for word in argv if word != "--oversubscribe"]
+        inside = starts.try_mpirun(argv, nodes, of_job(launcher.job, nodes))
+        local = mpirun_argv(mpi, FEW, str(launcher.probe), root=user_id() == 0)
+        outside = ("", "") if "SLURM_JOB_ID" in os.environ else starts.try_mpirun(local, None, {})
+        self.remarks += starts.judge_mpirun(mpi, inside, outside)

@@ -1,0 +1,1 @@
+"""Known ways to fail, by theme, recognised by what Slurm and MPI really print."""

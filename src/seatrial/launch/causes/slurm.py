@@ -1,0 +1,76 @@
+"""Slurm itself cannot be spoken to, or its daemons and commands do not trust or understand each other."""
+
+from seatrial.launch.causes.cause import Cause
+
+LAUNCH = r"[Ll]aunch for (?:StepId=|step )?\S+ failed on node (\S+?):"
+
+SLURM = (
+    Cause(
+        look=r"Could not establish a configuration source|DNS SRV lookup failed",
+        meaning="this machine does not know where Slurm's controller is.",
+        remedy="Run this on a login node, or set SLURM_CONF to the site's slurm.conf.",
+    ),
+    Cause(
+        look=r"Job credential expired|Expired credential|Rewound credential|Check for out of sync clocks",
+        meaning="a credential was too old or from the future on {nodes}: clocks differ.",
+        remedy="Compare the nodes' clocks with this machine's (date), and start their time service (chrony, ntpd).",
+        where=LAUNCH,
+    ),
+    Cause(
+        look=r"Munge \w+ failed: (Failed to (?:access|connect)[^\n]*|Socket[^\n]*)",
+        meaning=r"munged, by which Slurm knows who asks, does not answer (\1).",
+        remedy="Start it (systemctl start munge), and look whether the folder of its socket may be read.",
+    ),
+    Cause(
+        look=r"(Unauthorized credential[^\n]*|Invalid authentication credential|Invalid credential"
+        r"|Protocol authentication error|Invalid job credential|Authentication credential invalid"
+        r"|Munge decode failed[^\n]*)",
+        meaning=r"a daemon of Slurm does not accept who is asking (\1).",
+        remedy="Give all machines the same munge.key, the same time and the same user numbers, and restart munged.",
+    ),
+    Cause(
+        look=r"(Incompatible versions of client and server code|Incompatible Slurm plugin[^\n]*version[^\n]*"
+        r"|Incompatible plugin version)",
+        meaning=r"Slurm's commands here and its daemons are of versions too far apart (\1).",
+        remedy="Use the site's own Slurm commands (`which -a srun`); daemons of the newer version are upgraded first.",
+    ),
+    Cause(
+        look=r"(Insane message length|Zero Bytes were transmitted or received)",
+        meaning=r"the other end of Slurm hung up in mid-sentence (\1).",
+        remedy="Compare Slurm's versions, munge.key and the clock at both ends, and look into slurmctld's log.",
+    ),
+    Cause(
+        look=r"(?:Expired or invalid job|Slurm job|Unable to confirm allocation for job) (\d+)",
+        meaning=r"job \1 is over, or never was.",
+        remedy="In a shell that kept an old job's variables: unset SLURM_JOB_ID SLURM_JOBID. Else start again.",
+    ),
+    Cause(
+        look=r"failed on node \S+: (Communication connection failure|Unable to contact[^\n]*|Connection refused"
+        r"|Connection timed out|No route to host)",
+        meaning=r"slurmd on {nodes} cannot be reached (\1).",
+        remedy="Look whether the node is up and slurmd runs there, and whether a firewall lets SrunPortRange through.",
+        where=LAUNCH,
+    ),
+    Cause(
+        look=r"failed on node \S+: (User not found on host|Group ID not found on host)",
+        meaning=r"{nodes} do not know the user (\1).",
+        remedy="Look whether the directory service (LDAP, sssd) answers there: getent passwd USER.",
+        where=LAUNCH,
+    ),
+    Cause(
+        look=r"failed on node \S+: (Job prolog failed|Slurmd could not \w+ job[^\n]*|Job epilog failed)",
+        meaning=r"slurmd on {nodes} could not begin the job (\1).",
+        remedy="Look into slurmd's log there, and into the site's prolog.",
+        where=LAUNCH,
+    ),
+    Cause(
+        look=r"Unable to contact slurm controller \((.*?)\)|Unable to contact slurm controller",
+        meaning=r"Slurm's controller does not answer (\1).",
+        remedy="Look whether slurmctld runs and can be reached from here: scontrol ping.",
+    ),
+    Cause(
+        look=r"System submissions disabled|Requested operation is presently disabled",
+        meaning="Slurm takes no jobs at present.",
+        remedy="Ask your site until when.",
+    ),
+)

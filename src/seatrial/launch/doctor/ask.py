@@ -1,0 +1,116 @@
+"""What the doctor asks Slurm and this machine before anything is started."""
+
+import os
+import time
+from collections.abc import Mapping
+
+import msgspec
+
+from seatrial.launch import slurm_argv, slurm_text
+from seatrial.launch.process import Completed, run
+
+TIMEOUT_S = 30.0
+SETTLE_S = 10.0
+CLIENT = ("srun", "--version")
+NODES = ("scontrol", "--oneliner", "show", "node")
+PARTITIONS = ("scontrol", "--all", "--oneliner", "show", "partition")
+"""Also those that Slurm hides from users who may not use them."""
+SINFO = (*slurm_argv.SINFO, "--all")
+RUNNING = ("squeue", "--noheader", "--states=R", "--format=%i")
+MPI_TYPES = ("srun", "--mpi=list")
+GROUPS = ("id", "-Gn")
+
+
+class SlurmAnswers(msgspec.Struct, frozen=True, kw_only=True):
+    """What Slurm's commands print, each as it comes."""
+
+    sinfo: Completed
+    client: str
+    config: str
+    nodes: str
+    partitions: str
+    mpi_types: str
+    running_jobs: int
+
+
+def ask_slurm() -> SlurmAnswers:
+    """One question after the other; where sinfo gets no answer the others are not asked, and are empty."""
+    sinfo = _settled()
+    client = _said(CLIENT)
+    if not sinfo.ok:
+        return SlurmAnswers(
+            sinfo=sinfo, client=client, config="", nodes="", partitions="", mpi_types="", running_jobs=0
+        )
+    listed = run(MPI_TYPES, timeout_s=TIMEOUT_S)
+    return SlurmAnswers(
+        sinfo=sinfo,
+        client=client,
+        config=_said(slurm_argv.CONFIG),
+        nodes=_said(NODES),
+        partitions=_said(PARTITIONS),
+        mpi_types=listed.stdout + listed.stderr,  # on standard error before 22.05
+        running_jobs=len(_said(RUNNING).split()),
+    )
+
+
+def _settled() -> Completed:
+    """sinfo, once no node is cleaning up after a job any more, or after `SETTLE_S`."""
+    deadline = time.monotonic() + SETTLE_S
+    while True:
+        sinfo = run(SINFO, timeout_s=TIMEOUT_S)
+        completing = any(line.completing for line in slurm_text.parse_sinfo(sinfo.stdout))
+        if not sinfo.ok or not completing or time.monotonic() > deadline:
+            return sinfo
+        time.sleep(1)
+
+
+def versions_of(nodes: str) -> Mapping[str, str]:
+    """Node -> version of its slurmd, from `scontrol --oneliner show node`; a node that never answered has none."""
+    found = {}
+    for line in nodes.splitlines():
+        words = dict(word.partition("=")[::2] for word in line.split() if "=" in word)
+        if words.get("NodeName"):
+            found[words["NodeName"]] = words.get("Version", "")
+    return found
+
+
+def config_of(answers: SlurmAnswers, key: str) -> str:
+    """One value of the controller's configuration; empty where it is not said."""
+    return slurm_text.config_value(answers.config, key)
+
+
+def groups() -> frozenset[str]:
+    """Names of the user's groups."""
+    return frozenset(_said(GROUPS).split())
+
+
+def user_id() -> int:
+    """The number of the user."""
+    return os.getuid()
+
+
+def environ() -> Mapping[str, str]:
+    """This process's environment."""
+    return dict(os.environ)
+
+
+def of_job(job: str, nodes: tuple[str, ...]) -> dict[str, str]:
+    """What salloc sets for a command that it runs (salloc(1), OUTPUT ENVIRONMENT VARIABLES), one task a node."""
+    listed = slurm_argv.node_list(nodes)
+    each = f"1(x{len(nodes)})" if len(nodes) > 1 else "1"
+    number = str(len(nodes))
+    return {
+        "SLURM_JOB_ID": job,
+        "SLURM_JOBID": job,
+        "SLURM_JOB_NODELIST": listed,
+        "SLURM_NODELIST": listed,
+        "SLURM_JOB_NUM_NODES": number,
+        "SLURM_NNODES": number,
+        "SLURM_NTASKS": number,
+        "SLURM_TASKS_PER_NODE": each,
+        "SLURM_JOB_CPUS_PER_NODE": each,
+    }
+
+
+def _said(argv: tuple[str, ...]) -> str:
+    return run(argv, timeout_s=TIMEOUT_S).stdout

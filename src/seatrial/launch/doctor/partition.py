@@ -1,0 +1,113 @@
+"""What a partition allows and to whom, from `scontrol --oneliner show partition`; pure."""
+
+import re
+from collections.abc import Collection, Mapping
+
+from seatrial.model.launching import Obstacle, Remark, blocked, fine, noted
+
+STEP = "partition"
+OTHER = "Choose another by --partition, or ask your site."
+UNLIMITED = {"UNLIMITED", "INFINITE", "NONE", "N/A", ""}
+
+
+def parse_partitions(text: str) -> dict[str, dict[str, str]]:
+    """Name -> key -> value. Values of several words are cut at the first blank; none of ours has any."""
+    found = {}
+    for line in text.splitlines():
+        values = dict(re.findall(r"(\S+?)=(\S*)", line))
+        if "PartitionName" in values:
+            found[values["PartitionName"]] = values
+    return found
+
+
+def default_of(partitions: Mapping[str, Mapping[str, str]]) -> str:
+    """The cluster's default partition; without one the first; empty where there is none."""
+    return next((name for name, values in partitions.items() if values.get("Default") == "YES"), "") or next(
+        iter(partitions), ""
+    )
+
+
+def minutes_of(text: str) -> int | None:
+    """`1-02:30:00`, `30:00`, `UNLIMITED` as minutes; None for no limit and for what is no time."""
+    match = re.fullmatch(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)", text)
+    if text.upper() in UNLIMITED or not match:
+        return None
+    days, hours, minutes, _ = (int(part or 0) for part in match.groups())
+    return days * 24 * 60 + hours * 60 + minutes
+
+
+def judge_partition(
+    values: Mapping[str, str], *, nodes: int, minutes: int, user_id: int, groups: Collection[str]
+) -> list[Remark]:
+    """What it has against a job of so many nodes and minutes of this user. `groups`: names of the user's groups."""
+    name = values.get("PartitionName", "")
+    refusals = [
+        *_state(name, values.get("State", "UP")),
+        *_size(name, values, nodes, minutes),
+        *_people(name, values, user_id, groups),
+    ]
+    return refusals or [fine(STEP, f"{name} is up, and allows {_allowed(values)}.")]
+
+
+def _allowed(values: Mapping[str, str]) -> str:
+    most, time = values.get("MaxNodes", ""), values.get("MaxTime", "")
+    sizes = "any number of nodes" if most in UNLIMITED else f"{most} nodes"
+    times = "any time" if time in UNLIMITED else f"{time}"
+    return f"{sizes} for {times}"
+
+
+def _refuses(says: str, remedy: str = OTHER) -> Remark:
+    return blocked(STEP, Obstacle.PARTITION_REFUSES, says, remedy)
+
+
+def _state(name: str, state: str) -> list[Remark]:
+    meaning = {
+        "DRAIN": "takes no new jobs (it is drained; those in the queue still start)",
+        "DOWN": "starts no jobs (it is down; they are queued until it is up)",
+        "INACTIVE": "takes no jobs and starts none (it is inactive)",
+    }.get(state.upper())
+    if meaning is None:
+        return []
+    repair = f"Choose another by --partition, or have it opened: scontrol update PartitionName={name} State=UP."
+    return [_refuses(f"The partition {name} {meaning}.", repair)]
+
+
+def _size(name: str, values: Mapping[str, str], nodes: int, minutes: int) -> list[Remark]:
+    found = []
+    most, least = values.get("MaxNodes", ""), values.get("MinNodes", "")
+    if most.isdecimal() and nodes > int(most):
+        says = f"The partition {name} allows no more than {most} a job (MaxNodes), and {nodes} nodes are wanted."
+        found.append(_refuses(says, "Name fewer by --nodes, give --node-hours, or choose another by --partition."))
+    if least.isdecimal() and nodes < int(least):
+        says = f"The partition {name} takes no job of less than {least} nodes (MinNodes), and {nodes} are wanted."
+        found.append(_refuses(says))
+    limit = minutes_of(values.get("MaxTime", ""))
+    if limit is not None and minutes > limit:
+        says = f"The partition {name} allows at most {limit} minutes a job (MaxTime), and {minutes} are wanted."
+        found.append(_refuses(says, "Give a shorter --budget, or choose another by --partition."))
+    return found
+
+
+def _people(name: str, values: Mapping[str, str], user_id: int, groups: Collection[str]) -> list[Remark]:
+    found = []
+    allowed = values.get("AllowGroups", "ALL")
+    if user_id and allowed not in ("ALL", "") and not set(allowed.split(",")) & set(groups):
+        found.append(_refuses(f"The partition {name} is for the groups {allowed} (AllowGroups), and you are in none."))
+    if user_id and values.get("RootOnly") == "YES":
+        found.append(_refuses(f"The partition {name} is for root alone (RootOnly)."))
+    if not user_id and values.get("DisableRootJobs") == "YES":
+        says = f"The partition {name} takes no jobs of root (DisableRootJobs)."
+        found.append(_refuses(says, "Do it as another user."))
+    if values.get("ReqResv") == "YES":
+        says = f"The partition {name} takes only jobs within a reservation (ReqResv)."
+        found.append(_refuses(says, "Name one by SALLOC_RESERVATION, or choose another by --partition."))
+    for key, what, variable in (
+        ("AllowAccounts", "accounts", "SALLOC_ACCOUNT"),
+        ("AllowQos", "QOS", "SALLOC_QOS"),
+    ):
+        only = values.get(key, "ALL")
+        if only not in ("ALL", ""):
+            says = f"The partition {name} is only for the {what} {only} ({key})."
+            remedy = f"If yours is none of them, name one by {variable}."
+            found.append(noted(STEP, Obstacle.PARTITION_REFUSES, says, remedy))
+    return found

@@ -1,0 +1,130 @@
+"""Tries starts of the probe in one way after the other, and says what came of each."""
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from seatrial.launch.contract import Launcher, LaunchError, Manner, ProbeLost, RoundRefused, Session
+from seatrial.launch.mpi import Mpi
+from seatrial.launch.session import PipeSession
+from seatrial.model.launching import Obstacle, Remark, blocked, fine, noted
+from seatrial.model.measurement import Phase, Round, Shape
+
+STEP = "start"
+START_TIMEOUT_S = 30.0
+TRAFFIC_TIMEOUT_S = 20.0
+
+
+class Tried(msgspec.Struct, frozen=True, kw_only=True):
+    """One way to start, and why it does not work; empty where it does."""
+
+    how: str
+    why: str = ""
+    remedy: str = ""
+
+    @property
+    def works(self) -> bool:
+        """Whether all ranks came up, as one world, where they were asked for."""
+        return not self.why
+
+
+def try_start(launcher: Launcher, nodes: Sequence[str], mpi: str) -> Tried:
+    """The probe, one rank a node, by srun's `mpi`; empty: in the site's own way."""
+    manner = Manner(options=(f"--mpi={mpi}",) if mpi else ())
+    how = f"--mpi={mpi}" if mpi else "the site's own --mpi"
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            launcher.start(nodes, Path(folder) / "start.err", manner).close()
+        except LaunchError as error:
+            return Tried(how=how, why=error.what.partition(" ranks: ")[2] or error.what, remedy=error.remedy)
+    return Tried(how=how)
+
+
+def try_traffic(launcher: Launcher, nodes: Sequence[str], mpi: str, shape: Shape) -> Remark:
+    """The probe on all nodes, and a few messages between the first and the last of them."""
+    manner = Manner(options=(f"--mpi={mpi}",) if mpi else ())
+    by = f" by --mpi={mpi}" if mpi else ""
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            session = launcher.start(nodes, Path(folder) / "start.err", manner)
+        except LaunchError as error:
+            return blocked(STEP, Obstacle.NO_START, error.what, error.remedy)
+        try:
+            return _traffic(session, shape, by)
+        finally:
+            session.close()
+
+
+def _traffic(session: Session, shape: Shape, by: str) -> Remark:
+    pair = (session.nodes[0], session.nodes[-1])
+    wanted = Round(phase=Phase.PILOT, repetition=0, shape=shape, pairs=(pair,))
+    try:
+        list(session.measure(wanted, TRAFFIC_TIMEOUT_S))
+    except (ProbeLost, RoundRefused) as error:
+        session.close(kill=True)
+        return blocked(
+            STEP,
+            Obstacle.NO_TRAFFIC,
+            f"{len(session.nodes)} ranks came up{by}, and no message gets from {pair[0]} to {pair[1]}: {error.what}",
+            "Look whether a firewall lets the nodes speak to each other, and which network MPI takes.",
+        )
+    many = len(session.nodes)
+    where = "this machine" if ":" in session.nodes[0] else f"{many} nodes"
+    return fine(STEP, f"{many} ranks came up on {where}{by}, as one world, and messages pass.")
+
+
+def judge_types(tried: Sequence[Tried], chosen: str) -> list[Remark]:
+    """Which types work; the one that would be used comes first. `chosen`: its `--mpi=...`."""
+    works = [one.how for one in tried if one.works]
+    used = next((one for one in tried if one.how == chosen), None)
+    remarks = []
+    if used is not None and not used.works:
+        remedy = f"Use {' or '.join(works)}, which work{'' if len(works) > 1 else 's'} here." if works else used.remedy
+        obstacle = Obstacle.MPI_TYPE if works else Obstacle.NO_START
+        remarks.append(blocked(STEP, obstacle, f"{chosen}: {used.why}", remedy))
+    if works:
+        remarks.append(fine(STEP, f"{', '.join(works)} work{'' if len(works) > 1 else 's'} with this MPI."))
+    others: dict[str, list[str]] = {}
+    for one in tried:
+        if not one.works and one is not used and (used is None or one.why != used.why):
+            others.setdefault(one.why, []).append(one.how)
+    for why, ways in others.items():
+        does = "does" if len(ways) == 1 else "do"
+        remarks.append(noted(STEP, Obstacle.MPI_TYPE, f"{' and '.join(ways)} {does} not: {why}"))
+    return remarks
+
+
+def try_mpirun(argv: Sequence[str], nodes: Sequence[str] | None, variables: Mapping[str, str]) -> tuple[str, str]:
+    """Where the ranks of a line came up and why it failed, one of both empty. `nodes` None: wherever they do."""
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            session = PipeSession(
+                argv,
+                nodes,
+                Path(folder) / "start.err",
+                ranks=None if nodes else 2,
+                timeout_s=START_TIMEOUT_S,
+                extra_environment=variables,
+            )
+        except LaunchError as error:
+            return "", error.what
+        session.close()
+        return ", ".join(dict.fromkeys(str(rank.get("host", "")) for rank in session.ranks)), ""
+
+
+def judge_mpirun(mpi: Mpi, inside: tuple[str, str], outside: tuple[str, str]) -> list[Remark]:
+    """`inside`: an allocation of two nodes; `outside`: without one."""
+    where, why = inside
+    alone = f", and without an allocation on {outside[0]} alone" if outside[0] else ""
+    if where:
+        return [fine(STEP, f"{mpi.mpirun} starts ranks on {where} within an allocation{alone}.")]
+    return [
+        noted(
+            STEP,
+            Obstacle.MPIRUN,
+            f"{mpi.mpirun} does not start ranks within an allocation: {why}",
+            "Use srun, or an mpirun that was built with support for Slurm.",
+        )
+    ]

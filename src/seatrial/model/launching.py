@@ -1,0 +1,102 @@
+"""What stands in the way of a launch: remarks of the doctor, each of a known kind, with its remedy."""
+
+import enum
+
+import msgspec
+
+from seatrial.model.errors import ExitCode
+
+FORMAT = 1
+
+
+class Obstacle(enum.StrEnum):
+    """What can stand in the way of a launch. The words are a promise; see docs/doctor.md."""
+
+    NO_SLURM = "no-slurm"
+    CONTROLLER_SILENT = "controller-silent"
+    SLURM_VERSIONS = "slurm-versions"
+    JOB_VARIABLES = "job-variables"
+    SRUN_VARIABLES = "srun-variables"
+    NODE_DOWN = "node-down"
+    NODE_DRAINED = "node-drained"
+    NODE_SUSPENDED = "node-suspended"
+    NODE_RESERVED = "node-reserved"
+    NODE_OTHERWISE = "node-otherwise"
+    NO_ROOM = "no-room"
+    PARTITION_REFUSES = "partition-refuses"
+    NO_ALLOCATION = "no-allocation"
+    NO_MPI = "no-mpi"
+    NODE_SILENT = "node-silent"
+    HOSTNAME_DIFFERS = "hostname-differs"
+    CLOCK_DIFFERS = "clock-differs"
+    PROGRAM_MISSING = "program-missing"
+    LIBRARY_MISSING = "library-missing"
+    MPI_DIFFERS = "mpi-differs"
+    MPI_TYPE = "mpi-type"
+    MPIRUN = "mpirun"
+    NO_START = "no-start"
+    NO_TRAFFIC = "no-traffic"
+
+
+class Weight(enum.StrEnum):
+    """How grave a remark is."""
+
+    OK = "ok"
+    NOTE = "note"
+    """Launches work nevertheless, or it is none of the nodes wanted."""
+    BLOCKED = "blocked"
+    NOT_TRIED = "not tried"
+
+
+class Remark(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that was tried, and what came of it, in a sentence."""
+
+    step: str
+    weight: Weight
+    says: str
+    obstacle: Obstacle | None = None
+    """None where all is well."""
+    remedy: str = ""
+
+
+class Examination(msgspec.Struct, frozen=True, kw_only=True):
+    """All remarks in the order in which things were tried, cheapest first."""
+
+    remarks: tuple[Remark, ...]
+
+    @property
+    def blocked(self) -> tuple[Remark, ...]:
+        """What stands in the way."""
+        return tuple(one for one in self.remarks if one.weight is Weight.BLOCKED)
+
+    @property
+    def untried(self) -> tuple[Remark, ...]:
+        """What could not be tried."""
+        return tuple(one for one in self.remarks if one.weight is Weight.NOT_TRIED)
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """FINDINGS where something stands in the way, INCOMPLETE where not all could be tried."""
+        if self.blocked:
+            return ExitCode.FINDINGS
+        return ExitCode.INCOMPLETE if self.untried else ExitCode.PASS
+
+
+def fine(step: str, says: str) -> Remark:
+    """All is well."""
+    return Remark(step=step, weight=Weight.OK, says=says)
+
+
+def noted(step: str, obstacle: Obstacle, says: str, remedy: str = "") -> Remark:
+    """Worth knowing, and not in the way."""
+    return Remark(step=step, weight=Weight.NOTE, says=says, obstacle=obstacle, remedy=remedy)
+
+
+def blocked(step: str, obstacle: Obstacle, says: str, remedy: str = "") -> Remark:
+    """In the way."""
+    return Remark(step=step, weight=Weight.BLOCKED, says=says, obstacle=obstacle, remedy=remedy)
+
+
+def untried(step: str, obstacle: Obstacle, says: str, remedy: str = "") -> Remark:
+    """Could not be tried."""
+    return Remark(step=step, weight=Weight.NOT_TRIED, says=says, obstacle=obstacle, remedy=remedy)

@@ -1,0 +1,165 @@
+"""The doctor and the check on a cluster where launches do not work, each for a reason of its own."""
+
+import json
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seatrial.lab import planting, razing
+from seatrial.lab.enter import as_user, inside
+from seatrial.lab.faults.base import Parameters
+from seatrial.lab.plan import LabPlan, make_plan
+from seatrial.lab.raising import needed_folders, raise_lab
+from seatrial.launch.probe_build import default_folder
+from seatrial.launch.process import Completed, run
+
+pytestmark = pytest.mark.lab
+SEATRIAL = (sys.executable, "-m", "seatrial")
+Seatrial = Callable[..., Completed]
+
+
+@pytest.fixture(scope="module")
+def standing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabPlan]:
+    """Three nodes that Slurm may suspend, when it is told to."""
+    shared = str(tmp_path_factory.getbasetemp())
+    plan = make_plan(
+        name=f"q{os.getpid()}", nodes=3, leaves=1, folders=(*needed_folders(), shared), suspend_after_s=3600
+    )
+    raise_lab(plan)
+    try:
+        yield plan
+    finally:
+        razing.raze(plan.name)
+
+
+@pytest.fixture
+def lab(standing: LabPlan) -> Iterator[LabPlan]:
+    wait_for(standing, lambda states: set(states.values()) == {"idle"})
+    yield standing
+    planting.clear(standing.name)
+    for node in standing.node_names:
+        run(as_user(standing, ["scontrol", "update", f"NodeName={node}", "State=RESUME"]), timeout_s=30)
+
+
+def slurm(lab: LabPlan, *argv: str) -> str:
+    """Standard output of one of Slurm's commands, which must succeed."""
+    done = run(as_user(lab, argv), timeout_s=60)
+    assert done.ok, done.stderr
+    return done.stdout
+
+
+def wait_for(lab: LabPlan, right: Callable[[dict[str, str]], bool]) -> None:
+    deadline = time.monotonic() + 30
+    while not right(states := states_of(lab)):
+        assert time.monotonic() < deadline, states
+        time.sleep(0.2)
+
+
+def states_of(lab: LabPlan) -> dict[str, str]:
+    lines = slurm(lab, "sinfo", "-hN", "-p", "main", "-o", "%N %T").splitlines()
+    return {words[0]: words[1] for words in map(str.split, lines)}
+
+
+@contextmanager
+def partition(lab: LabPlan, change: str, back: str) -> Iterator[None]:
+    slurm(lab, "scontrol", "update", "PartitionName=main", change)
+    try:
+        yield
+    finally:
+        slurm(lab, "scontrol", "update", "PartitionName=main", back)
+
+
+@contextmanager
+def hidden(lab: LabPlan, node: str, folder: Path) -> Iterator[None]:
+    """An empty folder in the place of one, on one node."""
+    assert run(inside(lab, node, ["mount", "-t", "tmpfs", "tmpfs", str(folder)]), timeout_s=10).ok
+    try:
+        yield
+    finally:
+        run(inside(lab, node, ["umount", str(folder)]), timeout_s=10)
+
+
+def doctor(lab: LabPlan, *options: str, prefix: tuple[str, ...] = ()) -> dict[str, Any]:
+    done = run(as_user(lab, [*prefix, *SEATRIAL, "doctor", "--json", *options]), timeout_s=90)
+    found = json.loads(done.stdout)
+    assert isinstance(found, dict)
+    assert found["exit_code"] == done.returncode
+    return found
+
+
+def blocked(found: dict[str, Any]) -> list[tuple[str, str]]:
+    return [(one["obstacle"], one["says"]) for one in found["remarks"] if one["weight"] == "blocked"]
+
+
+def check(lab: LabPlan, archive: Path, *options: str) -> Completed:
+    argv = [*SEATRIAL, "check", "--archive", str(archive), "--budget", "3s", "--json", *options]
+    return run(as_user(lab, argv), timeout_s=90)
+
+
+def test_pmi2_with_open_mpi_and_a_binary_missing_on_one_node(lab: LabPlan, tmp_path: Path) -> None:
+    (one,) = (found := doctor(lab, "--mpi", "pmi2", "--nodes", "n[1-2]", "--mpicc", "mpicc.openmpi"))["remarks"][:1]
+    assert one["weight"] == "ok"
+    (obstacle,) = blocked(found)
+    assert obstacle[0] == "mpi-type"
+    assert "OMPI was not built with SLURM's PMI support" in obstacle[1]
+    assert found["remarks"][-1]["says"] == "2 ranks came up on 2 nodes by --mpi=pmix, as one world, and messages pass."
+    with hidden(lab, "n2", default_folder()):
+        (missing,) = blocked(doctor(lab, "--nodes", "n[1-2]"))
+        done = check(lab, tmp_path)
+    assert missing[0] == "program-missing"
+    assert missing[1].endswith("on n2.")
+    assert done.returncode == 2
+    assert "is not there on n2." in done.stderr
+
+
+@pytest.mark.skipif(shutil.which("mpicc.mpich") is None, reason="no MPICH (libmpich-dev)")
+def test_mpich_comes_up_as_singletons_and_the_type_that_works_is_found(lab: LabPlan) -> None:
+    found = doctor(lab, "--mpicc", "mpicc.mpich", "--nodes", "n[1-2]")
+    (singletons,) = [one for one in found["remarks"] if one["weight"] == "blocked"]
+    assert "2 worlds of one rank" in singletons["says"]
+    assert singletons["remedy"] == "Use --mpi=pmi2, which works here."
+
+
+def test_drained_and_down_nodes_and_a_partition_that_refuses(lab: LabPlan, tmp_path: Path) -> None:
+    slurm(lab, "scontrol", "update", "NodeName=n2", "State=DRAIN", "Reason=bad DIMM")
+    planting.plant(lab.name, "slurmd-killed", "n3", Parameters())
+    slurm(lab, "scontrol", "update", "NodeName=n3", "State=DOWN", "Reason=gone")
+    found = doctor(lab, "--nodes", "n[1-3]")
+    assert [one[0] for one in blocked(found)] == ["node-down", "node-drained"]
+    assert "n3 is down" in found["first"]
+    assert "bad DIMM" in blocked(found)[1][1]
+    assert "not tried" in [one["weight"] for one in found["remarks"]]
+    slurm(lab, "scontrol", "update", "NodeName=n2", "State=RESUME")
+    planting.clear(lab.name)
+    with partition(lab, "MaxNodes=1", "MaxNodes=UNLIMITED"):
+        done = check(lab, tmp_path)
+    assert done.returncode == 2
+    assert "the partition allows no job of so many nodes (PartitionNodeLimit)" in done.stderr
+    stranger = ("unshare", "--user", "--map-user=65534", "--map-group=65534")
+    with partition(lab, "AllowGroups=daemon", "AllowGroups=ALL"):
+        found = doctor(lab, prefix=stranger)
+    assert found["first"] == "The partition main is for the groups daemon (AllowGroups), and you are in none."
+
+
+def test_a_suspended_node_is_woken_measured_and_left_and_nobody_is_disturbed(lab: LabPlan, tmp_path: Path) -> None:
+    slurm(lab, "salloc", "-Q", "--no-shell", "--exclusive", "-N1", "-w", "n1")
+    foreign = slurm(lab, "squeue", "-h", "-o", "%i %T %N").strip()
+    slurm(lab, "scontrol", "update", "NodeName=n3", "State=POWER_DOWN")
+    (note,) = [one["says"] for one in doctor(lab)["remarks"] if one["obstacle"] == "node-suspended"]
+    assert "n3 is suspended to save power" in note
+    wait_for(lab, lambda states: states["n3"] == "idle~")
+    done = check(lab, tmp_path, "--nodes", "n[1-3]", "--idle-only")
+    judged = json.loads(done.stdout)
+    assert "Slurm wakes n3" in done.stderr
+    assert {pair["source"] for pair in judged["pairs"]} == {"n2", "n3"}
+    assert all(pair["bandwidth_bytes_per_s"] for pair in judged["pairs"])
+    assert slurm(lab, "squeue", "-h", "-o", "%i %T %N").strip() == foreign
+    slurm(lab, "scancel", foreign.split()[0])
+    wait_for(lab, lambda states: states["n3"] == "idle")
