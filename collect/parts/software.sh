@@ -15,6 +15,7 @@ s/^(mca:[^:]*:[^:]*):.*/\1/
   run_slow '/(Transport|Device):/!d' ucx_info -d
   run_slow '' fi_info --version
   run_slow '/^[^ ]/!d' fi_info -l
+  mpi_settings
   modules_system
 }
 

@@ -1,0 +1,36 @@
+"""mpi-settings-differ: a file of settings on one node tells Open MPI something else than the peers' do."""
+
+from collections.abc import Iterator
+
+from seatrial.diagnosis.rules.base import Readings, Rule, Violation
+from seatrial.diagnosis.rules.peers import unlike_tables
+from seatrial.facts.mpi_settings import NOTHING_SET
+from seatrial.model.facts import NodeFacts
+from seatrial.model.verdict import FindingKind
+
+FACT = "software.mpi_settings"
+NOT_SET = "none"
+REMEDY = (
+    "Give this node the same file as the others have: openmpi-mca-params.conf in /etc/openmpi or in the etc folder of "
+    "the MPI; for one user ~/.openmpi/mca-params.conf."
+)
+
+
+def look(readings: Readings) -> Iterator[Violation]:
+    """Parameter by parameter; one that a node's files do not set is a difference, too."""
+    for group in readings.peers:
+        known = {name: readings.facts[name].software.mpi_settings for name in group if knows(readings.facts[name])}
+        names = sorted({parameter for table in known.values() for parameter in table})
+        tables = {
+            name: {f"its MPI setting {parameter}": table.get(parameter, NOT_SET) for parameter in names}
+            for name, table in known.items()
+        }
+        yield from unlike_tables(tables, REMEDY)
+
+
+def knows(facts: NodeFacts) -> bool:
+    """Whether the node's files were looked for."""
+    return bool(facts.software.mpi_settings) or facts.absent.get(FACT) == NOTHING_SET
+
+
+RULE = Rule(kind=FindingKind.MPI_SETTINGS_DIFFER, title="MPI settings differ", look=look, knows=knows)

@@ -1,0 +1,1 @@
+"""Which transport carries the messages, proved by taking it away."""

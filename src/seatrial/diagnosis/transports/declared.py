@@ -1,0 +1,106 @@
+"""What an MPI says it uses, read from its verbose standard error."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+
+from seatrial.model.transport import Carrier, Declared
+
+REGISTERING = re.compile(r"\[(\S+)\] mca: base: components_register: registering framework (\w+) components")
+FOUND = re.compile(r"\[(\S+)\] mca: base: components_register: found loaded component (\w+)")
+CHOSEN = re.compile(r"selected (\w+) best priority")
+MTL = re.compile(r"mca:base:select:\(\s*mtl\) Selected component \[(\w+)\]")
+PROVIDER = re.compile(r"mtl:ofi:provider: (\S+)")
+BTL = re.compile(r"mca: bml: Using (\w+) btl for send to")
+UCX_WAY = re.compile(r"ep_cfg\[\d+\]: (?:tag|am)\(([^)]*)\)")
+INTEL_PROVIDER = re.compile(r"libfabric provider: (\S+)")
+BTLS = {
+    "tcp": Carrier.TCP,
+    "vader": Carrier.SHARED_MEMORY,
+    "sm": Carrier.SHARED_MEMORY,
+    "openib": Carrier.VERBS,
+    "uct": Carrier.UCX,
+}
+MTLS = {"ofi": Carrier.OFI, "psm2": Carrier.PSM2, "psm": Carrier.PSM}
+UCX_TRANSPORTS = (
+    (("sysv", "posix", "xpmem", "cma", "knem"), Carrier.SHARED_MEMORY),
+    (("tcp",), Carrier.TCP),
+    (("rc", "dc", "ud"), Carrier.VERBS),
+)
+
+
+def read_declared(text: str) -> Declared | None:
+    """The choice that all ranks together declare; None where the text holds none that is known."""
+    compiled = _compiled(text)
+    carriers, words = _open_mpi(text)
+    if not words:
+        carriers, words = _ucx(text)
+    if not words:
+        carriers, words = _intel(text)
+    if not words and not compiled:
+        return None
+    return Declared(carriers=_once(carriers), words=tuple(dict.fromkeys(words)), compiled=compiled)
+
+
+def _compiled(text: str) -> dict[str, tuple[str, ...]]:
+    """Framework -> components; ranks write in between each other, so each process's lines are read apart."""
+    framework: dict[str, str] = {}
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    for line in text.splitlines():
+        if begun := REGISTERING.search(line):
+            framework[begun[1]] = begun[2]
+        elif (one := FOUND.search(line)) and one[1] in framework:
+            found[framework[one[1]]].add(one[2])
+    return {name: tuple(sorted(found[name])) for name in sorted(found)}
+
+
+def _open_mpi(text: str) -> tuple[list[Carrier], list[str]]:
+    carriers: list[Carrier] = []
+    words: list[str] = []
+    for pml in dict.fromkeys(CHOSEN.findall(text)):
+        words.append(f"pml {pml}")
+        if pml == "cm":
+            mtls = list(dict.fromkeys(MTL.findall(text)))
+            words += [f"mtl {mtl}" for mtl in mtls]
+            words += [f"OFI domain {domain}" for domain in dict.fromkeys(PROVIDER.findall(text))]
+            carriers += [MTLS[mtl] for mtl in mtls if mtl in MTLS]
+        elif pml == "ob1":
+            btls = [btl for btl in dict.fromkeys(BTL.findall(text)) if btl != "self"]
+            words += [f"btl {btl}" for btl in btls]
+            carriers += [BTLS[btl] for btl in btls if btl in BTLS]
+        elif pml == "ucx":
+            carriers.append(Carrier.UCX)
+            words += _ucx(text)[1]
+    return carriers, words
+
+
+def _ucx(text: str) -> tuple[list[Carrier], list[str]]:
+    """UCX tells its lanes for each kind of peer; the one with itself among them is the rank's own."""
+    carriers: list[Carrier] = []
+    words: list[str] = []
+    for lanes in dict.fromkeys(UCX_WAY.findall(text)):
+        names = [lane.partition("/")[0] for lane in lanes.split()]
+        if not names or "self" in names:
+            continue
+        words.append(f"UCX {lanes}")
+        carriers += _ucx_carriers(names)
+    return carriers, words
+
+
+def _ucx_carriers(names: Iterable[str]) -> list[Carrier]:
+    found = []
+    for name in names:
+        for prefixes, carrier in UCX_TRANSPORTS:
+            if any(name.startswith(prefix) for prefix in prefixes):
+                found.append(carrier)
+    return found
+
+
+def _intel(text: str) -> tuple[list[Carrier], list[str]]:
+    names = list(dict.fromkeys(INTEL_PROVIDER.findall(text)))
+    words = [f"libfabric provider {name}" for name in names]
+    return ([Carrier.OFI] if names else []), words
+
+
+def _once(carriers: Iterable[Carrier]) -> tuple[Carrier, ...]:
+    return tuple(dict.fromkeys(carriers))

@@ -1,0 +1,26 @@
+"""Intel MPI's transports: I_MPI_FABRICS for shared memory, FI_PROVIDER for what libfabric does (2019 and later).
+
+From its documentation; nobody has run it on an Intel MPI yet.
+"""
+
+from seatrial.diagnosis.transports.stock import Stock
+from seatrial.model.transport import Carrier, Role, Variant
+
+VERBOSE = {"I_MPI_DEBUG": "10", "FI_LOG_LEVEL": "info", "FI_LOG_SUBSYS": "core"}
+PROVIDERS = {Carrier.TCP: "tcp", Carrier.VERBS: "verbs", Carrier.PSM2: "psm2", Carrier.UCX: "mlx"}
+
+
+def variants(stock: Stock, presumed: tuple[Carrier, ...]) -> tuple[Variant, ...]:
+    """Shared memory away by I_MPI_FABRICS, providers away and forced by FI_PROVIDER."""
+    forced = {one: {"I_MPI_FABRICS": "ofi", "FI_PROVIDER": name} for one, name in PROVIDERS.items()}
+    return (
+        Variant(name="default", role=Role.DEFAULT),
+        Variant(name="control", role=Role.CONTROL, environment={"UCX_IB_REG_METHODS": "rcache"}),
+        *([_variant(Role.WITHOUT, Carrier.SHARED_MEMORY, {"I_MPI_FABRICS": "ofi"})] if stock.within else []),
+        *(_variant(Role.WITHOUT, one, {"FI_PROVIDER": f"^{PROVIDERS[one]}"}) for one in presumed if one in PROVIDERS),
+        *(_variant(Role.FORCED, one, settings) for one, settings in forced.items()),
+    )
+
+
+def _variant(role: Role, one: Carrier, environment: dict[str, str]) -> Variant:
+    return Variant(name=f"{role} {one}", role=role, carrier=one, environment=environment)

@@ -1,0 +1,160 @@
+"""Which transport carried the data: what became slower when it was slowed or taken away."""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from seatrial.diagnosis.curve import against_limit, limit_between
+from seatrial.diagnosis.transports.alternatives import slower_than_alternatives
+from seatrial.diagnosis.transports.carriers import CarrierVerdict, carrier_verdicts, default_of
+from seatrial.diagnosis.transports.effects import Effect, effects_of
+from seatrial.diagnosis.transports.inventory import Offer, missing_drivers, offers
+from seatrial.diagnosis.transports.stock import stock_of
+from seatrial.model.errors import ExitCode
+from seatrial.model.facts import NodeFacts
+from seatrial.model.limit import Limit, NoLimit
+from seatrial.model.recorded import RecordedRun
+from seatrial.model.run import Ending
+from seatrial.model.transport import Carrier, Declared, Role, VariantNote
+from seatrial.model.verdict import Finding, Verdict
+
+LEAST_STARTS = 3
+
+
+class Transports(msgspec.Struct, frozen=True, kw_only=True):
+    """All that is derived from one run. `verdict` PASS: `carried_by` is proved; `reason` says by what."""
+
+    pair: tuple[str, str]
+    within: bool
+    mpi_library: str
+    declared: Declared | None
+    offers: tuple[Offer, ...]
+    carriers: tuple[CarrierVerdict, ...]
+    effects: tuple[Effect, ...]
+    carried_by: Carrier | None
+    verdict: Verdict
+    reason: str
+    findings: tuple[Finding, ...]
+    limit: Limit | NoLimit
+    notes: tuple[str, ...]
+    complete: bool
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """1 with findings; 2 where the transport is not proved or the run was cut short."""
+        if self.findings:
+            return ExitCode.FINDINGS
+        return ExitCode.PASS if self.complete and self.verdict is Verdict.PASS else ExitCode.INCOMPLETE
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """What carried the data, if that is proved, and why."""
+
+    verdict: Verdict
+    reason: str
+    carried_by: Carrier | None = None
+
+
+def is_within(pair: tuple[str, str]) -> bool:
+    """Whether both are places of one node: n1:0 and n1:1."""
+    (first, _, _), (second, _, _) = (end.rpartition(":") for end in pair)
+    return first == second != ""
+
+
+def judge_transports(recorded: RecordedRun, notes: Sequence[VariantNote]) -> Transports:
+    """Everything again from the samples and the notes of the starts. Raises IndexError for a run of no pair."""
+    pair = recorded.planned[0]
+    inside = is_within(pair)
+    declared = next((note.declared for note in notes if note.declared), None)
+    stock = stock_of(recorded.info.mpi_library, recorded.facts, declared, within=inside)
+    effects = effects_of(recorded.measurements, notes)
+    carriers = carrier_verdicts(effects, declared)
+    limit = _limit(recorded.facts, pair, default_of(effects))
+    answer = _answer(carriers, effects, limit)
+    found = missing_drivers(recorded.facts, stock)
+    if answer.verdict is not Verdict.INVALID:
+        found += slower_than_alternatives(effects, pair)
+    return Transports(
+        pair=pair,
+        within=inside,
+        mpi_library=recorded.info.mpi_library,
+        declared=declared,
+        offers=offers(recorded.facts, within=inside),
+        carriers=carriers,
+        effects=effects,
+        carried_by=answer.carried_by,
+        verdict=answer.verdict,
+        reason=answer.reason,
+        findings=tuple(found),
+        limit=limit,
+        notes=tuple(filter(None, (recorded.info.reason,))),
+        complete=recorded.info.ending is Ending.COMPLETE and default_of(effects).starts >= LEAST_STARTS,
+    )
+
+
+def _limit(facts: Mapping[str, NodeFacts], pair: tuple[str, str], default: Effect) -> Limit | NoLimit:
+    """None within a node, nor where nodes that share a kernel pass messages by its memory."""
+    path = f"{pair[0]}>{pair[1]}"
+    if is_within(pair):
+        return NoLimit(path=path, reason="both ranks are on one node")
+    boots = {facts[name].boot_id for name in pair if name in facts}
+    if default.devices == () and len(boots) == 1:
+        return NoLimit(path=path, reason="both nodes run on one kernel, and no device counted the bytes")
+    return limit_between(facts, pair)
+
+
+def _answer(carriers: Sequence[CarrierVerdict], effects: Sequence[Effect], limit: Limit | NoLimit) -> Answer:
+    """Gates first: a default that ran and is possible, and a control that shows nothing."""
+    default = default_of(effects)
+    if default.failure:
+        return Answer(verdict=Verdict.INVALID, reason=f"the default did not run: {default.failure}")
+    judged, why = against_limit(default.bandwidth_bytes_per_s, limit)
+    if judged is Verdict.INVALID:
+        return Answer(verdict=Verdict.INVALID, reason=why)
+    disturbed = _disturbed(effects)
+    if disturbed:
+        return Answer(verdict=Verdict.INCONCLUSIVE, reason=disturbed)
+    return _proved(carriers, default)
+
+
+def _disturbed(effects: Sequence[Effect]) -> str:
+    """Why no effect means anything in this run; empty: the control ran and showed none."""
+    control = next((one for one in effects if one.variant.role is Role.CONTROL), None)
+    if control is None or control.failure:
+        return "there is no control that ran, so an effect cannot be told from disturbance"
+    return (
+        "the control, which cannot matter, changed the timing: the measuring was disturbed" if control.changed else ""
+    )
+
+
+def _proved(carriers: Sequence[CarrierVerdict], default: Effect) -> Answer:
+    proved = [one for one in carriers if one.carried]
+    declared = [one for one in carriers if one.declared]
+    said = f"declared {', '.join(one.carrier for one in declared)}" if declared else "nothing declared"
+    if len(proved) > 1:
+        several = "; ".join(f"{one.carrier}: {one.statement}" for one in proved)
+        return Answer(verdict=Verdict.INCONCLUSIVE, reason=f"{said}; more than one shows an effect: {several}")
+    if not proved:
+        why = next((f"; {one.carrier}: {one.statement}" for one in declared), "")
+        return Answer(verdict=Verdict.INCONCLUSIVE, reason=f"{said}, not proved{why}")
+    one = proved[0]
+    against = _against(one.carrier, default.devices)
+    if against:
+        return Answer(verdict=Verdict.INCONCLUSIVE, reason=f"{said}; {one.carrier}: {one.statement}, yet {against}")
+    reason = f"{said}; {one.statement}: {one.carrier} carried the data{_witness(default.devices)}"
+    return Answer(verdict=Verdict.PASS, reason=reason, carried_by=one.carrier)
+
+
+def _witness(names: Sequence[str] | None) -> str:
+    if names is None:
+        return ""
+    return f", and {', '.join(names)} counted its bytes" if names else ", and no device counted its bytes"
+
+
+def _against(carrier: Carrier, names: Sequence[str] | None) -> str:
+    """What the counters say against it; empty: nothing."""
+    if carrier is Carrier.SHARED_MEMORY and names:
+        return f"{', '.join(names)} counted the bytes"
+    if carrier is Carrier.TCP and names is not None and not names:
+        return "no interface counted the bytes"
+    return ""

@@ -1,0 +1,58 @@
+"""What is measured at each start of a variant, and in which order variants are started."""
+
+import random
+from collections.abc import Sequence
+
+import msgspec
+
+from seatrial.model.measurement import Kernel, Phase, Round, Shape
+from seatrial.model.transport import Role, Variant
+
+MESSAGE_BYTES = 4 << 20
+LATENCY_BYTES = 8
+WINDOW = 2
+BANDWIDTH_S = 0.06
+"""For the timed windows of one bandwidth round: a start takes about a second anyhow."""
+FEWEST, MOST = 1, 200
+"""Windows in one round."""
+ROUNDS = 3
+"""Of each kernel at each start, of which the best one counts."""
+LATENCY = Shape(kernel=Kernel.PINGPONG, message_bytes=LATENCY_BYTES, window=1, warmup=20, iterations=100)
+HOBBLED_LATENCY = msgspec.structs.replace(LATENCY, iterations=20)
+PILOT = Round(
+    phase=Phase.PILOT,
+    repetition=0,
+    shape=Shape(kernel=Kernel.ONEWAY, message_bytes=MESSAGE_BYTES, window=WINDOW, warmup=1, iterations=2),
+    pairs=(),
+)
+
+
+def start_rounds(pair: tuple[str, str], window_s: float, role: Role) -> tuple[Round, ...]:
+    """The rounds of one start, kernels in turn; as many windows as fit the time, `window_s` each.
+
+    Where a carrier is hobbled rounds are short, since it is slow; as are those of the reference, which it is held
+    against: rates of processes that have just started rise with what they have already sent.
+    """
+    windows = min(max(round(BANDWIDTH_S / window_s) if window_s > 0 else MOST, FEWEST), MOST)
+    latency = LATENCY
+    if role in (Role.HOBBLED, Role.REFERENCE):
+        windows, latency = 1, HOBBLED_LATENCY
+    bandwidth = Shape(kernel=Kernel.ONEWAY, message_bytes=MESSAGE_BYTES, window=WINDOW, warmup=1, iterations=windows)
+    return tuple(
+        Round(phase=Phase.VARIANT, repetition=0, shape=shape, pairs=(pair,))
+        for _ in range(ROUNDS)
+        for shape in (latency, bandwidth)
+    )
+
+
+def bytes_of(wanted: Round) -> int:
+    """What one rank of each pair sends in the direction in which most is sent."""
+    shape = wanted.shape
+    return len(wanted.pairs) * shape.message_bytes * shape.window * (shape.warmup + shape.iterations)
+
+
+def ablation_order(variants: Sequence[Variant], block: int, draw: random.Random) -> tuple[Variant, ...]:
+    """The default first, the others in random order; every other block the other way round (ABBA)."""
+    first, *others = variants
+    draw.shuffle(others)
+    return (first, *others) if block % 2 == 0 else (*others, first)

@@ -1,0 +1,95 @@
+"""Which transport carried the data, for a terminal."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from seatrial.diagnosis.transports.effects import Effect
+from seatrial.diagnosis.transports.inventory import Offer, told
+from seatrial.diagnosis.transports.judged import Transports
+from seatrial.model import units
+from seatrial.model.estimate import Estimate
+from seatrial.model.limit import Limit
+from seatrial.model.transport import Role
+from seatrial.report.finding_text import lines as finding_lines
+from seatrial.report.finding_text import title
+from seatrial.report.sheet import labelled, rendered, text
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+
+def transports_as_text(found: Transports, *, width: int = 100, colour: bool = False) -> str:
+    """The report, at most `width` columns wide; ends in a newline."""
+    return rendered(_blocks(found), width=width, colour=colour)
+
+
+def _blocks(found: Transports) -> Iterator["RenderableType"]:
+    where = f"within {found.pair[0].rpartition(':')[0]}" if found.within else f"{found.pair[0]} to {found.pair[1]}"
+    yield text(f"{found.verdict.value}  {where}: {found.reason}", "bold")
+    for finding in found.findings:
+        yield ""
+        yield text(title(finding), "bold")
+        yield text(f"   {finding.statement}")
+        yield labelled([(line.label, line.text) for line in finding_lines(finding)], indent=3)
+    yield ""
+    yield labelled(_summary(found), indent=3)
+    yield ""
+    yield labelled(((one.variant.name, variant_text(one)) for one in found.effects), indent=3)
+
+
+def _summary(found: Transports) -> Iterator[tuple[str, str]]:
+    yield "MPI", found.mpi_library.splitlines()[0] if found.mpi_library else "it did not say"
+    yield "declares", ", ".join(found.declared.words) if found.declared and found.declared.words else "nothing known"
+    for offer in found.offers:
+        yield offer.node, offer_text(offer)
+    for one in found.carriers:
+        word = {True: "carried the data", False: "did not", None: "open"}[one.carried]
+        yield one.carrier, f"{word}: {one.statement}"
+    if isinstance(found.limit, Limit):
+        yield "limit", f"{units.bandwidth(found.limit.limit_bytes_per_s)}, set by {found.limit.binding}"
+    for note in found.notes:
+        yield "note", note
+
+
+def offer_text(offer: Offer) -> str:
+    """Devices, what they let one expect, and what libraries have compiled in."""
+    devices = ", ".join(offer.devices) or "no device known"
+    inside = "; ".join(
+        f"{one.name} {one.version}: "
+        + ", ".join(f"{name} {' '.join(parts)}" for name, parts in one.components.items() if name in SHOWN)
+        for one in offer.libraries
+        if any(name in SHOWN for name in one.components)
+    )
+    return f"{devices}; expected: {told(offer.expected)}" + (f". {inside}" if inside else "")
+
+
+SHOWN = ("pml", "mtl", "btl", "device", "transports", "devices", "providers")
+"""Frameworks and lists that say how messages can travel; the others would only fill the page."""
+
+
+def variant_text(one: Effect) -> str:
+    """Numbers, how they stand to the default's, the way of the bytes, and the settings."""
+    setting = " ".join(f"{name}={value}" for name, value in one.variant.environment.items())
+    shown = f" [{setting}]" if setting else ""
+    if one.failure:
+        return f"INVALID: {one.failure}{shown}"
+    whose = "the reference's" if one.variant.role is Role.HOBBLED else "the default's"
+    parts = [f"{units.bandwidth(_value(one.bandwidth_bytes_per_s))}{_times(one.bandwidth_times, whose)}"]
+    parts.append(f"{units.duration(_value(one.latency_s))}{_times(one.latency_times, whose)}")
+    if one.devices is not None:
+        parts.append(f"over {', '.join(one.devices) or 'no device that counts'}")
+    starts = f"{one.starts} starts" if one.starts != 1 else "1 start"
+    role = "" if one.variant.role is Role.DEFAULT else shown
+    return f"{'; '.join(parts)}; {starts}{role}"
+
+
+def _value(estimate: Estimate | None) -> float | None:
+    return estimate.value if estimate else None
+
+
+def _times(times: Estimate | None, whose: str) -> str:
+    """How long it takes over what it is held against: 1.02 [0.99–1.05] of the default's time."""
+    if times is None:
+        return ""
+    interval = f" [{times.low:.2f}–{times.high:.2f}]" if times.runs > 1 else ""
+    return f" ({times.value:.2f}{interval} of {whose} time)"

@@ -1,0 +1,42 @@
+"""The transport that Open MPI takes by itself, on nodes whose settings choose none, proved by ablation."""
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from seatrial.lab import razing
+from seatrial.lab.enter import as_user
+from seatrial.lab.openmpi import MpiSettings
+from seatrial.lab.plan import LabPlan, make_plan
+from seatrial.lab.raising import needed_folders, raise_lab
+from seatrial.launch.process import run
+
+pytestmark = pytest.mark.lab
+
+
+@pytest.fixture
+def unset2(tmp_path: Path) -> Iterator[LabPlan]:
+    folders = (*needed_folders(), str(tmp_path))
+    plan = make_plan(name=f"t{os.getpid()}", nodes=2, folders=folders, mpi_settings=MpiSettings.NONE)
+    raise_lab(plan)
+    try:
+        yield plan
+    finally:
+        razing.raze(plan.name)
+
+
+def test_the_default_is_ofi_and_absent_devices_are_invalid(unset2: LabPlan, tmp_path: Path) -> None:
+    asked = ["transports", "--starts", "3", "--archive", str(tmp_path), "--json"]
+    done = run(as_user(unset2, [sys.executable, "-m", "seatrial", *asked]), timeout_s=300)
+    assert done.stdout, done.stderr
+    found = json.loads(done.stdout)
+    assert (found["verdict"], found["carried_by"]) == ("PASS", "OFI"), found["reason"]
+    variants = {one["variant"]["name"]: one for one in found["variants"]}
+    assert not variants["control"]["changed"]
+    assert variants["default"]["devices"] == ["eth0"]
+    for absent in ("forced UCX", "forced PSM2", "forced InfiniBand verbs"):
+        assert "The probe did not start" in variants[absent]["failure"]
