@@ -6,14 +6,14 @@ from seatrial.diagnosis.evidence import Evidence, Pair
 from seatrial.diagnosis.locate import blamed_parts
 from seatrial.diagnosis.pairs import Judged
 from seatrial.diagnosis.suspicion import Suspicion, is_part
-from seatrial.model.fabric import Fabric
+from seatrial.model.fabric import Wiring
 from seatrial.model.verdict import Verdict
 from seatrial.pairing.next_pairs import Known, next_pairs
 
 
 def next_bandwidth(
     evidence: Mapping[Pair, Evidence],
-    fabric: Fabric,
+    fabric: Wiring,
     suspicion: Suspicion,
     nodes: Sequence[str],
     *,
@@ -31,7 +31,7 @@ def next_bandwidth(
 
 def next_latency(
     evidence: Mapping[Pair, Evidence],
-    fabric: Fabric,
+    fabric: Wiring,
     suspicion: Suspicion,
     nodes: Sequence[str],
     *,
@@ -53,7 +53,7 @@ def next_latency(
     return wanted
 
 
-def _known(bad: Collection[Pair], good: Collection[Pair], fabric: Fabric) -> Known:
+def _known(bad: Collection[Pair], good: Collection[Pair], fabric: Wiring) -> Known:
     blamed = blamed_parts(dict.fromkeys(bad, 1.0), good, fabric) if bad else []
     return Known(bad=frozenset(bad), good=frozenset(good), blamed=tuple(blamed))
 

@@ -1,13 +1,15 @@
 """Measurements of a pair, gathered: one value a run, the survey apart from the retest."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 
 import msgspec
 
 from seatrial.diagnosis.thresholds import STALL_S
+from seatrial.model.estimate import Estimate
 from seatrial.model.measurement import Kernel, Measurement, Phase
-from seatrial.statistics.median import median
+from seatrial.statistics.median import median, median_estimate
 
 Pair = tuple[str, str]
 
@@ -15,7 +17,7 @@ TELLING = (Phase.RETEST, Phase.NEXT, Phase.SURVEY)
 """Whose runs decide where there are several; the survey's pairs may have been in each other's way."""
 
 
-class Series(msgspec.Struct, frozen=True, kw_only=True):
+class Series(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One value a run (bytes per second or seconds), and how many of how many round trips stalled."""
 
     runs: tuple[float, ...] = ()
@@ -23,8 +25,11 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
     round_trips: int = 0
 
 
-class Evidence(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of one ordered pair. Latency is one way and holds for both directions."""
+class Evidence(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+    """What is known of one ordered pair. Latency is one way and holds for both directions.
+
+    What is derived from it is derived once: a check judges each pair several times.
+    """
 
     bandwidth: Mapping[Phase, Series]
     latency: Mapping[Phase, Series]
@@ -35,10 +40,28 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
         """Whether anything of it was measured again."""
         return Phase.RETEST in self.bandwidth or Phase.RETEST in self.latency
 
-    @property
+    @cached_property
     def stalls(self) -> int:
         """Round trips that waited for a retransmission, in all phases."""
         return sum(series.stalls for series in self.latency.values())
+
+    @cached_property
+    def bandwidth_estimate(self) -> Estimate | None:
+        """From the runs that decide; None where there are none."""
+        runs = deciding(self.bandwidth)
+        return median_estimate(runs) if runs else None
+
+    @cached_property
+    def latency_estimate(self) -> Estimate | None:
+        """The same, seconds."""
+        runs = deciding(self.latency)
+        return median_estimate(runs) if runs else None
+
+    @cached_property
+    def speed_estimate(self) -> Estimate | None:
+        """Of the reciprocals of latency, so that low is bad there too."""
+        runs = deciding(self.latency)
+        return median_estimate([1 / max(run, 1e-12) for run in runs]) if runs else None
 
     @property
     def round_trips(self) -> int:
@@ -65,32 +88,92 @@ def run_value(measurement: Measurement) -> float:
     return measurement.shape.message_bytes * measurement.shape.window / max(typical, 1e-12)
 
 
+class _Run(msgspec.Struct, frozen=True, gc=False):
+    value: float
+    stalls: int
+    round_trips: int
+    pairs_at_once: int
+
+
+Runs = dict[Phase, list[_Run]]
+
+
+class Gathering:
+    """Evidence of one run that grows: what was taken in is not looked at again."""
+
+    def __init__(self) -> None:
+        self._taken = 0
+        self._bandwidth: defaultdict[Pair, Runs] = defaultdict(dict)
+        self._latency: defaultdict[Pair, Runs] = defaultdict(dict)
+        """By the pair in the order of its names."""
+        self._evidence: dict[Pair, Evidence] = {}
+
+    def take(self, measurements: Sequence[Measurement]) -> dict[Pair, Evidence]:
+        """Evidence for every ordered pair of which anything was measured, by name; rounds of the pilot and
+        of other settings do not count.
+
+        `measurements`: all of the run until now, those of the last call first. Evidence that nothing was added to is
+        the same object as before.
+        """
+        changed: set[Pair] = set()
+        for one in measurements[self._taken :]:
+            if one.phase in (Phase.PILOT, Phase.VARIANT) or not one.times_s:
+                continue
+            source, target = pair = one.pair
+            if one.shape.kernel is Kernel.PINGPONG:
+                _add(self._latency[_in_order(pair)], one)
+                changed |= {pair, (target, source)}
+            elif one.shape.kernel is Kernel.ONEWAY:
+                _add(self._bandwidth[pair], one)
+                changed.add(pair)
+        self._taken = len(measurements)
+        known = len(self._evidence)
+        shared: dict[Pair, dict[Phase, Series]] = {}
+        for pair in changed:
+            self._evidence[pair] = self._of(pair, shared)
+        if len(self._evidence) > known:
+            self._evidence = dict(sorted(self._evidence.items()))
+        return dict(self._evidence)
+
+    def _of(self, pair: Pair, shared: dict[Pair, dict[Phase, Series]]) -> Evidence:
+        """`shared`: latency holds for both directions."""
+        both = _in_order(pair)
+        if both not in shared:
+            shared[both] = {phase: _series(runs) for phase, runs in self._latency.get(both, {}).items()}
+        bandwidth = self._bandwidth.get(pair, {})
+        return Evidence(
+            bandwidth={phase: _series(_least_crowded(phase, runs)) for phase, runs in bandwidth.items()},
+            latency=shared[both],
+            pairs_at_once=max((run.pairs_at_once for runs in bandwidth.values() for run in runs), default=1),
+        )
+
+
 def gather(measurements: Iterable[Measurement]) -> dict[Pair, Evidence]:
     """Evidence for every ordered pair of which anything was measured; the pilot's rounds do not count."""
-    bandwidth: dict[Pair, dict[Phase, list[Measurement]]] = defaultdict(lambda: defaultdict(list))
-    latency: dict[Pair, dict[Phase, list[Measurement]]] = defaultdict(lambda: defaultdict(list))
-    for measurement in measurements:
-        if measurement.phase is Phase.PILOT or not measurement.times_s:
-            continue
-        source, target = measurement.pair
-        if measurement.shape.kernel is Kernel.PINGPONG:
-            latency[source, target][measurement.phase].append(measurement)
-            latency[target, source][measurement.phase].append(measurement)
-        elif measurement.shape.kernel is Kernel.ONEWAY:
-            bandwidth[source, target][measurement.phase].append(measurement)
-    return {
-        pair: Evidence(
-            bandwidth={phase: _series(items) for phase, items in bandwidth[pair].items()},
-            latency={phase: _series(items) for phase, items in latency[pair].items()},
-            pairs_at_once=max((item.pairs_at_once for items in bandwidth[pair].values() for item in items), default=1),
-        )
-        for pair in sorted({*bandwidth, *latency})
-    }
+    return Gathering().take(tuple(measurements))
 
 
-def _series(measurements: list[Measurement]) -> Series:
+def _in_order(pair: Pair) -> Pair:
+    return pair if pair[0] < pair[1] else (pair[1], pair[0])
+
+
+def _add(runs: Runs, one: Measurement) -> None:
+    stalls = sum(time >= STALL_S for time in one.times_s) if max(one.times_s) >= STALL_S else 0
+    run = _Run(run_value(one), stalls, len(one.times_s), one.pairs_at_once)
+    runs.setdefault(one.phase, []).append(run)
+
+
+def _least_crowded(phase: Phase, runs: list[_Run]) -> list[_Run]:
+    """A slow pair is measured again with ever fewer at once: those with the fewest say most."""
+    if phase is not Phase.NEXT or len(runs) == 1:
+        return runs
+    fewest = min(run.pairs_at_once for run in runs)
+    return [run for run in runs if run.pairs_at_once == fewest]
+
+
+def _series(runs: list[_Run]) -> Series:
     return Series(
-        runs=tuple(run_value(item) for item in measurements),
-        stalls=sum(time >= STALL_S for item in measurements for time in item.times_s),
-        round_trips=sum(len(item.times_s) for item in measurements),
+        runs=tuple([run.value for run in runs]),
+        stalls=sum([run.stalls for run in runs]),
+        round_trips=sum([run.round_trips for run in runs]),
     )

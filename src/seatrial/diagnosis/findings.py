@@ -19,6 +19,8 @@ from seatrial.statistics.median import median, median_estimate
 SLOW_KINDS = {
     SubjectKind.NODE: FindingKind.SLOW_LINK,
     SubjectKind.UPLINK: FindingKind.SLOW_UPLINK,
+    SubjectKind.LINK: FindingKind.SLOW_CABLE,
+    SubjectKind.SPINE: FindingKind.SLOW_SPINE,
     SubjectKind.PAIR: FindingKind.SLOW_PAIR,
     SubjectKind.FABRIC: FindingKind.SLOW_FABRIC,
 }

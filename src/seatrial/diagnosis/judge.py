@@ -5,17 +5,19 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from seatrial.diagnosis.direct import hanging_findings, invalid_findings, lost_findings
-from seatrial.diagnosis.evidence import Evidence, Pair, deciding, gather
+from seatrial.diagnosis.evidence import Evidence, Gathering, Pair, deciding
 from seatrial.diagnosis.findings import Scene, high_latency, packet_loss, slow_fabric, slow_link, unstable_link
 from seatrial.diagnosis.nodes import judge_nodes
 from seatrial.diagnosis.notes import make_notes
+from seatrial.diagnosis.over_rails import told_by_rail
+from seatrial.diagnosis.placement.ranks import first_ranks
 from seatrial.diagnosis.proved import only_proved
 from seatrial.diagnosis.references import References, make_references
 from seatrial.diagnosis.rules.base import Readings
 from seatrial.diagnosis.rules.catalogue import fact_findings
-from seatrial.diagnosis.suspicion import Suspicion, suspect_all
+from seatrial.diagnosis.suspicion import LatencyMemory, Suspicion, suspect_all
 from seatrial.facts.differences import tcp_resent_between
-from seatrial.limits.path import path_limit
+from seatrial.limits.path import path_limits
 from seatrial.model.facts import NodeFacts
 from seatrial.model.judgement import Judgement, PairVerdict
 from seatrial.model.limit import Limit
@@ -24,14 +26,39 @@ from seatrial.model.recorded import RecordedRun
 from seatrial.model.run import Design, Ending
 from seatrial.model.verdict import Finding, Verdict, worst
 
+Assessment = tuple[Mapping[Pair, Evidence], References, Suspicion]
 
-def assess(recorded: RecordedRun) -> tuple[Mapping[Pair, Evidence], References, Suspicion]:
+
+class Assessor:
+    """`assess` for one run that grows, again and again: what did not change since is not computed anew."""
+
+    def __init__(self) -> None:
+        self._gathering = Gathering()
+        self._memory = LatencyMemory()
+        self._limits: dict[Pair, Limit] = {}
+        self._looked: set[Pair] = set()
+        """Pairs whose limit was looked for."""
+        self._of: tuple[int, Mapping[str, NodeFacts]] | None = None
+        self._last: Assessment | None = None
+
+    def assess(self, recorded: RecordedRun) -> Assessment:
+        """Evidence, references and suspects. Facts and fabric are those of the first call."""
+        now = len(recorded.measurements), recorded.facts
+        if self._last is not None and self._of is not None and now[0] == self._of[0] and now[1] is self._of[1]:
+            return self._last
+        evidence = self._gathering.take(recorded.measurements)
+        fresh = dict.fromkeys(pair for pair in evidence if pair not in self._looked)
+        self._looked.update(fresh)
+        self._limits |= limits_of(fresh, recorded.facts)
+        alike = not on_one_machine(recorded.facts)
+        references = make_references(evidence, self._limits, recorded.fabric.measured(evidence), alike=alike)
+        self._of, self._last = now, (evidence, references, suspect_all(evidence, references, self._memory))
+        return self._last
+
+
+def assess(recorded: RecordedRun) -> Assessment:
     """Evidence, references and suspects: what the driver needs to choose the next experiment."""
-    evidence = gather(recorded.measurements)
-    limits = limits_of(evidence, recorded.facts)
-    alike = not on_one_machine(recorded.facts)
-    references = make_references(evidence, limits, recorded.info.fabric, alike=alike)
-    return evidence, references, suspect_all(evidence, references)
+    return Assessor().assess(recorded)
 
 
 def on_one_machine(facts: Mapping[str, NodeFacts]) -> bool:
@@ -41,13 +68,7 @@ def on_one_machine(facts: Mapping[str, NodeFacts]) -> bool:
 
 def limits_of(pairs: "Mapping[Pair, object]", facts: Mapping[str, NodeFacts]) -> dict[Pair, Limit]:
     """Limits of those pairs that have one."""
-    found = {}
-    for source, target in pairs:
-        if source in facts and target in facts:
-            limit = path_limit(facts[source], facts[target])
-            if isinstance(limit, Limit):
-                found[source, target] = limit
-    return found
+    return {pair: limit for pair, limit in path_limits(pairs, facts).items() if isinstance(limit, Limit)}
 
 
 def sent_again(recorded: RecordedRun) -> dict[str, float]:
@@ -60,9 +81,12 @@ def sent_again(recorded: RecordedRun) -> dict[str, float]:
     return dict(sorted(found.items()))
 
 
-def judge(recorded: RecordedRun) -> Judgement:
-    """Every planned pair and every wanted node gets a verdict; findings come worst first."""
-    evidence, references, suspicion = assess(recorded)
+def judge(recorded: RecordedRun, assessor: Assessor | None = None) -> Judgement:
+    """Every planned pair and every wanted node gets a verdict; findings come worst first.
+
+    `assessor`: what knows this very run already.
+    """
+    evidence, references, suspicion = (assessor or Assessor()).assess(recorded)
     suspicion, unproved = only_proved(suspicion, evidence)
     controls = [pair for pair in suspicion.good() if evidence[pair].retested]
     scene = Scene(evidence=evidence, references=references, controls=controls, resent=sent_again(recorded))
@@ -70,11 +94,17 @@ def judge(recorded: RecordedRun) -> Judgement:
     findings += invalid_findings(suspicion.bandwidth)
     findings += [packet_loss(suspect, scene) for suspect in suspicion.lossy]
     findings += [slow_fabric(suspicion.uniformly_slow, scene)] if suspicion.uniformly_slow else []
-    findings += [slow_link(suspect, scene) for suspect in suspicion.slow]
+    slow = [slow_link(suspect, scene) for suspect in suspicion.slow]
+    findings += told_by_rail(slow, recorded.measurements)
     findings += [unstable_link(suspect, scene) for suspect in suspicion.unstable]
     findings += [high_latency(suspect, scene) for suspect in suspicion.late]
     findings += fact_findings(
-        Readings(facts=recorded.facts, after=recorded.facts_after, features=recorded.info.features)
+        Readings(
+            facts=recorded.facts,
+            after=recorded.facts_after,
+            features=recorded.info.features,
+            ranks={} if on_one_machine(recorded.facts) else first_ranks(recorded),
+        )
     )
     pairs = tuple(_pair_verdicts(recorded.planned, evidence, references, suspicion))
     lost = {state.node for state in recorded.info.lost}

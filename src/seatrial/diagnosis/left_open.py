@@ -22,6 +22,8 @@ def survey_only(evidence: Mapping[Pair, Evidence]) -> dict[Pair, Evidence]:
 
     return {
         pair: msgspec.structs.replace(known, bandwidth=without(known.bandwidth), latency=without(known.latency))
+        if known.retested
+        else known
         for pair, known in evidence.items()
     }
 
@@ -53,11 +55,11 @@ def leave_open(
             continue
         for pair in group - again:
             if judged[pair].verdict is Verdict.SLOW:
-                reason = f"{judged[pair].reason}; not measured again, and others of the same part were {outcome} alone"
+                remark = f"not measured again, and others of the same part were {outcome} alone"
                 result[pair] = msgspec.structs.replace(
                     judged[pair],
                     verdict=Verdict.INCONCLUSIVE,
-                    reason=reason,
+                    remark=judged[pair].remarked(remark),
                     below_limit_only=False,
                     refuted=outcome is Verdict.PASS,
                 )

@@ -6,10 +6,10 @@ from collections.abc import Collection, Mapping
 import msgspec
 
 from seatrial.diagnosis.evidence import Pair
-from seatrial.model.fabric import Component, Fabric
-from seatrial.model.subject import Direction, Subject, SubjectKind, node, pair, uplink
+from seatrial.model.fabric import Component, Wiring
+from seatrial.model.subject import Direction, Subject, SubjectKind, link, node, pair, spine, uplink
 
-MAKERS = {"node": node, "uplink": uplink}
+MAKERS = {"node": node, "uplink": uplink, "link": link, "spine": spine}
 
 
 class Suspect(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,7 +26,7 @@ class _Blamed(msgspec.Struct, frozen=True):
     pairs: frozenset[Pair]
 
 
-def locate(bad: Mapping[Pair, float], good: Collection[Pair], fabric: Fabric, *, acquit: bool = True) -> list[Suspect]:
+def locate(bad: Mapping[Pair, float], good: Collection[Pair], fabric: Wiring, *, acquit: bool = True) -> list[Suspect]:
     """The fewest parts that explain every bad pair, those that explain most first.
 
     `bad` maps each bad ordered pair to its weight (1 for slow; the number of lost packets for lossy). Under the
@@ -46,13 +46,13 @@ def locate(bad: Mapping[Pair, float], good: Collection[Pair], fabric: Fabric, *,
     return found + pair_suspects([one for one in bad if one not in explained])
 
 
-def explained_together(bad: Mapping[Pair, float], good: Collection[Pair], fabric: Fabric) -> list[frozenset[Pair]]:
+def explained_together(bad: Mapping[Pair, float], good: Collection[Pair], fabric: Wiring) -> list[frozenset[Pair]]:
     """The bad pairs that `locate` lays on the same part and direction; those that stand for themselves are left out."""
     return [blamed.pairs for blamed in _cover(bad, good, fabric, acquit=True)]
 
 
 def blamed_parts(
-    bad: Mapping[Pair, float], good: Collection[Pair], fabric: Fabric, *, acquit: bool = True
+    bad: Mapping[Pair, float], good: Collection[Pair], fabric: Wiring, *, acquit: bool = True
 ) -> list[frozenset[Component]]:
     """What `locate` blames, by direction; the parts of one set lie on the same bad pairs."""
     return [blamed.components for blamed in _cover(bad, good, fabric, acquit=acquit)]
@@ -61,8 +61,9 @@ def blamed_parts(
 def pair_suspects(pairs: Collection[Pair]) -> list[Suspect]:
     """Pairs on their own; the two directions of one pair are one suspect."""
     found = []
+    known = frozenset(pairs)
     for source, target in pairs:
-        back = (target, source) in pairs
+        back = (target, source) in known
         if back and target < source:
             continue
         found.append(
@@ -76,7 +77,7 @@ def pair_suspects(pairs: Collection[Pair]) -> list[Suspect]:
     return found
 
 
-def _cover(bad: Mapping[Pair, float], good: Collection[Pair], fabric: Fabric, *, acquit: bool) -> list[_Blamed]:
+def _cover(bad: Mapping[Pair, float], good: Collection[Pair], fabric: Wiring, *, acquit: bool) -> list[_Blamed]:
     on_bad: dict[Component, set[Pair]] = defaultdict(set)
     through_good: dict[Component, int] = defaultdict(int)
     for one in bad:
@@ -110,7 +111,7 @@ def _cover(bad: Mapping[Pair, float], good: Collection[Pair], fabric: Fabric, *,
 
 
 def _convicted(
-    bad: Mapping[Pair, float], candidates: Mapping[Component, Collection[Pair]], fabric: Fabric
+    bad: Mapping[Pair, float], candidates: Mapping[Component, Collection[Pair]], fabric: Wiring
 ) -> list[Component]:
     """Parts that are the only one left on some bad pair, those on most bad pairs first."""
     alone = {tuple(part for part in fabric.path(*one) if part in candidates) for one in bad}

@@ -40,7 +40,7 @@ def judge_nodes(
         verdicts.append(
             NodeVerdict(
                 node=name,
-                leaf=recorded.info.fabric.leaf_of.get(name, ""),
+                leaf=recorded.fabric.leaf_of.get(name, ""),
                 verdict=verdict,
                 reason=reason,
                 best_out_bytes_per_s=sent.get(name),

@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping
 
+from seatrial.diagnosis.crowding import contended
 from seatrial.diagnosis.evidence import Evidence, Pair, Series
 from seatrial.diagnosis.pairs import late_above_s
+from seatrial.diagnosis.placement.ranks import first_ranks, wandering_notes
 from seatrial.diagnosis.references import References
 from seatrial.diagnosis.suspicion import Suspicion
 from seatrial.diagnosis.thresholds import PEERS_FLOOR
@@ -25,6 +27,7 @@ def make_notes(
     notes = []
     if recorded.info.reason:
         notes.append(recorded.info.reason)
+    notes += references.fabric.notes
     notes += _missing_limits(recorded, evidence, references)
     if suspicion.restless:
         notes.append(
@@ -43,9 +46,24 @@ def make_notes(
             f"{len(suspicion.distant)} ordered pairs ({source} to {target} the first) take much longer than others, "
             "though their nodes are in time with other partners: so distance looks, and nobody is named for it."
         )
+    notes += _in_each_others_way(evidence, references, suspicion)
+    notes += wandering_notes(recorded.facts, first_ranks(recorded))
     notes += _not_again(evidence, references, suspicion)
     notes += _undecided(suspicion)
     return tuple(notes)
+
+
+def _in_each_others_way(evidence: Mapping[Pair, Evidence], references: References, suspicion: Suspicion) -> list[str]:
+    """How many pairs were slow among many and not among fewer."""
+    peers = references.bandwidth_bytes_per_s
+    pairs = contended(evidence, suspicion, PEERS_FLOOR * peers) if peers else []
+    if not pairs:
+        return []
+    most = max(evidence[pair].pairs_at_once for pair in pairs)
+    return [
+        f"{len(pairs)} ordered pairs ({pairs[0][0]} to {pairs[0][1]} the first) were slow while up to {most} pairs "
+        "were measured at once, and not when fewer were: contention, no fault."
+    ]
 
 
 def _undecided(suspicion: Suspicion) -> list[str]:

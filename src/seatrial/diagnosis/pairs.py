@@ -22,7 +22,7 @@ from seatrial.model.verdict import Verdict
 from seatrial.statistics.median import median_estimate
 
 
-class Judged(msgspec.Struct, frozen=True, kw_only=True):
+class Judged(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One metric of one pair: verdict, the reason in words, the estimate.
 
     A check judges every pair several times and prints few of the reasons: words are made when somebody asks.
@@ -52,10 +52,10 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
 
 def judge_bandwidth(pair: Pair, evidence: Evidence, references: References) -> Judged:
     """Held against the gate first, then the peers, then the limit."""
-    runs = deciding(evidence.bandwidth)
-    if not runs:
+    estimate = evidence.bandwidth_estimate
+    if estimate is None:
         return Judged(verdict=Verdict.NOT_RUN, told=lambda: "bandwidth not measured")
-    estimate = median_estimate(runs)
+    runs = deciding(evidence.bandwidth)
     limit = references.limits.get(pair)
     if limit and impossible(estimate.value, limit):
         always = all(impossible(run, limit) for run in runs)
@@ -113,14 +113,13 @@ def judge_latency(pair: Pair, evidence: Evidence, references: References) -> Jud
 
     Late in nearly every run, or not late: any passing load makes a microsecond waver, and that says nothing of a link.
     """
-    runs = deciding(evidence.latency)
+    estimate, speed = evidence.latency_estimate, evidence.speed_estimate
     peers = references.latency_s.get(references.crosses(pair))
-    if not runs or peers is None:
+    if estimate is None or speed is None or peers is None:
         return Judged(verdict=Verdict.NOT_RUN, told=lambda: "latency not measured")
-    estimate = median_estimate(runs)
     ceiling = late_above_s(peers)
-    speeds = [1 / max(run, 1e-12) for run in runs]
-    verdict = _against(speeds, median_estimate(speeds), 1 / ceiling, retested=Phase.RETEST in evidence.latency)
+    speeds = [1 / max(run, 1e-12) for run in deciding(evidence.latency)]
+    verdict = _against(speeds, speed, 1 / ceiling, retested=Phase.RETEST in evidence.latency)
     verdict = verdict if verdict is Verdict.SLOW and references.alike else Verdict.PASS
     return Judged(verdict=verdict, told=partial(_how_late, estimate, peers), estimate=estimate)
 

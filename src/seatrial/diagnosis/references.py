@@ -5,18 +5,17 @@ from collections.abc import Mapping
 
 import msgspec
 
-from seatrial.diagnosis.evidence import Evidence, Pair, deciding
+from seatrial.diagnosis.evidence import Evidence, Pair
 from seatrial.diagnosis.thresholds import GATE_TOLERANCE
-from seatrial.model.fabric import Fabric
+from seatrial.model.fabric import Wiring
 from seatrial.model.limit import Limit
-from seatrial.statistics.median import median
 
 
 class References(msgspec.Struct, frozen=True, kw_only=True):
     """Limits by pair where known; what peers deliver; latency by whether a pair leaves its leaf."""
 
     limits: Mapping[Pair, Limit]
-    fabric: Fabric
+    fabric: Wiring
     bandwidth_bytes_per_s: float | None
     latency_s: Mapping[bool, float]
     alike: bool = True
@@ -27,14 +26,14 @@ class References(msgspec.Struct, frozen=True, kw_only=True):
         return crosses(self.fabric, pair)
 
 
-def crosses(fabric: Fabric, pair: Pair) -> bool:
+def crosses(fabric: Wiring, pair: Pair) -> bool:
     """Whether the two nodes are known to hang on different leaves."""
-    here, there = (fabric.leaf_of.get(name) for name in pair)
+    here, there = fabric.leaf_of.get(pair[0]), fabric.leaf_of.get(pair[1])
     return here is not None and there is not None and here != there
 
 
 def make_references(
-    evidence: Mapping[Pair, Evidence], limits: Mapping[Pair, Limit], fabric: Fabric, *, alike: bool = True
+    evidence: Mapping[Pair, Evidence], limits: Mapping[Pair, Limit], fabric: Wiring, *, alike: bool = True
 ) -> References:
     """References from the fleet itself.
 
@@ -48,13 +47,14 @@ def make_references(
     best: dict[str, float] = {}
     least: dict[bool, dict[str, float]] = defaultdict(dict)
     for pair, known in evidence.items():
-        bandwidth, latency = deciding(known.bandwidth), deciding(known.latency)
-        far = crosses(fabric, pair)
-        for node in pair:
-            if bandwidth and not impossible(median(bandwidth), limits.get(pair)):
-                best[node] = max(best.get(node, 0.0), median(bandwidth))
-            if latency:
-                least[far][node] = min(least[far].get(node, float("inf")), median(latency))
+        bandwidth, latency = known.bandwidth_estimate, known.latency_estimate
+        if bandwidth is not None and not impossible(bandwidth.value, limits.get(pair)):
+            for node in pair:
+                best[node] = max(best.get(node, 0.0), bandwidth.value)
+        if latency is not None:
+            near = least[crosses(fabric, pair)]
+            for node in pair:
+                near[node] = min(near.get(node, float("inf")), latency.value)
     return References(
         limits=limits,
         fabric=fabric,

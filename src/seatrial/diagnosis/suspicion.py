@@ -55,13 +55,38 @@ class Suspicion(msgspec.Struct, frozen=True, kw_only=True):
         return found
 
 
-def suspect_all(evidence: Mapping[Pair, Evidence], references: References) -> Suspicion:
+class LatencyMemory:
+    """Verdicts on latency, kept while neither a pair's numbers nor what they are held against change."""
+
+    def __init__(self) -> None:
+        self._against: tuple[object, ...] = ()
+        self._known: dict[Pair, tuple[object, Judged]] = {}
+
+    def judged(self, evidence: Mapping[Pair, Evidence], references: References) -> dict[Pair, Judged]:
+        """`judge_latency` of every pair."""
+        against = dict(references.latency_s), references.alike, references.fabric
+        if against != self._against:
+            self._against, self._known = against, {}
+        result = {}
+        for pair, known in evidence.items():
+            of, before = self._known.get(pair, (None, None))
+            if before is None or of is not known.latency:
+                before = judge_latency(pair, known, references)
+                self._known[pair] = known.latency, before
+            result[pair] = before
+        return result
+
+
+def suspect_all(
+    evidence: Mapping[Pair, Evidence], references: References, memory: LatencyMemory | None = None
+) -> Suspicion:
     """Judge every pair and locate what the bad ones have in common.
 
-    Pairs across a lossy part are slow and late for that reason and are blamed on nothing else.
+    Pairs across a lossy part are slow and late for that reason and are blamed on nothing else. `memory` of the same
+    run, where it is judged again and again.
     """
     bandwidth = {pair: judge_bandwidth(pair, known, references) for pair, known in evidence.items()}
-    latency = {pair: judge_latency(pair, known, references) for pair, known in evidence.items()}
+    latency = (memory or LatencyMemory()).judged(evidence, references)
     again = {pair for pair, known in evidence.items() if Phase.RETEST in known.bandwidth}
     bandwidth = leave_open(bandwidth, again, evidence, references, judge_bandwidth)
     again = {pair for pair, known in evidence.items() if Phase.RETEST in known.latency}
@@ -108,19 +133,21 @@ def _acquitted(judged: Judged) -> Judged:
 
 def _wavering(evidence: Mapping[Pair, Evidence], late: Sequence[Suspect], references: References) -> bool:
     """Whether, in the retest of late parts, pairs that do not cross them were late too in many of their runs."""
+    if not late:
+        return False
     runs: list[bool] = []
     for pair, known in evidence.items():
         again, peers = known.latency.get(Phase.RETEST), references.latency_s.get(references.crosses(pair))
         if again and peers is not None and not any(_crosses(suspect, pair, references) for suspect in late):
             runs += [run > late_above_s(peers) for run in again.runs]
-    return bool(late) and sum(runs) > WAVERING_SHARE * len(runs)
+    return sum(runs) > WAVERING_SHARE * len(runs)
 
 
 def _left_open(judged: Mapping[Pair, Judged], late: Sequence[Suspect]) -> dict[Pair, Judged]:
     pairs = {pair for suspect in late for pair in suspect.pairs}
     reason = "so were others beside it"
     return {
-        pair: msgspec.structs.replace(one, verdict=Verdict.INCONCLUSIVE, reason=f"{one.reason}; {reason}")
+        pair: msgspec.structs.replace(one, verdict=Verdict.INCONCLUSIVE, remark=one.remarked(reason))
         if pair in pairs
         else one
         for pair, one in judged.items()

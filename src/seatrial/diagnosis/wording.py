@@ -7,22 +7,40 @@ from seatrial.model.subject import Direction, Subject, SubjectKind
 from seatrial.model.units import bandwidth, duration, share
 
 WAYS = {Direction.OUT: "outwards", Direction.IN: "inwards", Direction.BOTH: "in both directions"}
+NAMES = {
+    SubjectKind.NODE: "the link of node {}",
+    SubjectKind.UPLINK: "the uplink of {}",
+    SubjectKind.LINK: "the cable {}",
+    SubjectKind.SPINE: "the switch {} with all its cables",
+    SubjectKind.FABRIC: "the whole fabric",
+    SubjectKind.CLUSTER: "the whole cluster",
+}
+REMEDIES = {
+    SubjectKind.UPLINK: "Look at the switch ports between leaf and spine: negotiated speed, errors, a cable of the "
+    "bundle that is out. Where two uplinks cannot be told apart, their port counters can.",
+    SubjectKind.LINK: "Look at this cable and both its ports: width, speed and error counters (iblinkinfo, perfquery, "
+    "or seatrial fabric check). Reseat or swap it, then run the check again.",
+    SubjectKind.SPINE: "Look at this switch: its firmware and log, temperature and power, the width, speed and errors "
+    "of all its ports. Compare with a switch of its kind that is good.",
+    SubjectKind.PAIR: "Look at the route between the two nodes (forwarding tables, ECMP hashing): each is well with "
+    "others.",
+    SubjectKind.FABRIC: "Look at what all nodes share: the transport MPI chose, MTU, driver, kernel. One rank may not "
+    "be able to drive so fast a port.",
+    SubjectKind.CLUSTER: "Look at what all nodes share: image, firmware, settings.",
+}
+CABLE_WAYS = {
+    Direction.OUT: "from its first end to the second",
+    Direction.IN: "from its second end to the first",
+    Direction.BOTH: "in both directions",
+}
 
 
 def named(subject: Subject) -> str:
     """A subject as a sentence names it."""
-    match subject.kind:
-        case SubjectKind.NODE:
-            return f"the link of node {subject.name}"
-        case SubjectKind.UPLINK:
-            return f"the uplink of {subject.name}"
-        case SubjectKind.PAIR:
-            source, _, target = subject.name.partition(">")
-            return f"the way from {source} to {target}"
-        case SubjectKind.FABRIC:
-            return "the whole fabric"
-        case SubjectKind.CLUSTER:
-            return "the whole cluster"
+    if subject.kind is SubjectKind.PAIR:
+        source, _, target = subject.name.partition(">")
+        return f"the way from {source} to {target}"
+    return NAMES[subject.kind].format(subject.name)
 
 
 def who(suspect: Suspect) -> str:
@@ -49,7 +67,12 @@ def slow_statement(suspect: Suspect, measured: Estimate, limit: Limit | None, pe
     way = WAYS[suspect.direction]
     if suspect.subject.kind is SubjectKind.PAIR:
         way = "in both directions" if suspect.direction is Direction.BOTH else "one way"
-    return sentence(f"{who(suspect)} carries {bandwidth(measured.value)} {way}: {' and '.join(against)}.")
+    elif suspect.subject.kind is SubjectKind.LINK:
+        way = CABLE_WAYS[suspect.direction]
+    elif suspect.subject.kind is SubjectKind.SPINE:
+        way = ""
+    carries = f"carries {bandwidth(measured.value)} {way}".rstrip()
+    return sentence(f"{who(suspect)} {carries}: {' and '.join(against)}.")
 
 
 def latency_statement(suspect: Suspect, measured: Estimate, peers: float) -> str:
@@ -60,25 +83,9 @@ def latency_statement(suspect: Suspect, measured: Estimate, peers: float) -> str
 
 def link_remedy(suspect: Suspect) -> str:
     """What to do about a slow or unstable part."""
-    match suspect.subject.kind:
-        case SubjectKind.NODE:
-            return (
-                f"Look at {suspect.subject.name}: negotiated speed and errors of its port (ethtool), PCIe width and "
-                f"speed (lspci -vv), cable, switch port. Swap the cable with a good node's, then run the check again."
-            )
-        case SubjectKind.UPLINK:
-            return (
-                "Look at the switch ports between leaf and spine: negotiated speed, errors, a cable of the bundle that "
-                "is out. Where two uplinks cannot be told apart, their port counters can."
-            )
-        case SubjectKind.PAIR:
-            return (
-                "Look at the route between the two nodes (forwarding tables, ECMP hashing): each is well with others."
-            )
-        case SubjectKind.FABRIC:
-            return (
-                "Look at what all nodes share: the transport MPI chose, MTU, driver, kernel. One rank may not be able "
-                "to drive so fast a port."
-            )
-        case SubjectKind.CLUSTER:
-            return "Look at what all nodes share: image, firmware, settings."
+    if suspect.subject.kind is SubjectKind.NODE:
+        return (
+            f"Look at {suspect.subject.name}: negotiated speed and errors of its port (ethtool), PCIe width and "
+            f"speed (lspci -vv), cable, switch port. Swap the cable with a good node's, then run the check again."
+        )
+    return REMEDIES[suspect.subject.kind]

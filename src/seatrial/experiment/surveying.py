@@ -60,8 +60,11 @@ def pilot_pairs(plan: SurveyPlan, nodes: Sequence[str]) -> list[Pair]:
     """A few pairs of a survey, to find out how long a window takes."""
     if plan.design.name == "complete":
         return circle_rounds(nodes)[0][:PILOT_PAIRS]
-    planned = dict.fromkeys(pair for one in plan.rounds if one.shape.kernel is Kernel.ONEWAY for pair in one.pairs)
-    return list(planned)[:PILOT_PAIRS]
+    pairs = (pair for one in plan.rounds if one.shape.kernel is Kernel.ONEWAY for pair in one.pairs)
+    found: dict[Pair, None] = {}
+    while len(found) < PILOT_PAIRS and (pair := next(pairs, None)):
+        found[pair] = None
+    return list(found)
 
 
 def check_design(settings: CheckSettings, fabric: Fabric, nodes: Sequence[str]) -> None:

@@ -3,7 +3,7 @@
 import msgspec
 
 
-class Estimate(msgspec.Struct, frozen=True, kw_only=True):
+class Estimate(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """`value` with an interval that covers the true median with probability `confidence`, from `runs` runs."""
 
     value: float

@@ -9,7 +9,7 @@ from seatrial.model.run import Design, NodeState
 from seatrial.model.verdict import Finding, Verdict, worst
 
 
-class PairVerdict(msgspec.Struct, frozen=True, kw_only=True):
+class PairVerdict(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One ordered pair: data flows from source to target."""
 
     source: str

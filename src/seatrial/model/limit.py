@@ -3,7 +3,7 @@
 import msgspec
 
 
-class LimitTerm(msgspec.Struct, frozen=True, kw_only=True):
+class LimitTerm(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One term of a limit: a rate, the inputs it was computed from, and where each was read."""
 
     name: str
@@ -16,7 +16,7 @@ class LimitTerm(msgspec.Struct, frozen=True, kw_only=True):
     """True where an input comes from a table or a name; False where all of them were read."""
 
 
-class Terms(msgspec.Struct, frozen=True, kw_only=True):
+class Terms(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Terms, and for each that could not be computed a sentence that says why."""
 
     terms: tuple[LimitTerm, ...] = ()
@@ -28,7 +28,7 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
         return Terms(terms=(*self.terms, *other.terms), unknown=unknown)
 
 
-class Limit(msgspec.Struct, frozen=True, kw_only=True):
+class Limit(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The least of several terms on one path."""
 
     path: str

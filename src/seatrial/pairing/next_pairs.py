@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 
 import msgspec
 
-from seatrial.model.fabric import Component, Fabric
+from seatrial.model.fabric import Component, Wiring
 from seatrial.model.subject import Direction
 from seatrial.pairing.complete import Pair
 
@@ -18,6 +18,8 @@ MOST_PAIRS = 16
 """In one step; each is measured alone."""
 _MOST_PARTS = 64
 _OTHER_LEAVES = 8
+_ACROSS = 24
+"""Pairs looked at for each cable in question."""
 _GOOD = 3
 """Good ends of each leaf that come into question."""
 
@@ -31,7 +33,7 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def next_pairs(
-    nodes: Sequence[str], known: Known, fabric: Fabric, *, asked: Collection[Pair], most: int = MOST_PAIRS, seed: int
+    nodes: Sequence[str], known: Known, fabric: Wiring, *, asked: Collection[Pair], most: int = MOST_PAIRS, seed: int
 ) -> list[Pair]:
     """At most `most` ordered pairs of `nodes` that were not `asked` yet; empty where no pair could tell anything.
 
@@ -70,12 +72,13 @@ def _offered(
     nodes: Sequence[str],
     questions: Sequence[frozenset[Component]],
     acquitted: Collection[Component],
-    fabric: Fabric,
+    fabric: Wiring,
     draw: random.Random,
 ) -> dict[Pair, frozenset[Component]]:
     """Pairs in random order, and what each crosses that is not acquitted; pairs that cross nothing such are left out.
 
-    Ends are nodes in question, and good ones: of every leaf in question and of a few others.
+    Ends are nodes in question, and good ones: of every leaf in question and of a few others; and those of pairs that
+    cross a cable in question.
     """
     wanted = {part for parts in questions for part in list(parts)[:_MOST_PARTS]}
     asked_leaves = {part.name if part.kind == "uplink" else fabric.leaf_of.get(part.name, "") for part in wanted}
@@ -92,6 +95,13 @@ def _offered(
         ]
         ends[way] = [node for node in own if node in set(nodes)] + [node for some in good for node in some]
     pairs = [(source, target) for source in ends[Direction.OUT] for target in ends[Direction.IN] if source != target]
+    pairs += _across([part for part in sorted(wanted) if part.kind != "node"], set(nodes), fabric, draw)
     draw.shuffle(pairs)
     crossed = {pair: frozenset(fabric.path(*pair)).difference(acquitted) for pair in pairs}
     return {pair: parts for pair, parts in crossed.items() if parts}
+
+
+def _across(parts: Sequence[Component], nodes: Collection[str], fabric: Wiring, draw: random.Random) -> list[Pair]:
+    """Pairs that cross cables in question, where the fabric knows of cables: few of all pairs do."""
+    found = (pair for part in parts for pair in fabric.across(part, _ACROSS, draw.getrandbits(32)))
+    return [pair for pair in dict.fromkeys(found) if pair[0] in nodes and pair[1] in nodes]

@@ -23,6 +23,11 @@ BANDWIDTH_ROUND_S = 0.1
 ROUND_COST_S = 0.03
 """What a round costs beside its timed part: a command, a reply, the waking of ranks that slept."""
 
+MOST_SAMPLES = 1_000_000
+"""Of each kernel in a survey. Beyond it rounds are cut short: what is judged is the run, and its median takes few."""
+LEAST_ROUND_TRIPS = 10
+"""In one run of the latency kernel, however many pairs there are."""
+
 FAULT_SHARE = 0.1
 """Of the nodes: so many slow ones a sparse design is made for."""
 ERROR = 0.01
@@ -51,6 +56,20 @@ def bandwidth_shape(window_s: float) -> Shape:
     return msgspec.structs.replace(BANDWIDTH, iterations=iterations)
 
 
+def thinned(shape: Shape, measurements: int) -> Shape:
+    """The shape with as many iterations as keep that many measurements within `MOST_SAMPLES`, warm-up included.
+
+    Its own where they do, and never less than `LEAST_ROUND_TRIPS` round trips or the windows of `BANDWIDTH`.
+    """
+    each = MOST_SAMPLES // max(measurements, 1)
+    if shape.iterations + shape.warmup <= each:
+        return shape
+    if shape.kernel is Kernel.PINGPONG:
+        iterations = max(each * 5 // 6, LEAST_ROUND_TRIPS)
+        return msgspec.structs.replace(shape, iterations=iterations, warmup=iterations // 5)
+    return msgspec.structs.replace(shape, iterations=max(each - shape.warmup, BANDWIDTH.iterations))
+
+
 def plan_survey(
     nodes: Sequence[str],
     *,
@@ -68,7 +87,7 @@ def plan_survey(
     random pairs as fit, up to `MOST_ROUNDS` or what `SPARSE` would take. `SPARSE` takes the rounds that
     `sparse_rounds_wanted` asks for, fewer where they do not fit, and always enough to cross every node. `COMPLETE` and
     `LEAF` are never cut: what the budget does not allow is then not measured, and said. `uplinks` of each leaf, where
-    known, cap the pairs that leave it at once.
+    known, cap the pairs that leave it at once. Of very many pairs each round is cut short (`thinned`).
     """
     shape = bandwidth_shape(window_s)
     seconds_each = 2 * ((shape.iterations + shape.warmup) * window_s + ROUND_COST_S) + ROUND_COST_S
@@ -124,9 +143,10 @@ def _plan(
     choice: DesignChoice,
     random_rounds: int,
 ) -> SurveyPlan:
-    rounds = tuple(_rounds(pieces, shape, repetitions, seed))
     everything = len(nodes) * (len(nodes) - 1)
     planned = 2 * sum(len(pairs) for pairs in pieces)
+    latency = thinned(LATENCY, repetitions * planned // 2)
+    rounds = tuple(_rounds(pieces, latency, thinned(shape, repetitions * planned), repetitions, seed))
     name = "complete" if planned == everything else "leaf" if choice is DesignChoice.LEAF else "sparse"
     statement = _statement(planned, everything, repetitions, pairs_at_once)
     if planned < everything:
@@ -154,13 +174,15 @@ def _sparse_words(nodes: Sequence[str], choice: DesignChoice, random_rounds: int
     return f"{told} Pairs measured alone afterwards tell the suspects apart. {more}."
 
 
-def _rounds(chosen: Sequence[Sequence[Pair]], shape: Shape, repetitions: int, seed: int) -> Iterator[Round]:
+def _rounds(
+    chosen: Sequence[Sequence[Pair]], latency: Shape, bandwidth: Shape, repetitions: int, seed: int
+) -> Iterator[Round]:
     for repetition in range(repetitions):
         order = list(chosen)
         random.Random(seed + repetition).shuffle(order)
         for pairs in order:
             back = tuple((target, source) for source, target in pairs)
-            for one, ways in ((LATENCY, tuple(pairs)), (shape, tuple(pairs)), (shape, back)):
+            for one, ways in ((latency, tuple(pairs)), (bandwidth, tuple(pairs)), (bandwidth, back)):
                 yield Round(phase=Phase.SURVEY, repetition=repetition, shape=one, pairs=ways)
 
 

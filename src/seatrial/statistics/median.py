@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 
 from seatrial.model.estimate import Estimate
 
@@ -36,14 +37,22 @@ def median_estimate(runs: Sequence[float]) -> Estimate:
     ordered = sorted(runs)
     count = len(ordered)
     centre = median(ordered)
-    rank = 1
-    while rank < (count + 1) // 2 and coverage(count, rank + 1) >= WANTED_CONFIDENCE:
-        rank += 1
+    rank, confidence, method = _interval(count)
     return Estimate(
         value=centre,
         low=ordered[rank - 1],
         high=ordered[count - rank],
-        confidence=coverage(count, rank),
+        confidence=confidence,
         runs=count,
-        method=f"median of {count} runs, order statistics {rank} and {count - rank + 1}",
+        method=method,
     )
+
+
+@lru_cache(maxsize=4096)
+def _interval(count: int) -> tuple[int, float, str]:
+    """Rank, confidence and name of the interval, which depend on nothing but the number of runs."""
+    rank = 1
+    while rank < (count + 1) // 2 and coverage(count, rank + 1) >= WANTED_CONFIDENCE:
+        rank += 1
+    method = f"median of {count} runs, order statistics {rank} and {count - rank + 1}"
+    return rank, coverage(count, rank), method

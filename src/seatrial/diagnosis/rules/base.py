@@ -6,6 +6,7 @@ import msgspec
 
 from seatrial.facts.alike import hardware_groups
 from seatrial.model.facts import NodeFacts
+from seatrial.model.placement import RankPlace
 from seatrial.model.subject import CLUSTER, Subject, node
 from seatrial.model.verdict import Finding, FindingKind, Verdict
 
@@ -26,6 +27,8 @@ class Readings(msgspec.Struct, frozen=True, kw_only=True):
     after: Mapping[str, NodeFacts] = {}
     features: Mapping[str, tuple[str, ...]] = {}
     """By node: the words that the scheduler has for it."""
+    ranks: Mapping[str, tuple[RankPlace, ...]] = {}
+    """By node: the ranks that were launched on it, in their order, as far as their masks are known."""
     groups: tuple[tuple[str, ...], ...] = ()
     """Nodes of one make each; empty: not yet worked out."""
 
@@ -70,7 +73,12 @@ def one_place_per_host(readings: Readings) -> Readings:
     for name, known in readings.facts.items():
         hosts.setdefault((known.hostname or name, known.boot_id), name)
     facts = {name: readings.facts[name] for name in hosts.values()}
-    return msgspec.structs.replace(readings, facts=facts, groups=hardware_groups(facts))
+    ranks: dict[str, tuple[RankPlace, ...]] = {}
+    for name, there in readings.ranks.items():
+        told = readings.facts.get(name)
+        stands = hosts[told.hostname or name, told.boot_id] if told else name
+        ranks[stands] = (*ranks.get(stands, ()), *there)
+    return msgspec.structs.replace(readings, facts=facts, ranks=ranks, groups=hardware_groups(facts))
 
 
 def findings_of(rule: Rule, readings: Readings) -> list[Finding]:
