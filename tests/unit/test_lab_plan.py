@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from seatrial.lab.dress import dress_script, outermost, sees
 from seatrial.lab.network import host_side, hosts_file, port_rates, speed_file, switches, wiring
-from seatrial.lab.openmpi import parameters
+from seatrial.lab.openmpi import MpiSettings, parameters
 from seatrial.lab.plan import LabPlan, make_plan, own_space, parse_rate, rate_text
 from seatrial.lab.slurmconf import cgroup_conf, slurm_conf, topology_conf
 from seatrial.model.errors import UsageError
@@ -58,6 +58,7 @@ def test_every_leaf_has_a_node_and_every_node_a_leaf(nodes: int, leaves: int) ->
         ({"rate": "1"}, "'1'"),
         ({"uplink_rate": "0mbit"}, "'0mbit'"),
         ({"mtu": 100}, "100"),
+        ({"mpi_settings": "fast"}, "'fast'"),
     ],
 )
 def test_a_wrong_value_is_refused_and_shown(change: dict[str, object], shown: str) -> None:
@@ -100,6 +101,8 @@ def test_the_files_of_a_host() -> None:
     assert "10.77.0.1 login\n" in hosts_file(plan)
     assert speed_file(plan) == "1000\n"
     assert "btl_tcp_if_include = eth0\n" in parameters()
+    assert "pml" not in parameters(MpiSettings.NONE)
+    assert "oob_tcp_if_include = eth0\n" in parameters(MpiSettings.NONE)
 
 
 def test_the_configuration_of_slurm() -> None:

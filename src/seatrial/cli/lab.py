@@ -10,6 +10,7 @@ from seatrial.cli.simulate import simulate
 from seatrial.model.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
+    from seatrial.lab.plan import LabPlan
     from seatrial.lab.status import LabStatus
 
 app = typer.Typer(
@@ -39,28 +40,50 @@ def up(
         str | None, typer.Option(help="Design rate of each trunk between leaf and spine.  [default: --rate]")
     ] = None,
     mtu: Annotated[int, typer.Option(help="MTU of every interface, in bytes.")] = 1500,
+    rails: Annotated[int, typer.Option(help="Networks that every node hangs on: 1 or 2.")] = 1,
     share: Annotated[
         list[Path] | None, typer.Option(help="A folder under /tmp that the nodes must see; may be repeated.")
     ] = None,
+    mpi_settings: Annotated[
+        str,
+        typer.Option(help="tcp: Open MPI is told to use TCP; none: it takes what it prefers.", metavar="CHOICE"),
+    ] = "tcp",
+    suspend_after: Annotated[
+        str, typer.Option(help="Slurm suspends nodes that were idle for so long.  [default: never]", metavar="TIME")
+    ] = "",
 ) -> int:
     """Raise a lab; returns when every node is idle."""
     import time
 
+    from seatrial.cli.options import seconds
     from seatrial.lab.plan import make_plan, rate_text
     from seatrial.lab.raising import needed_folders, raise_lab
 
     shared = _existing(share or [])
     folders = tuple(sorted({*needed_folders(), *shared}))
     plan = make_plan(
-        name=name, nodes=nodes, leaves=leaves, rate=rate, uplink_rate=uplink_rate, mtu=mtu, folders=folders
+        name=name,
+        nodes=nodes,
+        leaves=leaves,
+        rate=rate,
+        uplink_rate=uplink_rate,
+        mtu=mtu,
+        folders=folders,
+        mpi_settings=mpi_settings,
+        rails=rails,
+        suspend_after_s=round(seconds(suspend_after, "--suspend-after")) if suspend_after else 0,
     )
     began = time.monotonic()
     raise_lab(plan)
     print(
-        f"Lab {name}: {nodes} nodes on {plan.leaves} leaves, {rate_text(plan.rate_bit_per_s)} links, "
+        f"Lab {name}: {nodes} nodes on {plan.leaves} leaves, {rate_text(plan.rate_bit_per_s)} links{_rails(plan)}, "
         f"up in {time.monotonic() - began:.1f} s. Try: seatrial lab run --name {name} -- sinfo"
     )
     return ExitCode.PASS
+
+
+def _rails(plan: "LabPlan") -> str:
+    return f" on {plan.rails} rails" if plan.rails > 1 else ""
 
 
 def _existing(folders: list[Path]) -> list[str]:
@@ -131,7 +154,7 @@ def _status_lines(lab: "LabStatus") -> list[str]:
         return [f"Lab {lab.name}: half raised. Remove it with: seatrial lab down --name {lab.name}"]
     plan = lab.plan
     lines = [
-        f"Lab {lab.name}: {plan.nodes} nodes, links {rate_text(plan.rate_bit_per_s)}, "
+        f"Lab {lab.name}: {plan.nodes} nodes, links {rate_text(plan.rate_bit_per_s)}{_rails(plan)}, "
         f"trunks {rate_text(plan.uplink_rate_bit_per_s)}, MTU {plan.mtu}"
     ]
     for leaf in plan.leaf_names:
@@ -152,6 +175,9 @@ def fault_add(
     rate: Annotated[str | None, typer.Option(help="Rate that is left, as in 600mbit.")] = None,
     direction: Annotated[str | None, typer.Option(help="Seen from the node: out, in or both.")] = None,
     mtu: Annotated[int | None, typer.Option(help="MTU in bytes.")] = None,
+    rail: Annotated[
+        str | None, typer.Option(help="Which of the node's links: eth0 or eth1.  [default: eth0]", metavar="NAME")
+    ] = None,
 ) -> int:
     """Plant one fault in a lab."""
     from seatrial.lab.faults.base import Parameters
@@ -166,6 +192,7 @@ def fault_add(
         rate_bit_per_s=None if rate is None else parse_rate(rate),
         direction=None if direction is None else Direction(direction),
         mtu=mtu,
+        rail=rail,
     )
     planted = plant(name, kind, subject, parameters)
     print(f"Lab {name}: planted {planted.kind} on {planted.subject} {planted.parameters.text}".rstrip())

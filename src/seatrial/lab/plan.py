@@ -4,12 +4,14 @@ import re
 
 import msgspec
 
+from seatrial.lab.openmpi import MpiSettings
 from seatrial.model.errors import UsageError
 
 MAX_NODES = 64
 LOGIN = "login"
 FABRIC = "fabric"
 SPINE = "spine"
+MOST_RAILS = 2
 NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,14}[a-z0-9])?")
 RATE = re.compile(r"(\d+(?:\.\d+)?)(kbit|mbit|gbit)")
 BITS = {"kbit": 10**3, "mbit": 10**6, "gbit": 10**9}
@@ -25,6 +27,11 @@ class LabPlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     uplink_rate_bit_per_s: int
     mtu: int = 1500
     folders: tuple[str, ...] = ()
+    mpi_settings: MpiSettings = MpiSettings.TCP
+    rails: int = 1
+    """Networks that every node hangs on, each with switches of its own."""
+    suspend_after_s: int = 0
+    """Slurm suspends a node that was idle for so long; 0: never."""
 
     @property
     def node_names(self) -> tuple[str, ...]:
@@ -50,6 +57,11 @@ class LabPlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         """The network namespace of a host, or of the switches (`fabric`)."""
         return f"st-{self.name}-{part}"
 
+    @property
+    def rail_names(self) -> tuple[str, ...]:
+        """The interfaces of a node, `eth0` and with two rails `eth1`."""
+        return tuple(f"eth{number}" for number in range(self.rails))
+
     def leaf_of(self, node: str) -> str:
         """The leaf switch of a node; nodes are spread over the leaves in contiguous, even blocks."""
         return f"leaf{self.node_names.index(node) * self.leaves // self.nodes + 1}"
@@ -58,9 +70,9 @@ class LabPlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         """The nodes of a leaf switch."""
         return tuple(node for node in self.node_names if self.leaf_of(node) == leaf)
 
-    def address(self, host: str) -> str:
-        """The IPv4 address of a host within 10.77.0.0/16."""
-        return "10.77.0.1" if host == LOGIN else f"10.77.1.{self.node_names.index(host) + 1}"
+    def address(self, host: str, rail: int = 0) -> str:
+        """The IPv4 address of a host within 10.77.0.0/16, or on the second rail 10.78.0.0/16."""
+        return f"10.{77 + rail}.0.1" if host == LOGIN else f"10.{77 + rail}.1.{self.node_names.index(host) + 1}"
 
 
 def own_space(name: str, space: str) -> bool:
@@ -77,6 +89,9 @@ def make_plan(
     uplink_rate: str | None = None,
     mtu: int = 1500,
     folders: tuple[str, ...] = (),
+    mpi_settings: str = MpiSettings.TCP,
+    rails: int = 1,
+    suspend_after_s: int = 0,
 ) -> LabPlan:
     """Check the values a user gave and fill in the others. Raises UsageError that shows the value."""
     check_name(name)
@@ -86,6 +101,10 @@ def make_plan(
     if not 1 <= leaves <= nodes:
         raise UsageError(f"{leaves} leaves cannot carry {nodes} nodes.", f"Give --leaves between 1 and {nodes}.")
     check_mtu(mtu)
+    if not 1 <= rails <= MOST_RAILS:
+        raise UsageError(f"{rails} rails cannot be laid.", f"Give --rails between 1 and {MOST_RAILS}.")
+    if mpi_settings not in list(MpiSettings):
+        raise UsageError(f"{mpi_settings!r} is no choice of MPI settings.", f"Give one of {', '.join(MpiSettings)}.")
     return LabPlan(
         name=name,
         nodes=nodes,
@@ -94,6 +113,9 @@ def make_plan(
         uplink_rate_bit_per_s=parse_rate(uplink_rate or rate),
         mtu=mtu,
         folders=folders,
+        mpi_settings=MpiSettings(mpi_settings),
+        rails=rails,
+        suspend_after_s=suspend_after_s,
     )
 
 

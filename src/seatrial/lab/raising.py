@@ -3,7 +3,7 @@
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -17,6 +17,7 @@ from seatrial.lab.dress import dress_script
 from seatrial.lab.network import host_side, hosts_file, port_rates, speed_file, switches, wiring
 from seatrial.lab.openmpi import PARAMETERS_FILE, parameters
 from seatrial.lab.plan import FABRIC, LOGIN, LabPlan
+from seatrial.lab.power import install_power
 from seatrial.lab.processes import SPACES, start_ticks
 from seatrial.lab.razing import raze
 from seatrial.lab.require import require_lab
@@ -25,7 +26,7 @@ from seatrial.lab.slurmconf import cgroup_conf, slurm_conf, topology_conf
 from seatrial.lab.sysroot import here, own, write_base
 from seatrial.model.errors import SeatrialError
 
-SPEED_FILE = "/sys/class/net/eth0/speed"
+SPEED_FILE = "/sys/class/net/{rail}/speed"
 FOLDERS = ("ns", "stage", "state", "spool", "run", "log", "overlay", "facts", "work")
 
 
@@ -62,6 +63,7 @@ def _build(plan: LabPlan, home: Path) -> None:
     state.save(state.LabState(plan=plan, raiser=raiser))
     _write_files(plan, home)
     _wire(plan)
+    install_power(plan)
     with ThreadPoolExecutor(max_workers=8) as pool:
         list(pool.map(lambda host: _dress(plan, home, host), plan.hosts))
         start_controller(plan)
@@ -84,7 +86,7 @@ def _write_files(plan: LabPlan, home: Path) -> None:
         "topology.conf": topology_conf(plan),
         "cgroup.conf": cgroup_conf(1 if Path("/sys/fs/cgroup/memory").is_dir() else 2),
         "overlay/hosts": hosts_file(plan),
-        "overlay/openmpi": parameters(),
+        "overlay/openmpi": parameters(plan.mpi_settings, plan.rail_names),
         "overlay/speed": speed_file(plan),
     }
     for name, text in texts.items():
@@ -92,14 +94,15 @@ def _write_files(plan: LabPlan, home: Path) -> None:
     write_base(plan)
 
 
-def overlay(home: Path, host: str) -> dict[str, str]:
+def overlay(home: Path, host: str, rails: Sequence[str] = ("eth0",)) -> dict[str, str]:
     """What is laid over the machine's own files and folders on a host: path -> file or folder of the lab."""
     files = {
         "/etc/hosts": str(home / "overlay/hosts"),
         PARAMETERS_FILE: str(home / "overlay/openmpi"),
         str(here(home)): str(own(home, host)),
     }
-    return files if host == LOGIN else {**files, SPEED_FILE: str(home / "overlay/speed")}
+    speeds = {SPEED_FILE.format(rail=rail): str(home / "overlay/speed") for rail in rails}
+    return files if host == LOGIN else {**files, **speeds}
 
 
 def _wire(plan: LabPlan) -> None:
@@ -112,14 +115,14 @@ def _dress(plan: LabPlan, home: Path, host: str) -> None:
     space = plan.space(host)
     batch("ip", space, host_side(plan, host))
     if host != LOGIN:
-        batch("tc", space, [shape_line("eth0", plan.rate_bit_per_s, plan.mtu)])
+        batch("tc", space, [shape_line(rail, plan.rate_bit_per_s, plan.mtu) for rail in plan.rail_names])
     handles = home / "ns"
     stage = home / "stage" / host
     stage.mkdir()
     for kind in ("uts", "mnt"):
         (handles / f"{host}.{kind}").touch()
     script = dress_script(
-        host, stage=str(stage), labs=str(state.ROOT), folders=plan.folders, overlay=overlay(home, host)
+        host, stage=str(stage), labs=str(state.ROOT), folders=plan.folders, overlay=overlay(home, host, plan.rail_names)
     )
     enter = ["nsenter", f"--net={SPACES / space}", "--", "unshare"]
     kept = [f"--uts={handles / host}.uts", f"--mount={handles / host}.mnt", "--propagation=private"]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import msgspec
 
-from seatrial.lab.faults.base import Parameters, check_parameters, check_subject
+from seatrial.lab.faults.base import Parameters, check_parameters, check_rail, check_subject
 from seatrial.lab.faults.catalogue import fault_named
 from seatrial.lab.plan import LabPlan, make_plan, parse_rate
 from seatrial.lab.score import Expected
@@ -22,13 +22,16 @@ class FaultSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     rate: str | None = None
     direction: Direction | None = None
     mtu: int | None = None
+    rail: str | None = None
     after_s: float | None = None
 
     @property
     def parameters(self) -> Parameters:
         """The values in base units."""
         rate = None if self.rate is None else parse_rate(self.rate)
-        return Parameters(percent=self.percent, rate_bit_per_s=rate, direction=self.direction, mtu=self.mtu)
+        return Parameters(
+            percent=self.percent, rate_bit_per_s=rate, direction=self.direction, mtu=self.mtu, rail=self.rail
+        )
 
 
 class ExpectSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -54,6 +57,7 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     rate: str = "1gbit"
     uplink_rate: str | None = None
     mtu: int = 1500
+    rails: int = 1
     arguments: tuple[str, ...] = ()
     faults: tuple[FaultSpec, ...] = ()
     expect: tuple[ExpectSpec, ...] = ()
@@ -74,6 +78,7 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             rate=self.rate,
             uplink_rate=self.uplink_rate,
             mtu=self.mtu,
+            rails=self.rails,
             folders=folders,
         )
 
@@ -104,6 +109,7 @@ def _check(scenario: Scenario) -> None:
         kind = fault_named(fault.kind)
         check_subject(kind, plan, fault.subject)
         check_parameters(kind, fault.parameters)
+        check_rail(plan, fault.parameters)
         if fault.after_s is not None and fault.after_s < 0:
             raise UsageError(f"after_s = {fault.after_s:g} lies before the check begins.", "Give 0 or more.")
     for spec in (*scenario.expect, *scenario.also_allowed):

@@ -1,6 +1,7 @@
 """The configuration of the lab's Slurm: pure, one text per file."""
 
 from seatrial.lab.plan import LOGIN, SPINE, LabPlan
+from seatrial.lab.power import power_settings
 
 SECONDS_UNTIL_DOWN = 30
 MESSAGE_SECONDS = 10
@@ -22,7 +23,8 @@ def slurm_conf(plan: LabPlan, folder: str) -> str:
             "SlurmUser=root",
             "SlurmdUser=root",
             "ProctrackType=proctrack/linuxproc",
-            "TaskPlugin=task/none",
+            "TaskPlugin=task/affinity",
+            "TaskPluginParam=None",  # a rank is bound where its srun asks for it, as without the plugin
             "SwitchType=switch/none",
             "SelectType=select/cons_tres",
             "SelectTypeParameters=CR_Core",
@@ -49,6 +51,7 @@ def slurm_conf(plan: LabPlan, folder: str) -> str:
             f"SlurmdPidFile={folder}/run/%n.pid",
             f"SlurmctldLogFile={folder}/log/slurmctld.log",
             f"SlurmdLogFile={folder}/log/%n.log",
+            *power_settings(plan, folder),
             *nodes,
             f"PartitionName=main Nodes={','.join(plan.node_names)} Default=YES {PARTITION}",
             f"PartitionName=debug Nodes=n1 {PARTITION}",

@@ -48,7 +48,7 @@ def write_base(plan: LabPlan) -> None:
         folder.mkdir(parents=True)
     for name in BASE_FOLDERS:
         inside(base(home), name).mkdir(parents=True)
-    write(base(home), base_files(processors()), base_links())
+    write(base(home), base_files(processors(), plan.rails), base_links(plan.rails))
 
 
 def plant_facts(plan: LabPlan, node: str, files: Mapping[str, str], links: Mapping[str, str] | None = None) -> None:
