@@ -1,5 +1,6 @@
 """The Slurm launcher keeps the same contract as local MPI and replay."""
 
+import shutil
 import sys
 from pathlib import Path
 
@@ -13,7 +14,10 @@ pytestmark = pytest.mark.lab
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def test_the_contract(lab4: LabPlan, tmp_path: Path) -> None:
-    argv = as_user(lab4, [sys.executable, "-m", "tests.lab.slurm_contract", str(tmp_path)], cwd=str(ROOT))
+@pytest.mark.parametrize(("mpicc", "mpi"), [("mpicc.openmpi", "pmix"), ("mpicc.mpich", "pmi2")])
+def test_the_contract(lab4: LabPlan, tmp_path: Path, mpicc: str, mpi: str) -> None:
+    if shutil.which(mpicc) is None:
+        pytest.skip(f"{mpicc} is not installed")
+    argv = as_user(lab4, [sys.executable, "-m", "tests.lab.slurm_contract", str(tmp_path), mpicc, mpi], cwd=str(ROOT))
     done = run(argv, timeout_s=120)
     assert done.stdout == "the contract is kept\n", done.stderr

@@ -14,7 +14,7 @@ from seatrial.archive.writer import RunWriter, ended
 from seatrial.diagnosis.judge import assess
 from seatrial.diagnosis.retest import plan_retest
 from seatrial.facts.node import parse_facts
-from seatrial.model.fabric import Component, Fabric
+from seatrial.model.fabric import Component, Fabric, Wiring
 from seatrial.model.measurement import Kernel, Measurement, Phase, Round
 from seatrial.model.recorded import RecordedRun
 from seatrial.model.run import FORMAT, Ending, NodeState, RunInfo
@@ -58,6 +58,8 @@ class Cluster:
     """What the interfaces say; None: nothing, so that there is no limit."""
     boot_id: str = ""
     """One for all, as where nodes share a kernel; empty: each its own."""
+    wiring: Wiring | None = None
+    """What pairs really cross; None: what `leaf_of` says."""
 
     @property
     def fabric(self) -> Fabric:
@@ -87,7 +89,8 @@ class Cluster:
             factor = max(self.late.get(name, 1.0) for name in pair)
             stalled = draw.random() < max(self.loss.get(name, 0.0) for name in pair)
             return 2 * (self.far_s if far else self.near_s) * factor * noise + (0.204 if stalled else 0.0)
-        share = min(self.parts.get(part, 1.0) for part in self.fabric.path(*pair)) * self.everything
+        crossed = (self.wiring or self.fabric).path(*pair)
+        share = min(self.parts.get(part, 1.0) for part in crossed) * self.everything
         share *= self.pairs.get(pair, 1.0) * self.mood(wanted.phase, wanted.repetition, pair)
         return wanted.shape.message_bytes * wanted.shape.window / (HEALTHY * share) * noise
 

@@ -3,9 +3,12 @@
 from typing import Any
 
 from seatrial.diagnosis.rules.base import Readings
+from seatrial.facts.mpi_settings import NOTHING_SET
 from seatrial.model.hca import PortFamily, PortState
 from seatrial.model.pci import PciKind
+from seatrial.model.placement import RankPlace
 from seatrial.model.system import ClockState, Firmware, Library, Limits, SoftwareFacts
+from seatrial.model.topology import Core, Topology
 from seatrial.model.unknown import Unknown
 from seatrial.model.verdict import FindingKind
 from tests.unit.facts_examples import (
@@ -54,7 +57,43 @@ def promised(*, flat: bool) -> Readings:
     return Readings(facts=facts, features=FEATURES if flat else dict.fromkeys(facts, ("cache", "flat", "quad")))
 
 
+def ranks_on(node: str, *masks: tuple[int, ...], first: int = 0) -> tuple[RankPlace, ...]:
+    """One rank for each mask."""
+    return tuple(
+        RankPlace(rank=rank, place=f"{node}:{rank - first}", node=node, host=node, cpus=mask)
+        for rank, mask in enumerate(masks, start=first)
+    )
+
+
+def placed(masks: tuple[tuple[int, ...], ...], of_n2: tuple[tuple[int, ...], ...], **every: Any) -> Readings:
+    """Ranks with these masks on every node, and with others on n2."""
+    facts = cluster(every=every)
+    ranks = {
+        node: ranks_on(node, *(of_n2 if node == "n2" else masks), first=place * len(masks))
+        for place, node in enumerate(facts)
+    }
+    return Readings(facts=facts, after=facts, ranks=ranks)
+
+
+def smt() -> Topology:
+    """The healthy server's topology with two threads a core: 0 and 16, 1 and 17, ..."""
+    whole = server().topology
+    cores = tuple(
+        Core(processors=(number, number + 16), package=number // 8, numa_node=number // 8) for number in range(16)
+    )
+    return Topology(cores=cores, numa_nodes=whole.numa_nodes, source="sysfs")
+
+
+NEAR = ((8,), (9,))
+"""Two cores of the adapter's socket."""
+EVERYWHERE = tuple(range(16))
+
+
 FIRING: dict[FindingKind, Readings] = {
+    FindingKind.RANKS_SHARE_CORE: placed(NEAR, ((8,), (8,))),
+    FindingKind.SMT_SIBLINGS_USED: placed(NEAR, ((8,), (24,)), topology=smt(), processors=32),
+    FindingKind.RANKS_UNBOUND: placed(NEAR, (EVERYWHERE, EVERYWHERE)),
+    FindingKind.RANK_ACROSS_SOCKETS: placed(((8, 9), (10, 11)), ((7, 8), (9, 10))),
     FindingKind.PCIE_LINK_DEGRADED: odd(
         pci=(device(CARD, hop(BRIDGE, current_width=8), own=hop(CARD, current_width=8)),)
     ),
@@ -114,9 +153,25 @@ FIRING: dict[FindingKind, Readings] = {
     FindingKind.SOFTWARE_DIFFERS: odd(
         software=SoftwareFacts(slurm_client="slurm 23.11.4", slurm_daemon="slurm 23.02.7"),
     ),
+    FindingKind.MPI_SETTINGS_DIFFER: Readings(
+        facts=cluster(
+            every={"absent": {"software.mpi_settings": NOTHING_SET}},
+            odd={"software": SoftwareFacts(mpi_settings={"pml": "cm"})},
+        )
+    ),
 }
 
 SILENT: dict[FindingKind, Readings] = {
+    FindingKind.RANKS_SHARE_CORE: placed(((8, 9), (8, 9)), ((8,), (8, 9))),
+    # as many ranks as threads: no core is free
+    FindingKind.SMT_SIBLINGS_USED: placed(
+        tuple((number,) for number in range(32)),
+        tuple((number,) for number in range(32)),
+        topology=smt(),
+        processors=32,
+    ),
+    FindingKind.RANKS_UNBOUND: placed((EVERYWHERE,), (EVERYWHERE,)),
+    FindingKind.RANK_ACROSS_SOCKETS: placed((EVERYWHERE,), (EVERYWHERE,)),
     # sys.ttar of prometheus/node_exporter, 0000:01:00.0: a device faster than its bridge, on half of the bridge's lanes
     FindingKind.PCIE_LINK_DEGRADED: odd(
         pci=(
@@ -197,6 +252,8 @@ SILENT: dict[FindingKind, Readings] = {
     FindingKind.MOUNT_OPTIONS_DIFFER: odd(
         system=system(mounts=(MOUNTS[0], mount("/home", "nfs4", "rw", "hard", "clientaddr=10.0.0.2"), MOUNTS[2]))
     ),
+    # other nodes did not tell what their files say
+    FindingKind.MPI_SETTINGS_DIFFER: odd(software=SoftwareFacts(mpi_settings={"pml": "cm"})),
     FindingKind.SOFTWARE_DIFFERS: odd(
         slurm_version="",
         mpi_versions=(),

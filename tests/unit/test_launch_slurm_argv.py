@@ -9,9 +9,11 @@ HOSTILE = "p; rm -rf / $(reboot) `x` 'y' \"z\" | & > <"
 
 def test_salloc() -> None:
     assert slurm_argv.salloc(["n1", "n2", "n3"], 90, "") == [
-        "salloc", "--no-shell", "--nodes=3", "--ntasks=3", "--ntasks-per-node=1", "--nodelist=n[1-3]", "--exclusive",
-        "--no-kill", "--job-name=seatrial", "--time=7",
+        "salloc", "--no-shell", "--wait-all-nodes=1", "--nodes=3", "--ntasks=3", "--ntasks-per-node=1",
+        "--nodelist=n[1-3]",
+        "--exclusive", "--no-kill", "--job-name=seatrial", "--time=7",
     ]  # fmt: skip
+    assert "--immediate=10" in slurm_argv.salloc(["n1"], 90, "", at_once=True)
 
 
 def test_sbatch_hands_the_programs_arguments_on_untouched() -> None:

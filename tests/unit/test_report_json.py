@@ -68,3 +68,8 @@ def test_every_field_of_the_records_is_reported() -> None:
     assert fields(NodeState) == set(report["lost"][0])
     assert fields(Design) == set(report["design"])
     assert fields(Experiment) == set(as_json(run_info(), slow_node(), 1)["findings"][0]["experiments"][0])
+
+
+def test_the_text_is_indented_as_the_standard_library_does() -> None:
+    value = as_json(run_info(), slow_node(), 1)
+    assert as_json_text(run_info(), slow_node(), 1) == json.dumps(value, indent=1) + "\n"

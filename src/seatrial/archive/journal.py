@@ -7,6 +7,7 @@ import msgspec
 
 from seatrial.model.measurement import Measurement, Round
 from seatrial.model.run import NodeState
+from seatrial.model.transport import VariantNote
 
 
 class SessionStarted(msgspec.Struct, frozen=True, kw_only=True, tag_field="entry", tag="session"):
@@ -62,7 +63,13 @@ class PairHung(msgspec.Struct, frozen=True, kw_only=True, tag_field="entry", tag
     target: str
 
 
-Entry = SessionStarted | SurveyPlanned | RoundStarted | Delivered | RoundEnded | NodeLost | PairHung
+class VariantNoted(msgspec.Struct, frozen=True, kw_only=True, tag_field="entry", tag="variant"):
+    """What a start under one of several settings left beside its samples: why it failed, bytes counted."""
+
+    note: VariantNote
+
+
+Entry = SessionStarted | SurveyPlanned | RoundStarted | Delivered | RoundEnded | NodeLost | PairHung | VariantNoted
 
 _Any = TypeVar("_Any")
 _encoder = msgspec.json.Encoder()

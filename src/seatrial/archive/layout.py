@@ -10,6 +10,7 @@ JOURNAL_FILE = "journal.jsonl"
 SAMPLES_FILE = "samples.parquet"
 FACTS_FOLDER = "facts"
 LOGS_FOLDER = "logs"
+FABRIC_FILE = "fabric.json"
 BEFORE = "before"
 AFTER = "after"
 

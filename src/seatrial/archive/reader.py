@@ -2,16 +2,22 @@
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from seatrial.archive import layout
-from seatrial.archive.journal import Delivered, Entry, SessionStarted, SurveyPlanned, decode, of_type
-from seatrial.facts.node import parse_facts
+from seatrial.archive.journal import Delivered, Entry, RoundStarted, SessionStarted, SurveyPlanned, decode, of_type
+from seatrial.facts.node import AlikeParser
+from seatrial.facts.rank_places import rank_places
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.facts import NodeFacts
+from seatrial.model.placement import Start
 from seatrial.model.recorded import RecordedRun
 from seatrial.model.run import FORMAT, RunInfo
+
+if TYPE_CHECKING:
+    from seatrial.fabric.routed import RoutedFabric
 
 
 class DamagedRun(SeatrialError):
@@ -62,9 +68,10 @@ def read_facts_texts(folder: Path, reading: str) -> dict[str, str]:
 def parse_all(texts: dict[str, str]) -> dict[str, NodeFacts]:
     """Facts by node; a text that is none is left out."""
     found = {}
+    parser = AlikeParser()
     for node, text in texts.items():
         try:
-            found[node] = parse_facts(text)
+            found[node] = parser.parse(text)
         except SeatrialError:
             continue
     return found
@@ -76,17 +83,55 @@ def header_of(entries: Iterable[Entry]) -> dict[str, object]:
     return sessions[0].header if sessions else {}
 
 
+def ranks_of(entries: Iterable[Entry]) -> dict[str, dict[str, Any]]:
+    """What the rank on each node or place said of itself in the run's first session."""
+    sessions = of_type(entries, SessionStarted)
+    return dict(zip(sessions[0].nodes, sessions[0].ranks, strict=False)) if sessions else {}
+
+
+def starts_of(entries: Iterable[Entry], nodes: Iterable[str]) -> tuple[Start, ...]:
+    """The launches of the probe whose ranks said where they are; `nodes`: those of the run."""
+    entries, nodes = list(entries), tuple(nodes)
+    variants = {one.session: one.round.variant for one in of_type(entries, RoundStarted)}
+    return tuple(
+        Start(
+            session=one.session,
+            ranks=rank_places(one.nodes, one.ranks, nodes),
+            variant=variants.get(one.session, ""),
+        )
+        for one in of_type(entries, SessionStarted)
+        if one.ranks
+    )
+
+
 def read_run(folder: Path) -> RecordedRun:
     """Everything that verdicts and reports are made from. Raises DamagedRun."""
     entries = read_entries(folder)
+    info = read_info(folder)
     planned = [pair for entry in of_type(entries, SurveyPlanned) for pair in entry.pairs]
     return RecordedRun(
-        info=read_info(folder),
+        info=info,
         planned=tuple(planned),
         facts=parse_all(read_facts_texts(folder, layout.BEFORE)),
         facts_after=parse_all(read_facts_texts(folder, layout.AFTER)),
         measurements=tuple(entry.measurement for entry in of_type(entries, Delivered)),
+        starts=starts_of(entries, info.nodes),
+        wiring=read_wiring(folder),
     )
+
+
+def read_wiring(folder: Path) -> "RoutedFabric | None":
+    """The fabric's cables and routes that were given to the run in `folder`; None: none were. Raises DamagedRun."""
+    path = folder / layout.FABRIC_FILE
+    if not path.exists():
+        return None
+    # Slow to load, and few runs have it.
+    from seatrial.fabric.routed import RoutedFabric, Routing
+
+    try:
+        return RoutedFabric(msgspec.json.decode(path.read_bytes(), type=Routing))
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError, LookupError) as error:
+        raise DamagedRun(f"{path} cannot be read: {error}.", "Without that file, leaves alone are known.") from error
 
 
 def run_folders(archive: Path) -> list[Path]:

@@ -4,7 +4,7 @@ import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 import msgspec
 
@@ -12,6 +12,9 @@ from seatrial.archive import layout
 from seatrial.archive.journal import Entry, encode
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.run import Ending, RunInfo
+
+if TYPE_CHECKING:
+    from seatrial.fabric.routed import Routing
 
 
 class ArchiveError(SeatrialError):
@@ -53,6 +56,8 @@ class RunWriter:
             (self.folder / layout.FACTS_FOLDER).mkdir()
             (self.folder / layout.LOGS_FOLDER).mkdir()
             self._journal: IO[bytes] = (self.folder / layout.JOURNAL_FILE).open("ab", buffering=0)
+        self._whole_bytes = 0
+        """Length of the journal's whole lines."""
         self.describe(info)
 
     def describe(self, info: RunInfo) -> None:
@@ -64,17 +69,24 @@ class RunWriter:
     def append(self, entry: Entry) -> None:
         """Add one entry to the journal; a line is written whole or, when the disk fills, taken back."""
         line = encode(entry)
-        with sentences(self.archive):
-            start = self._journal.tell()
-            written = self._journal.write(line)
-            if written != len(line):
-                self._journal.truncate(start)
+        try:
+            if self._journal.write(line) != len(line):
+                self._journal.truncate(self._whole_bytes)
                 raise OSError(errno.ENOSPC, "no space left")
+        except OSError:
+            with sentences(self.archive):
+                raise
+        self._whole_bytes += len(line)
 
     def write_facts(self, node: str, reading: str, text: str) -> None:
         """Keep a node's raw facts."""
         with sentences(self.archive):
             layout.facts_file(self.folder, node, reading).write_text(text, encoding="utf-8")
+
+    def write_wiring(self, routing: "Routing") -> None:
+        """Keep what was given of the fabric's cables and routes."""
+        with sentences(self.archive):
+            (self.folder / layout.FABRIC_FILE).write_bytes(msgspec.json.encode(routing))
 
     def log_file(self, name: str) -> Path:
         """Where a launched program's standard error goes."""

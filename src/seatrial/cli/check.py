@@ -8,6 +8,9 @@ import typer
 from seatrial.cli.options import (
     Archive,
     AsJson,
+    EnvironmentSpec,
+    FabricDevice,
+    FabricFile,
     Html,
     LauncherName,
     Mpicc,
@@ -17,10 +20,13 @@ from seatrial.cli.options import (
     ProbeDir,
     Replay,
     RoundTimeout,
+    RoutesFile,
     RunName,
     Seed,
     Wait,
+    Wrap,
     archive_folder,
+    file_or_live,
     run_name,
     seconds,
 )
@@ -41,11 +47,23 @@ def check(
     mpicc: Mpicc = "",
     probe: Probe = None,
     probe_dir: ProbeDir = None,
+    fabric: FabricFile = "",
+    routes: RoutesFile = "",
+    device: FabricDevice = "",
+    environment: EnvironmentSpec = "",
+    wrap: Wrap = "auto",
     pairs_at_once: Annotated[
         int, typer.Option(help="Pairs measured at once.  [default: half the nodes, one on a shared kernel]", min=0)
     ] = 0,
     round_timeout: RoundTimeout = "20s",
     wait: Wait = "10m",
+    idle_only: Annotated[
+        bool, typer.Option("--idle-only", help="Only nodes that are free now; never stand in the queue.")
+    ] = False,
+    node_hours: Annotated[
+        float,
+        typer.Option(help="Cost at most so many: fewer nodes or less time.  [default: no limit]", min=0, metavar="N"),
+    ] = 0.0,
     detach: Annotated[bool, typer.Option("--detach", help="Leave it to the queue; collect by `runs collect`.")] = False,
     replay: Replay = "",
     run: RunName = "",
@@ -69,6 +87,8 @@ def check(
         budget_s=seconds(budget, "--budget"),
         design=design,
         wait_s=seconds(wait, "--wait"),
+        idle_only=idle_only,
+        node_hours=node_hours,
         round_timeout_s=seconds(round_timeout, "--round-timeout"),
         pairs_at_once=pairs_at_once,
         ranks=ranks,
@@ -76,13 +96,22 @@ def check(
         mpicc=mpicc,
         probe=probe,
         probe_dir=probe_dir,
+        fabric=file_or_live(fabric),
+        routes=file_or_live(routes),
+        device=device,
+        environment=environment,
+        wrap=wrap,
         replay=find_run(folder, replay) if replay else None,
         run=name,
         seed=seed,
         command=tuple(sys.argv[1:]),
     )
     if detach:
+        if idle_only:
+            raise UsageError("--idle-only does not stand in the queue, and --detach does.", "Give one of both.")
         submitted = submit_check(settings)
+        if submitted.cut:
+            print(submitted.cut)
         print(f"Job {submitted.job} will measure; `seatrial runs collect {submitted.run}` says how it went.")
         return 0
     with progress_on(sys.stderr) as progress:

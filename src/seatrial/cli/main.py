@@ -8,7 +8,22 @@ from typing import Any, NoReturn
 
 import typer
 
-from seatrial.cli import check, curve, fabric, facts, gather, lab, limits, locate, report, runs, saturate
+from seatrial.cli import (
+    check,
+    curve,
+    doctor,
+    fabric,
+    facts,
+    gather,
+    lab,
+    limits,
+    locate,
+    placement,
+    report,
+    runs,
+    saturate,
+    transports,
+)
 from seatrial.model.errors import ExitCode, SeatrialError
 from seatrial.report.outside import clean
 
@@ -26,7 +41,12 @@ app.command("limits")(limits.limits)
 app.command("locate")(locate.locate)
 app.command("curve")(curve.curve)
 app.command("saturate")(saturate.saturate)
+app.command("transports")(transports.transports)
+app.command("placement", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})(
+    placement.placement
+)
 app.command("gather")(gather.gather)
+app.command("doctor")(doctor.doctor)
 app.add_typer(fabric.app, name="fabric")
 app.add_typer(runs.app, name="runs")
 app.add_typer(lab.app, name="lab")

@@ -10,6 +10,8 @@ import typer
 
 from seatrial.model.errors import UsageError
 
+MOST_FILES = 50_000
+"""All ordered pairs of more than 200 nodes; a folder of more files is hardly one of results."""
 UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
 
@@ -21,6 +23,24 @@ def default_archive() -> Path:
 Archive = Annotated[
     Path | None,
     typer.Option("--archive", help="Folder of runs.  [default: $SEATRIAL_ARCHIVE or ./seatrial-runs]", metavar="DIR"),
+]
+EnvironmentSpec = Annotated[
+    str,
+    typer.Option(
+        "--environment", help="What the probe is built and started in: module:gcc openmpi.", metavar="SPEC",
+        envvar="SEATRIAL_ENVIRONMENT",
+    ),
+]  # fmt: skip
+FabricFile = Annotated[
+    str, typer.Option("--fabric", help="The fabric's cables: output of ibnetdiscover, or live.", metavar="FILE")
+]
+FabricDevice = Annotated[
+    str,
+    typer.Option("--device", help="Adapter of each node that is used: mlx5_1.  [default: the first]", metavar="NAME"),
+]
+RoutesFile = Annotated[
+    str,
+    typer.Option("--routes", help="The fabric's forwarding tables: output of dump_fts, or live.", metavar="FILE"),
 ]
 Html = Annotated[Path | None, typer.Option(help="Write the report as a page, too.", metavar="FILE")]
 LauncherName = Annotated[str, typer.Option(help="auto, slurm or local.", metavar="NAME")]
@@ -34,6 +54,14 @@ RoundTimeout = Annotated[str, typer.Option(help="A round silent for so long hang
 RunName = Annotated[str, typer.Option(help="Name of the run.  [default: time and four digits]", metavar="NAME")]
 Seed = Annotated[int, typer.Option(help="Draws the order of rounds.", min=0)]
 Wait = Annotated[str, typer.Option(help="How long to stand in Slurm's queue.", metavar="TIME")]
+Wrap = Annotated[
+    str,
+    typer.Option(
+        help="Where the environment is entered: inside or outside of srun; auto: as it suits its kind.",
+        metavar="WHERE",
+        envvar="SEATRIAL_WRAP",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 
 
@@ -57,12 +85,28 @@ def run_name(text: str) -> str:
     return text
 
 
+def file_or_live(text: str) -> str:
+    """`live`, or a file's absolute path, since jobs may start elsewhere; empty stays empty."""
+    return text if text in ("", "live") else str(Path(text).absolute())
+
+
 def read_text(path: Path) -> str:
     """A file that the command line names, foreign bytes replaced. Raises UsageError with the reason."""
     try:
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}.") from error
+
+
+def read_texts(folder: Path) -> dict[str, str]:
+    """The files right in a folder, hidden ones aside, name -> text. Raises UsageError with the reason."""
+    try:
+        files = sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
+    except OSError as error:
+        raise UsageError(f"{folder} cannot be read: {error.strerror}.") from error
+    if len(files) > MOST_FILES:
+        raise UsageError(f"{folder} has {len(files)} files; at most {MOST_FILES} are read.")
+    return {path.name: read_text(path) for path in files}
 
 
 def width_and_colour() -> tuple[int, bool]:

@@ -28,6 +28,27 @@ def report(
         from seatrial.diagnosis.curve import judge_curve
 
         return show_curve(folder, recorded.info, judge_curve(recorded), as_json=as_json, html=html)
+    if design == "rails":
+        from seatrial.cli.curve import show_rails
+        from seatrial.diagnosis.rails import judge_rails
+
+        return show_rails(folder, recorded.info, judge_rails(recorded), as_json=as_json, html=html)
+    if design == "placement":
+        from seatrial.cli.placement import show_placement
+        from seatrial.diagnosis.placement.judge import judge_placement
+
+        if html is not None:
+            raise UsageError(
+                f"--html {html}: a run of `placement` has no page.", "Leave --html out, or ask for --json."
+            )
+        return show_placement(folder, recorded.info, judge_placement(recorded), as_json=as_json)
+    if design == "transports":
+        from seatrial.cli.transports import show_transports
+        from seatrial.experiment.transports import judged_again
+
+        if html is not None:
+            raise UsageError(f"--html {html}: a run of `transports` has no page.", "Leave it out, or ask for --json.")
+        return show_transports(folder, recorded.info.run, judged_again(folder).found, as_json=as_json)
     if design == "saturation":
         from seatrial.cli.saturate import show_saturation
         from seatrial.diagnosis.saturation import judge_saturation

@@ -1,8 +1,11 @@
 """The main job: measure all pairs of nodes, judge them, measure the suspects again alone, judge again."""
 
+import math
+import random
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -11,29 +14,47 @@ from seatrial.archive.journal import SurveyPlanned
 from seatrial.archive.reader import parse_all, read_info
 from seatrial.archive.writer import RunWriter
 from seatrial.diagnosis.apart import next_bandwidth, next_latency
-from seatrial.diagnosis.judge import assess, judge
+from seatrial.diagnosis.crowding import crowded
+from seatrial.diagnosis.judge import Assessor, judge
 from seatrial.diagnosis.locate import Suspect
+from seatrial.diagnosis.over_rails import pairs_to_split
+from seatrial.diagnosis.proved import only_proved
 from seatrial.diagnosis.retest import plan_retest
 from seatrial.diagnosis.suspicion import Suspicion
 from seatrial.experiment.clock import new_run_name, now_text
 from seatrial.experiment.closing import carried_out, closed
 from seatrial.experiment.measurer import Measurer
+from seatrial.experiment.node_hours import allocation_s, within_node_hours
+from seatrial.experiment.over_rails import measure_over_rails
+from seatrial.experiment.preflight import preflight
 from seatrial.experiment.progress import Progress, Silent
 from seatrial.experiment.settings import CheckSettings
-from seatrial.experiment.site import choose_launcher
+from seatrial.experiment.site import choose_launcher, environment_of
+from seatrial.experiment.start_trouble import with_settings
 from seatrial.experiment.surveying import check_design, pilot_pairs, survey_of
-from seatrial.launch.contract import Hosts, Launcher
+from seatrial.experiment.wiring import wiring_of, with_leaves
+from seatrial.launch.contract import Hosts, Launcher, LaunchError
 from seatrial.model.errors import SeatrialError, UsageError
+from seatrial.model.fabric import Wiring
 from seatrial.model.facts import NodeFacts
 from seatrial.model.judgement import Judgement
 from seatrial.model.measurement import Kernel, Phase, Round, Shape
 from seatrial.model.recorded import RecordedRun
 from seatrial.model.run import FORMAT, Ending, NodeState, RunInfo
+from seatrial.pairing.leaf_matchings import capped
+from seatrial.pairing.next_pairs import MOST_PAIRS
 from seatrial.pairing.survey import LATENCY, PILOT, SurveyPlan, bandwidth_shape
 from seatrial.statistics.median import median
 
+if TYPE_CHECKING:
+    from seatrial.fabric.routed import RoutedFabric
+
 NEXT_STEPS = 3
 """How often pairs are chosen by what the last ones told."""
+FEWER = 8
+"""Of so many pairs at once one is left in the next attempt to measure slow ones without contention."""
+HELPS = 0.8
+"""That attempt is made while at most this share of the slow pairs stays slow: what stays is none."""
 USUAL_WINDOW_S = 0.035
 """Taken where the pilot delivered nothing: 4 MiB at 1 Gb/s."""
 
@@ -46,23 +67,39 @@ class CheckOutcome(msgspec.Struct, frozen=True, kw_only=True):
     judgement: Judgement
 
 
-def run_check(settings: CheckSettings, progress: Progress | None = None) -> CheckOutcome:
+def run_check(
+    settings: CheckSettings,
+    progress: Progress | None = None,
+    launcher: Launcher | None = None,
+    wiring: "RoutedFabric | None" = None,
+) -> CheckOutcome:
     """Carry out `seatrial check`. Whatever ends it, the run is closed and keeps what was delivered.
 
+    `launcher`: None for the one that fits the site. `wiring`: None for what the settings say of it.
     Raises UsageError, LaunchError, ArchiveError and other SeatrialErrors; KeyboardInterrupt only before the first
     measurement.
     """
     progress = progress or Silent()
     progress.stage("Looking for nodes, preparing the probe")
-    launcher = choose_launcher(settings)
+    launcher = launcher or choose_launcher(settings)
     hosts = launcher.hosts()
     nodes = enough(hosts, settings)
+    cut = ""
+    if not launcher.job:
+        settings, hosts, nodes, cut = within_node_hours(settings, hosts, nodes)
+        if cut:
+            progress.stage(cut)
+    wiring = wiring or wiring_of(settings, hosts, nodes)
+    hosts = with_leaves(hosts, wiring)
     check_design(settings, hosts.fabric, nodes)
     writer = RunWriter(settings.archive, describe(settings, launcher, hosts, nodes))
-    check = Check(settings, launcher, writer, hosts, progress)
+    if wiring is not None:
+        writer.write_wiring(wiring.routing)
+    check = Check(settings, launcher, writer, hosts, progress, wiring)
+    check.measurer.remarks += [cut] if cut else []
     folder = carried_out(check, lambda: check.carry_out(nodes))
     recorded = check.recorded()
-    return CheckOutcome(folder=folder, recorded=recorded, judgement=judge(recorded))
+    return CheckOutcome(folder=folder, recorded=recorded, judgement=judge(recorded, check.assessor))
 
 
 def enough(hosts: Hosts, settings: CheckSettings) -> tuple[str, ...]:
@@ -84,6 +121,7 @@ def describe(settings: CheckSettings, launcher: Launcher, hosts: Hosts, nodes: S
     from seatrial import __version__
 
     seed = read_info(settings.replay).seed if settings.replay else settings.seed
+    environment = environment_of(settings, local=launcher.name == "local")
     return RunInfo(
         format=FORMAT,
         run=settings.run or new_run_name("check"),
@@ -97,6 +135,8 @@ def describe(settings: CheckSettings, launcher: Launcher, hosts: Hosts, nodes: S
         features={node: hosts.features[node] for node in nodes if node in hosts.features},
         lost=hosts.left_out,
         seed=seed,
+        environment=environment.spec,
+        wrap=environment.where.value if environment else "",
     )
 
 
@@ -104,9 +144,16 @@ class Check:
     """One check under way."""
 
     def __init__(
-        self, settings: CheckSettings, launcher: Launcher, writer: RunWriter, hosts: Hosts, progress: Progress
+        self,
+        settings: CheckSettings,
+        launcher: Launcher,
+        writer: RunWriter,
+        hosts: Hosts,
+        progress: Progress,
+        wiring: Wiring | None = None,
     ) -> None:
         self._settings = settings
+        self._wiring = wiring
         self._launcher = launcher
         self._writer = writer
         self._progress = progress
@@ -114,26 +161,31 @@ class Check:
         self._facts_after: Mapping[str, NodeFacts] = {}
         self._planned: tuple[tuple[str, str], ...] = ()
         self._left_out = hosts.left_out
+        self._waking = f"; Slurm wakes {', '.join(hosts.asleep)}" if hosts.asleep else ""
+        self.assessor = Assessor()
         self.measurer = Measurer(launcher, writer, writer.info.nodes, progress, settings.round_timeout_s)
 
     def carry_out(self, nodes: Sequence[str]) -> str:
         """All stages in order; a sentence where the budget ended it early, else empty."""
-        self._progress.stage(f"Waiting for {len(nodes)} nodes")
-        self._launcher.allocate(nodes, 2 * self._settings.budget_s + 300)
+        self._progress.stage(f"Waiting for {len(nodes)} nodes{self._waking}")
+        self._launcher.allocate(nodes, allocation_s(self._settings.budget_s))
         self._writer.describe(msgspec.structs.replace(self._writer.info, job=self._launcher.job))
         self._progress.stage(f"Reading the facts of {len(nodes)} nodes")
         self._facts = self._read_facts(nodes, layout.BEFORE, "did not answer")
+        preflight(self._launcher, self.measurer, self._progress)
         self._progress.stage(f"Starting the probe on {len(self.measurer.nodes)} nodes")
-        self.measurer.start()
+        self._start()
         deadline = time.monotonic() + self._settings.budget_s
         plan = self._plan()
         self._progress.stage(f"Measuring {plan.design.planned_pairs} ordered pairs of {len(self.measurer.nodes)} nodes")
         self._progress.rounds(len(plan.rounds))
         in_time = self.measurer.run(plan.rounds, deadline)
+        self._spread_out(plan, deadline)
         self._tell_apart(next_bandwidth, bandwidth_shape(self.measurer.window_s), deadline)
         in_time = self._retest(deadline) and in_time
         if self._tell_apart(next_latency, LATENCY, deadline):
             in_time = self._retest_late(deadline) and in_time
+        self._over_rails(deadline)
         self.measurer.close()
         self._progress.stage("Reading the facts again")
         self._facts_after = self._read_facts(self.measurer.nodes, layout.AFTER, "stopped answering during the run")
@@ -149,6 +201,13 @@ class Check:
         for node, why in facts.silent.items():
             self.measurer.lose(NodeState(node=node, reason=f"{what}: {why}", fault=True))
         return parse_all(facts.texts)
+
+    def _start(self) -> None:
+        """Start the probe; where that fails, say also which nodes' MPI is set otherwise than their peers'."""
+        try:
+            self.measurer.start()
+        except LaunchError as error:
+            raise with_settings(error, self._facts) from error
 
     def _plan(self) -> SurveyPlan:
         nodes = self.measurer.nodes
@@ -174,11 +233,33 @@ class Check:
         took = [median(one.times_s) for one in self.measurer.measurements if one.times_s]
         return median(took) if took else USUAL_WINDOW_S
 
+    def _spread_out(self, plan: SurveyPlan, deadline: float) -> None:
+        """Slow pairs again with ever fewer at once, while they are too many to be measured alone and become fewer.
+
+        Where many pairs run at once they share cables, and what is slow then may be no fault.
+        """
+        shape = next((one.shape for one in plan.rounds if one.shape.kernel is Kernel.ONEWAY), PILOT)
+        draw = random.Random(self._writer.info.seed)
+        at_once, before, step = plan.design.pairs_at_once, math.inf, 0
+        while at_once > 1:
+            evidence, _, suspicion = self.assessor.assess(self.recorded())
+            pairs = crowded(evidence, suspicion)
+            if not MOST_PAIRS < len(pairs) <= HELPS * before:
+                return
+            at_once, before, step = max(at_once // FEWER, 1), len(pairs), step + 1
+            draw.shuffle(pairs)
+            pieces = capped(pairs, at_once, {}, None)
+            self._progress.stage(f"Measuring {len(pairs)} slow pairs again, up to {at_once} at once")
+            self._progress.rounds(len(pieces))
+            rounds = [Round(phase=Phase.NEXT, repetition=step, shape=shape, pairs=tuple(one)) for one in pieces]
+            if not self.measurer.run(rounds, deadline):
+                return
+
     def _tell_apart(self, choose: Callable[..., list[tuple[str, str]]], shape: Shape, deadline: float) -> int:
         """Pairs that tell suspects apart, each once and alone, as long as there are any that do; how many."""
         asked: list[tuple[str, str]] = []
         for step in range(NEXT_STEPS):
-            evidence, references, suspicion = assess(self.recorded())
+            evidence, references, suspicion = self.assessor.assess(self.recorded())
             seed = self._writer.info.seed + step
             pairs = choose(evidence, references.fabric, suspicion, self._open_nodes(), asked=asked, seed=seed)
             if not pairs:
@@ -198,20 +279,27 @@ class Check:
 
     def _retest(self, deadline: float) -> bool:
         """A few pairs of every suspect; then, of suspects that this refuted, pairs that may be bad by themselves."""
-        _, _, first = assess(self.recorded())
+        _, _, first = self.assessor.assess(self.recorded())
         if not first.suspects:
             return True
         bandwidth = bool(first.slow or first.unstable)
         in_time = self._measure_again(first.suspects, first, bandwidth, bool(first.late or first.lossy), deadline)
-        _, _, then = assess(self.recorded())
+        _, _, then = self.assessor.assess(self.recorded())
         if not then.unproved:
             return in_time
         bandwidth, latency = (any(one.refuted for one in judged.values()) for judged in (then.bandwidth, then.latency))
         return self._measure_again(then.unproved, then, bandwidth, latency, deadline) and in_time
 
+    def _over_rails(self, deadline: float) -> None:
+        """What stood the retest, over each rail alone: which one of a node's it is."""
+        evidence, _, suspicion = self.assessor.assess(self.recorded())
+        pairs = pairs_to_split(only_proved(suspicion, evidence)[0].slow)
+        shape = bandwidth_shape(self.measurer.window_s)
+        measure_over_rails(self.measurer, self._facts, pairs, shape, self._progress, deadline)
+
     def _retest_late(self, deadline: float) -> bool:
         """Once more those that the last pairs left late or lossy: one look alone convicts nobody."""
-        _, _, suspicion = assess(self.recorded())
+        _, _, suspicion = self.assessor.assess(self.recorded())
         suspects = (*suspicion.late, *suspicion.lossy)
         return not suspects or self._measure_again(suspects, suspicion, False, True, deadline)
 
@@ -233,6 +321,8 @@ class Check:
             facts=self._facts,
             facts_after=self._facts_after,
             measurements=tuple(self.measurer.measurements),
+            starts=tuple(self.measurer.starts),
+            wiring=self._wiring,
         )
 
     def _info(self) -> RunInfo:

@@ -13,6 +13,7 @@ from seatrial.archive.recover import recover
 from seatrial.archive.writer import sentences
 from seatrial.experiment.check import enough
 from seatrial.experiment.clock import new_run_name, now_text
+from seatrial.experiment.node_hours import allocation_s, within_node_hours
 from seatrial.experiment.settings import CheckSettings
 from seatrial.experiment.site import choose_launcher
 from seatrial.launch.slurm import SlurmLauncher, queue_state, submit
@@ -31,6 +32,8 @@ class Submitted(msgspec.Struct, frozen=True, kw_only=True):
     job: str
     at: str
     nodes: tuple[str, ...]
+    cut: str = ""
+    """What --node-hours cut away, in a sentence."""
 
 
 class Collected(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,7 +48,8 @@ def submit_check(settings: CheckSettings) -> Submitted:
     launcher = choose_launcher(settings)
     if not isinstance(launcher, SlurmLauncher) or launcher.job:
         raise UsageError("--detach needs Slurm, outside any job.", "Without it the check runs right here.")
-    nodes = enough(launcher.hosts(), settings)
+    hosts = launcher.hosts()
+    settings, _, nodes, cut = within_node_hours(settings, hosts, enough(hosts, settings))
     name = settings.run or new_run_name("check")
     folder = settings.archive / f"{name}{SUBMITTED}"
     with sentences(settings.archive):
@@ -54,13 +58,13 @@ def submit_check(settings: CheckSettings) -> Submitted:
         script.write_text(SCRIPT, encoding="ascii")
         script.chmod(0o755)
     argv = [sys.executable, "-m", "seatrial", "check", *child_options(settings, name)]
-    seconds = 2 * settings.budget_s + 300
+    seconds = allocation_s(settings.budget_s)
     try:
         job = submit(nodes, seconds, settings.partition, folder / "output.txt", script, argv)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
-    submitted = Submitted(run=name, job=job, at=now_text(), nodes=nodes)
+    submitted = Submitted(run=name, job=job, at=now_text(), nodes=nodes, cut=cut)
     with sentences(settings.archive):
         (folder / "job.json").write_bytes(msgspec.json.encode(submitted))
     return submitted
@@ -83,6 +87,11 @@ def child_options(settings: CheckSettings, name: str) -> list[str]:
         ("--mpicc", settings.mpicc),
         ("--probe", settings.probe),
         ("--probe-dir", settings.probe_dir),
+        ("--environment", settings.environment),
+        ("--wrap", settings.wrap),
+        ("--fabric", settings.fabric),
+        ("--routes", settings.routes),
+        ("--device", settings.device),
     ):
         options += [option, str(value)] if value else []
     return options

@@ -17,7 +17,7 @@ from seatrial.launch.process import run
 from seatrial.launch.recorded_tree import collect_tree
 from seatrial.launch.slurm import SlurmLauncher
 from seatrial.launch.slurm_argv import node_list
-from seatrial.launch.sources import collector
+from seatrial.launch.sources import QUICK_FACTS, collector
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.fabric import NO_FABRIC, Fabric
 from seatrial.model.facts import NodeFacts
@@ -44,9 +44,10 @@ class FactsRead(msgspec.Struct, frozen=True, kw_only=True):
     fabric: Fabric = NO_FABRIC
 
 
-def read_here() -> FactsRead:
-    """This machine. Raises LaunchError where the collector cannot run."""
-    done = run(["sh", "-s"], stdin=collector(), timeout_s=HERE_TIMEOUT_S)
+def read_here(*, quick: bool = False) -> FactsRead:
+    """This machine; `quick`: without what takes long. Raises LaunchError where the collector cannot run."""
+    less = QUICK_FACTS if quick else {}
+    done = run(["sh", "-s"], stdin=collector(), timeout_s=HERE_TIMEOUT_S, extra_environment=less)
     if not done.ok:
         why = (
             f"it took more than {HERE_TIMEOUT_S:.0f} s" if done.timed_out else done.stderr.strip() or "it said nothing"

@@ -8,14 +8,17 @@ import msgspec
 from seatrial.archive.journal import Delivered, NodeLost, PairHung, RoundEnded, RoundStarted, SessionStarted
 from seatrial.archive.writer import RunWriter
 from seatrial.experiment.progress import Progress
+from seatrial.facts.rank_places import rank_places
 from seatrial.launch.contract import PLAIN, Launcher, LaunchError, Manner, ProbeLost, RoundRefused, Session
 from seatrial.model.errors import SeatrialError
 from seatrial.model.measurement import Kernel, Measurement, Round
+from seatrial.model.placement import Start
 from seatrial.model.run import NodeState
 
 Pair = tuple[str, str]
-STARTS = 3
-"""Open MPI 4.1's TCP transport crashes in about one start of 180 where ranks share cores: a NULL callback."""
+STARTS = 5
+"""Open MPI 4.1's TCP transport crashes in about one start of 180 where ranks share cores: a NULL callback. Where frames
+are lost besides, it did three times in a row."""
 PATIENCE = 100.0
 """A round may take this many times what it should."""
 
@@ -32,6 +35,8 @@ class Measurer:
         self.remarks: list[str] = []
         """Sentences for the report on what did not go smoothly."""
         self.header: dict[str, object] = {}
+        self.starts: list[Start] = []
+        """Launches whose ranks said where they are."""
         self.window_s = 0.0
         """How long one window of the bandwidth kernel is expected to take."""
         self._launcher = launcher
@@ -107,12 +112,28 @@ class Measurer:
         self.lost[state.node] = state
         self._writer.append(NodeLost(state=state))
 
-    def begin(self, manner: Manner = PLAIN) -> Session:
-        """A session of that manner, which later ones keep; one that runs in another is ended. Errors as of `start`."""
+    def begin(self, manner: Manner = PLAIN, starts: int = STARTS) -> Session:
+        """A session of that manner, which later ones keep; one that runs in another is ended. Errors as of `start`.
+
+        `starts`: how often it is tried in all.
+        """
         if manner != self._manner:
             self.close()
         self._manner = manner
-        return self.start()
+        return self.start(STARTS - starts)
+
+    def attempt(self, wanted: Round) -> None:
+        """One round as it is, for settings under which it may well not work. Raises ProbeLost, RoundRefused."""
+        try:
+            self._once(wanted)
+        except ProbeLost:
+            self.close(kill=True)
+            raise
+
+    def said(self) -> str:
+        """What the latest launch wrote to standard error so far."""
+        log = self._writer.log_file(f"launch-{self._sessions}.err")
+        return log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
 
     def close(self, *, kill: bool = False) -> None:
         """End the session, if there is one."""
@@ -127,7 +148,7 @@ class Measurer:
         """
         if self._session is not None:
             return self._session
-        if len(self.nodes) < 2:
+        if len(self.nodes) * self._manner.ranks_per_node < 2:
             raise SeatrialError(
                 f"{len(self.nodes)} of {len(self._nodes)} nodes still answer, and a pair needs two.",
                 "; ".join(f"{state.node}: {state.reason}" for state in self.lost.values()),
@@ -145,6 +166,9 @@ class Measurer:
             return self.start(failed + 1)
         self._session = session
         self.header = self.header or session.header
+        ranks = rank_places(session.nodes, session.ranks, self._writer.info.nodes)
+        if ranks:
+            self.starts.append(Start(session=self._sessions, ranks=ranks))
         self._writer.append(
             SessionStarted(
                 session=self._sessions, nodes=session.nodes, header=session.header, ranks=tuple(session.ranks)
@@ -154,6 +178,8 @@ class Measurer:
 
     def _once(self, wanted: Round) -> None:
         session = self.start()
+        if self.starts and self.starts[-1].session == self._sessions:
+            self.starts[-1] = msgspec.structs.replace(self.starts[-1], variant=wanted.variant)
         self._number += 1
         at_s = time.monotonic() - self._began
         self._writer.append(RoundStarted(number=self._number, session=self._sessions, at_s=at_s, round=wanted))
@@ -179,6 +205,8 @@ class Measurer:
         return max(self._round_timeout_s, PATIENCE * windows * self.window_s)
 
     def _open_pairs(self, pairs: Sequence[Pair]) -> tuple[Pair, ...]:
+        if not self.lost and not self.hung:
+            return tuple(pairs)
         closed = {frozenset(pair) for pair in self.hung}
         return tuple(pair for pair in pairs if not self.lost.keys() & set(pair) and frozenset(pair) not in closed)
 

@@ -25,8 +25,24 @@ class CheckSettings(msgspec.Struct, frozen=True, kw_only=True):
     mpicc: str = ""
     probe: Path | None = None
     probe_dir: Path | None = None
+    environment: str = ""
+    """A SPEC, see docs/environments.md: what the probe is built and started in."""
+    wrap: str = "auto"
+    """Where it is entered: auto, inside, outside."""
+    fabric: str = ""
+    """A file with the output of ibnetdiscover, or `live`; empty: leaves alone are known."""
+    routes: str = ""
+    """A file with forwarding tables, or `live`."""
+    device: str = ""
+    """Which adapter of each node is used, where it has several: mlx5_1. Empty: the first."""
+    idle_only: bool = False
+    """Take what is free now, and never stand in the queue."""
+    node_hours: float = 0.0
+    """What the allocation may cost at most, in node-hours; 0: whatever it takes."""
     replay: Path | None = None
     run: str = ""
     """The run's name; empty: a new one."""
     seed: int = 1
+    quick_facts: bool = True
+    """Leave out of the facts what takes long: which components libraries have compiled in."""
     command: tuple[str, ...] = ()

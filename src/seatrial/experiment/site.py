@@ -3,14 +3,19 @@
 import shutil
 from pathlib import Path
 
+import msgspec
+
 from seatrial.archive import layout
 from seatrial.archive.journal import Delivered, of_type
-from seatrial.archive.reader import header_of, read_entries, read_facts_texts, read_info
+from seatrial.archive.reader import header_of, ranks_of, read_entries, read_facts_texts, read_info
 from seatrial.experiment.settings import CheckSettings
 from seatrial.launch import slurm
 from seatrial.launch.contract import Launcher, LaunchError
+from seatrial.launch.environments.environment import NO_ENVIRONMENT, Environment
+from seatrial.launch.environments.kind import Where
+from seatrial.launch.environments.spec import AUTO, parse_environment
 from seatrial.launch.local import LocalLauncher
-from seatrial.launch.mpi import Family, Mpi, find_mpi
+from seatrial.launch.mpi import Family, Mpi, find_mpi, host_mpirun
 from seatrial.launch.probe_build import build, default_folder, prebuilt
 from seatrial.launch.replay import ReplayLauncher
 from seatrial.launch.slurm import SlurmLauncher
@@ -32,23 +37,47 @@ def choose_launcher(settings: CheckSettings) -> Launcher:
             "A recording is named by --replay.",
         )
     if settings.launcher == "slurm" or (settings.launcher == "auto" and slurm.is_here()):
-        _, probe = _probe(settings)
+        environment = environment_of(settings, local=False)
+        _, probe = _probe(settings, environment)
         return SlurmLauncher(
             partition=settings.partition,
             nodes=settings.nodes,
             mpi=settings.mpi,
             probe=probe,
             wait_s=settings.wait_s,
-            quick_facts=True,
+            idle_only=settings.idle_only,
+            quick_facts=settings.quick_facts,
+            environment=environment,
         )
-    for option, given in (("--nodes", settings.nodes), ("--partition", settings.partition)):
+    for option, given in (
+        ("--nodes", settings.nodes),
+        ("--partition", settings.partition),
+        ("--idle-only", settings.idle_only),
+        ("--node-hours", settings.node_hours),
+    ):
         if given:
             raise UsageError(
                 f"{option} needs Slurm, and no Slurm answers here (sinfo).",
                 "Run it on a login node, or leave the option out to measure this machine alone.",
             )
-    mpi, probe_path = _probe(settings)
-    return LocalLauncher(mpi, probe_path, settings.ranks, quick_facts=True)
+    environment = environment_of(settings, local=True)
+    mpi, probe_path = _probe(settings, environment)
+    if environment and environment.where is Where.INSIDE:
+        mpi = host_mpirun(mpi)
+    return LocalLauncher(mpi, probe_path, settings.ranks, quick_facts=settings.quick_facts, environment=environment)
+
+
+def environment_of(settings: CheckSettings, *, local: bool) -> Environment:
+    """The environment that the settings name. A replay starts nothing, in none.
+
+    On this machine alone mpirun is taken from the environment, too, unless that is told to be inside.
+    """
+    if settings.replay is not None:
+        return NO_ENVIRONMENT
+    environment = parse_environment(settings.environment, settings.wrap)
+    if local and settings.wrap == AUTO:
+        return msgspec.structs.replace(environment, where=Where.OUTSIDE)
+    return environment
 
 
 def replay_launcher(settings: CheckSettings) -> ReplayLauncher:
@@ -62,15 +91,21 @@ def replay_launcher(settings: CheckSettings) -> ReplayLauncher:
         read_facts_texts(folder, layout.AFTER),
         dict(header_of(entries)),
         [entry.measurement for entry in of_type(entries, Delivered)],
+        ranks_of(entries),
     )
 
 
-def _probe(settings: CheckSettings) -> tuple[Mpi, Path]:
+def probe_for(settings: CheckSettings) -> Path:
+    """The probe for a launcher that is not ours to choose: built, or prebuilt. Errors as of `choose_launcher`."""
+    return _probe(settings, environment_of(settings, local=False))[1]
+
+
+def _probe(settings: CheckSettings, environment: Environment) -> tuple[Mpi, Path]:
     if settings.probe is None:
-        mpi = find_mpi(settings.mpicc)
-        return mpi, build(mpi, settings.probe_dir or default_folder())
+        mpi = find_mpi(settings.mpicc, environment)
+        return mpi, build(mpi, settings.probe_dir or default_folder(), environment)
     path = prebuilt(settings.probe)
     try:
-        return find_mpi(settings.mpicc), path
+        return find_mpi(settings.mpicc, environment), path
     except LaunchError:  # a prebuilt probe needs no compiler, and srun no mpirun
         return Mpi(mpicc="mpicc", mpirun=shutil.which("mpirun") or "", family=Family.UNKNOWN), path

@@ -13,6 +13,7 @@ from seatrial.experiment.check import describe, enough
 from seatrial.experiment.clock import new_run_name
 from seatrial.experiment.closing import carried_out, closed
 from seatrial.experiment.measurer import Measurer
+from seatrial.experiment.preflight import preflight
 from seatrial.experiment.progress import Progress, Silent
 from seatrial.experiment.settings import CheckSettings
 from seatrial.experiment.site import choose_launcher
@@ -43,12 +44,20 @@ class TwoNodes:
     """Such a run under way."""
 
     def __init__(
-        self, settings: CheckSettings, launcher: Launcher, writer: RunWriter, pair: Pair, progress: Progress
+        self,
+        settings: CheckSettings,
+        launcher: Launcher,
+        writer: RunWriter,
+        pair: Pair,
+        progress: Progress,
+        nodes: Sequence[str] = (),
     ) -> None:
+        """`nodes`: those that hold the pair, where its ends are places of one; empty: the pair itself."""
         self.settings = settings
         self.pair = pair
         self.progress = progress
-        self.measurer = Measurer(launcher, writer, pair, progress, settings.round_timeout_s)
+        self._nodes = tuple(nodes) or pair
+        self.measurer = Measurer(launcher, writer, self._nodes, progress, settings.round_timeout_s)
         self.facts: dict[str, NodeFacts] = {}
         self._launcher = launcher
         self._writer = writer
@@ -60,17 +69,18 @@ class TwoNodes:
 
     def begin(self, seconds: float) -> None:
         """Get hold of the nodes for that long, and read their facts."""
-        self.progress.stage(f"Waiting for {self.pair[0]} and {self.pair[1]}")
-        self._launcher.allocate(self.pair, seconds)
+        self.progress.stage(f"Waiting for {' and '.join(self._nodes)}")
+        self._launcher.allocate(self._nodes, seconds)
         self._writer.describe(msgspec.structs.replace(self._writer.info, job=self._launcher.job))
         self._writer.append(SurveyPlanned(pairs=(self.pair,)))
-        self.progress.stage("Reading the facts of both nodes")
-        reading = self._launcher.read_facts(self.pair)
+        self.progress.stage(f"Reading the facts of {' and '.join(self._nodes)}")
+        reading = self._launcher.read_facts(self._nodes)
         for node, text in reading.texts.items():
             self._writer.write_facts(node, layout.BEFORE, text)
         for node, why in reading.silent.items():
             self.measurer.lose(NodeState(node=node, reason=f"did not answer: {why}", fault=True))
         self.facts = parse_all(reading.texts)
+        preflight(self._launcher, self.measurer, self.progress)
 
     def start(self, ranks_per_node: int = 1) -> None:
         """Start the probe on both nodes; with several ranks a node, pairs are made of places (NODE:0, NODE:1)."""
@@ -90,6 +100,7 @@ class TwoNodes:
             facts=self.facts,
             facts_after={},
             measurements=tuple(self.measurer.measurements),
+            starts=tuple(self.measurer.starts),
         )
 
     def _info(self) -> RunInfo:

@@ -39,6 +39,8 @@ class Hosts(msgspec.Struct, frozen=True, kw_only=True):
     left_out: tuple[NodeState, ...] = ()
     fabric: Fabric
     cluster: str = ""
+    asleep: tuple[str, ...] = ()
+    """Those of the nodes that are off to save power; getting hold of them wakes them up."""
     features: dict[str, tuple[str, ...]] = {}
     """The words with which the scheduler describes each node, where it does."""
 

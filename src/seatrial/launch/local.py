@@ -2,12 +2,13 @@
 
 import os
 import socket
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from seatrial.launch.contract import PLAIN, FactsReading, Hosts, LaunchError, Manner
+from seatrial.launch.environments.environment import NO_ENVIRONMENT, Environment
 from seatrial.launch.mpi import Family, Mpi
-from seatrial.launch.process import run
+from seatrial.launch.process import Completed, run
 from seatrial.launch.session import PipeSession
 from seatrial.launch.sources import QUICK_FACTS, collector
 from seatrial.model.errors import UsageError
@@ -17,12 +18,12 @@ START_TIMEOUT_S = 60.0
 FEWEST = 2
 
 
-def mpirun_argv(mpi: Mpi, ranks: int, probe: Path, *, root: bool, options: Sequence[str] = ()) -> list[str]:
-    """The command that starts `ranks` ranks of the probe here. `options`: for mpirun, after ours."""
+def mpirun_argv(mpi: Mpi, ranks: int, *probe: str | Path, root: bool, options: Sequence[str] = ()) -> list[str]:
+    """The command that starts `ranks` ranks of the probe (its argv) here. `options`: for mpirun, after ours."""
     argv = [mpi.mpirun]
     if mpi.family is Family.OPEN_MPI:
         argv += ["--oversubscribe", *(["--allow-run-as-root"] if root else [])]
-    return [*argv, "-n", str(ranks), *options, str(probe)]
+    return [*argv, "-n", str(ranks), *options, *map(str, probe)]
 
 
 class LocalLauncher:
@@ -31,9 +32,19 @@ class LocalLauncher:
     name = "local"
     job = ""
 
-    def __init__(self, mpi: Mpi, probe: Path, ranks: int, *, quick_facts: bool = False) -> None:
+    def __init__(
+        self,
+        mpi: Mpi,
+        probe: Path,
+        ranks: int,
+        *,
+        quick_facts: bool = False,
+        environment: Environment = NO_ENVIRONMENT,
+    ) -> None:
+        """`mpi`: as it is where mpirun is started; `environment`: what the probe is started in, facts are not read."""
         self._mpi = mpi
-        self._probe = probe
+        self.probe = probe
+        self.environment = environment.seeing(str(probe.absolute().parent))
         self._ranks = ranks
         self._facts_environment = QUICK_FACTS if quick_facts else {}
 
@@ -62,9 +73,21 @@ class LocalLauncher:
         """One rank for every place named."""
         if not self._mpi.mpirun:
             raise LaunchError(f"There is no mpirun beside {self._mpi.mpicc}.", "Install the MPI's launcher.")
-        argv = mpirun_argv(self._mpi, len(nodes), self._probe, root=os.geteuid() == 0, options=manner.options)
+        program = self.environment.around_program([str(self.probe)])
+        argv = self.environment.around_launcher(
+            mpirun_argv(self._mpi, len(nodes), *program, root=os.geteuid() == 0, options=manner.options)
+        )
         around = {"OMPI_MCA_mpi_yield_when_idle": "1", **manner.environment}
         return PipeSession(argv, nodes, log, one_host=True, timeout_s=START_TIMEOUT_S, extra_environment=around)
+
+    def report(
+        self, nodes: Sequence[str], argv: Sequence[str], variables: Mapping[str, str], *, within: bool
+    ) -> Completed:
+        """See launch.environment_check.Reporting. mpirun may be of the environment, which is then entered always."""
+        environment = self.environment
+        program = environment.around_program(argv) if within else argv
+        whole = mpirun_argv(self._mpi, len(nodes), *program, root=os.geteuid() == 0)
+        return run(environment.around_launcher(whole), timeout_s=START_TIMEOUT_S, extra_environment=variables)
 
     def close(self) -> None:
         """Nothing to give back."""

@@ -74,14 +74,16 @@ def measurement(record: Mapping[str, Any], wanted: Round, nodes: Sequence[str]) 
     )
 
 
-def check_header(header: Mapping[str, Any], wanted_ranks: int) -> None:
-    """Raise LaunchError unless the probe speaks our format and came up as one world of the wanted size."""
+def check_header(header: Mapping[str, Any], wanted_ranks: int | None) -> None:
+    """Raise LaunchError unless the probe speaks our format and came up as one world of the wanted size (None: any)."""
     if header.get("format") != FORMAT:
         raise LaunchError(
             f"The probe speaks format {header.get('format')!r}, this seatrial speaks {FORMAT}.",
             "Let seatrial build its own, without --probe.",
         )
     ranks = header.get("ranks")
+    if wanted_ranks is None:
+        return
     if ranks == 1 and wanted_ranks > 1:
         raise LaunchError(
             f"MPI came up as {wanted_ranks} worlds of one rank instead of one world of {wanted_ranks}: "
@@ -113,6 +115,11 @@ def nodes_by_rank(
             raise LaunchError(f"{came} ranks came up on {host}, where {asked} was asked for on each node.")
         placed.append(node)
     return tuple(placed) if ranks_per_node == 1 else places(placed)
+
+
+def hosts_by_rank(ranks: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """The name that each rank's machine gave; empty where it gave none."""
+    return tuple(str(record.get("host", "")) for record in ranks)
 
 
 def places(nodes: Sequence[str]) -> tuple[str, ...]:

@@ -4,8 +4,10 @@ import contextlib
 import os
 import signal
 import subprocess
-from collections.abc import Mapping, Sequence
-from typing import Any
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import IO, Any
 
 import msgspec
 
@@ -69,6 +71,54 @@ def run(
         end_group(process)
         raise
     return Completed(argv=tuple(argv), returncode=process.returncode, stdout=stdout, stderr=stderr, timed_out=timed_out)
+
+
+def run_watched(
+    argv: Sequence[str], *, timeout_s: float, give_up: Callable[[str], bool], every_s: float = 2.0
+) -> Completed:
+    """Run `argv` as `run` does, and ask `give_up` now and then, with what it has said on standard error so far.
+
+    Where that says yes the program is ended like one past its time, and `timed_out` is set. Standard output is lost.
+    """
+    with tempfile.TemporaryFile() as stderr:
+        try:
+            process = subprocess.Popen(
+                list(argv),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=stderr,
+                env=environment(),
+                start_new_session=True,
+            )
+        except OSError as error:
+            return Completed(argv=tuple(argv), returncode=127, stdout="", stderr=f"{argv[0]}: {error.strerror}")
+        try:
+            timed_out = _ended_early(process, timeout_s, lambda: give_up(_written(stderr)), every_s)
+        except BaseException:
+            end_group(process)
+            raise
+        code = process.returncode
+        return Completed(argv=tuple(argv), returncode=code, stdout="", stderr=_written(stderr), timed_out=timed_out)
+
+
+def _ended_early(
+    process: "subprocess.Popen[bytes]", timeout_s: float, give_up: Callable[[], bool], every_s: float
+) -> bool:
+    deadline = time.monotonic() + timeout_s
+    while True:
+        left = deadline - time.monotonic()
+        try:
+            process.wait(max(min(every_s, left), 0.0))
+            return False
+        except subprocess.TimeoutExpired:
+            if left <= every_s or give_up():
+                end_group(process)
+                return True
+
+
+def _written(file: IO[bytes]) -> str:
+    """All that is in the file, which another process goes on writing."""
+    return os.pread(file.fileno(), os.fstat(file.fileno()).st_size, 0).decode("utf-8", errors="replace")
 
 
 def _left_over(process: "subprocess.Popen[str]", patience_s: float = 1.0) -> tuple[str, str]:

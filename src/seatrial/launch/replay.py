@@ -9,17 +9,25 @@ from seatrial.launch.contract import PLAIN, FactsReading, Hosts, Manner, RoundRe
 from seatrial.model.measurement import Measurement, Round
 from seatrial.model.run import RunInfo
 
+Store = dict[tuple[object, ...], deque[Measurement]]
+"""What was recorded, by all that a round asks for; one for all sessions of a run, which go on where the last ended."""
+
 
 class ReplaySession:
     """Answers from the recording; each recorded measurement is given out once, then again from the start."""
 
-    def __init__(self, nodes: Sequence[str], header: dict[str, Any], measurements: Sequence[Measurement]) -> None:
+    def __init__(
+        self,
+        nodes: Sequence[str],
+        header: dict[str, Any],
+        recorded: Store,
+        ranks: Mapping[str, dict[str, Any]],
+    ) -> None:
         self.nodes = tuple(nodes)
         self.header = header
-        self.ranks: tuple[dict[str, Any], ...] = ()
-        self._recorded: dict[tuple[object, ...], deque[Measurement]] = defaultdict(deque)
-        for one in measurements:
-            self._recorded[one.phase, one.variant, one.shape.kernel, one.shape.message_bytes, *one.pair].append(one)
+        known = all(node in ranks for node in nodes)
+        self.ranks = tuple(ranks[node] for node in nodes) if known else ()
+        self._recorded = recorded
 
     def measure(self, wanted: Round, timeout_s: float) -> Iterator[Measurement]:
         """See launch.contract.Session.measure; after all that were, a pair that was not recorded is refused."""
@@ -55,12 +63,16 @@ class ReplayLauncher:
         facts_after: Mapping[str, str],
         header: dict[str, Any],
         measurements: Sequence[Measurement],
+        ranks: Mapping[str, dict[str, Any]] | None = None,
     ) -> None:
-        """`facts`, `facts_after`: raw texts by node."""
+        """`facts`, `facts_after`: raw texts by node; `ranks`: what the rank on each node said of itself."""
+        self._ranks = dict(ranks or {})
         self._info = info
         self._readings = [dict(facts), dict(facts_after)]
         self._header = header
-        self._measurements = measurements
+        self._store: Store = defaultdict(deque)
+        for one in measurements:
+            self._store[one.phase, one.variant, one.shape.kernel, one.shape.message_bytes, *one.pair].append(one)
 
     def hosts(self) -> Hosts:
         """The recorded nodes."""
@@ -83,7 +95,7 @@ class ReplayLauncher:
 
     def start(self, nodes: Sequence[str], log: Path, manner: Manner = PLAIN) -> ReplaySession:
         """A session over the recording."""
-        return ReplaySession(nodes, self._header, self._measurements)
+        return ReplaySession(nodes, self._header, self._store, self._ranks)
 
     def close(self) -> None:
         """Nothing to give back."""

@@ -9,7 +9,16 @@ import msgspec
 
 from seatrial.launch.contract import LaunchError, ProbeLost, RoundRefused
 from seatrial.launch.pipe import LinePipe
-from seatrial.launch.probe_text import STOP, check_header, measure_command, measurement, nodes_by_rank, parse_record
+from seatrial.launch.probe_text import (
+    STOP,
+    check_header,
+    hosts_by_rank,
+    measure_command,
+    measurement,
+    nodes_by_rank,
+    parse_record,
+    places,
+)
 from seatrial.launch.start_failure import explain
 from seatrial.model.measurement import Measurement, Round
 
@@ -20,21 +29,23 @@ class PipeSession:
     def __init__(
         self,
         argv: Sequence[str],
-        wanted: Sequence[str],
+        wanted: Sequence[str] | None,
         log: Path,
         *,
-        one_host: bool,
+        one_host: bool = False,
         timeout_s: float,
         extra_environment: Mapping[str, str] | None = None,
         ranks_per_node: int = 1,
+        ranks: int | None = None,
     ) -> None:
         """Start `argv` and wait until all ranks are there.
 
         `one_host`: all ranks share this machine, so rank i is the i-th of `wanted`; otherwise host names decide.
         `ranks_per_node`: so many on each of `wanted`; with more than one `nodes` are places, NODE:0, NODE:1, ...
+        `wanted` None: whatever hosts the ranks come up on, and `ranks` of them, or as many as come; `nodes` are places.
         Raises LaunchError with the program's last words.
         """
-        ranks = len(wanted) * ranks_per_node
+        ranks = ranks if wanted is None else len(wanted) * ranks_per_node
         self._pipe = LinePipe(argv, log, extra_environment)
         self._number = 0
         self._closed = False
@@ -42,19 +53,23 @@ class PipeSession:
         self.header: dict[str, Any] = {}
         try:
             self._greet(ranks, time.monotonic() + timeout_s)
-            self.nodes = tuple(wanted) if one_host else nodes_by_rank(self.ranks, wanted, ranks_per_node)
+            if wanted is None:
+                self.nodes = places(hosts_by_rank(self.ranks))
+            else:
+                self.nodes = tuple(wanted) if one_host else nodes_by_rank(self.ranks, wanted, ranks_per_node)
         except ProbeLost as error:
             self.close(kill=True)
             meaning, remedy = explain(self._pipe.said())
             timed_out = error.outcome == "timeout"
             late = f"not within {timeout_s:.0f} s; " if timed_out else ""
-            what = f"The probe did not start on {ranks} ranks: {late}{meaning}"
+            many = f" on {ranks} ranks" if ranks else ""
+            what = f"The probe did not start{many}: {late}{meaning}"
             raise LaunchError(what, remedy, passing=not remedy and not timed_out) from error
         except BaseException:
             self.close(kill=True)
             raise
 
-    def _greet(self, wanted: int, deadline: float) -> None:
+    def _greet(self, wanted: int | None, deadline: float) -> None:
         ranks: list[dict[str, Any]] = []
         while True:
             record = parse_record(self._pipe.receive(deadline))

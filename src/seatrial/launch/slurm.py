@@ -2,13 +2,17 @@
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from seatrial.fabric.slurm_topology import parse_topology
 from seatrial.launch import slurm_argv, slurm_text
+from seatrial.launch.allocation import obtain, refused
+from seatrial.launch.causes.cause import first_cause
+from seatrial.launch.causes.slurm import SLURM
 from seatrial.launch.contract import PLAIN, FactsReading, Hosts, LaunchError, Manner
+from seatrial.launch.environments.environment import NO_ENVIRONMENT, Environment
 from seatrial.launch.process import Completed, run
 from seatrial.launch.session import PipeSession
 from seatrial.launch.sources import QUICK_FACTS, collector
@@ -37,18 +41,24 @@ class SlurmLauncher:
         mpi: str = "",
         probe: Path,
         wait_s: float = 600.0,
+        idle_only: bool = False,
         quick_facts: bool = False,
+        environment: Environment = NO_ENVIRONMENT,
     ) -> None:
         """`nodes`: only these; `mpi`: srun's --mpi; `wait_s`: how long to stand in the queue.
 
+        `idle_only`: take what is free now, and never stand in the queue.
+        `environment`: what the probe is started in; facts are read outside of it.
         `quick_facts`: read facts without what takes long (compiled-in components of libraries).
         """
         self._facts_environment = QUICK_FACTS if quick_facts else {}
         self._partition = partition
         self._wanted = tuple(nodes)
         self._mpi = mpi
-        self._probe = probe
+        self.probe = probe
+        self.environment = environment.seeing(str(probe.absolute().parent))
         self._wait_s = wait_s
+        self._idle_only = idle_only
         self._inside = os.environ.get("SLURM_JOB_ID", "")
         self.job = self._inside
 
@@ -63,6 +73,7 @@ class SlurmLauncher:
             left_out=left_out,
             fabric=_part_of(parse_topology(topology.stdout), {*nodes, *(state.node for state in left_out)}),
             cluster=slurm_text.config_value(config.stdout, "ClusterName"),
+            asleep=tuple(sorted({line.node for line in lines if line.node in nodes and line.suspended})),
             features=slurm_text.parse_features(run(slurm_argv.FEATURES, timeout_s=COMMAND_TIMEOUT_S).stdout),
         )
 
@@ -76,7 +87,7 @@ class SlurmLauncher:
             time.sleep(1)
 
     def _inside_hosts(self, lines: Sequence[slurm_text.NodeLine]) -> tuple[tuple[str, ...], tuple[NodeState, ...]]:
-        of_job = slurm_argv.expand(os.environ.get("SLURM_JOB_NODELIST", ""))
+        of_job = self._nodes_of_job()
         strange = slurm_text.unknown_names(self._wanted, of_job)
         if strange:
             raise UsageError(
@@ -86,6 +97,18 @@ class SlurmLauncher:
         dead = {line.node: slurm_text.why_not(line) for line in lines if line.node in chosen}
         dead = {name: state for name, state in dead.items() if state.fault}
         return tuple(name for name in chosen if name not in dead), tuple(dead.values())
+
+    def _nodes_of_job(self) -> tuple[str, ...]:
+        """From the environment, or where that was lost from Slurm. Raises LaunchError for a job that is over."""
+        listed = os.environ.get("SLURM_JOB_NODELIST", "")
+        if queue_state(self._inside) == "":
+            raise LaunchError(
+                f"SLURM_JOB_ID says that this is job {self._inside}, and Slurm knows no such job any more.",
+                "Forget the old job's variables (unset SLURM_JOB_ID SLURM_JOBID), or start from a new shell.",
+            )
+        if not listed:
+            listed = run(slurm_argv.job_nodes(self._inside), timeout_s=COMMAND_TIMEOUT_S).stdout.strip()
+        return slurm_argv.expand(listed)
 
     def _outside_hosts(self, lines: Sequence[slurm_text.NodeLine]) -> tuple[tuple[str, ...], tuple[NodeState, ...]]:
         partitions = sorted({line.partition for line in lines})
@@ -100,7 +123,10 @@ class SlurmLauncher:
         if self._wanted:
             by_name = {line.node: line for line in (*lines, *mine)}
             mine = tuple(by_name[name] for name in self._wanted)
-        usable = [line for line in mine if line.idle or (self._wanted and line.busy)]
+        waited_for = bool(self._wanted) and not self._idle_only
+        usable = [
+            line for line in mine if line.idle or line.suspended or (waited_for and (line.busy or line.falling_asleep))
+        ]
         left_out = tuple(slurm_text.why_not(line) for line in mine if line not in usable)
         return tuple(line.node for line in usable), left_out
 
@@ -108,19 +134,8 @@ class SlurmLauncher:
         """An allocation of our own, unless we are inside one."""
         if self.job:
             return
-        done = run(slurm_argv.salloc(nodes, seconds, self._partition), timeout_s=self._wait_s)
-        self.job = slurm_text.granted_job(done.stderr)
-        if self.job:
-            return
-        if done.timed_out:
-            waiting = slurm_text.pending_job(done.stderr)
-            if waiting:
-                run(slurm_argv.cancel(waiting), timeout_s=COMMAND_TIMEOUT_S)
-            raise LaunchError(
-                f"Slurm did not grant {slurm_argv.node_list(nodes)} within {self._wait_s:.0f} s.",
-                "Wait longer with --wait, take fewer nodes with --nodes, or leave it to the queue with --detach.",
-            )
-        raise LaunchError(f"Slurm grants no allocation: {slurm_text.complaint(done.stderr)}.")
+        argv = slurm_argv.salloc(nodes, seconds, self._partition, at_once=self._idle_only)
+        self.job = obtain(argv, nodes, self._wait_s)
 
     def read_facts(self, nodes: Sequence[str]) -> FactsReading:
         """All nodes by one step; those that stay silent once more, few one by one and many in halves."""
@@ -164,11 +179,10 @@ class SlurmLauncher:
     def start(self, nodes: Sequence[str], log: Path, manner: Manner = PLAIN) -> PipeSession:
         """The probe on every node, as a step of the job."""
         each = manner.ranks_per_node
-        argv = slurm_argv.probe_step(
-            self.job, nodes, self._mpi, str(self._probe), ranks_per_node=each, options=manner.options
-        )
+        program = self.environment.around_program([str(self.probe)])
+        argv = slurm_argv.probe_step(self.job, nodes, self._mpi, *program, ranks_per_node=each, options=manner.options)
         return PipeSession(
-            argv,
+            self.environment.around_launcher(argv),
             nodes,
             log,
             one_host=False,
@@ -176,6 +190,15 @@ class SlurmLauncher:
             extra_environment=manner.environment,
             ranks_per_node=each,
         )
+
+    def report(
+        self, nodes: Sequence[str], argv: Sequence[str], variables: Mapping[str, str], *, within: bool
+    ) -> Completed:
+        """See launch.environment_check.Reporting; each line bears its task's number."""
+        environment = self.environment if within else NO_ENVIRONMENT
+        step = slurm_argv.report_step(self.job, nodes, self._mpi, environment.around_program(argv))
+        patience = START_TIMEOUT_S + EXTRA_S_PER_NODE * len(nodes)
+        return run(environment.around_launcher(step), timeout_s=patience, extra_environment=variables)
 
     def close(self) -> None:
         """Cancel the allocation, if it is our own."""
@@ -193,7 +216,7 @@ def submit(
     )
     job = slurm_text.submitted_job(done.stdout)
     if not done.ok or not job:
-        raise LaunchError(f"Slurm takes no job: {slurm_text.complaint(done.stderr)}.")
+        raise refused(done.stderr, "Slurm takes no job")
     return job
 
 
@@ -215,8 +238,9 @@ def _part_of(fabric: Fabric, nodes: set[str]) -> Fabric:
 
 def _said(done: Completed) -> str:
     if not done.ok:
+        known = first_cause(SLURM, done.stderr)
+        meaning, remedy = known or (f"{slurm_text.complaint(done.stderr)}.", "Run this where sinfo works.")
         raise LaunchError(
-            f"Slurm does not answer: {slurm_text.complaint(done.stderr)}.",
-            "Run this where sinfo works, or measure this machine alone with --launcher local.",
+            f"Slurm does not answer: {meaning}", f"{remedy} --launcher local measures this machine alone."
         )
     return done.stdout

@@ -8,6 +8,8 @@ FEATURES = ("sinfo", "--noheader", "--Node", "--format=%N|%f")
 TOPOLOGY = ("scontrol", "show", "topology")
 CONFIG = ("scontrol", "show", "config")
 SPARE_MINUTES = 5
+IMMEDIATE_S = 10
+"""A scheduler looks at the queue every few seconds; a free node is granted by then."""
 
 
 def node_list(nodes: Sequence[str]) -> str:
@@ -27,6 +29,11 @@ def expand(text: str) -> tuple[str, ...]:
         raise ValueError(str(error)) from error
 
 
+def minutes(seconds: float) -> int:
+    """The time limit of an allocation that serves for `seconds`."""
+    return math.ceil(seconds / 60) + SPARE_MINUTES
+
+
 def allocation(nodes: Sequence[str], seconds: float, partition: str) -> list[str]:
     """What salloc and sbatch alike are asked for: these nodes, alone, for so long, even if one of them fails."""
     asked = [
@@ -37,21 +44,26 @@ def allocation(nodes: Sequence[str], seconds: float, partition: str) -> list[str
         "--exclusive",
         "--no-kill",
         "--job-name=seatrial",
-        f"--time={math.ceil(seconds / 60) + SPARE_MINUTES}",
+        f"--time={minutes(seconds)}",
     ]
     return asked + ([f"--partition={partition}"] if partition else [])
 
 
-def salloc(nodes: Sequence[str], seconds: float, partition: str) -> list[str]:
-    """An allocation without a shell of its own: salloc returns when it is granted."""
-    return ["salloc", "--no-shell", *allocation(nodes, seconds, partition)]
+def salloc(nodes: Sequence[str], seconds: float, partition: str, *, at_once: bool = False) -> list[str]:
+    """An allocation without a shell of its own: salloc returns when it is granted and all nodes are up.
+
+    `at_once`: now or never, without standing in the queue.
+    """
+    now = [f"--immediate={IMMEDIATE_S}"] if at_once else []
+    return ["salloc", "--no-shell", "--wait-all-nodes=1", *now, *allocation(nodes, seconds, partition)]
 
 
 def sbatch(
     nodes: Sequence[str], seconds: float, partition: str, output: str, script: str, argv: Sequence[str]
 ) -> list[str]:
     """The same, to run `script` with `argv` later; prints the job's number."""
-    return ["sbatch", "--parsable", *allocation(nodes, seconds, partition), f"--output={output}", script, *argv]
+    asked = [*allocation(nodes, seconds, partition), f"--output={output}"]
+    return ["sbatch", "--parsable", "--wait-all-nodes=1", *asked, script, *argv]
 
 
 def step(job: str, nodes: Sequence[str], *, ranks_per_node: int = 1) -> list[str]:
@@ -75,12 +87,18 @@ def facts_step(job: str, nodes: Sequence[str]) -> list[str]:
 
 
 def probe_step(
-    job: str, nodes: Sequence[str], mpi: str, probe: str, *, ranks_per_node: int = 1, options: Sequence[str] = ()
+    job: str, nodes: Sequence[str], mpi: str, *probe: str, ranks_per_node: int = 1, options: Sequence[str] = ()
 ) -> list[str]:
-    """The probe on every node; standard input goes to rank 0 alone. `options`: for srun, after ours."""
+    """The probe (its argv) on every node; standard input goes to rank 0 alone. `options`: for srun, after ours."""
     chosen = [f"--mpi={mpi}"] if mpi else []
     own = [*step(job, nodes, ranks_per_node=ranks_per_node), *chosen, "--kill-on-bad-exit=1", "--input=0"]
-    return [*own, *options, probe]
+    return [*own, *options, *probe]
+
+
+def report_step(job: str, nodes: Sequence[str], mpi: str, argv: Sequence[str]) -> list[str]:
+    """`argv` once on every node, launched as the probe is; each line of output bears its task's number."""
+    chosen = [f"--mpi={mpi}"] if mpi else []
+    return [*step(job, nodes), *chosen, "--kill-on-bad-exit=0", "--input=none", "--label", *argv]
 
 
 def cancel(job: str) -> list[str]:
@@ -91,3 +109,13 @@ def cancel(job: str) -> list[str]:
 def job_state(job: str) -> list[str]:
     """Ask for the state of a job in the queue."""
     return ["squeue", "--noheader", f"--jobs={job}", "--format=%T"]
+
+
+def job_reason(job: str) -> list[str]:
+    """Ask why a job still stands in the queue."""
+    return ["squeue", "--noheader", f"--jobs={job}", "--format=%r"]
+
+
+def job_nodes(job: str) -> list[str]:
+    """Ask for the nodes of a running job."""
+    return ["squeue", "--noheader", f"--jobs={job}", "--format=%N"]

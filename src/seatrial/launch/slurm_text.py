@@ -44,6 +44,16 @@ class NodeLine(msgspec.Struct, frozen=True, kw_only=True):
         return self.state == "idle" and not set(self.flags) - {"+"}
 
     @property
+    def suspended(self) -> bool:
+        """Free, and off to save power or waking up: Slurm wakes it for a job."""
+        return self.state == "idle" and set(self.flags) - {"+"} in ({"~"}, {"#"})
+
+    @property
+    def falling_asleep(self) -> bool:
+        """Free, and on its way off: Slurm wakes it for a job once it is there."""
+        return self.state == "idle" and set(self.flags) - {"+"} in ({"%"}, {"!"})
+
+    @property
     def completing(self) -> bool:
         """Cleaning up after a job."""
         return self.state in COMPLETING and "*" not in self.flags

@@ -19,7 +19,7 @@ class Phase(enum.StrEnum):
     PILOT = "pilot"
     SURVEY = "survey"
     NEXT = "next"
-    """Once and alone, to tell suspects of the survey apart."""
+    """Once more, with fewer pairs at once or alone, to tell contention and the suspects of the survey apart."""
     RETEST = "retest"
     CURVE = "curve"
     SATURATION = "saturation"
@@ -48,7 +48,7 @@ class Round(msgspec.Struct, frozen=True, kw_only=True):
     """Name of the setting under which the probe runs; empty: the site's own."""
 
 
-class Measurement(msgspec.Struct, frozen=True, kw_only=True):
+class Measurement(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What one round delivered for one pair. `times_s`: one round trip, or one window with its acknowledgement."""
 
     phase: Phase

@@ -4,8 +4,10 @@ from collections.abc import Mapping
 
 import msgspec
 
+from seatrial.model.fabric import Wiring
 from seatrial.model.facts import NodeFacts
 from seatrial.model.measurement import Measurement
+from seatrial.model.placement import Start
 from seatrial.model.run import RunInfo
 
 
@@ -18,3 +20,12 @@ class RecordedRun(msgspec.Struct, frozen=True, kw_only=True):
     facts: Mapping[str, NodeFacts]
     facts_after: Mapping[str, NodeFacts]
     measurements: tuple[Measurement, ...]
+    starts: tuple[Start, ...] = ()
+    """Launches of the probe, in order, with what their ranks said of where they were."""
+    wiring: Wiring | None = None
+    """The fabric's cables and routes, where they were given."""
+
+    @property
+    def fabric(self) -> Wiring:
+        """All that is known of the fabric: cables, else leaves."""
+        return self.wiring or self.info.fabric

@@ -43,6 +43,8 @@ class Design(msgspec.Struct, frozen=True, kw_only=True):
     """Measurements of pairs in all, of all phases and both kernels; counted when the run is judged."""
     measured_pairs: int = 0
     """Different ordered pairs among them."""
+    variants: tuple[str, ...] = ()
+    """Settings that were to be compared, by the names that their samples bear."""
 
 
 class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,3 +70,7 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     lost: tuple[NodeState, ...] = ()
     hanging_pairs: tuple[tuple[str, str], ...] = ()
     seed: int = 0
+    environment: str = ""
+    """The SPEC of what the probe was built and started in."""
+    wrap: str = ""
+    """Where that was entered, `inside` or `outside`; empty where there was none."""

@@ -106,5 +106,7 @@ class SoftwareFacts(msgspec.Struct, frozen=True, kw_only=True):
     slurm_client: str = ""
     slurm_daemon: str = ""
     libraries: tuple[Library | Unknown, ...] = ()
+    mpi_settings: dict[str, str] = {}
+    """Open MPI's MCA parameters as its files of settings on the node have them; the user's own file comes last."""
     modules_system: str = ""
     """Lmod 8.7, Environment Modules 5.2; "" where there is none."""
