@@ -28,7 +28,7 @@ def lab2(tmp_path: Path) -> Iterator[LabPlan]:
 
 
 def test_the_plateau_is_what_the_link_carries(lab2: LabPlan, tmp_path: Path) -> None:
-    asked = ["curve", "n1", "n2", "--budget", "25s", "--per-octave", "1", "--archive", str(tmp_path), "--json"]
+    asked = ["curve", "n1", "n2", "--budget", "15s", "--per-octave", "1", "--archive", str(tmp_path), "--json"]
     done = run(as_user(lab2, [sys.executable, "-m", "seatrial", *asked]), timeout_s=400)
     assert done.stdout, done.stderr
     found = json.loads(done.stdout)
@@ -40,7 +40,7 @@ def test_the_plateau_is_what_the_link_carries(lab2: LabPlan, tmp_path: Path) -> 
 
 
 def test_several_ranks_a_node_share_the_link(lab2: LabPlan, tmp_path: Path) -> None:
-    asked = ["saturate", "n1", "n2", "--ranks", "1,2", "--budget", "30s", "--archive", str(tmp_path), "--json"]
+    asked = ["saturate", "n1", "n2", "--ranks", "1,2", "--budget", "15s", "--archive", str(tmp_path), "--json"]
     done = run(as_user(lab2, [sys.executable, "-m", "seatrial", *asked]), timeout_s=300)
     assert done.stdout, done.stderr
     found = json.loads(done.stdout)

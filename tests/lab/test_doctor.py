@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from seatrial.lab import planting, razing
+from seatrial.lab.daemons import alive
 from seatrial.lab.enter import as_user, inside
 from seatrial.lab.faults.base import Parameters
 from seatrial.lab.plan import LabPlan, make_plan
@@ -130,6 +131,7 @@ def test_mpich_comes_up_as_singletons_and_the_type_that_works_is_found(lab: LabP
 def test_drained_and_down_nodes_and_a_partition_that_refuses(lab: LabPlan, tmp_path: Path) -> None:
     slurm(lab, "scontrol", "update", "NodeName=n2", "State=DRAIN", "Reason=bad DIMM")
     planting.plant(lab.name, "slurmd-killed", "n3", Parameters())
+    wait_for(lab, lambda _: not alive(lab, "n3"))  # a living one registers, and Slurm trusts the node again
     slurm(lab, "scontrol", "update", "NodeName=n3", "State=DOWN", "Reason=gone")
     found = doctor(lab, "--nodes", "n[1-3]")
     assert [one[0] for one in blocked(found)] == ["node-down", "node-drained"]
