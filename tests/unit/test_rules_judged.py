@@ -70,5 +70,5 @@ def test_the_cluster_has_a_name_and_a_remedy() -> None:
     assert Subject.parse(CLUSTER.text) == CLUSTER
     assert named(CLUSTER) == "the whole cluster"
     assert "all nodes share" in link_remedy(
-        Suspect(subject=CLUSTER, direction=Direction.BOTH, ambiguous_with=(), pairs=())
+        Suspect(subject=CLUSTER, direction=Direction.BOTH, ambiguous_with=(), pairs=()), None
     )

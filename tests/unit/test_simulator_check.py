@@ -144,3 +144,10 @@ def test_with_the_routes_cables_spines_and_routers_have_names(
     (finding,) = run_check(settings, None, launcher, launcher.wiring()).judgement.findings
     assert finding.kind is kind
     assert finding.subject.text == f"{subject}:{planted.part.name.replace(' ', '')}"
+
+
+def test_the_tools_to_look_with_are_those_of_the_port(tmp_path: Path) -> None:
+    outcome, _ = checked(tmp_path, "fat-tree:64", "node:0.7:both")
+    (finding,) = outcome.judgement.findings
+    assert "(ibstat, perfquery)" in finding.remedy
+    assert "ethtool" not in finding.remedy

@@ -50,7 +50,7 @@ def slow_link(suspect: Suspect, scene: Scene) -> Finding:
         direction=suspect.direction,
         verdict=Verdict.SLOW,
         statement=slow_statement(suspect, measured, limit, peers),
-        remedy=link_remedy(suspect),
+        remedy=link_remedy(suspect, limit),
         metric="bandwidth_bytes_per_s",
         measured=measured,
         limit=limit.limit_bytes_per_s if limit else None,
@@ -95,7 +95,7 @@ def unstable_link(suspect: Suspect, scene: Scene) -> Finding:
             f"{who(suspect)} is good and bad in turn: {bandwidth(measured.low)} to {bandwidth(measured.high)} "
             f"in {measured.runs} runs alone."
         ),
-        remedy=link_remedy(suspect),
+        remedy=link_remedy(suspect, tightest(suspect, scene.references)),
         metric="bandwidth_bytes_per_s",
         measured=measured,
         peers=scene.references.bandwidth_bytes_per_s,

@@ -28,6 +28,8 @@ REMEDIES = {
     "be able to drive so fast a port.",
     SubjectKind.CLUSTER: "Look at what all nodes share: image, firmware, settings.",
 }
+PORT_TOOLS = {"InfiniBand": "ibstat, perfquery", "Omni-Path": "opainfo"}
+"""What shows the state and the errors of a port of that kind; of others, ethtool."""
 CABLE_WAYS = {
     Direction.OUT: "from its first end to the second",
     Direction.IN: "from its second end to the first",
@@ -81,11 +83,13 @@ def latency_statement(suspect: Suspect, measured: Estimate, peers: float) -> str
     return sentence(f"{who(suspect)} takes {duration(measured.value)} one way: {times} its peers' {duration(peers)}.")
 
 
-def link_remedy(suspect: Suspect) -> str:
-    """What to do about a slow or unstable part."""
+def link_remedy(suspect: Suspect, limit: Limit | None) -> str:
+    """What to do about a slow or unstable part; `limit` tells what kind of port it is."""
     if suspect.subject.kind is SubjectKind.NODE:
+        terms = " ".join(term.name for term in limit.terms) if limit else ""
+        asked = next((tools for kind, tools in PORT_TOOLS.items() if kind in terms), "ethtool")
         return (
-            f"Look at {suspect.subject.name}: negotiated speed and errors of its port (ethtool), PCIe width and "
+            f"Look at {suspect.subject.name}: negotiated speed and errors of its port ({asked}), PCIe width and "
             f"speed (lspci -vv), cable, switch port. Swap the cable with a good node's, then run the check again."
         )
     return REMEDIES[suspect.subject.kind]
