@@ -2,6 +2,7 @@
 
 import re
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -112,44 +113,38 @@ def curve(
 
 def show_curve(folder: Path, info: "RunInfo", curve: "Curve", *, as_json: bool, html: Path | None) -> int:
     """Print, write, and return the exit code."""
-    from seatrial.cli.options import width_and_colour
-    from seatrial.cli.outcome import write_page
+    from seatrial.cli.outcome import tell
     from seatrial.report.curve_html import curve_as_html
     from seatrial.report.curve_json import curve_as_json
     from seatrial.report.curve_text import curve_as_text
 
-    if html is not None:
-        write_page(html, curve_as_html(info, curve))
-    if as_json:
-        print(curve_as_json(info, curve), end="")
-    else:
-        width, colour = width_and_colour()
-        print(curve_as_text(curve, width=width, colour=colour), end="")
-        print(f"Archive: {folder}")
-        if html is not None:
-            print(f"Page: {html}")
-    return int(curve.exit_code)
+    return tell(
+        folder,
+        curve.exit_code,
+        json=partial(curve_as_json, info, curve),
+        text=partial(curve_as_text, curve),
+        as_json=as_json,
+        page=partial(curve_as_html, info, curve),
+        html=html,
+    )
 
 
 def show_rails(folder: Path, info: "RunInfo", found: "RailComparison", *, as_json: bool, html: Path | None) -> int:
     """Print, write, and return the exit code."""
-    from seatrial.cli.options import width_and_colour
-    from seatrial.cli.outcome import write_page
+    from seatrial.cli.outcome import tell
     from seatrial.report.rails_html import rails_as_html
     from seatrial.report.rails_json import rails_as_json
     from seatrial.report.rails_text import rails_as_text
 
-    if html is not None:
-        write_page(html, rails_as_html(info, found))
-    if as_json:
-        print(rails_as_json(info, found), end="")
-    else:
-        width, colour = width_and_colour()
-        print(rails_as_text(found, width=width, colour=colour), end="")
-        print(f"Archive: {folder}")
-        if html is not None:
-            print(f"Page: {html}")
-    return int(found.exit_code)
+    return tell(
+        folder,
+        found.exit_code,
+        json=partial(rails_as_json, info, found),
+        text=partial(rails_as_text, found),
+        as_json=as_json,
+        page=partial(rails_as_html, info, found),
+        html=html,
+    )
 
 
 def rail_names(text: str) -> tuple[str, ...]:

@@ -1,5 +1,7 @@
 """Shows a judged run: text or JSON on standard output, the page into a file."""
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from seatrial.cli.options import width_and_colour
@@ -21,17 +23,42 @@ def show(
     from seatrial.report.json_report import as_json_text
     from seatrial.report.terminal import as_text
 
-    if html is not None:
-        write_page(html, as_html(recorded.info, judgement, recorded.facts))
+    return tell(
+        folder,
+        judgement.exit_code,
+        json=partial(as_json_text, recorded.info, judgement, judgement.exit_code),
+        text=partial(as_text, recorded.info, judgement, recorded.facts),
+        as_json=as_json,
+        page=partial(as_html, recorded.info, judgement, recorded.facts),
+        html=html,
+    )
+
+
+def tell(
+    folder: Path,
+    exit_code: int,
+    *,
+    json: Callable[[], str],
+    text: Callable[..., str],
+    as_json: bool,
+    page: Callable[[], str] | None = None,
+    html: Path | None = None,
+) -> int:
+    """Write the page where one is asked for, print one of the two others, and return the exit code.
+
+    `text` is called with `width` and `colour`; behind it stands where the run is kept.
+    """
+    if html is not None and page is not None:
+        write_page(html, page())
     if as_json:
-        print(as_json_text(recorded.info, judgement, judgement.exit_code), end="")
+        print(json(), end="")
     else:
         width, colour = width_and_colour()
-        print(as_text(recorded.info, judgement, recorded.facts, width=width, colour=colour), end="")
+        print(text(width=width, colour=colour), end="")
         print(f"Archive: {folder}")
         if html is not None:
             print(f"Page: {html}")
-    return int(judgement.exit_code)
+    return int(exit_code)
 
 
 def write_page(path: Path, page: str) -> None:

@@ -1,6 +1,7 @@
 """seatrial placement: where the ranks of a launch line really run, and where they should."""
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -71,14 +72,14 @@ def placement(
 
 def show_placement(folder: Path, info: "RunInfo", found: "Placement", *, as_json: bool) -> int:
     """Print, and return the exit code."""
-    from seatrial.cli.options import width_and_colour
+    from seatrial.cli.outcome import tell
     from seatrial.report.placement_json import placement_as_json
     from seatrial.report.placement_text import placement_as_text
 
-    if as_json:
-        print(placement_as_json(info, found), end="")
-    else:
-        width, colour = width_and_colour()
-        print(placement_as_text(found, width=width, colour=colour), end="")
-        print(f"Archive: {folder}")
-    return int(found.exit_code)
+    return tell(
+        folder,
+        found.exit_code,
+        json=partial(placement_as_json, info, found),
+        text=partial(placement_as_text, found),
+        as_json=as_json,
+    )

@@ -1,6 +1,7 @@
 """seatrial saturate: how many ranks of a node drive its port."""
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -92,16 +93,16 @@ def saturate(
 
 def show_saturation(folder: Path, info: "RunInfo", saturation: "Saturation", *, as_json: bool) -> int:
     """Print, and return the exit code."""
-    from seatrial.cli.options import width_and_colour
+    from seatrial.cli.outcome import tell
     from seatrial.report.saturation_text import saturation_as_json, saturation_as_text
 
-    if as_json:
-        print(saturation_as_json(info, saturation), end="")
-    else:
-        width, colour = width_and_colour()
-        print(saturation_as_text(saturation, width=width, colour=colour), end="")
-        print(f"Archive: {folder}")
-    return int(saturation.exit_code)
+    return tell(
+        folder,
+        saturation.exit_code,
+        json=partial(saturation_as_json, info, saturation),
+        text=partial(saturation_as_text, saturation),
+        as_json=as_json,
+    )
 
 
 def rank_counts(text: str) -> tuple[int, ...]:

@@ -1,6 +1,7 @@
 """seatrial transports: which transport carries the messages, proved by taking it away."""
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -88,14 +89,14 @@ def transports(
 
 def show_transports(folder: Path, run: str, found: "Transports", *, as_json: bool) -> int:
     """Print, and return the exit code."""
-    from seatrial.cli.options import width_and_colour
+    from seatrial.cli.outcome import tell
     from seatrial.report.transports_json import transports_as_json
     from seatrial.report.transports_text import transports_as_text
 
-    if as_json:
-        print(transports_as_json(run, found), end="")
-    else:
-        width, colour = width_and_colour()
-        print(transports_as_text(found, width=width, colour=colour), end="")
-        print(f"Archive: {folder}")
-    return int(found.exit_code)
+    return tell(
+        folder,
+        found.exit_code,
+        json=partial(transports_as_json, run, found),
+        text=partial(transports_as_text, found),
+        as_json=as_json,
+    )
