@@ -43,9 +43,11 @@ def measure_over_rails(
 
     Every node that takes part must have the rails, since the probe is started on all of them.
     """
+    if not pairs or time.monotonic() > deadline:
+        return
     known = [facts[node] for node in measurer.nodes if node in facts]
     manners = rail_manners(str(measurer.header.get("mpi_library", "")), known)
-    if not pairs or not manners or len(known) < len(measurer.nodes) or time.monotonic() > deadline:
+    if not manners or len(known) < len(measurer.nodes):
         return
     progress.stage(f"Measuring {len(pairs)} suspect pairs over {', '.join(manners)}, each alone")
     progress.rounds(2 * len(manners) * REPETITIONS_A_TURN * len(pairs))
