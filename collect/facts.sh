@@ -218,15 +218,9 @@ can_run() { # COMMAND ARGUMENT...: whether the machine may be asked and has the 
 }
 
 run() { # COMMAND ARGUMENT...: its first four lines and its status; false where there is no answer
-  run_lines 4 "$@"
-}
-
-run_lines() { # COUNT COMMAND ARGUMENT...: the same with COUNT lines
-  left=$1
-  shift
   can_run "$@" || return 1
   rest=$(limited "$@" 2>&1 </dev/null)
-  status=$?
+  status=$? left=4
   printf '@command %s\n' "$*"
   while [ -n "$rest" ] && [ "$left" -gt 0 ]; do
     printf '|%s\n' "${rest%%"$newline"*}"
@@ -236,16 +230,6 @@ run_lines() { # COUNT COMMAND ARGUMENT...: the same with COUNT lines
     esac
     left=$((left - 1))
   done
-  printf '@end %s\n' "$status"
-  return "$status"
-}
-
-run_whole() { # COMMAND ARGUMENT...: all that it prints on standard output, and its status
-  can_run "$@" || return 1
-  whole=$(limited "$@" 2>/dev/null </dev/null)
-  status=$?
-  printf '@command %s\n' "$*"
-  [ -z "$whole" ] || printf '%s\n' "$whole" | sed 's/^/|/'
   printf '@end %s\n' "$status"
   return "$status"
 }

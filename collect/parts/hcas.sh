@@ -51,6 +51,5 @@ hcas() {
     done
   done
   # the MTU in use is not in sysfs; of what the command tells, no GUID
-  [ -z "$hcas" ] || run_whole ibv_devinfo |
-    sed -n -e '/^[^|]/p' -e '/hca_id:/p' -e '/[[:space:]]port:/p' -e '/active_mtu:/p'
+  [ -z "$hcas" ] || run_kept 's/.*hca_id:/|&/p;s/.*[[:space:]]port:/|&/p;s/.*active_mtu:/|&/p' ibv_devinfo
 }

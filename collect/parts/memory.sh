@@ -35,7 +35,8 @@ memory_modules() { # as the firmware tells them; needs root; no serial numbers, 
   for item in Size Locator 'Bank Locator' Type Speed 'Configured Memory Speed' 'Configured Clock Speed'; do
     script="$script;s/^[[:blank:]]*\\($item:.*\\)/|\\1/p"
   done
-  run_kept "$script" dmidecode -t 17
+  set -- dmidecode -t 17
+  as_it_is "$@" && run_kept "$script" "$@"
 }
 
 memory_controllers() { # EDAC: modules under dimm, or under rank where the controller knows no modules

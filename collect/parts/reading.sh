@@ -92,6 +92,27 @@ quoted() { # TEXT: its lines, each behind a bar
   unset IFS
 }
 
+not_run=127
+
+as_it_is() { # COMMAND ARGUMENT...: whether nothing is laid over the machine; a command would know nothing of that
+  if [ "$roots" != /. ]; then
+    absent "$*" 'recorded or overlaid machine'
+    return "$not_run"
+  fi
+}
+
+run_kept() { # SED-SCRIPT COMMAND ARGUMENT...: of its standard output what `sed -n` prints; its status, or $not_run
+  script=$1
+  shift
+  can_run "$@" || return "$not_run"
+  whole=$(limited "$@" 2>/dev/null </dev/null)
+  status=$?
+  printf '@command %s\n' "$*"
+  [ -z "$whole" ] || printf '%s\n' "$whole" | sed -n "$script"
+  printf '@end %s\n' "$status"
+  return "$status"
+}
+
 run_slow() { # SED-SCRIPT COMMAND ARGUMENT...: what the script leaves of its output; not where facts are asked in haste
   if [ "$live" = yes ] && ! asked_all; then
     shift

@@ -1,29 +1,14 @@
 # Where processors, caches and memory lie: hwloc's XML where the machine is asked as it is, else the kernel's files.
 # shellcheck shell=sh disable=SC2154 # a part of facts.sh, whose tools and variables it uses
 
-run_kept() { # SED-SCRIPT COMMAND ARGUMENT...: like run_whole, only the lines that the script prints; 127: not run
-  kept=$1
-  shift
-  if [ "$roots" != /. ]; then # what is laid over the machine must win, and a command knows nothing of it
-    absent "$*" 'recorded or overlaid machine'
-    return 127
-  fi
-  can_run "$@" || return 127
-  whole=$(limited "$@" 2>/dev/null </dev/null)
-  status=$?
-  printf '@command %s\n' "$*"
-  [ -z "$whole" ] || printf '%s\n' "$whole" | sed -n "$kept"
-  printf '@end %s\n' "$status"
-  return "$status"
-}
-
 hwloc() { # PROGRAM OPTION: its XML, without infos (serial numbers among them) and what follows from the rest
   script='/<info /d;/<support /d;/<page_type /d;/"NUMANode"/!s/ cpuset="[^"]*"//;s/ [a-z]*_cpuset="[^"]*"//g'
   script=$script';s/ [a-z_]*nodeset="[^"]*"//g;s/ gp_index="[^"]*"//;s/ cache_[al][a-z]*="[^"]*"//g;s/^ */|/p'
   # hwloc's x86 part binds itself to every processor in turn: it waits for what runs there, and disturbs it.
   export HWLOC_COMPONENTS=-x86 HWLOC_KEEP_NVIDIA_GPU_NUMA_NODES=1
   unset HWLOC_XMLFILE HWLOC_SYNTHETIC HWLOC_FSROOT HWLOC_CPUID_PATH HWLOC_THISSYSTEM
-  run_kept "$script" "$1" --of xml --no-io "$2"
+  set -- "$1" --of xml --no-io "$2"
+  as_it_is "$@" && run_kept "$script" "$@"
 }
 
 topology() { # no I/O, so no GPU library is loaded; with the processors a job may not use, as hwloc 2 and 1 call them
@@ -33,7 +18,7 @@ topology() { # no I/O, so no GPU library is loaded; with the processors a job ma
       case $? in
         0) return ;;
         124) break 2 ;;
-        127) break ;;
+        "$not_run") break ;;
       esac
     done
   done

@@ -1,6 +1,7 @@
 """Running collect/facts.sh on made-up machines, in every shell that is here."""
 
 import os
+import resource
 import shutil
 import subprocess
 from pathlib import Path
@@ -37,6 +38,12 @@ def finish(process: "subprocess.Popen[bytes]") -> Frame:
 def collect(sysroot: str, shell: str = "sh", **environment: str) -> Frame:
     """A whole stream; the script must be silent on standard error and use no unknown line."""
     return finish(start(sysroot, shell, **environment))
+
+
+def children_s() -> float:
+    """Processor seconds of all programs that were started and have ended: other load on the machine does not count."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def write(root: Path, path: str, content: str) -> None:

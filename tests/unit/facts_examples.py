@@ -206,7 +206,6 @@ def server(name: str = "n1", **changes: Any) -> NodeFacts:
         settings=settings(),
         system=system(),
         software=SoftwareFacts(slurm_client="slurm 23.11.4", slurm_daemon="slurm 23.11.4"),
-        slurm_version="slurm 23.11.4",
         mpi_versions=("Open MPI 5.0.3",),
     )
     return msgspec.structs.replace(whole, **changes)

@@ -255,7 +255,6 @@ SILENT: dict[FindingKind, Readings] = {
     # other nodes did not tell what their files say
     FindingKind.MPI_SETTINGS_DIFFER: odd(software=SoftwareFacts(mpi_settings={"pml": "cm"})),
     FindingKind.SOFTWARE_DIFFERS: odd(
-        slurm_version="",
         mpi_versions=(),
         software=SoftwareFacts(
             slurm_client="slurm 23.11.4", libraries=(Unknown(word="?"), Library(name="UCX", version="1"))

@@ -13,9 +13,24 @@ RECORDER = r"""#!/bin/sh
 [ $# = 0 ] || printf '%s\0' "$@" >"$0.argv"
 """
 MODULE_INIT = r"""
-module() { printf '%s\0' "$@" >>"$MODULE_RECORD"; echo 'loaded, says the module'; cat; }
+module() {
+    printf '%s\0' "$@" >>"$MODULE_RECORD"
+    echo 'loaded, says the module'
+    cat
+    export LOADEDMODULES="${LOADEDMODULES:-}:$2"
+}
 """
 """It talks on standard output and eats standard input, as site's modulefiles do."""
+OLD_MODULES = r"""
+modulecmd() {
+    case $3 in
+        here) echo "LOADEDMODULES=${LOADEDMODULES:-}:here; export LOADEDMODULES;" ;;
+        *) echo "ModuleCmd_Load.c(213):ERROR:105: Unable to locate a modulefile for '$3'" >&2; return 1 ;;
+    esac
+}
+module() { eval `modulecmd sh $*`; }
+"""
+"""As of version 3.2: a load that fails is told on standard error only."""
 SPACK = r"""#!/bin/sh
 printf '%s\0' "$@" >>"$0.argv"
 printf 'export WITNESS=%s;\n' "loaded"

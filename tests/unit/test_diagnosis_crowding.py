@@ -39,6 +39,19 @@ def test_of_several_looks_the_least_crowded_counts(order: tuple[tuple[float, int
     assert any(note.startswith("1 ordered pairs (n1 to n2 the first) were slow while up to 4") for note in notes)
 
 
+def test_a_pair_that_was_good_among_many_or_slow_alone_was_in_nobodys_way() -> None:
+    slow = {("n1", "n2"): 0.5}
+    recorded = again(sail(Cluster(nodes=names(8), pairs=slow), retest=False), ("n1", "n2"), 1.0, 2)
+    recorded = again(recorded, ("n3", "n4"), 1.0, 2)
+    evidence, references, suspicion = assess(recorded)
+    floor = 0.9 * (references.bandwidth_bytes_per_s or 0)
+    assert contended(evidence, suspicion, floor) == [("n1", "n2")]
+    alone = tuple(msgspec.structs.replace(one, pairs_at_once=1) for one in recorded.measurements)
+    evidence, _, suspicion = assess(msgspec.structs.replace(recorded, measurements=alone))
+    assert suspicion.bandwidth["n1", "n2"].verdict is Verdict.PASS
+    assert contended(evidence, suspicion, floor) == []
+
+
 def test_of_a_suspected_part_a_few_pairs_come_again_and_of_others_all() -> None:
     parts = Cluster(nodes=names(8), parts=slow_part("node", "n3", 0.6))
     evidence, _, suspicion = assess(sail(parts, retest=False))

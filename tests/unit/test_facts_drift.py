@@ -11,15 +11,16 @@ from hypothesis import strategies as st
 
 from seatrial.facts import excuses, weights
 from seatrial.facts.drift import LOGIN_AND_COMPUTE, Difference, against, changes, drift
-from seatrial.facts.flat import flatten
-from seatrial.facts.groups import EVERYONE, groups
+from seatrial.facts.everywhere import EVERYONE
+from seatrial.facts.groups import groups
 from seatrial.model.facts import NetworkInterface, NodeFacts
 from seatrial.model.hca import Hca, Port, PortFamily, PortState
 from seatrial.model.memory import MemoryFacts
 from seatrial.model.pci import PciDevice, PciHop, PciKind
 from seatrial.model.processor import ProcessorFacts
-from seatrial.model.system import ClockState, Firmware, KernelFacts, Mount, Sensor, SystemFacts
+from seatrial.model.system import ClockState, Firmware, KernelFacts, Mount, Sensor, SoftwareFacts, SystemFacts
 from tests.unit.fact_places import EXAMPLE, PLACES, SCALARS, Place, values
+from tests.unit.flattened import flatten
 
 DATA = Path(__file__).resolve().parents[3] / "shared/data"
 
@@ -58,7 +59,7 @@ def node(name: str, **changed: Any) -> NodeFacts:
             booted_s=1_700_000_000 + number,
         ),
         tcp_segments_sent=number,
-        slurm_version="23.02",
+        software=SoftwareFacts(slurm_client="23.02"),
     )
     return msgspec.structs.replace(facts, **changed)
 
@@ -108,7 +109,7 @@ def test_what_costs_speed_stands_before_what_does_not_and_few_before_many() -> N
     swappy = KernelFacts(sysctls={"vm.swappiness": "60"}, modules={"mlx5_core": "5.8"})
     facts = cluster(
         16,
-        n1=node("n1", slurm_version="22.05"),
+        n1=node("n1", software=SoftwareFacts(slurm_client="22.05")),
         n2=node("n2", hcas=slow_port(node("n2"))),
         n3=node("n3", kernel="5.14.0-162"),
         n4=node("n4", kernel="5.14.0-162", settings=swappy),
@@ -120,7 +121,7 @@ def test_what_costs_speed_stands_before_what_does_not_and_few_before_many() -> N
         "processor.governors",
         "kernel",
         "settings.sysctls.vm.swappiness",
-        "slurm_version",
+        "software.slurm_client",
     ]
     assert found[0].along_with == ("hcas.mlx5_0.ports.1.width",)
     many = {name: node(name, numa_nodes=2, sockets=1 if number < 6 else 2) for number, name in enumerate(facts)}
@@ -157,9 +158,9 @@ def test_a_mixed_cluster_is_compared_group_by_group() -> None:
 
 
 def test_versions_that_differ_between_groups_are_told_once() -> None:
-    other = {name: node(name, cpu_model="EPYC", slurm_version="22.05") for name in ("f1", "f2")}
+    other = {name: node(name, cpu_model="EPYC", software=SoftwareFacts(slurm_client="22.05")) for name in ("f1", "f2")}
     (difference,) = drift(cluster(5) | other)
-    assert (difference.fact, difference.group, difference.odd) == ("slurm_version", EVERYONE, ("f1", "f2"))
+    assert (difference.fact, difference.group, difference.odd) == ("software.slurm_client", EVERYONE, ("f1", "f2"))
 
 
 def test_a_node_that_did_not_tell_its_make_is_compared_with_the_only_group_there_is() -> None:
@@ -225,8 +226,8 @@ def test_the_login_node_is_compared_in_what_programs_see() -> None:
     found = told(against(login, nodes))
     assert found["mpi_versions"].values[0] == ("Open MPI 4.1.4", ("login",))
     assert found["system.mounts./scratch"].group == LOGIN_AND_COMPUTE
-    nodes["n1"] = node("n1", slurm_version="22.05")
-    assert "slurm_version" not in told(against(login, nodes))
+    nodes["n1"] = node("n1", software=SoftwareFacts(slurm_client="22.05"))
+    assert "software.slurm_client" not in told(against(login, nodes))
 
 
 def test_a_login_node_named_like_a_compute_node_is_still_another() -> None:
@@ -282,12 +283,3 @@ def test_any_planted_difference_is_reported_with_its_node(
     found = told(drift(facts))
     assert {fact: found[fact].odd for fact in expected} == dict.fromkeys(expected, (odd,))
     assert found.keys() - expected <= {fact for fact in differ if excuses.tolerated_share(fact)}
-
-
-@settings(max_examples=40, deadline=None)
-@given(st.lists(values(NodeFacts), max_size=4), st.lists(values(NodeFacts), max_size=4), values(NodeFacts))
-def test_no_facts_crash_it(now: list[NodeFacts], then: list[NodeFacts], login: NodeFacts) -> None:
-    before, after = ({f"n{number}": each for number, each in enumerate(each_time)} for each_time in (then, now))
-    drift(after)
-    changes(before, after)
-    against(login, after)

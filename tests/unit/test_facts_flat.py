@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 
 from seatrial.facts.excuses import excused_between_nodes, excused_over_time
-from seatrial.facts.flat import flatten, parts
+from seatrial.facts.flat import parts
 from seatrial.facts.flat_fields import KEYS, LEFT_OUT, SUMMARIES, UNSTEADY, parameters
 from seatrial.facts.node import parse_facts
 from seatrial.model.facts import NodeFacts
@@ -18,6 +18,7 @@ from seatrial.model.system import KernelFacts, Mount, SystemFacts
 from seatrial.model.topology import Core, Topology
 from seatrial.model.unknown import Unknown
 from tests.unit.fact_places import EXAMPLE, PLACES, Place, example, values
+from tests.unit.flattened import flatten
 
 RECORDED = Path(__file__).parent / "recorded/facts"
 OTHER = {str: "other", bool: False, int: 31, float: 7.25}

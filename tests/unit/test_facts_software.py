@@ -2,7 +2,6 @@
 
 import os
 import re
-import time
 from pathlib import Path
 
 import msgspec
@@ -27,7 +26,7 @@ from seatrial.model.system import (
     SystemFacts,
 )
 from seatrial.model.unknown import Unknown
-from tests.unit.collecting import SHELLS, collect, program, write
+from tests.unit.collecting import SHELLS, children_s, collect, program, write
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
@@ -180,13 +179,13 @@ def make_big_node(root: Path) -> None:
 
 def test_a_big_node_takes_less_than_a_second(tmp_path: Path) -> None:
     make_big_node(tmp_path)
-    started = time.monotonic()
+    before_s = children_s()
     frame = collect(f"{tmp_path}:/", SEATRIAL_FACTS="full")
-    elapsed = time.monotonic() - started
+    taken_s = children_s() - before_s
     facts = node_facts(frame)
     assert (len(facts.system.sensors), len(facts.settings.modules), len(facts.system.mounts)) == (114, 200, 60)
     assert facts.settings.modules["mlx5_195"] == "5.0-0"
-    assert elapsed < 1.0, f"{elapsed:.2f} s; 0.35 s on the machine it was written on"
+    assert taken_s < 1.0, f"{taken_s:.2f} s; 0.35 s on the machine it was written on"
 
 
 def test_every_fact_is_there_or_its_absence_is_explained() -> None:

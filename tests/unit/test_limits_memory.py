@@ -2,7 +2,7 @@
 
 import pytest
 
-from seatrial.limits.memory import STREAM_SHARES, channel_bytes_per_s, hbm_stack_bytes_per_s, memory_limits
+from seatrial.limits.memory import channel_bytes_per_s, memory_limits
 from seatrial.limits.microarchitectures import TABLE, SocketLink
 from seatrial.limits.socket import link_bytes_per_s, socket_limits
 from seatrial.model.facts import NodeFacts
@@ -31,18 +31,6 @@ def with_dimms(*dimms: Dimm, topology: Topology = TWO) -> NodeFacts:
 )  # fmt: skip
 def test_channels(megatransfers: float, gigabytes_per_s: float) -> None:
     assert channel_bytes_per_s(megatransfers * 1e6) == pytest.approx(gigabytes_per_s * 1e9, abs=0.005e9)
-
-
-@pytest.mark.parametrize(
-    ("gigabits_per_pin", "gigabytes_per_s"), [(2.0, 256), (2.4, 307), (3.2, 410), (3.6, 461), (6.4, 819), (9.2, 1178)]
-)
-def test_stacks(gigabits_per_pin: float, gigabytes_per_s: float) -> None:
-    assert hbm_stack_bytes_per_s(gigabits_per_pin * 1e9) == pytest.approx(gigabytes_per_s * 1e9, rel=2e-3)
-
-
-def test_stream_leaves_out_what_is_read_before_it_is_written() -> None:
-    for kernel, streams in {"copy": 2, "scale": 2, "add": 3, "triad": 3}.items():
-        assert STREAM_SHARES[kernel] == pytest.approx(streams / (streams + 1))
 
 
 @pytest.mark.parametrize(

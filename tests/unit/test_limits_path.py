@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seatrial.limits.ethernet import payload_share
-from seatrial.limits.path import NoLimit, fabric_interface, path_limit
+from seatrial.limits.path import path_limit
 from seatrial.model.facts import NetworkInterface, NodeFacts
 from seatrial.model.hca import Hca, Port, PortFamily, PortState
-from seatrial.model.limit import Limit
+from seatrial.model.limit import Limit, NoLimit
 from seatrial.model.pci import PciDevice, PciHop, PciKind
 
 
@@ -85,14 +85,14 @@ def test_bond_members_and_vlans_are_not_counted_twice() -> None:
 )
 def test_fabric_interface(interface: NetworkInterface, chosen: str) -> None:
     for order in ((ethernet(), interface), (interface, ethernet())):
-        found = fabric_interface(node("n1", *order))
+        found = node("n1", *order).fabric_interface
         assert found is not None
         assert found.name == chosen
 
 
 def test_no_interface() -> None:
     lonely = node("n2", ethernet(state="down"), absent={"interfaces": "eth7: in /proc/net/dev, but not in /sys"})
-    assert fabric_interface(lonely) is None
+    assert lonely.fabric_interface is None
     assert reason(node("n1"), lonely) == (
         "n2 shows no Ethernet interface that is up (eth7: in /proc/net/dev, but not in /sys)"
     )

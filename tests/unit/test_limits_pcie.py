@@ -16,7 +16,7 @@ from seatrial.limits.pcie import (
     raw_bytes_per_s,
     trainable,
 )
-from seatrial.limits.pcie_path import Direction, ceilings, pcie_terms
+from seatrial.limits.pcie_path import MemoryAccess, ceilings, pcie_terms
 from seatrial.model.limit import NoLimit
 from seatrial.model.pci import PciDevice, PciHop, PciKind
 from tests.unit.limits_examples import CARD, ROOT_PORT, check_formula, device, hop, is_limit, node
@@ -50,7 +50,7 @@ def test_table_of_generations(transfers: float, width: int, gigabytes_per_s: flo
 def test_table_of_payload_sizes(payload: int, percent: float, rates: tuple[float, ...]) -> None:
     assert 100 * payload_share(payload) == pytest.approx(percent, abs=0.05)
     for (transfers, width), gigabytes_per_s in zip(((8e9, 8), (8e9, 16), (16e9, 16), (32e9, 16)), rates, strict=True):
-        (term,) = pcie_terms(device(transfers, width, payload), "n1", "mlx5_0", Direction.WRITE).terms
+        (term,) = pcie_terms(device(transfers, width, payload), "n1", "mlx5_0", MemoryAccess.WRITE).terms
         assert term.bytes_per_s == pytest.approx(gigabytes_per_s * 1e9, abs=0.006e9)
         check_formula(term, term.bytes_per_s)
 
@@ -63,7 +63,7 @@ def test_no_rate_of_what_is_not_known(state: LinkState) -> None:
 
 
 def test_a_term_names_link_state_and_where_it_was_read() -> None:
-    (term,) = pcie_terms(device(payload=256), "n1", "mlx5_0", Direction.WRITE).terms
+    (term,) = pcie_terms(device(payload=256), "n1", "mlx5_0", MemoryAccess.WRITE).terms
     assert term.name == "n1 mlx5_0: PCIe link 0000:00:02.0 to 0000:03:00.0 at 8.0 GT/s x8, writes of 256 bytes"
     assert "/sys/bus/pci/devices/0000:00:02.0 and /sys/bus/pci/devices/0000:03:00.0" in term.source
     assert "MaxPayload of 0000:00:02.0" in term.source
@@ -71,14 +71,14 @@ def test_a_term_names_link_state_and_where_it_was_read() -> None:
 
 
 def test_unknown_payload_gives_the_raw_rate_and_says_so() -> None:
-    found = pcie_terms(device(), "n1", "mlx5_0", Direction.WRITE)
+    found = pcie_terms(device(), "n1", "mlx5_0", MemoryAccess.WRITE)
     assert found.terms[0].bytes_per_s == pytest.approx(7.877e9, rel=1e-4)
     assert "payload_bytes" not in found.terms[0].inputs
     assert any("MaxPayload of PCIe is not known" in why for why in found.unknown)
 
 
 def test_flit_mode_names_its_convention() -> None:
-    found = pcie_terms(device(64e9, 16, 512), "n1", "mlx5_0", Direction.WRITE)
+    found = pcie_terms(device(64e9, 16, 512), "n1", "mlx5_0", MemoryAccess.WRITE)
     assert found.terms[0].bytes_per_s == pytest.approx(121.0e9)
     assert any("242 of 256 bytes" in why for why in found.unknown)
 
@@ -86,8 +86,8 @@ def test_flit_mode_names_its_convention() -> None:
 def test_reads_are_bound_by_the_request_and_cost_four_bytes_less() -> None:
     ends = tuple(hop(address, max_payload_bytes=512, max_read_request_bytes=256) for address in (ROOT_PORT, CARD))
     both = device(path=ends)
-    (read,) = pcie_terms(both, "n1", "x", Direction.READ).terms
-    (write,) = pcie_terms(both, "n1", "x", Direction.WRITE).terms
+    (read,) = pcie_terms(both, "n1", "x", MemoryAccess.READ).terms
+    (write,) = pcie_terms(both, "n1", "x", MemoryAccess.WRITE).terms
     assert read.inputs["payload_bytes"] == 256
     assert (write.inputs["payload_bytes"], write.inputs["overhead_bytes"]) == (512, 24)
     assert read.bytes_per_s == pytest.approx(7.8769e9 * 256 / 276, rel=1e-4)
@@ -101,7 +101,7 @@ def test_a_device_faster_than_its_bridge_is_bound_by_the_bridge_and_could_do_no_
     (link,) = link_pairs((bridge, below))
     assert trainable(link) == current(link) == LinkState(transfers_per_s=8e9, width=4)
     (term,) = pcie_terms(PciDevice(address="0000:01:00.0", kind=PciKind.NVME, path=(bridge, below)), "n1", "nvme0",
-                         Direction.WRITE).terms  # fmt: skip
+                         MemoryAccess.WRITE).terms  # fmt: skip
     assert "0000:00:02.1" in term.name
     assert "8.0 GT/s x4" in term.name
     assert term.bytes_per_s == pytest.approx(3.938e9, rel=1e-3)
@@ -141,7 +141,7 @@ def test_the_least_over_every_hop_binds() -> None:
 def test_ends_that_disagree_are_told_and_the_gate_takes_the_better() -> None:
     odd = device(path=(hop(ROOT_PORT, 2.5e9, 1), hop(CARD, 8e9, 8)))
     assert not ends_agree(link_pairs(odd.path)[0])
-    found = pcie_terms(odd, "n1", "x", Direction.WRITE)
+    found = pcie_terms(odd, "n1", "x", MemoryAccess.WRITE)
     assert found.terms[0].bytes_per_s == 0.25e9
     assert any("disagree" in why for why in found.unknown)
     ((name, ceiling),) = ceilings(odd)
@@ -151,7 +151,7 @@ def test_ends_that_disagree_are_told_and_the_gate_takes_the_better() -> None:
 
 def test_a_virtual_function_tells_nothing_and_its_bridge_does() -> None:
     function = device(path=(hop(ROOT_PORT), PciHop(address="0000:03:00.4")))
-    (term,) = pcie_terms(function, "n1", "x", Direction.WRITE).terms
+    (term,) = pcie_terms(function, "n1", "x", MemoryAccess.WRITE).terms
     assert term.bytes_per_s == pytest.approx(7.877e9, rel=1e-4)
 
 
@@ -186,7 +186,7 @@ def test_no_hop_is_below_the_limit(path: list[PciHop]) -> None:
 def test_more_lanes_are_never_less(speed: float, one: int, other: int, payload: int | None) -> None:
     few, many = sorted((one, other))
     rates = [
-        pcie_terms(device(speed, width, payload), "n1", "x", Direction.WRITE).terms[0].bytes_per_s
+        pcie_terms(device(speed, width, payload), "n1", "x", MemoryAccess.WRITE).terms[0].bytes_per_s
         for width in (few, many)
     ]
     assert rates[0] <= rates[1]

@@ -117,7 +117,7 @@ def big_node() -> NodeFacts:
         ),
         absent={
             "boot_id": "no such file",
-            "slurm_version": "not installed",
+            "software.slurm_client": "not installed",
             "software.modules_system": "not installed",
         },
     )
@@ -145,7 +145,7 @@ def test_the_text_says_what_the_node_is() -> None:
         "/apps answers",
         "daemon 23.02",
         "unknown 'newlib 3'",
-        "slurm_version, software.modules_system: not installed",
+        "software.modules_system, software.slurm_client: not installed",
         "boot_id: no such file",
     ):
         assert said in text, said

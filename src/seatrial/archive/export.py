@@ -26,23 +26,23 @@ def export(folders: list[Path], target: Path, form: ExportFormat) -> int:
     import duckdb
 
     files = [exactly(samples_file(folder)) for folder in folders]
-    connection = duckdb.connect()
-    with read_errors():
-        samples = connection.read_parquet(files, union_by_name=True)
-    with sentences(target), system_errors():
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.touch()
-        match form:
-            case ExportFormat.CSV:
-                samples.write_csv(str(target))
-            case ExportFormat.PARQUET:
-                samples.write_parquet(str(target), compression="zstd")
-            case ExportFormat.JSONL:
-                connection.register("samples", samples)
-                quoted = str(target).replace("'", "''")
-                connection.execute(f"COPY samples TO '{quoted}' (FORMAT json)")
-    count = connection.execute("SELECT count(*) FROM read_parquet(?)", [files]).fetchone()
-    connection.close()
+    with duckdb.connect() as connection:
+        with read_errors():
+            samples = connection.read_parquet(files, union_by_name=True)
+        with sentences(target), system_errors():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.touch()
+            match form:
+                case ExportFormat.CSV:
+                    samples.write_csv(str(target))
+                case ExportFormat.PARQUET:
+                    samples.write_parquet(str(target), compression="zstd")
+                case ExportFormat.JSONL:
+                    connection.register("samples", samples)
+                    quoted = str(target).replace("'", "''")
+                    connection.execute(f"COPY samples TO '{quoted}' (FORMAT json)")
+        with read_errors():
+            count = connection.execute("SELECT count(*) FROM read_parquet(?)", [files]).fetchone()
     return int(count[0]) if count else 0
 
 

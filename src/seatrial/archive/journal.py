@@ -19,6 +19,13 @@ class SessionStarted(msgspec.Struct, frozen=True, kw_only=True, tag_field="entry
     ranks: tuple[dict[str, Any], ...] = ()
 
 
+class StartFailed(msgspec.Struct, frozen=True, kw_only=True, tag_field="entry", tag="start-failed"):
+    """A launch of the probe under one of several settings that did not come up, and why."""
+
+    variant: str
+    failure: str
+
+
 class SurveyPlanned(msgspec.Struct, frozen=True, kw_only=True, tag_field="entry", tag="plan"):
     """The ordered pairs that the survey is to measure."""
 
@@ -69,7 +76,17 @@ class VariantNoted(msgspec.Struct, frozen=True, kw_only=True, tag_field="entry",
     note: VariantNote
 
 
-Entry = SessionStarted | SurveyPlanned | RoundStarted | Delivered | RoundEnded | NodeLost | PairHung | VariantNoted
+Entry = (
+    SessionStarted
+    | StartFailed
+    | SurveyPlanned
+    | RoundStarted
+    | Delivered
+    | RoundEnded
+    | NodeLost
+    | PairHung
+    | VariantNoted
+)
 
 _Any = TypeVar("_Any")
 _encoder = msgspec.json.Encoder()

@@ -15,9 +15,14 @@ BEFORE = "before"
 AFTER = "after"
 
 
+def file_name(node: str) -> str:
+    """A harmless file name, whatever the node is called; `unquote` turns it back."""
+    return quote(node, safe="").replace(".", "%2E")
+
+
 def facts_file(folder: Path, node: str, reading: str) -> Path:
-    """Where a node's raw facts of one reading lie; any node name makes a harmless file name."""
-    return folder / FACTS_FOLDER / f"{quote(node, safe='').replace('.', '%2E')}.{reading}.txt"
+    """Where a node's raw facts of one reading lie."""
+    return folder / FACTS_FOLDER / f"{file_name(node)}.{reading}.txt"
 
 
 def node_of(path: Path) -> tuple[str, str]:

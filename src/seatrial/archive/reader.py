@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from seatrial.archive import layout
-from seatrial.archive.journal import Delivered, Entry, RoundStarted, SessionStarted, SurveyPlanned, decode, of_type
+from seatrial.archive.journal import (
+    Delivered,
+    Entry,
+    RoundStarted,
+    SessionStarted,
+    StartFailed,
+    SurveyPlanned,
+    decode,
+    of_type,
+)
 from seatrial.facts.node import AlikeParser
 from seatrial.facts.rank_places import rank_places
 from seatrial.model.errors import SeatrialError, UsageError
@@ -90,10 +99,10 @@ def ranks_of(entries: Iterable[Entry]) -> dict[str, dict[str, Any]]:
 
 
 def starts_of(entries: Iterable[Entry], nodes: Iterable[str]) -> tuple[Start, ...]:
-    """The launches of the probe whose ranks said where they are; `nodes`: those of the run."""
+    """The launches of the probe whose ranks said where they are, then those that failed; `nodes`: those of the run."""
     entries, nodes = list(entries), tuple(nodes)
     variants = {one.session: one.round.variant for one in of_type(entries, RoundStarted)}
-    return tuple(
+    came_up = tuple(
         Start(
             session=one.session,
             ranks=rank_places(one.nodes, one.ranks, nodes),
@@ -102,6 +111,8 @@ def starts_of(entries: Iterable[Entry], nodes: Iterable[str]) -> tuple[Start, ..
         for one in of_type(entries, SessionStarted)
         if one.ranks
     )
+    failed = of_type(entries, StartFailed)
+    return came_up + tuple(Start(session=0, ranks=(), variant=one.variant, failure=one.failure) for one in failed)
 
 
 def read_run(folder: Path) -> RecordedRun:

@@ -1,14 +1,11 @@
-"""Recorded machines: what a file or folder holds, told by its content, and the recordings that we write ourselves."""
+"""Recorded machines: what a file or folder holds, told by its content."""
 
 import enum
-import io
-import shutil
-import tarfile
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
 
 import msgspec
 
@@ -16,7 +13,6 @@ from seatrial.archive import layout
 from seatrial.archive.tarballs import beginning, is_tar, unpack_tar, whole
 from seatrial.archive.trees import TreeWriter
 from seatrial.archive.ttar import is_ttar, unpack_ttar
-from seatrial.archive.writer import sentences
 from seatrial.facts.frame import OPENING
 from seatrial.model.errors import UsageError
 
@@ -172,67 +168,6 @@ def text_of(path: Path) -> str:
     return whole(path).decode("utf-8", errors="replace")
 
 
-def stream_name(node: str) -> str:
-    """NODE.facts; any node name makes a harmless file name."""
-    return f"{quote(node, safe='').replace('.', '%2E')}{STREAM_SUFFIX}"
-
-
 def stream_node(path: Path) -> str:
     """The node of a NODE.facts, else ""."""
     return unquote(path.name.removesuffix(STREAM_SUFFIX)) if path.name.endswith(STREAM_SUFFIX) else ""
-
-
-def write_recording(target: Path, files: Mapping[str, str]) -> None:
-    """Write a recording: a tar.gz where the name ends so, else a folder. It appears whole, or not at all.
-
-    Raises UsageError where there is something of that name, ArchiveError where it cannot be written.
-    """
-    refuse_taken(target)
-    partial = target.with_name(target.name + layout.PARTIAL)
-    with sentences(target.parent):
-        target.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            if is_tar_name(target):
-                partial.write_bytes(_tarball(target, files))
-            else:
-                partial.mkdir()
-                for name, text in files.items():
-                    path = partial / name
-                    path.parent.mkdir(exist_ok=True)
-                    path.write_text(text, encoding="utf-8", newline="")
-            refuse_taken(target)
-            partial.rename(target)
-        except BaseException:
-            _remove(partial)
-            raise
-
-
-def refuse_taken(target: Path) -> None:
-    """Raises UsageError where there is something of that name already."""
-    if target.exists() or target.is_symlink():
-        raise UsageError(f"There is something at {target} already.", "Name another --output.")
-
-
-def is_tar_name(target: Path) -> bool:
-    """Whether a recording of that name is to be one file."""
-    return target.name.endswith((".tar.gz", ".tgz"))
-
-
-def _tarball(target: Path, files: Mapping[str, str]) -> bytes:
-    folder = target.name.removesuffix(".tgz").removesuffix(".tar.gz")
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
-        for name, text in files.items():
-            data = text.encode("utf-8")
-            member = tarfile.TarInfo(f"{folder}/{name}")
-            member.size = len(data)
-            member.mode = 0o644
-            archive.addfile(member, io.BytesIO(data))
-    return buffer.getvalue()
-
-
-def _remove(partial: Path) -> None:
-    if partial.is_dir():
-        shutil.rmtree(partial, ignore_errors=True)
-    else:
-        partial.unlink(missing_ok=True)

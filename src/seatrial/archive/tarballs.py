@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, cast
 
-from seatrial.archive.trees import LARGEST_BYTES, TreeWriter
+from seatrial.archive.trees import LARGEST_BYTES, TreeWriter, too_large
 from seatrial.model.errors import UsageError
 
 BLOCK = 512
@@ -34,17 +34,17 @@ class Capped:
         if count < 0 or count > LONGEST_READ:
             data = self._stream.read(LONGEST_READ + 1)
             if len(data) > LONGEST_READ:
-                raise _too_large(LONGEST_READ)
+                raise too_large(LONGEST_READ)
             return data
         data = self._stream.read(count)
         if self._stream.tell() > self._largest:
-            raise _too_large(self._largest)
+            raise too_large(self._largest)
         return data
 
     def seek(self, place: int, whence: int = 0) -> int:
         """As any stream: what is compressed is unpacked on the way."""
         if place > self._largest:
-            raise _too_large(self._largest)
+            raise too_large(self._largest)
         return self._stream.seek(place, whence)
 
     def tell(self) -> int:
@@ -126,7 +126,3 @@ def _chunks(archive: tarfile.TarFile, member: tarfile.TarInfo) -> Iterator[bytes
 def _said(error: BaseException) -> str:
     strerror = getattr(error, "strerror", None)
     return str(strerror or error or type(error).__name__).rstrip(".")
-
-
-def _too_large(count: int) -> UsageError:
-    return UsageError(f"The recording unpacks to more than {count >> 20} MiB.", "Record sys and proc of one machine.")

@@ -15,6 +15,7 @@ DEEPEST = 100
 CHUNK = 1 << 16
 MOST_HOPS = 40
 """As many links as Linux follows for one path (path_resolution(7))."""
+ONE_MACHINE = "Record sys and proc of one machine."
 
 
 class TreeWriter:
@@ -96,17 +97,12 @@ class TreeWriter:
     def _count(self) -> None:
         self._members += 1
         if self._members > self._most_members:
-            raise UsageError(
-                f"The recording has more than {self._most_members} members.", "Record sys and proc of one machine."
-            )
+            raise UsageError(f"The recording has more than {self._most_members} members.", ONE_MACHINE)
 
     def _grow(self, count: int) -> None:
         self._bytes += count
         if self._bytes > self._largest_bytes:
-            raise UsageError(
-                f"The recording unpacks to more than {self._largest_bytes >> 20} MiB.",
-                "Record sys and proc of one machine.",
-            )
+            raise too_large(self._largest_bytes)
 
     def _make(self, path: str) -> bool:
         """Whether the folder is there now; false where a file is in its place."""
@@ -131,6 +127,11 @@ class TreeWriter:
             if error.errno in (errno.ENOSPC, errno.EDQUOT):
                 raise SeatrialError(f"No space left in {where} to unpack the recording.", "Set TMPDIR.") from error
             raise SeatrialError(f"The recording cannot be unpacked in {where}: {error.strerror or error}.") from error
+
+
+def too_large(most_bytes: int) -> UsageError:
+    """A recording that unpacks to more than so many bytes."""
+    return UsageError(f"The recording unpacks to more than {most_bytes >> 20} MiB.", ONE_MACHINE)
 
 
 def _above(name: str) -> Iterator[str]:

@@ -5,9 +5,9 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
+from seatrial.benchmarks.pairs_lines import Pair
 from seatrial.model.errors import UsageError
 
-Pair = tuple[str, str]
 Pieces = tuple[str, ...]
 """Words and what stands between them in turn: word, separator, word, ... word."""
 

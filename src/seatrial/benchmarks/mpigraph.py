@@ -1,10 +1,9 @@
 """What mpiGraph prints: one table of what every rank sent, one of what it received, in MiB/s."""
 
+from seatrial.benchmarks.pairs_lines import MEBIBYTE, Pair, positive
 from seatrial.model.errors import UsageError
 from seatrial.model.pair_table import PairTable, pair_table
 
-MEBIBYTE = float(1 << 20)
-"""It says "MB" and divides by 1024 × 1024."""
 ENDING = "END mpiGraph"
 
 
@@ -17,7 +16,7 @@ def parse_mpigraph(text: str) -> PairTable:
     if ENDING not in text:
         raise UsageError("This output of mpiGraph is cut off: its last line is missing.", "Run mpiGraph to its end.")
     columns: list[str] = []
-    rates: dict[tuple[str, str], float] = {}
+    rates: dict[Pair, float] = {}
     for line in text.splitlines():
         cells = [cell.strip() for cell in line.split("\t")]
         if cells[0] == "Recv":
@@ -25,9 +24,9 @@ def parse_mpigraph(text: str) -> PairTable:
         elif columns and cells[0].endswith(" from"):
             receiver = cells[0].removesuffix(" from")
             for sender, cell in zip(columns, cells[1:], strict=False):
-                rate = _rate(cell)
-                if sender != receiver and rate > 0:
-                    rates[sender, receiver] = rate * MEBIBYTE
+                rate = positive(cell)
+                if sender != receiver and rate is not None:
+                    rates[sender, receiver] = rate * MEBIBYTE  # it says "MB" and divides by 1024 × 1024
     if not rates:
         raise UsageError("There is no table of received bandwidths in this output of mpiGraph.")
     hosts = [column.rpartition(":")[0] for column in columns]
@@ -35,10 +34,3 @@ def parse_mpigraph(text: str) -> PairTable:
     known = {(names.get(a, a), names.get(b, b)): rate for (a, b), rate in rates.items()}
     nodes = dict.fromkeys([*names.values(), *(end for pair in known for end in pair)])
     return pair_table(tuple(nodes), known)
-
-
-def _rate(cell: str) -> float:
-    try:
-        return float(cell)
-    except ValueError:
-        return 0.0

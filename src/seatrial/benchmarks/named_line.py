@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-Pair = tuple[str, str]
+from seatrial.benchmarks.pairs_lines import Pair
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]*")
 BETWEEN = re.compile(r"\s*(?:<?->|<?=>|→|↔|,|\s)\s*")

@@ -1,6 +1,5 @@
 """What the OSU micro-benchmarks print for two nodes: tables of message size and latency or bandwidth, many together."""
 
-import math
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -8,12 +7,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import msgspec
 
 from seatrial.benchmarks.file_names import pairs_of_names
-from seatrial.benchmarks.named_line import Pair, pair_above
+from seatrial.benchmarks.named_line import pair_above
+from seatrial.benchmarks.pairs_lines import MEGABYTE, MICROSECOND, Pair, positive
 from seatrial.model.errors import UsageError
 from seatrial.model.pair_table import PairTable, repeated_pair_table
 
-MICROSECOND, MEGABYTE = 1e-6, 1e6
-"""OSU's MB are 10⁶ bytes."""
 TITLE = re.compile(r"#\s*OSU\s+\S+\s+(?P<what>.+?)\s+Test\b")
 COLUMN = re.compile(r"[A-Za-z0-9][^()]*?\([^)]*\)|\S+")
 RANK = re.compile(r"^(?:\[\d+,\d+\]<std\w+>:|\d+:)\s?")
@@ -104,11 +102,8 @@ def _row(line: str, column: int) -> tuple[int, float] | None:
     fields = line.split()
     if len(fields) <= column or not re.fullmatch(r"[0-9]{1,15}", fields[0]):
         return None
-    try:
-        number = float(fields[column])
-    except ValueError:
-        return None
-    return (int(fields[0]), number) if math.isfinite(number) and number > 0 else None
+    number = positive(fields[column])
+    return None if number is None else (int(fields[0]), number)
 
 
 def _judged(tables: Sequence[SizeTable]) -> PairTable:

@@ -48,7 +48,7 @@ def parse_columns(text: str, columns: tuple[str, ...]) -> PairTable:
             continue
         pair = fields[0], fields[1]
         for name, field in zip(columns[2:], fields[2:], strict=False):
-            scale, number = _scale(name), _number(field)
+            scale, number = _scale(name), positive(field)
             if scale is None or number is None or pair[0] == pair[1]:
                 continue
             nodes.update(dict.fromkeys(pair))
@@ -67,7 +67,8 @@ def _scale(name: str) -> tuple[str, float] | None:
     return None
 
 
-def _number(field: str) -> float | None:
+def positive(field: str) -> float | None:
+    """A text that is a finite number above zero; None for any other."""
     try:
         number = float(field)
     except ValueError:

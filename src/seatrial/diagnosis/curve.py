@@ -3,14 +3,16 @@
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
 from seatrial.diagnosis.evidence import Pair, run_value
-from seatrial.diagnosis.thresholds import GATE_TOLERANCE, LIMIT_FLOOR
+from seatrial.diagnosis.outcome import Outcome
+from seatrial.diagnosis.references import impossible
+from seatrial.diagnosis.thresholds import LIMIT_FLOOR
 from seatrial.limits.path import path_limit
-from seatrial.model.errors import ExitCode
+from seatrial.limits.rail_paths import rail_limit
 from seatrial.model.estimate import Estimate
 from seatrial.model.facts import NodeFacts
 from seatrial.model.limit import Limit, NoLimit
@@ -48,27 +50,13 @@ class Plateau(msgspec.Struct, frozen=True, kw_only=True):
     """n½ of one message at a time, from the latency."""
 
 
-class Curve(msgspec.Struct, frozen=True, kw_only=True):
+class Curve(Outcome, frozen=True, kw_only=True):
     """All that is derived from the samples of one ordered pair."""
 
-    pair: Pair
     points: tuple[CurvePoint, ...]
     latency: Segmentation | None
     plateau: Plateau | None
     limit: Limit | NoLimit
-    verdict: Verdict | None
-    """None where there is no limit to hold the plateau against."""
-    reason: str
-    notes: tuple[str, ...]
-    complete: bool
-
-    @property
-    def exit_code(self) -> ExitCode:
-        """As of a check: findings before incompleteness."""
-        if self.verdict in (Verdict.SLOW, Verdict.INVALID, Verdict.UNSTABLE):
-            return ExitCode.FINDINGS
-        good = self.complete and self.verdict in (Verdict.PASS, None)
-        return ExitCode.PASS if good else ExitCode.INCOMPLETE
 
 
 def runs_by_size(
@@ -117,13 +105,16 @@ def judge_curve(recorded: RecordedRun) -> Curve:
     )
 
 
-def limit_between(facts: Mapping[str, NodeFacts], pair: Pair) -> Limit | NoLimit:
-    """The limit of the way from the pair's first node to its second, or why there is none."""
-    path = f"{pair[0]}>{pair[1]}"
+def limit_between(facts: Mapping[str, NodeFacts], pair: Pair, rails: Sequence[str] = ()) -> Limit | NoLimit:
+    """The limit of the way from the pair's first node to its second, or why there is none.
+
+    `rails`: over these alone; none: over whatever the nodes have.
+    """
     unread = [node for node in pair if node not in facts]
     if unread:
-        return NoLimit(path=path, reason=f"the facts of {unread[0]} could not be read")
-    return path_limit(facts[pair[0]], facts[pair[1]])
+        return NoLimit(path=">".join(pair), reason=f"the facts of {unread[0]} could not be read")
+    source, target = facts[pair[0]], facts[pair[1]]
+    return rail_limit(source, target, rails) if rails else path_limit(source, target)
 
 
 def against_limit(measured: Estimate | None, limit: Limit | NoLimit) -> tuple[Verdict | None, str]:
@@ -134,7 +125,7 @@ def against_limit(measured: Estimate | None, limit: Limit | NoLimit) -> tuple[Ve
         return None, f"held against nothing: {limit.reason}"
     part = f"{share(measured.value / limit.limit_bytes_per_s)} of its limit"
     floor = LIMIT_FLOOR * limit.limit_bytes_per_s
-    if measured.value > limit.gate_bytes_per_s * GATE_TOLERANCE:
+    if impossible(measured.value, limit):
         said = f"{bandwidth(measured.value)} is more than physics permits ({bandwidth(limit.gate_bytes_per_s)})"
         return Verdict.INVALID, said
     if measured.low >= floor:

@@ -6,6 +6,7 @@ from seatrial.diagnosis.evidence import Pair
 from seatrial.diagnosis.pairs import Judged
 from seatrial.model.run import NodeState
 from seatrial.model.subject import node, pair
+from seatrial.model.units import BANDWIDTH
 from seatrial.model.verdict import Finding, FindingKind, Verdict
 
 
@@ -47,7 +48,7 @@ def invalid_findings(judged: Mapping[Pair, Judged]) -> list[Finding]:
             verdict=Verdict.INVALID,
             statement=f"From {one[0]} to {one[1]}: {verdict.reason}.",
             remedy="Do not trust this number: the data took another way, was never sent, or a fact is wrong.",
-            metric="bandwidth_bytes_per_s",
+            metric=BANDWIDTH,
             measured=verdict.estimate,
         )
         for one, verdict in judged.items()

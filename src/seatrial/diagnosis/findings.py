@@ -12,7 +12,7 @@ from seatrial.model.estimate import Estimate
 from seatrial.model.limit import Limit
 from seatrial.model.measurement import Phase
 from seatrial.model.subject import FABRIC, Direction, SubjectKind
-from seatrial.model.units import bandwidth, duration, share
+from seatrial.model.units import BANDWIDTH, LATENCY, bandwidth, duration, share
 from seatrial.model.verdict import Experiment, Finding, FindingKind, Verdict
 from seatrial.statistics.median import median, median_estimate
 
@@ -51,7 +51,7 @@ def slow_link(suspect: Suspect, scene: Scene) -> Finding:
         verdict=Verdict.SLOW,
         statement=slow_statement(suspect, measured, limit, peers),
         remedy=link_remedy(suspect, limit),
-        metric="bandwidth_bytes_per_s",
+        metric=BANDWIDTH,
         measured=measured,
         limit=limit.limit_bytes_per_s if limit else None,
         limit_name=limit.binding if limit else "",
@@ -74,7 +74,7 @@ def high_latency(suspect: Suspect, scene: Scene) -> Finding:
         verdict=Verdict.SLOW,
         statement=latency_statement(suspect, measured, peers),
         remedy="Compare kernel, governor, C-states, interrupt coalescing and load with those of a good node.",
-        metric="latency_s",
+        metric=LATENCY,
         measured=measured,
         peers=peers,
         pairs=pair_names(suspect.pairs),
@@ -96,7 +96,7 @@ def unstable_link(suspect: Suspect, scene: Scene) -> Finding:
             f"in {measured.runs} runs alone."
         ),
         remedy=link_remedy(suspect, tightest(suspect, scene.references)),
-        metric="bandwidth_bytes_per_s",
+        metric=BANDWIDTH,
         measured=measured,
         peers=scene.references.bandwidth_bytes_per_s,
         pairs=pair_names(suspect.pairs),
@@ -118,7 +118,7 @@ def packet_loss(suspect: Suspect, scene: Scene) -> Finding:
             f"long TCP waits before it sends again ({share(stalls / trips) if stalls * 100 >= trips else 'under 1 %'})."
         ),
         remedy="Look for errors and drops on the port and its switch (ethtool -S), at cable and optics, at buffers.",
-        metric="latency_s",
+        metric=LATENCY,
         pairs=pair_names(suspect.pairs),
         experiments=_tcp_agrees(suspect, scene.resent),
     )

@@ -55,12 +55,6 @@ def leave_open(
             continue
         for pair in group - again:
             if judged[pair].verdict is Verdict.SLOW:
-                remark = f"not measured again, and others of the same part were {outcome} alone"
-                result[pair] = msgspec.structs.replace(
-                    judged[pair],
-                    verdict=Verdict.INCONCLUSIVE,
-                    remark=judged[pair].remarked(remark),
-                    below_limit_only=False,
-                    refuted=outcome is Verdict.PASS,
-                )
+                why = f"not measured again, and others of the same part were {outcome} alone"
+                result[pair] = judged[pair].opened(why, refuted=outcome is Verdict.PASS)
     return result

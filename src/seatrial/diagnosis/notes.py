@@ -9,7 +9,8 @@ from seatrial.diagnosis.placement.ranks import first_ranks, wandering_notes
 from seatrial.diagnosis.references import References
 from seatrial.diagnosis.suspicion import Suspicion
 from seatrial.diagnosis.thresholds import PEERS_FLOOR
-from seatrial.limits.path import NoLimit, path_limit
+from seatrial.limits.path import path_limit
+from seatrial.model.limit import NoLimit
 from seatrial.model.measurement import Phase
 from seatrial.model.recorded import RecordedRun
 from seatrial.model.units import bandwidth

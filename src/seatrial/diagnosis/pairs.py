@@ -45,9 +45,16 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         """In words."""
         return f"{self.told()}; {self.remark}" if self.remark else self.told()
 
-    def remarked(self, remark: str) -> str:
-        """The remark with another one behind it."""
-        return f"{self.remark}; {remark}" if self.remark else remark
+    def opened(self, why: str, *, unproved: bool = False, refuted: bool = False) -> "Judged":
+        """The same, not decided: INCONCLUSIVE, and why."""
+        return msgspec.structs.replace(
+            self,
+            verdict=Verdict.INCONCLUSIVE,
+            remark=f"{self.remark}; {why}" if self.remark else why,
+            below_limit_only=False,
+            unproved=unproved,
+            refuted=refuted,
+        )
 
 
 def judge_bandwidth(pair: Pair, evidence: Evidence, references: References) -> Judged:

@@ -55,7 +55,7 @@ def _split(
 def _opened(judged: Mapping[Pair, Judged], suspects: Sequence[Suspect]) -> dict[Pair, Judged]:
     pairs = {pair for suspect in suspects for pair in suspect.pairs}
     return {
-        pair: msgspec.structs.replace(one, verdict=Verdict.INCONCLUSIVE, remark=one.remarked(OPEN), unproved=True)
+        pair: one.opened(OPEN, unproved=True)
         if pair in pairs and one.verdict in (Verdict.SLOW, Verdict.UNSTABLE)
         else one
         for pair, one in judged.items()

@@ -1,7 +1,7 @@
 """What was measured over one rail, or over several at once, and how two of these stand to each other."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
@@ -9,15 +9,14 @@ from seatrial.diagnosis.curve import (
     CurvePoint,
     Plateau,
     against_limit,
+    limit_between,
     plateau_of,
     plateau_runs,
     points_of,
     runs_by_size,
 )
 from seatrial.diagnosis.evidence import Pair
-from seatrial.limits.rail_paths import rail_limit
 from seatrial.model.estimate import Estimate
-from seatrial.model.facts import NodeFacts
 from seatrial.model.limit import Limit, NoLimit
 from seatrial.model.measurement import Kernel, Phase
 from seatrial.model.recorded import RecordedRun
@@ -75,7 +74,7 @@ def rail_curve(recorded: RecordedRun, pair: Pair, variant: str) -> RailCurve:
     plateau = plateau_of(latency, stream)
     smallest = latency[min(latency)] if latency else ()
     known = [value for value in smallest if not math.isnan(value)]
-    limit = limit_over(recorded.facts, pair, rails)
+    limit = limit_between(recorded.facts, pair, rails)
     verdict, reason = _verdict(plateau, limit, rails)
     return RailCurve(
         variant=variant,
@@ -89,14 +88,6 @@ def rail_curve(recorded: RecordedRun, pair: Pair, variant: str) -> RailCurve:
         bandwidth_runs=plateau_runs(stream) if stream else (),
         latency_runs=smallest,
     )
-
-
-def limit_over(facts: Mapping[str, NodeFacts], pair: Pair, rails: Sequence[str]) -> Limit | NoLimit:
-    """The limit of the pair's way over these rails, or why there is none."""
-    unread = [node for node in pair if node not in facts]
-    if unread:
-        return NoLimit(path=">".join(pair), reason=f"the facts of {unread[0]} could not be read")
-    return rail_limit(facts[pair[0]], facts[pair[1]], rails)
 
 
 def _verdict(plateau: Plateau | None, limit: Limit | NoLimit, rails: Sequence[str]) -> tuple[Verdict | None, str]:

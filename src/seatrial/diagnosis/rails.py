@@ -2,9 +2,8 @@
 
 from collections.abc import Sequence
 
-import msgspec
-
 from seatrial.diagnosis.evidence import Pair
+from seatrial.diagnosis.outcome import Outcome
 from seatrial.diagnosis.rail_curves import (
     RailCurve,
     RailRatio,
@@ -16,7 +15,6 @@ from seatrial.diagnosis.rail_curves import (
 )
 from seatrial.diagnosis.rail_findings import floor_of, held_back, late_rail, slow_rail
 from seatrial.diagnosis.thresholds import PEERS_FLOOR
-from seatrial.model.errors import ExitCode
 from seatrial.model.measurement import Phase
 from seatrial.model.recorded import RecordedRun
 from seatrial.model.run import Ending
@@ -25,29 +23,20 @@ from seatrial.model.verdict import Finding, Verdict, worst
 from seatrial.pairing.sizes import REPETITIONS
 
 
-class RailComparison(msgspec.Struct, frozen=True, kw_only=True):
+class RailComparison(Outcome, frozen=True, kw_only=True):
     """All that is derived from the samples of one ordered pair over its rails."""
 
-    pair: Pair
     curves: tuple[RailCurve, ...]
     ratios: tuple[RailRatio, ...]
     """Each other rail alone beside the one that comes nearest to its limit."""
     gain: RailRatio | None
     """All rails at once beside the one that carries most alone."""
     findings: tuple[Finding, ...]
-    verdict: Verdict | None
-    """None where there is no limit, and the rails are alike."""
-    reason: str
-    notes: tuple[str, ...]
-    complete: bool
 
     @property
-    def exit_code(self) -> ExitCode:
-        """As of a curve: findings before incompleteness."""
-        if self.findings or self.verdict is Verdict.INVALID:
-            return ExitCode.FINDINGS
-        good = self.complete and self.verdict in (Verdict.PASS, None)
-        return ExitCode.PASS if good else ExitCode.INCOMPLETE
+    def named(self) -> bool:
+        """Whether a rail, or all of them together, is at fault and named."""
+        return bool(self.findings) or super().named
 
 
 def judge_rails(recorded: RecordedRun) -> RailComparison:

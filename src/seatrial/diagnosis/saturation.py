@@ -8,14 +8,13 @@ import msgspec
 
 from seatrial.diagnosis.curve import against_limit, limit_between
 from seatrial.diagnosis.evidence import Pair, run_value
-from seatrial.model.errors import ExitCode
+from seatrial.diagnosis.outcome import Outcome
 from seatrial.model.estimate import Estimate
 from seatrial.model.limit import Limit, NoLimit
 from seatrial.model.measurement import Kernel, Measurement, Phase
 from seatrial.model.recorded import RecordedRun
 from seatrial.model.run import Ending
 from seatrial.model.units import bandwidth, share
-from seatrial.model.verdict import Verdict
 from seatrial.statistics.max_rate import MaxRate, Point, fit_max_rate
 from seatrial.statistics.median import median, median_estimate
 
@@ -33,10 +32,9 @@ class AtOnce(msgspec.Struct, frozen=True, kw_only=True):
     latency_s: Estimate | None = None
 
 
-class Saturation(msgspec.Struct, frozen=True, kw_only=True):
+class Saturation(Outcome, frozen=True, kw_only=True):
     """All that is derived from the samples of one pair of nodes."""
 
-    pair: Pair
     message_bytes: int
     by_ranks: tuple[AtOnce, ...]
     model: MaxRate | None
@@ -46,18 +44,11 @@ class Saturation(msgspec.Struct, frozen=True, kw_only=True):
     """Of the most that any number of ranks carried."""
     finding: str
     limit: Limit | NoLimit
-    verdict: Verdict | None
-    reason: str
-    notes: tuple[str, ...]
-    complete: bool
 
     @property
-    def exit_code(self) -> ExitCode:
-        """1 where the port is slow, or where one rank cannot drive it; 2 where that is not known."""
-        if self.finding or self.verdict in (Verdict.SLOW, Verdict.INVALID):
-            return ExitCode.FINDINGS
-        good = self.complete and self.verdict in (Verdict.PASS, None)
-        return ExitCode.PASS if good else ExitCode.INCOMPLETE
+    def named(self) -> bool:
+        """Whether the port is slow, or one rank cannot drive it."""
+        return bool(self.finding) or super().named
 
 
 def together_s(measurements: Sequence[Measurement]) -> float:

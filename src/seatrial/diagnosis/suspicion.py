@@ -145,13 +145,7 @@ def _wavering(evidence: Mapping[Pair, Evidence], late: Sequence[Suspect], refere
 
 def _left_open(judged: Mapping[Pair, Judged], late: Sequence[Suspect]) -> dict[Pair, Judged]:
     pairs = {pair for suspect in late for pair in suspect.pairs}
-    reason = "so were others beside it"
-    return {
-        pair: msgspec.structs.replace(one, verdict=Verdict.INCONCLUSIVE, remark=one.remarked(reason))
-        if pair in pairs
-        else one
-        for pair, one in judged.items()
-    }
+    return {pair: one.opened("so were others beside it") if pair in pairs else one for pair, one in judged.items()}
 
 
 def _most_nodes(suspects: Sequence[Suspect], evidence: Mapping[Pair, Evidence]) -> bool:

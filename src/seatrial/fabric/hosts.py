@@ -1,12 +1,10 @@
 """Which adapter of a map is whose: by the first word of its description, which is the node's name where it was set."""
 
-import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 
 from seatrial.model.fabric_map import FabricDevice, FabricMap
-
-NUMBERS = re.compile(r"(\d+)")
+from seatrial.model.order import NaturalKey, natural_key
 
 
 def adapters_of(fabric: FabricMap, wired: Collection[str], nodes: Iterable[str], device: str = "") -> dict[str, str]:
@@ -28,17 +26,14 @@ def short(name: str) -> str:
     return name.partition(".")[0].lower()
 
 
-def _by_name(device: FabricDevice) -> tuple[tuple[str, int], ...]:
+def _by_name(device: FabricDevice) -> NaturalKey:
     """mlx5_2 comes before mlx5_10."""
-    pieces = NUMBERS.split(f"{device.rail.lower()} {device.key}")
-    return tuple((text, int(number)) for text, number in zip(pieces[::2], [*pieces[1::2], "0"], strict=True))
+    return natural_key(f"{device.rail.lower()} {device.key}")
 
 
 def unique_names(devices: Collection[FabricDevice]) -> Mapping[str, str]:
     """Key -> description; with the key where several devices have the same one, or none."""
-    count: defaultdict[str, int] = defaultdict(int)
-    for device in devices:
-        count[device.name] += 1
+    count = Counter(device.name for device in devices)
     return {
         device.key: device.name if device.name and count[device.name] == 1 else f"{device.name} {device.key}".strip()
         for device in devices

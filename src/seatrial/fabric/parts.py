@@ -6,8 +6,9 @@ from collections.abc import Collection, Iterator
 
 import msgspec
 
-from seatrial.fabric.check import link_text
+from seatrial.fabric.check import device_name, link_text
 from seatrial.fabric.routes import Hop, Path, Routes
+from seatrial.model.subject import Direction
 
 FEWEST_CABLES = 3
 """Cables that a bundle or a spine must have in use before all of them together can be named."""
@@ -24,12 +25,8 @@ class PartKind(enum.StrEnum):
     PAIR = "pair"
 
 
-class Way(enum.StrEnum):
-    """Of a node or a leaf: data that leaves it, enters it, or both. Of a cable: from its first end, to it, or both."""
-
-    OUT = "out"
-    IN = "in"
-    BOTH = "both"
+Way = Direction
+"""Of a node or a leaf: data that leaves it, enters it, or both. Of a cable: from its first end, to it, or both."""
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True):
@@ -122,7 +119,7 @@ class Parts:
 
     def _name(self, key: str) -> str:
         device = self._devices.get(key)
-        return device.name if device and device.name else key
+        return device_name(device) if device else key
 
 
 def merged(parts: Collection[Part]) -> Iterator[Part]:

@@ -14,7 +14,7 @@ from seatrial.fabric.routes import Hop, Path, Routes
 from seatrial.model.errors import UsageError
 from seatrial.model.fabric import Component, Fabric
 from seatrial.model.fabric_map import DeviceKind, FabricMap
-from seatrial.model.subject import Direction
+from seatrial.model.words import some
 
 Pair = tuple[str, str]
 HOPS_TRIED = 3
@@ -56,8 +56,8 @@ def make_routing(
         hosts = sorted({fabric.by_key[key].name for key in found.adapters})
         rail = f" with an adapter called {device!r}" if device else ""
         raise UsageError(
-            f"The fabric's map has none of the nodes ({_listed(list(nodes))}){rail}; its adapters are called "
-            f"{_listed(hosts)}.",
+            f"The fabric's map has none of the nodes ({some(list(nodes), TOLD)}){rail}; its adapters are called "
+            f"{some(hosts, TOLD)}.",
             "The first word of an adapter's description must be the node's name (/sys/class/infiniband/*/node_desc).",
         )
     return Routing(
@@ -108,8 +108,8 @@ class RoutedFabric:
         if missing:
             notes.append(
                 f"{len(missing)} of {len(missing) + len(found)} nodes have no adapter in {self.routing.source} by the "
-                f"first word of its description ({_listed(missing)}): of their ways the leaf switch alone is known, if "
-                "that."
+                f"first word of its description ({some(missing, TOLD)}): of their ways the leaf switch alone is known, "
+                "if that."
             )
         if self.routing.tables is None:
             notes.append(
@@ -181,7 +181,7 @@ class RoutedFabric:
 
     def _component(self, number: int) -> Component:
         part = self._parts.numbered(number)
-        made = Component(kind=part.kind.value, name=self._name(part), direction=Direction(part.way.value))
+        made = Component(kind=part.kind.value, name=self._name(part), direction=part.way)
         self._parts_of[number] = made
         self._number_of[made] = number
         return made
@@ -216,9 +216,3 @@ class RoutedFabric:
             f"{routing.source}: {switches} switches, {len(routing.fabric.links)} cables, "
             f"{len(routing.adapter_of)} of {nodes} nodes; {by}"
         )
-
-
-def _listed(names: Collection[str]) -> str:
-    listed = list(names)
-    more = f" and {len(listed) - TOLD} more" if len(listed) > TOLD else ""
-    return ", ".join(listed[:TOLD]) + more

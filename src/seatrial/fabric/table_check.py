@@ -10,6 +10,7 @@ from seatrial.fabric.check import LinkProblem, LinkProblemKind, device_name
 from seatrial.fabric.forwarding import NO_PORT, Tables
 from seatrial.fabric.routes import Routes
 from seatrial.model.fabric_map import FabricMap
+from seatrial.model.words import count, some
 
 MOST_HOPS = 64
 """A way that is longer runs in a circle: not even the fabric's own management packets can be sent so far."""
@@ -60,8 +61,8 @@ def check_tables(fabric: FabricMap, tables: Tables) -> TableReport:
             LinkProblem(
                 kind=LinkProblemKind.TABLE_MISSING,
                 subject=", ".join(names[key] for key in without[:TOLD]),
-                says=f"{_counted(len(without), 'switch', 'switches')} of {len(routes.graph.names)} without a "
-                f"forwarding table: {_listed([names[key] for key in without])}.",
+                says=f"{count(len(without), 'switch', 'switches')} of {len(routes.graph.names)} without a "
+                f"forwarding table: {some([names[key] for key in without], TOLD)}.",
                 remedy="Read the tables again: the switch did not answer, or the subnet manager never reached it.",
             )
         )
@@ -116,8 +117,8 @@ def _broken(
     kind: LinkProblemKind,
 ) -> list[LinkProblem]:
     """One problem for all ways that are wrong in the same manner."""
-    count = int(bad.sum())
-    if not count:
+    wrong = int(bad.sum())
+    if not wrong:
         return []
     targets = [names[adapters[place]] for place in np.flatnonzero(bad.any(axis=0)).tolist()]
     row, column = (int(each[0]) for each in np.nonzero(bad))
@@ -127,8 +128,8 @@ def _broken(
         LinkProblem(
             kind=kind,
             subject=", ".join(targets[:TOLD]),
-            says=f"By the tables {count} of {bad.size} ways from a leaf switch to an adapter "
-            f"{'run in a circle' if circle else 'do not arrive'}, the first {first}; concerned: {_listed(targets)}.",
+            says=f"By the tables {wrong} of {bad.size} ways from a leaf switch to an adapter "
+            f"{'run in a circle' if circle else 'do not arrive'}, the first {first}; concerned: {some(targets, TOLD)}.",
             remedy="Let the subnet manager route anew; if it comes back, look at its routing engine and its log."
             if circle
             else "Read map and tables at the same time; if it stays, let the subnet manager sweep and route anew.",
@@ -147,7 +148,7 @@ def _uplinks(routes: Routes, tables: Tables, leaf: str, name: str) -> Uplinks:
 
 
 def _statement(uplinks: Sequence[Uplinks]) -> str:
-    count = sum(len(one.used) for one in uplinks)
+    ports = sum(len(one.used) for one in uplinks)
     idle = [
         f"{one.leaf}[{port}]"
         for one in uplinks
@@ -160,17 +161,8 @@ def _statement(uplinks: Sequence[Uplinks]) -> str:
         for one in uplinks
         if one.uneven
     ]
-    said = [f"{len(uplinks)} leaf switches with {count} uplinks"]
-    said.append(f"no route uses {len(idle)} of them: {_listed(idle)}" if idle else "routes use all of them")
+    said = [f"{len(uplinks)} leaf switches with {ports} uplinks"]
+    said.append(f"no route uses {len(idle)} of them: {some(idle, TOLD)}" if idle else "routes use all of them")
     if uneven:
-        said.append(f"badly uneven: {_listed(uneven)}")
+        said.append(f"badly uneven: {some(uneven, TOLD)}")
     return "; ".join(said) + "."
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - TOLD} more" if len(names) > TOLD else ""
-    return ", ".join(names[:TOLD]) + more
-
-
-def _counted(number: int, one: str, several: str) -> str:
-    return f"{number} {one if number == 1 else several}"

@@ -4,7 +4,7 @@ import re
 
 import msgspec
 
-from seatrial.facts.frame import WHOLE_NUMBER, Frame
+from seatrial.facts.frame import Frame, whole_number
 from seatrial.facts.versions import answer, why_no_answer
 from seatrial.model.system import ClockState
 
@@ -51,7 +51,7 @@ def _chrony(lines: tuple[str, ...]) -> ClockState:
         source="chrony",
         synchronised=SYNCHRONISED.get(says.get("Leap status", "")),
         offset_s=float(shift[1]) * (1 if shift[2] == "fast" else -1) if shift else None,
-        stratum=_stratum(says.get("Stratum", "")),
+        stratum=whole_number(says.get("Stratum", "")),
     )
 
 
@@ -62,7 +62,7 @@ def _ntp(lines: tuple[str, ...]) -> ClockState:
         source="ntp",
         synchronised=LEAP_ALARM.get(says.get("leap", "")),
         offset_s=-float(says["offset"]) / 1e3 if "offset" in says else None,
-        stratum=_stratum(says.get("stratum", "")),
+        stratum=whole_number(says.get("stratum", "")),
     )
 
 
@@ -72,7 +72,3 @@ def _systemd(lines: tuple[str, ...]) -> ClockState:
     return ClockState(
         source="timedatectl", synchronised={"yes": True, "no": False}.get(says.get("NTPSynchronized", ""))
     )
-
-
-def _stratum(text: str) -> int | None:
-    return int(text) if WHOLE_NUMBER.fullmatch(text) else None

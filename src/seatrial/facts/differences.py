@@ -1,10 +1,10 @@
 """How facts differ between nodes, and between two readings of one node."""
 
-from collections import Counter
 from collections.abc import Mapping
 
 import msgspec
 
+from seatrial.facts.usual import usual
 from seatrial.model.facts import NetworkInterface, NodeFacts
 
 
@@ -37,12 +37,11 @@ def mtu_differences(facts: Mapping[str, NodeFacts]) -> tuple[MtuDifference, ...]
         for node, interface in interfaces.items()
         if interface is not None and interface.mtu_bytes is not None
     }
-    counts = Counter(mtu for _, mtu in known.values())
-    usual = next((mtu for mtu, count in counts.items() if 2 * count > len(known)), None)
+    most = usual({node: mtu for node, (_, mtu) in known.items()})
     return tuple(
-        MtuDifference(node=node, interface=name, mtu_bytes=mtu, usual_mtu_bytes=usual)
+        MtuDifference(node=node, interface=name, mtu_bytes=mtu, usual_mtu_bytes=most)
         for node, (name, mtu) in known.items()
-        if mtu != usual
+        if mtu != most
     )
 
 

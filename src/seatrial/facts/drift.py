@@ -7,8 +7,9 @@ import msgspec
 
 from seatrial.facts.changes import Change, changes
 from seatrial.facts.compare import Holders, Value, majority, unlike
+from seatrial.facts.everywhere import EVERYONE, alike_everywhere, shared_mounts
 from seatrial.facts.excuses import excused_between_nodes
-from seatrial.facts.groups import EVERYONE, alike_everywhere, groups, shared_mounts
+from seatrial.facts.groups import groups
 from seatrial.facts.weights import family, leading
 from seatrial.model.facts import NodeFacts
 
@@ -48,8 +49,8 @@ def drift(facts: Mapping[str, NodeFacts]) -> tuple[Difference, ...]:
     """The facts that differ within each group of like hardware, the most telling first.
 
     Then those that are one within each group and differ between groups although hardware is no reason (versions,
-    shared mounts: `groups.alike_everywhere`). Order: what the fact is known to cost, then how few nodes are odd, then
-    the name. Facts that must differ are left out (`excuses.EXCUSES`).
+    shared mounts: `everywhere.alike_everywhere`). Order: what the fact is known to cost, then how few nodes are odd,
+    then the name. Facts that must differ are left out (`excuses.EXCUSES`).
     """
     makes = groups(facts)
     found: list[Difference] = []

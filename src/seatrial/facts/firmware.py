@@ -3,7 +3,9 @@
 import re
 from collections import defaultdict
 
+from seatrial.facts.cpuinfo import cpuinfo
 from seatrial.facts.frame import Frame
+from seatrial.facts.topology_sysfs import NODES, ROWS
 from seatrial.model.system import Firmware
 
 DMI = "/sys/class/dmi/id"
@@ -18,9 +20,7 @@ DMI_FILES = {
 BMC = "/sys/devices/platform/ipmi_bmc."
 BMC_PATTERN = f"{BMC}*"
 HWLOC_DUMP = "/var/run/hwloc/knl_memoryside_cache"
-SIDE_CACHES = "/sys/devices/system/node/node[0-9]*/memory_side_cache"
-NODES = "/sys/devices/system/node/node[0-9]*"
-TOPOLOGY = "/sys/devices/system/cpu/cpu[0-9]*/topology"
+SIDE_CACHES = f"{NODES}/memory_side_cache"
 FIRST = re.compile(r"[0-9]{1,9}")
 ZEN = 23
 """The first family of AMD processors whose firmware has a setting "NUMA nodes per socket"."""
@@ -68,7 +68,7 @@ def _sub_numa_mode(frame: Frame) -> str:
     hemisphere and all-to-all look the same; one node for several AMD packages is nps0. A virtual machine's NUMA nodes
     are whatever it was given, and no mode.
     """
-    packages = {row["*"]: row.get("physical_package_id", "?") for row in frame.tables.get(TOPOLOGY, ()) if "*" in row}
+    packages = {row["*"]: row.get("physical_package_id", "?") for row in frame.tables.get(ROWS, ()) if "*" in row}
     nodes: defaultdict[str, int] = defaultdict(int)
     for cpulist in _cpulists(frame):
         first = FIRST.match(cpulist)
@@ -78,7 +78,7 @@ def _sub_numa_mode(frame: Frame) -> str:
     if "?" in nodes or len(counts) != 1:
         return ""
     count = counts.pop()
-    says = {key.strip(): value.strip() for key, _, value in _cpuinfo(frame)}
+    says = cpuinfo(frame)
     if "hypervisor" in says.get("flags", "").split():
         return ""
     if says.get("vendor_id") == "GenuineIntel":
@@ -95,7 +95,3 @@ def _cpulists(frame: Frame) -> list[str]:
         told.get(number) or frame.values.get(NODES.replace("[0-9]*", f"{number}/cpulist"), "")
         for number in frame.lists.get(NODES, ())
     ]
-
-
-def _cpuinfo(frame: Frame) -> list[tuple[str, str, str]]:
-    return [line.partition(":") for line in frame.files.get("/proc/cpuinfo", ())]

@@ -34,14 +34,6 @@ class Part(NamedTuple):
         return flat
 
 
-def flatten(facts: NodeFacts) -> Flat:
-    """Dotted name -> value, in the base unit that the name's last word bears. The order is that of the records."""
-    flat: Flat = {}
-    for part in parts(facts):
-        flat.update(part.flat())
-    return flat
-
-
 def parts(facts: NodeFacts, *, steady: bool = False) -> Iterator[Part]:
     """The facts in pieces: the fields of groups, and the devices one by one; `steady`: without `UNSTEADY` fields.
 

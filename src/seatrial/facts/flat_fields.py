@@ -37,15 +37,15 @@ def counted(numbers: Mapping[str, int]) -> str:
     )
 
 
-def ranges(numbers: Iterable[int]) -> str:
-    """0-15,32-47, as the kernel writes lists."""
+def ranges(numbers: Iterable[int], width: int = 0) -> str:
+    """0-15,32-47, as the kernel writes lists; each number filled up to `width` digits with zeros."""
     spans: list[list[int]] = []
     for number in sorted(set(numbers)):
         if spans and number == spans[-1][1] + 1:
             spans[-1][1] = number
         else:
             spans.append([number, number])
-    return ",".join(str(low) if low == high else f"{low}-{high}" for low, high in spans)
+    return ",".join(f"{low:0{width}}" if low == high else f"{low:0{width}}-{high:0{width}}" for low, high in spans)
 
 
 def extremes(values: tuple[float, ...]) -> dict[str, float]:
@@ -89,7 +89,7 @@ def idle_gpu_path(devices: tuple[PciDevice, ...]) -> tuple[PciDevice, ...]:
     )
 
 
-def lasting_mounts(mounts: tuple[Mount, ...]) -> tuple[Mount, ...]:
+def not_automounted(mounts: tuple[Mount, ...]) -> tuple[Mount, ...]:
     """Mounts that are not made and unmade by use: none of those below, or over, an automounter's own mount."""
     automounted = [mount.path for mount in mounts if mount.kind == "autofs"]
     return tuple(
@@ -143,7 +143,7 @@ SUMMARIES: dict[Field, Callable[[Any], object]] = {
     (ProcessorFacts, "hardware_maximum_hz"): extremes,
     (ProcessorFacts, "allowed"): ranges,
     (KernelFacts, "command_line"): parameters,
-    (SystemFacts, "mounts"): lasting_mounts,
+    (SystemFacts, "mounts"): not_automounted,
     (Mount, "options"): mount_options,
 }
 """Fields told in other words. Those of `Core` are told by `core_summary`."""

@@ -19,6 +19,11 @@ WHOLE_NUMBER = re.compile(r"-?[0-9]{1,18}")
 HEX = re.compile(r"(?:[0-9a-f]{2})*")
 
 
+def whole_number(text: str) -> int | None:
+    """A text that is a whole number of at most 18 digits, and nothing else; None for any other."""
+    return int(text) if WHOLE_NUMBER.fullmatch(text) else None
+
+
 class FactsFormatError(SeatrialError):
     """The text is not a stream of facts that this version can read."""
 
@@ -57,8 +62,7 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True):
 
     def integer(self, path: str) -> int | None:
         """The value at `path` as a whole number of at most 18 digits, or None; `reason` then says why."""
-        text = self.values.get(path, "").strip()
-        return int(text) if WHOLE_NUMBER.fullmatch(text) else None
+        return whole_number(self.values.get(path, "").strip())
 
     def reason(self, item: str) -> str:
         """Why `item` gave no usable value."""
@@ -209,8 +213,8 @@ def _add_block(frame: Frame, word: str, content: str, block: Block) -> None:
         frame.files[content] = block.lines
     elif word == "@table":
         frame.tables[name] = _table(("*", *columns), block.lines)
-    elif WHOLE_NUMBER.fullmatch(block.ending):
-        frame.commands[content] = CommandOutput(status=int(block.ending), lines=block.lines)
+    elif (status := whole_number(block.ending)) is not None:
+        frame.commands[content] = CommandOutput(status=status, lines=block.lines)
     else:
         frame.absent[content] = f"ended with the unknown status {block.ending!r}"
 

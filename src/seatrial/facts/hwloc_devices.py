@@ -7,6 +7,7 @@ from xml.etree import ElementTree as ET
 
 from seatrial.facts.hwloc_document import infos
 from seatrial.facts.pci import pci_kind
+from seatrial.facts.pci_path import ADDRESS
 from seatrial.facts.port_family import port_family
 from seatrial.facts.processor_sets import masked
 from seatrial.model.facts import NetworkInterface
@@ -17,7 +18,6 @@ from seatrial.model.unknown import Unknown
 CLASS = re.compile(r"([0-9a-f]{4}) \[([0-9a-f]{4}):([0-9a-f]{4})\](?: \[\w{4}:\w{4}\] [0-9a-f]{2}( [0-9a-f]{2})?)?")
 """Class and subclass, vendor and device, of the subsystem too, revision, and in newer versions the programming
 interface."""
-BUS_ID = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 SPEED = re.compile(r"[0-9]{1,6}\.[0-9]{1,9}")
 GENERATIONS = {2.5e9: 8 / 10, 5e9: 8 / 10, 8e9: 128 / 130, 16e9: 128 / 130, 32e9: 128 / 130, 64e9: 242 / 256}
 """Transfers per second and what hwloc takes for their encoding: its include/private/misc.h."""
@@ -100,7 +100,7 @@ def _walk(root: ET.Element) -> Iterator[Found]:
 
 def _address(element: ET.Element) -> str:
     text = element.get("pci_busid", "")
-    return text if BUS_ID.fullmatch(text) else ""
+    return text if ADDRESS.fullmatch(text) else ""
 
 
 def _numa_node(found: Found) -> int | None:

@@ -3,7 +3,9 @@
 import re
 from xml.etree import ElementTree as ET
 
-from seatrial.facts.frame import WHOLE_NUMBER
+import msgspec
+
+from seatrial.facts.frame import whole_number
 from seatrial.facts.frequencies import IN_NAME
 from seatrial.facts.hwloc_devices import NOT_TOLD, Devices, hwloc_devices
 from seatrial.facts.hwloc_document import PLACES, infos, parse_hwloc
@@ -17,8 +19,11 @@ from seatrial.model.topology import Topology
 HOSTNAME = re.compile(r"[A-Za-z0-9._-]{1,253}")
 MEGAHERTZ = re.compile(r"[0-9]{1,6}")
 NEVER_TOLD = (
-    "boot_id", "tcp_segments_sent", "tcp_segments_resent", "slurm_version", "mpi_versions", "memory.dimms", "settings",
+    "boot_id", "tcp_segments_sent", "tcp_segments_resent", "mpi_versions", "memory.dimms", "settings",
     "system.limits", "system.clock", "system.mounts", "system.sensors", "software",
+)  # fmt: skip
+OFTEN_TOLD = (
+    "kernel", "cpu_model", "processors", "cores", "sockets", "numa_nodes", "memory_bytes", "interfaces", "hcas", "pci",
 )  # fmt: skip
 
 
@@ -68,10 +73,6 @@ def _first(root: ET.Element, info: str) -> str:
     return next(filter(None, values), "")
 
 
-def _integer(text: str) -> int | None:
-    return int(text) if WHOLE_NUMBER.fullmatch(text) else None
-
-
 def _firmware(says: dict[str, str]) -> Firmware:
     return Firmware(
         vendor=says.get("DMISysVendor", "").strip(),
@@ -92,9 +93,9 @@ def _processor(root: ET.Element, model: str, topology: Topology) -> ProcessorFac
     named = float(in_name[1]) * 1e9 if in_name else None
     return ProcessorFacts(
         vendor=_first(root, "CPUVendor"),
-        family=_integer(_first(root, "CPUFamilyNumber")),
-        model_number=_integer(_first(root, "CPUModelNumber")),
-        stepping=_integer(_first(root, "CPUStepping")),
+        family=whole_number(_first(root, "CPUFamilyNumber")),
+        model_number=whole_number(_first(root, "CPUModelNumber")),
+        stepping=whole_number(_first(root, "CPUStepping")),
         hardware_maximum_hz=greatest,
         base_hz=base[0] if base and len(set(base)) == 1 else named,
     )
@@ -112,18 +113,7 @@ def _frequencies(root: ET.Element, info: str, processors: Numbers) -> tuple[floa
 
 def _with_absent(facts: NodeFacts, devices: Devices) -> NodeFacts:
     absent = dict.fromkeys(NEVER_TOLD, NOT_TOLD) | devices.absent
-    fields = (
-        "kernel",
-        "cpu_model",
-        "processors",
-        "cores",
-        "sockets",
-        "numa_nodes",
-        "memory_bytes",
-        "interfaces",
-        "hcas",
-    )
-    absent |= {field: NOT_TOLD for field in (*fields, "pci") if not getattr(facts, field)}
+    absent |= {field: NOT_TOLD for field in OFTEN_TOLD if not getattr(facts, field)}
     for group in ("topology", "processor", "memory"):
         record = getattr(facts, group)
         names = (name for name in record.__struct_fields__ if getattr(record, name) in (None, "", (), {}))
@@ -131,5 +121,4 @@ def _with_absent(facts: NodeFacts, devices: Devices) -> NodeFacts:
     firmware = facts.system.firmware
     names = (name for name in firmware.__struct_fields__ if not getattr(firmware, name))
     absent |= {f"system.firmware.{name}": NOT_TOLD for name in names}
-    known = {name: getattr(facts, name) for name in facts.__struct_fields__ if name != "absent"}
-    return NodeFacts(**known, absent=absent)
+    return msgspec.structs.replace(facts, absent=absent)

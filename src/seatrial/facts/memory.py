@@ -2,7 +2,8 @@
 
 from seatrial.facts.dimms import CONTROLLERS, dmi_dimms, edac_controllers, edac_dimms
 from seatrial.facts.frame import Frame
-from seatrial.model.memory import Dimm, MemoryFacts
+from seatrial.facts.versions import NO_ANSWER, answer, why_no_answer
+from seatrial.model.memory import MemoryFacts
 
 DMIDECODE = "dmidecode -t 17"
 
@@ -13,7 +14,7 @@ def read_memory(frame: Frame) -> tuple[MemoryFacts, dict[str, str]]:
     dmidecode tells more, the speeds and the empty slots, but asks for root; EDAC asks for a driver of the controller.
     """
     absent: dict[str, str] = {}
-    dimms, source = _dmi(frame), "dmidecode"
+    dimms, source = dmi_dimms(answer(frame, DMIDECODE)), "dmidecode"
     if not dimms:
         dimms, source = edac_dimms(frame), "EDAC"
     if not dimms:
@@ -29,19 +30,12 @@ def read_memory(frame: Frame) -> tuple[MemoryFacts, dict[str, str]]:
     return MemoryFacts(dimms=dimms, source=source, **counts), absent
 
 
-def _dmi(frame: Frame) -> tuple[Dimm, ...]:
-    answer = frame.commands.get(DMIDECODE)
-    return dmi_dimms(answer.lines) if answer is not None and answer.status == 0 else ()
-
-
 def _why_no_dmi(frame: Frame) -> str:
     """dmidecode says nothing of the reason on its standard output; without root it cannot open the tables."""
-    answer = frame.commands.get(DMIDECODE)
-    if answer is None:
-        return frame.reason(DMIDECODE)
-    if answer.status == 124:
-        return f"{DMIDECODE}: no answer in 5 s"
-    return f"{DMIDECODE}: exit status {answer.status} and no memory device: it needs root, and a firmware with DMI"
+    output = frame.commands.get(DMIDECODE)
+    if output is None or output.status == NO_ANSWER:
+        return why_no_answer(frame, DMIDECODE)
+    return f"{DMIDECODE}: exit status {output.status} and no memory device: it needs root, and a firmware with DMI"
 
 
 def _sum(frame: Frame, file: str) -> int | None:

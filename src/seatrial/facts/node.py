@@ -5,18 +5,18 @@ from typing import Any
 
 import msgspec
 
-from seatrial.facts.frame import CLOSING, OPENING, WHOLE_NUMBER, Frame, parse_frame
+from seatrial.facts.frame import CLOSING, OPENING, Frame, parse_frame, whole_number
 from seatrial.facts.hcas import read_hcas
 from seatrial.facts.interfaces import read_interfaces
 from seatrial.facts.kernel import read_kernel
 from seatrial.facts.memory import read_memory
 from seatrial.facts.pci import read_pci
 from seatrial.facts.processor import read_processor
-from seatrial.facts.processors import read_processors
+from seatrial.facts.processor_counts import read_processors
 from seatrial.facts.software import read_software
 from seatrial.facts.system import read_system
 from seatrial.facts.topology import read_topology
-from seatrial.facts.versions import mpi_versions, slurm_version, why_no_mpi, why_no_slurm
+from seatrial.facts.versions import mpi_versions, why_no_mpi
 from seatrial.model.facts import NodeFacts
 
 MEMINFO = "/proc/meminfo"
@@ -106,7 +106,6 @@ def _plain(frame: Frame) -> dict[str, tuple[object, Callable[[], str]]]:
         "memory_bytes": (memory_bytes(frame), lambda: frame.reason(MEMINFO)),
         "tcp_segments_sent": (tcp.get("OutSegs"), lambda: frame.reason(SNMP)),
         "tcp_segments_resent": (tcp.get("RetransSegs"), lambda: frame.reason(SNMP)),
-        "slurm_version": (slurm_version(frame), lambda: why_no_slurm(frame)),
         "mpi_versions": (mpi_versions(frame), lambda: why_no_mpi(frame)),
     }
 
@@ -115,9 +114,10 @@ def memory_bytes(frame: Frame) -> int | None:
     """MemTotal: what the kernel manages, a little less than what is plugged in. Its "kB" are 1024 bytes."""
     for line in frame.files.get(MEMINFO, ()):
         name, _, amount = line.partition(":")
-        number, _, unit = amount.strip().partition(" ")
-        if name == "MemTotal" and unit == "kB" and WHOLE_NUMBER.fullmatch(number):
-            return int(number) * 1024
+        digits, _, unit = amount.strip().partition(" ")
+        kibibytes = whole_number(digits)
+        if name == "MemTotal" and unit == "kB" and kibibytes is not None:
+            return kibibytes * 1024
     return None
 
 
@@ -130,4 +130,5 @@ def tcp_counters(frame: Frame) -> dict[str, int]:
     if len(lines) != 2 or len(lines[0]) != len(lines[1]):
         return {}
     names, numbers = lines
-    return {name: int(number) for name, number in zip(names, numbers, strict=True) if WHOLE_NUMBER.fullmatch(number)}
+    found = zip(names, map(whole_number, numbers), strict=True)
+    return {name: number for name, number in found if number is not None}

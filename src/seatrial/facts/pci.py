@@ -2,7 +2,7 @@
 
 import re
 
-from seatrial.facts.frame import WHOLE_NUMBER, Frame
+from seatrial.facts.frame import Frame, whole_number
 from seatrial.facts.pci_link import LINK_FILES, PCI, Link, link_of, read_links, why_no_cell, why_no_payload
 from seatrial.facts.pci_path import pci_chain
 from seatrial.model.pci import PciDevice, PciKind
@@ -55,7 +55,7 @@ def pci_kind(class_code: int | None, vendor: int | None = None) -> PciKind:
 def _device(frame: Frame, address: str, code: str, links: dict[str, Link]) -> PciDevice:
     here = f"{PCI}{address}"
     class_code, vendor = _hexadecimal(code), _hexadecimal(_cell(frame, address, "vendor"))
-    numa_node = _cell(frame, address, "numa_node")
+    numa_node = whole_number(_cell(frame, address, "numa_node"))
     names = {name.rpartition("/")[2] for pattern in NAMES for name in frame.lists.get(f"{here}/{pattern}", ())}
     chain = pci_chain(frame.real.get(here, "")) or (address,)
     return PciDevice(
@@ -66,7 +66,7 @@ def _device(frame: Frame, address: str, code: str, links: dict[str, Link]) -> Pc
         device=_hexadecimal(_cell(frame, address, "device")),
         driver=frame.values.get(f"{here}/driver", ""),
         names=tuple(sorted(names)),
-        numa_node=int(numa_node) if WHOLE_NUMBER.fullmatch(numa_node) and int(numa_node) >= 0 else None,
+        numa_node=numa_node if numa_node is not None and numa_node >= 0 else None,
         path=tuple(_link(links, each).hop for each in chain),
         virtual_function=f"{here}/physfn" in frame.values,
     )

@@ -4,7 +4,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from seatrial.facts.frame import WHOLE_NUMBER, Frame
+from seatrial.facts.frame import Frame, whole_number
 from seatrial.facts.pci_config import ExpressCapability, express_capability, lanes
 from seatrial.model.pci import PciHop
 
@@ -84,4 +84,5 @@ def _transfers_per_s(text: str) -> float | None:
 
 
 def _lanes(text: str) -> int | None:
-    return lanes(int(text)) if WHOLE_NUMBER.fullmatch(text) else None
+    told = whole_number(text)
+    return None if told is None else lanes(told)

@@ -3,13 +3,13 @@
 import functools
 import re
 
-from seatrial.facts.frame import WHOLE_NUMBER, Frame
+from seatrial.facts.cpuinfo import CPUINFO, cpuinfo
+from seatrial.facts.frame import Frame, whole_number
 from seatrial.facts.frequencies import base_hz, read_frequencies, turbo
 from seatrial.facts.processor_sets import Numbers, listed, number
 from seatrial.facts.topology_sysfs import CPU, sysfs_cores
 from seatrial.model.processor import IdleState, ProcessorFacts
 
-CPUINFO = "/proc/cpuinfo"
 STATUS = "/proc/self/status"
 SMT = "/sys/devices/system/cpu/smt/active"
 IDLE = "/sys/devices/system/cpu/cpu0/cpuidle/state[0-9]*"
@@ -25,7 +25,7 @@ Documentation/arch/arm64/elf_hwcaps.rst."""
 
 def read_processor(frame: Frame) -> tuple[ProcessorFacts, dict[str, str]]:
     """The processors of a frame. Second: name of a fact, with the group in front of it -> why it is not known."""
-    says = _cpuinfo(frame.files.get(CPUINFO, ()))
+    says = cpuinfo(frame)
     absent: dict[str, str] = {}
     frequencies = read_frequencies(frame, absent)
     smt, throttle = frame.integer(SMT), throttle_events(frame)
@@ -33,9 +33,9 @@ def read_processor(frame: Frame) -> tuple[ProcessorFacts, dict[str, str]]:
         vendor=says.get("vendor_id") or says.get("CPU implementer", ""),
         microcode=says.get("microcode", ""),
         instruction_sets=_instruction_sets(says.get("flags") or says.get("Features", "")),
-        family=_integer(says.get("cpu family", "")),
-        model_number=_integer(says.get("model", "")),
-        stepping=_integer(says.get("stepping", "")),
+        family=whole_number(says.get("cpu family", "")),
+        model_number=whole_number(says.get("model", "")),
+        stepping=whole_number(says.get("stepping", "")),
         frequency_driver=frequencies.driver,
         governors=frequencies.governors,
         energy_preferences=frequencies.energy_preferences,
@@ -79,18 +79,8 @@ def _absent(frame: Frame, facts: ProcessorFacts) -> dict[str, str]:
 
 
 @functools.lru_cache(maxsize=256)
-def _cpuinfo(lines: tuple[str, ...]) -> dict[str, str]:
-    pairs = (line.partition(":") for line in lines)
-    return {key.strip(): value.strip() for key, _, value in pairs}
-
-
-@functools.lru_cache(maxsize=256)
 def _instruction_sets(flags: str) -> tuple[str, ...]:
     return tuple(word for word in dict.fromkeys(flags.split()) if VECTOR.fullmatch(word))
-
-
-def _integer(text: str) -> int | None:
-    return int(text) if WHOLE_NUMBER.fullmatch(text) else None
 
 
 def _idle_states(frame: Frame) -> tuple[IdleState, ...]:
@@ -104,7 +94,8 @@ def _idle_states(frame: Frame) -> tuple[IdleState, ...]:
 
 
 def _seconds(microseconds: str) -> float | None:
-    return int(microseconds) / 1e6 if WHOLE_NUMBER.fullmatch(microseconds) else None
+    count = whole_number(microseconds)
+    return None if count is None else count / 1e6
 
 
 def _mitigations(frame: Frame) -> dict[str, str]:

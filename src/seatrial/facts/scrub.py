@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from seatrial.facts.scrub_mounts import HOME, host_parts, mount_line, url_hosts
+from seatrial.model.order import natural_sorted
 
 HOSTNAME = "/proc/sys/kernel/hostname"
 NAMING_FILES = ("/proc/mounts", "/proc/cmdline")
@@ -51,7 +52,7 @@ def stand_ins(texts: Mapping[str, str], nodes: Iterable[str], cluster: str = "",
     hosts = {node: node for node in (*nodes, *texts)}
     hosts = {host: node for node, text in texts.items() for host in _own_names(text)} | hosts
     hosts = {_short(host): node for host, node in hosts.items()} | hosts
-    short = sorted({_short(node) for node in hosts.values()}, key=_natural)
+    short = natural_sorted({_short(node) for node in hosts.values()})
     numbers = {name: f"n{number}" for number, name in enumerate(short, start=1)}
     names = {host: numbers[_short(node)] for host, node in hosts.items()}
     servers, homes = _found_in_mounts(texts.values())
@@ -144,8 +145,3 @@ def _words(names: Iterable[str]) -> re.Pattern[str]:
     longest = sorted(filter(None, names), key=lambda name: (-len(name), name))
     either = "|".join(map(re.escape, longest)) or r"(?!)"
     return re.compile(rf"(?<![A-Za-z0-9])(?:{either})(?![A-Za-z0-9])")
-
-
-def _natural(name: str) -> tuple[tuple[bool, int, str], ...]:
-    parts = re.findall(r"[0-9]{1,18}|[^0-9]+", name)
-    return tuple((not part.isdigit(), int(part) if part.isdigit() else 0, part) for part in parts)

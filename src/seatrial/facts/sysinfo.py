@@ -8,6 +8,7 @@ from typing import Any
 from seatrial.facts.frame import FactsFormatError
 from seatrial.facts.port_family import port_family
 from seatrial.facts.port_rate import port_rate
+from seatrial.facts.processor_sets import MOST, listed
 from seatrial.model.facts import ETHERNET, NetworkInterface, NodeFacts
 from seatrial.model.hca import Hca, Port
 from seatrial.model.pci import PciDevice, PciKind
@@ -17,9 +18,7 @@ from seatrial.model.topology import NumaNode, Topology
 
 INFINIBAND = 32
 """ARPHRD number of InfiniBand, include/uapi/linux/if_arp.h."""
-MOST_NUMBERS = 1 << 16
 MEGABITS = re.compile(r"([0-9]{1,9}) ?Mbits?/s")
-RANGE = re.compile(r"([0-9]{1,6})(?:-([0-9]{1,6}))?")
 DESCRIPTION = re.compile(
     r"((?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) .*?\[([0-9a-f]{4})\].*\[([0-9a-f]{4}):([0-9a-f]{4})\]"
 )
@@ -140,22 +139,13 @@ def _full(address: str) -> str:
 
 def _numa_nodes(cpu: Mapping[str, Any]) -> tuple[NumaNode, ...]:
     keys = ((re.fullmatch(r"NUMA node([0-9]{1,5}) CPU\(s\)", str(key)), key) for key in cpu)
-    found = [NumaNode(index=int(match[1]), processors=_numbers(_text(cpu, key))) for match, key in keys if match]
+    found = [NumaNode(index=int(match[1]), processors=listed(_text(cpu, key)) or ()) for match, key in keys if match]
     return tuple(sorted(found, key=lambda node: node.index))
-
-
-def _numbers(listed: str) -> tuple[int, ...]:
-    """0-3,8 -> 0, 1, 2, 3, 8; nothing where it is no such list, or one beyond all processors."""
-    ranges = [RANGE.fullmatch(part) for part in listed.split(",")]
-    bounds = [(int(each[1]), int(each[2] or each[1])) for each in ranges if each]
-    if not all(ranges) or sum(max(high - low, 0) + 1 for low, high in bounds) > MOST_NUMBERS:
-        return ()
-    return tuple(sorted({number for low, high in bounds for number in range(low, high + 1)}))
 
 
 def _processor(cpu: Mapping[str, Any], processors: int | None) -> ProcessorFacts:
     highest = _megahertz(_text(cpu, "CPU max MHz"))
-    count = processors if processors and processors <= MOST_NUMBERS else 1
+    count = processors if processors and processors <= MOST else 1
     threads = _number(cpu, "Thread(s) per core")
     flags = _text(cpu, "Flags").split()
     return ProcessorFacts(

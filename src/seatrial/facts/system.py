@@ -4,7 +4,7 @@ import re
 
 from seatrial.facts.clocks import read_clock
 from seatrial.facts.firmware import read_firmware
-from seatrial.facts.frame import WHOLE_NUMBER, Frame
+from seatrial.facts.frame import Frame, whole_number
 from seatrial.facts.mounts import read_mounts, read_paths
 from seatrial.facts.sensors import read_power_limits, read_sensors
 from seatrial.model.system import Limits, SystemFacts
@@ -61,15 +61,13 @@ def read_limits(frame: Frame) -> tuple[Limits, dict[str, str]]:
 
 
 def _limit(text: str) -> int | None:
-    if text == "unlimited":
-        return UNLIMITED
-    return int(text) if WHOLE_NUMBER.fullmatch(text) else None
+    return UNLIMITED if text == "unlimited" else whole_number(text)
 
 
 def booted_s(frame: Frame) -> int | None:
     """Unix time of the start of the kernel in s: btime of /proc/stat (proc(5))."""
     for line in frame.files.get(STAT, ()):
         name, _, seconds = line.partition(" ")
-        if name == "btime" and WHOLE_NUMBER.fullmatch(seconds.strip()):
-            return int(seconds)
+        if name == "btime":
+            return whole_number(seconds.strip())
     return None

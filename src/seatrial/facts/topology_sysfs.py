@@ -4,6 +4,8 @@ import functools
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 
+import msgspec
+
 from seatrial.facts.frame import Frame
 from seatrial.facts.processor_sets import Numbers, listed, masked, number, package_number
 from seatrial.model.topology import Cache, Core, NumaNode, Topology
@@ -30,7 +32,7 @@ def sysfs_topology(frame: Frame) -> Topology:
     return Topology(
         cores=cores,
         numa_nodes=tuple(
-            NumaNode(index=each.index, processors=each.processors, memory_bytes=total, distances=each.distances)
+            msgspec.structs.replace(each, memory_bytes=total)
             for each, total in zip(nodes, map(node_memory_bytes, totals), strict=True)
         ),
         caches=read_caches(frame),

@@ -55,17 +55,10 @@ def xml_topology(text: str) -> Topology:
         int(piece[0]) if piece[0].isascii() and piece[0].isdigit() and len(piece[0]) < 20 else None for piece in pieces
     ]
     nodes = tuple(
-        node
-        if node.memory_bytes is None
-        else NumaNode(
-            index=node.index,
-            processors=node.processors,
-            memory_bytes=amounts[node.memory_bytes],
-            distances=node.distances,
-        )
+        node if node.memory_bytes is None else msgspec.structs.replace(node, memory_bytes=amounts[node.memory_bytes])
         for node in skeleton.numa_nodes
     )
-    return Topology(cores=skeleton.cores, numa_nodes=nodes, caches=skeleton.caches, source=skeleton.source)
+    return msgspec.structs.replace(skeleton, numa_nodes=nodes)
 
 
 @functools.lru_cache(maxsize=64)

@@ -4,9 +4,10 @@ import re
 
 from seatrial.facts.frame import Frame
 
+NO_ANSWER = 124
+"""Status with which `timeout` ends a command that took longer than the collector waits."""
 SLURM_CLIENTS = ("sinfo --version", "srun --version")
 SLURM_DAEMON = "slurmd -V"
-SLURM_COMMANDS = (*SLURM_CLIENTS, SLURM_DAEMON)
 MPI_COMMANDS = ("mpirun --version", "ompi_info --version", "mpichversion", "mpiexec --version")
 SLURM = re.compile(r"slurm\S* +(\S+)")
 MPI_WORDS = (
@@ -19,7 +20,7 @@ MPI_WORDS = (
 )
 
 
-def slurm_version(frame: Frame, commands: tuple[str, ...] = SLURM_COMMANDS) -> str:
+def slurm_version(frame: Frame, commands: tuple[str, ...]) -> str:
     """The version number ("22.05.8"), or "" where no command tells it; Debian calls the program slurm-wlm."""
     for command in commands:
         for line in answer(frame, command):
@@ -45,7 +46,7 @@ def mpi_names(frame: Frame) -> tuple[tuple[str, str], ...]:
     return tuple(found)
 
 
-def why_no_slurm(frame: Frame, commands: tuple[str, ...] = SLURM_COMMANDS) -> str:
+def why_no_slurm(frame: Frame, commands: tuple[str, ...]) -> str:
     """What each command that could have told it did instead."""
     return "; ".join(why_no_answer(frame, command) for command in commands)
 
@@ -66,7 +67,7 @@ def why_no_answer(frame: Frame, command: str) -> str:
     output = frame.commands.get(command)
     if output is None:
         return frame.reason(command)
-    if output.status == 124:
+    if output.status == NO_ANSWER:
         return f"{command}: no answer in 5 s"
     said = output.lines[-1].strip() if output.lines else "nothing"
     return f"{command}: exit status {output.status}, said {said[:120]!r}"

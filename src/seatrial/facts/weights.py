@@ -81,7 +81,7 @@ WEIGHTS = (
     Weight(pattern=r"system\.firmware\.|processor\.microcode$", weight=55, why="odd firmware"),
     Weight(pattern=r"system\.clock\.", weight=54, why="a slow clock source, or one that nobody sets right"),
     Weight(pattern=r"system\.(mounts|paths)\.", weight=52, why="a file system that is not there fails the job"),
-    Weight(pattern=r"(slurm_version|mpi_versions)$|software\.", weight=50, why="another version runs other code"),
+    Weight(pattern=r"mpi_versions$|software\.", weight=50, why="another version runs other code"),
     Weight(pattern=r"processor\.", weight=48, why="another processor"),
     Weight(pattern=r"system\.limits\.", weight=40, why="limits of the job's processes"),
     Weight(pattern=r"settings\.modules\.", weight=30, why="another driver, or one not loaded"),

@@ -1,7 +1,7 @@
 """What passes between one device and the processor: its PCIe links, and its own ports together."""
 
 from seatrial.limits.ethernet import tcp_payload_term
-from seatrial.limits.pcie_path import Direction, pcie_terms
+from seatrial.limits.pcie_path import MemoryAccess, pcie_terms
 from seatrial.limits.ports import node_ports
 from seatrial.model.facts import NodeFacts
 from seatrial.model.limit import Limit, LimitTerm, NoLimit, Terms, least
@@ -15,7 +15,7 @@ def device_limit(device: PciDevice, facts: NodeFacts) -> Limit | NoLimit:
     """
     label = device_label(device, facts)
     path = f"{facts.hostname} {label} > root"
-    bus = pcie_terms(device, facts.hostname, label, Direction.WRITE)
+    bus = pcie_terms(device, facts.hostname, label, MemoryAccess.WRITE)
     if not bus.terms:
         return NoLimit(path=path, reason=bus.unknown[0])
     return least(path, bus + ports_of(device, facts))

@@ -12,24 +12,12 @@ from seatrial.model.memory import Dimm
 CHANNEL_BYTES = 8
 """A channel of DDR to DDR5 moves 64 bits of data a transfer (JESD79; in DDR5 as two subchannels of 32)."""
 
-HBM_STACK_PINS = 1024
-"""Data pins of a stack of HBM to HBM3e (JESD235, JESD238)."""
-
-STREAM_SHARES = {"copy": 2 / 3, "scale": 2 / 3, "add": 3 / 4, "triad": 3 / 4}
-"""What STREAM counts, as a part of what moves, where stores are not non-temporal: it leaves out that a line is read
-before it is written. Copy and scale count two streams of three, add and triad three of four."""
-
 _PLAIN_DDR = re.compile(r"(?<!LP)DDR[2345]?(?!\w)")
 
 
 def channel_bytes_per_s(transfers_per_s: float) -> float:
     """One channel: 25.6 GB/s at 3200 MT/s."""
     return transfers_per_s * CHANNEL_BYTES
-
-
-def hbm_stack_bytes_per_s(bits_per_s_per_pin: float) -> float:
-    """One stack: 256 GB/s at 2 Gb/s a pin."""
-    return HBM_STACK_PINS / 8 * bits_per_s_per_pin
 
 
 def memory_limits(facts: NodeFacts) -> tuple[Limit | NoLimit, ...]:

@@ -3,20 +3,12 @@
 import math
 from collections.abc import Sequence
 
-from seatrial.limits.pcie_path import Direction, pcie_terms
+from seatrial.limits.pcie_path import MemoryAccess, pcie_terms
 from seatrial.limits.ports import NodePort
 from seatrial.model.hca import PortFamily
 
 DEFAULT_PREFIX = "fe80:0000:0000:0000"
 """The subnet prefix before anybody set one: it tells no subnets apart (InfiniBand Architecture Specification 4.1.3)."""
-
-
-def shared_ports(source: Sequence[NodePort], target: Sequence[NodePort]) -> tuple[NodePort, NodePort] | None:
-    """The pair of ports of one family and subnet that lets most through; None where the ends share no such network.
-
-    The first by order of devices among equals. Ports of a family that is not known are left out.
-    """
-    return best_shared(with_capacity(source), with_capacity(target))
 
 
 def with_capacity(ports: Sequence[NodePort]) -> list[tuple[float, NodePort]]:
@@ -27,7 +19,11 @@ def with_capacity(ports: Sequence[NodePort]) -> list[tuple[float, NodePort]]:
 def best_shared(
     source: Sequence[tuple[float, NodePort]], target: Sequence[tuple[float, NodePort]]
 ) -> tuple[NodePort, NodePort] | None:
-    """`shared_ports` of ports whose capacity is known."""
+    """The pair of ports of one family and subnet that lets most through; None where the ends share no such network.
+
+    Each port with its `capacity`. The first by order of devices among equals. Ports of a family that is not known are
+    left out.
+    """
     pairs = [(here, there) for here in source for there in target if _speak(here[1], there[1])]
     best = max(pairs, key=lambda pair: min(pair[0][0], pair[1][0]), default=None)
     return (best[0][1], best[1][1]) if best else None
@@ -38,7 +34,7 @@ def capacity(port: NodePort) -> float:
     terms = port.terms().terms
     if not terms:
         return 0.0
-    bus = pcie_terms(port.device, port.node, port.label, Direction.WRITE).terms if port.device else ()
+    bus = pcie_terms(port.device, port.node, port.label, MemoryAccess.WRITE).terms if port.device else ()
     return min((term.bytes_per_s for term in (*terms, *bus)), default=math.inf)
 
 

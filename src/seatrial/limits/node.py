@@ -2,7 +2,7 @@
 
 from seatrial.limits.device import device_label, device_limit, ports_of, summed
 from seatrial.limits.memory import memory_limits
-from seatrial.limits.pcie_path import Direction, link_rates
+from seatrial.limits.pcie_path import MemoryAccess, link_rates
 from seatrial.limits.peak import compute_peaks
 from seatrial.limits.rails import Flow, Rail, together
 from seatrial.limits.socket import socket_limits
@@ -38,7 +38,7 @@ def _rails(devices: list[PciDevice], facts: NodeFacts) -> tuple[Limit | NoLimit,
     labels = [device_label(device, facts) for device, _ in active]
     flow = together(
         [
-            Rail(name=label, bytes_per_s=term.bytes_per_s, links=link_rates(device, Direction.WRITE))
+            Rail(name=label, bytes_per_s=term.bytes_per_s, links=link_rates(device, MemoryAccess.WRITE))
             for label, (device, term) in zip(labels, active, strict=True)
         ]
     )

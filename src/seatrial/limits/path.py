@@ -6,18 +6,11 @@ from functools import cached_property
 from seatrial.limits.ethernet import tcp_payload_term
 from seatrial.limits.gate import Gate, gate_of
 from seatrial.limits.network import best_shared, with_capacity
-from seatrial.limits.pcie_path import Direction, pcie_terms
+from seatrial.limits.pcie_path import MemoryAccess, pcie_terms
 from seatrial.limits.ports import NodePort, node_ports, unreadable
-from seatrial.model.facts import NetworkInterface, NodeFacts
+from seatrial.model.facts import NodeFacts
 from seatrial.model.limit import Limit, NoLimit, Terms, least
 from seatrial.model.pci import PciDevice
-
-__all__ = ["NoLimit", "fabric_interface", "path_limit", "path_limits"]
-
-
-def fabric_interface(facts: NodeFacts) -> NetworkInterface | None:
-    """The fastest Ethernet interface that is up and carries its own traffic; the first by name among equals."""
-    return facts.fabric_interface
 
 
 def path_limit(source: NodeFacts, target: NodeFacts) -> Limit | NoLimit:
@@ -45,7 +38,7 @@ class _End:
     def __init__(self, facts: NodeFacts) -> None:
         self.facts = facts
         self._terms: dict[tuple[str, int | None], Terms] = {}
-        self._ways: dict[tuple[str, int | None, Direction], Terms] = {}
+        self._ways: dict[tuple[str, int | None, MemoryAccess], Terms] = {}
 
     @cached_property
     def ports(self) -> list[tuple[float, NodePort]]:
@@ -69,12 +62,12 @@ class _End:
             self._terms[key] = port.terms(mtu)
         return self._terms[key]
 
-    def way(self, port: NodePort, mtu: int | None, direction: Direction) -> Terms:
+    def way(self, port: NodePort, mtu: int | None, direction: MemoryAccess) -> Terms:
         """The port with its PCIe links, in the order in which data passes them."""
         key = port.label, mtu, direction
         if key not in self._ways:
             bus, own = _bus(port.device, port.node, port.hca.name, direction), self.terms(port, mtu)
-            self._ways[key] = bus + own if direction is Direction.READ else own + bus
+            self._ways[key] = bus + own if direction is MemoryAccess.READ else own + bus
         return self._ways[key]
 
 
@@ -113,7 +106,7 @@ def _over_ports(source: tuple[_End, NodePort], target: tuple[_End, NodePort]) ->
     if rateless:
         return Terms(unknown=tuple(why for found in rateless for why in found.unknown))
     (here, out), (there, into) = source, target
-    return here.way(out, mtu, Direction.READ) + there.way(into, mtu, Direction.WRITE)
+    return here.way(out, mtu, MemoryAccess.READ) + there.way(into, mtu, MemoryAccess.WRITE)
 
 
 def _over_tcp(source: NodeFacts, target: NodeFacts) -> Terms:
@@ -122,7 +115,7 @@ def _over_tcp(source: NodeFacts, target: NodeFacts) -> Terms:
     ends = [(facts, facts.fabric_interface) for facts in (source, target)]
     mtus = [(end.mtu_bytes, facts.hostname) for facts, end in ends if end is not None and end.mtu_bytes is not None]
     found = Terms(unknown=_unshared(source, target))
-    for (facts, interface), direction in zip(ends, (Direction.READ, Direction.WRITE), strict=True):
+    for (facts, interface), direction in zip(ends, (MemoryAccess.READ, MemoryAccess.WRITE), strict=True):
         if interface is None:
             return no_room
         node = facts.hostname
@@ -133,11 +126,11 @@ def _over_tcp(source: NodeFacts, target: NodeFacts) -> Terms:
         device = next((each for each in facts.pci if each.address == interface.pci_address), None)
         bus = _bus(device, node, interface.name, direction)
         own = Terms(terms=(term,))
-        found += bus + own if direction is Direction.READ else own + bus
+        found += bus + own if direction is MemoryAccess.READ else own + bus
     return found
 
 
-def _bus(device: PciDevice | None, node: str, label: str, direction: Direction) -> Terms:
+def _bus(device: PciDevice | None, node: str, label: str, direction: MemoryAccess) -> Terms:
     if device is None:
         return Terms(unknown=(f"{node} {label}: its PCIe path is not known",))
     return pcie_terms(device, node, label, direction)

@@ -22,17 +22,17 @@ RAW = "transfers_per_s * encoding * width / 8"
 FORMULA = f"{RAW} * payload_bytes / (payload_bytes + overhead_bytes)"
 
 
-class Direction(enum.StrEnum):
+class MemoryAccess(enum.StrEnum):
     """Seen from memory: a device that receives from its network writes, one that sends reads."""
 
     WRITE = "write"
     READ = "read"
 
 
-OVERHEADS = {Direction.WRITE: WRITE_OVERHEAD_BYTES, Direction.READ: READ_OVERHEAD_BYTES}
+OVERHEADS = {MemoryAccess.WRITE: WRITE_OVERHEAD_BYTES, MemoryAccess.READ: READ_OVERHEAD_BYTES}
 
 
-def pcie_terms(device: PciDevice, node: str, label: str, direction: Direction) -> Terms:
+def pcie_terms(device: PciDevice, node: str, label: str, direction: MemoryAccess) -> Terms:
     """A term for each link that tells its state; what is missing is said. Bytes per second, one direction."""
     links = link_pairs(device.path)
     found = Terms()
@@ -44,14 +44,14 @@ def pcie_terms(device: PciDevice, node: str, label: str, direction: Direction) -
     return found
 
 
-def packet(device: PciDevice, direction: Direction) -> tuple[int | None, str]:
+def packet(device: PciDevice, direction: MemoryAccess) -> tuple[int | None, str]:
     """The greatest payload that a packet on the path can have, and where it was read; None where no hop tells.
 
     MaxPayload of any hop: a port that gets more treats it as malformed (PCI Express Base Specification 2.2.2), so the
     least that is known is a bound. A completion is no longer than what was asked for, MaxReadReq.
     """
     known = [(hop.max_payload_bytes, f"MaxPayload of {hop.address}") for hop in device.path if hop.max_payload_bytes]
-    if direction is Direction.READ and known and device.path[-1].max_read_request_bytes:
+    if direction is MemoryAccess.READ and known and device.path[-1].max_read_request_bytes:
         known.append((device.path[-1].max_read_request_bytes, f"MaxReadReq of {device.path[-1].address}"))
     return min(known, default=(None, ""))
 
@@ -61,7 +61,7 @@ def ceilings(device: PciDevice) -> tuple[tuple[str, float], ...]:
 
     The least overhead that a packet can have, and the better of both ends' words where they disagree.
     """
-    payload, _ = packet(device, Direction.WRITE)
+    payload, _ = packet(device, MemoryAccess.WRITE)
     found = []
     for link in link_pairs(device.path):
         states = (LinkState(transfers_per_s=e.current_transfers_per_s, width=e.current_width) for e in link.ends)
@@ -71,7 +71,7 @@ def ceilings(device: PciDevice) -> tuple[tuple[str, float], ...]:
     return tuple(found)
 
 
-def link_rates(device: PciDevice, direction: Direction) -> tuple[tuple[str, float], ...]:
+def link_rates(device: PciDevice, direction: MemoryAccess) -> tuple[tuple[str, float], ...]:
     """Name of each link and what its term in `pcie_terms` comes to, from the root down: for rails."""
     payload, _ = packet(device, direction)
     rates = (
@@ -93,7 +93,9 @@ def _identity(link: PciLink) -> str:
     return link.upper.address if link.upper is not None else link.lower.address.rpartition(".")[0]
 
 
-def _link_terms(link: PciLink, node: str, label: str, direction: Direction, payload: int | None, where: str) -> Terms:
+def _link_terms(
+    link: PciLink, node: str, label: str, direction: MemoryAccess, payload: int | None, where: str
+) -> Terms:
     state = current(link)
     raw = raw_bytes_per_s(state)
     speed, width = state.transfers_per_s, state.width

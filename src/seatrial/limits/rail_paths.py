@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from seatrial.limits.gate import gate_of
 from seatrial.limits.node import cut_term
 from seatrial.limits.path import path_limit
-from seatrial.limits.pcie_path import Direction, link_rates
+from seatrial.limits.pcie_path import MemoryAccess, link_rates
 from seatrial.limits.rail_devices import only
 from seatrial.limits.rails import Rail, together
 from seatrial.model.facts import NodeFacts
@@ -28,7 +28,7 @@ def rail_limit(source: NodeFacts, target: NodeFacts, rails: Sequence[str]) -> Li
         return NoLimit(path=path, reason=next(part.reason for part in parts if isinstance(part, NoLimit)))
     rates = [limit.limit_bytes_per_s for limit in limits]
     terms = [_sum_term(rails, limits)]
-    for facts, direction in ((source, Direction.READ), (target, Direction.WRITE)):
+    for facts, direction in ((source, MemoryAccess.READ), (target, MemoryAccess.WRITE)):
         flow = together(_through_pcie(facts, rails, rates, direction))
         if flow.bytes_per_s < terms[0].bytes_per_s:
             terms.append(cut_term(facts.hostname, flow))
@@ -49,7 +49,9 @@ def _sum_term(rails: Sequence[str], limits: Sequence[Limit]) -> LimitTerm:
     )
 
 
-def _through_pcie(facts: NodeFacts, rails: Sequence[str], rates: Sequence[float], direction: Direction) -> list[Rail]:
+def _through_pcie(
+    facts: NodeFacts, rails: Sequence[str], rates: Sequence[float], direction: MemoryAccess
+) -> list[Rail]:
     """Each rail with the PCIe links above it; a link that several share is told by its name."""
     return [
         Rail(name=rail, bytes_per_s=rate, links=link_rates(device, direction) if device else ())

@@ -73,7 +73,6 @@ class NodeFacts(msgspec.Struct, frozen=True, kw_only=True):
     software: SoftwareFacts = SoftwareFacts()
     tcp_segments_sent: int | None = None
     tcp_segments_resent: int | None = None
-    slurm_version: str = ""
     mpi_versions: tuple[str, ...] = ()
     absent: dict[str, str] = {}
     """Fact that could not be read -> why."""

@@ -4,7 +4,7 @@ import enum
 
 import msgspec
 
-from seatrial.model.fabric import Fabric
+from seatrial.model.fabric import NO_FABRIC, Fabric
 
 FORMAT = 1
 """History: 1, November 2026, the first."""
@@ -64,7 +64,7 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     job: str = ""
     nodes: tuple[str, ...] = ()
     mpi_library: str = ""
-    fabric: Fabric = msgspec.field(default_factory=lambda: Fabric(leaf_of={}, source="no topology known"))
+    fabric: Fabric = NO_FABRIC
     design: Design | None = None
     features: dict[str, tuple[str, ...]] = {}
     lost: tuple[NodeState, ...] = ()

@@ -48,7 +48,7 @@ class ClockState(msgspec.Struct, frozen=True, kw_only=True):
     """Whether and how the clock is kept right."""
 
     source: str = ""
-    """chrony, ntp, timedatectl or adjtimex: who told."""
+    """chrony, ntp or timedatectl: who told."""
     synchronised: bool | None = None
     offset_s: float | None = None
     stratum: int | None = None

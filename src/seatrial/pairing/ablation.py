@@ -1,13 +1,15 @@
 """What is measured at each start of a variant, and in which order variants are started."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
 
 import msgspec
 
 from seatrial.model.measurement import Kernel, Phase, Round, Shape
 from seatrial.model.transport import Role, Variant
 
+_Any = TypeVar("_Any")
 MESSAGE_BYTES = 4 << 20
 LATENCY_BYTES = 8
 WINDOW = 2
@@ -56,3 +58,17 @@ def ablation_order(variants: Sequence[Variant], block: int, draw: random.Random)
     first, *others = variants
     draw.shuffle(others)
     return (first, *others) if block % 2 == 0 else (*others, first)
+
+
+def there_and_back(rails: Sequence[_Any], block: int) -> Sequence[_Any]:
+    """Rail after rail, every other block the other way round."""
+    return rails if block % 2 == 0 else rails[::-1]
+
+
+def over_rail(variants: Sequence[Variant], rail: str, held: Mapping[str, str]) -> tuple[Variant, ...]:
+    """The same held to one rail, by names of their own: samples bear them. No rail: as they are."""
+    if not rail:
+        return tuple(variants)
+    return tuple(
+        msgspec.structs.replace(one, name=f"{one.name} over {rail}", rail=rail, held=dict(held)) for one in variants
+    )

@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 
-from seatrial.model.measurement import Kernel, Phase, Round, Shape
+import msgspec
 
-Pair = tuple[str, str]
+from seatrial.model.measurement import Kernel, Phase, Round, Shape
+from seatrial.pairing.complete import Pair
+from seatrial.pairing.sizes import as_many_as_last
 
 LATENCY_BYTES = 8
 MESSAGE_BYTES = 1 << 20
@@ -26,13 +28,13 @@ def placed_pairs(places: Sequence[Sequence[str]]) -> tuple[Pair, ...]:
     )
 
 
-def abba(variants: tuple[str, str], each: int) -> tuple[tuple[int, str], ...]:
-    """(repetition, variant), each variant `each` times: A B B A A B ..., so that a steady drift falls on both alike."""
-    one, other = variants
+def abba(variants: Sequence[str], each: int) -> tuple[tuple[int, str], ...]:
+    """(repetition, variant), each variant `each` times: A B B A A B ..., so that a steady drift falls on all alike."""
+    there = tuple(variants)
     return tuple(
         (repetition, variant)
         for repetition in range(each)
-        for variant in ((one, other) if repetition % 2 == 0 else (other, one))
+        for variant in (there if repetition % 2 == 0 else there[::-1])
     )
 
 
@@ -46,14 +48,8 @@ def pilot_shapes() -> tuple[Shape, Shape]:
 
 def lasting(shape: Shape, took_s: float) -> Shape:
     """The shape with as many iterations as last `ROUND_S` where one takes `took_s`: 5 to 500, a fifth before them."""
-    iterations = min(max(round(ROUND_S / took_s), 5), 500) if took_s > 0 else 500
-    return Shape(
-        kernel=shape.kernel,
-        message_bytes=shape.message_bytes,
-        window=shape.window,
-        warmup=max(iterations // 5, 1),
-        iterations=iterations,
-    )
+    iterations = as_many_as_last(ROUND_S, took_s, 5, 500)
+    return msgspec.structs.replace(shape, warmup=max(iterations // 5, 1), iterations=iterations)
 
 
 def placed_rounds(repetition: int, variant: str, shapes: Sequence[Shape], pairs: tuple[Pair, ...]) -> tuple[Round, ...]:

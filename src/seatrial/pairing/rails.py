@@ -6,9 +6,10 @@ from collections.abc import Sequence
 import msgspec
 
 from seatrial.model.measurement import Phase, Round, Shape
+from seatrial.pairing.complete import Pair
+from seatrial.pairing.placed import abba
 from seatrial.pairing.sizes import REPETITIONS, Pace, geometric_sizes, latency_shape, seconds_of, stream_shape
 
-Pair = tuple[str, str]
 LATENCY_BYTES = 8
 PLATEAU_HALVINGS = 1
 """The plateau is read from the largest size and so many halvings of it."""
@@ -62,12 +63,7 @@ def rail_schedule(variants: Sequence[str], repetitions: int) -> Schedule:
 
     The variant at each turn needs no new start of the probe.
     """
-    order = list(variants)
-    return tuple(
-        (variant, repetition)
-        for repetition in range(repetitions)
-        for variant in (order if repetition % 2 == 0 else order[::-1])
-    )
+    return tuple((variant, repetition) for repetition, variant in abba(variants, repetitions))
 
 
 def rail_rounds(pair: Pair, design: RailDesign, variant: str, repetition: int, seed: int) -> tuple[Round, ...]:

@@ -4,9 +4,8 @@ import random
 from collections.abc import Sequence
 
 from seatrial.model.measurement import Kernel, Phase, Round, Shape
-from seatrial.pairing.sizes import ROUND_COST_S, Pace, latency_shape
-
-Pair = tuple[str, str]
+from seatrial.pairing.complete import Pair
+from seatrial.pairing.sizes import Pace, as_many_as_last, latency_shape, seconds_of
 
 SIZES = (64 << 10, 256 << 10, 1 << 20, 4 << 20)
 WINDOW = 4
@@ -30,8 +29,7 @@ def place_pairs(pair: Pair, ranks: int) -> tuple[Pair, ...]:
 
 def window_shape(message_bytes: int, ranks: int, pace: Pace) -> Shape:
     """Windows that fill `ROUND_S` if `ranks` share one rank's pace, 5 to 200, and one before them."""
-    window_s = pace.latency_s + ranks * WINDOW * message_bytes / pace.bytes_per_s
-    iterations = min(max(round(ROUND_S / window_s), 5), 200)
+    iterations = as_many_as_last(ROUND_S, pace.time_s(ranks * WINDOW * message_bytes), 5, 200)
     return Shape(
         kernel=Kernel.ONEWAY,
         message_bytes=message_bytes,
@@ -57,10 +55,5 @@ def saturation_rounds(pair: Pair, counts: Sequence[int], repetitions: int, pace:
 
 def repetitions_within(counts: Sequence[int], pace: Pace, budget_s: float, most: int, fewest: int) -> int:
     """How often all of it can be measured in that time, `fewest` to `most`."""
-    once = 0.0
-    for ranks in counts:
-        for size in SIZES:
-            shape = window_shape(size, ranks, pace)
-            window_s = pace.latency_s + ranks * WINDOW * size / pace.bytes_per_s
-            once += ROUND_COST_S + (shape.warmup + shape.iterations) * window_s
+    once = sum(seconds_of(window_shape(size, ranks, pace), pace, ranks) for ranks in counts for size in SIZES)
     return min(max(int(budget_s / once), fewest), most)

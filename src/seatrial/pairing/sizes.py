@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from seatrial.model.measurement import Kernel, Phase, Round, Shape
-
-Pair = tuple[str, str]
+from seatrial.pairing.complete import Pair
 
 PER_OCTAVE = 2
 REPETITIONS = 6
@@ -21,7 +20,7 @@ LATENCY_ROUND_S = 0.02
 BANDWIDTH_ROUND_S = 0.05
 """Wanted length of the timed part of a round."""
 ROUND_COST_S = 0.03
-"""What a round costs beside its timed part."""
+"""What a round costs beside its timed part: a command, a reply, the waking of ranks that slept."""
 MOST_IN_FLIGHT = 64
 LEAST_WINDOW_BYTES = 4 << 20
 MOST_WINDOW_BYTES = 64 << 20
@@ -36,7 +35,7 @@ class Pace(msgspec.Struct, frozen=True, kw_only=True):
     bytes_per_s: float = 117e6
 
     def time_s(self, message_bytes: int) -> float:
-        """One way."""
+        """One way: of a message, or of all that a window has in flight."""
         return self.latency_s + message_bytes / self.bytes_per_s
 
 
@@ -54,9 +53,14 @@ def between(last_bytes: int, first_bytes: int) -> int | None:
     return middle
 
 
+def as_many_as_last(lasting_s: float, each_s: float, fewest: int, most: int) -> int:
+    """How many things of `each_s` last that long, `fewest` to `most`; those where one takes no time at all."""
+    return min(max(round(lasting_s / each_s), fewest), most) if each_s > 0 else most
+
+
 def latency_shape(message_bytes: int, pace: Pace) -> Shape:
     """Round trips for `LATENCY_ROUND_S`, 5 to 200, and a fifth as many before them."""
-    iterations = min(max(round(LATENCY_ROUND_S / (2 * pace.time_s(message_bytes))), 5), 200)
+    iterations = as_many_as_last(LATENCY_ROUND_S, 2 * pace.time_s(message_bytes), 5, 200)
     return Shape(
         kernel=Kernel.PINGPONG, message_bytes=message_bytes, window=1, warmup=iterations // 5, iterations=iterations
     )
@@ -67,8 +71,7 @@ def stream_shape(message_bytes: int, pace: Pace) -> Shape:
     enough = LATENCIES_A_WINDOW * pace.latency_s * pace.bytes_per_s
     window_bytes = min(max(enough, LEAST_WINDOW_BYTES), MOST_WINDOW_BYTES)
     window = min(max(math.ceil(window_bytes / message_bytes), 1), MOST_IN_FLIGHT)
-    window_s = pace.latency_s + window * message_bytes / pace.bytes_per_s
-    iterations = min(max(round(BANDWIDTH_ROUND_S / window_s), 3), 200)
+    iterations = as_many_as_last(BANDWIDTH_ROUND_S, pace.time_s(window * message_bytes), 3, 200)
     return Shape(
         kernel=Kernel.ONEWAY,
         message_bytes=message_bytes,
@@ -78,12 +81,12 @@ def stream_shape(message_bytes: int, pace: Pace) -> Shape:
     )
 
 
-def seconds_of(shape: Shape, pace: Pace) -> float:
-    """About how long one round of it takes."""
-    each = 2 * pace.time_s(shape.message_bytes)
-    if shape.kernel is not Kernel.PINGPONG:
-        each = pace.latency_s + shape.window * shape.message_bytes / pace.bytes_per_s
-    return ROUND_COST_S + (shape.warmup + shape.iterations) * each
+def seconds_of(shape: Shape, pace: Pace, ranks: int = 1) -> float:
+    """About how long one round of it takes; `ranks`: of each node, that share one rank's pace."""
+    each_s = pace.time_s(ranks * shape.window * shape.message_bytes)
+    if shape.kernel is Kernel.PINGPONG:
+        each_s *= 2
+    return ROUND_COST_S + (shape.warmup + shape.iterations) * each_s
 
 
 def repetitions_within(sizes: Sequence[int], pace: Pace, budget_s: float) -> int:

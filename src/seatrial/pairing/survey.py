@@ -9,8 +9,9 @@ import msgspec
 
 from seatrial.model.measurement import Kernel, Phase, Round, Shape
 from seatrial.model.run import Design
-from seatrial.pairing.complete import Pair, circle_rounds
+from seatrial.pairing.complete import Pair, circle_rounds, turns
 from seatrial.pairing.leaf_matchings import capped, covering, leaf_design, matchings
+from seatrial.pairing.sizes import ROUND_COST_S, as_many_as_last
 from seatrial.pairing.sparse import MOST_ROUNDS, guarantee, rounds_needed
 
 LATENCY = Shape(kernel=Kernel.PINGPONG, message_bytes=8, window=1, warmup=20, iterations=100)
@@ -20,8 +21,6 @@ PILOT = Shape(kernel=Kernel.ONEWAY, message_bytes=1 << 20, window=4, warmup=1, i
 REPETITIONS = 3
 BANDWIDTH_ROUND_S = 0.1
 """Wanted length of the timed part of one bandwidth round."""
-ROUND_COST_S = 0.03
-"""What a round costs beside its timed part: a command, a reply, the waking of ranks that slept."""
 
 MOST_SAMPLES = 1_000_000
 """Of each kernel in a survey. Beyond it rounds are cut short: what is judged is the run, and its median takes few."""
@@ -52,7 +51,7 @@ class SurveyPlan(msgspec.Struct, frozen=True, kw_only=True):
 
 def bandwidth_shape(window_s: float) -> Shape:
     """The bandwidth kernel with as many windows of `window_s` as fill `BANDWIDTH_ROUND_S`, 3 to 1,000."""
-    iterations = min(max(round(BANDWIDTH_ROUND_S / max(window_s, 1e-9)), BANDWIDTH.iterations), 1000)
+    iterations = as_many_as_last(BANDWIDTH_ROUND_S, window_s, BANDWIDTH.iterations, 1000)
     return msgspec.structs.replace(BANDWIDTH, iterations=iterations)
 
 
@@ -97,8 +96,7 @@ def plan_survey(
     def cut(rounds: Iterable[Sequence[Pair]]) -> list[list[Pair]]:
         return [piece for pairs in rounds for piece in capped(pairs, pairs_at_once, leaves, uplinks)]
 
-    turns = max(len(nodes) - 1 + len(nodes) % 2, 0)
-    whole = turns * math.ceil(len(nodes) // 2 / pairs_at_once)
+    whole = turns(len(nodes)) * math.ceil(len(nodes) // 2 / pairs_at_once)
     random_rounds = 0
     if choice is DesignChoice.COMPLETE or (choice is DesignChoice.AUTO and whole <= pieces_fit):
         pieces = cut(circle_rounds(nodes))
@@ -107,7 +105,7 @@ def plan_survey(
         pieces = cut([*rounds, covering(rounds, nodes, leaves, seed)])
     else:
         wanted = sparse_rounds_wanted(len(nodes))
-        most = wanted if choice is DesignChoice.SPARSE else min(max(wanted, MOST_ROUNDS), turns)
+        most = wanted if choice is DesignChoice.SPARSE else min(max(wanted, MOST_ROUNDS), turns(len(nodes)))
         random_rounds = most
         pieces = cut(_random_rounds(nodes, leaves, most, seed))
         while len(pieces) > pieces_fit and random_rounds > 1:

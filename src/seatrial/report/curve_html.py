@@ -9,7 +9,7 @@ from seatrial.model import units
 from seatrial.model.estimate import Estimate
 from seatrial.model.run import RunInfo
 from seatrial.report import curve_words
-from seatrial.report.outside import clean
+from seatrial.report.pages import STYLE, environment, own_file
 from seatrial.statistics.segments import Break
 
 WIDTH, HEIGHT = 960, 360
@@ -41,21 +41,12 @@ def curve_page(
     tables: Sequence[tuple[str, curve_words.Row, Sequence[curve_words.Row]]],
 ) -> str:
     """The page from its parts: verdict and sentence, label and text of each line, drawings, tables with their heads."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-    from markupsafe import Markup
-
-    loader = PackageLoader("seatrial", "report")
-    environment = Environment(
-        loader=loader,
-        autoescape=True,
-        undefined=StrictUndefined,
-        finalize=lambda value: clean(value) if type(value) is str else value,
-    )
-    return environment.get_template("curve.html.j2").render(
+    made_with = environment()
+    return made_with.get_template("curve.html.j2").render(
         run=run,
         word=headline[0],
         sentence=headline[1],
-        style=Markup(loader.get_source(environment, "page.css")[0]),  # noqa: S704 - our own file
+        style=own_file(made_with, STYLE),
         summary=summary,
         plots=[plot for plot in plots if plot],
         tables=tables,
@@ -101,7 +92,7 @@ def plot_of(
         "bottom": BOTTOM,
         "x_ticks": [{"at": x(size), "label": units.size(size)} for size in _powers(first, last, 2)],
         "y_ticks": [{"at": y(value), "label": say(value)} for value in _powers(least, most, 10)],
-        "switches": [x(math.sqrt(one.last_bytes * one.first_bytes)) for one in switches],
+        "switches": [x(one.at_bytes) for one in switches],
         "line": " ".join(f"{each['x']},{each['y']}" for each in dots),
         "dots": dots,
     }

@@ -17,10 +17,9 @@ POINTS_HEAD: Row = ("size", "latency", "range", "bandwidth", "range")
 def headline(curve: Curve) -> tuple[str, str]:
     """The verdict's word, and the sentence."""
     way = f"{curve.pair[0]} to {curve.pair[1]}"
-    word = curve.verdict.value if curve.verdict else "MEASURED"
     if curve.plateau is None:
-        return word, f"{way}: {curve.reason}"
-    return word, f"{way}: {units.estimate(curve.plateau.bandwidth_bytes_per_s, units.BANDWIDTH)}: {curve.reason}"
+        return curve.word, f"{way}: {curve.reason}"
+    return curve.word, f"{way}: {units.estimate(curve.plateau.bandwidth_bytes_per_s, units.BANDWIDTH)}: {curve.reason}"
 
 
 def summary(curve: Curve) -> list[tuple[str, str]]:
@@ -44,12 +43,12 @@ def summary(curve: Curve) -> list[tuple[str, str]]:
 
 def switch(one: Break) -> str:
     """protocol switch at 4100 B (above 4096 B, at or below 4104 B): latency +52 %."""
-    place = round(math.sqrt(one.last_bytes * one.first_bytes))
     low, high = (f"{size} B" for size in (one.last_bytes, one.first_bytes))
     widest = ""
     if (one.low_bytes, one.high_bytes) != (one.last_bytes, one.first_bytes):
         widest = f"; over the resamples {one.low_bytes} to {one.high_bytes} B"
-    return f"protocol switch at {place} B (above {low}, at or below {high}{widest}): latency {one.jump * 100:+.0f} %"
+    place = f"{round(one.at_bytes)} B (above {low}, at or below {high}{widest})"
+    return f"protocol switch at {place}: latency {one.jump * 100:+.0f} %"
 
 
 def _switches(curve: Curve) -> tuple[Break, ...]:

@@ -1,20 +1,17 @@
 """Which facts differ, as JSON for machines; docs/drift.md describes every field."""
 
-import json
 from collections.abc import Sequence
-from typing import Any
 
 from seatrial.facts.drift import Change, Difference
-from seatrial.facts.groups import EVERYONE, Group
+from seatrial.facts.everywhere import EVERYONE
+from seatrial.facts.groups import Group
+from seatrial.model.order import natural_sorted
 from seatrial.model.verdict import Finding
 from seatrial.report.json_report import finding_as_json
-from seatrial.report.node_json import finite
-from seatrial.report.order import natural_sorted
+from seatrial.report.json_text import Json, finite, json_text
 
 FORMAT = 1
 """History: 1, the first."""
-
-Json = dict[str, Any]
 
 
 def drift_as_json(
@@ -40,7 +37,7 @@ def drift_as_json(
         "against": [_difference(each) for each in against],
         "findings": [finding_as_json(each) for each in findings],
     }
-    return json.dumps(finite(value), ensure_ascii=True, allow_nan=False, indent=1) + "\n"
+    return json_text(finite(value))
 
 
 def _groups(differences: Sequence[Difference]) -> list[Group]:

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 from seatrial.facts.drift import LOGIN_AND_COMPUTE, Change, Difference
 from seatrial.facts.groups import groups
 from seatrial.model.facts import NodeFacts
+from seatrial.model.order import natural_sorted
 from seatrial.model.verdict import Finding
+from seatrial.model.words import count, some
 from seatrial.report import finding_text
 from seatrial.report.fact_value import NOT_THERE, THERE, Value, value_text
-from seatrial.report.headline import count
 from seatrial.report.node_names import few
-from seatrial.report.order import natural_sorted
 from seatrial.report.outside import shorten
 from seatrial.report.sheet import labelled, rendered, text
 
@@ -150,6 +150,4 @@ def _along(fact: str, others: Sequence[str]) -> str:
     own = [each for each in others if each.startswith(f"{fact}.")]
     apart = natural_sorted(each for each in others if not each.startswith(f"{fact}."))
     told = [f"its {count(len(own), 'fact')}"] if own else []
-    told += apart[:MOST_ALONG]
-    rest = len(apart) - MOST_ALONG
-    return ", ".join(told) + (f" and {rest} more" if rest > 0 else "")
+    return ", ".join([*told, *([some(apart, MOST_ALONG)] if apart else [])])

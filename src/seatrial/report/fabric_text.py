@@ -1,15 +1,16 @@
 """A fabric's map and what is wrong with it, as text and as JSON."""
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 
-from seatrial.fabric.check import LinkProblem, link_text
+from seatrial.fabric.check import LinkProblem, device_name, link_text
 from seatrial.fabric.table_check import TableReport
-from seatrial.model.fabric_map import DeviceKind, FabricDevice, FabricMap
+from seatrial.model.fabric_map import DeviceKind, FabricMap
 from seatrial.model.lanes import data_bits_per_s
+from seatrial.model.order import natural_sorted
 from seatrial.model.units import link_rate
-from seatrial.report.order import natural_sorted
+from seatrial.model.words import count
+from seatrial.report.json_text import json_text
 from seatrial.report.outside import clean
 
 MOST_LISTED = 60
@@ -23,16 +24,16 @@ def fabric_as_text(fabric: FabricMap, tables: TableReport | None = None) -> str:
         f" ({fabric.source})"
     ]
     rates = Counter((link.width, link.speed) for link in fabric.links)
-    for (width, speed), count in rates.most_common():
+    for (width, speed), cables in rates.most_common():
         carries = data_bits_per_s(width, speed)
         told = f", {link_rate(carries)} each way" if carries else ""
-        lines.append(f"  {count} × {width or '?'}x {speed or 'unknown speed'}{told}")
+        lines.append(f"  {cables} × {width or '?'}x {speed or 'unknown speed'}{told}")
     devices = fabric.by_key
     below: Counter[tuple[str, str]] = Counter()
     for link in fabric.links:
         for here, there in ((link.one.device, link.other.device), (link.other.device, link.one.device)):
             below[here, devices[there].kind.value if there in devices else "unknown"] += 1
-    switches = {_name(device): device for device in fabric.devices if device.kind is DeviceKind.SWITCH}
+    switches = {device_name(device): device for device in fabric.devices if device.kind is DeviceKind.SWITCH}
     for name in natural_sorted(switches)[:MOST_LISTED]:
         key = switches[name].key
         lines.append(f"  {clean(name)}: {below[key, 'adapter']} adapters, {below[key, 'switch']} cables to switches")
@@ -49,9 +50,7 @@ def problems_as_text(fabric: FabricMap, problems: Sequence[LinkProblem], tables:
     if not problems:
         passed = f"PASS  {len(fabric.links)} cables, each as fast as its sisters, none missing."
         return "\n".join([passed, *_routes(tables)]) + "\n"
-    lines = [
-        f"SLOW  {len(problems)} problem{'s' if len(problems) > 1 else ''} in a fabric of {len(fabric.links)} cables"
-    ]
+    lines = [f"SLOW  {count(len(problems), 'problem')} in a fabric of {len(fabric.links)} cables"]
     for number, problem in enumerate(problems, 1):
         lines += ["", f"{number}  {problem.kind}", f"   {clean(problem.says)}", f"   to do      {problem.remedy}"]
     if tables:
@@ -71,42 +70,34 @@ def fabric_as_json(
 ) -> str:
     """One object: devices, links with the data rate of each, problems, and what routes use where that is known."""
     devices = fabric.by_key
-    return (
-        json.dumps(
-            {
-                "exit_code": exit_code,
-                "source": fabric.source,
-                "problems": [
-                    {"kind": one.kind.value, "subject": one.subject, "statement": one.says, "remedy": one.remedy}
-                    for one in problems
-                ],
-                "devices": [
-                    {"key": one.key, "kind": one.kind.value, "name": one.name, "lid": one.lid} for one in fabric.devices
-                ],
-                "links": [
-                    {
-                        "name": link_text(link, devices),
-                        "ends": [[link.one.device, link.one.port], [link.other.device, link.other.port]],
-                        "width": link.width,
-                        "speed": link.speed,
-                        "other_width": link.other_width,
-                        "other_speed": link.other_speed,
-                        "data_bits_per_s": data_bits_per_s(link.width, link.speed),
-                    }
-                    for link in fabric.links
-                ],
-                "down": [[end.device, end.port] for end in fabric.down],
-                "unknown_lines": list(fabric.unknown),
-                "routes": None if tables is None else _routes_as_data(tables),
-            },
-            indent=1,
-        )
-        + "\n"
+    return json_text(
+        {
+            "exit_code": exit_code,
+            "source": fabric.source,
+            "problems": [
+                {"kind": one.kind.value, "subject": one.subject, "statement": one.says, "remedy": one.remedy}
+                for one in problems
+            ],
+            "devices": [
+                {"key": one.key, "kind": one.kind.value, "name": one.name, "lid": one.lid} for one in fabric.devices
+            ],
+            "links": [
+                {
+                    "name": link_text(link, devices),
+                    "ends": [[link.one.device, link.one.port], [link.other.device, link.other.port]],
+                    "width": link.width,
+                    "speed": link.speed,
+                    "other_width": link.other_width,
+                    "other_speed": link.other_speed,
+                    "data_bits_per_s": data_bits_per_s(link.width, link.speed),
+                }
+                for link in fabric.links
+            ],
+            "down": [[end.device, end.port] for end in fabric.down],
+            "unknown_lines": list(fabric.unknown),
+            "routes": None if tables is None else _routes_as_data(tables),
+        }
     )
-
-
-def _name(device: FabricDevice) -> str:
-    return device.name or device.key
 
 
 def _routes_as_data(tables: TableReport) -> dict[str, object]:
@@ -115,7 +106,7 @@ def _routes_as_data(tables: TableReport) -> dict[str, object]:
         "ways": tables.ways,
         "statement": tables.statement,
         "uplinks": [
-            {"leaf": one.leaf, "destinations": {str(port): count for port, count in one.used.items()}}
+            {"leaf": one.leaf, "destinations": {str(port): used for port, used in one.used.items()}}
             for one in tables.uplinks
         ],
     }

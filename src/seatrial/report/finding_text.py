@@ -5,9 +5,10 @@ from collections.abc import Sequence
 import msgspec
 
 from seatrial.model import units
+from seatrial.model.order import natural_sorted
 from seatrial.model.subject import Direction
 from seatrial.model.verdict import Experiment, Finding
-from seatrial.report.order import natural_sorted
+from seatrial.model.words import some
 
 MOST_PAIRS = 8
 
@@ -58,9 +59,7 @@ def experiment_text(experiment: Experiment) -> str:
 
 def pairs_text(pairs: Sequence[str]) -> str:
     """The first few pairs in natural order and the number of the rest."""
-    shown = natural_sorted(pairs)[:MOST_PAIRS]
-    rest = len(pairs) - len(shown)
-    return ", ".join(shown) + (f" and {rest} more" if rest else "")
+    return some(natural_sorted(pairs), MOST_PAIRS)
 
 
 def _numbers(finding: Finding) -> list[Line]:

@@ -5,6 +5,7 @@ import msgspec
 from seatrial.model.judgement import Judgement
 from seatrial.model.run import Ending, RunInfo
 from seatrial.model.verdict import Verdict
+from seatrial.model.words import count
 from seatrial.report.outside import clean
 
 INCOMPLETE = "INCOMPLETE"
@@ -55,8 +56,3 @@ def why_incomplete(run: RunInfo) -> str:
     if run.ending is Ending.COMPLETE:
         return reason or "not all that was planned was measured"
     return f"{run.ending.value}: {reason}" if reason else run.ending.value
-
-
-def count(number: int, noun: str) -> str:
-    """1 node, 2 nodes."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -8,8 +8,8 @@ import msgspec
 from seatrial.model.estimate import Estimate
 from seatrial.model.fabric import Fabric
 from seatrial.model.judgement import Judgement, PairVerdict
+from seatrial.model.order import leaf_order
 from seatrial.model.verdict import Verdict, worst
-from seatrial.report.order import leaf_order
 from seatrial.statistics.median import median
 
 MOST_ROWS = 256

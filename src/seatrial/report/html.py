@@ -3,7 +3,7 @@
 import base64
 import hashlib
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from seatrial.model import units
 from seatrial.model.facts import NodeFacts
@@ -14,11 +14,9 @@ from seatrial.report import finding_text, html_tables
 from seatrial.report.facts_text import differences
 from seatrial.report.headline import headline
 from seatrial.report.heatmap import HeatMap, heat_map
-from seatrial.report.outside import clean, script_json
+from seatrial.report.outside import script_json
+from seatrial.report.pages import STYLE, environment, own_file
 from seatrial.report.plot import heat_map_data
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
 
 MOST_FINDINGS = 200
 MOST_NODES = 64
@@ -31,13 +29,13 @@ def as_html(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFacts]) 
     from markupsafe import Markup
     from plotly.offline import get_plotlyjs
 
-    environment = _environment()
+    made_with = environment()
     heat = heat_map(judgement, run.fabric, most_nodes=MOST_NODES)
     has_plot = len(heat.labels) > 1 and bool(judgement.pairs)
-    scripts = [get_plotlyjs(), _source(environment, "page.js")] if has_plot else []
+    scripts = [get_plotlyjs(), own_file(made_with, "page.js")] if has_plot else []
     plot = script_json(heat_map_data(heat, judgement)) if has_plot else ""
     lost = judgement.lost or run.lost
-    return environment.get_template(
+    return made_with.get_template(
         "page.html.j2"
     ).render(
         run=run,
@@ -45,7 +43,7 @@ def as_html(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFacts]) 
         findings=[_card(finding) for finding in judgement.findings[:MOST_FINDINGS]],
         findings_left_out=max(0, len(judgement.findings) - MOST_FINDINGS),
         policy=_policy(scripts),
-        style=Markup(_source(environment, "page.css")),  # noqa: S704 - our own file
+        style=own_file(made_with, STYLE),
         scripts=[Markup(script) for script in scripts],  # noqa: S704 - our own files and plotly's
         plot=Markup(plot),  # noqa: S704 - escaped by script_json
         heat_map_note=_heat_map_note(heat),
@@ -62,27 +60,6 @@ def as_html(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFacts]) 
         design_rows=html_tables.design_rows(judgement.design or run.design),
         run_rows=html_tables.run_rows(run),
     )
-
-
-def _environment() -> "Environment":
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    return Environment(
-        loader=PackageLoader("seatrial", "report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        finalize=lambda value: clean(value) if type(value) is str else value,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-
-
-def _source(environment: "Environment", name: str) -> str:
-    """The text of one of our own files beside the template."""
-    loader = environment.loader
-    if loader is None:
-        raise LookupError(name)
-    return loader.get_source(environment, name)[0]
 
 
 def _policy(scripts: list[str]) -> str:

@@ -9,11 +9,11 @@ from seatrial.model import units
 from seatrial.model.facts import NodeFacts
 from seatrial.model.judgement import Judgement
 from seatrial.model.limit import Limit
+from seatrial.model.order import natural_sorted
 from seatrial.model.run import Design, RunInfo
+from seatrial.model.words import count
 from seatrial.report import facts_text
-from seatrial.report.headline import count
 from seatrial.report.heatmap import share
-from seatrial.report.order import natural_sorted
 from seatrial.report.worst import nodes_worst_first, pairs_worst_first
 
 MOST_PAIRS = 2000

@@ -1,22 +1,15 @@
 """The judgement as JSON, for machines; docs/report.md describes every field."""
 
-import json
-import math
-from typing import Any
-
-import msgspec
-
 from seatrial.model.estimate import Estimate
 from seatrial.model.judgement import Judgement, NodeVerdict, PairVerdict
 from seatrial.model.limit import Limit
 from seatrial.model.run import Design, NodeState, RunInfo
 from seatrial.model.verdict import Finding
 from seatrial.report.headline import overall
+from seatrial.report.json_text import Json, json_text, number
 
 FORMAT = 1
 """History: 1, the first."""
-
-Json = dict[str, Any]
 
 
 def as_json(run: RunInfo, judgement: Judgement, exit_code: int) -> Json:
@@ -31,9 +24,9 @@ def as_json(run: RunInfo, judgement: Judgement, exit_code: int) -> Json:
         "launcher": run.launcher,
         "nodes": [_node(node) for node in judgement.nodes],
         "pairs": [_pair(pair) for pair in judgement.pairs],
-        "findings": [_finding(finding) for finding in judgement.findings],
-        "peers_bandwidth_bytes_per_s": _number(judgement.peers_bandwidth_bytes_per_s),
-        "peers_latency_s": _number(judgement.peers_latency_s),
+        "findings": [finding_as_json(finding) for finding in judgement.findings],
+        "peers_bandwidth_bytes_per_s": number(judgement.peers_bandwidth_bytes_per_s),
+        "peers_latency_s": number(judgement.peers_latency_s),
         "notes": list(judgement.notes),
         "lost": [_lost(state) for state in judgement.lost or run.lost],
         "design": _design(design) if design else None,
@@ -42,31 +35,17 @@ def as_json(run: RunInfo, judgement: Judgement, exit_code: int) -> Json:
 
 def as_json_text(run: RunInfo, judgement: Judgement, exit_code: int) -> str:
     """The same as text, in ASCII, so that it can do no harm to a terminal; ends in a newline."""
-    data = as_json(run, judgement, exit_code)
-    try:  # json's own indenting takes ten times as long
-        return msgspec.json.format(json.dumps(data, ensure_ascii=True, allow_nan=False), indent=1) + "\n"
-    except msgspec.DecodeError:  # half a surrogate pair, from foreign bytes
-        return json.dumps(data, ensure_ascii=True, allow_nan=False, indent=1) + "\n"
-
-
-def finding_as_json(finding: Finding) -> Json:
-    """One finding, with the fields that docs/report.md describes."""
-    return _finding(finding)
-
-
-def _number(value: float | None) -> float | None:
-    """JSON has no infinity and no NaN: they become null."""
-    return value if value is not None and math.isfinite(value) else None
+    return json_text(as_json(run, judgement, exit_code))
 
 
 def _estimate(estimate: Estimate | None) -> Json | None:
     if estimate is None:
         return None
     return {
-        "value": _number(estimate.value),
-        "low": _number(estimate.low),
-        "high": _number(estimate.high),
-        "confidence": _number(estimate.confidence),
+        "value": number(estimate.value),
+        "low": number(estimate.low),
+        "high": number(estimate.high),
+        "confidence": number(estimate.confidence),
         "runs": estimate.runs,
         "method": estimate.method,
     }
@@ -78,9 +57,9 @@ def _node(node: NodeVerdict) -> Json:
         "leaf": node.leaf,
         "verdict": node.verdict.value,
         "reason": node.reason,
-        "best_out_bytes_per_s": _number(node.best_out_bytes_per_s),
-        "best_in_bytes_per_s": _number(node.best_in_bytes_per_s),
-        "best_latency_s": _number(node.best_latency_s),
+        "best_out_bytes_per_s": number(node.best_out_bytes_per_s),
+        "best_in_bytes_per_s": number(node.best_in_bytes_per_s),
+        "best_latency_s": number(node.best_latency_s),
     }
 
 
@@ -93,14 +72,15 @@ def _pair(pair: PairVerdict) -> Json:
         "reason": pair.reason,
         "bandwidth_bytes_per_s": _estimate(pair.bandwidth_bytes_per_s),
         "latency_s": _estimate(pair.latency_s),
-        "limit_bytes_per_s": _number(limit.limit_bytes_per_s) if limit else None,
+        "limit_bytes_per_s": number(limit.limit_bytes_per_s) if limit else None,
         "limit_binding": limit.binding if limit else None,
-        "of_limit": _number(pair.of_limit),
+        "of_limit": number(pair.of_limit),
         "retested": pair.retested,
     }
 
 
-def _finding(finding: Finding) -> Json:
+def finding_as_json(finding: Finding) -> Json:
+    """One finding, with the fields that docs/report.md describes."""
     return {
         "kind": finding.kind.value,
         "subject": finding.subject.text,
@@ -111,9 +91,9 @@ def _finding(finding: Finding) -> Json:
         "remedy": finding.remedy,
         "metric": finding.metric,
         "measured": _estimate(finding.measured),
-        "limit": _number(finding.limit),
+        "limit": number(finding.limit),
         "limit_name": finding.limit_name,
-        "peers": _number(finding.peers),
+        "peers": number(finding.peers),
         "pairs": list(finding.pairs),
         "experiments": [
             {"description": each.description, "outcome": each.outcome, "confirmed": each.confirmed}

@@ -1,13 +1,9 @@
 """Limits as JSON, for machines; docs/limits.md describes every field."""
 
-import json
-import math
 from collections.abc import Sequence
-from typing import Any
 
 from seatrial.model.limit import ComputePeak, Limit, LimitTerm, NoLimit
-
-Json = dict[str, Any]
+from seatrial.report.json_text import Json, json_text, number
 
 
 def limits_json(limits: Sequence[Limit | NoLimit | ComputePeak]) -> list[Json]:
@@ -17,7 +13,7 @@ def limits_json(limits: Sequence[Limit | NoLimit | ComputePeak]) -> list[Json]:
 
 def limits_json_text(limits: Sequence[Limit | NoLimit | ComputePeak]) -> str:
     """The same as text, in ASCII, so that it can do no harm to a terminal; ends in a newline."""
-    return json.dumps(limits_json(limits), ensure_ascii=True, allow_nan=False, indent=1) + "\n"
+    return json_text(limits_json(limits))
 
 
 def _entry(limit: Limit | NoLimit | ComputePeak) -> Json:
@@ -29,11 +25,11 @@ def _entry(limit: Limit | NoLimit | ComputePeak) -> Json:
         case Limit():
             return {
                 "path": limit.path,
-                "limit_bytes_per_s": _number(limit.limit_bytes_per_s),
+                "limit_bytes_per_s": number(limit.limit_bytes_per_s),
                 "binding": limit.binding,
                 "nominal": limit.nominal,
                 "terms": [_term(term) for term in limit.terms],
-                "gate_bytes_per_s": _number(limit.gate_bytes_per_s),
+                "gate_bytes_per_s": number(limit.gate_bytes_per_s),
                 "unknown": list(limit.unknown),
             }
 
@@ -41,8 +37,8 @@ def _entry(limit: Limit | NoLimit | ComputePeak) -> Json:
 def _term(term: LimitTerm) -> Json:
     return {
         "name": term.name,
-        "bytes_per_s": _number(term.bytes_per_s),
-        "inputs": {name: _number(value) for name, value in term.inputs.items()},
+        "bytes_per_s": number(term.bytes_per_s),
+        "inputs": {name: number(value) for name, value in term.inputs.items()},
         "source": term.source,
         "formula": term.formula,
         "nominal": term.nominal,
@@ -52,19 +48,14 @@ def _term(term: LimitTerm) -> Json:
 def _peak(peak: ComputePeak) -> Json:
     return {
         "path": peak.path,
-        "limit_flops_per_s": _number(peak.flops_per_s),
-        "limit_flops_per_s_per_core": _number(peak.flops_per_s_per_core),
+        "limit_flops_per_s": number(peak.flops_per_s),
+        "limit_flops_per_s_per_core": number(peak.flops_per_s_per_core),
         "flops_per_cycle": peak.flops_per_cycle,
         "cores": peak.cores,
-        "hz": _number(peak.hz),
-        "inputs": {name: _number(value) for name, value in peak.inputs.items()},
+        "hz": number(peak.hz),
+        "inputs": {name: number(value) for name, value in peak.inputs.items()},
         "source": peak.source,
         "formula": peak.formula,
         "nominal": peak.nominal,
         "unknown": list(peak.unknown),
     }
-
-
-def _number(value: float) -> float | None:
-    """JSON has no infinity and no NaN: they become null."""
-    return value if math.isfinite(value) else None

@@ -1,26 +1,25 @@
 """What a table of pairs gave away, as text and as JSON."""
 
-import json
 from collections.abc import Sequence
 
 from seatrial.diagnosis.pairwise.classes import Classes
+from seatrial.diagnosis.wording import WAYS
 from seatrial.model.pair_faults import Located, LocatedFault
 from seatrial.model.pair_table import PairTable
-from seatrial.model.subject import Direction
 from seatrial.model.units import LATENCY, duration, share
+from seatrial.model.words import count
+from seatrial.report.json_text import finite, json_text
 from seatrial.report.outside import clean
 
 MOST = 12
-WAYS = {Direction.OUT: "outwards", Direction.IN: "inwards", Direction.BOTH: "in both directions"}
 
 
 def located_as_text(
     table: PairTable, located: Located, groups: Sequence[Sequence[str]], classes: Classes | None
 ) -> str:
     """The verdict first; then faults, what is undecided or unstable, classes, and what could not have been seen."""
-    count = len(located.faults)
-    if count:
-        lines = [f"SLOW  {count} fault{'s' if count > 1 else ''} on {len(table.nodes)} nodes"]
+    if located.faults:
+        lines = [f"SLOW  {count(len(located.faults), 'fault')} on {len(table.nodes)} nodes"]
     elif located.ambiguous:
         lines = [
             f"INCONCLUSIVE  {len(located.ambiguous)} slow parts on {len(table.nodes)} nodes that cannot be told apart"
@@ -55,9 +54,9 @@ def _statement(fault: LocatedFault) -> str:
 
 
 def _design(table: PairTable, located: Located, groups: Sequence[Sequence[str]]) -> str:
-    count, pairs = len(table.nodes), len(set(zip(table.source.tolist(), table.target.tolist(), strict=True)))
+    pairs, everything = measured_pairs(table), len(table.nodes) * (len(table.nodes) - 1)
     lines = ", ".join(f"{metric} below {share(line)} of the peers'" for metric, line in located.lines.items())
-    said = f"{pairs} of {count * (count - 1)} ordered pairs; bad is {lines or 'nothing: no number was read'}."
+    said = f"{pairs} of {everything} ordered pairs; bad is {lines or 'nothing: no number was read'}."
     if located.wrongly_left is not None:
         said += f" With one node in ten slow, {located.wrongly_left:.2g} healthy ones would stay unacquitted."
     if len(groups) < 3:
@@ -65,12 +64,15 @@ def _design(table: PairTable, located: Located, groups: Sequence[Sequence[str]])
     return said
 
 
+def measured_pairs(table: PairTable) -> int:
+    """How many different ordered pairs the table has, whatever their repetitions."""
+    return len(set(zip(table.source.tolist(), table.target.tolist(), strict=True)))
+
+
 def located_as_json(
     table: PairTable, located: Located, groups: Sequence[Sequence[str]], classes: Classes | None, exit_code: int
 ) -> str:
     """One object: faults, ambiguous, classes, unstable, design, exit_code."""
-    pairs = len(set(zip(table.source.tolist(), table.target.tolist(), strict=True)))
-    count = len(table.nodes)
     found = {
         "exit_code": exit_code,
         "faults": [
@@ -101,12 +103,12 @@ def located_as_json(
         else [],
         "unstable": [{"subject": one.subject.text, "metric": one.metric, "why": one.why} for one in located.unstable],
         "design": {
-            "nodes": count,
-            "ordered_pairs": count * (count - 1),
-            "measured_pairs": pairs,
+            "nodes": len(table.nodes),
+            "ordered_pairs": len(table.nodes) * (len(table.nodes) - 1),
+            "measured_pairs": measured_pairs(table),
             "groups": [list(group) for group in groups],
             "lines": located.lines,
             "wrongly_left": located.wrongly_left,
         },
     }
-    return json.dumps(found, indent=1) + "\n"
+    return json_text(finite(found))

@@ -1,16 +1,16 @@
 """What is said of one node's machine, processors, memory and NUMA nodes: label and text. Nothing is judged."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from seatrial.facts.flat_fields import ranges
+from seatrial.facts.flat_fields import counted, ranges
 from seatrial.model import units
 from seatrial.model.facts import NodeFacts
 from seatrial.model.memory import Dimm
 from seatrial.model.topology import NumaNode
+from seatrial.model.words import count
 from seatrial.report.fact_value import hertz, memory_speed
-from seatrial.report.headline import count
 from seatrial.report.node_devices import device_name
 
 Row = tuple[str, str]
@@ -46,9 +46,9 @@ def processors(facts: NodeFacts) -> Iterator[Row]:
     if set_up.instruction_sets:
         yield "extensions", " ".join(set_up.instruction_sets)
     frequency = [
-        _counted(set_up.governors),
+        counted(set_up.governors),
         f"driver {set_up.frequency_driver}" if set_up.frequency_driver else "",
-        _counted(set_up.energy_preferences),
+        counted(set_up.energy_preferences),
         _span("allowed", (*set_up.minimum_hz, *set_up.maximum_hz)),
         _span("hardware's most", set_up.hardware_maximum_hz),
         f"base {hertz(set_up.base_hz)}" if set_up.base_hz is not None else "",
@@ -128,10 +128,6 @@ def _at(dimm: Dimm) -> str:
     rated = dimm.rated_transfers_per_s
     slower = f" (rated {memory_speed(rated)})" if rated is not None and rated != speed else ""
     return f"at {memory_speed(speed)}{slower}"
-
-
-def _counted(numbers: Mapping[str, int]) -> str:
-    return ", ".join(f"{word} × {number}" for word, number in sorted(numbers.items(), key=lambda each: -each[1]))
 
 
 def _span(what: str, frequencies: Sequence[float]) -> str:

@@ -4,7 +4,8 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable
 
-from seatrial.report.order import natural_key, natural_sorted
+from seatrial.facts.flat_fields import ranges
+from seatrial.model.order import natural_key, natural_sorted
 
 _LAST_NUMBER = re.compile(r"(.*?)([0-9]{1,15})([^0-9]*)", re.DOTALL)
 Kind = tuple[str, str, int]
@@ -25,7 +26,7 @@ def folded(names: Iterable[str]) -> str:
         width = len(digits) if (before, after, len(digits)) in filled else 0
         numbers[before, after, width].append(int(digits))
     for (before, after, width), found in numbers.items():
-        spans = _spans(sorted(found), width)
+        spans = ranges(found, width)
         told.append(f"{before}{spans}{after}" if len(found) == 1 else f"{before}[{spans}]{after}")
     return ",".join(natural_sorted(told))
 
@@ -41,13 +42,3 @@ def few(names: Iterable[str], most: int) -> str:
 
 def _is_filled(digits: str) -> bool:
     return digits.startswith("0") and len(digits) > 1
-
-
-def _spans(numbers: list[int], width: int) -> str:
-    spans: list[tuple[int, int]] = []
-    for number in numbers:
-        if spans and number == spans[-1][1] + 1:
-            spans[-1] = spans[-1][0], number
-        else:
-            spans.append((number, number))
-    return ",".join(f"{low:0{width}}" if low == high else f"{low:0{width}}-{high:0{width}}" for low, high in spans)

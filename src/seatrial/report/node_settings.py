@@ -3,38 +3,15 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
+from seatrial.facts.mounts import KERNELS_OWN
 from seatrial.model import units
 from seatrial.model.facts import NodeFacts
+from seatrial.model.order import natural_sorted
 from seatrial.model.system import Library
-from seatrial.report.order import natural_sorted
 
 Row = tuple[str, str]
 
-PSEUDO = frozenset(
-    {
-        "proc",
-        "sysfs",
-        "devtmpfs",
-        "devpts",
-        "cgroup",
-        "cgroup2",
-        "mqueue",
-        "hugetlbfs",
-        "debugfs",
-        "tracefs",
-        "securityfs",
-        "pstore",
-        "bpf",
-        "configfs",
-        "fusectl",
-        "efivarfs",
-        "binfmt_misc",
-        "rpc_pipefs",
-        "nsfs",
-        "selinuxfs",
-        "ramfs",
-    }
-)
+PSEUDO = KERNELS_OWN | {"ramfs"}
 """File systems without files of anybody's."""
 
 
@@ -122,7 +99,6 @@ def software(facts: NodeFacts) -> Iterator[Row]:
     known = facts.software
     told = {f"{each.name} {each.version}" for each in known.libraries if isinstance(each, Library)}
     slurm = [
-        facts.slurm_version if not (known.slurm_client or known.slurm_daemon) else "",
         f"client {known.slurm_client}" if known.slurm_client else "",
         f"daemon {known.slurm_daemon}" if known.slurm_daemon else "",
     ]

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from seatrial.model.facts import NodeFacts
+from seatrial.model.order import natural_sorted
 from seatrial.report import node_devices, node_hardware, node_settings
-from seatrial.report.order import natural_sorted
 from seatrial.report.sheet import labelled, rendered, text
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import Any
 from seatrial.model import units
 from seatrial.model.judgement import Judgement
 from seatrial.model.verdict import Verdict
-from seatrial.report.headline import count
+from seatrial.model.words import count
 from seatrial.report.heatmap import Cell, HeatMap
 from seatrial.report.outside import plot_text, shorten
 

@@ -10,8 +10,7 @@ RAILS_HEAD: Row = ("over", "latency", "plateau", "of its limit", "verdict")
 
 def headline(found: RailComparison) -> tuple[str, str]:
     """The verdict's word, and the sentence."""
-    word = found.verdict.value if found.verdict else "MEASURED"
-    return word, found.reason if found.findings else f"{found.pair[0]} to {found.pair[1]}: {found.reason}"
+    return found.word, found.reason if found.findings else f"{found.pair[0]} to {found.pair[1]}: {found.reason}"
 
 
 def summary(found: RailComparison) -> list[tuple[str, str]]:

@@ -1,6 +1,5 @@
 """How many ranks drive a port, for a terminal and as JSON."""
 
-import json
 import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -9,9 +8,10 @@ import msgspec
 
 from seatrial.diagnosis.saturation import Saturation
 from seatrial.model import units
-from seatrial.model.limit import Limit, NoLimit
+from seatrial.model.limit import Limit
 from seatrial.model.run import RunInfo
-from seatrial.report.curve_json import finite
+from seatrial.report.json_text import finite, json_text
+from seatrial.report.pair_json import limit_fields, outcome_fields
 from seatrial.report.sheet import labelled, rendered, text
 from seatrial.statistics.max_rate import MaxRate
 
@@ -27,8 +27,7 @@ def saturation_as_text(found: Saturation, *, width: int = 100, colour: bool = Fa
 
 
 def _blocks(found: Saturation) -> Iterator["RenderableType"]:
-    word = found.verdict.value if found.verdict else "MEASURED"
-    yield text(f"{word}  {found.pair[0]} to {found.pair[1]}: {found.reason}", "bold")
+    yield text(f"{found.word}  {found.pair[0]} to {found.pair[1]}: {found.reason}", "bold")
     if found.finding:
         yield text(found.finding)
     yield ""
@@ -66,25 +65,14 @@ def _model(model: MaxRate) -> str:
 
 def saturation_as_json(run: RunInfo, found: Saturation) -> str:
     """docs/curves.md says what each field means."""
-    limit = found.limit
     content = {
-        "format": FORMAT,
-        "run": run.run,
-        "source": found.pair[0],
-        "target": found.pair[1],
-        "verdict": found.verdict.value if found.verdict else None,
-        "reason": found.reason,
+        **outcome_fields(run, found, FORMAT),
         "finding": found.finding,
-        "exit_code": int(found.exit_code),
-        "complete": found.complete,
         "message_bytes": found.message_bytes,
         "by_ranks": msgspec.to_builtins(found.by_ranks),
         "ranks_needed": found.ranks_needed,
         "one_rank_share": msgspec.to_builtins(found.one_rank_share),
         "model": msgspec.to_builtins(found.model),
-        "limit_bytes_per_s": limit.limit_bytes_per_s if isinstance(limit, Limit) else None,
-        "limit_binding": limit.binding if isinstance(limit, Limit) else None,
-        "no_limit_because": limit.reason if isinstance(limit, NoLimit) else None,
-        "notes": list(found.notes),
+        **limit_fields(found.limit),
     }
-    return json.dumps(finite(content), indent=1) + "\n"
+    return json_text(finite(content))

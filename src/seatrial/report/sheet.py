@@ -32,7 +32,7 @@ def rendered(blocks: Iterable["RenderableType"], *, width: int, colour: bool) ->
         _environ={},
     )
     for block in blocks:
-        console.print(block)
+        console.print(block, soft_wrap=getattr(block, "no_wrap", None) is True)
     return "".join(line.rstrip() + "\n" for line in out.getvalue().removesuffix("\n").split("\n"))
 
 
@@ -43,14 +43,26 @@ def text(words: str, style: str = "") -> "Text":
     return Text(clean(words), style=style)
 
 
+def unbroken(words: str) -> "Text":
+    """A line to be copied, which is never broken, however narrow the terminal is."""
+    from rich.text import Text
+
+    return Text(clean(words), no_wrap=True)
+
+
 def labelled(rows: Iterable[tuple[str, str]], *, indent: int = 0) -> "RenderableType":
     """A label column and a text column that wraps within itself. A row without a label continues the one above."""
-    from rich.padding import Padding
-
     table = _plain_table()
     for label, words in rows:
         table.add_row(text(label), text(words))
-    return Padding(table, (0, 0, 0, indent), expand=False) if indent else table
+    return indented(table, indent) if indent else table
+
+
+def indented(block: "RenderableType", columns: int = 3) -> "RenderableType":
+    """The block, so many columns to the right."""
+    from rich.padding import Padding
+
+    return Padding(block, (0, 0, 0, columns), expand=False)
 
 
 def _plain_table() -> "Table":

@@ -9,12 +9,13 @@ from seatrial.model.facts import NodeFacts
 from seatrial.model.judgement import Judgement, NodeVerdict, PairVerdict
 from seatrial.model.run import RunInfo
 from seatrial.model.verdict import Finding, Verdict
+from seatrial.model.words import count
 from seatrial.report import finding_text
 from seatrial.report.facts_text import differences
-from seatrial.report.headline import INCOMPLETE, count, headline
+from seatrial.report.headline import INCOMPLETE, headline
 from seatrial.report.heatmap import HeatMap
 from seatrial.report.outside import clean
-from seatrial.report.sheet import LEAST_WIDTH, rendered
+from seatrial.report.sheet import LEAST_WIDTH, indented, labelled, rendered, text
 from seatrial.report.terminal_heatmap import drawn_heat_map
 from seatrial.report.worst import nodes_worst_first, pairs_worst_first, unexplained
 
@@ -53,20 +54,14 @@ def _blocks(
     for number, finding in enumerate(judgement.findings[:MOST_FINDINGS], start=1):
         yield ""
         yield _finding_title(number, finding)
-        yield _indented(_text(finding.statement, "bold"))
-        yield _indented(_lines([(line.label, line.text) for line in finding_text.lines(finding)]))
+        yield indented(text(finding.statement, "bold"))
+        yield labelled([(line.label, line.text) for line in finding_text.lines(finding)], indent=3)
     if len(judgement.findings) > MOST_FINDINGS:
         yield f"\nand {count(len(judgement.findings) - MOST_FINDINGS, 'finding')} more, which the page shows"
     if judgement.verdict is not Verdict.PASS:
         yield from _details(run, judgement, width)
     yield ""
-    yield _lines(list(_closing(run, judgement, facts)))
-
-
-def _text(text: str, style: str = "") -> "Text":
-    from rich.text import Text
-
-    return Text(clean(text), style=style)
+    yield labelled(_closing(run, judgement, facts))
 
 
 def _headline(run: RunInfo, judgement: Judgement) -> "Text":
@@ -85,36 +80,18 @@ def _finding_title(number: int, finding: Finding) -> "Text":
     )
 
 
-def _indented(block: "RenderableType") -> "RenderableType":
-    from rich.padding import Padding
-
-    return Padding(block, (0, 0, 0, 3), expand=False)
-
-
-def _lines(rows: list[tuple[str, str]]) -> "Table":
-    """A label column and a text column that wraps within itself."""
-    from rich.table import Table
-
-    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0), pad_edge=False)
-    table.add_column(style="dim", no_wrap=True)
-    table.add_column(overflow="fold")
-    for label, text in rows:
-        table.add_row(label, _text(text))
-    return table
-
-
 def _details(run: RunInfo, judgement: Judgement, width: int) -> Iterator["RenderableType"]:
     """Heat map, pairs that no finding explains, nodes."""
     heat, drawn = drawn_heat_map(judgement, run.fabric, width)
     if drawn:
         yield ""
-        yield _text(_heat_map_title(heat, judgement), "bold")
+        yield text(_heat_map_title(heat, judgement), "bold")
         yield from drawn
     odd = pairs_worst_first(judgement, odd=True)
     shown = unexplained(judgement, odd) if drawn and not heat.by_leaf else odd
     if shown:
         yield ""
-        yield _text(_cut_title("Pairs that did not pass", "and that no finding names", shown, odd), "bold")
+        yield text(_cut_title("Pairs that did not pass", "and that no finding names", shown, odd), "bold")
         yield _pairs_table(shown[:MOST_PAIRS])
     yield from _nodes(judgement)
 
@@ -152,11 +129,11 @@ def _pairs_table(pairs: list[PairVerdict]) -> "Table":
     for pair in pairs:
         measured, latency = pair.bandwidth_bytes_per_s, pair.latency_s
         table.add_row(
-            _text(f"{pair.source}>{pair.target}"),
-            _text(pair.verdict.value),
+            text(f"{pair.source}>{pair.target}"),
+            text(pair.verdict.value),
             units.bandwidth(measured.value) if measured else "none",
             units.duration(latency.value) if latency else "none",
-            _text(pair.reason),
+            text(pair.reason),
         )
     return table
 
@@ -169,7 +146,7 @@ def _nodes(judgement: Judgement) -> Iterator["RenderableType"]:
         title = "Nodes" if shown is nodes else "Nodes that did not pass"
         cut = "" if len(shown) <= MOST_NODES else f": the worst {MOST_NODES} of {len(shown)}"
         yield ""
-        yield _text(title + cut, "bold")
+        yield text(title + cut, "bold")
         yield _nodes_table(shown[:MOST_NODES])
 
 
@@ -177,13 +154,13 @@ def _nodes_table(nodes: list[NodeVerdict]) -> "Table":
     table = _table("node", "leaf", "verdict", " best out", " best in", " latency", "reason")
     for node in nodes:
         table.add_row(
-            _text(node.node),
-            _text(node.leaf),
-            _text(node.verdict.value),
+            text(node.node),
+            text(node.leaf),
+            text(node.verdict.value),
             units.bandwidth(node.best_out_bytes_per_s),
             units.bandwidth(node.best_in_bytes_per_s),
             units.duration(node.best_latency_s),
-            _text(node.reason),
+            text(node.reason),
         )
     return table
 

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from seatrial.model.judgement import Judgement, NodeVerdict, PairVerdict
+from seatrial.model.order import NaturalKey, natural_key
 from seatrial.model.verdict import Verdict
 from seatrial.report.heatmap import share
-from seatrial.report.order import NaturalKey, natural_key
 
 
 def pairs_worst_first(judgement: Judgement, *, odd: bool = False) -> list[PairVerdict]:

@@ -1,6 +1,6 @@
 """Medians with intervals that assume nothing about the distribution."""
 
-import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -24,8 +24,11 @@ def coverage(runs: int, rank: int) -> float:
     Exact, from the binomial distribution: 1 - 2 P(X < rank), X ~ Bin(runs, 1/2) (David and Nagaraja,
     Order Statistics, 3rd ed., 7.1). Holds for independent runs of any continuous distribution.
     """
-    outside: int = 2 * sum(math.comb(runs, k) for k in range(rank))
-    return 1 - outside / (1 << runs)
+    outside, ways = 0, 1
+    for fewer in range(rank):
+        outside += ways  # of `fewer` of the runs below the median
+        ways = ways * (runs - fewer) // (fewer + 1)
+    return 1 - 2 * outside / (1 << runs)
 
 
 def median_estimate(runs: Sequence[float]) -> Estimate:
@@ -51,8 +54,7 @@ def median_estimate(runs: Sequence[float]) -> Estimate:
 @lru_cache(maxsize=4096)
 def _interval(count: int) -> tuple[int, float, str]:
     """Rank, confidence and name of the interval, which depend on nothing but the number of runs."""
-    rank = 1
-    while rank < (count + 1) // 2 and coverage(count, rank + 1) >= WANTED_CONFIDENCE:
-        rank += 1
+    ranks = range(2, (count + 1) // 2 + 1)
+    rank = 1 + bisect_left(ranks, True, key=lambda each: coverage(count, each) < WANTED_CONFIDENCE)
     method = f"median of {count} runs, order statistics {rank} and {count - rank + 1}"
     return rank, coverage(count, rank), method

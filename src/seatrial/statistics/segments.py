@@ -67,6 +67,11 @@ class Break(msgspec.Struct, frozen=True, kw_only=True):
     switch: bool
     """Whether the step is `LEAST_JUMP` and more than `JUMP_SCALES` residual scales of the two pieces that meet here."""
 
+    @property
+    def at_bytes(self) -> float:
+        """The geometric middle of the gap: where in it the one ends is not known."""
+        return math.sqrt(self.last_bytes * self.first_bytes)
+
 
 class Segmentation(msgspec.Struct, frozen=True, kw_only=True):
     """The pieces of one curve in order of size, and the breaks between them."""
@@ -126,19 +131,20 @@ def _medians(table: Numbers, otherwise: Numbers) -> Numbers:
 
 
 def _sums_of_squares(sizes: Numbers, times: Numbers) -> Numbers:
-    """[first, last]: least sum of squared relative residuals of one line, slope ≥ 0, over the sizes first to last."""
-    count = len(sizes)
-    squares = np.full((count, count), np.inf)
-    for first in range(count - FEWEST_SIZES + 1):
-        last, offset, slope = slice(first + FEWEST_SIZES - 1, count), sizes[first], times[first]
-        x, y = (sizes[first:] - offset) / max(offset, 1.0), times[first:] / slope
-        w = 1 / y**2
-        sw, sx, sy, sxx, sxy = (np.cumsum(term) for term in (w, w * x, w * y, w * x * x, w * x * y))
-        spread, together = sxx - sx**2 / sw, sxy - sx * sy / sw
-        level = np.arange(1, count - first + 1) - sy**2 / sw
-        gain = np.where((together > 0) & (spread > 0), together**2 / np.where(spread > 0, spread, 1), 0)
-        squares[first, last] = np.maximum(level - gain, 0)[FEWEST_SIZES - 1 :]
-    return squares
+    """[first, last]: least sum of squared relative residuals of one line, slope ≥ 0, over the sizes first to last.
+
+    Sizes and times are taken relative to the first ones, so that no precision is lost between bytes and megabytes.
+    """
+    place = np.arange(len(sizes))
+    held = place - place[:, None] + 1
+    x = (sizes - sizes[:, None]) / np.maximum(sizes[:, None], 1.0)
+    y = times / times[:, None]
+    w = np.where(held > 0, 1 / y**2, 0)
+    sw, sx, sy, sxx, sxy = (np.cumsum(term, axis=1) for term in (w, w * x, w * y, w * x * x, w * x * y))
+    whole = np.where(held > 0, sw, 1)
+    spread, together = sxx - sx**2 / whole, sxy - sx * sy / whole
+    gain = np.where((together > 0) & (spread > 0), together**2 / np.where(spread > 0, spread, 1), 0)
+    return np.where(held >= FEWEST_SIZES, np.maximum(held - sy**2 / whole - gain, 0), np.inf)
 
 
 def _best_cuts(sizes: Numbers, times: Numbers, most: int) -> list[list[int]]:

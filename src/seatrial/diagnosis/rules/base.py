@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
-from seatrial.facts.alike import hardware_groups
+from seatrial.facts.groups import hardware_groups
 from seatrial.model.facts import NodeFacts
 from seatrial.model.placement import RankPlace
 from seatrial.model.subject import CLUSTER, Subject, node
@@ -18,6 +18,9 @@ MOST_NAMED = 3
 
 MOST_TOLD = 4
 """Details of one node that a finding tells before it counts the rest."""
+
+PLACEMENT_TELLS = "`seatrial placement -- LAUNCH LINE` prints how"
+"""In remedies of rules about ranks; that command itself has a better one."""
 
 
 class Readings(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from seatrial.diagnosis.rules.base import Readings, Rule, Violation
 from seatrial.diagnosis.rules.lasting_mounts import mounts_by_node
 from seatrial.diagnosis.rules.peers import different, split
-from seatrial.facts.alike import usual
+from seatrial.facts.usual import usual
 from seatrial.model.system import Mount
 from seatrial.model.verdict import FindingKind
 

@@ -4,17 +4,18 @@ from collections.abc import Iterator
 
 from seatrial.diagnosis.placement.cores import cores_of, known_cores, numbers, rank_names
 from seatrial.diagnosis.placement.near import Adapters, Distance, adapters_of, distance, usable_cores
-from seatrial.diagnosis.rules.base import Readings, Rule, Violation
+from seatrial.diagnosis.rules.base import PLACEMENT_TELLS, Readings, Rule, Violation
 from seatrial.model.facts import NodeFacts
 from seatrial.model.placement import RankPlace
 from seatrial.model.verdict import FindingKind
+from seatrial.model.words import count
 
 REMEDY = (
     "Let the job have the whole node, or cores of the adapter's socket (srun --cpu-bind, --distribution; in "
     "gres.conf Cores=). Every message crosses the link between the sockets as it is."
 )
 BIND = (
-    "Give these ranks cores of the adapter's socket (`seatrial placement -- LAUNCH LINE` prints how). Every message "
+    f"Give these ranks cores of the adapter's socket ({PLACEMENT_TELLS}). Every message "
     "of theirs crosses the link between the sockets as it is."
 )
 
@@ -26,9 +27,9 @@ def look(readings: Readings) -> Iterator[Violation]:
         if not adapters.packages or len(known.topology.packages) < 2:
             continue
         ranks = tuple(rank for rank in readings.ranks.get(node, ()) if rank.cpus)
-        says = _of_ranks(known, ranks, adapters) if ranks else _of_job(known, adapters)
+        who, says = _of_ranks(known, ranks, adapters) if ranks else ("", _of_job(known, adapters))
         if says:
-            yield Violation(node=node, says=says, key=says, remedy=BIND if ranks else REMEDY)
+            yield Violation(node=node, says=f"{who}{says}", key=says, remedy=BIND if ranks else REMEDY)
 
 
 def _of_job(known: NodeFacts, adapters: Adapters) -> str:
@@ -43,11 +44,11 @@ def _of_job(known: NodeFacts, adapters: Adapters) -> str:
     return f"its processors for this job are on socket {sockets}, and {_told(adapters)}"
 
 
-def _of_ranks(known: NodeFacts, ranks: tuple[RankPlace, ...], adapters: Adapters) -> str:
-    """Where no nearer core is free, ranks must be far, and that is no fault."""
+def _of_ranks(known: NodeFacts, ranks: tuple[RankPlace, ...], adapters: Adapters) -> tuple[str, str]:
+    """Who is far, and from what. Where no nearer core is free, ranks must be far, and that is no fault."""
     cores = known_cores(known, ranks)
     if cores is not known.topology.cores:
-        return ""
+        return "", ""
     masks = [cores_of(cores, rank.cpus) for rank in ranks]
     far = [
         rank
@@ -58,11 +59,11 @@ def _of_ranks(known: NodeFacts, ranks: tuple[RankPlace, ...], adapters: Adapters
     near = (Distance.NEAR, Distance.SOCKET)
     free = [one for one in usable_cores(known, ranks) - used if distance(cores[one], adapters) in near]
     if not far or not free:
-        return ""
+        return "", ""
     sockets = numbers(cores[one].package or 0 for rank in far for one in cores_of(cores, rank.cpus))
-    return (
-        f"{rank_names(far)} may run on socket {sockets} only, and {_told(adapters)}, where {len(free)} cores are free"
-    )
+    where = f"{_told(adapters)}, where {count(len(free), 'core is', 'cores are')} free"
+    many = "socket" if sockets.isdigit() else "sockets"
+    return rank_names(far), f" may run on {many} {sockets} only, and {where}"
 
 
 def _told(adapters: Adapters) -> str:

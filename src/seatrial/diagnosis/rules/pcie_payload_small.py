@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from seatrial.diagnosis.rules.base import Readings, Rule, Violation
-from seatrial.facts.alike import usual
+from seatrial.facts.usual import usual
 from seatrial.model.facts import NodeFacts
 from seatrial.model.pci import PciDevice
 from seatrial.model.verdict import FindingKind

@@ -5,7 +5,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from typing import TypeVar
 
 from seatrial.diagnosis.rules.base import Readings, Violation, named
-from seatrial.facts.alike import usual
+from seatrial.facts.usual import usual
 from seatrial.model.facts import NodeFacts
 
 Value = TypeVar("Value", bound=Hashable)

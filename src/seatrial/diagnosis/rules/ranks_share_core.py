@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 from seatrial.diagnosis.placement.cores import crowds, numbers, rank_names
-from seatrial.diagnosis.rules.base import Readings, Rule, Violation
+from seatrial.diagnosis.rules.base import PLACEMENT_TELLS, Readings, Rule, Violation
 from seatrial.model.verdict import FindingKind
 
 REMEDY = (
-    "Give each rank a core of its own (`seatrial placement -- LAUNCH LINE` prints how), or start fewer ranks a node. "
+    f"Give each rank a core of its own ({PLACEMENT_TELLS}), or start fewer ranks a node. "
     "While one of them runs, the other waits, and so do all that wait for it."
 )
 

@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 
 from seatrial.diagnosis.placement.cores import cores_of, known_cores, rank_names
-from seatrial.diagnosis.rules.base import Readings, Rule, Violation
+from seatrial.diagnosis.rules.base import PLACEMENT_TELLS, Readings, Rule, Violation
 from seatrial.model.placement import RankPlace
 from seatrial.model.topology import Core
 from seatrial.model.verdict import FindingKind
 
 REMEDY = (
-    "Bind each rank to a core: srun --cpu-bind=cores, mpirun --bind-to core, or what `seatrial placement -- LAUNCH "
-    "LINE` prints. Unbound ranks wander between cores and caches, and two may wait for one core while others idle."
+    f"Bind each rank to a core: srun --cpu-bind=cores, mpirun --bind-to core ({PLACEMENT_TELLS}). "
+    "Unbound ranks wander between cores and caches, and two may wait for one core while others idle."
 )
 
 

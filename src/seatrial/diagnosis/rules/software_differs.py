@@ -39,7 +39,7 @@ def versions(facts: NodeFacts) -> dict[str, str | None]:
         if isinstance(library, Library) and library.version:
             libraries.setdefault(library.name, []).append(library.version)
     return {
-        "its Slurm": version(facts.slurm_version or facts.software.slurm_client),
+        "its Slurm": version(facts.software.slurm_client),
         "its slurmd": version(facts.software.slurm_daemon),
         "its MPI": ", ".join(sorted(facts.mpi_versions)),
         **{f"its library {name}": ", ".join(sorted(found)) for name, found in libraries.items()},

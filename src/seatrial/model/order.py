@@ -1,4 +1,4 @@
-"""The one order in which names stand in every report: n2 before n10."""
+"""The one order in which names stand: n2 before n10."""
 
 import re
 from collections.abc import Iterable

@@ -1,0 +1,37 @@
+"""JSON as every report writes it."""
+
+import json
+import math
+from typing import Any
+
+import msgspec
+
+Json = dict[str, Any]
+
+
+def json_text(value: object) -> str:
+    """The value as text, in ASCII, so that it can do no harm to a terminal; ends in a newline.
+
+    Raises ValueError for infinity and NaN, which JSON does not have: see `finite` and `number`.
+    """
+    written = json.dumps(value, ensure_ascii=True, allow_nan=False)
+    try:  # json's own indenting takes ten times as long
+        return msgspec.json.format(written, indent=1) + "\n"
+    except msgspec.DecodeError:  # half a surrogate pair, from foreign bytes
+        return json.dumps(value, ensure_ascii=True, allow_nan=False, indent=1) + "\n"
+
+
+def finite(value: Any) -> Any:  # noqa: ANN401 - whatever JSON can hold
+    """The same with null for what is not finite."""
+    if isinstance(value, float):
+        return number(value)
+    if isinstance(value, dict):
+        return {key: finite(content) for key, content in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(content) for content in value]
+    return value
+
+
+def number(value: float | None) -> float | None:
+    """The same of one number: what is not finite is null."""
+    return value if value is not None and math.isfinite(value) else None
