@@ -201,8 +201,18 @@ def test_nodes_that_make_no_pair(
     script(monkeypatch, Pairwise(nodes=names(3)))
     options: Mapping[str, str] = dict(zip(("source", "target"), ends, strict=False))
     with pytest.raises(error, match=said):
-        curve(archive=archive, **options)  # type: ignore[arg-type]
+        curve(archive=archive, **options)
     assert run_folders(archive) == []
+
+
+def test_node_hours_cut_the_time_of_a_pair_and_say_so(archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script(monkeypatch, GOOD).job = ""
+    curve(archive=archive, run="cut", max_size="4KiB", node_hours=0.4)
+    said = "To stay within --node-hours 0.4, 2 nodes are measured, for 60 s of 300: at most 0.40 node-hours."
+    assert said in read_run(archive / "cut").info.reason
+    with pytest.raises(UsageError, match=r"Give at least 0\.4\."):
+        curve(archive=archive, run="none", node_hours=0.3)
+    assert len(run_folders(archive)) == 1
 
 
 @pytest.mark.parametrize(("text", "size"), [("4MiB", 4 << 20), ("64K", 65536), ("1500", 1500), ("1 GiB", 1 << 30)])

@@ -7,38 +7,15 @@ from pathlib import Path
 import pytest
 
 from seatrial.archive.reader import run_folders
-from seatrial.archive.writer import RunWriter
+from seatrial.archive.writer import ArchiveError, RunWriter
 from seatrial.experiment import detached
 from seatrial.model.run import Ending
 from tests.unit.builders import Cluster, fill, info_of, names, record, sail, slow_part
+from tests.unit.slurm_scripts import SlurmScripts
 
 main = pytest.importorskip("seatrial.cli.main", exc_type=ImportError)
 
 CLUSTER = Cluster(nodes=names(3), parts=slow_part("node", "n2", 0.6))
-
-
-class Slurm:
-    """Scripts on PATH; each prints a file's content."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        folder.mkdir()
-        self.says("sinfo", "".join(f"n{place}|idle|normal*|none\n" for place in (1, 2, 3)))
-        self.says("scontrol", "ClusterName = demo\n")
-        self.says("sbatch", "42\n")
-        self.says("squeue", "PENDING\n")
-
-    def says(self, program: str, text: str, code: int = 0) -> None:
-        (self.folder / f"{program}.out").write_text(text)
-        script = self.folder / program
-        script.write_text(
-            f"#!/bin/sh\nprintf '%s\\n' \"$@\" > {self.folder}/{program}.asked\n"
-            f"cat {self.folder}/{program}.out {'>&2' if code else ''}\nexit {code}\n"
-        )
-        script.chmod(0o755)
-
-    def asked(self, program: str) -> list[str]:
-        return (self.folder / f"{program}.asked").read_text().splitlines()
 
 
 @pytest.fixture
@@ -47,12 +24,12 @@ def archive(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def slurm(tmp_path: Path, archive: Path, monkeypatch: pytest.MonkeyPatch) -> Slurm:
+def slurm(tmp_path: Path, archive: Path, monkeypatch: pytest.MonkeyPatch) -> SlurmScripts:
     for name in ("SLURM_JOB_ID", "SLURM_JOB_NODELIST"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("SEATRIAL_ARCHIVE", str(archive))
     monkeypatch.setattr(detached, "CLOSING_S", 0.0)
-    slurm = Slurm(tmp_path / "bin")
+    slurm = SlurmScripts(tmp_path / "bin")
     monkeypatch.setenv("PATH", f"{slurm.folder}:/usr/bin:/bin")
     return slurm
 
@@ -62,7 +39,7 @@ def submit(*options: str) -> int:
     return code
 
 
-def test_what_is_handed_to_the_queue(slurm: Slurm, archive: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_handed_to_the_queue(slurm: SlurmScripts, archive: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert submit("--budget", "2m", "--seed", "7") == 0
     assert "Job 42 will measure; `seatrial runs collect later`" in capsys.readouterr().out
     asked = slurm.asked("sbatch")
@@ -76,19 +53,89 @@ def test_what_is_handed_to_the_queue(slurm: Slurm, archive: Path, capsys: pytest
 
 
 def test_while_it_waits_its_state_is_said_and_the_exit_code_is_2(
-    slurm: Slurm, capsys: pytest.CaptureFixture[str]
+    slurm: SlurmScripts, capsys: pytest.CaptureFixture[str]
 ) -> None:
     submit()
     capsys.readouterr()
     assert main.run(["runs", "collect"]) == 2
-    assert capsys.readouterr().out == "later: job 42 is PENDING.\n"
+    said = "later: job 42 is PENDING: others have the nodes (Resources)."
+    assert capsys.readouterr().out == f"{said}\n"
     assert main.run(["runs", "collect", "later", "--json"]) == 2
-    assert json.loads(capsys.readouterr().out) == {"format": 1, "state": "later: job 42 is PENDING."}
+    assert json.loads(capsys.readouterr().out) == {"format": 1, "state": said}
     assert "--jobs=42" in slurm.asked("squeue")
 
 
+def test_what_was_submitted_as_json(slurm: SlurmScripts, capsys: pytest.CaptureFixture[str]) -> None:
+    assert submit("--json") == 0
+    assert json.loads(capsys.readouterr().out) == {"format": 1, "run": "later", "job": "42", "cut": ""}
+
+
+def test_while_slurm_does_not_answer_a_run_that_may_go_on_is_left_alone(
+    slurm: SlurmScripts, archive: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    submit()
+    fill(RunWriter(archive, info_of(CLUSTER, run="later", ending=Ending.RUNNING)), CLUSTER, sail(CLUSTER))
+    slurm.says("squeue", "squeue: error: Unable to contact slurm controller (connect failure)\n", 1)
+    capsys.readouterr()
+    assert main.run(["runs", "collect", "later"]) == 2
+    assert "How the job stands is not known" in capsys.readouterr().err
+    assert (archive / "later.partial").is_dir()
+
+
+def test_a_job_that_has_just_ended_is_not_waited_for(slurm: SlurmScripts, capsys: pytest.CaptureFixture[str]) -> None:
+    submit()
+    slurm.says("squeue", "42|FAILED|n[1-3]|NonZeroExitCode\n")
+    capsys.readouterr()
+    assert main.run(["runs", "collect", "later"]) == 2
+    assert "is gone and measured nothing" in capsys.readouterr().out
+
+
+def test_what_was_handed_in_under_a_name_is_not_overwritten(
+    slurm: SlurmScripts, archive: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    submit()
+    assert submit() == 64
+    assert "There is a run 'later' already" in capsys.readouterr().err
+    record(CLUSTER, archive, "direct")
+    assert submit("--run", "direct") == 64
+    assert len(slurm.all_asked("sbatch")) == 1
+
+
+def test_a_job_that_cannot_be_written_down_is_taken_back(
+    slurm: SlurmScripts, archive: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(*_: object) -> None:
+        raise ArchiveError("No space left")
+
+    monkeypatch.setattr(detached, "write_submitted", full)
+    assert submit() == 2
+    assert slurm.asked("scancel") == ["42"]
+    assert list(archive.iterdir()) == []
+
+
+def test_a_damaged_job_file_is_a_sentence(
+    slurm: SlurmScripts, archive: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    submit()
+    (archive / "later.submitted" / "job.json").write_text("{")
+    assert main.run(["runs", "collect"]) == 2
+    assert "job.json cannot be read" in capsys.readouterr().err
+
+
+def test_a_whole_name_is_found_beside_one_that_begins_so(
+    slurm: SlurmScripts, capsys: pytest.CaptureFixture[str]
+) -> None:
+    submit()
+    submit("--run", "later2")
+    capsys.readouterr()
+    assert main.run(["runs", "collect", "later"]) == 2
+    assert capsys.readouterr().out.startswith("later: job 42")
+    assert main.run(["runs", "collect", "lat"]) == 64
+    assert "could be 2 runs: later, later2" in capsys.readouterr().err
+
+
 def test_once_it_is_over_it_is_reported_and_exits_as_it_did(
-    slurm: Slurm, archive: Path, capsys: pytest.CaptureFixture[str]
+    slurm: SlurmScripts, archive: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     submit()
     record(CLUSTER, archive, "later")
@@ -99,7 +146,7 @@ def test_once_it_is_over_it_is_reported_and_exits_as_it_did(
 
 
 def test_a_job_that_is_gone_in_mid_work_is_recovered(
-    slurm: Slurm, archive: Path, capsys: pytest.CaptureFixture[str]
+    slurm: SlurmScripts, archive: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     submit()
     fill(RunWriter(archive, info_of(CLUSTER, run="later", ending=Ending.RUNNING)), CLUSTER, sail(CLUSTER))
@@ -110,7 +157,7 @@ def test_a_job_that_is_gone_in_mid_work_is_recovered(
 
 
 def test_a_job_that_is_gone_without_a_trace_leaves_its_last_word(
-    slurm: Slurm, archive: Path, capsys: pytest.CaptureFixture[str]
+    slurm: SlurmScripts, archive: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     submit()
     slurm.says("squeue", "")
@@ -121,7 +168,7 @@ def test_a_job_that_is_gone_without_a_trace_leaves_its_last_word(
 
 
 def test_a_job_that_slurm_does_not_take_leaves_nothing_behind(
-    slurm: Slurm, archive: Path, capsys: pytest.CaptureFixture[str]
+    slurm: SlurmScripts, archive: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     slurm.says("sbatch", "sbatch: error: Batch job submission failed: Invalid account\n", 1)
     assert submit() == 2
@@ -130,14 +177,16 @@ def test_a_job_that_slurm_does_not_take_leaves_nothing_behind(
 
 
 def test_without_slurm_nothing_can_be_left_to_it(
-    slurm: Slurm, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    slurm: SlurmScripts, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    slurm.says("sinfo", "no\n", 1)
+    slurm.runs("sinfo", "exit 127")
     assert submit() == 64
     assert "--detach needs Slurm" in capsys.readouterr().err
 
 
-def test_a_partition_or_node_that_does_not_exist_is_shown(slurm: Slurm, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_partition_or_node_that_does_not_exist_is_shown(
+    slurm: SlurmScripts, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert submit("--partition", "p; reboot") == 64
     assert "'p; reboot'" in capsys.readouterr().err
     assert submit("--nodes", "n[1-2],n9") == 64
@@ -145,7 +194,7 @@ def test_a_partition_or_node_that_does_not_exist_is_shown(slurm: Slurm, capsys: 
 
 
 def test_a_run_that_was_not_submitted_is_refused(
-    slurm: Slurm, archive: Path, capsys: pytest.CaptureFixture[str]
+    slurm: SlurmScripts, archive: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     record(CLUSTER, archive, "direct")
     assert main.run(["runs", "collect", "direct"]) == 64

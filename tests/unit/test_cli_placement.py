@@ -1,7 +1,9 @@
 """seatrial placement over the MPIs of this machine: real launch lines, real masks."""
 
+import html
 import json
 import os
+import shlex
 import shutil
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,9 @@ import pytest
 from seatrial.archive.journal import SessionStarted, of_type
 from seatrial.archive.reader import find_run, read_entries
 from seatrial.cli.main import run
-from seatrial.launch.line import compiler_beside, dialect_of
+from seatrial.diagnosis.placement.line import parse_line
+from seatrial.diagnosis.placement.line_options import Dialect
+from seatrial.launch.line import compiler_beside, dialect_of, program_hint
 from seatrial.model.errors import UsageError
 
 pytestmark = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="this machine has one core")
@@ -62,7 +66,9 @@ def test_a_bad_binding_is_named_and_the_advised_one_is_what_ranks_then_have(
     assert json.loads(capsys.readouterr().out) == found
     assert run(["report", "r", "--archive", str(tmp_path)]) == 1
     assert " ".join(found["advised_line"]) in " ".join(capsys.readouterr().out.split())
-    assert run(["report", "r", "--archive", str(tmp_path), "--html", "x.html"]) == 64
+    page = tmp_path / "page.html"
+    assert run(["report", "r", "--archive", str(tmp_path), "--html", str(page)]) == 1
+    assert shlex.join(found["advised_line"]) in html.unescape(page.read_text())
 
 
 def test_the_advised_line_has_nothing_left_to_advise(
@@ -75,10 +81,34 @@ def test_the_advised_line_has_nothing_left_to_advise(
     assert (code, again["verdict"], again["findings"], again["fix"]) == (0, "PASS", [], "none")
 
 
+def test_a_program_that_binds_itself_is_seen_and_what_does_not_start_is_withdrawn(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    words = LINES["Open MPI"]
+    if not shutil.which(words[0]) or not compiler_beside(words) or not shutil.which("taskset"):
+        pytest.skip("Open MPI or taskset is not here")
+    monkeypatch.setenv("OMPI_ALLOW_RUN_AS_ROOT", "1")
+    monkeypatch.setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
+    first = str(min(os.sched_getaffinity(0)))
+    no_rankfile = ("--mca", "rmaps_base_cpus_per_rank", "2")
+    code, found = asked(capsys, tmp_path, *words, *no_rankfile, "taskset", "-c", first, options=("--starts", "1"))
+    assert {finding["kind"] for finding in found["findings"]} == {"ranks-share-core"}
+    assert [rank["cpus"] for rank in found["ranks"]] == [first, first]
+    assert (code, found["fix"], found["advised_line"], found["complete"]) == (1, "withdrawn", [], True)
+    assert found["why"].startswith("the line does not start so: ")
+    assert run(["report", "r", "--archive", str(tmp_path), "--json"]) == 1
+    assert json.loads(capsys.readouterr().out) == found
+
+
+def test_one_rank_alone_is_looked_at(line: tuple[str, ...], capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    _, found = asked(capsys, tmp_path, line[0], "-n", "1")
+    assert (len(found["ranks"]), found["complete"]) == (1, True)
+
+
 def test_lines_that_cannot_be_started_are_sentences(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert run(["placement", "--archive", str(tmp_path), "--", "./app"]) == 64
     assert "no launch line" in capsys.readouterr().err
-    assert run(["placement", "--archive", str(tmp_path), "--", "mpirun.of-nobody", "./app"]) == 64
+    assert run(["placement", "--archive", str(tmp_path), "--", "HOME=/opt/mpirun", "mpirun.of-nobody", "./app"]) == 64
     assert "There is no mpirun.of-nobody here" in capsys.readouterr().err
 
 
@@ -89,6 +119,16 @@ def test_an_mpi_that_nobody_knows_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="neither Open MPI nor MPICH"):
         dialect_of([str(strange), "app"])
     assert compiler_beside([str(strange), "app"]) == ""
+
+
+def test_a_script_around_the_program_is_pointed_at(tmp_path: Path) -> None:
+    script = tmp_path / "bind.sh"
+    script.write_text("#!/bin/sh\nexec taskset -c 0 $*\n")
+    script.chmod(0o755)
+    line = parse_line(["mpirun", str(script), "/bin/true", "-x"], Dialect.OPEN_MPI)
+    assert program_hint(line).endswith("if it binds /bin/true, say --program /bin/true, so that it stays")
+    for words in (["mpirun", str(script), "input.txt"], ["mpirun", "/bin/true", "/bin/true"], ["mpirun", "absent"]):
+        assert program_hint(parse_line(words, Dialect.OPEN_MPI)) == ""
 
 
 def test_a_word_that_is_no_program_is_shown(line: tuple[str, ...], tmp_path: Path) -> None:

@@ -94,7 +94,7 @@ def test_a_slow_rail_is_named_and_so_is_what_it_costs_both(
     assert " MB/s, 60 % [60 %-60 %] of what eth0 does (1" in slow["statement"]
     assert "no more than eth1 carries, on each of 2 rails (140" in held["statement"]
     assert "Repair eth1" in held["remedy"]
-    assert held["subject"] == {"kind": "pair", "name": "n1>n2"}
+    assert held["subject"] == "pair:n1>n2"
     assert found["ratios"][0]["variant"] == "eth1"
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seatrial.experiment.node_hours import SHORTEST_BUDGET_S, fit, node_hours_of, within_node_hours
+from seatrial.experiment.node_hours import SHORTEST_BUDGET_S, fewer_nodes, fit, node_hours_of, within_node_hours
 from seatrial.experiment.settings import CheckSettings
 from seatrial.launch.contract import Hosts
 from seatrial.model.errors import UsageError
@@ -54,3 +54,36 @@ def test_too_little_is_refused_with_what_would_do() -> None:
     with pytest.raises(UsageError, match=r"Give at least 0\.4\."):
         fit(0.39, 8, 600)
     assert fit(0.4, 8, 600).nodes == 2
+
+
+def test_one_node_alone_may_be_enough() -> None:
+    settings = CheckSettings(archive=Path("a"), node_hours=0.2)
+    hosts = Hosts(nodes=("n1",), fabric=NO_FABRIC)
+    kept, _, nodes, said = within_node_hours(settings, hosts, hosts.nodes, fewest=1)
+    assert (kept.budget_s, nodes) == (60, ("n1",))
+    assert "1 node is measured, for 60 s of 600" in said
+
+
+def test_a_job_that_runs_already_and_a_replay_are_not_cut() -> None:
+    settings = CheckSettings(archive=Path("a"), node_hours=0.01)
+    hosts = Hosts(nodes=("n1", "n2"), fabric=NO_FABRIC)
+    assert within_node_hours(settings, hosts, hosts.nodes, job="7")[0] is settings
+    again = CheckSettings(archive=Path("a"), node_hours=0.01, replay=Path("r"))
+    assert within_node_hours(again, hosts, hosts.nodes)[0] is again
+
+
+@given(st.floats(0.001, 1e3), st.integers(1, 500), st.integers(1, 60), st.integers(1, 2))
+def test_fewer_nodes_never_cost_more(hours: float, there: int, limit: int, fewest: int) -> None:
+    nodes = [f"n{number}" for number in range(there)]
+    try:
+        kept, left_out = fewer_nodes(hours, nodes, limit, fewest=fewest)
+    except UsageError:
+        assert fewest * limit / 60 > hours
+        return
+    assert [*kept, *(state.node for state in left_out)] == nodes
+    assert len(kept) * limit / 60 <= hours * (1 + 1e-9)
+    assert len(kept) == there or (len(kept) + 1) * limit / 60 > hours * (1 - 1e-9)
+
+
+def test_without_node_hours_all_nodes_are_kept() -> None:
+    assert fewer_nodes(0.0, ("n1", "n2"), 6) == (("n1", "n2"), ())

@@ -7,33 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec.structs import replace
 
-from seatrial.cli.options import (
-    Archive,
-    AsJson,
-    EnvironmentSpec,
-    Html,
-    LauncherName,
-    Mpicc,
-    MpiType,
-    Partition,
-    Probe,
-    ProbeDir,
-    Replay,
-    RoundTimeout,
-    RunName,
-    Seed,
-    Wait,
-    Wrap,
-    archive_folder,
-    run_name,
-    seconds,
-)
+from seatrial.cli.options import AsJson, Html
+from seatrial.cli.site_options import with_site_options
 from seatrial.model.errors import UsageError
 
 if TYPE_CHECKING:
     from seatrial.diagnosis.curve import Curve
     from seatrial.diagnosis.rails import RailComparison
+    from seatrial.experiment.settings import CheckSettings
     from seatrial.model.run import RunInfo
 
 UNITS = {"": 1, "b": 1, "kib": 1 << 10, "k": 1 << 10, "mib": 1 << 20, "m": 1 << 20, "gib": 1 << 30, "g": 1 << 30}
@@ -41,61 +24,28 @@ LEAST_BYTES = 1024
 MOST_BYTES = 1 << 30
 
 
+@with_site_options()
 def curve(
     source: Annotated[str, typer.Argument(help="The node that sends.", metavar="[A")] = "",
     target: Annotated[str, typer.Argument(help="The node that receives; none named: the only two.", metavar="B]")] = "",
-    budget: Annotated[str, typer.Option(help="Time to measure in: 90s, 10m, 1h.", metavar="TIME")] = "5m",
     max_size: Annotated[str, typer.Option(help="The largest message: 64KiB, 4MiB.", metavar="SIZE")] = "4MiB",
     per_octave: Annotated[int, typer.Option(help="Sizes for each doubling.", min=1, max=16)] = 2,
     rails: Annotated[
         str, typer.Option(help="Compare rails, each alone and all together: eth0,eth1, or auto.", metavar="LIST")
     ] = "",
-    archive: Archive = None,
     as_json: AsJson = False,
     html: Html = None,
-    launcher: LauncherName = "auto",
-    partition: Partition = "",
-    mpi: MpiType = "",
-    mpicc: Mpicc = "",
-    probe: Probe = None,
-    probe_dir: ProbeDir = None,
-    environment: EnvironmentSpec = "",
-    wrap: Wrap = "auto",
-    round_timeout: RoundTimeout = "20s",
-    wait: Wait = "10m",
-    replay: Replay = "",
-    run: RunName = "",
-    seed: Seed = 1,
+    *,
+    site: "CheckSettings",
 ) -> int:
     """Measure a pair over message sizes: pieces of the latency, protocol switches, plateau against the limit."""
-    from seatrial.archive.reader import find_run
     from seatrial.cli.progress import progress_on
     from seatrial.experiment.curve import CurveSettings, run_curve
-    from seatrial.experiment.settings import CheckSettings
     from seatrial.experiment.two_nodes import TwoNodesSettings
 
-    folder = archive_folder(archive)
     ends = tuple(end for end in (source, target) if end)
-    by_slurm = launcher != "local" and not replay
-    site = CheckSettings(
-        archive=folder,
-        launcher=launcher,
-        nodes=ends if by_slurm else (),
-        partition=partition,
-        budget_s=seconds(budget, "--budget"),
-        wait_s=seconds(wait, "--wait"),
-        round_timeout_s=seconds(round_timeout, "--round-timeout"),
-        mpi=mpi,
-        mpicc=mpicc,
-        probe=probe,
-        probe_dir=probe_dir,
-        environment=environment,
-        wrap=wrap,
-        replay=find_run(folder, replay) if replay else None,
-        run=run_name(run),
-        seed=seed,
-        command=tuple(sys.argv[1:]),
-    )
+    if site.launcher != "local" and site.replay is None:
+        site = replace(site, nodes=ends)
     two, most_bytes = TwoNodesSettings(site=site, ends=ends), message_size(max_size)
     if rails:
         from seatrial.experiment.rails import RailsSettings, run_rails

@@ -1,14 +1,19 @@
 """seatrial facts: what nodes are, and which facts differ."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from seatrial.cli.nodes import From, Nodes, read_facts, say_silent
-from seatrial.cli.options import Archive, AsJson, Partition, Wait, archive_folder, width_and_colour
+from seatrial.cli.options import AsJson, width_and_colour
+from seatrial.cli.site_options import QUEUE, with_site_options
 from seatrial.model.errors import ExitCode, UsageError
 
+if TYPE_CHECKING:
+    from seatrial.experiment.settings import CheckSettings
 
+
+@with_site_options(only=("archive", "run", *QUEUE))
 def facts(
     nodes: Nodes = "",
     source: From = None,
@@ -21,19 +26,29 @@ def facts(
     with_login: Annotated[
         bool, typer.Option("--with-login", help="And what this machine has otherwise than the nodes.")
     ] = False,
+    detach: Annotated[
+        bool, typer.Option("--detach", help="Leave it to the queue, a job for each node; collect by `runs collect`.")
+    ] = False,
     as_json: AsJson = False,
-    archive: Archive = None,
-    partition: Partition = "",
-    wait: Wait = "10m",
+    *,
+    site: "CheckSettings",
 ) -> int:
     """Print what nodes are; with --drift, --since or --with-login what differs, and exit 1 where there are findings."""
     from seatrial.experiment.drifting import incomplete, look_for_drift
     from seatrial.experiment.facts_reading import read_earlier, read_here
 
+    if detach:
+        from seatrial.cli.facts_detached import leave_to_the_queue
+
+        return leave_to_the_queue(
+            nodes, site, at_once=drift or bool(since) or with_login, source=source, as_json=as_json
+        )
+    if site.run:
+        raise UsageError("--run names what --detach leaves to the queue.", "Leave it out.")
     if with_login and not nodes and source is None:
         raise UsageError("--with-login holds this machine against others.", "Name NODES, or a recording with --from.")
-    earlier = read_earlier(since, archive_folder(archive)) if since else None
-    read = read_facts(nodes, source, partition, wait)
+    earlier = read_earlier(since, site.archive) if since else None
+    read = read_facts(nodes, source, site)
     say_silent(read.silent)
     width, colour = width_and_colour()
     if not (drift or since or with_login):

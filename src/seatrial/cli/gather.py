@@ -2,27 +2,32 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec.structs import replace
 
-from seatrial.cli.nodes import say_silent
-from seatrial.cli.options import LauncherName, Partition, Wait, seconds
+from seatrial.cli.nodes import From, refuse_for_this_machine, say_silent
+from seatrial.cli.site_options import QUEUE, with_site_options
 from seatrial.model.errors import ExitCode, UsageError
 
+if TYPE_CHECKING:
+    from seatrial.experiment.settings import CheckSettings
 
+
+@with_site_options(only=("launcher", *QUEUE))
 def gather(
     nodes: Annotated[
         str, typer.Argument(help="n[1-4] or n1,n3.  [default: all idle nodes, or this machine]", metavar="NODES")
     ] = "",
+    source: From = None,
     output: Annotated[
         Path | None,
         typer.Option(help="Name that ends in .tar.gz, or of a folder.  [default: made from the time]", metavar="PATH"),
     ] = None,
     scrub: Annotated[bool, typer.Option("--scrub", help="Replace names of hosts, servers and users.")] = False,
-    launcher: LauncherName = "auto",
-    partition: Partition = "",
-    wait: Wait = "10m",
+    *,
+    site: "CheckSettings",
 ) -> int:
     """Record raw facts of the nodes, for `--from` and for others to look at."""
     from seatrial.cli.check import parse_nodes
@@ -31,17 +36,19 @@ def gather(
     from seatrial.experiment.gathering import GatherSettings
     from seatrial.experiment.gathering import gather as record
     from seatrial.experiment.site import LAUNCHERS
-    from seatrial.report.headline import count
+    from seatrial.model.words import count
 
-    if launcher not in LAUNCHERS:
-        raise UsageError(f"--launcher {launcher} is none of {', '.join(LAUNCHERS)}.")
-    wanted = parse_nodes(nodes, "NODES")
-    if launcher == "local" and (wanted or partition):
-        raise UsageError("--launcher local records this machine alone.", "Leave NODES and --partition out.")
+    if site.launcher not in LAUNCHERS:
+        raise UsageError(f"--launcher {site.launcher} is none of {', '.join(LAUNCHERS)}.")
+    site = replace(site, nodes=parse_nodes(nodes, "NODES"))
+    if site.launcher == "local":
+        if site.nodes or site.partition:
+            raise UsageError("--launcher local records this machine alone.", "Leave NODES and --partition out.")
+        refuse_for_this_machine(site)
+    if source is not None:
+        refuse_for_this_machine(site)
     target = output or Path(f"{new_run_name('gather')}.tar.gz")
-    settings = GatherSettings(
-        output=target, nodes=wanted, launcher=launcher, partition=partition, wait_s=seconds(wait, "--wait"), scrub=scrub
-    )
+    settings = GatherSettings(output=target, site=site, scrub=scrub, source=source)
     with progress_on(sys.stderr) as progress:
         gathered = record(settings, progress)
     say_silent(gathered.silent)

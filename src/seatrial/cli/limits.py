@@ -1,14 +1,19 @@
 """seatrial limits: what physics permits inside nodes and between them."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from seatrial.cli.nodes import From, Nodes, read_facts, say_silent
-from seatrial.cli.options import AsJson, Partition, Wait, width_and_colour
+from seatrial.cli.options import AsJson, width_and_colour
+from seatrial.cli.site_options import QUEUE, with_site_options
 from seatrial.model.errors import ExitCode, UsageError
 
+if TYPE_CHECKING:
+    from seatrial.experiment.settings import CheckSettings
 
+
+@with_site_options(only=QUEUE)
 def limits(
     nodes: Nodes = "",
     pair: Annotated[
@@ -17,15 +22,15 @@ def limits(
     source: From = None,
     as_json: AsJson = False,
     sources: Annotated[bool, typer.Option("--sources", help="Formula, inputs and where each was read, too.")] = False,
-    partition: Partition = "",
-    wait: Wait = "10m",
+    *,
+    site: "CheckSettings",
 ) -> int:
     """Print the limit of every path inside the nodes and between them, and which term binds."""
     from seatrial.experiment.limit_paths import limits_between, limits_inside, limits_of_pair, nothing_known
     from seatrial.report.limits_json import limits_json_text
     from seatrial.report.limits_text import limits_text
 
-    read = read_facts(_with_pair(nodes, pair, recorded=source is not None), source, partition, wait)
+    read = read_facts(_with_pair(nodes, pair, recorded=source is not None), source, site)
     say_silent(read.silent)
     for node in pair or ():
         if node not in read.facts and node not in read.silent:

@@ -1,5 +1,6 @@
 """The command `seatrial`: its parts, and how errors become sentences and exit codes."""
 
+import errno
 import os
 import signal
 import sys
@@ -61,6 +62,7 @@ def _version(version: bool = typer.Option(False, "--version", help="Print the ve
         raise typer.Exit
 
 
+FULL = (errno.ENOSPC, errno.EDQUOT)
 WRONG_USE: Any = typer.BadParameter.__base__
 """The parser's usage error; Typer brings its parser along and names only this child of it."""
 
@@ -103,6 +105,8 @@ def explain(error: BaseException, arguments: Sequence[str] = ()) -> tuple[ExitCo
             return error.exit_code, str(error)
         case typer.Abort() | KeyboardInterrupt():
             return ExitCode.INCOMPLETE, "Interrupted."
+        case OSError() if error.errno in FULL:
+            return ExitCode.INCOMPLETE, f"Nothing more can be written: {error.strerror}. Make room, and do it again."
     if isinstance(error, typer.BadParameter) and error.param and (given := _given(error.param.opts, arguments)):
         return ExitCode.USAGE, f"{error.param.opts[0]} {given!r}: {error.message.rstrip('.')}."
     if isinstance(error, WRONG_USE):

@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec.structs import replace
 
 from seatrial.cli.check import parse_nodes
-from seatrial.cli.options import seconds
 from seatrial.model.errors import UsageError
 
 if TYPE_CHECKING:
     from seatrial.experiment.facts_reading import FactsRead
+    from seatrial.experiment.settings import CheckSettings
 
 Nodes = Annotated[str, typer.Argument(help="n[1-4] or n1,n3, through Slurm.  [default: this machine]", metavar="NODES")]
 From = Annotated[
@@ -21,7 +22,7 @@ From = Annotated[
 ]
 
 
-def read_facts(nodes: str, source: Path | None, partition: str, wait: str) -> "FactsRead":
+def read_facts(nodes: str, source: Path | None, site: "CheckSettings") -> "FactsRead":
     """The facts that the options ask for; of a recording, those of the nodes that are named.
 
     Raises UsageError for options that do not fit together and nodes that a recording does not have.
@@ -29,23 +30,32 @@ def read_facts(nodes: str, source: Path | None, partition: str, wait: str) -> "F
     from seatrial.cli.progress import progress_on
     from seatrial.experiment.facts_reading import only, read_cluster, read_here, read_recording
 
-    wait_s = seconds(wait, "--wait")
     wanted = parse_nodes(nodes, "NODES")
     if source is not None:
         with progress_on(sys.stderr) as progress:
             read = read_recording(source, progress)
         return only(read, wanted, source) if wanted else read
-    if partition and not wanted:
-        raise UsageError("--partition is for nodes that Slurm grants.", "Name NODES, or leave it out.")
     if not wanted:
+        refuse_for_this_machine(site)
         return read_here()
     with progress_on(sys.stderr) as progress:
-        return read_cluster(wanted, partition=partition, wait_s=wait_s, progress=progress)
+        return read_cluster(replace(site, nodes=wanted), progress)
+
+
+def refuse_for_this_machine(site: "CheckSettings") -> None:
+    """Raises UsageError for an option that means nothing where this machine is read."""
+    for option, given in (
+        ("--partition", site.partition),
+        ("--idle-only", site.idle_only),
+        ("--node-hours", site.node_hours),
+    ):
+        if given:
+            raise UsageError(f"{option} is for nodes that Slurm grants.", "Name NODES, or leave it out.")
 
 
 def say_silent(silent: Mapping[str, str]) -> None:
     """Say on standard error which nodes gave no facts, and why."""
-    from seatrial.report.order import natural_sorted
+    from seatrial.model.order import natural_sorted
     from seatrial.report.outside import clean
 
     for node in natural_sorted(silent):

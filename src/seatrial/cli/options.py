@@ -43,9 +43,13 @@ RoutesFile = Annotated[
     typer.Option("--routes", help="The fabric's forwarding tables: output of dump_fts, or live.", metavar="FILE"),
 ]
 Html = Annotated[Path | None, typer.Option(help="Write the report as a page, too.", metavar="FILE")]
+IdleOnly = Annotated[bool, typer.Option("--idle-only", help="Only nodes that are free now; never stand in the queue.")]
 LauncherName = Annotated[str, typer.Option(help="auto, slurm or local.", metavar="NAME")]
 Mpicc = Annotated[str, typer.Option(help="MPI compiler to build the probe with.", metavar="FILE")]
 MpiType = Annotated[str, typer.Option(help="srun's --mpi.  [default: the site's]", metavar="TYPE")]
+NodeHours = Annotated[
+    float, typer.Option(help="Cost at most so many: fewer nodes or less time.  [default: no limit]", min=0, metavar="N")
+]
 Partition = Annotated[str, typer.Option(help="Slurm partition.  [default: the cluster's]", metavar="NAME")]
 Probe = Annotated[Path | None, typer.Option(help="A prebuilt probe.", metavar="FILE")]
 ProbeDir = Annotated[Path | None, typer.Option(help="Where to build the probe; all nodes must see it.", metavar="DIR")]

@@ -37,11 +37,7 @@ def report(
         from seatrial.cli.placement import show_placement
         from seatrial.diagnosis.placement.judge import judge_placement
 
-        if html is not None:
-            raise UsageError(
-                f"--html {html}: a run of `placement` has no page.", "Leave --html out, or ask for --json."
-            )
-        return show_placement(folder, recorded.info, judge_placement(recorded), as_json=as_json)
+        return show_placement(folder, recorded.info, judge_placement(recorded), as_json=as_json, html=html)
     if design == "transports":
         from seatrial.cli.transports import show_transports
         from seatrial.experiment.transports import judged_again

@@ -129,14 +129,21 @@ def recover_runs(archive: Archive = None, as_json: AsJson = False) -> int:
 
 @app.command("collect")
 def collect_run(run: Run = "last", archive: Archive = None, as_json: AsJson = False) -> int:
-    """Say how a detached check stands; once it is over, print its report and exit as it did."""
+    """Say how a detached check or reading of facts stands; a check that is over is reported, and exits as it did."""
     from seatrial.archive.reader import read_run
     from seatrial.cli.outcome import show
     from seatrial.diagnosis.judge import judge
     from seatrial.experiment.detached import collect
+    from seatrial.experiment.facts_detached import WHAT, collect_facts
+    from seatrial.experiment.submitted import find_submitted
     from seatrial.model.errors import ExitCode
 
-    found = collect(archive_folder(archive), run)
+    folder, submitted = find_submitted(archive_folder(archive), run)
+    if submitted.what == WHAT:
+        from seatrial.cli.facts_detached import tell_facts
+
+        return tell_facts(collect_facts(folder, submitted), as_json=as_json)
+    found = collect(folder, submitted)
     if found.folder is None:
         print(json.dumps({"format": 1, "state": found.state}) if as_json else clean(found.state))
         return ExitCode.INCOMPLETE

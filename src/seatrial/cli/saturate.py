@@ -6,85 +6,38 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec.structs import replace
 
-from seatrial.cli.options import (
-    Archive,
-    AsJson,
-    EnvironmentSpec,
-    Mpicc,
-    MpiType,
-    Partition,
-    Probe,
-    ProbeDir,
-    Replay,
-    RoundTimeout,
-    RunName,
-    Seed,
-    Wait,
-    Wrap,
-    archive_folder,
-    run_name,
-    seconds,
-)
+from seatrial.cli.options import AsJson
+from seatrial.cli.site_options import with_site_options
 from seatrial.model.errors import UsageError
 
 if TYPE_CHECKING:
     from seatrial.diagnosis.saturation import Saturation
+    from seatrial.experiment.settings import CheckSettings
     from seatrial.model.run import RunInfo
 
 MOST_RANKS = 1024
 
 
+@with_site_options("launcher")
 def saturate(
     source: Annotated[str, typer.Argument(help="The node that sends.", metavar="[A")] = "",
     target: Annotated[str, typer.Argument(help="The node that receives; none named: the only two.", metavar="B]")] = "",
     ranks: Annotated[
         str, typer.Option(help="Ranks of each node at once: 1,2,4.  [default: 1, 2, 4, ... its cores]", metavar="LIST")
     ] = "",
-    budget: Annotated[str, typer.Option(help="Time to measure in: 90s, 10m, 1h.", metavar="TIME")] = "5m",
-    archive: Archive = None,
     as_json: AsJson = False,
-    partition: Partition = "",
-    mpi: MpiType = "",
-    mpicc: Mpicc = "",
-    probe: Probe = None,
-    probe_dir: ProbeDir = None,
-    environment: EnvironmentSpec = "",
-    wrap: Wrap = "auto",
-    round_timeout: RoundTimeout = "20s",
-    wait: Wait = "10m",
-    replay: Replay = "",
-    run: RunName = "",
-    seed: Seed = 1,
+    *,
+    site: "CheckSettings",
 ) -> int:
     """Let 1, 2, 4, ... ranks of one node send to another's at once: how many drive the port."""
-    from seatrial.archive.reader import find_run
     from seatrial.cli.progress import progress_on
     from seatrial.experiment.saturate import SaturateSettings, run_saturate
-    from seatrial.experiment.settings import CheckSettings
     from seatrial.experiment.two_nodes import TwoNodesSettings
 
-    folder = archive_folder(archive)
     ends = tuple(end for end in (source, target) if end)
-    site = CheckSettings(
-        archive=folder,
-        launcher="slurm",
-        nodes=() if replay else ends,
-        partition=partition,
-        budget_s=seconds(budget, "--budget"),
-        wait_s=seconds(wait, "--wait"),
-        round_timeout_s=seconds(round_timeout, "--round-timeout"),
-        mpi=mpi,
-        mpicc=mpicc,
-        probe=probe,
-        probe_dir=probe_dir,
-        environment=environment,
-        wrap=wrap,
-        replay=find_run(folder, replay) if replay else None,
-        run=run_name(run),
-        seed=seed,
-        command=tuple(sys.argv[1:]),
-    )
+    site = replace(site, launcher="slurm", nodes=() if site.replay else ends)
     settings = SaturateSettings(two=TwoNodesSettings(site=site, ends=ends), ranks=rank_counts(ranks))
     with progress_on(sys.stderr) as progress:
         found = run_saturate(settings, progress)

@@ -6,88 +6,46 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec.structs import replace
 
-from seatrial.cli.options import (
-    Archive,
-    AsJson,
-    EnvironmentSpec,
-    LauncherName,
-    Mpicc,
-    MpiType,
-    Partition,
-    Probe,
-    ProbeDir,
-    Replay,
-    RoundTimeout,
-    RunName,
-    Seed,
-    Wait,
-    Wrap,
-    archive_folder,
-    run_name,
-    seconds,
-)
+from seatrial.cli.options import AsJson
+from seatrial.cli.site_options import with_site_options
 
 if TYPE_CHECKING:
+    from seatrial.diagnosis.transports.by_rail import TransportsByRail
     from seatrial.diagnosis.transports.judged import Transports
+    from seatrial.experiment.settings import CheckSettings
 
 
+@with_site_options()
 def transports(
     nodes: Annotated[str, typer.Option(help="Between which two: A,B.  [default: the only two]", metavar="A,B")] = "",
     within: Annotated[str, typer.Option(help="Between two ranks of this node instead.", metavar="NODE")] = "",
+    rails: Annotated[
+        str, typer.Option(help="Over each of these rails alone: eth0,eth1, or auto.", metavar="LIST")
+    ] = "",
     starts: Annotated[int, typer.Option(help="Starts of the probe under each variant.", min=3, max=100)] = 4,
-    budget: Annotated[str, typer.Option(help="Time to measure in: 90s, 10m, 1h.", metavar="TIME")] = "5m",
-    archive: Archive = None,
     as_json: AsJson = False,
-    launcher: LauncherName = "auto",
-    partition: Partition = "",
-    mpi: MpiType = "",
-    mpicc: Mpicc = "",
-    probe: Probe = None,
-    probe_dir: ProbeDir = None,
-    environment: EnvironmentSpec = "",
-    wrap: Wrap = "auto",
-    round_timeout: RoundTimeout = "20s",
-    wait: Wait = "10m",
-    replay: Replay = "",
-    run: RunName = "",
-    seed: Seed = 1,
+    *,
+    site: "CheckSettings",
 ) -> int:
     """Find out which transport carries the data: take each away, slow it, force it, and see what changes."""
-    from seatrial.archive.reader import find_run
     from seatrial.cli.check import parse_nodes
+    from seatrial.cli.curve import rail_names
     from seatrial.cli.progress import progress_on
-    from seatrial.experiment.settings import CheckSettings
-    from seatrial.experiment.transports import TransportsSettings, run_transports
+    from seatrial.experiment.ablation import TransportsSettings
+    from seatrial.experiment.transports import run_transports
 
-    folder = archive_folder(archive)
     ends = parse_nodes(nodes)
-    site = CheckSettings(
-        archive=folder,
-        launcher=launcher,
-        nodes=ends or ((within,) if within else ()),
-        partition=partition,
-        budget_s=seconds(budget, "--budget"),
-        wait_s=seconds(wait, "--wait"),
-        round_timeout_s=seconds(round_timeout, "--round-timeout"),
-        mpi=mpi,
-        mpicc=mpicc,
-        probe=probe,
-        probe_dir=probe_dir,
-        environment=environment,
-        wrap=wrap,
-        replay=find_run(folder, replay) if replay else None,
-        run=run_name(run),
-        seed=seed,
-        command=tuple(sys.argv[1:]),
-    )
-    settings = TransportsSettings(site=site, ends=ends, within=within, starts=starts)
+    site = replace(site, nodes=ends or ((within,) if within else ()))
+    over = rail_names(rails) if rails else None
+    settings = TransportsSettings(site=site, ends=ends, within=within, starts=starts, rails=over)
     with progress_on(sys.stderr) as progress:
         outcome = run_transports(settings, progress)
     return show_transports(outcome.folder, outcome.run, outcome.found, as_json=as_json)
 
 
-def show_transports(folder: Path, run: str, found: "Transports", *, as_json: bool) -> int:
+def show_transports(folder: Path, run: str, found: "Transports | TransportsByRail", *, as_json: bool) -> int:
     """Print, and return the exit code."""
     from seatrial.cli.outcome import tell
     from seatrial.report.transports_json import transports_as_json

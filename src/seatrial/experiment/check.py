@@ -23,6 +23,7 @@ from seatrial.diagnosis.retest import plan_retest
 from seatrial.diagnosis.suspicion import Suspicion
 from seatrial.experiment.clock import new_run_name, now_text
 from seatrial.experiment.closing import carried_out, closed
+from seatrial.experiment.enough import enough
 from seatrial.experiment.measurer import Measurer
 from seatrial.experiment.node_hours import allocation_s, within_node_hours
 from seatrial.experiment.over_rails import measure_over_rails
@@ -34,7 +35,6 @@ from seatrial.experiment.start_trouble import with_settings
 from seatrial.experiment.surveying import check_design, pilot_pairs, survey_of
 from seatrial.experiment.wiring import wiring_of, with_leaves
 from seatrial.launch.contract import Hosts, Launcher, LaunchError
-from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.fabric import Wiring
 from seatrial.model.facts import NodeFacts
 from seatrial.model.judgement import Judgement
@@ -84,11 +84,9 @@ def run_check(
     launcher = launcher or choose_launcher(settings)
     hosts = launcher.hosts()
     nodes = enough(hosts, settings)
-    cut = ""
-    if not launcher.job:
-        settings, hosts, nodes, cut = within_node_hours(settings, hosts, nodes)
-        if cut:
-            progress.stage(cut)
+    settings, hosts, nodes, cut = within_node_hours(settings, hosts, nodes, job=launcher.job)
+    if cut:
+        progress.stage(cut)
     wiring = wiring or wiring_of(settings, hosts, nodes)
     hosts = with_leaves(hosts, wiring)
     check_design(settings, hosts.fabric, nodes)
@@ -100,20 +98,6 @@ def run_check(
     folder = carried_out(check, lambda: check.carry_out(nodes))
     recorded = check.recorded()
     return CheckOutcome(folder=folder, recorded=recorded, judgement=judge(recorded, check.assessor))
-
-
-def enough(hosts: Hosts, settings: CheckSettings) -> tuple[str, ...]:
-    """The nodes to measure. Raises an error that says why where there are not two of them."""
-    left_out = {state.node for state in hosts.left_out}
-    nodes = tuple(node for node in hosts.nodes if node not in left_out)
-    if len(nodes) >= 2:
-        return nodes
-    why = "; ".join(f"{state.node}: {state.reason}" for state in hosts.left_out)
-    there = f"There is only one node to measure ({nodes[0]})" if nodes else "There is no node to measure"
-    what = f"{there}, and a pair needs two{f' ({why})' if why else ''}."
-    if len(settings.nodes) == 1:
-        raise UsageError(what, "Name at least two with --nodes.")
-    raise SeatrialError(what, "Wait for idle nodes, or name busy ones with --nodes.")
 
 
 def describe(settings: CheckSettings, launcher: Launcher, hosts: Hosts, nodes: Sequence[str]) -> RunInfo:
@@ -203,7 +187,7 @@ class Check:
         return parse_all(facts.texts)
 
     def _start(self) -> None:
-        """Start the probe; where that fails, say also which nodes' MPI is set otherwise than their peers'."""
+        """Start the probe. Raises LaunchError; ToldByFacts where nodes' MPI is set otherwise than their peers'."""
         try:
             self.measurer.start()
         except LaunchError as error:

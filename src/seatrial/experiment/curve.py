@@ -6,6 +6,7 @@ import msgspec
 
 from seatrial.diagnosis.curve import Curve, fit_latency, judge_curve
 from seatrial.diagnosis.evidence import run_value
+from seatrial.experiment.node_hours import allocation_s
 from seatrial.experiment.progress import Progress
 from seatrial.experiment.two_nodes import TwoNodes, TwoNodesOutcome, TwoNodesSettings, run_two_nodes
 from seatrial.model.measurement import Kernel, Phase, Round, Shape
@@ -50,7 +51,7 @@ def run_curve(settings: CurveSettings, progress: Progress | None = None) -> Curv
 
 def _carry_out(trial: TwoNodes, settings: CurveSettings) -> str:
     budget_s = trial.settings.budget_s
-    trial.begin(2 * budget_s + 300)
+    trial.begin(allocation_s(budget_s))
     trial.start()
     deadline = time.monotonic() + budget_s
     pace = _pilot(trial, settings.most_bytes)

@@ -8,32 +8,21 @@ from pathlib import Path
 import msgspec
 
 from seatrial.archive import layout
-from seatrial.archive.reader import find_run
 from seatrial.archive.recover import recover
 from seatrial.archive.writer import sentences
-from seatrial.experiment.check import enough
 from seatrial.experiment.clock import new_run_name, now_text
+from seatrial.experiment.enough import enough
 from seatrial.experiment.node_hours import allocation_s, within_node_hours
 from seatrial.experiment.settings import CheckSettings
 from seatrial.experiment.site import choose_launcher
-from seatrial.launch.slurm import SlurmLauncher, queue_state, submit
+from seatrial.experiment.submitted import Submitted, new_folder, write_submitted
+from seatrial.launch.queue import cancel_job, jobs_by_number
+from seatrial.launch.slurm import SlurmLauncher, submit
 from seatrial.model.errors import UsageError
 
-SUBMITTED = ".submitted"
 SCRIPT = '#!/bin/sh\nexec "$@"\n'
 """The whole batch script: what to run comes as its arguments, so that nothing has to be quoted."""
 CLOSING_S = 3.0
-
-
-class Submitted(msgspec.Struct, frozen=True, kw_only=True):
-    """`<archive>/<run>.submitted/job.json`: what was handed to the queue."""
-
-    run: str
-    job: str
-    at: str
-    nodes: tuple[str, ...]
-    cut: str = ""
-    """What --node-hours cut away, in a sentence."""
 
 
 class Collected(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,22 +40,22 @@ def submit_check(settings: CheckSettings) -> Submitted:
     hosts = launcher.hosts()
     settings, _, nodes, cut = within_node_hours(settings, hosts, enough(hosts, settings))
     name = settings.run or new_run_name("check")
-    folder = settings.archive / f"{name}{SUBMITTED}"
-    with sentences(settings.archive):
-        folder.mkdir(parents=True)
-        script = folder / "batch.sh"
-        script.write_text(SCRIPT, encoding="ascii")
-        script.chmod(0o755)
+    folder = new_folder(settings.archive, name)
     argv = [sys.executable, "-m", "seatrial", "check", *child_options(settings, name)]
     seconds = allocation_s(settings.budget_s)
+    job = ""
     try:
+        script = folder / "batch.sh"
+        with sentences(settings.archive):
+            script.write_text(SCRIPT, encoding="ascii")
+            script.chmod(0o755)
         job = submit(nodes, seconds, settings.partition, folder / "output.txt", script, argv)
+        submitted = Submitted(run=name, job=job, at=now_text(), nodes=nodes, cut=cut)
+        write_submitted(folder, submitted)
     except BaseException:
+        cancel_job(job)
         shutil.rmtree(folder, ignore_errors=True)
         raise
-    submitted = Submitted(run=name, job=job, at=now_text(), nodes=nodes, cut=cut)
-    with sentences(settings.archive):
-        (folder / "job.json").write_bytes(msgspec.json.encode(submitted))
     return submitted
 
 
@@ -97,34 +86,25 @@ def child_options(settings: CheckSettings, name: str) -> list[str]:
     return options
 
 
-def collect(archive: Path, name: str) -> Collected:
-    """Find out how a detached run stands; a run whose job is gone in mid-work is recovered.
+def collect(folder: Path, submitted: Submitted) -> Collected:
+    """Find out how a detached check stands; a run whose job is gone in mid-work is recovered.
 
-    Raises UsageError where there is no such run.
+    `folder`: where job.json is. Raises LaunchError where that is not known, since Slurm does not answer.
     """
-    submitted = _find_submitted(archive, name)
+    archive = folder.parent
     final, partial = archive / submitted.run, archive / f"{submitted.run}{layout.PARTIAL}"
-    state = queue_state(submitted.job)
-    if not state and not final.exists() and partial.exists():
+    if final.exists():
+        return Collected(folder=final, state="over")
+    lines = [line for line in jobs_by_number(submitted.job) if not line.ended]
+    if not lines and partial.exists():
         time.sleep(CLOSING_S)  # on a network file system the last rename may still be on its way
     if final.exists():
         return Collected(folder=final, state="over")
-    if state:
-        return Collected(folder=None, state=f"{submitted.run}: job {submitted.job} is {state}.")
+    if lines:
+        return Collected(folder=None, state=f"{submitted.run}: job {submitted.job} is {lines[0].why}.")
     if partial.exists():
         return Collected(folder=Path(recover(partial).folder), state="recovered")
-    output = archive / f"{submitted.run}{SUBMITTED}" / "output.txt"
+    output = folder / "output.txt"
     words = output.read_text(encoding="utf-8", errors="replace").strip() if output.exists() else ""
     said = words.splitlines()[-1] if words else "it left no word"
     return Collected(folder=None, state=f"{submitted.run}: job {submitted.job} is gone and measured nothing: {said}")
-
-
-def _find_submitted(archive: Path, name: str) -> Submitted:
-    folders = sorted(archive.glob(f"*{SUBMITTED}/job.json"))
-    found = [path for path in folders if path.parent.name.startswith(name)]
-    if name == "last":
-        found = folders[-1:]
-    if len(found) != 1:
-        find_run(archive, name)
-        raise UsageError(f"{name!r} was not submitted by --detach.", "`seatrial report` shows other runs.")
-    return msgspec.json.decode(found[0].read_bytes(), type=Submitted)

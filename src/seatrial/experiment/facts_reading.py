@@ -8,19 +8,23 @@ import msgspec
 from seatrial.archive import layout
 from seatrial.archive.reader import find_run, read_facts_texts, read_info
 from seatrial.archive.recording import EXPECTED, Form, contents, form_of, stream_node, text_of, unpacked
+from seatrial.experiment.node_hours import fewer_nodes
 from seatrial.experiment.progress import Progress, Silent
+from seatrial.experiment.settings import CheckSettings
 from seatrial.facts.node import parse_facts
 from seatrial.facts.sysinfo import facts_from_sysinfo
-from seatrial.launch import slurm
 from seatrial.launch.contract import LaunchError
 from seatrial.launch.process import run
 from seatrial.launch.recorded_tree import collect_tree
 from seatrial.launch.slurm import SlurmLauncher
-from seatrial.launch.slurm_argv import node_list
+from seatrial.launch.slurm_argv import minutes, node_list
+from seatrial.launch.slurm_presence import is_here
 from seatrial.launch.sources import QUICK_FACTS, collector
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.fabric import NO_FABRIC, Fabric
 from seatrial.model.facts import NodeFacts
+from seatrial.model.run import NodeState
+from seatrial.model.words import count
 
 HERE_TIMEOUT_S = 60.0
 ALLOCATED_S = 60.0
@@ -57,29 +61,40 @@ def read_here(*, quick: bool = False) -> FactsRead:
     return FactsRead(facts={facts.hostname: facts}, texts={facts.hostname: done.stdout}, launcher="local")
 
 
-def read_cluster(nodes: Sequence[str], *, partition: str, wait_s: float, progress: Progress) -> FactsRead:
-    """These nodes, or all that are idle, in an allocation of our own or inside the job that we are part of.
-
-    Raises UsageError for a node or partition that Slurm does not know and where there is no Slurm, LaunchError where
-    it grants nothing. A node that is down or does not answer is silent.
-    """
-    if not slurm.is_here():
-        named = f"NODES {node_list(nodes)} needs" if nodes else "--launcher slurm needs"
+def cluster_launcher(site: CheckSettings) -> SlurmLauncher:
+    """For reading the facts of `site.nodes`, or of all that are idle. Raises UsageError where there is no Slurm."""
+    if not is_here():
+        named = f"NODES {node_list(site.nodes)} needs" if site.nodes else "--launcher slurm needs"
         raise UsageError(
             f"{named} Slurm, and no Slurm answers here (sinfo).",
             "Run it on a login node, or leave the nodes out to read this machine alone.",
         )
-    launcher = SlurmLauncher(partition=partition, nodes=nodes, probe=Path(), wait_s=wait_s)
+    return SlurmLauncher(
+        partition=site.partition, nodes=site.nodes, probe=Path(), wait_s=site.wait_s, idle_only=site.idle_only
+    )
+
+
+def read_cluster(site: CheckSettings, progress: Progress) -> FactsRead:
+    """The nodes, or all that are idle, in an allocation of our own or inside the job that we are part of.
+
+    Raises UsageError for a node or partition that Slurm does not know and where there is no Slurm, LaunchError where
+    it grants nothing. A node that is down or does not answer, or that would cost more than --node-hours, is silent.
+    """
+    launcher = cluster_launcher(site)
     progress.stage("Looking for nodes")
     hosts = launcher.hosts()
-    silent = {state.node: state.reason for state in hosts.left_out}
+    nodes = hosts.nodes
+    cut: tuple[NodeState, ...] = ()
+    if nodes and not launcher.job:
+        nodes, cut = fewer_nodes(site.node_hours, nodes, minutes(ALLOCATED_S))
+    silent = {state.node: state.reason for state in (*hosts.left_out, *cut)}
     texts: dict[str, str] = {}
-    if hosts.nodes:
-        progress.stage(f"Waiting for Slurm to grant {len(hosts.nodes)} nodes")
+    if nodes:
+        progress.stage(f"Waiting for Slurm to grant {count(len(nodes), 'node')}")
         try:
-            launcher.allocate(hosts.nodes, ALLOCATED_S)
-            progress.stage(f"Reading the facts of {len(hosts.nodes)} nodes")
-            reading = launcher.read_facts(hosts.nodes)
+            launcher.allocate(nodes, ALLOCATED_S)
+            progress.stage(f"Reading the facts of {count(len(nodes), 'node')}")
+            reading = launcher.read_facts(nodes)
         finally:
             launcher.close()
         texts = reading.texts

@@ -7,15 +7,18 @@ from pathlib import Path
 import msgspec
 
 from seatrial import __version__
-from seatrial.archive.recording import GATHER_FILE, RAW_FOLDER, Gathered, refuse_taken, stream_name, write_recording
+from seatrial.archive.recording import GATHER_FILE, RAW_FOLDER, Gathered
+from seatrial.archive.recording_writer import refuse_taken, stream_name, write_recording
 from seatrial.experiment.clock import now_text
 from seatrial.experiment.facts_reading import FactsRead, read_cluster, read_here
 from seatrial.experiment.progress import Progress
+from seatrial.experiment.recorded_again import read_again
+from seatrial.experiment.settings import CheckSettings
 from seatrial.facts.scrub import StandIns, scrubbed, stand_ins
 from seatrial.facts.scrub_outputs import scrub_fabric, scrub_features, scrub_sinfo
-from seatrial.launch import slurm
 from seatrial.launch.site_outputs import fabric_outputs, slurm_outputs
 from seatrial.launch.slurm_argv import node_list
+from seatrial.launch.slurm_presence import is_here
 from seatrial.launch.slurm_text import parse_sinfo
 from seatrial.model.errors import SeatrialError
 from seatrial.model.fabric import Fabric
@@ -25,12 +28,11 @@ class GatherSettings(msgspec.Struct, frozen=True, kw_only=True):
     """The options of `seatrial gather`, parsed."""
 
     output: Path
-    nodes: tuple[str, ...] = ()
-    """Empty: all idle ones where there is Slurm, else this machine."""
-    launcher: str = "auto"
-    partition: str = ""
-    wait_s: float = 600.0
+    site: CheckSettings
+    """Of which nodes, and how they are had. No nodes: all idle ones where there is Slurm, else this machine."""
     scrub: bool = False
+    source: Path | None = None
+    """A recording, to be recorded once more in place of live nodes."""
 
 
 def gather(settings: GatherSettings, progress: Progress) -> Gathered:
@@ -39,18 +41,22 @@ def gather(settings: GatherSettings, progress: Progress) -> Gathered:
     Raises UsageError where the output is taken, SeatrialError where no node answers.
     """
     refuse_taken(settings.output)
-    local = settings.launcher == "local" or (settings.launcher == "auto" and not settings.nodes and not slurm.is_here())
-    if local:
+    site = settings.site
+    local = site.launcher == "local" or (site.launcher == "auto" and not site.nodes and not is_here())
+    if settings.source is not None:
+        read, outputs = read_again(settings.source, site.nodes, progress)
+    elif local:
         progress.stage("Reading the facts of this machine")
         read, outputs = read_here(), {}
     else:
-        read = read_cluster(settings.nodes, partition=settings.partition, wait_s=settings.wait_s, progress=progress)
+        read = read_cluster(site, progress)
         outputs = slurm_outputs()
     if not read.texts:
         why = "; ".join(f"{node}: {reason}" for node, reason in read.silent.items()) or "there is none that is idle"
         raise SeatrialError(f"No node answers ({why}).", "Name others, or record this machine by --launcher local.")
-    progress.stage("Asking for the fabric")
-    outputs |= fabric_outputs()
+    if settings.source is None:
+        progress.stage("Asking for the fabric")
+        outputs |= fabric_outputs()
     gathered, files = recording(read, outputs, now_text(), scrub=settings.scrub, user=_user())
     progress.stage("Writing the recording")
     write_recording(settings.output, files)

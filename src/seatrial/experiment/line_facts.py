@@ -11,30 +11,42 @@ from seatrial.archive.reader import parse_all
 from seatrial.diagnosis.placement.line import LaunchLine
 from seatrial.diagnosis.placement.line_options import Dialect
 from seatrial.experiment.facts_reading import ALLOCATED_S, FactsRead, read_here
+from seatrial.experiment.node_hours import fewer_nodes
 from seatrial.experiment.progress import Progress
-from seatrial.launch import slurm
+from seatrial.experiment.settings import CheckSettings
 from seatrial.launch.slurm import SlurmLauncher
+from seatrial.launch.slurm_argv import minutes
+from seatrial.launch.slurm_presence import is_here
 from seatrial.model.errors import SeatrialError
 
 
-def line_facts(hosts: Sequence[str], line: LaunchLine, wait_s: float, progress: Progress) -> FactsRead:
+def line_facts(hosts: Sequence[str], line: LaunchLine, site: CheckSettings, progress: Progress) -> FactsRead:
     """Of this machine by itself, of others through Slurm, by the names that they gave themselves.
 
-    Inside the line's job where it has one, else in a short allocation. What cannot be read is missing.
+    Inside the line's job where it has one, else in a short allocation, for which --wait, --idle-only and --node-hours
+    hold. What cannot be read is missing.
     """
     progress.stage("Reading the facts of the nodes")
     try:
         if list(hosts) == [socket.gethostname()]:
             read = read_here(quick=True)
             return _renamed(read, dict.fromkeys(read.facts, hosts[0]))
-        if not slurm.is_here():
+        if not is_here():
             return FactsRead(facts={})
         names = {host.partition(".")[0]: host for host in hosts}
         srun = line.dialect is Dialect.SRUN
         job = (line.option("jobid") if srun else "") or os.environ.get("SLURM_JOB_ID", "")
         partition = line.option("p", "partition") if srun else ""
-        launcher = SlurmLauncher(partition=partition, nodes=tuple(names), probe=Path(), wait_s=wait_s, quick_facts=True)
-        return _renamed(_by_slurm(launcher, job, tuple(names)), names)
+        launcher = SlurmLauncher(
+            partition=partition,
+            nodes=tuple(names),
+            probe=Path(),
+            wait_s=site.wait_s,
+            idle_only=site.idle_only,
+            quick_facts=True,
+        )
+        nodes = tuple(names) if job else fewer_nodes(site.node_hours, tuple(names), minutes(ALLOCATED_S))[0]
+        return _renamed(_by_slurm(launcher, job, nodes), names)
     except SeatrialError as error:
         progress.stage(f"The facts of the nodes cannot be read: {error.what}")
     return FactsRead(facts={})

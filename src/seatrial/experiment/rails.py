@@ -7,6 +7,7 @@ import msgspec
 
 from seatrial.diagnosis.evidence import run_value
 from seatrial.diagnosis.rails import RailComparison, judge_rails
+from seatrial.experiment.node_hours import allocation_s
 from seatrial.experiment.progress import Progress
 from seatrial.experiment.two_nodes import TwoNodes, TwoNodesOutcome, TwoNodesSettings, run_two_nodes
 from seatrial.launch.contract import LaunchError, Manner
@@ -53,7 +54,7 @@ def run_rails(settings: RailsSettings, progress: Progress | None = None) -> Rail
 
 def _carry_out(trial: TwoNodes, settings: RailsSettings) -> str:
     budget_s = trial.settings.budget_s
-    trial.begin(2 * budget_s + 300)
+    trial.begin(allocation_s(budget_s))
     rails, remark = choose_rails(trial, settings.rails)
     variants = rail_variants([rail.name for rail in rails])
     began = time.monotonic()
@@ -107,7 +108,7 @@ def manners_of(library: str, rails: Sequence[RailDevice], variants: dict[str, tu
         if manner is None:
             raise SeatrialError(
                 f"How {library.partition(',')[0] or 'this MPI'} is held to one {rails[0].kind} rail is not known.",
-                "Set it by hand in the environment, and measure seatrial curve once with each setting.",
+                "Set it by hand in the environment, and measure once with each setting, without --rails.",
             )
         found[variant] = manner
     return found

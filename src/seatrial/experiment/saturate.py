@@ -6,6 +6,7 @@ import msgspec
 
 from seatrial.diagnosis.evidence import run_value
 from seatrial.diagnosis.saturation import Saturation, judge_saturation
+from seatrial.experiment.node_hours import allocation_s
 from seatrial.experiment.progress import Progress
 from seatrial.experiment.two_nodes import TwoNodes, TwoNodesOutcome, TwoNodesSettings, run_two_nodes
 from seatrial.model.errors import UsageError
@@ -45,7 +46,7 @@ def run_saturate(settings: SaturateSettings, progress: Progress | None = None) -
 
 def _carry_out(trial: TwoNodes, settings: SaturateSettings) -> str:
     budget_s = trial.settings.budget_s
-    trial.begin(2 * budget_s + 300)
+    trial.begin(allocation_s(budget_s))
     counts = counts_of(trial, settings.ranks)
     trial.start(counts[-1])
     deadline = time.monotonic() + budget_s

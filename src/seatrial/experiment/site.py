@@ -1,6 +1,7 @@
 """Finds out where we are and which launcher fits."""
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -8,8 +9,8 @@ import msgspec
 from seatrial.archive import layout
 from seatrial.archive.journal import Delivered, of_type
 from seatrial.archive.reader import header_of, ranks_of, read_entries, read_facts_texts, read_info
+from seatrial.diagnosis.placement.line import launcher_place
 from seatrial.experiment.settings import CheckSettings
-from seatrial.launch import slurm
 from seatrial.launch.contract import Launcher, LaunchError
 from seatrial.launch.environments.environment import NO_ENVIRONMENT, Environment
 from seatrial.launch.environments.kind import Where
@@ -19,6 +20,7 @@ from seatrial.launch.mpi import Family, Mpi, find_mpi, host_mpirun
 from seatrial.launch.probe_build import build, default_folder, prebuilt
 from seatrial.launch.replay import ReplayLauncher
 from seatrial.launch.slurm import SlurmLauncher
+from seatrial.launch.slurm_presence import is_here
 from seatrial.model.errors import UsageError
 
 LAUNCHERS = ("auto", "slurm", "local")
@@ -36,7 +38,7 @@ def choose_launcher(settings: CheckSettings) -> Launcher:
             f"--launcher {settings.launcher} is none of {', '.join(LAUNCHERS[:3])}.",
             "A recording is named by --replay.",
         )
-    if settings.launcher == "slurm" or (settings.launcher == "auto" and slurm.is_here()):
+    if settings.launcher == "slurm" or (settings.launcher == "auto" and is_here()):
         environment = environment_of(settings, local=False)
         _, probe = _probe(settings, environment)
         return SlurmLauncher(
@@ -98,6 +100,12 @@ def replay_launcher(settings: CheckSettings) -> ReplayLauncher:
 def probe_for(settings: CheckSettings) -> Path:
     """The probe for a launcher that is not ours to choose: built, or prebuilt. Errors as of `choose_launcher`."""
     return _probe(settings, environment_of(settings, local=False))[1]
+
+
+def environment_of_line(settings: CheckSettings, words: Sequence[str]) -> Environment:
+    """What a user's own launch line runs in: around srun as it suits the kind, around all of a line with mpirun."""
+    named = words[launcher_place(words)].rpartition("/")[2]
+    return environment_of(settings, local=not named.startswith("srun"))
 
 
 def _probe(settings: CheckSettings, environment: Environment) -> tuple[Mpi, Path]:

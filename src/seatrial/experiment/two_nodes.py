@@ -9,19 +9,21 @@ from seatrial.archive import layout
 from seatrial.archive.journal import SurveyPlanned
 from seatrial.archive.reader import parse_all
 from seatrial.archive.writer import RunWriter
-from seatrial.experiment.check import describe, enough
+from seatrial.experiment.check import describe
 from seatrial.experiment.clock import new_run_name
-from seatrial.experiment.closing import carried_out, closed
+from seatrial.experiment.closing import carried_out
+from seatrial.experiment.enough import enough
 from seatrial.experiment.measurer import Measurer
+from seatrial.experiment.node_hours import within_node_hours
 from seatrial.experiment.preflight import preflight
 from seatrial.experiment.progress import Progress, Silent
 from seatrial.experiment.settings import CheckSettings
 from seatrial.experiment.site import choose_launcher
+from seatrial.experiment.under_way import RunUnderWay
 from seatrial.launch.contract import Hosts, Launcher, Manner
 from seatrial.model.errors import SeatrialError, UsageError
-from seatrial.model.facts import NodeFacts
 from seatrial.model.recorded import RecordedRun
-from seatrial.model.run import Design, Ending, NodeState, RunInfo
+from seatrial.model.run import NodeState
 
 Pair = tuple[str, str]
 
@@ -40,7 +42,7 @@ class TwoNodesOutcome(msgspec.Struct, frozen=True, kw_only=True):
     recorded: RecordedRun
 
 
-class TwoNodes:
+class TwoNodes(RunUnderWay):
     """Such a run under way."""
 
     def __init__(
@@ -57,10 +59,8 @@ class TwoNodes:
         self.pair = pair
         self.progress = progress
         self._nodes = tuple(nodes) or pair
-        self.measurer = Measurer(launcher, writer, self._nodes, progress, settings.round_timeout_s)
-        self.facts: dict[str, NodeFacts] = {}
-        self._launcher = launcher
-        self._writer = writer
+        measurer = Measurer(launcher, writer, self._nodes, progress, settings.round_timeout_s)
+        super().__init__(launcher, writer, measurer, (pair,))
 
     @property
     def seed(self) -> int:
@@ -82,38 +82,17 @@ class TwoNodes:
         self.facts = parse_all(reading.texts)
         preflight(self._launcher, self.measurer, self.progress)
 
+    def note_cut(self, cut: str) -> None:
+        """Say what --node-hours cut away, here and in the report; empty: nothing."""
+        if cut:
+            self.progress.stage(cut)
+            self.measurer.remarks.append(cut)
+
     def start(self, ranks_per_node: int = 1) -> None:
         """Start the probe on both nodes; with several ranks a node, pairs are made of places (NODE:0, NODE:1)."""
         ranks = "" if ranks_per_node == 1 else f", {ranks_per_node} ranks each"
         self.progress.stage(f"Starting the probe on both nodes{ranks}")
         self.measurer.begin(Manner(ranks_per_node=ranks_per_node))
-
-    def designed(self, design: Design) -> None:
-        """Write down what is going to be measured."""
-        self._writer.describe(msgspec.structs.replace(self._writer.info, design=design))
-
-    def recorded(self) -> RecordedRun:
-        """What is known by now."""
-        return RecordedRun(
-            info=self._info(),
-            planned=(self.pair,),
-            facts=self.facts,
-            facts_after={},
-            measurements=tuple(self.measurer.measurements),
-            starts=tuple(self.measurer.starts),
-        )
-
-    def _info(self) -> RunInfo:
-        return msgspec.structs.replace(
-            self._writer.info,
-            mpi_library=str(self.measurer.header.get("mpi_library", "")),
-            lost=tuple(self.measurer.lost.values()),
-            hanging_pairs=tuple(self.measurer.hung),
-        )
-
-    def finish(self, ending: Ending, reason: str) -> Path:
-        """Give everything back, close the run, and return its folder."""
-        return closed(self._launcher, self._writer, self.measurer, self._info, ending, reason)
 
 
 def run_two_nodes(
@@ -132,8 +111,10 @@ def run_two_nodes(
     launcher = choose_launcher(site)
     hosts = launcher.hosts()
     pair = pick_ends(enough(hosts, site), hosts, settings.ends)
+    site, hosts, _, cut = within_node_hours(site, hosts, pair, job=launcher.job)
     writer = RunWriter(site.archive, describe(site, launcher, hosts, pair))
     trial = TwoNodes(site, launcher, writer, pair, progress)
+    trial.note_cut(cut)
     folder = carried_out(trial, lambda: work(trial))
     return TwoNodesOutcome(folder=folder, recorded=trial.recorded())
 

@@ -1,7 +1,6 @@
 """Nodes of a Slurm cluster: inside a job, or in an allocation of our own."""
 
 import os
-import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -9,22 +8,21 @@ from pathlib import Path
 from seatrial.fabric.slurm_topology import parse_topology
 from seatrial.launch import slurm_argv, slurm_text
 from seatrial.launch.allocation import obtain, refused
-from seatrial.launch.causes.cause import first_cause
-from seatrial.launch.causes.slurm import SLURM
 from seatrial.launch.contract import PLAIN, FactsReading, Hosts, LaunchError, Manner
 from seatrial.launch.environments.environment import NO_ENVIRONMENT, Environment
 from seatrial.launch.process import Completed, run
 from seatrial.launch.session import PipeSession
+from seatrial.launch.slurm_presence import COMMAND_TIMEOUT_S, answer, asked, asked_settled, lacking, missing
 from seatrial.launch.sources import QUICK_FACTS, collector
+from seatrial.launch.start_failure import explain
+from seatrial.launch.trial_step import ask
 from seatrial.model.errors import UsageError
 from seatrial.model.fabric import Fabric
 from seatrial.model.run import NodeState
 
-COMMAND_TIMEOUT_S = 30.0
 FACTS_TIMEOUT_S = 15.0
 START_TIMEOUT_S = 60.0
 EXTRA_S_PER_NODE = 0.02
-SETTLE_S = 10.0
 RETRIED_ONE_BY_ONE = 8
 
 
@@ -64,7 +62,11 @@ class SlurmLauncher:
 
     def hosts(self) -> Hosts:
         """The job's nodes inside a job; else the partition's idle ones, or those asked for by name."""
-        lines = self._settled_lines()
+        lacks = missing()
+        if lacks:
+            raise LaunchError(*lacking(lacks))
+        sinfo = asked(slurm_argv.SINFO) if self._inside else asked_settled(slurm_argv.SINFO)
+        lines = slurm_text.parse_sinfo(answer(sinfo))
         topology = run(slurm_argv.TOPOLOGY, timeout_s=COMMAND_TIMEOUT_S)
         config = run(slurm_argv.CONFIG, timeout_s=COMMAND_TIMEOUT_S)
         nodes, left_out = self._inside_hosts(lines) if self._inside else self._outside_hosts(lines)
@@ -76,15 +78,6 @@ class SlurmLauncher:
             asleep=tuple(sorted({line.node for line in lines if line.node in nodes and line.suspended})),
             features=slurm_text.parse_features(run(slurm_argv.FEATURES, timeout_s=COMMAND_TIMEOUT_S).stdout),
         )
-
-    def _settled_lines(self) -> Sequence[slurm_text.NodeLine]:
-        """What sinfo says, once no node is cleaning up after a job any more, or after `SETTLE_S`."""
-        deadline = time.monotonic() + SETTLE_S
-        while True:
-            lines = slurm_text.parse_sinfo(_said(run(slurm_argv.SINFO, timeout_s=COMMAND_TIMEOUT_S)))
-            if self._inside or not any(line.completing for line in lines) or time.monotonic() > deadline:
-                return lines
-            time.sleep(1)
 
     def _inside_hosts(self, lines: Sequence[slurm_text.NodeLine]) -> tuple[tuple[str, ...], tuple[NodeState, ...]]:
         of_job = self._nodes_of_job()
@@ -119,13 +112,29 @@ class SlurmLauncher:
         strange = slurm_text.unknown_names(self._wanted, (line.node for line in lines))
         if strange:
             raise UsageError(f"Slurm knows no node {strange[0]!r}.", "sinfo --Node lists those that it knows.")
-        mine = slurm_text.partition_lines(lines, self._partition)
+        asked_for = os.environ.get("SALLOC_PARTITION", "")
+        partition = self._partition or (asked_for if asked_for in partitions else "")
+        mine = slurm_text.partition_lines(lines, partition)
+        elsewhere = slurm_text.unknown_names(self._wanted, (line.node for line in mine)) if partition else []
+        if elsewhere:
+            theirs = sorted({line.partition for line in lines if line.node == elsewhere[0]})
+            raise UsageError(
+                f"Node {elsewhere[0]} is not in the partition {partition}.", f"It is in {', '.join(theirs)}."
+            )
+        reserved = reserved_nodes()
         if self._wanted:
             by_name = {line.node: line for line in (*lines, *mine)}
             mine = tuple(by_name[name] for name in self._wanted)
+        elif reserved:
+            mine = tuple(line for line in mine if line.node in reserved)
         waited_for = bool(self._wanted) and not self._idle_only
         usable = [
-            line for line in mine if line.idle or line.suspended or (waited_for and (line.busy or line.falling_asleep))
+            line
+            for line in mine
+            if line.idle
+            or line.suspended
+            or (line.reserved and line.node in reserved)
+            or (waited_for and (line.busy or line.falling_asleep))
         ]
         left_out = tuple(slurm_text.why_not(line) for line in mine if line not in usable)
         return tuple(line.node for line in usable), left_out
@@ -166,14 +175,23 @@ class SlurmLauncher:
             extra_environment=self._facts_environment,
         )
         texts: dict[str, str] = {}
+        strange: list[str] = []
         by_name = {name.partition(".")[0]: name for name in nodes}
         for text in slurm_text.unlabelled(done.stdout):
             host = text.partition("\n")[0].rpartition(" ")[2]
             node = by_name.get(host.partition(".")[0])
-            if node is not None and text.rstrip().endswith(f"#end {host}"):
+            if not text.rstrip().endswith(f"#end {host}"):
+                continue
+            if node is None:
+                strange.append(host)
+            else:
                 texts[node] = text
         failures = slurm_text.launch_failures(done.stderr)
         otherwise = f"it did not answer within {patience:.0f} s" if done.timed_out else "it did not answer"
+        if strange and len(strange) + len(texts) <= len(nodes):
+            otherwise = f"a node answered that calls itself {', '.join(strange)}, which is not Slurm's name for it"
+        elif not texts and done.stderr.strip():
+            otherwise = explain(done.stderr)[0].rstrip(".")
         return texts, {node: failures.get(node, otherwise) for node in nodes if node not in texts}
 
     def start(self, nodes: Sequence[str], log: Path, manner: Manner = PLAIN) -> PipeSession:
@@ -192,13 +210,20 @@ class SlurmLauncher:
         )
 
     def report(
-        self, nodes: Sequence[str], argv: Sequence[str], variables: Mapping[str, str], *, within: bool
+        self,
+        nodes: Sequence[str],
+        argv: Sequence[str],
+        variables: Mapping[str, str],
+        *,
+        within: bool,
+        mpi: str | None = None,
     ) -> Completed:
-        """See launch.environment_check.Reporting; each line bears its task's number."""
+        """See launch.environment_check.Reporting; each line bears its task's number. `mpi`: None for the probe's."""
         environment = self.environment if within else NO_ENVIRONMENT
-        step = slurm_argv.report_step(self.job, nodes, self._mpi, environment.around_program(argv))
+        mpi = self._mpi if mpi is None else mpi
+        step = slurm_argv.report_step(self.job, nodes, mpi, environment.around_program(argv))
         patience = START_TIMEOUT_S + EXTRA_S_PER_NODE * len(nodes)
-        return run(environment.around_launcher(step), timeout_s=patience, extra_environment=variables)
+        return ask(environment.around_launcher(step), len(nodes), timeout_s=patience, variables=variables)
 
     def close(self) -> None:
         """Cancel the allocation, if it is our own."""
@@ -220,27 +245,19 @@ def submit(
     return job
 
 
+def reserved_nodes() -> frozenset[str]:
+    """The nodes of the reservation that salloc is told to use by its own variable."""
+    name = os.environ.get("SALLOC_RESERVATION", "")
+    said = run(slurm_argv.reservation(name), timeout_s=COMMAND_TIMEOUT_S).stdout if name else ""
+    return frozenset(slurm_argv.expand(slurm_text.reservation_nodes(said)))
+
+
 def queue_state(job: str) -> str:
     """The job's state in capitals, as Slurm has it; empty once it has left the queue."""
     done = run(slurm_argv.job_state(job), timeout_s=COMMAND_TIMEOUT_S)
     return done.stdout.strip().upper()
 
 
-def is_here() -> bool:
-    """Whether Slurm's commands are here and its controller answers."""
-    return run(["sinfo", "--noheader", "--format=%D"], timeout_s=COMMAND_TIMEOUT_S).ok
-
-
 def _part_of(fabric: Fabric, nodes: set[str]) -> Fabric:
     """What concerns these nodes of a site's whole topology."""
     return Fabric(leaf_of={node: leaf for node, leaf in fabric.leaf_of.items() if node in nodes}, source=fabric.source)
-
-
-def _said(done: Completed) -> str:
-    if not done.ok:
-        known = first_cause(SLURM, done.stderr)
-        meaning, remedy = known or (f"{slurm_text.complaint(done.stderr)}.", "Run this where sinfo works.")
-        raise LaunchError(
-            f"Slurm does not answer: {meaning}", f"{remedy} --launcher local measures this machine alone."
-        )
-    return done.stdout

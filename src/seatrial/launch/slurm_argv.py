@@ -3,11 +3,17 @@
 import math
 from collections.abc import Sequence
 
-SINFO = ("sinfo", "--noheader", "--Node", "--format=%N|%T|%P|%E")
-FEATURES = ("sinfo", "--noheader", "--Node", "--format=%N|%f")
+SINFO = ("sinfo", "--all", "--noheader", "--Node", "--format=%N|%T|%P|%E")
+"""Also what Slurm hides from users who may not use it: else the default partition would seem to be another one."""
+FEATURES = ("sinfo", "--all", "--noheader", "--Node", "--format=%N|%f")
 TOPOLOGY = ("scontrol", "show", "topology")
 CONFIG = ("scontrol", "show", "config")
+QUEUE_FORMAT = "--format=%i|%T|%n|%r"
 SPARE_MINUTES = 5
+ALONE_MINUTES = 2
+"""The collector takes a second or two; a job so short fits into the gaps between others'."""
+ALONE_MEMORY_MB = 200
+"""lstopo of a large node takes a tenth of it."""
 IMMEDIATE_S = 10
 """A scheduler looks at the queue every few seconds; a free node is granted by then."""
 
@@ -66,6 +72,24 @@ def sbatch(
     return ["sbatch", "--parsable", "--wait-all-nodes=1", *asked, script, *argv]
 
 
+def sbatch_alone(node: str, partition: str, name: str, script: str, argv: Sequence[str], *, memory: bool) -> list[str]:
+    """A job of one core of one node for a few minutes, beside others' jobs; prints its number.
+
+    Not a task of a job array: Slurm takes the tasks of an array for alike, and once one cannot start it does not try
+    those behind it, though their nodes may be free. `memory`: say how little is needed, where memory is given out.
+    """
+    asked = [
+        *("--nodes=1", "--ntasks=1", "--cpus-per-task=1"),
+        *([f"--mem={ALONE_MEMORY_MB}M"] if memory else []),
+        f"--nodelist={node}",
+        f"--job-name={name}",
+        f"--time={ALONE_MINUTES}",
+        *([f"--partition={partition}"] if partition else []),
+        *("--no-requeue", "--chdir=/", "--output=/dev/null"),
+    ]
+    return ["sbatch", "--parsable", *asked, script, *argv]
+
+
 def step(job: str, nodes: Sequence[str], *, ranks_per_node: int = 1) -> list[str]:
     """A step of one task on each of the nodes, or as many as said, beside whatever else the job runs."""
     return [
@@ -78,6 +102,7 @@ def step(job: str, nodes: Sequence[str], *, ranks_per_node: int = 1) -> list[str
         f"--ntasks-per-node={ranks_per_node}",
         f"--nodelist={node_list(nodes)}",
         "--mem=0",
+        "--export=ALL",  # a job begun with --export=NONE would keep settings from the ranks
     ]
 
 
@@ -98,12 +123,37 @@ def probe_step(
 def report_step(job: str, nodes: Sequence[str], mpi: str, argv: Sequence[str]) -> list[str]:
     """`argv` once on every node, launched as the probe is; each line of output bears its task's number."""
     chosen = [f"--mpi={mpi}"] if mpi else []
-    return [*step(job, nodes), *chosen, "--kill-on-bad-exit=0", "--input=none", "--label", *argv]
+    return [*step(job, nodes), *chosen, "--kill-on-bad-exit=0", "--input=0", "--label", *argv]
+
+
+def reservation(name: str) -> list[str]:
+    """Ask for one reservation."""
+    return ["scontrol", "--oneliner", "show", "reservation", name]
+
+
+def state_of(nodes: Sequence[str]) -> list[str]:
+    """SINFO for these nodes alone."""
+    return [*SINFO, f"--nodes={node_list(nodes)}"]
 
 
 def cancel(job: str) -> list[str]:
     """End a job."""
     return ["scancel", job]
+
+
+def cancel_named(name: str, user: str) -> list[str]:
+    """End the user's jobs of that name."""
+    return ["scancel", f"--user={user}", f"--name={name}"]
+
+
+def queue_of(job: str) -> list[str]:
+    """Ask for a job, also when it has just ended."""
+    return ["squeue", "--noheader", "--states=all", f"--jobs={job}", QUEUE_FORMAT]
+
+
+def queue_of_name(name: str, user: str) -> list[str]:
+    """Ask for the user's jobs of that name, also those that have just ended."""
+    return ["squeue", "--noheader", "--states=all", f"--user={user}", f"--name={name}", QUEUE_FORMAT]
 
 
 def job_state(job: str) -> list[str]:

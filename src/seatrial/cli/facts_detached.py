@@ -1,0 +1,84 @@
+"""seatrial facts NODES --detach, and how far it is: a job for each node."""
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from seatrial.model.errors import ExitCode, UsageError
+from seatrial.report.outside import clean
+
+if TYPE_CHECKING:
+    from seatrial.experiment.facts_detached import FactsCollected
+    from seatrial.experiment.settings import CheckSettings
+
+
+def leave_to_the_queue(nodes: str, site: "CheckSettings", *, at_once: bool, source: Path | None, as_json: bool) -> int:
+    """Hand in the jobs and say how to hear of them. Raises UsageError for options that do not fit together."""
+    from seatrial.cli.check import parse_nodes
+    from seatrial.cli.progress import progress_on
+    from seatrial.experiment.facts_detached import submit_facts
+    from seatrial.model.words import count
+
+    if source is not None or at_once:
+        raise UsageError(
+            "--detach reads later, and --from, --drift, --since and --with-login look at what is read.",
+            "Give them to `seatrial facts --from`, once `seatrial runs collect` says that the nodes are read.",
+        )
+    if site.idle_only:
+        raise UsageError("--idle-only does not stand in the queue, and --detach does.", "Give one of both.")
+    wanted = parse_nodes(nodes, "NODES")
+    if not wanted:
+        raise UsageError("--detach reads nodes through Slurm's queue.", "Name NODES: n[1-4] or n1,n3.")
+    with progress_on(sys.stderr) as progress:
+        submitted = submit_facts(replace(site, nodes=wanted), progress)
+    if as_json:
+        told = {"run": submitted.run, "nodes": submitted.nodes, "left_out": submitted.left_out, "name": submitted.name}
+        print(json.dumps({"format": 1, **told}))
+        return ExitCode.PASS
+    jobs = count(len(submitted.nodes), "job")
+    print(f"{jobs} called {submitted.name}; each reads one node, as soon as that has a core free.")
+    _lines("left out", submitted.left_out)
+    print(f"`seatrial runs collect {submitted.run}` says how far it is.")
+    return ExitCode.PASS
+
+
+def tell_facts(found: "FactsCollected", *, as_json: bool) -> int:
+    """Print how far it is; 0 once every node is read."""
+    whole = not (found.waiting or found.failed or found.left_out)
+    if as_json:
+        told = {
+            "run": found.run,
+            "folder": str(found.folder),
+            "read": found.read,
+            "waiting": found.waiting,
+            "failed": found.failed,
+            "left_out": found.left_out,
+            "cancel": found.cancel,
+        }
+        print(json.dumps({"format": 1, **told}))
+        return ExitCode.PASS if whole else ExitCode.INCOMPLETE
+    asked = len(found.read) + len(found.waiting) + len(found.failed) + len(found.left_out)
+    print(clean(f"{found.run}: {len(found.read)} of {asked} nodes read."))
+    _lines("waits", found.waiting)
+    _lines("failed", found.failed)
+    _lines("left out", found.left_out)
+    if found.waiting:
+        print(clean(f"To end the jobs that are left: {found.cancel}"))
+    if found.read:
+        print(clean(f"To look at what is read: seatrial facts --from {found.folder} --drift"))
+    return ExitCode.PASS if whole else ExitCode.INCOMPLETE
+
+
+def _lines(what: str, why: Mapping[str, str]) -> None:
+    """`waits     n[3-5]: PENDING (Resources)`: each reason once, with the nodes that have it."""
+    from seatrial.launch.slurm_argv import node_list
+
+    by_reason: dict[str, list[str]] = {}
+    for node, reason in why.items():
+        by_reason.setdefault(reason, []).append(node)
+    for reason, nodes in by_reason.items():
+        print(clean(f"  {what:9} {node_list(nodes)}: {reason}"))

@@ -1,0 +1,115 @@
+"""The options by which every measuring command says where and how it measures, and the settings that they become."""
+
+import sys
+from collections.abc import Callable, Collection
+from functools import wraps
+from inspect import Signature, signature
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from seatrial.cli.options import (
+    Archive,
+    EnvironmentSpec,
+    IdleOnly,
+    LauncherName,
+    Mpicc,
+    MpiType,
+    NodeHours,
+    Partition,
+    Probe,
+    ProbeDir,
+    Replay,
+    RoundTimeout,
+    RunName,
+    Seed,
+    Wait,
+    Wrap,
+    archive_folder,
+    run_name,
+    seconds,
+)
+
+if TYPE_CHECKING:
+    from seatrial.experiment.settings import CheckSettings
+
+
+def site_settings(
+    *,
+    budget: Annotated[str, typer.Option(help="Time to measure in: 90s, 10m, 1h.", metavar="TIME")] = "5m",
+    archive: Archive = None,
+    launcher: LauncherName = "auto",
+    partition: Partition = "",
+    mpi: MpiType = "",
+    mpicc: Mpicc = "",
+    probe: Probe = None,
+    probe_dir: ProbeDir = None,
+    environment: EnvironmentSpec = "",
+    wrap: Wrap = "auto",
+    round_timeout: RoundTimeout = "20s",
+    wait: Wait = "10m",
+    idle_only: IdleOnly = False,
+    node_hours: NodeHours = 0.0,
+    replay: Replay = "",
+    run: RunName = "",
+    seed: Seed = 1,
+) -> "CheckSettings":
+    """The settings that the shared options make; its parameters are these options. Raises UsageError for a value."""
+    from seatrial.archive.reader import find_run
+    from seatrial.experiment.settings import CheckSettings
+
+    folder = archive_folder(archive)
+    return CheckSettings(
+        archive=folder,
+        launcher=launcher,
+        partition=partition,
+        budget_s=seconds(budget, "--budget"),
+        wait_s=seconds(wait, "--wait"),
+        idle_only=idle_only,
+        node_hours=node_hours,
+        round_timeout_s=seconds(round_timeout, "--round-timeout"),
+        mpi=mpi,
+        mpicc=mpicc,
+        probe=probe,
+        probe_dir=probe_dir,
+        environment=environment,
+        wrap=wrap,
+        replay=find_run(folder, replay) if replay else None,
+        run=run_name(run),
+        seed=seed,
+        command=tuple(sys.argv[1:]),
+    )
+
+
+QUEUE = ("partition", "wait", "idle_only", "node_hours")
+"""The options of a command that needs nodes and measures nothing."""
+
+
+def with_site_options(
+    *without: str, only: Collection[str] = (), **defaults: str
+) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Give a command the options of `site_settings` behind its own, and hand them to it ready, as its `site`.
+
+    `without`: those that make no sense for it; `only`: or those alone that do; `defaults`: those that have another
+    default there.
+    """
+    offered = signature(site_settings).parameters
+    wanted = only or [name for name in offered if name not in without]
+    shared = [
+        each.replace(default=defaults.get(name, each.default)) for name, each in offered.items() if name in wanted
+    ]
+
+    def decorate(command: Callable[..., int]) -> Callable[..., int]:
+        own = [each for each in signature(command).parameters.values() if each.name != "site"]
+
+        @wraps(command)
+        def with_settings(*words: Any, **given: Any) -> int:  # noqa: ANN401 - the command's own
+            asked = {each.name: given.pop(each.name, each.default) for each in shared}
+            return command(*words, site=site_settings(**asked), **given)
+
+        seen = [*own, *shared]  # Typer reads both of these
+        vars(with_settings)["__signature__"] = Signature(seen, return_annotation=int)
+        with_settings.__annotations__ = {each.name: each.annotation for each in seen}
+        return with_settings
+
+    return decorate

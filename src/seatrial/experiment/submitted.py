@@ -1,0 +1,87 @@
+"""What was left to Slurm's queue: `<archive>/<run>.submitted/`, and how it is found again."""
+
+from pathlib import Path
+
+import msgspec
+
+from seatrial.archive import layout
+from seatrial.archive.reader import find_run
+from seatrial.archive.writer import sentences
+from seatrial.model.errors import SeatrialError, UsageError
+
+SUBMITTED = ".submitted"
+JOB_FILE = "job.json"
+
+
+class Submitted(msgspec.Struct, frozen=True, kw_only=True):
+    """job.json: what was handed to the queue."""
+
+    run: str
+    what: str = "check"
+    """Or `facts`: a job for each node."""
+    job: str = ""
+    """The number of a check's only job."""
+    name: str = ""
+    """What the jobs for single nodes are called; no others are called so."""
+    user: str = ""
+    """Whose they are, by number."""
+    at: str
+    nodes: tuple[str, ...]
+    left_out: dict[str, str] = {}
+    """Node for which no job was handed in -> why."""
+    cut: str = ""
+    """What --node-hours cut away, in a sentence."""
+
+
+def new_folder(archive: Path, run: str) -> Path:
+    """An empty folder for what is to be submitted. Raises UsageError for a name that is taken, ArchiveError."""
+    folder = archive / f"{run}{SUBMITTED}"
+    with sentences(archive):
+        archive.mkdir(parents=True, exist_ok=True)
+        try:
+            for taken in (archive / run, archive / f"{run}{layout.PARTIAL}"):
+                if taken.exists():
+                    raise FileExistsError(0, "", str(taken))
+            folder.mkdir()
+        except FileExistsError as error:
+            there = error.filename or folder
+            raise UsageError(f"There is a run {run!r} already: {there}.", "Choose another name with --run.") from error
+    return folder
+
+
+def write_submitted(folder: Path, submitted: Submitted) -> None:
+    """Write job.json, at once or not at all. Raises ArchiveError."""
+    with sentences(folder.parent):
+        partial = folder / f"{JOB_FILE}{layout.PARTIAL}"
+        partial.write_bytes(msgspec.json.encode(submitted))
+        partial.replace(folder / JOB_FILE)
+
+
+def find_submitted(archive: Path, name: str) -> tuple[Path, Submitted]:
+    """The folder of what was submitted under a name, the beginning of one, or `last`.
+
+    Raises UsageError where there is none, or several; SeatrialError for a damaged job.json.
+    """
+    folders = [path.parent for path in archive.glob(f"*{SUBMITTED}/{JOB_FILE}")]
+    if name == "last" and folders:
+        return max(((folder, _read(folder)) for folder in folders), key=lambda one: (one[1].at, one[0].name))
+    given = name.removesuffix(SUBMITTED)
+    exact = [folder for folder in folders if folder.name == f"{given}{SUBMITTED}"]
+    found = exact or [folder for folder in folders if folder.name.startswith(given)]
+    if len(found) > 1:
+        names = ", ".join(sorted(folder.name.removesuffix(SUBMITTED) for folder in found)[:5])
+        raise UsageError(f"{name!r} could be {len(found)} runs: {names}.")
+    if not found:
+        find_run(archive, name)
+        raise UsageError(f"{name!r} was not submitted by --detach.", "`seatrial report` shows other runs.")
+    return found[0], _read(found[0])
+
+
+def _read(folder: Path) -> Submitted:
+    path = folder / JOB_FILE
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Submitted)
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise SeatrialError(
+            f"{path} cannot be read: {error}.", "The jobs themselves go on; squeue --me lists them."
+        ) from error

@@ -1,0 +1,41 @@
+"""Scripts in the place of Slurm's commands, that print what Slurm would and write down what they were asked."""
+
+from pathlib import Path
+
+
+class SlurmScripts:
+    """Each program prints a file's content; three idle nodes, one job that waits."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        folder.mkdir()
+        self.says("sinfo", "".join(f"n{place}|idle|normal*|none\n" for place in (1, 2, 3)))
+        self.says("scontrol", "ClusterName = demo\n")
+        self.says("sbatch", "42\n")
+        self.says("squeue", "42|PENDING||Resources\n")
+        for unused in ("salloc", "srun", "scancel"):
+            self.says(unused, "")
+
+    def says(self, program: str, text: str, code: int = 0) -> None:
+        """Let it print this, on standard error where it fails; forget what it was asked."""
+        (self.folder / f"{program}.out").write_text(text)
+        (self.folder / f"{program}.asked").unlink(missing_ok=True)
+        script = self.folder / program
+        script.write_text(
+            f"#!/bin/sh\nprintf '%s\\n' \"$@\" '' >> {self.folder}/{program}.asked\n"
+            f"cat {self.folder}/{program}.out {'>&2' if code else ''}\nexit {code}\n"
+        )
+        script.chmod(0o755)
+
+    def runs(self, program: str, script: str) -> None:
+        """Let it be this shell script."""
+        (self.folder / program).write_text(f"#!/bin/sh\n{script}\n")
+
+    def all_asked(self, program: str) -> list[list[str]]:
+        """The arguments of each call, oldest first."""
+        written = self.folder / f"{program}.asked"
+        return [call.splitlines() for call in written.read_text().split("\n\n")[:-1]] if written.exists() else []
+
+    def asked(self, program: str) -> list[str]:
+        """Those of the last call."""
+        return self.all_asked(program)[-1]
