@@ -1,89 +1,27 @@
 """The ablation driven against a scripted launcher whose default is OFI."""
 
-from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
-import msgspec
 import pytest
 
 from seatrial.archive.reader import read_run
 from seatrial.experiment import transports
-from seatrial.experiment.settings import CheckSettings
-from seatrial.experiment.start_trouble import with_settings
-from seatrial.experiment.transports import TransportsSettings, run_transports
-from seatrial.launch.contract import PLAIN, FactsReading, LaunchError, Manner, ProbeLost
+from seatrial.launch.contract import ProbeLost
 from seatrial.model.errors import SeatrialError, UsageError
-from seatrial.model.measurement import Kernel, Measurement, Phase, Round
-from seatrial.model.system import SoftwareFacts
+from seatrial.model.measurement import Phase
 from seatrial.model.transport import Carrier
 from seatrial.model.verdict import Verdict
-from seatrial.pairing.ablation import bytes_of
 from seatrial.report.transports_json import transports_as_json
 from seatrial.report.transports_text import transports_as_text
-from tests.unit.builders import Cluster
-from tests.unit.facts_examples import cluster
-from tests.unit.scripted import ScriptedLauncher, ScriptedSession
+from tests.unit.ablated import Launcher, carry_out, plain
 
-LOG = (Path(__file__).parent / "recorded" / "transports" / "openmpi-cm.err").read_text()
-ABSENT = {"ucx", "psm2", "openib,self"}
-"""What cannot be forced: values of pml, mtl and btl."""
-
-
-class Session(ScriptedSession):
-    """Eight times slower where OFI is hobbled; lost where the test says so."""
-
-    def __init__(self, launcher: "Launcher", nodes: Sequence[str], environment: dict[str, str]) -> None:
-        super().__init__(launcher, nodes)
-        self._slow = 8.0 if "OMPI_MCA_mtl_ofi_provider_include" in environment else 1.0
-        self._of = launcher
-
-    def measure(self, wanted: Round, timeout_s: float) -> Iterator[Measurement]:
-        if self._of.lost_in and wanted.variant == self._of.lost_in:
-            raise ProbeLost("The probe did not answer in time.", "timeout")
-        self._of.sent += bytes_of(wanted)
-        for one in super().measure(wanted, timeout_s):
-            factor = self._slow if one.shape.kernel is Kernel.PINGPONG else 1.0
-            times = tuple(time_s * factor for time_s in one.times_s)
-            yield msgspec.structs.replace(one, times_s=times, variant=wanted.variant)
-
-
-class Launcher(ScriptedLauncher):
-    """OFI by default; what is absent cannot be forced; eth0 counts what is sent."""
-
-    def __init__(self, *, lost_in: str = "") -> None:
-        super().__init__(Cluster(nodes=("n1", "n2")))
-        self.lost_in = lost_in
-        self.sent = 0
-
-    def read_facts(self, nodes: Sequence[str]) -> FactsReading:
-        counted = f"@file /proc/net/dev\n|eth0: 0 0 0 0 0 0 0 0 {self.sent} 0\n@end\n#end"
-        whole = super().read_facts(nodes)
-        return FactsReading(
-            texts={node: text.replace("#end", counted, 1) for node, text in whole.texts.items()}, silent=whole.silent
-        )
-
-    def start(self, nodes: Sequence[str], log: Path, manner: Manner = PLAIN) -> ScriptedSession:
-        log.write_text(LOG)
-        self.starts.append(tuple(nodes))
-        self.manners.append(manner)
-        if ABSENT & set(manner.environment.values()):
-            raise LaunchError("The probe did not start on 2 ranks: no device.", "Take another.")
-        return Session(self, nodes, manner.environment)
-
-
-def carry_out(
-    launcher: Launcher, monkeypatch: pytest.MonkeyPatch, folder: Path, **changes: Any
-) -> transports.TransportsOutcome:
-    monkeypatch.setattr(transports, "choose_launcher", lambda _: launcher)
-    settings = TransportsSettings(site=CheckSettings(archive=folder, run="t"), starts=3, **changes)
-    return run_transports(settings)
+HANGS = ProbeLost("The probe did not answer in time.", "timeout")
 
 
 def test_the_default_is_proved_and_the_absent_is_invalid(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     launcher = Launcher()
     outcome = carry_out(launcher, monkeypatch, tmp_path)
-    found = outcome.found
+    found = plain(outcome)
     assert (found.verdict, found.carried_by, found.complete) == (Verdict.PASS, Carrier.OFI, True)
     broken = {one.variant.name: one.failure for one in found.effects if one.failure}
     assert set(broken) == {"forced UCX", "forced PSM2", "forced InfiniBand verbs"}
@@ -104,21 +42,21 @@ def test_it_is_judged_the_same_from_the_archive(monkeypatch: pytest.MonkeyPatch,
 
 
 def test_a_variant_that_hangs_costs_itself_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    found = carry_out(Launcher(lost_in="forced TCP"), monkeypatch, tmp_path).found
+    found = plain(carry_out(Launcher(losses={"forced TCP": [HANGS]}), monkeypatch, tmp_path))
     assert found.carried_by is Carrier.OFI
     (hung,) = (one for one in found.effects if one.variant.name == "forced TCP")
     assert "did not answer in time" in hung.failure
 
 
 def test_a_default_that_hangs_ends_the_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    found = carry_out(Launcher(lost_in="default"), monkeypatch, tmp_path).found
+    found = plain(carry_out(Launcher(losses={"default": [HANGS]}), monkeypatch, tmp_path))
     assert found.verdict is Verdict.INVALID
     assert not found.complete
 
 
 def test_within_a_node_two_ranks_share_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     launcher = Launcher()
-    found = carry_out(launcher, monkeypatch, tmp_path, within="n1").found
+    found = plain(carry_out(launcher, monkeypatch, tmp_path, within="n1"))
     assert found.pair == ("n1:0", "n1:1")
     assert {one.ranks_per_node for one in launcher.manners} == {2}
     assert set(launcher.starts) == {("n1",)}
@@ -133,20 +71,54 @@ def test_a_node_that_is_none_and_two_ways_at_once_are_refused(monkeypatch: pytes
 
 def test_a_run_of_another_kind_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     folder = carry_out(Launcher(), monkeypatch, tmp_path).folder
-    journal = folder / "journal.jsonl"
-    kept = [line for line in journal.read_bytes().splitlines(keepends=True) if b'"note"' not in line]
-    journal.write_bytes(b"".join(kept))
+    info = folder / "run.json"
+    info.write_text(info.read_text().replace('"name": "transports"', '"name": "curve"'))
     with pytest.raises(SeatrialError, match="none of `seatrial transports`"):
         transports.judged_again(folder)
 
 
-def test_an_error_at_the_start_names_the_node_whose_settings_differ() -> None:
-    facts = cluster(
-        every={"software": SoftwareFacts(mpi_settings={"pml": "ob1"})},
-        odd={"software": SoftwareFacts(mpi_settings={"pml": "cm"})},
-    )
-    error = with_settings(LaunchError("The probe did not start."), facts)
-    assert "did not start. Node n2: its MPI setting pml is cm, where most of its peers have ob1." in error.what
-    assert "openmpi-mca-params.conf" in error.remedy
-    same = LaunchError("The probe did not start.")
-    assert with_settings(same, cluster()) is same
+DIED = ProbeLost("The probe ended.", "died")
+
+
+def test_a_probe_that_died_once_is_started_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    losses: dict[str, list[ProbeLost | None]] = {"default": [None, DIED], "forced TCP": [DIED, DIED]}
+    outcome = carry_out(Launcher(losses=losses), monkeypatch, tmp_path)
+    found = plain(outcome)
+    assert found.carried_by is Carrier.OFI
+    assert found.complete
+    (tcp,) = (one for one in found.effects if one.variant.name == "forced TCP")
+    assert tcp.failure == "The probe ended."
+    assert [one.wire_share for one in found.effects if one.variant.name == "default"] == [1.0]
+    assert found.notes[0].startswith("A start as default failed and was repeated: The probe ended.")
+    assert transports.judged_again(outcome.folder).found == found
+
+
+def test_a_node_that_is_gone_ends_the_run_and_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    found = plain(carry_out(Launcher(dies_at={"n2": 20}), monkeypatch, tmp_path))
+    assert (found.verdict, found.complete) == (Verdict.INCONCLUSIVE, False)
+    assert "the default was measured once, and 3 are needed. 1 of 2 nodes still answer" in found.reason
+    assert "n2: stopped answering in mid-run" in found.reason
+    assert not [one for one in found.effects if one.variant.name == "hobbled TCP" and one.failure]
+    text = transports_as_text(found, width=400)
+    assert text.count("stopped answering in mid-run") == 1
+
+
+def test_a_budget_that_is_spent_ends_in_mid_block(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    launcher = Launcher()
+    clock = iter(range(10**6))
+    monkeypatch.setattr("time.monotonic", lambda: float(next(clock)))
+    found = plain(carry_out(launcher, monkeypatch, tmp_path, budget_s=60))
+    assert {one.repetition for one in launcher.asked if one.variant} == {0}
+    assert len(found.effects) < 12
+    assert "The budget of 60 s was spent in block 1 of 3" in found.reason
+    assert not found.complete
+
+
+def test_what_was_interrupted_before_the_first_start_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def interrupt(_: int) -> None:
+        raise KeyboardInterrupt
+
+    outcome = carry_out(Launcher(on_round=interrupt), monkeypatch, tmp_path)
+    found = plain(outcome)
+    assert found.reason.startswith("nothing was measured. Interrupted")
+    assert transports.judged_again(outcome.folder).found == found

@@ -3,8 +3,9 @@
 import msgspec
 import pytest
 
-from seatrial.diagnosis.transports.catalogue import VERBOSE, variants
+from seatrial.diagnosis.transports.catalogue import VERBOSE, own_settings, variants
 from seatrial.diagnosis.transports.inventory import expected, missing_drivers, offers
+from seatrial.diagnosis.transports.leaving_out import leave_out
 from seatrial.diagnosis.transports.stock import MpiFamily, Stock, family_of, stock_of
 from seatrial.model.facts import NodeFacts
 from seatrial.model.hca import Hca, PortFamily
@@ -107,3 +108,45 @@ def test_ucx_that_was_not_compiled_in_on_a_mellanox_node_is_named() -> None:
     assert "UCX was not compiled into this Open MPI on a Mellanox node" in finding.statement
     assert missing_drivers(facts, STOCK) == []
     assert missing_drivers(facts, Stock(family=MpiFamily.OPEN_MPI)) == []
+
+
+@pytest.mark.parametrize(
+    ("own", "value"),
+    [
+        ("", "^tcp"),
+        ("all", "^tcp"),
+        ("^openib", "^openib,tcp"),
+        ("^openib,tcp", None),
+        ("vader,tcp,self", "vader,self"),
+        ("tcp,self", "^tcp"),
+        ("tcp", "^tcp"),
+        ("vader,self", None),
+        (" , ", "^tcp"),
+    ],
+)
+def test_leaving_out_gives_nothing_back_that_the_site_withheld(own: str, value: str | None) -> None:
+    assert leave_out(("tcp",), own) == value
+
+
+def test_what_the_site_leaves_out_is_not_taken_away_again() -> None:
+    stock = Stock(family=MpiFamily.MPICH_UCX, own={"UCX_TLS": "rc_x,sysv,self"})
+    away = {one.carrier: one.environment["UCX_TLS"] for one in variants(stock, ()) if one.role is Role.WITHOUT}
+    assert away == {Carrier.SHARED_MEMORY: "rc_x,self", Carrier.VERBS: "sysv,self"}
+    stock = Stock(family=MpiFamily.MPICH_OFI, own={"FI_PROVIDER": "tcp;ofi_rxm"})
+    providers = [one.environment.get("FI_PROVIDER") for one in variants(stock, ()) if one.role is Role.WITHOUT]
+    assert providers == [None, "^tcp"]
+
+
+def test_the_control_gives_nothing_back_either() -> None:
+    for own, value in {"": "^psm", "^ofi": "^ofi,psm", "ofi": "ofi"}.items():
+        stock = msgspec.structs.replace(STOCK, own={"OMPI_MCA_mtl": own})
+        (control,) = (one for one in variants(stock, ()) if one.role is Role.CONTROL)
+        assert control.environment == {"OMPI_MCA_mtl": value}
+
+
+def test_the_environment_outdoes_the_files() -> None:
+    files = {"mtl": "^ofi", "btl": "tcp,self", "btl_tcp_sndbuf": "1"}
+    assert own_settings({"OMPI_MCA_mtl": "ofi", "UCX_TLS": "", "HOME": "x"}, files) == {
+        "OMPI_MCA_mtl": "ofi",
+        "OMPI_MCA_btl": "tcp,self",
+    }

@@ -1,4 +1,4 @@
-"""A start that fails while nodes' MPI is set differently: the error names them."""
+"""A start that fails while nodes' MPI is set differently: what is wrong is in the facts, and they are judged."""
 
 from collections.abc import Mapping
 
@@ -8,10 +8,12 @@ from seatrial.launch.contract import LaunchError
 from seatrial.model.facts import NodeFacts
 
 
+class ToldByFacts(LaunchError):
+    """A start that failed for what the nodes' facts show: there are findings, though nothing could be measured."""
+
+
 def with_settings(error: LaunchError, facts: Mapping[str, NodeFacts]) -> LaunchError:
-    """The same error, and which nodes have other MPI settings than their peers; unchanged where none has."""
-    found = findings_of(mpi_settings_differ.RULE, one_place_per_host(Readings(facts=facts)))
-    if not found:
+    """The same error; as ToldByFacts where a node has other MPI settings than its peers."""
+    if not findings_of(mpi_settings_differ.RULE, one_place_per_host(Readings(facts=facts))):
         return error
-    said = " ".join(finding.statement for finding in found)
-    return LaunchError(f"{error.what.rstrip('.')}. {said}", found[0].remedy, passing=error.passing)
+    return ToldByFacts(error.what, error.remedy, passing=error.passing)

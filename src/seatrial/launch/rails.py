@@ -8,7 +8,9 @@ Where each is documented:
 - `UCX_NET_DEVICES`, `UCX_MAX_RNDV_RAILS`: UCX, "Frequently Asked Questions" (openucx.readthedocs.io) and
   `ucx_info -f`: devices as `mlx5_0:1` or `eth0`, and over how many of them one large message is split, 2 unless told
   otherwise. Open MPI 5's "InfiniBand / RoCE support" and Intel's guide (its provider mlx is UCX) point there.
-- `FI_TCP_IFACE`: fi_tcp(7), and Intel MPI's "OFI Providers Support". One name.
+- `FI_TCP_IFACE`: fi_tcp(7), and Intel MPI's "OFI Providers Support". One name. libfabric's other providers over sockets
+  take the same word with their own name, and each heeds its own alone: `net`, which Open MPI 4.1 takes of libfabric
+  1.17, `sockets`, and `udp` (their logs, FI_LOG_LEVEL=info).
 - `FI_VERBS_DEVICE_NAME`: fi_verbs(7), libfabric. One name.
 - `HFI_UNIT`, `PSM2_MULTIRAIL`, `PSM2_MULTIRAIL_MAP`: Open MPI, "Omni-Path Architecture (OPA)", after Intel's PSM2
   Programmer's Guide: the unit is a number, the map a list of unit:port.
@@ -30,6 +32,8 @@ from seatrial.launch.mpi import Family
 ETHERNET = "Ethernet"
 VERBS_KINDS = ("InfiniBand", "RoCE", "iWARP")
 OMNI_PATH = "Omni-Path"
+SOCKETS_PROVIDERS = ("TCP", "NET", "SOCKETS", "UDP")
+"""libfabric's providers that need nothing but the kernel's sockets."""
 
 
 class Transport(enum.StrEnum):
@@ -64,7 +68,7 @@ def rail_environment(transport: Transport, rails: Sequence[str]) -> dict[str, st
         Transport.OPEN_MPI_TCP: {"OMPI_MCA_btl_tcp_if_include": every},
         Transport.OPEN_MPI_VERBS: {"OMPI_MCA_btl_openib_if_include": every},
         Transport.UCX: {"UCX_NET_DEVICES": every, "UCX_MAX_RNDV_RAILS": str(len(rails))},
-        Transport.OFI_TCP: {"FI_TCP_IFACE": one} if alone else {},
+        Transport.OFI_TCP: {f"FI_{name}_IFACE": one for name in SOCKETS_PROVIDERS} if alone else {},
         Transport.OFI_VERBS: {"FI_VERBS_DEVICE_NAME": device} if alone else {},
         Transport.PSM2: _psm2(rails),
         Transport.OPX: {"FI_OPX_HFI_SELECT": unit} if alone and unit else {},

@@ -44,6 +44,10 @@ class Variant(msgspec.Struct, frozen=True, kw_only=True):
     environment: dict[str, str] = {}
     slows: Kernel = Kernel.ONEWAY
     """Where hobbling shows: bandwidth, or latency (PINGPONG)."""
+    rail: str = ""
+    """The one rail that it is measured over; empty: whatever the MPI takes."""
+    held: dict[str, str] = {}
+    """What holds the MPI to that rail, beside `environment`."""
 
 
 class Declared(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,15 +1,17 @@
 """Which transport carried the data, for a terminal."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from seatrial.diagnosis.transports.effects import Effect
+from seatrial.diagnosis.transports.by_rail import TransportsByRail
+from seatrial.diagnosis.transports.effects import Effect, times_text
 from seatrial.diagnosis.transports.inventory import Offer, told
 from seatrial.diagnosis.transports.judged import Transports
 from seatrial.model import units
 from seatrial.model.estimate import Estimate
 from seatrial.model.limit import Limit
 from seatrial.model.transport import Role
+from seatrial.model.verdict import Finding
 from seatrial.report.finding_text import lines as finding_lines
 from seatrial.report.finding_text import title
 from seatrial.report.sheet import labelled, rendered, text
@@ -18,37 +20,68 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 
-def transports_as_text(found: Transports, *, width: int = 100, colour: bool = False) -> str:
+def transports_as_text(found: Transports | TransportsByRail, *, width: int = 100, colour: bool = False) -> str:
     """The report, at most `width` columns wide; ends in a newline."""
-    return rendered(_blocks(found), width=width, colour=colour)
+    blocks = _by_rail(found) if isinstance(found, TransportsByRail) else _blocks(found)
+    return rendered(blocks, width=width, colour=colour)
 
 
 def _blocks(found: Transports) -> Iterator["RenderableType"]:
     where = f"within {found.pair[0].rpartition(':')[0]}" if found.within else f"{found.pair[0]} to {found.pair[1]}"
     yield text(f"{found.verdict.value}  {where}: {found.reason}", "bold")
-    for finding in found.findings:
+    yield from _findings(found.findings)
+    yield ""
+    yield labelled((*_surroundings(found), *_carriers(found), *_notes(found)), indent=3)
+    yield ""
+    yield labelled(_variants(found), indent=3)
+
+
+def _by_rail(found: TransportsByRail) -> Iterator["RenderableType"]:
+    yield text(f"{found.verdict.value}  {' to '.join(found.pair)}, each rail alone: {found.reason}", "bold")
+    yield from _findings(found.findings)
+    yield ""
+    yield labelled((*_surroundings(found.rails[0]), *_notes(found)), indent=3)
+    for rail in found.rails:
+        yield ""
+        yield text(f"{rail.rail}  {rail.verdict.value}: {rail.reason}", "bold")
+        yield labelled((("held by", settings_text(rail.held)), *_carriers(rail)), indent=3)
+        yield ""
+        yield labelled(_variants(rail), indent=3)
+
+
+def _findings(findings: Iterable[Finding]) -> Iterator["RenderableType"]:
+    for finding in findings:
         yield ""
         yield text(title(finding), "bold")
         yield text(f"   {finding.statement}")
         yield labelled([(line.label, line.text) for line in finding_lines(finding)], indent=3)
-    yield ""
-    yield labelled(_summary(found), indent=3)
-    yield ""
-    yield labelled(((one.variant.name, variant_text(one)) for one in found.effects), indent=3)
 
 
-def _summary(found: Transports) -> Iterator[tuple[str, str]]:
+def _surroundings(found: Transports) -> Iterator[tuple[str, str]]:
     yield "MPI", found.mpi_library.splitlines()[0] if found.mpi_library else "it did not say"
-    yield "declares", ", ".join(found.declared.words) if found.declared and found.declared.words else "nothing known"
     for offer in found.offers:
         yield offer.node, offer_text(offer)
+
+
+def _carriers(found: Transports) -> Iterator[tuple[str, str]]:
+    yield "declares", ", ".join(found.declared.words) if found.declared and found.declared.words else "nothing known"
     for one in found.carriers:
         word = {True: "carried the data", False: "did not", None: "open"}[one.carried]
         yield one.carrier, f"{word}: {one.statement}"
     if isinstance(found.limit, Limit):
         yield "limit", f"{units.bandwidth(found.limit.limit_bytes_per_s)}, set by {found.limit.binding}"
+
+
+def _notes(found: Transports | TransportsByRail) -> Iterator[tuple[str, str]]:
+    """Those that the first sentence does not say already."""
     for note in found.notes:
-        yield "note", note
+        if note not in found.reason:
+            yield "note", note
+
+
+def _variants(found: Transports) -> Iterator[tuple[str, str]]:
+    for one in found.effects:
+        yield one.variant.name.removesuffix(f" over {found.rail}"), variant_text(one)
 
 
 def offer_text(offer: Offer) -> str:
@@ -69,8 +102,7 @@ SHOWN = ("pml", "mtl", "btl", "device", "transports", "devices", "providers")
 
 def variant_text(one: Effect) -> str:
     """Numbers, how they stand to the default's, the way of the bytes, and the settings."""
-    setting = " ".join(f"{name}={value}" for name, value in one.variant.environment.items())
-    shown = f" [{setting}]" if setting else ""
+    shown = f" [{settings_text(one.variant.environment)}]" if one.variant.environment else ""
     if one.failure:
         return f"INVALID: {one.failure}{shown}"
     whose = "the reference's" if one.variant.role is Role.HOBBLED else "the default's"
@@ -83,6 +115,11 @@ def variant_text(one: Effect) -> str:
     return f"{'; '.join(parts)}; {starts}{role}"
 
 
+def settings_text(environment: Mapping[str, str]) -> str:
+    """NAME=value NAME=value."""
+    return " ".join(f"{name}={value}" for name, value in environment.items())
+
+
 def _value(estimate: Estimate | None) -> float | None:
     return estimate.value if estimate else None
 
@@ -91,5 +128,5 @@ def _times(times: Estimate | None, whose: str) -> str:
     """How long it takes over what it is held against: 1.02 [0.99–1.05] of the default's time."""
     if times is None:
         return ""
-    interval = f" [{times.low:.2f}–{times.high:.2f}]" if times.runs > 1 else ""
-    return f" ({times.value:.2f}{interval} of {whose} time)"
+    interval = f" [{times_text(times.low)}–{times_text(times.high)}]" if times.runs > 1 else ""
+    return f" ({times_text(times.value)}{interval} of {whose} time)"

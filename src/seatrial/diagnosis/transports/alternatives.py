@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from seatrial.diagnosis.transports.effects import BANDWIDTH_MATTERS, LATENCY_MATTERS, Effect, beyond, within
+from seatrial.diagnosis.transports.carriers import moved
+from seatrial.diagnosis.transports.effects import BANDWIDTH_MATTERS, LATENCY_MATTERS, Effect, beyond, times_text, within
 from seatrial.model.estimate import Estimate
 from seatrial.model.subject import pair as pair_subject
 from seatrial.model.transport import Role
@@ -13,7 +14,10 @@ MCA = "OMPI_MCA_"
 
 
 def slower_than_alternatives(effects: Sequence[Effect], pair: tuple[str, str]) -> list[Finding]:
-    """One finding for each forced variant whose paired interval excludes the practical threshold."""
+    """One finding for each forced variant whose paired interval excludes the practical threshold.
+
+    Over one rail alone, what left that rail is no alternative on it.
+    """
     default = next((one for one in effects if one.variant.role is Role.DEFAULT), None)
     if default is None or default.latency_s is None or default.bandwidth_bytes_per_s is None:
         return []
@@ -21,6 +25,7 @@ def slower_than_alternatives(effects: Sequence[Effect], pair: tuple[str, str]) -
         _finding(one, default, pair)
         for one in effects
         if one.variant.role is Role.FORCED and not one.failure and one.faster
+        if not (one.variant.rail and moved(one, default))
     ]
 
 
@@ -41,12 +46,13 @@ def _finding(one: Effect, default: Effect, pair: tuple[str, str]) -> Finding:
         losses.append(latency)
     if beyond(one.bandwidth_times, BANDWIDTH_MATTERS):
         losses.append(bandwidths)
+    where = f"over {one.variant.rail}" if one.variant.rail else "here"
     but = f" But it is slower by another measure: {', '.join(losses)}." if losses else ""
     return Finding(
         kind=FindingKind.SLOWER_THAN_ALTERNATIVE,
         subject=pair_subject(*pair),
         verdict=Verdict.SLOW,
-        statement=f"{one.variant.carrier} ({words(one)}) beats the default here: {'; '.join(gains)}.{but}",
+        statement=f"{one.variant.carrier} ({words(one)}) beats the default {where}: {'; '.join(gains)}.{but}",
         remedy=setting(one.variant.environment),
         metric=BANDWIDTH if by_bandwidth else LATENCY,
         measured=default.bandwidth_bytes_per_s if by_bandwidth else default.latency_s,
@@ -57,7 +63,8 @@ def interval(times: Estimate | None) -> str:
     """0.81 times the default's time [0.79-0.84]."""
     if times is None:
         return ""
-    return f"{times.value:.2f} of the default's time [{times.low:.2f}–{times.high:.2f}]"
+    between = f"{times_text(times.low)}–{times_text(times.high)}"
+    return f"{times_text(times.value)} of the default's time [{between}]"
 
 
 def words(one: Effect) -> str:

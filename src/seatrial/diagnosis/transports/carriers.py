@@ -1,10 +1,20 @@
 """Carrier by carrier: what taking it away or slowing it did, and what that proves."""
 
+import math
 from collections.abc import Sequence
 
 import msgspec
 
-from seatrial.diagnosis.transports.effects import BANDWIDTH_MATTERS, TRACER_SHOWS, WIRE_SHOWS, Effect, beyond, within
+from seatrial.diagnosis.transports.effects import (
+    BANDWIDTH_MATTERS,
+    LATENCY_MATTERS,
+    TRACER_SHOWS,
+    WIRE_SHOWS,
+    Effect,
+    beyond,
+    within,
+)
+from seatrial.model.estimate import Estimate
 from seatrial.model.transport import Carrier, Declared, Role, Variant
 from seatrial.model.units import bandwidth, duration
 
@@ -102,31 +112,35 @@ def _doing(one: Effect) -> str:
 
 
 def change(one: Effect, default: Effect) -> str:
-    """What it did to the metric that shows it best, and to the way of the bytes."""
-    said = _timing(one, default)
+    """What it did for certain: to the metric that shows it best, and to the way or the number of the bytes."""
+    said = [timing for timing in (_timing(one, default),) if timing]
     if moved(one, default):
-        way = f"moves the bytes from {over(default.devices or ())} to {over(one.devices or ())}"
-        return f"{said} and {way}" if said else way
-    return said or "changes the timing"
+        said.append(f"moves the bytes from {over(default.devices or ())} to {over(one.devices or ())}")
+    elif not said and swollen(one, default) and one.wire_share and default.wire_share:
+        more = one.wire_share / default.wire_share
+        said.append(f"makes {over(one.devices or ())} count {more:.2f} times the bytes")
+    return " and ".join(said) or "changes the timing"
 
 
 def _timing(one: Effect, default: Effect) -> str:
-    if one.bandwidth_times is None or one.latency_times is None:
-        return ""
-    slower = one.bandwidth_times.value
-    before, after = default.bandwidth_bytes_per_s, one.bandwidth_bytes_per_s
-    if (
-        before
-        and after
-        and not 1 / BANDWIDTH_MATTERS < slower < BANDWIDTH_MATTERS
-        and slower >= one.latency_times.value
-    ):
-        word = "drops" if after.value < before.value else "raises"
-        return f"{word} 4 MiB bandwidth from {bandwidth(before.value)} to {bandwidth(after.value)}"
-    if default.latency_s and one.latency_s:
-        word = "raises" if one.latency_s.value > default.latency_s.value else "lowers"
-        return f"{word} latency from {duration(default.latency_s.value)} to {duration(one.latency_s.value)}"
-    return ""
+    """The metric whose whole interval lies beyond what matters; of two the one that it changed more."""
+    changes: list[tuple[float, str]] = []
+    times, before, after = one.bandwidth_times, default.bandwidth_bytes_per_s, one.bandwidth_bytes_per_s
+    if times and before and after and apart(times, BANDWIDTH_MATTERS):
+        word = "drops" if times.value > 1 else "raises"
+        said = f"{word} 4 MiB bandwidth from {bandwidth(before.value)} to {bandwidth(after.value)}"
+        changes.append((abs(math.log(times.value)), said))
+    times, before, after = one.latency_times, default.latency_s, one.latency_s
+    if times and before and after and apart(times, LATENCY_MATTERS):
+        word = "raises" if times.value > 1 else "lowers"
+        said = f"{word} latency from {duration(before.value)} to {duration(after.value)}"
+        changes.append((abs(math.log(times.value)), said))
+    return max(changes, default=(0.0, ""))[1]
+
+
+def apart(times: Estimate, line: float) -> bool:
+    """Whether all of the interval lies beyond the line, on either side of 1."""
+    return beyond(times, line) or within(times, 1 / line)
 
 
 def over(names: Sequence[str]) -> str:

@@ -1,6 +1,6 @@
 """Which variants are worth a start: one file for each family of MPIs, listed here."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from seatrial.diagnosis.transports import intel_mpi, mpich, open_mpi
 from seatrial.diagnosis.transports.stock import MpiFamily, Stock
@@ -15,6 +15,14 @@ FAMILIES: dict[MpiFamily, Choose] = {
 }
 VERBOSE = {**open_mpi.VERBOSE, **mpich.VERBOSE, **intel_mpi.VERBOSE}
 """Each MPI heeds its own and ignores the others'."""
+CHOOSING = (*(f"{open_mpi.MCA}{name}" for name in ("pml", "mtl", "btl")), "UCX_TLS", "FI_PROVIDER")
+"""Variables that name the transports to choose from, which variants set anew."""
+
+
+def own_settings(environment: Mapping[str, str], files: Mapping[str, str]) -> dict[str, str]:
+    """What the site has set of `CHOOSING`: in the environment, or else in Open MPI's files, parameter by parameter."""
+    known = {**open_mpi.mca(dict(files)), **environment}
+    return {name: known[name] for name in CHOOSING if known.get(name)}
 
 
 def variants(stock: Stock, presumed: tuple[Carrier, ...]) -> tuple[Variant, ...]:

@@ -35,6 +35,10 @@ BASES = (Role.DEFAULT, Role.REFERENCE)
 """What others are held against."""
 
 
+UNMEASURED = "not measured"
+"""Said of a variant that was planned and neither failed nor delivered."""
+
+
 class Value(msgspec.Struct, frozen=True, kw_only=True):
     """What one start gave, round by round."""
 
@@ -92,6 +96,13 @@ def within(times: Estimate | None, line: float) -> bool:
     return times is not None and times.runs > 1 and times.high < line
 
 
+def times_text(times: float) -> str:
+    """0.98, 0.004, 43: how many times, with as many digits as tell something."""
+    if times >= 100:
+        return f"{times:.0f}"
+    return f"{times:.2f}" if times >= 0.1 else f"{times:.1g}"
+
+
 def values_of(measurements: Iterable[Measurement]) -> dict[str, dict[int, Value]]:
     """By variant and block, where both kernels delivered."""
     rounds: defaultdict[tuple[str, int, Kernel], list[float]] = defaultdict(list)
@@ -123,7 +134,7 @@ def effects_of(measurements: Iterable[Measurement], notes: Sequence[VariantNote]
 def _effect(notes: Sequence[VariantNote], mine: Mapping[int, Value], base: Mapping[int, Value]) -> Effect:
     variant = notes[0].variant
     if not mine:
-        return Effect(variant=variant, failure=next((note.failure for note in notes if note.failure), "not measured"))
+        return Effect(variant=variant, failure=next((note.failure for note in notes if note.failure), UNMEASURED))
     confidence = TRACED if variant.role is Role.HOBBLED else COMPARED
     blocks = [block for block in sorted(mine) if block in base] if variant.role not in BASES else []
     compared = [(mine[block], base[block]) for block in blocks]

@@ -3,6 +3,7 @@
 From its documentation; nobody has run it on an Intel MPI yet.
 """
 
+from seatrial.diagnosis.transports.mpich import without_providers
 from seatrial.diagnosis.transports.stock import Stock
 from seatrial.model.transport import Carrier, Role, Variant
 
@@ -17,7 +18,7 @@ def variants(stock: Stock, presumed: tuple[Carrier, ...]) -> tuple[Variant, ...]
         Variant(name="default", role=Role.DEFAULT),
         Variant(name="control", role=Role.CONTROL, environment={"UCX_IB_REG_METHODS": "rcache"}),
         *([_variant(Role.WITHOUT, Carrier.SHARED_MEMORY, {"I_MPI_FABRICS": "ofi"})] if stock.within else []),
-        *(_variant(Role.WITHOUT, one, {"FI_PROVIDER": f"^{PROVIDERS[one]}"}) for one in presumed if one in PROVIDERS),
+        *without_providers(stock, {one: name for one, name in PROVIDERS.items() if one in presumed}),
         *(_variant(Role.FORCED, one, settings) for one, settings in forced.items()),
     )
 

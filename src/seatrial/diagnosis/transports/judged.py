@@ -6,10 +6,11 @@ import msgspec
 
 from seatrial.diagnosis.curve import against_limit, limit_between
 from seatrial.diagnosis.transports.alternatives import slower_than_alternatives
-from seatrial.diagnosis.transports.carriers import CarrierVerdict, carrier_verdicts, default_of
-from seatrial.diagnosis.transports.effects import Effect, effects_of
+from seatrial.diagnosis.transports.carriers import NEVER, CarrierVerdict, carrier_verdicts, default_of
+from seatrial.diagnosis.transports.effects import UNMEASURED, Effect, effects_of
 from seatrial.diagnosis.transports.inventory import Offer, missing_drivers, offers
 from seatrial.diagnosis.transports.stock import stock_of
+from seatrial.diagnosis.transports.stray import HELD, Stray, strayed
 from seatrial.model.errors import ExitCode
 from seatrial.model.facts import NodeFacts
 from seatrial.model.limit import Limit, NoLimit
@@ -38,6 +39,10 @@ class Transports(msgspec.Struct, frozen=True, kw_only=True):
     limit: Limit | NoLimit
     notes: tuple[str, ...]
     complete: bool
+    rail: str = ""
+    """The one rail that the MPI was held to; empty: it was left the choice."""
+    held: dict[str, str] = {}
+    """By which settings."""
 
     @property
     def exit_code(self) -> ExitCode:
@@ -61,18 +66,25 @@ def is_within(pair: tuple[str, str]) -> bool:
     return first == second != ""
 
 
-def judge_transports(recorded: RecordedRun, notes: Sequence[VariantNote]) -> Transports:
-    """Everything again from the samples and the notes of the starts. Raises IndexError for a run of no pair."""
+def judge_transports(recorded: RecordedRun, notes: Sequence[VariantNote], rail: str = "") -> Transports:
+    """Everything again from the samples and the notes of the starts; of those over `rail` alone, where one is named.
+
+    Raises IndexError for a run of no pair.
+    """
     pair = recorded.planned[0]
     inside = is_within(pair)
+    notes = [note for note in notes if note.variant.rail == rail]
     declared = next((note.declared for note in notes if note.declared), None)
     stock = stock_of(recorded.info.mpi_library, recorded.facts, declared, within=inside)
     effects = effects_of(recorded.measurements, notes)
     carriers = carrier_verdicts(effects, declared)
-    limit = _limit(recorded.facts, pair, default_of(effects))
-    answer = _answer(carriers, effects, limit)
+    limit = _limit(recorded.facts, pair, default_of(effects), rail)
+    stray = strayed(rail, notes) if rail else HELD
+    answer = _answer(carriers, effects, limit, stray)
+    if answer.verdict is not Verdict.PASS and default_of(effects).starts < LEAST_STARTS and recorded.info.reason:
+        answer = msgspec.structs.replace(answer, reason=f"{answer.reason}. {recorded.info.reason}")
     found = missing_drivers(recorded.facts, stock)
-    if answer.verdict is not Verdict.INVALID:
+    if answer.verdict is not Verdict.INVALID and stray is HELD:
         found += slower_than_alternatives(effects, pair)
     return Transports(
         pair=pair,
@@ -89,32 +101,49 @@ def judge_transports(recorded: RecordedRun, notes: Sequence[VariantNote]) -> Tra
         limit=limit,
         notes=tuple(filter(None, (recorded.info.reason,))),
         complete=recorded.info.ending is Ending.COMPLETE and default_of(effects).starts >= LEAST_STARTS,
+        rail=rail,
+        held=next((note.variant.held for note in notes), {}),
     )
 
 
-def _limit(facts: Mapping[str, NodeFacts], pair: tuple[str, str], default: Effect) -> Limit | NoLimit:
-    """None within a node, nor where nodes that share a kernel pass messages by its memory."""
+def _limit(facts: Mapping[str, NodeFacts], pair: tuple[str, str], default: Effect, rail: str) -> Limit | NoLimit:
+    """Of the rail, where one is named. None within a node, nor where nodes of one kernel use its memory."""
     path = f"{pair[0]}>{pair[1]}"
     if is_within(pair):
         return NoLimit(path=path, reason="both ranks are on one node")
     boots = {facts[name].boot_id for name in pair if name in facts}
     if default.devices == () and len(boots) == 1:
         return NoLimit(path=path, reason="both nodes run on one kernel, and no device counted the bytes")
-    return limit_between(facts, pair)
+    return limit_between(facts, pair, [rail] if rail else ())
 
 
-def _answer(carriers: Sequence[CarrierVerdict], effects: Sequence[Effect], limit: Limit | NoLimit) -> Answer:
-    """Gates first: a default that ran and is possible, and a control that shows nothing."""
+def _answer(
+    carriers: Sequence[CarrierVerdict], effects: Sequence[Effect], limit: Limit | NoLimit, stray: Stray
+) -> Answer:
+    """Gates first: a default that ran, is possible and kept to its rail, and a control that shows nothing."""
     default = default_of(effects)
-    if default.failure:
-        return Answer(verdict=Verdict.INVALID, reason=f"the default did not run: {default.failure}")
-    judged, why = against_limit(default.bandwidth_bytes_per_s, limit)
-    if judged is Verdict.INVALID:
-        return Answer(verdict=Verdict.INVALID, reason=why)
+    barred = _barred(default, limit, stray)
+    if barred:
+        return barred
+    if default.starts < LEAST_STARTS:
+        few = f"the default was measured {default.starts} times, and {LEAST_STARTS} are needed"
+        return Answer(verdict=Verdict.INCONCLUSIVE, reason=few.replace("1 times", "once"))
     disturbed = _disturbed(effects)
     if disturbed:
         return Answer(verdict=Verdict.INCONCLUSIVE, reason=disturbed)
     return _proved(carriers, default)
+
+
+def _barred(default: Effect, limit: Limit | NoLimit, stray: Stray) -> Answer | None:
+    """Where the default's own numbers are none, or not to be believed."""
+    if default is NEVER or default.failure == UNMEASURED:
+        return Answer(verdict=Verdict.INCONCLUSIVE, reason="nothing was measured")
+    if default.failure:
+        return Answer(verdict=Verdict.INVALID, reason=f"the default did not run: {default.failure}")
+    judged, why = against_limit(default.bandwidth_bytes_per_s, limit)
+    if judged is Verdict.INVALID:
+        return Answer(verdict=Verdict.INVALID, reason="; ".join(filter(None, (why, stray.reason))))
+    return Answer(verdict=stray.verdict, reason=stray.reason) if stray.verdict else None
 
 
 def _disturbed(effects: Sequence[Effect]) -> str:

@@ -5,6 +5,7 @@ Parameters of components that a version lacks (vader in 5, sm in 4) are ignored 
 
 import msgspec
 
+from seatrial.diagnosis.transports.leaving_out import leave_out
 from seatrial.diagnosis.transports.stock import Stock
 from seatrial.model.hca import PortFamily
 from seatrial.model.measurement import Kernel
@@ -62,7 +63,7 @@ def variants(stock: Stock, presumed: tuple[Carrier, ...]) -> tuple[Variant, ...]
         Variant(name="default", role=Role.DEFAULT),
         Variant(name="reference", role=Role.REFERENCE),
         Variant(name="control", role=Role.CONTROL, environment=control(stock)),
-        *(_variant(Role.WITHOUT, one, mca(_without(one))) for one in presumed if _without(one)),
+        *(_variant(Role.WITHOUT, one, away) for one in presumed if (away := _without(one, stock))),
         *(hobbled(one) for one in there),
         *(_variant(Role.FORCED, one, mca(forced(one, stock))) for one in _candidates(stock)),
     )
@@ -88,22 +89,28 @@ def _candidates(stock: Stock) -> tuple[Carrier, ...]:
 
 
 def control(stock: Stock) -> dict[str, str]:
-    """True Scale's driver away where there is no True Scale; else CUDA's shared memory, for device memory only."""
-    if PortFamily.TRUE_SCALE in stock.devices:
-        return mca({"btl": "^smcuda"})
-    return mca({"mtl": "^psm"})
+    """True Scale's driver away where there is no True Scale; else CUDA's shared memory, for device memory only.
+
+    Where the site's own setting has left it out already, that setting once more.
+    """
+    framework, name = ("btl", "smcuda") if PortFamily.TRUE_SCALE in stock.devices else ("mtl", "psm")
+    own = stock.own.get(MCA + framework, "")
+    return mca({framework: leave_out((name,), own) or own})
 
 
-def _without(one: Carrier) -> dict[str, str]:
-    return {
-        Carrier.OFI: {"mtl": "^ofi"},
-        Carrier.UCX: {"pml": "^ucx"},
-        Carrier.TCP: {"btl": "^tcp"},
-        Carrier.SHARED_MEMORY: {"btl": "^vader,sm"},
-        Carrier.VERBS: {"btl": "^openib"},
-        Carrier.PSM2: {"mtl": "^psm2"},
-        Carrier.PSM: {"mtl": "^psm"},
-    }.get(one, {})
+def _without(one: Carrier, stock: Stock) -> dict[str, str]:
+    """Empty where no setting is known, or where the site's own leaves it out."""
+    framework, names = {
+        Carrier.OFI: ("mtl", ("ofi",)),
+        Carrier.UCX: ("pml", ("ucx",)),
+        Carrier.TCP: ("btl", ("tcp",)),
+        Carrier.SHARED_MEMORY: ("btl", ("vader", "sm")),
+        Carrier.VERBS: ("btl", ("openib",)),
+        Carrier.PSM2: ("mtl", ("psm2",)),
+        Carrier.PSM: ("mtl", ("psm",)),
+    }[one]
+    value = leave_out(names, stock.own.get(MCA + framework, ""))
+    return mca({framework: value}) if value else {}
 
 
 def hobbled(one: Carrier) -> Variant:

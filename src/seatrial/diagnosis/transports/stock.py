@@ -29,6 +29,8 @@ class Stock(msgspec.Struct, frozen=True, kw_only=True):
     compiled: dict[str, tuple[str, ...]] = {}
     devices: frozenset[PortFamily] = frozenset()
     """Kinds of active ports that every one of the nodes has."""
+    own: dict[str, str] = {}
+    """Variables that choose transports, as the site has set them itself; `leaving_out` says why they count."""
 
     def has(self, framework: str, component: str) -> bool:
         """Whether it is compiled in; where nothing is known of the framework it is worth a try."""

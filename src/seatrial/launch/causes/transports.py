@@ -19,6 +19,11 @@ TRANSPORTS = (
         remedy="Name one that all nodes have in btl_tcp_if_include, or leave it unset.",
     ),
     Cause(
+        look=r"requested component was not found[\s\S]{0,600}?Component:\s+(\S+)",
+        meaning=r"Open MPI was told to use its component \1, which is not here or cannot be opened.",
+        remedy="See who says so (env | grep OMPI_MCA; openmpi-mca-params.conf), and name one that `ompi_info` lists.",
+    ),
+    Cause(
         look=r"PML (\w+) cannot be selected",
         meaning=r"Open MPI's pml \1 finds nothing here that it could work with: no device, no provider, no component.",
         remedy=LEFT_TO_CHOOSE,

@@ -1,0 +1,60 @@
+"""The ablation for each rail apart: every rail's own verdict, and one over all."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from seatrial.diagnosis.transports.judged import Transports, judge_transports
+from seatrial.model.errors import ExitCode
+from seatrial.model.recorded import RecordedRun
+from seatrial.model.transport import VariantNote
+from seatrial.model.verdict import Finding, Verdict, worst
+
+
+class TransportsByRail(msgspec.Struct, frozen=True, kw_only=True):
+    """All that is derived from one run over several rails, each alone."""
+
+    pair: tuple[str, str]
+    rails: tuple[Transports, ...]
+    verdict: Verdict
+    """The gravest of the rails'."""
+    reason: str
+    findings: tuple[Finding, ...]
+    notes: tuple[str, ...]
+    complete: bool
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """1 with findings; 2 where the transport of one rail is not proved or the run was cut short."""
+        if self.findings:
+            return ExitCode.FINDINGS
+        return ExitCode.PASS if self.complete and self.verdict is Verdict.PASS else ExitCode.INCOMPLETE
+
+
+def judge_run(recorded: RecordedRun, notes: Sequence[VariantNote]) -> Transports | TransportsByRail:
+    """A run of either kind, as its notes show. Raises IndexError for a run of no pair."""
+    rails = tuple(dict.fromkeys(note.variant.rail for note in notes if note.variant.rail))
+    if not rails:
+        return judge_transports(recorded, notes)
+    why = recorded.info.reason
+    silent = msgspec.structs.replace(recorded, info=msgspec.structs.replace(recorded.info, reason=""))
+    found = tuple(judge_transports(silent, notes, rail) for rail in rails)
+    told = "; ".join(f"{one.rail}: {_briefly(one)}" for one in found)
+    return TransportsByRail(
+        pair=recorded.planned[0],
+        rails=found,
+        verdict=worst([one.verdict for one in found]),
+        reason=f"{told}. {why}" if why and any(not one.complete for one in found) else told,
+        findings=_once([finding for one in found for finding in one.findings]),
+        notes=(why,) if why else (),
+        complete=all(one.complete for one in found),
+    )
+
+
+def _briefly(one: Transports) -> str:
+    return f"{one.carried_by} carried the data" if one.carried_by else one.reason
+
+
+def _once(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """A missing driver is missing on every rail."""
+    return tuple(one for place, one in enumerate(findings) if one not in findings[:place])
