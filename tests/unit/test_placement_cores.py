@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seatrial.archive.journal import Entry, RoundStarted, SessionStarted
+from seatrial.archive.journal import Entry, RoundStarted, SessionStarted, StartFailed, decode, encode
 from seatrial.archive.reader import ranks_of, starts_of
 from seatrial.diagnosis.placement.cores import crowds, greatest_matching, numbers
 from seatrial.diagnosis.placement.near import Distance, adapters_of, distance, good_order
@@ -151,6 +151,9 @@ def test_launches_and_their_ranks_are_read_back_from_the_journal() -> None:
     assert (first.session, first.variant, third.session, third.variant) == (1, "", 3, "advised")
     assert [(rank.node, rank.cpus) for rank in third.ranks] == [("n1", (0,)), ("n2", (1,))]
     assert ranks_of(entries)["n2"] == ranks[1]
+    failed = StartFailed(variant="advised", failure="no")
+    (*came_up, last) = starts_of(decode(map(encode, [*entries, failed])), ("n1", "n2"))
+    assert (len(came_up), last.variant, last.failure, last.ranks) == (2, "advised", "no", ())
     launcher = ReplayLauncher(info_of(Cluster(nodes=("n1", "n2"))), {}, {}, {}, (), ranks_of(entries))
     assert launcher.start(("n2", "n1"), Path()).ranks == (ranks[1], ranks[0])
     assert launcher.start(("n3",), Path()).ranks == ()

@@ -19,7 +19,7 @@ from seatrial.pairing.placed import abba, lasting, pilot_shapes, placed_pairs
 from seatrial.report.placement_json import placement_as_json
 from seatrial.report.placement_text import placement_as_text
 from tests.unit.builders import Cluster, info_of, names, sail
-from tests.unit.facts_examples import cluster, processor
+from tests.unit.facts_examples import cluster, processor, server
 from tests.unit.rule_cases import EVERYWHERE, ranks_on
 
 LINE = ("srun", "-N2", "-n4", "--cpu-bind=none", "./app")
@@ -110,6 +110,7 @@ def test_bad_bindings_are_named_and_a_fix_that_measures_better_is_printed(
     assert found.why == "it measured better: bandwidth +20 % [+20 % to +20 %], latency -17 % [-17 % to -17 %]"
     assert all(finding.experiments[0].confirmed for finding in found.findings)
     assert "srun -N2 -n4 --cpu-bind=map_cpu:8,9 ./app" in text_of(found)
+    assert all("(the advised line does so)" in finding.remedy for finding in found.findings)
 
 
 def test_a_fix_that_measures_no_better_is_withdrawn() -> None:
@@ -127,6 +128,27 @@ def test_a_launcher_that_does_not_do_as_told_proves_nothing() -> None:
     found = judge_placement(run_of(((0,), (0,)), ((0,), (0,))))
     assert found.fix is Fix.WITHDRAWN
     assert "rank 0 on n1 was to run on 8 and may run on 0" in found.why
+
+
+def test_a_line_that_does_not_start_as_advised_is_not_printed() -> None:
+    recorded = run_of(((0,), (0,)), starts=0)
+    failed = Start(session=0, ranks=(), variant=ADVISED, failure="The probe did not start: no such component.")
+    found = judge_placement(msgspec.structs.replace(recorded, starts=(*recorded.starts, failed)))
+    assert (found.fix, found.advised_line) == (Fix.WITHDRAWN, ())
+    assert found.why == "the line does not start so: The probe did not start: no such component."
+
+
+def test_it_is_said_why_nothing_is_advised() -> None:
+    crowded = judge_placement(run_of(((0,),) * 17, starts=0))
+    assert "No better placement can be advised: a node has fewer cores for this job than ranks." in crowded.notes
+    facts = {"n1": server("n1"), "n2": server("n2", hcas=(), interfaces=())}
+    unlike = judge_placement(run_of(((0,), (0,)), starts=0, facts=facts))
+    assert any("the nodes' cores lie differently, and srun takes one list for all" in note for note in unlike.notes)
+
+
+def test_one_finding_tells_of_all_nodes_whose_ranks_are_far() -> None:
+    (finding,) = judge_placement(run_of(((0,), (1,)), starts=0)).findings
+    assert finding.statement.startswith("All 2 nodes (n1, n2): for one, n1: ranks 0-1 may run on socket 0 only")
 
 
 def test_too_few_launches_decide_nothing() -> None:
@@ -154,7 +176,8 @@ def test_ranks_that_must_be_far_are_a_note() -> None:
     facts = cluster(2, every={"processor": processor(allowed=(0, 1))})
     found = judge_placement(run_of(((0,), (1,)), starts=0, facts=facts))
     assert found.findings == ()
-    assert "Messages of ranks 0-1 on n1 may cross the link between sockets to mlx5_0." in found.notes
+    said = "Messages of ranks 0-1 on n1 may cross the link between sockets to mlx5_0; those of ranks on n2, too."
+    assert said in found.notes
 
 
 def test_masks_that_were_not_read_are_no_pass() -> None:

@@ -3,6 +3,8 @@
 import shlex
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from seatrial.diagnosis.placement.advice import (
     Advice,
@@ -41,10 +43,79 @@ def test_the_program_is_the_first_word_that_no_option_takes(
 
 
 def test_cores_for_each_rank_are_read_where_the_line_asks_for_them() -> None:
-    assert parse_line(shlex.split("srun -c 2 app"), Dialect.SRUN).cores_each == 2
-    assert parse_line(shlex.split("srun --cpus-per-task=6 app"), Dialect.SRUN).cores_each == 6
+    asked = parse_line(shlex.split("srun -c 2 app"), Dialect.SRUN)
+    assert (asked.cores_each, asked.processors_each) == (None, 2)
+    asked = parse_line(shlex.split("srun --cpus-per-task=6 --hint=nomultithread app"), Dialect.SRUN)
+    assert (asked.cores_each, asked.processors_each) == (6, None)
+    assert parse_line(shlex.split("mpiexec -bind-to core:2 app"), Dialect.HYDRA).cores_each == 2
     assert parse_line(shlex.split("mpirun --map-by socket:PE=3 app"), Dialect.OPEN_MPI).cores_each == 3
     assert parse_line(shlex.split("srun app"), Dialect.SRUN).cores_each is None
+
+
+THREADS = (
+    (Dialect.OPEN_MPI, "env OMP_NUM_THREADS=4 mpirun app", 4),
+    (Dialect.OPEN_MPI, "mpirun -x OMP_NUM_THREADS=4 app", 4),
+    (Dialect.HYDRA, "mpiexec -genv OMP_NUM_THREADS 4 app", 4),
+    (Dialect.SRUN, "srun --export=ALL,OMP_NUM_THREADS=4,2 app", 4),
+    (Dialect.SRUN, "OMP_NUM_THREADS=4 srun app", 4),
+    (Dialect.SRUN, "OMP_NUM_THREADS=4 srun -c 2 --threads-per-core=1 app", 2),
+    (Dialect.SRUN, "srun app OMP_NUM_THREADS=4", None),
+    (Dialect.SRUN, "OMP_NUM_THREADS=all srun app", None),
+)
+
+
+@pytest.mark.parametrize(("dialect", "line", "cores"), THREADS)
+def test_a_line_that_sets_its_threads_asks_for_as_many_cores(dialect: Dialect, line: str, cores: int | None) -> None:
+    assert parse_line(line.split(), dialect).cores_each == cores
+    assert parse_line(line.split(), dialect, cores=3).cores_each == 3
+
+
+WRAPPED = (
+    ("srun -n2 taskset -c 0 ./app -c 1", "./app -c 1", "srun -n2 taskset -c 0 P", "srun -n2 P"),
+    ("srun numactl -N0 -m 0 -- ./app", "./app", "srun numactl -N0 -m 0 -- P", "srun P"),
+    (
+        "srun numactl --interleave all ./app",
+        "./app",
+        "srun numactl --interleave all P",
+        "srun numactl --interleave all P",
+    ),
+    ("srun env -u B A=1 nice -n 5 ./app", "./app", "srun env -u B A=1 nice -n 5 P", "srun env -u B A=1 nice -n 5 P"),
+    ("taskset 0x1 srun ./app", "./app", "taskset 0x1 srun P", "srun P"),
+    ("salloc -N 2 --time 5 srun ./app", "./app", "salloc -N 2 --time 5 srun P", "salloc -N 2 --time 5 srun P"),
+    ("A=1 srun ./app", "./app", "env A=1 srun P", "env A=1 srun P"),
+    ("time -p timeout -k 5 60 srun app", "app", "time -p timeout -k 5 60 srun P", "time -p timeout -k 5 60 srun P"),
+    ("srun hwloc-bind core:0 pu:1 app", "app", "srun hwloc-bind core:0 pu:1 P", "srun P"),
+    ("srun strace -f app", "strace -f app", "srun P", "srun P"),
+)
+
+
+@pytest.mark.parametrize(("line", "program", "asked", "advised"), WRAPPED)
+def test_what_stands_around_the_program_stays_and_goes_where_it_binds(
+    line: str, program: str, asked: str, advised: str
+) -> None:
+    parsed = parse_line(line.split(), Dialect.SRUN)
+    assert parsed.program == tuple(program.split())
+    assert parsed.argv(["P"]) == asked.split()
+    assert parsed.argv(["P"], bound=False) == advised.split()
+
+
+@settings(deadline=None)
+@given(st.lists(st.sampled_from(["env", "A=1", "taskset", "-c", "0", "--", "numactl", "-N0", "srun", "app", "", "-n"])))
+def test_any_words_are_taken_apart_or_refused(words: list[str]) -> None:
+    try:
+        line = parse_line(words, Dialect.SRUN)
+    except UsageError:
+        return
+    kept = [word for word in words if word != "--"]
+    assert [word for word in line.argv(line.program) if word != "--"] in (kept, ["env", *kept])
+
+
+def test_a_script_that_binds_is_kept_where_the_program_is_named() -> None:
+    line = parse_line(shlex.split("mpirun --bind-to none ./bind.sh ./app -x"), Dialect.OPEN_MPI, "./app")
+    assert line.program == ("./app", "-x")
+    assert line.argv(["P"], add=("--rankfile", "f"), bound=False) == shlex.split("mpirun --rankfile f ./bind.sh P")
+    line = parse_line(shlex.split("srun --odd 7 taskset -c 0 ./app"), Dialect.SRUN, "./app")
+    assert line.argv(["P"], bound=False) == ["srun", "--odd", "7", "P"]
 
 
 def test_an_option_that_nobody_knows_is_told_apart_by_naming_the_program() -> None:
@@ -63,11 +134,21 @@ def test_an_option_that_nobody_knows_is_told_apart_by_naming_the_program() -> No
         ("srun --multi-prog file", "several programs"),
         ("mpirun -n 1 a : -n 1 b", "several programs"),
         ("", "no launch line"),
+        ("sbatch job.sh", "script or one word for a shell"),
+        ("env A=/opt/mpirun ./app", "no launch line"),
+        ("srun taskset -c 0", "has no program"),
     ],
 )
 def test_what_is_no_line_of_one_program_is_refused(line: str, said: str) -> None:
     with pytest.raises(UsageError, match=said):
         parse_line(line.split(), Dialect.SRUN)
+
+
+@pytest.mark.parametrize("words", [["mpirun.openmpi -np 2 ./app"], ["/bin/sh", "-c", "mpirun -np 2 ./app"]])
+def test_a_whole_line_in_quotes_is_told_to_be_written_in_words(words: list[str]) -> None:
+    with pytest.raises(UsageError, match="one word for a shell") as refused:
+        parse_line(words, Dialect.OPEN_MPI)
+    assert "word by word" in refused.value.remedy
 
 
 def test_what_would_take_our_pipes_is_left_out_and_so_is_the_lines_own_binding() -> None:

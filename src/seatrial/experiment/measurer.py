@@ -7,6 +7,7 @@ import msgspec
 
 from seatrial.archive.journal import Delivered, NodeLost, PairHung, RoundEnded, RoundStarted, SessionStarted
 from seatrial.archive.writer import RunWriter
+from seatrial.experiment.enough import grouped
 from seatrial.experiment.progress import Progress
 from seatrial.facts.rank_places import rank_places
 from seatrial.launch.contract import PLAIN, Launcher, LaunchError, Manner, ProbeLost, RoundRefused, Session
@@ -27,8 +28,15 @@ class Measurer:
     """Sessions of the probe, one after the other where one is lost, and all that they delivered."""
 
     def __init__(
-        self, launcher: Launcher, writer: RunWriter, nodes: Sequence[str], progress: Progress, round_timeout_s: float
+        self,
+        launcher: Launcher,
+        writer: RunWriter,
+        nodes: Sequence[str],
+        progress: Progress,
+        round_timeout_s: float,
+        fewest: int = 2,
     ) -> None:
+        """`fewest`: ranks without which it is not worth starting; 1 where their places are all that is asked."""
         self.measurements: list[Measurement] = []
         self.lost: dict[str, NodeState] = {}
         self.hung: list[Pair] = []
@@ -42,6 +50,7 @@ class Measurer:
         self._launcher = launcher
         self._writer = writer
         self._nodes = tuple(nodes)
+        self._fewest = fewest
         self._progress = progress
         self._round_timeout_s = round_timeout_s
         self._manner = PLAIN
@@ -148,10 +157,10 @@ class Measurer:
         """
         if self._session is not None:
             return self._session
-        if len(self.nodes) * self._manner.ranks_per_node < 2:
+        if len(self.nodes) * self._manner.ranks_per_node < self._fewest:
             raise SeatrialError(
                 f"{len(self.nodes)} of {len(self._nodes)} nodes still answer, and a pair needs two.",
-                "; ".join(f"{state.node}: {state.reason}" for state in self.lost.values()),
+                f"{grouped(self.lost.values())}. `seatrial doctor` looks for the cause.",
             )
         self._sessions += 1
         log = self._writer.log_file(f"launch-{self._sessions}.err")

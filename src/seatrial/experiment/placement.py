@@ -1,5 +1,7 @@
 """Where the ranks of a launch line are, where they should be, and whether that measures better."""
 
+import os
+import re
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
@@ -8,34 +10,38 @@ from pathlib import Path
 import msgspec
 
 from seatrial.archive import layout
-from seatrial.archive.journal import SurveyPlanned
+from seatrial.archive.journal import StartFailed, SurveyPlanned
 from seatrial.archive.writer import RunWriter
 from seatrial.diagnosis.placement.advice import Advice
 from seatrial.diagnosis.placement.gain import ADVISED, ASKED
-from seatrial.diagnosis.placement.judge import Placement, advice_of, judge_placement
+from seatrial.diagnosis.placement.judge import Placement, advice_of, disobeyed, judge_placement
 from seatrial.diagnosis.placement.line import LaunchLine, parse_line
 from seatrial.diagnosis.placement.line_options import Dialect
 from seatrial.diagnosis.placement.ranks import by_node
 from seatrial.experiment.check import describe
 from seatrial.experiment.clock import new_run_name
-from seatrial.experiment.closing import carried_out, closed
+from seatrial.experiment.closing import carried_out
 from seatrial.experiment.facts_reading import FactsRead
 from seatrial.experiment.line_facts import line_facts
 from seatrial.experiment.measurer import Measurer
 from seatrial.experiment.progress import Progress, Silent
 from seatrial.experiment.settings import CheckSettings
-from seatrial.experiment.site import probe_for
+from seatrial.experiment.site import environment_of_line, probe_for
+from seatrial.experiment.under_way import RunUnderWay
 from seatrial.facts.rank_places import rank_places
-from seatrial.launch.contract import PLAIN, Hosts, Manner
-from seatrial.launch.line import LineLauncher, compiler_beside, dialect_of, known_program
+from seatrial.launch.contract import PLAIN, Hosts, LaunchError, Manner
+from seatrial.launch.line import HostsMoved, LineLauncher, compiler_beside, dialect_of, known_program, program_hint
 from seatrial.model.measurement import Kernel, Measurement, Phase, Round, Shape
-from seatrial.model.placement import RankPlace
+from seatrial.model.placement import RankPlace, Start
 from seatrial.model.recorded import RecordedRun
-from seatrial.model.run import Design, Ending, RunInfo
+from seatrial.model.run import Design
 from seatrial.pairing.placed import abba, lasting, pilot_shapes, placed_pairs, placed_rounds
 
 RANKFILE = "rankfile.txt"
 DESIGN = "placement"
+THREADS = "OMP_NUM_THREADS"
+TRIES = 2
+"""Of the first start under the advised placement, which may well not be possible."""
 
 
 class PlacementSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,6 +50,8 @@ class PlacementSettings(msgspec.Struct, frozen=True, kw_only=True):
     site: CheckSettings
     words: tuple[str, ...]
     program: str = ""
+    cores: int | None = None
+    """So many for each rank, whatever the line says."""
     starts: int = 6
 
 
@@ -55,7 +63,7 @@ class PlacementOutcome(msgspec.Struct, frozen=True, kw_only=True):
     placement: Placement
 
 
-class Placing:
+class Placing(RunUnderWay):
     """Such a run under way."""
 
     def __init__(
@@ -67,13 +75,13 @@ class Placing:
         progress: Progress,
     ) -> None:
         self._settings = settings
-        self._launcher = launcher
-        self._writer = writer
         self._found = found
         self._progress = progress
         self._pairs = placed_pairs([[rank.place for rank in there] for there in found.by_host.values()])
         places = tuple(rank.place for rank in found.ranks)
-        self.measurer = Measurer(launcher, writer, places, progress, settings.site.round_timeout_s)
+        measurer = Measurer(launcher, writer, places, progress, settings.site.round_timeout_s, fewest=1)
+        super().__init__(launcher, writer, measurer, self._pairs)
+        self.facts = found.facts.facts
 
     def carry_out(self) -> str:
         """Start once to see; where there is something to advise, measure with it and without; a remark or empty."""
@@ -83,36 +91,59 @@ class Placing:
         deadline = time.monotonic() + self._settings.site.budget_s
         self.measurer.begin(PLAIN)
         ranks = by_node(self.measurer.starts[0].ranks)
-        advice = advice_of(self._found.facts.facts, ranks, self._found.line)
+        advice = advice_of(self.facts, ranks, self._found.line)
+        if advice and advice.rankfile:
+            self._rankfile.write_text(advice.rankfile, encoding="utf-8")
         starts = self._settings.starts
         self._describe(starts if advice and self._pairs else 0)
         if advice is None or not starts:
             return ""
         if not self._pairs:
             return "One rank alone has nobody to send to: nothing was measured."
-        return self._prove(self._manner(advice), starts, deadline)
+        return self._prove(advice, starts, deadline)
+
+    @property
+    def _rankfile(self) -> Path:
+        return self._writer.log_file(RANKFILE)
 
     def _manner(self, advice: Advice) -> Manner:
-        path = self._writer.log_file(RANKFILE)
-        if self._found.line.dialect is Dialect.OPEN_MPI:
-            path.write_text(advice.rankfile, encoding="utf-8")
         library = str(self.measurer.header.get("mpi_library", ""))
-        options = advice.options(self._found.line.dialect, str(path), library)
+        options = advice.options(self._found.line.dialect, str(self._rankfile), library)
         if self._found.line.dialect is Dialect.OPEN_MPI and self._found.line.ranks is None:
             options = ("-np", str(len(self._found.ranks)), *options)
         return Manner(options=options)
 
-    def _prove(self, advised: Manner, starts: int, deadline: float) -> str:
+    def _prove(self, advice: Advice, starts: int, deadline: float) -> str:
+        """Stops where the advised placement does not come up, or comes up otherwise: then it is withdrawn."""
         shapes = self._pilot()
         self._progress.stage(f"Starting the line as it is and as advised in turn, {starts} of each")
         self._progress.rounds(2 * starts * len(shapes))
         for repetition, variant in abba((ASKED, ADVISED), starts):
             self.measurer.close()
-            self.measurer.begin(advised if variant == ADVISED else PLAIN)
+            if variant == ASKED:
+                self.measurer.begin(PLAIN)
+            elif not self._begins(self._manner(advice), first=repetition == 0):
+                return ""
             if not self.measurer.run(placed_rounds(repetition, variant, shapes, self._pairs), deadline):
                 budget = self._settings.site.budget_s
                 return f"The budget of {budget:.0f} s was spent before all was measured {starts} times."
+            if variant == ADVISED and disobeyed(self.facts, self.measurer.starts, advice):
+                return ""
         return ""
+
+    def _begins(self, advised: Manner, *, first: bool) -> bool:
+        """Whether the line starts as advised. Raises LaunchError where it did before and does not any more."""
+        try:
+            self.measurer.begin(advised, starts=TRIES)
+        except HostsMoved:
+            raise
+        except LaunchError as error:
+            if not first:
+                raise
+            self.measurer.starts.append(Start(session=0, ranks=(), variant=ADVISED, failure=str(error)))
+            self._writer.append(StartFailed(variant=ADVISED, failure=str(error)))
+            return False
+        return True
 
     def _pilot(self) -> list[Shape]:
         """How long each takes under the asked placement; the slowest pair counts."""
@@ -144,29 +175,7 @@ class Placing:
             planned_pairs=len(self._pairs),
             statement=statement,
         )
-        self._writer.describe(msgspec.structs.replace(self._writer.info, design=design))
-
-    def recorded(self) -> RecordedRun:
-        """What is known by now."""
-        return RecordedRun(
-            info=self._info(),
-            planned=self._pairs,
-            facts=self._found.facts.facts,
-            facts_after={},
-            measurements=tuple(self.measurer.measurements),
-            starts=tuple(self.measurer.starts),
-        )
-
-    def _info(self) -> RunInfo:
-        return msgspec.structs.replace(
-            self._writer.info,
-            mpi_library=str(self.measurer.header.get("mpi_library", "")),
-            hanging_pairs=tuple(self.measurer.hung),
-        )
-
-    def finish(self, ending: Ending, reason: str) -> Path:
-        """Close the run, and return its folder."""
-        return closed(self._launcher, self._writer, self.measurer, self._info, ending, reason)
+        self.designed(design)
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
@@ -193,25 +202,41 @@ def run_placement(settings: PlacementSettings, progress: Progress | None = None)
     progress = progress or Silent()
     site = settings.site
     progress.stage("Preparing the probe")
-    line = parse_line(settings.words, dialect_of(settings.words), settings.program)
+    around = environment_of_line(site, settings.words)
+    line = parse_line(settings.words, dialect_of(settings.words, around), settings.program, settings.cores)
+    line = msgspec.structs.replace(line, cores=settings.cores or _threads_here(line))
     if not settings.program:
-        known_program(line)
-    probe = probe_for(msgspec.structs.replace(site, mpicc=site.mpicc or compiler_beside(settings.words)))
-    launcher = LineLauncher(line, probe, site.wait_s)
+        known_program(line, around)
+        if hint := program_hint(line):
+            progress.stage(hint)
+    probe = probe_for(msgspec.structs.replace(site, mpicc=site.mpicc or compiler_beside(settings.words, around)))
+    launcher = LineLauncher(line, probe, site.wait_s, around)
     progress.stage("Starting the launch line with the probe in place of its program")
     ranks = _look(launcher)
-    facts = line_facts(sorted({rank.host for rank in ranks}), line, site.wait_s, progress)
+    facts = line_facts(sorted({rank.host for rank in ranks}), line, site, progress)
     found = Found(line=line, ranks=ranks, facts=facts)
     hosts = Hosts(nodes=tuple(found.by_host), fabric=facts.fabric, cluster=facts.cluster)
-    named = ("--program", settings.program) if settings.program else ()
+    named = ["--program", settings.program] if settings.program else []
+    named += ["--environment", site.environment, "--wrap", site.wrap] if around else []
+    named += ["--cores", str(line.cores)] if line.cores else []
     site = msgspec.structs.replace(
         site, run=site.run or new_run_name("placement"), command=("placement", *named, "--", *settings.words)
     )
-    writer = RunWriter(site.archive, describe(site, launcher, hosts, hosts.nodes))
+    info = describe(site, launcher, hosts, hosts.nodes)
+    info = msgspec.structs.replace(info, wrap=around.where.value if around else "")
+    writer = RunWriter(site.archive, info)
     placing = Placing(settings, launcher, writer, found, progress)
     folder = carried_out(placing, placing.carry_out)
     recorded = placing.recorded()
     return PlacementOutcome(folder=folder, recorded=recorded, placement=judge_placement(recorded))
+
+
+def _threads_here(line: LaunchLine) -> int | None:
+    """OMP_NUM_THREADS of our own environment, which the line inherits where it does not say otherwise."""
+    told = os.environ.get(THREADS, "").partition(",")[0]
+    if line.cores_each or line.processors_each or not re.fullmatch("[0-9]{1,4}", told):
+        return None
+    return int(told) or None
 
 
 def _look(launcher: LineLauncher) -> tuple[RankPlace, ...]:

@@ -5,9 +5,12 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from seatrial.diagnosis.placement.line import LaunchLine, launcher_place
+from seatrial.diagnosis.placement.line import LaunchLine, launcher_of
 from seatrial.diagnosis.placement.line_options import Dialect
 from seatrial.launch.contract import PLAIN, FactsReading, Hosts, LaunchError, Manner
+from seatrial.launch.environments.environment import NO_ENVIRONMENT, Environment
+from seatrial.launch.environments.kind import Where
+from seatrial.launch.environments.look import find_program
 from seatrial.launch.mpi import Family, family_of
 from seatrial.launch.probe_text import hosts_by_rank
 from seatrial.launch.process import run
@@ -18,17 +21,26 @@ from seatrial.model.fabric import NO_FABRIC
 START_TIMEOUT_S = 60.0
 PIPED = {Dialect.SRUN: ("--input=0", "--kill-on-bad-exit=1")}
 """What makes a launcher give our input to rank 0 alone; mpirun does so by itself."""
+CHOOSES_NODES = ("w", "nodelist", "F", "nodefile", "r", "relative", "jobid")
 FAMILIES = {Family.OPEN_MPI: Dialect.OPEN_MPI, Family.MPICH: Dialect.HYDRA}
 
 
-def dialect_of(words: Sequence[str]) -> Dialect:
-    """Which launcher a line uses, asking mpirun itself. Raises UsageError where it is none that we know."""
-    launcher = words[launcher_place(words)]
-    if not shutil.which(launcher):
-        raise UsageError(f"There is no {launcher} here.", "Load the MPI module, or give the launcher's full path.")
+class HostsMoved(LaunchError):
+    """The ranks came up on other hosts than they did before."""
+
+
+def dialect_of(words: Sequence[str], environment: Environment = NO_ENVIRONMENT) -> Dialect:
+    """Which launcher a line uses, asking mpirun itself, in the line's environment.
+
+    Raises UsageError where it is none that we know, LaunchError where the environment cannot be entered.
+    """
+    launcher = launcher_of(words)
+    if not find_program(environment, launcher):
+        where = f"in {environment.spec}" if environment else "here"
+        raise UsageError(f"There is no {launcher} {where}.", "Load the MPI module, or give the launcher's full path.")
     if launcher.rpartition("/")[2].startswith("srun"):
         return Dialect.SRUN
-    said = run([launcher, "--version"], timeout_s=30)
+    said = run(environment.around_launcher([launcher, "--version"]), timeout_s=30)
     dialect = FAMILIES.get(family_of(said.stdout))
     if dialect is None:
         raise UsageError(
@@ -38,16 +50,20 @@ def dialect_of(words: Sequence[str]) -> Dialect:
     return dialect
 
 
-def compiler_beside(words: Sequence[str]) -> str:
-    """The compiler that belongs to a line's mpirun: beside it, with its suffix; empty for srun or where none is."""
-    launcher = words[launcher_place(words)]
+def compiler_beside(words: Sequence[str], environment: Environment = NO_ENVIRONMENT) -> str:
+    """The compiler that belongs to a line's mpirun: beside it, with its suffix.
+
+    Empty for srun, where none is, and where an environment that is entered by each rank has its own.
+    """
+    launcher = launcher_of(words)
     name = launcher.rpartition("/")[2]
-    found = shutil.which(launcher)
-    if name.startswith("srun") or not found:
+    inside = environment and environment.where is Where.INSIDE
+    found = "" if name.startswith("srun") or inside else find_program(environment, launcher)
+    if not found:
         return ""
     suffix = ".mpich" if name.endswith(".hydra") else name.partition(".")[1] + name.partition(".")[2]
     beside = Path(found).with_name(f"mpicc{suffix}")
-    return str(beside) if os.access(beside, os.X_OK) else ""
+    return find_program(environment, str(beside))
 
 
 class LineLauncher:
@@ -55,17 +71,25 @@ class LineLauncher:
 
     job = ""
 
-    def __init__(self, line: LaunchLine, probe: Path, wait_s: float) -> None:
-        """`wait_s`: how long an srun outside of a job may stand in the queue."""
+    def __init__(self, line: LaunchLine, probe: Path, wait_s: float, environment: Environment = NO_ENVIRONMENT) -> None:
+        """`wait_s`: how long an srun outside of a job may stand in the queue. `environment`: what the line runs in."""
+        self.environment = environment.seeing(str(probe.absolute().parent))
         self.name = line.dialect.value
         self._line = line
         self._probe = probe
+        self._allocates = any(one.words[0].rpartition("/")[2] == "salloc" for one in line.before)
         queued = line.dialect is Dialect.SRUN and not os.environ.get("SLURM_JOB_ID")
-        self._timeout_s = START_TIMEOUT_S + (wait_s if queued else 0.0)
+        self._timeout_s = START_TIMEOUT_S + (wait_s if queued or self._allocates else 0.0)
+        self._pinned: tuple[str, ...] = ()
 
     def look(self, log: Path) -> PipeSession:
         """A session of as many ranks as come up, wherever they do. Raises LaunchError."""
-        return PipeSession(self._argv(PLAIN), None, log, ranks=self._line.ranks, timeout_s=self._timeout_s)
+        session = PipeSession(self._argv(PLAIN), None, log, ranks=self._line.ranks, timeout_s=self._timeout_s)
+        free = self._line.dialect is Dialect.SRUN and not self._allocates and not self._line.option(*CHOOSES_NODES)
+        hosts = dict.fromkeys(host.partition(".")[0] for host in hosts_by_rank(session.ranks))
+        if free and all(hosts):
+            self._pinned = (f"--nodelist={','.join(hosts)}",)
+        return session
 
     def hosts(self) -> Hosts:
         """Not known before a start."""
@@ -93,23 +117,43 @@ class LineLauncher:
         )
         if hosts_by_rank(session.ranks) != tuple(place.rpartition(":")[0] for place in nodes):
             session.close(kill=True)
-            raise LaunchError("The ranks came up on other hosts than the first time.", "Name the nodes in the line.")
+            raise HostsMoved("The ranks came up on other hosts than the first time.", "Name the nodes in the line.")
         return session
 
     def _argv(self, manner: Manner) -> list[str]:
         bound = not manner.options
-        add = (*manner.options, *PIPED.get(self._line.dialect, ()))
-        return self._line.argv([str(self._probe)], add=add, bound=bound, piped=False)
+        add = (*manner.options, *self._pinned, *PIPED.get(self._line.dialect, ()))
+        program = self.environment.around_program([str(self._probe)])
+        return self.environment.around_launcher(self._line.argv(program, add=add, bound=bound, piped=False))
 
     def close(self) -> None:
         """Nothing to give back."""
 
 
-def known_program(line: LaunchLine) -> None:
+def known_program(line: LaunchLine, environment: Environment = NO_ENVIRONMENT) -> None:
     """Raise UsageError where the word taken for the program is none: then an option that we do not know hid it."""
+    for word in (one.words[0] for one in (*line.before, *line.wrappers)):
+        if not find_program(environment, word):
+            raise UsageError(f"{word} of the launch line is no program here.", "Leave it out, or give its full path.")
     word = line.program[0]
-    if shutil.which(word) is None:
+    if not find_program(environment, word):
         raise UsageError(
             f"{word!r} is taken for the program of the launch line, and is none.",
             "If another word is the program, name it by --program.",
         )
+
+
+def program_hint(line: LaunchLine) -> str:
+    """A sentence where the program is a script that seems to start another one; empty elsewhere."""
+    script, *others = line.program
+    inner = next((word for word in others[:1] if not word.startswith("-") and shutil.which(word)), "")
+    found = shutil.which(script)
+    if not inner or not found:
+        return ""
+    try:
+        with Path(found).open("rb") as file:
+            if file.read(2) != b"#!":
+                return ""
+    except OSError:
+        return ""
+    return f"{script} is a script and left out; if it binds {inner}, say --program {inner}, so that it stays"

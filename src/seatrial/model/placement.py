@@ -24,3 +24,5 @@ class Start(msgspec.Struct, frozen=True, kw_only=True):
     session: int
     ranks: tuple[RankPlace, ...]
     variant: str = ""
+    failure: str = ""
+    """Why it did not come up, without ranks; empty: it did."""

@@ -8,8 +8,8 @@ import msgspec
 from seatrial.diagnosis.placement.gain import Gain
 from seatrial.diagnosis.placement.judge import Placement
 from seatrial.model.run import RunInfo
-from seatrial.report.curve_json import finite
-from seatrial.report.json_report import Json, finding_as_json
+from seatrial.report.json_report import finding_as_json
+from seatrial.report.json_text import Json, finite
 
 FORMAT = 1
 

@@ -46,16 +46,22 @@ def rankfile_options(path: str, mpi_library: str) -> tuple[str, ...]:
 
 
 def advise(
-    facts: Mapping[str, NodeFacts], ranks: Mapping[str, tuple[RankPlace, ...]], cores_each: int | None = None
+    facts: Mapping[str, NodeFacts],
+    ranks: Mapping[str, tuple[RankPlace, ...]],
+    cores_each: int | None = None,
+    processors_each: int | None = None,
 ) -> Advice | None:
-    """Near cores first, one for each rank, for these ranks on these nodes; None where a node has too few cores.
+    """Near cores first, as many for each rank as it is to have; None where a node has too few cores.
 
-    `cores_each`: as the line asks; without it as many as each rank has now, where no two share any.
+    `cores_each`, `processors_each`: as the line asks; without them as many as each rank has now, where no two share
+    any. Where a node has not so many, as many as there are for each.
     """
     cpus: dict[int, tuple[int, ...]] = {}
     orders: list[Groups] = []
     for node, there in ranks.items():
-        order = good_order(facts.get(node), there, cores_each or present_cores_each(facts.get(node), there))
+        known = facts.get(node)
+        each, threads = wanted_each(known, there, cores_each, processors_each)
+        order = good_order(known, there, each, threads=threads)
         if order is None or not all(rank.cpus for rank in there):
             return None
         cpus.update({rank.rank: group for rank, group in zip(there, order, strict=True)})
@@ -70,14 +76,33 @@ def advise(
     )
 
 
-def present_cores_each(facts: NodeFacts | None, ranks: Sequence[RankPlace]) -> int:
-    """The fewest cores that any of them has, where nobody shares one with another and none has the whole node."""
+def wanted_each(
+    facts: NodeFacts | None, ranks: Sequence[RankPlace], cores_each: int | None, processors_each: int | None
+) -> tuple[int, bool]:
+    """How many cores each rank of a node is to have, and whether with all of their threads."""
+    width = max((len(core.processors) for core in known_cores(facts, ranks)), default=1)
+    if cores_each:
+        each, threads = cores_each, False
+    elif processors_each:
+        each, threads = -(-processors_each // width), processors_each > 1
+    else:
+        each, threads = present_each(facts, ranks)
+    most = len(usable_cores(facts, ranks)) // max(len(ranks), 1)
+    return max(min(each, most), 1), threads
+
+
+def present_each(facts: NodeFacts | None, ranks: Sequence[RankPlace]) -> tuple[int, bool]:
+    """The fewest cores that any of them has, and whether all have several threads of their cores.
+
+    One core where somebody shares one with another, or has the whole node.
+    """
     cores = known_cores(facts, ranks)
     masks = [cores_of(cores, rank.cpus) for rank in ranks]
     apart = sum(map(len, masks)) == len(frozenset().union(*masks))
     if not masks or not apart or (len(masks) == 1 and len(masks[0]) == len(cores)):
-        return 1
-    return max(min(map(len, masks)), 1)
+        return 1, False
+    threads = all(len(rank.cpus) > len(mask) for rank, mask in zip(ranks, masks, strict=True))
+    return max(min(map(len, masks)), 1), threads
 
 
 def already(facts: Mapping[str, NodeFacts], ranks: Mapping[str, tuple[RankPlace, ...]], advice: Advice) -> bool:

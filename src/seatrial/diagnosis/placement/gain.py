@@ -114,7 +114,7 @@ class Fix(enum.StrEnum):
 def fate(gains: Sequence[Gain], disobeyed: str) -> tuple[Fix, str]:
     """And why. `disobeyed`: how the launcher did not do as it was told, or empty."""
     if disobeyed:
-        return Fix.WITHDRAWN, f"the launcher did not bind as it was told: {disobeyed}"
+        return Fix.WITHDRAWN, disobeyed
     if not gains:
         return Fix.UNDECIDED, "it was not measured"
     said = ", ".join(gain.text for gain in gains)

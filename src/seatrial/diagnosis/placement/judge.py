@@ -10,8 +10,9 @@ from seatrial.diagnosis.placement.cores import cores_of, known_cores, numbers, r
 from seatrial.diagnosis.placement.gain import ADVISED, Fix, Gain, fate, gains_of
 from seatrial.diagnosis.placement.line import LaunchLine, parse_line
 from seatrial.diagnosis.placement.line_options import Dialect
-from seatrial.diagnosis.placement.near import Adapters, adapters_of, distance_of
+from seatrial.diagnosis.placement.picture import NodePicture, pictures
 from seatrial.diagnosis.placement.ranks import crossing_notes, first_ranks, of_variant, wandering_notes
+from seatrial.diagnosis.placement.rows import RankRow, rank_rows
 from seatrial.diagnosis.rules import (
     nic_far_from_ranks,
     rank_across_sockets,
@@ -19,12 +20,12 @@ from seatrial.diagnosis.rules import (
     ranks_unbound,
     smt_siblings_used,
 )
-from seatrial.diagnosis.rules.base import Readings, findings_of
+from seatrial.diagnosis.rules.base import PLACEMENT_TELLS, Readings, findings_of
 from seatrial.diagnosis.thresholds import GATE_TOLERANCE
 from seatrial.model.errors import ExitCode
 from seatrial.model.facts import NodeFacts
 from seatrial.model.limit import Limit
-from seatrial.model.placement import RankPlace
+from seatrial.model.placement import RankPlace, Start
 from seatrial.model.recorded import RecordedRun
 from seatrial.model.run import Ending
 from seatrial.model.units import BANDWIDTH, bandwidth
@@ -39,26 +40,13 @@ RULES = (
 )
 
 
-class RankRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One rank. Sets of numbers as the kernel writes them; cores by their first processor; "" where not known."""
-
-    rank: int
-    node: str
-    cpu: int | None
-    cpus: str
-    cores: str
-    sockets: str
-    numa_nodes: str
-    distance: str
-    advised: str
-
-
 class Placement(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of where the ranks of a launch line are."""
 
     line: tuple[str, ...]
     dialect: Dialect
     rows: tuple[RankRow, ...]
+    pictures: tuple[NodePicture, ...]
     findings: tuple[Finding, ...]
     advice: Advice | None
     advised_line: tuple[str, ...]
@@ -91,7 +79,8 @@ def recorded_line(recorded: RecordedRun) -> LaunchLine:
     command = recorded.info.command
     before, words = command[: command.index("--")], command[command.index("--") + 1 :]
     program = before[before.index("--program") + 1] if "--program" in before else ""
-    return parse_line(words, Dialect(recorded.info.launcher), program)
+    cores = before[before.index("--cores") + 1] if "--cores" in before else ""
+    return parse_line(words, Dialect(recorded.info.launcher), program, int(cores) if cores.isdecimal() else None)
 
 
 def advice_of(
@@ -100,7 +89,7 @@ def advice_of(
     """What to advise where the ranks are not well placed, or may wander; None where they are, or no way is known."""
     if not placement_findings(facts, ranks) and not wandering_notes(facts, ranks):
         return None
-    advice = advise(facts, ranks, line.cores_each)
+    advice = advise(facts, ranks, line.cores_each, line.processors_each)
     if advice is None or already(facts, ranks, advice) or not advised_line(line, advice, ("x",), RANKFILE, ""):
         return None
     return advice
@@ -115,19 +104,21 @@ def judge_placement(recorded: RecordedRun) -> Placement:
     gains = gains_of(recorded.measurements)
     fix, why = Fix.NONE, "nothing better is known"
     if advice:
-        fix, why = fate(gains, _disobeyed(recorded, advice))
+        fix, why = fate(gains, disobeyed(recorded.facts, recorded.starts, advice))
     impossible = _impossible(recorded, ranks, gains)
     if impossible:
         fix, why = Fix.UNDECIDED, impossible
     stands = advice is not None and fix is not Fix.WITHDRAWN
     argv = advised_line(line, advice, line.program, RANKFILE, recorded.info.mpi_library) if advice and stands else []
-    findings = [_proved(finding, fix, why, stands) for finding in findings]
+    tried = bool(gains) or fix is Fix.WITHDRAWN
+    findings = [_proved(finding, fix, why, tried, bool(argv)) for finding in findings]
     unread = not ranks or len(ranks) < len({rank.node for start in recorded.starts[:1] for rank in start.ranks})
     verdict = worst([finding.verdict for finding in findings]) if not unread else Verdict.INCONCLUSIVE
     return Placement(
         line=tuple(line.argv(line.program)),
         dialect=line.dialect,
-        rows=tuple(_rows(recorded.facts, ranks, advice)),
+        rows=tuple(rank_rows(recorded.facts, ranks, advice)),
+        pictures=pictures(recorded.facts, ranks, advice),
         findings=tuple(findings),
         advice=advice if stands else None,
         advised_line=tuple(argv),
@@ -136,35 +127,51 @@ def judge_placement(recorded: RecordedRun) -> Placement:
         gains=gains,
         notes=tuple(_notes(recorded, ranks, advice, findings, unread)),
         verdict=Verdict.INVALID if impossible else verdict,
-        complete=recorded.info.ending is Ending.COMPLETE and not recorded.info.reason,
+        complete=recorded.info.ending is Ending.COMPLETE and (advice is None or _all_measured(recorded, advice, gains)),
     )
 
 
-def _proved(finding: Finding, fix: Fix, why: str, stands: bool) -> Finding:
+def _all_measured(recorded: RecordedRun, advice: Advice, gains: Sequence[Gain]) -> bool:
+    """Whether both placements were started as often as planned, or the advised one turned out not to be possible."""
+    if disobeyed(recorded.facts, recorded.starts, advice):
+        return True
+    wanted = recorded.info.design.repetitions if recorded.info.design else 0
+    return not wanted or (len(gains) == 2 and all(gain.ratio.runs >= wanted for gain in gains))
+
+
+def _proved(finding: Finding, fix: Fix, why: str, tried: bool, advised: bool) -> Finding:
     """A finding whose fix measures no better keeps its name and loses its remedy, and is not called slow any more."""
+    here = "the advised line does so" if advised else ""
+    remedy = finding.remedy.replace(f" ({PLACEMENT_TELLS})", f" ({here})" if here else "")
     if fix is Fix.NONE:
-        return finding
-    tried = Experiment(
+        return msgspec.structs.replace(finding, remedy=remedy)
+    experiment = Experiment(
         description="The launch line started again and again with the advised binding and without it, in turn",
         outcome=why,
         confirmed=fix is Fix.PROVED,
     )
-    verdict = finding.verdict if fix is Fix.PROVED else Verdict.INCONCLUSIVE
-    remedy = finding.remedy if stands else "None: the binding advised instead was withdrawn."
-    return msgspec.structs.replace(finding, experiments=(tried,), verdict=verdict, remedy=remedy)
+    return msgspec.structs.replace(
+        finding,
+        experiments=(experiment,) if tried else (),
+        verdict=finding.verdict if fix is Fix.PROVED else Verdict.INCONCLUSIVE,
+        remedy="None: the binding advised instead was withdrawn." if fix is Fix.WITHDRAWN else remedy,
+    )
 
 
-def _disobeyed(recorded: RecordedRun, advice: Advice) -> str:
-    """How a launch under the advised placement came out otherwise; empty where all came out as advised."""
-    for ranks in of_variant(recorded.starts, ADVISED):
+def disobeyed(facts: Mapping[str, NodeFacts], starts: Sequence[Start], advice: Advice) -> str:
+    """How a launch under the advised placement did not come up, or came up otherwise; empty where all were right."""
+    failed = [start.failure for start in starts if start.variant == ADVISED and start.failure]
+    if failed:
+        return f"the line does not start so: {failed[0]}"
+    for ranks in of_variant(starts, ADVISED):
         for node, there in ranks.items():
-            cores = known_cores(recorded.facts.get(node), there)
+            cores = known_cores(facts.get(node), there)
             for rank in there:
                 wanted = advice.cpus.get(rank.rank, ())
                 if cores_of(cores, rank.cpus) != cores_of(cores, wanted):
                     return (
-                        f"{rank_names([rank])} on {node} was to run on {numbers(wanted)} and may run on "
-                        f"{numbers(rank.cpus)}"
+                        f"the launcher did not bind as it was told: {rank_names([rank])} on {node} was to run on "
+                        f"{numbers(wanted)} and may run on {numbers(rank.cpus)}"
                     )
     return ""
 
@@ -188,32 +195,6 @@ def _impossible(recorded: RecordedRun, ranks: Mapping[str, tuple[RankPlace, ...]
     return ""
 
 
-def _rows(
-    facts: Mapping[str, NodeFacts], ranks: Mapping[str, tuple[RankPlace, ...]], advice: Advice | None
-) -> list[RankRow]:
-    rows = []
-    for node, there in ranks.items():
-        known = facts.get(node)
-        cores = known_cores(known, there)
-        adapters = adapters_of(known) if known else Adapters()
-        for rank in there:
-            mine = [cores[one] for one in cores_of(cores, rank.cpus)]
-            rows.append(
-                RankRow(
-                    rank=rank.rank,
-                    node=node,
-                    cpu=rank.cpu,
-                    cpus=numbers(rank.cpus),
-                    cores=numbers(core.processors[0] for core in mine),
-                    sockets=numbers(core.package for core in mine if core.package is not None),
-                    numa_nodes=numbers(core.numa_node for core in mine if core.numa_node is not None),
-                    distance=distance_of(cores, rank.cpus, adapters).value,
-                    advised=numbers(advice.cpus[rank.rank]) if advice else "",
-                )
-            )
-    return sorted(rows, key=lambda row: row.rank)
-
-
 def _notes(
     recorded: RecordedRun,
     ranks: Mapping[str, tuple[RankPlace, ...]],
@@ -232,10 +213,20 @@ def _notes(
     notes += wandering_notes(recorded.facts, ranks)
     notes += crossing_notes(recorded.facts, ranks)
     if findings and advice is None:
-        notes.append("No better placement can be advised: there are too few cores, or the nodes differ.")
+        notes.append(f"No better placement can be advised: {_why_none(recorded, ranks)}.")
     elif advice:
         notes.append(
             "What was measured is messages. Ranks that wait for memory rather than for messages may want to be spread "
             "over all sockets."
         )
     return notes
+
+
+def _why_none(recorded: RecordedRun, ranks: Mapping[str, tuple[RankPlace, ...]]) -> str:
+    line = recorded_line(recorded)
+    advice = advise(recorded.facts, ranks, line.cores_each, line.processors_each)
+    if advice is None:
+        return "a node has fewer cores for this job than ranks"
+    if already(recorded.facts, ranks, advice):
+        return "the ranks have those cores that would be advised"
+    return f"the nodes' cores lie differently, and {line.dialect.value} takes one list for all; a rankfile can say it"

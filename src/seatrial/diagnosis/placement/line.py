@@ -6,10 +6,14 @@ from collections.abc import Sequence
 import msgspec
 
 from seatrial.diagnosis.placement.line_options import OPTIONS, Dialect, Options
+from seatrial.diagnosis.placement.wrapping import Wrapper, assigned, unwrapped, words_of
 from seatrial.model.errors import UsageError
 
-LAUNCHERS = re.compile(r"(srun|mpirun|mpiexec|orterun|prterun)([._-].*)?")
-DOUBTFUL = "If another word of the line is the program, name it by --program."
+LAUNCHERS = re.compile(r"(srun|mpirun|mpiexec|orterun|prterun)([._-][\w.+-]*)?", re.ASCII)
+SHELLS = re.compile(r"(ba|da|z|k|c|tc)?sh|sbatch")
+PLAIN_WORDS = "Write -- srun -n 4 ./app, or -- mpirun -np 4 ./app."
+ONE_THREAD = ("hint", "threads-per-core")
+"""By these Slurm counts one processor of each core."""
 
 
 class Option(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,13 +25,16 @@ class Option(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LaunchLine(msgspec.Struct, frozen=True, kw_only=True):
-    """`before`: words in front of the launcher (`env A=1`), kept as they are."""
+    """`before`: what stands in front of the launcher (`env A=1`); `wrappers`: in front of the program (`numactl`)."""
 
     dialect: Dialect
-    before: tuple[str, ...]
+    before: tuple[Wrapper, ...]
     launcher: str
     options: tuple[Option, ...]
+    wrappers: tuple[Wrapper, ...] = ()
     program: tuple[str, ...]
+    cores: int | None = None
+    """So many for each rank, by --cores."""
 
     @property
     def ranks(self) -> int | None:
@@ -36,10 +43,35 @@ class LaunchLine(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def cores_each(self) -> int | None:
-        """Processors that the line asks for each rank; None where it does not."""
-        bind = next((one.value for one in self.options if one.name == "map-by"), "")
-        found = re.search(r"(?i)\bPE=(\d{1,4})", bind)
-        return int(found[1]) if found else self._number(OPTIONS[self.dialect].cores_each)
+        """Cores that the line asks for each rank, be it by its number of threads; None where it does not."""
+        if self.cores:
+            return self.cores
+        bind = " ".join(one.value for one in self.options if one.name in ("map-by", "bind-to"))
+        found = re.search(r"(?i)\bPE=(\d{1,4})|^core:(\d{1,4})", bind)
+        if found:
+            return int(found[1] or found[2]) or None
+        asked = self._number(OPTIONS[self.dialect].cores_each)
+        if asked:
+            return asked if self.dialect is not Dialect.SRUN or self._one_thread else None
+        return self.threads
+
+    @property
+    def processors_each(self) -> int | None:
+        """Processors that srun is asked for each rank, where it counts all threads of a core; else None."""
+        if self.cores or self.dialect is not Dialect.SRUN or self._one_thread:
+            return None
+        return self._number(OPTIONS[self.dialect].cores_each) or None
+
+    @property
+    def threads(self) -> int | None:
+        """OMP_NUM_THREADS, where the line sets it."""
+        words = [*words_of((*self.before, *self.wrappers), bound=True), *(each.value for each in self.options)]
+        found = [match[1] for word in words for match in re.finditer(r"\bOMP_NUM_THREADS[= ](\d{1,4})", word)]
+        return int(found[-1]) or None if found else None
+
+    @property
+    def _one_thread(self) -> bool:
+        return any(one.name in ONE_THREAD and one.value in ("nomultithread", "1") for one in self.options)
 
     def _number(self, names: frozenset[str]) -> int | None:
         values = [one.value for one in self.options if one.name in names and one.value.isascii()]
@@ -52,9 +84,10 @@ class LaunchLine(msgspec.Struct, frozen=True, kw_only=True):
     def argv(
         self, program: Sequence[str], *, add: Sequence[str] = (), bound: bool = True, piped: bool = True
     ) -> list[str]:
-        """The line with another program, and `add` after its options.
+        """The line with another program, and `add` after its options, in front of them where one hides its value.
 
-        `bound`: with the options that bind; `piped`: with those that turn standard input and output elsewhere.
+        `bound`: with the options and wrappers that bind; `piped`: with those that turn standard input and output
+        elsewhere.
         """
         known = OPTIONS[self.dialect]
         left = [
@@ -63,23 +96,41 @@ class LaunchLine(msgspec.Struct, frozen=True, kw_only=True):
             if (bound or one.name not in known.binds) and (piped or one.name not in known.pipes)
             for word in one.words
         ]
-        return [*self.before, self.launcher, *left, *add, *program]
+        options = [*add, *left] if any(not one.name for one in self.options) else [*left, *add]
+        before, wrappers = words_of(self.before, bound=bound), words_of(self.wrappers, bound=bound)
+        return [*before, self.launcher, *options, *wrappers, *program]
 
 
 def launcher_place(words: Sequence[str]) -> int:
     """Where in the line the launcher stands. Raises UsageError where there is none."""
-    for place, word in enumerate(words):
+    wrapped = len(words) - len(unwrapped(words)[1])
+    for place, word in enumerate(words[wrapped:], start=wrapped):
         if LAUNCHERS.fullmatch(word.rpartition("/")[2]):
             return place
     shown = " ".join(words) or "nothing"
-    raise UsageError(f"{shown!r} is no launch line.", "Write -- srun -n 4 ./app, or -- mpirun -np 4 ./app.")
+    if any(SHELLS.fullmatch(word.rpartition("/")[2]) for word in words) or (len(words) == 1 and " " in words[0]):
+        raise UsageError(
+            f"{shown!r} is a script or one word for a shell, and no launch line.",
+            f"Give the line of it that starts the ranks, word by word. {PLAIN_WORDS}",
+        )
+    raise UsageError(
+        f"{shown!r} is no launch line: srun, mpirun, mpiexec, orterun and prterun are understood.", PLAIN_WORDS
+    )
 
 
-def parse_line(words: Sequence[str], dialect: Dialect, program: str = "") -> LaunchLine:
-    """The line taken apart. `program`: the word that is the program, where options that we do not know hide it.
+def launcher_of(words: Sequence[str]) -> str:
+    """The word that starts the ranks. Raises UsageError where there is none."""
+    words = assigned(words)
+    return words[launcher_place(words)]
 
-    Raises UsageError for a line without a launcher or a program, and for one that starts several programs.
+
+def parse_line(words: Sequence[str], dialect: Dialect, program: str = "", cores: int | None = None) -> LaunchLine:
+    """The line taken apart. `program`: the word that is the program, where options or a script hide it.
+
+    `cores`: so many for each rank, whatever the line says. Raises UsageError for a line without a launcher or a
+    program, and for one that starts several programs.
     """
+    words = assigned(words)
     place = launcher_place(words)
     rest = tuple(words[place + 1 :])
     if program and program not in rest:
@@ -88,19 +139,23 @@ def parse_line(words: Sequence[str], dialect: Dialect, program: str = "") -> Lau
     names = {one.name for one in options}
     if "multi-prog" in names or "configfile" in names or "app" in names or ":" in rest[first:]:
         raise UsageError("The launch line starts several programs.", "Give one that starts a single one.")
-    if first >= len(rest):
+    wrappers, started = unwrapped(rest[first:])
+    if not started:
         raise UsageError(f"The launch line {' '.join(words)!r} has no program.", "Write -- srun -n 4 ./app.")
+    before, others = unwrapped(words[:place])
     return LaunchLine(
         dialect=dialect,
-        before=tuple(words[:place]),
+        before=(*before, Wrapper(words=others)) if others else before,
         launcher=words[place],
         options=options,
-        program=rest[first:],
+        wrappers=wrappers,
+        program=started,
+        cores=cores,
     )
 
 
 def _options(rest: Sequence[str], known: Options, program: int | None) -> tuple[tuple[Option, ...], int]:
-    """The options, and where the program begins."""
+    """The options, and where the program, or what is wrapped around it, begins."""
     found: list[Option] = []
     place = 0
     while place < len(rest) and (program is None or place < program):
@@ -108,8 +163,8 @@ def _options(rest: Sequence[str], known: Options, program: int | None) -> tuple[
         if word == "--":
             return tuple(found), place + 1
         if not word.startswith("-") or word == "-":
-            if program is None:
-                break
+            if program is None or not unwrapped(rest[place:program])[1]:
+                return tuple(found), place
             found.append(Option(name="", words=(word,)))
             place += 1
             continue

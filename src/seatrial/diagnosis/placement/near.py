@@ -64,43 +64,63 @@ def distance_of(cores: Sequence[Core], cpus: Iterable[int], adapters: Adapters) 
     return max((distance(cores[one], adapters) for one in cores_of(cores, cpus)), key=order.index, default=order[-1])
 
 
-def usable_cores(facts: NodeFacts | None, ranks: Sequence[RankPlace]) -> Cores:
-    """Cores that the job has, as far as the collector's own mask and the ranks' show; all, where they do not."""
-    cores = known_cores(facts, ranks)
-    everything = {number for core in cores for number in core.processors}
+def usable_processors(facts: NodeFacts | None, ranks: Sequence[RankPlace]) -> frozenset[int]:
+    """Those that the job has, as far as the collector's own mask and the ranks' show; all, where they do not."""
+    everything = {number for core in known_cores(facts, ranks) for number in core.processors}
     allowed = set(facts.processor.allowed) & everything if facts else set()
-    return cores_of(cores, allowed | {cpu for rank in ranks for cpu in rank.cpus} if allowed else everything)
+    return frozenset(allowed | {cpu for rank in ranks for cpu in rank.cpus} if allowed else everything)
+
+
+def usable_cores(facts: NodeFacts | None, ranks: Sequence[RankPlace]) -> Cores:
+    """Cores of which the job has a processor."""
+    return cores_of(known_cores(facts, ranks), usable_processors(facts, ranks))
 
 
 def good_order(
-    facts: NodeFacts | None, ranks: Sequence[RankPlace], cores_each: int = 1
+    facts: NodeFacts | None, ranks: Sequence[RankPlace], cores_each: int = 1, *, threads: bool = False
 ) -> tuple[tuple[int, ...], ...] | None:
-    """Processors for each rank of a node in turn: cores of its own, one processor each, nearest the adapter first.
+    """Processors for each rank of a node in turn: cores of its own, nearest the adapter first.
 
-    A rank of several cores has them within one NUMA node where that is possible. None where there are too few cores.
+    One processor of each core, or with `threads` all of them. A rank of several cores has them within one NUMA node
+    where that is possible, else within one socket. None where there are too few cores.
     """
-    cores = known_cores(facts, ranks)
-    usable = [cores[place] for place in sorted(usable_cores(facts, ranks))]
+    usable = usable_processors(facts, ranks)
+    cores = [core for core in known_cores(facts, ranks) if usable.intersection(core.processors)]
     adapters = adapters_of(facts) if facts else Adapters()
     by_node: dict[int | None, list[Core]] = {}
-    for core in usable:
+    for core in sorted(cores, key=lambda core: core.processors):
         by_node.setdefault(core.numa_node, []).append(core)
-    hops = {node: _hops(facts, node, adapters) for node in by_node}
     classes = list(Distance)
 
     def place(node: int | None) -> tuple[int, int, int]:
-        return min(classes.index(distance(one, adapters)) for one in by_node[node]), hops[node], node or 0
+        near = min(classes.index(distance(one, adapters)) for one in by_node[node])
+        return near, _hops(facts, node, adapters), node or 0
 
-    groups: list[tuple[int, ...]] = []
-    rest: list[int] = []
-    for node in sorted(by_node, key=place):
-        firsts = [core.processors[0] for core in sorted(by_node[node], key=lambda core: core.processors)]
-        whole = len(firsts) - len(firsts) % cores_each
-        groups += [tuple(firsts[first : first + cores_each]) for first in range(0, whole, cores_each)]
-        rest += firsts[whole:]
-    groups += [tuple(rest[first : first + cores_each]) for first in range(0, len(rest), cores_each)]
-    groups = [group for group in groups if len(group) == cores_each]
-    return tuple(groups[: len(ranks)]) if len(groups) >= len(ranks) else None
+    groups, rest = _grouped([by_node[node] for node in sorted(by_node, key=place)], cores_each)
+    by_package: dict[int | None, list[Core]] = {}
+    for core in rest:
+        by_package.setdefault(core.package, []).append(core)
+    more, rest = _grouped(list(by_package.values()), cores_each)
+    groups += [*more, *_grouped([rest], cores_each)[0]]
+    if len(groups) < len(ranks):
+        return None
+    return tuple(_processors(group, usable, threads) for group in groups[: len(ranks)])
+
+
+def _grouped(pools: Sequence[Sequence[Core]], each: int) -> tuple[list[Sequence[Core]], list[Core]]:
+    """Groups of `each` from every pool in turn, and what is left over."""
+    groups: list[Sequence[Core]] = []
+    rest: list[Core] = []
+    for pool in pools:
+        whole = len(pool) - len(pool) % each
+        groups += [pool[first : first + each] for first in range(0, whole, each)]
+        rest += pool[whole:]
+    return groups, rest
+
+
+def _processors(cores: Sequence[Core], usable: frozenset[int], threads: bool) -> tuple[int, ...]:
+    found = [[number for number in core.processors if number in usable] for core in cores]
+    return tuple(number for here in found for number in (here if threads else here[:1]))
 
 
 def _hops(facts: NodeFacts | None, node: int | None, adapters: Adapters) -> int:

@@ -50,7 +50,8 @@ def wandering_notes(facts: Mapping[str, NodeFacts], ranks: Ranks) -> list[str]:
 
 def crossing_notes(facts: Mapping[str, NodeFacts], ranks: Ranks) -> list[str]:
     """Ranks whose way to the adapter crosses the link between the sockets."""
-    notes = []
+    nodes: list[str] = []
+    said = ""
     for node, there in ranks.items():
         known = facts.get(node)
         cores = known_cores(known, there)
@@ -61,6 +62,9 @@ def crossing_notes(facts: Mapping[str, NodeFacts], ranks: Ranks) -> list[str]:
             if any(distance(cores[one], adapters) is Distance.OTHER for one in cores_of(cores, rank.cpus))
         ]
         if far:
-            where = ", ".join(adapters.packages)
-            notes.append(f"Messages of {rank_names(far)} on {node} may cross the link between sockets to {where}.")
-    return notes
+            to = ", ".join(adapters.packages)
+            said = said or f"Messages of {rank_names(far)} on {node} may cross the link between sockets to {to}"
+            nodes.append(node)
+    if not nodes:
+        return []
+    return [f"{said}." if len(nodes) == 1 else f"{said}; those of ranks on {named(nodes[1:])}, too."]
