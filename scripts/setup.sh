@@ -13,7 +13,7 @@ wanted="slurmctld:slurmctld slurmd:slurmd srun:slurm-client mpirun:openmpi-bin m
         ip:iproute2 nft:nftables nsenter:util-linux gcc:gcc make:make"
 if [ "$purpose" = test ]; then
     wanted="$wanted clang:clang mpicc.mpich:libmpich-dev mpiexec.mpich:mpich chromium:chromium
-            modulecmd:environment-modules nix:nix-bin
+            modulecmd:environment-modules lua5.3:lua5.3 nix:nix-bin
             ibsim:ibsim-utils ibnetdiscover:infiniband-diags opensm:opensm"
 fi
 
@@ -28,6 +28,7 @@ packages=
 for pair in $wanted; do
     have "${pair%%:*}" || packages="$packages ${pair#*:}"
 done
+case $packages in *lua5.3*) packages="$packages lua-filesystem lua-json lua-posix lua-term" ;; esac
 [ -n "$(find_python)" ] || packages="$packages python3 python3-venv"
 
 if [ -n "$packages" ]; then
@@ -60,6 +61,20 @@ if [ ! -f "$stamp" ] || [ requirements.txt -nt "$stamp" ] || [ pyproject.toml -n
     .venv/bin/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements.txt
     .venv/bin/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
     touch "$stamp"
+fi
+# Debian's Lmod and environment modules exclude each other: Lmod is unpacked into .venv, and its paths are rewritten
+unpack_lmod() (
+    mkdir -p .venv/lmod
+    cd .venv/lmod
+    apt-get download -q lmod || { apt-get update -q && apt-get download -q lmod; } || exit 1
+    dpkg-deb -x lmod_*.deb . || exit 1
+    grep -rlIF /usr/share/lmod . | xargs sed -i "s#/usr/share/lmod#$PWD/usr/share/lmod#g"
+    rm lmod_*.deb
+    usr/share/lmod/lmod/libexec/lmod --version
+)
+if [ "$purpose" = test ] && [ ! -x .venv/lmod/usr/share/lmod/lmod/libexec/lmod ] && have lua5.3 && have apt-get; then
+    say "unpacking Lmod into .venv"
+    unpack_lmod >/dev/null 2>&1 || { rm -rf .venv/lmod; say "Lmod could not be had: its tests will be skipped"; }
 fi
 if ! have mpicc && [ ! -x .venv/bin/mpicc ]; then
     say "no MPI on this machine: taking the one on PyPI into .venv"

@@ -3,6 +3,7 @@
 import json
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -11,14 +12,16 @@ from seatrial.lab.enter import as_user
 from seatrial.lab.plan import LabPlan
 from seatrial.launch.process import Completed, run
 from tests.unit import stand_ins
+from tests.unit.test_environments_lmod import lmod_home, put_modules
 
 pytestmark = pytest.mark.lab
 
 
-def check(lab: LabPlan, folder: Path, *options: str) -> Completed:
+def check(lab: LabPlan, folder: Path, *options: str, around: Sequence[str] = ()) -> Completed:
     argv = [
         "env",
         f"MODULEPATH={folder}",
+        *around,
         sys.executable,
         "-m",
         "seatrial",
@@ -45,6 +48,23 @@ def test_a_module_is_loaded_for_every_rank(lab4: LabPlan, tmp_path: Path) -> Non
     info = json.loads((tmp_path / "m" / "run.json").read_text())
     assert (info["environment"], info["wrap"], info["ending"]) == ("module:site-mpi", "outside", "complete")
     assert "module:site-mpi" not in info["reason"]
+
+
+def test_lmod_on_every_node_and_what_it_cannot_load_there(lab4: LabPlan, tmp_path: Path) -> None:
+    home = lmod_home()
+    core = put_modules(tmp_path)
+    for name in ("mpicc", "mpiexec"):
+        program = shutil.which(f"{name}.openmpi") or shutil.which(name)
+        stand_ins.put(tmp_path / "bin", name, f'#!/bin/sh\nexec {program} "$@"\n')
+    around = (f"MODULEPATH={core}", f"MODULESHOME={home}")
+    options = ("--environment", "module:gcc openmpi", "--wrap", "inside", "--probe-dir", str(tmp_path))
+    done = check(lab4, tmp_path, *options, "--json", "--run", "m", around=around)
+    assert done.stdout, done.stderr
+    info = json.loads((tmp_path / "m" / "run.json").read_text())
+    assert (info["wrap"], info["ending"]) == ("inside", "complete"), info["reason"]
+    refused = check(lab4, tmp_path, "--environment", "module:openmpi", around=around)
+    assert refused.returncode == 2
+    assert 'Lmod has "openmpi", and cannot load it before other modules are' in refused.stderr
 
 
 def test_what_env_i_hides_from_the_ranks_is_named(lab4: LabPlan, tmp_path: Path) -> None:

@@ -82,6 +82,33 @@ def test_each_kind_has_its_own_advice() -> None:
     assert "--cleanenv" in advice["apptainer:/i.sif"]
 
 
+def test_more_answers_than_tasks_is_a_command_run_twice() -> None:
+    (fault,) = faults(task("n1"), task("n1"), task("n2"), task("n2"))
+    assert fault.fatal
+    assert fault.what == "script:/w runs what it is given more than once (2 tasks started, 4 answered)."
+
+
+def test_standard_input_that_does_not_arrive() -> None:
+    plain = (task("n1", path="/plain", heard="x"), task("n2", path="/plain"))
+    given = msgspec.structs.replace(tried(task("n1", heard=""), task("n2")), plain=plain)
+    (fault,) = judge_environment(given)
+    assert fault.fatal
+    assert "keeps standard input from what it runs" in fault.what
+    here = msgspec.structs.replace(given, plain=given.within, job="")
+    assert [one.fatal for one in judge_environment(here)] == [True]
+    for within in ((task("n1", heard="x"), task("n2")), (task("n1"), task("n2"))):
+        assert judge_environment(msgspec.structs.replace(given, within=within)) == ()
+
+
+def test_an_environment_that_hangs_is_no_environment_that_fails() -> None:
+    cancelled = "0: slurmstepd-n1: error: *** STEP 17.2 ON n1 CANCELLED AT 2026-11-22T05:25:10 ***"
+    (everywhere,) = judge_environment(msgspec.structs.replace(tried(said=cancelled), late=True))
+    (there,) = judge_environment(msgspec.structs.replace(tried(task("n1"), said=cancelled), late=True))
+    assert everywhere.what == "Nothing came of a start in script:/w: no task ended in time."
+    assert there.what == "script:/w cannot be entered on n2.site: no task ended in time there."
+    assert "a licence or a download" in everywhere.remedy == there.remedy
+
+
 def test_a_probe_that_is_not_seen_on_one_node() -> None:
     (fault,) = faults(task("n1"), task("n2", program=False))
     assert fault.fatal

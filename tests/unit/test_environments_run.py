@@ -12,6 +12,7 @@ import pytest
 from seatrial.archive.reader import read_info
 from seatrial.experiment.check import run_check
 from seatrial.experiment.detached import child_options
+from seatrial.experiment.placement import PlacementSettings, run_placement
 from seatrial.experiment.settings import CheckSettings
 from seatrial.experiment.site import choose_launcher, environment_of
 from seatrial.launch.contract import LaunchError
@@ -167,6 +168,28 @@ def test_the_command_line_and_the_site_name_an_environment(tmp_path: Path) -> No
     assert "conda:x" in named.stderr
     assert "script:/gone cannot be entered here" in by_site.stderr
     assert "--wrap 'x' is none of auto, inside, outside" in wrong.stderr
+
+
+@pytest.mark.usefixtures("modules")
+def test_a_launch_line_finds_its_mpirun_in_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"):
+        monkeypatch.setenv(name, "1")
+    libraries = {}
+    for mpi in MPIS:
+        site = CheckSettings(
+            archive=tmp_path, environment=f"module:mpi/{mpi}", probe_dir=tmp_path / "probes", run=f"line-{mpi}"
+        )
+        found = run_placement(PlacementSettings(site=site, words=("mpiexec", "-n", "1", "/bin/true"), starts=0))
+        info = read_info(found.folder)
+        assert (info.environment, info.wrap) == (f"module:mpi/{mpi}", "outside")
+        assert info.command[:3] == ("placement", "--environment", f"module:mpi/{mpi}")
+        libraries[mpi] = info.mpi_library.partition(" ")[0]
+    assert libraries == {"openmpi": "Open", "mpich": "MPICH"}
+    absent = PlacementSettings(
+        site=CheckSettings(archive=tmp_path, environment="module:mpi/mpich"), words=("mpirun.nowhere", "/bin/true")
+    )
+    with pytest.raises(UsageError, match=r"no mpirun\.nowhere in module:mpi/mpich"):
+        run_placement(absent)
 
 
 def test_a_replay_enters_nothing(tmp_path: Path) -> None:

@@ -66,6 +66,8 @@ NAMES = st.lists(
 )  # fmt: skip
 def test_what_each_kind_makes_of_an_argv(spec: str, begins: list[str], ends: list[str]) -> None:
     wrapped = parse_environment(spec).seeing("/seen here").wrap(PROBE)
+    if wrapped[3:4] == ["seatrial-container"]:
+        wrapped = wrapped[5:]
     assert wrapped[: len(begins)] == begins
     assert wrapped[-len(PROBE) :] == PROBE
     own = wrapped[: -len(PROBE)]
@@ -136,12 +138,32 @@ def test_all_words_arrive_behind_a_stand_in(spec: str, argv: list[str]) -> None:
         recorder = stand_ins.put(Path(folder), "recorder", stand_ins.RECORDER)
         inner = [str(recorder), *argv]
         wrapped = parse_environment(spec.format(folder)).seeing("/seen").wrap(inner)
-        around = {"PATH": f"{folder}:{os.environ['PATH']}", **stand_ins.drops(wrapped, inner)}
+        own = wrapped[5:] if "seatrial-container" in wrapped else wrapped
+        around = {"PATH": f"{folder}:{os.environ['PATH']}", **stand_ins.drops(own, inner)}
         done = run(["env", *wrapped], timeout_s=20, extra_environment=around, cwd=folder)
         assert done.ok, done.stderr
-        assert stand_ins.written(stand_in) == wrapped[1:]
+        assert stand_ins.written(stand_in) == own[1:]
         assert stand_ins.written(recorder) == argv
         assert not (Path(folder) / "hurt").exists()
+
+
+@pytest.mark.parametrize(
+    ("spec", "flag"),
+    [("apptainer:/i.sif", "--bind="), ("singularity:/i.sif", "--bind="), ("guix-container:x", "--share=")],
+)
+def test_a_container_sees_what_pmix_keeps_on_the_node(spec: str, flag: str, tmp_path: Path) -> None:
+    spool = tmp_path / "spool of n1"
+    spool.mkdir()
+    program = stand_ins.put(tmp_path, spec.partition(":")[0].partition("-")[0], stand_ins.RECORDER)
+    told = {}
+    for there in (f"{spool}/", str(tmp_path / "gone"), "relative", ""):
+        around = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "PMIX_SERVER_TMPDIR": there}
+        assert run(parse_environment(spec).wrap(HOSTILE), timeout_s=20, extra_environment=around).ok
+        told[there] = stand_ins.written(program)
+        assert told[there][-len(HOSTILE) :] == HOSTILE
+    assert told[f"{spool}/"][1] == f"{flag}{spool}"
+    assert [word for word in told[str(tmp_path / "gone")] if "gone" in word] == []
+    assert told[""] == told["relative"] == [one for one in told[f"{spool}/"] if one != f"{flag}{spool}"]
 
 
 def test_a_module_that_is_not_there_starts_nothing(tmp_path: Path) -> None:
@@ -154,6 +176,19 @@ def test_a_module_that_is_not_there_starts_nothing(tmp_path: Path) -> None:
     assert done.returncode == 96
     assert done.stderr.splitlines() == ["no such module", "seatrial: module load nope failed"]
     assert not (tmp_path / "started").exists()
+
+
+def test_old_modules_call_every_load_a_success_and_are_not_believed(tmp_path: Path) -> None:
+    stand_ins.put(tmp_path / "init", "sh", stand_ins.OLD_MODULES)
+    around = {"MODULESHOME": str(tmp_path), "LMOD_CMD": "", "MODULES_CMD": "", "LOADEDMODULES": ""}
+    done = [
+        run(parse_environment(f"module:{names}").wrap(["echo", "started"]), timeout_s=20, extra_environment=around)
+        for names in ("here", "here here", "here nope")
+    ]
+    assert [one.returncode for one in done] == [0, 0, 96]
+    assert [one.stdout for one in done] == ["started\n", "started\n", ""]
+    assert "Unable to locate a modulefile for 'nope'" in done[2].stderr
+    assert done[2].stderr.endswith("seatrial: module load nope failed\n")
 
 
 def test_spack_that_fails_starts_nothing(tmp_path: Path) -> None:
@@ -181,6 +216,7 @@ def test_inside_and_outside() -> None:
     ("spec", "told"),
     [
         ("openmpi", "'openmpi' begins with no kind"),
+        ("module:" + "a" * 100_000, r"'module:a{33}'\.\.\. has 100007 characters"),
         ("conda:x", "'conda:x' begins with no kind"),
         ("module", "'module' begins with no kind"),
         ("module:", "names nothing"),

@@ -86,6 +86,12 @@ def test_a_compile_error_is_a_sentence_with_the_compilers_words(tmp_path: Path, 
     assert [path for path in (tmp_path / "probes").rglob("*") if path.is_file()] == []
 
 
+def test_a_full_disk_is_no_fault_of_the_compiler(tmp_path: Path, sources: Path) -> None:
+    mpi = compiler(tmp_path, "echo 'ld: final link failed: No space left on device' >&2; echo 'ld error' >&2; exit 1")
+    with pytest.raises(LaunchError, match=r"cannot be put into .*: No space left on device.*--probe-dir"):
+        build(mpi, tmp_path / "probes")
+
+
 def test_a_compiler_that_says_nothing_is_a_sentence_too(tmp_path: Path, sources: Path) -> None:
     with pytest.raises(LaunchError, match="it said nothing"):
         build(compiler(tmp_path, "exit 1"), tmp_path / "probes")

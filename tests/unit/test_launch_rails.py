@@ -18,7 +18,11 @@ from seatrial.launch.rails import Transport, rail_environment, rail_manner, tran
             ["mlx5_0:1", "mlx5_1:1"],
             {"UCX_NET_DEVICES": "mlx5_0:1,mlx5_1:1", "UCX_MAX_RNDV_RAILS": "2"},
         ),
-        (Transport.OFI_TCP, ["eth1"], {"FI_TCP_IFACE": "eth1"}),
+        (
+            Transport.OFI_TCP,
+            ["eth1"],
+            {"FI_TCP_IFACE": "eth1", "FI_NET_IFACE": "eth1", "FI_SOCKETS_IFACE": "eth1", "FI_UDP_IFACE": "eth1"},
+        ),
         (Transport.OFI_TCP, ["eth0", "eth1"], {}),
         (Transport.OFI_VERBS, ["mlx5_1:1"], {"FI_VERBS_DEVICE_NAME": "mlx5_1"}),
         (Transport.PSM2, ["hfi1_1:1"], {"PSM2_MULTIRAIL": "0", "HFI_UNIT": "1"}),
@@ -42,6 +46,9 @@ def test_all_that_may_apply_is_given_and_nothing_else_is_touched() -> None:
         "UCX_NET_DEVICES": "eth1",
         "UCX_MAX_RNDV_RAILS": "1",
         "FI_TCP_IFACE": "eth1",
+        "FI_NET_IFACE": "eth1",
+        "FI_SOCKETS_IFACE": "eth1",
+        "FI_UDP_IFACE": "eth1",
     }
     assert (manner.options, manner.ranks_per_node) == ((), 1)
 

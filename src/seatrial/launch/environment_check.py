@@ -8,8 +8,9 @@ from seatrial.launch.contract import LaunchError
 from seatrial.launch.environment_judge import WITNESSES, EnvironmentFault, Tried, judge_environment
 from seatrial.launch.environment_report import TaskReport, parse_reports, question
 from seatrial.launch.environments.environment import NO_ENVIRONMENT, Environment
-from seatrial.launch.environments.look import TIMEOUT_S
-from seatrial.launch.process import Completed, run
+from seatrial.launch.environments.look import TIMEOUT_S, ended
+from seatrial.launch.process import Completed
+from seatrial.launch.trial_step import ask
 
 
 @runtime_checkable
@@ -23,7 +24,10 @@ class Reporting(Protocol):
     def report(
         self, nodes: Sequence[str], argv: Sequence[str], variables: Mapping[str, str], *, within: bool
     ) -> Completed:
-        """Run argv once on every node, under the same PMI; `within`: in the environment."""
+        """Run argv once on every node, under the same PMI; `within`: in the environment.
+
+        The first task gets a line on its standard input (see launch.trial_step).
+        """
 
 
 def has_environment(launcher: object) -> bool:
@@ -54,7 +58,8 @@ def try_out(launcher: Reporting, nodes: Sequence[str]) -> Tried:
         within=parse_reports(within.stdout),
         here=_here(launcher.environment, asked),
         here_plain=_here(NO_ENVIRONMENT, asked),
-        said=within.stderr or f"it ended with {within.returncode} and said nothing",
+        said=within.stderr or ended(within),
+        late=within.timed_out,
     )
 
 
@@ -66,4 +71,4 @@ def refuse_fatal(faults: Sequence[EnvironmentFault]) -> None:
 
 
 def _here(environment: Environment, asked: Sequence[str]) -> TaskReport | None:
-    return next(iter(parse_reports(run(environment.wrap(asked), timeout_s=TIMEOUT_S).stdout)), None)
+    return next(iter(parse_reports(ask(environment.wrap(asked), 1, timeout_s=TIMEOUT_S).stdout)), None)

@@ -4,15 +4,20 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
+from seatrial.launch.causes.environments import why_not_entered
 from seatrial.launch.environment_report import TaskReport
 from seatrial.launch.environments.environment import Environment
-from seatrial.launch.environments.kind import Where
+from seatrial.launch.environments.kind import ENTERED, Where
 from seatrial.launch.slurm_text import complaint, launch_failures
 
 WITNESSES = {"OMPI_MCA_seatrial_witness": "1", "UCX_SEATRIAL_WITNESS": "1", "FI_SEATRIAL_WITNESS": "1"}
 """Set for the trial only: what becomes of them becomes of a user's own settings."""
 SETTINGS = ("OMPI_MCA_", "UCX_", "FI_", "MPICH_")
 SHOWN = 4
+WAITS = (
+    "Something in it waits: for input, a lock, a licence or a download. Start it on one node by hand "
+    "(srun -N1 ...), and leave out the nodes where it hangs."
+)
 
 
 class Tried(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,6 +36,8 @@ class Tried(msgspec.Struct, frozen=True, kw_only=True):
     """Empty where no scheduler is between this machine and the tasks."""
     said: str = ""
     """Standard error of the launch inside."""
+    late: bool = False
+    """Whether the launch inside had to be ended."""
 
 
 class EnvironmentFault(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,6 +56,8 @@ def judge_environment(tried: Tried) -> tuple[EnvironmentFault, ...]:
         return (_not_entered(tried),)
     rules: Sequence[Callable[[Tried], Iterable[EnvironmentFault]]] = (
         _silent,
+        _repeated,
+        _deaf,
         _without_program,
         _without_library,
         _lost_launcher,
@@ -61,14 +70,23 @@ def judge_environment(tried: Tried) -> tuple[EnvironmentFault, ...]:
 
 
 def _not_entered(tried: Tried) -> EnvironmentFault:
+    if tried.late:
+        return EnvironmentFault(
+            what=f"Nothing came of a start in {tried.environment.spec}: no task ended in time.",
+            remedy=WAITS,
+            fatal=True,
+        )
     outside = tried.environment.where is Where.OUTSIDE
     failures = sorted(set(launch_failures(tried.said).values()))
-    why = failures[0] if failures else _complaint(tried.said)
+    why, remedy = why_not_entered(tried.said) or (failures[0] if failures else _complaint(tried.said), "")
     return EnvironmentFault(
-        what=f"Nothing can be started in {tried.environment.spec}: {why}.",
-        remedy="It may hide the launcher or its settings (PATH, SLURM_CONF): choose --wrap inside."
-        if outside
-        else "Look whether the nodes have it; --wrap outside enters it here alone.",
+        what=f"Nothing can be started in {tried.environment.spec}: {why.rstrip('.')}.",
+        remedy=remedy
+        or (
+            "It may hide the launcher or its settings (PATH, SLURM_CONF): choose --wrap inside."
+            if outside
+            else "Look whether the nodes have it; --wrap outside enters it here alone."
+        ),
         fatal=True,
     )
 
@@ -78,10 +96,34 @@ def _silent(tried: Tried) -> Iterable[EnvironmentFault]:
     silent = _named(tried, _hosts(tried.plain) - _hosts(tried.within))
     if silent:
         failures = launch_failures(tried.said)
-        why = next((failures[node] for node in silent if node in failures), _complaint(tried.said))
+        known = why_not_entered(tried.said)
+        said = "no task ended in time there" if tried.late else _complaint(tried.said)
+        why = known[0] if known else next((failures[node] for node in silent if node in failures), said)
         yield EnvironmentFault(
-            what=f"{tried.environment.spec} cannot be entered on {_listed(silent)}: {why}.",
-            remedy="Install there what it needs, or leave the nodes out.",
+            what=f"{tried.environment.spec} cannot be entered on {_listed(silent)}: {why.rstrip('.')}.",
+            remedy=WAITS if tried.late else "Install there what it needs, or leave the nodes out.",
+            fatal=True,
+        )
+
+
+def _repeated(tried: Tried) -> Iterable[EnvironmentFault]:
+    """More tasks answered inside than were started: one on each node, or for each place on this machine."""
+    if len(tried.within) > len(tried.nodes):
+        yield EnvironmentFault(
+            what=f"{tried.environment.spec} runs what it is given more than once "
+            f"({len(tried.nodes)} tasks started, {len(tried.within)} answered).",
+            remedy='Have it run its command once, at its end, by exec "$@".',
+            fatal=True,
+        )
+
+
+def _deaf(tried: Tried) -> Iterable[EnvironmentFault]:
+    """What was sent to standard input arrives outside of it and not inside."""
+    sent = any(one.heard for one in tried.plain) or not tried.job  # the control of a local launch may be inside, too
+    if sent and [one.heard for one in tried.within if one.heard is not None] == [""]:
+        yield EnvironmentFault(
+            what=f"{tried.environment.spec} keeps standard input from what it runs, and the probe hears nothing.",
+            remedy="Something in it reads it: put </dev/null behind each command before the last.",
             fatal=True,
         )
 
@@ -189,8 +231,9 @@ def _without_effect(tried: Tried) -> Iterable[EnvironmentFault]:
 
 def _complaint(said: str) -> str:
     """What srun itself holds to be the end of it, else the first error."""
-    fatal = [line for line in said.splitlines() if line.startswith("srun: fatal: ")]
-    return complaint("\n".join(fatal) or said)
+    lines = [line for line in said.splitlines() if not line.endswith(ENTERED)]
+    fatal = [line for line in lines if line.startswith("srun: fatal: ")]
+    return complaint("\n".join(fatal or lines))
 
 
 def _hosts(reports: Iterable[TaskReport]) -> set[str]:

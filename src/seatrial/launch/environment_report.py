@@ -13,6 +13,13 @@ host=unknown
 read -r host </proc/sys/kernel/hostname
 say() { printf 'seatrial-report %s %s %s %s\n' "$host" "$$" "$1" "$2"; }
 say begin ""
+case ${SLURM_PROCID:-${PMIX_RANK:-${PMI_RANK:-${OMPI_COMM_WORLD_RANK:-}}}} in
+    0)
+        heard=
+        IFS= read -r heard
+        say heard "$heard"
+        ;;
+esac
 export -p | while IFS= read -r line; do
     name=${line#export }
     name=${name%%=*}
@@ -65,6 +72,8 @@ class TaskReport(msgspec.Struct, frozen=True, kw_only=True):
     """The MPI library that the probe would load: checksum, bytes and path."""
     missing: tuple[str, ...] = ()
     """Libraries that the probe needs and that are nowhere."""
+    heard: str | None = None
+    """What came on standard input; only the first task is asked, and some launchers leave the others waiting."""
 
 
 def question(program: str) -> list[str]:
@@ -76,6 +85,8 @@ def parse_reports(text: str) -> tuple[TaskReport, ...]:
     """Whole answers in `text`, by host; srun's labels and other programs' lines among them do not matter."""
     answers: dict[tuple[str, str], list[tuple[str, str]]] = {}
     for line in text.splitlines():
+        if MARK not in line:
+            continue
         match = re.match(rf"(?:\s*\d+: ?)?{MARK} (\S+) (\d+) (\w+) ?(.*)$", line)
         if match:
             host, process, key, value = match.groups()
@@ -100,6 +111,7 @@ def _report(host: str, answer: Sequence[tuple[str, str]]) -> TaskReport:
         program="program" in said,
         library=said.get("library", ""),
         missing=tuple(_all(answer, "missing")),
+        heard=said.get("heard"),
     )
 
 

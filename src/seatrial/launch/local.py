@@ -11,6 +11,7 @@ from seatrial.launch.mpi import Family, Mpi
 from seatrial.launch.process import Completed, run
 from seatrial.launch.session import PipeSession
 from seatrial.launch.sources import QUICK_FACTS, collector
+from seatrial.launch.trial_step import ask
 from seatrial.model.errors import UsageError
 from seatrial.model.fabric import NO_FABRIC
 
@@ -87,7 +88,7 @@ class LocalLauncher:
         environment = self.environment
         program = environment.around_program(argv) if within else argv
         whole = mpirun_argv(self._mpi, len(nodes), *program, root=os.geteuid() == 0)
-        return run(environment.around_launcher(whole), timeout_s=START_TIMEOUT_S, extra_environment=variables)
+        return ask(environment.around_launcher(whole), len(nodes), timeout_s=START_TIMEOUT_S, variables=variables)
 
     def close(self) -> None:
         """Nothing to give back."""

@@ -1,17 +1,25 @@
 """A long-running program that is talked to line by line."""
 
+import contextlib
 import os
 import select
 import subprocess
 import time
+from collections import deque
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from seatrial.launch.contract import LaunchError, ProbeLost
 from seatrial.launch.process import end_group, environment
 
-TAIL_CHARACTERS = 100_000
+TAIL_BYTES = 100_000
+LONGEST_LINE_BYTES = 8 << 20
+"""Far more than the probe's longest record; a line beyond it is somebody else's, and its beginning is dropped."""
 MOST_LINES = 4
+MOST_LATE_BYTES = 1 << 20
+"""Read past a deadline: what was there in time is taken, and who never stops talking is late."""
+END_S = 5.0
+"""For the end of a program that has closed its output."""
 
 
 class LinePipe:
@@ -19,7 +27,9 @@ class LinePipe:
 
     def __init__(self, argv: Sequence[str], log: Path, extra_environment: Mapping[str, str] | None = None) -> None:
         self.log = log
-        self._buffer = b""
+        self._lines: deque[bytes] = deque()
+        self._rest = b""
+        self._late_bytes = 0
         with log.open("ab") as stderr:
             try:
                 self._process = subprocess.Popen(
@@ -47,22 +57,28 @@ class LinePipe:
     def receive(self, deadline: float) -> bytes:
         """The next whole line. Raises ProbeLost at `deadline` (time.monotonic) and when the program has ended."""
         assert self._process.stdout is not None  # noqa: S101 - it was asked for
-        while b"\n" not in self._buffer:
+        while not self._lines:
             left = deadline - time.monotonic()
+            self._late_bytes = 0 if left > 0 else self._late_bytes
             readable, _, _ = select.select([self._process.stdout], [], [], max(left, 0))
-            if not readable:
+            if not readable or self._late_bytes > MOST_LATE_BYTES:
                 raise ProbeLost("The probe did not answer in time.", "timeout")
             piece = os.read(self._process.stdout.fileno(), 1 << 16)
             if not piece:
-                self._process.wait()
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    self._process.wait(END_S)
                 raise ProbeLost(f"The probe ended in mid-work: {self.last_words()}", "died")
-            self._buffer += piece
-        line, _, self._buffer = self._buffer.partition(b"\n")
-        return line
+            self._late_bytes += len(piece)
+            *whole, rest = (self._rest + piece).split(b"\n")
+            self._lines.extend(whole)
+            self._rest = rest if len(rest) <= LONGEST_LINE_BYTES else b""
+        return self._lines.popleft()
 
     def said(self) -> str:
         """All that it wrote to standard error, the end of it where that is much."""
-        return self.log.read_text(encoding="utf-8", errors="replace")[-TAIL_CHARACTERS:]
+        with self.log.open("rb") as file:
+            file.seek(max(file.seek(0, os.SEEK_END) - TAIL_BYTES, 0))
+            return file.read(TAIL_BYTES).decode("utf-8", errors="replace")
 
     def last_words(self) -> str:
         """The last telling lines of it, in one line."""

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import re
 import tempfile
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from seatrial.model.errors import UsageError
 
 FLAGS = ("-std=c11", "-O2")
 NAME = "seatrial-probe"
+OTHER_FOLDER = "Name a folder that you may write to and that all nodes see with --probe-dir."
 
 
 def default_folder() -> Path:
@@ -57,6 +59,9 @@ def build(mpi: Mpi, folder: Path, environment: Environment = NO_ENVIRONMENT) -> 
             units = [str(source) for source in sources if source.suffix == ".c"]
             inside = environment.seeing(str(target.parent.resolve()), str(source_folder("probe").resolve()))
             done = run(inside.wrap([mpi.mpicc, *FLAGS, "-o", str(new), *units]), timeout_s=120)
+            full = re.search(r"No space left on device|Disk quota exceeded", done.stderr)
+            if full:
+                raise LaunchError(f"The probe cannot be put into {folder}: {full.group()}.", OTHER_FOLDER)
             if not done.ok:
                 raise LaunchError(
                     f"{mpi.mpicc} could not build the probe: {_first_error(done.stderr)}",
@@ -66,7 +71,7 @@ def build(mpi: Mpi, folder: Path, environment: Environment = NO_ENVIRONMENT) -> 
     except OSError as error:
         raise LaunchError(
             f"The probe cannot be put into {folder}: {error.strerror}.",
-            "Name a folder that you may write to and that all nodes see with --probe-dir.",
+            OTHER_FOLDER,
         ) from error
     return target
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import tempfile
@@ -10,6 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import IO, Any
 
 import msgspec
+
+from seatrial.launch.talk import KEPT_BYTES, Talk
+
+LEFT_OVER_S = 1.0
+"""For what an ended program had said and nobody had read yet."""
 
 
 class Completed(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,9 +33,18 @@ class Completed(msgspec.Struct, frozen=True, kw_only=True):
         return self.returncode == 0 and not self.timed_out
 
 
+RANK_OF = re.compile(r"PMIX_(?!MCA_)|PMI_(?:RANK|FD|SIZE|PORT|ID|JOBID|SPAWNED|KVS)")
+"""Variables by which a launcher tells a process which rank of which step it is."""
+
+
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """This process's environment with `extra` laid over it."""
-    return {**os.environ, **(extra or {})}
+    """This process's environment with `extra` laid over it.
+
+    What makes it a rank is left out: inside a step of Slurm's an MPI started from here would take itself for the
+    step's rank, and the step would be killed when it ends.
+    """
+    inherited = {name: value for name, value in os.environ.items() if not RANK_OF.match(name)}
+    return {**inherited, **(extra or {})}
 
 
 def run(
@@ -39,11 +54,13 @@ def run(
     stdin: str = "",
     extra_environment: Mapping[str, str] | None = None,
     cwd: str | None = None,
+    kept_bytes: int = KEPT_BYTES,
 ) -> Completed:
     """Run `argv` to its end and return what it said; text is UTF-8 with foreign bytes replaced.
 
     The program gets its own process group, and past `timeout_s` the whole group is ended: terminated first, so that
-    srun can take its tasks along, killed two seconds later. A program that is not there gives returncode 127.
+    srun can take its tasks along, killed two seconds later. A program that is not there gives returncode 127. What it
+    says before its last `kept_bytes` is lost, and a daemon that it leaves behind is not waited for.
     """
     try:
         process = subprocess.Popen(
@@ -53,31 +70,36 @@ def run(
             stderr=subprocess.PIPE,
             env=environment(extra_environment),
             cwd=cwd,
-            text=True,
-            encoding="utf-8",
-            errors="replace",
+            bufsize=0,
             start_new_session=True,
         )
     except OSError as error:
         return Completed(argv=tuple(argv), returncode=127, stdout="", stderr=f"{argv[0]}: {error.strerror}")
-    timed_out = False
+    talk = Talk(process, stdin.encode("utf-8", errors="replace"), kept_bytes)
     try:
-        stdout, stderr = process.communicate(stdin, timeout=timeout_s)
-    except subprocess.TimeoutExpired:
-        timed_out = True
-        end_group(process)
-        stdout, stderr = _left_over(process)
+        timed_out = not talk.until(time.monotonic() + timeout_s)
+        if timed_out:
+            end_group(process)
+            talk.until(time.monotonic() + LEFT_OVER_S)
     except BaseException:
         end_group(process)
+        talk.close()
         raise
+    stdout, stderr = talk.close()
     return Completed(argv=tuple(argv), returncode=process.returncode, stdout=stdout, stderr=stderr, timed_out=timed_out)
 
 
 def run_watched(
-    argv: Sequence[str], *, timeout_s: float, give_up: Callable[[str], bool], every_s: float = 2.0
+    argv: Sequence[str],
+    *,
+    timeout_s: float,
+    give_up: Callable[[str], bool],
+    interrupted: Callable[[str], None] = lambda _: None,
+    every_s: float = 2.0,
 ) -> Completed:
     """Run `argv` as `run` does, and ask `give_up` now and then, with what it has said on standard error so far.
 
+    `interrupted` is told the same where an exception such as Ctrl-C ends it, once the program is ended.
     Where that says yes the program is ended like one past its time, and `timed_out` is set. Standard output is lost.
     """
     with tempfile.TemporaryFile() as stderr:
@@ -96,6 +118,7 @@ def run_watched(
             timed_out = _ended_early(process, timeout_s, lambda: give_up(_written(stderr)), every_s)
         except BaseException:
             end_group(process)
+            interrupted(_written(stderr))
             raise
         code = process.returncode
         return Completed(argv=tuple(argv), returncode=code, stdout="", stderr=_written(stderr), timed_out=timed_out)
@@ -119,21 +142,6 @@ def _ended_early(
 def _written(file: IO[bytes]) -> str:
     """All that is in the file, which another process goes on writing."""
     return os.pread(file.fileno(), os.fstat(file.fileno()).st_size, 0).decode("utf-8", errors="replace")
-
-
-def _left_over(process: "subprocess.Popen[str]", patience_s: float = 1.0) -> tuple[str, str]:
-    """What an ended program had said; a child that left its group may hold the pipes open for ever."""
-    try:
-        return process.communicate(timeout=patience_s)
-    except subprocess.TimeoutExpired as error:
-        for pipe in (process.stdout, process.stderr):
-            if pipe is not None:
-                pipe.close()
-        return _text(error.stdout), _text(error.stderr)
-
-
-def _text(said: "bytes | str | None") -> str:
-    return said.decode("utf-8", errors="replace") if isinstance(said, bytes) else said or ""
 
 
 def end_group(process: "subprocess.Popen[Any]", grace_s: float = 2.0) -> None:

@@ -22,6 +22,11 @@ from seatrial.launch.probe_text import (
 from seatrial.launch.start_failure import explain
 from seatrial.model.measurement import Measurement, Round
 
+TOO_LATE = (
+    "Where nothing else tells: MPI waits like this while nodes cannot reach each other. Look whether a firewall lets "
+    "them speak on all ports, and which interface MPI takes (btl_tcp_if_include, UCX_NET_DEVICES)."
+)
+
 
 class PipeSession:
     """The probe under mpirun or srun: rank 0's standard input and output are ours."""
@@ -59,8 +64,10 @@ class PipeSession:
                 self.nodes = tuple(wanted) if one_host else nodes_by_rank(self.ranks, wanted, ranks_per_node)
         except ProbeLost as error:
             self.close(kill=True)
-            meaning, remedy = explain(self._pipe.said())
             timed_out = error.outcome == "timeout"
+            meaning, remedy = explain(self._pipe.said(), wanted or ())
+            if timed_out and not remedy:
+                remedy = TOO_LATE
             late = f"not within {timeout_s:.0f} s; " if timed_out else ""
             many = f" on {ranks} ranks" if ranks else ""
             what = f"The probe did not start{many}: {late}{meaning}"

@@ -32,6 +32,7 @@ class Obstacle(enum.StrEnum):
     PROGRAM_MISSING = "program-missing"
     LIBRARY_MISSING = "library-missing"
     MPI_DIFFERS = "mpi-differs"
+    ENVIRONMENT = "environment"
     MPI_TYPE = "mpi-type"
     MPIRUN = "mpirun"
     NO_START = "no-start"

@@ -15,10 +15,9 @@ from seatrial.model.pair_table import PairTable
 from seatrial.model.subject import Direction, Subject, node, pair, uplink
 from seatrial.model.units import BANDWIDTH, LATENCY
 from seatrial.pairing.sparse import wrongly_left
+from seatrial.pairing.survey import FAULT_SHARE
 from seatrial.statistics.median import median_estimate
 
-FAULT_SHARE = 0.1
-"""Share of slow nodes up to which the printed guarantee holds."""
 TOLD = 12
 """Pairs shown as evidence."""
 Part = tuple[Subject, Direction]
@@ -36,7 +35,7 @@ def locate_in_table(
     `groups`: nodes near each other (leaf switches, or topology classes); a pair's peers are pairs of its own distance,
     and from three groups on a group's uplink can be at fault. A part is named on two bad pairs or more that no
     acquitted part explains; where two parts explain the same pairs both are undecided. `wiring`: the parts are its
-    cables and bundles, in place of the groups' uplinks.
+    cables and bundles, in place of the groups' uplinks. `fault_share`: of slow nodes, up to which `wrongly_left` holds.
     """
     group_of = {name: number for number, group in enumerate(groups) for name in group}
     faults: list[LocatedFault] = []

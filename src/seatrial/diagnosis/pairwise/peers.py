@@ -7,7 +7,7 @@ import numpy as np
 
 from seatrial.diagnosis.pairwise.scale import relative_scale
 from seatrial.model.pair_table import Indices, PairTable, Reals
-from seatrial.model.units import LATENCY
+from seatrial.model.units import BANDWIDTH, LATENCY
 
 LEAST, MOST = 1e-15, 1e15
 """Seconds or bytes per second; beyond lies no network, and sums of such numbers overflow. NaN is on neither side."""
@@ -18,7 +18,7 @@ FEWEST_WAYS = 6
 BETTER = 1.05
 SCATTERS = 4.5
 """A pair is bad where it lies so many times the peers' scatter below them ..."""
-PRACTICAL = {"bandwidth_bytes_per_s": 0.01, "latency_s": 0.15}
+PRACTICAL = {BANDWIDTH: 0.01, LATENCY: 0.15}
 """... and at least by this share; less is not worth anybody's night."""
 
 

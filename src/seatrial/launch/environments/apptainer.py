@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from seatrial.launch.environments.containers import on_node
 from seatrial.launch.environments.kind import Kind, Where, Words, Wrap
 
 KEEPING = "Take --cleanenv and --containall out of the SPEC, and see that APPTAINER_CLEANENV is not set."
@@ -12,7 +13,7 @@ def wrapped_by(program: str) -> Wrap:
 
     def wrap(words: Words, folders: Words, argv: Sequence[str]) -> list[str]:
         bound = [part for folder in folders for part in ("--bind", folder)]
-        return [program, "exec", *bound, *words, *argv]
+        return on_node("--bind=", program, "exec", [*bound, *words, *argv])
 
     return wrap
 

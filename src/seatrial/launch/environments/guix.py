@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 
+from seatrial.launch.environments.containers import on_node
 from seatrial.launch.environments.kind import Kind, Where, Words
 
-KEPT = ("SLURM", "PMI", "OMPI_", "PRTE_", "MPICH_", "MPIR_", "HYDRA_", "HYDI_", "I_MPI_", "UCX_", "FI_", "PSM", "MPI_",
-        "CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "TMPDIR")  # fmt: skip
+KEPT = ("SLURM", "PMI", "OMPI_", "PRTE_", "MPICH_", "MPIR_", "HYDRA_", "HYDI_", "I_MPI_", "MV2_", "MVP_", "PALS_",
+        "UCX_", "FI_", "PSM", "HFI_", "MPI_", "CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "TMPDIR")  # fmt: skip
 """How the names begin of what Slurm, PMI, MPI and its transports tell a rank by variables; PMI stands for PMIX, too."""
 PRESERVED = tuple(f"--preserve=^{name}" for name in KEPT)
 
@@ -23,7 +24,8 @@ def wrap_manifest(words: Words, _folders: Words, argv: Sequence[str]) -> list[st
 def wrap_container(words: Words, folders: Words, argv: Sequence[str]) -> list[str]:
     """`guix shell --container` on the host's network, which sees the folders."""
     seen = [f"--share={folder}" for folder in folders]
-    return ["guix", "shell", "--container", "--network", *PRESERVED, *seen, *words, "--", *argv]
+    options = ["--container", "--network", *PRESERVED, *seen]
+    return on_node("--share=", "guix", "shell", [*options, *words, "--", *argv])
 
 
 def wrap_environment(words: Words, _folders: Words, argv: Sequence[str]) -> list[str]:

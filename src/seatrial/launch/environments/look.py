@@ -1,17 +1,25 @@
 """Looks for the MPI inside an environment, which this process does not see by itself."""
 
+import shutil
+
 import msgspec
 
+from seatrial.launch.causes.environments import why_not_entered
 from seatrial.launch.contract import LaunchError
 from seatrial.launch.environments.environment import Environment
-from seatrial.launch.environments.kind import SHELL
-from seatrial.launch.process import run
+from seatrial.launch.environments.kind import SHELL, Where
+from seatrial.launch.environments.script import SCRIPT
+from seatrial.launch.environments.script_trouble import script_trouble
+from seatrial.launch.process import Completed, run
 from seatrial.launch.slurm_text import complaint
 from seatrial.model.errors import UsageError
 
 TIMEOUT_S = 300.0
 """Guix, Nix and Spack may have to fetch or build first."""
 ABSENT = 44
+NOT_STARTED = 127
+"""What `process.run` gives for a program that cannot be started."""
+KEPT_BYTES = 1 << 20
 QUESTION = r"""
 found=$(command -v -- "$1") || exit 44
 printf 'seatrial-mpicc %s\n' "$found"
@@ -31,6 +39,12 @@ exit 0
 """Only what the shell can do itself: a pure environment may hold nothing but the MPI."""
 
 
+WHICH = r"""
+found=$(command -v -- "$1") || exit 44
+printf 'seatrial-program %s\n' "$found"
+"""
+
+
 class Found(msgspec.Struct, frozen=True, kw_only=True):
     """Paths as they are inside; `mpirun` is empty where there is none."""
 
@@ -43,7 +57,8 @@ def look_inside(environment: Environment, mpicc: str) -> Found:
 
     Raises LaunchError where the environment cannot be entered or has no MPI, UsageError where it lacks the one named.
     """
-    done = run(environment.wrap([SHELL, "-c", QUESTION, "sh", mpicc or "mpicc"]), timeout_s=TIMEOUT_S)
+    argv = environment.wrap([SHELL, "-c", QUESTION, "sh", mpicc or "mpicc"])
+    done = run(argv, timeout_s=TIMEOUT_S, kept_bytes=KEPT_BYTES)
     found = Found(mpicc=_answer(done.stdout, "seatrial-mpicc"), mpirun=_answer(done.stdout, "seatrial-mpirun"))
     if done.ok and found.mpicc:
         return found
@@ -54,8 +69,41 @@ def look_inside(environment: Environment, mpicc: str) -> Found:
             f"There is no MPI compiler (mpicc) in {environment.spec}.",
             "Add an MPI to the environment, or name a prebuilt probe with --probe.",
         )
-    why = f"it took more than {TIMEOUT_S:.0f} s" if done.timed_out else complaint(done.stderr)
-    raise LaunchError(f"The environment {environment.spec} cannot be entered here: {why}.")
+    raise _not_entered(environment, done)
+
+
+def find_program(environment: Environment, word: str) -> str:
+    """Where a program is that is called by `word`: on PATH, inside or outside as the launch is; empty: nowhere."""
+    if not environment or environment.where is Where.INSIDE:
+        return shutil.which(word) or ""
+    argv = environment.wrap([SHELL, "-c", WHICH, "sh", word])
+    done = run(argv, timeout_s=TIMEOUT_S, kept_bytes=KEPT_BYTES)
+    if not done.ok and done.returncode != ABSENT:
+        raise _not_entered(environment, done)
+    return _answer(done.stdout, "seatrial-program")
+
+
+def _not_entered(environment: Environment, done: Completed) -> LaunchError:
+    what = f"The environment {environment.spec} cannot be entered here"
+    if done.timed_out:
+        return LaunchError(
+            f"{what}: it took more than {TIMEOUT_S:.0f} s.",
+            "Enter it once by hand: what it fetches or builds is there afterwards.",
+        )
+    if done.returncode == NOT_STARTED and done.stderr.startswith(f"{done.argv[0]}: "):
+        absent = f"there is no {done.argv[0]} here", "Put it on PATH, or name another environment."
+        known = script_trouble(environment.words[0]) if environment.kind is SCRIPT else absent
+        if known is not None:
+            return LaunchError(f"{what}: {known[0]}.", known[1])
+    why, remedy = why_not_entered(done.stderr) or (complaint(done.stderr) if done.stderr.strip() else ended(done), "")
+    return LaunchError(f"{what}: {why.rstrip('.')}.", remedy)
+
+
+def ended(done: Completed) -> str:
+    """How a program ended that said nothing, for a sentence about what it was to run."""
+    if done.returncode == 0:
+        return 'it ended with 0 and did not run the command it was given (a script has to end with exec "$@")'
+    return f"it ended with {done.returncode} and said nothing"
 
 
 def _answer(text: str, key: str) -> str:

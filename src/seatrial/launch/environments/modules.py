@@ -4,30 +4,58 @@ from collections.abc import Sequence
 
 from seatrial.launch.environments.kind import Kind, Where, Words, shell_argv
 
-TEXT = r"""
-left=$1
+FIND = r"""
+seatrial_left=$1
 shift
-here() { . "$1" </dev/null >&2; }
-for init in "${MODULESHOME:-}/init/sh" /usr/share/lmod/lmod/init/sh /usr/share/modules/init/sh \
-    /usr/share/Modules/init/sh /etc/profile.d/lmod.sh /etc/profile.d/z00_lmod.sh /etc/profile.d/modules.sh; do
-    command -v module >/dev/null 2>&1 && break
-    [ -r "$init" ] && here "$init"
-done
-command -v module >/dev/null 2>&1 || {
+known() { command -v module >/dev/null 2>&1; }
+here() {
+    seatrial_nodes=${SLURM_NODELIST-unset}
+    unset SLURM_NODELIST
+    . "$1" </dev/null >&2
+    [ "$seatrial_nodes" = unset ] || export SLURM_NODELIST="$seatrial_nodes"
+}
+look() {
+    for seatrial_init; do
+        known && return
+        [ -r "$seatrial_init" ] && here "$seatrial_init"
+    done
+}
+look "${MODULESHOME:-}/init/sh" "${LMOD_PKG:-}/init/sh"
+known || [ -z "${MODULEPATH:-}" ] || if [ -x "${LMOD_CMD:-}" ]; then
+    module() { eval "$("$LMOD_CMD" sh "$@")"; }
+elif [ -x "${MODULES_CMD:-}" ]; then
+    module() { eval "$("$MODULES_CMD" sh "$@")"; }
+fi
+look /etc/profile.d/z00_lmod.sh /etc/profile.d/lmod.sh /etc/profile.d/modules.sh \
+    /usr/share/lmod/lmod/init/sh /usr/share/modules/init/sh /usr/share/Modules/init/sh \
+    /opt/ohpc/admin/lmod/lmod/init/sh /opt/cray/pe/lmod/lmod/init/sh /opt/apps/lmod/lmod/init/sh \
+    /opt/cray/pe/modules/default/init/sh /opt/modules/default/init/sh /usr/local/Modules/init/sh
+known || {
     echo "seatrial: there is no module command here: no init/sh of environment modules or Lmod" >&2
     exit 96
 }
-while [ "$left" -gt 0 ]; do
-    module load "$1" </dev/null >&2 || {
+"""
+"""A shell function that init/sh brings along. OpenHPC's profile script does nothing where Slurm names nodes."""
+LOAD = r"""
+silent() {
+    [ -z "${LMOD_CMD:-}${MODULES_CMD:-}" ] && [ "${LOADEDMODULES:-}" = "$seatrial_had" ] || return 1
+    case $(module load "$1" </dev/null 2>&1) in *ERROR:[0-9]*) return 0 ;; esac
+    return 1
+}
+while [ "$seatrial_left" -gt 0 ]; do
+    seatrial_had=${LOADEDMODULES:-}
+    if ! module load "$1" </dev/null >&2 || silent "$1"; then
         printf 'seatrial: module load %s failed\n' "$1" >&2
         exit 96
-    }
+    fi
     shift
-    left=$((left - 1))
+    seatrial_left=$((seatrial_left - 1))
 done
+echo "seatrial: entered" >&2
 exec "$@"
 """
-"""Both bring `module` along in init/sh, a shell function; what it prints must not mix with the probe's records."""
+"""What modules print must not mix with the probe's records. The old ones in C (3.2) call every load a success."""
+TEXT = FIND + LOAD
 
 
 def wrap(words: Words, _folders: Words, argv: Sequence[str]) -> list[str]:

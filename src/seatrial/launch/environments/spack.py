@@ -5,28 +5,33 @@ from collections.abc import Sequence
 from seatrial.launch.environments.kind import Kind, Where, Words, shell_argv
 
 FIND = r"""
-left=$1
+seatrial_left=$1
 shift
-spack=$(command -v spack) || spack=${SPACK_ROOT:-}/bin/spack
+seatrial_spack=$(command -v spack) || seatrial_spack=${SPACK_ROOT:-}/bin/spack
 """
 LOOP = r"""
     [ "$?" = 0 ] || {
         printf 'seatrial: spack cannot bring %s in\n' "$1" >&2
         exit 96
     }
-    eval "$said"
+    eval "$seatrial_said" </dev/null >&2
     shift
-    left=$((left - 1))
+    seatrial_left=$((seatrial_left - 1))
 done
 exec "$@"
 """
-LOAD = FIND + 'while [ "$left" -gt 0 ]; do\n    said=$("$spack" load --sh "$1" </dev/null)' + LOOP
+LOAD = (
+    FIND
+    + r"""while [ "$seatrial_left" -gt 0 ]; do
+    seatrial_said=$("$seatrial_spack" load --sh "$1" </dev/null)"""
+    + LOOP
+)
 ACTIVATE = (
     FIND
-    + r"""while [ "$left" -gt 0 ]; do
+    + r"""while [ "$seatrial_left" -gt 0 ]; do
     case $1 in
-        */*) said=$("$spack" env activate --sh --dir "$1" </dev/null) ;;
-        *) said=$("$spack" env activate --sh "$1" </dev/null) ;;
+        */*) seatrial_said=$("$seatrial_spack" env activate --sh --dir "$1" </dev/null) ;;
+        *) seatrial_said=$("$seatrial_spack" env activate --sh "$1" </dev/null) ;;
     esac"""
     + LOOP
 )

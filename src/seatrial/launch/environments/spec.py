@@ -9,6 +9,8 @@ from seatrial.launch.environments.table import KINDS
 from seatrial.model.errors import UsageError
 
 AUTO = "auto"
+LONGEST = 4096
+SHOWN = 40
 WRAPS = (AUTO, *Where)
 
 
@@ -19,6 +21,11 @@ def parse_environment(text: str, wrap: str = AUTO) -> Environment:
     """
     if wrap not in WRAPS:
         raise UsageError(f"--wrap {wrap!r} is none of {', '.join(WRAPS)}.")
+    if len(text) > LONGEST:
+        raise UsageError(
+            f"--environment {text[:SHOWN]!r}... has {len(text)} characters, and at most {LONGEST} are taken.",
+            "Put what it loads into a script, and name that: script:/PATH/PROGRAM.",
+        )
     if not text.strip():
         return NO_ENVIRONMENT
     name, colon, rest = text.strip().partition(":")
@@ -33,7 +40,7 @@ def parse_environment(text: str, wrap: str = AUTO) -> Environment:
 
 
 def _words(text: str, kind: Kind, rest: str) -> tuple[str, ...]:
-    form = f"Write {kind.name}:{kind.form}."
+    form = f"Write {kind.name}:{kind.form}".removesuffix(".") + "."
     try:
         words = tuple(shlex.split(rest))
     except ValueError as error:
