@@ -6,9 +6,11 @@ from pathlib import Path
 import pytest
 
 from seatrial.cli import main
-from seatrial.launch.doctor import places, starts
+from seatrial.launch.doctor import environments, places, starts
 from seatrial.launch.doctor.ask import of_job
+from seatrial.launch.environment_judge import Tried
 from seatrial.launch.environment_report import TaskReport
+from seatrial.launch.environments.spec import parse_environment
 from seatrial.launch.mpi import Family, Mpi
 from seatrial.model.errors import ExitCode
 from seatrial.model.launching import Examination, Obstacle, Weight, blocked, fine, noted, untried
@@ -34,10 +36,58 @@ def test_a_foreign_hostname_and_a_wrong_clock_are_named() -> None:
     assert small.weight is Weight.NOTE
 
 
+def test_what_an_environment_does_is_in_the_way_or_worth_knowing() -> None:
+    def task(*names: str) -> TaskReport:
+        return TaskReport(host="n1", variables=frozenset(names), program=True)
+
+    def judged(
+        *within: TaskReport, plain: tuple[TaskReport, ...] = (task("PMIX_RANK", "SLURM_PROCID"),)
+    ) -> list[Weight]:
+        environment = parse_environment("script:/w")
+        found = environments.judge_tried(Tried(environment=environment, nodes=("n1",), plain=plain, within=within))
+        assert {one.step for one in found} == {"environment"}
+        return [one.weight for one in found]
+
+    assert judged(task("PMIX_RANK", "SLURM_PROCID")) == [Weight.OK]
+    assert judged(task("PMIX_RANK")) == [Weight.NOTE]
+    assert judged(task()) == [Weight.BLOCKED, Weight.NOTE]
+    assert judged(plain=()) == [Weight.NOT_TRIED]
+
+
 def report(
     host: str, *, program: bool = True, library: str = "1 2 /lib/m", missing: tuple[str, ...] = ()
 ) -> TaskReport:
     return TaskReport(host=host, variables=frozenset(), program=program, library=library, missing=missing)
+
+
+def test_a_node_without_date_answers_nevertheless() -> None:
+    (one,) = places.parse_places("0: seatrial-place n1 n1 \n")
+    assert one.time_s is None
+    assert places.judge_places((one,), asked_s=1000, answered_s=1001) == []
+
+
+LAUNCH_FAILED = """srun: error: Task launch for StepId=169.1 failed on node n3: Socket timed out on send/recv operation
+srun: error: Task launch for StepId=169.1 failed on node n2: Communication connection failure
+srun: error: Application launch failed: Communication connection failure
+srun: Job step aborted: Waiting up to 4 seconds for job step to finish.
+"""
+
+
+def test_each_silent_node_is_named_with_its_own_reason_and_none_for_anothers() -> None:
+    hangs, gone = places.judge_silent(("n2", "n3", "n4"), LAUNCH_FAILED)[::-1]
+    assert hangs.says.startswith("Nothing can be started on n3: slurmd on n3 takes connections and does not answer")
+    assert gone.says.startswith("Nothing can be started on n2: slurmd on n2 cannot be reached")
+    (quiet,) = places.judge_silent(("n1", "n2"), "srun: error: The moon is full\n")
+    assert quiet.says == "Nothing can be started on n[1-2]: The moon is full."
+    assert places.judge_silent((), LAUNCH_FAILED) == []
+
+
+def test_an_mpi_that_no_type_works_with_is_not_sent_in_circles() -> None:
+    singletons = starts.Tried(how="--mpi=pmix", why="2 worlds of one rank", remedy="Choose another --mpi.")
+    (one, _) = starts.judge_types([singletons, starts.Tried(how="--mpi=none", why="so, too")], "--mpi=pmix")
+    assert (one.obstacle, one.remedy) == (Obstacle.NO_START, starts.NONE_WORKS)
+    broken = starts.Tried(how="--mpi=pmix", why="slurmd", remedy="Often the plugin of that --mpi is missing.")
+    assert starts.judge_types([broken], "--mpi=pmix")[0].remedy == broken.remedy
 
 
 def test_nodes_without_the_probe_or_its_library_are_named_and_dropped() -> None:
@@ -79,10 +129,14 @@ def test_where_no_type_works_it_is_not_the_type() -> None:
 
 def test_mpirun_within_and_without() -> None:
     mpi = Mpi(mpicc="mpicc", mpirun="mpirun", family=Family.OPEN_MPI)
-    (good,) = starts.judge_mpirun(mpi, ("n1, n2", ""), ("login", ""))
+    login = starts.Launched(hosts=("login",))
+    (good,) = starts.judge_mpirun(mpi, starts.Launched(hosts=("n1", "n2")), login)
     assert "on n1, n2 within an allocation, and without an allocation on login alone" in good.says
-    (bad,) = starts.judge_mpirun(mpi, ("", "no slots"), ("", ""))
+    (bad,) = starts.judge_mpirun(mpi, starts.Launched(why="no slots"), starts.Launched())
     assert (bad.obstacle, bad.weight) == (Obstacle.MPIRUN, Weight.NOTE)
+    assert "Use srun" in bad.remedy
+    (known,) = starts.judge_mpirun(mpi, starts.Launched(why="/tmp is full", remedy="Empty it."), login)
+    assert known.remedy == "Empty it."
     assert of_job("7", ("n1", "n2"))["SLURM_TASKS_PER_NODE"] == "1(x2)"
 
 

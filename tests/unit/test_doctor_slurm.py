@@ -93,7 +93,7 @@ def test_the_recorded_partition_refuses_nobody() -> None:
         ("State=INACTIVE", "inactive"),
         ("MaxNodes=1", "no more than 1"),
         ("MinNodes=9", "less than 9"),
-        ("MaxTime=00:10:00", "10 minutes"),
+        ("MaxTime=00:10:00", "10 min"),
         ("AllowGroups=physics,chemistry", "physics,chemistry"),
         ("RootOnly=YES", "root alone"),
         ("ReqResv=YES", "reservation"),
@@ -104,6 +104,38 @@ def test_a_partition_that_refuses_is_named_with_the_setting(change: str, word: s
     assert (one.weight, one.obstacle) == (Weight.BLOCKED, Obstacle.PARTITION_REFUSES)
     assert word in one.says
     assert one.remedy
+
+
+def test_what_to_ask_for_within_a_limit_is_said() -> None:
+    values = {
+        "PartitionName": "main",
+        "State": "UP",
+        "MaxTime": "00:20:00",
+        "MaxNodes": "3",
+        "AllocNodes": "login[1-2]",
+    }
+
+    def remedies(host: str, budget_s: float) -> list[str]:
+        remarks = partition.judge_partition(
+            values, nodes=4, minutes=30, user_id=0, groups=(), host=host, budget_s=lambda minutes: budget_s * minutes
+        )
+        return [one.remedy for one in remarks]
+
+    nodes, minutes = remedies("login2", 15)
+    assert "Name at most 3 by --nodes" in nodes
+    assert "--budget 300s or less" in minutes
+    _, hopeless, elsewhere = remedies("desk", 0.1)
+    assert "--budget" not in hopeless
+    assert "Start it on login[1-2]" in elsewhere
+
+
+def test_drained_nodes_are_in_the_way_where_nothing_else_is_left() -> None:
+    def weight(*words: str) -> Weight:
+        lines = parse_sinfo("".join(f"n{number}|{word}|main*|none\n" for number, word in enumerate(words)))
+        return only(node_states.judge_nodes(lines, "", (), jobs=0), Obstacle.NODE_DRAINED).weight
+
+    assert weight("drained", "drained", "idle") is Weight.BLOCKED
+    assert weight("drained", "idle", "idle") is weight("drained", "allocated", "idle~") is Weight.NOTE
 
 
 def test_limits_that_are_kept_refuse_nobody() -> None:
@@ -167,6 +199,7 @@ def test_old_and_uneven_daemons_are_named() -> None:
         ({"SLURM_JOB_ID": "7"}, "", Weight.BLOCKED, "no such job any more"),
         ({"SLURM_JOB_ID": "7", "SLURM_JOB_NUM_NODES": "2"}, "RUNNING", Weight.NOTE, "SLURM_JOB_NODELIST is lost"),
         ({"SLURM_JOB_NODELIST": "n1"}, "", Weight.BLOCKED, "SLURM_JOB_ID is not"),
+        ({"SLURM_JOB_ID": ""}, "", Weight.BLOCKED, "set here and empty"),
         ({"SLURM_MPI_TYPE": "pmi2"}, "", Weight.NOTE, "SLURM_MPI_TYPE=pmi2"),
     ],
 )  # fmt: skip

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.launch.allocation import obtain
+from seatrial.launch.allocation import Waiting, obtain
 from seatrial.launch.contract import LaunchError
 from seatrial.launch.process import run_watched
 
@@ -51,6 +51,30 @@ def test_a_node_that_does_not_wake_costs_the_job(commands: Commands) -> None:
     argv = commands(f"cat >&2 <<'END'\n{text}END\nexit 1", "None")
     with pytest.raises(LaunchError, match="ResumeTimeout"):
         obtain(argv, ("n1",), 5)
+
+
+def test_a_node_whose_prolog_fails_is_named_and_not_waited_for(commands: Commands, tmp_path: Path) -> None:
+    argv = commands('echo "salloc: Granted job allocation 9" >&2; exec sleep 20', "None")
+    (tmp_path / "sinfo").write_text("#!/bin/sh\necho 'n1|idle|main*|none'\necho 'n2|drained|main*|Prolog error'\n")
+    (tmp_path / "sinfo").chmod(0o755)
+    with pytest.raises(LaunchError, match=r"granted n\[1-2\].*n2: Slurm says drained \(Prolog error\)") as caught:
+        obtain(argv, ("n1", "n2"), 30)
+    assert "prolog" in caught.value.remedy
+    assert (tmp_path / "cancelled").read_text() == "9\n"
+
+
+def test_an_interrupt_gives_back_what_salloc_had_got(
+    commands: Commands, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    argv = commands('echo "salloc: Granted job allocation 9" >&2; exec sleep 20', "None")
+
+    def interrupted(self: Waiting, said: str) -> bool:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Waiting, "hopeless", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        obtain(argv, ("n1",), 30)
+    assert (tmp_path / "cancelled").read_text() == "9\n"
 
 
 def test_watching_ends_a_program_and_keeps_what_it_said() -> None:

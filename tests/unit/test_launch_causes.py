@@ -13,6 +13,7 @@ from seatrial.launch.causes.refusals import REFUSALS
 from seatrial.launch.start_failure import CAUSES, explain
 
 SALLOC = "salloc: error: Job submit/allocate failed"
+POLICY = "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)"
 RECORDED = Path(__file__).parent / "recorded"
 
 
@@ -62,12 +63,42 @@ def test_a_recorded_failure_is_named_with_its_fix(name: str, meaning: str, remed
         ("/x/p: symbol lookup error: /x/p: undefined symbol: MPI_Session_init", "no MPI_Session_init in it"),
         ("MPI startup(): PMI server not found. Please set I_MPI_PMI_LIBRARY variable", "Intel MPI"),
         ("srun: error: n4: task 3: Out Of Memory", "killed it on n4"),
+        (
+            "sinfo: error: s_p_parse_file: cannot stat file /x/slurm.conf: No such file or directory, retrying in 1sec",
+            "their configuration (/x/slurm.conf: No such file or directory)",
+        ),
+        ('sinfo: error: Parse error in file /x/slurm.conf line 1: "this is"', "cannot read their configuration"),
+        ("slurm_load_partitions: Socket timed out on send/recv operation", "controller takes connections and does not"),
+        (
+            "srun: error: Task launch for StepId=54.0 failed on node n2: Socket timed out on send/recv operation",
+            "slurmd on n2 takes connections and does not answer",
+        ),
+        ("srun: error: Task launch for StepId=172.2 failed on node n2: Unspecified error", "slurmd on n2 could not"),
+        ('srun: error: Invalid numeric value "" for --jobid.', "variables of another job"),
+        ("srun: error: Only allocated 2 nodes asked for 4", "variables of another job"),
+        ('srun: error: unrecognized --cpu-bind argument "x"', 'tells it (unrecognized --cpu-bind argument "x")'),
+        ("sinfo: error: Problem talking to database", "SLURM_CLUSTERS names a cluster"),
+        ("It looks like orte_init failed\n[n2:07] [[1,0],0] ORTE_ERROR_LOG", "set itself up on n2 (orte_init failed)"),
+        ("An ORTE daemon has unexpectedly failed after launch", "mpirun's own daemon"),
+        (
+            "ORTE has lost communication with a remote daemon.\n  Remote daemon: [[1,0],1] on node n1",
+            "mpirun's own daemon does not come up on n1",
+        ),
+        ("srun: error: task 1 launch failed: Unspecified error", "could not begin task 1, and"),
     ],
 )
 def test_other_texts(text: str, meaning: str) -> None:
     found, advice = explain(text)
     assert meaning in found
     assert advice
+
+
+def test_a_task_is_named_by_its_node_where_that_is_known() -> None:
+    found, _ = explain("srun: error: task 1 launch failed: Unspecified error", ("n1", "n2"))
+    assert "could not begin task 1 (on n2)" in found
+    assert (
+        explain("[n1:26041] PMIX ERROR: ERROR in file ../gds_ds12_lock_pthread.c at line 169")[0] == "it said nothing"
+    )
 
 
 def test_the_probe_is_called_by_its_name_and_the_node_too() -> None:
@@ -124,6 +155,28 @@ def test_refusals_of_other_sites(text: str, meaning: str) -> None:
     assert meaning in refused(text, "Slurm takes no job").what
 
 
+@pytest.mark.parametrize(
+    ("text", "meaning"),
+    [
+        (
+            f"salloc: error: AssocMaxSubmitJobLimit\n{SALLOC}: {POLICY}",
+            "jobs in the queue as your account or QOS allows",
+        ),
+        (f"salloc: error: QOSMaxNodePerJobLimit\n{SALLOC}: {POLICY}", "forbids such a job (QOSMaxNodePerJobLimit)"),
+        (f"{SALLOC}: Invalid account or account/partition combination specified", "is not yours"),
+        (f"{SALLOC}: Access denied to requested reservation", "reservation"),
+        (f"{SALLOC}: Invalid feature specification", "asks for a feature that"),
+        (f"{SALLOC}: Invalid license specification", "asks for a license that"),
+        ("salloc: error: Invalid generic resource (gres) specification", "asks for a generic resource (gres) that"),
+    ],
+)
+def test_refusals_recorded_with_accounts_and_limits(text: str, meaning: str) -> None:
+    """Of a slurmdbd with MariaDB, raised by hand once; no test needs one."""
+    error = refused(text, "Slurm takes no job")
+    assert meaning in error.what
+    assert error.remedy
+
+
 def test_an_unknown_refusal_is_quoted() -> None:
     assert refused("salloc: error: The moon is full", "No").what == "No: The moon is full."
 
@@ -150,6 +203,14 @@ def test_a_passing_limit_is_waited_for_and_one_of_the_job_itself_is_not() -> Non
         ("AssocGrpNodeLimit", False),
         ("AssocMaxNodePerJobLimit", True),
         ("QOSMaxWallDurationPerJobLimit", True),
+        ("AssocMaxWallDurationPerJobLimit", True),
+        ("QOSMaxNodePerJobLimit", True),
+        ("QOSMinNode", True),
+        ("QOSMaxNodePerUserLimit", False),
+        ("QOSGrpNodeLimit", False),
+        ("AssocMaxJobsLimit", False),
+        ("Job's account not permitted to use this partition (main denies phys including phys)", True),
+        ("Job's QOS not permitted to use this partition (main allows high not normal)", True),
     ):
         known = why_pending(reason)
         assert known is not None

@@ -15,6 +15,7 @@ from seatrial.launch.slurm_text import (
     parse_sinfo,
     partition_lines,
     pending_job,
+    reservation_nodes,
     submitted_job,
     unknown_names,
     unlabelled,
@@ -211,3 +212,11 @@ def test_one_value_of_the_configuration() -> None:
 
 def test_unknown_names_in_their_order() -> None:
     assert unknown_names(["n9", "n1", "n8"], ["n1", "n2"]) == ["n9", "n8"]
+
+
+def test_reserved_nodes_are_told_from_broken_ones() -> None:
+    lines = {line.node: line for line in parse_sinfo("a|reserved|m|x\nb|reserved*|m|x\nc|idle$|m|x\nd|drained|m|x\n")}
+    assert [node for node, line in lines.items() if line.reserved] == ["a"]
+    assert [node for node, line in lines.items() if line.out_of_service] == ["b", "d"]
+    assert reservation_nodes("ReservationName=r1 StartTime=x Nodes=n[2-3] NodeCnt=2 CoreCnt=4\n") == "n[2-3]"
+    assert reservation_nodes("ReservationName=r1 Nodes=(null)\n") == reservation_nodes("") == ""

@@ -7,39 +7,48 @@ from pathlib import Path
 
 import msgspec
 
-from seatrial.experiment.check import enough
-from seatrial.experiment.node_hours import allocation_s
+from seatrial.experiment.enough import enough, grouped
+from seatrial.experiment.node_hours import allocation_s, fewer_nodes, longest_budget_s
 from seatrial.experiment.progress import Progress, Silent
 from seatrial.experiment.settings import CheckSettings
 from seatrial.experiment.site import choose_launcher
-from seatrial.launch import slurm
-from seatrial.launch.causes.cause import first_cause
-from seatrial.launch.causes.slurm import SLURM
+from seatrial.launch import slurm, slurm_presence
 from seatrial.launch.contract import Launcher
-from seatrial.launch.doctor import mpi_types, node_states, partition, places, starts, surroundings, versions
+from seatrial.launch.doctor import (
+    environments,
+    mpi_types,
+    node_states,
+    partition,
+    places,
+    starts,
+    surroundings,
+    versions,
+)
 from seatrial.launch.doctor.ask import (
     SlurmAnswers,
     ask_slurm,
     config_of,
     environ,
     groups,
+    host_name,
     of_job,
     user_id,
     versions_of,
 )
+from seatrial.launch.environment_check import try_out
 from seatrial.launch.environment_report import parse_reports, question
 from seatrial.launch.local import mpirun_argv
 from seatrial.launch.mpi import Mpi, find_mpi
 from seatrial.launch.slurm import SlurmLauncher
 from seatrial.launch.slurm_argv import minutes, node_list
-from seatrial.launch.slurm_text import complaint, launch_failures, parse_sinfo
+from seatrial.launch.slurm_text import NodeLine, parse_sinfo
 from seatrial.model.errors import SeatrialError, UsageError
-from seatrial.model.launching import Examination, Obstacle, Remark, blocked, fine, noted, untried
+from seatrial.model.launching import Examination, Obstacle, Remark, Weight, blocked, fine, noted, untried
 from seatrial.pairing.survey import LATENCY
 
-NO_SITE = "Could not establish a configuration source"
 LASTS_S = 240.0
 """How long the nodes are held at most."""
+MYSELF = "`seatrial doctor`"
 FEW = 2
 """Ways to start are tried on so many nodes; the one that would be used on all."""
 
@@ -68,10 +77,14 @@ class Doctor:
             return
         self._progress.stage("Preparing the probe")
         here = self._settings
-        if not through_slurm:
-            here = msgspec.structs.replace(here, launcher="local", nodes=(), partition="")
+        if through_slurm:
+            here = msgspec.structs.replace(here, launcher="slurm")
+        else:
+            here = msgspec.structs.replace(
+                here, launcher="local", nodes=(), partition="", idle_only=False, node_hours=0.0
+            )
         launcher = self._prepared(here)
-        if launcher is None or (through_slurm and self._stale()):
+        if launcher is None or (through_slurm and self._vain()):
             return
         try:
             self._start(launcher)
@@ -85,19 +98,23 @@ class Doctor:
         if not answers.sinfo.ok:
             return self._silent(answers)
         self.remarks.append(fine("slurm", f"The controller of {config_of(answers, 'ClusterName')} answers."))
+        lacks = slurm_presence.missing()
+        if lacks:
+            self.remarks.append(blocked("slurm", Obstacle.NO_SLURM, *slurm_presence.lacking(lacks)))
         of_nodes = versions_of(answers.nodes)
         self.remarks += versions.judge_versions(answers.client, config_of(answers, "SLURM_VERSION"), of_nodes)
         self.remarks += versions.judge_evenness(of_nodes)
         job = os.environ.get("SLURM_JOB_ID", "")
         self.remarks += surroundings.judge_variables(environ(), slurm.queue_state(job) if job else "")
-        self._default_mpi = mpi_types.default_type(answers.config)
+        self._default_mpi = os.environ.get("SLURM_MPI_TYPE") or mpi_types.default_type(answers.config)
         self._offered = mpi_types.parse_mpi_list(answers.mpi_types)
         if not job:
             self._judge_cluster(answers)
         return True
 
     def _silent(self, answers: SlurmAnswers) -> bool:
-        """What to say of a Slurm that does not answer."""
+        """What to say of a Slurm that is not here, or does not answer."""
+        absent = slurm_presence.absent(answers.sinfo)
         if answers.sinfo.returncode == 127:
             says = "There are no Slurm commands here (sinfo)."
             if self._settings.launcher == "slurm":
@@ -105,22 +122,26 @@ class Doctor:
                 self.remarks.append(blocked("slurm", Obstacle.NO_SLURM, says, remedy))
             else:
                 self.remarks.append(noted("slurm", Obstacle.NO_SLURM, f"{says} Only this machine is tried."))
-            return False
-        if NO_SITE in answers.sinfo.stderr and self._settings.launcher == "auto" and "SLURM_CONF" not in os.environ:
+        elif not absent or self._settings.launcher == "slurm":
+            meaning, remedy = slurm_presence.silence(answers.sinfo)
+            says = f"Slurm does not answer: {meaning}"
+            self.remarks.append(blocked("slurm", Obstacle.CONTROLLER_SILENT, says, remedy))
+        else:
             says = "Slurm's commands are here and know of no controller. Only this machine is tried."
             remedy = "On a cluster: run this on a login node, or set SLURM_CONF to the site's slurm.conf."
             self.remarks.append(noted("slurm", Obstacle.NO_SLURM, says, remedy))
-            return False
-        known = first_cause(SLURM, answers.sinfo.stderr)
-        meaning, remedy = known or (f"{complaint(answers.sinfo.stderr)}.", "")
-        self.remarks.append(blocked("slurm", Obstacle.CONTROLLER_SILENT, f"Slurm does not answer: {meaning}", remedy))
         return False
 
     def _judge_cluster(self, answers: SlurmAnswers) -> None:
         settings = self._settings
-        lines = parse_sinfo(answers.sinfo.stdout)
+        ours = slurm.reserved_nodes()
+        lines = [
+            msgspec.structs.replace(line, state="idle", flags="") if line.reserved and line.node in ours else line
+            for line in parse_sinfo(answers.sinfo.stdout)
+        ]
         partitions = partition.parse_partitions(answers.partitions)
-        name = settings.partition or partition.default_of(partitions)
+        asked_for = os.environ.get("SALLOC_PARTITION", "")
+        name = settings.partition or (asked_for if asked_for in partitions else partition.default_of(partitions))
         if settings.partition and settings.partition not in partitions:
             raise UsageError(
                 f"There is no partition {name!r} on this cluster.", f"It has {', '.join(sorted(partitions))}."
@@ -128,21 +149,24 @@ class Doctor:
         if name in partitions:
             self.remarks += partition.judge_partition(
                 partitions[name],
-                nodes=max(len(settings.nodes), FEW),
+                nodes=max(len(settings.nodes) or _free(lines, name), FEW),
                 minutes=minutes(allocation_s(settings.budget_s)),
                 user_id=user_id(),
                 groups=groups(),
+                host=host_name(),
+                budget_s=longest_budget_s,
             )
         self.remarks += node_states.judge_nodes(
             lines,
-            settings.partition,
+            name,
             settings.nodes,
             jobs=answers.running_jobs,
             resume_s=config_of(answers, "ResumeTimeout"),
         )
 
-    def _stale(self) -> bool:
-        return any(one.obstacle is Obstacle.JOB_VARIABLES for one in self.remarks if one in self._blocked())
+    def _vain(self) -> bool:
+        """Whether what is seen already lets nothing be started at all."""
+        return any(one.obstacle in (Obstacle.JOB_VARIABLES, Obstacle.NO_SLURM) for one in self._blocked())
 
     def _blocked(self) -> tuple[Remark, ...]:
         return Examination(remarks=tuple(self.remarks)).blocked
@@ -166,6 +190,10 @@ class Doctor:
             return
         if isinstance(launcher, SlurmLauncher):
             granted, nodes = nodes, self._look_at(launcher, nodes)
+            if len(nodes) < len(granted) and slurm.queue_state(launcher.job) != "RUNNING":
+                says = "The probe was not started: Slurm ended the job meanwhile."
+                self.remarks.append(untried(starts.STEP, Obstacle.NO_ALLOCATION, says))
+                return
             if len(nodes) < FEW:
                 says = "The probe was not started: fewer than two nodes could run it."
                 self.remarks.append(untried(starts.STEP, Obstacle.NO_ROOM, says))
@@ -183,10 +211,14 @@ class Doctor:
         try:
             hosts = launcher.hosts()
             nodes = enough(hosts, self._settings)
+            if not launcher.job:
+                nodes, cut = fewer_nodes(self._settings.node_hours, nodes, minutes(LASTS_S), fewest=FEW)
+                self.remarks += [fine("allocation", f"{grouped(cut)}.")] if cut else []
         except UsageError:
             raise
         except SeatrialError as error:
-            self.remarks.append(untried("allocation", Obstacle.NO_ROOM, error.what, error.remedy))
+            remedy = "" if MYSELF in error.remedy else error.remedy
+            self.remarks.append(untried("allocation", Obstacle.NO_ROOM, error.what, remedy))
             return ()
         waking = f"; Slurm wakes {', '.join(hosts.asleep)}" if hosts.asleep else ""
         self._progress.stage(f"Waiting for {len(nodes)} nodes{waking}")
@@ -206,26 +238,30 @@ class Doctor:
         """Names, clocks, the probe and its libraries on every node; those that answered and have them."""
         self._progress.stage(f"Looking at {len(nodes)} nodes")
         asked_s = time.time()
-        answer = launcher.report(nodes, places.question(), {}, within=False)
+        answer = launcher.report(nodes, places.question(), {}, within=False, mpi="none")
         found = places.parse_places(answer.stdout)
         self.remarks += places.judge_places(found, asked_s=asked_s, answered_s=time.time())
         there = {one.node.partition(".")[0] for one in found}
         silent = [node for node in nodes if node.partition(".")[0] not in there]
-        if silent:
-            failures = launch_failures(answer.stderr)
-            meaning, remedy = first_cause(SLURM, answer.stderr) or (
-                f"{failures.get(silent[0]) or complaint(answer.stderr)}.",
-                "Look whether it is up, and into slurmd's log there.",
-            )
-            says = f"Nothing can be started on {node_list(silent)}: {meaning}"
-            self.remarks.append(blocked(places.STEP, Obstacle.NODE_SILENT, says, remedy))
+        self.remarks += places.judge_silent(silent, answer.stderr)
         left = tuple(node for node in nodes if node not in silent)
+        if left and not self._entered(launcher, left):
+            return ()
         if left:
             probe = str(launcher.probe)
-            reports = parse_reports(launcher.report(left, question(probe), {}, within=True).stdout)
+            reports = parse_reports(launcher.report(left, question(probe), {}, within=True, mpi="none").stdout)
             self.remarks += places.judge_programs(reports, left, probe)
             left = places.able(reports, left)
         return left
+
+    def _entered(self, launcher: SlurmLauncher, nodes: Sequence[str]) -> bool:
+        """Whether the environment, where there is one, lets a launch through."""
+        if not launcher.environment:
+            return True
+        self._progress.stage(f"Trying the environment on {len(nodes)} nodes")
+        found = environments.judge_tried(try_out(launcher, nodes))
+        self.remarks += found
+        return not any(one.weight is Weight.BLOCKED for one in found)
 
     def _types(self, launcher: Launcher, nodes: Sequence[str]) -> str | None:
         """Every --mpi that srun offers; the one to go on with, or None where none works."""
@@ -255,5 +291,10 @@ class Doctor:
         argv = [word for word in argv if word != "--oversubscribe"]
         inside = starts.try_mpirun(argv, nodes, of_job(launcher.job, nodes))
         local = mpirun_argv(mpi, FEW, str(launcher.probe), root=user_id() == 0)
-        outside = ("", "") if "SLURM_JOB_ID" in os.environ else starts.try_mpirun(local, None, {})
+        outside = starts.Launched() if "SLURM_JOB_ID" in os.environ else starts.try_mpirun(local, None, {})
         self.remarks += starts.judge_mpirun(mpi, inside, outside)
+
+
+def _free(lines: Sequence[NodeLine], partition: str) -> int:
+    """How many nodes of it a check would take now."""
+    return sum(line.partition == partition and (line.idle or line.suspended) for line in lines)

@@ -20,6 +20,8 @@ FLAGS = {
     "+": "",
 }
 BROKEN = {"down", "error", "fail", "failing", "unknown", "no_respond"}
+DRAINED = {"drained", "draining", "drain", "drng"}
+RESERVED = {"reserved", "resv", "maint"}
 COMPLETING = {"completing", "comp"}
 BUSY = {"allocated", "alloc", "mixed", "mix", "planned", "plnd", *COMPLETING}
 GRANTED = re.compile(r"Granted job allocation (\d+)")
@@ -57,6 +59,16 @@ class NodeLine(msgspec.Struct, frozen=True, kw_only=True):
     def completing(self) -> bool:
         """Cleaning up after a job."""
         return self.state in COMPLETING and "*" not in self.flags
+
+    @property
+    def reserved(self) -> bool:
+        """Free, and alive, for those who may use a reservation."""
+        return self.state in RESERVED and not set(self.flags) - {"+", "$"}
+
+    @property
+    def out_of_service(self) -> bool:
+        """Down, or taken out by somebody or by Slurm itself."""
+        return self.state in BROKEN or self.state in DRAINED or "*" in self.flags
 
     @property
     def busy(self) -> bool:
@@ -111,6 +123,12 @@ def why_not(line: NodeLine) -> NodeState:
     reason = f"Slurm says {', '.join(said)}" + (f" ({line.reason})" if line.reason else "")
     fault = line.state in BROKEN or "*" in line.flags
     return NodeState(node=line.node, reason=reason, fault=fault)
+
+
+def reservation_nodes(text: str) -> str:
+    """The nodes of `scontrol --oneliner show reservation NAME`, as Slurm writes them; empty where it has none."""
+    match = re.search(r"\bNodes=(\S+)", text)
+    return match.group(1) if match and match.group(1) != "(null)" else ""
 
 
 def granted_job(text: str) -> str:

@@ -32,6 +32,31 @@ MPI = (
         where=r"slurmstepd-([\w.-]+): error:[^\n]*mpi/pmix",
     ),
     Cause(
+        look=r"(opal_init|orte_init) failed",
+        meaning=r"Open MPI cannot set itself up on {nodes} (\1 failed).",
+        remedy="Look whether /tmp is full or read-only there, and whether all of Open MPI is installed, its plugins "
+        "too: `ompi_info` must run there without an error.",
+        where=r"(?m)^\[([\w.-]+):\d+\]",
+    ),
+    Cause(
+        look=r"ORTE daemon has unexpectedly failed|lost communication with a remote daemon",
+        meaning="mpirun's own daemon does not come up on {nodes}, or ends at once.",
+        remedy="Use srun; or look whether Open MPI is installed there in the same folder, whether its /tmp can be "
+        "written, and whether it reaches the node that mpirun runs on.",
+        where=r"Remote daemon:[^\n]* on node (\S+)",
+    ),
+    Cause(
+        look=r"plm_rsh_agent[^\n]*path\s+that could not be found",
+        meaning="mpirun finds neither Slurm's srun nor ssh to reach the other nodes.",
+        remedy="Put srun on PATH, or use an mpirun that was built with support for Slurm.",
+    ),
+    Cause(
+        look=r"(tasks? \d[\d,-]*(?: \(on [^)]*\))?) launch failed: Unspecified error",
+        meaning=r"slurmd could not begin \1, and only its log tells why.",
+        remedy="Look into slurmd's log on that node; often Slurm's PMIx cannot write to its folder there (/tmp is full "
+        "or read-only).",
+    ),
+    Cause(
         look=r"MPI plugin's pre-launch setup failed",
         meaning="Slurm's own part of MPI's start (its --mpi plugin) failed.",
         remedy="Choose another --mpi, or look into slurmd's log on the nodes; often its PMIx library is missing there.",

@@ -7,7 +7,6 @@ import msgspec
 from seatrial.launch.causes.refusals import ACCOUNT, OTHER, QOS
 
 SHORTER = "Give a shorter --budget, or choose another by --partition."
-FEWER = "Name fewer by --nodes, or give --node-hours."
 
 
 class Pending(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,7 +22,10 @@ REASONS = (
     Pending(look="PartitionDown", meaning="the partition is down", remedy=OTHER, hopeless=True),
     Pending(look="PartitionInactive", meaning="the partition is inactive", remedy=OTHER, hopeless=True),
     Pending(
-        look="PartitionNodeLimit", meaning="the partition allows no job of so many nodes", remedy=FEWER, hopeless=True
+        look="PartitionNodeLimit",
+        meaning="the partition allows no job of so many nodes, or of so few",
+        remedy="Name fewer or more by --nodes; `scontrol show partition` tells how many (MinNodes, MaxNodes).",
+        hopeless=True,
     ),
     Pending(look="PartitionTimeLimit", meaning="the partition allows no job so long", remedy=SHORTER, hopeless=True),
     Pending(
@@ -45,8 +47,14 @@ REASONS = (
         hopeless=True,
     ),
     Pending(
+        look="QOSMin\\w+",
+        meaning="the job is smaller than the QOS wants",
+        remedy=QOS,
+        hopeless=True,
+    ),
+    Pending(
         look="(?:QOS|Assoc)(?:Max|Grp)\\w+",
-        meaning="your account or QOS has as much in use as it may have at once",
+        meaning="your account or QOS has as much in use as it may have at once, or may not have so much at all",
         remedy="Wait until a job of yours is over, or ask for less by --nodes.",
     ),
     Pending(look="BadConstraints", meaning="no node has what is asked for", remedy=OTHER, hopeless=True),

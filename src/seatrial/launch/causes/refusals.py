@@ -15,7 +15,7 @@ REFUSALS = (
     Cause(look=r"User's group not permitted", meaning="your group may not use the partition.", remedy=OTHER),
     Cause(
         look=r"Invalid account or account/partition combination",
-        meaning="the account is unknown, or may not use the partition.",
+        meaning="the account is unknown, is not yours, or may not use the partition.",
         remedy=ACCOUNT,
     ),
     Cause(
@@ -29,9 +29,16 @@ REFUSALS = (
         remedy=QOS,
     ),
     Cause(
-        look=r"(Job violates accounting/QOS policy[^\n]*)",
+        look=r"((?:Assoc|QOS)Max\w*Submit\w*)",
+        meaning=r"you have as many jobs in the queue as your account or QOS allows (\1).",
+        remedy="Wait until some of them are over; `sacctmgr show assoc user=$USER`, `sacctmgr show qos` tell how many.",
+    ),
+    Cause(
+        look=r"error: ((?:Assoc|QOS)\w+)\s[\s\S]*Job violates accounting/QOS policy"
+        r"|(Job violates accounting/QOS policy[^\n]*)",
         meaning=r"a limit of your account or QOS forbids such a job (\1).",
-        remedy="Ask for less: fewer nodes by --nodes, a shorter --budget, or --node-hours.",
+        remedy="Ask for less: fewer nodes by --nodes, a shorter --budget, or --node-hours; `sacctmgr show assoc "
+        "user=$USER` and `sacctmgr show qos` tell the limit.",
     ),
     Cause(
         look=r"[Ii]nvalid partition(?: name)? specified(?:: (\S+))?",
@@ -65,9 +72,14 @@ REFUSALS = (
         remedy="`seatrial doctor` lists the state of each; name others by --nodes.",
     ),
     Cause(
-        look=r"Requested reservation (?:is invalid|not usable now)",
+        look=r"Requested reservation (?:is invalid|not usable now)|Access denied to requested reservation",
         meaning="the reservation is unknown, over, or not yours.",
         remedy="scontrol show reservation lists those there are; unset SALLOC_RESERVATION and SBATCH_RESERVATION.",
+    ),
+    Cause(
+        look=r"Invalid (feature|generic resource \(gres\)|license) specification",
+        meaning=r"a variable of this shell asks for a \1 that the cluster does not have.",
+        remedy="Unset it: env | grep ^SALLOC_ lists them (SALLOC_CONSTRAINT, SALLOC_GRES); SBATCH_ for --detach.",
     ),
     Cause(
         look=r"Immediate execution impossible|Unable to allocate resources: (?:Connection timed out|Requested nodes)",

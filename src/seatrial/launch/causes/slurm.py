@@ -2,6 +2,7 @@
 
 from seatrial.launch.causes.cause import Cause
 
+NO_SITE = "Could not establish a configuration source"
 LAUNCH = r"[Ll]aunch for (?:StepId=|step )?\S+ failed on node (\S+?):"
 
 SLURM = (
@@ -9,6 +10,16 @@ SLURM = (
         look=r"Could not establish a configuration source|DNS SRV lookup failed",
         meaning="this machine does not know where Slurm's controller is.",
         remedy="Run this on a login node, or set SLURM_CONF to the site's slurm.conf.",
+    ),
+    Cause(
+        look=r"cannot stat file ([^\n]*?)(?:, retrying[^\n]*)?(?:\n|$)",
+        meaning=r"Slurm's commands cannot read the file of their configuration (\1).",
+        remedy="Unset SLURM_CONF, or set it to the site's slurm.conf; look whether that file's folder is mounted here.",
+    ),
+    Cause(
+        look=r"Parse error in file (\S+ line \d+)|(Parsing error[^\n]*)",
+        meaning=r"Slurm's commands cannot read their configuration (\1).",
+        remedy="Mend that line, or set SLURM_CONF to the site's slurm.conf.",
     ),
     Cause(
         look=r"Job credential expired|Expired credential|Rewound credential|Check for out of sync clocks",
@@ -52,6 +63,12 @@ SLURM = (
         where=LAUNCH,
     ),
     Cause(
+        look=r"failed on node \S+: (Socket timed out[^\n]*)",
+        meaning=r"slurmd on {nodes} takes connections and does not answer (\1): it hangs, or its node is overloaded.",
+        remedy="Look at the node's load, memory and disks; then restart slurmd there (systemctl restart slurmd).",
+        where=LAUNCH,
+    ),
+    Cause(
         look=r"failed on node \S+: (User not found on host|Group ID not found on host)",
         meaning=r"{nodes} do not know the user (\1).",
         remedy="Look whether the directory service (LDAP, sssd) answers there: getent passwd USER.",
@@ -67,6 +84,38 @@ SLURM = (
         look=r"Unable to contact slurm controller \((.*?)\)|Unable to contact slurm controller",
         meaning=r"Slurm's controller does not answer (\1).",
         remedy="Look whether slurmctld runs and can be reached from here: scontrol ping.",
+    ),
+    Cause(
+        look=r"(?:slurm_\w+|allocate|error|failed): (Socket timed out on send/recv operation)",
+        meaning=r"Slurm's controller takes connections and does not answer (\1): it hangs, or has too much to do.",
+        remedy="Look at slurmctld's log and load (sdiag tells what it is busy with), and at the disk of its "
+        "StateSaveLocation.",
+    ),
+    Cause(
+        look=r"failed on node \S+: (Unspecified error)",
+        meaning=r"slurmd on {nodes} could not begin the task, and only its log tells why.",
+        remedy="Look into slurmd's log there; often the plugin of that --mpi or its PMIx library is missing.",
+        where=LAUNCH,
+    ),
+    Cause(
+        look=r"(Problem talking to (?:the )?database)",
+        meaning=r"SLURM_CLUSTERS names a cluster, and Slurm's database does not tell where it is (\1).",
+        remedy="Unset SLURM_CLUSTERS, or look whether slurmdbd answers: sacctmgr show cluster.",
+    ),
+    Cause(
+        look=r"srun: (?:error|fatal): (unrecognized [^\n]*|Failed to parse [^\n]*)",
+        meaning=r"srun does not take what a variable of this shell tells it (\1).",
+        remedy="Unset that variable: env | grep ^SLURM_ lists them.",
+    ),
+    Cause(
+        look=r"Only allocated \d+ nodes? asked for|Invalid numeric value \"\" for --jobid",
+        meaning="SLURM_ variables of another job are left in this shell, and srun follows them.",
+        remedy="Start from a new shell, or unset SLURM_JOB_ID, SLURM_JOB_NODELIST and SLURM_JOB_NUM_NODES.",
+    ),
+    Cause(
+        look=r"srun: No such file or directory",
+        meaning="srun is not on PATH.",
+        remedy="Load the module that has all of Slurm's commands, or run this on a login node.",
     ),
     Cause(
         look=r"System submissions disabled|Requested operation is presently disabled",

@@ -1,21 +1,19 @@
 """What the doctor asks Slurm and this machine before anything is started."""
 
 import os
-import time
+import socket
 from collections.abc import Mapping
 
 import msgspec
 
 from seatrial.launch import slurm_argv, slurm_text
 from seatrial.launch.process import Completed, run
+from seatrial.launch.slurm_presence import COMMAND_TIMEOUT_S, asked_settled
 
-TIMEOUT_S = 30.0
-SETTLE_S = 10.0
 CLIENT = ("srun", "--version")
 NODES = ("scontrol", "--oneliner", "show", "node")
 PARTITIONS = ("scontrol", "--all", "--oneliner", "show", "partition")
 """Also those that Slurm hides from users who may not use them."""
-SINFO = (*slurm_argv.SINFO, "--all")
 RUNNING = ("squeue", "--noheader", "--states=R", "--format=%i")
 MPI_TYPES = ("srun", "--mpi=list")
 GROUPS = ("id", "-Gn")
@@ -35,33 +33,19 @@ class SlurmAnswers(msgspec.Struct, frozen=True, kw_only=True):
 
 def ask_slurm() -> SlurmAnswers:
     """One question after the other; where sinfo gets no answer the others are not asked, and are empty."""
-    sinfo = _settled()
-    client = _said(CLIENT)
+    sinfo = asked_settled(slurm_argv.SINFO)
     if not sinfo.ok:
-        return SlurmAnswers(
-            sinfo=sinfo, client=client, config="", nodes="", partitions="", mpi_types="", running_jobs=0
-        )
-    listed = run(MPI_TYPES, timeout_s=TIMEOUT_S)
+        return SlurmAnswers(sinfo=sinfo, client="", config="", nodes="", partitions="", mpi_types="", running_jobs=0)
+    listed = run(MPI_TYPES, timeout_s=COMMAND_TIMEOUT_S)
     return SlurmAnswers(
         sinfo=sinfo,
-        client=client,
+        client=_said(CLIENT),
         config=_said(slurm_argv.CONFIG),
         nodes=_said(NODES),
         partitions=_said(PARTITIONS),
         mpi_types=listed.stdout + listed.stderr,  # on standard error before 22.05
         running_jobs=len(_said(RUNNING).split()),
     )
-
-
-def _settled() -> Completed:
-    """sinfo, once no node is cleaning up after a job any more, or after `SETTLE_S`."""
-    deadline = time.monotonic() + SETTLE_S
-    while True:
-        sinfo = run(SINFO, timeout_s=TIMEOUT_S)
-        completing = any(line.completing for line in slurm_text.parse_sinfo(sinfo.stdout))
-        if not sinfo.ok or not completing or time.monotonic() > deadline:
-            return sinfo
-        time.sleep(1)
 
 
 def versions_of(nodes: str) -> Mapping[str, str]:
@@ -89,6 +73,11 @@ def user_id() -> int:
     return os.getuid()
 
 
+def host_name() -> str:
+    """What this machine calls itself, without its domain."""
+    return socket.gethostname().partition(".")[0]
+
+
 def environ() -> Mapping[str, str]:
     """This process's environment."""
     return dict(os.environ)
@@ -113,4 +102,4 @@ def of_job(job: str, nodes: tuple[str, ...]) -> dict[str, str]:
 
 
 def _said(argv: tuple[str, ...]) -> str:
-    return run(argv, timeout_s=TIMEOUT_S).stdout
+    return run(argv, timeout_s=COMMAND_TIMEOUT_S).stdout

@@ -3,15 +3,14 @@
 from collections.abc import Sequence
 
 from seatrial.launch.slurm_argv import node_list
-from seatrial.launch.slurm_text import BROKEN, NodeLine, partition_lines, why_not
+from seatrial.launch.slurm_text import BROKEN, DRAINED, RESERVED, NodeLine, partition_lines, why_not
 from seatrial.model.launching import Obstacle, Remark, blocked, fine, noted
 
 STEP = "nodes"
-DRAINED = {"drained", "draining", "drain", "drng"}
-RESERVED = {"reserved", "resv", "maint"}
 RESUME = "scontrol update NodeName={nodes} State=RESUME"
 Kind = tuple[Obstacle, str]
 """What is the matter, and Slurm's words for it."""
+BUSY: Kind = (Obstacle.NO_ROOM, "")
 
 
 def chosen(lines: Sequence[NodeLine], partition: str, wanted: Sequence[str]) -> tuple[NodeLine, ...]:
@@ -36,7 +35,7 @@ def kind_of(line: NodeLine) -> Kind | None:
         (line.busy or line.completing, Obstacle.NO_ROOM),
     )
     found = next((obstacle for holds, obstacle in kinds if holds), Obstacle.NODE_OTHERWISE)
-    return found, "" if found is Obstacle.NO_ROOM else words
+    return BUSY if found is Obstacle.NO_ROOM else (found, words)
 
 
 def judge_nodes(
@@ -44,6 +43,7 @@ def judge_nodes(
 ) -> list[Remark]:
     """A remark for each way in which nodes are not free, down ones first.
 
+    Drained and reserved ones are in the way where they were asked for, and where no two others are left to wait for.
     `jobs`: how many jobs run on the cluster now; `resume_s`: Slurm's ResumeTimeout as it says it.
     """
     some = chosen(lines, partition, wanted)
@@ -52,9 +52,11 @@ def judge_nodes(
         kind = kind_of(line)
         if kind is not None:
             groups.setdefault(kind, []).append(line.node)
+    may_be_had = [line for line in some if kind_of(line) in (None, BUSY) or line.suspended or line.falling_asleep]
+    in_the_way = bool(wanted) or len(may_be_had) < min(len(some), 2)
     order = list(Obstacle)
     remarks = [
-        _remark(kind, nodes, bool(wanted), len(some), jobs, resume_s)
+        _remark(kind, nodes, in_the_way, len(some), jobs, resume_s)
         for kind, nodes in sorted(groups.items(), key=lambda one: order.index(one[0][0]))
     ]
     free = [line.node for line in some if line.idle]
@@ -63,11 +65,11 @@ def judge_nodes(
     return remarks
 
 
-def _remark(kind: Kind, nodes: list[str], wanted: bool, all_nodes: int, jobs: int, resume_s: str) -> Remark:
+def _remark(kind: Kind, nodes: list[str], in_the_way: bool, all_nodes: int, jobs: int, resume_s: str) -> Remark:
     obstacle, words = kind
     names = node_list(nodes)
     subject = f"{names} {_is(nodes)}"
-    weigh = blocked if wanted else noted
+    weigh = blocked if in_the_way else noted
     match obstacle:
         case Obstacle.NODE_DOWN:
             remedy = f"Look whether they answer and slurmd runs there; then {RESUME.format(nodes=names)}."

@@ -1,12 +1,15 @@
 """What a partition allows and to whom, from `scontrol --oneliner show partition`; pure."""
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 
+from seatrial.launch.slurm_argv import expand
 from seatrial.model.launching import Obstacle, Remark, blocked, fine, noted
 
 STEP = "partition"
 OTHER = "Choose another by --partition, or ask your site."
+SHORTEST_BUDGET_S = 10.0
+"""A check that measures for less than this is not worth proposing."""
 UNLIMITED = {"UNLIMITED", "INFINITE", "NONE", "N/A", ""}
 
 
@@ -37,14 +40,27 @@ def minutes_of(text: str) -> int | None:
 
 
 def judge_partition(
-    values: Mapping[str, str], *, nodes: int, minutes: int, user_id: int, groups: Collection[str]
+    values: Mapping[str, str],
+    *,
+    nodes: int,
+    minutes: int,
+    user_id: int,
+    groups: Collection[str],
+    host: str = "",
+    budget_s: Callable[[int], float] = lambda _: 0.0,
 ) -> list[Remark]:
-    """What it has against a job of so many nodes and minutes of this user. `groups`: names of the user's groups."""
+    """What it has against a job of so many nodes and minutes of this user.
+
+    `groups`: names of the user's groups; `host`: this machine's name; `budget_s`: the --budget of a check that asks for
+    so many minutes.
+    """
     name = values.get("PartitionName", "")
     refusals = [
         *_state(name, values.get("State", "UP")),
-        *_size(name, values, nodes, minutes),
+        *_nodes(name, values, nodes),
+        *_time(name, values, minutes, budget_s),
         *_people(name, values, user_id, groups),
+        *_place(name, values.get("AllocNodes", "ALL"), host),
     ]
     return refusals or [fine(STEP, f"{name} is up, and allows {_allowed(values)}.")]
 
@@ -72,20 +88,41 @@ def _state(name: str, state: str) -> list[Remark]:
     return [_refuses(f"The partition {name} {meaning}.", repair)]
 
 
-def _size(name: str, values: Mapping[str, str], nodes: int, minutes: int) -> list[Remark]:
+def _nodes(name: str, values: Mapping[str, str], nodes: int) -> list[Remark]:
     found = []
     most, least = values.get("MaxNodes", ""), values.get("MinNodes", "")
     if most.isdecimal() and nodes > int(most):
         says = f"The partition {name} allows no more than {most} a job (MaxNodes), and {nodes} nodes are wanted."
-        found.append(_refuses(says, "Name fewer by --nodes, give --node-hours, or choose another by --partition."))
+        pair = f"Name at most {most} by --nodes, or choose another by --partition."
+        found.append(_refuses(says, pair if int(most) > 1 else f"No pair fits into it. {OTHER}"))
     if least.isdecimal() and nodes < int(least):
         says = f"The partition {name} takes no job of less than {least} nodes (MinNodes), and {nodes} are wanted."
         found.append(_refuses(says))
-    limit = minutes_of(values.get("MaxTime", ""))
-    if limit is not None and minutes > limit:
-        says = f"The partition {name} allows at most {limit} minutes a job (MaxTime), and {minutes} are wanted."
-        found.append(_refuses(says, "Give a shorter --budget, or choose another by --partition."))
     return found
+
+
+def _time(name: str, values: Mapping[str, str], minutes: int, budget_s: Callable[[int], float]) -> list[Remark]:
+    limit = minutes_of(values.get("MaxTime", ""))
+    if limit is None or minutes <= limit:
+        return []
+    says = f"The partition {name} allows jobs of {limit} min at most (MaxTime), and a check asks for {minutes} min."
+    fitting = budget_s(limit)
+    if fitting < SHORTEST_BUDGET_S:
+        return [_refuses(says)]
+    return [_refuses(says, f"Give check --budget {fitting:.0f}s or less, or choose another by --partition.")]
+
+
+def _place(name: str, allowed: str, host: str) -> list[Remark]:
+    if allowed in ("ALL", "") or not host:
+        return []
+    try:
+        hosts = {one.partition(".")[0] for one in expand(allowed)}
+    except ValueError:
+        return []
+    if host in hosts:
+        return []
+    says = f"The partition {name} takes jobs only from {allowed} (AllocNodes), and this is {host}."
+    return [_refuses(says, f"Start it on {allowed}, or choose another by --partition.")]
 
 
 def _people(name: str, values: Mapping[str, str], user_id: int, groups: Collection[str]) -> list[Remark]:

@@ -5,9 +5,12 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from seatrial.launch.causes.cause import first_cause
+from seatrial.launch.causes.slurm import SLURM
 from seatrial.launch.environment_report import TaskReport
 from seatrial.launch.environments.kind import SHELL
 from seatrial.launch.slurm_argv import node_list
+from seatrial.launch.slurm_text import complaint, launch_failures
 from seatrial.model.launching import Obstacle, Remark, blocked, fine, noted
 
 STEP = "places"
@@ -18,7 +21,7 @@ CLOCK_BLOCKED_S = 300.0
 MARK = "seatrial-place"
 TEXT = (
     'read -r host </proc/sys/kernel/hostname; printf "seatrial-place %s %s %s\\n" "$host" "${SLURMD_NODENAME:-$host}" '
-    '"$(date +%s)"'
+    '"$(date +%s 2>/dev/null)"'
 )
 SAME = "Name a folder that all nodes share with --probe-dir, and that is not mounted noexec there."
 
@@ -28,7 +31,8 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
 
     host: str
     node: str
-    time_s: float
+    time_s: float | None = None
+    """None where it has no `date`."""
 
 
 def question() -> list[str]:
@@ -38,8 +42,8 @@ def question() -> list[str]:
 
 def parse_places(text: str) -> tuple[Place, ...]:
     """Answers in the output of a labelled step."""
-    found = re.findall(rf"{MARK} (\S+) (\S+) (\d+)$", text, re.MULTILINE)
-    return tuple(Place(host=host, node=node, time_s=float(time)) for host, node, time in found)
+    found = re.findall(rf"{MARK} (\S+) (\S+) (\d*)$", text, re.MULTILINE)
+    return tuple(Place(host=host, node=node, time_s=float(time) if time else None) for host, node, time in found)
 
 
 def judge_places(places: Sequence[Place], *, asked_s: float, answered_s: float) -> list[Remark]:
@@ -48,15 +52,40 @@ def judge_places(places: Sequence[Place], *, asked_s: float, answered_s: float) 
     strange = [one for one in places if one.host.partition(".")[0] != one.node.partition(".")[0]]
     if strange:
         each = ", ".join(f"{one.node} calls itself {one.host}" for one in strange[:4])
-        remedy = "Give the node the hostname that slurm.conf has for it (NodeName), or NodeHostname to slurm.conf."
+        remedy = (
+            "Give the node the hostname that slurm.conf has for it (hostnamectl set-hostname NODENAME), and look into "
+            "/etc/hostname and its DHCP."
+        )
         found.append(blocked(STEP, Obstacle.HOSTNAME_DIFFERS, f"Hostnames differ from Slurm's: {each}.", remedy))
-    off = {one.node: max(asked_s - 1 - one.time_s, one.time_s - answered_s - 1, 0.0) for one in places}
+    times = {one.node: one.time_s for one in places if one.time_s is not None}
+    off = {node: max(asked_s - 1 - time_s, time_s - answered_s - 1, 0.0) for node, time_s in times.items()}
     worst = {node: seconds for node, seconds in off.items() if seconds > CLOCK_NOTED_S}
     if worst:
         each = ", ".join(f"{node} by {seconds:.0f} s" for node, seconds in sorted(worst.items())[:4])
         weigh = blocked if max(worst.values()) > CLOCK_BLOCKED_S else noted
         remedy = "Start the time service there (chronyc tracking, timedatectl); munge refuses what is too old."
         found.append(weigh(STEP, Obstacle.CLOCK_DIFFERS, f"Clocks differ from this machine's: {each}.", remedy))
+    return found
+
+
+def judge_silent(silent: Sequence[str], said: str) -> list[Remark]:
+    """Granted nodes on which nothing could be started, by srun's words for each; `said`: its standard error.
+
+    One of which it said nothing is named only where it blames none: the step ended because of the others.
+    """
+    failures = launch_failures(said)
+    by_reason: dict[str, list[str]] = {}
+    for node in [node for node in silent if node in failures] or silent:
+        by_reason.setdefault(failures.get(node, ""), []).append(node)
+    found = []
+    for reason, nodes in by_reason.items():
+        of_each = "\n".join(f"Task launch for step 0 failed on node {node}: {reason}" for node in nodes)
+        meaning, remedy = first_cause(SLURM, of_each if reason else said) or (
+            f"{reason or complaint(said)}.",
+            "Look whether it is up, and into slurmd's log there.",
+        )
+        says = f"Nothing can be started on {node_list(nodes)}: {meaning}"
+        found.append(blocked(STEP, Obstacle.NODE_SILENT, says, remedy))
     return found
 
 

@@ -14,6 +14,12 @@ from seatrial.model.measurement import Phase, Round, Shape
 
 STEP = "start"
 START_TIMEOUT_S = 30.0
+NONE_WORKS = (
+    "None of srun's types works with this MPI: use the MPI's own mpirun, or an MPI that was built for one of them "
+    "(configure --with-pmix or --with-pmi)."
+)
+OTHER_TYPE = ("another --mpi", "`seatrial doctor` tries")
+"""What remedies say that are of no use once all types were tried."""
 TRAFFIC_TIMEOUT_S = 20.0
 
 
@@ -28,6 +34,14 @@ class Tried(msgspec.Struct, frozen=True, kw_only=True):
     def works(self) -> bool:
         """Whether all ranks came up, as one world, where they were asked for."""
         return not self.why
+
+
+class Launched(msgspec.Struct, frozen=True, kw_only=True):
+    """Where ranks came up; or why they did not, and what to do about it."""
+
+    hosts: tuple[str, ...] = ()
+    why: str = ""
+    remedy: str = ""
 
 
 def try_start(launcher: Launcher, nodes: Sequence[str], mpi: str) -> Tried:
@@ -82,6 +96,8 @@ def judge_types(tried: Sequence[Tried], chosen: str) -> list[Remark]:
     remarks = []
     if used is not None and not used.works:
         remedy = f"Use {' or '.join(works)}, which work{'' if len(works) > 1 else 's'} here." if works else used.remedy
+        if not works and any(word in remedy.lower() for word in OTHER_TYPE):
+            remedy = NONE_WORKS
         obstacle = Obstacle.MPI_TYPE if works else Obstacle.NO_START
         remarks.append(blocked(STEP, obstacle, f"{chosen}: {used.why}", remedy))
     if works:
@@ -96,8 +112,8 @@ def judge_types(tried: Sequence[Tried], chosen: str) -> list[Remark]:
     return remarks
 
 
-def try_mpirun(argv: Sequence[str], nodes: Sequence[str] | None, variables: Mapping[str, str]) -> tuple[str, str]:
-    """Where the ranks of a line came up and why it failed, one of both empty. `nodes` None: wherever they do."""
+def try_mpirun(argv: Sequence[str], nodes: Sequence[str] | None, variables: Mapping[str, str]) -> Launched:
+    """Where the ranks of a line came up, why it failed, and what to do. `nodes` None: wherever they come up."""
     with tempfile.TemporaryDirectory() as folder:
         try:
             session = PipeSession(
@@ -109,22 +125,22 @@ def try_mpirun(argv: Sequence[str], nodes: Sequence[str] | None, variables: Mapp
                 extra_environment=variables,
             )
         except LaunchError as error:
-            return "", error.what
+            return Launched(why=error.what, remedy=error.remedy)
         session.close()
-        return ", ".join(dict.fromkeys(str(rank.get("host", "")) for rank in session.ranks)), ""
+        return Launched(hosts=tuple(dict.fromkeys(str(rank.get("host", "")) for rank in session.ranks)))
 
 
-def judge_mpirun(mpi: Mpi, inside: tuple[str, str], outside: tuple[str, str]) -> list[Remark]:
+def judge_mpirun(mpi: Mpi, inside: Launched, outside: Launched) -> list[Remark]:
     """`inside`: an allocation of two nodes; `outside`: without one."""
-    where, why = inside
-    alone = f", and without an allocation on {outside[0]} alone" if outside[0] else ""
-    if where:
-        return [fine(STEP, f"{mpi.mpirun} starts ranks on {where} within an allocation{alone}.")]
+    alone = f", and without an allocation on {', '.join(outside.hosts)} alone" if outside.hosts else ""
+    if inside.hosts:
+        on = ", ".join(inside.hosts)
+        return [fine(STEP, f"{mpi.mpirun} starts ranks on {on} within an allocation{alone}.")]
     return [
         noted(
             STEP,
             Obstacle.MPIRUN,
-            f"{mpi.mpirun} does not start ranks within an allocation: {why}",
-            "Use srun, or an mpirun that was built with support for Slurm.",
+            f"{mpi.mpirun} does not start ranks within an allocation: {inside.why}",
+            inside.remedy or "Use srun, or an mpirun that was built with support for Slurm.",
         )
     ]

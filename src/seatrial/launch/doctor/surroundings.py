@@ -18,6 +18,9 @@ KEEP = "Preserve all SLURM_ variables (guix shell --preserve=^SLURM, module with
 def judge_variables(environ: Mapping[str, str], job_state: str) -> list[Remark]:
     """`environ`: this process's environment; `job_state`: squeue's word for SLURM_JOB_ID, empty where it has none."""
     job = environ.get("SLURM_JOB_ID", "")
+    if not job and "SLURM_JOB_ID" in environ:
+        says = "SLURM_JOB_ID is set here and empty: srun refuses every step."
+        return [blocked(STEP, Obstacle.JOB_VARIABLES, says, "Unset it: unset SLURM_JOB_ID.")]
     if not job:
         return _outside(environ)
     if not job_state:

@@ -1,0 +1,72 @@
+"""Whether Slurm is here, whole, and answers: a cluster that is silent is never taken for none."""
+
+from pathlib import Path
+
+import pytest
+
+from seatrial.launch import slurm_presence
+from seatrial.launch.causes.slurm import NO_SITE
+from seatrial.launch.contract import LaunchError
+from seatrial.launch.process import environment
+
+
+@pytest.fixture
+def sinfo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that alone is on PATH, with a sinfo that says what the test writes after it; no SLURM_CONF."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("SLURM_CONF", raising=False)
+    return tmp_path
+
+
+def says(folder: Path, *, error: str = "", code: int = 0) -> None:
+    program = folder / "sinfo"
+    program.write_text(f"#!/bin/sh\necho '{error}' >&2\nexit {code}\n")
+    program.chmod(0o755)
+
+
+def test_without_slurm_or_a_cluster_this_machine_is_alone(sinfo: Path) -> None:
+    assert not slurm_presence.is_here()
+    says(sinfo, error=f"sinfo: error: resolve_ctls_from_dns_srv\nsinfo: fatal: {NO_SITE}", code=1)
+    assert not slurm_presence.is_here()
+    says(sinfo)
+    assert slurm_presence.is_here()
+
+
+@pytest.mark.parametrize(
+    ("error", "meaning"),
+    [
+        ("slurm_load_partitions: Socket timed out on send/recv operation", "takes connections and does not answer"),
+        ("slurm_load_partitions: Unable to contact slurm controller (connect failure)", "controller does not answer"),
+        ("sinfo: error: The moon is full", "The moon is full"),
+    ],
+)
+def test_a_silent_cluster_is_an_error_and_not_no_cluster(sinfo: Path, error: str, meaning: str) -> None:
+    says(sinfo, error=error, code=1)
+    with pytest.raises(LaunchError, match=f"Slurm does not answer: .*{meaning}") as caught:
+        slurm_presence.is_here()
+    assert "--launcher local" in caught.value.remedy
+
+
+def test_a_configuration_that_is_not_there_is_not_waited_for(sinfo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    says(sinfo)
+    monkeypatch.setenv("SLURM_CONF", str(sinfo / "none.conf"))
+    with pytest.raises(LaunchError, match=r"none\.conf: No such file or directory"):
+        slurm_presence.is_here()
+    monkeypatch.setenv("SLURM_CONF", str(sinfo / "sinfo"))
+    assert slurm_presence.is_here()
+
+
+def test_missing_commands_are_named(sinfo: Path) -> None:
+    for name in ("salloc", "squeue", "scancel", "scontrol"):
+        (sinfo / name).write_text("#!/bin/sh\n")
+        (sinfo / name).chmod(0o755)
+    assert slurm_presence.missing() == ("srun",)
+    assert slurm_presence.lacking(("srun",))[0] == "sinfo is here, and srun is not on PATH."
+
+
+def test_nothing_that_is_started_takes_itself_for_a_rank_of_the_step_around(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("PMIX_RANK", "PMIX_NAMESPACE", "PMI_FD", "PMIX_MCA_gds", "SLURM_JOB_ID"):
+        monkeypatch.setenv(name, "1")
+    inherited = environment({"PMI_SIZE": "2"})
+    assert not {"PMIX_RANK", "PMIX_NAMESPACE", "PMI_FD"} & set(inherited)
+    assert {"PMIX_MCA_gds", "SLURM_JOB_ID", "PMI_SIZE"} <= set(inherited)
