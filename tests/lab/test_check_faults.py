@@ -95,7 +95,8 @@ def test_killing_the_driver_loses_no_delivered_sample(
     report = run([*SEATRIAL, "report", "--archive", str(tmp_path), "--json"], timeout_s=60)
     assert report.returncode == 2
     assert json.loads(report.stdout)["complete"] is False
-    run(as_user(lab, ["scancel", "--name=seatrial"]), timeout_s=30)
+    queued = run(as_user(lab, ["squeue", "-h", "-t", "PD,R"]), timeout_s=30)
+    assert queued.stdout == "", "nobody gave its allocation back"
 
 
 def test_ctrl_c_keeps_what_was_measured(

@@ -8,12 +8,12 @@ HOSTILE = "p; rm -rf / $(reboot) `x` 'y' \"z\" | & > <"
 
 
 def test_salloc() -> None:
-    assert slurm_argv.salloc(["n1", "n2", "n3"], 90, "") == [
+    assert slurm_argv.salloc(["n1", "n2", "n3"], 90, "", "seatrial-1") == [
         "salloc", "--no-shell", "--wait-all-nodes=1", "--nodes=3", "--ntasks=3", "--ntasks-per-node=1",
         "--nodelist=n[1-3]",
-        "--exclusive", "--no-kill", "--job-name=seatrial", "--time=7",
+        "--exclusive", "--no-kill", "--job-name=seatrial-1", "--time=7",
     ]  # fmt: skip
-    assert "--immediate=10" in slurm_argv.salloc(["n1"], 90, "", at_once=True)
+    assert "--immediate=10" in slurm_argv.salloc(["n1"], 90, "", "", at_once=True)
 
 
 def test_sbatch_hands_the_programs_arguments_on_untouched() -> None:
@@ -38,8 +38,8 @@ def test_the_probe_step_sends_input_to_rank_0_alone(mpi: str) -> None:
 
 
 def test_a_hostile_partition_stays_one_argument() -> None:
-    assert slurm_argv.salloc(["n1"], 1, HOSTILE)[-1] == f"--partition={HOSTILE}"
-    assert slurm_argv.salloc(["n1"], 1, "--uid=0")[-1] == "--partition=--uid=0"
+    assert slurm_argv.salloc(["n1"], 1, HOSTILE, "")[-1] == f"--partition={HOSTILE}"
+    assert slurm_argv.salloc(["n1"], 1, "--uid=0", "")[-1] == "--partition=--uid=0"
 
 
 def test_asking_and_ending() -> None:

@@ -10,6 +10,7 @@ from seatrial.launch import slurm_argv, slurm_text
 from seatrial.launch.allocation import obtain, refused
 from seatrial.launch.contract import PLAIN, FactsReading, Hosts, LaunchError, Manner
 from seatrial.launch.environments.environment import NO_ENVIRONMENT, Environment
+from seatrial.launch.keeper import Keeper
 from seatrial.launch.process import Completed, run
 from seatrial.launch.session import PipeSession
 from seatrial.launch.slurm_presence import COMMAND_TIMEOUT_S, answer, asked, asked_settled, lacking, missing
@@ -59,6 +60,7 @@ class SlurmLauncher:
         self._idle_only = idle_only
         self._inside = os.environ.get("SLURM_JOB_ID", "")
         self.job = self._inside
+        self._keeper: Keeper | None = None
 
     def hosts(self) -> Hosts:
         """The job's nodes inside a job; else the partition's idle ones, or those asked for by name."""
@@ -143,8 +145,13 @@ class SlurmLauncher:
         """An allocation of our own, unless we are inside one."""
         if self.job:
             return
-        argv = slurm_argv.salloc(nodes, seconds, self._partition, at_once=self._idle_only)
-        self.job = obtain(argv, nodes, self._wait_s)
+        self._keeper = Keeper()
+        argv = slurm_argv.salloc(nodes, seconds, self._partition, self._keeper.name, at_once=self._idle_only)
+        try:
+            self.job = obtain(argv, nodes, self._wait_s)
+        except BaseException:
+            self._dismiss_keeper()
+            raise
 
     def read_facts(self, nodes: Sequence[str]) -> FactsReading:
         """All nodes by one step; those that stay silent once more, few one by one and many in halves."""
@@ -230,6 +237,12 @@ class SlurmLauncher:
         if self.job and not self._inside:
             run(slurm_argv.cancel(self.job), timeout_s=COMMAND_TIMEOUT_S)
             self.job = ""
+        self._dismiss_keeper()
+
+    def _dismiss_keeper(self) -> None:
+        if self._keeper is not None:
+            self._keeper.dismiss()
+            self._keeper = None
 
 
 def submit(

@@ -40,7 +40,7 @@ def minutes(seconds: float) -> int:
     return math.ceil(seconds / 60) + SPARE_MINUTES
 
 
-def allocation(nodes: Sequence[str], seconds: float, partition: str) -> list[str]:
+def allocation(nodes: Sequence[str], seconds: float, partition: str, name: str = "seatrial") -> list[str]:
     """What salloc and sbatch alike are asked for: these nodes, alone, for so long, even if one of them fails."""
     asked = [
         f"--nodes={len(nodes)}",
@@ -49,19 +49,19 @@ def allocation(nodes: Sequence[str], seconds: float, partition: str) -> list[str
         f"--nodelist={node_list(nodes)}",
         "--exclusive",
         "--no-kill",
-        "--job-name=seatrial",
+        f"--job-name={name}",
         f"--time={minutes(seconds)}",
     ]
     return asked + ([f"--partition={partition}"] if partition else [])
 
 
-def salloc(nodes: Sequence[str], seconds: float, partition: str, *, at_once: bool = False) -> list[str]:
+def salloc(nodes: Sequence[str], seconds: float, partition: str, name: str, *, at_once: bool = False) -> list[str]:
     """An allocation without a shell of its own: salloc returns when it is granted and all nodes are up.
 
-    `at_once`: now or never, without standing in the queue.
+    `name`: of the job; `at_once`: now or never, without standing in the queue.
     """
     now = [f"--immediate={IMMEDIATE_S}"] if at_once else []
-    return ["salloc", "--no-shell", "--wait-all-nodes=1", *now, *allocation(nodes, seconds, partition)]
+    return ["salloc", "--no-shell", "--wait-all-nodes=1", *now, *allocation(nodes, seconds, partition, name)]
 
 
 def sbatch(
