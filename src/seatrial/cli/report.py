@@ -42,9 +42,7 @@ def report(
         from seatrial.cli.transports import show_transports
         from seatrial.experiment.transports import judged_again
 
-        if html is not None:
-            raise UsageError(f"--html {html}: a run of `transports` has no page.", "Leave it out, or ask for --json.")
-        return show_transports(folder, recorded.info.run, judged_again(folder).found, as_json=as_json)
+        return show_transports(folder, recorded.info, judged_again(folder).found, as_json=as_json, html=html)
     if design == "saturation":
         from seatrial.cli.saturate import show_saturation
         from seatrial.diagnosis.saturation import judge_saturation

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from msgspec.structs import replace
 
-from seatrial.cli.options import AsJson
+from seatrial.cli.options import AsJson, Html
 from seatrial.cli.site_options import with_site_options
 
 if TYPE_CHECKING:
     from seatrial.diagnosis.transports.by_rail import TransportsByRail
     from seatrial.diagnosis.transports.judged import Transports
     from seatrial.experiment.settings import CheckSettings
+    from seatrial.model.run import RunInfo
 
 
 @with_site_options()
@@ -26,6 +27,7 @@ def transports(
     ] = "",
     starts: Annotated[int, typer.Option(help="Starts of the probe under each variant.", min=3, max=100)] = 4,
     as_json: AsJson = False,
+    html: Html = None,
     *,
     site: "CheckSettings",
 ) -> int:
@@ -42,19 +44,24 @@ def transports(
     settings = TransportsSettings(site=site, ends=ends, within=within, starts=starts, rails=over)
     with progress_on(sys.stderr) as progress:
         outcome = run_transports(settings, progress)
-    return show_transports(outcome.folder, outcome.run, outcome.found, as_json=as_json)
+    return show_transports(outcome.folder, outcome.run, outcome.found, as_json=as_json, html=html)
 
 
-def show_transports(folder: Path, run: str, found: "Transports | TransportsByRail", *, as_json: bool) -> int:
-    """Print, and return the exit code."""
+def show_transports(
+    folder: Path, run: "RunInfo", found: "Transports | TransportsByRail", *, as_json: bool, html: Path | None
+) -> int:
+    """Print, write, and return the exit code."""
     from seatrial.cli.outcome import tell
+    from seatrial.report.transports_html import transports_as_html
     from seatrial.report.transports_json import transports_as_json
     from seatrial.report.transports_text import transports_as_text
 
     return tell(
         folder,
         found.exit_code,
-        json=partial(transports_as_json, run, found),
+        json=partial(transports_as_json, run.run, found),
         text=partial(transports_as_text, found),
         as_json=as_json,
+        page=partial(transports_as_html, run, found),
+        html=html,
     )

@@ -20,6 +20,7 @@ from seatrial.experiment.site import choose_launcher
 from seatrial.experiment.two_nodes import pick_ends
 from seatrial.launch.contract import Hosts, Launcher
 from seatrial.model.errors import SeatrialError, UsageError
+from seatrial.model.run import RunInfo
 
 DESIGN = "transports"
 
@@ -28,7 +29,7 @@ class TransportsOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """The run and what it says."""
 
     folder: Path
-    run: str
+    run: RunInfo
     found: Transports | TransportsByRail
 
 
@@ -60,7 +61,7 @@ def run_transports(settings: TransportsSettings, progress: Progress | None = Non
     trial.note_cut(cut)
     folder = carried_out(trial, trial.carry_out)
     recorded = trial.recorded()
-    return TransportsOutcome(folder=folder, run=recorded.info.run, found=judge_run(recorded, trial.notes))
+    return TransportsOutcome(folder=folder, run=recorded.info, found=judge_run(recorded, trial.notes))
 
 
 def judged_again(folder: Path) -> TransportsOutcome:
@@ -70,7 +71,7 @@ def judged_again(folder: Path) -> TransportsOutcome:
     design = recorded.info.design
     if not recorded.planned or design is None or design.name != DESIGN:
         raise SeatrialError(f"The run {recorded.info.run} is none of `seatrial transports`.")
-    return TransportsOutcome(folder=folder, run=recorded.info.run, found=judge_run(recorded, notes))
+    return TransportsOutcome(folder=folder, run=recorded.info, found=judge_run(recorded, notes))
 
 
 def place(settings: TransportsSettings, launcher: Launcher, hosts: Hosts) -> tuple[tuple[str, ...], Pair, int]:

@@ -1,6 +1,7 @@
 """What is told of a finding, line by line, the same in the terminal and on the page."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
@@ -24,6 +25,16 @@ def title(finding: Finding) -> str:
     """node:n3, slow-link, out."""
     where = "" if finding.direction is Direction.BOTH else f", {finding.direction.value}"
     return f"{finding.subject.text}  {finding.kind.value}{where}"
+
+
+def card(finding: Finding) -> dict[str, Any]:
+    """What pages show of a finding."""
+    return {
+        "verdict": finding.verdict.value,
+        "title": title(finding),
+        "statement": finding.statement,
+        "lines": lines(finding),
+    }
 
 
 def lines(finding: Finding) -> list[Line]:

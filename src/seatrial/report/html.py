@@ -74,11 +74,8 @@ def _policy(scripts: list[str]) -> str:
 def _card(finding: Finding) -> dict[str, Any]:
     part = finding_text.of_limit(finding)
     return {
-        "verdict": finding.verdict.value,
-        "title": finding_text.title(finding),
+        **finding_text.card(finding),
         "subject": finding.subject.text,
-        "statement": finding.statement,
-        "lines": finding_text.lines(finding),
         "share": None if part is None else units.share(part),
         "percent": None if part is None else round(max(0.0, min(1.0, part)) * 100, 1),
     }

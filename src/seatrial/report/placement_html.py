@@ -36,15 +36,7 @@ def placement_as_html(run: RunInfo, found: Placement) -> str:
         word=found.verdict.value,
         sentence=headline(found),
         style=own_file(made_with, STYLE),
-        findings=[
-            {
-                "verdict": finding.verdict.value,
-                "title": finding_text.title(finding),
-                "statement": finding.statement,
-                "lines": finding_text.lines(finding),
-            }
-            for finding in found.findings
-        ],
+        findings=[finding_text.card(finding) for finding in found.findings],
         command=shlex.join(found.advised_line),
         rankfile=rankfile if found.advised_line else [],
         proofs=[_proof(gain) for gain in found.gains],

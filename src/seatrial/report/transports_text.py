@@ -26,25 +26,34 @@ def transports_as_text(found: Transports | TransportsByRail, *, width: int = 100
     return rendered(blocks, width=width, colour=colour)
 
 
+def headline(found: Transports | TransportsByRail) -> str:
+    """Between whom, and what carried the data or why that is not known."""
+    where = " to ".join(found.pair)
+    if isinstance(found, TransportsByRail):
+        where = f"{where}, each rail alone"
+    elif found.within:
+        where = f"within {found.pair[0].rpartition(':')[0]}"
+    return f"{where}: {found.reason}"
+
+
 def _blocks(found: Transports) -> Iterator["RenderableType"]:
-    where = f"within {found.pair[0].rpartition(':')[0]}" if found.within else f"{found.pair[0]} to {found.pair[1]}"
-    yield text(f"{found.verdict.value}  {where}: {found.reason}", "bold")
+    yield text(f"{found.verdict.value}  {headline(found)}", "bold")
     yield from _findings(found.findings)
     yield ""
-    yield labelled((*_surroundings(found), *_carriers(found), *_notes(found)), indent=3)
+    yield labelled((*surroundings(found), *carried_lines(found), *notes(found)), indent=3)
     yield ""
     yield labelled(_variants(found), indent=3)
 
 
 def _by_rail(found: TransportsByRail) -> Iterator["RenderableType"]:
-    yield text(f"{found.verdict.value}  {' to '.join(found.pair)}, each rail alone: {found.reason}", "bold")
+    yield text(f"{found.verdict.value}  {headline(found)}", "bold")
     yield from _findings(found.findings)
     yield ""
-    yield labelled((*_surroundings(found.rails[0]), *_notes(found)), indent=3)
+    yield labelled((*surroundings(found.rails[0]), *notes(found)), indent=3)
     for rail in found.rails:
         yield ""
         yield text(f"{rail.rail}  {rail.verdict.value}: {rail.reason}", "bold")
-        yield labelled((("held by", settings_text(rail.held)), *_carriers(rail)), indent=3)
+        yield labelled((("held by", settings_text(rail.held)), *carried_lines(rail)), indent=3)
         yield ""
         yield labelled(_variants(rail), indent=3)
 
@@ -57,13 +66,15 @@ def _findings(findings: Iterable[Finding]) -> Iterator["RenderableType"]:
         yield labelled([(line.label, line.text) for line in finding_lines(finding)], indent=3)
 
 
-def _surroundings(found: Transports) -> Iterator[tuple[str, str]]:
+def surroundings(found: Transports) -> Iterator[tuple[str, str]]:
+    """The MPI, and what each node offers."""
     yield "MPI", found.mpi_library.splitlines()[0] if found.mpi_library else "it did not say"
     for offer in found.offers:
         yield offer.node, offer_text(offer)
 
 
-def _carriers(found: Transports) -> Iterator[tuple[str, str]]:
+def carried_lines(found: Transports) -> Iterator[tuple[str, str]]:
+    """What the MPI declares, what is shown of each transport, and the limit."""
     yield "declares", ", ".join(found.declared.words) if found.declared and found.declared.words else "nothing known"
     for one in found.carriers:
         word = {True: "carried the data", False: "did not", None: "open"}[one.carried]
@@ -72,7 +83,7 @@ def _carriers(found: Transports) -> Iterator[tuple[str, str]]:
         yield "limit", f"{units.bandwidth(found.limit.limit_bytes_per_s)}, set by {found.limit.binding}"
 
 
-def _notes(found: Transports | TransportsByRail) -> Iterator[tuple[str, str]]:
+def notes(found: Transports | TransportsByRail) -> Iterator[tuple[str, str]]:
     """Those that the first sentence does not say already."""
     for note in found.notes:
         if note not in found.reason:
