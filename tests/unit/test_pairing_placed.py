@@ -2,7 +2,7 @@
 
 import pytest
 
-from seatrial.pairing.placed import ROUND_S, abba, lasting, pilot_shapes, placed_pairs, placed_rounds
+from seatrial.pairing.placed import ROUND_S, ROUNDS, abba, lasting, pilot_shapes, placed_pairs, placed_rounds
 from seatrial.pairing.rails import rail_schedule
 
 
@@ -42,5 +42,7 @@ def test_a_round_lasts_as_long_as_wanted_and_has_a_warm_up() -> None:
 
 def test_the_rounds_of_a_launch_bear_its_setting() -> None:
     rounds = placed_rounds(2, "advised", pilot_shapes(), (("a0", "b0"),))
-    assert [(one.repetition, one.variant, one.pairs) for one in rounds] == [(2, "advised", (("a0", "b0"),))] * 2
-    assert [one.shape for one in rounds] == list(pilot_shapes())
+    assert [(one.repetition, one.variant, one.pairs) for one in rounds] == [
+        (2, "advised", (("a0", "b0"),))
+    ] * 2 * ROUNDS
+    assert [one.shape for one in rounds] == [*pilot_shapes()] * ROUNDS

@@ -35,7 +35,7 @@ from seatrial.model.measurement import Kernel, Measurement, Phase, Round, Shape
 from seatrial.model.placement import RankPlace, Start
 from seatrial.model.recorded import RecordedRun
 from seatrial.model.run import Design
-from seatrial.pairing.placed import abba, lasting, pilot_shapes, placed_pairs, placed_rounds
+from seatrial.pairing.placed import ROUNDS, abba, lasting, pilot_shapes, placed_pairs, placed_rounds
 
 RANKFILE = "rankfile.txt"
 DESIGN = "placement"
@@ -117,7 +117,7 @@ class Placing(RunUnderWay):
         """Stops where the advised placement does not come up, or comes up otherwise: then it is withdrawn."""
         shapes = self._pilot()
         self._progress.stage(f"Starting the line as it is and as advised in turn, {starts} of each")
-        self._progress.rounds(2 * starts * len(shapes))
+        self._progress.rounds(2 * starts * ROUNDS * len(shapes))
         for repetition, variant in abba((ASKED, ADVISED), starts):
             self.measurer.close()
             if variant == ASKED:
@@ -170,7 +170,7 @@ class Placing(RunUnderWay):
             name=DESIGN,
             pairs_at_once=len(self._pairs),
             repetitions=starts,
-            rounds=4 * starts,
+            rounds=2 * starts * ROUNDS * len(pilot_shapes()),
             ordered_pairs=len(self._pairs),
             planned_pairs=len(self._pairs),
             statement=statement,

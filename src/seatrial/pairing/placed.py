@@ -11,8 +11,10 @@ from seatrial.pairing.sizes import as_many_as_last
 LATENCY_BYTES = 8
 MESSAGE_BYTES = 1 << 20
 WINDOW = 4
-ROUND_S = 0.15
+ROUND_S = 0.1
 """Wanted length of the timed part of a round."""
+ROUNDS = 3
+"""Of each kernel in one launch, which their median stands for: one that was disturbed does not matter."""
 
 
 def placed_pairs(places: Sequence[Sequence[str]]) -> tuple[Pair, ...]:
@@ -55,5 +57,7 @@ def lasting(shape: Shape, took_s: float) -> Shape:
 def placed_rounds(repetition: int, variant: str, shapes: Sequence[Shape], pairs: tuple[Pair, ...]) -> tuple[Round, ...]:
     """What is measured in one launch."""
     return tuple(
-        Round(phase=Phase.VARIANT, repetition=repetition, shape=shape, pairs=pairs, variant=variant) for shape in shapes
+        Round(phase=Phase.VARIANT, repetition=repetition, shape=shape, pairs=pairs, variant=variant)
+        for _ in range(ROUNDS)
+        for shape in shapes
     )

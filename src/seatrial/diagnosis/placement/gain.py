@@ -1,7 +1,7 @@
 """What the advised placement gains, launch by launch against the asked one."""
 
 import enum
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
 import msgspec
@@ -68,21 +68,31 @@ class Gain(msgspec.Struct, frozen=True, kw_only=True):
 
 def gains_of(measurements: Iterable[Measurement]) -> tuple[Gain, ...]:
     """Bandwidth and latency, as far as both placements were measured in the same repetitions."""
-    rounds: dict[tuple[Kernel, int, str], list[Measurement]] = defaultdict(list)
+    launches: dict[tuple[Kernel, int, str], list[Measurement]] = defaultdict(list)
     for one in measurements:
         if one.phase is Phase.VARIANT and one.times_s:
-            rounds[one.shape.kernel, one.repetition, one.variant].append(one)
+            launches[one.shape.kernel, one.repetition, one.variant].append(one)
     found = []
     for metric, kernel in ((BANDWIDTH, Kernel.ONEWAY), (LATENCY, Kernel.PINGPONG)):
         values = {
-            (repetition, variant): _value(some)
-            for (which, repetition, variant), some in rounds.items()
+            (repetition, variant): median([_value(some) for some in _rounds(all_of_it)])
+            for (which, repetition, variant), all_of_it in launches.items()
             if which is kernel
         }
         both = [one for one, variant in values if variant == ASKED and (one, ADVISED) in values]
         if both:
             found.append(_gain(metric, [values[one, ASKED] for one in both], [values[one, ADVISED] for one in both]))
     return tuple(found)
+
+
+def _rounds(launch: Iterable[Measurement]) -> list[list[Measurement]]:
+    """What one launch delivered by one kernel, round by round: no pair is in a round twice."""
+    seen: Counter[tuple[str, str]] = Counter()
+    rounds: dict[int, list[Measurement]] = defaultdict(list)
+    for one in launch:
+        rounds[seen[one.pair]].append(one)
+        seen[one.pair] += 1
+    return list(rounds.values())
 
 
 def _value(some: Sequence[Measurement]) -> float:
@@ -126,4 +136,4 @@ def fate(gains: Sequence[Gain], disobeyed: str) -> tuple[Fix, str]:
         return Fix.UNDECIDED, f"{said}, by {many} of each, too few for {share(WANTED_CONFIDENCE)}"
     if better and not worse:
         return Fix.PROVED, f"it measured better: {said}"
-    return Fix.WITHDRAWN, f"it measures {'worse' if worse else 'no better'}: {said}"
+    return Fix.WITHDRAWN, f"it {'measures worse' if worse else 'is not shown to measure better'}: {said}"
