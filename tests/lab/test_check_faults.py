@@ -60,7 +60,7 @@ def check(lab: LabPlan, tmp_path: Path) -> Check:
 @pytest.fixture
 def started(lab: LabPlan, tmp_path: Path) -> "Callable[[], subprocess.Popen[str]]":
     def start() -> "subprocess.Popen[str]":
-        argv = as_user(lab, [*SEATRIAL, "check", "--archive", str(tmp_path), "--json"])
+        argv = as_user(lab, [*SEATRIAL, "check", "--archive", str(tmp_path), "--json", "--round-timeout", "8s"])
         argv = ["env", "--default-signal=INT", *argv]  # tests that run in the background inherit it as ignored
         return subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
 

@@ -68,6 +68,20 @@ def states_of(lab: LabPlan) -> dict[str, str]:
     return {words[0]: words[1] for words in map(str.split, lines)}
 
 
+def take_down(lab: LabPlan, node: str) -> None:
+    """Until it stays down: what its slurmd had said before it was killed makes Slurm trust the node once more."""
+    wait_for(lab, lambda _: not alive(lab, node))
+    deadline = time.monotonic() + 30
+    seen_down = 0
+    while seen_down < 5:
+        down = states_of(lab)[node].startswith("down")
+        seen_down = seen_down + 1 if down else 0
+        if not down:
+            slurm(lab, "scontrol", "update", f"NodeName={node}", "State=DOWN", "Reason=gone")
+        assert time.monotonic() < deadline, states_of(lab)
+        time.sleep(0.2)
+
+
 @contextmanager
 def partition(lab: LabPlan, change: str, back: str) -> Iterator[None]:
     slurm(lab, "scontrol", "update", "PartitionName=main", change)
@@ -131,8 +145,7 @@ def test_mpich_comes_up_as_singletons_and_the_type_that_works_is_found(lab: LabP
 def test_drained_and_down_nodes_and_a_partition_that_refuses(lab: LabPlan, tmp_path: Path) -> None:
     slurm(lab, "scontrol", "update", "NodeName=n2", "State=DRAIN", "Reason=bad DIMM")
     planting.plant(lab.name, "slurmd-killed", "n3", Parameters())
-    wait_for(lab, lambda _: not alive(lab, "n3"))  # a living one registers, and Slurm trusts the node again
-    slurm(lab, "scontrol", "update", "NodeName=n3", "State=DOWN", "Reason=gone")
+    take_down(lab, "n3")
     found = doctor(lab, "--nodes", "n[1-3]")
     assert [one[0] for one in blocked(found)] == ["node-down", "node-drained"]
     assert "n3 is down" in found["first"]
