@@ -10,9 +10,9 @@ from seatrial.launch.process import run
 
 pytestmark = pytest.mark.lab
 ROOT = Path(__file__).resolve().parents[2]
-ELSEWHERE = {"healthy-4", "node-down", "slurmd-killed", "slurmd-stopped", "uplink-50"}
-"""Minutes are dear: healthy-8 is more than healthy-4; test_check_faults plants the lives that end and looks closer;
-test_check_cables has the two uplinks."""
+ELSEWHERE = {"healthy-4", "node-link-60", "node-down", "slurmd-killed", "slurmd-stopped", "uplink-50"}
+"""Minutes are dear: healthy-8 is more than healthy-4, one-way-out-60 more than node-link-60, which docs/lab.md
+plants, too; test_check_faults plants the lives that end and looks closer; test_check_cables has the two uplinks."""
 MIXED = {"governor", "pcie-width", "mount-missing", "firmware", "scheduler-granularity", "sysctl"}
 """Planted here three at a time, by facts-mixed and facts-mixed-2."""
 SCENARIOS = [path for path in sorted(ROOT.glob("tests/scenarios/*.toml")) if path.stem not in ELSEWHERE | MIXED]
