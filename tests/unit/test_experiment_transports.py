@@ -31,7 +31,7 @@ def test_the_default_is_proved_and_the_absent_is_invalid(monkeypatch: pytest.Mon
     assert (default.starts, default.devices) == (3, ("eth0",))
     assert len(launcher.manners) == 1 + 3 + 3 * (len(found.effects) - 3)
     assert transports_as_text(found, width=80).startswith("PASS  n1 to n2: declared OFI; slowing it raises")
-    assert '"carried_by": "OFI"' in transports_as_json(outcome.run.run, found)
+    assert '"carried_by": "OFI"' in transports_as_json(outcome.run, found)
 
 
 def test_it_is_judged_the_same_from_the_archive(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

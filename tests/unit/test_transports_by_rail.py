@@ -98,7 +98,7 @@ def test_it_is_told_rail_by_rail(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     assert "\neth1  PASS: declared OFI; " in text
     assert "held by" in text
     assert "hobbled OFI over" not in text
-    told = json.loads(transports_as_json(outcome.run.run, outcome.found))
+    told = json.loads(transports_as_json(outcome.run, outcome.found))
     assert [(one["rail"], one["verdict"], one["carried_by"]) for one in told["rails"]] == [
         ("eth0", "PASS", "OFI"),
         ("eth1", "PASS", "OFI"),

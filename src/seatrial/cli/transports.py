@@ -59,7 +59,7 @@ def show_transports(
     return tell(
         folder,
         found.exit_code,
-        json=partial(transports_as_json, run.run, found),
+        json=partial(transports_as_json, run, found),
         text=partial(transports_as_text, found),
         as_json=as_json,
         page=partial(transports_as_html, run, found),

@@ -13,6 +13,13 @@ def outcome_fields(run: RunInfo, found: Outcome, form: int) -> Json:
         "run": run.run,
         "source": found.pair[0],
         "target": found.pair[1],
+        **settled_fields(found),
+    }
+
+
+def settled_fields(found: Outcome) -> Json:
+    """What it came to."""
+    return {
         "verdict": found.verdict.value if found.verdict else None,
         "reason": found.reason,
         "exit_code": int(found.exit_code),

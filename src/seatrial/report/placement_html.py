@@ -3,7 +3,6 @@
 import shlex
 from collections.abc import Sequence
 from itertools import groupby
-from typing import Any
 
 from seatrial.diagnosis.placement.cores import numbers
 from seatrial.diagnosis.placement.gain import Gain
@@ -14,6 +13,7 @@ from seatrial.model import units
 from seatrial.model.estimate import Estimate
 from seatrial.model.run import RunInfo
 from seatrial.report import finding_text
+from seatrial.report.json_text import Json
 from seatrial.report.pages import STYLE, environment, own_file
 from seatrial.report.placement_map import box_title, loose_text, node_title
 from seatrial.report.placement_text import HEADINGS, advised_row, headline, lines, row_cells
@@ -22,7 +22,6 @@ MOST_PICTURES = 24
 TOLD = ("asked", "by srun", "by Hydra", "Open MPI")
 """Of the terminal's lines; the others have a place of their own."""
 MOST_ROWS = 500
-Json = dict[str, Any]
 
 
 def placement_as_html(run: RunInfo, found: Placement) -> str:

@@ -1,6 +1,5 @@
 """Where ranks are, as JSON; docs/placement.md says what each field means."""
 
-import json
 import shlex
 
 import msgspec
@@ -9,7 +8,7 @@ from seatrial.diagnosis.placement.gain import Gain
 from seatrial.diagnosis.placement.judge import Placement
 from seatrial.model.run import RunInfo
 from seatrial.report.json_report import finding_as_json
-from seatrial.report.json_text import Json, finite
+from seatrial.report.json_text import Json, finite, json_text
 
 FORMAT = 1
 
@@ -38,7 +37,7 @@ def placement_as_json(run: RunInfo, found: Placement) -> str:
         "gains": [_gain(gain) for gain in found.gains],
         "notes": list(found.notes),
     }
-    return json.dumps(finite(content), indent=1) + "\n"
+    return json_text(finite(content))
 
 
 def _gain(gain: Gain) -> Json:

@@ -2,17 +2,26 @@
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 from seatrial.diagnosis.transports.by_rail import TransportsByRail
-from seatrial.diagnosis.transports.effects import BANDWIDTH_MATTERS, BASES, LATENCY_MATTERS, Effect, times_text
+from seatrial.diagnosis.transports.effects import BANDWIDTH_MATTERS, BASES, LATENCY_MATTERS, Effect
 from seatrial.diagnosis.transports.judged import Transports
 from seatrial.model.estimate import Estimate
 from seatrial.model.run import RunInfo
 from seatrial.model.transport import Role
 from seatrial.report import finding_text
+from seatrial.report.json_text import Json
 from seatrial.report.pages import STYLE, environment, own_file
-from seatrial.report.transports_text import carried_lines, headline, notes, settings_text, surroundings, variant_text
+from seatrial.report.transports_text import (
+    carried_lines,
+    factor_text,
+    headline,
+    notes,
+    settings_text,
+    surroundings,
+    variant_name,
+    variant_text,
+)
 
 LEAST_SPAN = 2.0
 """An axis reaches at least from half the default's time to twice as long."""
@@ -20,7 +29,6 @@ MOST_SPAN = 64.0
 """What lies beyond is drawn at the axis' end; the numbers stand beside it."""
 ORDER = tuple(Role)
 """As docs/transports.md tells of them."""
-Json = dict[str, Any]
 
 
 def transports_as_html(run: RunInfo, found: Transports | TransportsByRail) -> str:
@@ -52,13 +60,9 @@ def _part(found: Transports) -> Json:
             _metric("Latency, 8 B", LATENCY_MATTERS, [(one, one.latency_times) for one in effects]),
             _metric("Time of 4 MiB messages", BANDWIDTH_MATTERS, [(one, one.bandwidth_times) for one in effects]),
         ],
-        "variants": [(_name(one, found.rail), variant_text(one)) for one in effects],
-        "names": [_name(one, found.rail) for one in effects],
+        "variants": [(variant_name(one, found.rail), variant_text(one)) for one in effects],
+        "names": [variant_name(one, found.rail) for one in effects],
     }
-
-
-def _name(one: Effect, rail: str) -> str:
-    return one.variant.name.removesuffix(f" over {rail}")
 
 
 def _metric(title: str, matters: float, rows: Sequence[tuple[Effect, Estimate | None]]) -> Json:
@@ -81,13 +85,12 @@ def _row(one: Effect, times: Estimate | None, span: float) -> Json:
         return {"kind": "base", "text": "1, by definition"}
     if times is None:
         return {"kind": "none", "text": "not measured"}
-    interval = f" [{times_text(times.low)}–{times_text(times.high)}]" if times.runs > 1 else ""
     return {
         "kind": one.variant.role.value,
         "low": place(times.low if times.runs > 1 else times.value, span),
         "value": place(times.value, span),
         "high": place(times.high if times.runs > 1 else times.value, span),
-        "text": f"{times_text(times.value)}{interval}",
+        "text": factor_text(times),
     }
 
 

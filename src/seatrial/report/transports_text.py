@@ -92,7 +92,12 @@ def notes(found: Transports | TransportsByRail) -> Iterator[tuple[str, str]]:
 
 def _variants(found: Transports) -> Iterator[tuple[str, str]]:
     for one in found.effects:
-        yield one.variant.name.removesuffix(f" over {found.rail}"), variant_text(one)
+        yield variant_name(one, found.rail), variant_text(one)
+
+
+def variant_name(one: Effect, rail: str) -> str:
+    """Without the rail that its part of the report is about."""
+    return one.variant.name.removesuffix(f" over {rail}")
 
 
 def offer_text(offer: Offer) -> str:
@@ -139,5 +144,10 @@ def _times(times: Estimate | None, whose: str) -> str:
     """How long it takes over what it is held against: 1.02 [0.99–1.05] of the default's time."""
     if times is None:
         return ""
+    return f" ({factor_text(times)} of {whose} time)"
+
+
+def factor_text(times: Estimate) -> str:
+    """1.02 [0.99–1.05]; of one run without an interval."""
     interval = f" [{times_text(times.low)}–{times_text(times.high)}]" if times.runs > 1 else ""
-    return f" ({times_text(times.value)}{interval} of {whose} time)"
+    return f"{times_text(times.value)}{interval}"

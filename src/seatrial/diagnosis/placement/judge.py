@@ -102,9 +102,10 @@ def judge_placement(recorded: RecordedRun) -> Placement:
     findings = placement_findings(recorded.facts, ranks)
     advice = advice_of(recorded.facts, ranks, line)
     gains = gains_of(recorded.measurements)
-    fix, why = Fix.NONE, "nothing better is known"
+    fix, why, otherwise = Fix.NONE, "nothing better is known", ""
     if advice:
-        fix, why = fate(gains, disobeyed(recorded.facts, recorded.starts, advice))
+        otherwise = disobeyed(recorded.facts, recorded.starts, advice)
+        fix, why = fate(gains, otherwise)
     impossible = _impossible(recorded, ranks, gains)
     if impossible:
         fix, why = Fix.UNDECIDED, impossible
@@ -125,16 +126,15 @@ def judge_placement(recorded: RecordedRun) -> Placement:
         fix=fix,
         why=why,
         gains=gains,
-        notes=tuple(_notes(recorded, ranks, advice, findings, unread)),
+        notes=tuple(_notes(recorded, line, ranks, advice, findings, unread)),
         verdict=Verdict.INVALID if impossible else verdict,
-        complete=recorded.info.ending is Ending.COMPLETE and (advice is None or _all_measured(recorded, advice, gains)),
+        complete=recorded.info.ending is Ending.COMPLETE
+        and (advice is None or bool(otherwise) or _all_measured(recorded, gains)),
     )
 
 
-def _all_measured(recorded: RecordedRun, advice: Advice, gains: Sequence[Gain]) -> bool:
-    """Whether both placements were started as often as planned, or the advised one turned out not to be possible."""
-    if disobeyed(recorded.facts, recorded.starts, advice):
-        return True
+def _all_measured(recorded: RecordedRun, gains: Sequence[Gain]) -> bool:
+    """Whether both placements were started as often as planned."""
     wanted = recorded.info.design.repetitions if recorded.info.design else 0
     return not wanted or (len(gains) == 2 and all(gain.ratio.runs >= wanted for gain in gains))
 
@@ -197,6 +197,7 @@ def _impossible(recorded: RecordedRun, ranks: Mapping[str, tuple[RankPlace, ...]
 
 def _notes(
     recorded: RecordedRun,
+    line: LaunchLine,
     ranks: Mapping[str, tuple[RankPlace, ...]],
     advice: Advice | None,
     findings: Sequence[Finding],
@@ -213,7 +214,7 @@ def _notes(
     notes += wandering_notes(recorded.facts, ranks)
     notes += crossing_notes(recorded.facts, ranks)
     if findings and advice is None:
-        notes.append(f"No better placement can be advised: {_why_none(recorded, ranks)}.")
+        notes.append(f"No better placement can be advised: {_why_none(recorded.facts, line, ranks)}.")
     elif advice:
         notes.append(
             "What was measured is messages. Ranks that wait for memory rather than for messages may want to be spread "
@@ -222,11 +223,10 @@ def _notes(
     return notes
 
 
-def _why_none(recorded: RecordedRun, ranks: Mapping[str, tuple[RankPlace, ...]]) -> str:
-    line = recorded_line(recorded)
-    advice = advise(recorded.facts, ranks, line.cores_each, line.processors_each)
+def _why_none(facts: Mapping[str, NodeFacts], line: LaunchLine, ranks: Mapping[str, tuple[RankPlace, ...]]) -> str:
+    advice = advise(facts, ranks, line.cores_each, line.processors_each)
     if advice is None:
         return "a node has fewer cores for this job than ranks"
-    if already(recorded.facts, ranks, advice):
+    if already(facts, ranks, advice):
         return "the ranks have those cores that would be advised"
     return f"the nodes' cores lie differently, and {line.dialect.value} takes one list for all; a rankfile can say it"

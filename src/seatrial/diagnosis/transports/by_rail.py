@@ -4,31 +4,16 @@ from collections.abc import Sequence
 
 import msgspec
 
-from seatrial.diagnosis.transports.judged import Transports, judge_transports
-from seatrial.model.errors import ExitCode
+from seatrial.diagnosis.transports.judged import Ablated, Transports, judge_transports
 from seatrial.model.recorded import RecordedRun
 from seatrial.model.transport import VariantNote
-from seatrial.model.verdict import Finding, Verdict, worst
+from seatrial.model.verdict import Finding, worst
 
 
-class TransportsByRail(msgspec.Struct, frozen=True, kw_only=True):
-    """All that is derived from one run over several rails, each alone."""
+class TransportsByRail(Ablated, frozen=True, kw_only=True):
+    """All that is derived from one run over several rails, each alone; its verdict is the gravest of theirs."""
 
-    pair: tuple[str, str]
     rails: tuple[Transports, ...]
-    verdict: Verdict
-    """The gravest of the rails'."""
-    reason: str
-    findings: tuple[Finding, ...]
-    notes: tuple[str, ...]
-    complete: bool
-
-    @property
-    def exit_code(self) -> ExitCode:
-        """1 with findings; 2 where the transport of one rail is not proved or the run was cut short."""
-        if self.findings:
-            return ExitCode.FINDINGS
-        return ExitCode.PASS if self.complete and self.verdict is Verdict.PASS else ExitCode.INCOMPLETE
 
 
 def judge_run(recorded: RecordedRun, notes: Sequence[VariantNote]) -> Transports | TransportsByRail:

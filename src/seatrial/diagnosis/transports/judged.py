@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from seatrial.diagnosis.curve import against_limit, limit_between
+from seatrial.diagnosis.outcome import Outcome
 from seatrial.diagnosis.transports.alternatives import slower_than_alternatives
 from seatrial.diagnosis.transports.carriers import NEVER, CarrierVerdict, carrier_verdicts, default_of
 from seatrial.diagnosis.transports.effects import UNMEASURED, Effect, effects_of
 from seatrial.diagnosis.transports.inventory import Offer, missing_drivers, offers
 from seatrial.diagnosis.transports.stock import stock_of
 from seatrial.diagnosis.transports.stray import HELD, Stray, strayed
-from seatrial.model.errors import ExitCode
 from seatrial.model.facts import NodeFacts
 from seatrial.model.limit import Limit, NoLimit
 from seatrial.model.recorded import RecordedRun
@@ -22,10 +22,21 @@ from seatrial.model.verdict import Finding, Verdict
 LEAST_STARTS = 3
 
 
-class Transports(msgspec.Struct, frozen=True, kw_only=True):
+class Ablated(Outcome, frozen=True, kw_only=True):
+    """What an ablation came to, over one rail or several; that a transport is not proved is no finding."""
+
+    verdict: Verdict
+    findings: tuple[Finding, ...]
+
+    @property
+    def named(self) -> bool:
+        """Whether there is a finding: numbers that prove nothing are at no part's fault."""
+        return bool(self.findings)
+
+
+class Transports(Ablated, frozen=True, kw_only=True):
     """All that is derived from one run. `verdict` PASS: `carried_by` is proved; `reason` says by what."""
 
-    pair: tuple[str, str]
     within: bool
     mpi_library: str
     declared: Declared | None
@@ -33,23 +44,11 @@ class Transports(msgspec.Struct, frozen=True, kw_only=True):
     carriers: tuple[CarrierVerdict, ...]
     effects: tuple[Effect, ...]
     carried_by: Carrier | None
-    verdict: Verdict
-    reason: str
-    findings: tuple[Finding, ...]
     limit: Limit | NoLimit
-    notes: tuple[str, ...]
-    complete: bool
     rail: str = ""
     """The one rail that the MPI was held to; empty: it was left the choice."""
-    held: dict[str, str] = {}
+    held: dict[str, str] = msgspec.field(default_factory=dict)
     """By which settings."""
-
-    @property
-    def exit_code(self) -> ExitCode:
-        """1 with findings; 2 where the transport is not proved or the run was cut short."""
-        if self.findings:
-            return ExitCode.FINDINGS
-        return ExitCode.PASS if self.complete and self.verdict is Verdict.PASS else ExitCode.INCOMPLETE
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
