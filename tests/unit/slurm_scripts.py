@@ -2,6 +2,10 @@
 
 from pathlib import Path
 
+import pytest
+
+from seatrial.experiment import submitted
+
 
 class SlurmScripts:
     """Each program prints a file's content; three idle nodes, one job that waits."""
@@ -39,3 +43,14 @@ class SlurmScripts:
     def asked(self, program: str) -> list[str]:
         """Those of the last call."""
         return self.all_asked(program)[-1]
+
+
+def in_place_of_slurm(folder: Path, archive: Path, monkeypatch: pytest.MonkeyPatch) -> SlurmScripts:
+    """The scripts on PATH, outside any job, with an archive; nobody waits for a network file system."""
+    for name in ("SLURM_JOB_ID", "SLURM_JOB_NODELIST"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("SEATRIAL_ARCHIVE", str(archive))
+    monkeypatch.setattr(submitted, "CLOSING_S", 0.0)
+    slurm = SlurmScripts(folder)
+    monkeypatch.setenv("PATH", f"{slurm.folder}:/usr/bin:/bin")
+    return slurm

@@ -11,7 +11,7 @@ from seatrial.archive.writer import ArchiveError, RunWriter
 from seatrial.experiment import detached
 from seatrial.model.run import Ending
 from tests.unit.builders import Cluster, fill, info_of, names, record, sail, slow_part
-from tests.unit.slurm_scripts import SlurmScripts
+from tests.unit.slurm_scripts import SlurmScripts, in_place_of_slurm
 
 main = pytest.importorskip("seatrial.cli.main", exc_type=ImportError)
 
@@ -25,13 +25,7 @@ def archive(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def slurm(tmp_path: Path, archive: Path, monkeypatch: pytest.MonkeyPatch) -> SlurmScripts:
-    for name in ("SLURM_JOB_ID", "SLURM_JOB_NODELIST"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("SEATRIAL_ARCHIVE", str(archive))
-    monkeypatch.setattr(detached, "CLOSING_S", 0.0)
-    slurm = SlurmScripts(tmp_path / "bin")
-    monkeypatch.setenv("PATH", f"{slurm.folder}:/usr/bin:/bin")
-    return slurm
+    return in_place_of_slurm(tmp_path / "bin", archive, monkeypatch)
 
 
 def submit(*options: str) -> int:

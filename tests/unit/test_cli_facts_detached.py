@@ -9,7 +9,7 @@ import pytest
 
 from seatrial.experiment import facts_detached
 from seatrial.experiment.submitted import find_submitted
-from tests.unit.slurm_scripts import SlurmScripts
+from tests.unit.slurm_scripts import SlurmScripts, in_place_of_slurm
 
 main = pytest.importorskip("seatrial.cli.main", exc_type=ImportError)
 
@@ -21,13 +21,7 @@ def archive(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def slurm(tmp_path: Path, archive: Path, monkeypatch: pytest.MonkeyPatch) -> SlurmScripts:
-    for name in ("SLURM_JOB_ID", "SLURM_JOB_NODELIST"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("SEATRIAL_ARCHIVE", str(archive))
-    monkeypatch.setattr(facts_detached, "CLOSING_S", 0.0)
-    slurm = SlurmScripts(tmp_path / "bin")
-    monkeypatch.setenv("PATH", f"{slurm.folder}:/usr/bin:/bin")
-    return slurm
+    return in_place_of_slurm(tmp_path / "bin", archive, monkeypatch)
 
 
 def submit(*options: str, nodes: str = "n[1-3]") -> int:

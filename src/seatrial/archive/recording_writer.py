@@ -6,8 +6,10 @@ import tarfile
 from collections.abc import Mapping
 from pathlib import Path
 
+import msgspec
+
 from seatrial.archive import layout
-from seatrial.archive.recording import STREAM_SUFFIX
+from seatrial.archive.recording import STREAM_SUFFIX, Gathered
 from seatrial.archive.writer import sentences
 from seatrial.model.errors import UsageError
 
@@ -15,6 +17,11 @@ from seatrial.model.errors import UsageError
 def stream_name(node: str) -> str:
     """NODE.facts."""
     return f"{layout.file_name(node)}{STREAM_SUFFIX}"
+
+
+def gathered_text(gathered: Gathered) -> str:
+    """gather.json."""
+    return msgspec.json.format(msgspec.json.encode(gathered), indent=1).decode() + "\n"
 
 
 def write_recording(target: Path, files: Mapping[str, str]) -> None:

@@ -8,7 +8,7 @@ import typer
 from msgspec.structs import replace
 
 from seatrial.cli.options import AsJson, FabricDevice, FabricFile, Html, RoutesFile, file_or_live
-from seatrial.cli.site_options import with_site_options
+from seatrial.cli.site_options import refuse_idle_only, with_site_options
 from seatrial.model.errors import UsageError
 
 if TYPE_CHECKING:
@@ -49,8 +49,7 @@ def check(
         device=device,
     )
     if detach:
-        if site.idle_only:
-            raise UsageError("--idle-only does not stand in the queue, and --detach does.", "Give one of both.")
+        refuse_idle_only(site)
         submitted = submit_check(settings)
         if as_json:
             print(json.dumps({"format": 1, "run": submitted.run, "job": submitted.job, "cut": submitted.cut}))

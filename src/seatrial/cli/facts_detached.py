@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from seatrial.cli.site_options import refuse_idle_only
 from seatrial.model.errors import ExitCode, UsageError
 from seatrial.report.outside import clean
 
@@ -28,8 +29,7 @@ def leave_to_the_queue(nodes: str, site: "CheckSettings", *, at_once: bool, sour
             "--detach reads later, and --from, --drift, --since and --with-login look at what is read.",
             "Give them to `seatrial facts --from`, once `seatrial runs collect` says that the nodes are read.",
         )
-    if site.idle_only:
-        raise UsageError("--idle-only does not stand in the queue, and --detach does.", "Give one of both.")
+    refuse_idle_only(site)
     wanted = parse_nodes(nodes, "NODES")
     if not wanted:
         raise UsageError("--detach reads nodes through Slurm's queue.", "Name NODES: n[1-4] or n1,n3.")
@@ -76,9 +76,7 @@ def tell_facts(found: "FactsCollected", *, as_json: bool) -> int:
 def _lines(what: str, why: Mapping[str, str]) -> None:
     """`waits     n[3-5]: PENDING (Resources)`: each reason once, with the nodes that have it."""
     from seatrial.launch.slurm_argv import node_list
+    from seatrial.model.words import by_text
 
-    by_reason: dict[str, list[str]] = {}
-    for node, reason in why.items():
-        by_reason.setdefault(reason, []).append(node)
-    for reason, nodes in by_reason.items():
+    for reason, nodes in by_text(why.items()).items():
         print(clean(f"  {what:9} {node_list(nodes)}: {reason}"))

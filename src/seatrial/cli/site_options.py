@@ -29,6 +29,7 @@ from seatrial.cli.options import (
     run_name,
     seconds,
 )
+from seatrial.model.errors import UsageError
 
 if TYPE_CHECKING:
     from seatrial.experiment.settings import CheckSettings
@@ -79,6 +80,12 @@ def site_settings(
         seed=seed,
         command=tuple(sys.argv[1:]),
     )
+
+
+def refuse_idle_only(site: "CheckSettings") -> None:
+    """Raises UsageError where what is left to the queue is not to stand in it."""
+    if site.idle_only:
+        raise UsageError("--idle-only does not stand in the queue, and --detach does.", "Give one of both.")
 
 
 QUEUE = ("partition", "wait", "idle_only", "node_hours")

@@ -20,7 +20,7 @@ from seatrial.experiment.progress import Progress
 from seatrial.experiment.rails import choose_rails, manners_of
 from seatrial.experiment.settings import CheckSettings
 from seatrial.experiment.site import choose_launcher
-from seatrial.experiment.two_nodes import TwoNodes
+from seatrial.experiment.two_nodes import Pair, TwoNodes
 from seatrial.facts.traffic import Traffic, passed_between, read_traffic
 from seatrial.launch.contract import Launcher, LaunchError, Manner, ProbeLost, RoundRefused
 from seatrial.model.errors import SeatrialError
@@ -30,7 +30,7 @@ from seatrial.pairing.ablation import PILOT, ablation_order, bytes_of, over_rail
 
 TRIES = 2
 """A start that fails for no known reason, or whose probe dies, is tried once more: see experiment.measurer.STARTS."""
-Pair = tuple[str, str]
+DESIGN = "transports"
 DEFAULT = "default"
 FAILURES = (LaunchError, ProbeLost, RoundRefused)
 """Of one start, which others survive."""
@@ -266,7 +266,7 @@ def _design(parts: Sequence[Part], starts: int) -> Design:
     rails = [part.rail for part in parts if part.rail]
     over = f", over each of {', '.join(rails)} alone" if rails else ""
     return Design(
-        name="transports",
+        name=DESIGN,
         pairs_at_once=1,
         repetitions=starts,
         rounds=count * starts,

@@ -2,7 +2,6 @@
 
 import shutil
 import sys
-import time
 from pathlib import Path
 
 import msgspec
@@ -15,14 +14,13 @@ from seatrial.experiment.enough import enough
 from seatrial.experiment.node_hours import allocation_s, within_node_hours
 from seatrial.experiment.settings import CheckSettings
 from seatrial.experiment.site import choose_launcher
-from seatrial.experiment.submitted import Submitted, new_folder, write_submitted
-from seatrial.launch.queue import cancel_job, jobs_by_number
-from seatrial.launch.slurm import SlurmLauncher, submit
+from seatrial.experiment.submitted import Submitted, await_the_last_file, new_folder, write_submitted
+from seatrial.launch.queue import cancel_job, jobs_by_number, submit
+from seatrial.launch.slurm import SlurmLauncher
 from seatrial.model.errors import UsageError
 
 SCRIPT = '#!/bin/sh\nexec "$@"\n'
 """The whole batch script: what to run comes as its arguments, so that nothing has to be quoted."""
-CLOSING_S = 3.0
 
 
 class Collected(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,7 +95,7 @@ def collect(folder: Path, submitted: Submitted) -> Collected:
         return Collected(folder=final, state="over")
     lines = [line for line in jobs_by_number(submitted.job) if not line.ended]
     if not lines and partial.exists():
-        time.sleep(CLOSING_S)  # on a network file system the last rename may still be on its way
+        await_the_last_file()
     if final.exists():
         return Collected(folder=final, state="over")
     if lines:

@@ -39,6 +39,7 @@ from seatrial.launch.environment_check import try_out
 from seatrial.launch.environment_report import parse_reports, question
 from seatrial.launch.local import mpirun_argv
 from seatrial.launch.mpi import Mpi, find_mpi
+from seatrial.launch.process import NOT_STARTED
 from seatrial.launch.slurm import SlurmLauncher
 from seatrial.launch.slurm_argv import minutes, node_list
 from seatrial.launch.slurm_text import NodeLine, parse_sinfo
@@ -115,7 +116,7 @@ class Doctor:
     def _silent(self, answers: SlurmAnswers) -> bool:
         """What to say of a Slurm that is not here, or does not answer."""
         absent = slurm_presence.absent(answers.sinfo)
-        if answers.sinfo.returncode == 127:
+        if answers.sinfo.returncode == NOT_STARTED:
             says = "There are no Slurm commands here (sinfo)."
             if self._settings.launcher == "slurm":
                 remedy = "Run this on a login node, or load the module that has them."
@@ -140,8 +141,7 @@ class Doctor:
             for line in parse_sinfo(answers.sinfo.stdout)
         ]
         partitions = partition.parse_partitions(answers.partitions)
-        asked_for = os.environ.get("SALLOC_PARTITION", "")
-        name = settings.partition or (asked_for if asked_for in partitions else partition.default_of(partitions))
+        name = settings.partition or slurm.partition_told(partitions) or partition.default_of(partitions)
         if settings.partition and settings.partition not in partitions:
             raise UsageError(
                 f"There is no partition {name!r} on this cluster.", f"It has {', '.join(sorted(partitions))}."

@@ -10,6 +10,7 @@ from seatrial.launch.slurm_argv import node_list
 from seatrial.launch.slurm_text import BUSY
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.run import NodeState
+from seatrial.model.words import by_text
 
 FEWEST = 2
 MOST_REASONS = 4
@@ -31,10 +32,8 @@ def enough(hosts: Hosts, settings: CheckSettings) -> tuple[str, ...]:
 
 def grouped(states: Iterable[NodeState]) -> str:
     """`n[1-3]: Slurm says down; n4: ...`: each reason once, with the nodes that have it."""
-    by_reason: dict[str, list[str]] = {}
-    for state in states:
-        by_reason.setdefault(state.reason, []).append(state.node)
-    told = [f"{node_list(nodes)}: {reason}" for reason, nodes in by_reason.items()]
+    reasons = by_text((state.node, state.reason) for state in states)
+    told = [f"{node_list(nodes)}: {reason}" for reason, nodes in reasons.items()]
     return "; ".join([*told[:MOST_REASONS], *(["..."] if len(told) > MOST_REASONS else [])])
 
 

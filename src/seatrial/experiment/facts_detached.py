@@ -5,21 +5,23 @@ for days.
 """
 
 import contextlib
+import shlex
 import shutil
-import time
 from pathlib import Path
 
 import msgspec
 
 from seatrial import __version__
-from seatrial.archive.recording import GATHER_FILE, RAW_FOLDER, STREAM_SUFFIX, Gathered
+from seatrial.archive.recording import GATHER_FILE, RAW_FOLDER, STREAM_SUFFIX, Gathered, stream_node
+from seatrial.archive.recording_writer import gathered_text
 from seatrial.archive.writer import sentences
 from seatrial.experiment.clock import new_run_name, now_text
 from seatrial.experiment.facts_reading import cluster_launcher
 from seatrial.experiment.node_hours import fewer_nodes
 from seatrial.experiment.progress import Progress
 from seatrial.experiment.settings import CheckSettings
-from seatrial.experiment.submitted import Submitted, new_folder, write_submitted
+from seatrial.experiment.submitted import Submitted, await_the_last_file, new_folder, write_submitted
+from seatrial.launch import slurm_argv
 from seatrial.launch.contract import Hosts, LaunchError
 from seatrial.launch.queue import QueueLine, cancel_named, gives_out_memory, jobs_by_name, submit_alone, this_user
 from seatrial.launch.site_outputs import slurm_outputs
@@ -49,7 +51,6 @@ exit 1
 MOST_REFUSED = 5
 """Of nodes in a row for which Slurm takes no job; the others are not tried any more then."""
 CANCELLED = "CANCELLED"
-CLOSING_S = 3.0
 
 
 class FactsCollected(msgspec.Struct, frozen=True, kw_only=True):
@@ -116,7 +117,7 @@ def collect_facts(folder: Path, submitted: Submitted) -> FactsCollected:
     lines = jobs_by_name(submitted.name, submitted.user) if missing or submitted.left_out else ()
     jobs = {line.asked: line for line in lines}
     if any(node not in jobs or (jobs[node].ended and jobs[node].state != CANCELLED) for node in missing):
-        time.sleep(CLOSING_S)  # on a network file system the last rename may still be on its way
+        await_the_last_file()
         read = _read(folder, submitted)
     waiting = {node: line.why for node, line in jobs.items() if node not in read and not line.ended}
     settled = {*read, *waiting}
@@ -128,7 +129,7 @@ def collect_facts(folder: Path, submitted: Submitted) -> FactsCollected:
         waiting=waiting,
         failed=failed,
         left_out={node: why for node, why in submitted.left_out.items() if node not in settled},
-        cancel=f"scancel --user={submitted.user} --name={submitted.name}",
+        cancel=shlex.join(slurm_argv.cancel_named(submitted.name, submitted.user)),
     )
     if not waiting:
         _describe(folder, found)
@@ -182,7 +183,7 @@ def _hand_in(folder: Path, submitted: Submitted, partition: str, progress: Progr
 def _read(folder: Path, submitted: Submitted) -> tuple[str, ...]:
     """Nodes whose stream is there, also of those for which Slurm took a job and did not say so."""
     with sentences(folder.parent):
-        there = {path.name.removesuffix(STREAM_SUFFIX) for path in folder.iterdir() if path.suffix == STREAM_SUFFIX}
+        there = {stream_node(path) for path in folder.iterdir()}
     return tuple(node for node in (*submitted.nodes, *submitted.left_out) if node in there)
 
 
@@ -211,7 +212,6 @@ def _describe(folder: Path, found: FactsCollected) -> None:
 
 
 def _write_gathered(folder: Path, gathered: Gathered) -> None:
-    text = msgspec.json.format(msgspec.json.encode(gathered), indent=1)
     partial = folder / f"{GATHER_FILE}.new"
-    partial.write_bytes(text + b"\n")
+    partial.write_text(gathered_text(gathered), encoding="utf-8")
     partial.replace(folder / GATHER_FILE)

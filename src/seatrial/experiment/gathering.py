@@ -8,7 +8,7 @@ import msgspec
 
 from seatrial import __version__
 from seatrial.archive.recording import GATHER_FILE, RAW_FOLDER, Gathered
-from seatrial.archive.recording_writer import refuse_taken, stream_name, write_recording
+from seatrial.archive.recording_writer import gathered_text, refuse_taken, stream_name, write_recording
 from seatrial.experiment.clock import now_text
 from seatrial.experiment.facts_reading import FactsRead, read_cluster, read_here
 from seatrial.experiment.progress import Progress
@@ -82,7 +82,7 @@ def recording(
         features={known.of(node): tuple(map(known.everywhere, words)) for node, words in read.features.items()},
         scrubbed=scrub,
     )
-    files = {GATHER_FILE: msgspec.json.format(msgspec.json.encode(gathered), indent=1).decode() + "\n"}
+    files = {GATHER_FILE: gathered_text(gathered)}
     for node, text in read.texts.items():
         files[stream_name(known.of(node))] = scrubbed(text, known) if scrub else text
     raw = scrubbed_outputs(outputs, read.fabric, known) if scrub else outputs

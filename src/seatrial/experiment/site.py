@@ -9,7 +9,7 @@ import msgspec
 from seatrial.archive import layout
 from seatrial.archive.journal import Delivered, of_type
 from seatrial.archive.reader import header_of, ranks_of, read_entries, read_facts_texts, read_info
-from seatrial.diagnosis.placement.line import launcher_place
+from seatrial.diagnosis.placement.line import is_srun, launcher_of
 from seatrial.experiment.settings import CheckSettings
 from seatrial.launch.contract import Launcher, LaunchError
 from seatrial.launch.environments.environment import NO_ENVIRONMENT, Environment
@@ -104,8 +104,7 @@ def probe_for(settings: CheckSettings) -> Path:
 
 def environment_of_line(settings: CheckSettings, words: Sequence[str]) -> Environment:
     """What a user's own launch line runs in: around srun as it suits the kind, around all of a line with mpirun."""
-    named = words[launcher_place(words)].rpartition("/")[2]
-    return environment_of(settings, local=not named.startswith("srun"))
+    return environment_of(settings, local=not is_srun(launcher_of(words)))
 
 
 def _probe(settings: CheckSettings, environment: Environment) -> tuple[Mpi, Path]:

@@ -1,5 +1,6 @@
 """What was left to Slurm's queue: `<archive>/<run>.submitted/`, and how it is found again."""
 
+import time
 from pathlib import Path
 
 import msgspec
@@ -11,6 +12,7 @@ from seatrial.model.errors import SeatrialError, UsageError
 
 SUBMITTED = ".submitted"
 JOB_FILE = "job.json"
+CLOSING_S = 3.0
 
 
 class Submitted(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,6 +57,11 @@ def write_submitted(folder: Path, submitted: Submitted) -> None:
         partial = folder / f"{JOB_FILE}{layout.PARTIAL}"
         partial.write_bytes(msgspec.json.encode(submitted))
         partial.replace(folder / JOB_FILE)
+
+
+def await_the_last_file() -> None:
+    """On a network file system the last rename of a job that is over may still be on its way."""
+    time.sleep(CLOSING_S)
 
 
 def find_submitted(archive: Path, name: str) -> tuple[Path, Submitted]:

@@ -9,7 +9,7 @@ from seatrial.archive.reader import read_entries, read_run
 from seatrial.archive.writer import RunWriter
 from seatrial.diagnosis.transports.by_rail import TransportsByRail, judge_run
 from seatrial.diagnosis.transports.judged import Transports
-from seatrial.experiment.ablation import Ablation, Pair, TransportsSettings
+from seatrial.experiment.ablation import DESIGN, Ablation, TransportsSettings
 from seatrial.experiment.check import describe
 from seatrial.experiment.clock import new_run_name
 from seatrial.experiment.closing import carried_out
@@ -17,12 +17,10 @@ from seatrial.experiment.enough import enough
 from seatrial.experiment.node_hours import within_node_hours
 from seatrial.experiment.progress import Progress, Silent
 from seatrial.experiment.site import choose_launcher
-from seatrial.experiment.two_nodes import pick_ends
+from seatrial.experiment.two_nodes import Pair, pick_ends
 from seatrial.launch.contract import Hosts, Launcher
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.run import RunInfo
-
-DESIGN = "transports"
 
 
 class TransportsOutcome(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,10 +8,10 @@ from seatrial.launch.causes.pending import Pending, why_pending
 from seatrial.launch.causes.refusals import REFUSALS
 from seatrial.launch.contract import LaunchError
 from seatrial.launch.process import run, run_watched
+from seatrial.launch.slurm_presence import COMMAND_TIMEOUT_S
 from seatrial.launch.start_failure import CAUSES
 from seatrial.model.run import NodeState
 
-COMMAND_TIMEOUT_S = 30.0
 WAIT_LONGER = "Wait longer with --wait, take fewer nodes with --nodes, or leave it to the queue with --detach."
 
 

@@ -5,7 +5,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from seatrial.diagnosis.placement.line import LaunchLine, launcher_of
+from seatrial.diagnosis.placement.line import LaunchLine, is_srun, launcher_of
 from seatrial.diagnosis.placement.line_options import Dialect
 from seatrial.launch.contract import PLAIN, FactsReading, Hosts, LaunchError, Manner
 from seatrial.launch.environments.environment import NO_ENVIRONMENT, Environment
@@ -38,7 +38,7 @@ def dialect_of(words: Sequence[str], environment: Environment = NO_ENVIRONMENT) 
     if not find_program(environment, launcher):
         where = f"in {environment.spec}" if environment else "here"
         raise UsageError(f"There is no {launcher} {where}.", "Load the MPI module, or give the launcher's full path.")
-    if launcher.rpartition("/")[2].startswith("srun"):
+    if is_srun(launcher):
         return Dialect.SRUN
     said = run(environment.around_launcher([launcher, "--version"]), timeout_s=30)
     dialect = FAMILIES.get(family_of(said.stdout))
@@ -58,7 +58,7 @@ def compiler_beside(words: Sequence[str], environment: Environment = NO_ENVIRONM
     launcher = launcher_of(words)
     name = launcher.rpartition("/")[2]
     inside = environment and environment.where is Where.INSIDE
-    found = "" if name.startswith("srun") or inside else find_program(environment, launcher)
+    found = "" if is_srun(launcher) or inside else find_program(environment, launcher)
     if not found:
         return ""
     suffix = ".mpich" if name.endswith(".hydra") else name.partition(".")[1] + name.partition(".")[2]

@@ -14,6 +14,8 @@ import msgspec
 
 from seatrial.launch.talk import KEPT_BYTES, Talk
 
+NOT_STARTED = 127
+"""As a shell says it of a program that is not there, or may not be started."""
 LEFT_OVER_S = 1.0
 """For what an ended program had said and nobody had read yet."""
 
@@ -59,7 +61,7 @@ def run(
     """Run `argv` to its end and return what it said; text is UTF-8 with foreign bytes replaced.
 
     The program gets its own process group, and past `timeout_s` the whole group is ended: terminated first, so that
-    srun can take its tasks along, killed two seconds later. A program that is not there gives returncode 127. What it
+    srun can take its tasks along, killed two seconds later. A program that is not there gives NOT_STARTED. What it
     says before its last `kept_bytes` is lost, and a daemon that it leaves behind is not waited for.
     """
     try:
@@ -74,7 +76,7 @@ def run(
             start_new_session=True,
         )
     except OSError as error:
-        return Completed(argv=tuple(argv), returncode=127, stdout="", stderr=f"{argv[0]}: {error.strerror}")
+        return Completed(argv=tuple(argv), returncode=NOT_STARTED, stdout="", stderr=f"{argv[0]}: {error.strerror}")
     talk = Talk(process, stdin.encode("utf-8", errors="replace"), kept_bytes)
     try:
         timed_out = not talk.until(time.monotonic() + timeout_s)
@@ -113,7 +115,7 @@ def run_watched(
                 start_new_session=True,
             )
         except OSError as error:
-            return Completed(argv=tuple(argv), returncode=127, stdout="", stderr=f"{argv[0]}: {error.strerror}")
+            return Completed(argv=tuple(argv), returncode=NOT_STARTED, stdout="", stderr=f"{argv[0]}: {error.strerror}")
         try:
             timed_out = _ended_early(process, timeout_s, lambda: give_up(_written(stderr)), every_s)
         except BaseException:

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from pathlib import Path
 
 import msgspec
 
@@ -10,9 +11,8 @@ from seatrial.launch.allocation import refused
 from seatrial.launch.causes.pending import why_pending
 from seatrial.launch.contract import LaunchError
 from seatrial.launch.process import run
-from seatrial.launch.slurm_presence import asked, silence
+from seatrial.launch.slurm_presence import COMMAND_TIMEOUT_S, asked, silence
 
-COMMAND_TIMEOUT_S = 30.0
 ENDED = frozenset(
     [
         "BOOT_FAIL",
@@ -75,9 +75,19 @@ def parse_queue(text: str) -> tuple[QueueLine, ...]:
     )
 
 
+def submit(
+    nodes: Sequence[str], seconds: float, partition: str, output: Path, script: Path, argv: Sequence[str]
+) -> str:
+    """Hand `script argv...` to the queue; the job's number. Raises LaunchError."""
+    return _handed_in(slurm_argv.sbatch(nodes, seconds, partition, str(output), str(script), argv))
+
+
 def submit_alone(node: str, partition: str, name: str, script: str, argv: Sequence[str], *, memory: bool) -> str:
     """A short job of one core of this node, beside whatever others run there; its number. Raises LaunchError."""
-    argv = slurm_argv.sbatch_alone(node, partition, name, script, argv, memory=memory)
+    return _handed_in(slurm_argv.sbatch_alone(node, partition, name, script, argv, memory=memory))
+
+
+def _handed_in(argv: Sequence[str]) -> str:
     done = run(argv, timeout_s=COMMAND_TIMEOUT_S)
     job = slurm_text.submitted_job(done.stdout)
     if not done.ok or not job:

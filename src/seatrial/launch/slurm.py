@@ -1,17 +1,18 @@
 """Nodes of a Slurm cluster: inside a job, or in an allocation of our own."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from seatrial.fabric.slurm_topology import parse_topology
 from seatrial.launch import slurm_argv, slurm_text
-from seatrial.launch.allocation import obtain, refused
+from seatrial.launch.allocation import obtain
 from seatrial.launch.contract import PLAIN, FactsReading, Hosts, LaunchError, Manner
 from seatrial.launch.environments.environment import NO_ENVIRONMENT, Environment
 from seatrial.launch.keeper import Keeper
 from seatrial.launch.process import Completed, run
+from seatrial.launch.queue import cancel_job
 from seatrial.launch.session import PipeSession
 from seatrial.launch.slurm_presence import COMMAND_TIMEOUT_S, answer, asked, asked_settled, lacking, missing
 from seatrial.launch.sources import QUICK_FACTS, collector
@@ -114,8 +115,7 @@ class SlurmLauncher:
         strange = slurm_text.unknown_names(self._wanted, (line.node for line in lines))
         if strange:
             raise UsageError(f"Slurm knows no node {strange[0]!r}.", "sinfo --Node lists those that it knows.")
-        asked_for = os.environ.get("SALLOC_PARTITION", "")
-        partition = self._partition or (asked_for if asked_for in partitions else "")
+        partition = self._partition or partition_told(partitions)
         mine = slurm_text.partition_lines(lines, partition)
         elsewhere = slurm_text.unknown_names(self._wanted, (line.node for line in mine)) if partition else []
         if elsewhere:
@@ -150,7 +150,7 @@ class SlurmLauncher:
         try:
             self.job = obtain(argv, nodes, self._wait_s)
         except BaseException:
-            self._dismiss_keeper()
+            self.close()
             raise
 
     def read_facts(self, nodes: Sequence[str]) -> FactsReading:
@@ -235,27 +235,17 @@ class SlurmLauncher:
     def close(self) -> None:
         """Cancel the allocation, if it is our own."""
         if self.job and not self._inside:
-            run(slurm_argv.cancel(self.job), timeout_s=COMMAND_TIMEOUT_S)
+            cancel_job(self.job)
             self.job = ""
-        self._dismiss_keeper()
-
-    def _dismiss_keeper(self) -> None:
         if self._keeper is not None:
             self._keeper.dismiss()
             self._keeper = None
 
 
-def submit(
-    nodes: Sequence[str], seconds: float, partition: str, output: Path, script: Path, argv: Sequence[str]
-) -> str:
-    """Hand `script argv...` to the queue; the job's number. Raises LaunchError."""
-    done = run(
-        slurm_argv.sbatch(nodes, seconds, partition, str(output), str(script), argv), timeout_s=COMMAND_TIMEOUT_S
-    )
-    job = slurm_text.submitted_job(done.stdout)
-    if not done.ok or not job:
-        raise refused(done.stderr, "Slurm takes no job")
-    return job
+def partition_told(partitions: Collection[str]) -> str:
+    """The one of these that salloc is told to use by its own variable; empty where none is."""
+    name = os.environ.get("SALLOC_PARTITION", "")
+    return name if name in partitions else ""
 
 
 def reserved_nodes() -> frozenset[str]:

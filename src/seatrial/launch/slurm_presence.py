@@ -10,7 +10,7 @@ from seatrial.launch import slurm_text
 from seatrial.launch.causes.cause import first_cause
 from seatrial.launch.causes.slurm import NO_SITE, SLURM
 from seatrial.launch.contract import LaunchError
-from seatrial.launch.process import Completed, run
+from seatrial.launch.process import NOT_STARTED, Completed, run
 
 COMMAND_TIMEOUT_S = 30.0
 SETTLE_S = 10.0
@@ -60,7 +60,7 @@ def asked_settled(argv: Sequence[str]) -> Completed:
 
 def absent(done: Completed) -> bool:
     """Whether that answer of sinfo means that this machine belongs to no cluster of Slurm's."""
-    return done.returncode == 127 or (NO_SITE in done.stderr and not os.environ.get("SLURM_CONF"))
+    return done.returncode == NOT_STARTED or (NO_SITE in done.stderr and not os.environ.get("SLURM_CONF"))
 
 
 def silence(done: Completed) -> tuple[str, str]:

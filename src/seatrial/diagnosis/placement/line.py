@@ -124,6 +124,11 @@ def launcher_of(words: Sequence[str]) -> str:
     return words[launcher_place(words)]
 
 
+def is_srun(launcher: str) -> bool:
+    """Whether the word that starts the ranks is Slurm's, whatever its folder and suffix."""
+    return launcher.rpartition("/")[2].startswith("srun")
+
+
 def parse_line(words: Sequence[str], dialect: Dialect, program: str = "", cores: int | None = None) -> LaunchLine:
     """The line taken apart. `program`: the word that is the program, where options or a script hide it.
 

@@ -12,6 +12,7 @@ from seatrial.launch.environments.kind import SHELL
 from seatrial.launch.slurm_argv import node_list
 from seatrial.launch.slurm_text import complaint, launch_failures
 from seatrial.model.launching import Obstacle, Remark, blocked, fine, noted
+from seatrial.model.words import by_text
 
 STEP = "places"
 CLOCK_NOTED_S = 5.0
@@ -74,11 +75,9 @@ def judge_silent(silent: Sequence[str], said: str) -> list[Remark]:
     One of which it said nothing is named only where it blames none: the step ended because of the others.
     """
     failures = launch_failures(said)
-    by_reason: dict[str, list[str]] = {}
-    for node in [node for node in silent if node in failures] or silent:
-        by_reason.setdefault(failures.get(node, ""), []).append(node)
+    blamed = [node for node in silent if node in failures] or silent
     found = []
-    for reason, nodes in by_reason.items():
+    for reason, nodes in by_text((node, failures.get(node, "")) for node in blamed).items():
         of_each = "\n".join(f"Task launch for step 0 failed on node {node}: {reason}" for node in nodes)
         meaning, remedy = first_cause(SLURM, of_each if reason else said) or (
             f"{reason or complaint(said)}.",

@@ -10,15 +10,13 @@ from seatrial.launch.environments.environment import Environment
 from seatrial.launch.environments.kind import SHELL, Where
 from seatrial.launch.environments.script import SCRIPT
 from seatrial.launch.environments.script_trouble import script_trouble
-from seatrial.launch.process import Completed, run
+from seatrial.launch.process import NOT_STARTED, Completed, run
 from seatrial.launch.slurm_text import complaint
 from seatrial.model.errors import UsageError
 
 TIMEOUT_S = 300.0
 """Guix, Nix and Spack may have to fetch or build first."""
 ABSENT = 44
-NOT_STARTED = 127
-"""What `process.run` gives for a program that cannot be started."""
 KEPT_BYTES = 1 << 20
 QUESTION = r"""
 found=$(command -v -- "$1") || exit 44
