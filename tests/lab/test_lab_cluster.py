@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -11,15 +12,26 @@ import msgspec
 import pytest
 
 from seatrial.lab import planting, razing, state
+from seatrial.lab.commands import call
+from seatrial.lab.enter import in_space
 from seatrial.lab.faults.base import Parameters
 from seatrial.lab.plan import LabPlan, make_plan
-from seatrial.lab.processes import all_pids, program, state_letter
+from seatrial.lab.processes import all_pids, kill_all, pids_in, program, state_letter
 from seatrial.lab.raising import needed_folders, raise_lab
 from seatrial.launch.process import Completed, run
 from seatrial.model.errors import SeatrialError, UsageError
 
 pytestmark = pytest.mark.lab
 InLab = Callable[..., Completed]
+FORKING_DAEMON = """
+import os, time
+os.setsid()
+for _ in range(500):
+    time.sleep(0.0002)
+    if os.fork():
+        os._exit(0)
+time.sleep(60)
+"""
 SEATRIAL = (sys.executable, "-m", "seatrial")
 DAEMONS = ("slurmctld", "slurmd", "slurmstepd", "slurmscriptd")
 
@@ -105,6 +117,28 @@ def test_what_a_killed_up_had_built_can_be_removed(lab_name: str, after_s: float
     razing.raze(lab_name)
     time.sleep(0.2)
     assert traces(lab_name) == set()
+
+
+def test_what_a_killed_up_had_started_and_not_yet_moved_in_is_ended(lab_name: str) -> None:
+    """As nsenter is between its start and the lab's namespace, and `ip -batch` that makes the namespaces."""
+    variable, _, value = state.raised(lab_name).partition("=")
+    late = subprocess.Popen(["/usr/bin/sleep", "60"], env={**os.environ, variable: value})
+    razing.raze(lab_name)
+    assert late.wait(timeout=5) == -signal.SIGKILL
+
+
+def test_a_daemon_that_forks_while_it_is_looked_for_does_not_escape(lab_name: str) -> None:
+    space = f"{lab_name}-x"
+    call(["ip", "netns", "add", space])
+    try:
+        for _ in range(10):
+            subprocess.Popen(in_space(space, [sys.executable, "-S", "-c", FORKING_DAEMON])).wait(timeout=10)
+            assert kill_all([space]) == []
+            time.sleep(0.01)
+            assert pids_in([space]) == []
+    finally:
+        kill_all([space])
+        call(["ip", "netns", "delete", space])
 
 
 def test_a_terminated_up_tears_down_by_itself(lab_name: str) -> None:

@@ -3,7 +3,7 @@
 import os
 import signal
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 SPACES = Path("/run/netns")
@@ -12,7 +12,23 @@ SPACES = Path("/run/netns")
 def pids_in(spaces: Iterable[str]) -> list[int]:
     """Every process whose network namespace is one of `spaces`, whatever started it."""
     wanted = {identity for space in spaces if (identity := _identity(SPACES / space))}
-    return [pid for pid in all_pids() if _identity(Path(f"/proc/{pid}/ns/net")) in wanted] if wanted else []
+    return _those(lambda pid: _identity(Path(f"/proc/{pid}/ns/net")) in wanted) if wanted else []
+
+
+def pids_marked(setting: str) -> list[int]:
+    """Every other process that was started with that environment setting, "NAME=value", wherever it lives now."""
+    mark = f"{setting}\0".encode()
+    return _those(lambda pid: pid != os.getpid() and mark in _environment(pid))
+
+
+def _those(fits: Callable[[int], bool]) -> list[int]:
+    """The processes that fit, looked for until no new one shows: a daemon forks and its parent has gone when asked."""
+    seen: set[int] = set()
+    found = []
+    while new := set(all_pids()) - seen:
+        found += [pid for pid in sorted(new) if fits(pid)]
+        seen |= new
+    return found
 
 
 def all_pids() -> list[int]:
@@ -56,8 +72,17 @@ def send(pids: Iterable[int], number: signal.Signals) -> None:
 def kill_all(spaces: Iterable[str], timeout_s: float = 10.0) -> list[int]:
     """Kill every process in `spaces`, those they start meanwhile too; return the ones that would not die."""
     wanted = list(spaces)
+    return kill_until_none(lambda: pids_in(wanted), timeout_s)
+
+
+def kill_until_none(look: Callable[[], list[int]], timeout_s: float = 10.0) -> list[int]:
+    """Kill what `look` finds until it finds nothing; return the processes that would not die.
+
+    One that was found and has ended since counts as found: it may have left a child behind. What has ended and is not
+    yet collected has neither namespace nor environment (proc(5)), so no look finds it.
+    """
     deadline = time.monotonic() + timeout_s
-    while pids := [pid for pid in pids_in(wanted) if state_letter(pid) not in ("", "Z")]:
+    while pids := look():
         if time.monotonic() > deadline:
             return pids
         send(pids, signal.SIGKILL)
@@ -82,6 +107,14 @@ def _identity(path: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return status.st_dev, status.st_ino
+
+
+def _environment(pid: int) -> bytes:
+    """What a process was started with, a zero byte after each setting; empty when it has gone or is another's."""
+    try:
+        return Path(f"/proc/{pid}/environ").read_bytes()
+    except OSError:
+        return b""
 
 
 def _stat_fields(pid: int) -> list[str] | None:

@@ -50,7 +50,7 @@ def raise_lab(plan: LabPlan) -> None:
             f"A lab named {plan.name!r} stands already.",
             f"Use it, choose another --name, or remove it with: seatrial lab down --name {plan.name}",
         ) from None
-    with _terminations_raised():
+    with _terminations_raised(), _children_marked(plan.name):
         try:
             _build(plan, home)
         except BaseException:
@@ -145,3 +145,14 @@ def _terminations_raised() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def _children_marked(name: str) -> Iterator[None]:
+    """Whatever is started meanwhile bears the lab's mark, daemons too, and is found when its raiser was killed."""
+    variable, _, value = state.raised(name).partition("=")
+    os.environ[variable] = value
+    try:
+        yield
+    finally:
+        del os.environ[variable]

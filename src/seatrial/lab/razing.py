@@ -11,7 +11,7 @@ from pathlib import Path
 from seatrial.lab import state
 from seatrial.lab.commands import attempt
 from seatrial.lab.plan import check_name, own_space
-from seatrial.lab.processes import SPACES, kill_all, send, start_ticks
+from seatrial.lab.processes import SPACES, kill_all, kill_until_none, pids_marked, send, start_ticks
 from seatrial.model.errors import SeatrialError
 
 PATIENCE_S = 15.0
@@ -40,11 +40,12 @@ def exists(name: str) -> bool:
 
 
 def remains(name: str) -> list[str]:
-    """What there still is of a lab: namespaces, mounts, the folder."""
+    """What there still is of a lab: processes that raised it or were started so, namespaces, mounts, the folder."""
     home = state.folder(name)
+    processes = [f"process {pid}" for pid in pids_marked(state.raised(name))]
     spaces = [f"namespace {space}" for space in spaces_of(name)]
     mounts = [f"mount {point}" for point in mounts_below(home)]
-    return [*spaces, *mounts, *([f"folder {home}"] if home.exists() else [])]
+    return [*processes, *spaces, *mounts, *([f"folder {home}"] if home.exists() else [])]
 
 
 def spaces_of(name: str) -> list[str]:
@@ -71,6 +72,7 @@ def _end_raiser(name: str) -> None:
 
 
 def _sweep(name: str) -> None:
+    kill_until_none(lambda: pids_marked(state.raised(name)))
     spaces = spaces_of(name)
     kill_all(spaces)
     points = mounts_below(state.folder(name))

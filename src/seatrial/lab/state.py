@@ -37,6 +37,11 @@ def folder(name: str) -> Path:
     return ROOT / name
 
 
+def raised(name: str) -> str:
+    """The environment setting by which the processes that raise a lab, and its daemons, are known as its own."""
+    return f"SEATRIAL_RAISED={name}"
+
+
 def state_file(name: str) -> Path:
     """The file that holds a LabState."""
     return folder(name) / "lab.json"
