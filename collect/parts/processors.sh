@@ -59,6 +59,7 @@ siblings_of() { # CPU...: sets siblings to the thread siblings of each, in order
 processors() {
   lines /proc/cpuinfo '*' 64
   lines /proc/self/status 'Cpus_allowed_list:*' 1
+  job_processors
   value /sys/devices/system/cpu/online
   value /sys/devices/system/cpu/possible
   value /sys/devices/system/cpu/smt/active
@@ -90,6 +91,25 @@ processors() {
   idle_states
   mitigations
   throttling
+}
+
+job_processors() { # of the job's cpuset, whose folder Slurm calls job_N: the collector's own step may have fewer of them
+  name='job cpuset' line=''
+  if locate /proc/self/cgroup; then
+    # shellcheck disable=SC2094 # both are only read
+    while IFS=: read -r _ kind path; do
+      case ,$kind,$path/ in
+        *,cpuset,*/job_[0-9]*/* | ,,/*/job_[0-9]*/*) ;;
+        *) continue ;;
+      esac
+      job=${path#*/job_}
+      job=${path%%/job_*}/job_${job%%/*}
+      for file in "/cpuset$job/cpuset.cpus" "$job/cpuset.cpus.effective" "/unified$job/cpuset.cpus.effective"; do
+        if locate "/sys/fs/cgroup$file" && line=$(cat "$found" 2>/dev/null </dev/null) && [ -n "$line" ]; then break 2; fi
+      done
+    done 2>/dev/null <"$found"
+  fi
+  if [ -n "$line" ]; then printf '@value %s|%s\n' "$name" "$line"; else absent "$name" 'no cgroup of a job'; fi
 }
 
 frequencies() { # soon after /proc/cpuinfo: opening that took a sample of all, so that the present ones come at once

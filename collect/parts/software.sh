@@ -16,6 +16,7 @@ s/^(mca:[^:]*:[^:]*):.*/\1/
   run_slow '' fi_info --version
   run_slow '/^[^ ]/!d' fi_info -l
   mpi_settings
+  mpi_files
   modules_system
 }
 

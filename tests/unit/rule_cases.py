@@ -7,7 +7,7 @@ from seatrial.facts.mpi_settings import NOTHING_SET
 from seatrial.model.hca import PortFamily, PortState
 from seatrial.model.pci import PciKind
 from seatrial.model.placement import RankPlace
-from seatrial.model.system import ClockState, Firmware, Library, Limits, SoftwareFacts
+from seatrial.model.system import ClockState, Firmware, Library, Limits, MpiFile, SoftwareFacts
 from seatrial.model.topology import Core, Topology
 from seatrial.model.unknown import Unknown
 from seatrial.model.verdict import FindingKind
@@ -43,6 +43,13 @@ def firmware(**changes: str) -> Firmware:
     """The firmware of the healthy server, changed."""
     told = {name: getattr(FIRMWARE, name) for name in FIRMWARE.__struct_fields__}
     return Firmware(**{**told, **changes})
+
+
+def mpi(checksum: int | None, path: str = "/opt/lib/libmpi.so.40", version: str = "") -> SoftwareFacts:
+    """A node's libmpi, and which UCX it tells of."""
+    libraries = (Library(name="UCX", version=version),) if version else ()
+    file = MpiFile(name="libucp" if version else "libmpi", path=path, size_bytes=1229432, checksum=checksum)
+    return SoftwareFacts(mpi_files=(file,), libraries=libraries)
 
 
 def card(*path_widths: int) -> dict[str, Any]:
@@ -153,6 +160,9 @@ FIRING: dict[FindingKind, Readings] = {
     FindingKind.SOFTWARE_DIFFERS: odd(
         software=SoftwareFacts(slurm_client="slurm 23.11.4", slurm_daemon="slurm 23.02.7"),
     ),
+    FindingKind.MPI_BUILD_DIFFERS: Readings(
+        facts=cluster(every={"software": mpi(1)}, odd={"software": mpi(2)}),
+    ),
     FindingKind.MPI_SETTINGS_DIFFER: Readings(
         facts=cluster(
             every={"absent": {"software.mpi_settings": NOTHING_SET}},
@@ -251,6 +261,10 @@ SILENT: dict[FindingKind, Readings] = {
     FindingKind.MODULE_VERSION_DIFFERS: odd(kernel="6.1", settings=settings(modules={"mlx5_core": "6.1"})),
     FindingKind.MOUNT_OPTIONS_DIFFER: odd(
         system=system(mounts=(MOUNTS[0], mount("/home", "nfs4", "rw", "hard", "clientaddr=10.0.0.2"), MOUNTS[2]))
+    ),
+    # the same file in another folder
+    FindingKind.MPI_BUILD_DIFFERS: Readings(
+        facts=cluster(every={"software": mpi(1)}, odd={"software": mpi(1, "/usr/lib/libmpi.so")}),
     ),
     # other nodes did not tell what their files say
     FindingKind.MPI_SETTINGS_DIFFER: odd(software=SoftwareFacts(mpi_settings={"pml": "cm"})),

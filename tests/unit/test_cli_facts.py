@@ -81,7 +81,7 @@ def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "sinfo": SINFO,
         "salloc": SALLOC,
         "scontrol": SCONTROL,
-        "squeue": "#!/bin/sh\necho RUNNING\n",
+        "squeue": "#!/bin/sh\necho '42|RUNNING|1000|n[1-3]'\n",
         "scancel": f'#!/bin/sh\necho "$@" >> {folder}/cancelled\n',
         "srun": f"#!/bin/sh\ncat > /dev/null\ncat {folder}/answers\n",
     }
@@ -279,7 +279,7 @@ class TestSlurm:
         ran = Ran(capsys, "facts", "n[1-4]", "--json")
         assert ran.code == 2
         assert sorted(json.loads(ran.out)["nodes"]) == ["n1", "n2"]
-        assert "n3 gave no facts: it did not answer" in ran.err
+        assert "n3 gave no facts: no answer" in ran.err
         assert "n4 gave no facts: " in ran.err and "down" in ran.err
         assert (slurm / "cancelled").read_text() == "42\n"
 

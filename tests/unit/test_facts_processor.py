@@ -6,7 +6,7 @@ import pytest
 
 from seatrial.facts.frame import parse_frame
 from seatrial.facts.processor import read_processor
-from seatrial.model.processor import IdleState, ProcessorFacts
+from seatrial.model.processor import IN_NAME, IdleState, ProcessorFacts
 
 RECORDED = Path(__file__).parent / "recorded" / "processors" / "virtual-machine.facts"
 SYSTEM = "/sys/devices/system/cpu"
@@ -90,8 +90,10 @@ def test_turbo(lines: list[str], turbo: bool | None) -> None:
 
 def test_base_frequency_from_cppc_and_from_the_name() -> None:
     name = cpuinfo("model name\t: Intel(R) Xeon(R) CPU E5-2650 0 @ 2.00GHz")
-    assert processor_of(*name)[0].base_hz == 2e9
-    assert processor_of(*name, f"@value {SYSTEM}/cpu0/acpi_cppc/nominal_freq|2450")[0].base_hz == 2.45e9
+    named = processor_of(*name)[0]
+    assert (named.base_hz, named.base_hz_source) == (2e9, IN_NAME)
+    nominal = processor_of(*name, f"@value {SYSTEM}/cpu0/acpi_cppc/nominal_freq|2450")[0]
+    assert (nominal.base_hz, nominal.base_hz_source) == (2.45e9, "acpi_cppc/nominal_freq")
     assert processor_of(*cpuinfo("model name\t: AMD EPYC 7763 64-Core Processor"))[0].base_hz is None
 
 

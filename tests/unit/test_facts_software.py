@@ -21,6 +21,7 @@ from seatrial.model.system import (
     Library,
     Limits,
     Mount,
+    MpiFile,
     Sensor,
     SoftwareFacts,
     SystemFacts,
@@ -193,7 +194,7 @@ def test_every_fact_is_there_or_its_absence_is_explained() -> None:
     assert set(absent) == {f"software.{name}" for name in facts.__struct_fields__}
 
 
-RECORDS = [KernelFacts, Firmware, Limits, ClockState, Mount, Sensor, SystemFacts, Library, SoftwareFacts]
+RECORDS = [KernelFacts, Firmware, Limits, ClockState, Mount, Sensor, SystemFacts, Library, MpiFile, SoftwareFacts]
 
 
 @pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.__name__)

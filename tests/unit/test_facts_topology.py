@@ -274,10 +274,10 @@ def test_xml_that_is_refused(text: str) -> None:
 def test_a_billion_laughs_are_refused_at_once() -> None:
     laughs = "".join(f'<!ENTITY l{i + 1} "{f"&l{i};" * 10}">' for i in range(9))
     bomb = f'<!DOCTYPE topology [<!ENTITY l0 "ha">{laughs}]><topology><object name="&l9;"/></topology>'
-    started = time.monotonic()
+    started = time.process_time()
     with pytest.raises(FactsFormatError, match="declares more"):
         xml_topology(bomb)
-    assert time.monotonic() - started < 0.1
+    assert time.process_time() - started < 0.1
 
 
 def test_objects_nested_without_end_break_nothing() -> None:

@@ -59,6 +59,6 @@ def test_no_file_and_an_empty_file_set_nothing_and_an_old_recording_does_not_tel
 
 @pytest.mark.parametrize("shell", SHELLS)
 def test_the_collector_prints_what_sets_something(shell: str, tmp_path: Path) -> None:
-    write(tmp_path, SYSTEM, "# a comment\n\npml = ob1 # why\nbtl_tcp_if_include = 10.1.2.0/24\n")
+    write(tmp_path, SYSTEM, "# a comment\n\npml = ob1\nbtl_tcp_if_include = 10.1.2.0/24\n")
     facts = node_facts(collect(str(tmp_path), shell))
     assert facts.software.mpi_settings == {"btl_tcp_if_include": "ADDRESS/24", "pml": "ob1"}

@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 
+from seatrial.facts.node import parse_facts
 from seatrial.limits.peak import compute_peaks, flops_per_cycle
 from seatrial.model.facts import NodeFacts
 from seatrial.model.limit import ComputePeak, NoLimit
@@ -105,7 +106,9 @@ def test_e5_2683v4() -> None:
 
 def test_both_frequencies_say_which_they_are() -> None:
     facts = with_sets("sse2", "avx", "avx2", "fma")
-    speeds = msgspec.structs.replace(facts.processor, base_hz=2e9, hardware_maximum_hz=(3.0e9, 3.5e9))
+    speeds = msgspec.structs.replace(
+        facts.processor, base_hz=2e9, base_hz_source="cpufreq/base_frequency", hardware_maximum_hz=(3.0e9, 3.5e9)
+    )
     base, top = peaks(msgspec.structs.replace(facts, cores=4, processor=speeds))
     assert (base.path, top.path) == (
         "n1 cores > floating point at base frequency",
@@ -123,6 +126,16 @@ def test_a_frequency_out_of_a_name_is_nominal() -> None:
     (peak,) = peaks(facts)
     assert peak.hz == 2.6e9
     assert peak.nominal
+
+
+def test_the_frequency_that_the_facts_took_from_the_name_is_the_names() -> None:
+    lines = ("@value /proc/sys/kernel/hostname|n1", "@file /proc/cpuinfo", "|model name\t: Some CPU @ 2.60GHz",
+             "|flags\t: sse2 avx", "@end", "@value /sys/devices/system/cpu/online|0")  # fmt: skip
+    facts = parse_facts("\n".join(("#seatrial-facts 1 n1", *lines, "#end n1", "")))
+    (peak,) = peaks(msgspec.structs.replace(facts, cores=1))
+    assert (peak.hz, peak.nominal) == (2.6e9, True)
+    assert peak.source.endswith("the name Some CPU @ 2.60GHz")
+    assert "cpufreq" not in peak.source
 
 
 def test_what_is_not_known_has_no_peak() -> None:

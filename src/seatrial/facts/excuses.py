@@ -5,6 +5,8 @@ from functools import lru_cache
 
 import msgspec
 
+from seatrial.facts.passing_mounts import FACT as PASSING_MOUNT
+
 
 class Excuse(msgspec.Struct, frozen=True, kw_only=True):
     """Facts that say nothing by differing. `pattern` fits the whole dotted name."""
@@ -53,11 +55,7 @@ EXCUSES = (
         pattern=r"interfaces\.(veth|cali|tap|vnet|lxc|flannel|cni|br-|docker).*",
         reason="made and unmade for containers and virtual machines",
     ),
-    Excuse(
-        pattern=r"system\.mounts\./(run/user|run/credentials|run/containerd|var/lib/docker|var/lib/containers|var/lib/kubelet"
-        r"|var/lib/containerd|var/spool/slurmd?|run/netns|run/docker|run/snapd|snap|media)/.*",
-        reason="made and unmade for sessions, jobs and containers",
-    ),
+    Excuse(pattern=PASSING_MOUNT, reason="made and unmade for sessions, jobs and containers, or the kernel's own"),
 )
 
 _MEMORY = "the kernel keeps a different few MiB for itself on each boot; one module of 32 is 3 %"

@@ -11,7 +11,7 @@ from seatrial.model.hca import Hca, Port
 from seatrial.model.memory import Dimm
 from seatrial.model.pci import PciDevice, PciHop, PciKind
 from seatrial.model.processor import IdleState, ProcessorFacts
-from seatrial.model.system import KernelFacts, Library, Mount, Sensor, SystemFacts
+from seatrial.model.system import KernelFacts, Library, Mount, MpiFile, Sensor, SystemFacts
 from seatrial.model.topology import Cache, Core, NumaNode, Topology
 from seatrial.model.unknown import Unknown
 
@@ -127,6 +127,7 @@ KEYS: dict[type[msgspec.Struct], Key] = {
     IdleState: Key(lambda each: each.name, ("name",)),
     Mount: Key(lambda each: each.path, ("path",)),
     Sensor: Key(lambda each: each.name, ("name",)),
+    MpiFile: Key(lambda each: each.name, ("name",)),
     Library: Key(lambda each: each.name, ("name",)),
     Unknown: Key(lambda each: f"unknown {each.word}", ("word",)),
 }

@@ -9,13 +9,14 @@ import msgspec
 from seatrial.facts.frame import WHOLE_NUMBER, Frame
 from seatrial.facts.processor_sets import listed, number
 from seatrial.facts.topology_sysfs import CPU
+from seatrial.model.processor import IN_NAME
 
 BY_PROCESSOR = f"{CPU}/cpufreq"
 BY_POLICY = "/sys/devices/system/cpu/cpufreq/policy[0-9]*"
 NOMINAL = "/sys/devices/system/cpu/cpu0/acpi_cppc/nominal_freq"
 NO_TURBO = "/sys/devices/system/cpu/intel_pstate/no_turbo"
 BOOST = "/sys/devices/system/cpu/cpufreq/boost"
-IN_NAME = re.compile(r"@ ([0-9]{1,2}(?:\.[0-9]{1,3})?)GHz")
+BEHIND_AT = re.compile(r"@ ([0-9]{1,2}(?:\.[0-9]{1,3})?)GHz")
 
 Column = tuple[tuple[int, str], ...]
 """Processor, cell: sorted by processor."""
@@ -55,8 +56,10 @@ def read_frequencies(frame: Frame, absent: dict[str, str]) -> Frequencies:
     return Frequencies(driver=driver, governors=dict(governors), energy_preferences=dict(preferences), **hz)
 
 
-def base_hz(frame: Frame, model_name: str) -> float | None:
-    """The frequency without turbo: base_frequency (intel_pstate, kHz), nominal_freq (ACPI CPPC, MHz), else the name's.
+def base_hz(frame: Frame, model_name: str) -> tuple[float | None, str]:
+    """The frequency without turbo, and where it is from.
+
+    base_frequency (intel_pstate, kHz), nominal_freq (ACPI CPPC, MHz), else the name's.
 
     The frequency in an Intel brand string is that at which the processor was qualified: Intel 64 and IA-32
     Architectures Software Developer's Manual, volume 2, CPUID, "Extracting the Processor Frequency from Brand Strings".
@@ -65,12 +68,17 @@ def base_hz(frame: Frame, model_name: str) -> float | None:
         for name in frame.lists.get(pattern, ())[:1]:
             khz = frame.integer(f"{_folder(pattern, name)}/base_frequency")
             if khz is not None and khz > 0:
-                return khz * 1e3
+                return khz * 1e3, "cpufreq/base_frequency"
     mhz = frame.integer(NOMINAL)
     if mhz is not None and mhz > 0:
-        return mhz * 1e6
-    in_name = IN_NAME.search(model_name)
-    return float(in_name[1]) * 1e9 if in_name else None
+        return mhz * 1e6, "acpi_cppc/nominal_freq"
+    return named_hz(model_name)
+
+
+def named_hz(model_name: str) -> tuple[float | None, str]:
+    """The frequency behind the @ of a model's name, and that it is from there; None where there is none."""
+    found = BEHIND_AT.search(model_name)
+    return (float(found[1]) * 1e9, IN_NAME) if found else (None, "")
 
 
 def turbo(frame: Frame) -> bool | None:

@@ -6,7 +6,7 @@ from xml.etree import ElementTree as ET
 import msgspec
 
 from seatrial.facts.frame import whole_number
-from seatrial.facts.frequencies import IN_NAME
+from seatrial.facts.frequencies import named_hz
 from seatrial.facts.hwloc_devices import NOT_TOLD, Devices, hwloc_devices
 from seatrial.facts.hwloc_document import PLACES, infos, parse_hwloc
 from seatrial.facts.processor_sets import Numbers, masked
@@ -89,15 +89,15 @@ def _firmware(says: dict[str, str]) -> Firmware:
 def _processor(root: ET.Element, model: str, topology: Topology) -> ProcessorFacts:
     greatest = _frequencies(root, "FrequencyMaxMHz", topology.processors)
     base = _frequencies(root, "FrequencyBaseMHz", topology.processors)
-    in_name = IN_NAME.search(model)
-    named = float(in_name[1]) * 1e9 if in_name else None
+    told = (base[0], "hwloc's FrequencyBaseMHz") if base and len(set(base)) == 1 else named_hz(model)
     return ProcessorFacts(
         vendor=_first(root, "CPUVendor"),
         family=whole_number(_first(root, "CPUFamilyNumber")),
         model_number=whole_number(_first(root, "CPUModelNumber")),
         stepping=whole_number(_first(root, "CPUStepping")),
         hardware_maximum_hz=greatest,
-        base_hz=base[0] if base and len(set(base)) == 1 else named,
+        base_hz=told[0],
+        base_hz_source=told[1],
     )
 
 

@@ -11,6 +11,7 @@ from seatrial.facts.topology_sysfs import CPU, sysfs_cores
 from seatrial.model.processor import IdleState, ProcessorFacts
 
 STATUS = "/proc/self/status"
+JOB = "job cpuset"
 SMT = "/sys/devices/system/cpu/smt/active"
 IDLE = "/sys/devices/system/cpu/cpu0/cpuidle/state[0-9]*"
 VULNERABILITIES = "/sys/devices/system/cpu/vulnerabilities/"
@@ -28,6 +29,7 @@ def read_processor(frame: Frame) -> tuple[ProcessorFacts, dict[str, str]]:
     says = cpuinfo(frame)
     absent: dict[str, str] = {}
     frequencies = read_frequencies(frame, absent)
+    base, base_source = base_hz(frame, says.get("model name", ""))
     smt, throttle = frame.integer(SMT), throttle_events(frame)
     facts = ProcessorFacts(
         vendor=says.get("vendor_id") or says.get("CPU implementer", ""),
@@ -43,7 +45,8 @@ def read_processor(frame: Frame) -> tuple[ProcessorFacts, dict[str, str]]:
         maximum_hz=frequencies.maximum_hz,
         hardware_maximum_hz=frequencies.hardware_maximum_hz,
         present_hz=frequencies.present_hz,
-        base_hz=base_hz(frame, says.get("model name", "")),
+        base_hz=base,
+        base_hz_source=base_source,
         turbo=turbo(frame),
         smt_active=None if smt is None else smt == 1,
         idle_states=_idle_states(frame),
@@ -74,7 +77,8 @@ def _absent(frame: Frame, facts: ProcessorFacts) -> dict[str, str]:
         reasons = (frame.reason(f"/sys/devices/system/cpu/{file}") for file in turbo_files)
         absent["processor.turbo"] = "; ".join(reasons)
     if facts.base_hz is None:
-        absent["processor.base_hz"] = "neither base_frequency nor nominal_freq, and no frequency in the model's name"
+        why = "neither base_frequency nor nominal_freq, and no frequency in the model's name"
+        absent |= {"processor.base_hz": why, "processor.base_hz_source": why}
     return absent
 
 
@@ -140,8 +144,10 @@ def _counts(frame: Frame, file: str) -> dict[int, int]:
 
 
 def _allowed(frame: Frame) -> Numbers:
+    """Where the collector may run and where its job may: its own step may have been given less."""
+    found = set(listed(frame.values.get(JOB, "")) or ())
     for line in frame.files.get(STATUS, ()):
         name, _, processors = line.partition(":")
         if name == "Cpus_allowed_list":
-            return listed(processors) or ()
-    return ()
+            found.update(listed(processors) or ())
+    return tuple(sorted(found))

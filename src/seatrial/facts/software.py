@@ -11,6 +11,7 @@ from seatrial.facts.libraries import (
     UCX_VERSION,
     read_libraries,
 )
+from seatrial.facts.mpi_files import read_mpi_files, why_no_files
 from seatrial.facts.mpi_settings import read_mpi_settings, why_no_settings
 from seatrial.facts.versions import (
     SLURM_CLIENTS,
@@ -39,6 +40,7 @@ def read_software(frame: Frame) -> tuple[SoftwareFacts, dict[str, str]]:
         slurm_daemon=slurm_version(frame, (SLURM_DAEMON,)),
         libraries=read_libraries(frame),
         mpi_settings=read_mpi_settings(frame),
+        mpi_files=read_mpi_files(frame),
         modules_system=_modules_system(frame),
     )
     silent = "; ".join(why_no_answer(frame, command) for command in TELL_MORE if not answer(frame, command))
@@ -47,6 +49,7 @@ def read_software(frame: Frame) -> tuple[SoftwareFacts, dict[str, str]]:
         "slurm_daemon": why_no_slurm(frame, (SLURM_DAEMON,)) if not facts.slurm_daemon else "",
         "libraries": silent if facts.libraries else f"{why_no_mpi(frame)}; {silent}",
         "mpi_settings": why_no_settings(frame) if not facts.mpi_settings else "",
+        "mpi_files": why_no_files(frame) if not facts.mpi_files else "",
         "modules_system": frame.reason(LMOD) if not facts.modules_system else "",
     }
     return facts, {f"software.{name}": why for name, why in reasons.items() if why}

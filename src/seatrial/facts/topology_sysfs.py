@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import msgspec
 
 from seatrial.facts.frame import Frame
+from seatrial.facts.logical_order import sysfs_order
 from seatrial.facts.processor_sets import Numbers, listed, masked, number, package_number
 from seatrial.model.topology import Cache, Core, NumaNode, Topology
 
@@ -37,6 +38,7 @@ def sysfs_topology(frame: Frame) -> Topology:
         ),
         caches=read_caches(frame),
         source="sysfs" if cores or nodes else "",
+        order=sysfs_order(frame, cores, nodes),
     )
 
 

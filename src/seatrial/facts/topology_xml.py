@@ -82,6 +82,7 @@ def _skeleton(text: str) -> Topology:
         numa_nodes=_nodes(root, walked, homes),
         caches=_caches(walked),
         source="hwloc XML",
+        order=tuple(core.processors[0] for core in cores),
     )
 
 

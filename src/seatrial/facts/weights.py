@@ -94,7 +94,7 @@ _FAMILIES = re.compile(
     r"hcas\.[^.]+|interfaces\.[^.]+|pci|memory\.dimms|topology|system\.(?:firmware|sensors|power_limits_w)"
     r"|system\.mounts\..*?(?=\.(?:source|kind|options|reachable)$|$)"
     r"|processor\.(?:mitigations|idle_states|minimum_hz|maximum_hz|hardware_maximum_hz)|settings\.modules"
-    r"|software\.libraries\.[^.]+"
+    r"|software\.libraries\.[^.]+|software\.mpi_files"
 )
 _DEVICES = re.compile(r"(?:hcas|interfaces|pci|system\.sensors|system\.power_limits_w)\.")
 

@@ -5,6 +5,7 @@ import re
 from seatrial.limits.microarchitectures import recognise
 from seatrial.model.facts import NodeFacts
 from seatrial.model.limit import ComputePeak, NoLimit
+from seatrial.model.processor import IN_NAME
 
 BY_INSTRUCTION_SET = (
     (frozenset({"avx512f"}), 32),
@@ -74,7 +75,10 @@ def compute_peaks(facts: NodeFacts) -> tuple[ComputePeak | NoLimit, ...]:
 def _base(facts: NodeFacts) -> tuple[float, str, bool] | None:
     """Hz, source, and whether it is only in the name."""
     if facts.processor.base_hz:
-        return facts.processor.base_hz, f"cpufreq/base_frequency on {facts.hostname}", False
+        source = facts.processor.base_hz_source
+        if source == IN_NAME:
+            return facts.processor.base_hz, f"the name {facts.cpu_model}", True
+        return facts.processor.base_hz, f"{source or 'the facts'} on {facts.hostname}", False
     named = _NAMED_HZ.search(facts.cpu_model)
     return (float(named[1]) * 1e9, f"the name {facts.cpu_model}", True) if named else None
 

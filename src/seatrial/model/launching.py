@@ -7,6 +7,8 @@ import msgspec
 from seatrial.model.errors import ExitCode
 
 FORMAT = 1
+MOST_LINES = 60
+"""Of what programs printed, in a remark."""
 
 
 class Obstacle(enum.StrEnum):
@@ -58,6 +60,8 @@ class Remark(msgspec.Struct, frozen=True, kw_only=True):
     obstacle: Obstacle | None = None
     """None where all is well."""
     remedy: str = ""
+    said: str = ""
+    """What the programs themselves printed, its last lines; empty where nothing was kept."""
 
 
 class Examination(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,19 +87,24 @@ class Examination(msgspec.Struct, frozen=True, kw_only=True):
         return ExitCode.INCOMPLETE if self.untried else ExitCode.PASS
 
 
+def last_lines(text: str) -> str:
+    """The end of what a program printed, to be quoted: at most `MOST_LINES` lines."""
+    return "\n".join(text.strip("\n").splitlines()[-MOST_LINES:])
+
+
 def fine(step: str, says: str) -> Remark:
     """All is well."""
     return Remark(step=step, weight=Weight.OK, says=says)
 
 
-def noted(step: str, obstacle: Obstacle, says: str, remedy: str = "") -> Remark:
+def noted(step: str, obstacle: Obstacle, says: str, remedy: str = "", said: str = "") -> Remark:
     """Worth knowing, and not in the way."""
-    return Remark(step=step, weight=Weight.NOTE, says=says, obstacle=obstacle, remedy=remedy)
+    return Remark(step=step, weight=Weight.NOTE, says=says, obstacle=obstacle, remedy=remedy, said=said)
 
 
-def blocked(step: str, obstacle: Obstacle, says: str, remedy: str = "") -> Remark:
+def blocked(step: str, obstacle: Obstacle, says: str, remedy: str = "", said: str = "") -> Remark:
     """In the way."""
-    return Remark(step=step, weight=Weight.BLOCKED, says=says, obstacle=obstacle, remedy=remedy)
+    return Remark(step=step, weight=Weight.BLOCKED, says=says, obstacle=obstacle, remedy=remedy, said=said)
 
 
 def untried(step: str, obstacle: Obstacle, says: str, remedy: str = "") -> Remark:

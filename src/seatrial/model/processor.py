@@ -2,6 +2,9 @@
 
 import msgspec
 
+IN_NAME = "the model's name"
+"""Where a base frequency is from that nobody measured or set: the maker's word in the processor's name."""
+
 
 class IdleState(msgspec.Struct, frozen=True, kw_only=True):
     """One C-state of processor 0."""
@@ -33,6 +36,8 @@ class ProcessorFacts(msgspec.Struct, frozen=True, kw_only=True):
     present_hz: tuple[float, ...] = ()
     """A sample of an instant."""
     base_hz: float | None = None
+    base_hz_source: str = ""
+    """cpufreq/base_frequency, acpi_cppc/nominal_freq, hwloc's FrequencyBaseMHz, or IN_NAME."""
     turbo: bool | None = None
     smt_active: bool | None = None
     idle_states: tuple[IdleState, ...] = ()
@@ -41,4 +46,4 @@ class ProcessorFacts(msgspec.Struct, frozen=True, kw_only=True):
     throttle_events: int | None = None
     """Sum of core and package thermal throttle counts since boot."""
     allowed: tuple[int, ...] = ()
-    """Processors on which this job may run (Cpus_allowed_list of the collector)."""
+    """Processors on which this job may run (its cpuset, and Cpus_allowed_list of the collector)."""

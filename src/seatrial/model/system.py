@@ -100,6 +100,18 @@ class Library(msgspec.Struct, frozen=True, kw_only=True):
     """Framework -> components: btl -> (self, tcp, vader); UCX transports -> (tcp, sysv, ...)."""
 
 
+class MpiFile(msgspec.Struct, frozen=True, kw_only=True):
+    """One file that MPI's programs on the node are made of; another build of the same version shows in nothing else."""
+
+    name: str
+    """mpirun, libmpi, libopen-pal, libmpich, libpmix, libucp, libfabric, ..."""
+    path: str
+    """As PATH or the dynamic linker finds it."""
+    size_bytes: int | None = None
+    checksum: int | None = None
+    """POSIX's cksum; None where it was not had: the file is larger than 64 MiB, or there is no such command."""
+
+
 class SoftwareFacts(msgspec.Struct, frozen=True, kw_only=True):
     """Versions, as far as commands tell them."""
 
@@ -108,5 +120,6 @@ class SoftwareFacts(msgspec.Struct, frozen=True, kw_only=True):
     libraries: tuple[Library | Unknown, ...] = ()
     mpi_settings: dict[str, str] = {}
     """Open MPI's MCA parameters as its files of settings on the node have them; the user's own file comes last."""
+    mpi_files: tuple[MpiFile, ...] = ()
     modules_system: str = ""
     """Lmod 8.7, Environment Modules 5.2; "" where there is none."""

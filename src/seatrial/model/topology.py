@@ -39,6 +39,8 @@ class Topology(msgspec.Struct, frozen=True, kw_only=True):
     numa_nodes: tuple[NumaNode, ...] = ()
     caches: tuple[Cache, ...] = ()
     source: str = ""
+    order: tuple[int, ...] = ()
+    """The first processors of the cores as hwloc numbers these: of its core 0, its core 1, and so on."""
 
     @property
     def packages(self) -> tuple[int, ...]:

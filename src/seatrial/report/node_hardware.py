@@ -8,6 +8,7 @@ from seatrial.facts.flat_fields import counted, ranges
 from seatrial.model import units
 from seatrial.model.facts import NodeFacts
 from seatrial.model.memory import Dimm
+from seatrial.model.processor import IN_NAME, ProcessorFacts
 from seatrial.model.topology import NumaNode
 from seatrial.model.words import count
 from seatrial.report.fact_value import hertz, memory_speed
@@ -51,7 +52,7 @@ def processors(facts: NodeFacts) -> Iterator[Row]:
         counted(set_up.energy_preferences),
         _span("allowed", (*set_up.minimum_hz, *set_up.maximum_hz)),
         _span("hardware's most", set_up.hardware_maximum_hz),
-        f"base {hertz(set_up.base_hz)}" if set_up.base_hz is not None else "",
+        _base(set_up),
         _span("at this instant", set_up.present_hz),
         "" if set_up.turbo is None else f"turbo {_on(set_up.turbo)}",
         f"throttled {set_up.throttle_events} times since boot" if set_up.throttle_events else "",
@@ -135,6 +136,12 @@ def _span(what: str, frequencies: Sequence[float]) -> str:
         return ""
     least, most = hertz(min(frequencies)), hertz(max(frequencies))
     return f"{what} {least}" if least == most else f"{what} {least} to {most}"
+
+
+def _base(set_up: ProcessorFacts) -> str:
+    if set_up.base_hz is None:
+        return ""
+    return f"base {hertz(set_up.base_hz)}" + (f" (of {IN_NAME})" if set_up.base_hz_source == IN_NAME else "")
 
 
 def _on(active: bool) -> str:

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from seatrial.facts.mounts import KERNELS_OWN
+from seatrial.facts.mpi_files import told as told_file
 from seatrial.model import units
 from seatrial.model.facts import NodeFacts
 from seatrial.model.order import natural_sorted
@@ -108,6 +109,8 @@ def software(facts: NodeFacts) -> Iterator[Row]:
         yield "MPI", ", ".join(others)
     for library in known.libraries:
         yield "library", _library(library) if isinstance(library, Library) else str(library)
+    for file in known.mpi_files:
+        yield "file of MPI", f"{file.name}: {told_file(file)}"
     if known.modules_system:
         yield "modules by", known.modules_system
 

@@ -29,6 +29,7 @@ from seatrial.diagnosis.rules import (
     mount_dead,
     mount_missing,
     mount_options_differ,
+    mpi_build_differs,
     mpi_settings_differ,
     mtu_differs,
     nic_far_from_ranks,
@@ -101,6 +102,7 @@ RULES: tuple[Rule, ...] = (
     module_version_differs.RULE,
     mount_options_differ.RULE,
     software_differs.RULE,
+    mpi_build_differs.RULE,
     mpi_settings_differ.RULE,
 )
 

@@ -3,28 +3,10 @@
 from collections.abc import Iterable, Sequence
 
 from seatrial.diagnosis.rules.base import Readings
-from seatrial.facts.excuses import excused_between_nodes
+from seatrial.facts.passing_mounts import is_passing
 from seatrial.model.facts import NodeFacts
 from seatrial.model.system import Mount
 
-PASSING = (
-    "/run/",
-    "/proc/",
-    "/sys/",
-    "/dev/",
-    "/boot",
-    "/snap/",
-    "/var/snap/",
-    "/var/spool/slurm",
-    "/var/lib/docker/",
-    "/var/lib/containers/",
-    "/var/lib/containerd/",
-    "/var/lib/kubelet/",
-    "/var/lib/snapd/",
-)
-"""Made and unmade by sessions, jobs, containers and the kernel's own helpers, or of no meaning to a job."""
-
-KEPT = ("/dev/shm", "/dev/hugepages")  # noqa: S108 - a place that is looked at, not written to
 AUTOFS = "autofs"
 
 
@@ -54,8 +36,7 @@ def lasting_mounts(mounts: Iterable[Mount], automatic: tuple[str, ...]) -> dict[
     found = {}
     for mount in mounts:
         folder = f"{mount.path}/"
-        passing = folder.startswith(PASSING) and mount.path not in KEPT
         triggered = mount.kind != AUTOFS and folder.startswith(automatic)
-        if not passing and not triggered and not excused_between_nodes(f"system.mounts.{mount.path}"):
+        if not is_passing(mount.path) and not triggered:
             found[mount.path] = mount
     return found

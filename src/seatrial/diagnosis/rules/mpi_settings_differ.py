@@ -1,4 +1,4 @@
-"""mpi-settings-differ: a file of settings on one node tells Open MPI something else than the peers' do."""
+"""mpi-settings-differ: files or variables on one node tell an MPI something else than the peers' do."""
 
 from collections.abc import Iterator
 
@@ -11,13 +11,14 @@ from seatrial.model.verdict import FindingKind
 FACT = "software.mpi_settings"
 NOT_SET = "none"
 REMEDY = (
-    "Give this node the same file as the others have: openmpi-mca-params.conf in /etc/openmpi or in the etc folder of "
-    "the MPI; for one user ~/.openmpi/mca-params.conf."
+    "Give this node the same settings as the others have: openmpi-mca-params.conf and openmpi-mca-params-override.conf "
+    "in /etc/openmpi or in the etc folder of the MPI, ucx.conf, for one user ~/.openmpi/mca-params.conf; and what sets "
+    "variables of jobs there, such as Slurm's TaskProlog."
 )
 
 
 def look(readings: Readings) -> Iterator[Violation]:
-    """Parameter by parameter; one that a node's files do not set is a difference, too."""
+    """Parameter by parameter; one that nothing on a node sets is a difference, too."""
     for group in readings.peers:
         known = {name: readings.facts[name].software.mpi_settings for name in group if knows(readings.facts[name])}
         names = sorted({parameter for table in known.values() for parameter in table})

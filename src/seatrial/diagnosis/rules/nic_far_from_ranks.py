@@ -1,5 +1,6 @@
 """nic-far-from-ranks: ranks run only on a socket that the adapter does not hang on, and nearer cores are free."""
 
+from collections import Counter
 from collections.abc import Iterator
 
 from seatrial.diagnosis.placement.cores import cores_of, known_cores, numbers, rank_names
@@ -19,12 +20,14 @@ BIND = (
     "of theirs crosses the link between the sockets as it is."
 )
 
+NEARER = (Distance.NEAR, Distance.SOCKET)
+
 
 def look(readings: Readings) -> Iterator[Violation]:
     """By the masks of the ranks where they are known, else by the processors that the job may use."""
     for node, known in readings.facts.items():
         adapters = adapters_of(known)
-        if not adapters.packages or len(known.topology.packages) < 2:
+        if not adapters.numa_nodes or len(known.topology.packages) < 2:
             continue
         ranks = tuple(rank for rank in readings.ranks.get(node, ()) if rank.cpus)
         who, says = _of_ranks(known, ranks, adapters) if ranks else ("", _of_job(known, adapters))
@@ -37,27 +40,31 @@ def _of_job(known: NodeFacts, adapters: Adapters) -> str:
     allowed = set(known.processor.allowed)
     if not allowed or not allowed <= set(known.topology.processors):
         return ""
-    used = {core.package for core in known.topology.cores if allowed.intersection(core.processors)}
-    if None in used or not used.isdisjoint(adapters.packages.values()):
+    used = [core for core in known.topology.cores if allowed.intersection(core.processors)]
+    if any(distance(core, adapters) is not Distance.OTHER for core in used):
         return ""
-    sockets = numbers(each for each in used if each is not None)
+    sockets = numbers(core.package for core in used if core.package is not None)
     return f"its processors for this job are on socket {sockets}, and {_told(adapters)}"
 
 
 def _of_ranks(known: NodeFacts, ranks: tuple[RankPlace, ...], adapters: Adapters) -> tuple[str, str]:
-    """Who is far, and from what. Where no nearer core is free, ranks must be far, and that is no fault."""
+    """Who is far, and from what. Where no nearer core is free, ranks must be far, and that is no fault.
+
+    A rank that has several cores for itself needs as many free ones.
+    """
     cores = known_cores(known, ranks)
     if cores is not known.topology.cores:
         return "", ""
     masks = [cores_of(cores, rank.cpus) for rank in ranks]
+    used = frozenset().union(*masks)
+    held = Counter(one for mask in masks for one in mask)
+    free = [one for one in usable_cores(known, ranks) - used if distance(cores[one], adapters) in NEARER]
     far = [
         rank
         for rank, mask in zip(ranks, masks, strict=True)
         if mask and all(distance(cores[one], adapters) is Distance.OTHER for one in mask)
+        if len(free) >= (1 if any(held[one] > 1 for one in mask) else len(mask))
     ]
-    used = frozenset().union(*masks)
-    near = (Distance.NEAR, Distance.SOCKET)
-    free = [one for one in usable_cores(known, ranks) - used if distance(cores[one], adapters) in near]
     if not far or not free:
         return "", ""
     sockets = numbers(cores[one].package or 0 for rank in far for one in cores_of(cores, rank.cpus))
@@ -67,12 +74,15 @@ def _of_ranks(known: NodeFacts, ranks: tuple[RankPlace, ...], adapters: Adapters
 
 
 def _told(adapters: Adapters) -> str:
-    return ", ".join(f"{name} on socket {package}" for name, package in adapters.packages.items())
+    return ", ".join(
+        f"{name} on socket {adapters.packages[name]}" if name in adapters.packages else f"{name} on NUMA node {numa}"
+        for name, numa in adapters.numa_nodes.items()
+    )
 
 
 RULE = Rule(
     kind=FindingKind.NIC_FAR_FROM_RANKS,
     title="adapter on another socket than the ranks",
     look=look,
-    knows=lambda facts: bool(adapters_of(facts).packages),
+    knows=lambda facts: bool(adapters_of(facts).numa_nodes),
 )

@@ -1,8 +1,10 @@
 """rank-across-sockets: the cores that a rank has for itself lie on two sockets."""
 
+from collections import Counter
 from collections.abc import Iterator
 
 from seatrial.diagnosis.placement.cores import cores_of, known_cores, numbers, rank_names
+from seatrial.diagnosis.placement.near import usable_cores
 from seatrial.diagnosis.rules.base import Readings, Rule, Violation
 from seatrial.model.verdict import FindingKind
 
@@ -13,16 +15,17 @@ REMEDY = (
 
 
 def look(readings: Readings) -> Iterator[Violation]:
-    """A part of the node of one's own, on several sockets, where one socket has as many cores."""
+    """A part of the node of one's own, on several sockets, where the job's cores would do for all ranks on one each."""
     for node, ranks in readings.ranks.items():
         cores = known_cores(readings.facts.get(node), ranks)
+        has = Counter(cores[one].package for one in usable_cores(readings.facts.get(node), ranks))
         split = []
         for rank in ranks:
             mine = cores_of(cores, rank.cpus)
             packages = {cores[one].package for one in mine}
-            largest = max((sum(core.package == package for core in cores) for package in packages), default=0)
+            room = sum(here // len(mine) for here in has.values()) if mine else 0
             shared = any(mine & cores_of(cores, other.cpus) for other in ranks if other is not rank)
-            if None not in packages and len(packages) > 1 and len(mine) <= largest and not shared:
+            if None not in packages and len(packages) > 1 and room >= len(ranks) and not shared:
                 split.append(rank)
         if split:
             masks = numbers(split[0].cpus)

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from seatrial.diagnosis.placement.cores import cores_of, known_cores, rank_names
+from seatrial.diagnosis.placement.cores import Cores, cores_of, known_cores, rank_names
+from seatrial.diagnosis.placement.near import usable_cores
 from seatrial.diagnosis.rules.base import PLACEMENT_TELLS, Readings, Rule, Violation
 from seatrial.model.placement import RankPlace
 from seatrial.model.topology import Core
@@ -17,23 +18,24 @@ REMEDY = (
 def look(readings: Readings) -> Iterator[Violation]:
     """One rank alone may wander without disturbing another. With more ranks than cores another rule speaks."""
     for node, ranks in readings.ranks.items():
-        cores = known_cores(readings.facts.get(node), ranks)
-        loose = loose_ranks(ranks, cores)
-        if len(loose) >= 2 and len(ranks) <= len(cores):
+        known = readings.facts.get(node)
+        cores, ours = known_cores(known, ranks), usable_cores(known, ranks)
+        loose = loose_ranks(ranks, cores, ours)
+        if len(loose) >= 2 and len(ranks) <= len(ours):
             may = f"each may run on any of {len(cores_of(cores, loose[0].cpus))} cores"
             says = f"{rank_names(loose)} are not bound: {may}"
             key = f"{len(loose)} ranks are not bound"
             yield Violation(node=node, says=says, key=key, remedy=REMEDY)
 
 
-def loose_ranks(ranks: tuple[RankPlace, ...], cores: tuple[Core, ...]) -> list[RankPlace]:
-    """Those whose mask is the whole node, or several sockets, of more than one core."""
+def loose_ranks(ranks: tuple[RankPlace, ...], cores: tuple[Core, ...], ours: Cores) -> list[RankPlace]:
+    """Those whose mask is all that the job has of the node (`ours`), or several sockets, of more than one core."""
     loose = []
     for rank in ranks:
         mine = cores_of(cores, rank.cpus)
         if len(mine) < 2:
             continue
-        whole = len(mine) == len(cores)
+        whole = mine >= ours
         sockets = {cores[one].package for one in mine}
         if whole or len(sockets) > 1:
             loose.append(rank)
