@@ -12,6 +12,7 @@ from seatrial.diagnosis.placement.advice import (
     advised_line,
     already,
     hydra_words,
+    intel_words,
     rankfile_options,
     srun_words,
 )
@@ -160,6 +161,10 @@ def test_the_words_for_each_launcher() -> None:
     assert srun_words(((8,), (9,))) == ("--cpu-bind=map_cpu:8,9",)
     assert srun_words(((0, 1), (2, 3))) == ("--cpu-bind=mask_cpu:0x3,0xc",)
     assert hydra_words(((0, 1), (2, 3))) == ("-bind-to", "user:0+1,2+3")
+    assert intel_words(((1,), (2, 3)))[-1] == "[0x2,0xc]"
+    advice = Advice(cpus={}, hydra=hydra_words(((1,),)), intel=intel_words(((1,),)))
+    assert advice.options(Dialect.HYDRA, "f", "MPICH Version: 4.1")[0] == "-bind-to"
+    assert advice.options(Dialect.HYDRA, "f", "Intel(R) MPI Library 2021.18.1 for Linux* OS") == advice.intel
     assert rankfile_options("f", "Open MPI v4.1.4, ...") == ("--rankfile", "f")
     assert rankfile_options("f", "Open MPI v5.0.3, ...") == ("--map-by", "rankfile:file=f")
 

@@ -119,6 +119,36 @@ def test_advised_cores_are_the_jobs_own_and_the_nearest(
     check_order(*case, each, threads=threads)
 
 
+def from_mask(word: str) -> tuple[int, ...]:
+    """0x9: processors 0 and 3."""
+    return tuple(place for place, bit in enumerate(reversed(f"{int(word, 16):b}")) if bit == "1")
+
+
+@settings(max_examples=60, deadline=None)
+@given(placements(), st.integers(1, 3), st.booleans())
+def test_all_launchers_are_told_the_same(
+    case: tuple[NodeFacts, tuple[RankPlace, ...]], each: int, threads: bool
+) -> None:
+    """srun's and Hydra's words by a rank's place on the node, the rankfile by the numbers that hwloc gives cores."""
+    facts, ranks = case
+    order = tuple(core.processors[0] for core in facts.topology.cores[::-1])  # any order will do
+    facts = msgspec.structs.replace(facts, topology=msgspec.structs.replace(facts.topology, order=order))
+    advice = advise({"n1": facts}, {"n1": ranks}, None if threads else each, 2 * each if threads else None)
+    if advice is None:
+        return
+    wanted = [advice.cpus[rank.rank] for rank in ranks]
+    (word,) = advice.srun
+    kind, _, listed = word.removeprefix("--cpu-bind=").partition(":")
+    told = [(int(one),) if kind == "map_cpu" else from_mask(one) for one in listed.split(",")]
+    assert [set(one) for one in told] == [set(one) for one in wanted]
+    by_hydra = advice.hydra[1].removeprefix("user:").split(",")
+    assert [set(map(int, one.split("+"))) for one in by_hydra] == [set(one) for one in wanted]
+    ours = [core for core in facts.topology.cores[::-1] if usable_processors(facts, ranks) & set(core.processors)]
+    for line, cpus in zip(advice.rankfile.splitlines(), wanted, strict=True):
+        cores = [ours[int(number)] for number in line.rpartition("slot=")[2].split(",")]
+        assert {core for core in ours if set(cpus) & set(core.processors)} == set(cores)
+
+
 @settings(max_examples=60, deadline=None)
 @given(placements())
 def test_ranks_placed_as_advised_have_no_finding(case: tuple[NodeFacts, tuple[RankPlace, ...]]) -> None:
@@ -192,3 +222,11 @@ def test_a_recorded_server_of_four_sockets() -> None:
     package_of = {number: core.package for core in facts.topology.cores for number in core.processors}
     assert [package_of[group[0]] for group in order[:10]] == [1] * 10
     assert package_of[order[10][0]] != 1
+
+
+@needs_data
+def test_small_cores_come_last() -> None:
+    """Ten cores of 3.9 GHz and ten of 2.8 in turns of five, on one NUMA node."""
+    order = good_order(recorded("nvidia-dgx-gb10.tar.bz2"), ranks_on("n1", *[(0,)] * 12))
+    assert order is not None
+    assert [group[0] for group in order] == [5, 6, 7, 8, 9, 15, 16, 17, 18, 19, 0, 1]

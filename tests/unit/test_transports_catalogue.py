@@ -13,7 +13,7 @@ from seatrial.model.subject import node
 from seatrial.model.system import Library, SoftwareFacts
 from seatrial.model.transport import Carrier, Declared, Role
 from tests.unit.ablation_examples import STOCK
-from tests.unit.facts_examples import port
+from tests.unit.facts_examples import device, port
 
 
 def names(stock: Stock, *presumed: Carrier) -> list[str]:
@@ -70,6 +70,11 @@ def test_words_of_ucx_stay_off_the_standard_output() -> None:
         ("MPICH Version:\t4.0.2\nMPICH Device:\tch4:ofi", MpiFamily.MPICH_OFI),
         ("MPICH Version:\t4.0.2\nMPICH Device:\tch4:ucx", MpiFamily.MPICH_UCX),
         ("Intel(R) MPI Library 2021.10 for Linux* OS", MpiFamily.INTEL_MPI),
+        ("MPICH Version:      4.1\nMPICH Device:       ch4:ucx\nconfigure: --with-device=ch4:ofi", MpiFamily.MPICH_UCX),
+        ("MPICH Version:\t3.3.2\nMPICH Device:\tch3:nemesis", MpiFamily.MPICH_CH3),
+        ("MPI VERSION    : CRAY MPICH version 8.1.25.17 (ANL base 3.4a2)", MpiFamily.MPICH_OFI),
+        ("MVAPICH Version:\t3.0\nMVAPICH Device:\tch4:ofi", MpiFamily.MPICH_OFI),
+        ("MVAPICH2 Version:\t2.3.7\nMVAPICH2 Device:\tch3:mrail", MpiFamily.UNKNOWN),
         ("something else", MpiFamily.UNKNOWN),
     ],
 )
@@ -88,11 +93,35 @@ def test_settings_that_kept_an_mpi_from_looking_hide_no_component() -> None:
     assert not other.has("btl", "openib")
 
 
+def test_components_are_those_of_the_version_that_runs() -> None:
+    library = Library(name="Open MPI", version="4.1.1", components={"pml": ("ob1",)})
+    facts = NodeFacts(hostname="n1", complete=True, software=SoftwareFacts(libraries=(library,)))
+    for said, known in (
+        ("Open MPI v4.1.1, package: x", True),
+        ("Open MPI v4.1.10", False),
+        ("Open MPI v14.1.1", False),
+    ):
+        assert ("pml" in stock_of(said, {"n1": facts}, None, within=False).compiled) is known
+
+
+def test_iwarp_is_driven_by_libfabric_or_by_open_mpi_itself_and_not_by_ucx() -> None:
+    facts = {"n1": with_ports("n1", PortFamily.IWARP, "iw_cxgb4")}
+    assert expected(facts["n1"], within=False) == (Carrier.OFI, Carrier.VERBS)
+    assert missing_drivers(facts, STOCK) == []
+    bare = msgspec.structs.replace(STOCK, compiled={"pml": ("ob1", "ucx"), "mtl": (), "btl": ("self", "tcp")})
+    assert [finding.subject for finding in missing_drivers(facts, bare)] == [node("n1")]
+
+
 def test_what_is_expected_follows_the_devices_of_each_node() -> None:
     assert expected(with_ports("n1", PortFamily.INFINIBAND), within=False)[0] is Carrier.UCX
     assert expected(with_ports("n1", PortFamily.OMNI_PATH), within=False)[0] is Carrier.PSM2
     assert expected(NodeFacts(hostname="n1", complete=True), within=False)[0] is Carrier.TCP
     assert expected(with_ports("n1", PortFamily.INFINIBAND), within=True) == (Carrier.SHARED_MEMORY,)
+
+
+def test_slingshot_is_driven_by_libfabric() -> None:
+    facts = NodeFacts(hostname="n1", complete=True, pci=(device("0000:21:00.0", vendor=0x17DB, device=0x0501),))
+    assert expected(facts, within=False) == (Carrier.OFI,)
 
 
 def test_a_mixed_pair_has_two_answers() -> None:
@@ -144,9 +173,10 @@ def test_the_control_gives_nothing_back_either() -> None:
         assert control.environment == {"OMPI_MCA_mtl": value}
 
 
-def test_the_environment_outdoes_the_files() -> None:
-    files = {"mtl": "^ofi", "btl": "tcp,self", "btl_tcp_sndbuf": "1"}
-    assert own_settings({"OMPI_MCA_mtl": "ofi", "UCX_TLS": "", "HOME": "x"}, files) == {
-        "OMPI_MCA_mtl": "ofi",
+def test_what_a_node_tells_outdoes_our_own_environment_which_its_jobs_inherit() -> None:
+    told = {"mtl": "^ofi", "btl": "tcp,self", "btl_tcp_sndbuf": "1"}
+    assert own_settings({"OMPI_MCA_mtl": "ofi", "OMPI_MCA_pml": "cm", "UCX_TLS": "", "HOME": "x"}, told) == {
+        "OMPI_MCA_pml": "cm",
+        "OMPI_MCA_mtl": "^ofi",
         "OMPI_MCA_btl": "tcp,self",
     }

@@ -37,6 +37,22 @@ def test_components_are_read_process_by_process() -> None:
     assert "ucx" in found.compiled["pml"]
 
 
+@pytest.mark.parametrize(
+    ("lines", "carriers", "words"),
+    [
+        (("libfabric provider: tcp;ofi_rxm",), (Carrier.TCP,), ("libfabric provider tcp;ofi_rxm",)),
+        (("libfabric provider: mlx", "shm segment size (1 MB per rank) * (1 local ranks) = 1 MB total"),
+         (Carrier.UCX,), ("libfabric provider mlx",)),
+        (("libfabric provider: psm3",), (Carrier.OFI,), ("libfabric provider psm3",)),
+        (("shm segment size (699 MB per rank) * (2 local ranks) = 1399 MB total",), (Carrier.SHARED_MEMORY,), ("shm",)),
+    ],
+)  # fmt: skip
+def test_what_intel_mpi_says(lines: tuple[str, ...], carriers: tuple[Carrier, ...], words: tuple[str, ...]) -> None:
+    """The form of I_MPI_DEBUG=10 of 2021.18; the providers' names are from its documentation."""
+    found = read_declared("".join(f"[0] MPI startup(): {line}\n" for line in lines))
+    assert found is not None and (found.carriers, found.words) == (carriers, words)
+
+
 def test_a_log_that_says_nothing_known() -> None:
     assert read_declared("") is None
     assert read_declared("srun: error: n1: task 0: Killed\n") is None

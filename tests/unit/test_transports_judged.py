@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 
+from seatrial.diagnosis.transports.effects import times_text
 from seatrial.model.errors import ExitCode
 from seatrial.model.transport import Carrier, Declared
 from seatrial.model.verdict import FindingKind, Verdict
@@ -138,3 +139,17 @@ def test_the_finding_prints_the_setting_and_what_it_costs() -> None:
 
 def test_two_starts_are_not_enough_to_be_complete() -> None:
     assert not judged(SLOW_OFI, blocks=2).complete
+
+
+def test_ofi_that_is_taken_only_for_the_slow_provider_is_not_proved() -> None:
+    """Open MPI 5.0 on one machine: ob1 by default, and cm with OFI once the provider sockets is named."""
+    found = judged({"hobbled OFI": (8.0, 5.0), "hobbled TCP": (1.2, 5.0)}, declared=TCP)
+    assert (found.verdict, found.carried_by) == (Verdict.PASS, Carrier.TCP)
+    (ofi,) = [one for one in found.carriers if one.carrier is Carrier.OFI]
+    assert ofi.carried is None and "makes the MPI take it" in ofi.statement
+
+
+def test_an_interval_without_an_end_is_told_in_few_letters() -> None:
+    assert [times_text(one) for one in (1e-39, 0.004, 43.0, 9999.0, 26123032496491491845888.0)] == [
+        "1e-39", "0.004", "43.00", "9999", "3e+22",
+    ]  # fmt: skip

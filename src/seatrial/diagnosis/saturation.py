@@ -32,11 +32,21 @@ class AtOnce(msgspec.Struct, frozen=True, kw_only=True):
     latency_s: Estimate | None = None
 
 
+class AtSize(msgspec.Struct, frozen=True, kw_only=True):
+    """What so many ranks of each node carry at once in messages of one size."""
+
+    message_bytes: int
+    ranks: int
+    bandwidth_bytes_per_s: Estimate
+
+
 class Saturation(Outcome, frozen=True, kw_only=True):
     """All that is derived from the samples of one pair of nodes."""
 
     message_bytes: int
     by_ranks: tuple[AtOnce, ...]
+    by_size: tuple[AtSize, ...] = ()
+    """All sizes, rising, and numbers of ranks, rising."""
     model: MaxRate | None
     ranks_needed: int | None
     """The least number measured that drives the port (`ENOUGH`)."""
@@ -87,6 +97,7 @@ def judge_saturation(recorded: RecordedRun) -> Saturation:
         pair=pair,
         message_bytes=largest,
         by_ranks=by_ranks,
+        by_size=_by_size(times, _window(rounds)),
         model=_model(times, _window(rounds), recorded.info.seed),
         ranks_needed=needed,
         one_rank_share=part,
@@ -126,7 +137,6 @@ def _window(rounds: Rounds) -> int:
 
 
 def _at_once(ranks: int, size: int, times: Sequence[float], rounds: Rounds) -> AtOnce:
-    carried = [ranks * _window(rounds) * size / time_s for time_s in times if not math.isnan(time_s)]
     small = [
         median([run_value(one) for one in pairs])
         for (kernel, _, count, _), pairs in rounds.items()
@@ -134,8 +144,19 @@ def _at_once(ranks: int, size: int, times: Sequence[float], rounds: Rounds) -> A
     ]
     return AtOnce(
         ranks=ranks,
-        bandwidth_bytes_per_s=median_estimate(carried),
+        bandwidth_bytes_per_s=_carried(ranks, size, times, _window(rounds)),
         latency_s=median_estimate(small) if small else None,
+    )
+
+
+def _carried(ranks: int, size: int, times: Sequence[float], window: int) -> Estimate:
+    return median_estimate([ranks * window * size / time_s for time_s in times if not math.isnan(time_s)])
+
+
+def _by_size(times: Mapping[Point, Sequence[float]], window: int) -> tuple[AtSize, ...]:
+    return tuple(
+        AtSize(message_bytes=size, ranks=ranks, bandwidth_bytes_per_s=_carried(ranks, size, times[ranks, size], window))
+        for ranks, size in sorted(times, key=lambda point: (point[1], point[0]))
     )
 
 

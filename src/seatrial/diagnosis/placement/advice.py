@@ -23,6 +23,8 @@ class Advice(msgspec.Struct, frozen=True, kw_only=True):
     cpus: Mapping[int, tuple[int, ...]]
     srun: tuple[str, ...] = ()
     hydra: tuple[str, ...] = ()
+    intel: tuple[str, ...] = ()
+    """Intel MPI's Hydra, which does not heed the other's words."""
     rankfile: str = ""
     """Open MPI's, with hwloc's logical numbers of cores."""
 
@@ -31,7 +33,7 @@ class Advice(msgspec.Struct, frozen=True, kw_only=True):
         if dialect is Dialect.SRUN:
             return self.srun
         if dialect is Dialect.HYDRA:
-            return self.hydra
+            return self.intel if "Intel" in mpi_library else self.hydra
         if not self.rankfile:
             return ()
         return rankfile_options(rankfile, mpi_library)
@@ -72,6 +74,7 @@ def advise(
         cpus=cpus,
         srun=srun_words(longest) if alike and longest else (),
         hydra=hydra_words(longest) if alike and longest else (),
+        intel=intel_words(longest) if alike and longest else (),
         rankfile=rankfile_text(facts, ranks, cpus),
     )
 
@@ -118,13 +121,21 @@ def srun_words(order: Groups) -> tuple[str, ...]:
     """map_cpu for one processor a rank, mask_cpu for several; processors by the kernel's numbers."""
     if all(len(group) == 1 for group in order):
         return (f"--cpu-bind=map_cpu:{','.join(str(group[0]) for group in order)}",)
-    masks = (f"{sum(1 << cpu for cpu in group):#x}" for group in order)
-    return (f"--cpu-bind=mask_cpu:{','.join(masks)}",)
+    return (f"--cpu-bind=mask_cpu:{_masks(order)}",)
 
 
 def hydra_words(order: Groups) -> tuple[str, ...]:
     """Processors by the kernel's numbers; those of one rank joined by +."""
     return "-bind-to", f"user:{','.join('+'.join(map(str, group)) for group in order)}"
+
+
+def intel_words(order: Groups) -> tuple[str, ...]:
+    """Processors by the kernel's numbers, as masks that must begin with 0x (tried with 2021.18)."""
+    return "-genv", "I_MPI_PIN", "1", "-genv", "I_MPI_PIN_DOMAIN", f"[{_masks(order)}]"
+
+
+def _masks(order: Groups) -> str:
+    return ",".join(f"{sum(1 << cpu for cpu in group):#x}" for group in order)
 
 
 def rankfile_text(
@@ -137,20 +148,23 @@ def rankfile_text(
     lines: dict[int, str] = {}
     for node, there in ranks.items():
         known = known_cores(facts.get(node), there)
-        cores = logical_order([known[place] for place in usable_cores(facts.get(node), there)])
+        cores = logical_order(facts.get(node), [known[place] for place in usable_cores(facts.get(node), there)])
         for rank in there:
             slots = ",".join(map(str, sorted(cores_of(cores, cpus[rank.rank]))))
             lines[rank.rank] = f"rank {rank.rank}={rank.host or node} slot={slots}\n"
     return "".join(lines[rank] for rank in sorted(lines))
 
 
-def logical_order(cores: Sequence[Core]) -> tuple[Core, ...]:
-    """As hwloc numbers them: by the least processor of their package, then of their NUMA node, then their own."""
+def logical_order(facts: NodeFacts | None, cores: Sequence[Core]) -> tuple[Core, ...]:
+    """As hwloc numbers them; where its order is not known by their package, NUMA node and first processor."""
+    told = {number: place for place, number in enumerate(facts.topology.order)} if facts else {}
 
     def least(of: str, core: Core) -> int:
         mine = getattr(core, of)
         return min(one.processors[0] for one in cores if getattr(one, of) == mine)
 
+    if all(core.processors[0] in told for core in cores):
+        return tuple(sorted(cores, key=lambda core: told[core.processors[0]]))
     return tuple(sorted(cores, key=lambda core: (least("package", core), least("numa_node", core), core.processors)))
 
 

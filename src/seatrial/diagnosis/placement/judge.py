@@ -10,9 +10,11 @@ from seatrial.diagnosis.placement.cores import cores_of, known_cores, numbers, r
 from seatrial.diagnosis.placement.gain import ADVISED, Fix, Gain, fate, gains_of
 from seatrial.diagnosis.placement.line import LaunchLine, parse_line
 from seatrial.diagnosis.placement.line_options import Dialect
+from seatrial.diagnosis.placement.memory import memory_findings, memory_notes
 from seatrial.diagnosis.placement.picture import NodePicture, pictures
 from seatrial.diagnosis.placement.ranks import crossing_notes, first_ranks, of_variant, wandering_notes
 from seatrial.diagnosis.placement.rows import RankRow, rank_rows
+from seatrial.diagnosis.placement.threads import threads_findings
 from seatrial.diagnosis.rules import (
     nic_far_from_ranks,
     rank_across_sockets,
@@ -29,7 +31,7 @@ from seatrial.model.placement import RankPlace, Start
 from seatrial.model.recorded import RecordedRun
 from seatrial.model.run import Ending
 from seatrial.model.units import BANDWIDTH, bandwidth
-from seatrial.model.verdict import Experiment, Finding, Verdict, worst
+from seatrial.model.verdict import Experiment, Finding, FindingKind, Verdict, worst
 
 RULES = (
     ranks_share_core.RULE,
@@ -38,6 +40,9 @@ RULES = (
     rank_across_sockets.RULE,
     nic_far_from_ranks.RULE,
 )
+
+UNSHOWN = (FindingKind.THREADS_SHARE_CORE, FindingKind.MEMORY_FAR_FROM_RANKS)
+"""What messages cannot prove."""
 
 
 class Placement(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,11 +88,16 @@ def recorded_line(recorded: RecordedRun) -> LaunchLine:
     return parse_line(words, Dialect(recorded.info.launcher), program, int(cores) if cores.isdecimal() else None)
 
 
+def shown_by_messages(facts: Mapping[str, NodeFacts], ranks: Mapping[str, tuple[RankPlace, ...]]) -> bool:
+    """Whether there is something in the placement whose cure messages can prove."""
+    return bool(placement_findings(facts, ranks) or wandering_notes(facts, ranks))
+
+
 def advice_of(
     facts: Mapping[str, NodeFacts], ranks: Mapping[str, tuple[RankPlace, ...]], line: LaunchLine
 ) -> Advice | None:
     """What to advise where the ranks are not well placed, or may wander; None where they are, or no way is known."""
-    if not placement_findings(facts, ranks) and not wandering_notes(facts, ranks):
+    if not shown_by_messages(facts, ranks) and not threads_findings(facts, ranks, line):
         return None
     advice = advise(facts, ranks, line.cores_each, line.processors_each)
     if advice is None or already(facts, ranks, advice) or not advised_line(line, advice, ("x",), RANKFILE, ""):
@@ -99,7 +109,11 @@ def judge_placement(recorded: RecordedRun) -> Placement:
     """Everything again from the masks and the samples. Raises UsageError for a run of another kind."""
     line = recorded_line(recorded)
     ranks = first_ranks(recorded)
-    findings = placement_findings(recorded.facts, ranks)
+    findings = [
+        *placement_findings(recorded.facts, ranks),
+        *threads_findings(recorded.facts, ranks, line),
+        *memory_findings(recorded.facts, ranks, line),
+    ]
     advice = advice_of(recorded.facts, ranks, line)
     gains = gains_of(recorded.measurements)
     fix, why, otherwise = Fix.NONE, "nothing better is known", ""
@@ -140,10 +154,13 @@ def _all_measured(recorded: RecordedRun, gains: Sequence[Gain]) -> bool:
 
 
 def _proved(finding: Finding, fix: Fix, why: str, tried: bool, advised: bool) -> Finding:
-    """A finding whose fix measures no better keeps its name and loses its remedy, and is not called slow any more."""
+    """A finding whose fix measures no better keeps its name and loses its remedy, and is not called slow any more.
+
+    Threads and memory do not show in messages: what is said of them stands as it is.
+    """
     here = "the advised line does so" if advised else ""
     remedy = finding.remedy.replace(f" ({PLACEMENT_TELLS})", f" ({here})" if here else "")
-    if fix is Fix.NONE:
+    if fix is Fix.NONE or finding.kind in UNSHOWN:
         return msgspec.structs.replace(finding, remedy=remedy)
     experiment = Experiment(
         description="The launch line started again and again with the advised binding and without it, in turn",
@@ -213,9 +230,10 @@ def _notes(
         notes.append(f"The facts of {', '.join(blind[:3])} were not read: each processor is taken for a core.")
     notes += wandering_notes(recorded.facts, ranks)
     notes += crossing_notes(recorded.facts, ranks)
-    if findings and advice is None:
+    notes += memory_notes(recorded.facts, ranks, advice, line, findings)
+    if advice is None and any(one.kind is not FindingKind.MEMORY_FAR_FROM_RANKS for one in findings):
         notes.append(f"No better placement can be advised: {_why_none(recorded.facts, line, ranks)}.")
-    elif advice:
+    elif advice and gains_of(recorded.measurements):
         notes.append(
             "What was measured is messages. Ranks that wait for memory rather than for messages may want to be spread "
             "over all sockets."

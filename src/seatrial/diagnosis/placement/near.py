@@ -15,6 +15,11 @@ FAR = 10_000
 """Stands for a NUMA distance that the kernel does not tell; real ones end at 254."""
 
 
+SMALL = 0.8
+"""A core whose highest frequency is below this share of the fastest core's is of a smaller kind; favoured cores of one
+kind differ by less."""
+
+
 class Distance(enum.StrEnum):
     """From a core to the nearest adapter."""
 
@@ -25,7 +30,10 @@ class Distance(enum.StrEnum):
 
 
 class Adapters(msgspec.Struct, frozen=True, kw_only=True):
-    """Active adapters (for want of any the fabric interface) -> NUMA node and package of each."""
+    """Active adapters (for want of any the fabric interface) -> NUMA node and package of each.
+
+    No package where the NUMA node lies on several: all cores of that node are then as near as can be told.
+    """
 
     numa_nodes: dict[str, int] = {}
     packages: dict[str, int] = {}
@@ -44,14 +52,15 @@ def adapters_of(facts: NodeFacts) -> Adapters:
     packages = {
         name: package for name, numa in known.items() if (package := facts.topology.package_of(numa)) is not None
     }
-    if len(packages) < len(places):
+    with_cores = {core.numa_node for core in facts.topology.cores}
+    if len(known) < len(places) or not with_cores.issuperset(known.values()):
         return Adapters()
     return Adapters(numa_nodes=known, packages=packages)
 
 
 def distance(core: Core, adapters: Adapters) -> Distance:
     """Of one core to the nearest of them."""
-    if not adapters.packages or core.package is None:
+    if not adapters.numa_nodes or core.package is None:
         return Distance.UNKNOWN
     if core.numa_node in adapters.numa_nodes.values():
         return Distance.NEAR
@@ -76,32 +85,44 @@ def usable_cores(facts: NodeFacts | None, ranks: Sequence[RankPlace]) -> Cores:
     return cores_of(known_cores(facts, ranks), usable_processors(facts, ranks))
 
 
+def small_cores(facts: NodeFacts | None) -> frozenset[Core]:
+    """Those that are built slower than others of the node: efficiency cores, LITTLE ones; none where it is not told."""
+    told = facts.processor.hardware_maximum_hz if facts else ()
+    if facts is None or not told or len(told) != len(facts.topology.processors):
+        return frozenset()
+    most = dict(zip(facts.topology.processors, told, strict=True))
+    return frozenset(core for core in facts.topology.cores if most[core.processors[0]] < SMALL * max(told))
+
+
 def good_order(
     facts: NodeFacts | None, ranks: Sequence[RankPlace], cores_each: int = 1, *, threads: bool = False
 ) -> tuple[tuple[int, ...], ...] | None:
     """Processors for each rank of a node in turn: cores of its own, nearest the adapter first.
 
-    One processor of each core, or with `threads` all of them. A rank of several cores has them within one NUMA node
-    where that is possible, else within one socket. None where there are too few cores.
+    Large cores before small ones that are as near. One processor of each core, or with `threads` all of them. A rank
+    of several cores has them within one NUMA node of one socket where that is possible, else within one socket. None
+    where there are too few cores.
     """
     usable = usable_processors(facts, ranks)
     cores = [core for core in known_cores(facts, ranks) if usable.intersection(core.processors)]
     adapters = adapters_of(facts) if facts else Adapters()
-    by_node: dict[int | None, list[Core]] = {}
+    small = small_cores(facts)
+    pools: dict[tuple[int | None, int | None, bool], list[Core]] = {}
     for core in sorted(cores, key=lambda core: core.processors):
-        by_node.setdefault(core.numa_node, []).append(core)
+        pools.setdefault((core.numa_node, core.package, core in small), []).append(core)
     classes = list(Distance)
 
-    def place(node: int | None) -> tuple[int, int, int]:
-        near = min(classes.index(distance(one, adapters)) for one in by_node[node])
-        return near, _hops(facts, node, adapters), node or 0
+    def place(pool: tuple[int | None, int | None, bool]) -> tuple[int, int, int, bool, tuple[int, ...]]:
+        near = min(classes.index(distance(one, adapters)) for one in pools[pool])
+        return near, _hops(facts, pool[0], adapters), pool[0] or 0, pool[2], pools[pool][0].processors
 
-    groups, rest = _grouped([by_node[node] for node in sorted(by_node, key=place)], cores_each)
+    groups, rest = _grouped([pools[pool] for pool in sorted(pools, key=place)], cores_each)
     by_package: dict[int | None, list[Core]] = {}
     for core in rest:
         by_package.setdefault(core.package, []).append(core)
     more, rest = _grouped(list(by_package.values()), cores_each)
     groups += [*more, *_grouped([rest], cores_each)[0]]
+    groups.sort(key=lambda group: max(classes.index(distance(one, adapters)) for one in group))
     if len(groups) < len(ranks):
         return None
     return tuple(_processors(group, usable, threads) for group in groups[: len(ranks)])

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from seatrial.diagnosis.placement.cores import cores_of, known_cores, rank_names
-from seatrial.diagnosis.placement.near import Adapters, Distance, adapters_of, distance
+from seatrial.diagnosis.placement.near import Adapters, Distance, adapters_of, distance, usable_cores
 from seatrial.diagnosis.rules.base import named
 from seatrial.diagnosis.rules.ranks_unbound import loose_ranks
 from seatrial.model.facts import NodeFacts
@@ -39,7 +39,7 @@ def wandering_notes(facts: Mapping[str, NodeFacts], ranks: Ranks) -> list[str]:
         known = facts.get(node)
         cores = known_cores(known, there)
         sockets = {cores[one].package for rank in there for one in cores_of(cores, rank.cpus)}
-        if known and len(there) == 1 and len(sockets) > 1 and loose_ranks(there, cores):
+        if known and len(there) == 1 and len(sockets) > 1 and loose_ranks(there, cores, usable_cores(known, there)):
             nodes.append(node)
     if not nodes:
         return []
@@ -62,7 +62,7 @@ def crossing_notes(facts: Mapping[str, NodeFacts], ranks: Ranks) -> list[str]:
             if any(distance(cores[one], adapters) is Distance.OTHER for one in cores_of(cores, rank.cpus))
         ]
         if far:
-            to = ", ".join(adapters.packages)
+            to = ", ".join(adapters.numa_nodes)
             said = said or f"Messages of {rank_names(far)} on {node} may cross the link between sockets to {to}"
             nodes.append(node)
     if not nodes:

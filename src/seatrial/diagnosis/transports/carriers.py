@@ -15,6 +15,7 @@ from seatrial.diagnosis.transports.effects import (
     within,
 )
 from seatrial.model.estimate import Estimate
+from seatrial.model.measurement import Kernel
 from seatrial.model.transport import Carrier, Declared, Role, Variant
 from seatrial.model.units import bandwidth, duration
 
@@ -44,17 +45,23 @@ def carrier_verdicts(effects: Sequence[Effect], declared: Declared | None) -> tu
     found = []
     for carrier in dict.fromkeys((*said, *tried)):
         mine = [one for one in effects if one.variant.carrier is carrier]
-        carried, statement = _one(mine, default, reference)
+        carried, statement = _one(mine, default, reference, strange=bool(said) and carrier not in said)
         found.append(CarrierVerdict(carrier=carrier, declared=carrier in said, carried=carried, statement=statement))
     proved = sum(one.carried is True for one in found) == 1
     return tuple(_settled(one, effects) if proved and one.carried is None else one for one in found)
 
 
-def _one(mine: Sequence[Effect], default: Effect, reference: Effect) -> tuple[bool | None, str]:
-    """A tracer that shows an effect proves the carrier; one that would have shown it and does not clears it."""
+def _one(mine: Sequence[Effect], default: Effect, reference: Effect, *, strange: bool) -> tuple[bool | None, str]:
+    """A tracer that shows an effect proves the carrier; one that would have shown it and does not clears it.
+
+    `strange`: the MPI declares others. Then OFI with another provider may be what it takes only for that provider, as
+    Open MPI 5 does.
+    """
     tracers = [one for one in mine if one.variant.role in (Role.WITHOUT, Role.HOBBLED)]
     bases = {Role.HOBBLED: reference}
     proof = next((one for one in tracers if shows(one, bases.get(one.variant.role, default))), None)
+    if proof is not None and strange and proof.variant.slows is Kernel.PINGPONG:
+        return None, "slowing it makes the MPI take it, which proves nothing"
     if proof is not None:
         return True, f"{_doing(proof)} {change(proof, bases.get(proof.variant.role, default))}"
     clear = next((one for one in tracers if _clears(one)), None)

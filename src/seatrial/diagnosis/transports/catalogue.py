@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 
 from seatrial.diagnosis.transports import intel_mpi, mpich, open_mpi
 from seatrial.diagnosis.transports.stock import MpiFamily, Stock
+from seatrial.facts.mpi_settings import is_variable
 from seatrial.model.transport import Carrier, Variant
 
 Choose = Callable[[Stock, tuple[Carrier, ...]], tuple[Variant, ...]]
@@ -11,6 +12,7 @@ FAMILIES: dict[MpiFamily, Choose] = {
     MpiFamily.OPEN_MPI: open_mpi.variants,
     MpiFamily.MPICH_UCX: mpich.variants,
     MpiFamily.MPICH_OFI: mpich.variants,
+    MpiFamily.MPICH_CH3: mpich.variants,
     MpiFamily.INTEL_MPI: intel_mpi.variants,
 }
 VERBOSE = {**open_mpi.VERBOSE, **mpich.VERBOSE, **intel_mpi.VERBOSE}
@@ -20,8 +22,12 @@ CHOOSING = (*(f"{open_mpi.MCA}{name}" for name in ("pml", "mtl", "btl")), "UCX_T
 
 
 def own_settings(environment: Mapping[str, str], files: Mapping[str, str]) -> dict[str, str]:
-    """What the site has set of `CHOOSING`: in the environment, or else in Open MPI's files, parameter by parameter."""
-    known = {**open_mpi.mca(dict(files)), **environment}
+    """What the site has set of `CHOOSING`, parameter by parameter.
+
+    `files`: what a node tells of its files and a job's environment there, which wins over our own `environment`.
+    """
+    told = {name if is_variable(name) else open_mpi.MCA + name: value for name, value in files.items()}
+    known = {**environment, **told}
     return {name: known[name] for name in CHOOSING if known.get(name)}
 
 

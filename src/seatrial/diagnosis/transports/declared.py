@@ -14,6 +14,15 @@ PROVIDER = re.compile(r"mtl:ofi:provider: (\S+)")
 BTL = re.compile(r"mca: bml: Using (\w+) btl for send to")
 UCX_WAY = re.compile(r"ep_cfg\[\d+\]: (?:tag|am)\(([^)]*)\)")
 INTEL_PROVIDER = re.compile(r"libfabric provider: (\S+)")
+INTEL_LOCAL = re.compile(r"MPI startup\(\): shm segment size .*\* \((\d{1,9}) local ranks\)")
+INTEL_PROVIDERS = {
+    "tcp": Carrier.TCP,
+    "sockets": Carrier.TCP,
+    "verbs": Carrier.VERBS,
+    "psm2": Carrier.PSM2,
+    "mlx": Carrier.UCX,
+}
+"""By the part before ";ofi_rxm"; other providers are OFI's own."""
 BTLS = {
     "tcp": Carrier.TCP,
     "vader": Carrier.SHARED_MEMORY,
@@ -97,9 +106,12 @@ def _ucx_carriers(names: Iterable[str]) -> list[Carrier]:
 
 
 def _intel(text: str) -> tuple[list[Carrier], list[str]]:
+    """Two ranks of one node use shared memory where it is there, whatever the provider for others is."""
     names = list(dict.fromkeys(INTEL_PROVIDER.findall(text)))
     words = [f"libfabric provider {name}" for name in names]
-    return ([Carrier.OFI] if names else []), words
+    if any(int(count) > 1 for count in INTEL_LOCAL.findall(text)):
+        return [Carrier.SHARED_MEMORY], [*words, "shm"]
+    return [INTEL_PROVIDERS.get(name.partition(";")[0], Carrier.OFI) for name in names], words
 
 
 def _once(carriers: Iterable[Carrier]) -> tuple[Carrier, ...]:

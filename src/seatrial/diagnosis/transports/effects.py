@@ -97,7 +97,9 @@ def within(times: Estimate | None, line: float) -> bool:
 
 
 def times_text(times: float) -> str:
-    """0.98, 0.004, 43: how many times, with as many digits as tell something."""
+    """0.98, 0.004, 43, 3e+20: how many times, with as many digits as tell something."""
+    if times >= 10_000:
+        return f"{times:.0e}"
     if times >= 100:
         return f"{times:.0f}"
     return f"{times:.2f}" if times >= 0.1 else f"{times:.1g}"

@@ -1,6 +1,6 @@
 """Intel MPI's transports: I_MPI_FABRICS for shared memory, FI_PROVIDER for what libfabric does (2019 and later).
 
-From its documentation; nobody has run it on an Intel MPI yet.
+Shared memory, TCP and what is not there were tried with 2021.18 on one machine; the rest is from its documentation.
 """
 
 from seatrial.diagnosis.transports.mpich import without_providers
@@ -18,7 +18,7 @@ def variants(stock: Stock, presumed: tuple[Carrier, ...]) -> tuple[Variant, ...]
         Variant(name="default", role=Role.DEFAULT),
         Variant(name="control", role=Role.CONTROL, environment={"UCX_IB_REG_METHODS": "rcache"}),
         *([_variant(Role.WITHOUT, Carrier.SHARED_MEMORY, {"I_MPI_FABRICS": "ofi"})] if stock.within else []),
-        *without_providers(stock, {one: name for one, name in PROVIDERS.items() if one in presumed}),
+        *without_providers(stock, {one: name for one, name in PROVIDERS.items() if one in presumed or not presumed}),
         *(_variant(Role.FORCED, one, settings) for one, settings in forced.items()),
     )
 

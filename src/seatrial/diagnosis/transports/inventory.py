@@ -19,6 +19,7 @@ BEST: dict[PortFamily, tuple[Carrier, ...]] = {
     PortFamily.ROCE: (Carrier.UCX, Carrier.VERBS),
     PortFamily.OMNI_PATH: (Carrier.PSM2, Carrier.OFI),
     PortFamily.TRUE_SCALE: (Carrier.PSM, Carrier.OFI),
+    PortFamily.IWARP: (Carrier.OFI, Carrier.VERBS),
     PortFamily.EFA: (Carrier.OFI,),
 }
 COMPONENT = {
@@ -27,6 +28,10 @@ COMPONENT = {
     Carrier.PSM: ("mtl", "psm"),
     Carrier.OFI: ("mtl", "ofi"),
 }
+WITHOUT_UCX = {**COMPONENT, Carrier.VERBS: ("btl", "openib")}
+"""Of devices that UCX does not drive, where Open MPI's own driver will do."""
+CRAY = 0x17DB
+"""PCI vendor of Slingshot's Cassini, which the kernel shows as Ethernet and libfabric drives by its provider cxi."""
 MAKERS = {"mlx4_core": "Mellanox", "mlx5_core": "Mellanox", "mlx4_ib": "Mellanox", "mlx5_ib": "Mellanox"}
 
 
@@ -62,6 +67,8 @@ def expected(facts: NodeFacts, *, within: bool) -> tuple[Carrier, ...]:
         return (Carrier.SHARED_MEMORY,)
     have = families(facts)
     best = [carrier for family, carriers in BEST.items() if family in have for carrier in carriers]
+    if not best and any(device.vendor == CRAY for device in facts.pci):
+        return (Carrier.OFI,)
     return tuple(dict.fromkeys(best)) or OVER_SOCKETS
 
 
@@ -71,7 +78,8 @@ def missing_drivers(facts: Mapping[str, NodeFacts], stock: Stock) -> list[Findin
     for name, one in facts.items():
         for family in sorted(families(one), key=str):
             wanted = BEST.get(family, ())
-            parts = [COMPONENT[carrier] for carrier in wanted if carrier in COMPONENT]
+            drivers = COMPONENT if Carrier.UCX in wanted else WITHOUT_UCX
+            parts = [drivers[carrier] for carrier in wanted if carrier in drivers]
             if parts and all(part[0] in stock.compiled and not stock.has(*part) for part in parts):
                 found.append(_missing(name, one, family, wanted[0]))
     return found

@@ -1,4 +1,4 @@
-"""MPICH's transports: ch4 over UCX by UCX_TLS, ch4 over OFI by FI_PROVIDER and by leaving shared memory out."""
+"""MPICH's transports: ch4 over UCX by UCX_TLS, ch4 over OFI by FI_PROVIDER, shared memory by leaving it out."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -16,8 +16,8 @@ VERBOSE = {
 UCX_NAMES = {Carrier.SHARED_MEMORY: "sm", Carrier.TCP: "tcp", Carrier.VERBS: "ib"}
 """UCX's words for whole kinds of transports."""
 PROVIDERS = {Carrier.TCP: "tcp", Carrier.VERBS: "verbs", Carrier.PSM2: "psm2"}
-
-
+NO_LOCAL = {"MPIR_CVAR_NOLOCAL": "1", "MPIR_CVAR_CH3_NOLOCAL": "1"}
+"""The second is ch3's name for it."""
 UCX_WORDS = {
     Carrier.SHARED_MEMORY: ("sm", "shm", "mm", "sysv", "posix", "xpmem", "cma", "knem"),
     Carrier.TCP: ("tcp",),
@@ -31,11 +31,17 @@ def variants(stock: Stock, _presumed: tuple[Carrier, ...]) -> tuple[Variant, ...
 
     None is taken away that the site's own setting leaves out.
     """
+    if stock.family is MpiFamily.MPICH_CH3:
+        return (
+            Variant(name="default", role=Role.DEFAULT),
+            Variant(name="control", role=Role.CONTROL, environment={"UCX_TLS": "self", "FI_PROVIDER": "^usnic"}),
+            _variant(Role.WITHOUT, Carrier.SHARED_MEMORY, NO_LOCAL),
+        )
     if stock.family is MpiFamily.MPICH_OFI:
         return (
             Variant(name="default", role=Role.DEFAULT),
             Variant(name="control", role=Role.CONTROL, environment={"UCX_TLS": "self"}),
-            _variant(Role.WITHOUT, Carrier.SHARED_MEMORY, {"MPIR_CVAR_NOLOCAL": "1"}),
+            _variant(Role.WITHOUT, Carrier.SHARED_MEMORY, NO_LOCAL),
             *without_providers(stock, PROVIDERS),
             *(_variant(Role.FORCED, one, {"FI_PROVIDER": name}) for one, name in PROVIDERS.items()),
         )

@@ -1,6 +1,7 @@
 """What an MPI has compiled in and what a pair of nodes offers it: what a catalogue of variants is chosen by."""
 
 import enum
+import re
 from collections.abc import Iterable, Mapping
 
 import msgspec
@@ -17,6 +18,8 @@ class MpiFamily(enum.StrEnum):
     OPEN_MPI = "Open MPI"
     MPICH_UCX = "MPICH (UCX)"
     MPICH_OFI = "MPICH (OFI)"
+    MPICH_CH3 = "MPICH (ch3)"
+    """Its own TCP and shared memory, of MPICH 3 and before."""
     INTEL_MPI = "Intel MPI"
     UNKNOWN = "unknown"
 
@@ -38,16 +41,23 @@ class Stock(msgspec.Struct, frozen=True, kw_only=True):
         return known is None or component in known
 
 
+DEVICE = re.compile(r"ch[34](?::\w+)*")
+MPICH_DEVICES = {"ch4:ofi": MpiFamily.MPICH_OFI, "ch4": MpiFamily.MPICH_UCX, "ch3": MpiFamily.MPICH_CH3}
+
+
 def family_of(mpi_library: str, libraries: Iterable[Library]) -> MpiFamily:
     """From what MPI_Get_library_version says; whether an MPICH sits on UCX or OFI is in the same text or the facts."""
     if "Open MPI" in mpi_library:
         return MpiFamily.OPEN_MPI
     if "Intel" in mpi_library:
         return MpiFamily.INTEL_MPI
-    if "MPICH" in mpi_library:
+    if "CRAY MPICH" in mpi_library:  # which does not tell its device: OFI, but for those who choose another module
+        return MpiFamily.MPICH_OFI
+    if "MPICH" in mpi_library or "ch4:" in mpi_library:  # MVAPICH 3 and later is built on ch4, too
+        told = DEVICE.search(mpi_library)
         devices = [word for one in libraries if one.name == "MPICH" for word in one.components.get("device", ())]
-        known = f"{mpi_library} {' '.join(devices)}"
-        return MpiFamily.MPICH_OFI if "ch4:ofi" in known else MpiFamily.MPICH_UCX
+        known = told[0] if told else " ".join(devices)
+        return next((family for word, family in MPICH_DEVICES.items() if word in known), MpiFamily.MPICH_UCX)
     return MpiFamily.UNKNOWN
 
 
@@ -58,7 +68,7 @@ def stock_of(mpi_library: str, facts: Mapping[str, NodeFacts], declared: Declare
     that the tool of the same version lists on a node.
     """
     libraries = [one for node in facts.values() for one in libraries_of(node)]
-    tables = [one.components for one in libraries if one.name == "Open MPI" and one.version in mpi_library]
+    tables = [one.components for one in libraries if one.name == "Open MPI" and _is_of(one.version, mpi_library)]
     listed = declared.compiled if declared else {}
     frameworks = sorted({*listed, *(name for table in tables for name in table)}) if tables else sorted(listed)
     compiled = {
@@ -74,6 +84,11 @@ def stock_of(mpi_library: str, facts: Mapping[str, NodeFacts], declared: Declare
         compiled=compiled,
         devices=frozenset.intersection(*each) if each else frozenset(),
     )
+
+
+def _is_of(version: str, mpi_library: str) -> bool:
+    """4.1.1 is not that of Open MPI v4.1.10."""
+    return re.search(rf"(?<![\w.]){re.escape(version)}(?![\w]|\.\d)", mpi_library.replace("Open MPI v", "")) is not None
 
 
 def libraries_of(facts: NodeFacts) -> tuple[Library, ...]:
