@@ -2,13 +2,17 @@
 
 import re
 
-from seatrial.launch.causes.cause import Cause, first_cause
+from seatrial.launch.causes.cause import Cause, first_cause, first_of
+from seatrial.launch.causes.libraries import LIBRARIES
+from seatrial.launch.causes.plain import without_colours
 from seatrial.launch.causes.programs import PROGRAMS
 
 LABEL = re.compile(r"^ *(\d+): ?(.*)$", re.MULTILINE)
 """What `srun --label` puts before each task's line."""
 END = r"(?= While processing| Please contact| HINT| seatrial:| srun:|$)"
 LONGEST = 300
+LONGEST_LINE = 20_000
+OF_MPI = r"(?<!PMIX )(?<!OPAL )(?<!PRTE )(?<!PRRTE )(?<!ORTE )(?<!MPICH )"
 SPIDER = "`module spider NAME` lists its versions; MODULEPATH says where modules are looked for."
 BY_HAND = "Load it by hand in a new shell: where that fails, too, the module is to be mended."
 
@@ -45,7 +49,7 @@ ENVIRONMENTS = (
         remedy="Take one of them out of the SPEC, or unload it before (`module list`).",
     ),
     Cause(
-        look=r"(?:Module |:)?ERROR:(?:\d+:)? (.+?)" + END,
+        look=rf"(?:Module |:)?{OF_MPI}ERROR:(?:\d+:)? (.+?)" + END,
         meaning=r"modules say: \1",
         remedy=BY_HAND,
     ),
@@ -68,9 +72,35 @@ ENVIRONMENTS = (
         remedy="Put it on PATH: of the node, where the environment is entered there (--wrap inside).",
     ),
     Cause(
-        look=r"guix (?:shell|environment): error: (.+?)" + END,
+        look=r"guix(?: \w+)?: error: (.+?)" + END,
         meaning=r"Guix says: \1",
         remedy="`guix search NAME` finds packages; a cluster's nodes also need GUIX_DAEMON_SOCKET.",
+    ),
+    Cause(
+        look=r"error: (cannot connect to (?:socket|daemon) at \S+.*?)" + END,
+        meaning=r"Nix's daemon does not answer: \1",
+        remedy="Start nix-daemon there, and look whether /nix is mounted; a cluster's nodes need a daemon each.",
+    ),
+    Cause(
+        look=r"error: (flake \S+ does not provide attribute .+?)(?=,|" + END[3:],
+        meaning=r"Nix says: \1",
+        remedy="`nix search nixpkgs NAME` finds packages.",
+    ),
+    Cause(
+        look=r"((?:Failed to create user namespace|[Mm]aximum number of user namespaces|unprivileged_userns_clone).*?)"
+        + END,
+        meaning=r"the container does not start, since that system gives users no namespaces of their own: \1",
+        remedy="Have user.max_user_namespaces raised there (sysctl), or Apptainer installed with its setuid part.",
+    ),
+    Cause(
+        look=r"FATAL: +(\S+: executable file not found in \$PATH)",
+        meaning=r"the container does not have the program: \1",
+        remedy="Give its full path inside the image; a folder of the node's is seen inside where --bind names it.",
+    ),
+    Cause(
+        look=r"FATAL: +.*?(mount source \S+ doesn't exist)",
+        meaning=r"the container is told to mount what is not there: \1",
+        remedy="Mount it on that node, or take it out of --bind, APPTAINER_BIND and apptainer.conf.",
     ),
     Cause(
         look=r"FATAL: +(.+?)" + END,
@@ -86,14 +116,14 @@ def why_not_entered(text: str) -> tuple[str, str] | None:
 
     `text`: standard error, with or without `srun --label`; of several tasks the first is believed.
     """
-    known = first_cause(ENVIRONMENTS, _in_one_line(text))
+    known = first_of(ENVIRONMENTS, _in_one_line(without_colours(text)))
     if known is not None:
         return known[0][:LONGEST], known[1]
-    program = first_cause(PROGRAMS, text)
+    program = first_cause((*PROGRAMS, *LIBRARIES), text)
     return (program[0].rstrip("."), program[1]) if program is not None else None
 
 
 def _in_one_line(text: str) -> str:
     tasks = [task for task, _ in LABEL.findall(text)]
     first = [rest for task, rest in LABEL.findall(text) if task == tasks[0]] if tasks else text.splitlines()
-    return " ".join(" ".join(first).split())
+    return " ".join(" ".join(first)[:LONGEST_LINE].split())

@@ -1,11 +1,13 @@
-"""Slurm itself cannot be spoken to, or its daemons and commands do not trust or understand each other."""
+"""Slurm itself cannot be spoken to: its commands, their configuration and its controller."""
 
 from seatrial.launch.causes.cause import Cause
+from seatrial.launch.causes.steps import STEPS
+from seatrial.launch.causes.trust import TRUST
 
 NO_SITE = "Could not establish a configuration source"
-LAUNCH = r"[Ll]aunch for (?:StepId=|step )?\S+ failed on node (\S+?):"
+COMMAND = r"(?:srun|salloc|sbatch|squeue|sinfo|scontrol)"
 
-SLURM = (
+CONTROLLER = (
     Cause(
         look=r"Could not establish a configuration source|DNS SRV lookup failed",
         meaning="this machine does not know where Slurm's controller is.",
@@ -17,100 +19,72 @@ SLURM = (
         remedy="Unset SLURM_CONF, or set it to the site's slurm.conf; look whether that file's folder is mounted here.",
     ),
     Cause(
-        look=r"Parse error in file (\S+ line \d+)|(Parsing error[^\n]*)",
+        look=r"Parse error in file (\S+ line \d+)|(Parsing error[^\n]*)"
+        r"|fatal: (Unable to process configuration file[^\n]*)",
         meaning=r"Slurm's commands cannot read their configuration (\1).",
         remedy="Mend that line, or set SLURM_CONF to the site's slurm.conf.",
     ),
     Cause(
-        look=r"Job credential expired|Expired credential|Rewound credential|Check for out of sync clocks",
-        meaning="a credential was too old or from the future on {nodes}: clocks differ.",
-        remedy="Compare the nodes' clocks with this machine's (date), and start their time service (chrony, ntpd).",
-        where=LAUNCH,
+        look=r"Unable to resolve \"([\w.-]+)\"[\s\S]{0,400}?Unable to establish control(?:ler)? machine"
+        r"|Unable to establish control(?:ler)? machine()",
+        meaning=r"the name of Slurm's controller is not known here (\1).",
+        remedy="Mend DNS or /etc/hosts of this machine, or SlurmctldHost in slurm.conf.",
     ),
-    Cause(
-        look=r"Munge \w+ failed: (Failed to (?:access|connect)[^\n]*|Socket[^\n]*)",
-        meaning=r"munged, by which Slurm knows who asks, does not answer (\1).",
-        remedy="Start it (systemctl start munge), and look whether the folder of its socket may be read.",
-    ),
-    Cause(
-        look=r"(Unauthorized credential[^\n]*|Invalid authentication credential|Invalid credential"
-        r"|Protocol authentication error|Invalid job credential|Authentication credential invalid"
-        r"|Munge decode failed[^\n]*)",
-        meaning=r"a daemon of Slurm does not accept who is asking (\1).",
-        remedy="Give all machines the same munge.key, the same time and the same user numbers, and restart munged.",
-    ),
-    Cause(
-        look=r"(Incompatible versions of client and server code|Incompatible Slurm plugin[^\n]*version[^\n]*"
-        r"|Incompatible plugin version)",
-        meaning=r"Slurm's commands here and its daemons are of versions too far apart (\1).",
-        remedy="Use the site's own Slurm commands (`which -a srun`); daemons of the newer version are upgraded first.",
-    ),
-    Cause(
-        look=r"(Insane message length|Zero Bytes were transmitted or received)",
-        meaning=r"the other end of Slurm hung up in mid-sentence (\1).",
-        remedy="Compare Slurm's versions, munge.key and the clock at both ends, and look into slurmctld's log.",
-    ),
+)
+ASKED = (
     Cause(
         look=r"(?:Expired or invalid job|Slurm job|Unable to confirm allocation for job) (\d+)",
         meaning=r"job \1 is over, or never was.",
         remedy="In a shell that kept an old job's variables: unset SLURM_JOB_ID SLURM_JOBID. Else start again.",
     ),
     Cause(
-        look=r"failed on node \S+: (Communication connection failure|Unable to contact[^\n]*|Connection refused"
-        r"|Connection timed out|No route to host)",
-        meaning=r"slurmd on {nodes} cannot be reached (\1).",
-        remedy="Look whether the node is up and slurmd runs there, and whether a firewall lets SrunPortRange through.",
-        where=LAUNCH,
+        look=r"([Cc]ontroller is in standby mode|backup controller in standby mode)",
+        meaning=r"Slurm's commands asked its second controller, which does not work while the first does (\1).",
+        remedy="Look whether slurmctld on the first host of SlurmctldHost can be reached from here: scontrol ping.",
     ),
     Cause(
-        look=r"failed on node \S+: (Socket timed out[^\n]*)",
-        meaning=r"slurmd on {nodes} takes connections and does not answer (\1): it hangs, or its node is overloaded.",
-        remedy="Look at the node's load, memory and disks; then restart slurmd there (systemctl restart slurmd).",
-        where=LAUNCH,
-    ),
-    Cause(
-        look=r"failed on node \S+: (User not found on host|Group ID not found on host)",
-        meaning=r"{nodes} do not know the user (\1).",
-        remedy="Look whether the directory service (LDAP, sssd) answers there: getent passwd USER.",
-        where=LAUNCH,
-    ),
-    Cause(
-        look=r"failed on node \S+: (Job prolog failed|Slurmd could not \w+ job[^\n]*|Job epilog failed)",
-        meaning=r"slurmd on {nodes} could not begin the job (\1).",
-        remedy="Look into slurmd's log there, and into the site's prolog.",
-        where=LAUNCH,
-    ),
-    Cause(
-        look=r"Unable to contact slurm controller \((.*?)\)|Unable to contact slurm controller",
+        look=r"Unable to contact slurm controller \((.*?)\)|Unable to contact slurm controller"
+        r"|([Ss]lurm controller not responding)",
         meaning=r"Slurm's controller does not answer (\1).",
         remedy="Look whether slurmctld runs and can be reached from here: scontrol ping.",
     ),
     Cause(
-        look=r"(?:slurm_\w+|allocate|error|failed): (Socket timed out on send/recv operation)",
+        look=r"(?:slurm_\w+|allocate|resources|error|failed): (Socket timed out on send/recv operation)",
         meaning=r"Slurm's controller takes connections and does not answer (\1): it hangs, or has too much to do.",
         remedy="Look at slurmctld's log and load (sdiag tells what it is busy with), and at the disk of its "
         "StateSaveLocation.",
     ),
     Cause(
-        look=r"failed on node \S+: (Unspecified error)",
-        meaning=r"slurmd on {nodes} could not begin the task, and only its log tells why.",
-        remedy="Look into slurmd's log there; often the plugin of that --mpi or its PMIx library is missing.",
-        where=LAUNCH,
+        look=r"(Rate limit exceeded, please retry \w+)",
+        meaning=r"Slurm's controller was asked more often than it allows (\1).",
+        remedy="Try again in a minute; look what else of yours asks it all the time (watch squeue, scripts): sdiag.",
     ),
     Cause(
-        look=r"(Problem talking to (?:the )?database)",
+        look=r"(I/O error writing script/environment to file)",
+        meaning=r"Slurm's controller cannot write down a job (\1).",
+        remedy="The disk of its StateSaveLocation is full, or read-only: df on the controller's machine.",
+    ),
+    Cause(
+        look=r"(Problem talking to (?:the )?database|Unable to connect to database)",
         meaning=r"SLURM_CLUSTERS names a cluster, and Slurm's database does not tell where it is (\1).",
         remedy="Unset SLURM_CLUSTERS, or look whether slurmdbd answers: sacctmgr show cluster.",
-    ),
-    Cause(
-        look=r"srun: (?:error|fatal): (unrecognized [^\n]*|Failed to parse [^\n]*)",
-        meaning=r"srun does not take what a variable of this shell tells it (\1).",
-        remedy="Unset that variable: env | grep ^SLURM_ lists them.",
     ),
     Cause(
         look=r"Only allocated \d+ nodes? asked for|Invalid numeric value \"\" for --jobid",
         meaning="SLURM_ variables of another job are left in this shell, and srun follows them.",
         remedy="Start from a new shell, or unset SLURM_JOB_ID, SLURM_JOB_NODELIST and SLURM_JOB_NUM_NODES.",
+    ),
+    Cause(
+        look=rf"{COMMAND}: (?:error|fatal): ([^\n]*\bS(?:LURM|ALLOC|BATCH)_[A-Z]\w+[^\n]*)",
+        meaning=r"variables of this shell contradict each other or what is asked (\1).",
+        remedy="Unset those that it names, as they are left in a shell that a job started: "
+        "env | grep -E '^S(LURM|ALLOC)_'.",
+    ),
+    Cause(
+        look=rf"{COMMAND}: (?:error|fatal): ((?:unrecognized |Failed to parse |Invalid --|Invalid (?:argument|numeric "
+        r"value|value) |Bad value |[\w-]+ is (?:invalid|not valid))[^\n]*)",
+        meaning=r"srun or salloc does not take what a variable of this shell tells it (\1).",
+        remedy="Unset that variable: env | grep -E '^S(LURM|ALLOC|BATCH)_' lists them.",
     ),
     Cause(
         look=r"srun: No such file or directory",
@@ -123,3 +97,4 @@ SLURM = (
         remedy="Ask your site until when.",
     ),
 )
+SLURM = (*CONTROLLER, *TRUST, *STEPS, *ASKED)

@@ -1,0 +1,76 @@
+"""What a program wrote to standard error without what its launcher and the terminal put around it; pure."""
+
+import re
+
+ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\)|[\x00-\x08\x0b\x0c\x0e-\x1f]")
+LABEL = re.compile(r"^(?: *(\d+):(?: |$)|\[([\w@,.-]+)\]<std(?:err|out)>:[ \t]?)(.*)$")
+"""What srun --label ("3: ") and mpirun --tag-output ("[1,3]<stderr>:") put before each line of a rank."""
+LONGEST_LINE = 6000
+"""More than a path may have, and what is said of it."""
+MOST_CHARACTERS = 200_000
+"""Of longer texts both ends are read: what was wrong first, and what came of it."""
+RULE = re.compile(r"^[-=*]{20,}$")
+WARNS = re.compile(r"^\s*(?:\[[\w.-]+:\d+\]\s*)?WARNING: ")
+TELLS = re.compile(r"btl_tcp_if_|failed to TCP connect")
+"""Boxes that begin as a warning, and after which Open MPI does not come up."""
+HARMLESS = re.compile(
+    r"\(ignored\)\s*$"  # a component of Open MPI that was left out
+    r"|\bUCX +(?:WARN|INFO|DEBUG)\b(?!.* is not available, please use)|libfabric:\S*<(?:info|warn)>"
+    r"|^(?:srun|salloc|sbatch): (?:error: )?(?:spank: \S+: Plugin file not found|[Ww]arning: |lua: |job \d+ )"
+    r"|^(?:srun|salloc|sbatch): (?:Step created for|Granted job allocation|Pending job allocation|Nodes \S+ are ready)"
+    r"|^slurmstepd\S*: error: (?:Unable to create TMPDIR|Setting TMPDIR|couldn't chdir to)"
+    r"|^slurmstepd\S*: error: task/cgroup: unable to add task\[pid=\d+\] to memory cg"
+    r"|more process(?:es)? ha(?:s|ve) sent help message|_base_help_aggregate"
+    r"|PMIX ERROR: (?:PMIX_)?ERROR in file \S+gds_ds\d+_lock"
+    r"|I_MPI_PMI_LIBRARY will be ignored|Error in initializing MVAPICH2 ptmalloc|NONEXIST-KEY|_pmi2_kvs_get failed"
+    r"|^Read -1, expected \d+, errno = \d+$"
+)
+"""Lines that are said on good starts, too."""
+STEP_CREATED = "srun: Step created for"
+STEP_WAITS = re.compile(r"step creation (?:temporarily|still) disabled, retrying")
+
+
+def without_colours(text: str) -> str:
+    """Without what moves a terminal's cursor and colours its words."""
+    return ESCAPES.sub("", text.replace("\r\n", "\n"))
+
+
+def plain(text: str) -> str:
+    """Without colours, carriage returns and labels; the lines of each labelled rank together, where it first spoke.
+
+    Of several empty lines one is left, and of a line the first LONGEST_LINE characters.
+    """
+    if len(text) > MOST_CHARACTERS:
+        text = f"{text[: MOST_CHARACTERS // 2]}\n{text[-MOST_CHARACTERS // 2 :]}"
+    groups: dict[str | int, list[str]] = {}
+    before = "\n"
+    for number, line in enumerate(without_colours(text).split("\n")):
+        seen = line.rpartition("\r")[2] or line.rstrip("\r")
+        if not seen.strip() and not before.strip():
+            continue
+        before = seen
+        label = LABEL.match(seen[:LONGEST_LINE])
+        if label:
+            groups.setdefault(label.group(1) or label.group(2), []).append(label.group(3))
+        else:
+            groups.setdefault(number, []).append(seen[:LONGEST_LINE])
+    return "\n".join(line for lines in groups.values() for line in lines)
+
+
+def without_warnings(text: str) -> str:
+    """Plain text without harmless lines, and without the boxes in which Open MPI only warns."""
+    pieces: list[list[str]] = [[]]
+    for line in text.split("\n"):
+        if RULE.match(line):
+            pieces.append([])
+        else:
+            pieces[-1].append(line)
+    inner = range(1, len(pieces) - 1)
+    kept = [line for number, piece in enumerate(pieces) if number not in inner or not _warns(piece) for line in piece]
+    overcome = STEP_WAITS if STEP_CREATED in text else HARMLESS
+    return "\n".join(line for line in kept if not HARMLESS.search(line) and not overcome.search(line))
+
+
+def _warns(box: list[str]) -> bool:
+    warns = bool(WARNS.match(next((line for line in box if line.strip()), "")))
+    return warns and not any(TELLS.search(line) for line in box)
