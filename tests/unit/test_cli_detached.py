@@ -1,12 +1,14 @@
 """A check left to the queue, and collected: with scripts in Slurm's place that say what Slurm would."""
 
 import json
+import os
 import sys
 from pathlib import Path
 
 import pytest
 
 from seatrial.archive.reader import run_folders
+from seatrial.archive.recover import Recovered, recover
 from seatrial.archive.writer import ArchiveError, RunWriter
 from seatrial.experiment import detached
 from seatrial.model.run import Ending
@@ -39,8 +41,8 @@ def test_what_is_handed_to_the_queue(slurm: SlurmScripts, archive: Path, capsys:
     asked = slurm.asked("sbatch")
     assert "--nodelist=n[1-3]" in asked
     script = asked.index(str(archive / "later.submitted" / "batch.sh"))
-    assert asked[script + 1 : script + 5] == [sys.executable, "-m", "seatrial", "check"]
-    options = dict(zip(asked[script + 5 :: 2], asked[script + 6 :: 2], strict=True))
+    assert asked[script + 1 : script + 6] == [sys.executable, "-P", "-m", "seatrial", "check"]
+    options = dict(zip(asked[script + 6 :: 2], asked[script + 7 :: 2], strict=True))
     assert options["--archive"] == str(archive)
     assert (options["--run"], options["--budget"], options["--seed"]) == ("later", "120s", "7")
     assert "--detach" not in asked
@@ -56,7 +58,20 @@ def test_while_it_waits_its_state_is_said_and_the_exit_code_is_2(
     assert capsys.readouterr().out == f"{said}\n"
     assert main.run(["runs", "collect", "later", "--json"]) == 2
     assert json.loads(capsys.readouterr().out) == {"format": 1, "state": said}
-    assert "--jobs=42" in slurm.asked("squeue")
+    (name,) = [word for word in slurm.asked("sbatch") if word.startswith("--job-name=seatrial-")]
+    assert name.replace("--job-name", "--name") in slurm.asked("squeue")
+
+
+def test_a_job_that_will_never_start_is_told_with_what_to_do(
+    slurm: SlurmScripts, capsys: pytest.CaptureFixture[str]
+) -> None:
+    submit()
+    slurm.says("squeue", "42|PENDING|n[1-3]|PartitionTimeLimit\n")
+    capsys.readouterr()
+    assert main.run(["runs", "collect", "later"]) == 2
+    told = capsys.readouterr().out
+    assert "(PartitionTimeLimit). No waiting helps. Give a shorter --budget" in told
+    assert told.endswith("To take it back: scancel 42\n")
 
 
 def test_what_was_submitted_as_json(slurm: SlurmScripts, capsys: pytest.CaptureFixture[str]) -> None:
@@ -103,8 +118,69 @@ def test_a_job_that_cannot_be_written_down_is_taken_back(
 
     monkeypatch.setattr(detached, "write_submitted", full)
     assert submit() == 2
-    assert slurm.asked("scancel") == ["42"]
+    assert_called_off(slurm)
     assert list(archive.iterdir()) == []
+
+
+def assert_called_off(slurm: SlurmScripts) -> None:
+    """By the name that it was handed in under, whether its number is known or not."""
+    (name,) = [word for word in slurm.asked("sbatch") if word.startswith("--job-name=")]
+    assert slurm.asked("scancel")[-1] == name.replace("--job-name", "--name")
+
+
+def test_a_job_that_slurm_took_without_saying_so_is_taken_back(slurm: SlurmScripts) -> None:
+    slurm.says("sbatch", "sbatch: error: Batch job submission failed: Socket timed out on send/recv operation\n", 1)
+    assert submit() == 2
+    assert_called_off(slurm)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("42|CANCELLED|n[1-3]|None", "measured nothing: it was cancelled"),
+        ("42|PREEMPTED|n[1-3]|None", "measured nothing: it left no word (PREEMPTED); its nodes may not see"),
+        ("42|FAILED|n[1-3]|RaisedSignal:53", "it left no word (FAILED (RaisedSignal:53)); its nodes may not see"),
+        ("42|FAILED|n[1-3]|JobLaunchFailure", "it left no word (FAILED (JobLaunchFailure)); its nodes may not see"),
+        ("", "it left no word; its nodes may not see this folder (--archive names a shared one)"),
+    ],
+)
+def test_how_a_job_ended_that_wrote_nothing(
+    line: str, said: str, slurm: SlurmScripts, capsys: pytest.CaptureFixture[str]
+) -> None:
+    submit()
+    slurm.says("squeue", f"{line}\n")
+    capsys.readouterr()
+    assert main.run(["runs", "collect", "later"]) == 2
+    assert said in capsys.readouterr().out
+
+
+def test_a_run_of_another_user_is_not_closed_while_it_is_written_to(
+    slurm: SlurmScripts, archive: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    submit()
+    fill(RunWriter(archive, info_of(CLUSTER, run="later", ending=Ending.RUNNING)), CLUSTER, sail(CLUSTER))
+    slurm.says("squeue", "")
+    monkeypatch.setattr(detached, "this_user", lambda: "4711")
+    capsys.readouterr()
+    assert main.run(["runs", "collect", "later"]) == 2
+    assert "job 42 is not to be seen in the queue, and its run is still written to" in capsys.readouterr().out
+    os.utime(archive / "later.partial" / "journal.jsonl", (0, 0))
+    assert main.run(["runs", "collect", "later"]) == 1
+
+
+def test_who_collects_second_reports_what_the_first_has_closed(
+    slurm: SlurmScripts, archive: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    submit()
+    fill(RunWriter(archive, info_of(CLUSTER, run="later", ending=Ending.RUNNING)), CLUSTER, sail(CLUSTER))
+    slurm.says("squeue", "")
+
+    def both(folder: Path) -> Recovered:
+        recover(folder)
+        return recover(folder)
+
+    monkeypatch.setattr(detached, "recover", both)
+    assert main.run(["runs", "collect", "later"]) == 1
 
 
 def test_a_damaged_job_file_is_a_sentence(

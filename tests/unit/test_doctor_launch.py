@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from seatrial.cli import main
+from seatrial.facts.mpi_files import parse_file
 from seatrial.launch.doctor import environments, places, starts
 from seatrial.launch.doctor.ask import of_job
 from seatrial.launch.environment_judge import Tried
@@ -57,7 +58,7 @@ def test_what_an_environment_does_is_in_the_way_or_worth_knowing() -> None:
 def report(
     host: str, *, program: bool = True, library: str = "1 2 /lib/m", missing: tuple[str, ...] = ()
 ) -> TaskReport:
-    return TaskReport(host=host, variables=frozenset(), program=program, library=library, missing=missing)
+    return TaskReport(host=host, variables=frozenset(), program=program, library=parse_file(library), missing=missing)
 
 
 def test_a_node_without_date_answers_nevertheless() -> None:
@@ -102,8 +103,8 @@ def test_nodes_without_the_probe_or_its_library_are_named_and_dropped() -> None:
 def test_several_versions_of_mpi_are_noted() -> None:
     (one,) = places.judge_programs([report("n1"), report("n2", library="9 2 /lib/m")], ("n1", "n2"), "/p")
     assert (one.obstacle, one.weight) == (Obstacle.MPI_DIFFERS, Weight.NOTE)
-    assert "n1: /lib/m (checksum 1); n2: /lib/m (checksum 9)" in one.says
-    (same,) = places.judge_programs([report("n1"), report("n2")], ("n1", "n2"), "/p")
+    assert "n1: /lib/m (2 bytes, checksum 1); n2: /lib/m (2 bytes, checksum 9)" in one.says
+    (same,) = places.judge_programs([report("n1"), report("n2", library="1 2 /other/m")], ("n1", "n2"), "/p")
     assert same.weight is Weight.OK
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.launch.doctor import mpi_types, node_states, partition, surroundings, versions
+from seatrial.launch.doctor import ask, mpi_types, node_states, partition, surroundings, versions
 from seatrial.launch.doctor.ask import versions_of
 from seatrial.launch.slurm_text import parse_sinfo
 from seatrial.model.launching import Obstacle, Remark, Weight
@@ -182,6 +182,11 @@ def test_the_window_of_versions(client: str, controller: str, word: str) -> None
     assert word in remarks[0].says
 
 
+def test_a_sites_wrapper_around_srun_is_no_version() -> None:
+    assert ask.version_line("*** Be nice. Upgrade on 27.05. ***\nslurm-wlm 22.05.8\n") == "slurm-wlm 22.05.8"
+    assert ask.version_line("srun: command of another kind\n") == "srun: command of another kind"
+
+
 def test_old_and_uneven_daemons_are_named() -> None:
     of_nodes = {"n1": "22.05.8", "n2": "19.05.1", "n3": "22.05.8", "n4": ""}
     (one,) = versions.judge_versions("slurm 22.05.8", "22.05.8", of_nodes)
@@ -207,6 +212,25 @@ def test_variables_of_this_shell(environ: dict[str, str], state: str, weight: We
     (one,) = surroundings.judge_variables(environ, state)
     assert one.weight is weight
     assert word in one.says
+
+
+def test_a_node_that_was_woken_in_vain_is_down_for_another_reason() -> None:
+    lines = parse_sinfo("n1|down~|main*|ResumeTimeout reached\nn2|down*|main*|Not responding\n")
+    remedies = [one.remedy for one in node_states.judge_nodes(lines, "", (), jobs=0)]
+    assert ["ResumeProgram" in remedy for remedy in remedies] == [True, False]
+
+
+def test_the_job_of_somebody_else_is_not_ours_to_use() -> None:
+    (one,) = surroundings.judge_variables({"SLURM_JOB_ID": "7"}, "RUNNING", "1001")
+    assert (one.weight, one.obstacle) == (Weight.BLOCKED, Obstacle.JOB_VARIABLES)
+    assert "user 1001's job" in one.says
+
+
+@pytest.mark.parametrize(("shares", "noted"), [("FORCE:4", True), ("FORCE", True), ("FORCE:1", False), ("NO", False)])
+def test_a_partition_in_which_nothing_is_alone(shares: str, noted: bool) -> None:
+    values = {"PartitionName": "p", "State": "UP", "OverSubscribe": shares}
+    remarks = partition.judge_partition(values, nodes=2, minutes=5, user_id=1, groups=())
+    assert [one.weight for one in remarks] == [Weight.OK, *([Weight.NOTE] if noted else [])]
 
 
 def test_mpi_types_of_old_and_new_slurm() -> None:

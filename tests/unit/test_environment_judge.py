@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from seatrial.facts.mpi_files import parse_file
 from seatrial.launch.contract import LaunchError
 from seatrial.launch.environment_check import check_environment, has_environment, refuse_fatal
 from seatrial.launch.environment_judge import EnvironmentFault, Tried, judge_environment
@@ -27,7 +28,8 @@ LIBRARY = "123 4567 /mpi/libmpi.so.40"
 
 def task(host: str, variables: frozenset[str] = ALL, **other: object) -> TaskReport:
     whole = {"path": "/in", "program": True, "library": LIBRARY, **other}
-    return msgspec.convert({"host": host, "variables": list(variables), **whole}, TaskReport)
+    whole["library"] = parse_file(str(whole["library"]))
+    return msgspec.convert({"host": host, "variables": list(variables), **whole}, TaskReport, from_attributes=True)
 
 
 def tried(*within: TaskReport, spec: str = "script:/w", wrap: str = "auto", said: str = "") -> Tried:
@@ -125,14 +127,18 @@ def test_a_library_that_one_node_misses() -> None:
 def test_unequal_libraries_on_nodes() -> None:
     (fault,) = faults(task("n1"), task("n2", library="999 4567 /mpi/libmpi.so.40"))
     assert not fault.fatal
-    assert "n1: /mpi/libmpi.so.40, checksum 123; n2.site: /mpi/libmpi.so.40, checksum 999" in fault.what
+    assert (
+        "n1: /mpi/libmpi.so.40 (4567 bytes, checksum 123); n2.site: /mpi/libmpi.so.40 (4567 bytes, checksum 999)"
+        in fault.what
+    )
 
 
 def test_another_library_than_the_probe_was_built_with() -> None:
     other = "5 6 /other/libmpi.so.12"
     (fault,) = faults(task("n1", library=other), task("n2", library=other))
     assert fault.what == (
-        "The probe was built with /mpi/libmpi.so.40, checksum 123, and the nodes load /other/libmpi.so.12, checksum 5."
+        "The probe was built with /mpi/libmpi.so.40 (4567 bytes, checksum 123), "
+        "and the nodes load /other/libmpi.so.12 (6 bytes, checksum 5)."
     )
 
 

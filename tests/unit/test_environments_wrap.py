@@ -224,6 +224,8 @@ def test_inside_and_outside() -> None:
         ("module:'a", "No closing quotation"),
         ("module:--force", "'--force' is no name"),
         ("guix:a -- b", "'--' is no name"),
+        ("apptainer:/i/mpi.sif --nv", "'--nv' stands where the name has to be"),
+        ("singularity:--nv", "'--nv' stands where the name has to be"),
         ("script:wrap", "is no full path"),
         ("script:/a\0b", "holds a NUL"),
         ("script:/a\udc80b", "no UTF-8"),

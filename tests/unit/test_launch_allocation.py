@@ -1,10 +1,12 @@
 """Standing in Slurm's queue, with commands of our own in place of Slurm's."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from seatrial.launch import allocation
 from seatrial.launch.allocation import Waiting, obtain
 from seatrial.launch.contract import LaunchError
 from seatrial.launch.process import run_watched
@@ -16,6 +18,7 @@ Commands = Callable[[str, str], list[str]]
 @pytest.fixture
 def commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Commands:
     """Puts a squeue that gives a reason, and a scancel, on PATH; returns the argv of a salloc that does as told."""
+    monkeypatch.setattr(allocation, "run_watched", partial(run_watched, every_s=0.2))
 
     def make(salloc: str, reason: str) -> list[str]:
         texts = {"salloc": salloc, "squeue": f"echo '{reason}'", "scancel": f'echo "$@" >>{tmp_path}/cancelled'}
@@ -61,6 +64,17 @@ def test_a_node_whose_prolog_fails_is_named_and_not_waited_for(commands: Command
         obtain(argv, ("n1", "n2"), 30)
     assert "prolog" in caught.value.remedy
     assert (tmp_path / "cancelled").read_text() == "9\n"
+
+
+def test_nodes_that_were_woken_in_vain_are_named(commands: Commands, tmp_path: Path) -> None:
+    argv = commands('echo "salloc: Granted job allocation 9" >&2; exec sleep 20', "None")
+    lines = "".join(f"echo 'n{place}|down~|main*|ResumeTimeout reached'\n" for place in (1, 2))
+    (tmp_path / "sinfo").write_text(f"#!/bin/sh\n{lines}")
+    (tmp_path / "sinfo").chmod(0o755)
+    with pytest.raises(LaunchError, match=r"granted n\[1-3\], and n\[1-2\] did not wake up in time") as caught:
+        obtain(argv, ("n1", "n2", "n3"), 30)
+    assert "ResumeProgram" in caught.value.remedy
+    assert "NodeName=n[1-2] State=RESUME" in caught.value.remedy
 
 
 def test_an_interrupt_gives_back_what_salloc_had_got(

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from seatrial.launch import keeper
 from seatrial.launch.keeper import Keeper
 
 HOLDER = """
@@ -48,16 +49,29 @@ def test_the_jobs_of_a_killed_program_are_cancelled(cancelled: Path, how: signal
 
 
 def test_a_dismissed_keeper_cancels_nothing(cancelled: Path) -> None:
-    keeper = Keeper()
-    keeper.dismiss()
-    keeper.dismiss()
+    one = Keeper()
+    one.dismiss()
+    one.dismiss()
     time.sleep(0.2)
     assert not cancelled.exists()
+
+
+def test_a_released_keeper_goes_on_until_slurm_hears(
+    cancelled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard = (tmp_path / "scancel").read_text().partition("\n")[2]
+    deaf = f"[ -e {tmp_path}/asked ] || {{ : >{tmp_path}/asked; exit 1; }}"
+    (tmp_path / "scancel").write_text(f"#!/bin/sh\n{deaf}\n{heard}")
+    monkeypatch.setattr(keeper, "WAITING", keeper.WAITING.replace("sleep", ":"))
+    one = Keeper()
+    one.release()
+    one.dismiss()
+    assert wait_for(cancelled).endswith(f"--name={one.name}\n")
 
 
 def test_no_two_have_one_name(cancelled: Path) -> None:
     keepers = Keeper(), Keeper()
     assert keepers[0].name != keepers[1].name
-    for keeper in keepers:
-        keeper.dismiss()
+    for one in keepers:
+        one.dismiss()
     assert not cancelled.exists()

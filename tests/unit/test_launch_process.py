@@ -15,7 +15,7 @@ from seatrial.launch.process import run
 
 def gone(pid: int) -> bool:
     """Whether a process has ended, given a moment for it."""
-    for _ in range(100):
+    for _ in range(500):
         stat = Path(f"/proc/{pid}/stat")
         if not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] == "Z":
             return True
@@ -56,7 +56,7 @@ def test_a_time_out_ends_grandchildren_and_keeps_what_was_said(tmp_path: Path) -
     script = f"echo before; (trap '' TERM; echo $$ >&2; sleep 60) & sleep 60 & echo $! > {tmp_path}/pid; wait"
     began = time.monotonic()
     done = run(["sh", "-c", script], timeout_s=0.5)
-    assert time.monotonic() - began < 8
+    assert time.monotonic() - began < 20
     assert (done.timed_out, done.ok, done.stdout) == (True, False, "before\n")
     assert gone(int((tmp_path / "pid").read_text()))
 
@@ -64,7 +64,7 @@ def test_a_time_out_ends_grandchildren_and_keeps_what_was_said(tmp_path: Path) -
 def test_a_child_that_left_the_group_cannot_hold_us(tmp_path: Path) -> None:
     began = time.monotonic()
     done = run(["sh", "-c", f"echo before; setsid sleep 30 & echo $! > {tmp_path}/pid; wait"], timeout_s=0.5)
-    assert time.monotonic() - began < 8
+    assert time.monotonic() - began < 20
     assert (done.timed_out, done.stdout) == (True, "before\n")
     os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
 
@@ -74,7 +74,7 @@ def python_pipe(tmp_path: Path, code: str) -> LinePipe:
 
 
 def soon() -> float:
-    return time.monotonic() + 10
+    return time.monotonic() + 30
 
 
 def test_lines_go_out_and_come_back_whole(tmp_path: Path) -> None:
@@ -157,7 +157,7 @@ def test_a_child_that_ignores_sigterm_is_killed(tmp_path: Path, kill: bool) -> N
     began = time.monotonic()
     pipe.close(kill=kill, patience_s=0.2)
     assert gone(pid)
-    assert time.monotonic() - began < 8
+    assert time.monotonic() - began < 20
 
 
 def test_a_child_that_heeds_the_end_of_its_input_is_not_killed(tmp_path: Path) -> None:

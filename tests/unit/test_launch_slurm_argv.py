@@ -17,24 +17,27 @@ def test_salloc() -> None:
 
 
 def test_sbatch_hands_the_programs_arguments_on_untouched() -> None:
-    argv = slurm_argv.sbatch(["n1"], 60, "debug", "/a b/out.txt", "/a b/batch.sh", ["check", HOSTILE])
+    argv = slurm_argv.sbatch(["n1"], 60, "debug", "seatrial-1", "/a b/out.txt", "/a b/batch.sh", ["check", HOSTILE])
     assert argv[:2] == ["sbatch", "--parsable"]
-    assert argv[-5:] == ["--partition=debug", "--output=/a b/out.txt", "/a b/batch.sh", "check", HOSTILE]
+    assert argv[-7:-3] == ["--partition=debug", "--output=/a b/out.txt", "--no-requeue", "--export=ALL"]
+    assert argv[-3:] == ["/a b/batch.sh", "check", HOSTILE]
+    assert "--job-name=seatrial-1" in argv
     assert "--time=6" in argv
 
 
 def test_the_facts_step_starts_no_mpi_and_labels_its_lines() -> None:
     assert slurm_argv.facts_step("7", ["n1", "n2"]) == [
         "srun", "--jobid=7", "--overlap", "--no-kill", "--nodes=2", "--ntasks=2", "--ntasks-per-node=1",
-        "--nodelist=n[1-2]", "--mem=0", "--export=ALL", "--mpi=none", "--kill-on-bad-exit=0", "--label", "sh", "-s",
+        "--nodelist=n[1-2]", "--mem=0", "--wait=0", "--export=ALL", "--mpi=none", "--cpu-bind=none",
+        "--kill-on-bad-exit=0", "--label", "sh", "-s",
     ]  # fmt: skip
 
 
 @pytest.mark.parametrize("mpi", ["", "pmix"])
 def test_the_probe_step_sends_input_to_rank_0_alone(mpi: str) -> None:
     argv = slurm_argv.probe_step("7", ["n1", "n2"], mpi, "/home/a b/probe")
-    assert argv[10:] == [*([f"--mpi={mpi}"] if mpi else []), "--kill-on-bad-exit=1", "--input=0", "/home/a b/probe"]
-    assert argv[:10] == slurm_argv.facts_step("7", ["n1", "n2"])[:10]
+    assert argv[11:] == [*([f"--mpi={mpi}"] if mpi else []), "--kill-on-bad-exit=1", "--input=0", "/home/a b/probe"]
+    assert argv[:11] == slurm_argv.facts_step("7", ["n1", "n2"])[:11]
 
 
 def test_a_hostile_partition_stays_one_argument() -> None:
@@ -44,7 +47,7 @@ def test_a_hostile_partition_stays_one_argument() -> None:
 
 def test_asking_and_ending() -> None:
     assert slurm_argv.cancel("7") == ["scancel", "7"]
-    assert slurm_argv.job_state("7") == ["squeue", "--noheader", "--jobs=7", "--format=%T"]
+    assert slurm_argv.job_about("7") == ["squeue", "--noheader", "--jobs=7", "--format=%A|%T|%U|%N"]
 
 
 @pytest.mark.parametrize(
@@ -64,4 +67,40 @@ def test_what_is_no_list_of_nodes_is_refused(text: str) -> None:
 
 @pytest.mark.parametrize(("seconds", "minutes"), [(0, 5), (1, 6), (60, 6), (61, 7), (3600, 65)])
 def test_minutes_are_rounded_up_and_spared(seconds: float, minutes: int) -> None:
-    assert f"--time={minutes}" in slurm_argv.allocation(["n1"], seconds, "")
+    assert f"--time={minutes}" in slurm_argv.allocation(["n1"], seconds, "", "x")
+
+
+@pytest.mark.parametrize(("limit", "seconds"), [(8, 180), (5, 0), (3, 0)])
+def test_an_allocation_no_longer_than_a_limit(limit: int, seconds: float) -> None:
+    assert slurm_argv.longest_s(limit) == seconds
+    assert slurm_argv.minutes(seconds) == max(limit, slurm_argv.SPARE_MINUTES)
+    assert slurm_argv.longest_s(None) == float("inf")
+
+
+@pytest.mark.parametrize(
+    ("nodes", "text"),
+    [
+        (["n1.site", "n2.site"], "n1.site,n2.site"),
+        (["n1-ib", "n2-ib", "m1", "m2"], "m[1-2],n1-ib,n2-ib"),
+        (["r1n1", "r1n2", "r2n1", "r2n2"], "r[1-2]n[1-2]"),
+        (["r1n1b", "r2n1b"], "r1n1b,r2n1b"),
+        (["x1", "x2", "x05"], "x[1-2,05]"),
+    ],
+)
+def test_what_slurm_cannot_unfold_is_not_folded(nodes: list[str], text: str) -> None:
+    """`scontrol show hostnames` of 22.05 says "Invalid hostlist" of n[1-2].site, and reads the others."""
+    assert slurm_argv.node_list(nodes) == text
+    assert sorted(slurm_argv.expand(text)) == sorted(nodes)
+
+
+@pytest.mark.parametrize(
+    "text", ["n[1-99999999]", "a[1-2000]b[1-2000]", "n[1-2],m[0-999999999999]", f"n[1-{'9' * 17}]"]
+)
+def test_more_nodes_than_there_can_be_are_refused_at_once(text: str) -> None:
+    with pytest.raises(ValueError, match="more than 1000000 nodes"):
+        slurm_argv.expand(text)
+
+
+def test_many_nodes_are_no_trouble() -> None:
+    assert len(slurm_argv.expand("a[1-20000],b[1-20000]")) == 40_000
+    assert len(slurm_argv.expand("n[1-4/2]")) == 2

@@ -70,3 +70,15 @@ def test_nothing_that_is_started_takes_itself_for_a_rank_of_the_step_around(monk
     inherited = environment({"PMI_SIZE": "2"})
     assert not {"PMIX_RANK", "PMIX_NAMESPACE", "PMI_FD"} & set(inherited)
     assert {"PMIX_MCA_gds", "SLURM_JOB_ID", "PMI_SIZE"} <= set(inherited)
+
+
+def test_a_users_habits_do_not_change_what_slurms_commands_do_for_us(monkeypatch: pytest.MonkeyPatch) -> None:
+    habits = {
+        "SCANCEL_STATE", "SCANCEL_INTERACTIVE", "SQUEUE_STATES", "SQUEUE_FORMAT2", "SINFO_PARTITION", "SCONTROL_ALL",
+        "SLURM_LABELIO", "SLURM_STDOUTMODE", "SLURM_STDINMODE", "SLURM_MULTI_PROG", "SBATCH_WAIT", "SBATCH_ARRAY_INX",
+    }  # fmt: skip
+    for name in (*habits, "SBATCH_ACCOUNT", "SALLOC_QOS", "SLURM_STDOUTMODES"):
+        monkeypatch.setenv(name, "1")
+    inherited = set(environment())
+    assert not habits & inherited
+    assert {"SBATCH_ACCOUNT", "SALLOC_QOS", "SLURM_STDOUTMODES"} <= inherited

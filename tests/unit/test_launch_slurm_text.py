@@ -182,6 +182,11 @@ def test_lines_without_a_label_belong_to_nobody(text: str) -> None:
     assert unlabelled(text) == ()
 
 
+def test_what_a_task_prolog_says_before_a_task_is_left_out() -> None:
+    text = "1: Welcome to n2\n0: Welcome to n1\n0: #begin n1\n1: #begin n2\n0: Welcome again\n2: Welcome\n"
+    assert unlabelled(text, "#begin") == ("#begin n1\nWelcome again\n", "#begin n2\n")
+
+
 @given(
     tasks=st.lists(
         st.lists(st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Zl", "Zp"])), min_size=1),

@@ -14,6 +14,7 @@ from seatrial.archive.reader import parse_all
 from seatrial.archive.writer import RunWriter
 from seatrial.diagnosis.transports.catalogue import VERBOSE, own_settings, variants
 from seatrial.diagnosis.transports.declared import read_declared
+from seatrial.diagnosis.transports.judged import is_within
 from seatrial.diagnosis.transports.stock import stock_of
 from seatrial.experiment.node_hours import allocation_s
 from seatrial.experiment.progress import Progress
@@ -153,7 +154,7 @@ class Ablation(TwoNodes):
             part.dead.add(part.variants[0].name)
             self._note(VariantNote(variant=part.variants[0], block=-1, failure=error.what))
             return
-        stock = stock_of(self._library(), self.facts, declared, within=self._each > 1)
+        stock = stock_of(self._library(), self.facts, declared, within=is_within(self.pair))
         files = self.facts[self._nodes[0]].software.mpi_settings if self._nodes[0] in self.facts else {}
         stock = msgspec.structs.replace(stock, own=own_settings(os.environ, files))
         chosen = variants(stock, declared.carriers if declared else ())

@@ -2,6 +2,7 @@
 
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -14,10 +15,17 @@ from seatrial.experiment.enough import enough
 from seatrial.experiment.node_hours import allocation_s, within_node_hours
 from seatrial.experiment.settings import CheckSettings
 from seatrial.experiment.site import choose_launcher
-from seatrial.experiment.submitted import Submitted, await_the_last_file, new_folder, write_submitted
-from seatrial.launch.queue import cancel_job, jobs_by_number, submit
+from seatrial.experiment.submitted import (
+    CANCELLED,
+    Submitted,
+    await_the_last_file,
+    new_folder,
+    write_submitted,
+    written_lately,
+)
+from seatrial.launch.queue import QueueLine, cancel_named, jobs_by_name, jobs_by_number, submit, this_user
 from seatrial.launch.slurm import SlurmLauncher
-from seatrial.model.errors import UsageError
+from seatrial.model.errors import SeatrialError, UsageError
 
 SCRIPT = '#!/bin/sh\nexec "$@"\n'
 """The whole batch script: what to run comes as its arguments, so that nothing has to be quoted."""
@@ -37,21 +45,22 @@ def submit_check(settings: CheckSettings) -> Submitted:
         raise UsageError("--detach needs Slurm, outside any job.", "Without it the check runs right here.")
     hosts = launcher.hosts()
     settings, _, nodes, cut = within_node_hours(settings, hosts, enough(hosts, settings))
-    name = settings.run or new_run_name("check")
+    fresh = new_run_name("check")
+    name = settings.run or fresh
     folder = new_folder(settings.archive, name)
-    argv = [sys.executable, "-m", "seatrial", "check", *child_options(settings, name)]
+    argv = [sys.executable, "-P", "-m", "seatrial", "check", *child_options(settings, name)]
     seconds = allocation_s(settings.budget_s)
-    job = ""
+    called, user = f"seatrial-{fresh}", this_user()
     try:
         script = folder / "batch.sh"
         with sentences(settings.archive):
             script.write_text(SCRIPT, encoding="ascii")
             script.chmod(0o755)
-        job = submit(nodes, seconds, settings.partition, folder / "output.txt", script, argv)
-        submitted = Submitted(run=name, job=job, at=now_text(), nodes=nodes, cut=cut)
+        job = submit(nodes, seconds, settings.partition, called, folder / "output.txt", script, argv)
+        submitted = Submitted(run=name, job=job, name=called, user=user, at=now_text(), nodes=nodes, cut=cut)
         write_submitted(folder, submitted)
-    except BaseException:
-        cancel_job(job)
+    except BaseException:  # its number may not be known: Slurm may have taken it and not said so
+        cancel_named(called, user)
         shutil.rmtree(folder, ignore_errors=True)
         raise
     return submitted
@@ -93,16 +102,50 @@ def collect(folder: Path, submitted: Submitted) -> Collected:
     final, partial = archive / submitted.run, archive / f"{submitted.run}{layout.PARTIAL}"
     if final.exists():
         return Collected(folder=final, state="over")
-    lines = [line for line in jobs_by_number(submitted.job) if not line.ended]
-    if not lines and partial.exists():
+    lines = jobs_of(submitted)
+    left = [line for line in lines if not line.ended]
+    if not left and partial.exists():
         await_the_last_file()
     if final.exists():
         return Collected(folder=final, state="over")
-    if lines:
-        return Collected(folder=None, state=f"{submitted.run}: job {submitted.job} is {lines[0].why}.")
+    if left:
+        state = f"{submitted.run}: job {submitted.job} is {left[0].why}. {left[0].hopeless}"
+        return Collected(folder=None, state=state.rstrip())
     if partial.exists():
+        return _recovered(submitted, partial, final)
+    said = _last_word(folder) or _how_it_ended(lines)
+    return Collected(folder=None, state=f"{submitted.run}: job {submitted.job} is gone and measured nothing: {said}")
+
+
+def jobs_of(submitted: Submitted) -> tuple[QueueLine, ...]:
+    """What Slurm says of it: by the name that no other job has, since numbers are used again."""
+    if submitted.name:
+        return jobs_by_name(submitted.name, submitted.user)
+    return jobs_by_number(submitted.job)
+
+
+def _recovered(submitted: Submitted, partial: Path, final: Path) -> Collected:
+    """Close the run, unless it goes on: Slurm may hide others' jobs (PrivateData), and then does not know this one."""
+    if submitted.user not in ("", this_user()) and written_lately(partial):
+        state = f"{submitted.run}: job {submitted.job} is not to be seen in the queue, and its run is still written to."
+        return Collected(folder=None, state=state)
+    try:
         return Collected(folder=Path(recover(partial).folder), state="recovered")
+    except (SeatrialError, FileNotFoundError):
+        if final.exists():  # another `runs collect` was quicker
+            return Collected(folder=final, state="over")
+        raise
+
+
+def _last_word(folder: Path) -> str:
     output = folder / "output.txt"
     words = output.read_text(encoding="utf-8", errors="replace").strip() if output.exists() else ""
-    said = words.splitlines()[-1] if words else "it left no word"
-    return Collected(folder=None, state=f"{submitted.run}: job {submitted.job} is gone and measured nothing: {said}")
+    return words.splitlines()[-1] if words else ""
+
+
+def _how_it_ended(lines: Sequence[QueueLine]) -> str:
+    """What Slurm says of a job that wrote nothing; it forgets ended ones after minutes."""
+    if lines and lines[0].state == CANCELLED:
+        return "it was cancelled"
+    ended = f" ({lines[0].why})" if lines else ""
+    return f"it left no word{ended}; its nodes may not see this folder (--archive names a shared one)"

@@ -37,11 +37,12 @@ from seatrial.launch.doctor.ask import (
 )
 from seatrial.launch.environment_check import try_out
 from seatrial.launch.environment_report import parse_reports, question
+from seatrial.launch.job import job_now
 from seatrial.launch.local import mpirun_argv
 from seatrial.launch.mpi import Mpi, find_mpi
 from seatrial.launch.process import NOT_STARTED
 from seatrial.launch.slurm import SlurmLauncher
-from seatrial.launch.slurm_argv import minutes, node_list
+from seatrial.launch.slurm_argv import longest_s, minutes, node_list
 from seatrial.launch.slurm_text import NodeLine, parse_sinfo
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.launching import Examination, Obstacle, Remark, Weight, blocked, fine, noted, untried
@@ -70,6 +71,7 @@ class Doctor:
         self._progress = progress
         self._default_mpi = ""
         self._offered: tuple[str, ...] = ()
+        self._lasts_s = LASTS_S
 
     def examine(self) -> None:
         """All steps."""
@@ -106,7 +108,9 @@ class Doctor:
         self.remarks += versions.judge_versions(answers.client, config_of(answers, "SLURM_VERSION"), of_nodes)
         self.remarks += versions.judge_evenness(of_nodes)
         job = os.environ.get("SLURM_JOB_ID", "")
-        self.remarks += surroundings.judge_variables(environ(), slurm.queue_state(job) if job else "")
+        around = job_now(job) if job else None
+        stranger = around.stranger(environ(), user_id()) if around else ""
+        self.remarks += surroundings.judge_variables(environ(), around.state if around else "", stranger)
         self._default_mpi = os.environ.get("SLURM_MPI_TYPE") or mpi_types.default_type(answers.config)
         self._offered = mpi_types.parse_mpi_list(answers.mpi_types)
         if not job:
@@ -147,6 +151,7 @@ class Doctor:
                 f"There is no partition {name!r} on this cluster.", f"It has {', '.join(sorted(partitions))}."
             )
         if name in partitions:
+            self._lasts_s = min(LASTS_S, longest_s(partition.minutes_of(partitions[name].get("MaxTime", ""))))
             self.remarks += partition.judge_partition(
                 partitions[name],
                 nodes=max(len(settings.nodes) or _free(lines, name), FEW),
@@ -190,7 +195,7 @@ class Doctor:
             return
         if isinstance(launcher, SlurmLauncher):
             granted, nodes = nodes, self._look_at(launcher, nodes)
-            if len(nodes) < len(granted) and slurm.queue_state(launcher.job) != "RUNNING":
+            if len(nodes) < len(granted) and job_now(launcher.job) is None:
                 says = "The probe was not started: Slurm ended the job meanwhile."
                 self.remarks.append(untried(starts.STEP, Obstacle.NO_ALLOCATION, says))
                 return
@@ -212,7 +217,7 @@ class Doctor:
             hosts = launcher.hosts()
             nodes = enough(hosts, self._settings)
             if not launcher.job:
-                nodes, cut = fewer_nodes(self._settings.node_hours, nodes, minutes(LASTS_S), fewest=FEW)
+                nodes, cut = fewer_nodes(self._settings.node_hours, nodes, minutes(self._lasts_s), fewest=FEW)
                 self.remarks += [fine("allocation", f"{grouped(cut)}.")] if cut else []
         except UsageError:
             raise
@@ -224,7 +229,7 @@ class Doctor:
         self._progress.stage(f"Waiting for {len(nodes)} nodes{waking}")
         began = time.monotonic()
         try:
-            launcher.allocate(nodes, LASTS_S)
+            launcher.allocate(nodes, self._lasts_s)
         except SeatrialError as error:
             self.remarks.append(blocked("allocation", Obstacle.NO_ALLOCATION, error.what, error.remedy))
             return ()

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from seatrial import __version__
-from seatrial.archive.recording import GATHER_FILE, RAW_FOLDER, STREAM_SUFFIX, Gathered, stream_node
+from seatrial.archive.recording import GATHER_FILE, RAW_FOLDER, STREAM_SUFFIX, Gathered, read_gathered, stream_node
 from seatrial.archive.recording_writer import gathered_text
 from seatrial.archive.writer import sentences
 from seatrial.experiment.clock import new_run_name, now_text
@@ -20,7 +20,7 @@ from seatrial.experiment.facts_reading import cluster_launcher
 from seatrial.experiment.node_hours import fewer_nodes
 from seatrial.experiment.progress import Progress
 from seatrial.experiment.settings import CheckSettings
-from seatrial.experiment.submitted import Submitted, await_the_last_file, new_folder, write_submitted
+from seatrial.experiment.submitted import CANCELLED, Submitted, await_the_last_file, new_folder, write_submitted
 from seatrial.launch import slurm_argv
 from seatrial.launch.contract import Hosts, LaunchError
 from seatrial.launch.queue import QueueLine, cancel_named, gives_out_memory, jobs_by_name, submit_alone, this_user
@@ -50,7 +50,6 @@ exit 1
 """
 MOST_REFUSED = 5
 """Of nodes in a row for which Slurm takes no job; the others are not tried any more then."""
-CANCELLED = "CANCELLED"
 
 
 class FactsCollected(msgspec.Struct, frozen=True, kw_only=True):
@@ -205,8 +204,10 @@ def _why_failed(folder: Path, node: str, job: QueueLine | None) -> str:
 
 def _describe(folder: Path, found: FactsCollected) -> None:
     """gather.json as it is in the end; where the folder is not ours to write to it stays as it was."""
-    with contextlib.suppress(OSError, msgspec.DecodeError):
-        before = msgspec.json.decode((folder / GATHER_FILE).read_bytes(), type=Gathered)
+    before = read_gathered(folder)
+    if before is None:
+        return
+    with contextlib.suppress(OSError):
         silent = {**found.left_out, **found.failed}
         _write_gathered(folder, msgspec.structs.replace(before, nodes=found.read, silent=silent))
 

@@ -140,9 +140,10 @@ class Measurer:
             raise
 
     def said(self) -> str:
-        """What the latest launch wrote to standard error so far."""
+        """What the latest launch wrote to standard error so far, and to standard output before the probe was ready."""
         log = self._writer.log_file(f"launch-{self._sessions}.err")
-        return log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
+        text = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
+        return f"{text}\n{getattr(self._session, 'banter', '')}"
 
     def close(self, *, kill: bool = False) -> None:
         """End the session, if there is one."""

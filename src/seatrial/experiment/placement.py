@@ -14,7 +14,7 @@ from seatrial.archive.journal import StartFailed, SurveyPlanned
 from seatrial.archive.writer import RunWriter
 from seatrial.diagnosis.placement.advice import Advice
 from seatrial.diagnosis.placement.gain import ADVISED, ASKED
-from seatrial.diagnosis.placement.judge import Placement, advice_of, disobeyed, judge_placement
+from seatrial.diagnosis.placement.judge import Placement, advice_of, disobeyed, judge_placement, shown_by_messages
 from seatrial.diagnosis.placement.line import LaunchLine, parse_line
 from seatrial.diagnosis.placement.line_options import Dialect
 from seatrial.diagnosis.placement.ranks import by_node
@@ -94,7 +94,7 @@ class Placing(RunUnderWay):
         advice = advice_of(self.facts, ranks, self._found.line)
         if advice and advice.rankfile:
             self._rankfile.write_text(advice.rankfile, encoding="utf-8")
-        starts = self._settings.starts
+        starts = self._settings.starts if shown_by_messages(self.facts, ranks) else 0
         self._describe(starts if advice and self._pairs else 0)
         if advice is None or not starts:
             return ""

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from seatrial.archive.recording import GATHER_FILE, RAW_FOLDER, Gathered, text_of
+from seatrial.archive.recording import RAW_FOLDER, Gathered, read_gathered, text_of
 from seatrial.experiment.facts_reading import FactsRead, only, read_recording
 from seatrial.experiment.progress import Progress
 from seatrial.fabric.slurm_topology import parse_topology
@@ -24,7 +24,7 @@ def read_again(source: Path, nodes: Sequence[str], progress: Progress) -> tuple[
     read = read_recording(source, progress)
     outputs: dict[str, str] = {}
     if source.is_dir():
-        described = _described(source)
+        described = read_gathered(source) or Gathered()
         outputs = _raw(source)
         read = msgspec.structs.replace(
             read,
@@ -39,14 +39,6 @@ def read_again(source: Path, nodes: Sequence[str], progress: Progress) -> tuple[
         read = only(read, nodes, source)
         read = msgspec.structs.replace(read, texts={node: read.texts[node] for node in nodes if node in read.texts})
     return read, outputs
-
-
-def _described(folder: Path) -> Gathered:
-    """gather.json; empty where there is none, or none that can be read."""
-    try:
-        return msgspec.json.decode((folder / GATHER_FILE).read_bytes(), type=Gathered)
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
-        return Gathered()
 
 
 def _raw(folder: Path) -> dict[str, str]:

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from seatrial.launch import slurm_argv, slurm_text
 from seatrial.launch.causes.cause import first_cause
-from seatrial.launch.causes.pending import Pending, why_pending
+from seatrial.launch.causes.pending import why_pending
+from seatrial.launch.causes.reason import Pending
 from seatrial.launch.causes.refusals import REFUSALS
 from seatrial.launch.contract import LaunchError
 from seatrial.launch.process import run, run_watched
@@ -59,6 +60,13 @@ def obtain(argv: Sequence[str], nodes: Sequence[str], wait_s: float) -> str:
     _give_back(done.stderr)
     what = slurm_argv.node_list(nodes)
     if job and waiting.lost_any():
+        if all(slurm_text.RESUME_TIMEOUT in state.reason for state in waiting.lost):
+            asleep = slurm_argv.node_list([state.node for state in waiting.lost])
+            raise LaunchError(
+                f"Slurm granted {what}, and {asleep} did not wake up in time ({slurm_text.RESUME_TIMEOUT}).",
+                "Look into the log of the site's ResumeProgram, and whether ResumeTimeout is long enough for a boot; "
+                f"then scontrol update NodeName={asleep} State=RESUME. Or name others by --nodes.",
+            )
         why = "; ".join(f"{state.node}: {state.reason}" for state in waiting.lost[:4])
         raise LaunchError(
             f"Slurm granted {what}, and took nodes out of service as the job began ({why}).",
@@ -87,6 +95,6 @@ def refused(said: str, what: str) -> LaunchError:
     """The error for a refusal of salloc or sbatch, by what it wrote to standard error."""
     known = first_cause((*REFUSALS, *CAUSES), said)
     if known is None:
-        return LaunchError(f"{what}: {slurm_text.complaint(said)}.")
+        return LaunchError(f"{what}: {slurm_text.complaint(said).rstrip('.')}.")
     meaning, remedy = known
     return LaunchError(f"{what}: {meaning}", remedy)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
+from seatrial.facts.mpi_files import told, told_apart
 from seatrial.launch.causes.environments import why_not_entered
 from seatrial.launch.environment_report import TaskReport
 from seatrial.launch.environments.environment import Environment
@@ -195,21 +196,21 @@ def _lost(tried: Tried, mine: Callable[[str], bool], meaning: str, *, fatal: boo
 
 def _unequal(tried: Tried) -> Iterable[EnvironmentFault]:
     """The MPI library: the nodes' against each other, and against the one that the probe was built with."""
-    of = {one.host: one.library for one in tried.within if one.library}
-    libraries = sorted(set(of.values()))
-    if len(libraries) > 1:
-        each = "; ".join(
-            f"{_listed(_named(tried, {host for host in of if of[host] == library}))}: {_file(library)}"
-            for library in libraries[:SHOWN]
-        )
+    of = {one.host: one.library for one in tried.within if one.library is not None}
+    several = told_apart(of)
+    if len(several) > 1:
+        each = "; ".join(f"{_listed(_named(tried, hosts))}: {what}" for what, hosts in list(several.items())[:SHOWN])
         yield EnvironmentFault(
             what=f"In {tried.environment.spec} the nodes do not have the same MPI library ({each}).",
             remedy="Install the same on all nodes, or share it.",
             fatal=False,
         )
-    elif libraries and tried.here is not None and tried.here.library not in ("", libraries[0]):
+    elif of and tried.here is not None and tried.here.library is not None:
+        ours, theirs = tried.here.library, next(iter(of.values()))
+        if len(told_apart({"here": ours, "there": theirs})) < 2:
+            return
         yield EnvironmentFault(
-            what=f"The probe was built with {_file(tried.here.library)}, and the nodes load {_file(libraries[0])}.",
+            what=f"The probe was built with {told(ours)}, and the nodes load {told(theirs)}.",
             remedy="Enter the environment on the nodes, too (--wrap inside), or build with theirs by --mpicc.",
             fatal=False,
         )
@@ -255,9 +256,3 @@ def _telling(names: Iterable[str]) -> list[str]:
 def _listed(words: Sequence[str]) -> str:
     more = f" and {len(words) - SHOWN} more" if len(words) > SHOWN else ""
     return ", ".join(words[:SHOWN]) + more
-
-
-def _file(library: str) -> str:
-    """`checksum bytes path` for a reader."""
-    parts = library.split(" ", 2)
-    return f"{parts[2]}, checksum {parts[0]}" if len(parts) == 3 and parts[1].isdecimal() else library

@@ -5,7 +5,9 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from seatrial.facts.mpi_files import parse_file
 from seatrial.launch.environments.kind import SHELL
+from seatrial.model.system import MpiFile
 
 MARK = "seatrial-report"
 TEXT = r"""
@@ -68,8 +70,8 @@ class TaskReport(msgspec.Struct, frozen=True, kw_only=True):
     """LD_LIBRARY_PATH."""
     program: bool = False
     """Whether the probe is there and may be run."""
-    library: str = ""
-    """The MPI library that the probe would load: checksum, bytes and path."""
+    library: MpiFile | None = None
+    """The MPI library that the probe would load."""
     missing: tuple[str, ...] = ()
     """Libraries that the probe needs and that are nowhere."""
     heard: str | None = None
@@ -109,7 +111,7 @@ def _report(host: str, answer: Sequence[tuple[str, str]]) -> TaskReport:
         path=said.get("path", ""),
         libraries=said.get("libraries", ""),
         program="program" in said,
-        library=said.get("library", ""),
+        library=parse_file(said.get("library", "")),
         missing=tuple(_all(answer, "missing")),
         heard=said.get("heard"),
     )

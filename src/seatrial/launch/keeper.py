@@ -8,8 +8,22 @@ from seatrial.launch import slurm_argv
 from seatrial.launch.process import end_group, environment
 from seatrial.launch.queue import this_user
 
-WAITING = 'trap "" INT HUP; cat >/dev/null; exec "$@"'
-"""The end of standard input is the end of whoever holds its other end, however that came about."""
+WAITING = """
+trap "" INT HUP
+cat >/dev/null
+left=60
+until "$@" || [ "$left" = 0 ]; do
+    left=$((left - 1))
+    sleep 5
+done
+sleep 3
+exec "$@"
+"""
+"""The end of standard input is the end of whoever holds its other end, however that came about.
+
+A controller that is just being started anew is asked until it hears; and once more, since a job that was asked for at
+the last moment comes into the queue after that.
+"""
 
 
 class Keeper:
@@ -22,6 +36,7 @@ class Keeper:
         self.name = f"seatrial-{secrets.token_hex(4)}"
         argv = ["sh", "-c", WAITING, "seatrial-keeper", *slurm_argv.cancel_named(self.name, this_user())]
         self._process: subprocess.Popen[bytes] | None = None
+        self._released = False
         with contextlib.suppress(OSError):  # without it things are as they are with any other program
             self._process = subprocess.Popen(
                 argv,
@@ -33,9 +48,15 @@ class Keeper:
                 start_new_session=True,
             )
 
+    def release(self) -> None:
+        """Let it cancel now what there may be, and outlive us if need be."""
+        self._released = True
+        if self._process is not None and self._process.stdin is not None:
+            self._process.stdin.close()
+
     def dismiss(self) -> None:
-        """There is nothing left to cancel."""
-        if self._process is not None:
+        """There is nothing left to cancel; one that was released goes on."""
+        if self._process is not None and not self._released:
             end_group(self._process)
             if self._process.stdin is not None:
                 self._process.stdin.close()

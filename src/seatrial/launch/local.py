@@ -27,6 +27,12 @@ def mpirun_argv(mpi: Mpi, ranks: int, *probe: str | Path, root: bool, options: S
     return [*argv, "-n", str(ranks), *options, *map(str, probe)]
 
 
+def outside_of_jobs(argv: Sequence[str]) -> list[str]:
+    """The same without the variables of a job of Slurm's, by which mpirun would start on the job's nodes instead."""
+    names = [name for name in os.environ if name.startswith("SLURM_") and name != "SLURM_CONF"]
+    return ["env", *(part for name in names for part in ("-u", name)), *argv] if names else list(argv)
+
+
 class LocalLauncher:
     """The contract on one machine: what it calls nodes are places, HOST:0, HOST:1, ..., one rank each."""
 
@@ -75,9 +81,8 @@ class LocalLauncher:
         if not self._mpi.mpirun:
             raise LaunchError(f"There is no mpirun beside {self._mpi.mpicc}.", "Install the MPI's launcher.")
         program = self.environment.around_program([str(self.probe)])
-        argv = self.environment.around_launcher(
-            mpirun_argv(self._mpi, len(nodes), *program, root=os.geteuid() == 0, options=manner.options)
-        )
+        mpirun = mpirun_argv(self._mpi, len(nodes), *program, root=os.geteuid() == 0, options=manner.options)
+        argv = outside_of_jobs(self.environment.around_launcher(mpirun))
         around = {"OMPI_MCA_mpi_yield_when_idle": "1", **manner.environment}
         return PipeSession(argv, nodes, log, one_host=True, timeout_s=START_TIMEOUT_S, extra_environment=around)
 
@@ -88,7 +93,8 @@ class LocalLauncher:
         environment = self.environment
         program = environment.around_program(argv) if within else argv
         whole = mpirun_argv(self._mpi, len(nodes), *program, root=os.geteuid() == 0)
-        return ask(environment.around_launcher(whole), len(nodes), timeout_s=START_TIMEOUT_S, variables=variables)
+        alone = outside_of_jobs(environment.around_launcher(whole))
+        return ask(alone, len(nodes), timeout_s=START_TIMEOUT_S, variables=variables)
 
     def close(self) -> None:
         """Nothing to give back."""

@@ -6,6 +6,7 @@ import re
 import tempfile
 from pathlib import Path
 
+from seatrial.launch.cache_folder import cache_folder
 from seatrial.launch.contract import LaunchError
 from seatrial.launch.environments.environment import NO_ENVIRONMENT, Environment
 from seatrial.launch.mpi import Mpi
@@ -23,7 +24,7 @@ def default_folder() -> Path:
     named = os.environ.get("SEATRIAL_PROBE_DIR")
     if named:
         return Path(named)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "seatrial" / "probe"
+    return cache_folder() / "seatrial" / "probe"
 
 
 def prebuilt(path: Path) -> Path:

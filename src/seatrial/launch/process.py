@@ -37,15 +37,20 @@ class Completed(msgspec.Struct, frozen=True, kw_only=True):
 
 RANK_OF = re.compile(r"PMIX_(?!MCA_)|PMI_(?:RANK|FD|SIZE|PORT|ID|JOBID|SPAWNED|KVS)")
 """Variables by which a launcher tells a process which rank of which step it is."""
+STEERING = re.compile(
+    r"S(?:INFO|QUEUE|CANCEL|CONTROL)_|SLURM_(?:LABELIO|MULTI_PROG|STD(?:IN|OUT|ERR)MODE)$|SBATCH_(?:WAIT|ARRAY_INX)$"
+)
+"""A user's habits for Slurm's commands: they would tell us of other jobs, cancel others or none, or write elsewhere."""
 
 
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     """This process's environment with `extra` laid over it.
 
     What makes it a rank is left out: inside a step of Slurm's an MPI started from here would take itself for the
-    step's rank, and the step would be killed when it ends.
+    step's rank, and the step would be killed when it ends. So is what lets Slurm's commands do otherwise than asked.
     """
-    inherited = {name: value for name, value in os.environ.items() if not RANK_OF.match(name)}
+    left_out = (RANK_OF, STEERING)
+    inherited = {name: value for name, value in os.environ.items() if not any(one.match(name) for one in left_out)}
     return {**inherited, **(extra or {})}
 
 
@@ -57,12 +62,14 @@ def run(
     extra_environment: Mapping[str, str] | None = None,
     cwd: str | None = None,
     kept_bytes: int = KEPT_BYTES,
+    give_up: Callable[[bool], bool] = lambda _: False,
 ) -> Completed:
     """Run `argv` to its end and return what it said; text is UTF-8 with foreign bytes replaced.
 
     The program gets its own process group, and past `timeout_s` the whole group is ended: terminated first, so that
     srun can take its tasks along, killed two seconds later. A program that is not there gives NOT_STARTED. What it
-    says before its last `kept_bytes` is lost, and a daemon that it leaves behind is not waited for.
+    says before its last `kept_bytes` is lost, and a daemon that it leaves behind is not waited for. `give_up` is asked
+    now and then, with whether it has said anything on standard output; a yes ends it like one past its time.
     """
     try:
         process = subprocess.Popen(
@@ -79,7 +86,7 @@ def run(
         return Completed(argv=tuple(argv), returncode=NOT_STARTED, stdout="", stderr=f"{argv[0]}: {error.strerror}")
     talk = Talk(process, stdin.encode("utf-8", errors="replace"), kept_bytes)
     try:
-        timed_out = not talk.until(time.monotonic() + timeout_s)
+        timed_out = not talk.until(time.monotonic() + timeout_s, give_up)
         if timed_out:
             end_group(process)
             talk.until(time.monotonic() + LEFT_OVER_S)

@@ -1,6 +1,7 @@
 """What Slurm's queue says of jobs that were left to it, and jobs of one node each."""
 
 import os
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import msgspec
 from seatrial.launch import slurm_argv, slurm_text
 from seatrial.launch.allocation import refused
 from seatrial.launch.causes.pending import why_pending
+from seatrial.launch.causes.reason import Pending
 from seatrial.launch.contract import LaunchError
 from seatrial.launch.process import run
 from seatrial.launch.slurm_presence import COMMAND_TIMEOUT_S, asked, silence
@@ -23,6 +25,7 @@ ENDED = frozenset(
         "LAUNCH_FAILED",
         "NODE_FAIL",
         "OUT_OF_MEMORY",
+        "PREEMPTED",
         "REVOKED",
         "TIMEOUT",
     ]
@@ -52,8 +55,20 @@ class QueueLine(msgspec.Struct, frozen=True, kw_only=True):
         """PENDING: the nodes are in use by others (Resources)."""
         if self.reason in ("", "None"):
             return self.state
-        known = why_pending(self.reason)
+        known = self._known
         return f"{self.state}: {known.meaning} ({self.reason})" if known else f"{self.state} ({self.reason})"
+
+    @property
+    def hopeless(self) -> str:
+        """What to do about one that no waiting will start; empty for all others."""
+        known = self._known
+        if known is None or not known.hopeless or self.state != "PENDING":
+            return ""
+        return f"No waiting helps. {known.remedy} To take it back: {shlex.join(slurm_argv.cancel(self.job))}"
+
+    @property
+    def _known(self) -> Pending | None:
+        return None if self.ended else why_pending(self.reason)
 
 
 def jobs_by_number(job: str) -> tuple[QueueLine, ...]:
@@ -76,10 +91,10 @@ def parse_queue(text: str) -> tuple[QueueLine, ...]:
 
 
 def submit(
-    nodes: Sequence[str], seconds: float, partition: str, output: Path, script: Path, argv: Sequence[str]
+    nodes: Sequence[str], seconds: float, partition: str, name: str, output: Path, script: Path, argv: Sequence[str]
 ) -> str:
     """Hand `script argv...` to the queue; the job's number. Raises LaunchError."""
-    return _handed_in(slurm_argv.sbatch(nodes, seconds, partition, str(output), str(script), argv))
+    return _handed_in(slurm_argv.sbatch(nodes, seconds, partition, name, str(output), str(script), argv))
 
 
 def submit_alone(node: str, partition: str, name: str, script: str, argv: Sequence[str], *, memory: bool) -> str:
@@ -101,10 +116,9 @@ def gives_out_memory() -> bool:
     return MEMORY in slurm_text.config_value(done.stdout, "SelectTypeParameters").upper()
 
 
-def cancel_job(job: str) -> None:
-    """End a job; of none nothing."""
-    if job:
-        run(slurm_argv.cancel(job), timeout_s=COMMAND_TIMEOUT_S)
+def cancel_job(job: str) -> bool:
+    """End a job; whether Slurm heard of it."""
+    return run(slurm_argv.cancel(job), timeout_s=COMMAND_TIMEOUT_S).ok
 
 
 def cancel_named(name: str, user: str) -> None:

@@ -19,13 +19,17 @@ from seatrial.launch.probe_text import (
     parse_record,
     places,
 )
-from seatrial.launch.start_failure import explain
+from seatrial.launch.start_failure import GUESSES, explain
 from seatrial.model.measurement import Measurement, Round
 
 TOO_LATE = (
     "Where nothing else tells: MPI waits like this while nodes cannot reach each other. Look whether a firewall lets "
     "them speak on all ports, and which interface MPI takes (btl_tcp_if_include, UCX_NET_DEVICES)."
 )
+
+
+MOST_BANTER = 500
+"""Lines of standard output that are no records: UCX, and the mpirun of Open MPI 5, tell there what is wrong."""
 
 
 class PipeSession:
@@ -54,6 +58,7 @@ class PipeSession:
         self._pipe = LinePipe(argv, log, extra_environment)
         self._number = 0
         self._closed = False
+        self._banter: list[bytes] = []
         self.ranks: tuple[dict[str, Any], ...] = ()
         self.header: dict[str, Any] = {}
         try:
@@ -65,13 +70,13 @@ class PipeSession:
         except ProbeLost as error:
             self.close(kill=True)
             timed_out = error.outcome == "timeout"
-            meaning, remedy = explain(self._pipe.said(), wanted or ())
+            meaning, remedy = explain(self._said(), wanted or ())
             if timed_out and not remedy:
                 remedy = TOO_LATE
             late = f"not within {timeout_s:.0f} s; " if timed_out else ""
             many = f" on {ranks} ranks" if ranks else ""
             what = f"The probe did not start{many}: {late}{meaning}"
-            raise LaunchError(what, remedy, passing=not remedy and not timed_out) from error
+            raise LaunchError(what, remedy, passing=not timed_out and (not remedy or remedy in GUESSES)) from error
         except BaseException:
             self.close(kill=True)
             raise
@@ -79,8 +84,11 @@ class PipeSession:
     def _greet(self, wanted: int | None, deadline: float) -> None:
         ranks: list[dict[str, Any]] = []
         while True:
-            record = parse_record(self._pipe.receive(deadline))
+            line = self._pipe.receive(deadline)
+            record = parse_record(line)
             match record and record["record"]:
+                case None if len(self._banter) < MOST_BANTER:
+                    self._banter.append(line)
                 case "header":
                     self.header = record or {}
                     check_header(self.header, wanted)
@@ -89,6 +97,14 @@ class PipeSession:
                 case "ready":
                     self.ranks = tuple(ranks)
                     return
+
+    @property
+    def banter(self) -> str:
+        """What others wrote to the standard output before the probe was ready; Intel MPI says there what it chose."""
+        return b"\n".join(self._banter).decode("utf-8", errors="replace")
+
+    def _said(self) -> str:
+        return f"{self._pipe.said()}\n{self.banter}"
 
     def measure(self, wanted: Round, timeout_s: float) -> Iterator[Measurement]:
         """See launch.contract.Session.measure."""

@@ -1,31 +1,34 @@
 """Nodes of a Slurm cluster: inside a job, or in an allocation of our own."""
 
 import os
+import time
 from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from seatrial.fabric.slurm_topology import parse_topology
+from seatrial.facts.frame import OPENING
 from seatrial.launch import slurm_argv, slurm_text
 from seatrial.launch.allocation import obtain
 from seatrial.launch.contract import PLAIN, FactsReading, Hosts, LaunchError, Manner
 from seatrial.launch.environments.environment import NO_ENVIRONMENT, Environment
+from seatrial.launch.job import job_around, refuse_over
 from seatrial.launch.keeper import Keeper
+from seatrial.launch.patience import EXTRA_S_PER_NODE, Patience
 from seatrial.launch.process import Completed, run
 from seatrial.launch.queue import cancel_job
 from seatrial.launch.session import PipeSession
 from seatrial.launch.slurm_presence import COMMAND_TIMEOUT_S, answer, asked, asked_settled, lacking, missing
 from seatrial.launch.sources import QUICK_FACTS, collector
-from seatrial.launch.start_failure import explain
+from seatrial.launch.start_failure import SAID_NOTHING, explain
 from seatrial.launch.trial_step import ask
 from seatrial.model.errors import UsageError
 from seatrial.model.fabric import Fabric
 from seatrial.model.run import NodeState
 
-FACTS_TIMEOUT_S = 15.0
 START_TIMEOUT_S = 60.0
-EXTRA_S_PER_NODE = 0.02
 RETRIED_ONE_BY_ONE = 8
+DUMB = "no answer"
 
 
 class SlurmLauncher:
@@ -95,16 +98,14 @@ class SlurmLauncher:
         return tuple(name for name in chosen if name not in dead), tuple(dead.values())
 
     def _nodes_of_job(self) -> tuple[str, ...]:
-        """From the environment, or where that was lost from Slurm. Raises LaunchError for a job that is over."""
-        listed = os.environ.get("SLURM_JOB_NODELIST", "")
-        if queue_state(self._inside) == "":
-            raise LaunchError(
-                f"SLURM_JOB_ID says that this is job {self._inside}, and Slurm knows no such job any more.",
-                "Forget the old job's variables (unset SLURM_JOB_ID SLURM_JOBID), or start from a new shell.",
+        """From Slurm, since a variable may be another job's. Raises LaunchError for a job that is over or not ours."""
+        task = os.environ.get("SLURM_PROCID", "0")
+        if os.environ.get("SLURM_STEP_ID") and task.isdecimal() and int(task) > 0:
+            raise UsageError(
+                f"This is task {task} of a step, and seatrial starts the ranks that it needs itself.",
+                "Start it once: without srun, or by srun -N1 -n1.",
             )
-        if not listed:
-            listed = run(slurm_argv.job_nodes(self._inside), timeout_s=COMMAND_TIMEOUT_S).stdout.strip()
-        return slurm_argv.expand(listed)
+        return slurm_argv.expand(job_around(self._inside).nodes)
 
     def _outside_hosts(self, lines: Sequence[slurm_text.NodeLine]) -> tuple[tuple[str, ...], tuple[NodeState, ...]]:
         partitions = sorted({line.partition for line in lines})
@@ -149,42 +150,47 @@ class SlurmLauncher:
         argv = slurm_argv.salloc(nodes, seconds, self._partition, self._keeper.name, at_once=self._idle_only)
         try:
             self.job = obtain(argv, nodes, self._wait_s)
-        except BaseException:
+        except LaunchError:
             self.close()
+            raise
+        except BaseException:  # the nodes may just be granted, and Ctrl-C may come twice
+            self._keeper.release()
             raise
 
     def read_facts(self, nodes: Sequence[str]) -> FactsReading:
         """All nodes by one step; those that stay silent once more, few one by one and many in halves."""
-        texts, silent = self._read_once(nodes)
-        if not texts and queue_state(self.job) != "RUNNING":
-            raise LaunchError(
-                f"Job {self.job} is over: it was cancelled, or Slurm ended it when a node failed.",
-                "Run the check again; outside any job it makes an allocation that survives a failing node.",
-            )
+        return self._read(nodes, Patience())
+
+    def _read(self, nodes: Sequence[str], patience: Patience) -> FactsReading:
+        texts, silent = self._read_once(nodes, patience)
+        if not texts:
+            refuse_over(self.job)
         if silent and len(nodes) > 1:
             missing = list(silent)
             half = (len(missing) + 1) // 2
             one_by_one = len(missing) <= RETRIED_ONE_BY_ONE
             groups = [[node] for node in missing] if one_by_one else [missing[:half], missing[half:]]
             with ThreadPoolExecutor(max_workers=len(groups)) as pool:
-                again = list(pool.map(self.read_facts, groups))
+                again = list(pool.map(lambda group: self._read(group, patience), groups))
             for reading in again:
                 texts |= reading.texts
             silent = {node: why for reading in again for node, why in reading.silent.items()}
         return FactsReading(texts=texts, silent=silent)
 
-    def _read_once(self, nodes: Sequence[str]) -> tuple[dict[str, str], dict[str, str]]:
-        patience = FACTS_TIMEOUT_S + EXTRA_S_PER_NODE * len(nodes)
+    def _read_once(self, nodes: Sequence[str], patience: Patience) -> tuple[dict[str, str], dict[str, str]]:
+        began = time.monotonic()
         done = run(
             slurm_argv.facts_step(self.job, nodes),
             stdin=collector(),
-            timeout_s=patience,
+            timeout_s=patience.longest_s(len(nodes)),
             extra_environment=self._facts_environment,
+            give_up=lambda said: patience.over(len(nodes), time.monotonic() - began, said),
         )
+        seconds = time.monotonic() - began
         texts: dict[str, str] = {}
         strange: list[str] = []
         by_name = {name.partition(".")[0]: name for name in nodes}
-        for text in slurm_text.unlabelled(done.stdout):
+        for text in slurm_text.unlabelled(done.stdout, OPENING):
             host = text.partition("\n")[0].rpartition(" ")[2]
             node = by_name.get(host.partition(".")[0])
             if not text.rstrip().endswith(f"#end {host}"):
@@ -193,12 +199,15 @@ class SlurmLauncher:
                 strange.append(host)
             else:
                 texts[node] = text
+        if len(texts) == len(nodes):
+            patience.took(seconds)
         failures = slurm_text.launch_failures(done.stderr)
-        otherwise = f"it did not answer within {patience:.0f} s" if done.timed_out else "it did not answer"
+        otherwise = f"{DUMB} within {seconds:.0f} s{patience.compared()}" if done.timed_out else DUMB
+        meaning = explain(done.stderr)[0].rstrip(".")
         if strange and len(strange) + len(texts) <= len(nodes):
             otherwise = f"a node answered that calls itself {', '.join(strange)}, which is not Slurm's name for it"
-        elif not texts and done.stderr.strip():
-            otherwise = explain(done.stderr)[0].rstrip(".")
+        elif not texts and meaning != SAID_NOTHING:
+            otherwise = meaning
         return texts, {node: failures.get(node, otherwise) for node in nodes if node not in texts}
 
     def start(self, nodes: Sequence[str], log: Path, manner: Manner = PLAIN) -> PipeSession:
@@ -234,11 +243,12 @@ class SlurmLauncher:
 
     def close(self) -> None:
         """Cancel the allocation, if it is our own."""
+        given_back = True
         if self.job and not self._inside:
-            cancel_job(self.job)
+            given_back = cancel_job(self.job)
             self.job = ""
         if self._keeper is not None:
-            self._keeper.dismiss()
+            (self._keeper.dismiss if given_back else self._keeper.release)()
             self._keeper = None
 
 
@@ -253,12 +263,6 @@ def reserved_nodes() -> frozenset[str]:
     name = os.environ.get("SALLOC_RESERVATION", "")
     said = run(slurm_argv.reservation(name), timeout_s=COMMAND_TIMEOUT_S).stdout if name else ""
     return frozenset(slurm_argv.expand(slurm_text.reservation_nodes(said)))
-
-
-def queue_state(job: str) -> str:
-    """The job's state in capitals, as Slurm has it; empty once it has left the queue."""
-    done = run(slurm_argv.job_state(job), timeout_s=COMMAND_TIMEOUT_S)
-    return done.stdout.strip().upper()
 
 
 def _part_of(fabric: Fabric, nodes: set[str]) -> Fabric:

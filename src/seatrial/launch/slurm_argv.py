@@ -1,6 +1,7 @@
 """Slurm's commands as argument lists; pure."""
 
 import math
+import re
 from collections.abc import Sequence
 
 SINFO = ("sinfo", "--all", "--noheader", "--Node", "--format=%N|%T|%P|%E")
@@ -14,21 +15,43 @@ ALONE_MINUTES = 2
 """The collector takes a second or two; a job so short fits into the gaps between others'."""
 ALONE_MEMORY_MB = 200
 """lstopo of a large node takes a tenth of it."""
+MOST_NODES = 1_000_000
+LONGEST = 16 * MOST_NODES
+PART = re.compile(r",(?![^\[]*\])")
+"""The commas between names, not those between a name's numbers."""
+RANGE = re.compile(r"(\d{1,18})(?:-(\d{1,18}))?")
 IMMEDIATE_S = 10
 """A scheduler looks at the queue every few seconds; a free node is granted by then."""
 
 
 def node_list(nodes: Sequence[str]) -> str:
-    """n1,n2,n3 -> n[1-3], as Slurm writes it."""
+    """n1,n2,n3 -> n[1-3], as Slurm writes it.
+
+    Slurm does not read n[1-3].site or n[1-3]-ib: names that go on behind their last number are written out.
+    """
     from ClusterShell.NodeSet import NodeSet
 
-    return str(NodeSet.fromlist(list(nodes)))
+    parts = PART.split(str(NodeSet.fromlist(list(nodes))))
+    return ",".join(part if part.endswith("]") or "[" not in part else ",".join(NodeSet(part)) for part in parts)
+
+
+def _how_many(text: str) -> int:
+    """How many names a text stands for, or a few more."""
+    return sum(
+        math.prod(
+            sum(int(last) - int(first) + 1 if last else 1 for first, last in RANGE.findall(ranges))
+            for ranges in re.findall(r"\[([^\[\]]*)\]", part)
+        )
+        for part in PART.split(text)
+    )
 
 
 def expand(text: str) -> tuple[str, ...]:
-    """n[1-3] -> n1, n2, n3. Raises ValueError for a text that is no node set."""
+    """n[1-3] -> n1, n2, n3. Raises ValueError for a text that is no node set, or of more than `MOST_NODES`."""
     from ClusterShell.NodeSet import NodeSet, NodeSetException
 
+    if len(text) > LONGEST or _how_many(text) > MOST_NODES:
+        raise ValueError(f"it stands for more than {MOST_NODES} nodes")
     try:
         return tuple(NodeSet(text))
     except NodeSetException as error:
@@ -40,7 +63,12 @@ def minutes(seconds: float) -> int:
     return math.ceil(seconds / 60) + SPARE_MINUTES
 
 
-def allocation(nodes: Sequence[str], seconds: float, partition: str, name: str = "seatrial") -> list[str]:
+def longest_s(limit_minutes: int | None) -> float:
+    """For how long an allocation of that time limit may serve: 0 where that is short; None: there is no limit."""
+    return math.inf if limit_minutes is None else max((limit_minutes - SPARE_MINUTES) * 60.0, 0.0)
+
+
+def allocation(nodes: Sequence[str], seconds: float, partition: str, name: str) -> list[str]:
     """What salloc and sbatch alike are asked for: these nodes, alone, for so long, even if one of them fails."""
     asked = [
         f"--nodes={len(nodes)}",
@@ -65,10 +93,14 @@ def salloc(nodes: Sequence[str], seconds: float, partition: str, name: str, *, a
 
 
 def sbatch(
-    nodes: Sequence[str], seconds: float, partition: str, output: str, script: str, argv: Sequence[str]
+    nodes: Sequence[str], seconds: float, partition: str, name: str, output: str, script: str, argv: Sequence[str]
 ) -> list[str]:
-    """The same, to run `script` with `argv` later; prints the job's number."""
-    asked = [*allocation(nodes, seconds, partition), f"--output={output}"]
+    """The same, to run `script` with `argv` later; prints the job's number.
+
+    Once: Slurm's own habit (JobRequeue) is to begin a job again whose first node failed. With what is set here: a job
+    of --export=NONE would find no MPI.
+    """
+    asked = [*allocation(nodes, seconds, partition, name), f"--output={output}", "--no-requeue", "--export=ALL"]
     return ["sbatch", "--parsable", "--wait-all-nodes=1", *asked, script, *argv]
 
 
@@ -102,13 +134,17 @@ def step(job: str, nodes: Sequence[str], *, ranks_per_node: int = 1) -> list[str
         f"--ntasks-per-node={ranks_per_node}",
         f"--nodelist={node_list(nodes)}",
         "--mem=0",
+        "--wait=0",  # a site's WaitTime would end slow nodes' tasks soon after the first one's
         "--export=ALL",  # a job begun with --export=NONE would keep settings from the ranks
     ]
 
 
 def facts_step(job: str, nodes: Sequence[str]) -> list[str]:
-    """The collector on every node, its text on standard input; each line of output bears its task's number."""
-    return [*step(job, nodes), "--mpi=none", "--kill-on-bad-exit=0", "--label", "sh", "-s"]
+    """The collector on every node, its text on standard input; each line of output bears its task's number.
+
+    Not bound: inside an interactive step SLURM_CPU_BIND would hold it to that step's processors.
+    """
+    return [*step(job, nodes), "--mpi=none", "--cpu-bind=none", "--kill-on-bad-exit=0", "--label", "sh", "-s"]
 
 
 def probe_step(
@@ -156,16 +192,11 @@ def queue_of_name(name: str, user: str) -> list[str]:
     return ["squeue", "--noheader", "--states=all", f"--user={user}", f"--name={name}", QUEUE_FORMAT]
 
 
-def job_state(job: str) -> list[str]:
-    """Ask for the state of a job in the queue."""
-    return ["squeue", "--noheader", f"--jobs={job}", "--format=%T"]
+def job_about(job: str) -> list[str]:
+    """Ask for the state, the user and the nodes of a job in the queue, each with the number of the job."""
+    return ["squeue", "--noheader", f"--jobs={job}", "--format=%A|%T|%U|%N"]
 
 
 def job_reason(job: str) -> list[str]:
     """Ask why a job still stands in the queue."""
     return ["squeue", "--noheader", f"--jobs={job}", "--format=%r"]
-
-
-def job_nodes(job: str) -> list[str]:
-    """Ask for the nodes of a running job."""
-    return ["squeue", "--noheader", f"--jobs={job}", "--format=%N"]

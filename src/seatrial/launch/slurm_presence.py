@@ -50,12 +50,14 @@ def _no_file(named: str) -> str:
 def asked_settled(argv: Sequence[str]) -> Completed:
     """sinfo as `slurm_text.parse_sinfo` reads it, once no node cleans up after a job any more, or after `SETTLE_S`."""
     deadline = time.monotonic() + SETTLE_S
+    pause_s = 0.2
     while True:
         sinfo = asked(argv)
         completing = any(line.completing for line in slurm_text.parse_sinfo(sinfo.stdout))
         if not sinfo.ok or not completing or time.monotonic() > deadline:
             return sinfo
-        time.sleep(1)
+        time.sleep(pause_s)
+        pause_s = min(2 * pause_s, 1.0)
 
 
 def absent(done: Completed) -> bool:

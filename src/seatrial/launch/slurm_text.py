@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from seatrial.launch.causes.plain import HARMLESS, without_colours
 from seatrial.model.run import NodeState
 
 FLAGS = {
@@ -19,11 +20,15 @@ FLAGS = {
     "-": "planned for another job",
     "+": "",
 }
-BROKEN = {"down", "error", "fail", "failing", "unknown", "no_respond"}
-DRAINED = {"drained", "draining", "drain", "drng"}
+BROKEN = {"down", "error", "fail", "failing", "failg", "unknown", "unk", "no_respond"}
+DRAINED = {"drained", "draining", "drain", "drng", "inval"}
+"""inval, since Slurm 21.08: the node has less than slurm.conf says, and gets no jobs until it has."""
 RESERVED = {"reserved", "resv", "maint"}
 COMPLETING = {"completing", "comp"}
-BUSY = {"allocated", "alloc", "mixed", "mix", "planned", "plnd", *COMPLETING}
+BUSY = {"allocated", "alloc", "mixed", "mix", "planned", "plnd", "blocked", *COMPLETING}
+RESUME_TIMEOUT = "ResumeTimeout reached"
+"""The reason for which a node is taken out of service that was woken in vain."""
+COMMAND = re.compile(r"^(?:salloc|srun|sbatch|sinfo|squeue|scontrol|scancel): (?:error: |fatal: )?")
 GRANTED = re.compile(r"Granted job allocation (\d+)")
 PENDING = re.compile(r"(?:Pending|queued) job allocation (\d+)|job (\d+) queued")
 LAUNCH_FAILED = re.compile(r"[Ll]aunch for (?:StepId=\S+|step \S+) failed on node (\S+?):\s*(.+)")
@@ -151,10 +156,14 @@ def submitted_job(text: str) -> str:
 
 def complaint(text: str) -> str:
     """The telling line of a command's standard error, without the command's own name before it."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    said = [
+        line.strip()
+        for line in without_colours(text).splitlines()
+        if re.search(r"[^\W\d_]", COMMAND.sub("", line.strip()))
+    ]
+    lines = [line for line in said if not HARMLESS.search(line)] or said
     errors = [line for line in lines if "error" in line.lower()]
-    line = errors[0] if errors else lines[0] if lines else "it said nothing"
-    return re.sub(r"^(salloc|srun|sbatch|sinfo|squeue|scontrol|scancel): (?:error: |fatal: )?", "", line)
+    return COMMAND.sub("", errors[0] if errors else lines[0] if lines else "it said nothing")
 
 
 def launch_failures(text: str) -> dict[str, str]:
@@ -162,19 +171,24 @@ def launch_failures(text: str) -> dict[str, str]:
     return {match.group(1): match.group(2).strip() for match in LAUNCH_FAILED.finditer(text)}
 
 
-def unlabelled(text: str) -> tuple[str, ...]:
-    """What each task said, from the output of `srun --label` ("3: line"); tasks in order, labels taken off."""
+def unlabelled(text: str, opening: str = "") -> tuple[str, ...]:
+    """What each task said, from the output of `srun --label` ("3: line"); tasks in order, labels taken off.
+
+    `opening`: how the first line of each begins; what comes before it is said by the site's TaskProlog, and left out.
+    """
     tasks: dict[int, list[str]] = {}
     for line in text.splitlines():
         label, colon, rest = line.partition(":")
         if colon and label.strip().isdecimal():
-            tasks.setdefault(int(label), []).append(rest[1:] if rest.startswith(" ") else rest)
+            said = rest[1:] if rest.startswith(" ") else rest
+            if int(label) in tasks or said.startswith(opening):
+                tasks.setdefault(int(label), []).append(said)
     return tuple("\n".join(tasks[task]) + "\n" for task in sorted(tasks))
 
 
 def config_value(text: str, key: str) -> str:
     """One value of `scontrol show config`; empty where it is not said."""
-    match = re.search(rf"^{re.escape(key)}\s*=\s*(.*)$", text, re.MULTILINE)
+    match = re.search(rf"^{re.escape(key)}[ \t]*=[ \t]*(.*)$", text, re.MULTILINE)
     return match.group(1).strip() if match else ""
 
 

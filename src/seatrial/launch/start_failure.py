@@ -4,20 +4,33 @@ import re
 from collections.abc import Sequence
 
 from seatrial.launch.causes.cause import first_cause
+from seatrial.launch.causes.devices import DEVICES
+from seatrial.launch.causes.hydra import HYDRA
+from seatrial.launch.causes.last import LAST
+from seatrial.launch.causes.libraries import LIBRARIES
 from seatrial.launch.causes.mpi import MPI
+from seatrial.launch.causes.plain import plain, without_warnings
+from seatrial.launch.causes.pmi import PMI
 from seatrial.launch.causes.programs import PROGRAMS
+from seatrial.launch.causes.refusals import REFUSALS
 from seatrial.launch.causes.slurm import SLURM
 from seatrial.launch.causes.transports import TRANSPORTS
 from seatrial.launch.environments.kind import ENTERED
 
-CAUSES = (*MPI, *TRANSPORTS, *PROGRAMS, *SLURM)
+SURE = (*PMI, *MPI, *HYDRA, *TRANSPORTS, *PROGRAMS, *LIBRARIES, *SLURM)
+CAUSES = (*SURE, *DEVICES, *LAST)
 """The first that fits is named, so those that tell more come first."""
+GUESSES = frozenset(cause.remedy for cause in (*DEVICES, *LAST)) - {cause.remedy for cause in SURE}
+"""The advice for what may pass by itself, since MPI did not quite say what was wrong."""
+ASKS = re.compile(r"Unable to allocate resources: |Job submit/allocate failed: ")
+"""By a launch line that gets hold of its nodes itself."""
 NOISE = re.compile(
     r"Terminated$|Killed$|_step_signal: Terminating|forcing job termination|Force Terminated|Job step aborted"
     r"|CANCELLED AT|PMIX ERROR: ERROR in file \S+gds_ds12_lock|^[-*\s]*$|^\*\*\*"
 )
 """The line of PMIx is said to ordinary users at every start, good or bad."""
 MOST_LINES = 3
+SAID_NOTHING = "it said nothing"
 
 
 def explain(text: str, nodes: Sequence[str] = ()) -> tuple[str, str]:
@@ -25,13 +38,20 @@ def explain(text: str, nodes: Sequence[str] = ()) -> tuple[str, str]:
 
     `nodes`: that of each task, where they are known; a node is then named where srun names its task alone.
     """
-    text = re.sub(r"\btask (\d+)(?= launch failed)", lambda task: _placed(task, nodes), text)
+    text = plain(text)
     text = text.partition(f"{ENTERED}\n")[2] or text
-    known = first_cause(CAUSES, text)
+    text = re.sub(r"\btask (\d+)(?= launch failed)", lambda task: _placed(task, nodes), text)
+    telling = without_warnings(text)
+    known = first_cause((*REFUSALS, *CAUSES) if ASKS.search(telling) else CAUSES, telling)
     if known is not None:
         return known
+    quoted = _quoted(telling)
+    return (quoted, "") if quoted else first_cause(CAUSES, text) or (_quoted(text) or SAID_NOTHING, "")
+
+
+def _quoted(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if not NOISE.search(line.strip()) and line != ENTERED]
-    return " / ".join(dict.fromkeys(lines[:MOST_LINES])) or "it said nothing", ""
+    return " / ".join(list(dict.fromkeys(lines))[:MOST_LINES])
 
 
 def _placed(task: re.Match[str], nodes: Sequence[str]) -> str:

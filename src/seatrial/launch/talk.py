@@ -6,6 +6,7 @@ import select
 import selectors
 import subprocess
 import time
+from collections.abc import Callable
 from typing import IO
 
 KEPT_BYTES = 256 << 20
@@ -29,11 +30,14 @@ class Talk:
             self._selector.register(output, selectors.EVENT_READ)
         self._selector.register(process.stdin, selectors.EVENT_WRITE)
 
-    def until(self, deadline: float) -> bool:
+    def until(self, deadline: float, give_up: Callable[[bool], bool] = lambda _: False) -> bool:
         """Go on until the program has ended, or until `deadline` (time.monotonic); whether it has ended.
 
-        A daemon that it leaves behind may hold its outputs open: they are closed `GRACE_S` after its end.
+        `give_up` is asked every `WATCH_S` at least, and told whether the program has said anything yet: yes is an end,
+        too. A daemon that it leaves behind may hold its outputs open: they are closed `GRACE_S` after its end.
         """
+        assert self._process.stdout is not None  # noqa: S101 - it was asked for
+        told = self._said[self._process.stdout]
         ended = None
         while self._selector.get_map():
             now = time.monotonic()
@@ -41,6 +45,8 @@ class Talk:
                 ended = now
             if now > deadline or (ended is not None and now > ended + GRACE_S):
                 break
+            if ended is None and give_up(bool(told)):
+                return False
             for key, _ in self._selector.select(max(min(WATCH_S, deadline - now), 0.0)):
                 self._step(key.fileobj)  # type: ignore[arg-type]
         with contextlib.suppress(subprocess.TimeoutExpired):

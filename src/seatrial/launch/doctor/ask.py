@@ -39,13 +39,19 @@ def ask_slurm() -> SlurmAnswers:
     listed = run(MPI_TYPES, timeout_s=COMMAND_TIMEOUT_S)
     return SlurmAnswers(
         sinfo=sinfo,
-        client=_said(CLIENT),
+        client=version_line(_said(CLIENT)),
         config=_said(slurm_argv.CONFIG),
         nodes=_said(NODES),
         partitions=_said(PARTITIONS),
         mpi_types=listed.stdout + listed.stderr,  # on standard error before 22.05
-        running_jobs=len(_said(RUNNING).split()),
+        running_jobs=sum(line[:1].isdecimal() for line in _said(RUNNING).splitlines()),
     )
+
+
+def version_line(said: str) -> str:
+    """`slurm-wlm 22.05.8`, whatever a site's wrapper around the command says besides; all of it where it is another."""
+    lines = [line.strip() for line in said.splitlines()]
+    return next((line for line in lines if line.lower().startswith("slurm")), said.strip())
 
 
 def versions_of(nodes: str) -> Mapping[str, str]:

@@ -4,15 +4,20 @@ import re
 
 from seatrial.launch.slurm_text import config_value
 
-ASIDE = {"cray_shasta", "openmpi"}
-"""cray_shasta is for one vendor's MPI on its own machines, openmpi means none on all Slurms since 2012."""
+ASIDE = {"cray_shasta", "openmpi", "lam", "mvapich", "mpichgm", "mpichmx", "mpich1_p4", "mpich1_shmem"}
+"""cray_shasta is for one vendor's MPI on its own machines, openmpi means none on all Slurms since 2012, and the others
+are for MPIs of before 2010, which Slurm listed until 19.05."""
 
 
 def parse_mpi_list(text: str) -> tuple[str, ...]:
-    """From `srun --mpi=list`: a title, then a word a line; Slurm before 22.05 puts `srun: ` before each."""
+    """From `srun --mpi=list`: a title, then a word a line.
+
+    Slurm before 22.05 puts `srun: ` before each, the oldest ones `mpi/`, too; later ones name the versions of pmix in a
+    line of its own, which say nothing that the word pmix does not.
+    """
     words = []
     for line in text.splitlines():
-        word = line.strip().removeprefix("srun: ").strip()
+        word = line.strip().removeprefix("srun: ").strip().removeprefix("mpi/")
         if re.fullmatch(r"[\w-]+", word) and word not in ASIDE:
             words.append(word)
     return tuple(dict.fromkeys(words))
@@ -20,4 +25,5 @@ def parse_mpi_list(text: str) -> tuple[str, ...]:
 
 def default_type(config: str) -> str:
     """The site's MpiDefault in `scontrol show config`; `none` where it says nothing."""
-    return config_value(config, "MpiDefault") or "none"
+    named = config_value(config, "MpiDefault").removeprefix("mpi/")
+    return named if named not in ("", "(null)") else "none"

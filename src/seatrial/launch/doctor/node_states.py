@@ -3,7 +3,15 @@
 from collections.abc import Sequence
 
 from seatrial.launch.slurm_argv import node_list
-from seatrial.launch.slurm_text import BROKEN, DRAINED, RESERVED, NodeLine, partition_lines, why_not
+from seatrial.launch.slurm_text import (
+    BROKEN,
+    DRAINED,
+    RESERVED,
+    RESUME_TIMEOUT,
+    NodeLine,
+    partition_lines,
+    why_not,
+)
 from seatrial.model.launching import Obstacle, Remark, blocked, fine, noted
 
 STEP = "nodes"
@@ -72,7 +80,9 @@ def _remark(kind: Kind, nodes: list[str], in_the_way: bool, all_nodes: int, jobs
     weigh = blocked if in_the_way else noted
     match obstacle:
         case Obstacle.NODE_DOWN:
-            remedy = f"Look whether they answer and slurmd runs there; then {RESUME.format(nodes=names)}."
+            look = "Look whether they answer and slurmd runs there"
+            look = "Look into the log of the site's ResumeProgram" if RESUME_TIMEOUT in words else look
+            remedy = f"{look}; then {RESUME.format(nodes=names)}."
             return blocked(STEP, obstacle, f"{subject} down: Slurm says {words}.", remedy)
         case Obstacle.NODE_DRAINED:
             remedy = f"Once what was wrong is repaired: {RESUME.format(nodes=names)}."

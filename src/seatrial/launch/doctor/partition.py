@@ -17,7 +17,7 @@ def parse_partitions(text: str) -> dict[str, dict[str, str]]:
     """Name -> key -> value. Values of several words are cut at the first blank; none of ours has any."""
     found = {}
     for line in text.splitlines():
-        values = dict(re.findall(r"(\S+?)=(\S*)", line))
+        values = dict(word.partition("=")[::2] for word in line.split() if word.find("=") > 0)
         if "PartitionName" in values:
             found[values["PartitionName"]] = values
     return found
@@ -62,7 +62,8 @@ def judge_partition(
         *_people(name, values, user_id, groups),
         *_place(name, values.get("AllocNodes", "ALL"), host),
     ]
-    return refusals or [fine(STEP, f"{name} is up, and allows {_allowed(values)}.")]
+    found = refusals or [fine(STEP, f"{name} is up, and allows {_allowed(values)}.")]
+    return found + _shared(name, values.get("OverSubscribe", ""))
 
 
 def _allowed(values: Mapping[str, str]) -> str:
@@ -125,6 +126,15 @@ def _place(name: str, allowed: str, host: str) -> list[Remark]:
     return [_refuses(says, f"Start it on {allowed}, or choose another by --partition.")]
 
 
+def _shared(name: str, shares: str) -> list[Remark]:
+    """`FORCE:4`: --exclusive has no effect there. FORCE:1 shares in turns alone, with jobs of lower priority."""
+    word, _, jobs = shares.partition(":")
+    if word.upper() != "FORCE" or jobs == "1":
+        return []
+    says = f"The partition {name} gives no job a node alone (OverSubscribe={shares}): others may compute beside us."
+    return [noted(STEP, Obstacle.PARTITION_REFUSES, says, "Measure on another by --partition, or in a quiet hour.")]
+
+
 def _people(name: str, values: Mapping[str, str], user_id: int, groups: Collection[str]) -> list[Remark]:
     found = []
     allowed = values.get("AllowGroups", "ALL")
@@ -146,5 +156,10 @@ def _people(name: str, values: Mapping[str, str], user_id: int, groups: Collecti
         if only not in ("ALL", ""):
             says = f"The partition {name} is only for the {what} {only} ({key})."
             remedy = f"If yours is none of them, name one by {variable}."
+            found.append(noted(STEP, Obstacle.PARTITION_REFUSES, says, remedy))
+        denied = values.get(key.replace("Allow", "Deny"), "")
+        if denied:
+            says = f"The partition {name} is closed to the {what} {denied} ({key.replace('Allow', 'Deny')})."
+            remedy = f"If yours is one of them, name another by {variable}."
             found.append(noted(STEP, Obstacle.PARTITION_REFUSES, says, remedy))
     return found

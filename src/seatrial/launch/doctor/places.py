@@ -5,13 +5,14 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from seatrial.facts.mpi_files import told, told_apart
 from seatrial.launch.causes.cause import first_cause
 from seatrial.launch.causes.slurm import SLURM
 from seatrial.launch.environment_report import TaskReport
 from seatrial.launch.environments.kind import SHELL
 from seatrial.launch.slurm_argv import node_list
 from seatrial.launch.slurm_text import complaint, launch_failures
-from seatrial.model.launching import Obstacle, Remark, blocked, fine, noted
+from seatrial.model.launching import Obstacle, Remark, blocked, fine, last_lines, noted
 from seatrial.model.words import by_text
 
 STEP = "places"
@@ -84,7 +85,7 @@ def judge_silent(silent: Sequence[str], said: str) -> list[Remark]:
             "Look whether it is up, and into slurmd's log there.",
         )
         says = f"Nothing can be started on {node_list(nodes)}: {meaning}"
-        found.append(blocked(STEP, Obstacle.NODE_SILENT, says, remedy))
+        found.append(blocked(STEP, Obstacle.NODE_SILENT, says, remedy, last_lines(said)))
     return found
 
 
@@ -106,16 +107,14 @@ def judge_programs(reports: Sequence[TaskReport], nodes: Sequence[str], probe: s
         says = f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing on {node_list(lacking)}."
         remedy = "Install the MPI there as where the probe was built, or load its module there (--environment)."
         found.append(blocked(STEP, Obstacle.LIBRARY_MISSING, says, remedy))
-    libraries = {one.library: None for one in reports if one.library}
-    if len(libraries) > 1:
-        each = "; ".join(
-            f"{node_list(names(one.host for one in reports if one.library == library))}: {_file(library)}"
-            for library in sorted(libraries)[:4]
-        )
-        remedy = "Install the same MPI on all nodes; ranks of different versions may hang or crash."
+    libraries = {one.host: one.library for one in reports if one.library is not None}
+    several = told_apart(libraries)
+    if len(several) > 1:
+        each = "; ".join(f"{node_list(names(hosts))}: {what}" for what, hosts in list(several.items())[:4])
+        remedy = "Install the same MPI on all nodes; ranks of different builds may hang or crash."
         found.append(noted(STEP, Obstacle.MPI_DIFFERS, f"Nodes have different MPI libraries ({each}).", remedy))
     if reports and not found:
-        same = f", and the same {_file(next(iter(libraries)))}" if libraries else ""
+        same = f", and the same {told(next(iter(libraries.values())))}" if libraries else ""
         found.append(fine(STEP, f"{len(reports)} nodes have the probe and its libraries{same}."))
     return found
 
@@ -124,9 +123,3 @@ def able(reports: Sequence[TaskReport], nodes: Sequence[str]) -> tuple[str, ...]
     """The nodes that can run the probe as far as one can see; all of them where none answered what it has."""
     unable = {one.host.partition(".")[0] for one in reports if not one.program or one.missing}
     return tuple(node for node in nodes if node.partition(".")[0] not in unable)
-
-
-def _file(library: str) -> str:
-    """`checksum bytes path` for a reader."""
-    parts = library.split(" ", 2)
-    return f"{parts[2]} (checksum {parts[0]})" if len(parts) == 3 and parts[1].isdecimal() else library

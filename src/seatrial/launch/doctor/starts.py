@@ -9,7 +9,7 @@ import msgspec
 from seatrial.launch.contract import Launcher, LaunchError, Manner, ProbeLost, RoundRefused, Session
 from seatrial.launch.mpi import Mpi
 from seatrial.launch.session import PipeSession
-from seatrial.model.launching import Obstacle, Remark, blocked, fine, noted
+from seatrial.model.launching import Obstacle, Remark, Weight, blocked, fine, last_lines, noted
 from seatrial.model.measurement import Phase, Round, Shape
 
 STEP = "start"
@@ -21,6 +21,7 @@ NONE_WORKS = (
 OTHER_TYPE = ("another --mpi", "`seatrial doctor` tries")
 """What remedies say that are of no use once all types were tried."""
 TRAFFIC_TIMEOUT_S = 20.0
+MOST_BYTES = 1 << 16
 
 
 class Tried(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,6 +30,8 @@ class Tried(msgspec.Struct, frozen=True, kw_only=True):
     how: str
     why: str = ""
     remedy: str = ""
+    said: str = ""
+    """What was printed meanwhile."""
 
     @property
     def works(self) -> bool:
@@ -42,6 +45,16 @@ class Launched(msgspec.Struct, frozen=True, kw_only=True):
     hosts: tuple[str, ...] = ()
     why: str = ""
     remedy: str = ""
+    said: str = ""
+
+
+def last_words(errors: Path) -> str:
+    """The last lines of a file that programs wrote to; empty where it cannot be read."""
+    try:
+        content = errors.read_bytes()
+    except OSError:
+        return ""
+    return last_lines(content[-MOST_BYTES:].decode("utf-8", errors="replace"))
 
 
 def try_start(launcher: Launcher, nodes: Sequence[str], mpi: str) -> Tried:
@@ -49,10 +62,12 @@ def try_start(launcher: Launcher, nodes: Sequence[str], mpi: str) -> Tried:
     manner = Manner(options=(f"--mpi={mpi}",) if mpi else ())
     how = f"--mpi={mpi}" if mpi else "the site's own --mpi"
     with tempfile.TemporaryDirectory() as folder:
+        errors = Path(folder) / "start.err"
         try:
-            launcher.start(nodes, Path(folder) / "start.err", manner).close()
+            launcher.start(nodes, errors, manner).close()
         except LaunchError as error:
-            return Tried(how=how, why=error.what.partition(" ranks: ")[2] or error.what, remedy=error.remedy)
+            why = error.what.partition(" ranks: ")[2] or error.what
+            return Tried(how=how, why=why, remedy=error.remedy, said=last_words(errors))
     return Tried(how=how)
 
 
@@ -61,12 +76,15 @@ def try_traffic(launcher: Launcher, nodes: Sequence[str], mpi: str, shape: Shape
     manner = Manner(options=(f"--mpi={mpi}",) if mpi else ())
     by = f" by --mpi={mpi}" if mpi else ""
     with tempfile.TemporaryDirectory() as folder:
+        errors = Path(folder) / "start.err"
         try:
-            session = launcher.start(nodes, Path(folder) / "start.err", manner)
+            session = launcher.start(nodes, errors, manner)
         except LaunchError as error:
-            return blocked(STEP, Obstacle.NO_START, error.what, error.remedy)
+            return blocked(STEP, Obstacle.NO_START, error.what, error.remedy, last_words(errors))
         try:
-            return _traffic(session, shape, by)
+            remark = _traffic(session, shape, by)
+            said = last_words(errors) if remark.weight is Weight.BLOCKED else ""
+            return msgspec.structs.replace(remark, said=said)
         finally:
             session.close()
 
@@ -99,33 +117,35 @@ def judge_types(tried: Sequence[Tried], chosen: str) -> list[Remark]:
         if not works and any(word in remedy.lower() for word in OTHER_TYPE):
             remedy = NONE_WORKS
         obstacle = Obstacle.MPI_TYPE if works else Obstacle.NO_START
-        remarks.append(blocked(STEP, obstacle, f"{chosen}: {used.why}", remedy))
+        remarks.append(blocked(STEP, obstacle, f"{chosen}: {used.why}", remedy, used.said))
     if works:
         remarks.append(fine(STEP, f"{', '.join(works)} work{'' if len(works) > 1 else 's'} with this MPI."))
-    others: dict[str, list[str]] = {}
+    others: dict[str, list[Tried]] = {}
     for one in tried:
         if not one.works and one is not used and (used is None or one.why != used.why):
-            others.setdefault(one.why, []).append(one.how)
+            others.setdefault(one.why, []).append(one)
     for why, ways in others.items():
         does = "does" if len(ways) == 1 else "do"
-        remarks.append(noted(STEP, Obstacle.MPI_TYPE, f"{' and '.join(ways)} {does} not: {why}"))
+        says = f"{' and '.join(one.how for one in ways)} {does} not: {why}"
+        remarks.append(noted(STEP, Obstacle.MPI_TYPE, says, said=ways[0].said))
     return remarks
 
 
 def try_mpirun(argv: Sequence[str], nodes: Sequence[str] | None, variables: Mapping[str, str]) -> Launched:
     """Where the ranks of a line came up, why it failed, and what to do. `nodes` None: wherever they come up."""
     with tempfile.TemporaryDirectory() as folder:
+        errors = Path(folder) / "start.err"
         try:
             session = PipeSession(
                 argv,
                 nodes,
-                Path(folder) / "start.err",
+                errors,
                 ranks=None if nodes else 2,
                 timeout_s=START_TIMEOUT_S,
                 extra_environment=variables,
             )
         except LaunchError as error:
-            return Launched(why=error.what, remedy=error.remedy)
+            return Launched(why=error.what, remedy=error.remedy, said=last_words(errors))
         session.close()
         return Launched(hosts=tuple(dict.fromkeys(str(rank.get("host", "")) for rank in session.ranks)))
 
@@ -142,5 +162,6 @@ def judge_mpirun(mpi: Mpi, inside: Launched, outside: Launched) -> list[Remark]:
             Obstacle.MPIRUN,
             f"{mpi.mpirun} does not start ranks within an allocation: {inside.why}",
             inside.remedy or "Use srun, or an mpirun that was built with support for Slurm.",
+            inside.said,
         )
     ]

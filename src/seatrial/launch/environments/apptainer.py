@@ -20,9 +20,9 @@ def wrapped_by(program: str) -> Wrap:
 
 APPTAINER = Kind(
     name="apptainer", form="IMAGE", where=Where.INSIDE, wrap=wrapped_by("apptainer"), takes_options=True,
-    keeping=KEEPING,
+    name_last=True, keeping=KEEPING,
 )  # fmt: skip
 SINGULARITY = Kind(
     name="singularity", form="IMAGE", where=Where.INSIDE, wrap=wrapped_by("singularity"), takes_options=True,
-    keeping=KEEPING,
+    name_last=True, keeping=KEEPING,
 )  # fmt: skip

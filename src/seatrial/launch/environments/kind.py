@@ -38,6 +38,8 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     wrap: Wrap
     takes_options: bool = False
     """Whether words may begin with -, for the program that is called."""
+    name_last: bool = False
+    """Whether the last word has to be the name: what comes behind it would be taken for the command."""
     keeping: str
     """What to do where variables of the launch get lost in it."""
 

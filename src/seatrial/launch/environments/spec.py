@@ -40,7 +40,8 @@ def parse_environment(text: str, wrap: str = AUTO) -> Environment:
 
 
 def _words(text: str, kind: Kind, rest: str) -> tuple[str, ...]:
-    form = f"Write {kind.name}:{kind.form}".removesuffix(".") + "."
+    options = "[OPTION...] " if kind.name_last else ""
+    form = f"Write {kind.name}:{options}{kind.form}".removesuffix(".") + "."
     try:
         words = tuple(shlex.split(rest))
     except ValueError as error:
@@ -52,6 +53,8 @@ def _words(text: str, kind: Kind, rest: str) -> tuple[str, ...]:
     if "--" in words or (not kind.takes_options and any(word.startswith("-") for word in words)):
         strange = next(word for word in words if word.startswith("-"))
         raise UsageError(f"--environment {text!r}: {strange!r} is no name for {kind.name}.", form)
+    if kind.name_last and words[-1].startswith("-"):
+        raise UsageError(f"--environment {text!r}: {words[-1]!r} stands where the name has to be, at the end.", form)
     if kind is SCRIPT and not words[0].startswith("/"):
         raise UsageError(f"--environment {text!r} is no full path, and nodes may start elsewhere.", form)
     return words

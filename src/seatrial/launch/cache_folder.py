@@ -1,0 +1,52 @@
+"""The user's cache folder, as the XDG base directory specification has it.
+
+Source: https://specifications.freedesktop.org/basedir-spec/latest/: a variable that is empty counts as not set, and a
+path that is not absolute is to be ignored.
+"""
+
+import os
+import pwd
+import stat
+import tempfile
+from pathlib import Path
+
+from seatrial.launch.contract import LaunchError
+
+
+def cache_folder() -> Path:
+    """$XDG_CACHE_HOME, else ~/.cache of $HOME, else of the passwd entry, else a private temporary folder.
+
+    Raises LaunchError where that last one is not this user's alone.
+    """
+    named = os.environ.get("XDG_CACHE_HOME", "")
+    if Path(named).is_absolute():
+        return Path(named)
+    home = os.environ.get("HOME", "")
+    if not Path(home).is_absolute():
+        home = _passwd_home()
+    return Path(home) / ".cache" if home else private_folder(Path(tempfile.gettempdir()))
+
+
+def private_folder(above: Path) -> Path:
+    """A folder of this user's in `above` that nobody else may put programs into, made if need be."""
+    folder = above / f"seatrial-{os.getuid()}"
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        found = folder.lstat()
+    except OSError as error:
+        raise LaunchError(f"There is no home, and {folder} cannot be made: {error.strerror}.", REMEDY) from error
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
+        raise LaunchError(f"There is no home, and {folder} is not this user's alone.", REMEDY)
+    return folder
+
+
+REMEDY = "Set HOME, or name a folder that all nodes see with --probe-dir."
+
+
+def _passwd_home() -> str:
+    """Empty where the user has no entry, or one whose home is not there (/nonexistent)."""
+    try:
+        home = pwd.getpwuid(os.getuid()).pw_dir
+    except KeyError:
+        return ""
+    return home if Path(home).is_absolute() and Path(home).is_dir() else ""
