@@ -2,22 +2,29 @@
 
 import json
 import random
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
+from seatrial.archive.reader import read_run
 from seatrial.cli.main import run
 from seatrial.cli.saturate import rank_counts, saturate
+from seatrial.diagnosis.saturation import AtSize, Saturation, judge_saturation
 from seatrial.experiment import two_nodes
 from seatrial.launch import slurm_argv
 from seatrial.launch.contract import LaunchError
 from seatrial.launch.probe_text import nodes_by_rank
 from seatrial.model.errors import UsageError
+from seatrial.model.estimate import Estimate
+from seatrial.model.limit import NoLimit
 from seatrial.model.measurement import Kernel, Round
 from seatrial.pairing.ranks import doubling, place_pairs
-from tests.unit.builders import HEALTHY, Cluster, names
+from seatrial.report.saturation_html import drawing, saturation_as_html, ticks
+from tests.unit.builders import HEALTHY, Cluster, info_of, names
 from tests.unit.scripted import ScriptedLauncher
 
 Pair = tuple[str, str]
@@ -65,7 +72,14 @@ def test_ranks_that_cannot_drive_the_port_alone_are_a_finding(
     monkeypatch.undo()
     assert run(["report", "before", "--archive", str(tmp_path), "--json"]) == 1
     assert json.loads(capsys.readouterr().out) == found
-    assert run(["report", "before", "--archive", str(tmp_path), "--html", str(tmp_path / "x.html")]) == 64
+    assert run(["report", "before", "--archive", str(tmp_path), "--html", str(tmp_path / "x.html")]) == 1
+    page = (tmp_path / "x.html").read_text()
+    assert "Bandwidth over ranks at once" in page and "One rank of n1 cannot drive its port" in page
+    assert page.count('class="curve"') == 4
+    assert "limit 117.7 MB/s, set by n1 eth0" in page
+    assert "64 KiB, 2 ranks: 79" in page
+    assert [one["message_bytes"] for one in found["by_size"]] == sorted([64 << 10, 256 << 10, 1 << 20, 4 << 20] * 4)
+    capsys.readouterr()
     again = saturate(archive=tmp_path, as_json=True, ranks="1,2,4,8", replay="before", run="again")
     assert again == 1
     assert {**json.loads(capsys.readouterr().out), "run": ""} == {**found, "run": ""}
@@ -115,3 +129,41 @@ def test_several_ranks_a_node_get_places_in_the_order_of_ranks() -> None:
 def test_a_step_of_several_ranks_a_node() -> None:
     argv = slurm_argv.probe_step("7", ["n1", "n2"], "", "probe", ranks_per_node=4)
     assert {"--nodes=2", "--ntasks=8", "--ntasks-per-node=4"} <= set(argv)
+
+
+def test_the_page_escapes_and_fetches_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    launcher = ScriptedLauncher(Shared(nodes=names(2)))
+    monkeypatch.setattr(two_nodes, "choose_launcher", lambda _: launcher)
+    assert saturate("n1", "n2", archive=tmp_path, ranks="1,2", run="r", html=tmp_path / "x.html") == 1
+    recorded = read_run(tmp_path / "r")
+    evil = "<script>alert(1)</script>"
+    found = replace(judge_saturation(recorded), pair=(evil, "n2"), finding=evil, notes=(evil,))
+    made = saturation_as_html(replace(recorded.info, mpi_library=evil), found)
+    assert "<script" not in made
+    assert made.count("&lt;script&gt;") == 4
+    assert "default-src 'none'" in made
+    assert not re.search(r"(?:src|href)=|url\(|@import|https?:", made)
+
+
+def test_a_drawing_of_nothing_of_one_number_and_without_a_limit() -> None:
+    nothing = Saturation(
+        pair=("a", "b"), message_bytes=0, by_ranks=(), by_size=(), model=None, ranks_needed=None, one_rank_share=None,
+        finding="", limit=NoLimit(path="a > b", reason="unknown"), verdict=None, reason="r", notes=(), complete=False,
+    )  # fmt: skip
+    assert drawing(nothing) is None
+    assert "<svg" not in saturation_as_html(info_of(Cluster(nodes=names(2))), nothing)
+    value = Estimate(value=1e9, low=0.9e9, high=1.1e9, runs=5, confidence=0.95, method="m")
+    one = replace(nothing, by_size=(AtSize(message_bytes=1024, ranks=1, bandwidth_bytes_per_s=value),))
+    drawn = drawing(one)
+    assert drawn is not None
+    assert drawn["levels"] == []
+    assert all(10 <= dot[key] <= drawn["bottom"] for dot in drawn["curves"][0]["dots"] for key in ("y", "low", "high"))
+    assert [tick["label"] for tick in drawn["x_ticks"]] == ["1 rank"]
+
+
+@pytest.mark.parametrize("top", [1e-3, 1.0, 117e6, 1.23e11, 0.0, float("inf")])
+def test_ticks_are_few_and_round(top: float) -> None:
+    found = ticks(top)
+    assert found[0] == 0
+    assert len(found) <= 6
+    assert max(found) <= top

@@ -213,8 +213,9 @@ TOOLS = ("ibsim", "opensm", "ibnetdiscover", "dump_fts")
 
 
 @pytest.fixture
-def simulated(tmp_path: Path) -> "Iterator[subprocess.Popen[str]]":
+def simulated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> "Iterator[subprocess.Popen[str]]":
     """ibsim; its console is the process's standard input."""
+    monkeypatch.setenv("IBSIM_SOCKNAME", f"sim{os.getpid()}")  # tests that run beside this one have one, too
     (tmp_path / "net").write_text(LIVE)
     process = subprocess.Popen(
         ["ibsim", "-s", "net"],  # noqa: S607
@@ -237,7 +238,7 @@ def test_the_tables_of_a_real_subnet_manager(simulated: "subprocess.Popen[str]",
         argv = ["timeout", "-s", "KILL", "30", "ibsim-run", *words]
         return subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False, env=environment)
 
-    deadline = time.monotonic() + 15
+    deadline = time.monotonic() + 60
     while simulate("ibnetdiscover").returncode and time.monotonic() < deadline:
         time.sleep(0.2)
     managed = simulate("opensm", "-o", "-f", str(tmp_path / "opensm.log"), "-R", "ftree")

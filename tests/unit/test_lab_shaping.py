@@ -27,6 +27,16 @@ def test_a_piece_fits_into_the_bucket(rate: float, mtu: int) -> None:
     assert frames_per_skb(rate, mtu) * (mtu + 14) <= min(burst_bytes(rate, mtu), 65536)
 
 
+@given(RATES, RATES, MTUS)
+def test_a_piece_of_a_faster_sender_fits_too(rate: float, sender: float, mtu: int) -> None:
+    assert 1.04 * frames_per_skb(sender, mtu) * (mtu + 14) < burst_bytes(rate, mtu, sender) + 1
+    assert burst_bytes(rate, mtu) <= burst_bytes(rate, mtu, sender)
+    assert burst_bytes(rate, mtu, rate) == burst_bytes(rate, mtu)
+
+
 def test_the_line_for_tc() -> None:
+    slowed = shape_line("eth0", 0.6e9, 1500, 1e9)
+    assert slowed == "qdisc replace dev eth0 root tbf rate 590637191bit burst 68357 limit 1565536"
+    assert shape_line("eth0", 1e9, 1500, 1e9) == shape_line("eth0", 1e9, 1500)
     line = shape_line("eth0", 1e9, 1500)
     assert line == "qdisc replace dev eth0 root tbf rate 984395318bit burst 87500 limit 2565536"

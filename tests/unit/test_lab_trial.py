@@ -1,7 +1,7 @@
 """The order of a trial, with a stage that only pretends."""
 
 import itertools
-import time
+import threading
 from collections.abc import Callable, Sequence
 
 import pytest
@@ -38,16 +38,14 @@ def said(findings: str = FINDING, exit_code: int = 1) -> Completed:
     return Completed(argv=("check",), returncode=exit_code, stdout=text, stderr="")
 
 
-def said_late() -> Completed:
-    time.sleep(0.2)
-    return said()
-
-
 class Pretence:
     """Writes down what a trial would do to the world."""
 
-    def __init__(self, check: Callable[[], Completed] = said) -> None:
+    def __init__(self, check: Callable[[], Completed] = said, *, strikes: bool = False) -> None:
+        """`strikes`: a check lasts until something is planted."""
         self.done: list[str] = []
+        self.struck = threading.Event()
+        self.strikes = strikes
         self.answer = check
         self.ticks = itertools.count(0.0, 2.0)
         self.planting: Exception | None = None
@@ -66,11 +64,15 @@ class Pretence:
 
     def plant(self, name: str, kind: str, subject: str, parameters: Parameters) -> None:
         self.done.append(f"plant {kind} {subject} {parameters.text}")
+        self.struck.set()
         if self.planting:
             raise self.planting
 
     def check(self, plan: LabPlan, arguments: Sequence[str], label: str) -> Completed:
         self.done.append("check")
+        if self.strikes:
+            assert self.struck.wait(60)
+            self.struck.clear()
         return self.answer()
 
 
@@ -82,11 +84,12 @@ def test_one_lab_serves_all_repetitions() -> None:
     result = run_scenario(scenario(), 2, pretence.stage())
     assert pretence.done == ["raise", PLANT, "check", "clear", PLANT, "check", "raze"]
     assert result.right
+    assert [one.verdict for one in result.runs] == ["SLOW", "SLOW"]
     assert list(result.counts.values()) == [2, 2, 0, 0, 0, 0, 2.0]
 
 
 def test_a_fault_that_strikes_later_gets_a_fresh_lab_each_time() -> None:
-    pretence = Pretence(said_late)
+    pretence = Pretence(strikes=True)
     result = run_scenario(scenario("after_s = 0.05"), 2, pretence.stage())
     assert pretence.done == ["raise", "check", PLANT, "raze"] * 2
     assert result.right
@@ -100,7 +103,7 @@ def test_a_fault_that_came_too_late_is_a_broken_run() -> None:
 
 
 def test_a_fault_that_cannot_be_planted_later_is_a_broken_run() -> None:
-    pretence = Pretence(said_late)
+    pretence = Pretence(strikes=True)
     pretence.planting = SeatrialError("tc failed.")
     result = run_scenario(scenario("after_s = 0"), 1, pretence.stage())
     assert "tc failed" in result.runs[0].problem

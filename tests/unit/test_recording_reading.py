@@ -13,7 +13,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from seatrial.archive.recording import Form, contents, form_of, unpacked
+from seatrial.archive.recording import GATHER_FILE, Form, Gathered, contents, form_of, read_gathered, unpacked
+from seatrial.archive.recording_writer import gathered_text
 from seatrial.archive.trees import TreeWriter
 from seatrial.archive.ttar import unpack_ttar
 from seatrial.experiment.facts_reading import read_earlier, read_recording
@@ -352,3 +353,12 @@ def test_mangled_trees_are_collected_too(tmp_path: Path, changes: list[tuple[flo
         assert read_recording(path).facts
     except SeatrialError:
         return
+
+
+def test_a_recordings_own_description_that_cannot_be_read_is_none(tmp_path: Path) -> None:
+    assert read_gathered(tmp_path) is None
+    for content in (b"{", b"\xff\xfe", b'{"nodes": 3}'):
+        (tmp_path / GATHER_FILE).write_bytes(content)
+        assert read_gathered(tmp_path) is None
+    (tmp_path / GATHER_FILE).write_text(gathered_text(Gathered(cluster="c")))
+    assert read_gathered(tmp_path) == Gathered(cluster="c")

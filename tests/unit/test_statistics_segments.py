@@ -7,10 +7,11 @@ import re
 from collections import defaultdict
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from seatrial.pairing.sizes import geometric_sizes
-from seatrial.statistics.segments import FEWEST_SIZES, Break, segment
+from seatrial.statistics.segments import FEWEST_SIZES, Break, Segmentation, segment
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 SIZES = geometric_sizes(4 << 20)
@@ -34,6 +35,13 @@ def test_one_line_is_one_piece_and_its_parameters_come_back() -> None:
     assert only.bytes_per_s.value == pytest.approx(2e9, rel=1e-6)
     assert (only.first_bytes, only.last_bytes) == (1, 4 << 20)
     assert only.time_s(0) == pytest.approx(5e-6, rel=1e-6)
+
+
+def test_what_one_run_says_can_be_written_down() -> None:
+    """Without resamples the ends of an interval are its value, which NumPy computed."""
+    for runs in (1, 3):
+        found = segment({size: [two_protocols(size)] * runs for size in SIZES})
+        assert msgspec.json.decode(msgspec.json.encode(found), type=Segmentation) == found
 
 
 def test_a_switch_is_found_in_its_gap_and_both_lines_come_back() -> None:

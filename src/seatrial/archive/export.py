@@ -1,12 +1,16 @@
 """Samples of runs for other programs, and short tables of them, by DuckDB."""
 
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from seatrial.archive import layout
+from seatrial.archive.duck import opened
 from seatrial.archive.layout import ExportFormat
 from seatrial.archive.samples import exactly, query_samples, read_errors, system_errors, write_samples
-from seatrial.archive.writer import sentences
+from seatrial.archive.writer import ArchiveError, sentences
 from seatrial.model.errors import SeatrialError
 
 
@@ -23,13 +27,11 @@ def samples_file(folder: Path) -> Path:
 
 def export(folders: list[Path], target: Path, form: ExportFormat) -> int:
     """Write the samples of those runs into one file; how many. Raises ArchiveError."""
-    import duckdb
-
     files = [exactly(samples_file(folder)) for folder in folders]
-    with duckdb.connect() as connection:
+    with opened() as connection:
         with read_errors():
             samples = connection.read_parquet(files, union_by_name=True)
-        with sentences(target), system_errors():
+        with _sentences(target), system_errors():
             target.parent.mkdir(parents=True, exist_ok=True)
             target.touch()
             match form:
@@ -44,6 +46,21 @@ def export(folders: list[Path], target: Path, form: ExportFormat) -> int:
         with read_errors():
             count = connection.execute("SELECT count(*) FROM read_parquet(?)", [files]).fetchone()
     return int(count[0]) if count else 0
+
+
+@contextmanager
+def _sentences(target: Path) -> Iterator[None]:
+    """Turn the system's errors while writing `target` into a sentence; half a file does not stay."""
+    there = target.exists()
+    try:
+        yield
+    except OSError as error:
+        if not there and target.is_file():
+            target.unlink(missing_ok=True)
+        why = "there is no space left" if error.errno in (errno.ENOSPC, errno.EDQUOT) else str(error.strerror or error)
+        raise ArchiveError(
+            f"{target} cannot be written: {why}.", "Name another file with --output; the run itself is whole."
+        ) from error
 
 
 def sample_counts(folders: list[Path]) -> dict[str, int]:

@@ -56,6 +56,14 @@ class Gathered(msgspec.Struct, frozen=True, kw_only=True):
     scrubbed: bool = False
 
 
+def read_gathered(folder: Path) -> Gathered | None:
+    """gather.json of a recording's folder; None where there is none, or none that can be read."""
+    try:
+        return msgspec.json.decode((folder / GATHER_FILE).read_bytes(), type=Gathered)
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        return None
+
+
 class _Described(msgspec.Struct, frozen=True, kw_only=True):
     """What gather.json and run.json alike say of features."""
 

@@ -8,8 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from seatrial.archive import layout
+from seatrial.archive.duck import opened
 from seatrial.model.errors import SeatrialError
 
+SPILL_FOLDER = "samples.spill"
+"""Beside the samples, where there must be room anyway; /tmp may be full."""
+LEAST_LINE_BYTES = 1 << 20
 COLUMNS = {
     "entry": "VARCHAR",
     "number": "BIGINT",
@@ -36,22 +40,30 @@ FROM delivered ORDER BY round, source, target, warm DESC, iteration
 
 
 def write_samples(folder: Path, run: str) -> None:
-    """Make samples.parquet from the journal of the run in `folder`, whole or not at all. Raises OSError."""
-    import duckdb
+    """Make samples.parquet from the journal of the run in `folder`, whole or not at all.
 
+    Raises OSError, and TooLittleMemory.
+    """
     name = run.replace("'", "''")
     new = folder / f"{layout.SAMPLES_FILE}.new"
-    with system_errors(), duckdb.connect() as connection:
+    journal_file = folder / layout.JOURNAL_FILE
+    with system_errors(), opened(spill=folder / SPILL_FOLDER) as connection:
         connection.execute(f"CREATE MACRO run_name() AS '{name}'")  # a macro takes no parameter
         journal = connection.read_json(
-            exactly(folder / layout.JOURNAL_FILE),
+            exactly(journal_file),
             columns=COLUMNS,
             format="newline_delimited",
-            maximum_object_size=1 << 30,
+            maximum_object_size=_longest_line(journal_file),
         )
         connection.register("journal", journal)
         connection.sql(QUERY).write_parquet(str(new), compression="zstd")
     new.rename(folder / layout.SAMPLES_FILE)
+
+
+def _longest_line(journal: Path) -> int:
+    """Bytes; at least so many that most journals are read alike. DuckDB takes twice as much memory at once."""
+    with journal.open("rb") as lines:
+        return max(map(len, lines), default=0) + LEAST_LINE_BYTES
 
 
 def exactly(path: Path) -> str:
@@ -73,9 +85,7 @@ def system_errors() -> Iterator[None]:
 
 def query_samples(files: list[Path], sql: str) -> list[tuple[Any, ...]]:
     """Run `sql` over a table `samples` made of those Parquet files; rows as tuples. Raises SeatrialError."""
-    import duckdb
-
-    with read_errors(), duckdb.connect() as connection:
+    with read_errors(), opened() as connection:
         samples = connection.read_parquet([exactly(file) for file in files], union_by_name=True)
         connection.register("samples", samples)
         return connection.sql(sql).fetchall()

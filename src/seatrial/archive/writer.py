@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from seatrial.fabric.routed import Routing
 
 
+NO_SAMPLES = f"{layout.SAMPLES_FILE} was left out; `seatrial runs show` makes it from the journal."
+
+
 class ArchiveError(SeatrialError):
     """The archive cannot be written."""
 
@@ -93,12 +96,20 @@ class RunWriter:
         return self.folder / layout.LOGS_FOLDER / name
 
     def close(self, info: RunInfo) -> Path:
-        """Write samples.parquet and run.json, rename, and return the folder's final path."""
+        """Write samples.parquet and run.json, rename, and return the folder's final path.
+
+        Where there is too little memory for the samples they are left out, which the run's reason says: they are made
+        from the journal when they are asked for.
+        """
+        from seatrial.archive.duck import TooLittleMemory
         from seatrial.archive.samples import write_samples
 
         with sentences(self.archive):
             self._journal.close()
-            write_samples(self.folder, info.run)
+            try:
+                write_samples(self.folder, info.run)
+            except TooLittleMemory as error:
+                info = msgspec.structs.replace(info, reason=f"{info.reason} {NO_SAMPLES} {error}".strip())
             self.describe(info)
             final = self.archive / info.run
             self.folder.rename(final)

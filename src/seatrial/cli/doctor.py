@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from msgspec.structs import replace
 
-from seatrial.cli.options import AsJson, width_and_colour
+from seatrial.cli.options import AsJson, Html, width_and_colour
 from seatrial.cli.site_options import with_site_options
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 def doctor(
     nodes: Annotated[str, typer.Option(help="Only these nodes: n[1-4] or n1,n3.", metavar="NODES")] = "",
     as_json: AsJson = False,
+    html: Html = None,
     *,
     site: "CheckSettings",
 ) -> int:
@@ -29,9 +30,16 @@ def doctor(
     settings = replace(site, nodes=parse_nodes(nodes))
     with progress_on(sys.stderr) as progress:
         found = examine(settings, progress)
+    if html is not None:
+        from seatrial.cli.outcome import write_page
+        from seatrial.report.launching_html import examination_as_html
+
+        write_page(html, examination_as_html(found))
     if as_json:
         print(examination_as_json(found), end="")
     else:
         width, colour = width_and_colour()
         print(examination_as_text(found, width=width, colour=colour), end="")
+        if html is not None:
+            print(f"Page: {html}")
     return int(found.exit_code)

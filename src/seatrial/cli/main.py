@@ -19,6 +19,7 @@ from seatrial.cli import (
     lab,
     limits,
     locate,
+    memory,
     placement,
     report,
     runs,
@@ -60,6 +61,7 @@ def _version(version: bool = typer.Option(False, "--version", help="Print the ve
 
         print(f"seatrial {__version__}")
         raise typer.Exit
+    memory.make_do()
 
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -69,7 +71,9 @@ WRONG_USE: Any = typer.BadParameter.__base__
 
 def main() -> NoReturn:
     """Run the command line and exit with one of ExitCode."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for end in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(end) is not signal.SIG_IGN:  # as nohup has it
+            signal.signal(end, signal.default_int_handler)
     sys.exit(run(sys.argv[1:]))
 
 
@@ -105,8 +109,8 @@ def explain(error: BaseException, arguments: Sequence[str] = ()) -> tuple[ExitCo
             return error.exit_code, str(error)
         case typer.Abort() | KeyboardInterrupt():
             return ExitCode.INCOMPLETE, "Interrupted."
-        case OSError() if error.errno in FULL:
-            return ExitCode.INCOMPLETE, f"Nothing more can be written: {error.strerror}. Make room, and do it again."
+    if said := _full(error) or memory.starved(error):
+        return ExitCode.INCOMPLETE, said
     if isinstance(error, typer.BadParameter) and error.param and (given := _given(error.param.opts, arguments)):
         return ExitCode.USAGE, f"{error.param.opts[0]} {given!r}: {error.message.rstrip('.')}."
     if isinstance(error, WRONG_USE):
@@ -114,6 +118,12 @@ def explain(error: BaseException, arguments: Sequence[str] = ()) -> tuple[ExitCo
         return ExitCode.USAGE, said if said.startswith("Usage:") else f"{said} Try `{_where(error)} --help`."
     what = f"seatrial itself failed ({type(error).__name__}: {error}); this is a bug."
     return ExitCode.INTERNAL, f"{what} SEATRIAL_DEBUG=1 shows where; please report it."
+
+
+def _full(error: BaseException) -> str:
+    if isinstance(error, OSError) and error.errno in FULL:
+        return f"Nothing more can be written: {error.strerror}. Make room, and do it again."
+    return ""
 
 
 def _where(error: object) -> str:

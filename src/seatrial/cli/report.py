@@ -6,7 +6,6 @@ from typing import Annotated
 import typer
 
 from seatrial.cli.options import Archive, AsJson, archive_folder
-from seatrial.model.errors import UsageError
 
 
 def report(
@@ -47,7 +46,5 @@ def report(
         from seatrial.cli.saturate import show_saturation
         from seatrial.diagnosis.saturation import judge_saturation
 
-        if html is not None:
-            raise UsageError(f"--html {html}: a run of `saturate` has no page.", "Leave --html out, or ask for --json.")
-        return show_saturation(folder, recorded.info, judge_saturation(recorded), as_json=as_json)
+        return show_saturation(folder, recorded.info, judge_saturation(recorded), as_json=as_json, html=html)
     return show(folder, recorded, judge(recorded), as_json=as_json, html=html)

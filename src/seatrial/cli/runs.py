@@ -21,11 +21,16 @@ Run = Annotated[str, typer.Argument(help="A run's name, the beginning of one, it
 @app.command("list")
 def list_runs(archive: Archive = None, as_json: AsJson = False) -> int:
     """Print all runs, oldest first, those that were cut off included."""
+    from seatrial.archive.duck import TooLittleMemory
     from seatrial.archive.export import sample_counts
     from seatrial.archive.reader import DamagedRun, read_info, run_folders
 
     folders = run_folders(archive_folder(archive))
-    counts = sample_counts(folders)
+    counts: dict[str, int] | None
+    try:
+        counts = sample_counts(folders)
+    except TooLittleMemory:
+        counts = None
     rows: list[dict[str, Any]] = []
     for folder in folders:
         try:
@@ -40,7 +45,7 @@ def list_runs(archive: Archive = None, as_json: AsJson = False) -> int:
                 "ending": info.ending.value,
                 "launcher": info.launcher,
                 "nodes": len(info.nodes),
-                "samples": counts.get(info.run, 0),
+                "samples": counts.get(info.run, 0) if counts is not None else None,
                 "folder": str(folder),
             }
         )
@@ -158,7 +163,8 @@ def _damaged(folder: Path) -> dict[str, Any]:
 
 
 def _table(columns: list[str], rows: list[dict[str, Any]]) -> None:
-    texts = [columns, *([clean(str(row[column])) for column in columns] for row in rows)]
+    said = (["?" if row[column] is None else clean(str(row[column])) for column in columns] for row in rows)
+    texts = [columns, *said]
     widths = [max(len(text[place]) for text in texts) for place in range(len(columns))]
     for text in texts:
         print("  ".join(cell.ljust(width) for cell, width in zip(text, widths, strict=True)).rstrip())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from msgspec.structs import replace
 
-from seatrial.cli.options import AsJson
+from seatrial.cli.options import AsJson, Html
 from seatrial.cli.site_options import with_site_options
 from seatrial.model.errors import UsageError
 
@@ -28,6 +28,7 @@ def saturate(
         str, typer.Option(help="Ranks of each node at once: 1,2,4.  [default: 1, 2, 4, ... its cores]", metavar="LIST")
     ] = "",
     as_json: AsJson = False,
+    html: Html = None,
     *,
     site: "CheckSettings",
 ) -> int:
@@ -41,12 +42,16 @@ def saturate(
     settings = SaturateSettings(two=TwoNodesSettings(site=site, ends=ends), ranks=rank_counts(ranks))
     with progress_on(sys.stderr) as progress:
         found = run_saturate(settings, progress)
-    return show_saturation(found.outcome.folder, found.outcome.recorded.info, found.saturation, as_json=as_json)
+    outcome = found.outcome
+    return show_saturation(outcome.folder, outcome.recorded.info, found.saturation, as_json=as_json, html=html)
 
 
-def show_saturation(folder: Path, info: "RunInfo", saturation: "Saturation", *, as_json: bool) -> int:
-    """Print, and return the exit code."""
+def show_saturation(
+    folder: Path, info: "RunInfo", saturation: "Saturation", *, as_json: bool, html: Path | None
+) -> int:
+    """Print, write, and return the exit code."""
     from seatrial.cli.outcome import tell
+    from seatrial.report.saturation_html import saturation_as_html
     from seatrial.report.saturation_text import saturation_as_json, saturation_as_text
 
     return tell(
@@ -55,6 +60,8 @@ def show_saturation(folder: Path, info: "RunInfo", saturation: "Saturation", *, 
         json=partial(saturation_as_json, info, saturation),
         text=partial(saturation_as_text, saturation),
         as_json=as_json,
+        page=partial(saturation_as_html, info, saturation),
+        html=html,
     )
 
 

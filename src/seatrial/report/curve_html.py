@@ -93,8 +93,10 @@ def plot_of(
         "x_ticks": [{"at": x(size), "label": units.size(size)} for size in _powers(first, last, 2)],
         "y_ticks": [{"at": y(value), "label": say(value)} for value in _powers(least, most, 10)],
         "switches": [x(one.at_bytes) for one in switches],
-        "line": " ".join(f"{each['x']},{each['y']}" for each in dots),
-        "dots": dots,
+        "levels": [],
+        "curves": [
+            {"class": "c0", "label": "", "line": " ".join(f"{each['x']},{each['y']}" for each in dots), "dots": dots}
+        ],
     }
 
 

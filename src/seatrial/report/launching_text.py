@@ -24,16 +24,17 @@ def verdict_of(found: Examination) -> str:
 
 
 def _blocks(found: Examination) -> Iterator["RenderableType"]:
-    yield text(f"{verdict_of(found)}  {_headline(found)}", "bold")
-    first = _first(found)
+    yield text(f"{verdict_of(found)}  {headline(found)}", "bold")
+    first = first_of(found)
     if first is not None and first.remedy:
         yield labelled([("to do", first.remedy)], indent=3)
     yield ""
     yield labelled(_lines(found), indent=0)
 
 
-def _headline(found: Examination) -> str:
-    first = _first(found)
+def headline(found: Examination) -> str:
+    """What a tired reader must know if he reads one line only."""
+    first = first_of(found)
     if first is None:
         return found.remarks[-1].says if found.remarks else "Nothing was tried."
     more = len(found.blocked) - 1
@@ -41,7 +42,8 @@ def _headline(found: Examination) -> str:
     return f"{first.says}{others}"
 
 
-def _first(found: Examination) -> Remark | None:
+def first_of(found: Examination) -> Remark | None:
+    """The first thing in the way, else the first that was not tried."""
     return next(iter((*found.blocked, *found.untried)), None)
 
 
@@ -55,7 +57,7 @@ def _lines(found: Examination) -> Iterator[tuple[str, str]]:
 
 def examination_as_json(found: Examination) -> str:
     """One object; ends in a newline."""
-    first = _first(found)
+    first = first_of(found)
     return (
         json.dumps(
             {
@@ -70,6 +72,7 @@ def examination_as_json(found: Examination) -> str:
                         "obstacle": one.obstacle.value if one.obstacle else None,
                         "says": one.says,
                         "remedy": one.remedy,
+                        "said": one.said,
                     }
                     for one in found.remarks
                 ],

@@ -33,6 +33,7 @@ def placement_as_json(run: RunInfo, found: Placement) -> str:
         "advised_command": shlex.join(found.advised_line),
         "srun": list(advice.srun) if advice else [],
         "hydra": list(advice.hydra) if advice else [],
+        "intel_mpi": list(advice.intel) if advice else [],
         "rankfile": advice.rankfile if advice else "",
         "gains": [_gain(gain) for gain in found.gains],
         "notes": list(found.notes),

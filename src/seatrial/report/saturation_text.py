@@ -31,16 +31,16 @@ def _blocks(found: Saturation) -> Iterator["RenderableType"]:
     if found.finding:
         yield text(found.finding)
     yield ""
-    yield labelled(_lines(found), indent=3)
+    yield labelled(summary(found), indent=3)
 
 
-def _lines(found: Saturation) -> Iterator[tuple[str, str]]:
+def summary(found: Saturation) -> Iterator[tuple[str, str]]:
+    """Label and text of each line, for every form of the report alike."""
     if isinstance(found.limit, Limit):
         yield "limit", f"{units.bandwidth(found.limit.limit_bytes_per_s)}, set by {found.limit.binding}"
     for one in found.by_ranks:
-        ranks = "1 rank" if one.ranks == 1 else f"{one.ranks} ranks"
         latency = f"; latency {units.estimate(one.latency_s, units.LATENCY)}" if one.latency_s else ""
-        yield ranks, f"{units.estimate(one.bandwidth_bytes_per_s, units.BANDWIDTH)}{latency}"
+        yield rank_count(one.ranks), f"{units.estimate(one.bandwidth_bytes_per_s, units.BANDWIDTH)}{latency}"
     if found.by_ranks:
         yield "at", f"messages of {units.size(found.message_bytes)}"
     if found.ranks_needed:
@@ -49,6 +49,11 @@ def _lines(found: Saturation) -> Iterator[tuple[str, str]]:
         yield "model", _model(found.model)
     for note in found.notes:
         yield "note", note
+
+
+def rank_count(ranks: int) -> str:
+    """1 rank, 2 ranks."""
+    return "1 rank" if ranks == 1 else f"{ranks} ranks"
 
 
 def _model(model: MaxRate) -> str:
@@ -70,6 +75,7 @@ def saturation_as_json(run: RunInfo, found: Saturation) -> str:
         "finding": found.finding,
         "message_bytes": found.message_bytes,
         "by_ranks": msgspec.to_builtins(found.by_ranks),
+        "by_size": msgspec.to_builtins(found.by_size),
         "ranks_needed": found.ranks_needed,
         "one_rank_share": msgspec.to_builtins(found.one_rank_share),
         "model": msgspec.to_builtins(found.model),

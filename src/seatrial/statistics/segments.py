@@ -271,8 +271,9 @@ def _percentiles(values: Sequence[float]) -> tuple[float, float]:
 
 
 def _interval(value: float, others: Sequence[float]) -> Interval:
+    value = float(value)  # NumPy's own kind of number cannot be written as JSON
     low, high = _percentiles(others) if others else (value, value)
-    return Interval(value=float(value), low=min(low, float(value)), high=max(high, float(value)))
+    return Interval(value=value, low=min(low, value), high=max(high, value))
 
 
 def _rate(slope: float, others: Sequence[float]) -> Interval:

@@ -1,0 +1,46 @@
+"""Little memory: what is done before anything large is loaded, and the sentence for what did not fit."""
+
+import errno
+import os
+import resource
+
+from seatrial.model.errors import SeatrialError
+
+LEAST_BYTES = 256 << 20
+"""Address space with which every command starts; with 150 MiB the interpreter's own libraries end the process."""
+THREADS = "OPENBLAS_NUM_THREADS"
+"""OpenBLAS reserves tens of MiB for each core as NumPy is loaded, and ends the process where it cannot have them."""
+REMEDY = "Allow more (ulimit -v unlimited, or --mem of the job), and do it again; `seatrial runs recover` closes a run."
+
+
+def make_do() -> None:
+    """Where `ulimit -v` holds, load NumPy for one core. Raises SeatrialError where there is too little for anything."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit == resource.RLIM_INFINITY:
+        return
+    if limit < LEAST_BYTES:
+        allowed = f"This shell allows {limit >> 20} MiB of memory (ulimit -v)"
+        raise SeatrialError(f"{allowed}, and seatrial takes {LEAST_BYTES >> 20}.", REMEDY)
+    before = os.environ.get(THREADS)
+    os.environ[THREADS] = "1"
+    try:
+        import numpy as np  # noqa: F401 - loaded now, while the variable stands
+    finally:  # programs that are started have it as the user set it
+        if before is None:
+            del os.environ[THREADS]
+        else:
+            os.environ[THREADS] = before
+
+
+def starved(error: BaseException) -> str:
+    """What to say of an error that comes of too little memory; empty of any other."""
+    out_of_it = isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
+    unmapped = isinstance(error, ImportError) and "failed to map segment" in str(error)
+    unstarted = isinstance(error, RuntimeError) and "can't start new thread" in str(error)
+    if not (out_of_it or unmapped or unstarted):
+        return ""
+    return f"There is too little memory here, or too many processes are forbidden (ulimit -u): {_said(error)}. {REMEDY}"
+
+
+def _said(error: BaseException) -> str:
+    return str(error).partition("\n")[0].rstrip(".") or type(error).__name__
