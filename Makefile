@@ -7,7 +7,8 @@ PYTEST = .venv/bin/python -m pytest
 demo: setup-demo
 	sh scripts/demo.sh
 
-test: setup-test lint probe
+test: setup-test
+	$(MAKE) --jobs=2 --output-sync lint probe
 	$(PYTEST) tests/unit -n auto
 	$(PYTEST) tests/lab
 

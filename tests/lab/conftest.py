@@ -1,6 +1,7 @@
 """Labs for tests: one of four nodes for the whole session, and names that are cleaned up."""
 
 import os
+import signal
 from collections.abc import Callable, Iterator, Sequence
 
 import pytest
@@ -11,6 +12,12 @@ from seatrial.lab.plan import LabPlan, make_plan
 from seatrial.lab.raising import needed_folders, raise_lab
 from seatrial.lab.require import why_not
 from seatrial.launch.process import Completed, run
+from tests.lab.waiting import wait_until_idle
+
+
+def pytest_configure() -> None:
+    """A CI that ends us by SIGTERM gets its labs taken down, as Ctrl-C does."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -35,11 +42,13 @@ def standing_lab4(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabPlan]
 
 @pytest.fixture
 def lab4(standing_lab4: LabPlan) -> Iterator[LabPlan]:
-    """Four nodes on two leaves, 1gbit, without faults; faults that a test planted are cleared after it."""
+    """Four idle nodes on two leaves, 1gbit, without faults; a test's faults and jobs are cleared after it."""
+    wait_until_idle(standing_lab4)
     try:
         yield standing_lab4
     finally:
         planting.clear(standing_lab4.name)
+        run(as_user(standing_lab4, ["scancel", "--user=root"]), timeout_s=60)
 
 
 @pytest.fixture
@@ -57,6 +66,6 @@ def in_lab() -> Callable[..., Completed]:
     """Runs a command on a host of a lab, the login node unless told otherwise."""
 
     def run_in(plan: LabPlan, argv: Sequence[str], host: str = "login") -> Completed:
-        return run(as_user(plan, argv, host=host), timeout_s=60)
+        return run(as_user(plan, argv, host=host), timeout_s=120)
 
     return run_in

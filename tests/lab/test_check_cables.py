@@ -2,6 +2,7 @@
 
 import json
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from seatrial.lab.enter import as_user
 from seatrial.lab.faults.base import Parameters
 from seatrial.lab.plan import LabPlan
 from seatrial.launch.process import run
+from tests.lab.waiting import decided, inconclusive
 from tests.unit.fabrics import fat_tree, tables_of
 
 pytestmark = pytest.mark.lab
@@ -23,7 +25,8 @@ def test_the_slow_trunks_are_named_as_cables(lab4: LabPlan, tmp_path: Path) -> N
     planting.plant(lab4.name, "uplink-rate", "leaf2", Parameters(percent=50))
     files = ["--fabric", str(tmp_path / "map"), "--routes", str(tmp_path / "tables")]
     asked = ["check", "--archive", str(tmp_path / "runs"), "--design", "sparse", "--budget", "60s", "--json", *files]
-    done = run(as_user(lab4, [sys.executable, "-m", "seatrial", *asked]), timeout_s=150)
+    argv = as_user(lab4, [sys.executable, "-m", "seatrial", *asked])
+    done = decided(partial(run, argv, timeout_s=150), inconclusive)
     assert done.returncode == 1, done.stderr
     report = json.loads(done.stdout)
     (finding,) = [one for one in report["findings"] if one["metric"] == "bandwidth_bytes_per_s"]

@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -24,52 +25,48 @@ from seatrial.lab.enter import as_user
 from seatrial.lab.faults.base import Parameters
 from seatrial.lab.plan import LabPlan
 from seatrial.launch.process import Completed, run
+from tests.lab.waiting import LONG_S, decided, eventually, inconclusive, wait_until_idle
 
 pytestmark = pytest.mark.lab
 Check = Callable[..., Completed]
 SEATRIAL = (sys.executable, "-m", "seatrial")
 
 
-def quiet(lab: LabPlan) -> None:
-    """Wait until no node cleans up after a job."""
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline:
-        states = run(as_user(lab, ["sinfo", "-h", "-N", "-p", "main", "-o", "%T"]), timeout_s=30).stdout.split()
-        if set(states) == {"idle"}:
-            return
-        time.sleep(0.5)
-
-
 @pytest.fixture
-def lab(lab4: LabPlan) -> Iterator[LabPlan]:
-    quiet(lab4)
-    yield lab4
-    planting.clear(lab4.name)
-    quiet(lab4)
+def lab(lab4: LabPlan) -> LabPlan:
+    return lab4
 
 
 @pytest.fixture
 def check(lab: LabPlan, tmp_path: Path) -> Check:
     def run_check(*options: str, prefix: tuple[str, ...] = (), json_too: bool = True) -> Completed:
         asked = ["--archive", str(tmp_path), *(["--json"] if json_too else []), *options]
-        return run(as_user(lab, [*prefix, *SEATRIAL, "check", *asked]), timeout_s=150)
+        argv = as_user(lab, [*prefix, *SEATRIAL, "check", *asked])
+        return decided(partial(run, argv, timeout_s=150), inconclusive)
 
     return run_check
 
 
 @pytest.fixture
-def started(lab: LabPlan, tmp_path: Path) -> "Callable[[], subprocess.Popen[str]]":
+def started(lab: LabPlan, tmp_path: Path) -> "Iterator[Callable[[], subprocess.Popen[str]]]":
+    processes: list[subprocess.Popen[str]] = []
+
     def start() -> "subprocess.Popen[str]":
         argv = as_user(lab, [*SEATRIAL, "check", "--archive", str(tmp_path), "--json", "--round-timeout", "8s"])
         argv = ["env", "--default-signal=INT", *argv]  # tests that run in the background inherit it as ignored
-        return subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+        pipe = subprocess.PIPE
+        processes.append(subprocess.Popen(argv, stdout=pipe, stderr=pipe, text=True, start_new_session=True))
+        return processes[-1]
 
-    return start
+    yield start
+    for process in processes:
+        process.kill()
+        process.wait(60)
 
 
 def wait_for_measurements(archive: Path, count: int) -> Path:
     """The journal of the run under way, once it holds so many measurements."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + LONG_S
     while time.monotonic() < deadline:
         for journal in archive.glob(f"*{PARTIAL}/{JOURNAL_FILE}"):
             if journal.read_bytes().count(b'"entry":"measurement"') >= count:
@@ -95,8 +92,8 @@ def test_killing_the_driver_loses_no_delivered_sample(
     report = run([*SEATRIAL, "report", "--archive", str(tmp_path), "--json"], timeout_s=60)
     assert report.returncode == 2
     assert json.loads(report.stdout)["complete"] is False
-    queued = run(as_user(lab, ["squeue", "-h", "-t", "PD,R"]), timeout_s=30)
-    assert queued.stdout == "", "nobody gave its allocation back"
+    queued = as_user(lab, ["squeue", "-h", "-t", "PD,R"])
+    assert eventually(lambda: run(queued, timeout_s=30).stdout == ""), "nobody gave its allocation back"
 
 
 def test_ctrl_c_keeps_what_was_measured(
@@ -105,7 +102,7 @@ def test_ctrl_c_keeps_what_was_measured(
     process = started()
     wait_for_measurements(tmp_path, 20)
     os.kill(process.pid, signal.SIGINT)
-    stdout, stderr = process.communicate(timeout=60)
+    stdout, stderr = process.communicate(timeout=120)
     assert process.returncode == 2, stderr
     judged = json.loads(stdout)
     assert judged["complete"] is False
@@ -114,24 +111,34 @@ def test_ctrl_c_keeps_what_was_measured(
     assert run(as_user(lab, ["squeue", "-h", "-t", "R"]), timeout_s=30).stdout == ""
 
 
-@pytest.mark.parametrize(("kind", "when"), [("slurmd-killed", 4), ("node-down", 4), ("slurmd-stopped", 0)])
+@pytest.mark.parametrize(
+    ("kind", "in_mid_run"), [("slurmd-killed", True), ("node-down", True), ("slurmd-stopped", False)]
+)
 def test_a_node_that_fails_is_named_and_the_others_are_measured(
-    lab: LabPlan, started: "Callable[[], subprocess.Popen[str]]", tmp_path: Path, kind: str, when: int
+    lab: LabPlan, started: "Callable[[], subprocess.Popen[str]]", tmp_path: Path, kind: str, in_mid_run: bool
 ) -> None:
-    if when:
-        process = started()
-        wait_for_measurements(tmp_path, 6)
+    passed: set[tuple[str, str]] = set()
+
+    def attempt() -> set[tuple[str, str]]:
+        planting.clear(lab.name)
+        wait_until_idle(lab)
+        process = started() if in_mid_run else None
+        if process:
+            wait_for_measurements(tmp_path, 6)
         planting.plant(lab.name, kind, "n2", Parameters())
-    else:
-        planting.plant(lab.name, kind, "n2", Parameters())
-        process = started()
-    stdout, stderr = process.communicate(timeout=240)
-    assert process.returncode == 1, stderr
-    judged = json.loads(stdout)
-    assert [(one["kind"], one["subject"]) for one in judged["findings"]] == [("node-down", "node:n2")]
-    others = [pair for pair in judged["pairs"] if "n2" not in (pair["source"], pair["target"])]
-    assert len(others) == 6
-    assert {pair["verdict"] for pair in others} == {"PASS"}
+        process = process or started()
+        stdout, stderr = process.communicate(timeout=240)
+        assert process.returncode == 1, stderr
+        judged = json.loads(stdout)
+        assert [(one["kind"], one["subject"]) for one in judged["findings"]] == [("node-down", "node:n2")]
+        others = {(one["source"], one["target"]): one["verdict"] for one in judged["pairs"]}
+        others = {pair: verdict for pair, verdict in others.items() if "n2" not in pair}
+        assert len(others) == 6
+        assert set(others.values()) <= {"PASS", "INCONCLUSIVE"}
+        passed.update(pair for pair, verdict in others.items() if verdict == "PASS")
+        return passed
+
+    assert len(decided(attempt, lambda found: len(found) < 6)) == 6
 
 
 @pytest.mark.skipif(shutil.which("mpicc.mpich") is None, reason="no MPICH (libmpich-dev)")
@@ -218,9 +225,7 @@ def test_a_detached_check_is_collected_later(lab: LabPlan, tmp_path: Path) -> No
     first = run(collect, timeout_s=60)
     assert first.returncode == 2
     assert "later" in json.loads(first.stdout)["state"]
-    deadline = time.monotonic() + 90
-    while not (tmp_path / "later").exists() and time.monotonic() < deadline:
-        time.sleep(0.5)
+    assert eventually((tmp_path / "later").exists, timeout_s=120)
     collected = run(collect, timeout_s=60)
     assert collected.returncode == 0, (tmp_path / "later.submitted/output.txt").read_text()
     assert json.loads(collected.stdout)["verdict"] == "PASS"

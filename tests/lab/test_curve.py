@@ -4,6 +4,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from seatrial.lab.enter import as_user
 from seatrial.lab.plan import LabPlan, make_plan
 from seatrial.lab.raising import needed_folders, raise_lab
 from seatrial.launch.process import run
+from tests.lab.waiting import decided, inconclusive
 
 pytestmark = pytest.mark.lab
 
@@ -29,7 +31,8 @@ def lab2(tmp_path: Path) -> Iterator[LabPlan]:
 
 def test_the_plateau_is_what_the_link_carries(lab2: LabPlan, tmp_path: Path) -> None:
     asked = ["curve", "n1", "n2", "--budget", "15s", "--per-octave", "1", "--archive", str(tmp_path), "--json"]
-    done = run(as_user(lab2, [sys.executable, "-m", "seatrial", *asked]), timeout_s=400)
+    argv = as_user(lab2, [sys.executable, "-m", "seatrial", *asked])
+    done = decided(partial(run, argv, timeout_s=150), inconclusive)
     assert done.stdout, done.stderr
     found = json.loads(done.stdout)
     assert (done.returncode, found["verdict"]) == (0, "PASS"), found["reason"]
@@ -37,14 +40,3 @@ def test_the_plateau_is_what_the_link_carries(lab2: LabPlan, tmp_path: Path) -> 
     assert found["limit_bytes_per_s"] == pytest.approx(117.67e6, rel=0.001)
     assert found["latency"]["segments"]
     assert len(found["points"]) >= 20
-
-
-def test_several_ranks_a_node_share_the_link(lab2: LabPlan, tmp_path: Path) -> None:
-    asked = ["saturate", "n1", "n2", "--ranks", "1,2", "--budget", "15s", "--archive", str(tmp_path), "--json"]
-    done = run(as_user(lab2, [sys.executable, "-m", "seatrial", *asked]), timeout_s=300)
-    assert done.stdout, done.stderr
-    found = json.loads(done.stdout)
-    assert [one["ranks"] for one in found["by_ranks"]] == [1, 2]
-    assert found["complete"]
-    for one in found["by_ranks"]:
-        assert 0.8 < one["bandwidth_bytes_per_s"]["value"] / found["limit_bytes_per_s"] < 1.01

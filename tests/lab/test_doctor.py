@@ -20,6 +20,7 @@ from seatrial.lab.plan import LabPlan, make_plan
 from seatrial.lab.raising import needed_folders, raise_lab
 from seatrial.launch.probe_build import default_folder
 from seatrial.launch.process import Completed, run
+from tests.lab.waiting import LONG_S, eventually
 
 pytestmark = pytest.mark.lab
 SEATRIAL = (sys.executable, "-m", "seatrial")
@@ -57,10 +58,7 @@ def slurm(lab: LabPlan, *argv: str) -> str:
 
 
 def wait_for(lab: LabPlan, right: Callable[[dict[str, str]], bool]) -> None:
-    deadline = time.monotonic() + 30
-    while not right(states := states_of(lab)):
-        assert time.monotonic() < deadline, states
-        time.sleep(0.2)
+    assert eventually(lambda: right(states_of(lab)), every_s=0.2), states_of(lab)
 
 
 def states_of(lab: LabPlan) -> dict[str, str]:
@@ -71,7 +69,7 @@ def states_of(lab: LabPlan) -> dict[str, str]:
 def take_down(lab: LabPlan, node: str) -> None:
     """Until it stays down: what its slurmd had said before it was killed makes Slurm trust the node once more."""
     wait_for(lab, lambda _: not alive(lab, node))
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + LONG_S
     seen_down = 0
     while seen_down < 5:
         down = states_of(lab)[node].startswith("down")
@@ -102,7 +100,7 @@ def hidden(lab: LabPlan, node: str, folder: Path) -> Iterator[None]:
 
 
 def doctor(lab: LabPlan, *options: str, prefix: tuple[str, ...] = ()) -> dict[str, Any]:
-    done = run(as_user(lab, [*prefix, *SEATRIAL, "doctor", "--json", *options]), timeout_s=90)
+    done = run(as_user(lab, [*prefix, *SEATRIAL, "doctor", "--json", *options]), timeout_s=180)
     found = json.loads(done.stdout)
     assert isinstance(found, dict)
     assert found["exit_code"] == done.returncode
@@ -115,7 +113,7 @@ def blocked(found: dict[str, Any]) -> list[tuple[str, str]]:
 
 def check(lab: LabPlan, archive: Path, *options: str) -> Completed:
     argv = [*SEATRIAL, "check", "--archive", str(archive), "--budget", "3s", "--json", *options]
-    return run(as_user(lab, argv), timeout_s=90)
+    return run(as_user(lab, argv), timeout_s=180)
 
 
 def test_pmi2_with_open_mpi_and_a_binary_missing_on_one_node(lab: LabPlan, tmp_path: Path) -> None:

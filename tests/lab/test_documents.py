@@ -1,11 +1,12 @@
 """The commands that the README and docs/lab.md promise, typed as they stand there."""
 
+import json
 import os
 import re
 import shlex
 import sys
-import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,8 +16,10 @@ from seatrial.lab.enter import as_user
 from seatrial.lab.plan import LabPlan, make_plan
 from seatrial.lab.raising import needed_folders, raise_lab
 from seatrial.launch.process import Completed, run
+from tests.lab.waiting import decided, eventually, inconclusive
 
 pytestmark = pytest.mark.lab
+SEATRIAL = (sys.executable, "-m", "seatrial")
 ROOT = Path(__file__).resolve().parents[2]
 WITH_US = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
 
@@ -39,9 +42,7 @@ def promised_in_readme() -> list[str]:
 
 def wait_for_an_empty_queue(lab: LabPlan) -> None:
     """A check takes idle nodes, and the detached one before may still be at work."""
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline and run(as_user(lab, ["squeue", "-h"]), timeout_s=30).stdout:
-        time.sleep(0.5)
+    assert eventually(lambda: run(as_user(lab, ["squeue", "-h"]), timeout_s=30).stdout == "")
 
 
 RESULTS = "source,target,latency_us,bandwidth_mb_s\nn1,n2,1.5,1000\nn2,n1,1.5,1000\n"
@@ -61,12 +62,24 @@ def test_the_table_of_the_readme(two_nodes: LabPlan, tmp_path: Path) -> None:
         if command.startswith("seatrial check"):
             wait_for_an_empty_queue(two_nodes)
         argv = as_user(two_nodes, shlex.split(command), cwd=str(tmp_path))
-        done = run(argv, timeout_s=150, extra_environment=WITH_US)
+        done = decided(partial(run, argv, timeout_s=150, extra_environment=WITH_US), inconclusive)
         wanted = (0, 2) if "collect" in command or "local" in command else (0,)
         assert done.returncode in wanted, f"{command}: {done.stdout}\n{done.stderr}"
         assert "Traceback" not in done.stderr
     assert (tmp_path / "report.html").stat().st_size > 1_000_000
     assert (tmp_path / "samples.parquet").exists()
+    several_ranks_share_the_link(two_nodes, tmp_path)
+
+
+def several_ranks_share_the_link(lab: LabPlan, folder: Path) -> None:
+    """What the table's `seatrial saturate` measured is true of the virtual link."""
+    measured = max((folder / "seatrial-runs").glob("*-saturate-*"))
+    told = run(as_user(lab, [*SEATRIAL, "report", measured.name, "--json"], cwd=str(folder)), timeout_s=60)
+    found = json.loads(told.stdout)
+    assert [one["ranks"] for one in found["by_ranks"]] == [1, 2]
+    assert found["complete"]
+    for one in found["by_ranks"]:
+        assert 0.8 < one["bandwidth_bytes_per_s"]["value"] / found["limit_bytes_per_s"] < 1.01
 
 
 def typed(line: str) -> Completed:

@@ -2,8 +2,6 @@
 
 import json
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,24 +10,15 @@ import pytest
 from seatrial.lab.enter import as_user
 from seatrial.lab.plan import LabPlan
 from seatrial.launch.process import Completed, run
+from tests.lab.waiting import eventually
 
 pytestmark = pytest.mark.lab
 SEATRIAL = (sys.executable, "-m", "seatrial")
 
 
-def wait_for(look: Callable[[], dict[str, Any]], read: list[str]) -> dict[str, Any]:
-    """What `runs collect` says once these nodes are read, and for ten seconds at most otherwise."""
-    deadline = time.monotonic() + 10
-    found = look()
-    while found["read"] != read and time.monotonic() < deadline:
-        time.sleep(0.3)
-        found = look()
-    return found
-
-
 def test_free_nodes_are_read_a_busy_one_is_waited_for_a_drained_one_is_named(lab4: LabPlan, tmp_path: Path) -> None:
     def typed(*argv: str) -> Completed:
-        return run(as_user(lab4, argv), timeout_s=60)
+        return run(as_user(lab4, argv), timeout_s=120)
 
     def look() -> dict[str, Any]:
         said = typed(*SEATRIAL, "runs", "collect", "later", "--json", "--archive", str(tmp_path))
@@ -42,16 +31,19 @@ def test_free_nodes_are_read_a_busy_one_is_waited_for_a_drained_one_is_named(lab
         done = typed(*SEATRIAL, "facts", "n[1-4]", "--detach", "--run", "later", "--archive", str(tmp_path), "--json")
         assert done.returncode == 0, done.stderr
         name = json.loads(done.stdout)["name"]
-        found = wait_for(look, ["n1", "n2"])
+        eventually(lambda: (now := look())["read"] == ["n1", "n2"] and "Resources" in now["waiting"].get("n3", ""))
+        found = look()
         assert (found["read"], list(found["waiting"])) == (["n1", "n2"], ["n3"])
         assert "Resources" in found["waiting"]["n3"]
         assert found["left_out"] == {"n4": "Slurm says drained (broken)"}
         typed(*found["cancel"].split())
+        eventually(lambda: not look()["waiting"])
         found = look()
         assert (found["waiting"], found["failed"]) == ({}, {"n3": "its job was cancelled"})
         facts = typed(*SEATRIAL, "facts", "--from", found["folder"], "--json")
         assert set(json.loads(facts.stdout)["nodes"]) == {"n1", "n2"}
-        assert typed("squeue", "--noheader", "--format=%j").stdout.split() == ["others"]
+        queued = ("squeue", "--noheader", "--format=%j")
+        assert eventually(lambda: typed(*queued).stdout.split() == ["others"]), typed(*queued).stdout
         assert typed("squeue", "--noheader", f"--name={name}").stdout == ""
     finally:
         typed("scancel", "--name=others")

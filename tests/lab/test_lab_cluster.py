@@ -20,6 +20,7 @@ from seatrial.lab.processes import all_pids, kill_all, pids_in, program, state_l
 from seatrial.lab.raising import needed_folders, raise_lab
 from seatrial.launch.process import Completed, run
 from seatrial.model.errors import SeatrialError, UsageError
+from tests.lab.waiting import eventually
 
 pytestmark = pytest.mark.lab
 InLab = Callable[..., Completed]
@@ -124,7 +125,7 @@ def test_what_a_killed_up_had_started_and_not_yet_moved_in_is_ended(lab_name: st
     variable, _, value = state.raised(lab_name).partition("=")
     late = subprocess.Popen(["/usr/bin/sleep", "60"], env={**os.environ, variable: value})
     razing.raze(lab_name)
-    assert late.wait(timeout=5) == -signal.SIGKILL
+    assert late.wait(timeout=60) == -signal.SIGKILL
 
 
 def test_a_daemon_that_forks_while_it_is_looked_for_does_not_escape(lab_name: str) -> None:
@@ -132,7 +133,7 @@ def test_a_daemon_that_forks_while_it_is_looked_for_does_not_escape(lab_name: st
     call(["ip", "netns", "add", space])
     try:
         for _ in range(10):
-            subprocess.Popen(in_space(space, [sys.executable, "-S", "-c", FORKING_DAEMON])).wait(timeout=10)
+            subprocess.Popen(in_space(space, [sys.executable, "-S", "-c", FORKING_DAEMON])).wait(timeout=60)
             assert kill_all([space]) == []
             time.sleep(0.01)
             assert pids_in([space]) == []
@@ -145,12 +146,10 @@ def test_a_terminated_up_tears_down_by_itself(lab_name: str) -> None:
     child = os.fork()
     if child == 0:
         try:
-            raise_lab(make_plan(name=lab_name, nodes=8, folders=needed_folders()))
+            raise_lab(make_plan(name=lab_name, nodes=32, folders=needed_folders()))
         finally:
             os._exit(0)
-    deadline = time.monotonic() + 5
-    while not state.state_file(lab_name).exists() and time.monotonic() < deadline:
-        time.sleep(0.005)
+    assert eventually(state.state_file(lab_name).exists, every_s=0.005)
     os.kill(child, signal.SIGTERM)
     os.waitpid(child, 0)
     assert traces(lab_name) == set()

@@ -1,14 +1,13 @@
 """Every fault has its effect, and clearing brings the design state back exactly."""
 
 import json
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from seatrial.lab import planting, state
-from seatrial.lab.daemons import node_states
+from seatrial.lab.daemons import SETTLED, node_states
 from seatrial.lab.faults.base import Parameters
 from seatrial.lab.faults.catalogue import FAULTS
 from seatrial.lab.plan import FABRIC, LabPlan
@@ -17,6 +16,7 @@ from seatrial.lab.shaping import tbf_rate_bit_per_s
 from seatrial.launch.process import Completed, run
 from seatrial.model.errors import UsageError
 from seatrial.model.subject import Direction
+from tests.lab.waiting import eventually
 
 pytestmark = pytest.mark.lab
 DESIGN = tbf_rate_bit_per_s(1e9, 1500) // 8
@@ -56,15 +56,6 @@ def slurmd(plan: LabPlan, node: str) -> list[str]:
 
 def sleepers(plan: LabPlan, node: str) -> list[str]:
     return [state_letter(pid) for pid in named(pids_in([plan.space(node)]), "sleep")]
-
-
-def eventually(holds: Callable[[], bool], timeout_s: float = 10.0) -> bool:
-    deadline = time.monotonic() + timeout_s
-    while not holds():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.05)
-    return True
 
 
 def plant(plan: LabPlan, kind: str, subject: str, **values: object) -> None:
@@ -118,12 +109,12 @@ def test_lives_end_or_stand_still_and_come_back(lab4: LabPlan, in_lab: InLab, ki
     rest = {"node-down": [], "node-hung": ["T"]}.get(kind, ["S"])
     assert eventually(lambda: slurmd(lab4, "n3") == left), "a signal strikes when the kernel gets to it"
     assert eventually(lambda: sleepers(lab4, "n3") == rest)
-    assert (link(lab4, "n3", "eth0")["operstate"] == "DOWN") == (kind == "node-down")
+    assert eventually(lambda: (link(lab4, "n3", "eth0")["operstate"] == "DOWN") == (kind == "node-down"))
     in_lab(lab4, ["scancel", job])
     planting.clear(lab4.name)
     assert eventually(lambda: sleepers(lab4, "n3") == [])
-    assert node_states(lab4)["n3"] in ("idle", "mixed", "allocated")
-    assert everything(lab4) == before
+    assert node_states(lab4)["n3"] in SETTLED
+    assert eventually(lambda: everything(lab4) == before), everything(lab4)
     done = in_lab(lab4, ["srun", "-N4", "hostname"])
     assert sorted(done.stdout.split()) == ["n1", "n2", "n3", "n4"], done.stderr
 

@@ -4,6 +4,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from seatrial.lab.faults.base import Parameters
 from seatrial.lab.plan import LabPlan, make_plan
 from seatrial.lab.raising import needed_folders, raise_lab
 from seatrial.launch.process import run
+from tests.lab.waiting import decided, inconclusive
 
 pytestmark = pytest.mark.lab
 
@@ -32,7 +34,7 @@ def test_the_slow_rail_is_named_and_what_it_costs_both(two_rails: LabPlan, tmp_p
     planting.plant(two_rails.name, "link-rate", "n2", Parameters(percent=50, rail="eth1"))
     asked = ["curve", "n1", "n2", "--rails", "auto", "--budget", "30s", "--max-size", "1MiB", "--json"]
     argv = [sys.executable, "-m", "seatrial", *asked, "--archive", str(tmp_path)]
-    done = run(as_user(two_rails, argv), timeout_s=120)
+    done = decided(partial(run, as_user(two_rails, argv), timeout_s=120), inconclusive)
     assert done.stdout, done.stderr
     found = json.loads(done.stdout)
     assert (done.returncode, found["verdict"]) == (1, "SLOW"), found["reason"]

@@ -82,7 +82,7 @@ def port_rates(plan: LabPlan) -> list[str]:
         lines += [shape_line(port(host, rail), plan.rate_bit_per_s, plan.mtu) for host in plan.node_names]
         for leaf in plan.leaf_names:
             ends = (trunk(end, leaf, rail) for end in ("up", "dn"))
-            lines += [shape_line(end, plan.uplink_rate_bit_per_s, plan.mtu) for end in ends]
+            lines += [shape_line(end, plan.uplink_rate_bit_per_s, plan.mtu, plan.rate_bit_per_s) for end in ends]
     return lines
 
 

@@ -3,6 +3,7 @@
 QUEUE_S = 0.020
 BURST_S = 0.0007
 SKB_SHARE = 0.75
+PIECE_ROOM = 1.05
 FRAME_HEADER_BYTES = 14
 FRAME_WIRE_BYTES = 38
 TCP_HEADER_BYTES = 52
@@ -23,12 +24,17 @@ def tcp_limit_bytes_per_s(design_bit_per_s: float, mtu: int) -> float:
     return design_bit_per_s / 8 * (mtu - TCP_HEADER_BYTES) / (mtu + FRAME_WIRE_BYTES)
 
 
-def burst_bytes(rate_bit_per_s: float, mtu: int) -> int:
+def burst_bytes(rate_bit_per_s: float, mtu: int, sent_at_bit_per_s: float = 0.0) -> int:
     """The bucket of tbf: as much as the link carries while a timer is late, and never less than a few frames.
 
-    A smaller bucket does not reach the rate, since the kernel wakes late; a larger one flatters short messages.
+    A smaller bucket does not reach the rate, since the kernel wakes late; a larger one flatters short messages. It
+    holds a whole piece of a sender with a link of `sent_at_bit_per_s`, with room for tc's rounding: tbf cuts up what
+    does not fit, and so many single frames overrun the receiver's backlog whenever others take the cores.
     """
-    return max(int(rate_bit_per_s / 8 * BURST_S), 4 * (mtu + FRAME_HEADER_BYTES))
+    least = 4 * (mtu + FRAME_HEADER_BYTES)
+    if sent_at_bit_per_s:
+        least = max(least, int(PIECE_ROOM * frames_per_skb(sent_at_bit_per_s, mtu) * (mtu + FRAME_HEADER_BYTES)))
+    return max(int(rate_bit_per_s / 8 * BURST_S), least)
 
 
 def frames_per_skb(rate_bit_per_s: float, mtu: int) -> int:
@@ -37,9 +43,9 @@ def frames_per_skb(rate_bit_per_s: float, mtu: int) -> int:
     return max(1, min(int(SKB_SHARE * burst_bytes(rate_bit_per_s, mtu) / frame), LARGEST_SKB_BYTES // frame))
 
 
-def shape_line(device: str, design_bit_per_s: float, mtu: int) -> str:
-    """One line for `tc -batch`: hold what leaves `device` to the design rate."""
+def shape_line(device: str, design_bit_per_s: float, mtu: int, sent_at_bit_per_s: float = 0.0) -> str:
+    """One line for `tc -batch`: hold what leaves `device` to the design rate; see `burst_bytes`."""
     rate = tbf_rate_bit_per_s(design_bit_per_s, mtu)
-    burst = burst_bytes(design_bit_per_s, mtu)
+    burst = burst_bytes(design_bit_per_s, mtu, sent_at_bit_per_s)
     queue = int(design_bit_per_s / 8 * QUEUE_S) + LARGEST_SKB_BYTES
     return f"qdisc replace dev {device} root tbf rate {rate}bit burst {burst} limit {queue}"

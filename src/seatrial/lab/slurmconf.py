@@ -5,6 +5,8 @@ from seatrial.lab.power import power_settings
 
 SECONDS_UNTIL_DOWN = 30
 MESSAGE_SECONDS = 10
+SCHEDULER = "batch_sched_delay=1,sched_interval=5,bf_interval=5"
+"""By default a job for which no event happens is looked at once a minute, which is long where jobs take seconds."""
 PARTITION = "State=UP MaxTime=INFINITE OverSubscribe=YES"
 
 
@@ -29,6 +31,7 @@ def slurm_conf(plan: LabPlan, folder: str) -> str:
             "SelectType=select/cons_tres",
             "SelectTypeParameters=CR_Core",
             "SchedulerType=sched/backfill",
+            f"SchedulerParameters={SCHEDULER}",
             "TopologyPlugin=topology/tree",
             f"TreeWidth={max(plan.nodes, 16)}",
             "MpiDefault=pmix",

@@ -32,6 +32,8 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     """One run of one scenario. `problem` says why there is no score, or what else went wrong."""
 
     seconds: float
+    verdict: str = ""
+    """The check's own."""
     score: Score | None = None
     exit_code: int | None = None
     exit_code_right: bool = True
@@ -148,6 +150,7 @@ def judge(scenario: Scenario, done: Completed, seconds: float, problems: Sequenc
         wrong.append(f"the check printed exit code {output.exit_code} and ended with {done.returncode}")
     return RunResult(
         seconds=seconds,
+        verdict=output.verdict if output else "",
         score=score_of(scenario, output) if output else None,
         exit_code=done.returncode,
         exit_code_right=scenario.exit_code in (None, done.returncode),

@@ -12,11 +12,12 @@ def set_node_rate(
 ) -> None:
     """Hold a node's link on one rail (the first) to a rate: what it sends (out), what it is sent (in), or both."""
     interface = rail or plan.rail_names[0]
+    design = plan.rate_bit_per_s
     if direction is not Direction.IN:
-        batch("tc", plan.space(node), [shape_line(interface, rate_bit_per_s, plan.mtu)])
+        batch("tc", plan.space(node), [shape_line(interface, rate_bit_per_s, plan.mtu, design)])
     if direction is not Direction.OUT:
         end = port(node, plan.rail_names.index(interface))
-        batch("tc", plan.space(FABRIC), [shape_line(end, rate_bit_per_s, plan.mtu)])
+        batch("tc", plan.space(FABRIC), [shape_line(end, rate_bit_per_s, plan.mtu, design)])
 
 
 def design_node_rates(plan: LabPlan, node: str) -> None:
@@ -27,5 +28,6 @@ def design_node_rates(plan: LabPlan, node: str) -> None:
 
 def set_uplink_rate(plan: LabPlan, leaf: str, rate_bit_per_s: float) -> None:
     """Hold the trunk between a leaf and the spine to a rate, both ways."""
-    lines = [shape_line(trunk(end, leaf), rate_bit_per_s, plan.mtu) for end in ("up", "dn")]
+    ends = (trunk(end, leaf) for end in ("up", "dn"))
+    lines = [shape_line(end, rate_bit_per_s, plan.mtu, plan.rate_bit_per_s) for end in ends]
     batch("tc", plan.space(FABRIC), lines)

@@ -1,0 +1,48 @@
+"""For tests on a machine of which nobody knows how busy it is: what comes true in time, and what stays undecided."""
+
+import re
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+from seatrial.lab.daemons import node_states
+from seatrial.lab.plan import LabPlan
+from seatrial.launch.process import Completed
+
+LONG_S = 60.0
+TRIES = 3
+VERDICT = re.compile(r'INCONCLUSIVE\b|\{[^{[]*"verdict": *"INCONCLUSIVE"')
+"""At the beginning of a report, or among the first fields of its JSON."""
+T = TypeVar("T")
+
+
+def eventually(holds: Callable[[], bool], timeout_s: float = LONG_S, every_s: float = 0.1) -> bool:
+    """Whether it comes true in time; asked once more where the time is over, since asking may take long."""
+    deadline = time.monotonic() + timeout_s
+    while not holds():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(every_s)
+    return True
+
+
+def wait_until_idle(plan: LabPlan) -> None:
+    """Until no node does anything, nor cleans up after a job."""
+    assert eventually(lambda: set(node_states(plan).values()) == {"idle"}), node_states(plan)
+
+
+def inconclusive(done: Completed) -> bool:
+    """Whether a command's own verdict, with which its output begins, is that it could not decide."""
+    return done.returncode == 2 and VERDICT.match(done.stdout) is not None
+
+
+def decided(attempt: Callable[[], T], undecided: Callable[[T], bool]) -> T:
+    """What an attempt finds, made again where it says of itself that it could not decide: somebody took the cores.
+
+    `undecided` may go by the program's own word for that alone, never by a name that is wrong.
+    """
+    for _ in range(TRIES - 1):
+        found = attempt()
+        if not undecided(found):
+            return found
+    return attempt()
