@@ -11,6 +11,7 @@ import typer
 
 from seatrial.archive import journal
 from seatrial.cli.main import app
+from seatrial.diagnosis.rules.catalogue import RULES
 from seatrial.model.errors import ExitCode
 from seatrial.model.run import Ending, RunInfo
 from seatrial.model.verdict import FindingKind, Verdict
@@ -56,6 +57,11 @@ def test_every_exit_code_is_documented(code: ExitCode) -> None:
 @pytest.mark.parametrize("word", [*FindingKind, *Verdict])
 def test_every_finding_and_verdict_is_documented(word: str) -> None:
     assert re.search(rf"^#+ {word}$|`{word}`", (ROOT / "docs/findings.md").read_text(), re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", ["README.md", "CHANGELOG.md"])
+def test_the_number_of_rules_is_told_right(name: str) -> None:
+    assert re.findall(r"(\d+) rules", (ROOT / name).read_text()) == [str(len(RULES))]
 
 
 def test_every_field_of_the_archive_is_documented() -> None:

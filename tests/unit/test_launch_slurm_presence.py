@@ -7,7 +7,7 @@ import pytest
 from seatrial.launch import slurm_presence
 from seatrial.launch.causes.slurm import NO_SITE
 from seatrial.launch.contract import LaunchError
-from seatrial.launch.process import environment
+from seatrial.launch.process import environment, step_binding
 
 
 @pytest.fixture
@@ -82,3 +82,15 @@ def test_a_users_habits_do_not_change_what_slurms_commands_do_for_us(monkeypatch
     inherited = set(environment())
     assert not habits & inherited
     assert {"SBATCH_ACCOUNT", "SALLOC_QOS", "SLURM_STDOUTMODES"} <= inherited
+
+
+def test_how_the_shell_of_a_step_is_bound_is_no_matter_of_our_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    bound = {"SLURM_CPU_BIND": "quiet,mask_cpu:0x1", "SLURM_CPU_BIND_LIST": "0x1", "SLURM_MEM_BIND": "local"}
+    for name, value in bound.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.delenv("SLURM_STEP_ID", raising=False)
+    assert (bound.items() <= environment().items(), step_binding()) == (True, {})
+    monkeypatch.setenv("SLURM_STEP_ID", "0")
+    assert not bound.keys() & environment().keys()
+    assert step_binding() == bound
+    assert bound.items() <= environment(step_binding()).items()

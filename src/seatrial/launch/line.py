@@ -1,4 +1,7 @@
-"""A user's own launch line as a launcher: the same line with the probe in place of the program."""
+"""A user's own launch line as a launcher: the same line with the probe in place of the program.
+
+In a step's shell (srun --pty) the line inherits that step's binding, which is part of where its ranks really run.
+"""
 
 import os
 import shutil
@@ -13,7 +16,7 @@ from seatrial.launch.environments.kind import Where
 from seatrial.launch.environments.look import find_program
 from seatrial.launch.mpi import Family, family_of
 from seatrial.launch.probe_text import hosts_by_rank
-from seatrial.launch.process import run
+from seatrial.launch.process import run, step_binding
 from seatrial.launch.session import PipeSession
 from seatrial.model.errors import UsageError
 from seatrial.model.fabric import NO_FABRIC
@@ -84,7 +87,14 @@ class LineLauncher:
 
     def look(self, log: Path) -> PipeSession:
         """A session of as many ranks as come up, wherever they do. Raises LaunchError."""
-        session = PipeSession(self._argv(PLAIN), None, log, ranks=self._line.ranks, timeout_s=self._timeout_s)
+        session = PipeSession(
+            self._argv(PLAIN),
+            None,
+            log,
+            ranks=self._line.ranks,
+            timeout_s=self._timeout_s,
+            extra_environment=step_binding(),
+        )
         free = self._line.dialect is Dialect.SRUN and not self._allocates and not self._line.option(*CHOOSES_NODES)
         hosts = dict.fromkeys(host.partition(".")[0] for host in hosts_by_rank(session.ranks))
         if free and all(hosts):
@@ -113,7 +123,7 @@ class LineLauncher:
             log,
             one_host=True,
             timeout_s=self._timeout_s,
-            extra_environment=manner.environment,
+            extra_environment={**step_binding(), **manner.environment},
         )
         if hosts_by_rank(session.ranks) != tuple(place.rpartition(":")[0] for place in nodes):
             session.close(kill=True)

@@ -41,17 +41,26 @@ STEERING = re.compile(
     r"S(?:INFO|QUEUE|CANCEL|CONTROL)_|SLURM_(?:LABELIO|MULTI_PROG|STD(?:IN|OUT|ERR)MODE)$|SBATCH_(?:WAIT|ARRAY_INX)$"
 )
 """A user's habits for Slurm's commands: they would tell us of other jobs, cancel others or none, or write elsewhere."""
+BINDING = re.compile(r"SLURM_(?:CPU|MEM)_BIND")
+"""Set by srun for the tasks of a step, and read by the srun that one of them starts (srun(1))."""
 
 
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     """This process's environment with `extra` laid over it.
 
     What makes it a rank is left out: inside a step of Slurm's an MPI started from here would take itself for the
-    step's rank, and the step would be killed when it ends. So is what lets Slurm's commands do otherwise than asked.
+    step's rank, and the step would be killed when it ends. So is what lets Slurm's commands do otherwise than asked,
+    and how the step around us is bound (see `step_binding`), since ours need other cores than a shell.
     """
-    left_out = (RANK_OF, STEERING)
-    inherited = {name: value for name, value in os.environ.items() if not any(one.match(name) for one in left_out)}
-    return {**inherited, **(extra or {})}
+    left_out = {name for name in os.environ if RANK_OF.match(name) or STEERING.match(name)} | step_binding().keys()
+    return {**{name: value for name, value in os.environ.items() if name not in left_out}, **(extra or {})}
+
+
+def step_binding() -> dict[str, str]:
+    """By which variables the step that this process is in, as under srun --pty, would bind the steps started in it."""
+    if "SLURM_STEP_ID" not in os.environ:
+        return {}
+    return {name: value for name, value in os.environ.items() if BINDING.match(name)}
 
 
 def run(
