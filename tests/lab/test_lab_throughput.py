@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -40,7 +41,14 @@ end = time.perf_counter() + 2
 while time.perf_counter() < end:
     connection.sendall(bytes(1 << 20))
 """
-STREAMS = 8
+STREAMS = 12
+STOLEN = 0.03
+"""Of the processors' time: where a virtual machine's host takes more, timers are late and no link is exact."""
+
+
+def ticks() -> list[int]:
+    """Clock ticks since boot: user, nice, system, idle, iowait, irq, softirq, steal (proc(5))."""
+    return [int(word) for word in Path("/proc/stat").read_text().split("\n")[0].split()[1:9]]
 
 
 def stream(plan: LabPlan, in_lab: InLab, source: str, target: str) -> tuple[float, float]:
@@ -61,11 +69,15 @@ def carries(plan: LabPlan, in_lab: InLab, source: str, target: str, limit: float
     so the better moments of the best of several tell what the link carries, and the whole of each what it does not.
     """
     usual: list[float] = []
+    before = ticks()
     while len(usual) < 2 or (len(usual) < STREAMS and max(usual) < 0.97):
         bytes_per_s = stream(plan, in_lab, source, target)
         whole, best = (each / limit for each in bytes_per_s)
         assert whole < 1.005
         usual.append(best)
+    passed = [now - then for now, then in zip(ticks(), before, strict=True)]
+    if max(usual) < 0.97 and passed[-1] > STOLEN * sum(passed):
+        pytest.skip(f"the host of this virtual machine took {passed[-1] / sum(passed):.0%} of its cores")
     return max(usual) > 0.97 and min(usual) < 1.005
 
 

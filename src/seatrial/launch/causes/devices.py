@@ -5,6 +5,13 @@ from seatrial.launch.causes.transports import AGREES, UCX_CHOICE, UCX_HOST
 
 DEVICES = (
     Cause(
+        look=r"(?:btl_tcp\w*\.c[^\n]*|Message:\s+)connect\(\) to (\S+(?: port \d+)? failed[^\n]*)",
+        meaning=r"Open MPI's TCP does not get through from {nodes} (connect() to \1).",
+        remedy="Look whether a firewall lets the nodes speak on all ports; where a node has several networks, name one "
+        "that all share: export OMPI_MCA_btl_tcp_if_include=10.0.0.0/16.",
+        where=(r"(?m)^\[([\w.-]+)\]\[\[[\d,]+\],\d+\]\[btl_tcp", r"Local host:\s+(\S+)"),
+    ),
+    Cause(
         look=r"(?:failed: |failed\. )?Please set max locked memory \(ulimit -l\)[^\n]*|memlock limits are set too\s+low"
         r"|ibv_(?:create_cq|reg_mr|create_qp)\w*\([^\n]*Cannot allocate memory",
         meaning="the limit of locked memory (ulimit -l) is too low for the InfiniBand adapter on {nodes}.",

@@ -62,13 +62,6 @@ TRANSPORTS = (
         remedy=LEFT_TO_CHOOSE,
     ),
     Cause(
-        look=r"(?:btl_tcp\w*\.c[^\n]*|Message:\s+)connect\(\) to (\S+(?: port \d+)? failed[^\n]*)",
-        meaning=r"Open MPI's TCP does not get through from {nodes} (connect() to \1).",
-        remedy="Look whether a firewall lets the nodes speak on all ports; where a node has several networks, name one "
-        "that all share: export OMPI_MCA_btl_tcp_if_include=10.0.0.0/16.",
-        where=(r"(?m)^\[([\w.-]+)\]\[\[[\d,]+\],\d+\]\[btl_tcp", r"Local host:\s+(\S+)"),
-    ),
-    Cause(
         look=r"(?:MPIDI_UCX|UCX +ERROR no active messages transport|ucp_ep_create\()"
         r"[\s\S]{0,800}?Destination is unreachable",
         meaning="UCX was left no transport that reaches the other rank.",
