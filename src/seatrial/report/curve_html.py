@@ -9,14 +9,13 @@ from seatrial.model import units
 from seatrial.model.estimate import Estimate
 from seatrial.model.run import RunInfo
 from seatrial.report import curve_words
+from seatrial.report.json_text import Json
 from seatrial.report.pages import STYLE, environment, own_file
 from seatrial.statistics.segments import Break
 
 WIDTH, HEIGHT = 960, 360
 LEFT, RIGHT, TOP, BOTTOM = 90, WIDTH - 20, 10, HEIGHT - 30
 MOST_TICKS = 12
-
-Json = dict[str, Any]
 
 
 def curve_as_html(run: RunInfo, curve: Curve) -> str:

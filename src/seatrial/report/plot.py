@@ -10,6 +10,7 @@ from seatrial.model.judgement import Judgement
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import count
 from seatrial.report.heatmap import Cell, HeatMap
+from seatrial.report.json_text import Json
 from seatrial.report.outside import plot_text, shorten
 
 _MOST_TICKS = 48
@@ -17,8 +18,6 @@ _MOST_NUMBERED = 20
 _MOST_LETTERED = 64
 _LABEL_LENGTH = 24
 _SIGNIFICANT = 5
-
-Json = dict[str, Any]
 
 
 def heat_map_data(heat: HeatMap, judgement: Judgement) -> Json:

@@ -2,17 +2,16 @@
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from seatrial.diagnosis.saturation import AtSize, Saturation
 from seatrial.model import units
 from seatrial.model.limit import Limit, NoLimit
 from seatrial.model.run import RunInfo
 from seatrial.report.curve_html import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, curve_page
+from seatrial.report.json_text import Json
 from seatrial.report.outside import shorten
 from seatrial.report.saturation_text import rank_count, summary
 
-Json = dict[str, Any]
 HEAD = ("size", "ranks at once", "bandwidth", "range")
 LATENCY_HEAD = ("ranks at once", "latency", "range")
 MOST_LETTERS = 90
