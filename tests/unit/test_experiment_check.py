@@ -80,6 +80,15 @@ def test_a_healthy_cluster_is_not_measured_again(sea_trial: SeaTrial) -> None:
     assert {one.phase for one in launcher.rounds} == {Phase.PILOT, Phase.SURVEY}
 
 
+def test_a_pair_faster_than_physics_is_measured_again_before_it_is_named(sea_trial: SeaTrial) -> None:
+    launcher = ScriptedLauncher(Cluster(nodes=names(4), pairs={("n1", "n2"): 1.06}))
+    (finding,) = sea_trial(launcher).judgement.findings
+    assert (finding.kind, finding.subject) == (FindingKind.FASTER_THAN_PHYSICS, pair("n1", "n2"))
+    again = [one for one in launcher.rounds if one.phase is Phase.RETEST and one.pairs == (("n1", "n2"),)]
+    assert len(again) == 6
+    assert {one.shape.kernel for one in again} == {Kernel.ONEWAY}
+
+
 def test_a_node_that_dies_in_mid_run_is_a_finding_and_the_rest_is_judged(sea_trial: SeaTrial) -> None:
     outcome = sea_trial(ScriptedLauncher(Cluster(nodes=names(6)), dies_at={"n2": 20}))
     assert [(one.kind, one.subject) for one in outcome.judgement.findings] == [(FindingKind.NODE_DOWN, node("n2"))]

@@ -9,7 +9,7 @@ import msgspec
 
 from seatrial.diagnosis.evidence import Pair, run_value
 from seatrial.diagnosis.outcome import Outcome
-from seatrial.diagnosis.references import impossible
+from seatrial.diagnosis.references import above_gate_text, against_gate
 from seatrial.diagnosis.thresholds import LIMIT_FLOOR
 from seatrial.limits.path import path_limit
 from seatrial.limits.rail_paths import rail_limit
@@ -19,7 +19,7 @@ from seatrial.model.limit import Limit, NoLimit
 from seatrial.model.measurement import Kernel, Measurement, Phase
 from seatrial.model.recorded import RecordedRun
 from seatrial.model.run import Ending
-from seatrial.model.units import bandwidth, share
+from seatrial.model.units import share
 from seatrial.model.verdict import Verdict
 from seatrial.statistics.median import median, median_estimate
 from seatrial.statistics.segments import FEWEST_SIZES, RESAMPLES, Segmentation, segment
@@ -125,9 +125,9 @@ def against_limit(measured: Estimate | None, limit: Limit | NoLimit) -> tuple[Ve
         return None, f"held against nothing: {limit.reason}"
     part = f"{share(measured.value / limit.limit_bytes_per_s)} of its limit"
     floor = LIMIT_FLOOR * limit.limit_bytes_per_s
-    if impossible(measured.value, limit):
-        said = f"{bandwidth(measured.value)} is more than physics permits ({bandwidth(limit.gate_bytes_per_s)})"
-        return Verdict.INVALID, said
+    above = against_gate(measured, limit)
+    if above:
+        return above, above_gate_text(measured, limit, above)
     if measured.low >= floor:
         return Verdict.PASS, part
     if measured.high < floor:

@@ -23,6 +23,11 @@ class Series(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     runs: tuple[float, ...] = ()
     stalls: int = 0
     round_trips: int = 0
+    slowest_window_bytes_per_s: float | None = None
+    """Of all runs; None for latency."""
+
+
+NO_SERIES = Series()
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True, dict=True):
@@ -51,6 +56,11 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         runs = deciding(self.bandwidth)
         return median_estimate(runs) if runs else None
 
+    @property
+    def slowest_window_bytes_per_s(self) -> float | None:
+        """Of the same runs; None where it is not known."""
+        return _deciding_series(self.bandwidth).slowest_window_bytes_per_s
+
     @cached_property
     def latency_estimate(self) -> Estimate | None:
         """The same, seconds."""
@@ -71,10 +81,11 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
 def deciding(by_phase: Mapping[Phase, Series]) -> tuple[float, ...]:
     """The runs to judge by, of the phase that says most; never a mixture."""
-    for phase in TELLING:
-        if phase in by_phase:
-            return by_phase[phase].runs
-    return ()
+    return _deciding_series(by_phase).runs
+
+
+def _deciding_series(by_phase: Mapping[Phase, Series]) -> Series:
+    return next((by_phase[phase] for phase in TELLING if phase in by_phase), NO_SERIES)
 
 
 def run_value(measurement: Measurement) -> float:
@@ -83,9 +94,11 @@ def run_value(measurement: Measurement) -> float:
     The median over the iterations, so that one interrupted iteration does not count.
     """
     typical = median(measurement.times_s)
-    if measurement.shape.kernel is Kernel.PINGPONG:
-        return typical / 2
-    return measurement.shape.message_bytes * measurement.shape.window / max(typical, 1e-12)
+    return typical / 2 if measurement.shape.kernel is Kernel.PINGPONG else _rate(measurement, typical)
+
+
+def _rate(measurement: Measurement, window_s: float) -> float:
+    return measurement.shape.message_bytes * measurement.shape.window / max(window_s, 1e-12)
 
 
 class _Run(msgspec.Struct, frozen=True, gc=False):
@@ -93,6 +106,7 @@ class _Run(msgspec.Struct, frozen=True, gc=False):
     stalls: int
     round_trips: int
     pairs_at_once: int
+    slowest_window_bytes_per_s: float | None
 
 
 Runs = dict[Phase, list[_Run]]
@@ -158,8 +172,10 @@ def _in_order(pair: Pair) -> Pair:
 
 
 def _add(runs: Runs, one: Measurement) -> None:
-    stalls = sum(time >= STALL_S for time in one.times_s) if max(one.times_s) >= STALL_S else 0
-    run = _Run(run_value(one), stalls, len(one.times_s), one.pairs_at_once)
+    longest_s = max(one.times_s)
+    stalls = sum(time >= STALL_S for time in one.times_s) if longest_s >= STALL_S else 0
+    slowest = _rate(one, longest_s) if one.shape.kernel is Kernel.ONEWAY else None
+    run = _Run(run_value(one), stalls, len(one.times_s), one.pairs_at_once, slowest)
     runs.setdefault(one.phase, []).append(run)
 
 
@@ -172,8 +188,10 @@ def _least_crowded(phase: Phase, runs: list[_Run]) -> list[_Run]:
 
 
 def _series(runs: list[_Run]) -> Series:
+    slowest = [run.slowest_window_bytes_per_s for run in runs if run.slowest_window_bytes_per_s is not None]
     return Series(
         runs=tuple([run.value for run in runs]),
         stalls=sum([run.stalls for run in runs]),
         round_trips=sum([run.round_trips for run in runs]),
+        slowest_window_bytes_per_s=min(slowest, default=None),
     )

@@ -6,7 +6,7 @@ from functools import partial
 import msgspec
 
 from seatrial.diagnosis.evidence import Evidence, Pair, deciding
-from seatrial.diagnosis.references import References, impossible
+from seatrial.diagnosis.references import References, above_gate_text, against_gate
 from seatrial.diagnosis.thresholds import (
     LATENCY_FLOOR_S,
     LATENCY_RATIO,
@@ -35,6 +35,8 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     estimate: Estimate | None = None
     below_limit_only: bool = False
     """Slow against the limit, though its peers are no better."""
+    above_gate: bool = False
+    """Faster than physics permits, for certain (INVALID) or not yet (INCONCLUSIVE)."""
     unproved: bool = False
     """Bad in the survey, and nothing of its part was measured again."""
     refuted: bool = False
@@ -64,12 +66,13 @@ def judge_bandwidth(pair: Pair, evidence: Evidence, references: References) -> J
         return Judged(verdict=Verdict.NOT_RUN, told=lambda: "bandwidth not measured")
     runs = deciding(evidence.bandwidth)
     limit = references.limits.get(pair)
-    if limit and impossible(estimate.value, limit):
-        always = all(impossible(run, limit) for run in runs)
+    above = against_gate(estimate, limit, evidence.slowest_window_bytes_per_s)
+    if limit and above:
         return Judged(
-            verdict=Verdict.INVALID if always else Verdict.INCONCLUSIVE,
-            told=partial(_too_fast, estimate, limit, always=always),
+            verdict=above,
+            told=partial(above_gate_text, estimate, limit, above),
             estimate=estimate,
+            above_gate=True,
         )
     peers = references.bandwidth_bytes_per_s
     by_peers = PEERS_FLOOR * peers if peers and references.alike else 0.0
@@ -91,11 +94,6 @@ def _good_at_first(evidence: Evidence, floor: float) -> bool:
     """Whether the survey had nothing against the pair: it was a control of the retest, which for it is a first look."""
     before = evidence.bandwidth.get(Phase.SURVEY)
     return before is not None and median_estimate(before.runs).value >= floor
-
-
-def _too_fast(estimate: Estimate, limit: Limit, *, always: bool) -> str:
-    reason = f"{bandwidth(estimate.value)} is more than physics permits ({bandwidth(limit.gate_bytes_per_s)})"
-    return reason if always else f"{reason}, though not in every run"
 
 
 def _how_fast(estimate: Estimate, peers: float | None, limit: Limit | None, verdict: Verdict) -> str:

@@ -6,9 +6,13 @@ from collections.abc import Mapping
 import msgspec
 
 from seatrial.diagnosis.evidence import Evidence, Pair
-from seatrial.diagnosis.thresholds import GATE_TOLERANCE
+from seatrial.diagnosis.thresholds import GATE_TOLERANCE, GROSS_GATE, RETEST_RUNS
+from seatrial.model.estimate import Estimate
 from seatrial.model.fabric import Wiring
 from seatrial.model.limit import Limit
+from seatrial.model.units import bandwidth
+from seatrial.model.verdict import Verdict
+from seatrial.statistics.median import WANTED_CONFIDENCE
 
 
 class References(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,3 +71,28 @@ def make_references(
 def impossible(bytes_per_s: float, limit: Limit | None) -> bool:
     """Whether a bandwidth is beyond the gate of its limit."""
     return limit is not None and bytes_per_s > limit.gate_bytes_per_s * GATE_TOLERANCE
+
+
+def against_gate(measured: Estimate, limit: Limit | None, slowest: float | None = None) -> Verdict | None:
+    """The verdict on a bandwidth above the gate; None where its median is not above it.
+
+    INVALID if the whole 95 % interval over runs is above the gate, or if everything measured is grossly above it;
+    otherwise INCONCLUSIVE, because fewer than six runs, or runs on both sides, may be chance. `slowest`: the slowest
+    window of all runs, bytes per second; None: not known, and the lower end of the interval is used.
+    """
+    if limit is None or not impossible(measured.value, limit):
+        return None
+    lowest = measured.low if slowest is None else slowest
+    certain = measured.confidence >= WANTED_CONFIDENCE and impossible(measured.low, limit)
+    return Verdict.INVALID if certain or lowest > GROSS_GATE * limit.gate_bytes_per_s else Verdict.INCONCLUSIVE
+
+
+def above_gate_text(measured: Estimate, limit: Limit, verdict: Verdict) -> str:
+    """Why a bandwidth above the gate got that verdict."""
+    said = f"{bandwidth(measured.value)} is more than physics permits ({bandwidth(limit.gate_bytes_per_s)})"
+    if verdict is Verdict.INVALID:
+        return said
+    if not impossible(measured.low, limit):
+        return f"{said}, but not in every run"
+    runs = f"{measured.runs} run{'s' if measured.runs > 1 else ''}"
+    return f"{said}, but {runs} of at least {RETEST_RUNS} needed cannot rule out chance; give more time with --budget"

@@ -24,6 +24,8 @@ class Suspicion(msgspec.Struct, frozen=True, kw_only=True):
     slow: tuple[Suspect, ...]
     unstable: tuple[Suspect, ...]
     late: tuple[Suspect, ...]
+    too_fast: tuple[Suspect, ...]
+    """Pairs above the gate of their limit, each alone: for certain or not yet."""
     distant: tuple[Pair, ...]
     """Pairs that are late though both their ends are in time with others: that is how distance looks, and no fault."""
     uniformly_slow: tuple[Pair, ...]
@@ -36,7 +38,7 @@ class Suspicion(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def suspects(self) -> tuple[Suspect, ...]:
         """All that deserve a second look."""
-        return (*self.lossy, *self.slow, *self.unstable, *self.late)
+        return (*self.lossy, *self.slow, *self.unstable, *self.late, *self.too_fast)
 
     @property
     def unproved(self) -> tuple[Suspect, ...]:
@@ -110,6 +112,7 @@ def suspect_all(
         slow=tuple(slow),
         unstable=() if restless else tuple(unstable),
         late=tuple(late),
+        too_fast=tuple(pair_suspects([pair for pair, one in bandwidth.items() if one.above_gate])),
         distant=distant,
         uniformly_slow=uniform,
         restless=restless,

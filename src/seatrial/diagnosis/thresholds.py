@@ -10,6 +10,10 @@ LIMIT_FLOOR = 0.75
 GATE_TOLERANCE = 1.01
 """Above this times the gate a number is INVALID; the hundredth is for the clock and for buffers that fill meanwhile."""
 
+GROSS_GATE = 1.5
+"""Every window above this times the gate is INVALID whatever the number of runs: buffers and a late clock read explain
+a few percent, not half as much again."""
+
 LATENCY_RATIO = 2.1
 """Latency above this times its peers' is high: ClusterKit's published rule."""
 

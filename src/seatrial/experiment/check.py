@@ -266,7 +266,7 @@ class Check:
         _, _, first = self.assessor.assess(self.recorded())
         if not first.suspects:
             return True
-        bandwidth = bool(first.slow or first.unstable)
+        bandwidth = bool(first.slow or first.unstable or first.too_fast)
         in_time = self._measure_again(first.suspects, first, bandwidth, bool(first.late or first.lossy), deadline)
         _, _, then = self.assessor.assess(self.recorded())
         if not then.unproved:

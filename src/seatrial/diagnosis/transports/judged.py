@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from seatrial.diagnosis.curve import against_limit, limit_between
+from seatrial.diagnosis.curve import limit_between
 from seatrial.diagnosis.outcome import Outcome
+from seatrial.diagnosis.references import above_gate_text, against_gate
 from seatrial.diagnosis.transports.alternatives import slower_than_alternatives
 from seatrial.diagnosis.transports.carriers import NEVER, CarrierVerdict, carrier_verdicts, default_of
 from seatrial.diagnosis.transports.effects import UNMEASURED, Effect, effects_of
@@ -139,9 +140,10 @@ def _barred(default: Effect, limit: Limit | NoLimit, stray: Stray) -> Answer | N
         return Answer(verdict=Verdict.INCONCLUSIVE, reason="nothing was measured")
     if default.failure:
         return Answer(verdict=Verdict.INVALID, reason=f"the default did not run: {default.failure}")
-    judged, why = against_limit(default.bandwidth_bytes_per_s, limit)
-    if judged is Verdict.INVALID:
-        return Answer(verdict=Verdict.INVALID, reason="; ".join(filter(None, (why, stray.reason))))
+    measured = default.bandwidth_bytes_per_s
+    if measured and isinstance(limit, Limit) and (above := against_gate(measured, limit)):
+        why = above_gate_text(measured, limit, above)
+        return Answer(verdict=above, reason="; ".join(filter(None, (why, stray.reason))))
     return Answer(verdict=stray.verdict, reason=stray.reason) if stray.verdict else None
 
 
