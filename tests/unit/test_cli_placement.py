@@ -11,12 +11,13 @@ from typing import Any
 import pytest
 
 from seatrial.archive.journal import SessionStarted, of_type
-from seatrial.archive.reader import find_run, read_entries
+from seatrial.archive.reader import find_run, read_entries, read_info
 from seatrial.cli.main import run
 from seatrial.diagnosis.placement.line import parse_line
 from seatrial.diagnosis.placement.line_options import Dialect
 from seatrial.launch.line import compiler_beside, dialect_of, program_hint
 from seatrial.model.errors import UsageError
+from seatrial.model.run import RunKind
 
 pytestmark = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="this machine has one core")
 LINES = {
@@ -56,6 +57,8 @@ def test_a_bad_binding_is_named_and_the_advised_one_is_what_ranks_then_have(
     kinds = {finding["kind"] for finding in found["findings"]}
     assert kinds & {"ranks-share-core", "ranks-unbound"}
     assert (code, found["fix"], found["complete"]) == (1, "undecided", True)
+    assert found["kind"] == "placement"
+    assert read_info(find_run(tmp_path, "r")).kind is RunKind.PLACEMENT
     assert [gain["ratio"]["runs"] for gain in found["gains"]] == [1, 1]
     advised = [rank["advised"] for rank in found["ranks"]]
     as_asked, again, as_advised = masks(tmp_path)

@@ -72,8 +72,8 @@ def test_a_node_that_is_none_and_two_ways_at_once_are_refused(monkeypatch: pytes
 def test_a_run_of_another_kind_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     folder = carry_out(Launcher(), monkeypatch, tmp_path).folder
     info = folder / "run.json"
-    info.write_text(info.read_text().replace('"name": "transports"', '"name": "curve"'))
-    with pytest.raises(SeatrialError, match="none of `seatrial transports`"):
+    info.write_text(info.read_text().replace('"kind": "transports"', '"kind": "curve"'))
+    with pytest.raises(SeatrialError, match="not a run of seatrial transports, but of seatrial curve"):
         transports.judged_again(folder)
 
 
@@ -120,5 +120,6 @@ def test_what_was_interrupted_before_the_first_start_is_told(monkeypatch: pytest
 
     outcome = carry_out(Launcher(on_round=interrupt), monkeypatch, tmp_path)
     found = plain(outcome)
-    assert found.reason.startswith("nothing was measured. Interrupted")
+    assert found.reason == "seatrial transports was interrupted before it measured anything"
+    assert found.notes[0].startswith("Interrupted")
     assert transports.judged_again(outcome.folder).found == found

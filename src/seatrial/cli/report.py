@@ -14,37 +14,46 @@ def report(
     as_json: AsJson = False,
     html: Annotated[Path | None, typer.Option(help="Write a self-contained page.", metavar="FILE")] = None,
 ) -> int:
-    """Print a run's verdicts and findings, or write them as a page; exits as the check did."""
-    from seatrial.archive.reader import find_run, read_run
-    from seatrial.cli.outcome import show
-    from seatrial.diagnosis.judge import judge
+    """Print a run's verdicts and findings, or write them as a page; exits as the command that measured did."""
+    from seatrial.archive.reader import find_run
 
-    folder = find_run(archive_folder(archive), run)
+    return show_run(find_run(archive_folder(archive), run), as_json=as_json, html=html)
+
+
+def show_run(folder: Path, *, as_json: bool, html: Path | None) -> int:
+    """Judge the run in `folder` as what it is, print it, and return the exit code."""
+    from seatrial.archive.reader import read_run
+    from seatrial.model.run import RunKind, run_kind
+
     recorded = read_run(folder)
-    design = recorded.info.design.name if recorded.info.design else ""
-    if design == "curve":
+    info = recorded.info
+    kind = run_kind(info)
+    if kind is RunKind.CURVE:
         from seatrial.cli.curve import show_curve
         from seatrial.diagnosis.curve import judge_curve
 
-        return show_curve(folder, recorded.info, judge_curve(recorded), as_json=as_json, html=html)
-    if design == "rails":
+        return show_curve(folder, info, judge_curve(recorded), as_json=as_json, html=html)
+    if kind is RunKind.RAILS:
         from seatrial.cli.curve import show_rails
         from seatrial.diagnosis.rails import judge_rails
 
-        return show_rails(folder, recorded.info, judge_rails(recorded), as_json=as_json, html=html)
-    if design == "placement":
+        return show_rails(folder, info, judge_rails(recorded), as_json=as_json, html=html)
+    if kind is RunKind.PLACEMENT:
         from seatrial.cli.placement import show_placement
         from seatrial.diagnosis.placement.judge import judge_placement
 
-        return show_placement(folder, recorded.info, judge_placement(recorded), as_json=as_json, html=html)
-    if design == "transports":
+        return show_placement(folder, info, judge_placement(recorded), as_json=as_json, html=html)
+    if kind is RunKind.TRANSPORTS:
         from seatrial.cli.transports import show_transports
         from seatrial.experiment.transports import judged_again
 
-        return show_transports(folder, recorded.info, judged_again(folder).found, as_json=as_json, html=html)
-    if design == "saturation":
+        return show_transports(folder, info, judged_again(folder).found, as_json=as_json, html=html)
+    if kind is RunKind.SATURATE:
         from seatrial.cli.saturate import show_saturation
         from seatrial.diagnosis.saturation import judge_saturation
 
-        return show_saturation(folder, recorded.info, judge_saturation(recorded), as_json=as_json, html=html)
+        return show_saturation(folder, info, judge_saturation(recorded), as_json=as_json, html=html)
+    from seatrial.cli.outcome import show
+    from seatrial.diagnosis.judge import judge
+
     return show(folder, recorded, judge(recorded), as_json=as_json, html=html)

@@ -24,6 +24,7 @@ def list_runs(archive: Archive = None, as_json: AsJson = False) -> int:
     from seatrial.archive.duck import TooLittleMemory
     from seatrial.archive.export import sample_counts
     from seatrial.archive.reader import DamagedRun, read_info, run_folders
+    from seatrial.model.run import run_kind
 
     folders = run_folders(archive_folder(archive))
     counts: dict[str, int] | None
@@ -41,6 +42,7 @@ def list_runs(archive: Archive = None, as_json: AsJson = False) -> int:
         rows.append(
             {
                 "run": info.run,
+                "kind": run_kind(info).value,
                 "started": info.started,
                 "ending": info.ending.value,
                 "launcher": info.launcher,
@@ -54,7 +56,7 @@ def list_runs(archive: Archive = None, as_json: AsJson = False) -> int:
     elif not rows:
         print(f"No runs in {archive_folder(archive)}.")
     else:
-        _table(["run", "started", "ending", "launcher", "nodes", "samples"], rows)
+        _table(["run", "kind", "started", "ending", "launcher", "nodes", "samples"], rows)
     return 0
 
 
@@ -63,6 +65,7 @@ def show_run(run: Run = "last", archive: Archive = None, as_json: AsJson = False
     """Print what a run is: run.json, and a line for each kernel measured."""
     from seatrial.archive.export import kernel_table
     from seatrial.archive.reader import find_run, read_info
+    from seatrial.model.run import run_kind
 
     folder = find_run(archive_folder(archive), run)
     info = read_info(folder)
@@ -73,6 +76,7 @@ def show_run(run: Run = "last", archive: Archive = None, as_json: AsJson = False
         return 0
     for name, value in (
         ("run", info.run),
+        ("kind", run_kind(info).value),
         ("started", info.started),
         ("ended", f"{info.ended} ({info.ending})"),
         ("launcher", f"{info.launcher} {f'job {info.job}' if info.job else ''}".strip()),
@@ -135,9 +139,7 @@ def recover_runs(archive: Archive = None, as_json: AsJson = False) -> int:
 @app.command("collect")
 def collect_run(run: Run = "last", archive: Archive = None, as_json: AsJson = False) -> int:
     """Say how a detached check or reading of facts stands; a check that is over is reported, and exits as it did."""
-    from seatrial.archive.reader import read_run
-    from seatrial.cli.outcome import show
-    from seatrial.diagnosis.judge import judge
+    from seatrial.cli.report import show_run
     from seatrial.experiment.detached import collect
     from seatrial.experiment.facts_detached import WHAT, collect_facts
     from seatrial.experiment.submitted import find_submitted
@@ -152,13 +154,12 @@ def collect_run(run: Run = "last", archive: Archive = None, as_json: AsJson = Fa
     if found.folder is None:
         print(json.dumps({"format": 1, "state": found.state}) if as_json else clean(found.state))
         return ExitCode.INCOMPLETE
-    recorded = read_run(found.folder)
-    return show(found.folder, recorded, judge(recorded), as_json=as_json, html=None)
+    return show_run(found.folder, as_json=as_json, html=None)
 
 
 def _damaged(folder: Path) -> dict[str, Any]:
     """The row of a run whose run.json cannot be read."""
-    nothing = dict.fromkeys(("nodes", "samples"), 0) | dict.fromkeys(("started", "launcher"), "")
+    nothing = dict.fromkeys(("nodes", "samples"), 0) | dict.fromkeys(("kind", "started", "launcher"), "")
     return {"run": folder.name, "ending": "damaged", "folder": str(folder), **nothing}
 
 

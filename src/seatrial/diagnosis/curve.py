@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from seatrial.diagnosis.evidence import Pair, run_value
-from seatrial.diagnosis.outcome import Outcome
+from seatrial.diagnosis.outcome import Outcome, failure_of, pair_of, remarks_of
 from seatrial.diagnosis.references import above_gate_text, against_gate
 from seatrial.diagnosis.thresholds import LIMIT_FLOOR
 from seatrial.limits.path import path_limit
@@ -84,13 +84,14 @@ def fit_latency(
 
 
 def judge_curve(recorded: RecordedRun) -> Curve:
-    """Everything again from the samples; the same run gives the same curve. Raises IndexError for a run of no pair."""
-    pair = recorded.planned[0]
+    """Everything again from the samples; the same run gives the same curve."""
+    pair = pair_of(recorded)
     latency = runs_by_size(recorded.measurements, pair, Kernel.PINGPONG)
     stream = runs_by_size(recorded.measurements, pair, Kernel.ONEWAY)
     plateau = plateau_of(latency, stream)
     limit = limit_between(recorded.facts, pair)
     verdict, reason = against_limit(plateau.bandwidth_bytes_per_s if plateau else None, limit)
+    reason = failure_of(recorded) or reason
     errors = sum(one.errors for one in recorded.measurements)
     return Curve(
         pair=pair,
@@ -100,7 +101,7 @@ def judge_curve(recorded: RecordedRun) -> Curve:
         limit=limit,
         verdict=verdict,
         reason=reason,
-        notes=tuple(filter(None, (recorded.info.reason, f"{errors} bytes came wrong" if errors else ""))),
+        notes=(*remarks_of(recorded.info, reason), *([f"{errors} bytes came wrong"] if errors else [])),
         complete=recorded.info.ending is Ending.COMPLETE and plateau is not None,
     )
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from seatrial.diagnosis.evidence import Pair
-from seatrial.diagnosis.outcome import Outcome
+from seatrial.diagnosis.outcome import Outcome, failure_of, pair_of, remarks_of
 from seatrial.diagnosis.rail_curves import (
     RailCurve,
     RailRatio,
@@ -40,8 +40,8 @@ class RailComparison(Outcome, frozen=True, kw_only=True):
 
 
 def judge_rails(recorded: RecordedRun) -> RailComparison:
-    """Everything again from the samples; the same run gives the same. Raises IndexError for a run of no pair."""
-    pair = recorded.planned[0]
+    """Everything again from the samples; the same run gives the same."""
+    pair = pair_of(recorded)
     planned = recorded.info.design.variants if recorded.info.design else ()
     seen = (one.variant for one in recorded.measurements if one.phase is Phase.VARIANT)
     curves = tuple(rail_curve(recorded, pair, variant) for variant in dict.fromkeys((*planned, *seen)))
@@ -55,6 +55,7 @@ def judge_rails(recorded: RecordedRun) -> RailComparison:
     gain = ratio_of(together, strongest) if together and strongest else None
     findings = (*_rail_findings(pair, singles, best, ratios), *_held_back(pair, together, gain, singles))
     verdict, reason = _overall(curves, findings, [ratio for ratio in ratios if not _decided(ratio)], gain)
+    reason = failure_of(recorded) or reason
     whole = bool(curves) and all(curve.bandwidth for curve in curves)
     return RailComparison(
         pair=pair,
@@ -64,7 +65,7 @@ def judge_rails(recorded: RecordedRun) -> RailComparison:
         findings=findings,
         verdict=verdict,
         reason=reason,
-        notes=tuple(filter(None, (recorded.info.reason,))),
+        notes=remarks_of(recorded.info, reason),
         complete=recorded.info.ending is Ending.COMPLETE and whole,
     )
 

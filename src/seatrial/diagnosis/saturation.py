@@ -8,7 +8,7 @@ import msgspec
 
 from seatrial.diagnosis.curve import against_limit, limit_between
 from seatrial.diagnosis.evidence import Pair, run_value
-from seatrial.diagnosis.outcome import Outcome
+from seatrial.diagnosis.outcome import Outcome, failure_of, pair_of, remarks_of
 from seatrial.model.estimate import Estimate
 from seatrial.model.limit import Limit, NoLimit
 from seatrial.model.measurement import Kernel, Measurement, Phase
@@ -73,8 +73,8 @@ def together_s(measurements: Sequence[Measurement]) -> float:
 
 
 def judge_saturation(recorded: RecordedRun) -> Saturation:
-    """Everything again from the samples. Raises IndexError for a run of no pair."""
-    pair = recorded.planned[0]
+    """Everything again from the samples."""
+    pair = pair_of(recorded)
     rounds = _rounds(recorded.measurements)
     times = _times(rounds)
     largest = max((size for _, size in times), default=0)
@@ -93,6 +93,7 @@ def judge_saturation(recorded: RecordedRun) -> Saturation:
     part = _one_rank_share(times, best.ranks, largest) if best else None
     limit = limit_between(recorded.facts, pair)
     verdict, reason = against_limit(best.bandwidth_bytes_per_s if best else None, limit)
+    reason = failure_of(recorded) or reason
     return Saturation(
         pair=pair,
         message_bytes=largest,
@@ -105,7 +106,7 @@ def judge_saturation(recorded: RecordedRun) -> Saturation:
         limit=limit,
         verdict=verdict,
         reason=reason,
-        notes=tuple(filter(None, (recorded.info.reason,))),
+        notes=remarks_of(recorded.info, reason),
         complete=recorded.info.ending is Ending.COMPLETE and bool(by_ranks),
     )
 

@@ -40,7 +40,7 @@ from seatrial.model.facts import NodeFacts
 from seatrial.model.judgement import Judgement
 from seatrial.model.measurement import Kernel, Phase, Round, Shape
 from seatrial.model.recorded import RecordedRun
-from seatrial.model.run import FORMAT, Ending, NodeState, RunInfo
+from seatrial.model.run import FORMAT, Ending, NodeState, RunInfo, RunKind
 from seatrial.pairing.leaf_matchings import capped
 from seatrial.pairing.next_pairs import MOST_PAIRS
 from seatrial.pairing.survey import LATENCY, PILOT, SurveyPlan, bandwidth_shape
@@ -100,7 +100,9 @@ def run_check(
     return CheckOutcome(folder=folder, recorded=recorded, judgement=judge(recorded, check.assessor))
 
 
-def describe(settings: CheckSettings, launcher: Launcher, hosts: Hosts, nodes: Sequence[str]) -> RunInfo:
+def describe(
+    settings: CheckSettings, launcher: Launcher, hosts: Hosts, nodes: Sequence[str], kind: RunKind = RunKind.CHECK
+) -> RunInfo:
     """run.json as it is at the start."""
     from seatrial import __version__
 
@@ -108,7 +110,8 @@ def describe(settings: CheckSettings, launcher: Launcher, hosts: Hosts, nodes: S
     environment = environment_of(settings, local=launcher.name == "local")
     return RunInfo(
         format=FORMAT,
-        run=settings.run or new_run_name("check"),
+        run=settings.run or new_run_name(kind.value),
+        kind=kind,
         seatrial=__version__,
         command=settings.command,
         started=now_text(),

@@ -10,9 +10,8 @@ from seatrial.experiment.node_hours import allocation_s
 from seatrial.experiment.progress import Progress
 from seatrial.experiment.two_nodes import TwoNodes, TwoNodesOutcome, TwoNodesSettings, run_two_nodes
 from seatrial.model.measurement import Kernel, Phase, Round, Shape
-from seatrial.model.run import Design
+from seatrial.model.run import Design, RunKind
 from seatrial.pairing.sizes import (
-    PER_OCTAVE,
     Pace,
     between,
     closer_rounds,
@@ -32,8 +31,8 @@ class CurveSettings(msgspec.Struct, frozen=True, kw_only=True):
     """The options of `seatrial curve`, parsed."""
 
     two: TwoNodesSettings
-    most_bytes: int = 4 << 20
-    per_octave: int = PER_OCTAVE
+    most_bytes: int
+    per_octave: int
 
 
 class CurveOutcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,7 +44,7 @@ class CurveOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
 def run_curve(settings: CurveSettings, progress: Progress | None = None) -> CurveOutcome:
     """Carry out `seatrial curve`; errors as of run_two_nodes."""
-    outcome = run_two_nodes("curve", settings.two, lambda trial: _carry_out(trial, settings), progress)
+    outcome = run_two_nodes(RunKind.CURVE, settings.two, lambda trial: _carry_out(trial, settings), progress)
     return CurveOutcome(outcome=outcome, curve=judge_curve(outcome.recorded))
 
 

@@ -19,7 +19,6 @@ from seatrial.diagnosis.placement.line import LaunchLine, parse_line
 from seatrial.diagnosis.placement.line_options import Dialect
 from seatrial.diagnosis.placement.ranks import by_node
 from seatrial.experiment.check import describe
-from seatrial.experiment.clock import new_run_name
 from seatrial.experiment.closing import carried_out
 from seatrial.experiment.facts_reading import FactsRead
 from seatrial.experiment.line_facts import line_facts
@@ -34,7 +33,7 @@ from seatrial.launch.line import HostsMoved, LineLauncher, compiler_beside, dial
 from seatrial.model.measurement import Kernel, Measurement, Phase, Round, Shape
 from seatrial.model.placement import RankPlace, Start
 from seatrial.model.recorded import RecordedRun
-from seatrial.model.run import Design
+from seatrial.model.run import AskedLine, Design, RunKind
 from seatrial.pairing.placed import ROUNDS, abba, lasting, pilot_shapes, placed_pairs, placed_rounds
 
 RANKFILE = "rankfile.txt"
@@ -52,7 +51,7 @@ class PlacementSettings(msgspec.Struct, frozen=True, kw_only=True):
     program: str = ""
     cores: int | None = None
     """So many for each rank, whatever the line says."""
-    starts: int = 6
+    starts: int
 
 
 class PlacementOutcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -219,11 +218,10 @@ def run_placement(settings: PlacementSettings, progress: Progress | None = None)
     named = ["--program", settings.program] if settings.program else []
     named += ["--environment", site.environment, "--wrap", site.wrap] if around else []
     named += ["--cores", str(line.cores)] if line.cores else []
-    site = msgspec.structs.replace(
-        site, run=site.run or new_run_name("placement"), command=("placement", *named, "--", *settings.words)
-    )
-    info = describe(site, launcher, hosts, hosts.nodes)
-    info = msgspec.structs.replace(info, wrap=around.where.value if around else "")
+    site = msgspec.structs.replace(site, command=("placement", *named, "--", *settings.words))
+    info = describe(site, launcher, hosts, hosts.nodes, RunKind.PLACEMENT)
+    asked = AskedLine(words=settings.words, program=settings.program, cores=line.cores)
+    info = msgspec.structs.replace(info, wrap=around.where.value if around else "", line=asked)
     writer = RunWriter(site.archive, info)
     placing = Placing(settings, launcher, writer, found, progress)
     folder = carried_out(placing, placing.carry_out)

@@ -16,7 +16,7 @@ from seatrial.launch.rails import rail_manner
 from seatrial.limits.rail_devices import RailDevice, no_rail_because, rail_named, shared_rails
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.measurement import Kernel, Phase, Round, Shape
-from seatrial.model.run import Design
+from seatrial.model.run import Design, RunKind
 from seatrial.pairing.rails import (
     LATENCY_BYTES,
     RailDesign,
@@ -25,7 +25,7 @@ from seatrial.pairing.rails import (
     rail_schedule,
     rail_variants,
 )
-from seatrial.pairing.sizes import PER_OCTAVE, Pace
+from seatrial.pairing.sizes import Pace
 
 AUTO = "auto"
 
@@ -35,8 +35,8 @@ class RailsSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     two: TwoNodesSettings
     rails: tuple[str, ...] = ()
-    most_bytes: int = 4 << 20
-    per_octave: int = PER_OCTAVE
+    most_bytes: int
+    per_octave: int
 
 
 class RailsOutcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,7 +48,7 @@ class RailsOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
 def run_rails(settings: RailsSettings, progress: Progress | None = None) -> RailsOutcome:
     """Carry out `seatrial curve --rails`; errors as of run_two_nodes."""
-    outcome = run_two_nodes("rails", settings.two, lambda trial: _carry_out(trial, settings), progress)
+    outcome = run_two_nodes(RunKind.RAILS, settings.two, lambda trial: _carry_out(trial, settings), progress)
     return RailsOutcome(outcome=outcome, comparison=judge_rails(outcome.recorded))
 
 

@@ -11,7 +11,7 @@ from seatrial.experiment.progress import Progress
 from seatrial.experiment.two_nodes import TwoNodes, TwoNodesOutcome, TwoNodesSettings, run_two_nodes
 from seatrial.model.errors import UsageError
 from seatrial.model.measurement import Kernel, Phase, Round, Shape
-from seatrial.model.run import Design
+from seatrial.model.run import Design, RunKind
 from seatrial.pairing.ranks import (
     LATENCY_BYTES,
     SIZES,
@@ -40,7 +40,7 @@ class SaturateOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
 def run_saturate(settings: SaturateSettings, progress: Progress | None = None) -> SaturateOutcome:
     """Carry out `seatrial saturate`; errors as of run_two_nodes."""
-    outcome = run_two_nodes("saturate", settings.two, lambda trial: _carry_out(trial, settings), progress)
+    outcome = run_two_nodes(RunKind.SATURATE, settings.two, lambda trial: _carry_out(trial, settings), progress)
     return SaturateOutcome(outcome=outcome, saturation=judge_saturation(outcome.recorded))
 
 

@@ -9,9 +9,8 @@ from seatrial.archive.reader import read_entries, read_run
 from seatrial.archive.writer import RunWriter
 from seatrial.diagnosis.transports.by_rail import TransportsByRail, judge_run
 from seatrial.diagnosis.transports.judged import Transports
-from seatrial.experiment.ablation import DESIGN, Ablation, TransportsSettings
+from seatrial.experiment.ablation import Ablation, TransportsSettings
 from seatrial.experiment.check import describe
-from seatrial.experiment.clock import new_run_name
 from seatrial.experiment.closing import carried_out
 from seatrial.experiment.enough import enough
 from seatrial.experiment.node_hours import within_node_hours
@@ -20,7 +19,7 @@ from seatrial.experiment.site import choose_launcher
 from seatrial.experiment.two_nodes import Pair, pick_ends
 from seatrial.launch.contract import Hosts, Launcher
 from seatrial.model.errors import SeatrialError, UsageError
-from seatrial.model.run import RunInfo
+from seatrial.model.run import RunInfo, RunKind, run_kind
 
 
 class TransportsOutcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,8 +41,6 @@ def run_transports(settings: TransportsSettings, progress: Progress | None = Non
     progress = progress or Silent()
     progress.stage("Looking for nodes, preparing the probe")
     site = settings.site
-    if not site.run:
-        site = msgspec.structs.replace(site, run=new_run_name("transports"))
     try:
         launcher = choose_launcher(site)
         hosts = launcher.hosts()
@@ -54,7 +51,7 @@ def run_transports(settings: TransportsSettings, progress: Progress | None = Non
     nodes, pair, each = place(settings, launcher, hosts)
     site, hosts, nodes, cut = within_node_hours(site, hosts, nodes, job=launcher.job, fewest=len(nodes))
     settings = msgspec.structs.replace(settings, site=site)
-    writer = RunWriter(site.archive, describe(site, launcher, hosts, nodes))
+    writer = RunWriter(site.archive, describe(site, launcher, hosts, nodes, RunKind.TRANSPORTS))
     trial = Ablation(settings, launcher, writer, nodes, pair, each, progress)
     trial.note_cut(cut)
     folder = carried_out(trial, trial.carry_out)
@@ -66,9 +63,9 @@ def judged_again(folder: Path) -> TransportsOutcome:
     """The run in an archive's folder. Raises DamagedRun; SeatrialError where it is no such run."""
     recorded = read_run(folder)
     notes = [entry.note for entry in of_type(read_entries(folder), VariantNoted)]
-    design = recorded.info.design
-    if not recorded.planned or design is None or design.name != DESIGN:
-        raise SeatrialError(f"The run {recorded.info.run} is none of `seatrial transports`.")
+    kind = run_kind(recorded.info)
+    if kind is not RunKind.TRANSPORTS:
+        raise SeatrialError(f"The run {recorded.info.run} is not a run of seatrial transports, but of {kind.command}.")
     return TransportsOutcome(folder=folder, run=recorded.info, found=judge_run(recorded, notes))
 
 

@@ -10,7 +10,6 @@ from seatrial.archive.journal import SurveyPlanned
 from seatrial.archive.reader import parse_all
 from seatrial.archive.writer import RunWriter
 from seatrial.experiment.check import describe
-from seatrial.experiment.clock import new_run_name
 from seatrial.experiment.closing import carried_out
 from seatrial.experiment.enough import enough
 from seatrial.experiment.measurer import Measurer
@@ -23,7 +22,7 @@ from seatrial.experiment.under_way import RunUnderWay
 from seatrial.launch.contract import Hosts, Launcher, Manner
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.recorded import RecordedRun
-from seatrial.model.run import NodeState
+from seatrial.model.run import NodeState, RunKind
 
 Pair = tuple[str, str]
 
@@ -96,7 +95,7 @@ class TwoNodes(RunUnderWay):
 
 
 def run_two_nodes(
-    what: str, settings: TwoNodesSettings, work: Callable[[TwoNodes], str], progress: Progress | None = None
+    kind: RunKind, settings: TwoNodesSettings, work: Callable[[TwoNodes], str], progress: Progress | None = None
 ) -> TwoNodesOutcome:
     """Carry out `work`, whose answer is a remark for the report or empty. Whatever ends it, the run is closed.
 
@@ -106,13 +105,11 @@ def run_two_nodes(
     progress = progress or Silent()
     progress.stage("Looking for nodes, preparing the probe")
     site = settings.site
-    if not site.run:
-        site = msgspec.structs.replace(site, run=new_run_name(what))
     launcher = choose_launcher(site)
     hosts = launcher.hosts()
     pair = pick_ends(enough(hosts, site), hosts, settings.ends)
     site, hosts, _, cut = within_node_hours(site, hosts, pair, job=launcher.job)
-    writer = RunWriter(site.archive, describe(site, launcher, hosts, pair))
+    writer = RunWriter(site.archive, describe(site, launcher, hosts, pair, kind))
     trial = TwoNodes(site, launcher, writer, pair, progress)
     trial.note_cut(cut)
     folder = carried_out(trial, lambda: work(trial))

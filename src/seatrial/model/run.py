@@ -20,6 +20,22 @@ class Ending(enum.StrEnum):
     RECOVERED = "recovered"
 
 
+class RunKind(enum.StrEnum):
+    """Which command a run is of; written at the start of every run."""
+
+    CHECK = "check"
+    CURVE = "curve"
+    RAILS = "rails"
+    SATURATE = "saturate"
+    PLACEMENT = "placement"
+    TRANSPORTS = "transports"
+
+    @property
+    def command(self) -> str:
+        """As it is typed."""
+        return "seatrial curve --rails" if self is RunKind.RAILS else f"seatrial {self.value}"
+
+
 class NodeState(msgspec.Struct, frozen=True, kw_only=True):
     """A node that was wanted and could not be measured, or stopped answering, and what was seen of it."""
 
@@ -45,6 +61,16 @@ class Design(msgspec.Struct, frozen=True, kw_only=True):
     """Different ordered pairs among them."""
     variants: tuple[str, ...] = ()
     """Settings that were to be compared, by the names that their samples bear."""
+
+
+class AskedLine(msgspec.Struct, frozen=True, kw_only=True):
+    """The launch line that a placement is about."""
+
+    words: tuple[str, ...]
+    program: str = ""
+    """The word that is the program, where it was named; empty: found in the line."""
+    cores: int | None = None
+    """For each rank; None: as the line says."""
 
 
 class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,3 +100,22 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     """The SPEC of what the probe was built and started in."""
     wrap: str = ""
     """Where that was entered, `inside` or `outside`; empty where there was none."""
+    kind: RunKind | None = None
+    """None: written before kinds were; `run_kind` derives it."""
+    line: AskedLine | None = None
+    """Of a placement."""
+
+
+_KIND_OF_DESIGN = {
+    "curve": RunKind.CURVE,
+    "rails": RunKind.RAILS,
+    "saturation": RunKind.SATURATE,
+    "placement": RunKind.PLACEMENT,
+    "transports": RunKind.TRANSPORTS,
+}
+
+
+def run_kind(info: RunInfo) -> RunKind:
+    """The run's kind; that of an older run by the name of its design, and a check where it has none."""
+    design = info.design.name if info.design else ""
+    return info.kind or _KIND_OF_DESIGN.get(design, RunKind.CHECK)

@@ -10,7 +10,7 @@ from seatrial.model.facts import NodeFacts
 from seatrial.model.judgement import Judgement
 from seatrial.model.limit import Limit
 from seatrial.model.order import natural_sorted
-from seatrial.model.run import Design, RunInfo
+from seatrial.model.run import Design, RunInfo, run_kind
 from seatrial.model.words import count
 from seatrial.report import facts_text
 from seatrial.report.heatmap import share
@@ -163,6 +163,7 @@ def run_rows(run: RunInfo) -> list[tuple[str, str]]:
     """The run's metadata, label and text; what is not known has no row."""
     rows = [
         ("run", run.run),
+        ("of", run_kind(run).command),
         ("started", run.started),
         ("ended", run.ended),
         ("ending", run.ending.value + (f": {run.reason}" if run.reason else "")),

@@ -3,7 +3,7 @@
 from seatrial.model.estimate import Estimate
 from seatrial.model.judgement import Judgement, NodeVerdict, PairVerdict
 from seatrial.model.limit import Limit
-from seatrial.model.run import Design, NodeState, RunInfo
+from seatrial.model.run import Design, NodeState, RunInfo, run_kind
 from seatrial.model.verdict import Finding
 from seatrial.report.headline import overall
 from seatrial.report.json_text import Json, json_text, number
@@ -18,6 +18,7 @@ def as_json(run: RunInfo, judgement: Judgement, exit_code: int) -> Json:
     return {
         "format": FORMAT,
         "run": run.run,
+        "kind": run_kind(run).value,
         "verdict": overall(judgement).value,
         "exit_code": int(exit_code),
         "complete": judgement.complete,

@@ -2,7 +2,7 @@
 
 from seatrial.diagnosis.outcome import Outcome
 from seatrial.model.limit import Limit, NoLimit
-from seatrial.model.run import RunInfo
+from seatrial.model.run import RunInfo, run_kind
 from seatrial.report.json_text import Json
 
 
@@ -11,6 +11,7 @@ def outcome_fields(run: RunInfo, found: Outcome, form: int) -> Json:
     return {
         "format": form,
         "run": run.run,
+        "kind": run_kind(run).value,
         "source": found.pair[0],
         "target": found.pair[1],
         **settled_fields(found),

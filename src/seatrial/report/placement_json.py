@@ -6,7 +6,7 @@ import msgspec
 
 from seatrial.diagnosis.placement.gain import Gain
 from seatrial.diagnosis.placement.judge import Placement
-from seatrial.model.run import RunInfo
+from seatrial.model.run import RunInfo, run_kind
 from seatrial.report.json_report import finding_as_json
 from seatrial.report.json_text import Json, finite, json_text
 
@@ -19,6 +19,7 @@ def placement_as_json(run: RunInfo, found: Placement) -> str:
     content = {
         "format": FORMAT,
         "run": run.run,
+        "kind": run_kind(run).value,
         "verdict": found.verdict.value,
         "exit_code": int(found.exit_code),
         "complete": found.complete,
@@ -28,7 +29,7 @@ def placement_as_json(run: RunInfo, found: Placement) -> str:
         "ranks": msgspec.to_builtins(found.rows),
         "findings": [finding_as_json(finding) for finding in found.findings],
         "fix": found.fix.value,
-        "why": found.why,
+        "why": found.failure or found.why,
         "advised_line": list(found.advised_line),
         "advised_command": shlex.join(found.advised_line),
         "srun": list(advice.srun) if advice else [],

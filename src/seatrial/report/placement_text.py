@@ -83,7 +83,7 @@ def headline(found: Placement) -> str:
     where = f"{count(len(found.rows), 'rank')} on {count(nodes, 'node')}"
     faults = count(len(found.findings), "finding") if found.findings else "nothing found"
     if not found.rows:
-        faults = "it is not known where they are"
+        return found.failure or "it is not known where the ranks are"
     return f"{where}: {faults}" + (f"; {_told(found)}" if found.fix is not Fix.NONE else "")
 
 

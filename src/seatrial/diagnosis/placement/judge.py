@@ -1,10 +1,12 @@
 """The whole judgement of a launch line's placement, from what its run's archive holds."""
 
+import itertools
 from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from seatrial.diagnosis.curve import limit_between
+from seatrial.diagnosis.outcome import failure_of, remarks_of
 from seatrial.diagnosis.placement.advice import RANKFILE, Advice, advise, advised_line, already
 from seatrial.diagnosis.placement.cores import cores_of, known_cores, numbers, rank_names
 from seatrial.diagnosis.placement.gain import ADVISED, Fix, Gain, fate, gains_of
@@ -24,12 +26,12 @@ from seatrial.diagnosis.rules import (
 )
 from seatrial.diagnosis.rules.base import PLACEMENT_TELLS, Readings, findings_of
 from seatrial.diagnosis.thresholds import GATE_TOLERANCE
-from seatrial.model.errors import ExitCode
+from seatrial.model.errors import ExitCode, UsageError
 from seatrial.model.facts import NodeFacts
 from seatrial.model.limit import Limit
 from seatrial.model.placement import RankPlace, Start
 from seatrial.model.recorded import RecordedRun
-from seatrial.model.run import Ending
+from seatrial.model.run import AskedLine, Ending, RunKind, run_kind
 from seatrial.model.units import BANDWIDTH, bandwidth
 from seatrial.model.verdict import Experiment, Finding, FindingKind, Verdict, worst
 
@@ -62,6 +64,8 @@ class Placement(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...]
     verdict: Verdict
     complete: bool
+    failure: str = ""
+    """Why the run ended before any rank said where it is; empty where one did."""
 
     @property
     def exit_code(self) -> ExitCode:
@@ -81,11 +85,21 @@ def placement_findings(facts: Mapping[str, NodeFacts], ranks: Mapping[str, tuple
 
 def recorded_line(recorded: RecordedRun) -> LaunchLine:
     """The launch line that the run was about. Raises UsageError for a run of another kind."""
-    command = recorded.info.command
+    info = recorded.info
+    asked = info.line or _line_of_command(info.command)
+    if run_kind(info) is not RunKind.PLACEMENT or asked is None:
+        raise UsageError(f"The run {info.run} is not a run of seatrial placement, but of {run_kind(info).command}.")
+    return parse_line(asked.words, Dialect(info.launcher), asked.program, asked.cores)
+
+
+def _line_of_command(command: tuple[str, ...]) -> AskedLine | None:
+    """Of runs older than `RunInfo.line`: the words behind the first --, and the options before it."""
+    if "--" not in command:
+        return None
     before, words = command[: command.index("--")], command[command.index("--") + 1 :]
-    program = before[before.index("--program") + 1] if "--program" in before else ""
-    cores = before[before.index("--cores") + 1] if "--cores" in before else ""
-    return parse_line(words, Dialect(recorded.info.launcher), program, int(cores) if cores.isdecimal() else None)
+    options = dict(itertools.pairwise(before))
+    cores = options.get("--cores", "")
+    return AskedLine(words=words, program=options.get("--program", ""), cores=int(cores) if cores.isdecimal() else None)
 
 
 def shown_by_messages(facts: Mapping[str, NodeFacts], ranks: Mapping[str, tuple[RankPlace, ...]]) -> bool:
@@ -127,6 +141,7 @@ def judge_placement(recorded: RecordedRun) -> Placement:
     argv = advised_line(line, advice, line.program, RANKFILE, recorded.info.mpi_library) if advice and stands else []
     tried = bool(gains) or fix is Fix.WITHDRAWN
     findings = [_proved(finding, fix, why, tried, bool(argv)) for finding in findings]
+    failure = "" if ranks else failure_of(recorded)
     unread = not ranks or len(ranks) < len({rank.node for start in recorded.starts[:1] for rank in start.ranks})
     verdict = worst([finding.verdict for finding in findings]) if not unread else Verdict.INCONCLUSIVE
     return Placement(
@@ -142,6 +157,7 @@ def judge_placement(recorded: RecordedRun) -> Placement:
         gains=gains,
         notes=tuple(_notes(recorded, line, ranks, advice, findings, unread)),
         verdict=Verdict.INVALID if impossible else verdict,
+        failure=failure,
         complete=recorded.info.ending is Ending.COMPLETE
         and (advice is None or bool(otherwise) or _all_measured(recorded, gains)),
     )
@@ -220,8 +236,9 @@ def _notes(
     findings: Sequence[Finding],
     unread: bool,
 ) -> list[str]:
-    notes = [recorded.info.reason] if recorded.info.reason else []
-    if unread:
+    failure = "" if ranks else failure_of(recorded)
+    notes = list(remarks_of(recorded.info, failure))
+    if unread and not failure:
         notes.append(
             "The masks of ranks could not be read: the probe is of an older kind, or the system does not tell."
         )

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from seatrial.diagnosis.outcome import pair_of
 from seatrial.diagnosis.transports.judged import Ablated, Transports, judge_transports
 from seatrial.model.recorded import RecordedRun
 from seatrial.model.transport import VariantNote
@@ -17,7 +18,7 @@ class TransportsByRail(Ablated, frozen=True, kw_only=True):
 
 
 def judge_run(recorded: RecordedRun, notes: Sequence[VariantNote]) -> Transports | TransportsByRail:
-    """A run of either kind, as its notes show. Raises IndexError for a run of no pair."""
+    """A run of either kind, as its notes show."""
     rails = tuple(dict.fromkeys(note.variant.rail for note in notes if note.variant.rail))
     if not rails:
         return judge_transports(recorded, notes)
@@ -26,7 +27,7 @@ def judge_run(recorded: RecordedRun, notes: Sequence[VariantNote]) -> Transports
     found = tuple(judge_transports(silent, notes, rail) for rail in rails)
     told = "; ".join(f"{one.rail}: {_briefly(one)}" for one in found)
     return TransportsByRail(
-        pair=recorded.planned[0],
+        pair=pair_of(recorded),
         rails=found,
         verdict=worst([one.verdict for one in found]),
         reason=f"{told}. {why}" if why and any(not one.complete for one in found) else told,

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from seatrial.diagnosis.curve import limit_between
-from seatrial.diagnosis.outcome import Outcome
+from seatrial.diagnosis.outcome import Outcome, failure_of, pair_of
 from seatrial.diagnosis.references import above_gate_text, against_gate
 from seatrial.diagnosis.transports.alternatives import slower_than_alternatives
 from seatrial.diagnosis.transports.carriers import NEVER, CarrierVerdict, carrier_verdicts, default_of
@@ -67,11 +67,8 @@ def is_within(pair: tuple[str, str]) -> bool:
 
 
 def judge_transports(recorded: RecordedRun, notes: Sequence[VariantNote], rail: str = "") -> Transports:
-    """Everything again from the samples and the notes of the starts; of those over `rail` alone, where one is named.
-
-    Raises IndexError for a run of no pair.
-    """
-    pair = recorded.planned[0]
+    """Everything again from the samples and the notes of the starts; of those over `rail` alone, where one is named."""
+    pair = pair_of(recorded)
     inside = is_within(pair)
     notes = [note for note in notes if note.variant.rail == rail]
     declared = next((note.declared for note in notes if note.declared), None)
@@ -81,7 +78,9 @@ def judge_transports(recorded: RecordedRun, notes: Sequence[VariantNote], rail: 
     limit = _limit(recorded.facts, pair, default_of(effects), rail)
     stray = strayed(rail, notes) if rail else HELD
     answer = _answer(carriers, effects, limit, stray)
-    if answer.verdict is not Verdict.PASS and default_of(effects).starts < LEAST_STARTS and recorded.info.reason:
+    if failure := failure_of(recorded):
+        answer = msgspec.structs.replace(answer, reason=failure)
+    elif answer.verdict is not Verdict.PASS and default_of(effects).starts < LEAST_STARTS and recorded.info.reason:
         answer = msgspec.structs.replace(answer, reason=f"{answer.reason}. {recorded.info.reason}")
     found = missing_drivers(recorded.facts, stock)
     if answer.verdict is not Verdict.INVALID and stray is HELD:
