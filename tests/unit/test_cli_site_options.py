@@ -6,9 +6,14 @@ from pathlib import Path
 import pytest
 import typer
 
+from seatrial.cli.doctor import doctor
 from seatrial.cli.main import app
+from seatrial.cli.options import seconds, time_text
 from seatrial.cli.site_options import site_settings, with_site_options
-from seatrial.experiment.settings import CheckSettings
+from seatrial.experiment.node_hours import allocation_s
+from seatrial.experiment.settings import DEFAULTS, CheckSettings
+from seatrial.launch.slurm_argv import minutes
+from seatrial.model.launching import Examination
 
 COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
 OFFERED = set(signature(site_settings).parameters)
@@ -39,6 +44,35 @@ def test_each_command_offers_what_it_needs_behind_its_own(command: str) -> None:
 )
 def test_defaults_differ_where_they_should(command: str, option: str, default: str) -> None:
     assert next(one.default for one in COMMANDS[command].params if one.name == option) == default
+
+
+def test_the_doctor_judges_the_time_that_a_check_asks_slurm_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[CheckSettings] = []
+
+    def examine(settings: CheckSettings, progress: object) -> Examination:
+        asked.append(settings)
+        return Examination(remarks=())
+
+    monkeypatch.setattr("seatrial.experiment.doctor.examine", examine)
+    doctor()
+    budget = next(one.default for one in COMMANDS["check"].params if one.name == "budget")
+    assert minutes(allocation_s(asked[0].budget_s)) == minutes(allocation_s(seconds(budget, "--budget"))) == 30
+    assert asked[0].wait_s == 60
+
+
+@pytest.mark.parametrize("command", NEEDS)
+def test_every_default_is_that_of_the_settings(command: str) -> None:
+    differ = {"archive", "replay", "nodes", *(() if command == "check" else ("ranks",))}
+    for option in COMMANDS[command].params:
+        if option.name not in differ and hasattr(DEFAULTS, option.name):
+            default = getattr(DEFAULTS, option.name)
+            assert option.default in (default, None if default is None else str(default)), option.name
+
+
+@pytest.mark.parametrize(("text", "value"), [("60s", 60), ("90s", 90), ("2m", 120), ("10m", 600), ("20s", 20)])
+def test_a_default_is_shown_as_it_is_read(text: str, value: float) -> None:
+    assert time_text(value) == text
+    assert seconds(text, "--budget") == value
 
 
 def test_what_is_given_becomes_settings_and_the_rest_its_default(tmp_path: Path) -> None:

@@ -186,7 +186,9 @@ def test_a_launch_line_finds_its_mpirun_in_the_environment(tmp_path: Path, monke
         libraries[mpi] = info.mpi_library.partition(" ")[0]
     assert libraries == {"openmpi": "Open", "mpich": "MPICH"}
     absent = PlacementSettings(
-        site=CheckSettings(archive=tmp_path, environment="module:mpi/mpich"), words=("mpirun.nowhere", "/bin/true")
+        site=CheckSettings(archive=tmp_path, environment="module:mpi/mpich"),
+        words=("mpirun.nowhere", "/bin/true"),
+        starts=0,
     )
     with pytest.raises(UsageError, match=r"no mpirun\.nowhere in module:mpi/mpich"):
         run_placement(absent)

@@ -7,25 +7,28 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from msgspec.structs import replace
 
-from seatrial.cli.options import AsJson, FabricDevice, FabricFile, Html, RoutesFile, file_or_live
+from seatrial.cli.options import AsJson, FabricDevice, FabricFile, Html, RoutesFile, file_or_live, time_text
 from seatrial.cli.site_options import refuse_idle_only, with_site_options
+from seatrial.experiment.settings import DEFAULTS
 from seatrial.model.errors import UsageError
 
 if TYPE_CHECKING:
     from seatrial.experiment.settings import CheckSettings
 
 
-@with_site_options(budget="10m")
+@with_site_options(budget=time_text(DEFAULTS.budget_s))
 def check(
     nodes: Annotated[str, typer.Option(help="Only these nodes: n[1-4] or n1,n3.", metavar="NODES")] = "",
-    design: Annotated[str, typer.Option(help="Which pairs: auto, complete, sparse or leaf.", metavar="NAME")] = "auto",
+    design: Annotated[
+        str, typer.Option(help="Which pairs: auto, complete, sparse or leaf.", metavar="NAME")
+    ] = DEFAULTS.design,
     as_json: AsJson = False,
     html: Html = None,
     detach: Annotated[bool, typer.Option("--detach", help="Leave it to the queue; collect by `runs collect`.")] = False,
-    ranks: Annotated[int, typer.Option(help="Ranks where there is no Slurm.", min=2, max=512)] = 2,
+    ranks: Annotated[int, typer.Option(help="Ranks where there is no Slurm.", min=2, max=512)] = DEFAULTS.ranks,
     pairs_at_once: Annotated[
         int, typer.Option(help="Pairs measured at once.  [default: half the nodes, one on a shared kernel]", min=0)
-    ] = 0,
+    ] = DEFAULTS.pairs_at_once,
     fabric: FabricFile = "",
     routes: RoutesFile = "",
     device: FabricDevice = "",

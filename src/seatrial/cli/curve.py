@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from seatrial.cli.options import AsJson, Html
 from seatrial.cli.site_options import with_site_options
 from seatrial.model.errors import UsageError
+from seatrial.pairing.sizes import PER_OCTAVE
 
 if TYPE_CHECKING:
     from seatrial.diagnosis.curve import Curve
@@ -29,7 +30,7 @@ def curve(
     source: Annotated[str, typer.Argument(help="The node that sends.", metavar="[A")] = "",
     target: Annotated[str, typer.Argument(help="The node that receives; none named: the only two.", metavar="B]")] = "",
     max_size: Annotated[str, typer.Option(help="The largest message: 64KiB, 4MiB.", metavar="SIZE")] = "4MiB",
-    per_octave: Annotated[int, typer.Option(help="Sizes for each doubling.", min=1, max=16)] = 2,
+    per_octave: Annotated[int, typer.Option(help="Sizes for each doubling.", min=1, max=16)] = PER_OCTAVE,
     rails: Annotated[
         str, typer.Option(help="Compare rails, each alone and all together: eth0,eth1, or auto.", metavar="LIST")
     ] = "",

@@ -6,14 +6,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from msgspec.structs import replace
 
-from seatrial.cli.options import AsJson, Html, width_and_colour
+from seatrial.cli.options import AsJson, Html, time_text, width_and_colour
 from seatrial.cli.site_options import with_site_options
+from seatrial.experiment.settings import CHECK_BUDGET_S, DOCTOR_WAIT_S
 
 if TYPE_CHECKING:
     from seatrial.experiment.settings import CheckSettings
 
 
-@with_site_options("budget", "archive", "round_timeout", "replay", "run", "seed", wait="60s")
+@with_site_options(
+    "budget", "archive", "round_timeout", "replay", "run", "seed",
+    wait=time_text(DOCTOR_WAIT_S), budget=time_text(CHECK_BUDGET_S),
+)  # fmt: skip
 def doctor(
     nodes: Annotated[str, typer.Option(help="Only these nodes: n[1-4] or n1,n3.", metavar="NODES")] = "",
     as_json: AsJson = False,

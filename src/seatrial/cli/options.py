@@ -82,6 +82,12 @@ def seconds(text: str, option: str) -> float:
     return float(match.group(1)) * UNITS[match.group(2)]
 
 
+def time_text(seconds_: float) -> str:
+    """600 -> 10m, 90 -> 90s, as `seconds` reads it: a default as an option shows it."""
+    whole = seconds_ % UNITS["m"] == 0 and seconds_ > UNITS["m"]
+    return f"{seconds_ / UNITS['m']:g}m" if whole else f"{seconds_:g}s"
+
+
 def run_name(text: str) -> str:
     """The name of a run as given. Raises UsageError for one that is none."""
     if text and (not text.replace("-", "").replace("_", "").isalnum() or not text.isascii()):

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seatrial.cli.options import Archive, AsJson, Html, RunName, archive_folder, run_name, seconds
+from seatrial.cli.options import Archive, AsJson, Html, RunName, archive_folder, run_name, seconds, time_text
+from seatrial.experiment.settings import CHECK_BUDGET_S
 from seatrial.model.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -48,7 +49,9 @@ def simulate(
     routed: Annotated[
         bool, typer.Option("--routed", help="With --check: let it know the cables and routes, as --fabric does.")
     ] = False,
-    budget: Annotated[str, typer.Option(help="With --check: the time it plans for.", metavar="TIME")] = "10m",
+    budget: Annotated[str, typer.Option(help="With --check: the time it plans for.", metavar="TIME")] = time_text(
+        CHECK_BUDGET_S
+    ),
     archive: Archive = None,
     html: Html = None,
     run: RunName = "",

@@ -28,7 +28,9 @@ from seatrial.cli.options import (
     archive_folder,
     run_name,
     seconds,
+    time_text,
 )
+from seatrial.experiment.settings import DEFAULTS, PAIR_BUDGET_S
 from seatrial.model.errors import UsageError
 
 if TYPE_CHECKING:
@@ -37,23 +39,25 @@ if TYPE_CHECKING:
 
 def site_settings(
     *,
-    budget: Annotated[str, typer.Option(help="Time to measure in: 90s, 10m, 1h.", metavar="TIME")] = "5m",
+    budget: Annotated[str, typer.Option(help="Time to measure in: 90s, 10m, 1h.", metavar="TIME")] = time_text(
+        PAIR_BUDGET_S
+    ),
     archive: Archive = None,
-    launcher: LauncherName = "auto",
+    launcher: LauncherName = DEFAULTS.launcher,
     partition: Partition = "",
     mpi: MpiType = "",
     mpicc: Mpicc = "",
     probe: Probe = None,
     probe_dir: ProbeDir = None,
     environment: EnvironmentSpec = "",
-    wrap: Wrap = "auto",
-    round_timeout: RoundTimeout = "20s",
-    wait: Wait = "10m",
-    idle_only: IdleOnly = False,
-    node_hours: NodeHours = 0.0,
+    wrap: Wrap = DEFAULTS.wrap,
+    round_timeout: RoundTimeout = time_text(DEFAULTS.round_timeout_s),
+    wait: Wait = time_text(DEFAULTS.wait_s),
+    idle_only: IdleOnly = DEFAULTS.idle_only,
+    node_hours: NodeHours = DEFAULTS.node_hours,
     replay: Replay = "",
-    run: RunName = "",
-    seed: Seed = 1,
+    run: RunName = DEFAULTS.run,
+    seed: Seed = DEFAULTS.seed,
 ) -> "CheckSettings":
     """The settings that the shared options make; its parameters are these options. Raises UsageError for a value."""
     from seatrial.archive.reader import find_run
@@ -98,7 +102,7 @@ def with_site_options(
     """Give a command the options of `site_settings` behind its own, and hand them to it ready, as its `site`.
 
     `without`: those that make no sense for it; `only`: or those alone that do; `defaults`: those that have another
-    default there.
+    value there, where it is not given or cannot be given.
     """
     offered = signature(site_settings).parameters
     wanted = only or [name for name in offered if name not in without]
@@ -112,7 +116,7 @@ def with_site_options(
         @wraps(command)
         def with_settings(*words: Any, **given: Any) -> int:  # noqa: ANN401 - the command's own
             asked = {each.name: given.pop(each.name, each.default) for each in shared}
-            return command(*words, site=site_settings(**asked), **given)
+            return command(*words, site=site_settings(**{**defaults, **asked}), **given)
 
         seen = [*own, *shared]  # Typer reads both of these
         vars(with_settings)["__signature__"] = Signature(seen, return_annotation=int)

@@ -44,7 +44,7 @@ class TransportsSettings(msgspec.Struct, frozen=True, kw_only=True):
     ends: tuple[str, ...] = ()
     within: str = ""
     """A node: two ranks on it instead of one on each of two."""
-    starts: int = 4
+    starts: int
     """Of the probe under each variant."""
     rails: tuple[str, ...] | None = None
     """Each alone; none named: those of the fastest kind that both nodes have. None: the MPI is left the choice."""

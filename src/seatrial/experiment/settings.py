@@ -4,15 +4,22 @@ from pathlib import Path
 
 import msgspec
 
+CHECK_BUDGET_S = 600.0
+"""Time for `seatrial check` to measure in, where none is given."""
+PAIR_BUDGET_S = 300.0
+"""The same for the commands that measure one pair or one launch line: curve, saturate, transports, placement."""
+DOCTOR_WAIT_S = 60.0
+"""Time for `seatrial doctor` to wait in the Slurm queue."""
+
 
 class CheckSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """The options of `seatrial check`, parsed."""
+    """The options of `seatrial check`, parsed. The defaults of the command line are the defaults here."""
 
     archive: Path
     launcher: str = "auto"
     nodes: tuple[str, ...] = ()
     partition: str = ""
-    budget_s: float = 600.0
+    budget_s: float = CHECK_BUDGET_S
     design: str = "auto"
     """A `pairing.survey.DesignChoice`."""
     wait_s: float = 600.0
@@ -46,3 +53,6 @@ class CheckSettings(msgspec.Struct, frozen=True, kw_only=True):
     quick_facts: bool = True
     """Leave out of the facts what takes long: which components libraries have compiled in."""
     command: tuple[str, ...] = ()
+
+
+DEFAULTS = CheckSettings(archive=Path())
