@@ -14,7 +14,7 @@ from seatrial.archive.samples import query_samples
 from seatrial.archive.writer import ArchiveError, RunWriter
 from seatrial.model.errors import SeatrialError
 from seatrial.model.recorded import RecordedRun
-from tests.unit.builders import Cluster, info_of, names, record, sail
+from tests.unit.builders import HEALTHY, Cluster, info_of, names, record, sail
 
 STRANGE = ("it's", 'a"b', "a/b", "a b", "ü,\n;", "[n]*")
 CLUSTER = Cluster(nodes=names(3))
@@ -100,7 +100,10 @@ def test_the_table_of_kernels(tmp_path: Path) -> None:
     rows = {(row[0], row[1]): row for row in kernel_table(folder)}
     assert set(rows) == {("pilot", "oneway"), ("survey", "oneway"), ("survey", "pingpong")}
     assert rows["survey", "oneway"][2:5] == (1 << 20, 6, 6 * 3 * 3)
-    assert rows["survey", "pingpong"][5] == pytest.approx(40e-6, rel=0.01)
+    latency_s, bytes_per_s, raw_s = rows["survey", "pingpong"][5:]
+    assert (latency_s, bytes_per_s) == (pytest.approx(20e-6, rel=0.01), None)
+    assert raw_s == pytest.approx(40e-6, rel=0.01)
+    assert rows["survey", "oneway"][5:7] == (None, pytest.approx(HEALTHY, rel=0.01))
 
 
 @pytest.mark.parametrize("form", ExportFormat)

@@ -13,6 +13,31 @@ from seatrial.archive.samples import exactly, query_samples, read_errors, system
 from seatrial.archive.writer import ArchiveError, sentences
 from seatrial.model.errors import SeatrialError
 
+KERNEL_TABLE = """
+WITH rounds AS (
+  SELECT phase, kernel, message_bytes, window_messages, source, target, round, median(time_s) AS time_s
+  FROM samples WHERE NOT warm GROUP BY ALL
+), pairs AS (
+  SELECT phase, kernel, message_bytes,
+         median(CASE kernel WHEN 'pingpong' THEN time_s / 2 END) AS latency_s,
+         median(CASE WHEN kernel <> 'pingpong' THEN message_bytes * window_messages / greatest(time_s, 1e-12) END)
+           AS bytes_per_s
+  FROM rounds
+  GROUP BY phase, kernel, message_bytes,
+           CASE WHEN kernel = 'pingpong' AND target < source THEN target ELSE source END,
+           CASE WHEN kernel = 'pingpong' AND target < source THEN source ELSE target END
+), kernels AS (
+  SELECT phase, kernel, message_bytes, median(latency_s) AS latency_s, median(bytes_per_s) AS bytes_per_s
+  FROM pairs GROUP BY ALL
+), counts AS (
+  SELECT phase, kernel, message_bytes, count(DISTINCT (source, target)) AS ordered_pairs, count(*) AS samples,
+         median(time_s) AS time_s
+  FROM samples WHERE NOT warm GROUP BY ALL
+)
+SELECT phase, kernel, message_bytes, ordered_pairs, samples, latency_s, bytes_per_s, time_s
+FROM kernels JOIN counts USING (phase, kernel, message_bytes) ORDER BY ALL
+"""
+
 
 def samples_file(folder: Path) -> Path:
     """samples.parquet of a closed run, made anew from the journal if somebody deleted it."""
@@ -72,9 +97,10 @@ def sample_counts(folders: list[Path]) -> dict[str, int]:
 
 
 def kernel_table(folder: Path) -> list[tuple[Any, ...]]:
-    """Of each kernel in a run: phase, kernel, message bytes, ordered pairs, samples, median seconds."""
-    sql = """
-    SELECT phase, kernel, message_bytes, count(DISTINCT (source, target)), count(*), median(time_s)
-    FROM samples WHERE NOT warm GROUP BY ALL ORDER BY ALL
+    """Of each kernel in a run: phase, kernel, message bytes, ordered pairs, samples, one-way latency in seconds,
+    bandwidth in bytes per second (one of them None), and the median of the raw times in seconds.
+
+    Latency and bandwidth are what reports mean by them (`diagnosis.evidence.run_value`): in each round the median over
+    iterations, of that the median over the rounds of a pair, of that the median over pairs.
     """
-    return query_samples([samples_file(folder)], sql)
+    return query_samples([samples_file(folder)], KERNEL_TABLE)

@@ -9,7 +9,7 @@ import typer
 
 from seatrial.archive.layout import ExportFormat
 from seatrial.cli.options import Archive, AsJson, archive_folder
-from seatrial.model.units import duration, size
+from seatrial.model.units import bandwidth, duration, size
 from seatrial.report.outside import clean
 
 app = typer.Typer(
@@ -69,7 +69,8 @@ def show_run(run: Run = "last", archive: Archive = None, as_json: AsJson = False
 
     folder = find_run(archive_folder(archive), run)
     info = read_info(folder)
-    names = ("phase", "kernel", "message_bytes", "ordered_pairs", "samples", "median_time_s")
+    shown = ("phase", "kernel", "message_bytes", "ordered_pairs", "samples", "one_way_latency", "bandwidth")
+    names = (*shown[:5], "latency_s", "bandwidth_bytes_per_s", "median_time_s")
     kernels = [dict(zip(names, row, strict=True)) for row in kernel_table(folder)]
     if as_json:
         print(json.dumps({"format": 1, "run": msgspec.to_builtins(info), "kernels": kernels}))
@@ -91,8 +92,9 @@ def show_run(run: Run = "last", archive: Archive = None, as_json: AsJson = False
     print()
     for row in kernels:
         row["message_bytes"] = size(row["message_bytes"])
-        row["median_time_s"] = duration(row["median_time_s"])
-    _table(list(names), kernels)
+        row["one_way_latency"] = "" if row["latency_s"] is None else duration(row["latency_s"])
+        row["bandwidth"] = "" if row["bandwidth_bytes_per_s"] is None else bandwidth(row["bandwidth_bytes_per_s"])
+    _table(list(shown), kernels)
     return 0
 
 

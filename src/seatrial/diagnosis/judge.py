@@ -25,6 +25,7 @@ from seatrial.model.measurement import Phase
 from seatrial.model.recorded import RecordedRun
 from seatrial.model.run import Design, Ending
 from seatrial.model.verdict import Finding, Verdict, worst
+from seatrial.statistics.median import median
 
 Assessment = tuple[Mapping[Pair, Evidence], References, Suspicion]
 
@@ -111,17 +112,27 @@ def judge(recorded: RecordedRun, assessor: Assessor | None = None) -> Judgement:
     hung = {frozenset(pair) for pair in recorded.info.hanging_pairs}
     unmeasured = [frozenset((pair.source, pair.target)) for pair in pairs if pair.verdict is Verdict.NOT_RUN]
     missing = [ends for ends in unmeasured if not lost & ends and ends not in hung]
+    median_bandwidth, median_latency = _medians(pairs)
     return Judgement(
         pairs=pairs,
         nodes=judge_nodes(recorded, pairs, findings),
         findings=tuple(sorted(findings, key=lambda finding: -finding.verdict.gravity)),
         peers_bandwidth_bytes_per_s=references.bandwidth_bytes_per_s,
         peers_latency_s=references.latency_s.get(True, references.latency_s.get(False)),
+        median_bandwidth_bytes_per_s=median_bandwidth,
+        median_latency_s=median_latency,
         notes=(*unproved, *make_notes(recorded, evidence, references, suspicion)),
         complete=recorded.info.ending is Ending.COMPLETE and bool(pairs) and not missing,
         design=_counted(recorded),
         lost=recorded.info.lost,
     )
+
+
+def _medians(pairs: Sequence[PairVerdict]) -> tuple[float | None, float | None]:
+    """Bandwidth over ordered pairs, and one-way latency over pairs, since it holds for both directions."""
+    bandwidths = [pair.bandwidth_bytes_per_s.value for pair in pairs if pair.bandwidth_bytes_per_s]
+    latencies = {frozenset((pair.source, pair.target)): pair.latency_s.value for pair in pairs if pair.latency_s}
+    return median(bandwidths) if bandwidths else None, median([*latencies.values()]) if latencies else None
 
 
 def _counted(recorded: RecordedRun) -> Design | None:

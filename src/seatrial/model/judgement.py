@@ -49,11 +49,17 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     nodes: tuple[NodeVerdict, ...]
     findings: tuple[Finding, ...]
     peers_bandwidth_bytes_per_s: float | None
+    """What pairs are compared with: the median over nodes of each node's best pair."""
     peers_latency_s: float | None
+    """The same of one-way latency, each node's pair with the least; between leaves where such pairs were measured."""
     notes: tuple[str, ...]
     """Sentences that qualify the verdicts: what could not have been seen, what was left out and why."""
     complete: bool
     """Whether all that was planned was measured, lost nodes aside."""
+    median_bandwidth_bytes_per_s: float | None = None
+    """Over all ordered pairs that were measured."""
+    median_latency_s: float | None = None
+    """One way, over all pairs that were measured."""
     design: Design | None = None
     lost: tuple[NodeState, ...] = ()
 

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from seatrial.model import units
 from seatrial.model.judgement import Judgement
 from seatrial.model.run import Ending, RunInfo
 from seatrial.model.verdict import Verdict
@@ -46,6 +47,26 @@ def _outcome(verdict: Verdict, judgement: Judgement) -> str:
         return f"nothing found {where}, {count(len(judgement.pairs), 'ordered pair')}"
     odd = sum(pair.verdict is not Verdict.PASS for pair in judgement.pairs)
     return f"no finding {where}, but {odd} of {count(len(judgement.pairs), 'ordered pair')} did not pass"
+
+
+def medians(judgement: Judgement) -> str:
+    """What all pairs reach in the median; empty where nothing was measured."""
+    return _both("median", judgement.median_bandwidth_bytes_per_s, judgement.median_latency_s)
+
+
+def peers(judgement: Judgement) -> str:
+    """What pairs are compared with where they are compared with each other; empty where nothing was measured."""
+    return _both(
+        "median over nodes of each node's best pair",
+        judgement.peers_bandwidth_bytes_per_s,
+        judgement.peers_latency_s,
+    )
+
+
+def _both(what: str, bytes_per_s: float | None, latency_s: float | None) -> str:
+    known = [] if bytes_per_s is None else [units.bandwidth(bytes_per_s)]
+    known += [] if latency_s is None else [f"{units.duration(latency_s)} one way"]
+    return f"{what}: {', '.join(known)}" if known else ""
 
 
 def why_incomplete(run: RunInfo) -> str:

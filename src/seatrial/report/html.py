@@ -12,7 +12,7 @@ from seatrial.model.run import RunInfo
 from seatrial.model.verdict import Finding
 from seatrial.report import finding_text, html_tables
 from seatrial.report.facts_text import differences
-from seatrial.report.headline import headline
+from seatrial.report.headline import headline, medians, peers
 from seatrial.report.heatmap import HeatMap, heat_map
 from seatrial.report.outside import script_json
 from seatrial.report.pages import STYLE, environment, own_file
@@ -47,7 +47,8 @@ def as_html(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFacts]) 
         scripts=[Markup(script) for script in scripts],  # noqa: S704 - our own files and plotly's
         plot=Markup(plot),  # noqa: S704 - escaped by script_json
         heat_map_note=_heat_map_note(heat),
-        peers=_peers(judgement),
+        medians=medians(judgement),
+        peers=peers(judgement),
         nodes=html_tables.nodes_table(judgement),
         pairs=html_tables.pairs_table(judgement),
         limits=html_tables.limits_table(judgement),
@@ -79,15 +80,6 @@ def _card(finding: Finding) -> dict[str, Any]:
         "share": None if part is None else units.share(part),
         "percent": None if part is None else round(max(0.0, min(1.0, part)) * 100, 1),
     }
-
-
-def _peers(judgement: Judgement) -> str:
-    known = []
-    if judgement.peers_bandwidth_bytes_per_s is not None:
-        known.append(units.bandwidth(judgement.peers_bandwidth_bytes_per_s))
-    if judgement.peers_latency_s is not None:
-        known.append(f"{units.duration(judgement.peers_latency_s)} one way")
-    return ", ".join(known)
 
 
 def _heat_map_note(heat: HeatMap) -> str:

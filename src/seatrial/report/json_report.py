@@ -26,6 +26,8 @@ def as_json(run: RunInfo, judgement: Judgement, exit_code: int) -> Json:
         "nodes": [_node(node) for node in judgement.nodes],
         "pairs": [_pair(pair) for pair in judgement.pairs],
         "findings": [finding_as_json(finding) for finding in judgement.findings],
+        "median_bandwidth_bytes_per_s": number(judgement.median_bandwidth_bytes_per_s),
+        "median_latency_s": number(judgement.median_latency_s),
         "peers_bandwidth_bytes_per_s": number(judgement.peers_bandwidth_bytes_per_s),
         "peers_latency_s": number(judgement.peers_latency_s),
         "notes": list(judgement.notes),

@@ -71,7 +71,7 @@ def _hover(cell: Cell, heat: HeatMap, row: int, column: int) -> str:
     if bandwidth is not None:
         lines.append(units.estimate(bandwidth, units.BANDWIDTH))
     if cell.share is not None:
-        of = "the limit" if pair.limit else "the peers' median"
+        of = "the limit" if pair.limit else "the peers"
         middle = f", median {units.share(cell.median_share)}" if heat.by_leaf and cell.median_share is not None else ""
         lines.append(f"{units.share(cell.share)} of {of}{middle}")
     if latency is not None:

@@ -12,7 +12,7 @@ from seatrial.model.verdict import Finding, Verdict
 from seatrial.model.words import count
 from seatrial.report import finding_text
 from seatrial.report.facts_text import differences
-from seatrial.report.headline import INCOMPLETE, headline
+from seatrial.report.headline import INCOMPLETE, headline, medians, peers
 from seatrial.report.heatmap import HeatMap
 from seatrial.report.outside import clean
 from seatrial.report.sheet import LEAST_WIDTH, indented, labelled, rendered, text
@@ -166,9 +166,9 @@ def _nodes_table(nodes: list[NodeVerdict]) -> "Table":
 
 
 def _closing(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFacts]) -> Iterator[tuple[str, str]]:
-    if judgement.peers_bandwidth_bytes_per_s is not None or judgement.peers_latency_s is not None:
-        bandwidth = units.bandwidth(judgement.peers_bandwidth_bytes_per_s)
-        yield "peers", f"median of all pairs: {bandwidth}, {units.duration(judgement.peers_latency_s)} one way"
+    for label, known in (("all pairs", medians(judgement)), ("peers", peers(judgement))):
+        if known:
+            yield label, known
     for state in judgement.lost or run.lost:
         yield "not measured", f"{state.node}: {state.reason}" + ("" if state.fault else " (no fault)")
     for difference in differences(facts):
