@@ -21,6 +21,7 @@ CODES = {
     Verdict.INCONCLUSIVE: ExitCode.INCOMPLETE,
     Verdict.UNSTABLE: ExitCode.FINDINGS,
     Verdict.SLOW: ExitCode.FINDINGS,
+    Verdict.MISCONFIGURED: ExitCode.FINDINGS,
     Verdict.INVALID: ExitCode.FINDINGS,
 }
 

@@ -76,7 +76,7 @@ def test_what_is_said_of_threads_stands_whatever_messages_show() -> None:
     line = ("srun", "-N2", "-n4", "env", "OMP_NUM_THREADS=4", "./app")
     found = judge_placement(run_of(((8,), (9,)), starts=0, line=line))
     assert [finding.kind for finding in found.findings] == [FindingKind.THREADS_SHARE_CORE]
-    assert (found.fix, found.verdict, found.exit_code) == (Fix.UNDECIDED, Verdict.SLOW, 1)
+    assert (found.fix, found.verdict, found.exit_code) == (Fix.UNDECIDED, Verdict.MISCONFIGURED, 1)
     slower = judge_placement(run_of(((0,), (0,)), ((8, 9, 10, 11), (12, 13, 14, 15)), speed=0.5, line=line))
     assert FindingKind.THREADS_SHARE_CORE not in {finding.kind for finding in slower.findings}
 

@@ -19,7 +19,7 @@ from tests.unit.test_facts_drift import cluster, node
 FINDING = Finding(
     kind=FindingKind.MTU_DIFFERS,
     subject=subject.node("n7"),
-    verdict=Verdict.SLOW,
+    verdict=Verdict.MISCONFIGURED,
     statement="The MTU of n7 is not that of its peers.",
     remedy="Set it to 9000.",
 )

@@ -8,9 +8,12 @@ from html.parser import HTMLParser
 from typing import Any
 
 import msgspec
+import pytest
 
+from seatrial.model.verdict import Verdict
 from seatrial.pairing.sparse import sparse_rounds
 from seatrial.report.html import as_html
+from seatrial.report.terminal import as_text
 from tests.unit.report_examples import EVIL, big, facts, judgement, node, pair, run_info, slow_node, troubled
 
 VOID = {"meta", "br", "link", "img"}
@@ -190,3 +193,20 @@ def test_beside_the_plotting_library_ten_thousand_sparse_nodes_take_three_megaby
     assert "A cell without colour was not measured: " in page.seen
     assert page.plot["labels"][0] == "leaf0"
     assert "(worst " in page.plot["hover"][0][1]
+
+
+@pytest.mark.parametrize("verdict", [one for one in Verdict if one not in (Verdict.NOT_RUN, Verdict.INCONCLUSIVE)])
+def test_every_verdict_but_the_undecided_has_a_colour_of_its_own(verdict: Verdict) -> None:
+    """The two others, and nothing else, have the grey of what is not known."""
+    (finding, *_) = slow_node().findings
+    page = as_html(run_info(), judgement(findings=(msgspec.structs.replace(finding, verdict=verdict),)), facts())
+    if verdict is not Verdict.PASS:
+        assert f'<article class="{verdict}">' in page
+        assert f"article.{verdict} {{ border-left-color: var(--{verdict.lower()}); }}" in page
+    assert re.search(rf"header\.{verdict}\b[^{{]*{{ background: var\(--{verdict.lower()}\)", page)
+    assert f".chip.{verdict} {{ background: " in page
+    assert f"--{verdict.lower()}: #" in page
+    text = as_text(
+        run_info(), judgement(findings=(msgspec.structs.replace(finding, verdict=verdict),)), facts(), colour=True
+    )
+    assert verdict.value in text

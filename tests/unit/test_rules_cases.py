@@ -30,7 +30,7 @@ def test_it_is_named_on_the_right_node_and_nothing_else_is(kind: FindingKind) ->
     assert {one.kind for one in found} - ALSO.get(kind, set()) == {kind}
     (finding,) = (one for one in found if one.kind is kind)
     assert finding.subject == node("n2")
-    assert finding.verdict is Verdict.SLOW
+    assert finding.verdict is Verdict.MISCONFIGURED
     assert finding.statement.startswith("Node n2: ")
     assert finding.statement.endswith(".")
     assert finding.remedy

@@ -116,7 +116,7 @@ def judge(recorded: RecordedRun, assessor: Assessor | None = None) -> Judgement:
     return Judgement(
         pairs=pairs,
         nodes=judge_nodes(recorded, pairs, findings),
-        findings=tuple(sorted(findings, key=lambda finding: -finding.verdict.gravity)),
+        findings=tuple(sorted(findings, key=lambda finding: finding.rank)),
         peers_bandwidth_bytes_per_s=references.bandwidth_bytes_per_s,
         peers_latency_s=references.latency_s.get(True, references.latency_s.get(False)),
         median_bandwidth_bytes_per_s=median_bandwidth,

@@ -18,7 +18,7 @@ def judge_nodes(
     for finding in findings:
         for subject in (finding.subject, *finding.ambiguous_with):
             if subject.kind is SubjectKind.NODE and (
-                subject.name not in blamed or blamed[subject.name].verdict.gravity < finding.verdict.gravity
+                subject.name not in blamed or finding.rank < blamed[subject.name].rank
             ):
                 blamed[subject.name] = finding
     sent: dict[str, float] = {}

@@ -9,7 +9,7 @@ from seatrial.model.recorded import RecordedRun
 from seatrial.model.run import Ending, RunInfo, run_kind
 from seatrial.model.verdict import Verdict
 
-AT_FAULT = (Verdict.SLOW, Verdict.UNSTABLE, Verdict.INVALID)
+AT_FAULT = (Verdict.MISCONFIGURED, Verdict.SLOW, Verdict.UNSTABLE, Verdict.INVALID)
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,11 +9,16 @@ from seatrial.model.subject import Direction, Subject
 
 
 class Verdict(enum.StrEnum):
-    """How a number stands against its references. UNSTABLE: good and bad in turn. NOT_RUN: planned, never measured."""
+    """The judgement on a number or on a fact, in the order of gravity.
+
+    UNSTABLE: good in some runs and bad in others. NOT_RUN: planned, never measured. MISCONFIGURED: a fact is known to
+    be bad or differs from the peers', and no measurement shows what it costs.
+    """
 
     PASS = "PASS"  # noqa: S105 - a verdict, no password
     NOT_RUN = "NOT_RUN"
     INCONCLUSIVE = "INCONCLUSIVE"
+    MISCONFIGURED = "MISCONFIGURED"
     UNSTABLE = "UNSTABLE"
     SLOW = "SLOW"
     INVALID = "INVALID"
@@ -132,3 +137,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     pairs: tuple[str, ...] = ()
     """The pairs that show it, "source>target"."""
     experiments: tuple[Experiment, ...] = ()
+
+    @property
+    def rank(self) -> tuple[bool, int]:
+        """Findings sort by it: faults that were measured (lost nodes, too) before facts, then the gravest first."""
+        return self.verdict is Verdict.MISCONFIGURED, -self.verdict.gravity

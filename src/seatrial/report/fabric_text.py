@@ -9,6 +9,7 @@ from seatrial.model.fabric_map import DeviceKind, FabricMap
 from seatrial.model.lanes import data_bits_per_s
 from seatrial.model.order import natural_sorted
 from seatrial.model.units import link_rate
+from seatrial.model.verdict import Verdict
 from seatrial.model.words import count
 from seatrial.report.json_text import json_text
 from seatrial.report.outside import clean
@@ -50,7 +51,7 @@ def problems_as_text(fabric: FabricMap, problems: Sequence[LinkProblem], tables:
     if not problems:
         passed = f"PASS  {len(fabric.links)} cables, each as fast as its sisters, none missing."
         return "\n".join([passed, *_routes(tables)]) + "\n"
-    lines = [f"SLOW  {count(len(problems), 'problem')} in a fabric of {len(fabric.links)} cables"]
+    lines = [f"{Verdict.MISCONFIGURED}  {count(len(problems), 'problem')} in a fabric of {len(fabric.links)} cables"]
     for number, problem in enumerate(problems, 1):
         lines += ["", f"{number}  {problem.kind}", f"   {clean(problem.says)}", f"   to do      {problem.remedy}"]
     if tables:

@@ -33,6 +33,7 @@ _STYLES = {
     Verdict.SLOW.value: "bold black on #e8833a",
     Verdict.UNSTABLE.value: "bold black on #f2c14e",
     Verdict.INVALID.value: "bold white on #a3201d",
+    Verdict.MISCONFIGURED.value: "bold white on #6b4fa0",
     Verdict.INCONCLUSIVE.value: "bold black on #b8b8b8",
     Verdict.NOT_RUN.value: "bold black on #b8b8b8",
     INCOMPLETE: "bold black on #f2c14e",

@@ -23,6 +23,7 @@ _LETTERS = {
     Verdict.SLOW: "S",
     Verdict.UNSTABLE: "U",
     Verdict.INVALID: "!",
+    Verdict.MISCONFIGURED: "M",
     Verdict.INCONCLUSIVE: "?",
     Verdict.NOT_RUN: "-",
 }

@@ -170,9 +170,9 @@ def _all_measured(recorded: RecordedRun, gains: Sequence[Gain]) -> bool:
 
 
 def _proved(finding: Finding, fix: Fix, why: str, tried: bool, advised: bool) -> Finding:
-    """A finding whose fix measures no better keeps its name and loses its remedy, and is not called slow any more.
+    """A finding whose fix measures better is slow; one whose fix measures no better also loses its remedy.
 
-    Threads and memory do not show in messages: what is said of them stands as it is.
+    Threads and memory do not show in messages: what is said of them stays as it is.
     """
     here = "the advised line does so" if advised else ""
     remedy = finding.remedy.replace(f" ({PLACEMENT_TELLS})", f" ({here})" if here else "")
@@ -186,7 +186,7 @@ def _proved(finding: Finding, fix: Fix, why: str, tried: bool, advised: bool) ->
     return msgspec.structs.replace(
         finding,
         experiments=(experiment,) if tried else (),
-        verdict=finding.verdict if fix is Fix.PROVED else Verdict.INCONCLUSIVE,
+        verdict=Verdict.SLOW if fix is Fix.PROVED else Verdict.INCONCLUSIVE,
         remedy="None: the binding advised instead was withdrawn." if fix is Fix.WITHDRAWN else remedy,
     )
 

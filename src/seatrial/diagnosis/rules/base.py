@@ -124,7 +124,11 @@ def _of_all(rule: Rule, befallen: list[Violation], known: int, readings: Reading
 def _finding(rule: Rule, subject: Subject, statement: str, violations: Sequence[Violation]) -> Finding:
     remedies = list(dict.fromkeys(one.remedy for one in violations))[:MOST_TOLD]
     return Finding(
-        kind=rule.kind, subject=subject, verdict=Verdict.SLOW, statement=f"{statement}.", remedy=" ".join(remedies)
+        kind=rule.kind,
+        subject=subject,
+        verdict=Verdict.MISCONFIGURED,
+        statement=f"{statement}.",
+        remedy=" ".join(remedies),
     )
 
 

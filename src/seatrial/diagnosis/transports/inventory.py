@@ -91,7 +91,7 @@ def _missing(name: str, facts: NodeFacts, family: PortFamily, carrier: Carrier) 
     return Finding(
         kind=FindingKind.DRIVER_MISSING,
         subject=node(name),
-        verdict=Verdict.SLOW,
+        verdict=Verdict.MISCONFIGURED,
         statement=f"Node {name}: {carrier} was not compiled into this Open MPI on a {kind}.",
         remedy=f"Use an MPI that is built with it (./configure --with-{carrier.lower()}), or the vendor's own.",
     )
