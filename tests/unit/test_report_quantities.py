@@ -54,6 +54,15 @@ def test_every_form_of_the_report_names_both() -> None:
     assert content["median_latency_s"] == found.median_latency_s
 
 
+def test_a_finding_names_what_its_peers_are() -> None:
+    recorded = sail(Cluster(nodes=names(5), parts=slow_part("node", "n1", SLOW)))
+    (finding,) = judge(recorded).findings
+    text = as_text(recorded.info, judge(recorded), recorded.facts, width=200)
+    assert f"of which 60 % was measured; {finding.peers_name}\n" in text
+    assert finding.peers_name == "median over nodes of each node's best pair"
+    assert as_json(recorded.info, judge(recorded), 1)["findings"][0]["peers_name"] == finding.peers_name
+
+
 def test_the_report_and_runs_show_have_one_latency_and_one_bandwidth(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -26,6 +26,10 @@ SLOW_KINDS = {
 }
 
 
+BEST_PAIRS = "median over nodes of each node's best pair"
+"""What `References` holds for bandwidth and for latency."""
+
+
 class Scene(msgspec.Struct, frozen=True, kw_only=True):
     """What findings are made from."""
 
@@ -56,6 +60,7 @@ def slow_link(suspect: Suspect, scene: Scene) -> Finding:
         limit=limit.limit_bytes_per_s if limit else None,
         limit_name=limit.binding if limit else "",
         peers=peers,
+        peers_name=BEST_PAIRS,
         pairs=pair_names(suspect.pairs),
         experiments=_alone(measured, beside, bandwidth) if retested else (),
     )
@@ -77,6 +82,7 @@ def high_latency(suspect: Suspect, scene: Scene) -> Finding:
         metric=LATENCY,
         measured=measured,
         peers=peers,
+        peers_name=BEST_PAIRS,
         pairs=pair_names(suspect.pairs),
         experiments=_alone(measured, beside, duration) if retested else (),
     )
@@ -99,6 +105,7 @@ def unstable_link(suspect: Suspect, scene: Scene) -> Finding:
         metric=BANDWIDTH,
         measured=measured,
         peers=scene.references.bandwidth_bytes_per_s,
+        peers_name=BEST_PAIRS,
         pairs=pair_names(suspect.pairs),
     )
 

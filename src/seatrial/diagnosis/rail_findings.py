@@ -47,6 +47,7 @@ def slow_rail(pair: Pair, rail: RailCurve, best: RailCurve | None, ratio: RailRa
         limit=limit,
         limit_name=rail.limit.binding if isinstance(rail.limit, Limit) else "",
         peers=best.bandwidth.value if best and best.bandwidth and best is not rail else None,
+        peers_name=f"{best.variant} alone" if best else "",
         pairs=(">".join(pair),),
     )
 
@@ -75,6 +76,7 @@ def late_rail(pair: Pair, rail: RailCurve, quickest: RailCurve) -> Finding | Non
         metric=LATENCY,
         measured=rail.latency_s,
         peers=quickest.latency_s.value,
+        peers_name=f"{quickest.variant} alone",
         pairs=(">".join(pair),),
     )
 
@@ -102,6 +104,7 @@ def held_back(pair: Pair, together: RailCurve, gain: RailRatio, singles: Sequenc
         limit=limit.limit_bytes_per_s,
         limit_name=limit.binding,
         peers=next((each.bandwidth.value for each in singles if each.variant == gain.beside and each.bandwidth), None),
+        peers_name=f"{gain.beside} alone",
         pairs=(">".join(pair),),
     )
 

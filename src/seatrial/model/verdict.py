@@ -134,6 +134,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     limit: float | None = None
     limit_name: str = ""
     peers: float | None = None
+    peers_name: str = ""
+    """What the number of the peers is."""
     pairs: tuple[str, ...] = ()
     """The pairs that show it, "source>target"."""
     experiments: tuple[Experiment, ...] = ()

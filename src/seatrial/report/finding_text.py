@@ -81,7 +81,8 @@ def _numbers(finding: Finding) -> list[Line]:
         by = f"; set by: {finding.limit_name}" if finding.limit_name else ""
         told.append(Line(label="limit", text=_against(finding, finding.limit) + by))
     if finding.peers is not None:
-        told.append(Line(label="peers", text=f"{_against(finding, finding.peers)}; the median of like subjects"))
+        what = f"; {finding.peers_name}" if finding.peers_name else ""
+        told.append(Line(label="peers", text=_against(finding, finding.peers) + what))
     return told
 
 

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from seatrial.diagnosis.findings import BEST_PAIRS
 from seatrial.model import units
 from seatrial.model.judgement import Judgement
 from seatrial.model.run import Ending, RunInfo
@@ -56,11 +57,7 @@ def medians(judgement: Judgement) -> str:
 
 def peers(judgement: Judgement) -> str:
     """What pairs are compared with where they are compared with each other; empty where nothing was measured."""
-    return _both(
-        "median over nodes of each node's best pair",
-        judgement.peers_bandwidth_bytes_per_s,
-        judgement.peers_latency_s,
-    )
+    return _both(BEST_PAIRS, judgement.peers_bandwidth_bytes_per_s, judgement.peers_latency_s)
 
 
 def _both(what: str, bytes_per_s: float | None, latency_s: float | None) -> str:

@@ -97,6 +97,7 @@ def finding_as_json(finding: Finding) -> Json:
         "limit": number(finding.limit),
         "limit_name": finding.limit_name,
         "peers": number(finding.peers),
+        "peers_name": finding.peers_name,
         "pairs": list(finding.pairs),
         "experiments": [
             {"description": each.description, "outcome": each.outcome, "confirmed": each.confirmed}
