@@ -1,4 +1,4 @@
-"""Everything that a user can type or read is documented; what the documents promise exists."""
+"""Everything that a user can type or read is documented in its place; what the documents promise exists."""
 
 import re
 from collections.abc import Iterator
@@ -10,15 +10,18 @@ import pytest
 import typer
 
 from seatrial.archive import journal
+from seatrial.archive.samples import QUERY
 from seatrial.cli.main import app
 from seatrial.diagnosis.rules.catalogue import RULES
 from seatrial.model.errors import ExitCode
-from seatrial.model.run import Ending, RunInfo
-from seatrial.model.verdict import FindingKind, Verdict
+from seatrial.model.judgement import Judgement
+from seatrial.model.run import Ending, RunInfo, RunKind
+from seatrial.model.verdict import Finding, FindingKind, Verdict
+from tests.unit.documents import anchors, compared, headings, named_rows, option_problems, section, sections, table
 
 ROOT = Path(__file__).resolve().parents[2]
-DOCS = "\n".join(path.read_text() for path in sorted(ROOT.glob("docs/*.md")))
-EVERYTHING = DOCS + (ROOT / "README.md").read_text()
+PAGES = {path.name: path.read_text() for path in sorted(ROOT.glob("docs/*.md"))}
+README = (ROOT / "README.md").read_text()
 
 
 def commands(command: Any, path: str) -> Iterator[tuple[str, Any]]:
@@ -33,12 +36,16 @@ COMMANDS = dict(commands(typer.main.get_command(app), "seatrial"))
 
 
 @pytest.mark.parametrize("path", COMMANDS)
-def test_every_command_and_option_is_documented(path: str) -> None:
-    assert path in EVERYTHING or path.removeprefix("seatrial ") in EVERYTHING
-    for option in COMMANDS[path].params:
-        for name in option.opts:
-            if name.startswith("--"):
-                assert f"`{name}" in DOCS, f"{path} {name}"
+def test_every_command_has_a_section_with_a_row_for_each_of_its_options_and_no_other(path: str) -> None:
+    assert option_problems(PAGES["commands.md"], path, COMMANDS[path].params) == []
+
+
+def test_no_section_is_about_a_command_that_does_not_exist() -> None:
+    groups = {path.rpartition(" ")[0] for path in COMMANDS}
+    titles = [title for _, title, _, _ in headings(PAGES["commands.md"]) if title.startswith("seatrial ")]
+    for title in titles:
+        words = re.split(r" (?=\[|--|[A-Z])", title)[0]
+        assert words in COMMANDS or words in groups, title
 
 
 @pytest.mark.parametrize("path", COMMANDS)
@@ -49,14 +56,29 @@ def test_every_command_and_option_says_what_it_is_for(path: str) -> None:
             assert option.help, f"{path} {option.name}"
 
 
-@pytest.mark.parametrize("code", list(ExitCode))
-def test_every_exit_code_is_documented(code: ExitCode) -> None:
-    assert f"| {code.value} | {code.name} |" in (ROOT / "docs/exit-codes.md").read_text()
+def test_every_exit_code_has_its_row() -> None:
+    rows = table(PAGES["exit-codes.md"], "code", "name", "meaning")
+    assert [(row[0], row[1]) for row in rows] == [(str(code.value), code.name) for code in ExitCode]
 
 
-@pytest.mark.parametrize("word", [*FindingKind, *Verdict])
-def test_every_finding_and_verdict_is_documented(word: str) -> None:
-    assert re.search(rf"^#+ {word}$|`{word}`", (ROOT / "docs/findings.md").read_text(), re.MULTILINE)
+def finding_problems(text: str) -> list[str]:
+    """Each kind of finding has one heading of the third level, and no heading is of another kind."""
+    return compared([title for level, title, _, _ in headings(text) if level == 3], FindingKind)
+
+
+def test_every_finding_has_its_heading() -> None:
+    assert finding_problems(PAGES["findings.md"]) == []
+
+
+def verdict_problems(text: str) -> list[str]:
+    """Each verdict has a row, from the least grave to the gravest."""
+    rows = named_rows(section(text, "Verdicts"), "verdict", "what it means", "what to do")
+    rising = sorted(Verdict, key=lambda one: one.gravity)
+    return compared(rows, rising) or ([] if rows == rising else ["not in the order of gravity"])
+
+
+def test_every_verdict_has_its_row() -> None:
+    assert verdict_problems(PAGES["findings.md"]) == []
 
 
 @pytest.mark.parametrize("name", ["README.md", "CHANGELOG.md"])
@@ -64,29 +86,150 @@ def test_the_number_of_rules_is_told_right(name: str) -> None:
     assert re.findall(r"(\d+) rules", (ROOT / name).read_text()) == [str(len(RULES))]
 
 
-def test_every_field_of_the_archive_is_documented() -> None:
-    text = (ROOT / "docs/archive.md").read_text()
-    for field in msgspec.structs.fields(RunInfo):
-        assert f"`{field.name}`" in text, field.name
-    for ending in Ending:
-        assert f"`{ending}`" in text
+def archive_problems(text: str) -> list[str]:
+    """Fields of run.json, entries of the journal and columns of the samples each have a row of their own."""
+    fields = [field.name for field in msgspec.structs.fields(RunInfo)]
+    entries = [str(entry.__struct_config__.tag) for entry in journal.Entry.__args__]
+    selected = QUERY.partition("SELECT run_name()")[2].partition("FROM")[0]
+    columns = list(dict.fromkeys(re.findall(r"(\w+)[,\n]", selected)))
+    return [
+        *compared(named_rows(section(text, "run.json"), "field", "meaning"), fields),
+        *compared(named_rows(section(text, "journal.jsonl"), "entry", "fields"), entries),
+        *compared(named_rows(section(text, "samples.parquet"), "column", "meaning"), columns),
+    ]
+
+
+def test_every_field_of_the_archive_has_its_row() -> None:
+    assert archive_problems(PAGES["archive.md"]) == []
+
+
+@pytest.mark.parametrize(("field", "words"), [("ending", Ending), ("kind", RunKind)])
+def test_every_word_of_run_json_is_in_the_row_of_its_field(field: str, words: Any) -> None:
+    rows = {row[0]: row[1] for row in table(section(PAGES["archive.md"], "run.json"), "field", "meaning")}
+    for word in words:
+        assert f"`{word.value}`" in rows[f"`{field}`"], word
+
+
+def test_every_journal_entry_names_its_fields() -> None:
+    rows = {row[0]: row[1] for row in table(section(PAGES["archive.md"], "journal.jsonl"), "entry", "fields")}
     for entry in journal.Entry.__args__:
-        assert f"`{entry.__struct_config__.tag}`" in text
-    from seatrial.archive.samples import QUERY
-
-    columns = re.findall(r"AS (\w+)[,\n]", QUERY.partition("SELECT run_name()")[2])
-    assert len(columns) >= 5
-    for column in columns:
-        assert f"`{column}`" in text, column
+        for field in msgspec.structs.fields(entry):
+            assert f"`{field.name}`" in rows[f"`{entry.__struct_config__.tag}`"], (entry, field.name)
 
 
-@pytest.mark.parametrize("path", [*sorted(ROOT.glob("docs/*.md")), ROOT / "README.md"], ids=lambda path: path.name)
-def test_every_link_between_documents_leads_somewhere(path: Path) -> None:
-    for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", path.read_text()):
-        assert (path.parent / target).exists(), target
+@pytest.mark.parametrize("struct", [Finding, Judgement])
+def test_every_field_of_a_finding_and_a_judgement_is_in_the_json_report(struct: type) -> None:
+    rows = [row for rows in _json_tables() for row in rows]
+    documented = set(re.findall(r"`(\w+)`", " ".join(row[0] for row in rows)))
+    left = {field.name for field in msgspec.structs.fields(struct)} - documented
+    assert left == set()
+
+
+def _json_tables() -> Iterator[list[list[str]]]:
+    from tests.unit.documents import tables
+
+    for rows in tables(section(PAGES["report.md"], "The JSON report")):
+        yield rows[1:]
+
+
+def link_problems(pages: dict[str, str]) -> list[str]:
+    """Links that lead to no page, or to no heading of it; by name of the page, which lies in docs or is README.md."""
+    problems = []
+    for name, text in pages.items():
+        folder = ROOT if name == "README.md" else ROOT / "docs"
+        for target, anchor in re.findall(r"\]\(([^)#:\s]*)(?:#([^)\s]*))?\)", text):
+            there = (folder / target).resolve() if target else None
+            if there is not None and not there.exists():
+                problems.append(f"{name}: {target} does not exist")
+            page = text if there is None else pages.get(there.name, "")
+            if anchor and anchor not in anchors(page):
+                problems.append(f"{name}: {target} has no heading {anchor}")
+    return problems
+
+
+def test_every_link_between_documents_leads_somewhere() -> None:
+    assert link_problems({**PAGES, "README.md": README}) == []
 
 
 def test_every_variable_of_the_environment_is_documented() -> None:
+    rows = named_rows(PAGES["commands.md"].partition("\n## ")[0], "variable", "meaning")
+    assert len(rows) == len(set(rows))
     for source in ROOT.glob("src/seatrial/**/*.py"):
         for name in re.findall(r"\"(SEATRIAL_\w+)\"", source.read_text()):
-            assert f"`{name}`" in DOCS, name
+            assert name in rows or f"| `{name}` |" in PAGES["facts-system.md"], name
+
+
+class TestTheseTestsCanFail:
+    """Each check finds what is taken out of a document, put into it, or changed in it."""
+
+    @pytest.mark.parametrize("path", COMMANDS)
+    def test_options(self, path: str) -> None:
+        text, parameters = PAGES["commands.md"], COMMANDS[path].params
+        body = section(text, path)
+        rows = [line for line in body.partition("\n#")[0].splitlines() if line.startswith("| `--")]
+        assert rows
+        for row in rows:
+            assert any(": no row" in one for one in option_problems(without(text, body, row), path, parameters)), row
+        last = rows[-1]
+        renamed = text.replace(body, body.replace(last, re.sub(r"`--[\w-]+", "`--no-such", last)))
+        assert any("--no-such: does not exist" in one for one in option_problems(renamed, path, parameters))
+        twice = text.replace(body, body.replace(last, f"{last}\n{last}"))
+        assert any("2 rows" in one for one in option_problems(twice, path, parameters))
+        cells = last.split("|")
+        wrong = text.replace(body, body.replace(last, "|".join([*cells[:2], " `4711` ", *cells[3:]])))
+        assert any("its default is" in one for one in option_problems(wrong, path, parameters))
+
+    @pytest.mark.parametrize("path", COMMANDS)
+    def test_sections(self, path: str) -> None:
+        heading = re.compile(rf"^(#+ ){path}( |$)", re.MULTILINE)
+        renamed = heading.sub(r"\1seatrial nothing ", PAGES["commands.md"], count=1)
+        assert option_problems(renamed, path, COMMANDS[path].params) == [f"{path}: 0 sections"]
+
+    def test_an_option_of_another_command_does_not_count(self) -> None:
+        body = section(PAGES["commands.md"], "seatrial saturate")
+        row = next(line for line in body.splitlines() if line.startswith("| `--budget"))
+        text = without(PAGES["commands.md"], body, row)
+        assert "`--budget TIME`" in text
+        problems = option_problems(text, "seatrial saturate", COMMANDS["seatrial saturate"].params)
+        assert problems == ["seatrial saturate: --budget: no row"]
+
+    @pytest.mark.parametrize("kind", [FindingKind.NODE_DOWN, FindingKind.SLOW_CABLE, FindingKind.GOVERNOR])
+    def test_findings(self, kind: FindingKind) -> None:
+        text = PAGES["findings.md"]
+        assert finding_problems(text.replace(f"### {kind}\n", "")) == [f"{kind}: no row"]
+        assert finding_problems(f"{text}\n### no-such-finding\n") == ["no-such-finding: does not exist"]
+
+    def test_verdicts(self) -> None:
+        text = PAGES["findings.md"]
+        row = next(line for line in text.splitlines() if line.startswith("| `MISCONFIGURED`"))
+        assert verdict_problems(text.replace(f"{row}\n", "")) == ["MISCONFIGURED: no row"]
+        lower = text.replace(f"{row}\n", "").replace("| `PASS`", f"{row}\n| `PASS`", 1)
+        assert verdict_problems(lower) == ["not in the order of gravity"]
+
+    @pytest.mark.parametrize("name", ["kind", "lost", "plan", "pair-hung", "iteration", "warm"])
+    def test_the_archive(self, name: str) -> None:
+        text = PAGES["archive.md"]
+        (row,) = (line for line in text.splitlines() if line.startswith(f"| `{name}` |"))
+        assert archive_problems(text.replace(f"{row}\n", "")) == [f"{name}: no row"]
+        assert archive_problems(text.replace(row, row.replace(name, "nothing", 1))) == [
+            f"{name}: no row",
+            "nothing: does not exist",
+        ]
+
+    def test_links(self) -> None:
+        pages = {
+            "commands.md": "# A b\n[x](report.md#no-such)",
+            "report.md": "# Here\n[y](nowhere.md) [z](commands.md#a-b)",
+        }
+        assert link_problems(pages) == [
+            "commands.md: report.md has no heading no-such",
+            "report.md: nowhere.md does not exist",
+        ]
+
+    def test_a_heading_in_a_listing_is_none(self) -> None:
+        assert sections("# a\n```\n# b\n```\n# c\n", "b") == []
+
+
+def without(text: str, body: str, row: str) -> str:
+    """The document without that row of that section."""
+    return text.replace(body, body.replace(f"{row}\n", ""))
