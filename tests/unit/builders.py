@@ -1,6 +1,8 @@
 """Synthetic clusters of known truth, the measurements they would give, and recorded runs of them."""
 
 import random
+import subprocess
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -207,6 +209,19 @@ def record(
     writer = RunWriter(archive, info)
     fill(writer, of, recorded)
     return writer.close(ended(info, info.ending, info.ended, info.reason))
+
+
+def abandoned(writer: RunWriter, **changes: object) -> RunWriter:
+    """The open run as a driver leaves it that was killed: its lease names a process that has ended.
+
+    `changes`: of the lease.
+    """
+    writer._held.release()
+    gone = subprocess.Popen([sys.executable, "-V"], stdout=subprocess.DEVNULL)
+    gone.wait()
+    of = msgspec.structs.replace(writer._held.lease, **{"pid": gone.pid, **changes})
+    (writer.folder / layout.LEASE_FILE).write_bytes(msgspec.json.encode(of))
+    return writer
 
 
 def fill(writer: RunWriter, cluster: Cluster, recorded: RecordedRun) -> None:

@@ -5,11 +5,14 @@ import json
 from pathlib import Path
 
 import duckdb
+import msgspec
 import pytest
 
 from seatrial.archive import layout
+from seatrial.archive.closing import write_run_file
 from seatrial.archive.export import export, kernel_table, sample_counts, samples_file
 from seatrial.archive.layout import ExportFormat
+from seatrial.archive.reader import read_info
 from seatrial.archive.samples import query_samples
 from seatrial.archive.writer import ArchiveError, RunWriter
 from seatrial.model.errors import SeatrialError
@@ -126,10 +129,26 @@ def test_a_run_that_was_never_closed_says_what_to_do(tmp_path: Path) -> None:
         samples_file(writer.folder)
 
 
-def test_damaged_samples_say_that_they_can_be_deleted(tmp_path: Path) -> None:
+def test_samples_that_are_damaged_or_of_another_journal_are_made_again(tmp_path: Path) -> None:
+    folder, other = record(CLUSTER, tmp_path), record(Cluster(nodes=names(4)), tmp_path, "other")
+    good = kernel_table(folder)
+    for wrong in (b"PAR1 and no more", (other / layout.SAMPLES_FILE).read_bytes()):
+        (folder / layout.SAMPLES_FILE).write_bytes(wrong)
+        assert kernel_table(folder) == good
+        (folder / layout.SAMPLES_FILE).write_bytes(wrong)
+        assert export([folder], tmp_path / "out.csv", ExportFormat.CSV) == samples_in(sail(CLUSTER))
+
+
+def test_samples_of_an_earlier_version_are_believed_only_if_they_are_as_many_as_in_the_journal(tmp_path: Path) -> None:
     folder = record(CLUSTER, tmp_path)
-    (folder / layout.SAMPLES_FILE).write_bytes(b"PAR1 and no more")
-    with pytest.raises(SeatrialError, match="it is made anew"):
-        kernel_table(folder)
-    with pytest.raises(SeatrialError, match="it is made anew"):
-        export([folder], tmp_path / "out.csv", ExportFormat.CSV)
+    write_run_file(folder, msgspec.structs.replace(read_info(folder), contents=None))
+    path = folder / layout.SAMPLES_FILE
+    good = kernel_table(folder)
+    with duckdb.connect() as connection:
+        for share, believed in ((2, False), (1, True)):
+            rows = connection.read_parquet(str(path)).filter(f"round % {share} = 0")
+            rows.write_parquet(f"{path}.old")
+            path.with_name(f"{path.name}.old").replace(path)
+            before = path.stat().st_mtime_ns
+            assert kernel_table(folder) == good
+            assert (path.stat().st_mtime_ns == before) is believed

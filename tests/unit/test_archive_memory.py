@@ -6,9 +6,11 @@ import resource
 import tempfile
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from seatrial.archive import layout
+from seatrial.archive.closing import write_run_file
 from seatrial.archive.duck import TooLittleMemory, opened
 from seatrial.archive.export import export, kernel_table
 from seatrial.archive.layout import ExportFormat
@@ -63,8 +65,12 @@ def test_recovering_waits_for_memory_and_loses_nothing(tmp_path: Path, monkeypat
 def test_runs_are_listed_without_their_samples(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    record(SMALL, tmp_path)
+    folder = record(SMALL, tmp_path)
     allow(monkeypatch, 300 << 20)
+    counted = str(sum(len(one.times_s) for one in sail(SMALL).measurements))
+    assert run(["runs", "list", "--archive", str(tmp_path)]) == ExitCode.PASS
+    assert capsys.readouterr().out.splitlines()[1].endswith(counted)
+    write_run_file(folder, msgspec.structs.replace(read_info(folder), contents=None))  # as earlier versions closed it
     assert run(["runs", "list", "--archive", str(tmp_path)]) == ExitCode.PASS
     assert capsys.readouterr().out.splitlines()[1].endswith("?")
 

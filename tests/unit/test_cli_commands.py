@@ -11,7 +11,7 @@ from seatrial.archive import layout
 from seatrial.archive.reader import read_info, run_folders
 from seatrial.archive.writer import RunWriter
 from seatrial.model.run import Ending
-from tests.unit.builders import Cluster, fill, info_of, names, record, sail, slow_part
+from tests.unit.builders import Cluster, abandoned, fill, info_of, names, record, sail, slow_part
 
 main = pytest.importorskip("seatrial.cli.main", exc_type=ImportError)
 
@@ -225,7 +225,7 @@ class TestRuns:
 
     def test_recover(self, capsys: pytest.CaptureFixture[str], archive: Path) -> None:
         writer = RunWriter(archive, info_of(HEALTHY, ending=Ending.RUNNING))
-        fill(writer, HEALTHY, sail(HEALTHY))
+        fill(abandoned(writer), HEALTHY, sail(HEALTHY))
         with (writer.folder / layout.JOURNAL_FILE).open("ab") as journal:
             journal.write(b'{"entry":"meas')
         ran = Ran(capsys, "runs", "recover")
@@ -235,18 +235,20 @@ class TestRuns:
         assert "1 torn line kept" in ran.out
         assert read_info(archive / "run").ending is Ending.RECOVERED
         assert Ran(capsys, "runs", "recover").out == "Nothing to recover.\n"
-        assert json.loads(Ran(capsys, "runs", "recover", "--json").out) == {"format": 1, "recovered": []}
+        nothing: dict[str, list[str]] = {"recovered": [], "running": [], "busy": [], "damaged": []}
+        assert json.loads(Ran(capsys, "runs", "recover", "--json").out) == {"format": 1, **nothing}
         assert Ran(capsys, "report").code == 2
 
     def test_one_damaged_run_keeps_no_other_from_recovery(
         self, capsys: pytest.CaptureFixture[str], archive: Path
     ) -> None:
         for name in ("bad", "good"):
-            fill(RunWriter(archive, info_of(HEALTHY, run=name)), HEALTHY, sail(HEALTHY))
+            fill(abandoned(RunWriter(archive, info_of(HEALTHY, run=name))), HEALTHY, sail(HEALTHY))
         (archive / "bad.partial" / layout.RUN_FILE).write_text("{")
         ran = Ran(capsys, "runs", "recover")
         assert ran.code == 2
-        assert "bad.partial" in ran.err
+        assert "bad is not closed: " in ran.err
+        assert "run.json cannot be read" in ran.err
         assert ran.out.startswith("good: ")
 
     def test_report_of_a_run_that_still_grows(self, capsys: pytest.CaptureFixture[str], archive: Path) -> None:

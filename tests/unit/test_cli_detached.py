@@ -1,18 +1,18 @@
 """A check left to the queue, and collected: with scripts in Slurm's place that say what Slurm would."""
 
 import json
-import os
 import sys
 from pathlib import Path
 
 import pytest
 
+from seatrial.archive import recovery
 from seatrial.archive.reader import run_folders
 from seatrial.archive.recover import Recovered, recover
 from seatrial.archive.writer import ArchiveError, RunWriter
 from seatrial.experiment import detached
 from seatrial.model.run import Ending
-from tests.unit.builders import Cluster, fill, info_of, names, record, sail, slow_part
+from tests.unit.builders import Cluster, abandoned, fill, info_of, names, record, sail, slow_part
 from tests.unit.slurm_scripts import SlurmScripts, in_place_of_slurm
 
 main = pytest.importorskip("seatrial.cli.main", exc_type=ImportError)
@@ -154,33 +154,42 @@ def test_how_a_job_ended_that_wrote_nothing(
     assert said in capsys.readouterr().out
 
 
-def test_a_run_of_another_user_is_not_closed_while_it_is_written_to(
-    slurm: SlurmScripts, archive: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_a_run_that_is_still_written_is_not_closed(
+    slurm: SlurmScripts, archive: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     submit()
-    fill(RunWriter(archive, info_of(CLUSTER, run="later", ending=Ending.RUNNING)), CLUSTER, sail(CLUSTER))
+    writer = RunWriter(archive, info_of(CLUSTER, run="later", ending=Ending.RUNNING))
+    fill(writer, CLUSTER, sail(CLUSTER))
     slurm.says("squeue", "")
-    monkeypatch.setattr(detached, "this_user", lambda: "4711")
     capsys.readouterr()
     assert main.run(["runs", "collect", "later"]) == 2
-    assert "job 42 is not to be seen in the queue, and its run is still written to" in capsys.readouterr().out
-    os.utime(archive / "later.partial" / "journal.jsonl", (0, 0))
+    assert "job 42 is not in the queue, but its run is still being written on " in capsys.readouterr().out
+    abandoned(writer)
     assert main.run(["runs", "collect", "later"]) == 1
 
 
+@pytest.mark.parametrize("quicker", [True, False])
 def test_who_collects_second_reports_what_the_first_has_closed(
-    slurm: SlurmScripts, archive: Path, monkeypatch: pytest.MonkeyPatch
+    slurm: SlurmScripts,
+    archive: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    quicker: bool,
 ) -> None:
     submit()
-    fill(RunWriter(archive, info_of(CLUSTER, run="later", ending=Ending.RUNNING)), CLUSTER, sail(CLUSTER))
+    fill(abandoned(RunWriter(archive, info_of(CLUSTER, run="later"))), CLUSTER, sail(CLUSTER))
     slurm.says("squeue", "")
 
     def both(folder: Path) -> Recovered:
-        recover(folder)
+        if quicker:
+            recover(folder)
+        else:
+            folder.rename(folder.with_name("later.01234567.closing"))
         return recover(folder)
 
-    monkeypatch.setattr(detached, "recover", both)
-    assert main.run(["runs", "collect", "later"]) == 1
+    monkeypatch.setattr(recovery, "recover", both)
+    assert main.run(["runs", "collect", "later"]) == (1 if quicker else 2)
+    assert ("another process is closing its run" in capsys.readouterr().out) is not quicker
 
 
 def test_a_damaged_job_file_is_a_sentence(
@@ -219,7 +228,7 @@ def test_a_job_that_is_gone_in_mid_work_is_recovered(
     slurm: SlurmScripts, archive: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     submit()
-    fill(RunWriter(archive, info_of(CLUSTER, run="later", ending=Ending.RUNNING)), CLUSTER, sail(CLUSTER))
+    fill(abandoned(RunWriter(archive, info_of(CLUSTER, run="later"))), CLUSTER, sail(CLUSTER))
     slurm.says("squeue", "slurm_load_jobs error: Invalid job id specified\n", 1)
     capsys.readouterr()
     assert main.run(["runs", "collect", "later"]) == 1

@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from seatrial.archive import layout
-from seatrial.archive.duck import opened
+from seatrial.archive.duck import TooLittleMemory, opened
+from seatrial.archive.journal import Delivered, of_type
 from seatrial.archive.layout import ExportFormat
-from seatrial.archive.samples import exactly, query_samples, read_errors, system_errors, write_samples
+from seatrial.archive.reader import read_entries, read_info
+from seatrial.archive.samples import exactly, journal_of, query_samples, read_errors, system_errors, write_samples
 from seatrial.archive.writer import ArchiveError, sentences
 from seatrial.model.errors import SeatrialError
 
@@ -40,14 +42,30 @@ FROM kernels JOIN counts USING (phase, kernel, message_bytes) ORDER BY ALL
 
 
 def samples_file(folder: Path) -> Path:
-    """samples.parquet of a closed run, made anew from the journal if somebody deleted it."""
-    if folder.name.endswith(layout.PARTIAL):
+    """samples.parquet of a closed run, made again from the journal where it is missing or of another journal."""
+    if layout.is_open(folder):
         raise SeatrialError(f"{folder} is still growing or was cut off.", "seatrial runs recover closes it.")
     path = folder / layout.SAMPLES_FILE
-    if not path.exists():
+    if not path.is_file() or not _belongs(folder, path):
         with sentences(folder):
             write_samples(folder, folder.name)
     return path
+
+
+def _belongs(folder: Path, path: Path) -> bool:
+    """Whether samples.parquet was made from the run's journal; where an earlier version made it, rows are counted."""
+    contents = read_info(folder).contents
+    made_from = journal_of(path)
+    if contents is not None:
+        return made_from == contents.journal_sha256
+    entries = read_entries(folder)
+    samples = sum(len(entry.measurement.times_s) for entry in of_type(entries, Delivered))
+    try:
+        return query_samples([path], "SELECT count(*) FROM samples WHERE NOT warm") == [(samples,)]
+    except TooLittleMemory:
+        raise
+    except SeatrialError:
+        return False
 
 
 def export(folders: list[Path], target: Path, form: ExportFormat) -> int:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from seatrial.archive import layout
+from seatrial.archive.contents import Tally, files_damage, journal_damage, tolerant
 from seatrial.archive.journal import (
     Delivered,
     Entry,
@@ -23,10 +24,13 @@ from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.facts import NodeFacts
 from seatrial.model.placement import Start
 from seatrial.model.recorded import RecordedRun
-from seatrial.model.run import FORMAT, RunInfo
+from seatrial.model.run import FORMAT, Ending, RunInfo
 
 if TYPE_CHECKING:
     from seatrial.fabric.routed import RoutedFabric
+
+
+RESTORE = "Restore the files from a copy; `seatrial runs export` writes the samples that are left."
 
 
 class DamagedRun(SeatrialError):
@@ -63,6 +67,41 @@ def read_entries(folder: Path) -> list[Entry]:
             return list(decode(lines))
     except (OSError, msgspec.DecodeError) as error:
         raise DamagedRun(f"{path} cannot be read: {error}.", "seatrial runs recover gives back what it can.") from error
+
+
+def read_journal(folder: Path, info: RunInfo) -> tuple[list[Entry], tuple[str, ...]]:
+    """The journal, and how a closed run differs from what was recorded when it was closed, a sentence each.
+
+    Of a journal that differs all lines are given that can be read. Raises DamagedRun.
+    """
+    if info.contents is None or layout.is_open(folder):
+        return read_entries(folder), ()
+    path = folder / layout.JOURNAL_FILE
+    tally = Tally()
+    entries: list[Entry] = []
+    if path.exists():
+        try:
+            with path.open("rb") as lines:
+                entries = list(tolerant(lines, tally))
+        except OSError as error:
+            raise DamagedRun(f"{path} cannot be read: {error}.") from error
+    damage = journal_damage(info.contents, tally)
+    if tally.error and not damage:
+        raise DamagedRun(
+            f"{path} cannot be read: {tally.error}.", "A newer seatrial may have written it; use that one."
+        )
+    return entries, (*damage, *files_damage(folder, info.contents))
+
+
+def damage_of(folder: Path, info: RunInfo) -> tuple[str, ...]:
+    """How a closed run differs from what was recorded when it was closed; empty: not at all. Raises DamagedRun."""
+    return read_journal(folder, info)[1] if info.contents is not None else ()
+
+
+def refuse_damaged(folder: Path) -> None:
+    """Raise DamagedRun where the files of a closed run are not those with which it was closed."""
+    if damage := damage_of(folder, read_info(folder)):
+        raise DamagedRun(f"The run in {folder} is damaged: {'; '.join(damage)}.", RESTORE)
 
 
 def read_facts_texts(folder: Path, reading: str) -> dict[str, str]:
@@ -117,8 +156,10 @@ def starts_of(entries: Iterable[Entry], nodes: Iterable[str]) -> tuple[Start, ..
 
 def read_run(folder: Path) -> RecordedRun:
     """Everything that verdicts and reports are made from. Raises DamagedRun."""
-    entries = read_entries(folder)
     info = read_info(folder)
+    entries, damage = read_journal(folder, info)
+    if damage:
+        info = msgspec.structs.replace(info, ending=Ending.DAMAGED, reason=f"{'; '.join(damage)}.")
     planned = [pair for entry in of_type(entries, SurveyPlanned) for pair in entry.pairs]
     return RecordedRun(
         info=info,
@@ -128,6 +169,7 @@ def read_run(folder: Path) -> RecordedRun:
         measurements=tuple(entry.measurement for entry in of_type(entries, Delivered)),
         starts=starts_of(entries, info.nodes),
         wiring=read_wiring(folder),
+        damage=damage,
     )
 
 
@@ -170,7 +212,7 @@ def find_run(archive: Path, name: str) -> Path:
     folders = run_folders(archive)
     if name == "last" and folders:
         return folders[-1]
-    exact = [folder for folder in folders if folder.name.removesuffix(layout.PARTIAL) == name]
+    exact = [folder for folder in folders if layout.run_of(folder) == name]
     found = exact or [folder for folder in folders if folder.name.startswith(name)]
     if len(found) == 1:
         return found[0]

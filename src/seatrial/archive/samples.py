@@ -2,6 +2,7 @@
 
 import errno
 import glob
+import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,13 +15,15 @@ from seatrial.model.errors import SeatrialError
 SPILL_FOLDER = "samples.spill"
 """Beside the samples, where there must be room anyway; /tmp may be full."""
 LEAST_LINE_BYTES = 1 << 20
+MADE_FROM = "journal_sha256"
+"""Key in the file's own metadata."""
 COLUMNS = {
     "entry": "VARCHAR",
     "number": "BIGINT",
     "measurement": (
-        "STRUCT(phase VARCHAR, repetition INTEGER, shape STRUCT(kernel VARCHAR, message_bytes BIGINT, "
-        '"window" INTEGER, warmup INTEGER, iterations INTEGER), source VARCHAR, target VARCHAR, times_s DOUBLE[], '
-        "warmup_times_s DOUBLE[], pairs_at_once INTEGER, errors BIGINT, variant VARCHAR)"
+        "STRUCT(phase VARCHAR, repetition BIGINT, shape STRUCT(kernel VARCHAR, message_bytes BIGINT, "
+        '"window" BIGINT, warmup BIGINT, iterations BIGINT), source VARCHAR, target VARCHAR, times_s DOUBLE[], '
+        "warmup_times_s DOUBLE[], pairs_at_once BIGINT, errors BIGINT, variant VARCHAR)"
     ),
 }
 
@@ -39,31 +42,76 @@ FROM delivered ORDER BY round, source, target, warm DESC, iteration
 """
 
 
+class SamplesUnmade(SeatrialError):
+    """The samples cannot be made from this journal; nothing that was measured is lost by that."""
+
+
 def write_samples(folder: Path, run: str) -> None:
     """Make samples.parquet from the journal of the run in `folder`, whole or not at all.
 
-    Raises OSError, and TooLittleMemory.
+    The file says from which journal it was made (`journal_of`). Raises OSError, TooLittleMemory, SamplesUnmade.
     """
-    name = run.replace("'", "''")
     new = folder / f"{layout.SAMPLES_FILE}.new"
     journal_file = folder / layout.JOURNAL_FILE
-    with system_errors(), opened(spill=folder / SPILL_FOLDER) as connection:
-        connection.execute(f"CREATE MACRO run_name() AS '{name}'")  # a macro takes no parameter
+    longest, digest = _measured(journal_file)
+    with _refusals(), system_errors(), opened(spill=folder / SPILL_FOLDER) as connection:
+        connection.execute(f"CREATE MACRO run_name() AS {_quoted(run)}")  # a macro takes no parameter
         journal = connection.read_json(
             exactly(journal_file),
             columns=COLUMNS,
             format="newline_delimited",
-            maximum_object_size=_longest_line(journal_file),
+            maximum_object_size=longest,
         )
         connection.register("journal", journal)
-        connection.sql(QUERY).write_parquet(str(new), compression="zstd")
+        options = f"FORMAT parquet, COMPRESSION zstd, KV_METADATA {{{MADE_FROM}: '{digest}'}}"
+        connection.execute(f"COPY ({QUERY}) TO {_quoted(str(new))} ({options})")
     new.rename(folder / layout.SAMPLES_FILE)
 
 
-def _longest_line(journal: Path) -> int:
-    """Bytes; at least so many that most journals are read alike. DuckDB takes twice as much memory at once."""
+def journal_of(path: Path) -> str:
+    """SHA-256 of the journal that a samples.parquet was made from; empty where it does not say, or is none.
+
+    Raises TooLittleMemory.
+    """
+    import duckdb
+
+    with opened() as connection:
+        try:
+            rows = connection.execute("SELECT key, value FROM parquet_kv_metadata(?)", [exactly(path)]).fetchall()
+        except duckdb.OutOfMemoryException:
+            raise
+        except duckdb.Error:
+            return ""
+    return next((value.decode("ascii", "replace") for key, value in rows if key == MADE_FROM.encode()), "")
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """Turn what DuckDB says of the journal's lines into a sentence."""
+    import duckdb
+
+    try:
+        yield
+    except duckdb.Error as error:
+        said = str(error).partition("\n")[0]
+        raise SamplesUnmade(f"{layout.SAMPLES_FILE} cannot be made from the journal ({said}).") from error
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _measured(journal: Path) -> tuple[int, str]:
+    """How long a line may be, and the journal's SHA-256.
+
+    Bytes; at least so many that most journals are read alike. DuckDB takes twice as much memory at once.
+    """
+    longest, digest = 0, hashlib.sha256()
     with journal.open("rb") as lines:
-        return max(map(len, lines), default=0) + LEAST_LINE_BYTES
+        for line in lines:
+            longest = max(longest, len(line))
+            digest.update(line)
+    return longest + LEAST_LINE_BYTES, digest.hexdigest()
 
 
 def exactly(path: Path) -> str:

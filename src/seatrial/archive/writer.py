@@ -1,6 +1,8 @@
 """Writes one run: a folder that grows under `.partial` and is renamed when it is whole."""
 
+import contextlib
 import errno
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,19 +11,28 @@ from typing import IO, TYPE_CHECKING
 import msgspec
 
 from seatrial.archive import layout
+from seatrial.archive.closing import close_folder, write_run_file
+from seatrial.archive.contents import Tally
 from seatrial.archive.journal import Entry, encode
+from seatrial.archive.lease import Held, Hold, Holder
+from seatrial.archive.rescue import RescueCopy
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.run import Ending, RunInfo
 
 if TYPE_CHECKING:
     from seatrial.fabric.routed import Routing
 
-
-NO_SAMPLES = f"{layout.SAMPLES_FILE} was left out; `seatrial runs show` makes it from the journal."
+RESCUED = "rescued"
+"""Appended to the name of a run whose folder was taken away from its driver."""
+MOST_RESCUES = 100
 
 
 class ArchiveError(SeatrialError):
     """The archive cannot be written."""
+
+
+class RunTaken(ArchiveError):
+    """The folder of the run was closed, renamed or removed by somebody else while its driver wrote to it."""
 
 
 @contextmanager
@@ -44,84 +55,171 @@ def sentences(folder: Path) -> Iterator[None]:
 
 
 class RunWriter:
-    """The one writer of one run. Everything is on its way to the disk when a call returns."""
+    """The one writer of one run. Everything is on its way to the disk when a call returns.
+
+    While it is open it holds the run's lease. Where the folder is taken away from it all calls raise RunTaken but
+    `close`, which then writes everything that was delivered into a folder of another name.
+    """
 
     def __init__(self, archive: Path, info: RunInfo) -> None:
         """Create the `.partial` folder. Raises UsageError where there is a run of that name, ArchiveError."""
         self.archive = archive
         self.info = info
-        self.folder = archive / f"{info.run}{layout.PARTIAL}"
-        for taken in (archive / info.run, self.folder):
+        self._tally = Tally()
+        self._copy = RescueCopy()
+        for taken in (archive / info.run, archive / f"{info.run}{layout.PARTIAL}"):
             if taken.exists():
                 raise UsageError(f"There is a run {info.run!r} already: {taken}.", "Choose another name with --run.")
         with sentences(archive):
-            self.folder.mkdir(parents=True)
-            (self.folder / layout.FACTS_FOLDER).mkdir()
-            (self.folder / layout.LOGS_FOLDER).mkdir()
-            self._journal: IO[bytes] = (self.folder / layout.JOURNAL_FILE).open("ab", buffering=0)
-        self._whole_bytes = 0
-        """Length of the journal's whole lines."""
+            self._open(archive / f"{info.run}{layout.PARTIAL}")
         self.describe(info)
+
+    def _open(self, folder: Path) -> None:
+        folder.mkdir(parents=True)
+        (folder / layout.FACTS_FOLDER).mkdir()
+        (folder / layout.LOGS_FOLDER).mkdir()
+        self._journal: IO[bytes] = (folder / layout.JOURNAL_FILE).open("ab", buffering=0)
+        self._held = Hold(folder, Holder.DRIVER)
+        self.folder = folder
 
     def describe(self, info: RunInfo) -> None:
         """Replace run.json, at once or not at all."""
         self.info = info
-        with sentences(self.archive):
+        with self._writing():
             write_run_file(self.folder, info)
 
     def append(self, entry: Entry) -> None:
         """Add one entry to the journal; a line is written whole or, when the disk fills, taken back."""
         line = encode(entry)
         try:
-            if self._journal.write(line) != len(line):
-                self._journal.truncate(self._whole_bytes)
-                raise OSError(errno.ENOSPC, "no space left")
-        except OSError:
             with sentences(self.archive):
+                if self._journal.write(line) != len(line):
+                    self._journal.truncate(self._tally.journal_bytes)
+                    raise OSError(errno.ENOSPC, "no space left")
+        except ArchiveError:
+            if not self._is_lost():
                 raise
-        self._whole_bytes += len(line)
+        self._tally.add_line(line, entry)
+        self._copy.add_line(line)
+        if self._held.suspect:
+            self._refuse_lost()
 
     def write_facts(self, node: str, reading: str, text: str) -> None:
         """Keep a node's raw facts."""
-        with sentences(self.archive):
-            layout.facts_file(self.folder, node, reading).write_text(text, encoding="utf-8")
+        name = layout.facts_file(Path(), node, reading).as_posix()
+        self._write_file(name, text.encode("utf-8"))
 
     def write_wiring(self, routing: "Routing") -> None:
         """Keep what was given of the fabric's cables and routes."""
-        with sentences(self.archive):
-            (self.folder / layout.FABRIC_FILE).write_bytes(msgspec.json.encode(routing))
+        self._write_file(layout.FABRIC_FILE, msgspec.json.encode(routing))
+
+    def _write_file(self, name: str, content: bytes) -> None:
+        try:
+            with self._writing():
+                (self.folder / name).write_bytes(content)
+        except RunTaken:
+            self._keep_file(name, content)
+            raise
+        except ArchiveError:
+            with contextlib.suppress(OSError):  # no half of a file stays
+                (self.folder / name).unlink()
+            raise
+        self._keep_file(name, content)
+
+    def _keep_file(self, name: str, content: bytes) -> None:
+        self._tally.add_file(name, content)
+        self._copy.add_file(name, content)
 
     def log_file(self, name: str) -> Path:
-        """Where a launched program's standard error goes."""
+        """Where a launched program's standard error goes. Raises RunTaken."""
+        if self._held.suspect or not self.folder.is_dir():
+            self._refuse_lost()
         return self.folder / layout.LOGS_FOLDER / name
 
     def close(self, info: RunInfo) -> Path:
         """Write samples.parquet and run.json, rename, and return the folder's final path.
 
         Where there is too little memory for the samples they are left out, which the run's reason says: they are made
-        from the journal when they are asked for.
+        from the journal when they are asked for. A run whose folder was taken away is closed as RUN-rescued.
         """
+        try:
+            with self._writing():
+                self._close(info)
+        except RunTaken as error:
+            self._rescue(info, error)
+        return self.folder
+
+    def _close(self, info: RunInfo) -> None:
         from seatrial.archive.duck import TooLittleMemory
-        from seatrial.archive.samples import write_samples
+        from seatrial.archive.samples import SamplesUnmade
 
-        with sentences(self.archive):
+        self._journal.close()
+        if (self.folder / layout.JOURNAL_FILE).stat().st_size != self._tally.journal_bytes:
+            self._copy.write_journal(self.folder)  # a network file system wrote less than it had taken
+        self.info = info
+        without = (TooLittleMemory, SamplesUnmade)
+        self.folder, self.info = close_folder(self.folder, info, self._tally, "closed", without)
+        self._held.release()
+
+    def _rescue(self, info: RunInfo, taken: RunTaken) -> None:
+        """Write all that was delivered into a new folder, and close that."""
+        self._held.release()
+        with contextlib.suppress(OSError):
             self._journal.close()
+        said = "" if taken.what in info.reason else taken.what
+        for number in range(1, MOST_RESCUES):
+            run = f"{info.run}-{RESCUED}" + (f"-{number}" if number > 1 else "")
+            folder = self.archive / f"{run}{layout.PARTIAL}"
+            if (self.archive / run).exists() or folder.exists():
+                continue
+            reason = f"{said} {info.reason}".strip()
             try:
-                write_samples(self.folder, info.run)
-            except TooLittleMemory as error:
-                info = msgspec.structs.replace(info, reason=f"{info.reason} {NO_SAMPLES} {error}".strip())
-            self.describe(info)
-            final = self.archive / info.run
-            self.folder.rename(final)
-        self.folder = final
-        return final
+                with sentences(self.archive):
+                    self._open(folder)
+                    self._copy.write_files(folder)
+                    self._copy.write_journal(folder)
+                    self._close(msgspec.structs.replace(info, run=run, reason=reason))
+            except ArchiveError as error:
+                raise ArchiveError(f"{taken.what} But that failed: {error.what}", error.remedy) from error
+            return
+        raise taken
 
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Refuse where the run is not ours any more, before and after an error of the system; else its sentence."""
+        self._refuse_lost()
+        try:
+            with sentences(self.archive):
+                yield
+        except ArchiveError:
+            self._refuse_lost()
+            raise
 
-def write_run_file(folder: Path, info: RunInfo) -> None:
-    """run.json, replaced in one step."""
-    new = folder / f"{layout.RUN_FILE}.new"
-    new.write_bytes(msgspec.json.format(msgspec.json.encode(info), indent=2) + b"\n")
-    new.rename(folder / layout.RUN_FILE)
+    def _refuse_lost(self) -> None:
+        if not self._is_lost():
+            self._held.suspect = False
+            return
+        by = self._held.taken_by
+        if by is not None and by.holder is Holder.RECOVER:
+            who = f"by `seatrial runs recover` of {by.user} on {by.host}"
+        else:
+            who = "or its folder renamed or removed"
+        run = layout.run_of(self.folder)
+        raise RunTaken(
+            f"The run {run} was closed {who} while it was being measured; all that it had delivered is kept in the run "
+            f"{run}-{RESCUED}."
+        )
+
+    def _is_lost(self) -> bool:
+        """Whether the folder is not ours any more: another lease, or none and another journal."""
+        held = self._held.look()
+        if held is not Held.MISSING:
+            return held is Held.TAKEN
+        try:
+            there, ours = (self.folder / layout.JOURNAL_FILE).stat(), os.fstat(self._journal.fileno())
+        except (OSError, ValueError):  # also where the journal is closed already
+            return True
+        return (there.st_dev, there.st_ino) != (ours.st_dev, ours.st_ino)
 
 
 def ended(info: RunInfo, ending: Ending, at: str, reason: str = "") -> RunInfo:

@@ -27,7 +27,7 @@ def show_run(folder: Path, *, as_json: bool, html: Path | None) -> int:
 
     recorded = read_run(folder)
     info = recorded.info
-    kind = run_kind(info)
+    kind = None if recorded.damage else run_kind(info)
     if kind is RunKind.CURVE:
         from seatrial.cli.curve import show_curve
         from seatrial.diagnosis.curve import judge_curve

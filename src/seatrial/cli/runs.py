@@ -1,8 +1,9 @@
 """seatrial runs: what is in the archive."""
 
 import json
+import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 import typer
@@ -11,6 +12,10 @@ from seatrial.archive.layout import ExportFormat
 from seatrial.cli.options import Archive, AsJson, archive_folder
 from seatrial.model.units import bandwidth, duration, size
 from seatrial.report.outside import clean
+
+if TYPE_CHECKING:
+    from seatrial.archive.recovery import Recovery
+    from seatrial.model.run import RunInfo
 
 app = typer.Typer(
     help="List, show, export, recover and collect archived runs.", no_args_is_help=True, rich_markup_mode=None
@@ -26,19 +31,25 @@ def list_runs(archive: Archive = None, as_json: AsJson = False) -> int:
     from seatrial.archive.reader import DamagedRun, read_info, run_folders
     from seatrial.model.run import run_kind
 
-    folders = run_folders(archive_folder(archive))
+    infos: dict[Path, RunInfo | None] = {}
+    for folder in run_folders(archive_folder(archive)):
+        try:
+            infos[folder] = read_info(folder)
+        except DamagedRun:
+            infos[folder] = None
     counts: dict[str, int] | None
     try:
-        counts = sample_counts(folders)
+        counts = sample_counts([folder for folder, info in infos.items() if info is not None and not info.contents])
     except TooLittleMemory:
         counts = None
     rows: list[dict[str, Any]] = []
-    for folder in folders:
-        try:
-            info = read_info(folder)
-        except DamagedRun:
+    for folder, info in infos.items():
+        if info is None:
             rows.append(_damaged(folder))
             continue
+        samples = info.contents.samples if info.contents else None
+        if samples is None and counts is not None:
+            samples = counts.get(info.run, 0)
         rows.append(
             {
                 "run": info.run,
@@ -47,8 +58,9 @@ def list_runs(archive: Archive = None, as_json: AsJson = False) -> int:
                 "ending": info.ending.value,
                 "launcher": info.launcher,
                 "nodes": len(info.nodes),
-                "samples": counts.get(info.run, 0) if counts is not None else None,
+                "samples": samples,
                 "folder": str(folder),
+                **_state(folder, info),
             }
         )
     if as_json:
@@ -56,29 +68,55 @@ def list_runs(archive: Archive = None, as_json: AsJson = False) -> int:
     elif not rows:
         print(f"No runs in {archive_folder(archive)}.")
     else:
-        _table(["run", "kind", "started", "ending", "launcher", "nodes", "samples"], rows)
+        told = [{**row, "ending": _state_text(row)} for row in rows]
+        _table(["run", "kind", "started", "ending", "launcher", "nodes", "samples"], told)
     return 0
+
+
+def _state(folder: Path, info: "RunInfo") -> dict[str, str]:
+    """`state`, `host` and `since` of a run; the host's and the time where somebody works on it."""
+    from seatrial.archive import layout
+    from seatrial.archive.contents import shorter
+    from seatrial.archive.liveness import Life, presumed
+
+    if not layout.is_open(folder):
+        return {"state": "damaged" if shorter(folder, info) else "closed", "host": "", "since": ""}
+    found = presumed(folder)
+    held = found.lease if found.life in (Life.RUNNING, Life.CLOSING) else None
+    return {"state": found.life.value, "host": held.host if held else "", "since": held.since if held else ""}
+
+
+def _state_text(row: dict[str, Any]) -> str:
+    """The ending of a closed run; of an open one what is known of it."""
+    if row["state"] == "closed":
+        return str(row["ending"])
+    return str(row["state"]) + (f" on {row['host']} since {row['since']}" if row["host"] else "")
 
 
 @app.command("show")
 def show_run(run: Run = "last", archive: Archive = None, as_json: AsJson = False) -> int:
     """Print what a run is: run.json, and a line for each kernel measured."""
     from seatrial.archive.export import kernel_table
-    from seatrial.archive.reader import find_run, read_info
+    from seatrial.archive.reader import damage_of, find_run, read_info
+    from seatrial.model.errors import ExitCode
     from seatrial.model.run import run_kind
 
     folder = find_run(archive_folder(archive), run)
     info = read_info(folder)
-    shown = ("phase", "kernel", "message_bytes", "ordered_pairs", "samples", "one_way_latency", "bandwidth")
-    names = (*shown[:5], "latency_s", "bandwidth_bytes_per_s", "median_time_s")
+    damage = damage_of(folder, info)
+    code = ExitCode.INCOMPLETE if damage else ExitCode.PASS
+    columns = ("phase", "kernel", "message_bytes", "ordered_pairs", "samples", "one_way_latency", "bandwidth")
+    names = (*columns[:5], "latency_s", "bandwidth_bytes_per_s", "median_time_s")
     kernels = [dict(zip(names, row, strict=True)) for row in kernel_table(folder)]
     if as_json:
-        print(json.dumps({"format": 1, "run": msgspec.to_builtins(info), "kernels": kernels}))
-        return 0
+        shown = {"format": 1, "run": msgspec.to_builtins(info), "kernels": kernels, "damage": damage}
+        print(json.dumps(shown))
+        return code
     for name, value in (
         ("run", info.run),
         ("kind", run_kind(info).value),
         ("started", info.started),
+        ("INVALID", f"the run is damaged: {'; '.join(damage)}" if damage else ""),
         ("ended", f"{info.ended} ({info.ending})"),
         ("launcher", f"{info.launcher} {f'job {info.job}' if info.job else ''}".strip()),
         ("cluster", info.cluster),
@@ -94,8 +132,8 @@ def show_run(run: Run = "last", archive: Archive = None, as_json: AsJson = False
         row["message_bytes"] = size(row["message_bytes"])
         row["one_way_latency"] = "" if row["latency_s"] is None else duration(row["latency_s"])
         row["bandwidth"] = "" if row["bandwidth_bytes_per_s"] is None else bandwidth(row["bandwidth_bytes_per_s"])
-    _table(list(shown), kernels)
-    return 0
+    _table(list(columns), kernels)
+    return code
 
 
 @app.command("export")
@@ -107,40 +145,68 @@ def export_run(
 ) -> int:
     """Write a run's raw samples, one row each, for other programs."""
     from seatrial.archive.export import export
-    from seatrial.archive.reader import find_run
+    from seatrial.archive.reader import damage_of, find_run, read_info
+    from seatrial.model.errors import ExitCode
 
-    count = export([find_run(archive_folder(archive), run)], output, form)
+    folder = find_run(archive_folder(archive), run)
+    damage = damage_of(folder, read_info(folder))
+    count = export([folder], output, form)
     print(f"{count} samples in {output}")
-    return 0
+    if damage:
+        print(f"seatrial: INVALID: the run is damaged: {clean('; '.join(damage))}.", file=sys.stderr)
+        return ExitCode.INCOMPLETE
+    return ExitCode.PASS
 
 
 @app.command("recover")
-def recover_runs(archive: Archive = None, as_json: AsJson = False) -> int:
-    """Close runs that were cut off, and give back every sample delivered before."""
-    from seatrial.archive.reader import DamagedRun
-    from seatrial.archive.recover import partial_folders, recover
+def recover_runs(
+    run: Annotated[str, typer.Argument(help="Only this run.  [default: all that were cut off]", metavar="[RUN]")] = "",
+    force: Annotated[
+        bool, typer.Option("--force", help="Also runs that are still being written; their drivers then end.")
+    ] = False,
+    archive: Archive = None,
+    as_json: AsJson = False,
+) -> int:
+    """Close runs that were cut off, with every sample delivered before. Runs still being written are left alone."""
+    from seatrial.archive.recovery import recover_runs, watching
+    from seatrial.cli.progress import progress_on
+    from seatrial.model.errors import ExitCode
 
-    recovered, damaged = [], []
-    for folder in partial_folders(archive_folder(archive)):
-        try:
-            recovered.append(recover(folder))
-        except DamagedRun as error:
-            damaged.append(error)
+    with progress_on(sys.stderr) as progress:
+        found = recover_runs(
+            archive_folder(archive),
+            run,
+            force=force,
+            waiting=lambda seconds, runs: progress.stage(watching(seconds, runs)),
+        )
     if as_json:
-        print(json.dumps({"format": 1, "recovered": msgspec.to_builtins(recovered)}))
-    for one in [] if as_json else recovered:
-        torn = f", {one.torn_lines} torn line kept in logs" if one.torn_lines else ""
+        print(json.dumps({"format": 1, **msgspec.to_builtins(found)}))
+    else:
+        _tell(found)
+    return ExitCode.INCOMPLETE if found.damaged else ExitCode.PASS
+
+
+def _tell(found: "Recovery") -> None:
+    from seatrial.model.words import count
+
+    for one in found.recovered:
+        torn = f", {count(one.torn_lines, 'torn line')} kept in logs" if one.torn_lines else ""
         print(clean(f"{one.run}: {one.measurements} measurements, {one.samples} samples{torn}"))
-    if damaged:
-        raise damaged[0]
-    if not recovered and not as_json:
+    for alone in found.running:
+        who = f" by {alone.user} on {alone.host} since {alone.since} (process {alone.pid})" if alone.host else " lately"
+        print(clean(f"{alone.run}: left alone, still being written{who}; --force closes it all the same"))
+    for alone in found.busy:
+        print(clean(f"{alone.run}: another process is closing it or has closed it"))
+    for bad in found.damaged:
+        print(f"seatrial: {clean(f'{bad.run} is not closed: {bad.what} {bad.remedy}')}", file=sys.stderr)
+    if not (found.recovered or found.running or found.busy or found.damaged):
         print("Nothing to recover.")
-    return 0
 
 
 @app.command("collect")
 def collect_run(run: Run = "last", archive: Archive = None, as_json: AsJson = False) -> int:
     """Say how a detached check or reading of facts stands; a check that is over is reported, and exits as it did."""
+    from seatrial.cli.progress import progress_on
     from seatrial.cli.report import show_run
     from seatrial.experiment.detached import collect
     from seatrial.experiment.facts_detached import WHAT, collect_facts
@@ -152,7 +218,8 @@ def collect_run(run: Run = "last", archive: Archive = None, as_json: AsJson = Fa
         from seatrial.cli.facts_detached import tell_facts
 
         return tell_facts(collect_facts(folder, submitted), as_json=as_json)
-    found = collect(folder, submitted)
+    with progress_on(sys.stderr) as progress:
+        found = collect(folder, submitted, progress)
     if found.folder is None:
         print(json.dumps({"format": 1, "state": found.state}) if as_json else clean(found.state))
         return ExitCode.INCOMPLETE
@@ -162,7 +229,8 @@ def collect_run(run: Run = "last", archive: Archive = None, as_json: AsJson = Fa
 def _damaged(folder: Path) -> dict[str, Any]:
     """The row of a run whose run.json cannot be read."""
     nothing = dict.fromkeys(("nodes", "samples"), 0) | dict.fromkeys(("kind", "started", "launcher"), "")
-    return {"run": folder.name, "ending": "damaged", "folder": str(folder), **nothing}
+    state = {"state": "damaged", "host": "", "since": ""}
+    return {"run": folder.name, "ending": "damaged", "folder": str(folder), **nothing, **state}
 
 
 def _table(columns: list[str], rows: list[dict[str, Any]]) -> None:

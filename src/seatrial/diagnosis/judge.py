@@ -85,8 +85,10 @@ def sent_again(recorded: RecordedRun) -> dict[str, float]:
 def judge(recorded: RecordedRun, assessor: Assessor | None = None) -> Judgement:
     """Every planned pair and every wanted node gets a verdict; findings come worst first.
 
-    `assessor`: what knows this very run already.
+    `assessor`: what knows this very run already. Of a run whose files are damaged only the damage is reported.
     """
+    if recorded.damage:
+        return damaged(recorded)
     evidence, references, suspicion = (assessor or Assessor()).assess(recorded)
     suspicion, unproved = only_proved(suspicion, evidence)
     controls = [pair for pair in suspicion.good() if evidence[pair].retested]
@@ -133,6 +135,25 @@ def _medians(pairs: Sequence[PairVerdict]) -> tuple[float | None, float | None]:
     bandwidths = [pair.bandwidth_bytes_per_s.value for pair in pairs if pair.bandwidth_bytes_per_s]
     latencies = {frozenset((pair.source, pair.target)): pair.latency_s.value for pair in pairs if pair.latency_s}
     return median(bandwidths) if bandwidths else None, median([*latencies.values()]) if latencies else None
+
+
+def damaged(recorded: RecordedRun) -> Judgement:
+    """The judgement of a run, of whichever command, whose files are not those with which it was closed."""
+    return Judgement(
+        pairs=(),
+        nodes=(),
+        findings=(),
+        peers_bandwidth_bytes_per_s=None,
+        peers_latency_s=None,
+        notes=(
+            *(f"Damaged: {what}." for what in recorded.damage),
+            "Nothing is judged. Restore the files from a copy; `seatrial runs export` writes what samples are left.",
+        ),
+        complete=False,
+        design=_counted(recorded),
+        lost=recorded.info.lost,
+        damage=recorded.damage,
+    )
 
 
 def _counted(recorded: RecordedRun) -> Design | None:

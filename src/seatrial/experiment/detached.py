@@ -8,11 +8,13 @@ from pathlib import Path
 import msgspec
 
 from seatrial.archive import layout
-from seatrial.archive.recover import recover
+from seatrial.archive.recover import partial_folders
+from seatrial.archive.recovery import recover_runs, watching
 from seatrial.archive.writer import sentences
 from seatrial.experiment.clock import new_run_name, now_text
 from seatrial.experiment.enough import enough
 from seatrial.experiment.node_hours import allocation_s, within_node_hours
+from seatrial.experiment.progress import Progress
 from seatrial.experiment.settings import CheckSettings
 from seatrial.experiment.site import choose_launcher
 from seatrial.experiment.submitted import (
@@ -21,7 +23,6 @@ from seatrial.experiment.submitted import (
     await_the_last_file,
     new_folder,
     write_submitted,
-    written_lately,
 )
 from seatrial.launch.queue import QueueLine, cancel_named, jobs_by_name, jobs_by_number, submit, this_user
 from seatrial.launch.slurm import SlurmLauncher
@@ -93,7 +94,7 @@ def child_options(settings: CheckSettings, name: str) -> list[str]:
     return options
 
 
-def collect(folder: Path, submitted: Submitted) -> Collected:
+def collect(folder: Path, submitted: Submitted, progress: Progress) -> Collected:
     """Find out how a detached check stands; a run whose job is gone in mid-work is recovered.
 
     `folder`: where job.json is. Raises LaunchError where that is not known, since Slurm does not answer.
@@ -111,8 +112,8 @@ def collect(folder: Path, submitted: Submitted) -> Collected:
     if left:
         state = f"{submitted.run}: job {submitted.job} is {left[0].why}. {left[0].hopeless}"
         return Collected(folder=None, state=state.rstrip())
-    if partial.exists():
-        return _recovered(submitted, partial, final)
+    if any(layout.run_of(one) == submitted.run for one in partial_folders(archive)):
+        return _recovered(submitted, archive, progress)
     said = _last_word(folder) or _how_it_ended(lines)
     return Collected(folder=None, state=f"{submitted.run}: job {submitted.job} is gone and measured nothing: {said}")
 
@@ -124,17 +125,21 @@ def jobs_of(submitted: Submitted) -> tuple[QueueLine, ...]:
     return jobs_by_number(submitted.job)
 
 
-def _recovered(submitted: Submitted, partial: Path, final: Path) -> Collected:
-    """Close the run, unless it goes on: Slurm may hide others' jobs (PrivateData), and then does not know this one."""
-    if submitted.user not in ("", this_user()) and written_lately(partial):
-        state = f"{submitted.run}: job {submitted.job} is not to be seen in the queue, and its run is still written to."
-        return Collected(folder=None, state=state)
-    try:
-        return Collected(folder=Path(recover(partial).folder), state="recovered")
-    except (SeatrialError, FileNotFoundError):
-        if final.exists():  # another `runs collect` was quicker
-            return Collected(folder=final, state="over")
-        raise
+def _recovered(submitted: Submitted, archive: Path, progress: Progress) -> Collected:
+    """Close the run unless it is still written: Slurm may hide the jobs of others (PrivateData)."""
+    found = recover_runs(archive, submitted.run, waiting=lambda seconds, _runs: progress.stage(watching(seconds, 1)))
+    if found.recovered:
+        return Collected(folder=Path(found.recovered[0].folder), state="recovered")
+    if found.damaged:
+        raise SeatrialError(found.damaged[0].what, found.damaged[0].remedy)
+    final = archive / submitted.run
+    if final.exists():  # another process was quicker
+        return Collected(folder=final, state="over")
+    job = f"{submitted.run}: job {submitted.job} is not in the queue"
+    if found.busy:
+        return Collected(folder=None, state=f"{job}, and another process is closing its run.")
+    host = found.running[0].host
+    return Collected(folder=None, state=f"{job}, but its run is still being written{f' on {host}' if host else ''}.")
 
 
 def _last_word(folder: Path) -> str:

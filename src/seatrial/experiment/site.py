@@ -8,7 +8,14 @@ import msgspec
 
 from seatrial.archive import layout
 from seatrial.archive.journal import Delivered, of_type
-from seatrial.archive.reader import header_of, ranks_of, read_entries, read_facts_texts, read_info
+from seatrial.archive.reader import (
+    header_of,
+    ranks_of,
+    read_entries,
+    read_facts_texts,
+    read_info,
+    refuse_damaged,
+)
 from seatrial.diagnosis.placement.line import is_srun, launcher_of
 from seatrial.experiment.settings import CheckSettings
 from seatrial.launch.contract import Launcher, LaunchError
@@ -86,6 +93,7 @@ def replay_launcher(settings: CheckSettings) -> ReplayLauncher:
     """A launcher that plays the run in the folder `settings.replay`."""
     folder = settings.replay
     assert folder is not None  # noqa: S101 - the caller looked
+    refuse_damaged(folder)
     entries = read_entries(folder)
     return ReplayLauncher(
         read_info(folder),

@@ -1,6 +1,5 @@
 """What was left to Slurm's queue: `<archive>/<run>.submitted/`, and how it is found again."""
 
-import contextlib
 import time
 from pathlib import Path
 
@@ -14,8 +13,6 @@ from seatrial.model.errors import SeatrialError, UsageError
 SUBMITTED = ".submitted"
 JOB_FILE = "job.json"
 CLOSING_S = 3.0
-LATELY_S = 300.0
-"""A run that is under way writes its journal after every round."""
 CANCELLED = "CANCELLED"
 
 
@@ -66,13 +63,6 @@ def write_submitted(folder: Path, submitted: Submitted) -> None:
 def await_the_last_file() -> None:
     """On a network file system the last rename of a job that is over may still be on its way."""
     time.sleep(CLOSING_S)
-
-
-def written_lately(partial: Path) -> bool:
-    """Whether somebody has written to the run within `LATELY_S`."""
-    with contextlib.suppress(OSError):
-        return time.time() - (partial / layout.JOURNAL_FILE).stat().st_mtime < LATELY_S
-    return False
 
 
 def find_submitted(archive: Path, name: str) -> tuple[Path, Submitted]:

@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 
 from seatrial.archive.journal import VariantNoted, of_type
-from seatrial.archive.reader import read_entries, read_run
+from seatrial.archive.reader import read_entries, read_run, refuse_damaged
 from seatrial.archive.writer import RunWriter
 from seatrial.diagnosis.transports.by_rail import TransportsByRail, judge_run
 from seatrial.diagnosis.transports.judged import Transports
@@ -61,6 +61,7 @@ def run_transports(settings: TransportsSettings, progress: Progress | None = Non
 
 def judged_again(folder: Path) -> TransportsOutcome:
     """The run in an archive's folder. Raises DamagedRun; SeatrialError where it is no such run."""
+    refuse_damaged(folder)
     recorded = read_run(folder)
     notes = [entry.note for entry in of_type(read_entries(folder), VariantNoted)]
     kind = run_kind(recorded.info)

@@ -62,10 +62,14 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     """One way, over all pairs that were measured."""
     design: Design | None = None
     lost: tuple[NodeState, ...] = ()
+    damage: tuple[str, ...] = ()
+    """How the run's files differ from those with which it was closed; then nothing else is judged."""
 
     @property
     def verdict(self) -> Verdict:
         """The gravest of all; a node that was taken out on purpose or is busy does not count."""
+        if self.damage:
+            return Verdict.INVALID
         excused = {state.node for state in self.lost if not state.fault}
         verdicts = [pair.verdict for pair in self.pairs]
         verdicts += [node.verdict for node in self.nodes if node.node not in excused]
@@ -75,6 +79,8 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def exit_code(self) -> ExitCode:
         """FINDINGS where something is at fault; else INCOMPLETE where numbers are missing, undecided or impossible."""
+        if self.damage:
+            return ExitCode.INCOMPLETE
         if any(finding.verdict is not Verdict.INVALID for finding in self.findings):
             return ExitCode.FINDINGS
         open_verdicts = (Verdict.INVALID, Verdict.INCONCLUSIVE, Verdict.UNSTABLE)

@@ -24,6 +24,8 @@ class RecordedRun(msgspec.Struct, frozen=True, kw_only=True):
     """Launches of the probe, in order, with what their ranks said of where they were."""
     wiring: Wiring | None = None
     """The fabric's cables and routes, where they were given."""
+    damage: tuple[str, ...] = ()
+    """How the files of a closed run differ from what was recorded when it was closed, a sentence each."""
 
     @property
     def fabric(self) -> Wiring:

@@ -18,6 +18,8 @@ class Ending(enum.StrEnum):
     INTERRUPTED = "interrupted"
     FAILED = "failed"
     RECOVERED = "recovered"
+    DAMAGED = "damaged"
+    """Set by the reader, never stored: the files are not those with which the run was closed."""
 
 
 class RunKind(enum.StrEnum):
@@ -73,6 +75,21 @@ class AskedLine(msgspec.Struct, frozen=True, kw_only=True):
     """For each rank; None: as the line says."""
 
 
+class Contents(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run held when it was closed; docs/archive.md describes each field."""
+
+    journal_bytes: int
+    journal_entries: int
+    journal_sha256: str
+    measurements: int
+    samples: int
+    """Timed samples, warm-up iterations not included."""
+    files: int = 0
+    """Number of files that files.sha256 lists: facts and fabric.json."""
+    files_sha256: str = ""
+    """SHA-256 of files.sha256 itself."""
+
+
 class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     """The content of run.json."""
 
@@ -104,6 +121,8 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     """None: written before kinds were; `run_kind` derives it."""
     line: AskedLine | None = None
     """Of a placement."""
+    contents: Contents | None = None
+    """None while the run is open, and in runs that were closed by versions which did not store it."""
 
 
 _KIND_OF_DESIGN = {

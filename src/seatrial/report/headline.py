@@ -22,6 +22,8 @@ class Headline(msgspec.Struct, frozen=True, kw_only=True):
 
 def overall(judgement: Judgement) -> Verdict:
     """The gravest verdict; NOT_RUN, never PASS, where nothing at all was judged."""
+    if judgement.damage:
+        return Verdict.INVALID
     if not (judgement.pairs or judgement.nodes or judgement.findings):
         return Verdict.NOT_RUN
     return judgement.verdict
@@ -30,6 +32,8 @@ def overall(judgement: Judgement) -> Verdict:
 def headline(run: RunInfo, judgement: Judgement) -> Headline:
     """What a tired reader must know if he reads one line only."""
     verdict = overall(judgement)
+    if judgement.damage:
+        return Headline(word=verdict.value, what=f"the run is damaged: {clean('; '.join(judgement.damage))}")
     word = INCOMPLETE if verdict is Verdict.PASS and not judgement.complete else verdict.value
     what = [_outcome(verdict, judgement)]
     lost = judgement.lost or run.lost

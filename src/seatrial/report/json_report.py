@@ -22,6 +22,7 @@ def as_json(run: RunInfo, judgement: Judgement, exit_code: int) -> Json:
         "verdict": overall(judgement).value,
         "exit_code": int(exit_code),
         "complete": judgement.complete,
+        "damage": list(judgement.damage),
         "launcher": run.launcher,
         "nodes": [_node(node) for node in judgement.nodes],
         "pairs": [_pair(pair) for pair in judgement.pairs],

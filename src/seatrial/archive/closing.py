@@ -1,0 +1,82 @@
+"""The last steps of every run, whether its driver or `seatrial runs recover` closes it."""
+
+import contextlib
+import errno
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from seatrial.archive import contents, layout
+from seatrial.archive.contents import Tally
+from seatrial.model.errors import SeatrialError
+from seatrial.model.run import RunInfo
+
+TAKEN = (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR)
+NO_SAMPLES = f"{layout.SAMPLES_FILE} was left out; `seatrial runs show` makes it from the journal."
+Refusals = tuple[type[SeatrialError], ...]
+
+
+def close_folder(folder: Path, info: RunInfo, tally: Tally, another: str, without: Refusals) -> tuple[Path, RunInfo]:
+    """Write the last files into the folder of an open run and rename it; the folder, and run.json as it is there.
+
+    `another`: what is appended to the run's name where that is taken. `without`: errors for which samples.parquet is
+    left out, which the run's reason then says. Raises OSError and what `write_samples` raises.
+    """
+    for name in _names(layout.run_of(folder), another):
+        final = folder.with_name(name)
+        if not _is_free(final):
+            continue
+        described = _with_samples(folder, _named(info, name), without)
+        described = msgspec.structs.replace(described, contents=contents.record(folder, tally))
+        write_run_file(folder, described)
+        try:
+            folder.rename(final)
+        except OSError as error:
+            if error.errno in TAKEN and folder.exists():
+                continue  # another run was closed under this name meanwhile
+            raise
+        with contextlib.suppress(OSError):
+            (final / layout.LEASE_FILE).unlink()
+        return final, described
+    raise AssertionError  # there are names without end
+
+
+def write_run_file(folder: Path, info: RunInfo) -> None:
+    """run.json, replaced in one step."""
+    new = folder / f"{layout.RUN_FILE}.new"
+    new.write_bytes(msgspec.json.format(msgspec.json.encode(info), indent=2) + b"\n")
+    new.rename(folder / layout.RUN_FILE)
+
+
+def _names(run: str, another: str) -> Iterator[str]:
+    """RUN, RUN-another, RUN-another-2, ..."""
+    yield run
+    yield f"{run}-{another}"
+    for number in itertools.count(2):
+        yield f"{run}-{another}-{number}"
+
+
+def _is_free(final: Path) -> bool:
+    """Whether a folder can be renamed so: nothing is there, or an empty folder."""
+    if final.is_symlink() or final.exists():
+        return final.is_dir() and not final.is_symlink() and not any(final.iterdir())
+    return True
+
+
+def _named(info: RunInfo, name: str) -> RunInfo:
+    if name == info.run:
+        return info
+    taken = f"The name {info.run} was taken when this run was closed."
+    return msgspec.structs.replace(info, run=name, reason=f"{info.reason} {taken}".strip())
+
+
+def _with_samples(folder: Path, info: RunInfo, without: Refusals) -> RunInfo:
+    from seatrial.archive.samples import write_samples
+
+    try:
+        write_samples(folder, info.run)
+    except without as error:
+        return msgspec.structs.replace(info, reason=f"{info.reason} {NO_SAMPLES} {error}".strip())
+    return info

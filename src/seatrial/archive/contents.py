@@ -1,0 +1,158 @@
+"""What a run held when it was closed: counted and hashed while it is written, compared when it is read."""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+import msgspec
+
+from seatrial.archive import layout
+from seatrial.archive.journal import Delivered, Entry, decode
+from seatrial.model.run import Contents, RunInfo
+from seatrial.model.words import count, some
+
+MOST_NAMED = 5
+"""Damaged files that are named; more are counted."""
+
+
+class Tally:
+    """Counts and hashes what a run consists of, as it is written or read."""
+
+    def __init__(self) -> None:
+        self.journal_bytes = 0
+        self.entries = 0
+        self.measurements = 0
+        self.samples = 0
+        self.files: dict[str, str] = {}
+        """SHA-256 of facts and fabric.json, by their path in the folder."""
+        self.error = ""
+        """Why the first line that is no entry is none."""
+        self._journal = hashlib.sha256()
+
+    def add_line(self, line: bytes, entry: Entry | None) -> None:
+        """One line of the journal; `entry` None: it is none."""
+        self._journal.update(line)
+        self.journal_bytes += len(line)
+        self.entries += entry is not None
+        if isinstance(entry, Delivered):
+            self.measurements += 1
+            self.samples += len(entry.measurement.times_s)
+
+    def add_file(self, name: str, content: bytes) -> None:
+        """A file, or what replaces it."""
+        self.files[name] = hashlib.sha256(content).hexdigest()
+
+    @property
+    def journal_sha256(self) -> str:
+        """Of the lines so far."""
+        return self._journal.hexdigest()
+
+    def files_text(self) -> bytes:
+        """The content of files.sha256, which `sha256sum -c` reads. No name in it has a line break or a backslash."""
+        return "".join(f"{digest}  {name}\n" for name, digest in sorted(self.files.items())).encode()
+
+    def contents(self) -> Contents:
+        """The record for run.json."""
+        return Contents(
+            journal_bytes=self.journal_bytes,
+            journal_entries=self.entries,
+            journal_sha256=self.journal_sha256,
+            measurements=self.measurements,
+            samples=self.samples,
+            files=len(self.files),
+            files_sha256=hashlib.sha256(self.files_text()).hexdigest(),
+        )
+
+
+def record(folder: Path, tally: Tally) -> Contents:
+    """Write files.sha256 and return the record for run.json. Raises OSError."""
+    new = folder / f"{layout.FILES_FILE}.new"
+    new.write_bytes(tally.files_text())
+    new.rename(folder / layout.FILES_FILE)
+    return tally.contents()
+
+
+def add_files(folder: Path, tally: Tally) -> None:
+    """Hash the facts and fabric.json that are in a run's folder. Raises OSError."""
+    for name, path in _evidence(folder):
+        tally.add_file(name, path.read_bytes())
+
+
+def tolerant(lines: Iterable[bytes], tally: Tally) -> Iterator[Entry]:
+    """The entries of a journal; `tally` gets all lines, and lines that are no entries are left out."""
+    for line in lines:
+        try:
+            entry = next(decode([line]), None)
+        except msgspec.DecodeError as error:
+            entry = None
+            tally.error = tally.error or str(error)
+        tally.add_line(line, entry)
+        if entry is not None:
+            yield entry
+
+
+def journal_damage(recorded: Contents, found: Tally) -> tuple[str, ...]:
+    """How the journal that was read differs from the one with which the run was closed."""
+    if found.journal_sha256 == recorded.journal_sha256:
+        return ()
+    numbers = (
+        (found.measurements, recorded.measurements, "measurements"),
+        (found.entries, recorded.journal_entries, "entries"),
+        (found.journal_bytes, recorded.journal_bytes, "bytes"),
+    )
+    differ = [f"{now} of {then} {what}" for now, then, what in numbers if now != then]
+    if not differ:
+        return (f"{layout.JOURNAL_FILE} was changed: its checksum differs",)
+    return (f"{layout.JOURNAL_FILE} has {', '.join(differ)}",)
+
+
+def files_damage(folder: Path, recorded: Contents) -> tuple[str, ...]:
+    """Which facts, and whether fabric.json, are missing, were changed or were added since the run was closed."""
+    listed = _listed(folder, recorded)
+    if listed is None:
+        return (f"{layout.FILES_FILE} is missing or was changed: it listed {count(recorded.files, 'file')}",)
+    found = dict(_evidence(folder))
+    lost = [name for name in listed if name not in found]
+    changed = [name for name, path in found.items() if name in listed and _sha256(path) != listed[name]]
+    added = [name for name in found if name not in listed]
+    told = (
+        (lost, "missing"),
+        (changed, "changed after the run was closed"),
+        (added, "added after the run was closed"),
+    )
+    return tuple(f"{some(names, MOST_NAMED)}: {what}" for names, what in told if names)
+
+
+def shorter(folder: Path, info: RunInfo) -> bool:
+    """Whether the length of the journal alone shows that it is not the one with which the run was closed."""
+    if info.contents is None or layout.is_open(folder):
+        return False
+    try:
+        return (folder / layout.JOURNAL_FILE).stat().st_size != info.contents.journal_bytes
+    except OSError:
+        return True
+
+
+def _listed(folder: Path, recorded: Contents) -> Mapping[str, str] | None:
+    try:
+        text = (folder / layout.FILES_FILE).read_bytes()
+        if hashlib.sha256(text).hexdigest() != recorded.files_sha256:
+            return None
+        return {line[66:]: line[:64] for line in text.decode().splitlines()}
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def _evidence(folder: Path) -> Iterator[tuple[str, Path]]:
+    for path in sorted((folder / layout.FACTS_FOLDER).glob("*.txt")):
+        if path.is_file():
+            yield f"{layout.FACTS_FOLDER}/{path.name}", path
+    if (folder / layout.FABRIC_FILE).is_file():
+        yield layout.FABRIC_FILE, folder / layout.FABRIC_FILE
+
+
+def _sha256(path: Path) -> str:
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return ""

@@ -1,0 +1,208 @@
+"""lease.json of an open run: which process writes the run, and a counter that shows that the process still lives.
+
+Locks are not used: NFS, Lustre and GPFS do not all support them. The file is one line of a fixed length that is
+overwritten in place, so that the counter goes on when the disk is full.
+"""
+
+import contextlib
+import enum
+import os
+import pwd
+import secrets
+import socket
+import threading
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from seatrial.archive import layout
+
+BEAT_S = 5.0
+"""Seconds between two beats."""
+LINE_BYTES = 1024
+LONGEST_WORD = 64
+BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+
+
+class Holder(enum.StrEnum):
+    """What the process does with the run."""
+
+    DRIVER = "driver"
+    RECOVER = "recover"
+
+
+class Lease(msgspec.Struct, frozen=True, kw_only=True):
+    """The content of lease.json; docs/archive.md describes each field."""
+
+    format: int = 1
+    holder: Holder
+    token: str
+    host: str
+    boot_id: str
+    pid_namespace: str
+    pid: int
+    started_ticks: int
+    """When the process started, in clock ticks since boot, as in /proc/PID/stat; 0 where that is not known."""
+    user: str
+    since: str
+    """UTC, ISO 8601."""
+    beat_s: float
+    """Seconds between two beats; 0: the process could not start the thread that beats."""
+    beats: int = 0
+
+
+class Held(enum.Enum):
+    """What a lease says to the process that wrote it."""
+
+    OURS = enum.auto()
+    """Or it cannot be read just now."""
+    TAKEN = enum.auto()
+    MISSING = enum.auto()
+
+
+def boot_id() -> str:
+    """Differs after every boot and on every machine; the same in all containers of one machine. Empty: not known."""
+    with contextlib.suppress(OSError):
+        return BOOT_ID.read_text(encoding="ascii").strip()
+    return ""
+
+
+def pid_namespace() -> str:
+    """In which the numbers of processes that this process sees are valid. Empty: not known."""
+    with contextlib.suppress(OSError):
+        return str(Path("/proc/self/ns/pid").readlink())
+    return ""
+
+
+def started_ticks(pid: int) -> int | None:
+    """When a process started, in clock ticks since boot; None: there is no such process, or it cannot be seen."""
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        state, *rest = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+        return None if state in (b"Z", b"X") else int(rest[18])
+    return None
+
+
+def new_lease(holder: Holder) -> Lease:
+    """A lease of this process."""
+    return Lease(
+        holder=holder,
+        token=secrets.token_hex(16),
+        host=_word(socket.gethostname()),
+        boot_id=boot_id(),
+        pid_namespace=pid_namespace(),
+        pid=os.getpid(),
+        started_ticks=started_ticks(os.getpid()) or 0,
+        user=_word(_user()),
+        since=datetime.now(UTC).replace(microsecond=0).isoformat().replace("+00:00", "Z"),
+        beat_s=BEAT_S,
+    )
+
+
+def read_bytes(folder: Path) -> bytes:
+    """The content of lease.json, opened anew: NFS then asks the server. Raises OSError."""
+    handle = os.open(folder / layout.LEASE_FILE, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        return os.read(handle, 4 * LINE_BYTES)
+    finally:
+        os.close(handle)
+
+
+def parse(content: bytes) -> Lease | None:
+    """The lease; None where the content is none, as while it is being written on another host."""
+    try:
+        return msgspec.json.decode(content, type=Lease)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def read_lease(folder: Path) -> Lease | None:
+    """The lease of an open run; None where there is none that can be read."""
+    with contextlib.suppress(OSError):
+        return parse(read_bytes(folder))
+    return None
+
+
+class Hold:
+    """The lease that this process has on the run in a folder, and the thread that beats.
+
+    The thread is a daemon: it goes on while the driver waits for Slurm, and does not keep the process alive.
+    """
+
+    def __init__(self, folder: Path, holder: Holder) -> None:
+        """Write lease.json, in place of another one if there is one. Raises OSError."""
+        self.folder = folder
+        self.lease = new_lease(holder)
+        self.suspect = False
+        """Set by the thread when the lease is gone or somebody else's."""
+        self.taken_by: Lease | None = None
+        self._stop = threading.Event()
+        thread = threading.Thread(target=self._beat_on, name="lease", daemon=True)
+        new = folder / f"{layout.LEASE_FILE}.{self.lease.token[:8]}.new"
+        new.write_bytes(_line(self.lease))
+        new.rename(folder / layout.LEASE_FILE)
+        try:
+            thread.start()
+        except RuntimeError:  # ulimit -u
+            self.lease = msgspec.structs.replace(self.lease, beat_s=0.0)
+            self.beat()
+
+    def beat(self) -> None:
+        """Count one further, unless the lease is no longer ours; errors of the file system pass."""
+        try:
+            handle = os.open(self.folder / layout.LEASE_FILE, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+        except (FileNotFoundError, NotADirectoryError):
+            self.suspect = True
+            return
+        except OSError:
+            return
+        try:
+            if self._belongs(os.read(handle, 4 * LINE_BYTES)):
+                self.lease = msgspec.structs.replace(self.lease, beats=self.lease.beats + 1)
+                os.pwrite(handle, _line(self.lease), 0)
+        except OSError:
+            return
+        finally:
+            with contextlib.suppress(OSError):  # NFS reports here what it could not write
+                os.close(handle)
+
+    def look(self) -> Held:
+        """What the file says now."""
+        try:
+            content = read_bytes(self.folder)
+        except (FileNotFoundError, NotADirectoryError):
+            return Held.MISSING
+        except OSError:
+            return Held.OURS
+        return Held.OURS if self._belongs(content) else Held.TAKEN
+
+    def release(self) -> None:
+        """Beat no more. The file stays until the run is closed."""
+        self._stop.set()
+
+    def _belongs(self, content: bytes) -> bool:
+        """Whether it is our lease; also where it is none, which another beat may mend."""
+        found = parse(content)
+        if found is None or found.token == self.lease.token:
+            return True
+        self.suspect, self.taken_by = True, found
+        return False
+
+    def _beat_on(self) -> None:
+        while not self._stop.wait(self.lease.beat_s):
+            self.beat()
+
+
+def _line(lease: Lease) -> bytes:
+    return msgspec.json.encode(lease).ljust(LINE_BYTES - 1) + b"\n"
+
+
+def _word(text: str) -> str:
+    return text.encode("utf-8", "replace").decode("utf-8")[:LONGEST_WORD]
+
+
+def _user() -> str:
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        return str(os.geteuid())

@@ -1,0 +1,177 @@
+"""Whether an open run is still being written: by the process that its lease names, else by watching its files.
+
+No clock is compared with another one. From another host a run counts as dead when neither its lease nor its journal
+changed while this process watched them for several beats.
+"""
+
+import contextlib
+import enum
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from seatrial.archive import layout, lease
+from seatrial.archive.lease import Holder, Lease
+
+WATCHED_BEATS = 6
+"""Runs are watched for this many beats; fewer could be lost while a file server is slow."""
+LEAST_BEAT_S, MOST_BEAT_S = 0.01, 30.0
+"""A beat that a lease gives is taken to be within these."""
+LOOKS = 4
+"""Looks in each beat of a lease that is watched, at most one a second."""
+LATELY_S = 300.0
+"""A run without a lease that wrote its journal within this time is left alone: rounds take minutes at most."""
+AGES_S = 86_400.0
+"""A run whose files are all older than a day is not watched; clocks do not differ by that much."""
+
+
+Waiting = Callable[[float, int], None]
+"""Called before runs are watched: seconds that it takes at most, number of runs."""
+
+
+class Life(enum.StrEnum):
+    """How an open run is."""
+
+    RUNNING = "running"
+    """Its driver writes it."""
+    CLOSING = "closing"
+    """Another `runs recover` is closing it."""
+    CUT_OFF = "cut-off"
+    """Nobody writes it any more."""
+    GONE = "gone"
+    """It is not there any more: somebody has closed it meanwhile."""
+
+
+class Found(msgspec.Struct, frozen=True, kw_only=True):
+    """An open run, how it is, and who has it where that is known."""
+
+    folder: Path
+    life: Life
+    lease: Lease | None = None
+
+
+class _Sight(msgspec.Struct, frozen=True):
+    """What is compared between two looks."""
+
+    lease: bytes
+    journal_bytes: int
+    journal_written_ns: int
+
+
+def proof(held: Lease) -> bool | None:
+    """Whether the process that a lease names lives, where this host can prove it; None: it cannot."""
+    if not held.boot_id or held.boot_id != lease.boot_id():
+        return None
+    started = lease.started_ticks(held.pid)
+    if started and started == held.started_ticks:
+        return True
+    if not held.pid_namespace or held.pid_namespace != lease.pid_namespace():
+        return None
+    if not _exists(held.pid):
+        return False
+    known = held.started_ticks and Path(f"/proc/{held.pid}").exists() and lease.started_ticks(os.getpid())
+    return False if known else None  # /proc may hide the processes of others (hidepid)
+
+
+def _exists(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):  # it is another user's
+        return True
+    return True
+
+
+def examine(
+    folders: Sequence[Path], waiting: Callable[[float, int], None] = lambda _seconds, _runs: None
+) -> list[Found]:
+    """How each of these open runs is, in order. Those that need watching are watched all at once.
+
+    `waiting` is called once before that.
+    """
+    found = {folder: glance(folder) for folder in folders}
+    undecided = [folder for folder, one in found.items() if one is None]
+    if undecided:
+        found |= _watch(undecided, waiting)
+    return [one for one in found.values() if one is not None]
+
+
+def glance(folder: Path) -> Found | None:
+    """How an open run is, as far as this shows at once; None: its files must be watched."""
+    held = lease.read_lease(folder)
+    if not folder.exists():
+        return Found(folder=folder, life=Life.GONE)
+    alive = proof(held) if held else None
+    if alive is None:
+        age_s = _age_s(folder)
+        alive = False if age_s > AGES_S else None
+        if alive is None and (held is None or not held.beat_s) and age_s < LATELY_S:
+            alive = True
+    return None if alive is None else _found(folder, held, alive=alive)
+
+
+def presumed(folder: Path) -> Found:
+    """As `glance`; where that does not decide it, by the age of its files, which clocks that differ make wrong."""
+    known = glance(folder)
+    if known is not None:
+        return known
+    return _found(folder, lease.read_lease(folder), alive=_age_s(folder) < LATELY_S)
+
+
+def _found(folder: Path, held: Lease | None, *, alive: bool) -> Found:
+    holds = Life.CLOSING if held and held.holder is Holder.RECOVER else Life.RUNNING
+    return Found(folder=folder, life=holds if alive else Life.CUT_OFF, lease=held)
+
+
+def _age_s(folder: Path) -> float:
+    """Seconds since the youngest of the files changed, by two clocks; infinity where there is none."""
+    ages = []
+    for name in (layout.LEASE_FILE, layout.JOURNAL_FILE, layout.RUN_FILE):
+        with contextlib.suppress(OSError):
+            ages.append(abs(time.time() - (folder / name).stat().st_mtime))
+    return min(ages, default=float("inf"))
+
+
+def _watch(folders: Sequence[Path], waiting: Waiting) -> Mapping[Path, Found]:
+    leases = {folder: lease.read_lease(folder) for folder in folders}
+    beats = {folder: _beat_s(held) for folder, held in leases.items()}
+    waiting(WATCHED_BEATS * max(beats.values()), len(folders))
+    first = {folder: _sight(folder) for folder in folders}
+    began = time.monotonic()
+    found: dict[Path, Found] = {}
+    while len(found) < len(folders):
+        time.sleep(min(1.0, min(beats[folder] for folder in folders if folder not in found) / LOOKS))
+        for folder in folders:
+            if folder in found:
+                continue
+            patience_s = WATCHED_BEATS * beats[folder]
+            changed = _sight(folder) != first[folder]
+            if changed and not folder.exists():
+                found[folder] = Found(folder=folder, life=Life.GONE)
+            elif changed or time.monotonic() - began >= patience_s:
+                found[folder] = _found(folder, lease.read_lease(folder) or leases[folder], alive=changed)
+    return found
+
+
+def _beat_s(held: Lease | None) -> float:
+    given = held.beat_s if held and held.beat_s > 0 else lease.BEAT_S
+    return min(max(given, LEAST_BEAT_S), MOST_BEAT_S)
+
+
+def _sight(folder: Path) -> _Sight:
+    """The files as they are now. They are opened: `stat` may answer from the cache of a network file system."""
+    content, size, written = b"", -1, -1
+    with contextlib.suppress(OSError):
+        content = lease.read_bytes(folder)
+    with contextlib.suppress(OSError):
+        handle = os.open(folder / layout.JOURNAL_FILE, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            status = os.fstat(handle)
+            size, written = status.st_size, status.st_mtime_ns
+        finally:
+            os.close(handle)
+    return _Sight(content, size, written)

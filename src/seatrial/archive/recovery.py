@@ -1,0 +1,106 @@
+"""Closes the runs of an archive that nobody writes any more, each on its own: what fails for one stops no other."""
+
+from pathlib import Path
+
+import msgspec
+
+from seatrial.archive import layout
+from seatrial.archive.liveness import Found, Life, Waiting, examine
+from seatrial.archive.recover import ClosedByOther, Recovered, partial_folders, recover
+from seatrial.model.errors import SeatrialError, UsageError
+
+ASIDE = "Its files are left as they were; move the folder out of the archive if it is not needed."
+
+
+class LeftAlone(msgspec.Struct, frozen=True, kw_only=True):
+    """An open run that somebody still works on: who, where, since when; empty or 0 where it has no lease."""
+
+    run: str
+    folder: str
+    host: str = ""
+    pid: int = 0
+    user: str = ""
+    since: str = ""
+
+
+class NotClosed(msgspec.Struct, frozen=True, kw_only=True):
+    """A run that could not be closed: why, and what to do."""
+
+    run: str
+    folder: str
+    what: str
+    remedy: str
+
+
+class Recovery(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of the open runs of an archive."""
+
+    recovered: tuple[Recovered, ...] = ()
+    running: tuple[LeftAlone, ...] = ()
+    """Their drivers still write them."""
+    busy: tuple[LeftAlone, ...] = ()
+    """Another process is closing them, or has closed them meanwhile."""
+    damaged: tuple[NotClosed, ...] = ()
+
+
+def watching(seconds: float, runs: int) -> str:
+    """Why `recover_runs` waits, in a sentence."""
+    what = "a run whose driver" if runs == 1 else f"{runs} runs whose drivers"
+    return (
+        f"Watching {what} cannot be seen from this host, for up to {seconds:.0f} s: if nothing is written it is cut off"
+    )
+
+
+def recover_runs(
+    archive: Path, run: str = "", *, force: bool = False, waiting: Waiting = lambda _s, _n: None
+) -> Recovery:
+    """Close all runs that were cut off, or only `run`; with `force` also runs that are still being written.
+
+    `waiting`: see `examine`. Raises UsageError where there is no run of that name.
+    """
+    folders = partial_folders(archive)
+    if run:
+        folders = [folder for folder in folders if run in (layout.run_of(folder), folder.name, str(folder))]
+        if not folders:
+            return _closed_already(archive, run)
+    cut_off = [Found(folder=folder, life=Life.CUT_OFF) for folder in folders]
+    recovered, damaged, left = [], [], []
+    for found in cut_off if force else examine(folders, waiting):
+        try:
+            if found.life is Life.CUT_OFF:
+                recovered.append(recover(found.folder))
+            else:
+                left.append(found)
+        except ClosedByOther:
+            left.append(msgspec.structs.replace(found, life=Life.GONE))
+        except Exception as error:
+            damaged.append(_not_closed(found.folder, error))
+    return Recovery(
+        recovered=tuple(recovered),
+        running=tuple(_left_alone(one) for one in left if one.life is Life.RUNNING),
+        busy=tuple(_left_alone(one) for one in left if one.life in (Life.CLOSING, Life.GONE)),
+        damaged=tuple(damaged),
+    )
+
+
+def _closed_already(archive: Path, run: str) -> Recovery:
+    folder = archive / layout.run_of(Path(run))
+    if not (folder / layout.RUN_FILE).is_file():
+        raise UsageError(f"There is no run {run!r} in {archive}.", "`seatrial runs list` shows all runs.")
+    return Recovery(busy=(LeftAlone(run=folder.name, folder=str(folder)),))
+
+
+def _left_alone(found: Found) -> LeftAlone:
+    alone = LeftAlone(run=layout.run_of(found.folder), folder=str(found.folder))
+    held = found.lease
+    if held is None:
+        return alone
+    return msgspec.structs.replace(alone, host=held.host, pid=held.pid, user=held.user, since=held.since)
+
+
+def _not_closed(folder: Path, error: Exception) -> NotClosed:
+    run, place = layout.run_of(folder), str(folder)
+    if isinstance(error, SeatrialError):
+        return NotClosed(run=run, folder=place, what=error.what, remedy=error.remedy or ASIDE)
+    what = f"It cannot be closed ({type(error).__name__}: {error})."
+    return NotClosed(run=run, folder=place, what=what, remedy=f"This is a bug of seatrial; please report it. {ASIDE}")
