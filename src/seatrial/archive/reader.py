@@ -55,7 +55,7 @@ def read_info(folder: Path) -> RunInfo:
                 f"{path} is of format {said.format}, and this seatrial reads up to {FORMAT}.", "Use a newer one."
             )
         return msgspec.json.decode(content, type=RunInfo)
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise DamagedRun(f"{path} cannot be read: {error}.") from error
 
 
@@ -198,7 +198,7 @@ def run_folders(archive: Path) -> list[Path]:
 def _started(folder: Path) -> str:
     try:
         return msgspec.json.decode((folder / layout.RUN_FILE).read_bytes(), type=_Heading).started
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return ""
 
 

@@ -110,9 +110,10 @@ def _absence(folder: Path, held: Hold | None = None) -> Iterator[None]:
 
 def _give_back(claim: Path, lease: bytes | None) -> None:
     """Leave an open run as it was found, less what was half written."""
+    for new in claim.glob("*.new"):
+        with contextlib.suppress(OSError):
+            new.unlink()
     with contextlib.suppress(OSError):
-        for new in claim.glob("*.new"):
-            new.unlink(missing_ok=True)
         if lease is None:
             (claim / layout.LEASE_FILE).unlink(missing_ok=True)
         else:
