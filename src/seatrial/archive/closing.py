@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import itertools
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import msgspec
 
 from seatrial.archive import contents, layout
 from seatrial.archive.contents import Tally
+from seatrial.archive.samples import SPILL_FOLDER, write_samples
 from seatrial.model.errors import SeatrialError
 from seatrial.model.run import RunInfo
 
@@ -31,6 +33,7 @@ def close_folder(folder: Path, info: RunInfo, tally: Tally, another: str, withou
         described = _with_samples(folder, _named(info, name), without)
         described = msgspec.structs.replace(described, contents=contents.record(folder, tally))
         write_run_file(folder, described)
+        _sweep(folder)
         try:
             folder.rename(final)
         except OSError as error:
@@ -41,6 +44,14 @@ def close_folder(folder: Path, info: RunInfo, tally: Tally, another: str, withou
             (final / layout.LEASE_FILE).unlink()
         return final, described
     raise AssertionError  # there are names without end
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what processes left that were killed while they wrote."""
+    for half in folder.glob("*.new"):
+        with contextlib.suppress(OSError):
+            half.unlink()
+    shutil.rmtree(folder / SPILL_FOLDER, ignore_errors=True)
 
 
 def write_run_file(folder: Path, info: RunInfo) -> None:
@@ -73,8 +84,6 @@ def _named(info: RunInfo, name: str) -> RunInfo:
 
 
 def _with_samples(folder: Path, info: RunInfo, without: Refusals) -> RunInfo:
-    from seatrial.archive.samples import write_samples
-
     try:
         write_samples(folder, info.run)
     except without as error:

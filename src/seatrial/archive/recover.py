@@ -12,13 +12,17 @@ from seatrial.archive import contents, layout
 from seatrial.archive.closing import close_folder
 from seatrial.archive.contents import Tally, tolerant
 from seatrial.archive.journal import Delivered, Entry, NodeLost, PairHung, SessionStarted, of_type
-from seatrial.archive.lease import Held, Hold, Holder, read_bytes
+from seatrial.archive.lease import Held, Hold, Holder, Lease, parse, read_bytes
+from seatrial.archive.liveness import proof
 from seatrial.archive.reader import DamagedRun, read_info, run_folders
+from seatrial.archive.samples import SamplesUnmade
 from seatrial.archive.writer import ArchiveError, sentences
 from seatrial.model.measurement import Measurement
 from seatrial.model.run import Ending, RunInfo
 
 TORN_FILE = "torn.jsonl"
+ORIGINAL_FILE = "journal.original.jsonl"
+"""The journal as its driver has it open, where that may still live."""
 RECOVERED = "recovered"
 """Appended to a run's name that is taken."""
 LARGEST = 2**63 - 1
@@ -60,13 +64,16 @@ def recover(folder: Path) -> Recovered:
     to logs/torn.jsonl. Raises ClosedByOther, DamagedRun where run.json itself is lost, ArchiveError where nothing can
     be written, TooLittleMemory. The run then is as it was, and can be recovered later.
     """
-    with _claimed(folder) as claim, sentences(folder):
-        return _close(claim, msgspec.structs.replace(read_info(claim), run=layout.run_of(folder)))
+    with _claimed(folder) as (claim, before), sentences(folder):
+        ended = before is not None and proof(before) is False
+        return _close(claim, msgspec.structs.replace(read_info(claim), run=layout.run_of(folder)), ended=ended)
 
 
 @contextmanager
-def _claimed(folder: Path) -> Iterator[Path]:
-    """Rename the folder so that no other process can close it, too; where that fails later, give it back.
+def _claimed(folder: Path) -> Iterator[tuple[Path, Lease | None]]:
+    """The folder by its new name, and the lease that was in it.
+
+    Rename the folder so that no other process can close it, too; where that fails later, give it back.
 
     A rename is atomic on every file system, NFS included: of several processes one succeeds.
     """
@@ -87,7 +94,7 @@ def _claimed(folder: Path) -> Iterator[Path]:
         with _absence(claim), sentences(folder):
             held = Hold(claim, Holder.RECOVER)
         with _absence(claim, held):
-            yield claim
+            yield claim, parse(before or b"")
     except BaseException:
         if held is None or held.look() is not Held.TAKEN:
             _give_back(claim, before)
@@ -133,21 +140,24 @@ def _not_by_other(held: Hold) -> Iterator[None]:
         raise ClosedByOther(f"Another process has taken over {layout.run_of(held.folder)}.") from error
 
 
-def _close(claim: Path, info: RunInfo) -> Recovered:
-    """Write what is missing into the claimed folder, and rename it."""
+def _close(claim: Path, info: RunInfo, *, ended: bool) -> Recovered:
+    """Write what is missing into the claimed folder, and rename it. `ended`: its driver has ended for certain."""
     journal = claim / layout.JOURNAL_FILE
     tally = Tally()
     whole, torn = _sift(_content(journal))
     entries = list(tolerant(whole, tally))
+    logs = claim / layout.LOGS_FOLDER
+    logs.mkdir(exist_ok=True)
     if torn:
-        (claim / layout.LOGS_FOLDER).mkdir(exist_ok=True)
-        (claim / layout.LOGS_FOLDER / TORN_FILE).write_bytes(b"".join(torn))
-    repaired = journal.with_suffix(".new")  # another file: what a driver still appends does not reach the closed run
-    repaired.write_bytes(b"".join(whole))
-    repaired.rename(journal)
+        (logs / TORN_FILE).write_bytes(b"".join(torn))
+    if torn or not ended or not journal.exists():
+        repaired = journal.with_suffix(".new")
+        repaired.write_bytes(b"".join(whole))
+        if not ended:  # lines that the driver may still append do not reach the closed run, and are not lost
+            with contextlib.suppress(OSError):
+                os.link(journal, logs / ORIGINAL_FILE)
+        repaired.rename(journal)
     contents.add_files(claim, tally)
-    from seatrial.archive.samples import SamplesUnmade
-
     final, closed = close_folder(claim, _closed(info, entries, tally), tally, RECOVERED, (SamplesUnmade,))
     return Recovered(
         folder=str(final),

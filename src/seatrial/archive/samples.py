@@ -63,7 +63,7 @@ def write_samples(folder: Path, run: str) -> None:
             maximum_object_size=longest,
         )
         connection.register("journal", journal)
-        options = f"FORMAT parquet, COMPRESSION zstd, KV_METADATA {{{MADE_FROM}: '{digest}'}}"
+        options = f"FORMAT parquet, COMPRESSION zstd, USE_TMP_FILE false, KV_METADATA {{{MADE_FROM}: '{digest}'}}"
         connection.execute(f"COPY ({QUERY}) TO {_quoted(str(new))} ({options})")
     new.rename(folder / layout.SAMPLES_FILE)
 
@@ -87,11 +87,15 @@ def journal_of(path: Path) -> str:
 
 @contextmanager
 def _refusals() -> Iterator[None]:
-    """Turn what DuckDB says of the journal's lines into a sentence."""
+    """Turn what DuckDB says of the journal's lines, or of a file system without locks, into a sentence."""
     import duckdb
 
     try:
         yield
+    except OSError as error:
+        if error.errno != errno.EIO:
+            raise
+        raise SamplesUnmade(f"{layout.SAMPLES_FILE} cannot be written ({error.strerror}).") from error
     except duckdb.Error as error:
         said = str(error).partition("\n")[0]
         raise SamplesUnmade(f"{layout.SAMPLES_FILE} cannot be made from the journal ({said}).") from error

@@ -13,9 +13,11 @@ import msgspec
 from seatrial.archive import layout
 from seatrial.archive.closing import close_folder, write_run_file
 from seatrial.archive.contents import Tally
+from seatrial.archive.duck import TooLittleMemory
 from seatrial.archive.journal import Entry, encode
 from seatrial.archive.lease import Held, Hold, Holder
 from seatrial.archive.rescue import RescueCopy
+from seatrial.archive.samples import SamplesUnmade
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.run import Ending, RunInfo
 
@@ -150,9 +152,6 @@ class RunWriter:
         return self.folder
 
     def _close(self, info: RunInfo) -> None:
-        from seatrial.archive.duck import TooLittleMemory
-        from seatrial.archive.samples import SamplesUnmade
-
         self._journal.close()
         if (self.folder / layout.JOURNAL_FILE).stat().st_size != self._tally.journal_bytes:
             self._copy.write_journal(self.folder)  # a network file system wrote less than it had taken
