@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from seatrial.archive import layout, recovery
+from seatrial.archive import layout, reader, recovery
 from seatrial.archive.export import samples_file
 from seatrial.archive.journal import Delivered, encode
 from seatrial.archive.lease import Hold, Holder, Lease
@@ -283,6 +283,39 @@ def test_a_run_that_the_driver_had_described_as_ended_keeps_its_ending(
     abandoned(writer)
     (recovered,) = recover_runs(tmp_path).recovered
     assert read_info(Path(recovered.folder)).ending is Ending.COMPLETE
+
+
+def test_a_run_that_is_closed_while_the_archive_is_listed_is_listed_once_and_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cut_off(tmp_path)
+    real = reader.run_folders
+
+    def just_before(archive: Path) -> list[Path]:
+        found = real(archive)
+        recover(found[0])
+        return found
+
+    monkeypatch.setattr(reader, "run_folders", just_before)
+    assert run(["runs", "list", "--archive", str(tmp_path), "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["runs"]
+    assert (row["run"], row["ending"], row["state"], row["host"]) == ("run", "recovered", "closed", "")
+    assert row["samples"] == sum(len(one.times_s) for one in ALL)
+
+
+def test_the_state_of_every_run_is_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    record(CLUSTER, tmp_path, "closed")
+    cut_off(tmp_path, "dead")
+    writer = RunWriter(tmp_path, info_of(CLUSTER, run="alive", ending=Ending.RUNNING))
+    assert run(["runs", "list", "--archive", str(tmp_path)]) == 0
+    told = {line.split()[0]: line for line in capsys.readouterr().out.splitlines()[1:]}
+    held = writer._held.lease
+    assert f" running on {held.host} since {held.since} " in told["alive"]
+    assert " cut-off " in told["dead"]
+    assert " complete " in told["closed"]
+    assert run(["runs", "list", "--archive", str(tmp_path), "--json"]) == 0
+    states = {one["run"]: (one["state"], one["host"]) for one in json.loads(capsys.readouterr().out)["runs"]}
+    assert states == {"alive": ("running", held.host), "dead": ("cut-off", ""), "closed": ("closed", "")}
 
 
 def test_what_is_listed_is_documented() -> None:

@@ -202,6 +202,17 @@ def _started(folder: Path) -> str:
         return ""
 
 
+def where_now(folder: Path) -> Path:
+    """Where a run is that was found in `folder`: an open run is renamed when somebody begins to close it, and again."""
+    if (folder / layout.RUN_FILE).exists():
+        return folder
+    run = layout.run_of(folder)
+    others = [
+        path for path in folder.parent.iterdir() if layout.run_of(path) == run and (path / layout.RUN_FILE).is_file()
+    ]
+    return min(others, key=lambda path: len(path.name), default=folder)
+
+
 def find_run(archive: Path, name: str) -> Path:
     """The folder of a run: a path, a run's name or the beginning of one, or `last`, the one begun last.
 

@@ -28,18 +28,22 @@ def list_runs(archive: Archive = None, as_json: AsJson = False) -> int:
     """Print all runs, oldest first, those that were cut off included."""
     from seatrial.archive.duck import TooLittleMemory
     from seatrial.archive.export import sample_counts
-    from seatrial.archive.reader import DamagedRun, read_info, run_folders
+    from seatrial.archive.layout import is_open
+    from seatrial.archive.reader import DamagedRun, read_info, run_folders, where_now
     from seatrial.model.run import run_kind
 
     infos: dict[Path, RunInfo | None] = {}
-    for folder in run_folders(archive_folder(archive)):
+    for listed in run_folders(archive_folder(archive)):
+        folder = where_now(listed)  # it may be closed at this moment
         try:
             infos[folder] = read_info(folder)
         except DamagedRun:
             infos[folder] = None
     counts: dict[str, int] | None
     try:
-        counts = sample_counts([folder for folder, info in infos.items() if info is not None and not info.contents])
+        counts = sample_counts(
+            [folder for folder, info in infos.items() if info and not info.contents and not is_open(folder)]
+        )
     except TooLittleMemory:
         counts = None
     rows: list[dict[str, Any]] = []
