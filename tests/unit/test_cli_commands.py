@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -92,6 +93,29 @@ def test_usage_errors_exit_64_and_show_the_value(
     assert (ran.code, ran.out) == (64, "")
     assert shown in ran.err
     assert "Traceback" not in ran.err
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["check", "--nodes"],
+        ["doctor", "--nodes"],
+        ["transports", "--nodes"],
+        ["facts"],
+        ["limits"],
+        ["gather"],
+        ["facts", "--detach"],
+        ["facts", "--from", "/dev/null"],
+    ],
+)
+def test_more_nodes_than_a_cluster_can_have_are_refused_without_expanding_them(
+    capsys: pytest.CaptureFixture[str], command: list[str]
+) -> None:
+    began = time.process_time()
+    ran = Ran(capsys, *command, "n[1-1000000]")
+    assert time.process_time() - began < 1
+    assert ran.code == 64
+    assert "'n[1-1000000]' is not a valid list of nodes: it has more than 65,536 nodes" in ran.err
 
 
 @pytest.mark.parametrize("arguments", [[], ["runs"]])

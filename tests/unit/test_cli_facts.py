@@ -129,6 +129,7 @@ class TestFacts:
         [
             (["facts", "n[1-"], "NODES 'n[1-'"),
             (["facts", "n1"], "NODES n1 needs Slurm"),
+            (["facts", "n[1-60000]"], "NODES n[1-20] and 59,980 more needs Slurm"),
             (["facts", "--from", "nowhere"], "'nowhere'"),
             (["facts", "--partition", "p"], "--partition"),
             (["facts", "--wait", "soon"], "--wait 'soon'"),

@@ -1,13 +1,15 @@
 """Whether Slurm is here, whole, and answers: a cluster that is silent is never taken for none."""
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from seatrial.launch import slurm_presence
 from seatrial.launch.causes.slurm import NO_SITE
 from seatrial.launch.contract import LaunchError
-from seatrial.launch.process import environment, step_binding
+from seatrial.launch.process import Completed, environment, step_binding
 
 
 @pytest.fixture
@@ -94,3 +96,39 @@ def test_how_the_shell_of_a_step_is_bound_is_no_matter_of_our_steps(monkeypatch:
     assert not bound.keys() & environment().keys()
     assert step_binding() == bound
     assert bound.items() <= environment(step_binding()).items()
+
+
+def completing(*nodes: str) -> Completed:
+    text = "".join(f"{node}|completing|main*|none\n" for node in nodes) + "n9|idle|main*|none\n"
+    return Completed(argv=("sinfo",), returncode=0, stdout=text, stderr="")
+
+
+def asked_at(monkeypatch: pytest.MonkeyPatch, answers: Callable[[int], Completed]) -> list[float]:
+    """The times at which sinfo is asked until it is settled, on a clock that only sleep moves."""
+    now = [0.0]
+    asked: list[float] = []
+
+    def ask(_: Sequence[str]) -> Completed:
+        asked.append(now[0])
+        return answers(len(asked))
+
+    def sleep(seconds: float) -> None:
+        now[0] += seconds
+
+    monkeypatch.setattr(slurm_presence, "asked", ask)
+    monkeypatch.setattr(slurm_presence, "time", SimpleNamespace(monotonic=lambda: now[0], sleep=sleep))
+    slurm_presence.asked_settled(("sinfo",))
+    return asked
+
+
+def test_nodes_that_clean_up_are_waited_for_with_growing_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = asked_at(monkeypatch, lambda _: completing("n1"))
+    assert len(asked) <= 7
+    assert asked[1] < 0.5
+    assert asked[-1] >= slurm_presence.SETTLE_S
+    assert len(asked_at(monkeypatch, lambda number: completing(*["n1"] * (number < 3)))) == 3
+
+
+def test_other_jobs_that_end_meanwhile_are_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a large cluster some node is always cleaning up."""
+    assert len(asked_at(monkeypatch, lambda number: completing(f"n{number}", f"n{number + 1}"))) == 3

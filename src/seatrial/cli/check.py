@@ -75,7 +75,7 @@ def parse_nodes(text: str, what: str = "--nodes") -> tuple[str, ...]:
     try:
         nodes = expand(text)
     except ValueError as error:
-        raise UsageError(f"{what} {text!r} is no list of nodes: {error}.", "Write n[1-4] or n1,n3.") from error
+        raise UsageError(f"{what} {text!r} is not a valid list of nodes: {error}.", "Write n[1-4] or n1,n3.") from error
     if not nodes:
         raise UsageError(f"{what} {text!r} names no node.", "Write n[1-4] or n1,n3.")
     return nodes

@@ -28,6 +28,7 @@ from seatrial.model.words import count
 
 HERE_TIMEOUT_S = 60.0
 ALLOCATED_S = 60.0
+MOST_NAMED = 20
 NAMELESS = ("", "unknown")
 """What the collector writes where a recorded tree does not say whose it is."""
 
@@ -64,7 +65,7 @@ def read_here(*, quick: bool = False) -> FactsRead:
 def cluster_launcher(site: CheckSettings) -> SlurmLauncher:
     """For reading the facts of `site.nodes`, or of all that are idle. Raises UsageError where there is no Slurm."""
     if not is_here():
-        named = f"NODES {node_list(site.nodes)} needs" if site.nodes else "--launcher slurm needs"
+        named = f"NODES {_first_of(site.nodes)} needs" if site.nodes else "--launcher slurm needs"
         raise UsageError(
             f"{named} Slurm, and no Slurm answers here (sinfo).",
             "Run it on a login node, or leave the nodes out to read this machine alone.",
@@ -72,6 +73,12 @@ def cluster_launcher(site: CheckSettings) -> SlurmLauncher:
     return SlurmLauncher(
         partition=site.partition, nodes=site.nodes, probe=Path(), wait_s=site.wait_s, idle_only=site.idle_only
     )
+
+
+def _first_of(nodes: Sequence[str]) -> str:
+    """n[1-20] and 30 more: folding tens of thousands of names takes seconds, and nobody reads them."""
+    rest = len(nodes) - MOST_NAMED
+    return node_list(nodes[:MOST_NAMED]) + (f" and {rest:,} more" if rest > 0 else "")
 
 
 def read_cluster(site: CheckSettings, progress: Progress) -> FactsRead:
@@ -153,8 +160,7 @@ def only(read: FactsRead, nodes: Sequence[str], label: object) -> FactsRead:
     """Some nodes of a recording. Raises UsageError for one that it does not have."""
     strange = [node for node in nodes if node not in read.facts and node not in read.silent]
     if strange:
-        has = node_list(sorted(read.facts)[:20])
-        raise UsageError(f"{label} has no node {strange[0]!r}.", f"It has {has}.")
+        raise UsageError(f"{label} has no node {strange[0]!r}.", f"It has {_first_of(sorted(read.facts))}.")
     return msgspec.structs.replace(
         read,
         facts={node: read.facts[node] for node in nodes if node in read.facts},

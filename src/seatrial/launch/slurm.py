@@ -73,15 +73,16 @@ class SlurmLauncher:
             raise LaunchError(*lacking(lacks))
         sinfo = asked(slurm_argv.SINFO) if self._inside else asked_settled(slurm_argv.SINFO)
         lines = slurm_text.parse_sinfo(answer(sinfo))
+        nodes, left_out = self._inside_hosts(lines) if self._inside else self._outside_hosts(lines)
         topology = run(slurm_argv.TOPOLOGY, timeout_s=COMMAND_TIMEOUT_S)
         config = run(slurm_argv.CONFIG, timeout_s=COMMAND_TIMEOUT_S)
-        nodes, left_out = self._inside_hosts(lines) if self._inside else self._outside_hosts(lines)
+        suspended = {line.node for line in lines if line.suspended}
         return Hosts(
             nodes=nodes,
             left_out=left_out,
             fabric=_part_of(parse_topology(topology.stdout), {*nodes, *(state.node for state in left_out)}),
             cluster=slurm_text.config_value(config.stdout, "ClusterName"),
-            asleep=tuple(sorted({line.node for line in lines if line.node in nodes and line.suspended})),
+            asleep=tuple(sorted(suspended.intersection(nodes))),
             features=slurm_text.parse_features(run(slurm_argv.FEATURES, timeout_s=COMMAND_TIMEOUT_S).stdout),
         )
 
@@ -92,7 +93,7 @@ class SlurmLauncher:
             raise UsageError(
                 f"Node {strange[0]} is not part of job {self._inside}.", f"It has {slurm_argv.node_list(of_job)}."
             )
-        chosen = self._wanted or of_job
+        chosen = dict.fromkeys(self._wanted or of_job)
         dead = {line.node: slurm_text.why_not(line) for line in lines if line.node in chosen}
         dead = {name: state for name, state in dead.items() if state.fault}
         return tuple(name for name in chosen if name not in dead), tuple(dead.values())
@@ -131,16 +132,16 @@ class SlurmLauncher:
         elif reserved:
             mine = tuple(line for line in mine if line.node in reserved)
         waited_for = bool(self._wanted) and not self._idle_only
-        usable = [
-            line
+        usable = {
+            line.node
             for line in mine
             if line.idle
             or line.suspended
             or (line.reserved and line.node in reserved)
             or (waited_for and (line.busy or line.falling_asleep))
-        ]
-        left_out = tuple(slurm_text.why_not(line) for line in mine if line not in usable)
-        return tuple(line.node for line in usable), left_out
+        }
+        left_out = tuple(slurm_text.why_not(line) for line in mine if line.node not in usable)
+        return tuple(line.node for line in mine if line.node in usable), left_out
 
     def allocate(self, nodes: Sequence[str], seconds: float) -> None:
         """An allocation of our own, unless we are inside one."""

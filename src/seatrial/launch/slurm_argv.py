@@ -15,11 +15,14 @@ ALONE_MINUTES = 2
 """The collector takes a second or two; a job so short fits into the gaps between others'."""
 ALONE_MEMORY_MB = 200
 """lstopo of a large node takes a tenth of it."""
-MOST_NODES = 1_000_000
+MOST_NODES = 65_536
+"""Slurm reads no longer range of nodes (MAX_RANGE in its hostlist.c)."""
 LONGEST = 16 * MOST_NODES
-PART = re.compile(r",(?![^\[]*\])")
-"""The commas between names, not those between a name's numbers."""
 RANGE = re.compile(r"(\d{1,18})(?:-(\d{1,18}))?")
+ONE_RANGE = re.compile(r"((?:[\w.-]*[A-Za-z_.-])?)\[(0|[1-9]\d{0,8})-([1-9]\d{0,8})\]", re.ASCII)
+"""n[1-64]: one name and one range of numbers without leading zeros."""
+MID_NUMBER = re.compile(r"\d\[[^\[\]]*\]")
+"""n1[8-12]: ClusterShell takes it for n[18-112]."""
 IMMEDIATE_S = 10
 """A scheduler looks at the queue every few seconds; a free node is granted by then."""
 
@@ -31,27 +34,47 @@ def node_list(nodes: Sequence[str]) -> str:
     """
     from ClusterShell.NodeSet import NodeSet
 
-    parts = PART.split(str(NodeSet.fromlist(list(nodes))))
+    parts = _parts(str(NodeSet.fromlist(list(nodes))))
     return ",".join(part if part.endswith("]") or "[" not in part else ",".join(NodeSet(part)) for part in parts)
 
 
+def _parts(text: str) -> list[str]:
+    """n[1,3],m -> n[1,3] and m: split at the commas between names, not at those between a name's numbers."""
+    found: list[list[str]] = []
+    depth = 0
+    for piece in text.split(","):
+        if depth > 0:
+            found[-1].append(piece)
+        else:
+            found.append([piece])
+        depth += piece.count("[") - piece.count("]")
+    return [",".join(pieces) for pieces in found]
+
+
 def _how_many(text: str) -> int:
-    """How many names a text stands for, or a few more."""
+    """The number of names that a text stands for, or a few more; nothing is expanded."""
     return sum(
         math.prod(
             sum(int(last) - int(first) + 1 if last else 1 for first, last in RANGE.findall(ranges))
             for ranges in re.findall(r"\[([^\[\]]*)\]", part)
         )
-        for part in PART.split(text)
+        for part in _parts(text)
     )
 
 
 def expand(text: str) -> tuple[str, ...]:
-    """n[1-3] -> n1, n2, n3. Raises ValueError for a text that is no node set, or of more than `MOST_NODES`."""
+    """n[1-3] -> n1, n2, n3. Raises ValueError for a text that is not a node set, or has more than `MOST_NODES`."""
+    if len(text) > LONGEST or _how_many(text) > MOST_NODES:
+        raise ValueError(f"it has more than {MOST_NODES:,} nodes, the longest range that Slurm accepts")
+    for ranges in MID_NUMBER.findall(text):
+        if len({len(number) for number in re.findall(r"\d+", ranges[1:])}) > 1:
+            raise ValueError("numbers of different lengths follow a digit; write n[18-19,110] instead of n1[8-10]")
+    one = ONE_RANGE.fullmatch(text)
+    if one and int(one[2]) <= int(one[3]):  # ClusterShell takes ten times as long for a large range
+        return tuple(f"{one[1]}{number}" for number in range(int(one[2]), int(one[3]) + 1))
+
     from ClusterShell.NodeSet import NodeSet, NodeSetException
 
-    if len(text) > LONGEST or _how_many(text) > MOST_NODES:
-        raise ValueError(f"it stands for more than {MOST_NODES} nodes")
     try:
         return tuple(NodeSet(text))
     except NodeSetException as error:

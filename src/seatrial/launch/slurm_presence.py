@@ -48,16 +48,22 @@ def _no_file(named: str) -> str:
 
 
 def asked_settled(argv: Sequence[str]) -> Completed:
-    """sinfo as `slurm_text.parse_sinfo` reads it, once no node cleans up after a job any more, or after `SETTLE_S`."""
+    """sinfo as `slurm_text.parse_sinfo` reads it, once nodes that clean up after a job are done, or `SETTLE_S` later.
+
+    Only nodes that were cleaning up at the first answer are waited for: on a large cluster some node always does. The
+    pauses grow, since each answer costs the controller a walk over all nodes.
+    """
     deadline = time.monotonic() + SETTLE_S
     pause_s = 0.2
+    awaited: set[str] | None = None
     while True:
         sinfo = asked(argv)
-        completing = any(line.completing for line in slurm_text.parse_sinfo(sinfo.stdout))
-        if not sinfo.ok or not completing or time.monotonic() > deadline:
+        completing = {line.node for line in slurm_text.parse_sinfo(sinfo.stdout) if line.completing}
+        awaited = completing if awaited is None else awaited & completing
+        if not sinfo.ok or not awaited or time.monotonic() > deadline:
             return sinfo
         time.sleep(pause_s)
-        pause_s = min(2 * pause_s, 1.0)
+        pause_s = 2 * pause_s
 
 
 def absent(done: Completed) -> bool:
