@@ -6,6 +6,14 @@ import pytest
 
 from seatrial.experiment import submitted
 
+GRANTS = """
+echo "salloc: Granted job allocation 42" >&2
+while [ "$1" != sh ]; do shift; done
+SLURM_JOB_ID=42 "$@"
+echo "salloc: Relinquishing job allocation 42" >&2
+"""
+"""What salloc does: it runs its command, which inherits its input and output, and the job ends with that."""
+
 
 class SlurmScripts:
     """Each program prints a file's content; three idle nodes, one job that waits."""

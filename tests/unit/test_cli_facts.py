@@ -10,6 +10,7 @@ import pytest
 from seatrial.archive.recording import FORMAT, GATHER_FILE, Gathered
 from seatrial.experiment import gathering
 from tests.unit.builders import Cluster, names, record, sail
+from tests.unit.slurm_scripts import GRANTS
 from tests.unit.test_cli_commands import Ran
 
 main = pytest.importorskip("seatrial.cli.main", exc_type=ImportError)
@@ -22,7 +23,6 @@ case "$*" in
   *) for node in n1 n2 n3; do echo "$node|idle|normal*|none"; done; echo 'n4|down|normal*|fan broken' ;;
 esac
 """
-SALLOC = "#!/bin/sh\necho 'salloc: Granted job allocation 42' >&2\n"
 SCONTROL = """\
 #!/bin/sh
 case "$*" in
@@ -79,7 +79,7 @@ def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (folder / "answers").write_text("".join(answers))
     scripts = {
         "sinfo": SINFO,
-        "salloc": SALLOC,
+        "salloc": f"#!/bin/sh\n{GRANTS}: >{folder}/given-back\n",
         "scontrol": SCONTROL,
         "squeue": "#!/bin/sh\necho '42|RUNNING|1000|n[1-3]'\n",
         "scancel": f'#!/bin/sh\necho "$@" >> {folder}/cancelled\n',
@@ -282,13 +282,14 @@ class TestSlurm:
         assert sorted(json.loads(ran.out)["nodes"]) == ["n1", "n2"]
         assert "n3 gave no facts: no answer" in ran.err
         assert "n4 gave no facts: " in ran.err and "down" in ran.err
-        assert (slurm / "cancelled").read_text() == "42\n"
+        assert (slurm / "given-back").exists()
+        assert not (slurm / "cancelled").exists()
 
     def test_a_node_that_slurm_does_not_know(self, capsys: pytest.CaptureFixture[str], slurm: Path) -> None:
         ran = Ran(capsys, "facts", "n9")
         assert ran.code == 64
         assert "Slurm knows no node 'n9'" in ran.err
-        assert not (slurm / "cancelled").exists()
+        assert not (slurm / "given-back").exists()
 
     def test_a_pair_is_read_without_naming_it_twice(self, capsys: pytest.CaptureFixture[str], slurm: Path) -> None:
         ran = Ran(capsys, "limits", "--pair", "n1", "n2")

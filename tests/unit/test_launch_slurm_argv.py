@@ -1,22 +1,34 @@
 """Slurm's commands: exact lists, in which no character means anything to a shell."""
 
+import subprocess
 import time
 
 import pytest
 from ClusterShell.NodeSet import NodeSet
 
-from seatrial.launch import slurm_argv
+from seatrial.launch import slurm_argv, slurm_text
 
 HOSTILE = "p; rm -rf / $(reboot) `x` 'y' \"z\" | & > <"
 
 
 def test_salloc() -> None:
     assert slurm_argv.salloc(["n1", "n2", "n3"], 90, "", "seatrial-1") == [
-        "salloc", "--no-shell", "--wait-all-nodes=1", "--nodes=3", "--ntasks=3", "--ntasks-per-node=1",
+        "salloc", "--wait-all-nodes=1", "--nodes=3", "--ntasks=3", "--ntasks-per-node=1",
         "--nodelist=n[1-3]",
         "--exclusive", "--no-kill", "--job-name=seatrial-1", "--time=7",
+        *slurm_argv.HOLDER,
     ]  # fmt: skip
     assert "--immediate=10" in slurm_argv.salloc(["n1"], 90, "", "", at_once=True)
+
+
+def test_what_salloc_runs_says_its_job_and_lasts_as_long_as_its_input() -> None:
+    argv = ["env", "SLURM_JOB_ID=7", *slurm_argv.HOLDER]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        assert holder.stdin is not None and holder.stdout is not None
+        assert slurm_text.held_job(holder.stdout.readline().decode()) == "7"
+        assert holder.poll() is None
+        holder.stdin.close()
+        assert holder.wait(20) == 0
 
 
 def test_sbatch_hands_the_programs_arguments_on_untouched() -> None:
@@ -44,8 +56,8 @@ def test_the_probe_step_sends_input_to_rank_0_alone(mpi: str) -> None:
 
 
 def test_a_hostile_partition_stays_one_argument() -> None:
-    assert slurm_argv.salloc(["n1"], 1, HOSTILE, "")[-1] == f"--partition={HOSTILE}"
-    assert slurm_argv.salloc(["n1"], 1, "--uid=0", "")[-1] == "--partition=--uid=0"
+    assert slurm_argv.allocation(["n1"], 1, HOSTILE, "")[-1] == f"--partition={HOSTILE}"
+    assert slurm_argv.allocation(["n1"], 1, "--uid=0", "")[-1] == "--partition=--uid=0"
 
 
 def test_asking_and_ending() -> None:

@@ -5,10 +5,9 @@ import os
 import re
 import signal
 import subprocess
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import IO, Any
+from typing import Any
 
 import msgspec
 
@@ -105,61 +104,6 @@ def run(
         raise
     stdout, stderr = talk.close()
     return Completed(argv=tuple(argv), returncode=process.returncode, stdout=stdout, stderr=stderr, timed_out=timed_out)
-
-
-def run_watched(
-    argv: Sequence[str],
-    *,
-    timeout_s: float,
-    give_up: Callable[[str], bool],
-    interrupted: Callable[[str], None] = lambda _: None,
-    every_s: float = 2.0,
-) -> Completed:
-    """Run `argv` as `run` does, and ask `give_up` now and then, with what it has said on standard error so far.
-
-    `interrupted` is told the same where an exception such as Ctrl-C ends it, once the program is ended.
-    Where that says yes the program is ended like one past its time, and `timed_out` is set. Standard output is lost.
-    """
-    with tempfile.TemporaryFile() as stderr:
-        try:
-            process = subprocess.Popen(
-                list(argv),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=stderr,
-                env=environment(),
-                start_new_session=True,
-            )
-        except OSError as error:
-            return Completed(argv=tuple(argv), returncode=NOT_STARTED, stdout="", stderr=f"{argv[0]}: {error.strerror}")
-        try:
-            timed_out = _ended_early(process, timeout_s, lambda: give_up(_written(stderr)), every_s)
-        except BaseException:
-            end_group(process)
-            interrupted(_written(stderr))
-            raise
-        code = process.returncode
-        return Completed(argv=tuple(argv), returncode=code, stdout="", stderr=_written(stderr), timed_out=timed_out)
-
-
-def _ended_early(
-    process: "subprocess.Popen[bytes]", timeout_s: float, give_up: Callable[[], bool], every_s: float
-) -> bool:
-    deadline = time.monotonic() + timeout_s
-    while True:
-        left = deadline - time.monotonic()
-        try:
-            process.wait(max(min(every_s, left), 0.0))
-            return False
-        except subprocess.TimeoutExpired:
-            if left <= every_s or give_up():
-                end_group(process)
-                return True
-
-
-def _written(file: IO[bytes]) -> str:
-    """All that is in the file, which another process goes on writing."""
-    return os.pread(file.fileno(), os.fstat(file.fileno()).st_size, 0).decode("utf-8", errors="replace")
 
 
 def end_group(process: "subprocess.Popen[Any]", grace_s: float = 2.0) -> None:

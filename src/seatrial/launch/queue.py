@@ -116,11 +116,6 @@ def gives_out_memory() -> bool:
     return MEMORY in slurm_text.config_value(done.stdout, "SelectTypeParameters").upper()
 
 
-def cancel_job(job: str) -> bool:
-    """End a job; whether Slurm heard of it."""
-    return run(slurm_argv.cancel(job), timeout_s=COMMAND_TIMEOUT_S).ok
-
-
 def cancel_named(name: str, user: str) -> None:
     """End the user's jobs of that name."""
     run(slurm_argv.cancel_named(name, user), timeout_s=COMMAND_TIMEOUT_S)

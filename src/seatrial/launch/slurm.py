@@ -9,14 +9,13 @@ from pathlib import Path
 from seatrial.fabric.slurm_topology import parse_topology
 from seatrial.facts.frame import OPENING
 from seatrial.launch import slurm_argv, slurm_text
-from seatrial.launch.allocation import obtain
+from seatrial.launch.allocation import Allocation, obtain
 from seatrial.launch.contract import PLAIN, FactsReading, Hosts, LaunchError, Manner
 from seatrial.launch.environments.environment import NO_ENVIRONMENT, Environment
 from seatrial.launch.job import job_around, refuse_over
 from seatrial.launch.keeper import Keeper
 from seatrial.launch.patience import EXTRA_S_PER_NODE, Patience
 from seatrial.launch.process import Completed, run
-from seatrial.launch.queue import cancel_job
 from seatrial.launch.session import PipeSession
 from seatrial.launch.slurm_presence import COMMAND_TIMEOUT_S, answer, asked, asked_settled, lacking, missing
 from seatrial.launch.sources import QUICK_FACTS, collector
@@ -64,6 +63,7 @@ class SlurmLauncher:
         self._idle_only = idle_only
         self._inside = os.environ.get("SLURM_JOB_ID", "")
         self.job = self._inside
+        self._allocation: Allocation | None = None
         self._keeper: Keeper | None = None
 
     def hosts(self) -> Hosts:
@@ -150,13 +150,14 @@ class SlurmLauncher:
         self._keeper = Keeper()
         argv = slurm_argv.salloc(nodes, seconds, self._partition, self._keeper.name, at_once=self._idle_only)
         try:
-            self.job = obtain(argv, nodes, self._wait_s)
+            self._allocation = obtain(argv, nodes, self._wait_s, unheard=self._keeper.release)
         except LaunchError:
             self.close()
             raise
         except BaseException:  # the nodes may just be granted, and Ctrl-C may come twice
             self._keeper.release()
             raise
+        self.job = self._allocation.job
 
     def read_facts(self, nodes: Sequence[str]) -> FactsReading:
         """All nodes by one step; those that stay silent once more, few one by one and many in halves."""
@@ -243,10 +244,11 @@ class SlurmLauncher:
         return ask(environment.around_launcher(step), len(nodes), timeout_s=patience, variables=variables)
 
     def close(self) -> None:
-        """Cancel the allocation, if it is our own."""
+        """Give the allocation back, if it is our own."""
         given_back = True
-        if self.job and not self._inside:
-            given_back = cancel_job(self.job)
+        if self._allocation is not None:
+            given_back = self._allocation.give_back()
+            self._allocation = None
             self.job = ""
         if self._keeper is not None:
             (self._keeper.dismiss if given_back else self._keeper.release)()

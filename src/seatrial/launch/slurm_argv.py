@@ -23,6 +23,10 @@ ONE_RANGE = re.compile(r"((?:[\w.-]*[A-Za-z_.-])?)\[(0|[1-9]\d{0,8})-([1-9]\d{0,
 """n[1-64]: one name and one range of numbers without leading zeros."""
 MID_NUMBER = re.compile(r"\d\[[^\[\]]*\]")
 """n1[8-12]: ClusterShell takes it for n[18-112]."""
+HOLDS = "seatrial-holds"
+HOLDER = ("sh", "-c", f'echo "{HOLDS} $SLURM_JOB_ID"; exec cat >/dev/null')
+"""Salloc runs it once all nodes are up. When its input ends it ends, and salloc gives the allocation back: Slurm's
+accounting then says COMPLETED, where it says CANCELLED after scancel."""
 IMMEDIATE_S = 10
 """A scheduler looks at the queue every few seconds; a free node is granted by then."""
 
@@ -107,12 +111,12 @@ def allocation(nodes: Sequence[str], seconds: float, partition: str, name: str) 
 
 
 def salloc(nodes: Sequence[str], seconds: float, partition: str, name: str, *, at_once: bool = False) -> list[str]:
-    """An allocation without a shell of its own: salloc returns when it is granted and all nodes are up.
+    """An allocation that lasts until salloc's standard input ends; `HOLDER` says when it is granted and nodes are up.
 
-    `name`: of the job; `at_once`: now or never, without standing in the queue.
+    `name`: of the job; `at_once`: now or never, without waiting in the queue.
     """
     now = [f"--immediate={IMMEDIATE_S}"] if at_once else []
-    return ["salloc", "--no-shell", "--wait-all-nodes=1", *now, *allocation(nodes, seconds, partition, name)]
+    return ["salloc", "--wait-all-nodes=1", *now, *allocation(nodes, seconds, partition, name), *HOLDER]
 
 
 def sbatch(

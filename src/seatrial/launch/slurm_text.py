@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from seatrial.launch.causes.plain import HARMLESS, without_colours
+from seatrial.launch.slurm_argv import HOLDS
 from seatrial.model.run import NodeState
 
 FLAGS = {
@@ -29,6 +30,8 @@ BUSY = {"allocated", "alloc", "mixed", "mix", "planned", "plnd", "blocked", *COM
 RESUME_TIMEOUT = "ResumeTimeout reached"
 """The reason for which a node is taken out of service that was woken in vain."""
 COMMAND = re.compile(r"^(?:salloc|srun|sbatch|sinfo|squeue|scontrol|scancel): (?:error: |fatal: )?")
+HELD = re.compile(rf"^{HOLDS} (\d+)$", re.MULTILINE)
+NOT_GIVEN_BACK = re.compile(r"Unable to clean up job allocation")
 GRANTED = re.compile(r"Granted job allocation (\d+)")
 PENDING = re.compile(r"(?:Pending|queued) job allocation (\d+)|job (\d+) queued")
 LAUNCH_FAILED = re.compile(r"[Ll]aunch for (?:StepId=\S+|step \S+) failed on node (\S+?):\s*(.+)")
@@ -140,6 +143,17 @@ def granted_job(text: str) -> str:
     """The job that salloc says it got; empty where it got none."""
     match = GRANTED.search(text)
     return match.group(1) if match else ""
+
+
+def held_job(text: str) -> str:
+    """The job whose number `slurm_argv.HOLDER` printed; empty where it is not there."""
+    match = HELD.search(text)
+    return match.group(1) if match else ""
+
+
+def given_back(text: str) -> bool:
+    """Whether a salloc that ended, and wrote this to standard error, could reach the controller in the end."""
+    return NOT_GIVEN_BACK.search(text) is None
 
 
 def pending_job(text: str) -> str:
