@@ -1,7 +1,11 @@
 """A check left to the queue, and collected: with scripts in Slurm's place that say what Slurm would."""
 
 import json
+import os
+import signal
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -41,11 +45,51 @@ def test_what_is_handed_to_the_queue(slurm: SlurmScripts, archive: Path, capsys:
     asked = slurm.asked("sbatch")
     assert "--nodelist=n[1-3]" in asked
     script = asked.index(str(archive / "later.submitted" / "batch.sh"))
-    assert asked[script + 1 : script + 6] == [sys.executable, "-P", "-m", "seatrial", "check"]
-    options = dict(zip(asked[script + 6 :: 2], asked[script + 7 :: 2], strict=True))
+    assert asked[script + 1] == str(archive / "later" / "run.json")
+    assert asked[script + 2 : script + 7] == [sys.executable, "-P", "-m", "seatrial", "check"]
+    options = dict(zip(asked[script + 7 :: 2], asked[script + 8 :: 2], strict=True))
     assert options["--archive"] == str(archive)
     assert (options["--run"], options["--budget"], options["--seed"]) == ("later", "120s", "7")
     assert "--detach" not in asked
+
+
+@pytest.mark.parametrize(
+    ("ending", "child", "code"),
+    [
+        (Ending.COMPLETE, "exit 0", 0),
+        (Ending.COMPLETE, "exit 1", 0),
+        (Ending.COMPLETE, "exit 2", 0),
+        (Ending.FAILED, "exit 2", 2),
+        (Ending.INTERRUPTED, "exit 2", 2),
+        (None, "exit 1", 1),
+        (None, "exit 2", 2),
+        (None, "exit 64", 64),
+        (Ending.COMPLETE, "exit 70", 70),
+        (Ending.COMPLETE, "kill -9 $$", 137),
+    ],
+)
+def test_only_a_check_that_did_not_work_is_a_failed_job(
+    slurm: SlurmScripts, archive: Path, ending: Ending | None, child: str, code: int
+) -> None:
+    submit()
+    if ending is not None:
+        record(CLUSTER, archive, "later", ending=ending)
+    batch = archive / "later.submitted" / "batch.sh"
+    run_file = archive / "later" / "run.json"
+    assert subprocess.run([batch, run_file, "sh", "-c", child], timeout=30, check=False).returncode == code
+
+
+def test_a_job_that_is_ended_lets_the_check_close_its_run(slurm: SlurmScripts, archive: Path, tmp_path: Path) -> None:
+    """Slurm sends SIGTERM to every process of the job, and ends what is left when the script is over."""
+    submit()
+    child = f"trap 'sleep 0.3; : >{tmp_path}/closed; exit 2' TERM; : >{tmp_path}/begun; while :; do sleep 0.05; done"
+    batch = archive / "later.submitted" / "batch.sh"
+    with subprocess.Popen([batch, "/no/run.json", "sh", "-c", child], start_new_session=True) as job:
+        while not (tmp_path / "begun").exists():
+            time.sleep(0.02)
+        os.killpg(job.pid, signal.SIGTERM)
+        assert job.wait(20) == 2
+    assert (tmp_path / "closed").exists()
 
 
 def test_while_it_waits_its_state_is_said_and_the_exit_code_is_2(

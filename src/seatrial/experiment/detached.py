@@ -28,8 +28,22 @@ from seatrial.launch.queue import QueueLine, cancel_named, jobs_by_name, jobs_by
 from seatrial.launch.slurm import SlurmLauncher
 from seatrial.model.errors import SeatrialError, UsageError
 
-SCRIPT = '#!/bin/sh\nexec "$@"\n'
-"""The whole batch script: what to run comes as its arguments, so that nothing has to be quoted."""
+SCRIPT = """\
+#!/bin/sh
+# $1: run.json of the run; the other arguments: the check. A report with findings (1) or with gaps (2) is not a failure
+# of this job. `seatrial runs collect` exits as the check did.
+run=$1
+shift
+trap : HUP INT TERM
+"$@"
+code=$?
+case $code in
+1 | 2) grep -q '^  "ending": "complete"' "$run" && code=0 ;;
+esac
+exit "$code"
+"""
+"""What to run comes as arguments, so that nothing has to be quoted. Signals are for the check, which closes its run;
+the trap lets the script live until that is done."""
 
 
 class Collected(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,7 +63,8 @@ def submit_check(settings: CheckSettings) -> Submitted:
     fresh = new_run_name("check")
     name = settings.run or fresh
     folder = new_folder(settings.archive, name)
-    argv = [sys.executable, "-P", "-m", "seatrial", "check", *child_options(settings, name)]
+    child = [sys.executable, "-P", "-m", "seatrial", "check", *child_options(settings, name)]
+    argv = [str(settings.archive / name / layout.RUN_FILE), *child]
     seconds = allocation_s(settings.budget_s)
     called, user = f"seatrial-{fresh}", this_user()
     try:
