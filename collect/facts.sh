@@ -251,6 +251,7 @@ main() {
   interfaces
   hcas
   pci
+  lines /proc/vmstat 'oom_kill *' 1
   lines /proc/net/snmp 'Tcp:*' 2
   lines /proc/net/netstat 'TcpExt:*' 2
   system

@@ -5,6 +5,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from seatrial.model.loss import SessionLoss
 from seatrial.model.measurement import Measurement, Round
 from seatrial.model.run import NodeState
 from seatrial.model.transport import VariantNote
@@ -70,6 +71,12 @@ class PairHung(msgspec.Struct, frozen=True, kw_only=True, tag_field="entry", tag
     target: str
 
 
+class SessionLost(msgspec.Struct, frozen=True, kw_only=True, tag_field="entry", tag="session-lost"):
+    """A session ended before its time, or did not come up: when, where, and of what, as far as it is known."""
+
+    loss: SessionLoss
+
+
 class VariantNoted(msgspec.Struct, frozen=True, kw_only=True, tag_field="entry", tag="variant"):
     """What a start under one of several settings left beside its samples: why it failed, bytes counted."""
 
@@ -85,6 +92,7 @@ Entry = (
     | RoundEnded
     | NodeLost
     | PairHung
+    | SessionLost
     | VariantNoted
 )
 

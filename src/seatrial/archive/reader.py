@@ -12,6 +12,7 @@ from seatrial.archive.journal import (
     Delivered,
     Entry,
     RoundStarted,
+    SessionLost,
     SessionStarted,
     StartFailed,
     SurveyPlanned,
@@ -168,6 +169,8 @@ def read_run(folder: Path) -> RecordedRun:
         facts_after=parse_all(read_facts_texts(folder, layout.AFTER)),
         measurements=tuple(entry.measurement for entry in of_type(entries, Delivered)),
         starts=starts_of(entries, info.nodes),
+        losses=tuple(entry.loss for entry in of_type(entries, SessionLost)),
+        sessions=len(of_type(entries, SessionStarted)),
         wiring=read_wiring(folder),
         damage=damage,
     )

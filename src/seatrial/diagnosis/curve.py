@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
+from seatrial.diagnosis.deaths import after_deaths, run_notes
 from seatrial.diagnosis.evidence import Pair, run_value
-from seatrial.diagnosis.outcome import Outcome, failure_of, pair_of, remarks_of
+from seatrial.diagnosis.outcome import Outcome, failure_of, pair_of
 from seatrial.diagnosis.references import above_gate_text, against_gate
 from seatrial.diagnosis.thresholds import LIMIT_FLOOR
 from seatrial.limits.path import path_limit
@@ -18,7 +19,6 @@ from seatrial.model.facts import NodeFacts
 from seatrial.model.limit import Limit, NoLimit
 from seatrial.model.measurement import Kernel, Measurement, Phase
 from seatrial.model.recorded import RecordedRun
-from seatrial.model.run import Ending
 from seatrial.model.units import share
 from seatrial.model.verdict import Verdict
 from seatrial.statistics.median import median, median_estimate
@@ -90,7 +90,8 @@ def judge_curve(recorded: RecordedRun) -> Curve:
     stream = runs_by_size(recorded.measurements, pair, Kernel.ONEWAY)
     plateau = plateau_of(latency, stream)
     limit = limit_between(recorded.facts, pair)
-    verdict, reason = against_limit(plateau.bandwidth_bytes_per_s if plateau else None, limit)
+    judged = against_limit(plateau.bandwidth_bytes_per_s if plateau else None, limit)
+    verdict, reason = after_deaths(recorded, *judged)
     reason = failure_of(recorded) or reason
     errors = sum(one.errors for one in recorded.measurements)
     return Curve(
@@ -101,8 +102,8 @@ def judge_curve(recorded: RecordedRun) -> Curve:
         limit=limit,
         verdict=verdict,
         reason=reason,
-        notes=(*remarks_of(recorded.info, reason), *([f"{errors} bytes came wrong"] if errors else [])),
-        complete=recorded.info.ending is Ending.COMPLETE and plateau is not None,
+        notes=(*run_notes(recorded, reason), *([f"{errors} bytes came wrong"] if errors else [])),
+        complete=recorded.info.whole and plateau is not None,
     )
 
 

@@ -11,7 +11,7 @@ from seatrial.model.verdict import Finding, FindingKind, Verdict
 
 
 def lost_findings(lost: Iterable[NodeState]) -> list[Finding]:
-    """Nodes that are down or stopped answering; those taken out on purpose are no findings."""
+    """Nodes that are down or stopped answering; not those taken out on purpose, nor those whose ranks died."""
     return [
         Finding(
             kind=FindingKind.NODE_DOWN,
@@ -21,7 +21,7 @@ def lost_findings(lost: Iterable[NodeState]) -> list[Finding]:
             remedy=f"Look at its power, network and slurmd (scontrol show node {state.node}), and at its slurmd's log.",
         )
         for state in lost
-        if state.fault
+        if state.fault and not state.rank_died
     ]
 
 

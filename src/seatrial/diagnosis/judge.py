@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from seatrial.diagnosis.deaths import judge_deaths
 from seatrial.diagnosis.direct import hanging_findings, invalid_findings, lost_findings
 from seatrial.diagnosis.evidence import Evidence, Gathering, Pair, deciding
 from seatrial.diagnosis.findings import Scene, high_latency, packet_loss, slow_fabric, slow_link, unstable_link
@@ -94,6 +95,8 @@ def judge(recorded: RecordedRun, assessor: Assessor | None = None) -> Judgement:
     controls = [pair for pair in suspicion.good() if evidence[pair].retested]
     scene = Scene(evidence=evidence, references=references, controls=controls, resent=sent_again(recorded))
     findings: list[Finding] = [*lost_findings(recorded.info.lost), *hanging_findings(recorded.info.hanging_pairs)]
+    deaths = judge_deaths(recorded)
+    findings += deaths.findings
     findings += invalid_findings(suspicion.bandwidth)
     findings += [packet_loss(suspect, scene) for suspect in suspicion.lossy]
     findings += [slow_fabric(suspicion.uniformly_slow, scene)] if suspicion.uniformly_slow else []
@@ -123,7 +126,7 @@ def judge(recorded: RecordedRun, assessor: Assessor | None = None) -> Judgement:
         peers_latency_s=references.latency_s.get(True, references.latency_s.get(False)),
         median_bandwidth_bytes_per_s=median_bandwidth,
         median_latency_s=median_latency,
-        notes=(*unproved, *make_notes(recorded, evidence, references, suspicion)),
+        notes=(*deaths.notes, *unproved, *make_notes(recorded, evidence, references, suspicion)),
         complete=recorded.info.ending is Ending.COMPLETE and bool(pairs) and not missing,
         design=_counted(recorded),
         lost=recorded.info.lost,

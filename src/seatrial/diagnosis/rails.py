@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
+from seatrial.diagnosis.deaths import after_deaths, run_notes
 from seatrial.diagnosis.evidence import Pair
-from seatrial.diagnosis.outcome import Outcome, failure_of, pair_of, remarks_of
+from seatrial.diagnosis.outcome import Outcome, failure_of, pair_of
 from seatrial.diagnosis.rail_curves import (
     RailCurve,
     RailRatio,
@@ -17,7 +18,6 @@ from seatrial.diagnosis.rail_findings import floor_of, held_back, late_rail, slo
 from seatrial.diagnosis.thresholds import PEERS_FLOOR
 from seatrial.model.measurement import Phase
 from seatrial.model.recorded import RecordedRun
-from seatrial.model.run import Ending
 from seatrial.model.units import share
 from seatrial.model.verdict import Finding, Verdict, worst
 from seatrial.pairing.sizes import REPETITIONS
@@ -54,7 +54,8 @@ def judge_rails(recorded: RecordedRun) -> RailComparison:
     strongest = max(singles, key=strength, default=None)
     gain = ratio_of(together, strongest) if together and strongest else None
     findings = (*_rail_findings(pair, singles, best, ratios), *_held_back(pair, together, gain, singles))
-    verdict, reason = _overall(curves, findings, [ratio for ratio in ratios if not _decided(ratio)], gain)
+    judged = _overall(curves, findings, [ratio for ratio in ratios if not _decided(ratio)], gain)
+    verdict, reason = after_deaths(recorded, *judged)
     reason = failure_of(recorded) or reason
     whole = bool(curves) and all(curve.bandwidth for curve in curves)
     return RailComparison(
@@ -65,8 +66,8 @@ def judge_rails(recorded: RecordedRun) -> RailComparison:
         findings=findings,
         verdict=verdict,
         reason=reason,
-        notes=remarks_of(recorded.info, reason),
-        complete=recorded.info.ending is Ending.COMPLETE and whole,
+        notes=run_notes(recorded, reason),
+        complete=recorded.info.whole and whole,
     )
 
 

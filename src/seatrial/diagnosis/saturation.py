@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from seatrial.diagnosis.curve import against_limit, limit_between
+from seatrial.diagnosis.deaths import after_deaths, run_notes
 from seatrial.diagnosis.evidence import Pair, run_value
-from seatrial.diagnosis.outcome import Outcome, failure_of, pair_of, remarks_of
+from seatrial.diagnosis.outcome import Outcome, failure_of, pair_of
 from seatrial.model.estimate import Estimate
 from seatrial.model.limit import Limit, NoLimit
 from seatrial.model.measurement import Kernel, Measurement, Phase
 from seatrial.model.recorded import RecordedRun
-from seatrial.model.run import Ending
 from seatrial.model.units import bandwidth, share
 from seatrial.statistics.max_rate import MaxRate, Point, fit_max_rate
 from seatrial.statistics.median import median, median_estimate
@@ -92,7 +92,8 @@ def judge_saturation(recorded: RecordedRun) -> Saturation:
     )
     part = _one_rank_share(times, best.ranks, largest) if best else None
     limit = limit_between(recorded.facts, pair)
-    verdict, reason = against_limit(best.bandwidth_bytes_per_s if best else None, limit)
+    judged = against_limit(best.bandwidth_bytes_per_s if best else None, limit)
+    verdict, reason = after_deaths(recorded, *judged)
     reason = failure_of(recorded) or reason
     return Saturation(
         pair=pair,
@@ -106,8 +107,8 @@ def judge_saturation(recorded: RecordedRun) -> Saturation:
         limit=limit,
         verdict=verdict,
         reason=reason,
-        notes=remarks_of(recorded.info, reason),
-        complete=recorded.info.ending is Ending.COMPLETE and bool(by_ranks),
+        notes=run_notes(recorded, reason),
+        complete=recorded.info.whole and bool(by_ranks),
     )
 
 

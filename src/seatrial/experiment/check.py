@@ -175,7 +175,7 @@ class Check:
         self._over_rails(deadline)
         self.measurer.close()
         self._progress.stage("Reading the facts again")
-        self._facts_after = self._read_facts(self.measurer.nodes, layout.AFTER, "stopped answering during the run")
+        self._facts_after = self._read_facts(self.measurer.answering, layout.AFTER, "stopped answering during the run")
         spent = (
             f"The budget of {self._settings.budget_s:.0f} s was spent before all was measured; give more by --budget."
         )
@@ -309,6 +309,8 @@ class Check:
             facts_after=self._facts_after,
             measurements=tuple(self.measurer.measurements),
             starts=tuple(self.measurer.starts),
+            losses=tuple(self.measurer.losses),
+            sessions=self.measurer.sessions,
             wiring=self._wiring,
         )
 

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from seatrial.archive.writer import RunWriter, ended
 from seatrial.experiment.clock import now_text
+from seatrial.experiment.losses import TooManyLost
 from seatrial.experiment.measurer import Measurer
 from seatrial.experiment.start_trouble import ToldByFacts
 from seatrial.launch.contract import Launcher
@@ -27,8 +28,8 @@ class UnderWay(Protocol):
 def carried_out(trial: UnderWay, work: Callable[[], str]) -> Path:
     """Do the work, whose answer is a remark for the report or empty, and finish the run; its folder.
 
-    An error is raised again only where nothing was measured, and no fact tells what is wrong; else it is the reason of
-    the run's ending.
+    An error is raised again only where nothing was measured and no finding says what is wrong; else it is the reason
+    of the run's ending.
     """
     ending, reason = Ending.FAILED, ""
     failure: SeatrialError | None = None
@@ -41,7 +42,7 @@ def carried_out(trial: UnderWay, work: Callable[[], str]) -> Path:
         failure, reason = error, str(error)
     finally:
         folder = trial.finish(ending, reason)
-    if failure is not None and not trial.measurer.measurements and not isinstance(failure, ToldByFacts):
+    if failure is not None and not trial.measurer.measurements and not isinstance(failure, (ToldByFacts, TooManyLost)):
         raise failure
     return folder
 

@@ -1,5 +1,6 @@
 """Carries rounds out, whatever happens: a round that hangs costs its culprit, never what was delivered."""
 
+import math
 import time
 from collections.abc import Sequence
 
@@ -8,10 +9,12 @@ import msgspec
 from seatrial.archive.journal import Delivered, NodeLost, PairHung, RoundEnded, RoundStarted, SessionStarted
 from seatrial.archive.writer import RunWriter
 from seatrial.experiment.enough import grouped
+from seatrial.experiment.losses import MOST_PER_NODE, Losses, placed
 from seatrial.experiment.progress import Progress
 from seatrial.facts.rank_places import rank_places
 from seatrial.launch.contract import PLAIN, Launcher, LaunchError, Manner, ProbeLost, RoundRefused, Session
 from seatrial.model.errors import SeatrialError
+from seatrial.model.loss import Loss, LossCause, Moment, SessionLoss
 from seatrial.model.measurement import Kernel, Measurement, Round
 from seatrial.model.placement import Start
 from seatrial.model.run import NodeState
@@ -45,6 +48,8 @@ class Measurer:
         self.header: dict[str, object] = {}
         self.starts: list[Start] = []
         """Launches whose ranks said where they are."""
+        self.sessions = 0
+        """How often the probe came up."""
         self.window_s = 0.0
         """How long one window of the bandwidth kernel is expected to take."""
         self._launcher = launcher
@@ -58,27 +63,48 @@ class Measurer:
         self._sessions = 0
         self._number = 0
         self._began = time.monotonic()
+        self._deadline = math.inf
+        self._cut = False
+        """Whether a round was given up since its deadline had come."""
+        self._given_up: set[frozenset[str]] = set()
+        """Pairs whose rounds ended the session again and again."""
+        self._losses = Losses(writer)
 
     @property
     def nodes(self) -> tuple[str, ...]:
         """Those that still answer."""
         return tuple(node for node in self._nodes if node not in self.lost)
 
+    @property
+    def answering(self) -> tuple[str, ...]:
+        """These, and those that were left out though they answer."""
+        return tuple(node for node in self._nodes if node not in self.lost or self.lost[node].rank_died)
+
+    @property
+    def losses(self) -> list[SessionLoss]:
+        """Sessions that were lost, in order."""
+        return self._losses.all
+
     def run(self, rounds: Sequence[Round], deadline: float) -> bool:
-        """Measure the rounds in order; False where `deadline` (time.monotonic) came first."""
-        for done, one in enumerate(rounds):
-            if time.monotonic() > deadline:
-                self._progress.advance(len(rounds) - done)
-                return False
-            self.measure(one)
-            self._progress.advance()
-        return True
+        """Measure the rounds in order; False where `deadline` (time.monotonic) came first. Raises as `measure`."""
+        self._deadline, self._cut = deadline, False
+        try:
+            for done, one in enumerate(rounds):
+                if time.monotonic() > deadline:
+                    self._progress.advance(len(rounds) - done)
+                    return False
+                self.measure(one)
+                self._progress.advance()
+        finally:
+            self._deadline = math.inf
+        return not self._cut
 
     def measure(self, wanted: Round, again: bool = False) -> None:
         """One round, without the pairs that are known not to answer.
 
-        Where the probe is lost in it, nodes that are silent are dropped and the rest of the round is repeated; where
-        none is silent, the round's pairs are halved until the one that hangs is alone.
+        Where the probe is lost in it, nodes that are silent are dropped and the rest of the round is repeated, as it is
+        where the launcher names the node whose rank died; otherwise the round's pairs are halved until the one that
+        hangs is alone. Raises TooManyLost where this promises nothing any more.
         """
         left = self._open_pairs(wanted.pairs)
         if not left:
@@ -92,11 +118,14 @@ class Measurer:
             self.remarks.append(error.what)
             return
         except ProbeLost as error:
-            self.close(kill=True)
-            why = error.what
+            lost = error
+        self.close(kill=True)
+        known = self._round_lost(lost, wanted)
         delivered = {one.pair for one in self.measurements[first:]}
         left = tuple(pair for pair in left if pair not in delivered)
-        if self.drop_silent("stopped answering in mid-run"):
+        if left and time.monotonic() > self._deadline:
+            self._cut = True
+        elif known:
             self.measure(msgspec.structs.replace(wanted, pairs=left))
         elif len(left) > 1:
             half = (len(left) + 1) // 2
@@ -104,17 +133,60 @@ class Measurer:
                 self.measure(msgspec.structs.replace(wanted, pairs=pairs))
         elif left and not again:
             self.measure(msgspec.structs.replace(wanted, pairs=left), again=True)
+        elif left and (lost.outcome == "timeout" or self._altered):
+            self._hang(left[0], lost.what)
         elif left:
-            self._hang(left[0], why)
+            self._given_up.add(frozenset(left[0]))
+            self.remarks.append(f"{left[0][0]} to {left[0][1]} was not measured: the probe died in it twice.")
+
+    def _round_lost(self, error: ProbeLost, wanted: Round) -> bool:
+        """Write the loss down; whether its place is known, so that the rest of the round can simply be repeated.
+
+        Nodes that are silent, or have cost too many sessions, are taken out. Raises TooManyLost.
+        """
+        silent = self._silent("stopped answering in mid-run")
+        one = self._note_loss(_of_silent(error.loss, silent), Moment.ROUND, error.what, wanted)
+        if silent or one.altered:
+            return bool(silent)
+        return self._drop_worn_out() or placed(one)
+
+    def _note_loss(self, loss: Loss, moment: Moment, detail: str, wanted: Round | None = None) -> SessionLoss:
+        return self._losses.add(
+            loss,
+            session=self._sessions,
+            moment=moment,
+            at_s=time.monotonic() - self._began,
+            manner=self._manner,
+            detail=detail,
+            number=self._number if wanted else 0,
+            wanted=wanted,
+        )
+
+    def _drop_worn_out(self) -> bool:
+        """Take nodes out whose ranks died too often; whether there are any. Raises TooManyLost."""
+        worn = self._losses.worn_out()
+        for node, last in worn.items():
+            what = f"the rank on {node} died in {MOST_PER_NODE} sessions"
+            if node not in self.nodes or len(self.nodes) <= max(self._fewest, 2):
+                raise self._losses.too_many(what[0].upper() + what[1:], last)
+            self.lose(NodeState(node=node, reason=f"{what}, and was not started again", fault=True, rank_died=True))
+        self._losses.refuse_more()
+        return bool(worn)
+
+    @property
+    def _altered(self) -> bool:
+        return bool(self._manner.environment or self._manner.options)
 
     def drop_silent(self, what: str) -> bool:
         """Ask all nodes for a sign of life; whether any gave none."""
-        if not self.nodes:
-            return False
-        silent = self._launcher.read_facts(self.nodes).silent
+        return bool(self._silent(what))
+
+    def _silent(self, what: str) -> tuple[str, ...]:
+        """The nodes that gave no sign of life, which are taken out."""
+        silent = self._launcher.read_facts(self.nodes).silent if self.nodes else {}
         for node, why in silent.items():
             self.lose(NodeState(node=node, reason=f"{what}: {why}", fault=True))
-        return bool(silent)
+        return tuple(silent)
 
     def lose(self, state: NodeState) -> None:
         """Take a node out for the rest of the run."""
@@ -135,8 +207,9 @@ class Measurer:
         """One round as it is, for settings under which it may well not work. Raises ProbeLost, RoundRefused."""
         try:
             self._once(wanted)
-        except ProbeLost:
+        except ProbeLost as error:
             self.close(kill=True)
+            self._note_loss(error.loss, Moment.ROUND, error.what, wanted)
             raise
 
     def said(self) -> str:
@@ -148,8 +221,9 @@ class Measurer:
     def close(self, *, kill: bool = False) -> None:
         """End the session, if there is one."""
         session, self._session = self._session, None
-        if session is not None:
-            session.close(kill=kill)
+        loss = session.close(kill=kill) if session is not None else None
+        if loss is not None:
+            self._note_loss(loss, Moment.END, "The probe died after its last round.")
 
     def start(self, failed: int = 0) -> Session:
         """The session, started if there is none; a start that failed for no known reason is tried again, STARTS in all.
@@ -168,13 +242,18 @@ class Measurer:
         try:
             session = self._launcher.start(self.nodes, log, self._manner)
         except LaunchError as error:
-            if self.drop_silent("did not answer when the probe was started"):
+            silent = self._silent("did not answer when the probe was started")
+            if error.loss is not None:
+                self._note_loss(_of_silent(error.loss, silent), Moment.START, error.what)
+            if silent or (not self._altered and error.passing and self._drop_worn_out()):
                 return self.start()
             if failed + 1 == STARTS or not error.passing:
                 raise
-            self.remarks.append(f"A start of the probe failed and was repeated: {error.what}")
+            if error.loss is None:
+                self.remarks.append(f"A start of the probe failed and was repeated: {error.what}")
             return self.start(failed + 1)
         self._session = session
+        self.sessions += 1
         self.header = self.header or session.header
         ranks = rank_places(session.nodes, session.ranks, self._writer.info.nodes)
         if ranks:
@@ -215,12 +294,17 @@ class Measurer:
         return max(self._round_timeout_s, PATIENCE * windows * self.window_s)
 
     def _open_pairs(self, pairs: Sequence[Pair]) -> tuple[Pair, ...]:
-        if not self.lost and not self.hung:
+        if not self.lost and not self.hung and not self._given_up:
             return tuple(pairs)
-        closed = {frozenset(pair) for pair in self.hung}
+        closed = {frozenset(pair) for pair in self.hung} | self._given_up
         return tuple(pair for pair in pairs if not self.lost.keys() & set(pair) and frozenset(pair) not in closed)
 
     def _hang(self, pair: Pair, why: str) -> None:
         self.hung.append(pair)
         self.remarks.append(f"{pair[0]} to {pair[1]} is left out: {why}")
         self._writer.append(PairHung(source=pair[0], target=pair[1]))
+
+
+def _of_silent(loss: Loss, silent: tuple[str, ...]) -> Loss:
+    """The loss put down to the nodes that are silent since, where there are any."""
+    return msgspec.structs.replace(loss, cause=LossCause.NODE_FAILURE, suspects=silent) if silent else loss

@@ -39,6 +39,8 @@ class RunUnderWay:
             facts_after={},
             measurements=tuple(self.measurer.measurements),
             starts=tuple(self.measurer.starts),
+            losses=tuple(self.measurer.losses),
+            sessions=self.measurer.sessions,
         )
 
     def _info(self) -> RunInfo:

@@ -30,6 +30,7 @@ EXCUSES = (
     Excuse(pattern=r"boot_id", reason="drawn at random at each boot"),
     Excuse(pattern=r"system\.booted_s", reason="nodes are started when they are started"),
     Excuse(pattern=r"tcp_segments_(sent|resent)", reason="counts what the node has done"),
+    Excuse(pattern=r"oom_kills", reason="counts since boot: only its growth tells"),
     Excuse(pattern=r"interfaces\..*\.errors\..*", reason="counts since the driver was loaded: only its growth tells"),
     Excuse(
         pattern=r"hcas\..*\.counters\..*",

@@ -19,8 +19,8 @@ from seatrial.model.topology import Topology
 HOSTNAME = re.compile(r"[A-Za-z0-9._-]{1,253}")
 MEGAHERTZ = re.compile(r"[0-9]{1,6}")
 NEVER_TOLD = (
-    "boot_id", "tcp_segments_sent", "tcp_segments_resent", "mpi_versions", "memory.dimms", "settings",
-    "system.limits", "system.clock", "system.mounts", "system.sensors", "software",
+    "boot_id", "tcp_segments_sent", "tcp_segments_resent", "oom_kills", "mpi_versions", "memory.dimms",
+    "settings", "system.limits", "system.clock", "system.mounts", "system.sensors", "software",
 )  # fmt: skip
 OFTEN_TOLD = (
     "kernel", "cpu_model", "processors", "cores", "sockets", "numa_nodes", "memory_bytes", "interfaces", "hcas", "pci",

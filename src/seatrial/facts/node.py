@@ -21,6 +21,7 @@ from seatrial.model.facts import NodeFacts
 
 MEMINFO = "/proc/meminfo"
 SNMP = "/proc/net/snmp"
+VMSTAT = "/proc/vmstat"
 KERNEL = "/proc/sys/kernel/osrelease"
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
 BOOT_LINE = f"\n@value {BOOT_ID}|"
@@ -106,6 +107,7 @@ def _plain(frame: Frame) -> dict[str, tuple[object, Callable[[], str]]]:
         "memory_bytes": (memory_bytes(frame), lambda: frame.reason(MEMINFO)),
         "tcp_segments_sent": (tcp.get("OutSegs"), lambda: frame.reason(SNMP)),
         "tcp_segments_resent": (tcp.get("RetransSegs"), lambda: frame.reason(SNMP)),
+        "oom_kills": (oom_kills(frame), lambda: frame.reason(VMSTAT)),
         "mpi_versions": (mpi_versions(frame), lambda: why_no_mpi(frame)),
     }
 
@@ -119,6 +121,12 @@ def memory_bytes(frame: Frame) -> int | None:
         if name == "MemTotal" and unit == "kB" and kibibytes is not None:
             return kibibytes * 1024
     return None
+
+
+def oom_kills(frame: Frame) -> int | None:
+    """The counter of /proc/vmstat, of the whole kernel; kernels before 4.13 have none."""
+    words = next((line.split() for line in frame.files.get(VMSTAT, ()) if line.startswith("oom_kill ")), [])
+    return whole_number(words[1]) if len(words) == 2 else None
 
 
 def tcp_counters(frame: Frame) -> dict[str, int]:

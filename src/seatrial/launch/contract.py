@@ -8,24 +8,30 @@ import msgspec
 
 from seatrial.model.errors import SeatrialError
 from seatrial.model.fabric import Fabric
+from seatrial.model.loss import Loss, LossCause
 from seatrial.model.measurement import Measurement, Round
 from seatrial.model.run import NodeState
 
 
 class LaunchError(SeatrialError):
-    """The probe could not be started as asked. `passing`: for no known reason, so that a second try may succeed."""
+    """The probe could not be started as asked. `passing`: for no known reason, so that a second try may succeed.
 
-    def __init__(self, what: str, remedy: str = "", *, passing: bool = False) -> None:
+    `loss`: what the launcher says of a probe that died while it was started.
+    """
+
+    def __init__(self, what: str, remedy: str = "", *, passing: bool = False, loss: Loss | None = None) -> None:
         super().__init__(what, remedy)
         self.passing = passing
+        self.loss = loss
 
 
 class ProbeLost(SeatrialError):
-    """A session ended or fell silent in mid-round. `outcome` is `timeout` or `died`."""
+    """A session ended or fell silent in mid-round. `outcome` is `timeout` or `died`; `loss`: what is known of it."""
 
-    def __init__(self, what: str, outcome: str) -> None:
+    def __init__(self, what: str, outcome: str, loss: Loss | None = None) -> None:
         super().__init__(what)
         self.outcome = outcome
+        self.loss = loss or Loss(cause=LossCause.SILENT if outcome == "timeout" else LossCause.UNKNOWN)
 
 
 class RoundRefused(SeatrialError):
@@ -80,8 +86,8 @@ class Session(Protocol):
         Raises ProbeLost when the round is not over after `timeout_s` or the probe is gone, RoundRefused at a no.
         """
 
-    def close(self, *, kill: bool = False) -> None:
-        """End the probe; `kill` does not ask it first."""
+    def close(self, *, kill: bool = False) -> Loss | None:
+        """End the probe; `kill` does not ask it first. What is known of a rank that had died unnoticed, else None."""
 
 
 class Launcher(Protocol):

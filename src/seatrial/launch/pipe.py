@@ -30,6 +30,8 @@ class LinePipe:
         self._lines: deque[bytes] = deque()
         self._rest = b""
         self._late_bytes = 0
+        self.left_over: list[bytes] = []
+        """What it still wrote to standard output after the last line that was received, once it is closed."""
         with log.open("ab") as stderr:
             try:
                 self._process = subprocess.Popen(
@@ -52,6 +54,8 @@ class LinePipe:
             while view:
                 view = view[self._process.stdin.write(view) :]
         except OSError as error:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(END_S)
             raise ProbeLost(f"The probe is gone: {self.last_words()}", "died") from error
 
     def receive(self, deadline: float) -> bytes:
@@ -85,8 +89,8 @@ class LinePipe:
         lines = [line.strip() for line in self.said().splitlines() if line.strip(" -*")]
         return " / ".join(lines[-MOST_LINES:]) or "it said nothing"
 
-    def close(self, *, kill: bool, patience_s: float = 5.0) -> None:
-        """Close its input and wait for its end, for so long; then end it."""
+    def close(self, *, kill: bool, patience_s: float = 5.0) -> int | None:
+        """Close its input and wait for its end, for so long; then end it. Its exit status where it ended by itself."""
         assert self._process.stdin is not None  # noqa: S101 - it was asked for
         try:
             self._process.stdin.close()
@@ -94,7 +98,11 @@ class LinePipe:
                 self._process.wait(patience_s)
         except (OSError, subprocess.TimeoutExpired):
             kill = True
-        if kill or self._process.poll() is None:
+        status = self._process.poll()
+        if kill or status is None:
             end_group(self._process)
         assert self._process.stdout is not None  # noqa: S101 - it was asked for
+        if status is not None and select.select([self._process.stdout], [], [], 0)[0]:
+            self.left_over = os.read(self._process.stdout.fileno(), 1 << 16).split(b"\n")
         self._process.stdout.close()
+        return status

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from seatrial.launch.contract import LaunchError, ProbeLost, RoundRefused
+from seatrial.launch.loss_text import Ranks, read_loss
 from seatrial.launch.pipe import LinePipe
 from seatrial.launch.probe_text import (
     STOP,
@@ -20,6 +21,7 @@ from seatrial.launch.probe_text import (
     places,
 )
 from seatrial.launch.start_failure import GUESSES, explain
+from seatrial.model.loss import Loss
 from seatrial.model.measurement import Measurement, Round
 
 TOO_LATE = (
@@ -68,15 +70,18 @@ class PipeSession:
             else:
                 self.nodes = tuple(wanted) if one_host else nodes_by_rank(self.ranks, wanted, ranks_per_node)
         except ProbeLost as error:
-            self.close(kill=True)
             timed_out = error.outcome == "timeout"
+            self.nodes = tuple(wanted or ()) if one_host else ()
+            loss = self._loss(timed_out=timed_out)
+            self.close(kill=True)
             meaning, remedy = explain(self._said(), wanted or ())
             if timed_out and not remedy:
                 remedy = TOO_LATE
             late = f"not within {timeout_s:.0f} s; " if timed_out else ""
             many = f" on {ranks} ranks" if ranks else ""
             what = f"The probe did not start{many}: {late}{meaning}"
-            raise LaunchError(what, remedy, passing=not timed_out and (not remedy or remedy in GUESSES)) from error
+            passing = not timed_out and (not remedy or remedy in GUESSES)
+            raise LaunchError(what, remedy, passing=passing, loss=loss) from error
         except BaseException:
             self.close(kill=True)
             raise
@@ -87,8 +92,8 @@ class PipeSession:
             line = self._pipe.receive(deadline)
             record = parse_record(line)
             match record and record["record"]:
-                case None if len(self._banter) < MOST_BANTER:
-                    self._banter.append(line)
+                case None:
+                    self._keep(line)
                 case "header":
                     self.header = record or {}
                     check_header(self.header, wanted)
@@ -98,9 +103,18 @@ class PipeSession:
                     self.ranks = tuple(ranks)
                     return
 
+    def _keep(self, line: bytes) -> None:
+        if len(self._banter) < MOST_BANTER:
+            self._banter.append(line)
+
+    def _loss(self, *, timed_out: bool = False) -> Loss:
+        """What the launcher says of the session's end; Hydra says it on standard output."""
+        pids = {(str(one.get("host", "")), one.get("pid", 0)): rank for rank, one in enumerate(self.ranks)}
+        return read_loss(self._said(), Ranks(places=self.nodes, pids=pids), timed_out=timed_out)
+
     @property
     def banter(self) -> str:
-        """What others wrote to the standard output before the probe was ready; Intel MPI says there what it chose."""
+        """What others wrote to standard output; Intel MPI says there what it chose, Hydra which rank died."""
         return b"\n".join(self._banter).decode("utf-8", errors="replace")
 
     def _said(self) -> str:
@@ -108,12 +122,20 @@ class PipeSession:
 
     def measure(self, wanted: Round, timeout_s: float) -> Iterator[Measurement]:
         """See launch.contract.Session.measure."""
+        try:
+            yield from self._measured(wanted, time.monotonic() + timeout_s)
+        except ProbeLost as error:
+            raise ProbeLost(error.what, error.outcome, self._loss(timed_out=error.outcome == "timeout")) from error
+
+    def _measured(self, wanted: Round, deadline: float) -> Iterator[Measurement]:
         self._number += 1
         rank_of = {node: rank for rank, node in enumerate(self.nodes)}
         self._pipe.send(measure_command(self._number, wanted, rank_of))
-        deadline = time.monotonic() + timeout_s
         while True:
-            record = parse_record(self._pipe.receive(deadline))
+            line = self._pipe.receive(deadline)
+            record = parse_record(line)
+            if record is None:
+                self._keep(line)
             if record is None or record.get("id") not in (self._number, 0):
                 continue
             match record["record"]:
@@ -130,14 +152,21 @@ class PipeSession:
         except msgspec.ValidationError as error:
             raise ProbeLost(f"The probe delivered a record that is none: {error}", "died") from error
 
-    def close(self, *, kill: bool = False) -> None:
+    def close(self, *, kill: bool = False) -> Loss | None:
         """See launch.contract.Session.close; closing again does nothing."""
         if self._closed:
-            return
+            return None
         self._closed = True
-        if not kill:
+        asked = not kill
+        if asked:
             try:
                 self._pipe.send(STOP)
             except ProbeLost:
                 kill = True
-        self._pipe.close(kill=kill)
+        status = self._pipe.close(kill=kill)
+        if not asked or not status:
+            return None
+        for line in self._pipe.left_over:
+            self._keep(line)
+        loss = self._loss()
+        return loss if loss.deaths else None

@@ -73,6 +73,8 @@ class NodeFacts(msgspec.Struct, frozen=True, kw_only=True):
     software: SoftwareFacts = SoftwareFacts()
     tcp_segments_sent: int | None = None
     tcp_segments_resent: int | None = None
+    oom_kills: int | None = None
+    """Processes that the kernel has killed for want of memory since it was booted."""
     mpi_versions: tuple[str, ...] = ()
     absent: dict[str, str] = {}
     """Fact that could not be read -> why."""

@@ -6,6 +6,7 @@ import msgspec
 
 from seatrial.model.fabric import Wiring
 from seatrial.model.facts import NodeFacts
+from seatrial.model.loss import SessionLoss
 from seatrial.model.measurement import Measurement
 from seatrial.model.placement import Start
 from seatrial.model.run import RunInfo
@@ -22,6 +23,10 @@ class RecordedRun(msgspec.Struct, frozen=True, kw_only=True):
     measurements: tuple[Measurement, ...]
     starts: tuple[Start, ...] = ()
     """Launches of the probe, in order, with what their ranks said of where they were."""
+    losses: tuple[SessionLoss, ...] = ()
+    """Sessions of the probe that were lost, in order."""
+    sessions: int = 0
+    """How often the probe was started."""
     wiring: Wiring | None = None
     """The fabric's cables and routes, where they were given."""
     damage: tuple[str, ...] = ()

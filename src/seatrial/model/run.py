@@ -45,6 +45,8 @@ class NodeState(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
     fault: bool
     """False where somebody took it out on purpose or it is busy."""
+    rank_died: bool = False
+    """It answers, and was left out since its ranks died again and again."""
 
 
 class Design(msgspec.Struct, frozen=True, kw_only=True):
@@ -123,6 +125,11 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     """Of a placement."""
     contents: Contents | None = None
     """None while the run is open, and in runs that were closed by versions which did not store it."""
+
+    @property
+    def whole(self) -> bool:
+        """Whether it came to its end with all its nodes."""
+        return self.ending is Ending.COMPLETE and not any(state.node in self.nodes for state in self.lost)
 
 
 _KIND_OF_DESIGN = {

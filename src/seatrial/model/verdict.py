@@ -41,6 +41,7 @@ class FindingKind(enum.StrEnum):
     """What can be wrong, one word each; docs/findings.md says what each means and what to do."""
 
     NODE_DOWN = "node-down"
+    RANK_DIED = "rank-died"
     PAIR_HANGS = "pair-hangs"
     PACKET_LOSS = "packet-loss"
     SLOW_LINK = "slow-link"

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from seatrial.diagnosis.curve import limit_between
-from seatrial.diagnosis.outcome import failure_of, remarks_of
+from seatrial.diagnosis.deaths import run_notes
+from seatrial.diagnosis.outcome import failure_of
 from seatrial.diagnosis.placement.advice import RANKFILE, Advice, advise, advised_line, already
 from seatrial.diagnosis.placement.cores import cores_of, known_cores, numbers, rank_names
 from seatrial.diagnosis.placement.gain import ADVISED, Fix, Gain, fate, gains_of
@@ -237,7 +238,7 @@ def _notes(
     unread: bool,
 ) -> list[str]:
     failure = "" if ranks else failure_of(recorded)
-    notes = list(remarks_of(recorded.info, failure))
+    notes = list(run_notes(recorded, failure))
     if unread and not failure:
         notes.append(
             "The masks of ranks could not be read: the probe is of an older kind, or the system does not tell."

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from seatrial.diagnosis.deaths import run_notes
 from seatrial.diagnosis.outcome import pair_of
 from seatrial.diagnosis.transports.judged import Ablated, Transports, judge_transports
 from seatrial.model.recorded import RecordedRun
@@ -23,7 +24,7 @@ def judge_run(recorded: RecordedRun, notes: Sequence[VariantNote]) -> Transports
     if not rails:
         return judge_transports(recorded, notes)
     why = recorded.info.reason
-    silent = msgspec.structs.replace(recorded, info=msgspec.structs.replace(recorded.info, reason=""))
+    silent = msgspec.structs.replace(recorded, info=msgspec.structs.replace(recorded.info, reason=""), losses=())
     found = tuple(judge_transports(silent, notes, rail) for rail in rails)
     told = "; ".join(f"{one.rail}: {_briefly(one)}" for one in found)
     return TransportsByRail(
@@ -32,7 +33,7 @@ def judge_run(recorded: RecordedRun, notes: Sequence[VariantNote]) -> Transports
         verdict=worst([one.verdict for one in found]),
         reason=f"{told}. {why}" if why and any(not one.complete for one in found) else told,
         findings=_once([finding for one in found for finding in one.findings]),
-        notes=(why,) if why else (),
+        notes=run_notes(recorded),
         complete=all(one.complete for one in found),
     )
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from seatrial.diagnosis.curve import limit_between
+from seatrial.diagnosis.deaths import run_notes
 from seatrial.diagnosis.outcome import Outcome, failure_of, pair_of
 from seatrial.diagnosis.references import above_gate_text, against_gate
 from seatrial.diagnosis.transports.alternatives import slower_than_alternatives
@@ -98,7 +99,7 @@ def judge_transports(recorded: RecordedRun, notes: Sequence[VariantNote], rail: 
         reason=answer.reason,
         findings=tuple(found),
         limit=limit,
-        notes=tuple(filter(None, (recorded.info.reason,))),
+        notes=run_notes(recorded),
         complete=recorded.info.ending is Ending.COMPLETE and default_of(effects).starts >= LEAST_STARTS,
         rail=rail,
         held=next((note.variant.held for note in notes), {}),

@@ -1,0 +1,113 @@
+"""Sessions of the probe that a run has lost: each is written down, and there is an end to starting new ones."""
+
+from collections import Counter
+from collections.abc import Iterable
+
+import msgspec
+
+from seatrial.archive.journal import SessionLost
+from seatrial.archive.writer import RunWriter
+from seatrial.launch.contract import Manner
+from seatrial.model.errors import SeatrialError
+from seatrial.model.loss import Loss, LossCause, Moment, SessionLoss
+from seatrial.model.measurement import Round
+from seatrial.model.words import count
+
+MOST_PER_NODE = 3
+"""Sessions that one node's ranks may cost; then the node is left out."""
+MOST_UNEXPLAINED = 12
+"""Sessions that may be lost without a node to leave out; then the run ends."""
+STRUCK = (LossCause.SIGNAL, LossCause.OUT_OF_MEMORY, LossCause.NODE_FAILURE)
+"""Causes that happen on the node itself. A rank that exits may have reacted to another one."""
+DIED = (*STRUCK, LossCause.EXIT, LossCause.UNKNOWN)
+
+
+class TooManyLost(SeatrialError):
+    """So many sessions died that starting another one promises nothing."""
+
+
+class Losses:
+    """What was lost, in order. Sessions with settings that seatrial changed are written down and not counted."""
+
+    def __init__(self, writer: RunWriter) -> None:
+        self.all: list[SessionLoss] = []
+        self._writer = writer
+        self._known = set(writer.info.nodes)
+        self._given_up: set[str] = set()
+
+    def add(
+        self,
+        loss: Loss,
+        *,
+        session: int,
+        moment: Moment,
+        at_s: float,
+        manner: Manner,
+        detail: str = "",
+        number: int = 0,
+        wanted: Round | None = None,
+    ) -> SessionLoss:
+        """Write it down. `wanted`: the round that was under way, its number is `number`."""
+        one = SessionLoss(
+            session=session,
+            moment=moment,
+            at_s=at_s,
+            round=number,
+            phase=wanted.phase if wanted else None,
+            variant=wanted.variant if wanted else "",
+            altered=bool(manner.environment or manner.options),
+            detail=detail,
+            loss=self._by_node(loss, wanted),
+        )
+        self.all.append(one)
+        self._writer.append(SessionLost(loss=one))
+        return one
+
+    def worn_out(self) -> dict[str, SessionLoss]:
+        """Nodes that have cost as many sessions as they may, with the last of these; each is named once."""
+        found: dict[str, list[SessionLoss]] = {}
+        for one in self._counted():
+            if placed(one) and one.loss.suspects[0] not in self._given_up:
+                found.setdefault(one.loss.suspects[0], []).append(one)
+        worn = {node: lost[-1] for node, lost in found.items() if len(lost) >= MOST_PER_NODE}
+        self._given_up |= worn.keys()
+        return worn
+
+    def refuse_more(self) -> None:
+        """Raise TooManyLost once more sessions died than the nodes that were left out account for."""
+        unexplained = [one for one in self._counted() if not self._given_up & set(one.loss.suspects)]
+        if len(unexplained) >= MOST_UNEXPLAINED:
+            raise self.too_many(f"{count(len(unexplained), 'session')} of the probe died", unexplained[-1])
+
+    @staticmethod
+    def too_many(what: str, last: SessionLoss) -> TooManyLost:
+        """The error for it."""
+        said = f" The last one: {last.detail}" if last.detail else ""
+        return TooManyLost(f"{what}, so no further one was started; what was not measured until then is missing.{said}")
+
+    def _counted(self) -> list[SessionLoss]:
+        return [one for one in self.all if one.loss.cause in DIED and not one.altered]
+
+    def _by_node(self, loss: Loss, wanted: Round | None) -> Loss:
+        """The same with nodes for places; a rank that exited by itself is suspected with those it was measured with."""
+        suspects = [self._node(name) for name in loss.suspects]
+        if loss.cause is LossCause.EXIT and wanted is not None:
+            pairs = [tuple(map(self._node, pair)) for pair in wanted.pairs]
+            suspects += [end for pair in pairs if set(pair) & set(suspects) for end in pair]
+        deaths = tuple(msgspec.structs.replace(one, node=self._node(one.node)) for one in loss.deaths)
+        return msgspec.structs.replace(loss, suspects=tuple(dict.fromkeys(suspects)), deaths=deaths)
+
+    def _node(self, name: str) -> str:
+        """The node of a place NODE:0, unless that is a node by itself."""
+        base = name.rpartition(":")[0]
+        return base if name not in self._known and base in self._known else name
+
+
+def placed(one: SessionLoss) -> bool:
+    """Whether it is known on which node the session was lost."""
+    return one.loss.cause in STRUCK and len(one.loss.suspects) == 1
+
+
+def per_node(losses: Iterable[SessionLoss]) -> Counter[str]:
+    """How many sessions each node is known to have cost."""
+    return Counter(one.loss.suspects[0] for one in losses if placed(one))

@@ -1,0 +1,73 @@
+"""A session of the probe that ended before its time: which rank died, of what, and on which node."""
+
+import enum
+
+import msgspec
+
+from seatrial.model.measurement import Phase
+
+
+class LossCause(enum.StrEnum):
+    """Why a session was lost, as far as the launcher, Slurm and the nodes say."""
+
+    SIGNAL = "signal"
+    """A signal ended a rank."""
+    EXIT = "exit"
+    """A rank ended by itself, with an exit code."""
+    OUT_OF_MEMORY = "out-of-memory"
+    NODE_FAILURE = "node-failure"
+    TIME_LIMIT = "time-limit"
+    CANCELLED = "cancelled"
+    """Somebody, or Slurm, ended the step or the job."""
+    SILENT = "silent"
+    """Nothing died as far as is known, and no answer came in time."""
+    UNKNOWN = "unknown"
+
+
+class RankDeath(msgspec.Struct, frozen=True, kw_only=True):
+    """One rank that ended. What the launcher does not say is None or empty."""
+
+    node: str = ""
+    rank: int | None = None
+    signal: int | None = None
+    exit_code: int | None = None
+    out_of_memory: bool = False
+    first: bool = True
+    """False: the launcher was already ending the other ranks, so this death may be a consequence."""
+
+
+class Loss(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of the end of a session."""
+
+    cause: LossCause = LossCause.UNKNOWN
+    suspects: tuple[str, ...] = ()
+    """Nodes: one, where the text shows which; several, where it was one of them; none, where it is unknown."""
+    deaths: tuple[RankDeath, ...] = ()
+    """In the order in which the launcher reported them."""
+
+
+class Moment(enum.StrEnum):
+    """What the session was doing when it was lost."""
+
+    START = "start"
+    ROUND = "round"
+    END = "end"
+    """After its last round."""
+
+
+class SessionLoss(msgspec.Struct, frozen=True, kw_only=True):
+    """A session that was lost in the course of a run."""
+
+    session: int
+    moment: Moment
+    at_s: float
+    """Seconds since the run began."""
+    round: int = 0
+    """Number of the round; 0 outside of one."""
+    phase: Phase | None = None
+    variant: str = ""
+    altered: bool = False
+    """Whether it ran with settings that seatrial changed, under which an MPI may well fail."""
+    detail: str = ""
+    """The launcher's last words."""
+    loss: Loss
