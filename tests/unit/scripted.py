@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from seatrial.launch.contract import PLAIN, FactsReading, Hosts, LaunchError, Manner, ProbeLost, RoundRefused
+from seatrial.model.loss import Loss
 from seatrial.model.measurement import Measurement, Round
 from seatrial.model.run import NodeState
 from tests.unit.builders import HEADER, Cluster
@@ -17,7 +18,9 @@ class ScriptedLauncher:
     """Stands in for clusters that hang, which no test could wait for; its numbers come from a synthetic cluster.
 
     `hangs`: pairs that never answer. `dies_at`: from its how many-th round on a node is silent. `on_round`: called with
-    the number of each round before it is measured, and may raise. Everything that was asked is kept.
+    the number of each round before it is measured, and may raise. `kills`: given the number of the session, a round and
+    the session's nodes, what the session dies of in this round. `start_losses`: what the first starts die of;
+    `end_loss`: what each session dies of after its last round. Everything that was asked is kept.
     """
 
     name = "scripted"
@@ -30,6 +33,9 @@ class ScriptedLauncher:
         hangs: Sequence[Pair] = (),
         dies_at: Mapping[str, int] | None = None,
         on_round: Callable[[int], None] | None = None,
+        kills: Callable[[int, Round, Sequence[str]], Loss | None] | None = None,
+        start_losses: Sequence[Loss] = (),
+        end_loss: Loss | None = None,
         starts_fail: int = 0,
         passing: bool = False,
         refused: Sequence[Pair] = (),
@@ -39,6 +45,10 @@ class ScriptedLauncher:
         self.hangs = {frozenset(pair) for pair in hangs}
         self.dies_at = dict(dies_at or {})
         self.on_round = on_round or (lambda _: None)
+        self.kills = kills or (lambda _session, _round, _nodes: None)
+        self.start_losses = list(start_losses)
+        self.end_loss = end_loss
+        self.sessions = 0
         self.starts_fail = starts_fail
         self.passing = passing
         self.refused = set(refused)
@@ -72,6 +82,9 @@ class ScriptedLauncher:
             self.starts_fail = max(self.starts_fail - 1, 0)
             what = f"The probe did not start on {len(nodes)} ranks: it said nothing"
             raise LaunchError(what, passing=self.passing)
+        if self.start_losses:
+            raise LaunchError("The probe did not start: it crashed", passing=True, loss=self.start_losses.pop(0))
+        self.sessions += 1
         return ScriptedSession(self, nodes)
 
     def close(self) -> None:
@@ -94,7 +107,11 @@ class ScriptedSession:
         launcher.rounds.append(wanted)
         launcher.on_round(len(launcher.rounds))
         stuck = False
+        loss = launcher.kills(launcher.sessions, wanted, self.nodes)
         for one in launcher.cluster.measure(wanted, launcher.draw):
+            if loss is not None:
+                self._lost = True
+                raise ProbeLost("The probe ended in mid-work: srun: error", "died", loss)
             if set(one.pair) & launcher.silent() or frozenset(one.pair) in launcher.hangs:
                 stuck = True
             elif one.pair in launcher.refused:
@@ -105,5 +122,6 @@ class ScriptedSession:
             self._lost = True
             raise ProbeLost("The probe did not answer in time.", "timeout")
 
-    def close(self, *, kill: bool = False) -> None:
+    def close(self, *, kill: bool = False) -> Loss | None:
         self._launcher.killed += kill
+        return None if kill else self._launcher.end_loss

@@ -1,8 +1,5 @@
 """Sessions of the probe that a run has lost: each is written down, and there is an end to starting new ones."""
 
-from collections import Counter
-from collections.abc import Iterable
-
 import msgspec
 
 from seatrial.archive.journal import SessionLost
@@ -15,6 +12,8 @@ from seatrial.model.words import count
 
 MOST_PER_NODE = 3
 """Sessions that one node's ranks may cost; then the node is left out."""
+MOST_STARTS_PER_NODE = 5
+"""The same while the probe is started, where MPIs crash now and then on healthy nodes, too."""
 MOST_UNEXPLAINED = 12
 """Sessions that may be lost without a node to leave out; then the run ends."""
 STRUCK = (LossCause.SIGNAL, LossCause.OUT_OF_MEMORY, LossCause.NODE_FAILURE)
@@ -69,9 +68,13 @@ class Losses:
         for one in self._counted():
             if placed(one) and one.loss.suspects[0] not in self._given_up:
                 found.setdefault(one.loss.suspects[0], []).append(one)
-        worn = {node: lost[-1] for node, lost in found.items() if len(lost) >= MOST_PER_NODE}
+        worn = {node: lost[-1] for node, lost in found.items() if _too_often(lost)}
         self._given_up |= worn.keys()
         return worn
+
+    def of(self, node: str) -> int:
+        """How many sessions the ranks of this node have cost."""
+        return sum(placed(one) and one.loss.suspects[0] == node for one in self._counted())
 
     def refuse_more(self) -> None:
         """Raise TooManyLost once more sessions died than the nodes that were left out account for."""
@@ -103,11 +106,11 @@ class Losses:
         return base if name not in self._known and base in self._known else name
 
 
+def _too_often(lost: list[SessionLoss]) -> bool:
+    starts = sum(one.moment is Moment.START for one in lost)
+    return len(lost) - starts >= MOST_PER_NODE or starts >= MOST_STARTS_PER_NODE
+
+
 def placed(one: SessionLoss) -> bool:
     """Whether it is known on which node the session was lost."""
     return one.loss.cause in STRUCK and len(one.loss.suspects) == 1
-
-
-def per_node(losses: Iterable[SessionLoss]) -> Counter[str]:
-    """How many sessions each node is known to have cost."""
-    return Counter(one.loss.suspects[0] for one in losses if placed(one))

@@ -9,7 +9,7 @@ import msgspec
 from seatrial.archive.journal import Delivered, NodeLost, PairHung, RoundEnded, RoundStarted, SessionStarted
 from seatrial.archive.writer import RunWriter
 from seatrial.experiment.enough import grouped
-from seatrial.experiment.losses import MOST_PER_NODE, Losses, placed
+from seatrial.experiment.losses import Losses, placed
 from seatrial.experiment.progress import Progress
 from seatrial.facts.rank_places import rank_places
 from seatrial.launch.contract import PLAIN, Launcher, LaunchError, Manner, ProbeLost, RoundRefused, Session
@@ -166,7 +166,7 @@ class Measurer:
         """Take nodes out whose ranks died too often; whether there are any. Raises TooManyLost."""
         worn = self._losses.worn_out()
         for node, last in worn.items():
-            what = f"the rank on {node} died in {MOST_PER_NODE} sessions"
+            what = f"the rank on {node} died in {self._losses.of(node)} sessions"
             if node not in self.nodes or len(self.nodes) <= max(self._fewest, 2):
                 raise self._losses.too_many(what[0].upper() + what[1:], last)
             self.lose(NodeState(node=node, reason=f"{what}, and was not started again", fault=True, rank_died=True))

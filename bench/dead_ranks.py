@@ -1,0 +1,127 @@
+"""Kill one node's rank in checks on a lab, in each session or once, and count how often the report says so.
+
+python -m bench.dead_ranks --runs 20          (as root; raises a lab of four nodes of its own)
+"""
+
+import argparse
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+from seatrial.lab import razing
+from seatrial.lab.enter import as_user
+from seatrial.lab.plan import LabPlan, make_plan
+from seatrial.lab.processes import named, pids_in, send, state_letter
+from seatrial.lab.raising import needed_folders, raise_lab
+
+PROBE = "seatrial-probe"
+NUMBERS = (signal.SIGKILL, signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT)
+
+
+class Killer:
+    """Ends the probe's rank on one node a moment after it came up: in each session, or once."""
+
+    def __init__(self, plan: LabPlan, node: str, *, once: bool, draw: random.Random) -> None:
+        self.killed: list[str] = []
+        self._space = plan.space(node)
+        self._once = once
+        self._draw = draw
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        seen: set[int] = set()
+        while not self._over.wait(0.02) and not (self._once and self.killed):
+            for pid in named(pids_in([self._space]), PROBE):
+                if pid not in seen:
+                    seen.add(pid)
+                    self._kill(pid)
+
+    def _kill(self, pid: int) -> None:
+        number = self._draw.choice(NUMBERS)
+        self._over.wait(self._draw.uniform(0.5, 3.0))
+        if not self._over.is_set() and state_letter(pid) not in ("", "Z"):
+            send([pid], number)
+            self.killed.append(number.name)
+
+    def stop(self) -> None:
+        """No more kills."""
+        self._over.set()
+        self._thread.join()
+
+
+def one_run(plan: LabPlan, archive: Path, node: str, *, once: bool, draw: random.Random) -> dict[str, object]:
+    """A check with kills: what was killed, and what its report says."""
+    argv = as_user(plan, [sys.executable, "-m", "seatrial", "check", "--json", "--archive", str(archive)])
+    killer = Killer(plan, node, once=once, draw=draw)
+    try:
+        done = subprocess.run(argv, capture_output=True, text=True, timeout=300, check=False)
+    finally:
+        killer.stop()
+    judged = json.loads(done.stdout) if done.stdout.startswith("{") else {}
+    return {
+        "node": node,
+        "killed": killer.killed,
+        "exit": done.returncode,
+        "findings": [(one["kind"], one["subject"], one["ambiguous_with"]) for one in judged.get("findings", [])],
+        "statements": [one["statement"] for one in judged.get("findings", [])],
+        "notes": [note for note in judged.get("notes", []) if "rank" in note],
+        "verdict": judged.get("verdict", done.stderr[-300:]),
+        "complete": judged.get("complete"),
+        "run": judged.get("run"),
+    }
+
+
+def good(found: dict[str, object], *, once: bool) -> bool:
+    """Once: a note that names the node, and no finding. In each session: the finding on this node, and exit code 1."""
+    node = str(found["node"])
+    if once:
+        notes = [note for note in found["notes"] if f" on {node} " in note]  # type: ignore[attr-defined]
+        return len(notes) == 1 and not any(kind == "rank-died" for kind, *_ in found["findings"])  # type: ignore
+    named_here = [one for one in found["findings"] if one[0] == "rank-died"]  # type: ignore[attr-defined]
+    return named_here == [("rank-died", f"node:{node}", [])] and found["exit"] == 1
+
+
+def main() -> int:
+    """Both series; the exit code is the number of runs that did not say what happened."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", choices=("once", "each"))
+    parser.add_argument("--archive", type=Path, help="keep the runs there; a folder that the lab's nodes see")
+    asked = parser.parse_args()
+    draw = random.Random(asked.seed)
+    missed = 0
+    with tempfile.TemporaryDirectory(dir=Path.cwd()) as folder:
+        archive = asked.archive or Path(folder)
+        plan = make_plan(name=f"dead{os.getpid()}", nodes=4, folders=needed_folders())
+        raise_lab(plan)
+        try:
+            for once in (False, True):
+                if asked.only and (asked.only == "once") != once:
+                    continue
+                hits = 0
+                for number in range(asked.runs):
+                    began = time.monotonic()
+                    node = draw.choice(plan.node_names)
+                    found = one_run(plan, archive, node, once=once, draw=draw)
+                    hits += good(found, once=once)
+                    found |= {"good": good(found, once=once), "s": round(time.monotonic() - began, 1)}
+                    print(number + 1, "once" if once else "each", json.dumps(found), flush=True)
+                print(f"{'once' if once else 'in each session'}: {hits} of {asked.runs}", flush=True)
+                missed += asked.runs - hits
+        finally:
+            razing.raze(plan.name)
+    return missed
+
+
+if __name__ == "__main__":
+    sys.exit(main())
