@@ -14,6 +14,7 @@ import tempfile
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 from seatrial.lab import razing
 from seatrial.lab.enter import as_user
@@ -58,7 +59,7 @@ class Killer:
         self._thread.join()
 
 
-def one_run(plan: LabPlan, archive: Path, node: str, *, once: bool, draw: random.Random) -> dict[str, object]:
+def one_run(plan: LabPlan, archive: Path, node: str, *, once: bool, draw: random.Random) -> dict[str, Any]:
     """A check with kills: what was killed, and what its report says."""
     argv = as_user(plan, [sys.executable, "-m", "seatrial", "check", "--json", "--archive", str(archive)])
     killer = Killer(plan, node, once=once, draw=draw)
@@ -80,14 +81,14 @@ def one_run(plan: LabPlan, archive: Path, node: str, *, once: bool, draw: random
     }
 
 
-def good(found: dict[str, object], *, once: bool) -> bool:
-    """Once: a note that names the node, and no finding. In each session: the finding on this node, and exit code 1."""
-    node = str(found["node"])
-    if once:
-        notes = [note for note in found["notes"] if f" on {node} " in note]  # type: ignore[attr-defined]
-        return len(notes) == 1 and not any(kind == "rank-died" for kind, *_ in found["findings"])  # type: ignore
-    named_here = [one for one in found["findings"] if one[0] == "rank-died"]  # type: ignore[attr-defined]
-    return named_here == [("rank-died", f"node:{node}", [])] and found["exit"] == 1
+def good(found: dict[str, Any], *, once: bool) -> bool:
+    """Once: a note with node and signal, and no finding. In each session: the finding on this node, and exit code 1."""
+    named = [one for one in found["findings"] if one[0] == "rank-died"]
+    if not once:
+        return named == [("rank-died", f"node:{found['node']}", [])] and found["exit"] == 1
+    (killed,) = found["killed"] or [""]
+    noted = any(f" on {found['node']} in session" in note and f"({killed})" in note for note in found["notes"])
+    return noted and not named
 
 
 def main() -> int:

@@ -1,0 +1,122 @@
+"""Real ranks of a real MPI, killed while they measure."""
+
+import os
+import shutil
+import signal
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from seatrial.archive.journal import SessionLost, of_type
+from seatrial.archive.reader import read_entries
+from seatrial.archive.writer import RunWriter
+from seatrial.diagnosis.judge import judge
+from seatrial.experiment.measurer import Measurer
+from seatrial.experiment.progress import Silent
+from seatrial.launch.contract import PLAIN, Manner
+from seatrial.launch.local import LocalLauncher
+from seatrial.launch.mpi import find_mpi
+from seatrial.launch.probe_build import build
+from seatrial.launch.session import PipeSession
+from seatrial.model.loss import LossCause, Moment
+from seatrial.model.measurement import Kernel, Phase, Round, Shape
+from seatrial.model.recorded import RecordedRun
+from seatrial.model.subject import node
+from seatrial.model.verdict import FindingKind
+from tests.unit.builders import Cluster, info_of
+
+LONG = Shape(kernel=Kernel.PINGPONG, message_bytes=8, window=1, warmup=1, iterations=30_000)
+
+
+class Deadly(LocalLauncher):
+    """Kills one rank of each of the first sessions, half a second after it came up."""
+
+    number = signal.SIGKILL
+    sessions_to_kill = 1
+    rank = 1
+
+    def start(self, nodes: Sequence[str], log: Path, manner: Manner = PLAIN) -> PipeSession:
+        session = super().start(nodes, log, manner)
+        if self.sessions_to_kill:
+            self.sessions_to_kill -= 1
+            pid = session.ranks[self.rank]["pid"]
+            threading.Timer(0.5, os.kill, (pid, self.number)).start()
+        return session
+
+
+@pytest.fixture(scope="module", params=["mpicc.openmpi", "mpicc.mpich"])
+def launcher(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Deadly:
+    if shutil.which(request.param) is None:
+        pytest.skip(f"{request.param} is not installed")
+    mpi = find_mpi(request.param)
+    return Deadly(mpi, build(mpi, tmp_path_factory.mktemp("probes")), 2, quick_facts=True)
+
+
+@pytest.fixture
+def measurer(launcher: Deadly, tmp_path: Path) -> Iterator[Measurer]:
+    nodes = launcher.hosts().nodes
+    measurer = Measurer(launcher, RunWriter(tmp_path, info_of(Cluster(nodes=nodes))), nodes, Silent(), 30)
+    yield measurer
+    measurer.close(kill=True)
+
+
+def measure_until_lost(measurer: Measurer, losses: int) -> None:
+    """Round after round, until as many sessions were lost, and one more."""
+    first, second = measurer.nodes
+    wanted = Round(phase=Phase.SURVEY, repetition=0, shape=LONG, pairs=((first, second),))
+    deadline = time.monotonic() + 60
+    while len(measurer.losses) < losses and time.monotonic() < deadline:
+        measurer.measure(wanted)
+    measurer.measure(wanted)
+
+
+def recorded_of(measurer: Measurer, nodes: tuple[str, ...]) -> RecordedRun:
+    return RecordedRun(
+        info=info_of(Cluster(nodes=nodes)),
+        planned=(),
+        facts={},
+        facts_after={},
+        measurements=tuple(measurer.measurements),
+        losses=tuple(measurer.losses),
+        sessions=measurer.sessions,
+    )
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV])
+def test_a_rank_killed_in_mid_round_is_recorded_with_its_place_and_signal(
+    launcher: Deadly, measurer: Measurer, number: signal.Signals, tmp_path: Path
+) -> None:
+    launcher.number, launcher.sessions_to_kill = number, 1
+    nodes = measurer.nodes
+    measure_until_lost(measurer, 1)
+    (entry,) = of_type(read_entries(tmp_path / "run.partial"), SessionLost)
+    assert (entry.loss.moment, entry.loss.phase) == (Moment.ROUND, Phase.SURVEY)
+    assert entry.loss.loss.cause is LossCause.SIGNAL
+    assert entry.loss.loss.suspects == (nodes[1],)
+    first = [death for death in entry.loss.loss.deaths if death.first]
+    assert [(death.rank, death.signal) for death in first] == [(1, int(number))]
+    assert any(one.pair == (nodes[0], nodes[1]) for one in measurer.measurements)
+    judged = judge(recorded_of(measurer, nodes))
+    assert not [one for one in judged.findings if one.kind is FindingKind.RANK_DIED]
+    assert sum("A rank died on" in note and nodes[1] in note for note in judged.notes) == 1
+
+
+def test_ranks_killed_in_two_sessions_are_a_finding(launcher: Deadly, measurer: Measurer) -> None:
+    launcher.number, launcher.sessions_to_kill = signal.SIGKILL, 2
+    nodes = measurer.nodes
+    measure_until_lost(measurer, 2)
+    (finding,) = (one for one in judge(recorded_of(measurer, nodes)).findings if one.kind is FindingKind.RANK_DIED)
+    assert finding.subject == node(nodes[1])
+
+
+def test_a_rank_killed_after_the_last_round_is_recorded(launcher: Deadly, measurer: Measurer) -> None:
+    launcher.number, launcher.sessions_to_kill = signal.SIGKILL, 1
+    nodes = measurer.nodes
+    measurer.start()
+    time.sleep(1.0)
+    measurer.close()
+    (one,) = measurer.losses
+    assert (one.moment, one.loss.suspects) == (Moment.END, (nodes[1],))
