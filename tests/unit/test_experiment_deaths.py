@@ -94,6 +94,7 @@ def test_deaths_in_every_session_name_the_node_and_the_others_are_measured(trial
         (FindingKind.RANK_DIED, node("n3"), Verdict.UNSTABLE)
     ]
     assert judged.exit_code is ExitCode.FINDINGS
+    assert not judged.complete
     assert launcher.sessions == MOST_PER_NODE + 1
     by_pair = {(pair.source, pair.target): pair.verdict for pair in judged.pairs}
     assert all(verdict is Verdict.PASS for pair, verdict in by_pair.items() if "n3" not in pair)

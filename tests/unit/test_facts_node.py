@@ -177,12 +177,20 @@ def test_tcp_counters_by_name_not_by_place() -> None:
     assert "tcp_segments_sent" in broken.absent
 
 
+def test_what_the_kernel_killed_for_want_of_memory() -> None:
+    assert facts_of("@file /proc/vmstat", "|oom_kill 12", "@end").oom_kills == 12
+    for line in ("|oom_kill", "|oom_kill many", "|oom_kill_other 3"):
+        broken = facts_of("@file /proc/vmstat", line, "@end")
+        assert broken.oom_kills is None
+        assert "oom_kills" in broken.absent
+
+
 def test_every_fact_is_there_or_its_absence_is_explained() -> None:
     facts = facts_of()
     plain = {name for name in facts.absent if "." not in name}
     assert plain >= {
         "kernel", "boot_id", "cpu_model", "processors", "cores", "sockets", "numa_nodes", "memory_bytes", "interfaces",
-        "tcp_segments_sent", "tcp_segments_resent", "mpi_versions",
+        "tcp_segments_sent", "tcp_segments_resent", "oom_kills", "mpi_versions",
     }  # fmt: skip
     assert [name for name in plain if getattr(facts, name) not in (None, "", ())] == []
     assert all(facts.absent.values())

@@ -113,7 +113,7 @@ def judge(recorded: RecordedRun, assessor: Assessor | None = None) -> Judgement:
         )
     )
     pairs = tuple(_pair_verdicts(recorded.planned, evidence, references, suspicion))
-    lost = {state.node for state in recorded.info.lost}
+    lost = {state.node for state in recorded.info.lost if not state.rank_died}
     hung = {frozenset(pair) for pair in recorded.info.hanging_pairs}
     unmeasured = [frozenset((pair.source, pair.target)) for pair in pairs if pair.verdict is Verdict.NOT_RUN]
     missing = [ends for ends in unmeasured if not lost & ends and ends not in hung]

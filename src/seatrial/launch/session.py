@@ -31,7 +31,8 @@ TOO_LATE = (
 
 
 MOST_BANTER = 500
-"""Lines of standard output that are no records: UCX, and the mpirun of Open MPI 5, tell there what is wrong."""
+"""Lines of standard output that are no records: UCX, Hydra and the mpirun of Open MPI 5 report there what is wrong. The
+first and the last ones are kept."""
 
 
 class PipeSession:
@@ -104,8 +105,9 @@ class PipeSession:
                     return
 
     def _keep(self, line: bytes) -> None:
-        if len(self._banter) < MOST_BANTER:
-            self._banter.append(line)
+        if len(self._banter) >= MOST_BANTER:
+            del self._banter[MOST_BANTER // 2]
+        self._banter.append(line)
 
     def _loss(self, *, timed_out: bool = False) -> Loss:
         """What the launcher says of the session's end; Hydra says it on standard output."""
@@ -157,16 +159,16 @@ class PipeSession:
         if self._closed:
             return None
         self._closed = True
+        gone: Loss | None = None
         asked = not kill
         if asked:
             try:
                 self._pipe.send(STOP)
             except ProbeLost:
-                kill = True
+                gone, kill = self._loss(), True
         status = self._pipe.close(kill=kill)
-        if not asked or not status:
-            return None
         for line in self._pipe.left_over:
             self._keep(line)
-        loss = self._loss()
-        return loss if loss.deaths else None
+        if asked and status and not (gone and gone.deaths):
+            gone = self._loss()
+        return gone if gone and gone.deaths else None

@@ -55,7 +55,7 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...]
     """Sentences that qualify the verdicts: what could not have been seen, what was left out and why."""
     complete: bool
-    """Whether all that was planned was measured, lost nodes aside."""
+    """Whether all that was planned was measured, nodes aside that do not answer."""
     median_bandwidth_bytes_per_s: float | None = None
     """Over all ordered pairs that were measured."""
     median_latency_s: float | None = None

@@ -1,0 +1,74 @@
+"""Ranks that die on a real Slurm: killed in each session or once, and ended by the kernel for want of memory."""
+
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+from bench.dead_ranks import PROBE, good, one_run
+
+from seatrial.archive.journal import SessionLost, of_type
+from seatrial.archive.reader import find_run, read_entries, read_run
+from seatrial.diagnosis.judge import judge
+from seatrial.lab.enter import as_user
+from seatrial.lab.plan import LabPlan
+from seatrial.lab.processes import named, pids_in
+from seatrial.model.loss import LossCause
+from tests.lab.waiting import LONG_S, decided, eventually
+
+pytestmark = pytest.mark.lab
+MEMORY = Path("/sys/fs/cgroup/memory")
+
+
+def test_a_rank_killed_in_each_session_is_a_finding_on_its_node(lab4: LabPlan, tmp_path: Path) -> None:
+    found = one_run(lab4, tmp_path, "n3", once=False, draw=random.Random(1))
+    assert good(found, once=False), found
+    losses = [entry.loss for entry in of_type(read_entries(find_run(tmp_path, "last")), SessionLost)]
+    assert len(losses) >= 3
+    assert all(one.loss.deaths for one in losses)
+
+
+def test_a_rank_killed_once_is_a_note(lab4: LabPlan, tmp_path: Path) -> None:
+    attempt = partial(one_run, lab4, tmp_path, "n2", once=True, draw=random.Random(2))
+    found = decided(attempt, lambda one: one["verdict"] == "INCONCLUSIVE")
+    assert good(found, once=True), found
+    assert (found["exit"], found["verdict"], found["complete"]) == (0, "PASS", True)
+
+
+@pytest.fixture
+def small_memory() -> Iterator[Path]:
+    """A memory cgroup of a megabyte."""
+    if not (MEMORY / "memory.limit_in_bytes").exists():
+        pytest.skip("no memory cgroup of version 1")
+    group = MEMORY / "seatrial-oom"
+    group.mkdir(exist_ok=True)
+    (group / "memory.move_charge_at_immigrate").write_text("3")
+    (group / "memory.limit_in_bytes").write_text("1M")
+    yield group
+    assert eventually(lambda: not (group / "cgroup.procs").read_text())
+    group.rmdir()
+
+
+def test_a_rank_that_the_kernel_kills_for_want_of_memory(lab4: LabPlan, tmp_path: Path, small_memory: Path) -> None:
+    """The cgroup is not Slurm's, which therefore says no more than Killed; the kernel's counter says the rest."""
+    argv = as_user(lab4, [sys.executable, "-m", "seatrial", "check", "--json", "--archive", str(tmp_path)])
+    process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    moved: set[int] = set()
+    deadline = time.monotonic() + LONG_S
+    while len(moved) < 2 and process.poll() is None and time.monotonic() < deadline:
+        for pid in set(named(pids_in([lab4.space("n4")]), PROBE)) - moved:
+            (small_memory / "cgroup.procs").write_text(str(pid))
+            moved.add(pid)
+        time.sleep(0.05)
+    process.communicate(timeout=240)
+    recorded = read_run(find_run(tmp_path, "last"))
+    killed = [one for one in recorded.losses if one.loss.suspects == ("n4",) and one.loss.cause is LossCause.SIGNAL]
+    assert len(killed) == 2, recorded.losses
+    (finding,) = (one for one in judge(recorded).findings if one.kind == "rank-died")
+    assert (finding.subject.text, process.returncode) == ("node:n4", 1)
+    assert "out of memory (signal 9 (SIGKILL)) 2 times" in finding.statement
+    assert "memory limit" in finding.remedy
