@@ -1,5 +1,5 @@
 """`python -m seatrial` is the command `seatrial`."""
 
-from seatrial.cli.main import main
+from seatrial.cli.entry import main
 
 main()

@@ -175,9 +175,19 @@ def test_report_exits_as_the_check_did_and_writes_the_page(capsys: pytest.Captur
 
 def test_a_page_that_cannot_be_written_is_a_sentence(capsys: pytest.CaptureFixture[str], archive: Path) -> None:
     record(HEALTHY, archive)
-    ran = Ran(capsys, "report", "--html", str(archive))
+    page = archive / "run" / "run.json" / "page.html"
+    ran = Ran(capsys, "report", "--html", str(page))
     assert ran.code == 2
-    assert f"The page {archive} cannot be written: Is a directory." in ran.err
+    assert ran.out.startswith("PASS")
+    assert f"The page {page} cannot be written: File exists." in ran.err
+
+
+def test_a_page_that_cannot_be_written_hides_no_finding(capsys: pytest.CaptureFixture[str], archive: Path) -> None:
+    record(SICK, archive)
+    ran = Ran(capsys, "report", "--html", str(archive / "run" / "run.json" / "page.html"))
+    assert ran.code == 1
+    assert "n2" in ran.out
+    assert "cannot be written: File exists." in ran.err
 
 
 def test_a_name_that_is_taken_is_refused_before_anything_is_measured(
@@ -355,8 +365,8 @@ def test_an_error_of_our_own_is_70_and_asks_for_a_report(
     assert "ZeroDivisionError" in ran.err
     assert "SEATRIAL_DEBUG" in ran.err
     monkeypatch.setenv("SEATRIAL_DEBUG", "1")
-    with pytest.raises(ZeroDivisionError):
-        main.run(["runs", "list"])
+    ran = Ran(capsys, "runs", "list")
+    assert (ran.code, "Traceback" in ran.err) == (70, True)
 
 
 def test_ctrl_c_before_anything_was_measured_is_2(

@@ -3,11 +3,16 @@
 import json
 import math
 
-import pytest
+import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
 from seatrial.report.json_text import finite, json_text, number
+
+
+class Scored(msgspec.Struct):
+    value: float
+
 
 leaves = st.none() | st.booleans() | st.integers() | st.floats() | st.text(alphabet=st.characters(codec=None))
 values = st.recursive(
@@ -28,8 +33,11 @@ def test_both_ways_of_indenting_give_the_same_text() -> None:
     assert json_text({**plain, "e": "\ud800"}) == json.dumps({**plain, "e": "\ud800"}, indent=1) + "\n"
 
 
-def test_what_is_not_finite_is_null_or_refused() -> None:
+def test_what_is_not_finite_is_null() -> None:
     assert finite({"a": (math.inf, [-math.inf, 1.5]), "b": math.nan}) == {"a": [None, [None, 1.5]], "b": None}
     assert (number(math.nan), number(None), number(0.0)) == (None, None, 0.0)
-    with pytest.raises(ValueError, match="not JSON compliant"):
-        json_text({"a": math.inf})
+    assert json.loads(json_text({"a": math.inf, "b": [Scored(value=math.nan)]})) == {"a": None, "b": [{"value": None}]}
+
+
+def test_records_are_objects() -> None:
+    assert json.loads(json_text({"a": [Scored(value=1.5)]})) == {"a": [{"value": 1.5}]}

@@ -216,12 +216,19 @@ def where_now(folder: Path) -> Path:
     return min(others, key=lambda path: len(path.name), default=folder)
 
 
+def _is_run(folder: Path) -> bool:
+    try:
+        return (folder / layout.RUN_FILE).is_file()
+    except (OSError, ValueError):  # no file system takes such a name
+        return False
+
+
 def find_run(archive: Path, name: str) -> Path:
     """The folder of a run: a path, a run's name or the beginning of one, or `last`, the one begun last.
 
     Raises UsageError where there is none, or more than one.
     """
-    if (Path(name) / layout.RUN_FILE).is_file():
+    if _is_run(Path(name)):
         return Path(name)
     folders = run_folders(archive)
     if name == "last" and folders:

@@ -1,6 +1,5 @@
 """seatrial check: the main job."""
 
-import json
 import sys
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +10,7 @@ from seatrial.cli.options import AsJson, FabricDevice, FabricFile, Html, RoutesF
 from seatrial.cli.site_options import refuse_idle_only, with_site_options
 from seatrial.experiment.settings import DEFAULTS
 from seatrial.model.errors import UsageError
+from seatrial.report.json_text import json_text
 
 if TYPE_CHECKING:
     from seatrial.experiment.settings import CheckSettings
@@ -55,7 +55,7 @@ def check(
         refuse_idle_only(site)
         submitted = submit_check(settings)
         if as_json:
-            print(json.dumps({"format": 1, "run": submitted.run, "job": submitted.job, "cut": submitted.cut}))
+            print(json_text({"format": 1, "run": submitted.run, "job": submitted.job, "cut": submitted.cut}), end="")
             return 0
         if submitted.cut:
             print(submitted.cut)

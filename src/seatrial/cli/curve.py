@@ -112,8 +112,8 @@ def rail_names(text: str) -> tuple[str, ...]:
 
 def message_size(text: str) -> int:
     """`64KiB`, `4M`, `1500` in bytes. Raises UsageError that shows the value."""
-    match = re.fullmatch(r"(\d{1,10})\s*([a-zA-Z]*)", text.strip())
+    match = re.fullmatch(r"([0-9]{1,10})\s*([a-zA-Z]*)", text.strip())
     count = int(match.group(1)) * UNITS.get(match.group(2).lower(), 0) if match else 0
     if not LEAST_BYTES <= count <= MOST_BYTES:
-        raise UsageError(f"--max-size {text!r} is no size from 1 KiB to 1 GiB.", "Write 64KiB or 4MiB.")
+        raise UsageError(f"--max-size {text!r} is not a size from 1 KiB to 1 GiB.", "Write 64KiB or 4MiB.")
     return count

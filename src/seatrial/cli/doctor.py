@@ -34,16 +34,16 @@ def doctor(
     settings = replace(site, nodes=parse_nodes(nodes))
     with progress_on(sys.stderr) as progress:
         found = examine(settings, progress)
-    if html is not None:
-        from seatrial.cli.outcome import write_page
-        from seatrial.report.launching_html import examination_as_html
-
-        write_page(html, examination_as_html(found))
     if as_json:
         print(examination_as_json(found), end="")
     else:
         width, colour = width_and_colour()
         print(examination_as_text(found, width=width, colour=colour), end="")
-        if html is not None:
+    if html is not None:
+        from seatrial.cli.outcome import write_page
+        from seatrial.report.launching_html import examination_as_html
+
+        write_page(html, examination_as_html(found))
+        if not as_json:
             print(f"Page: {html}")
     return int(found.exit_code)

@@ -1,6 +1,5 @@
 """seatrial facts NODES --detach, and how far it is: a job for each node."""
 
-import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,6 +9,7 @@ from msgspec.structs import replace
 
 from seatrial.cli.site_options import refuse_idle_only
 from seatrial.model.errors import ExitCode, UsageError
+from seatrial.report.json_text import json_text
 from seatrial.report.outside import clean
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def leave_to_the_queue(nodes: str, site: "CheckSettings", *, at_once: bool, sour
         submitted = submit_facts(replace(site, nodes=wanted), progress)
     if as_json:
         told = {"run": submitted.run, "nodes": submitted.nodes, "left_out": submitted.left_out, "name": submitted.name}
-        print(json.dumps({"format": 1, **told}))
+        print(json_text({"format": 1, **told}), end="")
         return ExitCode.PASS
     jobs = count(len(submitted.nodes), "job")
     print(f"{jobs} called {submitted.name}; each reads one node, as soon as that has a core free.")
@@ -59,7 +59,7 @@ def tell_facts(found: "FactsCollected", *, as_json: bool) -> int:
             "left_out": found.left_out,
             "cancel": found.cancel,
         }
-        print(json.dumps({"format": 1, **told}))
+        print(json_text({"format": 1, **told}), end="")
         return ExitCode.PASS if whole else ExitCode.INCOMPLETE
     asked = len(found.read) + len(found.waiting) + len(found.failed) + len(found.left_out)
     print(clean(f"{found.run}: {len(found.read)} of {asked} nodes read."))

@@ -295,6 +295,6 @@ def _print_table(rows: dict[str, dict[str, float]]) -> None:
 
 
 def _print_json(value: object) -> None:
-    import msgspec
+    from seatrial.report.json_text import json_text
 
-    print(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
+    print(json_text(value), end="")

@@ -2,9 +2,11 @@
 
 import errno
 import os
-import signal
+import re
 import sys
+import traceback
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, NoReturn
 
 import typer
@@ -24,8 +26,11 @@ from seatrial.cli import (
     report,
     runs,
     saturate,
+    streams,
     transports,
 )
+from seatrial.cli.signals import Interruptions
+from seatrial.cli.values import strict
 from seatrial.model.errors import ExitCode, SeatrialError
 from seatrial.report.outside import clean
 
@@ -64,17 +69,31 @@ def _version(version: bool = typer.Option(False, "--version", help="Print the ve
     memory.make_do()
 
 
+LONG_WORD = re.compile(r"(\S{200})\S{40,}(\S{60})")
+LONG_WORD_CUT = r"\1…\2"
+"""A value of thousands of characters would hide what is wrong with it."""
 FULL = (errno.ENOSPC, errno.EDQUOT)
 WRONG_USE: Any = typer.BadParameter.__base__
 """The parser's usage error; Typer brings its parser along and names only this child of it."""
 
 
-def main() -> NoReturn:
-    """Run the command line and exit with one of ExitCode."""
-    for end in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(end) is not signal.SIG_IGN:  # as nohup has it
-            signal.signal(end, signal.default_int_handler)
-    sys.exit(run(sys.argv[1:]))
+INTERRUPTIONS = Interruptions()
+
+
+def command_line(output: streams.Outlet) -> NoReturn:
+    """Run the process's command line and leave with one of ExitCode.
+
+    It leaves without the interpreter's own end, in which a signal or a closed stream would decide about the exit code.
+    """
+    code = int(ExitCode.INCOMPLETE)
+    arguments = sys.argv[1:]
+    try:
+        INTERRUPTIONS.listen()
+        code = run(arguments)
+        code = streams.settled(code, output, arguments)
+    except KeyboardInterrupt:  # once more, while the command was ending
+        os._exit(code)
+    os._exit(code)
 
 
 def run(arguments: list[str]) -> int:
@@ -82,24 +101,26 @@ def run(arguments: list[str]) -> int:
 
     Typer's own main would turn Ctrl-C into 130 and a closed pipe into 1, which are not what ours mean.
     """
-    command = typer.main.get_command(app)
     try:
-        with command.make_context("seatrial", list(arguments)) as context:
-            result = command.invoke(context)
-        sys.stdout.flush()  # while a reader that went away can still be answered for
+        with _command().make_context("seatrial", list(arguments)) as context:
+            result = context.command.invoke(context)
     except typer.Exit as done:
         return done.exit_code
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return ExitCode.INCOMPLETE
     except (Exception, KeyboardInterrupt) as error:
         code, sentence = explain(error, arguments)
+        if code is ExitCode.INTERNAL and INTERRUPTIONS.count:  # what a library made of the interrupt
+            code, sentence = explain(KeyboardInterrupt())
         if code is ExitCode.INTERNAL and os.environ.get("SEATRIAL_DEBUG"):
-            raise
+            traceback.print_exception(error)
         harmless = sentence if sentence.startswith("Usage:") else clean(sentence)
-        print(f"seatrial: {harmless}", file=sys.stderr)
+        print(f"seatrial: {LONG_WORD.sub(LONG_WORD_CUT, harmless)}", file=sys.stderr)
         return code
     return result if isinstance(result, int) else ExitCode.PASS
+
+
+@cache
+def _command() -> Any:  # noqa: ANN401 - Typer's own class of commands
+    return strict(typer.main.get_command(app))
 
 
 def explain(error: BaseException, arguments: Sequence[str] = ()) -> tuple[ExitCode, str]:
@@ -111,7 +132,11 @@ def explain(error: BaseException, arguments: Sequence[str] = ()) -> tuple[ExitCo
             return ExitCode.INCOMPLETE, "Interrupted."
     if said := _full(error) or memory.starved(error):
         return ExitCode.INCOMPLETE, said
-    if isinstance(error, typer.BadParameter) and error.param and (given := _given(error.param.opts, arguments)):
+    if (
+        isinstance(error, typer.BadParameter)
+        and error.param
+        and (given := _given(error.param.opts, arguments)) is not None
+    ):
         return ExitCode.USAGE, f"{error.param.opts[0]} {given!r}: {error.message.rstrip('.')}."
     if isinstance(error, WRONG_USE):
         said = error.format_message()
@@ -131,10 +156,10 @@ def _where(error: object) -> str:
     return str(context.command_path) if context else "seatrial"
 
 
-def _given(options: Sequence[str], arguments: Sequence[str]) -> str:
-    """The value that the command line gives to an option; empty where it gives none."""
+def _given(options: Sequence[str], arguments: Sequence[str]) -> str | None:
+    """The value that the command line gives to an option; None where it gives none."""
     for place, word in enumerate(arguments):
         name, equals, value = word.partition("=")
-        if name in options:
-            return value if equals else "".join(arguments[place + 1 : place + 2])
-    return ""
+        if name in options and (equals or place + 1 < len(arguments)):
+            return value if equals else arguments[place + 1]
+    return None

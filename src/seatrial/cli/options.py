@@ -8,11 +8,15 @@ from typing import Annotated
 
 import typer
 
+from seatrial.cli.values import path_trouble
 from seatrial.model.errors import UsageError
 
 MOST_FILES = 50_000
 """All ordered pairs of more than 200 nodes; a folder of more files is hardly one of results."""
 UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+LONGEST_S = 366 * 86400.0
+LONGEST_RUN = 100
+"""Characters of a run's name; names of files and jobs are made from it."""
 
 
 def default_archive() -> Path:
@@ -42,13 +46,25 @@ RoutesFile = Annotated[
     str,
     typer.Option("--routes", help="The fabric's forwarding tables: output of dump_fts, or live.", metavar="FILE"),
 ]
-Html = Annotated[Path | None, typer.Option(help="Write the report as a page, too.", metavar="FILE")]
+
+
+def page_file(path: Path | None) -> Path | None:
+    """Where a page is to be written. Raises UsageError for a folder, before anything is measured."""
+    if path is not None and path.is_dir():
+        raise UsageError(f"--html {str(path)!r} is a folder.", "Name a file in it.")
+    return path
+
+
+Html = Annotated[Path | None, typer.Option(help="Write the report as a page, too.", metavar="FILE", callback=page_file)]
 IdleOnly = Annotated[bool, typer.Option("--idle-only", help="Only nodes that are free now; never stand in the queue.")]
 LauncherName = Annotated[str, typer.Option(help="auto, slurm or local.", metavar="NAME")]
 Mpicc = Annotated[str, typer.Option(help="MPI compiler to build the probe with.", metavar="FILE")]
 MpiType = Annotated[str, typer.Option(help="srun's --mpi.  [default: the site's]", metavar="TYPE")]
 NodeHours = Annotated[
-    float, typer.Option(help="Cost at most so many: fewer nodes or less time.  [default: no limit]", min=0, metavar="N")
+    float | None,
+    typer.Option(
+        help="Node-hour limit; nodes or time are reduced to stay within it.  [default: no limit]", metavar="N"
+    ),
 ]
 Partition = Annotated[str, typer.Option(help="Slurm partition.  [default: the cluster's]", metavar="NAME")]
 Probe = Annotated[Path | None, typer.Option(help="A prebuilt probe.", metavar="FILE")]
@@ -76,10 +92,20 @@ def archive_folder(given: Path | None) -> Path:
 
 def seconds(text: str, option: str) -> float:
     """`90`, `90s`, `2m`, `1h` in seconds. Raises UsageError that shows the value."""
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)(s|m|min|h|)", text.strip())
-    if not match or float(match.group(1)) <= 0:
-        raise UsageError(f"{option} {text!r} is no length of time.", "Write 90s, 2m or 1h.")
-    return float(match.group(1)) * UNITS[match.group(2)]
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)(s|m|min|h|)", text.strip())
+    length_s = float(match.group(1)) * UNITS[match.group(2)] if match else 0.0
+    if not length_s > 0:
+        raise UsageError(f"{option} {text!r} is not a valid duration.", "Write 90s, 2m or 1h.")
+    if length_s > LONGEST_S:
+        raise UsageError(f"{option} {text!r} is longer than a year.", "Give a shorter time: 90s, 2m or 1h.")
+    return length_s
+
+
+def node_hours_limit(given: float | None) -> float:
+    """Node-hours as given; 0 where there is no limit. Raises UsageError for a limit that nothing can keep."""
+    if given is not None and not given > 0:
+        raise UsageError(f"--node-hours {given:g} allows no run at all.", "Give more than 0, or leave it out.")
+    return given or 0.0
 
 
 def time_text(seconds_: float) -> str:
@@ -91,13 +117,24 @@ def time_text(seconds_: float) -> str:
 def run_name(text: str) -> str:
     """The name of a run as given. Raises UsageError for one that is none."""
     if text and (not text.replace("-", "").replace("_", "").isalnum() or not text.isascii()):
-        raise UsageError(f"--run {text!r} is no name for a run.", "Use letters, digits, - and _.")
+        raise UsageError(f"--run {text!r} is not a valid name for a run.", "Use letters, digits, - and _.")
+    if len(text) > LONGEST_RUN:
+        raise UsageError(f"--run {text!r} is too long.", f"Use at most {LONGEST_RUN} characters.")
     return text
 
 
 def file_or_live(text: str) -> str:
     """`live`, or a file's absolute path, since jobs may start elsewhere; empty stays empty."""
-    return text if text in ("", "live") else str(Path(text).absolute())
+    if text in ("", "live"):
+        return text
+    return str(real_path(text).absolute())
+
+
+def real_path(text: str) -> Path:
+    """A path given as text. Raises UsageError for one that no file system takes."""
+    if wrong := path_trouble(text):
+        raise UsageError(f"{text!r} cannot be read.", wrong)
+    return Path(text)
 
 
 def read_text(path: Path) -> str:

@@ -1,13 +1,15 @@
 """Shows a judged run: text or JSON on standard output, the page into a file."""
 
+import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 from seatrial.cli.options import width_and_colour
-from seatrial.model.errors import SeatrialError
+from seatrial.model.errors import ExitCode, SeatrialError
 from seatrial.model.judgement import Judgement
 from seatrial.model.recorded import RecordedRun
+from seatrial.report.outside import clean
 
 
 def show(
@@ -46,19 +48,31 @@ def tell(
 ) -> int:
     """Write the page where one is asked for, print one of the two others, and return the exit code.
 
-    `text` is called with `width` and `colour`; behind it stands where the run is kept.
+    `text` is called with `width` and `colour`; behind it stands where the run is kept. A page that cannot be written
+    does not hide the result: that is printed first, and findings stay the exit code. Raises SeatrialError otherwise.
     """
-    if html is not None and page is not None:
-        write_page(html, page())
+    failed = _page_failure(html, page) if html is not None and page is not None else None
     if as_json:
         print(json(), end="")
     else:
         width, colour = width_and_colour()
         print(text(width=width, colour=colour), end="")
         print(f"Archive: {folder}")
-        if html is not None:
+        if html is not None and failed is None:
             print(f"Page: {html}")
+    if failed is not None:
+        if exit_code != ExitCode.FINDINGS:
+            raise failed
+        print(clean(f"seatrial: {failed}"), file=sys.stderr)
     return int(exit_code)
+
+
+def _page_failure(path: Path, page: Callable[[], str]) -> SeatrialError | None:
+    try:
+        write_page(path, page())
+    except SeatrialError as error:
+        return error
+    return None
 
 
 def write_page(path: Path, page: str) -> None:

@@ -5,14 +5,14 @@ from typing import Annotated
 
 import typer
 
-from seatrial.cli.options import Archive, AsJson, archive_folder
+from seatrial.cli.options import Archive, AsJson, Html, archive_folder
 
 
 def report(
     run: Annotated[str, typer.Argument(help="A run's name, the beginning of one, its folder, or `last`.")] = "last",
     archive: Archive = None,
     as_json: AsJson = False,
-    html: Annotated[Path | None, typer.Option(help="Write a self-contained page.", metavar="FILE")] = None,
+    html: Html = None,
 ) -> int:
     """Print a run's verdicts and findings, or write them as a page; exits as the command that measured did."""
     from seatrial.archive.reader import find_run

@@ -1,6 +1,5 @@
 """seatrial runs: what is in the archive."""
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,6 +10,7 @@ import typer
 from seatrial.archive.layout import ExportFormat
 from seatrial.cli.options import Archive, AsJson, archive_folder
 from seatrial.model.units import bandwidth, duration, size
+from seatrial.report.json_text import json_text
 from seatrial.report.outside import clean
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def list_runs(archive: Archive = None, as_json: AsJson = False) -> int:
             }
         )
     if as_json:
-        print(json.dumps({"format": 1, "runs": rows}))
+        print(json_text({"format": 1, "runs": rows}), end="")
     elif not rows:
         print(f"No runs in {archive_folder(archive)}.")
     else:
@@ -113,8 +113,7 @@ def show_run(run: Run = "last", archive: Archive = None, as_json: AsJson = False
     names = (*columns[:5], "latency_s", "bandwidth_bytes_per_s", "median_time_s")
     kernels = [dict(zip(names, row, strict=True)) for row in kernel_table(folder)]
     if as_json:
-        shown = {"format": 1, "run": msgspec.to_builtins(info), "kernels": kernels, "damage": damage}
-        print(json.dumps(shown))
+        print(json_text({"format": 1, "run": info, "kernels": kernels, "damage": damage}), end="")
         return code
     for name, value in (
         ("run", info.run),
@@ -184,7 +183,7 @@ def recover_runs(
             waiting=lambda seconds, runs: progress.stage(watching(seconds, runs)),
         )
     if as_json:
-        print(json.dumps({"format": 1, **msgspec.to_builtins(found)}))
+        print(json_text({"format": 1, **msgspec.structs.asdict(found)}), end="")
     else:
         _tell(found)
     return ExitCode.INCOMPLETE if found.damaged else ExitCode.PASS
@@ -225,7 +224,7 @@ def collect_run(run: Run = "last", archive: Archive = None, as_json: AsJson = Fa
     with progress_on(sys.stderr) as progress:
         found = collect(folder, submitted, progress)
     if found.folder is None:
-        print(json.dumps({"format": 1, "state": found.state}) if as_json else clean(found.state))
+        print(json_text({"format": 1, "state": found.state}) if as_json else f"{clean(found.state)}\n", end="")
         return ExitCode.INCOMPLETE
     return show_run(found.folder, as_json=as_json, html=None)
 

@@ -30,7 +30,9 @@ def simulate(
             metavar="KIND:SHARE",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Where the faults are, which pairs are measured, and the noise.")] = 0,
+    seed: Annotated[
+        int, typer.Option(help="Where the faults are, which pairs are measured, and the noise.", min=0)
+    ] = 0,
     rounds: Annotated[int, typer.Option(help="Rounds before the adaptive pairs.", min=1, max=64)] = 6,
     design: Annotated[
         str,
@@ -158,10 +160,9 @@ def _map(topology: str) -> "FabricMap":
 
 
 def _print_json(topology: str, outcomes: "Sequence[Outcome]", right: bool) -> None:
-    import msgspec
-
     from seatrial.lab.simulator.outcome import totals
     from seatrial.lab.simulator.telling import as_data
+    from seatrial.report.json_text import json_text
 
     data = {
         "format": 1,
@@ -170,4 +171,4 @@ def _print_json(topology: str, outcomes: "Sequence[Outcome]", right: bool) -> No
         "totals": totals(outcomes),
         "trials": [as_data(one) for one in outcomes],
     }
-    print(msgspec.json.format(msgspec.json.encode(data), indent=2).decode())
+    print(json_text(data), end="")

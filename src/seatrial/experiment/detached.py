@@ -88,9 +88,9 @@ def child_options(settings: CheckSettings, name: str) -> list[str]:
         *("--run", name),
         *("--archive", str(settings.archive)),
         *("--launcher", "slurm"),
-        *("--budget", f"{settings.budget_s:g}s"),
+        *("--budget", f"{settings.budget_s:.12g}s"),
         *("--design", settings.design),
-        *("--round-timeout", f"{settings.round_timeout_s:g}s"),
+        *("--round-timeout", f"{settings.round_timeout_s:.12g}s"),
         *("--pairs-at-once", str(settings.pairs_at_once)),
         *("--seed", str(settings.seed)),
     ]

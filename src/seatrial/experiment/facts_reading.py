@@ -144,7 +144,11 @@ def read_recording(path: Path, progress: Progress | None = None) -> FactsRead:
 def read_earlier(name: str, archive: Path) -> FactsRead:
     """A recording, or a run of the archive as it was before it measured. Raises UsageError where there is neither."""
     path = Path(name)
-    if path.exists() and not (path / layout.RUN_FILE).is_file():
+    try:
+        recording = path.exists() and not (path / layout.RUN_FILE).is_file()
+    except (OSError, ValueError):  # no file system takes such a name
+        recording = False
+    if recording:
         return read_recording(path)
     try:
         folder = find_run(archive, name)

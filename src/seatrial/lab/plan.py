@@ -13,7 +13,7 @@ FABRIC = "fabric"
 SPINE = "spine"
 MOST_RAILS = 2
 NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,14}[a-z0-9])?")
-RATE = re.compile(r"(\d+(?:\.\d+)?)(kbit|mbit|gbit)")
+RATE = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,12})?)(kbit|mbit|gbit)")
 BITS = {"kbit": 10**3, "mbit": 10**6, "gbit": 10**9}
 
 

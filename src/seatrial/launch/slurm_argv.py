@@ -27,6 +27,10 @@ HOLDS = "seatrial-holds"
 HOLDER = ("sh", "-c", f'echo "{HOLDS} $SLURM_JOB_ID"; exec cat >/dev/null')
 """Salloc runs it once all nodes are up. When its input ends it ends, and salloc gives the allocation back: Slurm's
 accounting then says COMPLETED, where it says CANCELLED after scancel."""
+UNKNOWN = re.compile(r"[^ -~]|[@*?%]")
+"""What is in no node name: other than ASCII, ClusterShell's groups and patterns."""
+LONGEST_NODE = 253
+"""Of a name in the domain name system (RFC 1035), without the last dot."""
 IMMEDIATE_S = 10
 """A scheduler looks at the queue every few seconds; a free node is granted by then."""
 
@@ -36,10 +40,17 @@ def node_list(nodes: Sequence[str]) -> str:
 
     Slurm does not read n[1-3].site or n[1-3]-ib: names that go on behind their last number are written out.
     """
-    from ClusterShell.NodeSet import NodeSet
+    from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet, NodeSetException
+    from ClusterShell.RangeSet import RangeSetException
 
-    parts = _parts(str(NodeSet.fromlist(list(nodes))))
-    return ",".join(part if part.endswith("]") or "[" not in part else ",".join(NodeSet(part)) for part in parts)
+    try:
+        parts = _parts(str(NodeSet.fromlist(list(nodes), resolver=RESOLVER_NOGROUP)))
+    except (NodeSetException, RangeSetException, ValueError):  # names from outside, as in a recording
+        return ",".join(nodes)
+    return ",".join(
+        part if part.endswith("]") or "[" not in part else ",".join(NodeSet(part, resolver=RESOLVER_NOGROUP))
+        for part in parts
+    )
 
 
 def _parts(text: str) -> list[str]:
@@ -67,7 +78,12 @@ def _how_many(text: str) -> int:
 
 
 def expand(text: str) -> tuple[str, ...]:
-    """n[1-3] -> n1, n2, n3. Raises ValueError for a text that is not a node set, or has more than `MOST_NODES`."""
+    """n[1-3] -> n1, n2, n3. Raises ValueError for a text that is not a node set, or has more than `MOST_NODES`.
+
+    Groups are not resolved: ClusterShell would run the commands that its configuration files name for them.
+    """
+    if odd := UNKNOWN.search(text):
+        raise ValueError(f"{odd[0]!r} cannot be part of it")
     if len(text) > LONGEST or _how_many(text) > MOST_NODES:
         raise ValueError(f"it has more than {MOST_NODES:,} nodes, the longest range that Slurm accepts")
     for ranges in MID_NUMBER.findall(text):
@@ -75,13 +91,21 @@ def expand(text: str) -> tuple[str, ...]:
             raise ValueError("numbers of different lengths follow a digit; write n[18-19,110] instead of n1[8-10]")
     one = ONE_RANGE.fullmatch(text)
     if one and int(one[2]) <= int(one[3]):  # ClusterShell takes ten times as long for a large range
-        return tuple(f"{one[1]}{number}" for number in range(int(one[2]), int(one[3]) + 1))
+        nodes = tuple(f"{one[1]}{number}" for number in range(int(one[2]), int(one[3]) + 1))
+    else:
+        nodes = _expanded(text)
+    if longest := max((node for node in nodes if len(node) > LONGEST_NODE), key=len, default=""):
+        raise ValueError(f"a node name has {len(longest)} characters, and {LONGEST_NODE} are the most")
+    return nodes
 
-    from ClusterShell.NodeSet import NodeSet, NodeSetException
+
+def _expanded(text: str) -> tuple[str, ...]:
+    from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet, NodeSetException
+    from ClusterShell.RangeSet import RangeSetException
 
     try:
-        return tuple(NodeSet(text))
-    except NodeSetException as error:
+        return tuple(NodeSet(text, resolver=RESOLVER_NOGROUP))
+    except (NodeSetException, RangeSetException, ArithmeticError, LookupError, ValueError) as error:
         raise ValueError(str(error)) from error
 
 

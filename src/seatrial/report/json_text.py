@@ -12,17 +12,23 @@ Json = dict[str, Any]
 def json_text(value: object) -> str:
     """The value as text, in ASCII, so that it can do no harm to a terminal; ends in a newline.
 
-    Raises ValueError for infinity and NaN, which JSON does not have: see `finite` and `number`.
+    Records become objects. Infinity and NaN, which JSON does not have, become null.
     """
-    written = json.dumps(value, ensure_ascii=True, allow_nan=False)
+    try:
+        written = json.dumps(value, ensure_ascii=True, allow_nan=False, default=msgspec.to_builtins)
+    except ValueError:
+        value = finite(value)
+        written = json.dumps(value, ensure_ascii=True, allow_nan=False)
     try:  # json's own indenting takes ten times as long
         return msgspec.json.format(written, indent=1) + "\n"
     except msgspec.DecodeError:  # half a surrogate pair, from foreign bytes
-        return json.dumps(value, ensure_ascii=True, allow_nan=False, indent=1) + "\n"
+        return json.dumps(value, ensure_ascii=True, allow_nan=False, default=msgspec.to_builtins, indent=1) + "\n"
 
 
 def finite(value: Any) -> Any:  # noqa: ANN401 - whatever JSON can hold
-    """The same with null for what is not finite."""
+    """The same with null for what is not finite, and records as objects."""
+    if isinstance(value, msgspec.Struct):
+        value = msgspec.to_builtins(value)
     if isinstance(value, float):
         return number(value)
     if isinstance(value, dict):

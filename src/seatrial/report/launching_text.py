@@ -1,10 +1,10 @@
 """What the doctor found, for a terminal and as JSON."""
 
-import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from seatrial.model.launching import FORMAT, Examination, Remark, Weight
+from seatrial.report.json_text import json_text
 from seatrial.report.sheet import labelled, rendered, text
 
 if TYPE_CHECKING:
@@ -58,26 +58,22 @@ def _lines(found: Examination) -> Iterator[tuple[str, str]]:
 def examination_as_json(found: Examination) -> str:
     """One object; ends in a newline."""
     first = first_of(found)
-    return (
-        json.dumps(
-            {
-                "format": FORMAT,
-                "verdict": verdict_of(found),
-                "exit_code": int(found.exit_code),
-                "first": first.says if first else "",
-                "remarks": [
-                    {
-                        "step": one.step,
-                        "weight": one.weight.value,
-                        "obstacle": one.obstacle.value if one.obstacle else None,
-                        "says": one.says,
-                        "remedy": one.remedy,
-                        "said": one.said,
-                    }
-                    for one in found.remarks
-                ],
-            },
-            indent=1,
-        )
-        + "\n"
+    return json_text(
+        {
+            "format": FORMAT,
+            "verdict": verdict_of(found),
+            "exit_code": int(found.exit_code),
+            "first": first.says if first else "",
+            "remarks": [
+                {
+                    "step": one.step,
+                    "weight": one.weight.value,
+                    "obstacle": one.obstacle.value if one.obstacle else None,
+                    "says": one.says,
+                    "remedy": one.remedy,
+                    "said": one.said,
+                }
+                for one in found.remarks
+            ],
+        }
     )
