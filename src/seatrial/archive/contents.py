@@ -145,7 +145,7 @@ def _listed(folder: Path, recorded: Contents) -> Mapping[str, str] | None:
 
 def _evidence(folder: Path) -> Iterator[tuple[str, Path]]:
     for path in sorted((folder / layout.FACTS_FOLDER).glob("*.txt")):
-        if path.is_file():
+        if path.is_file() and not path.is_symlink():
             yield f"{layout.FACTS_FOLDER}/{path.name}", path
     if (folder / layout.FABRIC_FILE).is_file():
         yield layout.FABRIC_FILE, folder / layout.FABRIC_FILE
@@ -153,6 +153,7 @@ def _evidence(folder: Path) -> Iterator[tuple[str, Path]]:
 
 def _sha256(path: Path) -> str:
     try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
+        with path.open("rb") as stream:  # larger than memory, perhaps, if it was replaced
+            return hashlib.file_digest(stream, "sha256").hexdigest()
     except OSError:
         return ""

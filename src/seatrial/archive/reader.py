@@ -1,13 +1,26 @@
 """Reads runs back."""
 
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import msgspec
 
 from seatrial.archive import layout
 from seatrial.archive.contents import Tally, files_damage, journal_damage, tolerant
+from seatrial.archive.inputs import (
+    ALL_FACTS_BYTES,
+    DESCRIPTION_BYTES,
+    FACTS_BYTES,
+    JOURNAL_BYTES,
+    JOURNAL_LINE_BYTES,
+    WIRING_BYTES,
+    decoded,
+    too_large,
+)
+from seatrial.archive.inside import DamagedRun as DamagedRun  # noqa: PLC0414 - other modules import it from here
+from seatrial.archive.inside import damage, opened_inside, read_inside, read_record
 from seatrial.archive.journal import (
     Delivered,
     Entry,
@@ -34,10 +47,6 @@ if TYPE_CHECKING:
 RESTORE = "Restore the files from a copy; `seatrial runs export` writes the samples that are left."
 
 
-class DamagedRun(SeatrialError):
-    """A folder in the archive is no run, or one of a later format."""
-
-
 class _Heading(msgspec.Struct, frozen=True):
     """What every format of run.json says."""
 
@@ -48,24 +57,23 @@ class _Heading(msgspec.Struct, frozen=True):
 def read_info(folder: Path) -> RunInfo:
     """run.json of the run in `folder`. Raises DamagedRun."""
     path = folder / layout.RUN_FILE
-    try:
-        content = path.read_bytes()
-        said = msgspec.json.decode(content, type=_Heading)
-        if said.format > FORMAT:
-            raise DamagedRun(
-                f"{path} is of format {said.format}, and this seatrial reads up to {FORMAT}.", "Use a newer one."
-            )
-        return msgspec.json.decode(content, type=RunInfo)
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise DamagedRun(f"{path} cannot be read: {error}.") from error
+    content = read_inside(folder, path, DESCRIPTION_BYTES)
+    with damage():
+        heading = decoded(content, _Heading, path)
+        if heading.format <= FORMAT:
+            return decoded(content, RunInfo, path)
+    raise DamagedRun(
+        f"{path} has format {heading.format}; this version of seatrial reads formats up to {FORMAT}.",
+        "Use a newer version of seatrial.",
+    )
 
 
 def read_entries(folder: Path) -> list[Entry]:
     """The journal of the run in `folder`, a torn last line left out. Raises DamagedRun."""
     path = folder / layout.JOURNAL_FILE
     try:
-        with path.open("rb") as lines:
-            return list(decode(lines))
+        with opened_inside(folder, path, JOURNAL_BYTES) as journal, damage():
+            return list(decode(_lines(journal, path)))
     except (OSError, msgspec.DecodeError) as error:
         raise DamagedRun(f"{path} cannot be read: {error}.", "seatrial runs recover gives back what it can.") from error
 
@@ -80,18 +88,18 @@ def read_journal(folder: Path, info: RunInfo) -> tuple[list[Entry], tuple[str, .
     path = folder / layout.JOURNAL_FILE
     tally = Tally()
     entries: list[Entry] = []
-    if path.exists():
+    if os.path.lexists(path):
         try:
-            with path.open("rb") as lines:
-                entries = list(tolerant(lines, tally))
+            with opened_inside(folder, path, JOURNAL_BYTES) as journal, damage():
+                entries = list(tolerant(_lines(journal, path), tally))
         except OSError as error:
             raise DamagedRun(f"{path} cannot be read: {error}.") from error
-    damage = journal_damage(info.contents, tally)
-    if tally.error and not damage:
+    differences = journal_damage(info.contents, tally)
+    if tally.error and not differences:
         raise DamagedRun(
             f"{path} cannot be read: {tally.error}.", "A newer seatrial may have written it; use that one."
         )
-    return entries, (*damage, *files_damage(folder, info.contents))
+    return entries, (*differences, *files_damage(folder, info.contents))
 
 
 def damage_of(folder: Path, info: RunInfo) -> tuple[str, ...]:
@@ -101,16 +109,27 @@ def damage_of(folder: Path, info: RunInfo) -> tuple[str, ...]:
 
 def refuse_damaged(folder: Path) -> None:
     """Raise DamagedRun where the files of a closed run are not those with which it was closed."""
-    if damage := damage_of(folder, read_info(folder)):
-        raise DamagedRun(f"The run in {folder} is damaged: {'; '.join(damage)}.", RESTORE)
+    if differences := damage_of(folder, read_info(folder)):
+        raise DamagedRun(f"The run in {folder} is damaged: {'; '.join(differences)}.", RESTORE)
+
+
+def _lines(journal: IO[bytes], path: Path) -> Iterator[bytes]:
+    """The lines of a journal. Raises BadInput at one that no writer of ours can have written."""
+    while line := journal.readline(JOURNAL_LINE_BYTES + 1):
+        if len(line) > JOURNAL_LINE_BYTES:
+            raise too_large(f"A line of {path}", JOURNAL_LINE_BYTES)
+        yield line
 
 
 def read_facts_texts(folder: Path, reading: str) -> dict[str, str]:
-    """Raw facts by node, of one reading (`before` or `after`)."""
+    """Raw facts by node, of one reading (`before` or `after`). Raises DamagedRun."""
     texts = {}
+    left_bytes = ALL_FACTS_BYTES
     for path in sorted((folder / layout.FACTS_FOLDER).glob(f"*.{reading}.txt")):
         node, _ = layout.node_of(path)
-        texts[node] = path.read_bytes().decode("utf-8", errors="replace")
+        content = read_inside(folder, path, min(FACTS_BYTES, left_bytes))
+        left_bytes -= len(content)
+        texts[node] = content.decode("utf-8", errors="replace")
     return texts
 
 
@@ -158,9 +177,9 @@ def starts_of(entries: Iterable[Entry], nodes: Iterable[str]) -> tuple[Start, ..
 def read_run(folder: Path) -> RecordedRun:
     """Everything that verdicts and reports are made from. Raises DamagedRun."""
     info = read_info(folder)
-    entries, damage = read_journal(folder, info)
-    if damage:
-        info = msgspec.structs.replace(info, ending=Ending.DAMAGED, reason=f"{'; '.join(damage)}.")
+    entries, differences = read_journal(folder, info)
+    if differences:
+        info = msgspec.structs.replace(info, ending=Ending.DAMAGED, reason=f"{'; '.join(differences)}.")
     planned = [pair for entry in of_type(entries, SurveyPlanned) for pair in entry.pairs]
     return RecordedRun(
         info=info,
@@ -172,21 +191,21 @@ def read_run(folder: Path) -> RecordedRun:
         losses=tuple(entry.loss for entry in of_type(entries, SessionLost)),
         sessions=len(of_type(entries, SessionStarted)),
         wiring=read_wiring(folder),
-        damage=damage,
+        damage=differences,
     )
 
 
 def read_wiring(folder: Path) -> "RoutedFabric | None":
     """The fabric's cables and routes that were given to the run in `folder`; None: none were. Raises DamagedRun."""
     path = folder / layout.FABRIC_FILE
-    if not path.exists():
+    if not os.path.lexists(path):
         return None
     # Slow to load, and few runs have it.
     from seatrial.fabric.routed import RoutedFabric, Routing
 
     try:
-        return RoutedFabric(msgspec.json.decode(path.read_bytes(), type=Routing))
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError, LookupError) as error:
+        return RoutedFabric(read_record(folder, path, Routing, WIRING_BYTES))
+    except LookupError as error:
         raise DamagedRun(f"{path} cannot be read: {error}.", "Without that file, leaves alone are known.") from error
 
 
@@ -194,14 +213,25 @@ def run_folders(archive: Path) -> list[Path]:
     """All runs of an archive, those still growing or cut off included, oldest first."""
     if not archive.is_dir():
         return []
-    folders = [path for path in archive.iterdir() if (path / layout.RUN_FILE).is_file()]
+    folders = [path for path in archive.iterdir() if _has_run_file(path)]
     return sorted(folders, key=lambda folder: (_started(folder), folder.name))
+
+
+def _has_run_file(folder: Path) -> bool:
+    """Whether there is anything of that name; a folder that may not be read counts, since it may hold a run."""
+    try:
+        os.lstat(folder / layout.RUN_FILE)
+    except PermissionError:
+        return True
+    except (OSError, ValueError):
+        return False
+    return True
 
 
 def _started(folder: Path) -> str:
     try:
-        return msgspec.json.decode((folder / layout.RUN_FILE).read_bytes(), type=_Heading).started
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return read_record(folder, folder / layout.RUN_FILE, _Heading, DESCRIPTION_BYTES).started
+    except DamagedRun:
         return ""
 
 
@@ -228,7 +258,7 @@ def find_run(archive: Path, name: str) -> Path:
 
     Raises UsageError where there is none, or more than one.
     """
-    if _is_run(Path(name)):
+    if _has_run_file(Path(name)):
         return Path(name)
     folders = run_folders(archive)
     if name == "last" and folders:

@@ -5,17 +5,20 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 from urllib.parse import unquote
 
 import msgspec
 
 from seatrial.archive import layout
+from seatrial.archive.inputs import DESCRIPTION_BYTES, BadInput, decoded, read_input
 from seatrial.archive.tarballs import beginning, is_tar, unpack_tar, whole
 from seatrial.archive.trees import TreeWriter
 from seatrial.archive.ttar import is_ttar, unpack_ttar
 from seatrial.facts.frame import OPENING
 from seatrial.model.errors import UsageError
 
+_Record = TypeVar("_Record")
 GATHER_FILE = "gather.json"
 STREAM_SUFFIX = ".facts"
 RAW_FOLDER = "raw"
@@ -59,8 +62,8 @@ class Gathered(msgspec.Struct, frozen=True, kw_only=True):
 def read_gathered(folder: Path) -> Gathered | None:
     """gather.json of a recording's folder; None where there is none, or none that can be read."""
     try:
-        return msgspec.json.decode((folder / GATHER_FILE).read_bytes(), type=Gathered)
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        return _description(folder / GATHER_FILE, Gathered)
+    except BadInput:
         return None
 
 
@@ -144,12 +147,16 @@ def _own_contents(folder: Path) -> Contents:
     return Contents()
 
 
+def _description(path: Path, kind: type[_Record]) -> _Record:
+    return decoded(read_input(path, DESCRIPTION_BYTES), kind, path)
+
+
 def _features(folder: Path) -> dict[str, tuple[str, ...]]:
     """As gather.json or run.json has them; nothing where neither can be read."""
     for file in (GATHER_FILE, layout.RUN_FILE):
         try:
-            return msgspec.json.decode((folder / file).read_bytes(), type=_Described).features
-        except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+            return _description(folder / file, _Described).features
+        except BadInput:
             continue
     return {}
 

@@ -11,10 +11,12 @@ import msgspec
 from seatrial.archive import contents, layout
 from seatrial.archive.closing import close_folder
 from seatrial.archive.contents import Tally, tolerant
+from seatrial.archive.inputs import JOURNAL_BYTES
+from seatrial.archive.inside import read_inside
 from seatrial.archive.journal import Delivered, Entry, NodeLost, PairHung, SessionStarted, of_type
 from seatrial.archive.lease import Held, Hold, Holder, Lease, parse, read_bytes
 from seatrial.archive.liveness import proof
-from seatrial.archive.reader import DamagedRun, read_info, run_folders
+from seatrial.archive.reader import read_info, run_folders
 from seatrial.archive.samples import SamplesUnmade
 from seatrial.archive.writer import ArchiveError, sentences
 from seatrial.model.measurement import Measurement
@@ -170,13 +172,7 @@ def _close(claim: Path, info: RunInfo, *, ended: bool) -> Recovered:
 
 def _content(journal: Path) -> bytes:
     """The journal; empty where there is none. Raises DamagedRun where something else is in its place."""
-    if not journal.exists():
-        return b""
-    if not journal.is_file():
-        raise DamagedRun(
-            f"{journal} is not a file.", "Remove it if nothing of this run is needed, or put the file back."
-        )
-    return journal.read_bytes()
+    return read_inside(journal.parent, journal, JOURNAL_BYTES) if os.path.lexists(journal) else b""
 
 
 def _sift(content: bytes) -> tuple[list[bytes], list[bytes]]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from seatrial.archive import layout
 from seatrial.archive.duck import opened
+from seatrial.archive.inside import DamagedRun, check_inside
 from seatrial.model.errors import SeatrialError
 
 SPILL_FOLDER = "samples.spill"
@@ -49,8 +50,10 @@ class SamplesUnmade(SeatrialError):
 def write_samples(folder: Path, run: str) -> None:
     """Make samples.parquet from the journal of the run in `folder`, whole or not at all.
 
-    The file says from which journal it was made (`journal_of`). Raises OSError, TooLittleMemory, SamplesUnmade.
+    The file says from which journal it was made (`journal_of`). Raises OSError, TooLittleMemory, SamplesUnmade, and
+    DamagedRun for a journal that is no regular file of the run.
     """
+    check_inside(folder, folder / layout.JOURNAL_FILE)
     new = folder / f"{layout.SAMPLES_FILE}.new"
     journal_file = folder / layout.JOURNAL_FILE
     longest, digest = _measured(journal_file)
@@ -136,9 +139,9 @@ def system_errors() -> Iterator[None]:
 
 
 def query_samples(files: list[Path], sql: str) -> list[tuple[Any, ...]]:
-    """Run `sql` over a table `samples` made of those Parquet files; rows as tuples. Raises SeatrialError."""
+    """Run `sql` over a table `samples` made of those Parquet files and a column `filename`. Raises DamagedRun."""
     with read_errors(), opened() as connection:
-        samples = connection.read_parquet([exactly(file) for file in files], union_by_name=True)
+        samples = connection.read_parquet([exactly(file) for file in files], union_by_name=True, filename=True)
         connection.register("samples", samples)
         return connection.sql(sql).fetchall()
 
@@ -151,6 +154,6 @@ def read_errors() -> Iterator[None]:
     try:
         yield
     except duckdb.Error as error:
-        raise SeatrialError(
+        raise DamagedRun(
             f"Samples cannot be read: {error}.", f"Delete the {layout.SAMPLES_FILE}: it is made anew from the journal."
         ) from error

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from seatrial.archive.inputs import ROUTES_BYTES
 from seatrial.cli.options import AsJson, RoutesFile, read_text, seconds
 from seatrial.model.errors import ExitCode, UsageError
 
@@ -80,7 +81,7 @@ def read_routes(fabric: "FabricMap", routes: str) -> "TableReport | None":
     from seatrial.fabric.table_check import check_tables
     from seatrial.launch.infiniband import read_tables
 
-    text = read_tables() if routes == "live" else read_text(Path(routes))
+    text = read_tables() if routes == "live" else read_text(Path(routes), ROUTES_BYTES)
     return check_tables(fabric, parse_tables(text, fabric))
 
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from seatrial.archive.inputs import ROUTES_BYTES
 from seatrial.cli.options import AsJson, RoutesFile, read_text, read_texts
 from seatrial.model.errors import ExitCode, UsageError
 
@@ -84,5 +85,5 @@ def wiring_of(topology: Path | None, routes: str, nodes: tuple[str, ...]) -> "Ro
             f"--routes {routes} needs the map that it belongs to.", "Add --topology, ibnetdiscover's output."
         )
     fabric = parse_fabric(read_text(topology))
-    tables = parse_tables(read_text(Path(routes)), fabric)
+    tables = parse_tables(read_text(Path(routes), ROUTES_BYTES), fabric)
     return RoutedFabric(make_routing(fabric, tables, nodes, NO_FABRIC, source=topology.name))

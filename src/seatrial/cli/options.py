@@ -8,8 +8,10 @@ from typing import Annotated
 
 import typer
 
+from seatrial.archive.inputs import MAP_BYTES, TABLES_BYTES, argument_text, read_input
 from seatrial.cli.values import path_trouble
 from seatrial.model.errors import UsageError
+from seatrial.report.outside import clean
 
 MOST_FILES = 50_000
 """All ordered pairs of more than 200 nodes; a folder of more files is hardly one of results."""
@@ -137,12 +139,14 @@ def real_path(text: str) -> Path:
     return Path(text)
 
 
-def read_text(path: Path) -> str:
-    """A file that the command line names, foreign bytes replaced. Raises UsageError with the reason."""
-    try:
-        return path.read_text(encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}.") from error
+def read_text(path: Path, most_bytes: int = MAP_BYTES) -> str:
+    """A file or pipe that the command line names, foreign bytes replaced. Raises UsageError with the reason."""
+    return argument_text(path, most_bytes, say_waiting)
+
+
+def say_waiting(sentence: str) -> None:
+    """Say on standard error what the command waits for."""
+    print(f"seatrial: {clean(sentence)}", file=sys.stderr)
 
 
 def read_texts(folder: Path) -> dict[str, str]:
@@ -153,7 +157,13 @@ def read_texts(folder: Path) -> dict[str, str]:
         raise UsageError(f"{folder} cannot be read: {error.strerror}.") from error
     if len(files) > MOST_FILES:
         raise UsageError(f"{folder} has {len(files)} files; at most {MOST_FILES} are read.")
-    return {path.name: read_text(path) for path in files}
+    texts: dict[str, str] = {}
+    left_bytes = TABLES_BYTES
+    for path in files:
+        content = read_input(path, left_bytes)
+        left_bytes -= len(content)
+        texts[path.name] = content.decode("utf-8", errors="replace")
+    return texts
 
 
 def width_and_colour() -> tuple[int, bool]:

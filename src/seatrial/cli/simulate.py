@@ -145,16 +145,17 @@ def _checked(
 
 
 def _map(topology: str) -> "FabricMap":
+    from seatrial.archive.inputs import MAP_BYTES, BadInput, argument_text
     from seatrial.fabric.ibnetdiscover import parse_fabric
     from seatrial.lab.simulator.topology import SHAPES, parse_topology
 
     if topology.partition(":")[0] in SHAPES:
         return parse_topology(topology)
     try:
-        return parse_fabric(Path(topology).read_text(encoding="utf-8", errors="replace"))
-    except OSError as error:
+        return parse_fabric(argument_text(Path(topology), MAP_BYTES))
+    except BadInput as error:
         raise UsageError(
-            f"--topology {topology}: cannot be read: {error.strerror}.",
+            f"--topology {topology}: {error.what}",
             f"Give a file of ibnetdiscover, or {', '.join(f'{one}:NODES' for one in SHAPES)}.",
         ) from None
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from seatrial.archive import layout
+from seatrial.archive.inside import read_tail
 from seatrial.archive.recover import partial_folders
 from seatrial.archive.recovery import recover_runs, watching
 from seatrial.archive.writer import sentences
@@ -158,8 +159,7 @@ def _recovered(submitted: Submitted, archive: Path, progress: Progress) -> Colle
 
 
 def _last_word(folder: Path) -> str:
-    output = folder / "output.txt"
-    words = output.read_text(encoding="utf-8", errors="replace").strip() if output.exists() else ""
+    words = read_tail(folder, folder / "output.txt").strip()
     return words.splitlines()[-1] if words else ""
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 
 from seatrial import __version__
+from seatrial.archive.inside import read_tail
 from seatrial.archive.recording import GATHER_FILE, RAW_FOLDER, STREAM_SUFFIX, Gathered, read_gathered, stream_node
 from seatrial.archive.recording_writer import gathered_text
 from seatrial.archive.writer import sentences
@@ -188,9 +189,7 @@ def _read(folder: Path, submitted: Submitted) -> tuple[str, ...]:
 
 def _why_failed(folder: Path, node: str, job: QueueLine | None) -> str:
     """What its job wrote to standard error, or what Slurm says of it."""
-    said = ""
-    with contextlib.suppress(OSError):
-        said = (folder / LOGS / f"{node}.txt").read_text(encoding="utf-8", errors="replace").strip()
+    said = read_tail(folder, folder / LOGS / f"{node}.txt").strip()
     if said:
         return said.splitlines()[-1]
     if job is None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import msgspec
 
 from seatrial.archive import layout
+from seatrial.archive.inputs import ANY_SIZE, BadInput, open_regular
 from seatrial.archive.reader import find_run, read_facts_texts, read_info
 from seatrial.archive.recording import EXPECTED, Form, contents, form_of, stream_node, text_of, unpacked
 from seatrial.experiment.node_hours import fewer_nodes
@@ -121,8 +122,10 @@ def read_recording(path: Path, progress: Progress | None = None) -> FactsRead:
     progress = progress or Silent()
     if path.is_dir():
         return _of_folder(path, path, progress)
-    if not path.is_file():
-        raise UsageError(f"There is no recording {str(path)!r}.", EXPECTED)
+    try:
+        open_regular(path, ANY_SIZE).close()
+    except BadInput as error:
+        raise UsageError(error.what, EXPECTED) from error
     form = form_of(path)
     if form in (Form.TAR, Form.TTAR):
         progress.stage(f"Unpacking {path}")

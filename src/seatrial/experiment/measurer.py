@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from seatrial.archive.inside import read_tail
 from seatrial.archive.journal import Delivered, NodeLost, PairHung, RoundEnded, RoundStarted, SessionStarted
 from seatrial.archive.writer import RunWriter
 from seatrial.experiment.enough import grouped
@@ -20,6 +21,8 @@ from seatrial.model.placement import Start
 from seatrial.model.run import NodeState
 
 Pair = tuple[str, str]
+LOG_BYTES = 16 << 20
+"""The end of a launch's standard error that is searched for what the MPI library reports."""
 STARTS = 5
 """Open MPI 4.1's TCP transport crashes in about one start of 180 where ranks share cores: a NULL callback. Where frames
 are lost besides, it did three times in a row."""
@@ -215,7 +218,7 @@ class Measurer:
     def said(self) -> str:
         """What the latest launch wrote to standard error so far, and to standard output before the probe was ready."""
         log = self._writer.log_file(f"launch-{self._sessions}.err")
-        text = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
+        text = read_tail(self._writer.folder, log, LOG_BYTES)
         return f"{text}\n{getattr(self._session, 'banter', '')}"
 
     def close(self, *, kill: bool = False) -> None:

@@ -1,14 +1,17 @@
 """What was left to Slurm's queue: `<archive>/<run>.submitted/`, and how it is found again."""
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
 from seatrial.archive import layout
+from seatrial.archive.inputs import DESCRIPTION_BYTES
+from seatrial.archive.inside import DamagedRun, read_record
 from seatrial.archive.reader import find_run
 from seatrial.archive.writer import sentences
-from seatrial.model.errors import SeatrialError, UsageError
+from seatrial.model.errors import UsageError
 
 SUBMITTED = ".submitted"
 JOB_FILE = "job.json"
@@ -68,11 +71,11 @@ def await_the_last_file() -> None:
 def find_submitted(archive: Path, name: str) -> tuple[Path, Submitted]:
     """The folder of what was submitted under a name, the beginning of one, or `last`.
 
-    Raises UsageError where there is none, or several; SeatrialError for a damaged job.json.
+    Raises UsageError where there is none, or several; DamagedRun for a damaged job.json.
     """
     folders = [path.parent for path in archive.glob(f"*{SUBMITTED}/{JOB_FILE}")]
     if name == "last" and folders:
-        return max(((folder, _read(folder)) for folder in folders), key=lambda one: (one[1].at, one[0].name))
+        return _last(folders)
     given = name.removesuffix(SUBMITTED)
     exact = [folder for folder in folders if folder.name == f"{given}{SUBMITTED}"]
     found = exact or [folder for folder in folders if folder.name.startswith(given)]
@@ -85,11 +88,21 @@ def find_submitted(archive: Path, name: str) -> tuple[Path, Submitted]:
     return found[0], _read(found[0])
 
 
+def _last(folders: Sequence[Path]) -> tuple[Path, Submitted]:
+    """What was submitted last; damaged ones are passed over. Raises DamagedRun where all are."""
+    found, damaged = [], []
+    for folder in folders:
+        try:
+            found.append((folder, _read(folder)))
+        except DamagedRun as error:
+            damaged.append(error)
+    if not found:
+        raise damaged[0]
+    return max(found, key=lambda one: (one[1].at, one[0].name))
+
+
 def _read(folder: Path) -> Submitted:
-    path = folder / JOB_FILE
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Submitted)
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise SeatrialError(
-            f"{path} cannot be read: {error}.", "The jobs themselves go on; squeue --me lists them."
-        ) from error
+        return read_record(folder, folder / JOB_FILE, Submitted, DESCRIPTION_BYTES)
+    except DamagedRun as error:
+        raise DamagedRun(error.what, "The jobs themselves go on; squeue --me lists them.") from error

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from seatrial.archive.inputs import MAP_BYTES, ROUTES_BYTES, argument_text
 from seatrial.archive.reader import read_wiring
 from seatrial.experiment.settings import CheckSettings
 from seatrial.launch.contract import Hosts
@@ -35,10 +36,12 @@ def wiring_of(settings: CheckSettings, hosts: Hosts, nodes: Sequence[str]) -> "R
     from seatrial.fabric.ibnetdiscover import parse_fabric
     from seatrial.fabric.routed import RoutedFabric, make_routing
 
-    fabric = parse_fabric(discover() if settings.fabric == LIVE else _text(settings.fabric))
+    fabric = parse_fabric(discover() if settings.fabric == LIVE else argument_text(Path(settings.fabric), MAP_BYTES))
     tables = None
     if settings.routes:
-        tables = parse_tables(read_tables() if settings.routes == LIVE else _text(settings.routes), fabric)
+        tables = parse_tables(
+            read_tables() if settings.routes == LIVE else argument_text(Path(settings.routes), ROUTES_BYTES), fabric
+        )
     source = fabric.source if settings.fabric == LIVE else Path(settings.fabric).name
     routing = make_routing(fabric, tables, nodes, hosts.fabric, device=settings.device, source=source)
     return RoutedFabric(routing)
@@ -49,10 +52,3 @@ def with_leaves(hosts: Hosts, wiring: "RoutedFabric | None") -> Hosts:
     if wiring is None:
         return hosts
     return msgspec.structs.replace(hosts, fabric=Fabric(leaf_of=dict(wiring.leaf_of), source=wiring.source))
-
-
-def _text(path: str) -> str:
-    try:
-        return Path(path).read_text(encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}.") from error

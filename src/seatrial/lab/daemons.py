@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 
+from seatrial.archive.inside import read_tail
 from seatrial.lab import state
 from seatrial.lab.commands import attempt, call
 from seatrial.lab.enter import inside, settings
@@ -86,6 +87,6 @@ def last_words(plan: LabPlan, hosts: Sequence[str]) -> str:
     for host in hosts:
         path = state.folder(plan.name) / "log" / log_name(host)
         if path.is_file():
-            tail = path.read_text(encoding="utf-8", errors="replace").splitlines()[-3:]
+            tail = read_tail(path.parent, path).splitlines()[-3:]
             words.append(f"\n{path} ends with:\n  " + "\n  ".join(tail))
     return "".join(words)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import msgspec
 
+from seatrial.archive.inputs import SCENARIO_BYTES, BadInput, read_input
 from seatrial.lab.faults.base import Parameters, check_parameters, check_rail, check_subject
 from seatrial.lab.faults.catalogue import fault_named
 from seatrial.lab.plan import LabPlan, make_plan, parse_rate
@@ -86,8 +87,10 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 def read_scenario(path: Path) -> Scenario:
     """Read and check a scenario file. Raises UsageError that names the file and what is wrong in it."""
     try:
-        return parse_scenario(path.read_text(encoding="utf-8"), str(path))
-    except (OSError, UnicodeDecodeError) as error:
+        return parse_scenario(read_input(path, SCENARIO_BYTES).decode(), str(path))
+    except BadInput as error:
+        raise UsageError(f"The scenario cannot be read: {error.what}", "Give a TOML file.") from None
+    except UnicodeDecodeError as error:
         raise UsageError(f"The scenario {path} cannot be read: {error}.", "Give a TOML file.") from None
 
 
@@ -96,7 +99,7 @@ def parse_scenario(text: str, source: str) -> Scenario:
     try:
         scenario = msgspec.toml.decode(text.encode(), type=Scenario)
         _check(scenario)
-    except (msgspec.MsgspecError, ValueError) as error:
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise UsageError(f"In the scenario {source}: {error}.", "See docs/lab.md for its keys.") from None
     except UsageError as error:
         raise UsageError(f"In the scenario {source}: {error.what}", error.remedy) from None

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from seatrial.archive.inputs import DESCRIPTION_BYTES, BadInput, decoded, read_input
 from seatrial.lab.faults.base import Planted
 from seatrial.lab.plan import LabPlan, check_name
 from seatrial.model.errors import SeatrialError, UsageError
@@ -63,8 +64,9 @@ def lab_names() -> list[str]:
 def read(name: str) -> LabState | None:
     """The state of a lab, or None where there is none to read."""
     try:
-        return msgspec.json.decode(state_file(name).read_bytes(), type=LabState)
-    except (OSError, msgspec.MsgspecError):
+        path = state_file(name)
+        return decoded(read_input(path, DESCRIPTION_BYTES), LabState, path)
+    except BadInput:
         return None
 
 

@@ -1,0 +1,168 @@
+"""Opens files that others wrote, so that none of them can block the program or fill its memory."""
+
+import io
+import os
+import select
+import stat
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, TypeVar
+
+import msgspec
+
+from seatrial.model.errors import UsageError
+from seatrial.model.units import size
+
+MIB, GIB = 1 << 20, 1 << 30
+SCENARIO_BYTES = MIB
+DESCRIPTION_BYTES = 64 * MIB
+"""run.json, job.json, gather.json and lab.json; a run of 10,000 nodes has a few MiB."""
+FACTS_BYTES = 64 * MIB
+ALL_FACTS_BYTES = 2 * GIB
+"""The raw facts of all nodes of a run; one node has 60 to 500 kB."""
+MAP_BYTES = 128 * MIB
+"""ibnetdiscover, topology.conf, perfquery. The map of 10,000 nodes has about 20 MiB."""
+ROUTES_BYTES = 512 * MIB
+WIRING_BYTES = 512 * MIB
+"""fabric.json: a map and the routes between its nodes."""
+MATRIX_BYTES = 2 * GIB
+"""One line a pair, 25 million pairs: about 600 MiB."""
+TABLES_BYTES = 256 * MIB
+"""Outputs of other tools that are read as one text."""
+JOURNAL_BYTES = 16 * GIB
+JOURNAL_LINE_BYTES = 64 * MIB
+ANY_SIZE = 1 << 62
+"""For files that are not read as a whole."""
+
+NOTICE_S = 2.0
+"""A pipe that is silent for this long is reported as being waited for ..."""
+SILENT_S = 600.0
+"""... and one that is silent for this long is given up. ibnetdiscover takes minutes on a large fabric."""
+PIECE_BYTES = MIB
+KINDS = (
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISCHR, "a character device"),
+    (stat.S_ISBLK, "a block device"),
+    (stat.S_ISFIFO, "a pipe (FIFO)"),
+    (stat.S_ISSOCK, "a socket"),
+)
+_Record = TypeVar("_Record")
+
+
+class BadInput(UsageError):
+    """A file that is not read: it is no regular file, too large, outside of its folder, or not what it should be."""
+
+
+def open_regular(path: Path, most_bytes: int, *, flags: int = 0) -> IO[bytes]:
+    """A regular file of at most `most_bytes`, open for reading. Never blocks. Raises BadInput.
+
+    `flags`: more of those of open(2). The file may grow afterwards: read it with `read_up_to` or line by line.
+    """
+    handle = _open(path, flags)
+    try:
+        found = os.fstat(handle)
+        if not stat.S_ISREG(found.st_mode):
+            raise BadInput(f"{path} is {_kind(found.st_mode)}, not a regular file.", "Give a regular file.")
+        if found.st_size > most_bytes:
+            raise too_large(path, most_bytes, found.st_size)
+        return os.fdopen(handle, "rb")
+    except BaseException:
+        os.close(handle)
+        raise
+
+
+def read_input(path: Path, most_bytes: int) -> bytes:
+    """All of a regular file. Raises BadInput where it is none, or has more than `most_bytes`."""
+    with open_regular(path, most_bytes) as stream:
+        return read_up_to(stream, path, most_bytes)
+
+
+def read_up_to(stream: IO[bytes], path: Path, most_bytes: int) -> bytes:
+    """The rest of a stream. Raises BadInput where there is more than `most_bytes`, or it cannot be read."""
+    try:
+        content = stream.read(most_bytes + 1)
+    except OSError as error:
+        raise cannot_be_read(path, error) from error
+    if len(content) > most_bytes:
+        raise too_large(path, most_bytes)
+    return content
+
+
+def open_argument(path: Path, most_bytes: int, waiting: Callable[[str], None] | None = None) -> IO[bytes]:
+    """A file that the command line names; a pipe, such as `<(ibnetdiscover)` makes, is read to its end first.
+
+    `waiting` is called once with a sentence while a pipe delivers nothing. Raises BadInput.
+    """
+    handle = _open(path)
+    if not stat.S_ISFIFO(os.fstat(handle).st_mode):
+        os.close(handle)
+        return open_regular(path, most_bytes)
+    try:
+        return io.BytesIO(b"".join(_pieces(handle, path, most_bytes, waiting)))
+    finally:
+        os.close(handle)
+
+
+def argument_text(path: Path, most_bytes: int, waiting: Callable[[str], None] | None = None) -> str:
+    """The text of a file that the command line names, foreign bytes replaced. Raises BadInput."""
+    with open_argument(path, most_bytes, waiting) as stream:
+        return read_up_to(stream, path, most_bytes).decode("utf-8", errors="replace")
+
+
+def decoded(content: bytes, kind: type[_Record], path: Path) -> _Record:
+    """The record in a JSON file. Raises BadInput, also for one that is nested too deeply."""
+    try:
+        return msgspec.json.decode(content, type=kind)
+    except RecursionError as error:
+        raise BadInput(f"{path} is nested too deeply.") from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise BadInput(f"{path} cannot be read: {error}.") from error
+
+
+def too_large(path: object, most_bytes: int, found_bytes: int | None = None) -> BadInput:
+    """The error for a file with more than `most_bytes`."""
+    has = f"has {size(found_bytes)}" if found_bytes is not None else "is too large"
+    return BadInput(f"{path} {has}; at most {size(most_bytes)} are read.", "Check that it is the right file.")
+
+
+def cannot_be_read(path: Path, error: OSError) -> BadInput:
+    """The error for what the system says of a file."""
+    return BadInput(f"{path} cannot be read: {error.strerror or error}.")
+
+
+def _open(path: Path, flags: int = 0) -> int:
+    """O_NONBLOCK: opening a pipe that nobody writes to would wait for ever."""
+    try:
+        return os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC | flags)
+    except OSError as error:
+        raise cannot_be_read(path, error) from error
+    except ValueError as error:  # a null byte in its name
+        raise BadInput(f"{str(path)!r} cannot be read: {error}.") from error
+
+
+def _kind(mode: int) -> str:
+    return next((name for fits, name in KINDS if fits(mode)), "not a file")
+
+
+def _pieces(handle: int, path: Path, most_bytes: int, waiting: Callable[[str], None] | None) -> Iterator[bytes]:
+    """What a pipe delivers, to its end. Raises BadInput beyond `most_bytes`, or where nothing comes for `SILENT_S`."""
+    poll = select.poll()
+    poll.register(handle, select.POLLIN)
+    left = most_bytes
+    while True:
+        if not poll.poll(NOTICE_S * 1000):
+            if waiting is not None:
+                waiting(f"Waiting for data from the pipe {path}.")
+                waiting = None
+            if not poll.poll((SILENT_S - NOTICE_S) * 1000):
+                raise BadInput(f"The pipe {path} delivered nothing for {SILENT_S:.0f} s.", "Give a regular file.")
+        try:
+            piece = os.read(handle, PIECE_BYTES)
+        except OSError as error:
+            raise cannot_be_read(path, error) from error
+        if not piece:
+            return
+        left -= len(piece)
+        if left < 0:
+            raise too_large(path, most_bytes)
+        yield piece

@@ -1,0 +1,186 @@
+"""Inputs that must not block a command or fill its memory: devices, pipes, huge files, deep nesting."""
+
+import os
+import resource
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from seatrial.archive import inputs
+from seatrial.archive.inputs import BadInput, argument_text, decoded, open_argument, open_regular, read_input
+
+MEMORY_BYTES = 2 << 30
+"""What a command may take that is given an endless input: enough for any of them, and little for the machine."""
+MATRIX = "source,target,bandwidth_mb_s\nn1,n2,1000\nn2,n1,1000\n"
+
+
+def seatrial(*arguments: str, folder: Path, timeout_s: float = 30) -> subprocess.CompletedProcess[str]:
+    """One command with bounded memory, which fails the test where it blocks."""
+    return subprocess.run(
+        [sys.executable, "-m", "seatrial", *arguments],
+        cwd=folder,
+        env=os.environ | {"SEATRIAL_ARCHIVE": str(folder / "archive")},
+        capture_output=True,
+        text=True,
+        timeout=timeout_s,
+        stdin=subprocess.DEVNULL,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES)),
+        check=False,
+    )
+
+
+COMMANDS = {
+    "locate": ("locate", "{}"),
+    "locate --topology": ("locate", "matrix.csv", "--topology", "{}"),
+    "fabric show": ("fabric", "show", "{}"),
+    "fabric check": ("fabric", "check", "{}"),
+    "fabric check --counters": ("fabric", "check", "matrix.csv", "--counters", "{}", "{}"),
+    "facts": ("facts", "--from", "{}"),
+    "facts --since": ("facts", "--since", "./{}"),
+    "limits": ("limits", "--from", "{}"),
+    "lab trial": ("lab", "trial", "{}"),
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("kind", ["device", "huge"])
+def test_an_endless_input_is_refused_at_once(command: str, kind: str, tmp_path: Path) -> None:
+    (tmp_path / "matrix.csv").write_text(MATRIX)
+    (tmp_path / "archive").mkdir()
+    name = "endless"
+    if kind == "device":
+        (tmp_path / name).symlink_to("/dev/zero")
+    else:
+        (tmp_path / name).touch()
+        os.truncate(tmp_path / name, 1 << 40)
+    done = seatrial(*(word.format(name) for word in COMMANDS[command]), folder=tmp_path)
+    assert done.returncode == 64, done.stderr
+    assert "Traceback" not in done.stderr
+    assert name in done.stderr or command == "fabric check --counters"
+
+
+@pytest.mark.parametrize("command", ["facts", "limits", "lab trial"])
+def test_a_pipe_that_nobody_writes_to_is_refused(command: str, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    done = seatrial(*(word.format("pipe") for word in COMMANDS[command]), folder=tmp_path)
+    assert done.returncode == 64, done.stderr
+    assert "a pipe (FIFO), not a regular file" in done.stderr
+
+
+def test_a_folder_of_tables_has_one_limit_for_all(tmp_path: Path) -> None:
+    for name in ("a-b.out", "b-a.out"):
+        (tmp_path / name).touch()
+        os.truncate(tmp_path / name, inputs.TABLES_BYTES - 5)
+    done = seatrial("locate", ".", folder=tmp_path)
+    assert done.returncode == 64
+    assert "at most 5 B are read" in done.stderr
+
+
+def make_fifo(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def make_socket(path: Path) -> None:
+    import socket
+
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(path))
+
+
+KINDS: dict[str, Callable[[Path], object]] = {
+    "a folder": Path.mkdir,
+    "a character device": lambda path: path.symlink_to("/dev/zero"),
+    "a pipe (FIFO)": make_fifo,
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_only_regular_files_are_read(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    KINDS[kind](path)
+    with pytest.raises(BadInput) as caught:
+        read_input(path, 10)
+    assert f"{path} is {kind}" in str(caught.value)
+
+
+def test_a_socket_a_loop_and_a_null_byte_are_sentences(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    make_socket(Path("socket"))
+    Path("loop").symlink_to("loop")
+    for name in ("socket", "loop", "a\0b", "missing"):
+        with pytest.raises(BadInput, match="cannot be read"):
+            read_input(Path(name), 10)
+
+
+def test_the_limit_is_the_last_size_that_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(b"12345")
+    assert read_input(path, 5) == b"12345"
+    with pytest.raises(BadInput, match="has 5 B; at most 4 B are read"):
+        read_input(path, 4)
+
+
+def test_a_file_that_grows_while_it_is_read_stays_within_the_limit(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(b"123")
+    with open_regular(path, 5) as stream:
+        path.write_bytes(b"123456")
+        with pytest.raises(BadInput, match="at most 5 B"):
+            inputs.read_up_to(stream, path, 5)
+
+
+def test_a_pipe_of_the_command_line_is_read_within_the_limit(tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+
+    def write(content: bytes) -> threading.Thread:
+        writer = threading.Thread(target=lambda: path.open("wb", buffering=0).write(content), daemon=True)
+        writer.start()
+        return writer
+
+    writer = write(MATRIX.encode())
+    assert argument_text(path, 1000) == MATRIX
+    writer.join()
+    write(bytes(50))
+    with pytest.raises(BadInput, match="is too large; at most 20 B"):
+        open_argument(path, 20)
+
+
+def test_a_silent_pipe_is_reported_and_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inputs, "NOTICE_S", 0.05)
+    monkeypatch.setattr(inputs, "SILENT_S", 0.1)
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    said: list[str] = []
+    with pytest.raises(BadInput, match="delivered nothing"):
+        open_argument(path, 20, said.append)
+    assert said == [f"Waiting for data from the pipe {path}."]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b'{"a":' * 20_000 + b"1" + b"}" * 20_000, "nested too deeply"),
+        (b'{"b": ' + b"[" * 20_000 + b"]" * 20_000 + b', "format": 1}', "nested too deeply"),
+        (b"\xff", "cannot be read"),
+        (b"{}", "missing required field"),
+    ],
+)
+def test_what_is_no_record_is_a_sentence(content: bytes, said: str) -> None:
+    class Record(msgspec.Struct):
+        format: int
+
+    with pytest.raises(BadInput, match=said):
+        decoded(content, Record, Path("x"))
+
+
+def test_a_matrix_comes_through_standard_input(tmp_path: Path) -> None:
+    argv = [sys.executable, "-m", "seatrial", "locate", "/dev/stdin"]
+    done = subprocess.run(argv, input=MATRIX, cwd=tmp_path, capture_output=True, text=True, timeout=30, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "2 of 2 ordered pairs" in done.stdout
