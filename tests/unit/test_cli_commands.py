@@ -232,7 +232,7 @@ class TestRuns:
         (record(HEALTHY, archive, "bad") / layout.RUN_FILE).write_text("{")
         ran = Ran(capsys, "runs", "list")
         assert ran.code == 0
-        endings = {line.split()[0]: "damaged" in line for line in ran.out.splitlines()[1:]}
+        endings = {line.split()[0]: "damaged" in line for line in ran.out.partition("\n\n")[0].splitlines()[1:]}
         assert endings == {"good": False, "bad": True}
 
     def test_show_and_its_json(self, capsys: pytest.CaptureFixture[str], archive: Path) -> None:
@@ -297,7 +297,7 @@ class TestRuns:
         path.write_text(path.read_text().replace('"format": 1', '"format": 9'))
         ran = Ran(capsys, "report")
         assert ran.code == 2
-        assert "is of format 9" in ran.err
+        assert "has format 9" in ran.err
 
 
 class TestHostileNames:

@@ -1,6 +1,7 @@
 """Samples of runs for other programs, and short tables of them, by DuckDB."""
 
 import errno
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -8,6 +9,8 @@ from typing import Any
 
 from seatrial.archive import layout
 from seatrial.archive.duck import TooLittleMemory, opened
+from seatrial.archive.inputs import ANY_SIZE
+from seatrial.archive.inside import DamagedRun, check_inside, opened_inside
 from seatrial.archive.journal import Delivered, of_type
 from seatrial.archive.layout import ExportFormat
 from seatrial.archive.reader import read_entries, read_info
@@ -15,6 +18,11 @@ from seatrial.archive.samples import exactly, journal_of, query_samples, read_er
 from seatrial.archive.writer import ArchiveError, sentences
 from seatrial.model.errors import SeatrialError
 
+PARQUET = b"PAR1"
+"""The first and the last bytes of every Parquet file."""
+FOOTER_BYTES = 8
+"""At its end: the length of the description before it, and PARQUET."""
+MADE_AGAIN = "`seatrial runs show` makes it again from the journal."
 KERNEL_TABLE = """
 WITH rounds AS (
   SELECT phase, kernel, message_bytes, window_messages, source, target, round, median(time_s) AS time_s
@@ -46,9 +54,12 @@ def samples_file(folder: Path) -> Path:
     if layout.is_open(folder):
         raise SeatrialError(f"{folder} is still growing or was cut off.", "seatrial runs recover closes it.")
     path = folder / layout.SAMPLES_FILE
-    if not path.is_file() or not _belongs(folder, path):
+    if os.path.lexists(path):
+        check_inside(folder, path)
+    if not os.path.lexists(path) or not _belongs(folder, path):
         with sentences(folder):
             write_samples(folder, folder.name)
+    check_inside(folder, path)
     return path
 
 
@@ -106,12 +117,59 @@ def _sentences(target: Path) -> Iterator[None]:
         ) from error
 
 
-def sample_counts(folders: list[Path]) -> dict[str, int]:
-    """Timed samples by run."""
-    files = [folder / layout.SAMPLES_FILE for folder in folders if (folder / layout.SAMPLES_FILE).exists()]
+def sample_counts(folders: list[Path]) -> dict[Path, int | DamagedRun]:
+    """By run's folder: its timed samples, 0 where it has no samples.parquet, or what is wrong with that file.
+
+    Raises TooLittleMemory.
+    """
+    counts: dict[Path, int | DamagedRun] = {folder: samples_problem(folder) or 0 for folder in folders}
+    files = {str(folder / layout.SAMPLES_FILE): folder for folder, count in counts.items() if count == 0}
+    files = {file: folder for file, folder in files.items() if os.path.lexists(file)}
+    return counts | {files[file]: count for file, count in _count(list(files)).items()}
+
+
+def samples_problem(folder: Path) -> DamagedRun | None:
+    """What is wrong with the run's samples.parquet, as its ends show; None where it is well, or not there."""
+    path = folder / layout.SAMPLES_FILE
+    try:
+        if os.path.lexists(path):
+            _check_ends(folder, path)
+    except DamagedRun as error:
+        return error
+    return None
+
+
+def _check_ends(folder: Path, path: Path) -> None:
+    """Raise DamagedRun for a file that does not begin and end as Parquet does: cut off, empty, or something else."""
+    with opened_inside(folder, path, ANY_SIZE) as stream:
+        first = stream.read(len(PARQUET))
+        length = stream.seek(0, os.SEEK_END)
+        stream.seek(max(length - FOOTER_BYTES, 0))
+        last = stream.read(FOOTER_BYTES)
+    described = int.from_bytes(last[:4], "little")
+    ends = first == PARQUET and last[4:] == PARQUET
+    if not ends or not 0 < described <= length - FOOTER_BYTES - len(PARQUET):
+        raise DamagedRun(f"{path} is not a whole Parquet file.", MADE_AGAIN)
+
+
+def _count(files: list[str]) -> dict[str, int | DamagedRun]:
+    """By file. One query counts all of them; where it fails each half is tried alone, down to the damaged files."""
     if not files:
         return {}
-    return dict(query_samples(files, "SELECT run, count(*) FROM samples WHERE NOT warm GROUP BY run"))
+    sql = "SELECT filename, count(*) FILTER (NOT warm), count(*) - count(warm) FROM samples GROUP BY filename"
+    try:
+        rows = query_samples([Path(file) for file in files], sql)
+    except TooLittleMemory:
+        raise
+    except SeatrialError as error:
+        if len(files) == 1:
+            return {files[0]: DamagedRun(f"{files[0]}: {error}")}
+        half = len(files) // 2
+        return _count(files[:half]) | _count(files[half:])
+    counted: dict[str, int | DamagedRun] = dict.fromkeys(files, 0)
+    for file, timed, unknown in rows:
+        counted[file] = DamagedRun(f"{file} holds other data than samples.", MADE_AGAIN) if unknown else timed
+    return counted
 
 
 def kernel_table(folder: Path) -> list[tuple[Any, ...]]:

@@ -9,13 +9,14 @@ import typer
 
 from seatrial.archive.layout import ExportFormat
 from seatrial.cli.options import Archive, AsJson, archive_folder
+from seatrial.model.errors import ExitCode
 from seatrial.model.units import bandwidth, duration, size
+from seatrial.model.words import count
 from seatrial.report.json_text import json_text
 from seatrial.report.outside import clean
 
 if TYPE_CHECKING:
     from seatrial.archive.recovery import Recovery
-    from seatrial.model.run import RunInfo
 
 app = typer.Typer(
     help="List, show, export, recover and collect archived runs.", no_args_is_help=True, rich_markup_mode=None
@@ -25,69 +26,19 @@ Run = Annotated[str, typer.Argument(help="A run's name, the beginning of one, it
 
 @app.command("list")
 def list_runs(archive: Archive = None, as_json: AsJson = False) -> int:
-    """Print all runs, oldest first, those that were cut off included."""
-    from seatrial.archive.duck import TooLittleMemory
-    from seatrial.archive.export import sample_counts
-    from seatrial.archive.layout import is_open
-    from seatrial.archive.reader import DamagedRun, read_info, run_folders, where_now
-    from seatrial.model.run import run_kind
+    """Print all runs, oldest first, including those that were cut off and those that are damaged."""
+    from seatrial.archive.listing import list_archive
 
-    infos: dict[Path, RunInfo | None] = {}
-    for listed in run_folders(archive_folder(archive)):
-        folder = where_now(listed)  # it may be closed at this moment
-        try:
-            infos[folder] = read_info(folder)
-        except DamagedRun:
-            infos[folder] = None
-    counts: dict[str, int] | None
-    try:
-        counts = sample_counts(
-            [folder for folder, info in infos.items() if info and not info.contents and not is_open(folder)]
-        )
-    except TooLittleMemory:
-        counts = None
-    rows: list[dict[str, Any]] = []
-    for folder, info in infos.items():
-        if info is None:
-            rows.append(_damaged(folder))
-            continue
-        samples = info.contents.samples if info.contents else None
-        if samples is None and counts is not None:
-            samples = counts.get(info.run, 0)
-        rows.append(
-            {
-                "run": info.run,
-                "kind": run_kind(info).value,
-                "started": info.started,
-                "ending": info.ending.value,
-                "launcher": info.launcher,
-                "nodes": len(info.nodes),
-                "samples": samples,
-                "folder": str(folder),
-                **_state(folder, info),
-            }
-        )
+    rows = [msgspec.to_builtins(row) for row in list_archive(archive_folder(archive))]
     if as_json:
         print(json_text({"format": 1, "runs": rows}), end="")
     elif not rows:
         print(f"No runs in {archive_folder(archive)}.")
     else:
-        told = [{**row, "ending": _state_text(row)} for row in rows]
-        _table(["run", "kind", "started", "ending", "launcher", "nodes", "samples"], told)
+        shown = [{**row, "ending": _state_text(row)} for row in rows]
+        _table(["run", "kind", "started", "ending", "launcher", "nodes", "samples"], shown)
+        _problems(rows)
     return 0
-
-
-def _state(folder: Path, info: "RunInfo") -> dict[str, str]:
-    """`state`, `host` and `since` of a run; the host's and the time where somebody works on it."""
-    from seatrial.archive import layout
-    from seatrial.archive.contents import shorter
-    from seatrial.archive.liveness import Life, presumed
-
-    if not layout.is_open(folder):
-        return {"state": "damaged" if shorter(folder, info) else "closed", "host": "", "since": ""}
-    found = presumed(folder)
-    held = found.lease if found.life in (Life.RUNNING, Life.CLOSING) else None
-    return {"state": found.life.value, "host": held.host if held else "", "since": held.since if held else ""}
 
 
 def _state_text(row: dict[str, Any]) -> str:
@@ -101,19 +52,23 @@ def _state_text(row: dict[str, Any]) -> str:
 def show_run(run: Run = "last", archive: Archive = None, as_json: AsJson = False) -> int:
     """Print what a run is: run.json, and a line for each kernel measured."""
     from seatrial.archive.export import kernel_table
-    from seatrial.archive.reader import damage_of, find_run, read_info
-    from seatrial.model.errors import ExitCode
+    from seatrial.archive.reader import DamagedRun, damage_of, find_run, read_info
     from seatrial.model.run import run_kind
 
     folder = find_run(archive_folder(archive), run)
     info = read_info(folder)
     damage = damage_of(folder, info)
-    code = ExitCode.INCOMPLETE if damage else ExitCode.PASS
     columns = ("phase", "kernel", "message_bytes", "ordered_pairs", "samples", "one_way_latency", "bandwidth")
     names = (*columns[:5], "latency_s", "bandwidth_bytes_per_s", "median_time_s")
-    kernels = [dict(zip(names, row, strict=True)) for row in kernel_table(folder)]
+    kernels: list[dict[str, Any]] = []
+    problem = ""
+    try:
+        kernels = [dict(zip(names, row, strict=True)) for row in kernel_table(folder)]
+    except DamagedRun as error:
+        problem = str(error)
+    code = ExitCode.INCOMPLETE if damage or problem else ExitCode.PASS
     if as_json:
-        print(json_text({"format": 1, "run": info, "kernels": kernels, "damage": damage}), end="")
+        print(json_text({"format": 1, "run": info, "kernels": kernels, "damage": damage, "problem": problem}), end="")
         return code
     for name, value in (
         ("run", info.run),
@@ -127,6 +82,7 @@ def show_run(run: Run = "last", archive: Archive = None, as_json: AsJson = False
         ("MPI", info.mpi_library),
         ("design", info.design.statement if info.design else ""),
         ("remark", info.reason),
+        ("problem", problem),
     ):
         if value:
             print(f"{name:9} {clean(value)}")
@@ -149,7 +105,6 @@ def export_run(
     """Write a run's raw samples, one row each, for other programs."""
     from seatrial.archive.export import export
     from seatrial.archive.reader import damage_of, find_run, read_info
-    from seatrial.model.errors import ExitCode
 
     folder = find_run(archive_folder(archive), run)
     damage = damage_of(folder, read_info(folder))
@@ -173,7 +128,6 @@ def recover_runs(
     """Close runs that were cut off, with every sample delivered before. Runs still being written are left alone."""
     from seatrial.archive.recovery import recover_runs, watching
     from seatrial.cli.progress import progress_on
-    from seatrial.model.errors import ExitCode
 
     with progress_on(sys.stderr) as progress:
         found = recover_runs(
@@ -190,7 +144,6 @@ def recover_runs(
 
 
 def _tell(found: "Recovery") -> None:
-    from seatrial.model.words import count
 
     for one in found.recovered:
         torn = f", {count(one.torn_lines, 'torn line')} kept in logs" if one.torn_lines else ""
@@ -214,7 +167,6 @@ def collect_run(run: Run = "last", archive: Archive = None, as_json: AsJson = Fa
     from seatrial.experiment.detached import collect
     from seatrial.experiment.facts_detached import WHAT, collect_facts
     from seatrial.experiment.submitted import find_submitted
-    from seatrial.model.errors import ExitCode
 
     folder, submitted = find_submitted(archive_folder(archive), run)
     if submitted.what == WHAT:
@@ -229,11 +181,13 @@ def collect_run(run: Run = "last", archive: Archive = None, as_json: AsJson = Fa
     return show_run(found.folder, as_json=as_json, html=None)
 
 
-def _damaged(folder: Path) -> dict[str, Any]:
-    """The row of a run whose run.json cannot be read."""
-    nothing = dict.fromkeys(("nodes", "samples"), 0) | dict.fromkeys(("kind", "started", "launcher"), "")
-    state = {"state": "damaged", "host": "", "since": ""}
-    return {"run": folder.name, "ending": "damaged", "folder": str(folder), **nothing, **state}
+def _problems(rows: list[dict[str, Any]]) -> None:
+    """What is wrong with each damaged run."""
+    damaged = [row for row in rows if row["problem"]]
+    if damaged:
+        print(f"\n{count(len(damaged), 'damaged run')}:")
+    for row in damaged:
+        print(f"  {clean(row['run'])}: {clean(row['problem'])}")
 
 
 def _table(columns: list[str], rows: list[dict[str, Any]]) -> None:
