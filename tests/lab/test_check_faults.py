@@ -96,6 +96,48 @@ def test_killing_the_driver_loses_no_delivered_sample(
     assert eventually(lambda: run(queued, timeout_s=30).stdout == ""), "nobody gave its allocation back"
 
 
+def recover(archive: Path, *options: str, elsewhere: bool = False) -> dict[str, list[dict[str, object]]]:
+    """What `runs recover` prints; `elsewhere`: where it sees no process of the driver's, as on another host."""
+    apart = ["unshare", "--pid", "--fork", "--mount-proc"] if elsewhere else []
+    argv = [*apart, *SEATRIAL, "runs", "recover", "--archive", str(archive), "--json", *options]
+    done = run(argv, timeout_s=90)
+    assert done.returncode == 0, done.stderr
+    found: dict[str, list[dict[str, object]]] = json.loads(done.stdout)
+    return found
+
+
+def test_a_check_under_way_is_not_recovered(started: "Callable[[], subprocess.Popen[str]]", tmp_path: Path) -> None:
+    process = started()
+    wait_for_measurements(tmp_path, 20)
+    for attempt in range(20):
+        found = recover(tmp_path, elsewhere=attempt == 0)
+        if process.poll() is not None:
+            break
+        assert found["recovered"] == []
+        assert [one["pid"] for one in found["running"]] == [process.pid]
+    stdout, stderr = process.communicate(timeout=150)
+    assert process.returncode in (0, 1), stderr
+    assert json.loads(stdout)["complete"] is True
+    assert attempt > 10, "the check ended before it was tried"
+    assert recover(tmp_path) == {"format": 1, "recovered": [], "running": [], "busy": [], "damaged": []}
+
+
+def test_a_check_that_is_closed_by_force_keeps_all_it_measured(
+    started: "Callable[[], subprocess.Popen[str]]", tmp_path: Path
+) -> None:
+    process = started()
+    wait_for_measurements(tmp_path, 20)
+    (recovered,) = recover(tmp_path, "--force")["recovered"]
+    stdout, stderr = process.communicate(timeout=60)
+    assert process.returncode in (1, 2), stderr
+    assert "Traceback" not in stderr
+    assert json.loads(stdout)["complete"] is False
+    whole = of_type(read_entries(tmp_path / f"{recovered['run']}-rescued"), Delivered)
+    early = of_type(read_entries(Path(str(recovered["folder"]))), Delivered)
+    assert whole[: len(early)] == early
+    assert len(early) >= 20
+
+
 def test_ctrl_c_keeps_what_was_measured(
     lab: LabPlan, started: "Callable[[], subprocess.Popen[str]]", tmp_path: Path
 ) -> None:

@@ -12,14 +12,14 @@ import msgspec
 import pytest
 
 from seatrial.archive import layout
-from seatrial.archive.journal import Delivered, of_type
+from seatrial.archive.journal import Delivered, encode, of_type
 from seatrial.archive.lease import Held, Holder, new_lease
 from seatrial.archive.reader import read_entries, read_info, read_run
-from seatrial.archive.recover import recover
+from seatrial.archive.recover import ORIGINAL_FILE, recover
 from seatrial.archive.recovery import recover_runs
 from seatrial.archive.writer import ArchiveError, RunTaken, RunWriter, ended
 from seatrial.model.run import Ending
-from tests.unit.builders import Cluster, fill, info_of, names, sail
+from tests.unit.builders import Cluster, abandoned, fill, info_of, names, sail
 
 CLUSTER = Cluster(nodes=names(3))
 ALL = sail(CLUSTER).measurements
@@ -102,6 +102,23 @@ def test_what_the_driver_still_writes_does_not_reach_the_closed_run(tmp_path: Pa
     assert read_run(closed).damage == ()
     assert read_run(close(writer)).measurements == (*ALL, ALL[0])
     assert sorted(path.name for path in tmp_path.iterdir()) == ["run", "run-rescued"]
+
+
+def test_what_a_driver_writes_that_is_killed_before_it_notices_is_in_the_logs(tmp_path: Path) -> None:
+    writer = open_run(tmp_path)
+    closed = Path(recover(writer.folder).folder)
+    one = Delivered(number=99, measurement=ALL[0])
+    writer.append(one)
+    late = (closed / layout.LOGS_FOLDER / ORIGINAL_FILE).read_bytes()
+    assert late == (closed / layout.JOURNAL_FILE).read_bytes() + encode(one)
+
+
+def test_the_journal_of_a_driver_that_has_ended_is_not_copied(tmp_path: Path) -> None:
+    writer = abandoned(open_run(tmp_path))
+    before = (writer.folder / layout.JOURNAL_FILE).stat().st_ino
+    closed = Path(recover(writer.folder).folder)
+    assert (closed / layout.JOURNAL_FILE).stat().st_ino == before
+    assert list((closed / layout.LOGS_FOLDER).iterdir()) == []
 
 
 def test_the_reason_names_who_took_it(tmp_path: Path) -> None:

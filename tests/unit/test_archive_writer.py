@@ -10,6 +10,7 @@ import pytest
 
 from seatrial.archive import layout
 from seatrial.archive.journal import Delivered, of_type
+from seatrial.archive.lease import read_lease
 from seatrial.archive.reader import (
     DamagedRun,
     find_run,
@@ -110,6 +111,17 @@ def test_a_full_disk_is_a_sentence_and_loses_nothing(tiny_disk: Path) -> None:
     taken = fill_up(writer)
     assert taken > 20
     assert len(of_type(read_entries(writer.folder), Delivered)) == taken
+
+
+def test_the_lease_beats_on_a_full_disk(tiny_disk: Path) -> None:
+    writer = RunWriter(tiny_disk, info_of(SMALL))
+    fill_up(writer)
+    before = read_lease(writer.folder)
+    writer._held.beat()
+    after = read_lease(writer.folder)
+    assert before is not None
+    assert after is not None
+    assert after.beats == before.beats + 1
 
 
 def test_a_disk_too_full_to_close_the_run_is_a_sentence_and_recovers_later(tiny_disk: Path) -> None:
