@@ -138,6 +138,14 @@ def test_others_jobs_are_waited_for_as_long_as_told(commands: Commands, tmp_path
     assert cancelled(tmp_path) == "7\n"
 
 
+def test_a_salloc_that_is_killed_in_the_queue_is_named_and_its_job_cancelled(
+    commands: Commands, tmp_path: Path
+) -> None:
+    with pytest.raises(LaunchError, match="salloc was killed by signal 9"):
+        obtain(commands('echo "salloc: Pending job allocation 7" >&2; kill -9 $$', "None"), ("n1",), 5)
+    assert cancelled(tmp_path) == "7\n"
+
+
 def test_a_job_that_could_not_be_cancelled_is_left_to_somebody_else(commands: Commands, tmp_path: Path) -> None:
     unheard: list[str] = []
     argv = commands(PENDING, "Resources")

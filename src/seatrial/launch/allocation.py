@@ -128,10 +128,13 @@ def obtain(
         salloc.kill()
         _give_back(salloc.said())
         raise
+    by = salloc.killed_by
     salloc.kill()
     said = salloc.said()
     if not _give_back(said):
         unheard()
+    if start is Start.ENDED and by:
+        raise LaunchError(f"salloc was killed by signal {by} before it got the nodes.", "Run the command again.")
     raise _not_granted(said, waiting, nodes, wait_s, timed_out=start is Start.GIVEN_UP)
 
 

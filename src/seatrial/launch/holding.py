@@ -54,6 +54,11 @@ class Holding:
             self._stderr.close()
             raise LaunchError(f"{argv[0]} cannot be started: {error.strerror}.") from error
 
+    @property
+    def killed_by(self) -> int:
+        """The signal that ended it; 0 where none did, and while it runs."""
+        return max(-(self._process.poll() or 0), 0)
+
     def said(self) -> str:
         """All that it has written to standard error so far."""
         file = self._stderr.fileno()
