@@ -64,14 +64,17 @@ def test_a_run_that_failed_early_is_reported_as_the_command_that_it_was(
     assert run(["report", str(folder), "--html", str(page)]) == 2
     text = " ".join(capsys.readouterr().out.split())
     assert GONE in text
+    assert text.startswith("NOT_RUN ")
     assert text.count(GONE) == 1 or kind is RunKind.CHECK
     if kind is not RunKind.CHECK:
         assert f"{kind.command} failed before it measured anything: {GONE}" in text
         assert "PASS" not in text
+    else:
+        assert "nothing was measured on 2 nodes" in text
     assert GONE in page.read_text()
     assert run(["report", str(folder), "--json"]) == 2
     found = json.loads(capsys.readouterr().out)
-    assert found["kind"] == kind.value
+    assert (found["kind"], found["verdict"]) == (kind.value, "NOT_RUN")
     assert GONE in json.dumps(found)
     assert ("pairs" in found) is (kind is RunKind.CHECK), "a report of another kind has no table of pairs"
 

@@ -50,6 +50,8 @@ def _outcome(verdict: Verdict, judgement: Judgement) -> str:
         return f"{count(len(judgement.findings), 'finding')} {where}"
     if verdict is Verdict.PASS:
         return f"nothing found {where}, {count(len(judgement.pairs), 'ordered pair')}"
+    if not any(pair.bandwidth_bytes_per_s for pair in judgement.pairs):
+        return f"nothing was measured {where}"
     odd = sum(pair.verdict is not Verdict.PASS for pair in judgement.pairs)
     return f"no finding {where}, but {odd} of {count(len(judgement.pairs), 'ordered pair')} did not pass"
 

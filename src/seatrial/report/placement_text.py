@@ -45,8 +45,9 @@ def _blocks(found: Placement, width: int) -> Iterator["RenderableType"]:
     yield ""
     yield labelled(lines(found), indent=3)
     yield from _to_copy(found)
-    yield ""
-    yield _table(found, width)
+    if found.rows:
+        yield ""
+        yield _table(found, width)
 
 
 def _maps(found: Placement, width: int) -> Iterator["RenderableType"]:

@@ -157,7 +157,7 @@ def judge_placement(recorded: RecordedRun) -> Placement:
         why=why,
         gains=gains,
         notes=tuple(_notes(recorded, line, ranks, advice, findings, unread)),
-        verdict=Verdict.INVALID if impossible else verdict,
+        verdict=Verdict.INVALID if impossible else Verdict.NOT_RUN if failure else verdict,
         failure=failure,
         complete=recorded.info.ending is Ending.COMPLETE
         and (advice is None or bool(otherwise) or _all_measured(recorded, gains)),

@@ -79,8 +79,9 @@ def judge_transports(recorded: RecordedRun, notes: Sequence[VariantNote], rail: 
     limit = _limit(recorded.facts, pair, default_of(effects), rail)
     stray = strayed(rail, notes) if rail else HELD
     answer = _answer(carriers, effects, limit, stray)
-    if failure := failure_of(recorded):
-        answer = msgspec.structs.replace(answer, reason=failure)
+    failure = "" if notes else failure_of(recorded)
+    if failure:
+        answer = Answer(verdict=Verdict.NOT_RUN, reason=failure)
     elif answer.verdict is not Verdict.PASS and default_of(effects).starts < LEAST_STARTS and recorded.info.reason:
         answer = msgspec.structs.replace(answer, reason=f"{answer.reason}. {recorded.info.reason}")
     found = missing_drivers(recorded.facts, stock)
