@@ -188,6 +188,7 @@ def sail(
         facts=facts,
         facts_after=facts,
         measurements=tuple(measurements),
+        sessions=1,
     )
     _, _, suspicion = assess(recorded)
     if retest and suspicion.suspects:

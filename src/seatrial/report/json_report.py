@@ -108,7 +108,7 @@ def finding_as_json(finding: Finding) -> Json:
 
 
 def _lost(state: NodeState) -> Json:
-    return {"node": state.node, "reason": state.reason, "fault": state.fault}
+    return {"node": state.node, "reason": state.reason, "fault": state.fault, "rank_died": state.rank_died}
 
 
 def _design(design: Design) -> Json:
