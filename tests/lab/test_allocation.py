@@ -1,0 +1,107 @@
+"""How allocations end on a real Slurm: COMPLETED after a run, and at once when the driver or salloc is killed."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from seatrial.lab import planting
+from seatrial.lab.enter import as_user
+from seatrial.lab.faults.base import Parameters
+from seatrial.lab.plan import LabPlan
+from seatrial.lab.processes import pids_marked, program
+from seatrial.launch.process import run
+from tests.lab.waiting import eventually
+
+pytestmark = pytest.mark.lab
+SEATRIAL = (sys.executable, "-m", "seatrial")
+MOST_REQUESTS = 20
+"""Of the commands of one check; a node's own reports that a step is over come on top."""
+
+
+def typed(lab: LabPlan, *argv: str) -> str:
+    done = run(as_user(lab, argv), timeout_s=120)
+    assert done.ok, done.stderr
+    return done.stdout
+
+
+def ours(lab: LabPlan) -> dict[str, str]:
+    """Number -> state of the jobs that seatrial has made."""
+    lines = typed(lab, "squeue", "--noheader", "--states=all", "--format=%i %T %j").splitlines()
+    return {words[0]: words[1] for words in map(str.split, lines) if words[2].startswith("seatrial-")}
+
+
+@contextmanager
+def check_under_way(lab: LabPlan, folder: Path) -> Iterator[tuple["subprocess.Popen[bytes]", str]]:
+    """The driver of a check whose job runs, and that job's number."""
+    before = set(ours(lab))
+    argv = [*SEATRIAL, "check", "--archive", str(folder), "--nodes", "n[1-2]", "--budget", "20s"]
+    with subprocess.Popen(as_user(lab, argv), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as driver:
+        try:
+            assert eventually(lambda: "RUNNING" in {state for job, state in ours(lab).items() if job not in before})
+            (job,) = set(ours(lab)) - before
+            yield driver, job
+        finally:
+            driver.kill()
+
+
+def holders(lab: LabPlan, *names: str) -> list[int]:
+    """The processes of the lab with one of these names."""
+    return [pid for pid in pids_marked(f"SEATRIAL_LAB={lab.name}") if program(pid) in names]
+
+
+def nothing_left(lab: LabPlan) -> bool:
+    """Whether no process of the lab holds or keeps an allocation any more."""
+    return eventually(lambda: not holders(lab, "salloc", "cat", "srun"))
+
+
+def test_good_runs_are_completed_jobs_and_ask_the_controller_little(lab4: LabPlan, tmp_path: Path) -> None:
+    before = set(ours(lab4))
+    typed(lab4, "sdiag", "--reset")
+    typed(lab4, *SEATRIAL, "check", "--archive", str(tmp_path), "--budget", "20s", "--nodes", "n[1-4]")
+    counts = typed(lab4, "sdiag").partition("by message type")[2].partition("by user")[0]
+    asked = {
+        line.split()[0]: int(line.partition("count:")[2].split()[0]) for line in counts.splitlines() if "(" in line
+    }
+    assert sum(count for name, count in asked.items() if name != "REQUEST_STEP_COMPLETE") <= MOST_REQUESTS, asked
+    assert "REQUEST_KILL_JOB" not in asked
+    typed(lab4, *SEATRIAL, "facts", "n[1-2]")
+    assert eventually(lambda: [s for job, s in ours(lab4).items() if job not in before] == ["COMPLETED"] * 2)
+    assert nothing_left(lab4)
+
+
+@pytest.mark.parametrize("after_s", [0.0, 1.5])
+def test_a_killed_driver_has_no_job_left_within_seconds(lab4: LabPlan, tmp_path: Path, after_s: float) -> None:
+    with check_under_way(lab4, tmp_path) as (driver, job):
+        time.sleep(after_s)
+        driver.kill()
+        assert eventually(lambda: ours(lab4)[job] != "RUNNING", timeout_s=10)
+    assert nothing_left(lab4)
+
+
+def test_a_run_whose_salloc_is_killed_goes_on_and_gives_its_nodes_back(lab4: LabPlan, tmp_path: Path) -> None:
+    with check_under_way(lab4, tmp_path) as (driver, job):
+        (salloc,) = holders(lab4, "salloc")
+        os.kill(salloc, signal.SIGKILL)
+        assert driver.wait(120) in (0, 1, 2)
+        assert eventually(lambda: ours(lab4)[job] == "CANCELLED"), ours(lab4)
+    assert nothing_left(lab4)
+    assert list(tmp_path.glob("*/run.json"))
+
+
+def test_a_detached_check_with_findings_is_a_completed_job(lab4: LabPlan, tmp_path: Path) -> None:
+    planting.plant(lab4.name, "mtu", "n2", Parameters(mtu=1400))
+    before = set(ours(lab4))
+    options = ["--archive", str(tmp_path), "--nodes", "n[1-4]", "--budget", "20s", "--run", "later"]
+    typed(lab4, *SEATRIAL, "check", "--detach", *options)
+    (job,) = set(ours(lab4)) - before
+    assert eventually(lambda: ours(lab4)[job] not in ("PENDING", "RUNNING", "COMPLETING"), timeout_s=120)
+    assert ours(lab4)[job] == "COMPLETED", (tmp_path / "later.submitted" / "output.txt").read_text()
+    collected = run(as_user(lab4, [*SEATRIAL, "runs", "collect", "later", "--archive", str(tmp_path)]), timeout_s=60)
+    assert collected.returncode == 1, collected.stdout
