@@ -41,13 +41,12 @@ def test_a_rank_killed_once_is_a_note(lab4: LabPlan, tmp_path: Path) -> None:
 
 @pytest.fixture
 def small_memory() -> Iterator[Path]:
-    """A memory cgroup of a megabyte."""
+    """A memory cgroup that a rank soon outgrows; what it had before it was moved there does not count."""
     if not (MEMORY / "memory.limit_in_bytes").exists():
         pytest.skip("no memory cgroup of version 1")
     group = MEMORY / "seatrial-oom"
     group.mkdir(exist_ok=True)
-    (group / "memory.move_charge_at_immigrate").write_text("3")
-    (group / "memory.limit_in_bytes").write_text("1M")
+    (group / "memory.limit_in_bytes").write_text("64K")
     yield group
     assert eventually(lambda: not (group / "cgroup.procs").read_text())
     group.rmdir()
@@ -59,16 +58,16 @@ def test_a_rank_that_the_kernel_kills_for_want_of_memory(lab4: LabPlan, tmp_path
     process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     moved: set[int] = set()
     deadline = time.monotonic() + LONG_S
-    while len(moved) < 2 and process.poll() is None and time.monotonic() < deadline:
+    while process.poll() is None and time.monotonic() < deadline:
         for pid in set(named(pids_in([lab4.space("n4")]), PROBE)) - moved:
             (small_memory / "cgroup.procs").write_text(str(pid))
             moved.add(pid)
         time.sleep(0.05)
-    process.communicate(timeout=240)
+    process.communicate(timeout=LONG_S)
     recorded = read_run(find_run(tmp_path, "last"))
     killed = [one for one in recorded.losses if one.loss.suspects == ("n4",) and one.loss.cause is LossCause.SIGNAL]
-    assert len(killed) == 2, recorded.losses
+    assert len(killed) >= 2, recorded.losses
     (finding,) = (one for one in judge(recorded).findings if one.kind == "rank-died")
     assert (finding.subject.text, process.returncode) == ("node:n4", 1)
-    assert "out of memory (signal 9 (SIGKILL)) 2 times" in finding.statement
+    assert f"out of memory (signal 9 (SIGKILL)) {len(killed)} times" in finding.statement
     assert "memory limit" in finding.remedy
