@@ -13,6 +13,9 @@ from seatrial.statistics.median import median, median_estimate
 
 Pair = tuple[str, str]
 
+SHORTEST_S = 1e-12
+"""No clock tells less; a coarse one may say that no time passed."""
+
 TELLING = (Phase.RETEST, Phase.NEXT, Phase.SURVEY)
 """Whose runs decide where there are several; the survey's pairs may have been in each other's way."""
 
@@ -71,7 +74,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def speed_estimate(self) -> Estimate | None:
         """Of the reciprocals of latency, so that low is bad there too."""
         runs = deciding(self.latency)
-        return median_estimate([1 / max(run, 1e-12) for run in runs]) if runs else None
+        return median_estimate([1 / max(run, SHORTEST_S) for run in runs]) if runs else None
 
     @property
     def round_trips(self) -> int:
@@ -93,12 +96,12 @@ def run_value(measurement: Measurement) -> float:
 
     The median over the iterations, so that one interrupted iteration does not count.
     """
-    typical = median(measurement.times_s)
+    typical = max(median(measurement.times_s), SHORTEST_S)
     return typical / 2 if measurement.shape.kernel is Kernel.PINGPONG else _rate(measurement, typical)
 
 
 def _rate(measurement: Measurement, window_s: float) -> float:
-    return measurement.shape.message_bytes * measurement.shape.window / max(window_s, 1e-12)
+    return measurement.shape.message_bytes * measurement.shape.window / max(window_s, SHORTEST_S)
 
 
 class _Run(msgspec.Struct, frozen=True, gc=False):

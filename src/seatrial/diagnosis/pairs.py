@@ -5,7 +5,7 @@ from functools import partial
 
 import msgspec
 
-from seatrial.diagnosis.evidence import Evidence, Pair, deciding
+from seatrial.diagnosis.evidence import SHORTEST_S, Evidence, Pair, deciding
 from seatrial.diagnosis.references import References, above_gate_text, against_gate
 from seatrial.diagnosis.thresholds import (
     LATENCY_FLOOR_S,
@@ -123,7 +123,7 @@ def judge_latency(pair: Pair, evidence: Evidence, references: References) -> Jud
     if estimate is None or speed is None or peers is None:
         return Judged(verdict=Verdict.NOT_RUN, told=lambda: "latency not measured")
     ceiling = late_above_s(peers)
-    speeds = [1 / max(run, 1e-12) for run in deciding(evidence.latency)]
+    speeds = [1 / max(run, SHORTEST_S) for run in deciding(evidence.latency)]
     verdict = _against(speeds, speed, 1 / ceiling, retested=Phase.RETEST in evidence.latency)
     verdict = verdict if verdict is Verdict.SLOW and references.alike else Verdict.PASS
     return Judged(verdict=verdict, told=partial(_how_late, estimate, peers), estimate=estimate)

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from seatrial.launch.contract import LaunchError
-from seatrial.model.measurement import Measurement, Round
+from seatrial.model.measurement import Count, Measurement, Round, Seconds
 
 FORMAT = 1
 
@@ -16,9 +16,9 @@ class Sample(msgspec.Struct, frozen=True):
 
     source: int
     target: int
-    times_s: tuple[float, ...]
-    warmup_times_s: tuple[float, ...] = ()
-    errors: int = 0
+    times_s: tuple[Seconds, ...]
+    warmup_times_s: tuple[Seconds, ...] = ()
+    errors: Count = 0
 
 
 def measure_command(number: int, wanted: Round, rank_of: Mapping[str, int]) -> bytes:

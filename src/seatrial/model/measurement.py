@@ -1,8 +1,14 @@
 """What the probe is asked and what it delivers."""
 
 import enum
+from typing import Annotated
 
 import msgspec
+
+LONGEST_S = 1e9
+"""Thirty years. What an archive has beyond it, or below zero, is damage, and would overflow statistics."""
+Seconds = Annotated[float, msgspec.Meta(ge=0, le=LONGEST_S)]
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**62)]
 
 
 class Kernel(enum.StrEnum):
@@ -31,10 +37,10 @@ class Shape(msgspec.Struct, frozen=True, kw_only=True):
     """How one kernel is run: message size, messages in flight, warm-up and timed iterations."""
 
     kernel: Kernel
-    message_bytes: int
-    window: int
-    warmup: int
-    iterations: int
+    message_bytes: Count
+    window: Count
+    warmup: Count
+    iterations: Count
 
 
 class Round(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,10 +62,10 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     shape: Shape
     source: str
     target: str
-    times_s: tuple[float, ...]
-    warmup_times_s: tuple[float, ...] = ()
-    pairs_at_once: int = 1
-    errors: int = 0
+    times_s: tuple[Seconds, ...]
+    warmup_times_s: tuple[Seconds, ...] = ()
+    pairs_at_once: Count = 1
+    errors: Count = 0
     variant: str = ""
     """As its round's."""
 

@@ -35,7 +35,7 @@ def start_rounds(pair: tuple[str, str], window_s: float, role: Role) -> tuple[Ro
     Where a carrier is hobbled rounds are short, since it is slow; as are those of the reference, which it is held
     against: rates of processes that have just started rise with what they have already sent.
     """
-    windows = min(max(round(BANDWIDTH_S / window_s) if window_s > 0 else MOST, FEWEST), MOST)
+    windows = round(min(max(BANDWIDTH_S / window_s if window_s > 0 else MOST, FEWEST), MOST))
     latency = LATENCY
     if role in (Role.HOBBLED, Role.REFERENCE):
         windows, latency = 1, HOBBLED_LATENCY

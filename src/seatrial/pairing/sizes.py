@@ -55,7 +55,7 @@ def between(last_bytes: int, first_bytes: int) -> int | None:
 
 def as_many_as_last(lasting_s: float, each_s: float, fewest: int, most: int) -> int:
     """How many things of `each_s` last that long, `fewest` to `most`; those where one takes no time at all."""
-    return min(max(round(lasting_s / each_s), fewest), most) if each_s > 0 else most
+    return round(min(max(lasting_s / each_s, fewest), most)) if each_s > 0 else most
 
 
 def latency_shape(message_bytes: int, pace: Pace) -> Shape:

@@ -1,6 +1,5 @@
 """The whole judgement of a launch line's placement, from what its run's archive holds."""
 
-import itertools
 from collections.abc import Mapping, Sequence
 
 import msgspec
@@ -44,6 +43,7 @@ RULES = (
     nic_far_from_ranks.RULE,
 )
 
+MOST_DIGITS = 9
 UNSHOWN = (FindingKind.THREADS_SHARE_CORE, FindingKind.MEMORY_FAR_FROM_RANKS)
 """What messages cannot prove."""
 
@@ -90,6 +90,8 @@ def recorded_line(recorded: RecordedRun) -> LaunchLine:
     asked = info.line or _line_of_command(info.command)
     if run_kind(info) is not RunKind.PLACEMENT or asked is None:
         raise UsageError(f"The run {info.run} is not a run of seatrial placement, but of {run_kind(info).command}.")
+    if info.launcher not in list(Dialect):
+        raise UsageError(f"The run {info.run} has an unknown launcher ({info.launcher!r}).", "Its run.json is damaged.")
     return parse_line(asked.words, Dialect(info.launcher), asked.program, asked.cores)
 
 
@@ -98,9 +100,18 @@ def _line_of_command(command: tuple[str, ...]) -> AskedLine | None:
     if "--" not in command:
         return None
     before, words = command[: command.index("--")], command[command.index("--") + 1 :]
-    options = dict(itertools.pairwise(before))
-    cores = options.get("--cores", "")
-    return AskedLine(words=words, program=options.get("--program", ""), cores=int(cores) if cores.isdecimal() else None)
+    cores = _value_of("--cores", before)
+    known = cores.isascii() and cores.isdecimal() and len(cores) <= MOST_DIGITS
+    return AskedLine(words=words, program=_value_of("--program", before), cores=int(cores) if known else None)
+
+
+def _value_of(option: str, words: Sequence[str]) -> str:
+    """`--cores 4` or `--cores=4` -> 4; empty where it is not given."""
+    for place, word in enumerate(words):
+        name, equals, value = word.partition("=")
+        if name == option:
+            return value if equals else "".join(words[place + 1 : place + 2])
+    return ""
 
 
 def shown_by_messages(facts: Mapping[str, NodeFacts], ranks: Mapping[str, tuple[RankPlace, ...]]) -> bool:
