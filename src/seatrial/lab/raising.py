@@ -133,8 +133,8 @@ def _dress(plan: LabPlan, home: Path, host: str) -> None:
 def _terminations_raised() -> Iterator[None]:
     """Let SIGTERM and SIGHUP unwind like Ctrl-C does, so that what was built is torn down."""
 
-    def stop(number: int, _frame: FrameType | None) -> NoReturn:
-        raise SystemExit(128 + number)
+    def stop(_number: int, _frame: FrameType | None) -> NoReturn:
+        raise KeyboardInterrupt
 
     before = {}
     for number in (signal.SIGTERM, signal.SIGHUP):
