@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from seatrial.benchmarks.matrices import FORMATS, read_matrix
 from seatrial.benchmarks.mpigraph import parse_mpigraph
+from seatrial.benchmarks.pieces import pieces
 from seatrial.cli.main import run
 from seatrial.model.errors import UsageError
 
@@ -67,7 +68,7 @@ def test_a_slow_node_in_a_csv_file(tmp_path: Path, capsys: pytest.CaptureFixture
 
 
 def test_mpigraph_counts_in_mebibytes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    table = parse_mpigraph(mpigraph(6, slow=2))
+    table = parse_mpigraph(pieces(mpigraph(6, slow=2)))
     assert table.nodes == tuple(f"h{number}" for number in range(6))
     assert table.bandwidth_bytes_per_s.max() == pytest.approx(1000 * 2**20)
     file = tmp_path / "out"

@@ -1,36 +1,65 @@
 """What mpiGraph prints: one table of what every rank sent, one of what it received, in MiB/s."""
 
-from seatrial.benchmarks.pairs_lines import MEBIBYTE, Pair, positive
+from collections.abc import Iterator
+
+import numpy as np
+
+from seatrial.benchmarks.fields import numbers, split_fields
+from seatrial.benchmarks.node_names import NodeNames
+from seatrial.benchmarks.pair_columns import PairColumns
+from seatrial.benchmarks.pairs_lines import MEBIBYTE
 from seatrial.model.errors import UsageError
-from seatrial.model.pair_table import PairTable, pair_table
+from seatrial.model.pair_table import PairTable, Places, Reals
 
-ENDING = "END mpiGraph"
+ENDING = b"END mpiGraph"
+RECEIVED, FROM = b"Recv", b" from"
 
 
-def parse_mpigraph(text: str) -> PairTable:
+def parse_mpigraph(text: Iterator[bytes]) -> PairTable:
     """The table after "Recv": a sender's clock stops when its buffers have the data, a receiver's when they are there.
 
     Row `n1:0 from` holds what rank 0 got from each column; the output's own last line must be there. Ranks of one host
     stay apart as HOST:RANK. Raises UsageError for an output that is cut off or holds no table.
     """
-    if ENDING not in text:
+    names, rows = NodeNames(), PairColumns()
+    columns: Places = np.zeros(0, dtype=np.int32)
+    ended = False
+    for piece in text:
+        for line in piece.splitlines():
+            ended |= ENDING in line
+            head, _, cells = line.partition(b"\t")
+            head = head.strip()
+            if head == RECEIVED:
+                columns = np.array([names.number(cell) for cell in _cells(cells)], dtype=np.int32)
+                rows.meet(columns)
+            elif len(columns) and head.endswith(FROM):
+                rates = _rates(cells, len(columns))
+                senders = columns[: len(rates)]
+                receiver = np.full(len(rates), names.number(head.removesuffix(FROM)), dtype=np.int32)
+                rows.add(senders, receiver, rates, np.full(len(rates), np.nan))
+    if not ended:
         raise UsageError("This output of mpiGraph is cut off: its last line is missing.", "Run mpiGraph to its end.")
-    columns: list[str] = []
-    rates: dict[Pair, float] = {}
-    for line in text.splitlines():
-        cells = [cell.strip() for cell in line.split("\t")]
-        if cells[0] == "Recv":
-            columns = [cell for cell in cells[1:] if cell]
-        elif columns and cells[0].endswith(" from"):
-            receiver = cells[0].removesuffix(" from")
-            for sender, cell in zip(columns, cells[1:], strict=False):
-                rate = positive(cell)
-                if sender != receiver and rate is not None:
-                    rates[sender, receiver] = rate * MEBIBYTE  # it says "MB" and divides by 1024 × 1024
-    if not rates:
+    table = rows.table(_hosts(names.names, columns))
+    if not len(table.source):
         raise UsageError("There is no table of received bandwidths in this output of mpiGraph.")
-    hosts = [column.rpartition(":")[0] for column in columns]
-    names = dict(zip(columns, hosts if len(set(hosts)) == len(hosts) else columns, strict=True))
-    known = {(names.get(a, a), names.get(b, b)): rate for (a, b), rate in rates.items()}
-    nodes = dict.fromkeys([*names.values(), *(end for pair in known for end in pair)])
-    return pair_table(tuple(nodes), known)
+    return table
+
+
+def _cells(line: bytes) -> list[bytes]:
+    return [name for cell in line.split(b"\t") if (name := cell.strip())]
+
+
+def _rates(line: bytes, most: int) -> Reals:
+    """Bytes per second by column. It says "MB" and divides by 1024 × 1024."""
+    fields = split_fields(line)
+    chosen = np.arange(min(len(fields.start), most))
+    return numbers(fields, chosen) * MEBIBYTE
+
+
+def _hosts(names: list[str], columns: Places) -> list[str]:
+    """The names without their ranks, where each host has one rank only."""
+    hosts = [names[number].rpartition(":")[0] for number in columns.tolist()]
+    if len(set(hosts)) < len(hosts):
+        return names
+    named = dict(zip(columns.tolist(), hosts, strict=True))
+    return [named.get(number, name) for number, name in enumerate(names)]

@@ -1,10 +1,17 @@
 """Lines of one pair each: source, target, and one or two numbers, with or without a line that names the columns."""
 
+import itertools
 import math
 import re
+from collections.abc import Iterable, Iterator
 
+import numpy as np
+
+from seatrial.benchmarks.fields import numbers, split_fields
+from seatrial.benchmarks.node_names import NodeNames
+from seatrial.benchmarks.pair_columns import METRICS, PairColumns
 from seatrial.model.errors import UsageError
-from seatrial.model.pair_table import PairTable, pair_table
+from seatrial.model.pair_table import PairTable
 
 DELIMITER = re.compile(r"[,;\t ]+")
 MICROSECOND, MEGABYTE, MEBIBYTE, GIGABYTE = 1e-6, 1e6, float(1 << 20), 1e9
@@ -13,7 +20,7 @@ BANDWIDTH_WORDS = ("bw", "bandwidth", "mb", "gb", "mib", "rate")
 Pair = tuple[str, str]
 
 
-def parse_nxnlatbw(text: str) -> PairTable:
+def parse_nxnlatbw(text: Iterator[bytes]) -> PairTable:
     """`0,1,1.05,12057.4`: ranks, latency in µs, bandwidth in 10⁶ bytes/s; a heading among the lines is passed over.
 
     The n×n latency and bandwidth program of the public hpc-tests collection. Raises UsageError where no line fits.
@@ -21,41 +28,56 @@ def parse_nxnlatbw(text: str) -> PairTable:
     return parse_columns(text, ("source", "target", "latency_us", "bandwidth_mb_s"))
 
 
-def parse_csv(text: str) -> PairTable:
+def parse_csv(text: Iterator[bytes]) -> PairTable:
     """A table whose first line names its columns: two ends, then latency (µs, s) and bandwidth (MB/s, MiB/s, GB/s).
 
     A unit in a column's name is heeded: _us, _s, _MB, _MiB, _GB; latency is in µs and bandwidth in MB/s without one.
     Raises UsageError where the first line names no such columns, or no line fits.
     """
-    heading = next((line for line in text.splitlines() if line.strip()), "")
+    heading, below = _heading(text)
     columns = tuple(word.strip().lower() for word in DELIMITER.split(heading.strip()))
     if len(columns) < 3 or not any(_scale(name) for name in columns[2:]):
         raise UsageError(
             f"The first line names no columns of pairs: {heading[:80]!r}.",
             "It needs two ends and at least one of latency_us and bandwidth_mb_s: source,target,latency_us,...",
         )
-    return parse_columns(text.partition("\n")[2], columns)
+    return parse_columns(itertools.chain([below], text), columns)
 
 
-def parse_columns(text: str, columns: tuple[str, ...]) -> PairTable:
-    """The lines of which the third and later fields are numbers, by the names of their columns."""
-    latency: dict[Pair, float] = {}
-    bandwidth: dict[Pair, float] = {}
-    nodes: dict[str, None] = {}
-    for line in text.splitlines():
-        fields = DELIMITER.split(line.strip())
-        if len(fields) < 3:
-            continue
-        pair = fields[0], fields[1]
-        for name, field in zip(columns[2:], fields[2:], strict=False):
-            scale, number = _scale(name), positive(field)
-            if scale is None or number is None or pair[0] == pair[1]:
-                continue
-            nodes.update(dict.fromkeys(pair))
-            (latency if scale[0] == "latency" else bandwidth)[pair] = number * scale[1]
-    if not nodes:
+def _heading(text: Iterator[bytes]) -> tuple[str, bytes]:
+    """The first line that is not blank, and what follows it in its piece."""
+    for piece in text:
+        rest = piece
+        while rest:
+            line, _, rest = rest.partition(b"\n")
+            if line.strip():
+                return line.decode("utf-8", errors="replace"), rest
+    return "", b""
+
+
+def parse_columns(text: Iterable[bytes], columns: tuple[str, ...]) -> PairTable:
+    """The lines of which the third and later fields are numbers, by the names of their columns.
+
+    A pair that stands in several lines has the numbers of the last. Raises UsageError where no line fits.
+    """
+    names, rows = NodeNames(), PairColumns()
+    scales = [(place, scale) for place, name in enumerate(columns) if place > 1 and (scale := _scale(name))]
+    for piece in text:
+        fields = split_fields(piece)
+        long = fields.count > 2
+        first, count = fields.first[long], fields.count[long]
+        values = {metric: np.full(len(first), np.nan) for metric in METRICS}
+        for place, (metric, unit) in scales:
+            given = np.flatnonzero(count > place)
+            number = numbers(fields, first[given] + place)
+            better = number > 0 if metric == "latency" else number >= 0
+            values[metric][given[better]] = number[better] * unit
+        source, target = names.number_all(fields, first), names.number_all(fields, first + 1)
+        rows.add(source, target, values["bandwidth"], values["latency"])
+    table = rows.table(names.names)
+    if not len(table.source):
         raise UsageError("There is no line of a pair in this file.", "Lines look like source,target,latency,bandwidth.")
-    return pair_table(tuple(nodes), bandwidth, latency)
+    return table
 
 
 def _scale(name: str) -> tuple[str, float] | None:

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seatrial.archive.inputs import ROUTES_BYTES
-from seatrial.cli.options import AsJson, RoutesFile, read_text, read_texts
+from seatrial.archive.inputs import MATRIX_BYTES, ROUTES_BYTES, open_argument
+from seatrial.cli.options import AsJson, RoutesFile, read_text, read_texts, say_waiting
 from seatrial.model.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -33,7 +33,11 @@ def locate(
     from seatrial.diagnosis.pairwise.located import locate_in_table
     from seatrial.report.located_text import located_as_json, located_as_text
 
-    table = read_matrix_files(read_texts(file), form) if file.is_dir() else read_matrix(read_text(file), form)
+    if file.is_dir():
+        table = read_matrix_files(read_texts(file), form)
+    else:
+        with open_argument(file, MATRIX_BYTES, say_waiting) as stream:
+            table = read_matrix(stream, form)
     classes = topology_classes(table)
     wiring = wiring_of(topology, routes, table.nodes) if routes else None
     groups = leaf_groups(read_text(topology), table.nodes) if topology else (classes.groups if classes else ())

@@ -50,6 +50,9 @@ class Located(msgspec.Struct, frozen=True, kw_only=True):
     faults: tuple[LocatedFault, ...]
     ambiguous: tuple[Undecided, ...]
     unstable: tuple[Unstable, ...]
+    """The first of them."""
+    unstable_pairs: int = 0
+    """All of them."""
     lines: dict[str, float]
     wrongly_left: float | None
     """Expected number of healthy nodes that no partner acquits, at the stated share of slow nodes; None: no pairs."""

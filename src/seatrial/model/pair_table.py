@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 Reals = NDArray[np.float64]
 Indices = NDArray[np.intp]
+Places = NDArray[np.int32]
+"""Numbers of nodes; half of what Indices take."""
 
 
 class PairTable(msgspec.Struct, frozen=True, kw_only=True):
@@ -19,8 +21,8 @@ class PairTable(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     nodes: tuple[str, ...]
-    source: Indices
-    target: Indices
+    source: Places
+    target: Places
     bandwidth_bytes_per_s: Reals
     latency_s: Reals
 
@@ -28,6 +30,44 @@ class PairTable(msgspec.Struct, frozen=True, kw_only=True):
         """The column of that name. Raises KeyError for another."""
         columns = {"bandwidth_bytes_per_s": self.bandwidth_bytes_per_s, "latency_s": self.latency_s}
         return columns[name]
+
+    def keys(self) -> NDArray[np.int64]:
+        """A number for each row that is the same for rows of the same ordered pair, in the order of source, target."""
+        return self.source.astype(np.int64) * max(len(self.nodes), 1) + self.target
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether every pair stands in one row only, and rows ascend by source and target."""
+        return is_ordered(self.source, self.target)
+
+    @property
+    def pairs(self) -> int:
+        """How many different ordered pairs there are, whatever their repetitions."""
+        return len(self.source) if self.is_ordered else len(np.unique(self.keys()))
+
+    def matrix(self, name: str) -> NDArray[np.float64]:
+        """The metric as nodes × nodes: row = node that sends, column = node that receives, NaN = not measured.
+
+        Zero stays zero. Of repetitions the median. Takes 8 bytes × nodes². Raises KeyError for another name.
+        """
+        values = self.metric(name)
+        dense = np.full(len(self.nodes) ** 2, np.nan)
+        if self.is_ordered:
+            dense[self.keys()] = values
+            return dense.reshape(len(self.nodes), len(self.nodes))
+        known = ~np.isnan(values)
+        key, values = self.keys()[known], values[known]
+        order = np.lexsort((values, key))
+        key, values = key[order], values[order]
+        found, first, count = np.unique(key, return_index=True, return_counts=True)
+        dense[found] = (values[first + (count - 1) // 2] + values[first + count // 2]) / 2
+        return dense.reshape(len(self.nodes), len(self.nodes))
+
+
+def is_ordered(source: Places, target: Places) -> bool:
+    """Whether the pairs are all different and ascend by source and target."""
+    same = source[1:] == source[:-1]
+    return bool(((source[1:] > source[:-1]) | (same & (target[1:] > target[:-1]))).all())
 
 
 def pair_table(
@@ -41,8 +81,8 @@ def pair_table(
     pairs = list(dict.fromkeys((*bandwidth, *latency)))
     return PairTable(
         nodes=tuple(nodes),
-        source=np.array([place[source] for source, _ in pairs], dtype=np.intp),
-        target=np.array([place[target] for _, target in pairs], dtype=np.intp),
+        source=np.array([place[source] for source, _ in pairs], dtype=np.int32),
+        target=np.array([place[target] for _, target in pairs], dtype=np.int32),
         bandwidth_bytes_per_s=np.array([bandwidth.get(pair, np.nan) for pair in pairs], dtype=np.float64),
         latency_s=np.array([latency.get(pair, np.nan) for pair in pairs], dtype=np.float64),
     )
@@ -64,8 +104,8 @@ def repeated_pair_table(
     source, target, rates, times = columns
     return PairTable(
         nodes=tuple(nodes),
-        source=np.array(source, dtype=np.intp),
-        target=np.array(target, dtype=np.intp),
+        source=np.array(source, dtype=np.int32),
+        target=np.array(target, dtype=np.int32),
         bandwidth_bytes_per_s=np.array(rates, dtype=np.float64),
         latency_s=np.array(times, dtype=np.float64),
     )

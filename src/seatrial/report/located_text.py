@@ -34,7 +34,7 @@ def located_as_text(
         for one in located.ambiguous[:MOST]
     ]
     if located.unstable:
-        lines += [f"Not to be relied on ({len(located.unstable)} pairs):"]
+        lines += [f"Unstable pairs ({located.unstable_pairs}):"]
         lines += [f"  {clean(one.subject.name)} {one.metric}: {one.why}" for one in located.unstable[:MOST]]
     if classes:
         sizes = " + ".join(str(len(group)) for group in classes.groups)
@@ -54,7 +54,7 @@ def _statement(fault: LocatedFault) -> str:
 
 
 def _design(table: PairTable, located: Located, groups: Sequence[Sequence[str]]) -> str:
-    pairs, everything = measured_pairs(table), len(table.nodes) * (len(table.nodes) - 1)
+    pairs, everything = table.pairs, len(table.nodes) * (len(table.nodes) - 1)
     lines = ", ".join(f"{metric} below {share(line)} of the peers'" for metric, line in located.lines.items())
     said = f"{pairs} of {everything} ordered pairs; bad is {lines or 'nothing: no number was read'}."
     if located.wrongly_left is not None:
@@ -62,11 +62,6 @@ def _design(table: PairTable, located: Located, groups: Sequence[Sequence[str]])
     if len(groups) < 3:
         said += " Uplinks are not looked at with fewer than three groups of nodes."
     return said
-
-
-def measured_pairs(table: PairTable) -> int:
-    """How many different ordered pairs the table has, whatever their repetitions."""
-    return len(set(zip(table.source.tolist(), table.target.tolist(), strict=True)))
 
 
 def located_as_json(
@@ -105,8 +100,9 @@ def located_as_json(
         "design": {
             "nodes": len(table.nodes),
             "ordered_pairs": len(table.nodes) * (len(table.nodes) - 1),
-            "measured_pairs": measured_pairs(table),
+            "measured_pairs": table.pairs,
             "groups": [list(group) for group in groups],
+            "unstable_pairs": located.unstable_pairs,
             "lines": located.lines,
             "wrongly_left": located.wrongly_left,
         },

@@ -1,11 +1,11 @@
 """Which parts explain the pairs that are slow, where a pair is as good as the worst part on its way."""
 
-from collections import defaultdict
+from collections.abc import Sequence
 
 import msgspec
 import numpy as np
 
-from seatrial.model.pair_table import Indices, Reals
+from seatrial.model.pair_table import Indices, Places, Reals
 
 
 class Ways(msgspec.Struct, frozen=True, kw_only=True):
@@ -17,46 +17,77 @@ class Ways(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Blame(msgspec.Struct, frozen=True, kw_only=True):
-    """`parts` that these rows cannot tell apart (one, where they can); `rows` that they explain."""
+    """`parts` that these rows cannot tell apart (one, where they can); `rows` that they explain, ascending."""
 
     parts: tuple[int, ...]
-    rows: tuple[int, ...]
+    rows: Indices
 
 
 class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     """`blamed`: those that explain most rows first. `unexplained`: bad rows of which every part is good elsewhere."""
 
     blamed: tuple[Blame, ...]
-    unexplained: tuple[int, ...]
+    unexplained: Indices
     best: Reals
     """By part: the best ratio that went through it; -inf for a part that no row crosses."""
 
 
-def explain(ratio: Reals, ways: Ways, line: float, tolerance: float) -> Explanation:
+def best_through(ratio: Reals, crossed: Sequence[tuple[Indices | None, Places | Indices]], parts: int) -> Reals:
+    """By part: the best ratio that went through it. `crossed`: rows (None: all), and the part that each crosses."""
+    best = np.full(parts, -np.inf)
+    for rows, part in crossed:
+        np.maximum.at(best, part, ratio if rows is None else ratio[rows])
+    return best
+
+
+def explain(ratio: Reals, ways: Ways, line: float, tolerance: float, best: Reals | None = None) -> Explanation:
     """The smallest set of parts, chosen greedily, that explains every row whose `ratio` to its peers is below `line`.
 
     One row at or above the line acquits all parts on its way (COMP: Chan et al., Allerton 2011). A part that is left
     can be the cause of a row only if no row through it was better by more than `tolerance`: of two bad parts on one
     way the worse decides. The cover is that of the smallest consistent failure set (Duffield, IEEE Trans. Inf. Theory
-    52, 2006), parts of equal rows kept together.
+    52, 2006), parts of equal rows kept together. Where `best` is given, `ways` need hold the ways of bad rows only.
     """
-    best = np.full(ways.parts, -np.inf)
-    np.maximum.at(best, ways.part, ratio[ways.row])
+    best = best_through(ratio, [(ways.row, ways.part)], ways.parts) if best is None else best
     bad = ratio < line
     able = bad[ways.row] & (best[ways.part] < line) & (best[ways.part] <= ratio[ways.row] + tolerance)
-    rows_of: defaultdict[int, set[int]] = defaultdict(set)
-    for row, part in zip(ways.row[able].tolist(), ways.part[able].tolist(), strict=True):
-        rows_of[part].add(row)
-    left = set(np.flatnonzero(bad).tolist())
+    places = np.flatnonzero(bad)
+    cover = _Cover(np.searchsorted(places, ways.row[able]), ways.part[able], len(places), ways.parts)
     blamed = []
-    while rows_of:
-        most = max(len(rows & left) for rows in rows_of.values())
+    while (found := cover.next()) is not None:
+        alike, rows = found
+        blamed.append(Blame(parts=alike, rows=places[rows]))
+    return Explanation(blamed=tuple(blamed), unexplained=places[cover.left], best=best)
+
+
+class _Cover:
+    """The greedy cover. Every entry (a row and a part that may explain it) is taken out of the counts once."""
+
+    def __init__(self, row: Indices, part: Indices, rows: int, parts: int) -> None:
+        key = np.unique(row.astype(np.int64) * max(parts, 1) + part)
+        row, part = key // max(parts, 1), key % max(parts, 1)
+        self._part_of_entry = part
+        self._first = np.searchsorted(row, np.arange(rows + 1))
+        by_part = np.argsort(part, kind="stable")
+        self._row_by_part = row[by_part]
+        self._first_of_part = np.searchsorted(part[by_part], np.arange(parts + 1))
+        self._count = np.bincount(part, minlength=parts)
+        self.left = np.ones(rows, dtype=np.bool_)
+        """Rows that nothing explains yet."""
+
+    def next(self) -> tuple[tuple[int, ...], Indices] | None:
+        """Parts that explain the most rows that are left, all the same ones, and those rows; None: no part is left."""
+        most = int(self._count.max(initial=0))
         if most == 0:
-            break
-        first = min(part for part, rows in rows_of.items() if len(rows & left) == most)
-        explains = rows_of[first] & left
-        alike = tuple(sorted(part for part, rows in rows_of.items() if rows & left == explains))
-        blamed.append(Blame(parts=alike, rows=tuple(sorted(explains))))
-        left -= explains
-        rows_of = defaultdict(set, {part: rows & left for part, rows in rows_of.items() if rows & left})
-    return Explanation(blamed=tuple(blamed), unexplained=tuple(sorted(left)), best=best)
+            return None
+        part = int(np.argmax(self._count))
+        rows = self._row_by_part[self._first_of_part[part] : self._first_of_part[part + 1]]
+        rows = rows[self.left[rows]]
+        first, last = self._first[rows], self._first[rows + 1]
+        entries = np.repeat(first - np.concatenate(([0], np.cumsum(last - first)[:-1])), last - first)
+        entries += np.arange(len(entries))
+        explained = np.bincount(self._part_of_entry[entries], minlength=len(self._count))
+        alike = np.flatnonzero((explained == most) & (self._count == most))
+        self._count -= explained
+        self.left[rows] = False
+        return tuple(alike.tolist()), rows

@@ -4,7 +4,7 @@ import msgspec
 import numpy as np
 
 from seatrial.diagnosis.pairwise.scale import relative_scale
-from seatrial.model.pair_table import Indices, PairTable, Reals
+from seatrial.model.pair_table import Indices, PairTable, Places, Reals
 
 APART = 6.0
 """The two sizes lie at least so many times their own scatter apart ..."""
@@ -34,10 +34,12 @@ def topology_classes(table: PairTable) -> Classes | None:
     known = np.isfinite(table.latency_s) & (table.latency_s > 0)
     if count < 4 or known.sum() < COVERED * count * (count - 1):
         return None
-    near = _near(table.latency_s[known])
+    whole = bool(known.all())
+    latency = table.latency_s if whole else table.latency_s[known]
+    near = _near(latency)
     if near is None:
         return None
-    source, target, latency = table.source[known], table.target[known], table.latency_s[known]
+    source, target = (table.source, table.target) if whole else (table.source[known], table.target[known])
     group = _connected(count, source[near], target[near])
     inside = group[source] == group[target]
     if inside.all() or not inside.any():
@@ -67,7 +69,7 @@ def _near(latency: Reals) -> "np.ndarray[tuple[int], np.dtype[np.bool_]] | None"
     return np.asarray(latency < ordered[cut])
 
 
-def _connected(count: int, source: Indices, target: Indices) -> Indices:
+def _connected(count: int, source: Places, target: Places) -> Indices:
     """The number of each node's connected component, by the smallest node in it."""
     label: Indices = np.arange(count, dtype=np.intp)
     while True:

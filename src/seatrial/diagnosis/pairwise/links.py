@@ -56,12 +56,12 @@ def locate_hops(bandwidth: Reals, paths: Sequence[Sequence[int]], hops: int) -> 
         suspects=tuple(
             HopSuspects(
                 hops=blame.parts,
-                rows=tuple(chosen[row] for row in blame.rows),
+                rows=tuple(chosen[row] for row in blame.rows.tolist()),
                 ratio=float(found.best[list(blame.parts)].max()),
             )
             for blame in found.blamed
         ),
-        unexplained=tuple(chosen[row] for row in found.unexplained),
+        unexplained=tuple(chosen[row] for row in found.unexplained.tolist()),
         acquitted=frozenset(np.flatnonzero(found.best >= line).tolist()),
         line=line,
     )

@@ -4,9 +4,10 @@ from collections.abc import Mapping
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from seatrial.diagnosis.pairwise.scale import relative_scale
-from seatrial.model.pair_table import Indices, PairTable, Reals
+from seatrial.model.pair_table import Indices, PairTable, Places, Reals
 from seatrial.model.units import BANDWIDTH, LATENCY
 
 LEAST, MOST = 1e-15, 1e15
@@ -25,8 +26,8 @@ PRACTICAL = {BANDWIDTH: 0.01, LATENCY: 0.15}
 class Ratios(msgspec.Struct, frozen=True, kw_only=True):
     """One row an ordered pair that was measured; `spread` holds the least and the greatest of its repetitions."""
 
-    source: Indices
-    target: Indices
+    source: Places
+    target: Places
     ratio: Reals
     worst: Reals
     best: Reals
@@ -44,38 +45,79 @@ def ratios(table: PairTable, metric: str, group_of: Mapping[str, int] | None = N
     known = (values > LEAST) & (values < MOST)
     if not known.any():
         return None
-    key = table.source[known] * len(table.nodes) + table.target[known]
-    pairs, where, count = np.unique(key, return_inverse=True, return_counts=True)
-    source, target = pairs // len(table.nodes), pairs % len(table.nodes)
-    good = 1 / values[known] if metric == LATENCY else values[known]
-    order = np.lexsort((good, where))
-    starts = np.concatenate(([0], np.cumsum(count)[:-1]))
-    sorted_good = good[order]
-    middle = (sorted_good[starts + (count - 1) // 2] + sorted_good[starts + count // 2]) / 2
-    reference = _references(middle, _groups(table, source, target, group_of))
-    ratio = middle / reference
+    spread = _spread(table, values, known, metric)
+    reference = _references(spread.middle, _groups(table, spread.source, spread.target, group_of))
+    ratio = spread.middle / reference
+    once = spread.worst is spread.middle
+    worst = ratio if once else spread.worst / reference
+    best = ratio if once else spread.best / reference
+    source, target, repetitions = spread.source, spread.target, spread.repetitions
+    del spread, reference, values, known  # of 25 million pairs each takes 200 MB
     scatter = relative_scale(ratio)
     return Ratios(
         source=source,
         target=target,
         ratio=ratio,
-        worst=sorted_good[starts] / reference,
-        best=sorted_good[starts + count - 1] / reference,
-        repetitions=count,
+        worst=worst,
+        best=best,
+        repetitions=repetitions,
         line=1 - max(PRACTICAL[metric], SCATTERS * scatter),
         tolerance=3 * scatter,
     )
 
 
+class _Spread(msgspec.Struct, frozen=True, kw_only=True):
+    """One row an ordered pair: the median and the ends of its numbers, greater is better."""
+
+    source: Places
+    target: Places
+    middle: Reals
+    worst: Reals
+    best: Reals
+    repetitions: Indices
+
+
+def _spread(table: PairTable, values: Reals, known: NDArray[np.bool_], metric: str) -> _Spread:
+    whole = bool(known.all())
+    good = values if whole else values[known]
+    good = 1 / good if metric == LATENCY else good
+    if table.is_ordered:  # a large table has each pair once, and 25 million rows take no second sorting
+        return _Spread(
+            source=table.source if whole else table.source[known],
+            target=table.target if whole else table.target[known],
+            middle=good,
+            worst=good,
+            best=good,
+            repetitions=np.broadcast_to(np.intp(1), len(good)),
+        )
+    pairs, where, count = np.unique(table.keys()[known], return_inverse=True, return_counts=True)
+    order = np.lexsort((good, where))
+    starts = np.concatenate(([0], np.cumsum(count)[:-1]))
+    ordered = good[order]
+    return _Spread(
+        source=(pairs // len(table.nodes)).astype(np.int32),
+        target=(pairs % len(table.nodes)).astype(np.int32),
+        middle=(ordered[starts + (count - 1) // 2] + ordered[starts + count // 2]) / 2,
+        worst=ordered[starts],
+        best=ordered[starts + count - 1],
+        repetitions=count,
+    )
+
+
 def _groups(
-    table: PairTable, source: Indices, target: Indices, group_of: Mapping[str, int] | None
-) -> tuple[Indices, Indices]:
-    """The groups of both ends of every pair; all 0 where none are known."""
-    group = np.array([(group_of or {}).get(node, -1) for node in table.nodes], dtype=np.intp)
+    table: PairTable, source: Places, target: Places, group_of: Mapping[str, int] | None
+) -> tuple[Places, Places] | None:
+    """The groups of both ends of every pair; None where none are known."""
+    if not group_of:
+        return None
+    group = np.array([group_of.get(node, -1) for node in table.nodes], dtype=np.int32)
     return group[source], group[target]
 
 
-def _references(values: Reals, ends: tuple[Indices, Indices]) -> Reals:
+def _references(values: Reals, ends: tuple[Places, Places] | None) -> "Reals | float":
+    """What each pair is compared with; one number for all where the groups are not known."""
+    if ends is None:
+        return float(np.median(values))
     far = ends[0] != ends[1]
     reference = np.full(len(values), float(np.median(values)))
     if (~far).sum() >= FEWEST:
@@ -85,14 +127,16 @@ def _references(values: Reals, ends: tuple[Indices, Indices]) -> Reals:
     return reference
 
 
-def _between_groups(values: Reals, here: Indices, there: Indices) -> float:
+def _between_groups(values: Reals, here: Places, there: Places) -> float:
     """The median; or the second best pair of groups, where that is so much better that half of the uplinks may be bad.
 
     A slow uplink is on two of three ways between three groups, and on half of those between four.
     """
     usual = float(np.median(values))
-    ways, where = np.unique(here * (int(there.max()) + 2) + there, return_inverse=True)
-    if len(ways) < FEWEST_WAYS:
+    way = here * np.int64(int(there.max()) + 2) + there
+    order = np.argsort(way, kind="stable")
+    starts = np.flatnonzero(np.diff(way[order])) + 1
+    if len(starts) + 1 < FEWEST_WAYS:
         return usual
-    second = sorted(float(np.median(values[where == way])) for way in range(len(ways)))[-2]
+    second = sorted(float(np.median(part)) for part in np.split(values[order], starts))[-2]
     return second if second > BETTER * usual else usual

@@ -1,0 +1,133 @@
+"""Pairs that are read piece by piece become one table: each pair once, nodes in the order in which they appear."""
+
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seatrial.model.pair_table import PairTable, Places, Reals, is_ordered
+
+METRICS = ("bandwidth", "latency")
+NOTHING = np.float64(np.nan)
+DENSE = 4
+"""A matrix may have this many times as many cells as there are rows."""
+FEWEST, GROWTH = 1 << 12, 8
+"""A column grows to a place for FEWEST rows, and then by one part in GROWTH: moved by the system, not copied."""
+BLOCK = 1 << 20
+_Scalar = TypeVar("_Scalar", bound=np.generic)
+
+
+class _Column(Generic[_Scalar]):
+    """Numbers that are added piece by piece and never lie in memory twice."""
+
+    def __init__(self, kind: type[_Scalar]) -> None:
+        self._data: NDArray[_Scalar] = np.empty(0, dtype=kind)
+        self.count = 0
+
+    def add(self, values: "NDArray[_Scalar] | _Scalar", count: int) -> None:
+        """Append `count` values, or one value as often."""
+        last = self.count + count
+        if last > len(self._data):
+            self._data.resize(max(last, FEWEST, len(self._data) + len(self._data) // GROWTH), refcheck=False)
+        self._data[self.count : last] = values
+        self.count = last
+
+    def take(self) -> NDArray[_Scalar]:
+        """All of them; the column is empty afterwards."""
+        data, self._data = self._data, np.empty(0, dtype=self._data.dtype)
+        data.resize(self.count, refcheck=False)
+        return data
+
+
+class PairColumns:
+    """Collects rows. A pair may come several times: of each metric the number that was read last counts."""
+
+    def __init__(self) -> None:
+        self._source = _Column(np.int32)
+        self._target = _Column(np.int32)
+        self._values: dict[str, _Column[np.float64]] = {}
+        """By metric that has a number so far."""
+        self._order: list[int] = []
+        self._met = np.zeros(0, dtype=np.bool_)
+
+    def add(self, source: Places, target: Places, bandwidth: Reals, latency: Reals) -> None:
+        """Rows with numbers of nodes. Left out are pairs of one node and rows without a number.
+
+        A bandwidth of zero is a measured one; a latency must be greater.
+        """
+        bandwidth = np.where(bandwidth >= 0, bandwidth, np.nan)
+        latency = np.where(latency > 0, latency, np.nan)
+        kept = (source != target) & ~(np.isnan(bandwidth) & np.isnan(latency))
+        if not kept.any():
+            return
+        source, target = source[kept], target[kept]
+        ends = np.empty(2 * len(source), dtype=np.int32)
+        ends[0::2], ends[1::2] = source, target
+        self.meet(ends)
+        for metric, values in zip(METRICS, (bandwidth[kept], latency[kept]), strict=True):
+            if metric not in self._values and not np.isnan(values).all():
+                self._values[metric] = _Column(np.float64)
+                self._values[metric].add(NOTHING, self._source.count)
+            if metric in self._values:
+                self._values[metric].add(values, len(values))
+        self._source.add(source, len(source))
+        self._target.add(target, len(target))
+
+    def meet(self, ends: Places) -> None:
+        """Nodes that belong to the table from here on, in this order, whether they have rows or not."""
+        highest = int(ends.max(initial=-1))
+        if highest >= len(self._met):
+            self._met = np.concatenate((self._met, np.zeros(highest + 1 - len(self._met), dtype=np.bool_)))
+        new = ends[~self._met[ends]]
+        if len(new):
+            numbers, first = np.unique(new, return_index=True)
+            self._order += numbers[np.argsort(first)].tolist()
+            self._met[numbers] = True
+
+    def table(self, names: list[str]) -> PairTable:
+        """All of it, rows in the order of source and target. `names`: by number; those without rows are left out."""
+        place = np.zeros(max(len(names), 1), dtype=np.int32)
+        place[self._order] = np.arange(len(self._order), dtype=np.int32)
+        source, target = self._source.take(), self._target.take()
+        for column in (source, target):
+            for first in range(0, len(column), BLOCK):
+                column[first : first + BLOCK] = place[column[first : first + BLOCK]]
+        nodes = tuple(names[number] for number in self._order)
+        values = {metric: column.take() for metric, column in self._values.items()}
+        if not is_ordered(source, target):
+            source, target, values = _last_of_each(source, target, len(nodes), values)
+        nothing = np.broadcast_to(NOTHING, len(source))  # takes no memory
+        return PairTable(
+            nodes=nodes,
+            source=source,
+            target=target,
+            bandwidth_bytes_per_s=values.get("bandwidth", nothing),
+            latency_s=values.get("latency", nothing),
+        )
+
+
+def _last_of_each(
+    source: Places, target: Places, count: int, values: dict[str, Reals]
+) -> tuple[Places, Places, dict[str, Reals]]:
+    """Each pair once, in order. Where most pairs of nodes have a row, a matrix takes the place of sorting."""
+    keys = source.astype(np.int64) * count + target
+    if count**2 <= DENSE * len(keys):
+        measured = np.zeros(count**2, dtype=np.bool_)
+        measured[keys] = True
+        found = np.flatnonzero(measured)
+        last = {metric: _scattered(column, keys, count**2)[found] for metric, column in values.items()}
+    else:
+        found, where = np.unique(keys, return_inverse=True)
+        last = {metric: _scattered(column, where, len(found)) for metric, column in values.items()}
+    return (found // count).astype(np.int32), (found % count).astype(np.int32), last
+
+
+def _scattered(values: Reals, where: NDArray[Any], cells: int) -> Reals:
+    """An array of `cells` numbers with each value at its place; of several at one place the last, NaN aside."""
+    placed = np.full(cells, np.nan)
+    known = ~np.isnan(values)
+    if known.all():
+        placed[where] = values
+    else:
+        placed[where[known]] = values[known]
+    return placed
