@@ -84,3 +84,22 @@ def test_no_values_are_refused(function: object) -> None:
 def test_median_of_even_and_odd_counts() -> None:
     assert median([5.0, 1.0, 9.0]) == 5.0
     assert median([5.0, 1.0, 9.0, 7.0]) == 6.0
+
+
+def test_of_many_runs_the_normal_interval_is_the_exact_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    from seatrial.statistics import median as module
+
+    for runs in (501, 2000):
+        exact = module._interval(runs)
+        monkeypatch.setattr(module, "EXACT_RUNS", runs - 1)
+        module._interval.cache_clear()
+        rank, confidence, method = module._interval(runs)
+        assert abs(rank - exact[0]) <= 1
+        assert confidence == pytest.approx(coverage(runs, rank), abs=2e-4)
+        assert str(rank) in method
+    module._interval.cache_clear()
+
+
+def test_a_million_runs_are_estimated_at_once() -> None:
+    found = median_estimate([float(value) for value in range(1_000_000)])
+    assert (found.low, found.value, found.high) == (499_019.0, 499_999.5, 500_980.0)

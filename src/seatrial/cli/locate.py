@@ -12,6 +12,9 @@ from seatrial.model.errors import ExitCode, UsageError
 if TYPE_CHECKING:
     from seatrial.fabric.routed import RoutedFabric
 
+MOST_ROUTED_PAIRS = 4_000_000
+"""All ordered pairs of 2,000 nodes; the way of each takes about 1 kB."""
+
 
 def locate(
     file: Annotated[
@@ -39,6 +42,11 @@ def locate(
         with open_argument(file, MATRIX_BYTES, say_waiting) as stream:
             table = read_matrix(stream, form)
     classes = topology_classes(table)
+    if routes and table.pairs > MOST_ROUTED_PAIRS:
+        raise UsageError(
+            f"The table has {table.pairs} pairs; with --routes at most {MOST_ROUTED_PAIRS} are read.",
+            "Leave --routes out, or give a part of the table.",
+        )
     wiring = wiring_of(topology, routes, table.nodes) if routes else None
     groups = leaf_groups(read_text(topology), table.nodes) if topology else (classes.groups if classes else ())
     located = locate_in_table(table, groups, wiring)
