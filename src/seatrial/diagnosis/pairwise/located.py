@@ -64,6 +64,7 @@ def locate_in_table(
         shown, number = _unstable(table.nodes, rows, metric, found, ways)
         unstable += shown
         unstable_pairs += number
+        del rows, ways, found  # of 25 million pairs they take as much as the table's own numbers
     count = len(table.nodes)
     faulty = max(math.ceil(count * fault_share), 1)
     return Located(

@@ -1,6 +1,8 @@
 """Every pair's number as a ratio to what like pairs give: below one is worse, whatever the metric."""
 
+import itertools
 from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -46,7 +48,7 @@ def ratios(table: PairTable, metric: str, group_of: Mapping[str, int] | None = N
     if not known.any():
         return None
     spread = _spread(table, values, known, metric)
-    reference = _references(spread.middle, _groups(table, spread.source, spread.target, group_of))
+    reference = _references(spread.middle, _ways_between(table, spread.source, spread.target, group_of))
     ratio = spread.middle / reference
     once = spread.worst is spread.middle
     worst = ratio if once else spread.worst / reference
@@ -104,39 +106,47 @@ def _spread(table: PairTable, values: Reals, known: NDArray[np.bool_], metric: s
     )
 
 
-def _groups(
+def _ways_between(
     table: PairTable, source: Places, target: Places, group_of: Mapping[str, int] | None
-) -> tuple[Places, Places] | None:
-    """The groups of both ends of every pair; None where none are known."""
+) -> tuple[NDArray[Any], NDArray[np.bool_]] | None:
+    """By pair: a number for the groups of its ends, and whether they differ; None where no groups are known."""
     if not group_of:
         return None
-    group = np.array([group_of.get(node, -1) for node in table.nodes], dtype=np.int32)
-    return group[source], group[target]
+    group = np.array([group_of.get(node, -1) + 1 for node in table.nodes], dtype=np.int32)
+    way: NDArray[Any] = group[source]
+    there = group[target]
+    far: NDArray[np.bool_] = way != there
+    kind = np.int32 if (int(group.max()) + 1) ** 2 < 1 << 31 else np.int64
+    way = way.astype(kind, copy=False)
+    way *= int(group.max()) + 1
+    way += there
+    return way, far
 
 
-def _references(values: Reals, ends: tuple[Places, Places] | None) -> "Reals | float":
+def _references(values: Reals, ways: tuple[NDArray[Any], NDArray[np.bool_]] | None) -> "Reals | float":
     """What each pair is compared with; one number for all where the groups are not known."""
-    if ends is None:
+    if ways is None:
         return float(np.median(values))
-    far = ends[0] != ends[1]
+    way, far = ways
     reference = np.full(len(values), float(np.median(values)))
-    if (~far).sum() >= FEWEST:
-        reference[~far] = np.median(values[~far])
+    near = ~far
+    if near.sum() >= FEWEST:
+        reference[near] = np.median(values[near])
     if far.sum() >= FEWEST:
-        reference[far] = _between_groups(values[far], ends[0][far], ends[1][far])
+        reference[far] = _between_groups(values, way, far)
     return reference
 
 
-def _between_groups(values: Reals, here: Places, there: Places) -> float:
+def _between_groups(values: Reals, way: NDArray[Any], far: NDArray[np.bool_]) -> float:
     """The median; or the second best pair of groups, where that is so much better that half of the uplinks may be bad.
 
     A slow uplink is on two of three ways between three groups, and on half of those between four.
     """
-    usual = float(np.median(values))
-    way = here * np.int64(int(there.max()) + 2) + there
+    usual = float(np.median(values[far]))
     order = np.argsort(way, kind="stable")
-    starts = np.flatnonzero(np.diff(way[order])) + 1
-    if len(starts) + 1 < FEWEST_WAYS:
+    starts = np.concatenate(([0], np.flatnonzero(np.diff(way[order])) + 1, [len(way)]))
+    parts = [order[first:last] for first, last in itertools.pairwise(starts.tolist())]
+    medians = sorted(float(np.median(values[part])) for part in parts if far[part[0]])
+    if len(medians) < FEWEST_WAYS:
         return usual
-    second = sorted(float(np.median(part)) for part in np.split(values[order], starts))[-2]
-    return second if second > BETTER * usual else usual
+    return medians[-2] if medians[-2] > BETTER * usual else usual
