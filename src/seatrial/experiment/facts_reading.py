@@ -1,5 +1,6 @@
 """Reads facts: of this machine, of a cluster's nodes through Slurm, or of recorded machines."""
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -122,6 +123,8 @@ def read_recording(path: Path, progress: Progress | None = None) -> FactsRead:
     progress = progress or Silent()
     if path.is_dir():
         return _of_folder(path, path, progress)
+    if not os.path.lexists(path):
+        raise UsageError(f"There is no recording {str(path)!r}.", EXPECTED)
     try:
         open_regular(path, ANY_SIZE).close()
     except BadInput as error:
