@@ -209,3 +209,10 @@ def test_times_that_no_clock_gives_are_damage(good: Path, tmp_path: Path, time_s
     (folder / "journal.jsonl").write_text("\n".join(lines) + "\n")
     with pytest.raises(SeatrialError, match="cannot be read"):
         read_run(folder)
+
+
+def test_a_repetition_beyond_every_count_takes_no_time(good: Path, tmp_path: Path) -> None:
+    folder = damaged(good, tmp_path / "archive", "curve")
+    journal = folder / "journal.jsonl"
+    journal.write_text(journal.read_text().replace('"repetition":1,', '"repetition":4611686018427387904,'))
+    judge_curve(read_run(folder))

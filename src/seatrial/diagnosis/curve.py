@@ -68,9 +68,9 @@ def runs_by_size(
         asked = one.phase is phase and one.variant == variant and one.pair == pair
         if asked and one.shape.kernel is kernel and one.times_s:
             found[one.shape.message_bytes][one.repetition] = run_value(one)
-    count = max((repetition + 1 for values in found.values() for repetition in values), default=0)
+    repetitions = sorted({repetition for values in found.values() for repetition in values})
     return {
-        size: tuple(values.get(repetition, math.nan) for repetition in range(count))
+        size: tuple(values.get(repetition, math.nan) for repetition in repetitions)
         for size, values in sorted(found.items())
     }
 
