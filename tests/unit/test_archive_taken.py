@@ -5,13 +5,14 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from seatrial.archive import layout
+from seatrial.archive import layout, lease
 from seatrial.archive.journal import Delivered, encode, of_type
 from seatrial.archive.lease import Held, Holder, new_lease
 from seatrial.archive.reader import read_entries, read_info, read_run
@@ -173,13 +174,38 @@ def test_what_a_network_file_system_dropped_is_written_again(tmp_path: Path) -> 
     assert (found.measurements, found.damage) == (ALL, ())
 
 
+def test_a_journal_that_somebody_removes_is_written_again(tmp_path: Path) -> None:
+    writer = open_run(tmp_path)
+    (writer.folder / layout.JOURNAL_FILE).unlink()
+    found = read_run(close(writer))
+    assert (found.measurements, found.damage) == (ALL, ())
+
+
+def test_what_was_appended_is_flushed_with_every_beat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An NFS client may keep appended lines for 30 s, and its node may fail meanwhile."""
+    monkeypatch.setattr(lease, "BEAT_S", 0.05)
+    flushed: list[str] = []
+    monkeypatch.setattr(os, "fsync", lambda handle: flushed.append(str(Path(f"/proc/self/fd/{handle}").readlink())))
+    writer = open_run(tmp_path)
+    journal = str(writer.folder / layout.JOURNAL_FILE)
+    wait_until(lambda: flushed.count(journal) > 1)
+    close(writer)
+
+
+def wait_until(true: Callable[[], bool], timeout_s: float = 30.0) -> None:
+    deadline = time.monotonic() + timeout_s
+    while not true():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
 CHECK = """
 import sys
 from seatrial.archive import lease
-from seatrial.cli import main
+from seatrial.cli import entry
 lease.BEAT_S = 0.1
 sys.argv[0] = "seatrial"
-main.main()
+entry.main()
 """
 
 

@@ -11,6 +11,7 @@ import pwd
 import secrets
 import socket
 import threading
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -129,9 +130,13 @@ class Hold:
     The thread is a daemon: it goes on while the driver waits for Slurm, and does not keep the process alive.
     """
 
-    def __init__(self, folder: Path, holder: Holder) -> None:
-        """Write lease.json, in place of another one if there is one. Raises OSError."""
+    def __init__(self, folder: Path, holder: Holder, with_beat: Callable[[], None] = lambda: None) -> None:
+        """Write lease.json, in place of another one if there is one. Raises OSError.
+
+        `with_beat` is called by the thread before every beat; its OSError passes.
+        """
         self.folder = folder
+        self._with_beat = with_beat
         self.lease = new_lease(holder)
         self.suspect = False
         """Set by the thread when the lease is gone or somebody else's."""
@@ -190,6 +195,8 @@ class Hold:
 
     def _beat_on(self) -> None:
         while not self._stop.wait(self.lease.beat_s):
+            with contextlib.suppress(OSError):
+                self._with_beat()
             self.beat()
 
 

@@ -51,7 +51,7 @@ def sentences(folder: Path) -> Iterator[None]:
         if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST, errno.ENOENT):
             raise ArchiveError(
                 f"The archive {folder} cannot be written: {error.strerror}.",
-                "Name a folder you may write to with --archive.",
+                "Make it writable; `seatrial runs recover` then closes what it holds. Or name another with --archive.",
             ) from error
         raise ArchiveError(f"Writing the archive {folder} failed: {error}.") from error
 
@@ -81,8 +81,13 @@ class RunWriter:
         (folder / layout.FACTS_FOLDER).mkdir()
         (folder / layout.LOGS_FOLDER).mkdir()
         self._journal: IO[bytes] = (folder / layout.JOURNAL_FILE).open("ab", buffering=0)
-        self._held = Hold(folder, Holder.DRIVER)
+        self._held = Hold(folder, Holder.DRIVER, with_beat=self._flush)
         self.folder = folder
+
+    def _flush(self) -> None:
+        """Have the file server take what was appended: an NFS client may keep it for 30 s, and its node may fail."""
+        with contextlib.suppress(ValueError):  # the journal is closed already
+            os.fsync(self._journal.fileno())
 
     def describe(self, info: RunInfo) -> None:
         """Replace run.json, at once or not at all."""
@@ -153,12 +158,20 @@ class RunWriter:
 
     def _close(self, info: RunInfo) -> None:
         self._journal.close()
-        if (self.folder / layout.JOURNAL_FILE).stat().st_size != self._tally.journal_bytes:
-            self._copy.write_journal(self.folder)  # a network file system wrote less than it had taken
+        if self._journal_bytes() != self._tally.journal_bytes:
+            # Somebody removed the journal alone, or a network file system wrote less than it had taken.
+            self._copy.write_journal(self.folder)
         self.info = info
         without = (TooLittleMemory, SamplesUnmade)
         self.folder, self.info = close_folder(self.folder, info, self._tally, "closed", without)
         self._held.release()
+
+    def _journal_bytes(self) -> int | None:
+        """Length of the journal on the disk; None where it is not there."""
+        try:
+            return (self.folder / layout.JOURNAL_FILE).stat().st_size
+        except FileNotFoundError:
+            return None
 
     def _rescue(self, info: RunInfo, taken: RunTaken) -> None:
         """Write all that was delivered into a new folder, and close that."""
