@@ -1,5 +1,5 @@
 # make demo: a planted fault, found and named, on a virtual cluster. make test: everything.
-.PHONY: demo test lint unit lab-test probe bench setup-demo setup-test clean
+.PHONY: demo test lint unit lab-test campaign probe bench setup-demo setup-test clean
 
 export MPICC ?= mpicc
 PYTEST = .venv/bin/python -m pytest
@@ -26,6 +26,11 @@ unit: setup-test
 
 lab-test: setup-test
 	$(PYTEST) tests/lab
+
+KILLS ?= 100
+SEED ?= 1
+campaign: setup-test
+	.venv/bin/python -m tests.campaign --kills $(KILLS) --seed $(SEED)
 
 bench: setup-test
 	sh bench/run.sh
