@@ -14,7 +14,8 @@ wanted="slurmctld:slurmctld slurmd:slurmd srun:slurm-client mpirun:openmpi-bin m
 if [ "$purpose" = test ]; then
     wanted="$wanted clang:clang mpicc.mpich:libmpich-dev mpiexec.mpich:mpich chromium:chromium
             modulecmd:environment-modules lua5.3:lua5.3 nix:nix-bin
-            ibsim:ibsim-utils ibnetdiscover:infiniband-diags opensm:opensm"
+            ibsim:ibsim-utils ibnetdiscover:infiniband-diags opensm:opensm
+            strace:strace linux.uml:user-mode-linux exportfs:nfs-kernel-server mount.nfs:nfs-common modprobe:kmod"
 fi
 
 good_python() { "$1" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; }
@@ -28,6 +29,7 @@ packages=
 for pair in $wanted; do
     have "${pair%%:*}" || packages="$packages ${pair#*:}"
 done
+[ "$purpose" != test ] || [ -f /usr/lib/python3/dist-packages/fusepy.py ] || packages="$packages python3-fusepy"
 case $packages in *lua5.3*) packages="$packages lua-filesystem lua-json lua-posix lua-term" ;; esac
 [ -n "$(find_python)" ] || packages="$packages python3 python3-venv"
 
