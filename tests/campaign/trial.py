@@ -18,7 +18,8 @@ DETACHED = (Kind.JOB_DRIVER, Kind.JOB_STEPD, Kind.COLLECT)
 OWN_MOMENT = (Kind.RECOVER, Kind.COLLECT)
 """These run only once the driver is gone."""
 LOOK_S = 0.004
-CLOSING_FILES = ("samples.parquet.new", "tmp_samples.parquet.new", "samples.parquet", "run.json.new")
+CLOSING_FILES = "*samples.parquet*"
+"""What a run that is being closed holds first; run.json is replaced after that."""
 
 
 @dataclass(kw_only=True)
@@ -134,7 +135,7 @@ class Campaign:
         return self.draw.uniform(earliest, self.length_s)
 
     def _closing(self, check: CheckRun) -> bool:
-        return any((folder / name).exists() for folder in check.open_folders() for name in CLOSING_FILES)
+        return any(any(folder.glob(CLOSING_FILES)) for folder in check.open_folders())
 
     def _kill_command(self, check: CheckRun, outcome: Outcome, kind: Kind, command: str) -> None:
         """Kill the command that closes a run after its driver, while it does so."""
