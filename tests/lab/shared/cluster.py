@@ -28,8 +28,8 @@ FOUND = Path("/run/reports/found.json")
 SERVER_ADDRESS = "10.77.0.1"
 VERSION = "4.2"
 WRITERS = {"n1": "first", "n2": "second"}
-REAL = {"n1": "n1,n3", "n2": "n2,n4"}
-"""The nodes that each of the two real checks takes from Slurm."""
+REAL = {"n1": "n1,n2", "n2": ""}
+"""The nodes that a real check takes from Slurm. This kernel has one slow processor: two checks would be too slow."""
 COMMAND_S = 180.0
 ROUNDS = 2
 SERVE = f"""
@@ -47,7 +47,7 @@ def main() -> None:
     """Everything in order."""
     for folder in (EXPORTED, SHARED, NOTES):
         folder.mkdir()
-    plan = make_plan(name="u", nodes=4 if real() else 2, folders=needed_folders())
+    plan = make_plan(name="u", nodes=len(WRITERS), folders=needed_folders())
     raise_lab(plan)
     say(f"a lab is up: {node_states(plan)}")
     serve(plan)
@@ -59,7 +59,7 @@ def main() -> None:
 
 
 def real() -> bool:
-    """Whether the checks are real ones, through Slurm and MPI."""
+    """Whether the first check is a real one, through Slurm and MPI."""
     return "real" in sys.argv
 
 
@@ -104,7 +104,7 @@ def seatrial(plan: LabPlan, node: str, *words: str) -> Completed:
 def start_writer(plan: LabPlan, node: str, name: str) -> "subprocess.Popen[bytes]":
     """A check on a node that writes the shared archive."""
     program = [sys.executable, "-m", "tests.lab.shared.writer"]
-    words = [str(ARCHIVE), name, str(NOTES / name), *([REAL[node]] if real() else [])]
+    words = [str(ARCHIVE), name, str(NOTES / name), REAL[node] if real() else ""]
     return subprocess.Popen(as_user(plan, [*program, *words], host=node))
 
 
@@ -113,7 +113,7 @@ def disturb(plan: LabPlan) -> dict[str, object]:
     writers = {name: start_writer(plan, node, name) for node, name in WRITERS.items()}
     while not all(noted(name) for name in WRITERS.values()):
         time.sleep(0.1)
-    rounds = [at_once(plan, writers) for _ in range(ROUNDS)]
+    rounds = [at_once(plan, writers) for _ in range(1 if real() else ROUNDS)]
     killed = writers["first"]
     still_running = killed.poll() is None
     killed.kill()
@@ -126,7 +126,7 @@ def disturb(plan: LabPlan) -> dict[str, object]:
     say(f"recovered from n2 in {took_s:.1f} s: {seen(recovered)}")
     (NOTES / LEAVE).touch()
     code = writers["second"].wait()
-    say(f"the second driver ended with {code}")
+    say(f"the second driver ended with {code}; lines lost: { ({name: lost(name) for name in WRITERS.values()}) }")
     return {
         "rounds": rounds,
         "killed_while_running": still_running,
