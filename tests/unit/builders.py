@@ -211,6 +211,13 @@ def record(
     return writer.close(ended(info, info.ending, info.ended, info.reason))
 
 
+def as_closed_by_earlier_version(folder: Path) -> Path:
+    """Earlier versions did not record what a run held, so that nothing is compared when it is read; the folder."""
+    content = msgspec.json.decode((folder / layout.RUN_FILE).read_bytes()) | {"contents": None}
+    (folder / layout.RUN_FILE).write_bytes(msgspec.json.encode(content))
+    return folder
+
+
 def abandoned(writer: RunWriter, **changes: object) -> RunWriter:
     """The open run as a driver leaves it that was killed: its lease names a process that has ended.
 

@@ -15,7 +15,7 @@ from seatrial.archive.inside import DamagedRun, read_inside, read_tail
 from seatrial.archive.listing import list_archive
 from seatrial.archive.reader import find_run, read_run
 from seatrial.experiment.submitted import Submitted, find_submitted, write_submitted
-from tests.unit.builders import Cluster, names, record, sail
+from tests.unit.builders import Cluster, as_closed_by_earlier_version, names, record, sail
 from tests.unit.test_archive_inputs import make_fifo, seatrial
 
 CLUSTER = Cluster(nodes=names(2))
@@ -64,12 +64,6 @@ def damage(path: Path, kind: str) -> None:
         return
     path.unlink(missing_ok=True)
     DAMAGES[kind](path)
-
-
-def as_closed_by_earlier_version(folder: Path) -> None:
-    """Earlier versions did not record what a run held."""
-    content = msgspec.json.decode((folder / layout.RUN_FILE).read_bytes()) | {"contents": None}
-    (folder / layout.RUN_FILE).write_bytes(msgspec.json.encode(content))
 
 
 def check_neighbours(archive: Path, problem: str) -> None:

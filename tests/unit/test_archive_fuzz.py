@@ -19,7 +19,7 @@ from seatrial.diagnosis.judge import judge
 from seatrial.diagnosis.saturation import judge_saturation
 from seatrial.experiment import two_nodes
 from seatrial.model.errors import SeatrialError
-from tests.unit.builders import Cluster, leaves, names, record, slow_part
+from tests.unit.builders import Cluster, as_closed_by_earlier_version, leaves, names, record, slow_part
 from tests.unit.scripted import ScriptedLauncher
 
 NUMBERS = (0, -1, 1, 2**31, 2**53 + 1, 2**62, 2**63, 2**64, 0.0, -0.0, 5e-324, 1e-300, 1e-12, 1e9, 1e308, -1e308)
@@ -80,9 +80,9 @@ def look(folder: Path, capsys: pytest.CaptureFixture[str], *commands: tuple[str,
 
 
 def damaged(good: Path, folder: Path, kind: str) -> Path:
-    """A copy of a good run, which may be damaged."""
+    """A copy of a good run, which may be damaged, without the checksums that would show it first."""
     shutil.rmtree(folder, ignore_errors=True)
-    return Path(shutil.copytree(good / kind, folder / "run"))
+    return as_closed_by_earlier_version(Path(shutil.copytree(good / kind, folder / "run")))
 
 
 KINDS = st.sampled_from(("run", "run", "curve", "saturation"))

@@ -75,8 +75,12 @@ def test_samples_beyond_every_number_are_null(
     archive: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A median of times such as 1e308 overflows, or is not a number."""
-    table = [("survey", "pingpong", 8, 2, 2, math.nan), ("survey", "oneway", 8, 2, 2, math.inf)]
+    table = [
+        ("survey", "pingpong", 8, 2, 2, math.nan, None, math.nan),
+        ("survey", "oneway", 8, 2, 2, None, math.inf, math.inf),
+    ]
     monkeypatch.setattr("seatrial.archive.export.kernel_table", lambda _: table)
     assert run(["runs", "show", "run", "--json"]) == 0
     found = json.loads(capsys.readouterr().out, parse_constant=refuse)
-    assert [row["median_time_s"] for row in found["kernels"]] == [None, None]
+    for name in ("latency_s", "bandwidth_bytes_per_s", "median_time_s"):
+        assert [row[name] for row in found["kernels"]] == [None, None]

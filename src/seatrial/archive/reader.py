@@ -213,11 +213,11 @@ def run_folders(archive: Path) -> list[Path]:
     """All runs of an archive, those still growing or cut off included, oldest first."""
     if not archive.is_dir():
         return []
-    folders = [path for path in archive.iterdir() if _has_run_file(path)]
+    folders = [path for path in archive.iterdir() if has_run_file(path)]
     return sorted(folders, key=lambda folder: (_started(folder), folder.name))
 
 
-def _has_run_file(folder: Path) -> bool:
+def has_run_file(folder: Path) -> bool:
     """Whether there is anything of that name; a folder that may not be read counts, since it may hold a run."""
     try:
         os.lstat(folder / layout.RUN_FILE)
@@ -246,19 +246,12 @@ def where_now(folder: Path) -> Path:
     return min(others, key=lambda path: len(path.name), default=folder)
 
 
-def _is_run(folder: Path) -> bool:
-    try:
-        return (folder / layout.RUN_FILE).is_file()
-    except (OSError, ValueError):  # no file system takes such a name
-        return False
-
-
 def find_run(archive: Path, name: str) -> Path:
     """The folder of a run: a path, a run's name or the beginning of one, or `last`, the one begun last.
 
     Raises UsageError where there is none, or more than one.
     """
-    if _has_run_file(Path(name)):
+    if has_run_file(Path(name)):
         return Path(name)
     folders = run_folders(archive)
     if name == "last" and folders:

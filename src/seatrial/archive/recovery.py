@@ -6,6 +6,7 @@ import msgspec
 
 from seatrial.archive import layout
 from seatrial.archive.liveness import Found, Life, Waiting, examine
+from seatrial.archive.reader import has_run_file
 from seatrial.archive.recover import ClosedByOther, Recovered, partial_folders, recover
 from seatrial.model.errors import SeatrialError, UsageError
 
@@ -85,7 +86,7 @@ def recover_runs(
 
 def _closed_already(archive: Path, run: str) -> Recovery:
     folder = archive / layout.run_of(Path(run))
-    if not (folder / layout.RUN_FILE).is_file():
+    if not has_run_file(folder):
         raise UsageError(f"There is no run {run!r} in {archive}.", "`seatrial runs list` shows all runs.")
     return Recovery(busy=(LeftAlone(run=folder.name, folder=str(folder)),))
 
