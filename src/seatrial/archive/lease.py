@@ -101,7 +101,7 @@ def new_lease(holder: Holder) -> Lease:
 
 
 def read_bytes(folder: Path) -> bytes:
-    """The content of lease.json, opened anew: NFS then asks the server. Raises OSError."""
+    """The content of lease.json, opened again each time, so that NFS asks the server. Raises OSError."""
     handle = os.open(folder / layout.LEASE_FILE, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         return os.read(handle, 4 * LINE_BYTES)

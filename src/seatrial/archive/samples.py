@@ -1,4 +1,4 @@
-"""samples.parquet: one row a sample, made from the journal, so it can be deleted and made anew."""
+"""samples.parquet: one row a sample, made from the journal, so it can be deleted and made again."""
 
 import errno
 import glob
@@ -155,5 +155,5 @@ def read_errors() -> Iterator[None]:
         yield
     except duckdb.Error as error:
         raise DamagedRun(
-            f"Samples cannot be read: {error}.", f"Delete the {layout.SAMPLES_FILE}: it is made anew from the journal."
+            f"Samples cannot be read: {error}.", f"Delete the {layout.SAMPLES_FILE}: it is made again from the journal."
         ) from error

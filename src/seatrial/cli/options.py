@@ -58,7 +58,7 @@ def page_file(path: Path | None) -> Path | None:
 
 
 Html = Annotated[Path | None, typer.Option(help="Write the report as a page, too.", metavar="FILE", callback=page_file)]
-IdleOnly = Annotated[bool, typer.Option("--idle-only", help="Only nodes that are free now; never stand in the queue.")]
+IdleOnly = Annotated[bool, typer.Option("--idle-only", help="Only nodes that are free now; never wait in the queue.")]
 LauncherName = Annotated[str, typer.Option(help="auto, slurm or local.", metavar="NAME")]
 Mpicc = Annotated[str, typer.Option(help="MPI compiler to build the probe with.", metavar="FILE")]
 MpiType = Annotated[str, typer.Option(help="srun's --mpi.  [default: the site's]", metavar="TYPE")]
@@ -72,10 +72,12 @@ Partition = Annotated[str, typer.Option(help="Slurm partition.  [default: the cl
 Probe = Annotated[Path | None, typer.Option(help="A prebuilt probe.", metavar="FILE")]
 ProbeDir = Annotated[Path | None, typer.Option(help="Where to build the probe; all nodes must see it.", metavar="DIR")]
 Replay = Annotated[str, typer.Option(help="Play a recorded run instead of measuring.", metavar="RUN")]
-RoundTimeout = Annotated[str, typer.Option(help="A round silent for so long hangs.", metavar="TIME")]
+RoundTimeout = Annotated[
+    str, typer.Option(help="Treat a round as hung after this long without output.", metavar="TIME")
+]
 RunName = Annotated[str, typer.Option(help="Name of the run.  [default: time and four digits]", metavar="NAME")]
-Seed = Annotated[int, typer.Option(help="Draws the order of rounds.", min=0)]
-Wait = Annotated[str, typer.Option(help="How long to stand in Slurm's queue.", metavar="TIME")]
+Seed = Annotated[int, typer.Option(help="Seed for the random order of rounds.", min=0)]
+Wait = Annotated[str, typer.Option(help="Maximum time to wait in the Slurm queue.", metavar="TIME")]
 Wrap = Annotated[
     str,
     typer.Option(

@@ -43,7 +43,7 @@ class CheckSettings(msgspec.Struct, frozen=True, kw_only=True):
     device: str = ""
     """Which adapter of each node is used, where it has several: mlx5_1. Empty: the first."""
     idle_only: bool = False
-    """Take what is free now, and never stand in the queue."""
+    """Take what is free now, and never wait in the queue."""
     node_hours: float = 0.0
     """What the allocation may cost at most, in node-hours; 0: whatever it takes."""
     replay: Path | None = None

@@ -49,7 +49,7 @@ class SlurmLauncher:
     ) -> None:
         """`nodes`: only these; `mpi`: srun's --mpi; `wait_s`: how long to stand in the queue.
 
-        `idle_only`: take what is free now, and never stand in the queue.
+        `idle_only`: take what is free now, and never wait in the queue.
         `environment`: what the probe is started in; facts are read outside of it.
         `quick_facts`: read facts without what takes long (compiled-in components of libraries).
         """
