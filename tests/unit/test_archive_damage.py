@@ -14,8 +14,9 @@ from seatrial.archive.inputs import DESCRIPTION_BYTES
 from seatrial.archive.inside import DamagedRun, read_inside, read_tail
 from seatrial.archive.listing import list_archive
 from seatrial.archive.reader import find_run, read_run
+from seatrial.archive.writer import RunWriter
 from seatrial.experiment.submitted import Submitted, find_submitted, write_submitted
-from tests.unit.builders import Cluster, as_closed_by_earlier_version, names, record, sail
+from tests.unit.builders import Cluster, abandoned, as_closed_by_earlier_version, fill, info_of, names, record, sail
 from tests.unit.test_archive_inputs import make_fifo, seatrial
 
 CLUSTER = Cluster(nodes=names(2))
@@ -134,6 +135,15 @@ def test_commands_survive_a_damaged_neighbour(kind: str, archive: Path) -> None:
     done = seatrial("report", "bad", folder=archive.parent)
     assert (done.returncode, done.stdout) == (2, "")
     assert layout.RUN_FILE in done.stderr
+
+
+def test_reading_takes_memory_for_what_is_there_and_not_for_what_may_be(tmp_path: Path) -> None:
+    """A journal may have 16 GiB; a shell, or a kernel that does not overcommit, need not allow that much."""
+    writer = RunWriter(tmp_path / "archive", info_of(CLUSTER))
+    fill(writer, CLUSTER, sail(CLUSTER))
+    abandoned(writer)
+    done = seatrial("runs", "recover", folder=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.parametrize("kind", ["pipe", "device", "link", "folder"])

@@ -78,14 +78,31 @@ def read_input(path: Path, most_bytes: int) -> bytes:
 
 
 def read_up_to(stream: IO[bytes], path: Path, most_bytes: int) -> bytes:
-    """The rest of a stream. Raises BadInput where there is more than `most_bytes`, or it cannot be read."""
+    """The rest of a stream. Raises BadInput where there is more than `most_bytes`, or it cannot be read.
+
+    Memory is taken for what is there: a read of `most_bytes` at once would reserve as much, and fail under a limit.
+    """
+    pieces: list[bytes] = []
+    left = most_bytes
     try:
-        content = stream.read(most_bytes + 1)
+        piece = stream.read(min(_length(stream), left) + 1)
+        while piece:
+            pieces.append(piece)
+            left -= len(piece)
+            if left < 0:
+                raise too_large(path, most_bytes)
+            piece = stream.read(min(PIECE_BYTES, left + 1))
     except OSError as error:
         raise cannot_be_read(path, error) from error
-    if len(content) > most_bytes:
-        raise too_large(path, most_bytes)
-    return content
+    return b"".join(pieces)
+
+
+def _length(stream: IO[bytes]) -> int:
+    """Of the file behind a stream, in bytes; one piece where there is no file."""
+    try:
+        return os.fstat(stream.fileno()).st_size
+    except OSError:  # io.UnsupportedOperation is one
+        return PIECE_BYTES
 
 
 def open_argument(path: Path, most_bytes: int, waiting: Callable[[str], None] | None = None) -> IO[bytes]:
