@@ -14,36 +14,51 @@ from seatrial.benchmarks.fields import numbers, split_fields
 from seatrial.benchmarks.matrices import read_matrix
 from seatrial.benchmarks.node_names import NodeNames
 from seatrial.benchmarks.pieces import pieces, whole_text
-from seatrial.diagnosis.pairwise.bottleneck import Ways, explain
-from seatrial.diagnosis.pairwise.located import UNSTABLE_SHOWN, locate_in_table
+from seatrial.locate.bottleneck import Ways, explain
+from seatrial.locate.single_pairs import MOST_LISTED
+from seatrial.locate.table import locate_in_table
 from seatrial.model.errors import UsageError
 from seatrial.model.pair_table import PairTable, pair_table
-from seatrial.report.located_text import located_as_json
+from seatrial.report.located_json import located_as_json
 
 HEADING = "source,target,latency_us,bandwidth_mb_s\n"
 
 
-def line_by_line(text: str) -> dict[tuple[str, str], list[float]]:
-    """By pair: latency in µs and bandwidth in MB/s, as a plain loop reads them."""
-    found: dict[tuple[str, str], list[float]] = {}
+Row = tuple[str, str, float, float]
+
+
+def line_by_line(text: str) -> list[Row]:
+    """Both ends, seconds and bytes per second of every line, as a plain loop reads them."""
+    found = []
     for line in text.splitlines():
-        fields = [field for field in re.split(r"[,;\t ]+", line) if field]
-        if len(fields) < 3 or fields[0] == fields[1]:
+        fields = re.split(r" *[,;\t] *| +", line.strip())
+        if len(fields) < 3 or fields[0] == fields[1] or "" in fields[:2]:
             continue
-        for place, field in enumerate(fields[2:4]):
-            try:
-                number = float(field)
-            except ValueError:
-                continue
-            if math.isfinite(number) and (number > 0 or (place == 1 and number == 0)):
-                found.setdefault((fields[0], fields[1]), [math.nan, math.nan])[place] = number
+        late, rate = value(fields[2], 1e-6, math.inf), value([*fields, ""][3], 1e6, 0.0)
+        if not (math.isnan(late) and math.isnan(rate)):
+            found.append((fields[0], fields[1], late, rate))
     return found
 
 
-def as_dict(table: PairTable) -> dict[tuple[str, str], list[float]]:
+def value(field: str, unit: float, dead: float) -> float:
+    """The number; `dead` for one that no pair can have; NaN for a field without a number."""
+    try:
+        number = float(field) * unit
+    except ValueError:
+        return math.nan
+    return number if math.isfinite(number) and number > 0 else dead
+
+
+def as_rows(table: PairTable) -> list[Row]:
     columns = (table.source, table.target, table.latency_s, table.bandwidth_bytes_per_s)
     rows = zip(*(column.tolist() for column in columns), strict=True)
-    return {(table.nodes[a], table.nodes[b]): [late, rate] for a, b, late, rate in rows}
+    return [(table.nodes[a], table.nodes[b], late, rate) for a, b, late, rate in rows]
+
+
+def in_order(rows: list[Row]) -> list[Row]:
+    """Nodes in the order in which they come, rows by them."""
+    place = {name: number for number, name in enumerate(dict.fromkeys(name for row in rows for name in row[:2]))}
+    return sorted(rows, key=lambda row: (place[row[0]], place[row[1]]))
 
 
 NUMBERS = st.one_of(
@@ -59,12 +74,14 @@ LINES = st.one_of(
     st.tuples(NAMES, NAMES, NUMBERS, NUMBERS).map(",".join),
     st.tuples(NAMES, NAMES, NUMBERS).map(" ; ".join),
     st.tuples(NAMES, NAMES, NUMBERS, NUMBERS, NUMBERS).map("\t".join),
-    st.sampled_from(["", "# a remark", "a b", "a,b", "\t", "a,b,1,2\r"]),
+    st.sampled_from(["", "# a remark", "a b", "a,b", "\t", "a,b,1,2\r", "\ta\tb\t1\t2", ",b,1,2", "a,,b,1", "a,b,,2"]),
+    st.sampled_from(["b,a,1,", " , a,b,3", "b , a,, 7,,", "a;b; ;9", "b a 5  6", "a\tb\t\t4"]),
 )
 
 
 @given(st.lists(LINES, max_size=30).map("\n".join), st.integers(1, 200))
 @example("a,b,1,2\nb,a,3,4\na,b,5,x", 5)
+@example("b,a,1,2\na,b,0,0\nb,a,nan,nan\nb,a,,-1", 5)
 def test_pieces_change_no_number(text: str, piece_bytes: int) -> None:
     expected = line_by_line(text)
     with pytest.MonkeyPatch.context() as patch:
@@ -72,26 +89,28 @@ def test_pieces_change_no_number(text: str, piece_bytes: int) -> None:
         try:
             table = read_matrix(HEADING + text, "csv")
         except UsageError:
-            assert expected == {}
+            assert expected == []
             return
-    assert table.is_ordered
-    wanted = {pair: [late * 1e-6, rate * 1e6] for pair, (late, rate) in expected.items()}
-    assert str(sorted(as_dict(table).items())) == str(sorted(wanted.items()))
-    assert list(table.nodes) == list(dict.fromkeys(name for pair in expected for name in pair))
+    assert str(as_rows(table)) == str(in_order(expected))
+    assert list(table.nodes) == list(dict.fromkeys(name for row in expected for name in row[:2]))
+    assert table.is_ordered == (len({row[:2] for row in expected}) == len(expected))
+    assert table.pairs == len({row[:2] for row in expected})
 
 
 @given(st.lists(NUMBERS.filter(bool), min_size=1, max_size=20))
 def test_numbers_are_those_of_float_to_the_last_bit(texts: list[str]) -> None:
-    def value(text: str) -> float:
+    """No number is NaN; a NaN that is written comes as infinity, so that the two stay apart."""
+
+    def as_float(text: str) -> float:
         try:
             number = float(text)
         except ValueError:
             return math.nan
-        return number if math.isfinite(number) else math.nan
+        return math.inf if math.isnan(number) else number
 
     fields = split_fields(" ".join(texts).encode())
     found = numbers(fields, np.arange(len(texts)))
-    assert [repr(number) for number in found.tolist()] == [repr(value(text)) for text in texts]
+    assert [repr(number) for number in found.tolist()] == [repr(as_float(text)) for text in texts]
 
 
 def test_digits_of_other_scripts_are_no_numbers() -> None:
@@ -133,7 +152,7 @@ def test_lines_in_any_order_make_the_same_table(order: str) -> None:
     text = HEADING + "".join(f"{a},{b},,{pairs[a, b]}\n" for a, b in chosen).replace(",,", ",-,")
     table = read_matrix(text)
     assert table.is_ordered
-    found = {pair: rate for pair, (_, rate) in as_dict(table).items()}
+    found = {(a, b): rate for a, b, _, rate in as_rows(table)}
     assert found == {pair: pytest.approx(pairs[pair] * 1e6, rel=1e-12) for pair in chosen}
     matrix = table.matrix("bandwidth_bytes_per_s")
     place = {name: number for number, name in enumerate(table.nodes)}
@@ -143,10 +162,23 @@ def test_lines_in_any_order_make_the_same_table(order: str) -> None:
 
 def test_a_bandwidth_of_zero_stays_zero_in_the_matrix() -> None:
     table = read_matrix("source,target,bandwidth_mb_s\na,b,0\nb,a,5\na,c,-1\nc,a,nan\n")
-    assert table.nodes == ("a", "b")
+    assert table.nodes == ("a", "b", "c")
     matrix = table.matrix("bandwidth_bytes_per_s")
-    assert matrix[0, 1] == 0
-    assert matrix[1, 0] == 5e6
+    assert matrix[[0, 1, 0, 2], [1, 0, 2, 0]].tolist() == [0, 5e6, 0, 0]
+    assert np.isnan(matrix[1, 2])
+
+
+def test_an_empty_cell_of_mpigraph_is_not_measured() -> None:
+    text = "START mpiGraph\nRecv\ta:0\tb:1\tc:2\t\na:0 from\t0\t\t5.0\t\nb:1 from\t7.0\t0.0\tnan\t\nEND mpiGraph\n"
+    rows = {(a, b): rate for a, b, _, rate in as_rows(read_matrix(text))}
+    assert rows == {("c", "a"): 5 * 2**20, ("a", "b"): 7 * 2**20, ("c", "b"): 0}
+
+
+def test_two_columns_of_one_metric_are_two_measurements() -> None:
+    table = read_matrix("source,target,bw_mb_s,latency_us,bw2_gb_s\na,b,5,1,7\nb,a,,2,8\n")
+    assert str(as_rows(table)) == str(
+        [("a", "b", 1e-6, 5e6), ("a", "b", math.nan, 7e9), ("b", "a", 2e-6, math.nan), ("b", "a", math.nan, 8e9)]
+    )
 
 
 def test_the_matrix_of_repetitions_has_their_medians() -> None:
@@ -177,8 +209,8 @@ def test_many_unstable_pairs_are_counted_and_not_all_listed() -> None:
         rates[pair] *= 0.9
     table = pair_table(nodes, rates)
     found = locate_in_table(table)
-    assert found.unstable_pairs > UNSTABLE_SHOWN
-    assert len(found.unstable) == UNSTABLE_SHOWN
+    assert found.unstable_pairs > MOST_LISTED
+    assert len(found.unstable) == MOST_LISTED
     assert f'"unstable_pairs": {found.unstable_pairs}' in located_as_json(table, found, (), None, 0)
 
 

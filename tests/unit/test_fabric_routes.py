@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from seatrial.diagnosis.pairwise.links import locate_hops
 from seatrial.fabric.ibnetdiscover import parse_fabric
 from seatrial.fabric.routes import Routes
+from seatrial.locate.links import locate_hops
 from seatrial.model.fabric_map import DeviceKind, End, FabricDevice, FabricLink, FabricMap
 from seatrial.pairing.sparse import sparse_rounds
 

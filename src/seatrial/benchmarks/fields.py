@@ -1,5 +1,7 @@
 """Fields and numbers of many lines at once: bytes in, arrays of places and of doubles out."""
 
+import math
+
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
@@ -12,20 +14,26 @@ PADDING = 64
 """Zeros after a piece, so that words of eight bytes can be read at every place."""
 NEWLINES = b"\n\r\x0b\x0c\x1c\x1d\x1e"
 """What Python takes for the end of a line."""
-NEITHER, DELIMITER, NEWLINE = 0, 1, 2
+NEITHER, SPACE, DELIMITER, NEWLINE = 0, 1, 2, 3
 LONGEST_PLAIN = 17
 """Bytes of a number that fit into an integer of 64 bits, the point included."""
 EXACT = 1 << 53
 """Integers below it are doubles. The quotient of two doubles is rounded once, as the text's own value would be."""
 
 
-CLASSES = bytes(DELIMITER if byte in b",;\t " else NEWLINE if byte in NEWLINES else NEITHER for byte in range(256))
+CLASSES = bytes(
+    SPACE if byte == ord(" ") else DELIMITER if byte in b",;\t" else NEWLINE if byte in NEWLINES else NEITHER
+    for byte in range(256)
+)
+WORD_BYTES = 8
+MASKS = np.array([(1 << 8 * count) - 1 for count in range(WORD_BYTES + 1)], dtype=np.uint64)
+"""By number of bytes: those of a little-endian word that count."""
 
 
 class Fields(msgspec.Struct, frozen=True, kw_only=True):
     """The fields of one piece of text. Field f is `content[start[f]:end[f]]`; line l has `count[l]` from `first[l]` on.
 
-    Lines without fields are left out. `content` is followed by PADDING zeros.
+    A field may be empty. Lines without text are left out. `content` is followed by PADDING zeros.
     """
 
     content: Bytes
@@ -36,7 +44,10 @@ class Fields(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def split_fields(piece: bytes) -> Fields:
-    """Divide whole lines at runs of commas, semicolons, tabs and spaces."""
+    """Divide whole lines at each comma, semicolon or tab, spaces around it included, and at other runs of spaces.
+
+    Between two commas is an empty field. Tabs at the beginning of a line, and empty fields at its end, are left out.
+    """
     content = np.frombuffer(piece + b"\n" + bytes(PADDING), dtype=np.uint8)
     kind = np.frombuffer(piece.translate(CLASSES) + bytes([NEWLINE]), dtype=np.uint8)
     inside = kind == NEITHER
@@ -44,15 +55,43 @@ def split_fields(piece: bytes) -> Fields:
     if inside[0]:
         edges = np.concatenate(([0], edges))
     start, end = edges[0::2], edges[1::2]
-    bounds = np.searchsorted(start, np.flatnonzero(kind == NEWLINE))
+    newlines = np.flatnonzero(kind == NEWLINE)
+    bounds = np.searchsorted(start, newlines)
+    empty = _empty_before(content, kind, start, bounds, newlines)
+    if empty is not None:
+        after = np.concatenate(([0], np.cumsum(empty + 1)))
+        text_end, begun = end, start
+        start, end = np.repeat(begun, empty + 1), np.repeat(begun, empty + 1)
+        end[after[1:] - 1] = text_end
+        bounds = after[bounds]
     first = np.concatenate(([0], bounds[:-1]))
     count = bounds - first
     written = count > 0
     return Fields(content=content, start=start, end=end, first=first[written], count=count[written])
 
 
+def _empty_before(content: Bytes, kind: Bytes, start: Places, bounds: Places, newlines: Places) -> Places | None:
+    """By field with text: how many empty ones lie before it in its line. None: there is none in the whole piece."""
+    hard = kind == DELIMITER
+    if not len(start) or not (hard[0] or (hard[1:] & (kind[:-1] != NEITHER)).any()):
+        return None
+    counted = np.cumsum(hard, dtype=np.int64)
+    before = counted[start]
+    empty = np.maximum(np.diff(before, prepend=0) - 1, 0)
+    leading = np.cumsum(hard & (content[: len(hard)] != ord("\t")), dtype=np.int64)
+    at_begin = np.concatenate(([0], leading[newlines[:-1]]))
+    first = np.concatenate(([0], bounds[:-1]))
+    written = bounds > first
+    heads = first[written]
+    empty[heads] = leading[start[heads]] - at_begin[written]
+    return empty if empty.any() else None
+
+
 def numbers(fields: Fields, chosen: Places) -> Reals:
-    """The values of those fields, to the last bit as `float` reads them; NaN for what is no finite number."""
+    """The values of those fields, to the last bit as `float` reads them.
+
+    NaN for a field that is empty or not a number. A NaN that is written out was given: it comes as infinity.
+    """
     content, start = fields.content, fields.start[chosen]
     length = fields.end[chosen] - start
     whole = np.zeros(len(chosen), dtype=np.int64)
@@ -71,13 +110,21 @@ def numbers(fields: Fields, chosen: Places) -> Reals:
         pointed |= is_point
     plain &= (whole < EXACT) & (length > pointed)
     values = whole / np.power(10.0, decimals)
-    for row in np.flatnonzero(~plain).tolist():
+    values[length == 0] = np.nan
+    rest = np.flatnonzero(~plain & (length > 0))
+    short = rest[length[rest] <= WORD_BYTES]
+    if len(short):  # "nan" or "-" may stand in every line
+        at_every_place = np.ndarray((len(content) - 7,), dtype="<u8", buffer=content.data, strides=(1,))
+        words, where = np.unique(at_every_place[start[short]] & MASKS[length[short]], return_inverse=True)
+        values[short] = np.array([_number(word.tobytes().rstrip(b"\0")) for word in words.astype("<u8")])[where]
+    for row in rest[length[rest] > WORD_BYTES].tolist():
         values[row] = _number(content[start[row] : start[row] + length[row]].tobytes())
-    return np.where(np.isfinite(values), values, np.nan)
+    return values
 
 
 def _number(text: bytes) -> float:
     try:
-        return float(text)
+        number = float(text)
     except ValueError:
         return np.nan
+    return math.inf if math.isnan(number) else number

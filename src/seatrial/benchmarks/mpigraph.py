@@ -7,9 +7,9 @@ import numpy as np
 from seatrial.benchmarks.fields import numbers, split_fields
 from seatrial.benchmarks.node_names import NodeNames
 from seatrial.benchmarks.pair_columns import PairColumns
-from seatrial.benchmarks.pairs_lines import MEBIBYTE
+from seatrial.benchmarks.pairs_lines import MEBIBYTE, alive_or_dead
 from seatrial.model.errors import UsageError
-from seatrial.model.pair_table import PairTable, Places, Reals
+from seatrial.model.pair_table import DEAD_BANDWIDTH, PairTable, Places, Reals
 
 ENDING = b"END mpiGraph"
 RECEIVED, FROM = b"Recv", b" from"
@@ -50,10 +50,11 @@ def _cells(line: bytes) -> list[bytes]:
 
 
 def _rates(line: bytes, most: int) -> Reals:
-    """Bytes per second by column. It says "MB" and divides by 1024 × 1024."""
-    fields = split_fields(line)
-    chosen = np.arange(min(len(fields.start), most))
-    return numbers(fields, chosen) * MEBIBYTE
+    """Bytes per second by column; an empty cell is a column, too. It says "MB" and divides by 1024 × 1024."""
+    fields = split_fields(b"0\t" + line)
+    chosen = np.arange(1, min(len(fields.start), most + 1))
+    with np.errstate(over="ignore"):
+        return alive_or_dead(numbers(fields, chosen) * MEBIBYTE, DEAD_BANDWIDTH)
 
 
 def _hosts(names: list[str], columns: Places) -> list[str]:

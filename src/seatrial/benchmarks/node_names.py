@@ -3,11 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from seatrial.benchmarks.fields import PADDING, Fields, Places
+from seatrial.benchmarks.fields import MASKS, PADDING, Fields, Places
 
 Words = NDArray[np.uint64]
-MASKS = np.array([(1 << 8 * count) - 1 for count in range(9)], dtype=np.uint64)
-"""By number of bytes: those of a little-endian word that count."""
 FACTORS = np.array([0x9E3779B97F4A7C15**power % 2**64 for power in range(PADDING // 8)], dtype=np.uint64)
 """The hash of a name is the sum of its words times these, modulo 2⁶⁴. Names of up to eight bytes are their own hash."""
 RUN = 4

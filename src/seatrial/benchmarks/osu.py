@@ -8,9 +8,9 @@ import msgspec
 
 from seatrial.benchmarks.file_names import pairs_of_names
 from seatrial.benchmarks.named_line import pair_above
-from seatrial.benchmarks.pairs_lines import MEGABYTE, MICROSECOND, Pair, positive
+from seatrial.benchmarks.pairs_lines import MEGABYTE, MICROSECOND, Pair, given
 from seatrial.model.errors import UsageError
-from seatrial.model.pair_table import PairTable, repeated_pair_table
+from seatrial.model.pair_table import DEAD_BANDWIDTH, DEAD_LATENCY_S, PairTable, repeated_pair_table
 
 TITLE = re.compile(r"#\s*OSU\s+\S+\s+(?P<what>.+?)\s+Test\b")
 COLUMN = re.compile(r"[A-Za-z0-9][^()]*?\([^)]*\)|\S+")
@@ -102,7 +102,7 @@ def _row(line: str, column: int) -> tuple[int, float] | None:
     fields = line.split()
     if len(fields) <= column or not re.fullmatch(r"[0-9]{1,15}", fields[0]):
         return None
-    number = positive(fields[column])
+    number = given(fields[column], 0.0)
     return None if number is None else (int(fields[0]), number)
 
 
@@ -137,10 +137,11 @@ def _of_kind(
     size = choose(common)
     if test == "bi-directional bandwidth":
         unit /= 2
+    dead = DEAD_LATENCY_S if tests is LATENCIES else DEAD_BANDWIDTH
     found: defaultdict[Pair, list[float]] = defaultdict(list)
     for table in chosen:
         if table.pair is not None:
-            found[table.pair].append(table.values[size] * unit)
+            found[table.pair].append(table.values[size] * unit or dead)
     if test in BOTH_WAYS:
         for a, b in [pair for pair in found if pair[::-1] not in found]:
             found[b, a] = found[a, b]

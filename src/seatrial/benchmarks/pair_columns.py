@@ -1,6 +1,6 @@
-"""Pairs that are read piece by piece become one table: each pair once, nodes in the order in which they appear."""
+"""Pairs that are read piece by piece become one table, in order of the nodes, which are in the order of the file."""
 
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +40,7 @@ class _Column(Generic[_Scalar]):
 
 
 class PairColumns:
-    """Collects rows. A pair may come several times: of each metric the number that was read last counts."""
+    """Collects rows. A pair may come several times: each row is kept, as a repetition."""
 
     def __init__(self) -> None:
         self._source = _Column(np.int32)
@@ -51,12 +51,7 @@ class PairColumns:
         self._met = np.zeros(0, dtype=np.bool_)
 
     def add(self, source: Places, target: Places, bandwidth: Reals, latency: Reals) -> None:
-        """Rows with numbers of nodes. Left out are pairs of one node and rows without a number.
-
-        A bandwidth of zero is a measured one; a latency must be greater.
-        """
-        bandwidth = np.where(bandwidth >= 0, bandwidth, np.nan)
-        latency = np.where(latency > 0, latency, np.nan)
+        """Rows with numbers of nodes; NaN: not measured. Left out are pairs of one node and rows without a number."""
         kept = (source != target) & ~(np.isnan(bandwidth) & np.isnan(latency))
         if not kept.any():
             return
@@ -85,7 +80,10 @@ class PairColumns:
             self._met[numbers] = True
 
     def table(self, names: list[str]) -> PairTable:
-        """All of it, rows in the order of source and target. `names`: by number; those without rows are left out."""
+        """All of it, rows in the order of source and target, repetitions in that of the file.
+
+        `names`: by number; those without rows are left out.
+        """
         place = np.zeros(max(len(names), 1), dtype=np.int32)
         place[self._order] = np.arange(len(self._order), dtype=np.int32)
         source, target = self._source.take(), self._target.take()
@@ -95,7 +93,7 @@ class PairColumns:
         nodes = tuple(names[number] for number in self._order)
         values = {metric: column.take() for metric, column in self._values.items()}
         if not is_ordered(source, target):
-            source, target, values = _last_of_each(source, target, len(nodes), values)
+            source, target, values = _in_order(source, target, len(nodes), values)
         nothing = np.broadcast_to(NOTHING, len(source))  # takes no memory
         return PairTable(
             nodes=nodes,
@@ -106,28 +104,25 @@ class PairColumns:
         )
 
 
-def _last_of_each(
+def _in_order(
     source: Places, target: Places, count: int, values: dict[str, Reals]
 ) -> tuple[Places, Places, dict[str, Reals]]:
-    """Each pair once, in order. Where most pairs of nodes have a row, a matrix takes the place of sorting."""
+    """The rows by source and target. Where most pairs of nodes have one row, a matrix takes the place of sorting."""
     keys = source.astype(np.int64) * count + target
     if count**2 <= DENSE * len(keys):
         measured = np.zeros(count**2, dtype=np.bool_)
         measured[keys] = True
-        found = np.flatnonzero(measured)
-        last = {metric: _scattered(column, keys, count**2)[found] for metric, column in values.items()}
-    else:
-        found, where = np.unique(keys, return_inverse=True)
-        last = {metric: _scattered(column, where, len(found)) for metric, column in values.items()}
-    return (found // count).astype(np.int32), (found % count).astype(np.int32), last
+        if int(np.count_nonzero(measured)) == len(keys):
+            found = np.flatnonzero(measured)
+            ordered = {metric: _scattered(column, keys, count**2)[found] for metric, column in values.items()}
+            return (found // count).astype(np.int32), (found % count).astype(np.int32), ordered
+        del measured
+    order = np.argsort(keys, kind="stable")
+    return source[order], target[order], {metric: column[order] for metric, column in values.items()}
 
 
-def _scattered(values: Reals, where: NDArray[Any], cells: int) -> Reals:
-    """An array of `cells` numbers with each value at its place; of several at one place the last, NaN aside."""
+def _scattered(values: Reals, where: NDArray[np.int64], cells: int) -> Reals:
+    """An array of `cells` numbers with each value at its place, NaN elsewhere."""
     placed = np.full(cells, np.nan)
-    known = ~np.isnan(values)
-    if known.all():
-        placed[where] = values
-    else:
-        placed[where[known]] = values[known]
+    placed[where] = values
     return placed

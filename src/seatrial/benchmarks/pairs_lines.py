@@ -7,17 +7,19 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from seatrial.benchmarks.fields import numbers, split_fields
+from seatrial.benchmarks.fields import Fields, Places, numbers, split_fields
 from seatrial.benchmarks.node_names import NodeNames
 from seatrial.benchmarks.pair_columns import METRICS, PairColumns
 from seatrial.model.errors import UsageError
-from seatrial.model.pair_table import PairTable
+from seatrial.model.pair_table import DEAD_BANDWIDTH, DEAD_LATENCY_S, PairTable, Reals
 
-DELIMITER = re.compile(r"[,;\t ]+")
+DELIMITER = re.compile(r" *[,;\t] *| +")
+"""Of the first line, which names the columns; as `split_fields` divides the others."""
 MICROSECOND, MEGABYTE, MEBIBYTE, GIGABYTE = 1e-6, 1e6, float(1 << 20), 1e9
 LATENCY_WORDS = ("lat", "t_us", "time")
 BANDWIDTH_WORDS = ("bw", "bandwidth", "mb", "gb", "mib", "rate")
 Pair = tuple[str, str]
+DEAD = {"bandwidth": DEAD_BANDWIDTH, "latency": DEAD_LATENCY_S}
 
 
 def parse_nxnlatbw(text: Iterator[bytes]) -> PairTable:
@@ -58,26 +60,45 @@ def _heading(text: Iterator[bytes]) -> tuple[str, bytes]:
 def parse_columns(text: Iterable[bytes], columns: tuple[str, ...]) -> PairTable:
     """The lines of which the third and later fields are numbers, by the names of their columns.
 
-    A pair that stands in several lines has the numbers of the last. Raises UsageError where no line fits.
+    A pair on several lines, or in several columns of one metric, keeps all its numbers. See `alive_or_dead` for 0 and
+    NaN. Raises UsageError where no line fits.
     """
     names, rows = NodeNames(), PairColumns()
     scales = [(place, scale) for place, name in enumerate(columns) if place > 1 and (scale := _scale(name))]
+    of_metric = [[(place, unit) for place, (name, unit) in scales if name == metric] for metric in METRICS]
     for piece in text:
         fields = split_fields(piece)
-        long = fields.count > 2
+        written = fields.end > fields.start
+        long = np.flatnonzero(fields.count > 2)
+        long = long[written[fields.first[long]] & written[fields.first[long] + 1]]
         first, count = fields.first[long], fields.count[long]
-        values = {metric: np.full(len(first), np.nan) for metric in METRICS}
-        for place, (metric, unit) in scales:
-            given = np.flatnonzero(count > place)
-            number = numbers(fields, first[given] + place)
-            better = number > 0 if metric == "latency" else number >= 0
-            values[metric][given[better]] = number[better] * unit
         source, target = names.number_all(fields, first), names.number_all(fields, first + 1)
-        rows.add(source, target, values["bandwidth"], values["latency"])
+        for chosen in itertools.zip_longest(*of_metric):
+            values = [_column(fields, first, count, one, dead) for one, dead in zip(chosen, DEAD.values(), strict=True)]
+            rows.add(source, target, *values)
     table = rows.table(names.names)
     if not len(table.source):
         raise UsageError("There is no line of a pair in this file.", "Lines look like source,target,latency,bandwidth.")
     return table
+
+
+def _column(fields: Fields, first: Places, count: Places, chosen: tuple[int, float] | None, dead: float) -> Reals:
+    """By line: the number at that place, times that unit; NaN where the line has none."""
+    values = np.full(len(first), np.nan)
+    if chosen is not None:
+        place, unit = chosen
+        long = np.flatnonzero(count > place)
+        with np.errstate(over="ignore"):
+            values[long] = alive_or_dead(numbers(fields, first[long] + place) * unit, dead)
+    return values
+
+
+def alive_or_dead(values: Reals, dead: float) -> Reals:
+    """Those that are finite and above zero; NaN, which is no number at all, stays, since nothing was measured.
+
+    0, infinity and negative numbers were written by the tool for a pair that it tried: they become `dead`.
+    """
+    return np.where(np.isnan(values) | ((values > 0) & (values < np.inf)), values, dead)
 
 
 def _scale(name: str) -> tuple[str, float] | None:
@@ -89,10 +110,13 @@ def _scale(name: str) -> tuple[str, float] | None:
     return None
 
 
-def positive(field: str) -> float | None:
-    """A text that is a finite number above zero; None for any other."""
+def given(field: str, dead: float) -> float | None:
+    """The number in a field; None if the field holds no number at all, so that nothing was measured.
+
+    0, NaN, infinity and negative numbers become `dead`, as in `alive_or_dead`.
+    """
     try:
         number = float(field)
     except ValueError:
         return None
-    return number if math.isfinite(number) and number > 0 else None
+    return number if math.isfinite(number) and number > 0 else dead

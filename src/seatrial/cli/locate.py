@@ -6,14 +6,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from seatrial.archive.inputs import MATRIX_BYTES, ROUTES_BYTES, open_argument
-from seatrial.cli.options import AsJson, RoutesFile, read_text, read_texts, say_waiting
+from seatrial.cli.options import AsJson, RoutesFile, read_text, read_texts, say_waiting, share_of
 from seatrial.model.errors import ExitCode, UsageError
+from seatrial.model.units import BANDWIDTH, LATENCY
+from seatrial.model.verdict import Verdict
 
 if TYPE_CHECKING:
     from seatrial.fabric.routed import RoutedFabric
 
 MOST_ROUTED_PAIRS = 4_000_000
 """All ordered pairs of 2,000 nodes; the way of each takes about 1 kB."""
+EXIT_CODES = {Verdict.PASS: ExitCode.PASS, Verdict.SLOW: ExitCode.FINDINGS}
+"""Any other verdict names nothing and is no PASS."""
 
 
 def locate(
@@ -28,14 +32,30 @@ def locate(
         typer.Option(help="Leaf switches: a topology.conf of Slurm, or ibnetdiscover's output.", metavar="FILE"),
     ] = None,
     routes: RoutesFile = "",
+    effect: Annotated[
+        str,
+        typer.Option(
+            help="Smallest loss of bandwidth to report: 0.4%.  [default: 0.75 to 3 %, by the table's scatter]",
+            metavar="SHARE",
+        ),
+    ] = "",
+    latency_effect: Annotated[
+        str,
+        typer.Option(
+            help="Smallest excess of latency to report.  [default: 9 % to 10 % or 0.3 µs, by scatter]",
+            metavar="SHARE",
+        ),
+    ] = "",
     as_json: AsJson = False,
 ) -> int:
     """Name the slow and late nodes, uplinks and cables in an n×n table of latency or bandwidth measured elsewhere."""
     from seatrial.benchmarks.matrices import read_matrix, read_matrix_files
-    from seatrial.diagnosis.pairwise.classes import topology_classes
-    from seatrial.diagnosis.pairwise.located import locate_in_table
-    from seatrial.report.located_text import located_as_json, located_as_text
+    from seatrial.locate.classes import topology_classes
+    from seatrial.locate.table import locate_in_table
+    from seatrial.report.located_json import located_as_json
+    from seatrial.report.located_text import located_as_text
 
+    asked = _asked(effect, latency_effect)
     if file.is_dir():
         table = read_matrix_files(read_texts(file), form)
     else:
@@ -49,15 +69,21 @@ def locate(
         )
     wiring = wiring_of(topology, routes, table.nodes) if routes else None
     groups = leaf_groups(read_text(topology), table.nodes) if topology else (classes.groups if classes else ())
-    located = locate_in_table(table, groups, wiring)
-    code = ExitCode.PASS
-    if located.faults:
-        code = ExitCode.FINDINGS
-    elif located.ambiguous or not located.lines:
-        code = ExitCode.INCOMPLETE
+    located = locate_in_table(table, groups, wiring, asked=asked)
+    code = EXIT_CODES.get(located.verdict, ExitCode.INCOMPLETE)
     render = located_as_json(table, located, groups, classes, code) if as_json else ""
     print(render or located_as_text(table, located, groups, classes), end="")
     return code
+
+
+def _asked(effect: str, latency_effect: str) -> dict[str, float]:
+    """The practical effects that the command line sets, by metric."""
+    asked = {}
+    if effect:
+        asked[BANDWIDTH] = share_of(effect, "--effect")
+    if latency_effect:
+        asked[LATENCY] = share_of(latency_effect, "--latency-effect")
+    return asked
 
 
 def leaf_groups(text: str, nodes: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:

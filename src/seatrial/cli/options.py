@@ -118,6 +118,15 @@ def time_text(seconds_: float) -> str:
     return f"{seconds_ / UNITS['m']:g}m" if whole else f"{seconds_:g}s"
 
 
+def share_of(text: str, option: str) -> float:
+    """`3%`, `0.4 %` or `0.03` as a share of one. Raises UsageError that shows the value."""
+    match = re.fullmatch(r"(\d+(?:\.\d*)?|\.\d+)\s*(%?)", text.strip())
+    value = float(match.group(1)) / (100 if match.group(2) else 1) if match else 0.0
+    if not 0 < value < 1:
+        raise UsageError(f"{option} {text!r} is not a share between 0 and 100 %.", "Write 0.4% or 0.004.")
+    return value
+
+
 def run_name(text: str) -> str:
     """The name of a run as given. Raises UsageError for one that is none."""
     if text and (not text.replace("-", "").replace("_", "").isalnum() or not text.isascii()):

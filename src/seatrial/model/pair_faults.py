@@ -1,15 +1,18 @@
-"""What a table of pairs gives away: parts at fault, parts that cannot be told apart, pairs that change."""
+"""What a table of pairs shows: parts at fault, parts that cannot be told apart, pairs that change, and its power."""
+
+import enum
 
 import msgspec
 
 from seatrial.model.subject import Direction, Subject
+from seatrial.model.verdict import Verdict
 
 
 class LocatedFault(msgspec.Struct, frozen=True, kw_only=True):
     """One part that explains slow or late pairs.
 
     `loss_ratio` is the share of what peers do that is missing: 0.05 for 5 % less bandwidth; of latency, the share by
-    which it is longer. `low` and `high` enclose it; `evidence` are pairs, "source>target".
+    which it is longer. `low` and `high` enclose it with the table's confidence; `evidence` are pairs, "source>target".
     """
 
     subject: Subject
@@ -19,10 +22,16 @@ class LocatedFault(msgspec.Struct, frozen=True, kw_only=True):
     low: float
     high: float
     evidence: tuple[str, ...]
+    pairs: int
+    """Ordered pairs that show it."""
+    p: float
+    """Probability that any healthy part of such a table would look like this: all parts counted. 0 for a dead part."""
+    dead: bool = False
+    """It was measured and gave 0, NaN, infinity, or a number of no network. `loss_ratio` is then 1."""
 
     @property
     def kind(self) -> str:
-        """node, uplink or link: the kind of its subject."""
+        """node, uplink, link, spine, pair or fabric: the kind of its subject."""
         return self.subject.kind.value
 
 
@@ -35,24 +44,108 @@ class Undecided(msgspec.Struct, frozen=True, kw_only=True):
     evidence: tuple[str, ...]
 
 
+class Instability(enum.StrEnum):
+    """In which way the numbers of a pair or node disagree."""
+
+    REPETITIONS = "repetitions"
+    """The repetitions of one pair differ by more than noise."""
+    SINGLE = "single"
+    """Bad in one direction, measured once: a passing disturbance or a fault."""
+    SOME_PARTNERS = "some-partners"
+    """A node is bad with some of its partners and good with the others."""
+
+
 class Unstable(msgspec.Struct, frozen=True, kw_only=True):
-    """A pair or node whose numbers are good and bad in turn, or were bad once and never measured again."""
+    """A pair or node whose numbers disagree. `pairs`: how many ordered pairs of it are bad or vary."""
 
     subject: Subject
     metric: str
-    why: str
+    cause: Instability
+    loss_ratio: float
+    """Of the worst of its pairs."""
+    gross: bool
+    """Bad enough to withhold a PASS even if it was seen only once."""
+    pairs: int
     evidence: tuple[str, ...]
 
 
-class Located(msgspec.Struct, frozen=True, kw_only=True):
-    """All of it, worst first, and the lines that were drawn: metric -> ratio to the peers below which a pair is bad."""
+class Observation(msgspec.Struct, frozen=True, kw_only=True):
+    """A node that clearly differs from its peers, by less than the practical effect; so it is not named."""
 
+    subject: Subject
+    metric: str
+    direction: Direction
+    loss_ratio: float
+    low: float
+    high: float
+    decided: bool
+    """False: the interval reaches beyond the greatest practical effect, so that more measurements are needed."""
+
+
+class Population(msgspec.Struct, frozen=True, kw_only=True):
+    """Nodes of like pace where the table has two paces; `ratio`: their pace over that of the faster population."""
+
+    metric: str
+    nodes: tuple[str, ...]
+    ratio: float
+
+
+class Method(enum.StrEnum):
+    """How one metric of a table was judged."""
+
+    ADDITIVE = "additive"
+    """Row and column effects, fitted to a complete or nearly complete table."""
+    GROUP_TEST = "group-test"
+    """Good and bad pairs, of a table with few partners per node."""
+
+
+class Resolution(msgspec.Struct, frozen=True, kw_only=True):
+    """What one metric of the table can show.
+
+    `effect_ratio`: the practical effect that a node must reach to be named. `detectable_ratio`: the smallest loss of
+    one node, both directions, that would have been named with 95 % power; None where no loss would have been.
+    `hidden_ratio`: the part of it that is due to noise, whatever the practical effect.
+    """
+
+    metric: str
+    method: Method
+    effect_ratio: float
+    pair_scatter: float
+    node_scatter: float | None
+    detectable_ratio: float | None
+    detectable_one_way_ratio: float | None
+    hidden_ratio: float | None
+    enough: bool
+    """Whether noise would have let it show a loss of 10 %."""
+    majority: bool
+    """False where so many pairs are clearly better than the median that it may be the level of slow nodes."""
+    measured_pairs: int
+    expected_pairs: int
+    """Ordered pairs of a complete table; half of them where every pair was measured in one direction only."""
+    complete: bool
+    """False where a table that is nearly complete lacks pairs; a sparse design lacks none."""
+    usual: float
+    """Median over pairs, in the metric's unit."""
+
+
+class Located(msgspec.Struct, frozen=True, kw_only=True):
+    """All of it, worst first. `resolutions`: one for each metric that has numbers."""
+
+    verdict: Verdict
     faults: tuple[LocatedFault, ...]
     ambiguous: tuple[Undecided, ...]
     unstable: tuple[Unstable, ...]
-    """The first of them."""
-    unstable_pairs: int = 0
-    """All of them."""
-    lines: dict[str, float]
+    """Nodes, and the worst of the single pairs: of each metric at most a fixed number."""
+    observations: tuple[Observation, ...]
+    populations: tuple[Population, ...]
+    unjudged: tuple[Subject, ...]
+    """Nodes with too few measured pairs to be judged."""
+    resolutions: tuple[Resolution, ...]
+    confidence: float
+    """Of all names and intervals together."""
     wrongly_left: float | None
-    """Expected number of healthy nodes that no partner acquits, at the stated share of slow nodes; None: no pairs."""
+    """In a sparse table: expected number of healthy nodes that no partner acquits, at a stated share of slow nodes."""
+    unlisted_pairs: int = 0
+    """Single pairs at fault beyond the worst ones, which are in `faults`."""
+    unstable_pairs: int = 0
+    """Ordered pairs that are bad once or vary, by metric and summed: those of `unstable`, and those not listed."""

@@ -1,4 +1,4 @@
-"""Numbers of many ordered pairs, in columns: what another tool's matrix, or a survey of ours, comes down to."""
+"""Numbers of many ordered pairs in columns: another tool's matrix, or one of our own surveys."""
 
 import itertools
 import math
@@ -12,10 +12,14 @@ Reals = NDArray[np.float64]
 Indices = NDArray[np.intp]
 Places = NDArray[np.int32]
 """Numbers of nodes; half of what Indices take."""
+DEAD_BANDWIDTH, DEAD_LATENCY_S = 0.0, math.inf
+"""What a tool's 0, NaN, infinite or negative number becomes: the pair was tried, and this is the worst value."""
 
 
 class PairTable(msgspec.Struct, frozen=True, kw_only=True):
-    """`pairs` ordered pairs of `nodes` nodes. All four columns have the length `pairs`; NaN: not measured.
+    """Ordered pairs of `nodes`. All four columns have the same length.
+
+    NaN: not measured, which is not the same as DEAD_BANDWIDTH or DEAD_LATENCY_S: measured, and nothing arrived.
 
     Data flows from `nodes[source[p]]` to `nodes[target[p]]`. A pair may stand in several rows, one a repetition.
     """
@@ -48,7 +52,8 @@ class PairTable(msgspec.Struct, frozen=True, kw_only=True):
     def matrix(self, name: str) -> NDArray[np.float64]:
         """The metric as nodes × nodes: row = node that sends, column = node that receives, NaN = not measured.
 
-        Zero stays zero. Of repetitions the median. Takes 8 bytes × nodes². Raises KeyError for another name.
+        Dead pairs keep their zero or infinity. Of repetitions the median. Takes 8 bytes × nodes². Raises KeyError for
+        another name.
         """
         values = self.metric(name)
         dense = np.full(len(self.nodes) ** 2, np.nan)

@@ -5,9 +5,9 @@ from collections.abc import Collection, Sequence
 import msgspec
 import numpy as np
 
-from seatrial.diagnosis.pairwise.links import locate_hops
 from seatrial.fabric.routes import Path
 from seatrial.lab.simulator.parts import Part, Parts
+from seatrial.locate.links import locate_hops
 from seatrial.model.pair_table import Reals
 from seatrial.pairing.complete import Pair
 

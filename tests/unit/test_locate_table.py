@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seatrial.diagnosis.pairwise.bottleneck import Ways, explain
-from seatrial.diagnosis.pairwise.classes import topology_classes
-from seatrial.diagnosis.pairwise.located import locate_in_table
-from seatrial.diagnosis.pairwise.scale import relative_scale, resolution
+from seatrial.locate.bottleneck import Ways, explain
+from seatrial.locate.classes import topology_classes
+from seatrial.locate.scale import relative_scale, resolution
+from seatrial.locate.table import locate_in_table
 from seatrial.model.pair_faults import Located
 from seatrial.model.pair_table import PairTable, pair_table
 from seatrial.model.subject import Direction
@@ -52,8 +52,24 @@ def test_a_healthy_cluster_of_56_nodes_has_no_classes_and_no_fault() -> None:
     assert topology_classes(table) is None
     found = locate_in_table(table)
     assert (found.faults, found.ambiguous) == ((), ())
-    lonely = {one.subject.name for one in found.unstable if one.metric == "bandwidth_bytes_per_s"}
-    assert lonely == {"n10>n23", "n23>n24", "n25>n7", "n55>n5"}  # each was low once, n10>n23 by 6.7 %
+    (lonely,) = found.unstable
+    assert (lonely.subject.name, lonely.gross) == ("n10>n23", False)
+    assert lonely.loss_ratio == pytest.approx(0.067, abs=0.002)
+
+
+@pytest.mark.parametrize("excess", [0.2, 0.5, 2.0])
+def test_one_late_node_is_late_and_not_far_away(excess: float) -> None:
+    nodes = [f"n{number}" for number in range(12)]
+    draw = np.random.default_rng(0)
+    times = {
+        (a, b): 1.5e-6 * (1 + 0.01 * float(draw.standard_normal())) * (1 + excess * ("n5" in (a, b)))
+        for a in nodes
+        for b in nodes
+        if a != b
+    }
+    table = pair_table(nodes, {}, times)
+    assert topology_classes(table) is None
+    assert [fault.subject.text for fault in locate_in_table(table).faults] == ["node:n5"]
 
 
 def planted(
@@ -187,11 +203,12 @@ def test_no_way_no_blame() -> None:
     assert locate_in_table(pair_table(["n1"])).faults == ()
 
 
-def test_numbers_beyond_any_network_are_left_out() -> None:
+def test_numbers_beyond_any_network_are_dead() -> None:
     table = pair_table(
         ["n1", "n2", "n3"], {("n1", "n2"): 1.0, ("n1", "n3"): 8.98846567431158e307, ("n2", "n3"): 1e-300}
     )
-    assert locate_in_table(table).faults == ()
+    (fault,) = locate_in_table(table).faults
+    assert (fault.subject.text, fault.dead) == ("node:n3", True)
 
 
 @settings(max_examples=50)

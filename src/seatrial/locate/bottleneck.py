@@ -1,4 +1,4 @@
-"""Which parts explain the pairs that are slow, where a pair is as good as the worst part on its way."""
+"""The fewest parts that explain the slow pairs, where a pair is as good as the worst part it crosses."""
 
 from collections.abc import Sequence
 
@@ -40,17 +40,21 @@ def best_through(ratio: Reals, crossed: Sequence[tuple[Indices | None, Places | 
     return best
 
 
-def explain(ratio: Reals, ways: Ways, line: float, tolerance: float, best: Reals | None = None) -> Explanation:
+def explain(
+    ratio: Reals, ways: Ways, line: float, tolerance: float, *, good: float | None = None, best: Reals | None = None
+) -> Explanation:
     """The smallest set of parts, chosen greedily, that explains every row whose `ratio` to its peers is below `line`.
 
-    One row at or above the line acquits all parts on its way (COMP: Chan et al., Allerton 2011). A part that is left
-    can be the cause of a row only if no row through it was better by more than `tolerance`: of two bad parts on one
-    way the worse decides. The cover is that of the smallest consistent failure set (Duffield, IEEE Trans. Inf. Theory
-    52, 2006), parts of equal rows kept together. Where `best` is given, `ways` need hold the ways of bad rows only.
+    One row at or above `good` acquits all parts on its way (COMP: Chan et al., Allerton 2011); a row between `line` and
+    `good` neither convicts nor acquits. Without `good` the two are the same. A part that is left can be the cause of a
+    row only if no row through it was better by more than `tolerance`: of two bad parts on one way the worse decides.
+    The cover is that of the smallest consistent failure set (Duffield, IEEE Trans. Inf. Theory 52, 2006), parts of
+    equal rows kept together. If `best` is given, `ways` needs the ways of bad rows only.
     """
     best = best_through(ratio, [(ways.row, ways.part)], ways.parts) if best is None else best
     bad = ratio < line
-    able = bad[ways.row] & (best[ways.part] < line) & (best[ways.part] <= ratio[ways.row] + tolerance)
+    acquitted = line if good is None else good
+    able = bad[ways.row] & (best[ways.part] < acquitted) & (best[ways.part] <= ratio[ways.row] + tolerance)
     places = np.flatnonzero(bad)
     cover = _Cover(np.searchsorted(places, ways.row[able]), ways.part[able], len(places), ways.parts)
     blamed = []

@@ -5,11 +5,13 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
-from seatrial.diagnosis.pairwise.bottleneck import Ways, explain
-from seatrial.diagnosis.pairwise.peers import PRACTICAL, SCATTERS
-from seatrial.diagnosis.pairwise.scale import relative_scale
+from seatrial.locate.bottleneck import Ways, explain
+from seatrial.locate.effects import SCATTERS
+from seatrial.locate.scale import relative_scale
 from seatrial.model.pair_table import Reals
-from seatrial.model.units import BANDWIDTH
+
+LEAST_LACK = 0.01
+"""A row is bad only if it lacks at least this share of what its peers have."""
 
 
 class HopSuspects(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,7 +46,7 @@ def locate_hops(bandwidth: Reals, paths: Sequence[Sequence[int]], hops: int) -> 
         return HopVerdict(suspects=(), unexplained=(), acquitted=frozenset(), line=0.0)
     ratio = bandwidth[chosen] / float(np.median(bandwidth[chosen]))
     scatter = relative_scale(ratio)
-    line = 1 - max(PRACTICAL[BANDWIDTH], SCATTERS * scatter)
+    line = 1 - max(LEAST_LACK, SCATTERS * scatter)
     lengths = [len(paths[row]) for row in chosen]
     ways = Ways(
         row=np.repeat(np.arange(len(chosen)), lengths),

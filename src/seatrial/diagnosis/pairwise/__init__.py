@@ -1,1 +1,0 @@
-"""From a table of pairs to the nodes, directions and groups that explain it; numpy in, records out."""

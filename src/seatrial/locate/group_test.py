@@ -1,0 +1,216 @@
+"""Sparse tables, and cables on known routes: clearly bad pairs convict, clearly good ones acquit, others do neither."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+
+from seatrial.locate.bottleneck import Ways, explain
+from seatrial.locate.effects import SCATTERS, Effects
+from seatrial.locate.rows import Rows
+from seatrial.locate.scale import relative_scale
+from seatrial.locate.significance import adjusted_p, critical_value, detectable
+from seatrial.locate.uplinks import half_scatter
+from seatrial.model.fabric import Component, Wiring
+from seatrial.model.pair_table import Indices, Reals
+from seatrial.model.subject import Direction, Subject, SubjectKind, node, uplink
+
+BAND = 0.5
+"""A pair that lacks less than this part of what makes a pair bad is clearly good."""
+FEWEST_ROWS = 2
+"""Bad pairs that name a part; one bad pair alone is the pair's."""
+FEWEST_PEERS = 8
+"""Pairs of one distance that can be each other's peers; with fewer all pairs are."""
+FEWEST_WAYS = 6
+"""Ordered pairs of groups: three groups."""
+BETTER = 1.05
+MOST_BETTER = 0.15
+"""If more than this share of the pairs is clearly better than the usual ones, the usual ones may be the slow ones."""
+TINY = 5
+"""Up to this many nodes one slow node is on half of all pairs: the best pairs are the reference, not the usual ones."""
+MEDIAN_ERROR = 1.25
+"""Standard error of a median over that of a mean."""
+Part = tuple[Subject, Direction]
+
+
+class PartEffect(msgspec.Struct, frozen=True, kw_only=True):
+    """`subjects`: one that is named, or several (pairs included) of which these rows cannot tell which is at fault.
+
+    Losses are log differences, positive for a slow part; `rows` are those that it explains.
+    """
+
+    subjects: tuple[Subject, ...]
+    direction: Direction
+    loss: float
+    error: float
+    p: float
+    rows: Indices
+
+
+class GroupTest(msgspec.Struct, frozen=True, kw_only=True):
+    """`residual[r]`: log of row r over its peers; NaN where a part at fault or under suspicion lies on its way."""
+
+    named: tuple[PartEffect, ...]
+    undecided: tuple[PartEffect, ...]
+    residual: Reals
+    scatter: float
+    majority: bool
+    """False: so many rows are clearly better than the reference that it may be the level of slow nodes."""
+    effect: float
+    critical: float
+    detectable: float
+
+
+def group_test(
+    nodes: Sequence[str],
+    rows: Rows,
+    groups: Sequence[Sequence[str]],
+    wiring: Wiring | None,
+    effects: Effects,
+    error_rate: float,
+) -> GroupTest:
+    """Name parts by the pairs that cross them. `groups`: nodes near each other; `wiring`: cables, in their place."""
+    log = _over_peers(rows, _group_of(nodes, groups if len(groups) > 1 else ()))
+    scatter = _scatter(log, rows)
+    lack = max(1 - float(np.exp(-effects.chosen(scatter))), SCATTERS * scatter)
+    if wiring is not None:
+        parts, ways = _wired_ways(nodes, rows, wiring)
+    else:
+        parts, ways = _ways(nodes, rows, groups if len(groups) > 2 else ())
+    found = explain(np.exp(log), ways, 1 - lack, 3 * scatter, good=1 - BAND * lack)
+    effects_of: list[PartEffect] = []
+    undecided = []
+    sure: defaultdict[Subject, dict[Direction, Indices]] = defaultdict(dict)
+    for blame in found.blamed:
+        subjects = tuple(dict.fromkeys(parts[part][0] for part in blame.parts))
+        if len(subjects) == 1 and len(blame.rows) >= FEWEST_ROWS:
+            sure[subjects[0]].update({parts[part][1]: blame.rows for part in blame.parts})
+        else:
+            undecided.append(_effect(subjects, Direction.BOTH, blame.rows, log, scatter, len(parts)))
+    for subject, directions in sure.items():
+        explained = np.unique(np.concatenate(list(directions.values())))
+        way = next(iter(directions)) if len(directions) == 1 else Direction.BOTH
+        effects_of.append(_effect((subject,), way, explained, log, scatter, len(parts)))
+    guilty = np.zeros(ways.parts, dtype=np.bool_)
+    guilty[[part for blame in found.blamed for part in blame.parts]] = True
+    residual = log.copy()
+    residual[ways.row[guilty[ways.part]]] = np.nan
+    return GroupTest(
+        named=tuple(effects_of),
+        undecided=tuple(undecided),
+        residual=residual,
+        scatter=scatter,
+        majority=bool(np.mean(log > np.log1p(lack)) <= MOST_BETTER),
+        effect=effects.chosen(scatter),
+        critical=critical_value(max(len(parts), 1), max(len(log) - 1, 1), error_rate),
+        detectable=detectable(-float(np.log1p(-min(lack, 0.999))), scatter),
+    )
+
+
+def _effect(
+    subjects: tuple[Subject, ...],
+    direction: Direction,
+    rows: Indices,
+    log: Reals,
+    scatter: float,
+    parts: int,
+) -> PartEffect:
+    losses = -log[rows]
+    alive = losses[np.isfinite(losses)]
+    own = relative_scale(np.exp(-alive)) if len(alive) > 2 else scatter
+    error = MEDIAN_ERROR * max(scatter, own) / float(np.sqrt(len(rows)))
+    loss = float(np.median(losses))
+    p = float(adjusted_p(np.array([min(loss / error, 1e6)]), parts, max(len(log) - 1, 1))[0])
+    return PartEffect(subjects=subjects, direction=direction, loss=loss, error=error, p=p, rows=rows)
+
+
+def _group_of(nodes: Sequence[str], groups: Sequence[Sequence[str]]) -> Indices:
+    number = {name: place for place, group in enumerate(groups) for name in group}
+    return np.array([number.get(name, -1) for name in nodes], dtype=np.intp)
+
+
+def _over_peers(rows: Rows, group: Indices) -> Reals:
+    """Log over the median of the rows of the same distance; dead rows stay at -inf."""
+    here, there = group[rows.source], group[rows.target]
+    far = here != there
+    log = rows.log.astype(np.float64)
+    if rows.nodes <= TINY:
+        best = np.sort(log)[-2:]
+        return log - float(best[np.isfinite(best)].mean() if np.isfinite(best).any() else 0)
+    reference = np.full(len(log), float(np.median(log)))
+    if (~far).sum() >= FEWEST_PEERS:
+        reference[~far] = np.median(log[~far])
+    if far.sum() >= FEWEST_PEERS:
+        reference[far] = _between_groups(log[far], here[far], there[far])
+    return log - np.where(np.isfinite(reference), reference, 0)
+
+
+def _between_groups(log: Reals, here: Indices, there: Indices) -> float:
+    """The median; or the second best way between groups, if so much better that half of the uplinks may be bad.
+
+    A slow uplink is on two of three ways between three groups, and on half of those between four.
+    """
+    usual = float(np.median(log))
+    ways, where = np.unique((here + 1) * (int(there.max()) + 3) + there, return_inverse=True)
+    if len(ways) < FEWEST_WAYS:
+        return usual
+    second = sorted(float(np.median(log[where == way])) for way in range(len(ways)))[-2]
+    apart = max(float(np.log(BETTER)), SCATTERS * half_scatter(np.exp(log - usual)))
+    return second if second > usual + apart else usual
+
+
+def _scatter(log: Reals, rows: Rows) -> float:
+    """Relative scatter of healthy rows; in tiny tables that of the two directions of a pair, if less."""
+    alive = log[np.isfinite(log)]
+    if not alive.size:
+        return relative_scale(np.ones(1))
+    scatter = relative_scale(np.exp(alive))
+    if rows.nodes > TINY:
+        return scatter
+    value = {pair: one for pair, one in zip(_pairs(rows), log.tolist(), strict=True) if np.isfinite(one)}
+    twice = [one - value[target, source] for (source, target), one in value.items() if (target, source) in value]
+    if len(twice) < FEWEST_WAYS:
+        return scatter
+    return min(scatter, relative_scale(1 + np.abs(twice) / np.sqrt(2) * np.sign(twice)))
+
+
+def _pairs(rows: Rows) -> list[tuple[int, int]]:
+    return list(zip(rows.source.tolist(), rows.target.tolist(), strict=True))
+
+
+def _ways(nodes: Sequence[str], rows: Rows, groups: Sequence[Sequence[str]]) -> tuple[list[Part], Ways]:
+    """Both ends of every row, and the two uplinks of rows between groups."""
+    count = len(nodes)
+    parts: list[Part] = [(node(name), Direction.OUT) for name in nodes]
+    parts += [(node(name), Direction.IN) for name in nodes]
+    crossed = [np.stack([rows.source, rows.target + count], axis=1).ravel()]
+    owner = [np.repeat(np.arange(len(rows.log)), 2)]
+    if groups:
+        group = _group_of(nodes, groups)
+        here, there = group[rows.source], group[rows.target]
+        far = np.flatnonzero((here != there) & (here >= 0) & (there >= 0))
+        parts += [(uplink(group_name(members)), Direction.OUT) for members in groups]
+        parts += [(uplink(group_name(members)), Direction.IN) for members in groups]
+        crossed.append(np.stack([here[far] + 2 * count, there[far] + 2 * count + len(groups)], axis=1).ravel())
+        owner.append(np.repeat(far, 2))
+    row, part = np.concatenate(owner), np.concatenate(crossed)
+    order = np.argsort(row, kind="stable")
+    return parts, Ways(row=row[order], part=part[order], parts=len(parts))
+
+
+def _wired_ways(nodes: Sequence[str], rows: Rows, wiring: Wiring) -> tuple[list[Part], Ways]:
+    """What every row crosses by the fabric's own routes."""
+    pairs = [(nodes[source], nodes[target]) for source, target in _pairs(rows)]
+    known = wiring.measured(pairs)
+    number: dict[Component, int] = {}
+    crossed = [[number.setdefault(part, len(number)) for part in known.path(*one)] for one in pairs]
+    parts = [(Subject(kind=SubjectKind(part.kind), name=part.name), part.direction) for part in number]
+    row = np.repeat(np.arange(len(pairs)), [len(each) for each in crossed])
+    part = np.array([one for each in crossed for one in each], dtype=np.intp)
+    return parts, Ways(row=row, part=part, parts=len(parts))
+
+
+def group_name(members: Sequence[str]) -> str:
+    """What an uplink is called when only the nodes below it are known."""
+    return f"group of {members[0]}"

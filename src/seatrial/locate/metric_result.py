@@ -1,0 +1,175 @@
+"""What one metric of a table shows, in the words of the model."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from seatrial.locate.dead import DeadParts
+from seatrial.locate.effects import Effects, to_loss
+from seatrial.locate.group_test import PartEffect
+from seatrial.locate.rows import Rows
+from seatrial.locate.single_pairs import single_pairs
+from seatrial.model.pair_faults import (
+    LocatedFault,
+    Method,
+    Observation,
+    Population,
+    Resolution,
+    Undecided,
+    Unstable,
+)
+from seatrial.model.pair_table import Indices, Reals
+from seatrial.model.subject import FABRIC, Direction, Subject, node, pair
+
+SHOWN = 12
+"""Pairs given as evidence."""
+
+
+class MetricResult(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that `Located` joins, of one metric."""
+
+    dense: bool
+    faults: tuple[LocatedFault, ...]
+    resolution: Resolution
+    ambiguous: tuple[Undecided, ...] = ()
+    unstable: tuple[Unstable, ...] = ()
+    observations: tuple[Observation, ...] = ()
+    populations: tuple[Population, ...] = ()
+    unjudged: tuple[Subject, ...] = ()
+    unstable_pairs: int = 0
+    unlisted_pairs: int = 0
+    """Single pairs at fault beyond those in `faults`."""
+
+    @classmethod
+    def empty(
+        cls, metric: str, dead: tuple[LocatedFault, ...], measured: int, expected: int, usual: float
+    ) -> "MetricResult":
+        """Of a metric in which every pair is dead."""
+        return cls(
+            dense=True,
+            faults=dead,
+            resolution=Resolution(
+                metric=metric,
+                method=Method.GROUP_TEST,
+                effect_ratio=0.0,
+                pair_scatter=0.0,
+                node_scatter=None,
+                detectable_ratio=None,
+                detectable_one_way_ratio=None,
+                hidden_ratio=None,
+                enough=False,
+                majority=True,
+                measured_pairs=measured,
+                expected_pairs=expected,
+                complete=True,
+                usual=usual,
+            ),
+        )
+
+
+class PairFindings(msgspec.Struct, frozen=True, kw_only=True):
+    """What single pairs show; the counts are of all pairs, as in MetricResult."""
+
+    faults: tuple[LocatedFault, ...]
+    unstable: tuple[Unstable, ...]
+    unstable_pairs: int
+    unlisted_pairs: int
+
+
+def names_of(nodes: Sequence[str], pairs: Sequence[tuple[int, int]]) -> tuple[str, ...]:
+    """The first of them as evidence, "source>target"."""
+    return tuple(f"{nodes[source]}>{nodes[target]}" for source, target in pairs[:SHOWN])
+
+
+def evidence(nodes: Sequence[str], rows: Rows, chosen: Indices) -> tuple[str, ...]:
+    """The first of the chosen rows."""
+    return names_of(nodes, [(int(rows.source[row]), int(rows.target[row])) for row in chosen[:SHOWN].tolist()])
+
+
+def fault_of(nodes: Sequence[str], rows: Rows, part: PartEffect, metric: str, critical: float) -> LocatedFault:
+    """A part that the group test named."""
+    margin = critical * part.error
+    return LocatedFault(
+        subject=part.subjects[0],
+        metric=metric,
+        direction=part.direction,
+        loss_ratio=to_loss(part.loss, metric),
+        low=max(to_loss(part.loss - margin, metric), 0.0),
+        high=to_loss(part.loss + margin, metric),
+        evidence=evidence(nodes, rows, part.rows),
+        pairs=len(part.rows),
+        p=part.p,
+    )
+
+
+def dead_faults(nodes: Sequence[str], metric: str, rows: Rows, dead: DeadParts) -> tuple[LocatedFault, ...]:
+    """One fault for each dead node and each other dead pair; one for all where every row is dead."""
+    if not len(rows.log) or not rows.dead.any():
+        return ()
+    ends = list(zip(rows.source[rows.dead].tolist(), rows.target[rows.dead].tolist(), strict=True))
+    if rows.dead.all() and rows.nodes > 2:
+        return (_dead(FABRIC, metric, Direction.BOTH, nodes, ends),)
+    faults = []
+    for number in sorted({*dead.out, *dead.into}):
+        sends, receives = number in dead.out, number in dead.into
+        way = Direction.BOTH if sends and receives else Direction.OUT if sends else Direction.IN
+        own = [one for one in ends if (sends and one[0] == number) or (receives and one[1] == number)]
+        faults.append(_dead(node(nodes[number]), metric, way, nodes, own))
+    left = set(dead.pairs)
+    for source, target in dead.pairs:
+        back = (target, source) in left
+        if back and target < source:
+            continue
+        both = [(source, target), (target, source)] if back else [(source, target)]
+        way = Direction.BOTH if back else Direction.OUT
+        faults.append(_dead(pair(nodes[source], nodes[target]), metric, way, nodes, both))
+    return tuple(faults)
+
+
+def _dead(
+    subject: Subject, metric: str, direction: Direction, nodes: Sequence[str], pairs: Sequence[tuple[int, int]]
+) -> LocatedFault:
+    return LocatedFault(
+        subject=subject, metric=metric, direction=direction, loss_ratio=1.0, low=1.0, high=1.0,
+        evidence=names_of(nodes, pairs), pairs=len(pairs), p=0.0, dead=True,
+    )  # fmt: skip
+
+
+def pair_findings(
+    nodes: Sequence[str], rows: Rows, residual: Reals, scale: float, degrees: float, effects: Effects
+) -> PairFindings:
+    """Single pairs that are named, and what is unstable."""
+    found = single_pairs(rows, residual, scale, max(degrees, 1), effects)
+    metric = effects.metric
+    faults = tuple(
+        LocatedFault(
+            subject=pair(nodes[one.source], nodes[one.target]),
+            metric=metric,
+            direction=Direction.BOTH if one.both else Direction.OUT,
+            loss_ratio=to_loss(one.loss, metric),
+            low=max(to_loss(one.loss - one.margin, metric), 0.0),
+            high=to_loss(one.loss + one.margin, metric),
+            evidence=names_of(nodes, [(one.source, one.target), (one.target, one.source)][: 2 if one.both else 1]),
+            pairs=2 if one.both else 1,
+            p=one.p,
+        )
+        for one in found.bad
+    )
+    unstable = tuple(
+        Unstable(
+            subject=node(nodes[one.source]) if one.target < 0 else pair(nodes[one.source], nodes[one.target]),
+            metric=metric,
+            cause=one.cause,
+            loss_ratio=to_loss(one.loss, metric),
+            gross=one.loss >= effects.gross,
+            pairs=len(one.rows),
+            evidence=names_of(nodes, one.rows),
+        )
+        for one in found.varying
+    )
+    return PairFindings(
+        faults=faults,
+        unstable=unstable,
+        unstable_pairs=found.varying_rows,
+        unlisted_pairs=found.bad_pairs - len(faults),
+    )

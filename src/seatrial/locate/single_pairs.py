@@ -1,0 +1,163 @@
+"""Pairs that are bad although both their nodes are good, and pairs whose repetitions disagree."""
+
+import msgspec
+import numpy as np
+
+from seatrial.locate.effects import Effects
+from seatrial.locate.rows import Rows
+from seatrial.locate.significance import ERROR_RATE, adjusted_p, critical_value
+from seatrial.model.pair_faults import Instability
+from seatrial.model.pair_table import Indices, Reals
+
+MOST_CHANCE = 0.01
+"""Expected number of pairs that are bad in both directions by chance alone, up to which such a pair is named."""
+NODE_PAIRS = 3
+"""From this many bad or varying pairs of one node on ..."""
+NODE_SHARE = 0.15
+"""... and this share of its pairs the node is unstable, not each pair."""
+MOST_LISTED = 1000
+"""Lone pairs that are kept, the worst of them; a table with more has a noise of its own."""
+RANGE = 1.5
+"""The range of two or three repetitions is about this many of their standard deviations."""
+FEWEST_REPEATED = 8
+
+
+class BadPair(msgspec.Struct, frozen=True, kw_only=True):
+    """Rows of one pair of nodes, both directions or one of them repeated; losses are log differences, positive."""
+
+    source: int
+    target: int
+    both: bool
+    loss: float
+    margin: float
+    """Half of its interval."""
+    p: float
+
+
+class Varying(msgspec.Struct, frozen=True, kw_only=True):
+    """A pair (`target` >= 0) or a node (-1) whose numbers disagree; `rows` of it do."""
+
+    source: int
+    target: int
+    cause: Instability
+    loss: float
+    rows: tuple[tuple[int, int], ...]
+
+
+class SinglePairs(msgspec.Struct, frozen=True, kw_only=True):
+    """What is left when nodes and uplinks are accounted for."""
+
+    bad: tuple[BadPair, ...]
+    """The worst MOST_LISTED."""
+    bad_pairs: int
+    """All of them."""
+    varying: tuple[Varying, ...]
+    """Nodes, and of each cause the worst MOST_LISTED pairs."""
+    varying_rows: int
+    """All rows that vary or are bad once, those of pairs that are not listed included."""
+
+
+def single_pairs(rows: Rows, residual: Reals, scale: float, degrees: float, effects: Effects) -> SinglePairs:
+    """`residual[r]`: log of row r less what its nodes explain; NaN for rows that other parts explain.
+
+    A pair is named if it is bad in both directions, or in every repetition of one, and if so many bad rows as the table
+    has would not coincide by chance. Any other bad row is unstable.
+    """
+    critical = critical_value(len(residual), degrees, ERROR_RATE)
+    line = max(effects.pair, critical * scale)
+    with np.errstate(invalid="ignore"):
+        low = np.flatnonzero(residual < -line)
+    spread = _varying_rows(rows, scale, critical, effects)
+    low = np.setdiff1d(low, spread)
+    back = _back(rows, low)
+    returns = back >= 0
+    chance = (np.count_nonzero(~returns) / max(len(residual), 1)) ** 2 * len(residual) / 2
+    repeated = np.zeros(len(low), dtype=np.bool_) if rows.repetitions is None else rows.repetitions[low] > 1
+    mutual = returns & (repeated | repeated[back] | (chance <= MOST_CHANCE))
+    named = np.flatnonzero(np.where(mutual, rows.source[low] < rows.target[low], repeated))
+    both = mutual[named]
+    loss = -residual[low[named]].astype(np.float64)
+    loss[both] = (loss[both] - residual[low[back[named][both]]]) / 2
+    error = scale / np.sqrt(np.where(both, 2, 1))
+    if len(named) > MOST_LISTED:
+        worst = np.sort(np.argsort(-loss, kind="stable")[:MOST_LISTED])
+    else:
+        worst = np.arange(len(named))
+    p = adjusted_p(loss[worst] / error[worst], len(residual), degrees)
+    bad = [
+        BadPair(
+            source=int(rows.source[low[named[one]]]),
+            target=int(rows.target[low[named[one]]]),
+            both=bool(both[one]),
+            loss=float(loss[one]),
+            margin=critical * float(error[one]),
+            p=float(chance_of_it),
+        )
+        for one, chance_of_it in zip(worst.tolist(), p.tolist(), strict=True)
+    ]
+    lone = low[~mutual & ~repeated]
+    varying = _by_node(rows, residual, lone, Instability.SINGLE)
+    varying += _by_node(rows, _ranges(rows, residual), spread, Instability.REPETITIONS)
+    return SinglePairs(
+        bad=tuple(bad), bad_pairs=len(named), varying=tuple(varying), varying_rows=len(lone) + len(spread)
+    )
+
+
+def _back(rows: Rows, chosen: Indices) -> Indices:
+    """By chosen row: the place among the chosen of the row in the other direction; -1 where it is not among them."""
+    if not len(chosen):
+        return np.zeros(0, dtype=np.intp)
+    source, target = rows.source[chosen].astype(np.int64), rows.target[chosen].astype(np.int64)
+    key, wanted = source * rows.nodes + target, target * rows.nodes + source
+    order = np.argsort(key)
+    place = order[np.minimum(np.searchsorted(key[order], wanted), len(key) - 1)]
+    return np.asarray(np.where(key[place] == wanted, place, -1))
+
+
+def _varying_rows(rows: Rows, scale: float, critical: float, effects: Effects) -> Indices:
+    """Rows whose repetitions lie further apart than noise puts them."""
+    if rows.repetitions is None:
+        return np.zeros(0, dtype=np.intp)
+    several = np.flatnonzero((rows.repetitions > 1) & ~rows.dead)
+    with np.errstate(invalid="ignore"):
+        ranges = np.minimum(rows.best[several] - rows.worst[several], 1e9)
+    if len(several) >= FEWEST_REPEATED:
+        scale = max(scale, float(np.median(ranges)) / RANGE)
+    varies: Indices = several[ranges > max(effects.pair, critical * np.sqrt(2) * scale)]
+    return varies
+
+
+def _ranges(rows: Rows, residual: Reals) -> Reals:
+    """How far the worst repetition lies below what the row's nodes explain."""
+    with np.errstate(invalid="ignore"):
+        return residual - np.where(rows.dead, 0, rows.log) + rows.worst
+
+
+def _by_node(rows: Rows, loss: Reals, chosen: Indices, cause: Instability) -> list[Varying]:
+    """The chosen rows, those of one node together where they are many."""
+    left = chosen
+    found: list[Varying] = []
+    if not left.size:
+        return found
+    cells = np.bincount(rows.source, minlength=rows.nodes) + np.bincount(rows.target, minlength=rows.nodes)
+    while left.size:
+        counts = np.bincount(rows.source[left], minlength=rows.nodes)
+        counts += np.bincount(rows.target[left], minlength=rows.nodes)
+        node = int(np.argmax(counts))
+        if counts[node] < max(NODE_PAIRS, NODE_SHARE * cells[node]):
+            break
+        own = (rows.source[left] == node) | (rows.target[left] == node)
+        found.append(_varying(rows, loss, left[own], cause, node, -1))
+        left = left[~own]
+    for row in left[np.argsort(loss[left], kind="stable")][:MOST_LISTED].tolist():
+        found.append(_varying(rows, loss, np.array([row]), cause, int(rows.source[row]), int(rows.target[row])))
+    return found
+
+
+def _varying(rows: Rows, loss: Reals, own: Indices, cause: Instability, source: int, target: int) -> Varying:
+    ordered = own[np.argsort(loss[own], kind="stable")]
+    pairs = tuple(zip(rows.source[ordered].tolist(), rows.target[ordered].tolist(), strict=True))
+    if target < 0 and cause is Instability.SINGLE:
+        cause = Instability.SOME_PARTNERS
+    worst = float(-np.nanmin(loss[own])) if np.isfinite(loss[own]).any() else float("inf")
+    return Varying(source=source, target=target, cause=cause, loss=worst, rows=pairs)

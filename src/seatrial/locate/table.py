@@ -1,0 +1,181 @@
+"""One table of pairs judged: dead parts, uplinks, nodes, single pairs, and what the table could have shown."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+import msgspec
+import numpy as np
+
+from seatrial.locate.dead import dead_parts
+from seatrial.locate.dense import judge_dense
+from seatrial.locate.effects import SCATTERS, practical_effects, to_loss
+from seatrial.locate.group_test import FEWEST_ROWS, group_test
+from seatrial.locate.metric_result import MetricResult, dead_faults, evidence, fault_of, pair_findings
+from seatrial.locate.nodes import FEWEST_CELLS
+from seatrial.locate.rows import Rows, expected_pairs, rows_of, selected
+from seatrial.locate.significance import ERROR_RATE, detectable
+from seatrial.model.fabric import Wiring
+from seatrial.model.pair_faults import Located, Method, Resolution, Undecided
+from seatrial.model.pair_table import Indices, PairTable
+from seatrial.model.subject import Subject, node, pair
+from seatrial.model.units import BANDWIDTH, LATENCY
+from seatrial.model.verdict import Verdict
+from seatrial.pairing.sparse import wrongly_left
+from seatrial.pairing.survey import FAULT_SHARE
+
+DENSE_SHARE = 0.5
+"""A table with at least this share of all pairs is judged by row and column effects."""
+FEWEST_DENSE_NODES = 6
+"""With fewer nodes the row and column effects leave too few degrees of freedom."""
+FEWEST_NODES = 3
+"""Two nodes have no peers."""
+METRICS = (BANDWIDTH, LATENCY)
+
+
+def locate_in_table(
+    table: PairTable,
+    groups: Sequence[Sequence[str]] = (),
+    wiring: Wiring | None = None,
+    *,
+    fault_share: float = FAULT_SHARE,
+    asked: Mapping[str, float] | None = None,
+) -> Located:
+    """Parts that explain the slow, late and dead pairs of a table.
+
+    `groups`: nodes near each other (leaf switches, or topology classes); a pair's peers are pairs of its own distance,
+    and from three groups on a group's uplink can be at fault. `wiring`: the parts are its cables and bundles, in place
+    of the groups' uplinks. `asked`: practical effect by metric, as a share; see `effects` for the default.
+    `fault_share`: of slow nodes, up to which `wrongly_left` holds in a sparse table.
+    """
+    measured = {metric: rows for metric in METRICS if (rows := rows_of(table, metric)) is not None}
+    results = [
+        _judged(table.nodes, metric, rows, groups, wiring, (asked or {}).get(metric), ERROR_RATE / len(measured))
+        for metric, rows in measured.items()
+    ]
+    faults = sorted((fault for one in results for fault in one.faults), key=lambda fault: -fault.loss_ratio)
+    sparse = [rows for one, rows in zip(results, measured.values(), strict=True) if not one.dense]
+    located = Located(
+        verdict=Verdict.PASS,
+        faults=tuple(faults),
+        ambiguous=tuple(each for one in results for each in one.ambiguous),
+        unstable=tuple(each for one in results for each in one.unstable),
+        observations=tuple(each for one in results for each in one.observations),
+        populations=tuple(each for one in results for each in one.populations),
+        unjudged=tuple(dict.fromkeys(each for one in results for each in one.unjudged)),
+        resolutions=tuple(one.resolution for one in results),
+        confidence=1 - ERROR_RATE,
+        unstable_pairs=sum(one.unstable_pairs for one in results),
+        unlisted_pairs=sum(one.unlisted_pairs for one in results),
+        wrongly_left=_wrongly_left(sparse, fault_share) if sparse else None,
+    )
+    return _with_verdict(located)
+
+
+def _judged(
+    nodes: Sequence[str],
+    metric: str,
+    rows: Rows,
+    groups: Sequence[Sequence[str]],
+    wiring: Wiring | None,
+    asked: float | None,
+    error_rate: float,
+) -> MetricResult:
+    """One metric: dead parts first, then the rest by the method that suits the table."""
+    dead = dead_faults(nodes, metric, rows, dead_parts(rows))
+    alive = selected(rows, ~rows.dead) if rows.dead.any() else rows
+    effects = practical_effects(metric, rows.median, asked)
+    expected = expected_pairs(rows)
+    if _is_dense(alive, expected):
+        return judge_dense(nodes, alive, groups, wiring, effects, error_rate, dead, len(rows.log), expected)
+    if not len(alive.log):
+        return MetricResult.empty(metric, dead, len(rows.log), expected, rows.median)
+    found = group_test(nodes, alive, groups, wiring, effects, error_rate)
+    faults = [fault_of(nodes, alive, one, metric, found.critical) for one in found.named]
+    pairs = pair_findings(nodes, alive, found.residual, found.scatter, len(alive.log) - 1, effects)
+    hidden = detectable(-math.log1p(-min(SCATTERS * found.scatter, 0.999)), found.scatter)
+    peers = len(nodes) >= FEWEST_NODES
+    return MetricResult(
+        dense=False,
+        faults=(*dead, *faults, *pairs.faults),
+        ambiguous=tuple(
+            Undecided(
+                subjects=_with_pair(nodes, alive, one.subjects, one.rows),
+                metric=metric,
+                loss_ratio=to_loss(one.loss, metric),
+                evidence=evidence(nodes, alive, one.rows),
+            )
+            for one in found.undecided
+        ),
+        unstable=pairs.unstable,
+        unstable_pairs=pairs.unstable_pairs,
+        unlisted_pairs=pairs.unlisted_pairs,
+        unjudged=_lonely(nodes, rows),
+        resolution=Resolution(
+            metric=metric,
+            method=Method.GROUP_TEST,
+            effect_ratio=to_loss(found.effect, metric),
+            pair_scatter=found.scatter,
+            node_scatter=None,
+            detectable_ratio=to_loss(found.detectable, metric) if peers else None,
+            detectable_one_way_ratio=to_loss(found.detectable, metric) if peers else None,
+            hidden_ratio=to_loss(hidden, metric) if peers else None,
+            enough=peers and hidden <= effects.must_show,
+            majority=found.majority,
+            measured_pairs=len(rows.log),
+            expected_pairs=expected,
+            complete=True,
+            usual=rows.median,
+        ),
+    )
+
+
+def _is_dense(alive: Rows, expected: int) -> bool:
+    """Whether the nodes that are alive are compared with half of each other or more."""
+    cells = np.bincount(alive.source, minlength=alive.nodes) + np.bincount(alive.target, minlength=alive.nodes)
+    judged = int(np.count_nonzero(cells >= FEWEST_CELLS))
+    share = expected / max(alive.nodes * (alive.nodes - 1), 1)
+    return judged >= FEWEST_DENSE_NODES and len(alive.log) >= DENSE_SHARE * share * judged * (judged - 1)
+
+
+def _lonely(nodes: Sequence[str], rows: Rows) -> tuple[Subject, ...]:
+    """Nodes with fewer pairs than it takes to name a node."""
+    pairs = np.bincount(rows.source, minlength=rows.nodes) + np.bincount(rows.target, minlength=rows.nodes)
+    return tuple(node(nodes[place]) for place in np.flatnonzero(pairs < FEWEST_ROWS).tolist())
+
+
+def _with_pair(
+    nodes: Sequence[str], rows: Rows, subjects: tuple[Subject, ...], explained: Indices
+) -> tuple[Subject, ...]:
+    """A single bad row may be the pair's own fault, too."""
+    if len(explained) > 1:
+        return subjects
+    row = int(explained[0])
+    return (*subjects, pair(nodes[int(rows.source[row])], nodes[int(rows.target[row])]))
+
+
+def _wrongly_left(sparse: Sequence[Rows], fault_share: float) -> float:
+    """For the metric with the fewest partners."""
+    partners = min(int(np.median(np.bincount(rows.source, minlength=rows.nodes))) for rows in sparse)
+    count = sparse[0].nodes
+    return wrongly_left(count, max(math.ceil(count * fault_share), 1), partners)
+
+
+def _with_verdict(located: Located) -> Located:
+    """SLOW if anything is named; PASS only if the table is complete, agrees with itself and could have shown 10 %."""
+    if located.faults:
+        verdict = Verdict.SLOW
+    elif any(one.gross for one in located.unstable):
+        verdict = Verdict.UNSTABLE
+    elif (
+        located.ambiguous
+        or located.populations
+        or not located.resolutions
+        or not all(one.enough and one.majority for one in located.resolutions)
+        or not all(one.decided for one in located.observations)
+    ):
+        verdict = Verdict.INCONCLUSIVE
+    elif located.unjudged or not all(one.complete for one in located.resolutions):
+        verdict = Verdict.NOT_RUN
+    else:
+        verdict = Verdict.PASS
+    return msgspec.structs.replace(located, verdict=verdict)

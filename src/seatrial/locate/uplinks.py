@@ -1,0 +1,151 @@
+"""Slow uplinks between groups of nodes, in a nearly complete table."""
+
+from collections import defaultdict
+
+import msgspec
+import numpy as np
+
+from seatrial.locate.bottleneck import Ways, explain
+from seatrial.locate.effects import SCATTERS, Effects
+from seatrial.locate.rows import Flags
+from seatrial.locate.scale import NORMAL, relative_scale
+from seatrial.locate.significance import adjusted_p, critical_value
+from seatrial.model.pair_table import Indices, Reals
+from seatrial.model.subject import Direction
+
+FEWEST_GROUPS = 3
+"""Of two groups both uplinks lie on the same pairs, and there is nothing to compare with."""
+FEWEST_NODES = 2
+"""An uplink of a single node cannot be told from the node."""
+UPPER = 0.75
+"""A way between groups is as good as this quantile of its pairs: slow nodes at one end spoil fewer."""
+FEWEST_WAYS = 2
+BETTER = 1.05
+"""The reference is the second best way if it is this much better than the median: half of the uplinks may be bad."""
+HALF_NORMAL = 1.7
+"""Robust scatter of a normal distribution over that of its upper half."""
+MEDIAN_ERROR = 1.25
+"""Standard error of a median over that of a mean."""
+QUANTILE_ERROR = 1.6
+"""Standard error of an upper quartile, in those of a mean; 1.36 for normal noise, and few cells scatter too little."""
+BAND = 0.5
+"""A way that lacks less than this part of what makes a way bad is clearly good."""
+
+
+class UplinkEffect(msgspec.Struct, frozen=True, kw_only=True):
+    """`groups`: one, or several that these ways cannot tell apart. Losses are log differences, positive for slow."""
+
+    groups: tuple[int, ...]
+    direction: Direction
+    loss: float
+    margin: float
+    """Half of its interval."""
+    p: float
+    ways: tuple[tuple[int, int], ...]
+
+
+class Uplinks(msgspec.Struct, frozen=True, kw_only=True):
+    """`explained[i, j]`: cells that a named or suspected uplink slows; None where there is none."""
+
+    slow: tuple[UplinkEffect, ...]
+    explained: Flags | None
+
+
+def slow_uplinks(y: Reals, group: Indices, effects: Effects, error_rate: float) -> Uplinks:
+    """`y[i, j]`: log, larger is better, NaN where unknown. `group[i]`: number of the node's group, -1 where unknown.
+
+    Every ordered pair of groups is one way over two uplinks; ways that are clearly bad convict, ways that are clearly
+    good acquit (`explain`); the median of all ways over an uplink must then be significant. A group that is slow
+    within itself has slow nodes, and its uplink is not judged.
+    """
+    sizes = np.bincount(group[group >= 0]) if (group >= 0).any() else np.zeros(0, dtype=np.intp)
+    if len(sizes) < FEWEST_GROUPS:
+        return Uplinks(slow=(), explained=None)
+    here, there, pace, noise = _ways(y, group, len(sizes))
+    far = here != there
+    if far.sum() < FEWEST_GROUPS:
+        return Uplinks(slow=(), explained=None)
+    log = pace[far] - _reference(pace[far])
+    ratio = np.exp(log)
+    scatter = max(half_scatter(ratio), float(np.median(noise[far])))
+    lack = max(1 - np.exp(-effects.chosen(scatter)), SCATTERS * scatter)
+    count = len(sizes)
+    ends = np.stack([here[far], there[far] + count], axis=1).ravel()
+    owner = np.repeat(np.arange(int(far.sum())), 2)
+    usable = ~(_slow_inside(here, there, pace, count, lack) | (sizes < FEWEST_NODES))
+    keep = usable[ends % count]
+    found = explain(
+        ratio, Ways(row=owner[keep], part=ends[keep], parts=2 * count), 1 - lack, 3 * scatter, good=1 - BAND * lack
+    )
+    blamed = [blame for blame in found.blamed if len(blame.rows) >= FEWEST_WAYS]
+    critical = critical_value(2 * count, max(len(log) - 1, 1), error_rate)
+    slow, explained = [], np.zeros(y.shape, dtype=np.bool_)
+    for groups, direction, rows in _merged([blame.parts for blame in blamed], here[far], there[far], count):
+        loss = float(-np.median(log[rows]))
+        error = MEDIAN_ERROR * scatter / float(np.sqrt(len(rows)))
+        if loss < critical * error:
+            continue
+        ways = tuple(zip(here[far][rows].tolist(), there[far][rows].tolist(), strict=True))
+        p = float(adjusted_p(np.array([loss / error]), 2 * count, max(len(log) - 1, 1))[0])
+        slow.append(
+            UplinkEffect(groups=groups, direction=direction, loss=loss, margin=critical * error, p=p, ways=ways)
+        )
+        for one, other in ways:
+            explained[np.ix_(group == one, group == other)] = True
+    return Uplinks(slow=tuple(slow), explained=explained if slow else None)
+
+
+def _ways(y: Reals, group: Indices, count: int) -> tuple[Indices, Indices, Reals, Reals]:
+    """Every ordered pair of groups, and each group, that has a known cell; its UPPER quantile and standard error."""
+    members = [np.flatnonzero(group == number) for number in range(count)]
+    found = []
+    for here in range(count):
+        rows = y[members[here]]
+        for there in range(count):
+            cells = rows[:, members[there]]
+            cells = cells[np.isfinite(cells)]
+            if cells.size:
+                own = NORMAL * float(np.median(np.abs(cells - np.median(cells))))
+                found.append(
+                    (here, there, float(np.quantile(cells, UPPER)), QUANTILE_ERROR * own / np.sqrt(len(cells)))
+                )
+    here_of, there_of, pace, noise = (np.array(column) for column in zip(*found, strict=True))
+    return here_of, there_of, pace, noise
+
+
+def _reference(pace: Reals) -> float:
+    usual = float(np.median(pace))
+    second = float(np.sort(pace)[-2])
+    apart = max(float(np.log(BETTER)), SCATTERS * half_scatter(np.exp(pace - usual)))
+    return second if second > usual + apart else usual
+
+
+def half_scatter(ratio: Reals) -> float:
+    """Robust scatter; of the better half where the worse half is slow. Half a normal distribution scatters less."""
+    better = ratio[ratio >= np.median(ratio)]
+    return min(relative_scale(ratio), HALF_NORMAL * relative_scale(better))
+
+
+def _slow_inside(here: Indices, there: Indices, pace: Reals, count: int, lack: float) -> Flags:
+    """Groups whose own nodes reach each other more slowly than those of other groups do."""
+    slow = np.zeros(count, dtype=np.bool_)
+    inside = here == there
+    if inside.sum() >= FEWEST_GROUPS:
+        slow[here[inside]] = pace[inside] < np.log1p(-min(lack, 0.99)) + np.median(pace[inside])
+    return slow
+
+
+def _merged(
+    blamed: list[tuple[int, ...]], here: Indices, there: Indices, count: int
+) -> list[tuple[tuple[int, ...], Direction, Indices]]:
+    """Both directions of the same groups as one, with all ways that cross them, bad or not."""
+    by_groups: defaultdict[tuple[int, ...], set[int]] = defaultdict(set)
+    for alike in blamed:
+        by_groups[tuple(sorted({part % count for part in alike}))] |= set(alike)
+    merged = []
+    for groups, parts in by_groups.items():
+        out, into = any(part < count for part in parts), any(part >= count for part in parts)
+        crossing = np.isin(here, groups) & out | np.isin(there, groups) & into
+        direction = Direction.BOTH if out and into else Direction.OUT if out else Direction.IN
+        merged.append((groups, direction, np.flatnonzero(crossing)))
+    return merged
