@@ -11,12 +11,15 @@ from hypothesis import strategies as st
 from seatrial.locate.bottleneck import Ways, explain
 from seatrial.locate.classes import topology_classes
 from seatrial.locate.scale import relative_scale, resolution
+from seatrial.locate.single_pairs import MOST_LISTED
 from seatrial.locate.table import locate_in_table
 from seatrial.model.pair_faults import Located
 from seatrial.model.pair_table import PairTable, pair_table
-from seatrial.model.subject import Direction
+from seatrial.model.subject import Direction, SubjectKind
 from seatrial.pairing.complete import circle_rounds
 from seatrial.pairing.sparse import sparse_rounds
+from seatrial.report.located_text import located_as_text
+from tests.unit.pair_tables import Cell, draw_rates, named_nodes, table_of_rates
 
 PAIRWISE = Path(__file__).resolve().parents[3] / "shared" / "data" / "pairwise"
 recorded = pytest.mark.skipif(not PAIRWISE.is_dir(), reason="../shared/data/pairwise is not here")
@@ -223,3 +226,36 @@ def test_whatever_is_measured_something_is_said(rows: list[tuple[int, int, float
     found = locate_in_table(table)
     assert all(fault.loss_ratio > 0 for fault in found.faults)
     topology_classes(table)
+
+
+def test_many_pairs_at_fault_are_counted_and_not_all_listed() -> None:
+    """Of 120 nodes every 5th pair is bad in both directions; then the same pairs are dead."""
+    names = [f"n{number}" for number in range(120)]
+    draw = np.random.default_rng(3)
+    rates = {(a, b): 1e9 * (1 + 0.001 * float(draw.standard_normal())) for a in names for b in names if a != b}
+    pairs = [pair for pair in rates if pair[0] < pair[1]][::5]
+    for loss in (0.1, 1.0):
+        worse = rates | {one: rates[one] * (1 - loss) for a, b in pairs for one in ((a, b), (b, a))}
+        found = locate_in_table(pair_table(names, worse))
+        assert {fault.subject.kind for fault in found.faults} == {SubjectKind.PAIR}
+        assert {(fault.pairs, fault.direction, fault.dead) for fault in found.faults} == {
+            (2, Direction.BOTH, loss == 1)
+        }
+        assert (len(found.faults), found.unlisted_pairs) == (MOST_LISTED, len(pairs) - MOST_LISTED)
+        assert f"{len(pairs)} faults on 120 nodes" in located_as_text(pair_table(names, worse), found, (), None)
+
+
+@pytest.mark.parametrize("noise", [0.0005, 0.02])
+def test_single_precision_of_large_tables_changes_no_name(noise: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Losses, intervals and what is detectable agree to a thousandth of the node scatter."""
+    rate, slow = draw_rates(Cell(nodes=150, noise=noise, slow_share=0.08, loss=0.05), np.random.default_rng(2))
+    table = table_of_rates(rate)
+    double = locate_in_table(table)
+    monkeypatch.setattr("seatrial.locate.rows.SINGLE_PRECISION_ROWS", 0)
+    single = locate_in_table(table)
+    assert named_nodes(single) == named_nodes(double) == slow
+    for one, other in zip(single.faults, double.faults, strict=True):
+        assert (one.subject, one.direction, one.pairs) == (other.subject, other.direction, other.pairs)
+        shown = [one.loss_ratio, one.low, one.high]
+        assert shown == pytest.approx([other.loss_ratio, other.low, other.high], abs=noise / 1000)
+    assert single.resolutions[0].detectable_ratio == pytest.approx(double.resolutions[0].detectable_ratio, rel=1e-3)

@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 
 import msgspec
+import numpy as np
 
-from seatrial.locate.dead import DeadParts
+from seatrial.locate.dead import by_node, dead_parts
 from seatrial.locate.effects import Effects, to_loss
 from seatrial.locate.group_test import PartEffect
 from seatrial.locate.rows import Rows
-from seatrial.locate.single_pairs import single_pairs
+from seatrial.locate.single_pairs import MOST_LISTED, back_rows, single_pairs
 from seatrial.model.pair_faults import (
     LocatedFault,
     Method,
@@ -102,36 +103,44 @@ def fault_of(nodes: Sequence[str], rows: Rows, part: PartEffect, metric: str, cr
     )
 
 
-def dead_faults(nodes: Sequence[str], metric: str, rows: Rows, dead: DeadParts) -> tuple[LocatedFault, ...]:
-    """One fault for each dead node and each other dead pair; one for all where every row is dead."""
-    if not len(rows.log) or not rows.dead.any():
-        return ()
-    ends = list(zip(rows.source[rows.dead].tolist(), rows.target[rows.dead].tolist(), strict=True))
+def dead_faults(nodes: Sequence[str], metric: str, rows: Rows) -> tuple[tuple[LocatedFault, ...], int]:
+    """One fault for each dead node and each other dead pair; one for all where every row is dead.
+
+    Of the pairs the first MOST_LISTED, and how many there are beyond these.
+    """
+    if not rows.dead.any():
+        return (), 0
     if rows.dead.all() and rows.nodes > 2:
-        return (_dead(FABRIC, metric, Direction.BOTH, nodes, ends),)
+        return (_dead(FABRIC, metric, Direction.BOTH, nodes, rows, np.arange(len(rows.log))),), 0
+    dead = dead_parts(rows)
     faults = []
+    gone = np.flatnonzero(rows.dead)
+    of_node = [by_node(end[gone], rows.nodes) for end in (rows.source, rows.target)]
     for number in sorted({*dead.out, *dead.into}):
         sends, receives = number in dead.out, number in dead.into
         way = Direction.BOTH if sends and receives else Direction.OUT if sends else Direction.IN
-        own = [one for one in ends if (sends and one[0] == number) or (receives and one[1] == number)]
-        faults.append(_dead(node(nodes[number]), metric, way, nodes, own))
-    left = set(dead.pairs)
-    for source, target in dead.pairs:
-        back = (target, source) in left
-        if back and target < source:
-            continue
-        both = [(source, target), (target, source)] if back else [(source, target)]
-        way = Direction.BOTH if back else Direction.OUT
-        faults.append(_dead(pair(nodes[source], nodes[target]), metric, way, nodes, both))
-    return tuple(faults)
+        chosen = [
+            order[first[number] : first[number + 1]]
+            for (order, first), is_dead in zip(of_node, (sends, receives), strict=True)
+            if is_dead
+        ]
+        faults.append(_dead(node(nodes[number]), metric, way, nodes, rows, np.sort(gone[np.concatenate(chosen)])))
+    back = back_rows(rows, dead.pairs)
+    once = np.flatnonzero((back < 0) | (rows.source[dead.pairs] < rows.target[dead.pairs]))
+    for place in once[:MOST_LISTED].tolist():
+        row, other = int(dead.pairs[place]), int(back[place])
+        subject = pair(nodes[int(rows.source[row])], nodes[int(rows.target[row])])
+        way, both = (Direction.OUT, [row]) if other < 0 else (Direction.BOTH, [row, int(dead.pairs[other])])
+        faults.append(_dead(subject, metric, way, nodes, rows, np.array(both)))
+    return tuple(faults), max(len(once) - MOST_LISTED, 0)
 
 
 def _dead(
-    subject: Subject, metric: str, direction: Direction, nodes: Sequence[str], pairs: Sequence[tuple[int, int]]
+    subject: Subject, metric: str, direction: Direction, nodes: Sequence[str], rows: Rows, chosen: Indices
 ) -> LocatedFault:
     return LocatedFault(
         subject=subject, metric=metric, direction=direction, loss_ratio=1.0, low=1.0, high=1.0,
-        evidence=names_of(nodes, pairs), pairs=len(pairs), p=0.0, dead=True,
+        evidence=evidence(nodes, rows, chosen), pairs=len(chosen), p=0.0, dead=True,
     )  # fmt: skip
 
 

@@ -69,7 +69,7 @@ def single_pairs(rows: Rows, residual: Reals, scale: float, degrees: float, effe
         low = np.flatnonzero(residual < -line)
     spread = _varying_rows(rows, scale, critical, effects)
     low = np.setdiff1d(low, spread)
-    back = _back(rows, low)
+    back = back_rows(rows, low)
     returns = back >= 0
     chance = (np.count_nonzero(~returns) / max(len(residual), 1)) ** 2 * len(residual) / 2
     repeated = np.zeros(len(low), dtype=np.bool_) if rows.repetitions is None else rows.repetitions[low] > 1
@@ -103,7 +103,7 @@ def single_pairs(rows: Rows, residual: Reals, scale: float, degrees: float, effe
     )
 
 
-def _back(rows: Rows, chosen: Indices) -> Indices:
+def back_rows(rows: Rows, chosen: Indices) -> Indices:
     """By chosen row: the place among the chosen of the row in the other direction; -1 where it is not among them."""
     if not len(chosen):
         return np.zeros(0, dtype=np.intp)

@@ -6,16 +6,15 @@ from collections.abc import Mapping, Sequence
 import msgspec
 import numpy as np
 
-from seatrial.locate.dead import dead_parts
 from seatrial.locate.dense import judge_dense
-from seatrial.locate.effects import SCATTERS, practical_effects, to_loss
+from seatrial.locate.effects import SCATTERS, Effects, practical_effects, to_loss
 from seatrial.locate.group_test import FEWEST_ROWS, group_test
 from seatrial.locate.metric_result import MetricResult, dead_faults, evidence, fault_of, pair_findings
 from seatrial.locate.nodes import FEWEST_CELLS
 from seatrial.locate.rows import Rows, expected_pairs, rows_of, selected
 from seatrial.locate.significance import ERROR_RATE, detectable
 from seatrial.model.fabric import Wiring
-from seatrial.model.pair_faults import Located, Method, Resolution, Undecided
+from seatrial.model.pair_faults import Located, LocatedFault, Method, Resolution, Undecided
 from seatrial.model.pair_table import Indices, PairTable
 from seatrial.model.subject import Subject, node, pair
 from seatrial.model.units import BANDWIDTH, LATENCY
@@ -81,14 +80,32 @@ def _judged(
     error_rate: float,
 ) -> MetricResult:
     """One metric: dead parts first, then the rest by the method that suits the table."""
-    dead = dead_faults(nodes, metric, rows, dead_parts(rows))
+    dead, unlisted = dead_faults(nodes, metric, rows)
     alive = selected(rows, ~rows.dead) if rows.dead.any() else rows
     effects = practical_effects(metric, rows.median, asked)
     expected = expected_pairs(rows)
     if _is_dense(alive, expected):
-        return judge_dense(nodes, alive, groups, wiring, effects, error_rate, dead, len(rows.log), expected)
-    if not len(alive.log):
-        return MetricResult.empty(metric, dead, len(rows.log), expected, rows.median)
+        result = judge_dense(nodes, alive, groups, wiring, effects, error_rate, dead, len(rows.log), expected)
+    elif len(alive.log):
+        result = _judged_sparse(nodes, rows, alive, groups, wiring, effects, error_rate, dead, expected)
+    else:
+        result = MetricResult.empty(metric, dead, len(rows.log), expected, rows.median)
+    return msgspec.structs.replace(result, unlisted_pairs=result.unlisted_pairs + unlisted)
+
+
+def _judged_sparse(
+    nodes: Sequence[str],
+    rows: Rows,
+    alive: Rows,
+    groups: Sequence[Sequence[str]],
+    wiring: Wiring | None,
+    effects: Effects,
+    error_rate: float,
+    dead: tuple[LocatedFault, ...],
+    expected: int,
+) -> MetricResult:
+    """One metric by the group test. `alive`: those of `rows` that are not dead."""
+    metric = effects.metric
     found = group_test(nodes, alive, groups, wiring, effects, error_rate)
     faults = [fault_of(nodes, alive, one, metric, found.critical) for one in found.named]
     pairs = pair_findings(nodes, alive, found.residual, found.scatter, len(alive.log) - 1, effects)
