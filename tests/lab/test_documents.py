@@ -1,5 +1,6 @@
 """The commands that the README and docs/lab.md promise, typed as they stand there."""
 
+import itertools
 import json
 import os
 import re
@@ -45,7 +46,9 @@ def wait_for_an_empty_queue(lab: LabPlan) -> None:
     assert eventually(lambda: run(as_user(lab, ["squeue", "-h"]), timeout_s=30).stdout == "")
 
 
-RESULTS = "source,target,latency_us,bandwidth_mb_s\nn1,n2,1.5,1000\nn2,n1,1.5,1000\n"
+PAIRS = itertools.permutations([f"n{number}" for number in range(1, 9)], 2)
+RESULTS = "source,target,latency_us,bandwidth_mb_s\n" + "".join(f"{one},{two},1.5,1000\n" for one, two in PAIRS)
+"""Of eight nodes: two have no peers, and their table does not pass."""
 FABRIC = """\
 Switch\t36 "S-1"\t# "leaf1" enhanced port 0 lid 3 lmc 0
 [1]\t"H-1"[1]\t# "n1 mlx5_0" lid 7 4xEDR
