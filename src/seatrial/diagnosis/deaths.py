@@ -247,7 +247,7 @@ def _aside(losses: Sequence[SessionLoss]) -> list[str]:
     by_setting = Counter(one.variant for one in losses if one.altered and one.loss.cause not in ENDED)
     for variant, number in by_setting.items():
         under = f"the settings of {variant}" if variant else "settings that were tried"
-        notes.append(f"Under {under} the probe was lost {_times(number)}, which is not held against a node.")
+        notes.append(f"Under {under} the probe was lost {_times(number)}, which counts against no node.")
     silent = [one for one in losses if one.loss.cause is LossCause.SILENT and not one.altered]
     if silent:
         notes.append(
