@@ -131,17 +131,6 @@ def _give_back(claim: Path, lease: bytes | None) -> None:
         claim.rename(claim.with_name(f"{layout.run_of(claim)}{layout.PARTIAL}"))
 
 
-@contextmanager
-def _not_by_other(held: Hold) -> Iterator[None]:
-    """An error because another process has taken the run over is not an error of the run."""
-    try:
-        yield
-    except Exception as error:
-        if held.look() is Held.OURS:
-            raise
-        raise ClosedByOther(f"Another process has taken over {layout.run_of(held.folder)}.") from error
-
-
 def _close(claim: Path, info: RunInfo, *, ended: bool) -> Recovered:
     """Write what is missing into the claimed folder, and rename it. `ended`: its driver has ended for certain."""
     journal = claim / layout.JOURNAL_FILE
