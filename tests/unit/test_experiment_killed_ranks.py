@@ -18,7 +18,7 @@ from seatrial.experiment.measurer import Measurer
 from seatrial.experiment.progress import Silent
 from seatrial.launch.contract import PLAIN, Manner
 from seatrial.launch.local import LocalLauncher
-from seatrial.launch.mpi import find_mpi
+from seatrial.launch.mpi import Family, find_mpi
 from seatrial.launch.probe_build import build
 from seatrial.launch.session import PipeSession
 from seatrial.model.loss import LossCause, Moment
@@ -37,6 +37,10 @@ class Deadly(LocalLauncher):
     number = signal.SIGKILL
     sessions_to_kill = 1
     rank = 1
+
+    @property
+    def family(self) -> Family:
+        return self._mpi.family
 
     def start(self, nodes: Sequence[str], log: Path, manner: Manner = PLAIN) -> PipeSession:
         session = super().start(nodes, log, manner)
@@ -85,6 +89,13 @@ def recorded_of(measurer: Measurer, nodes: tuple[str, ...]) -> RecordedRun:
     )
 
 
+def suspects_of(launcher: Deadly, number: int) -> set[str]:
+    """Hydra kills what is left on the host by the same signal and reports the lowest rank, so it may be any of them."""
+    first, second = launcher.hosts().nodes
+    by_hydra = launcher.family is Family.MPICH and number == signal.SIGKILL
+    return {first, second} if by_hydra else {second}
+
+
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV])
 def test_a_rank_killed_in_mid_round_is_recorded_with_its_place_and_signal(
     launcher: Deadly, measurer: Measurer, number: signal.Signals, tmp_path: Path
@@ -95,9 +106,10 @@ def test_a_rank_killed_in_mid_round_is_recorded_with_its_place_and_signal(
     (entry,) = of_type(read_entries(tmp_path / "run.partial"), SessionLost)
     assert (entry.loss.moment, entry.loss.phase) == (Moment.ROUND, Phase.SURVEY)
     assert entry.loss.loss.cause is LossCause.SIGNAL
-    assert entry.loss.loss.suspects == (nodes[1],)
+    assert set(entry.loss.loss.suspects) == suspects_of(launcher, number)
     first = [death for death in entry.loss.loss.deaths if death.first]
-    assert [(death.rank, death.signal) for death in first] == [(1, int(number))]
+    assert (1, int(number)) in [(death.rank, death.signal) for death in first]
+    assert len(first) == len(entry.loss.loss.suspects)
     assert any(one.pair == (nodes[0], nodes[1]) for one in measurer.measurements)
     judged = judge(recorded_of(measurer, nodes))
     assert not [one for one in judged.findings if one.kind is FindingKind.RANK_DIED]
@@ -109,14 +121,16 @@ def test_ranks_killed_in_two_sessions_are_a_finding(launcher: Deadly, measurer: 
     nodes = measurer.nodes
     measure_until_lost(measurer, 2)
     (finding,) = (one for one in judge(recorded_of(measurer, nodes)).findings if one.kind is FindingKind.RANK_DIED)
-    assert finding.subject == node(nodes[1])
+    named = {finding.subject, *finding.ambiguous_with}
+    assert named == {node(name) for name in suspects_of(launcher, signal.SIGKILL)}
+    assert node(nodes[1]) in named
 
 
 def test_a_rank_killed_after_the_last_round_is_recorded(launcher: Deadly, measurer: Measurer) -> None:
     launcher.number, launcher.sessions_to_kill = signal.SIGKILL, 1
-    nodes = measurer.nodes
     measurer.start()
     time.sleep(1.0)
     measurer.close()
     (one,) = measurer.losses
-    assert (one.moment, one.loss.suspects) == (Moment.END, (nodes[1],))
+    assert one.moment is Moment.END
+    assert set(one.loss.suspects) == suspects_of(launcher, signal.SIGKILL)

@@ -188,3 +188,12 @@ def test_where_nothing_is_reported_nobody_is_suspected(text: str) -> None:
     assert read_loss(text, FOUR, timed_out=True).cause is LossCause.SILENT
     loss = read_loss(text, Ranks())
     assert (loss.cause, loss.suspects) == (LossCause.UNKNOWN, ())
+
+
+def test_of_ranks_on_one_host_any_may_have_been_killed_where_hydra_names_one() -> None:
+    here = Ranks(places=("n1:0", "n1:1", "n2:0"), pids={("n1", 11): 0, ("n1", 12): 1, ("n2", 13): 2})
+    ended = "YOUR APPLICATION TERMINATED WITH THE EXIT STRING: ended (signal {})\n"
+    killed, crashed = ended.format(9), ended.format(11)
+    assert read_loss(HYDRA.format(pid=11, host="n1", code=9) + killed, here).suspects == ("n1:0", "n1:1")
+    assert read_loss(HYDRA.format(pid=13, host="n2", code=9) + killed, here).suspects == ("n2:0",)
+    assert read_loss(HYDRA.format(pid=12, host="n1", code=11) + crashed, here).suspects == ("n1:1",)

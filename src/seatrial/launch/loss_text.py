@@ -126,17 +126,29 @@ def _mpirun_deaths(text: str, ranks: Ranks) -> Iterator[RankDeath]:
         named = True
         number = int(by_signal) if by_signal else int(value) if kind == "KILLED BY SIGNAL" else None
         place = int(rank) if rank else ranks.pids.get((host, int(pid)))
-        yield RankDeath(
-            node=_place_of(place, host, ranks),
-            rank=place,
-            signal=number,
-            exit_code=int(value) if number is None else None,
-            first=not (others_killed and number == KILL and any(block[4] != str(KILL) for block in blocks)),
-        )
+        for one in _at_the_same_proxy(place, ranks) if number == KILL and not others_killed else (place,):
+            yield RankDeath(
+                node=_place_of(one, host, ranks),
+                rank=one,
+                signal=number,
+                exit_code=int(value) if number is None else None,
+                first=not (others_killed and number == KILL and any(block[4] != str(KILL) for block in blocks)),
+            )
     if not named:
         for host, pid, number in OWN_HANDLER.findall(text):
             place = ranks.pids.get((host, int(pid)))
             yield RankDeath(node=_place_of(place, host, ranks), rank=place, signal=int(number))
+
+
+def _at_the_same_proxy(rank: int | None, ranks: Ranks) -> tuple[int | None, ...]:
+    """Ranks one of which died by SIGKILL where Hydra names `rank`.
+
+    Its proxy on each host kills the other ranks there by the same signal and reports the lowest of all.
+    """
+    hosts = {other: host for (host, _), other in ranks.pids.items()}
+    if rank is None or rank not in hosts:
+        return (rank,)
+    return tuple(sorted(other for other, host in hosts.items() if host == hosts[rank]))
 
 
 def _with_memory(text: str, deaths: tuple[RankDeath, ...]) -> tuple[RankDeath, ...]:

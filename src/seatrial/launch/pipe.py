@@ -56,7 +56,23 @@ class LinePipe:
         except OSError as error:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(END_S)
+            self._drain()
             raise ProbeLost(f"The probe is gone: {self.last_words()}", "died") from error
+
+    def _drain(self) -> None:
+        """Take what it wrote to standard output before it ended; Hydra says there which rank died."""
+        assert self._process.stdout is not None  # noqa: S101 - it was asked for
+        rest = [*self._lines, self._rest]
+        self._lines.clear()
+        self._rest = b""
+        size = 0
+        while size < MOST_LATE_BYTES and select.select([self._process.stdout], [], [], 0)[0]:
+            piece = os.read(self._process.stdout.fileno(), 1 << 16)
+            if not piece:
+                break
+            rest[-1] += piece
+            size += len(piece)
+        self.left_over += b"\n".join(rest).split(b"\n")
 
     def receive(self, deadline: float) -> bytes:
         """The next whole line. Raises ProbeLost at `deadline` (time.monotonic) and when the program has ended."""
@@ -102,7 +118,7 @@ class LinePipe:
         if kill or status is None:
             end_group(self._process)
         assert self._process.stdout is not None  # noqa: S101 - it was asked for
-        if status is not None and select.select([self._process.stdout], [], [], 0)[0]:
-            self.left_over = os.read(self._process.stdout.fileno(), 1 << 16).split(b"\n")
+        if status is not None:
+            self._drain()
         self._process.stdout.close()
         return status

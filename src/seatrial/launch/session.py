@@ -111,8 +111,16 @@ class PipeSession:
 
     def _loss(self, *, timed_out: bool = False) -> Loss:
         """What the launcher says of the session's end; Hydra says it on standard output."""
+        self._keep_left_over()
         pids = {(str(one.get("host", "")), one.get("pid", 0)): rank for rank, one in enumerate(self.ranks)}
         return read_loss(self._said(), Ranks(places=self.nodes, pids=pids), timed_out=timed_out)
+
+    def _keep_left_over(self) -> None:
+        """Lines that came after the last record that was received."""
+        for line in self._pipe.left_over:
+            if parse_record(line) is None:
+                self._keep(line)
+        self._pipe.left_over.clear()
 
     @property
     def banter(self) -> str:
@@ -167,8 +175,7 @@ class PipeSession:
             except ProbeLost:
                 gone, kill = self._loss(), True
         status = self._pipe.close(kill=kill)
-        for line in self._pipe.left_over:
-            self._keep(line)
+        self._keep_left_over()
         if asked and status and not (gone and gone.deaths):
             gone = self._loss()
         return gone if gone and gone.deaths else None
