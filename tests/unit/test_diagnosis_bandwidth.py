@@ -61,10 +61,30 @@ def test_the_retest_is_the_proof_and_is_told() -> None:
     assert finding.peers == pytest.approx(HEALTHY, rel=0.01)
 
 
-@pytest.mark.parametrize(("share", "slow"), [(0.95, False), (0.93, False), (0.87, True), (0.2, True)])
-def test_the_line_is_at_nine_tenths_of_the_peers(share: float, slow: bool) -> None:
-    cluster = Cluster(nodes=names(5), parts=slow_part("node", "n1", share), megabits=None)
-    assert bool(judge(sail(cluster)).findings) is slow
+@pytest.mark.parametrize("count", [4, 5, 8])
+@pytest.mark.parametrize("share", [0.2, 0.85, 0.93, 0.95])
+def test_what_lacks_more_than_the_practical_effect_is_slow_and_its_share_is_right(count: int, share: float) -> None:
+    for seed in range(3):
+        cluster = Cluster(nodes=names(count), parts=slow_part("node", "n1", share), megabits=None, seed=seed)
+        finding = the_finding(judge(sail(cluster)))
+        assert (finding.subject, finding.verdict) == (node("n1"), Verdict.SLOW)
+        assert finding.of_peers is not None
+        assert finding.of_peers.low <= share * 1.003
+        assert finding.of_peers.high >= share * 0.997
+
+
+def test_at_the_practical_effect_nothing_passes() -> None:
+    for seed in range(10):
+        cluster = Cluster(nodes=names(4), parts=slow_part("node", "n1", 0.97), megabits=None, seed=seed, noise=0.002)
+        judgement = judge(sail(cluster))
+        assert judgement.exit_code is not ExitCode.PASS
+        assert {one.subject for one in judgement.findings} <= {node("n1")}
+
+
+def test_what_lacks_less_than_the_practical_effect_is_no_fault() -> None:
+    for seed in range(5):
+        cluster = Cluster(nodes=names(4), parts=slow_part("node", "n1", 0.985), megabits=None, seed=seed)
+        assert judge(sail(cluster)).findings == ()
 
 
 def test_with_two_leaves_their_uplinks_cannot_be_told_apart_and_both_are_named() -> None:

@@ -90,7 +90,7 @@ def test_a_pair_faster_than_physics_is_measured_again_before_it_is_named(sea_tri
 
 
 def test_a_node_that_dies_in_mid_run_is_a_finding_and_the_rest_is_judged(sea_trial: SeaTrial) -> None:
-    outcome = sea_trial(ScriptedLauncher(Cluster(nodes=names(6)), dies_at={"n2": 20}))
+    outcome = sea_trial(ScriptedLauncher(Cluster(nodes=names(6)), dies_at={"n2": 10}))
     assert [(one.kind, one.subject) for one in outcome.judgement.findings] == [(FindingKind.NODE_DOWN, node("n2"))]
     assert read_info(outcome.folder).lost[0].node == "n2"
     assert outcome.judgement.complete
@@ -332,7 +332,19 @@ def test_what_was_measured_is_counted(sea_trial: SeaTrial) -> None:
     design = outcome.judgement.design
     assert design is not None
     assert (design.planned_pairs, design.measured_pairs) == (12, 12)
-    assert design.measured == len(outcome.recorded.measurements) == 2 + 3 * 18
+    assert design.measured == len(outcome.recorded.measurements) == 2 + 18
+    assert (design.repetitions, design.rounds) == (1, 18 // 2)
+    assert "once" in design.statement
+
+
+def test_where_noise_hides_the_effect_the_survey_is_repeated(sea_trial: SeaTrial) -> None:
+    quiet, loud = (
+        sea_trial(ScriptedLauncher(Cluster(nodes=names(4), noise=noise)), run=f"noise-{noise}")
+        for noise in (0.001, 0.05)
+    )
+    assert quiet.judgement.design is not None
+    assert loud.judgement.design is not None
+    assert (quiet.judgement.design.repetitions, loud.judgement.design.repetitions) == (1, 3)
 
 
 @pytest.mark.parametrize(("design", "match"), [("leaf", "needs two leaves"), ("some", "is none")])

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from msgspec.structs import replace
 
-from seatrial.cli.options import AsJson, FabricDevice, FabricFile, Html, RoutesFile, file_or_live, time_text
+from seatrial.cli.options import AsJson, FabricDevice, FabricFile, Html, RoutesFile, file_or_live, share_of, time_text
 from seatrial.cli.site_options import refuse_idle_only, with_site_options
 from seatrial.experiment.settings import DEFAULTS
 from seatrial.model.errors import UsageError
@@ -32,6 +32,13 @@ def check(
     fabric: FabricFile = "",
     routes: RoutesFile = "",
     device: FabricDevice = "",
+    effect: Annotated[
+        str, typer.Option(help="Smallest loss of bandwidth that is a fault.  [default: 3 %]", metavar="SHARE")
+    ] = "",
+    latency_effect: Annotated[
+        str,
+        typer.Option(help="Smallest excess of latency that is a fault.  [default: 10 % and 0.3 µs]", metavar="SHARE"),
+    ] = "",
     *,
     site: "CheckSettings",
 ) -> int:
@@ -50,6 +57,8 @@ def check(
         fabric=file_or_live(fabric),
         routes=file_or_live(routes),
         device=device,
+        effect=share_of(effect, "--effect") if effect else None,
+        latency_effect=share_of(latency_effect, "--latency-effect") if latency_effect else None,
     )
     if detach:
         refuse_idle_only(site)

@@ -7,7 +7,6 @@ from seatrial.diagnosis.locate import blamed_parts
 from seatrial.diagnosis.pairs import Judged
 from seatrial.diagnosis.suspicion import Suspicion, is_part
 from seatrial.model.fabric import Wiring
-from seatrial.model.verdict import Verdict
 from seatrial.pairing.next_pairs import Known, next_pairs
 
 
@@ -59,4 +58,4 @@ def _known(bad: Collection[Pair], good: Collection[Pair], fabric: Wiring) -> Kno
 
 
 def _passed(judged: Mapping[Pair, Judged]) -> list[Pair]:
-    return [pair for pair, one in judged.items() if one.verdict is Verdict.PASS]
+    return [pair for pair, one in judged.items() if one.clear]

@@ -20,6 +20,10 @@ TELLING = (Phase.RETEST, Phase.NEXT, Phase.SURVEY)
 """Whose runs decide where there are several; the survey's pairs may have been in each other's way."""
 
 
+FIRST = (Phase.NEXT, Phase.SURVEY, Phase.RETEST)
+"""What suspects come from: a retest says nothing of the pairs that it left out."""
+
+
 class Series(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One value a run (bytes per second or seconds), and how many of how many round trips stalled."""
 
@@ -59,6 +63,18 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         runs = deciding(self.bandwidth)
         return median_estimate(runs) if runs else None
 
+    @cached_property
+    def first_bandwidth(self) -> float | None:
+        """Median run of bandwidth before the retest; of the retest where there is nothing else."""
+        runs = _first(self.bandwidth)
+        return median(runs) if runs else None
+
+    @cached_property
+    def first_speed(self) -> float | None:
+        """Reciprocal of the median latency, likewise."""
+        runs = _first(self.latency)
+        return 1 / max(median(runs), SHORTEST_S) if runs else None
+
     @property
     def slowest_window_bytes_per_s(self) -> float | None:
         """Of the same runs; None where it is not known."""
@@ -70,12 +86,6 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         runs = deciding(self.latency)
         return median_estimate(runs) if runs else None
 
-    @cached_property
-    def speed_estimate(self) -> Estimate | None:
-        """Of the reciprocals of latency, so that low is bad there too."""
-        runs = deciding(self.latency)
-        return median_estimate([1 / max(run, SHORTEST_S) for run in runs]) if runs else None
-
     @property
     def round_trips(self) -> int:
         """Small round trips in all phases."""
@@ -85,6 +95,10 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 def deciding(by_phase: Mapping[Phase, Series]) -> tuple[float, ...]:
     """The runs to judge by, of the phase that says most; never a mixture."""
     return _deciding_series(by_phase).runs
+
+
+def _first(by_phase: Mapping[Phase, Series]) -> tuple[float, ...]:
+    return next((by_phase[phase].runs for phase in FIRST if phase in by_phase), ())
 
 
 def _deciding_series(by_phase: Mapping[Phase, Series]) -> Series:

@@ -7,6 +7,7 @@ import msgspec
 from seatrial.diagnosis.evidence import TELLING, Evidence, Pair, Series
 from seatrial.diagnosis.locate import Suspect, nodes_of
 from seatrial.diagnosis.references import References
+from seatrial.diagnosis.retested import SecondLook
 from seatrial.diagnosis.wording import latency_statement, link_remedy, sentence, slow_statement, who
 from seatrial.model.estimate import Estimate
 from seatrial.model.limit import Limit
@@ -26,7 +27,7 @@ SLOW_KINDS = {
 }
 
 
-BEST_PAIRS = "median over nodes of each node's best pair"
+BEST_PAIRS = "median of the pairs that are not slow"
 """What `References` holds for bandwidth and for latency."""
 
 
@@ -37,6 +38,8 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
     references: References
     controls: Sequence[Pair]
     """Good pairs that were measured again beside the suspects."""
+    look: SecondLook | None = None
+    """At bandwidth."""
     resent: Mapping[str, float] = {}
     """By node: which part of its TCP segments it had to send again while it was measured."""
 
@@ -61,6 +64,7 @@ def slow_link(suspect: Suspect, scene: Scene) -> Finding:
         limit_name=limit.binding if limit else "",
         peers=peers,
         peers_name=BEST_PAIRS,
+        of_peers=scene.look.of(suspect.pairs).of_peers if scene.look else None,
         pairs=pair_names(suspect.pairs),
         experiments=_alone(measured, beside, bandwidth) if retested else (),
     )

@@ -25,6 +25,7 @@ from seatrial.model.limit import Limit
 from seatrial.model.measurement import Phase
 from seatrial.model.recorded import RecordedRun
 from seatrial.model.run import Design, Ending
+from seatrial.model.units import BANDWIDTH, LATENCY
 from seatrial.model.verdict import Finding, Verdict, worst
 from seatrial.statistics.median import median
 
@@ -53,8 +54,16 @@ class Assessor:
         self._looked.update(fresh)
         self._limits |= limits_of(fresh, recorded.facts)
         alike = not on_one_machine(recorded.facts)
-        references = make_references(evidence, self._limits, recorded.fabric.measured(evidence), alike=alike)
-        self._of, self._last = now, (evidence, references, suspect_all(evidence, references, self._memory))
+        asked = {BANDWIDTH: recorded.info.effect, LATENCY: recorded.info.latency_effect}
+        references = make_references(
+            evidence,
+            self._limits,
+            recorded.fabric.measured(evidence),
+            alike=alike,
+            one_kernel=one_kernel(recorded.facts),
+            asked=asked,
+        )
+        self._of, self._last = now, (evidence, references, suspect_all(evidence, references, self._memory, asked))
         return self._last
 
 
@@ -66,6 +75,12 @@ def assess(recorded: RecordedRun) -> Assessment:
 def on_one_machine(facts: Mapping[str, NodeFacts]) -> bool:
     """Whether what was measured are ranks of one and the same host."""
     return len(facts) > 1 and len({known.hostname for known in facts.values()}) == 1
+
+
+def one_kernel(facts: Mapping[str, NodeFacts]) -> bool:
+    """Whether any two nodes share a kernel."""
+    kernels = [known.boot_id for known in facts.values() if known.boot_id]
+    return len(set(kernels)) < len(kernels)
 
 
 def limits_of(pairs: "Mapping[Pair, object]", facts: Mapping[str, NodeFacts]) -> dict[Pair, Limit]:
@@ -93,7 +108,13 @@ def judge(recorded: RecordedRun, assessor: Assessor | None = None) -> Judgement:
     evidence, references, suspicion = (assessor or Assessor()).assess(recorded)
     suspicion, unproved = only_proved(suspicion, evidence)
     controls = [pair for pair in suspicion.good() if evidence[pair].retested]
-    scene = Scene(evidence=evidence, references=references, controls=controls, resent=sent_again(recorded))
+    scene = Scene(
+        evidence=evidence,
+        references=references,
+        controls=controls,
+        resent=sent_again(recorded),
+        look=suspicion.second_look,
+    )
     findings: list[Finding] = [*lost_findings(recorded.info.lost), *hanging_findings(recorded.info.hanging_pairs)]
     deaths = judge_deaths(recorded)
     findings += deaths.findings

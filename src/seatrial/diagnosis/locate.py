@@ -21,7 +21,9 @@ class Suspect(msgspec.Struct, frozen=True, kw_only=True):
     pairs: tuple[Pair, ...]
 
 
-class _Blamed(msgspec.Struct, frozen=True):
+class Blamed(msgspec.Struct, frozen=True):
+    """Directions of parts that lie on the same bad pairs, and these pairs; no components: a pair on its own."""
+
     components: frozenset[Component]
     pairs: frozenset[Pair]
 
@@ -37,18 +39,24 @@ def locate(bad: Mapping[Pair, float], good: Collection[Pair], fabric: Wiring, *,
     named together. Packets are lost by chance, so there a good pair acquits nobody and only weighs against. A bad pair
     whose every part is acquitted stands for itself.
     """
-    suspects = _cover(bad, good, fabric, acquit=acquit)
-    explained = {one for blamed in suspects for one in blamed.pairs}
-    merged: dict[frozenset[tuple[str, str]], list[_Blamed]] = defaultdict(list)
-    for blamed in suspects:
-        merged[frozenset((part.kind, part.name) for part in blamed.components)].append(blamed)
-    found = [_suspect(group) for group in merged.values()]
-    return found + pair_suspects([one for one in bad if one not in explained])
+    return suspects_of(blame(bad, good, fabric, acquit=acquit))
 
 
-def explained_together(bad: Mapping[Pair, float], good: Collection[Pair], fabric: Wiring) -> list[frozenset[Pair]]:
-    """The bad pairs that `locate` lays on the same part and direction; those that stand for themselves are left out."""
-    return [blamed.pairs for blamed in _cover(bad, good, fabric, acquit=True)]
+def blame(bad: Mapping[Pair, float], good: Collection[Pair], fabric: Wiring, *, acquit: bool = True) -> list[Blamed]:
+    """The same by direction, each bad pair that nothing explains on its own last."""
+    groups = _cover(bad, good, fabric, acquit=acquit)
+    explained = {one for blamed in groups for one in blamed.pairs}
+    return groups + [Blamed(frozenset(), frozenset([one])) for one in bad if one not in explained]
+
+
+def suspects_of(groups: Collection[Blamed]) -> list[Suspect]:
+    """Suspects with the two directions of one part together."""
+    merged: dict[frozenset[tuple[str, str]], list[Blamed]] = defaultdict(list)
+    for blamed in groups:
+        if blamed.components:
+            merged[frozenset((part.kind, part.name) for part in blamed.components)].append(blamed)
+    alone = [one for blamed in groups if not blamed.components for one in sorted(blamed.pairs)]
+    return [_suspect(group) for group in merged.values()] + pair_suspects(alone)
 
 
 def blamed_parts(
@@ -77,7 +85,7 @@ def pair_suspects(pairs: Collection[Pair]) -> list[Suspect]:
     return found
 
 
-def _cover(bad: Mapping[Pair, float], good: Collection[Pair], fabric: Wiring, *, acquit: bool) -> list[_Blamed]:
+def _cover(bad: Mapping[Pair, float], good: Collection[Pair], fabric: Wiring, *, acquit: bool) -> list[Blamed]:
     on_bad: dict[Component, set[Pair]] = defaultdict(set)
     through_good: dict[Component, int] = defaultdict(int)
     for one in bad:
@@ -88,9 +96,9 @@ def _cover(bad: Mapping[Pair, float], good: Collection[Pair], fabric: Wiring, *,
             through_good[part] += 1
     candidates = {part: pairs for part, pairs in on_bad.items() if not (acquit and through_good[part])}
     left = set(bad)
-    blamed: list[_Blamed] = []
+    blamed: list[Blamed] = []
     for part in _convicted(bad, candidates, fabric) if acquit else ():
-        blamed.append(_Blamed(frozenset([part]), frozenset(candidates[part])))
+        blamed.append(Blamed(frozenset([part]), frozenset(candidates[part])))
         left -= candidates.pop(part)
     while left and candidates:
         scores = {
@@ -104,7 +112,7 @@ def _cover(bad: Mapping[Pair, float], good: Collection[Pair], fabric: Wiring, *,
         alike = frozenset(
             part for part, pairs in candidates.items() if scores[part] == top and pairs & left == explains
         )
-        blamed.append(_Blamed(alike, frozenset(explains)))
+        blamed.append(Blamed(alike, frozenset(explains)))
         left -= explains
         candidates = {part: pairs for part, pairs in candidates.items() if part not in alike}
     return blamed
@@ -118,7 +126,7 @@ def _convicted(
     return sorted({parts[0] for parts in alone if len(parts) == 1}, key=lambda part: (-len(candidates[part]), part))
 
 
-def _suspect(group: list[_Blamed]) -> Suspect:
+def _suspect(group: list[Blamed]) -> Suspect:
     components = sorted({part for blamed in group for part in blamed.components})
     subjects = list(dict.fromkeys(MAKERS[part.kind](part.name) for part in components))
     subject, others = subjects[0], subjects[1:]

@@ -1,14 +1,13 @@
 """Sentences that qualify a judgement: what was not seen, what could not have been, what turned out to be nothing."""
 
+import math
 from collections.abc import Mapping
 
 from seatrial.diagnosis.crowding import contended
 from seatrial.diagnosis.evidence import Evidence, Pair, Series
-from seatrial.diagnosis.pairs import late_above_s
 from seatrial.diagnosis.placement.ranks import first_ranks, wandering_notes
 from seatrial.diagnosis.references import References
 from seatrial.diagnosis.suspicion import Suspicion
-from seatrial.diagnosis.thresholds import PEERS_FLOOR
 from seatrial.limits.path import path_limit
 from seatrial.model.limit import NoLimit
 from seatrial.model.measurement import Phase
@@ -56,8 +55,8 @@ def make_notes(
 
 def _in_each_others_way(evidence: Mapping[Pair, Evidence], references: References, suspicion: Suspicion) -> list[str]:
     """How many pairs were slow among many and not among fewer."""
-    peers = references.bandwidth_bytes_per_s
-    pairs = contended(evidence, suspicion, PEERS_FLOOR * peers) if peers else []
+    line = references.bandwidth
+    pairs = contended(evidence, suspicion, math.exp(line.usual - line.lack)) if line else []
     if not pairs:
         return []
     most = max(evidence[pair].pairs_at_once for pair in pairs)
@@ -105,10 +104,16 @@ def _not_again(evidence: Mapping[Pair, Evidence], references: References, suspic
     """Pairs that were bad in the survey and good when measured again."""
     once = []
     late: list[str] = []
-    peers = references.bandwidth_bytes_per_s
+    line = references.bandwidth
     for pair, known in evidence.items():
         first, again = _both(known.bandwidth)
-        if again and peers and first < PEERS_FLOOR * peers and suspicion.bandwidth[pair].verdict is Verdict.PASS:
+        if (
+            again
+            and line
+            and first
+            and line.over_peers(first) < -line.lack
+            and suspicion.bandwidth[pair].verdict is Verdict.PASS
+        ):
             why = "contention" if known.pairs_at_once > 1 else "a passing disturbance"
             once.append(
                 f"{pair[0]} to {pair[1]} was slow once ({bandwidth(first)}) and not when measured again alone "
@@ -126,8 +131,10 @@ def _not_again(evidence: Mapping[Pair, Evidence], references: References, suspic
 
 def _late_once(pair: Pair, known: Evidence, references: References) -> bool:
     first, again = _both(known.latency)
-    peers = references.latency_s.get(references.crosses(pair), 0.0)
-    return bool(again) and first > late_above_s(peers) >= again
+    line = references.speed.get(references.crosses(pair))
+    if not (line and first and again):
+        return False
+    return line.over_peers(1 / first) < -line.lack <= line.over_peers(1 / again)
 
 
 def _both(by_phase: Mapping[Phase, Series]) -> tuple[float, float]:

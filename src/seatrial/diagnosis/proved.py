@@ -10,8 +10,11 @@ from seatrial.diagnosis.pairs import Judged
 from seatrial.diagnosis.suspicion import Suspicion
 from seatrial.diagnosis.wording import who
 from seatrial.model.measurement import Phase
+from seatrial.model.subject import SubjectKind
 from seatrial.model.verdict import Verdict
+from seatrial.model.words import some
 
+MOST_NAMED = 4
 OPEN = "suspected by the survey alone, not measured again"
 
 
@@ -34,12 +37,16 @@ def only_proved(suspicion: Suspicion, evidence: Mapping[Pair, Evidence]) -> tupl
         bandwidth=_opened(suspicion.bandwidth, (*open_slow, *open_lossy)),
         latency=_opened(suspicion.latency, (*open_late, *open_lossy)),
     )
-    return kept, [
-        f"Suspected of being {wrong}, and not measured again: {who(suspect)}. Let the check run to its end, or give it "
-        f"more time by --budget."
-        for wrong, suspects in wrongs
-        for suspect in suspects
-    ]
+    return kept, [_left(wrong, suspects) for wrong, suspects in wrongs if suspects]
+
+
+def _left(wrong: str, suspects: Sequence[Suspect]) -> str:
+    """Parts before single pairs."""
+    names = [who(one) for one in sorted(suspects, key=lambda one: one.subject.kind is SubjectKind.PAIR)]
+    return (
+        f"Suspected of being {wrong}, and not measured again: {some(names, MOST_NAMED)}. Let the check run to its end, "
+        f"or give it more time by --budget."
+    )
 
 
 def _split(

@@ -1,18 +1,46 @@
-"""What a pair is held against: its limit, and its peers."""
+"""What a pair is compared with: its limit, and its peers, whose scatter says which difference counts."""
 
+import math
 from collections import defaultdict
 from collections.abc import Mapping
 
 import msgspec
 
-from seatrial.diagnosis.evidence import Evidence, Pair
-from seatrial.diagnosis.thresholds import GATE_TOLERANCE, GROSS_GATE, RETEST_RUNS
+from seatrial.diagnosis.evidence import SHORTEST_S, Evidence, Pair
+from seatrial.diagnosis.thresholds import (
+    GATE_TOLERANCE,
+    GROSS_GATE,
+    LATENCY_FLOOR_S,
+    LATENCY_RATIO,
+    MOST_LACK,
+    RETEST_RUNS,
+    SUSPICION,
+)
+from seatrial.locate.effects import SCATTERS, practical_effects
+from seatrial.locate.peers import Peers, peers_of
 from seatrial.model.estimate import Estimate
 from seatrial.model.fabric import Wiring
 from seatrial.model.limit import Limit
-from seatrial.model.units import bandwidth
+from seatrial.model.units import BANDWIDTH, LATENCY, bandwidth
 from seatrial.model.verdict import Verdict
 from seatrial.statistics.median import WANTED_CONFIDENCE
+
+
+class Line(msgspec.Struct, frozen=True, kw_only=True):
+    """Peers of one kind, and what counts as worse than they are. Logarithms; larger is better, of latency too.
+
+    `effect`: a part that lacks this much is slow. `lack`: a pair that lacks this much in the survey is bad, one that
+    lacks less than half of it is good, and one between neither convicts nor acquits.
+    """
+
+    usual: float
+    scatter: float
+    effect: float
+    lack: float
+
+    def over_peers(self, value: float) -> float:
+        """How much better than its peers; negative: worse."""
+        return math.log(max(value, SHORTEST_S)) - self.usual
 
 
 class References(msgspec.Struct, frozen=True, kw_only=True):
@@ -20,10 +48,21 @@ class References(msgspec.Struct, frozen=True, kw_only=True):
 
     limits: Mapping[Pair, Limit]
     fabric: Wiring
-    bandwidth_bytes_per_s: float | None
-    latency_s: Mapping[bool, float]
+    bandwidth: Line | None
+    speed: Mapping[bool, Line]
+    """Of reciprocal latency."""
     alike: bool = True
     """Whether the pairs are peers at all; the cores of one machine are not: some share a cache, some a socket."""
+
+    @property
+    def bandwidth_bytes_per_s(self) -> float | None:
+        """What a healthy pair delivers."""
+        return math.exp(self.bandwidth.usual) if self.bandwidth else None
+
+    @property
+    def latency_s(self) -> dict[bool, float]:
+        """What a healthy pair takes, one way."""
+        return {far: math.exp(-line.usual) for far, line in self.speed.items()}
 
     def crosses(self, pair: Pair) -> bool:
         """Whether the pair's two nodes are known to hang on different leaves."""
@@ -37,35 +76,58 @@ def crosses(fabric: Wiring, pair: Pair) -> bool:
 
 
 def make_references(
-    evidence: Mapping[Pair, Evidence], limits: Mapping[Pair, Limit], fabric: Wiring, *, alike: bool = True
+    evidence: Mapping[Pair, Evidence],
+    limits: Mapping[Pair, Limit],
+    fabric: Wiring,
+    *,
+    alike: bool = True,
+    one_kernel: bool = False,
+    asked: Mapping[str, float | None] | None = None,
 ) -> References:
-    """References from the fleet itself.
+    """References from the fleet itself, from what was measured before anything was measured again.
 
-    The peers' bandwidth is the median over nodes of each node's best pair: one good partner acquits a node of what is
-    wrong with another, so that one slow node, which slows half the pairs of a four-node cluster, moves nothing; and
-    it is a median, not the best of the fleet. Of an even number the better of the two in the middle: where a few rounds
-    gave each node one partner alone, half of them may have met the fault, and the mean of both halves is like none.
-    Latency likewise, pairs inside a leaf apart from those between leaves,
-    since two classes of latency are two distances and no fault. A bandwidth that physics forbids is no reference.
+    `peers_of` says how. Of latency pairs inside a leaf apart from those between leaves, since two classes of latency
+    are two distances and no fault. A bandwidth that physics forbids is no reference. `one_kernel`: nodes share one, so
+    that its scheduler decides on small latencies. `asked`: practical effect by metric, as a share; None: the default.
     """
-    best: dict[str, float] = {}
-    least: dict[bool, dict[str, float]] = defaultdict(dict)
+    rates: dict[Pair, float] = {}
+    speeds: dict[bool, dict[Pair, float]] = defaultdict(dict)
     for pair, known in evidence.items():
-        bandwidth, latency = known.bandwidth_estimate, known.latency_estimate
-        if bandwidth is not None and not impossible(bandwidth.value, limits.get(pair)):
-            for node in pair:
-                best[node] = max(best.get(node, 0.0), bandwidth.value)
-        if latency is not None:
-            near = least[crosses(fabric, pair)]
-            for node in pair:
-                near[node] = min(near.get(node, float("inf")), latency.value)
+        rate, speed = known.first_bandwidth, known.first_speed
+        if rate is not None and not impossible(rate, limits.get(pair)):
+            rates[pair] = rate
+        if speed is not None:
+            speeds[crosses(fabric, pair)][pair] = speed
+    rate_peers, wanted = peers_of(rates), asked or {}
     return References(
         limits=limits,
         fabric=fabric,
-        bandwidth_bytes_per_s=sorted(best.values())[len(best) // 2] if best else None,
-        latency_s={far: sorted(values.values())[(len(values) - 1) // 2] for far, values in least.items()},
+        bandwidth=_bandwidth_line(rate_peers, wanted.get(BANDWIDTH)) if rate_peers else None,
+        speed={
+            far: _speed_line(peers, one_kernel, wanted.get(LATENCY))
+            for far, own in speeds.items()
+            if (peers := peers_of(own))
+        },
         alike=alike,
     )
+
+
+def _bandwidth_line(peers: Peers, asked: float | None) -> Line:
+    return _line(peers, practical_effects(BANDWIDTH, math.exp(peers.log), asked).most)
+
+
+def _speed_line(peers: Peers, one_kernel: bool, asked: float | None) -> Line:
+    """In a shared kernel only what is gross counts: ClusterKit's published rule, and 5 µs."""
+    latency_s = math.exp(-peers.log)
+    least = practical_effects(LATENCY, latency_s, asked).most
+    if one_kernel and asked is None:
+        least = max(math.log(LATENCY_RATIO), math.log1p(LATENCY_FLOOR_S / latency_s))
+    return _line(peers, least)
+
+
+def _line(peers: Peers, effect: float) -> Line:
+    lack = min(max(SUSPICION * effect, SCATTERS * peers.scatter), max(MOST_LACK, effect))
+    return Line(usual=peers.log, scatter=peers.scatter, effect=effect, lack=lack)
 
 
 def impossible(bytes_per_s: float, limit: Limit | None) -> bool:

@@ -4,14 +4,19 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from seatrial.diagnosis.evidence import Evidence, Pair
-from seatrial.diagnosis.left_open import leave_open
-from seatrial.diagnosis.locate import Suspect, locate, nodes_of, pair_suspects
-from seatrial.diagnosis.pairs import Judged, judge_bandwidth, judge_latency, late_above_s
+from seatrial.diagnosis.averaged import averaged, locate_survey
+from seatrial.diagnosis.evidence import SHORTEST_S, Evidence, Pair
+from seatrial.diagnosis.locate import Blamed, Suspect, blame, locate, nodes_of, pair_suspects, suspects_of
+from seatrial.diagnosis.once_bad import once_bad
+from seatrial.diagnosis.pairs import Judged, judge_bandwidth, judge_latency
+from seatrial.diagnosis.proofs import prove_bandwidth, prove_latency
 from seatrial.diagnosis.references import References
+from seatrial.diagnosis.retested import SecondLook
 from seatrial.diagnosis.thresholds import UNIFORM_SHARE, WAVERING_SHARE
 from seatrial.model.measurement import Phase
+from seatrial.model.pair_faults import Located
 from seatrial.model.subject import SubjectKind
+from seatrial.model.units import BANDWIDTH, LATENCY
 from seatrial.model.verdict import Verdict
 
 
@@ -24,12 +29,18 @@ class Suspicion(msgspec.Struct, frozen=True, kw_only=True):
     slow: tuple[Suspect, ...]
     unstable: tuple[Suspect, ...]
     late: tuple[Suspect, ...]
+    open: tuple[Suspect, ...]
+    """Measured again, and its runs lie on both sides of the line."""
     too_fast: tuple[Suspect, ...]
     """Pairs above the gate of their limit, each alone: for certain or not yet."""
     distant: tuple[Pair, ...]
     """Pairs that are late though both their ends are in time with others: that is how distance looks, and no fault."""
     uniformly_slow: tuple[Pair, ...]
     """All pairs, where the whole fabric is below its limit."""
+    second_look: SecondLook
+    """At bandwidth."""
+    located: Located | None = None
+    """What averages over all pairs of each node show; None where too few pairs were measured."""
     restless: bool = False
     """So much was unstable that nobody can be named: the measuring itself was disturbed."""
     late_everywhere: bool = False
@@ -38,7 +49,7 @@ class Suspicion(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def suspects(self) -> tuple[Suspect, ...]:
         """All that deserve a second look."""
-        return (*self.lossy, *self.slow, *self.unstable, *self.late, *self.too_fast)
+        return (*self.lossy, *self.slow, *self.unstable, *self.late, *self.too_fast, *self.open)
 
     @property
     def unproved(self) -> tuple[Suspect, ...]:
@@ -52,13 +63,13 @@ class Suspicion(msgspec.Struct, frozen=True, kw_only=True):
         found = []
         for pair, judged in self.bandwidth.items():
             late = self.latency[pair].verdict
-            if judged.verdict is Verdict.PASS and late is Verdict.PASS and not suspected & set(pair):
+            if judged.clear and late is Verdict.PASS and not suspected & set(pair):
                 found.append(pair)
         return found
 
 
 class LatencyMemory:
-    """Verdicts on latency, kept while neither a pair's numbers nor what they are held against change."""
+    """Verdicts on latency, kept while neither a pair's numbers nor what they are compared with change."""
 
     def __init__(self) -> None:
         self._against: tuple[object, ...] = ()
@@ -66,7 +77,7 @@ class LatencyMemory:
 
     def judged(self, evidence: Mapping[Pair, Evidence], references: References) -> dict[Pair, Judged]:
         """`judge_latency` of every pair."""
-        against = dict(references.latency_s), references.alike, references.fabric
+        against = dict(references.speed), references.alike, references.fabric
         if against != self._against:
             self._against, self._known = against, {}
         result = {}
@@ -80,44 +91,58 @@ class LatencyMemory:
 
 
 def suspect_all(
-    evidence: Mapping[Pair, Evidence], references: References, memory: LatencyMemory | None = None
+    evidence: Mapping[Pair, Evidence],
+    references: References,
+    memory: LatencyMemory | None = None,
+    asked: Mapping[str, float | None] | None = None,
 ) -> Suspicion:
-    """Judge every pair and locate what the bad ones have in common.
+    """Judge every pair, locate what the bad ones have in common, and let the retest decide.
 
     Pairs across a lossy part are slow and late for that reason and are blamed on nothing else. `memory` of the same
-    run, where it is judged again and again.
+    run, where it is judged again and again. `asked`: practical effect by metric; None: the default.
     """
     bandwidth = {pair: judge_bandwidth(pair, known, references) for pair, known in evidence.items()}
     latency = (memory or LatencyMemory()).judged(evidence, references)
-    again = {pair for pair, known in evidence.items() if Phase.RETEST in known.bandwidth}
-    bandwidth = leave_open(bandwidth, again, evidence, references, judge_bandwidth)
-    again = {pair for pair, known in evidence.items() if Phase.RETEST in known.latency}
-    latency = leave_open(latency, again, evidence, references, judge_latency)
+    located = locate_survey(evidence, references, asked or {})
     lossy = _lossy(evidence, references)
     excused = {pair for pair in evidence if any(_crosses(suspect, pair, references) for suspect in lossy)}
     uniform = _uniformly_slow(bandwidth)
-    slow = [] if uniform else _located(bandwidth, Verdict.SLOW, excused, references)
-    unstable = _located(bandwidth, Verdict.UNSTABLE, excused, references)
+    rates = [] if uniform else _blamed(bandwidth, excused, references)
+    rates = once_bad(averaged(located, BANDWIDTH, rates, evidence, excused), evidence, references, excused)
+    proved = prove_bandwidth(rates, bandwidth, evidence, references)
+    late_groups = averaged(located, LATENCY, _blamed(latency, excused, references), evidence, excused)
+    late_proofs = prove_latency([one for one in late_groups if one.components], latency, evidence, references)
+    unstable = suspects_of(proved.unstable)
     restless = _most_nodes(unstable, evidence)
-    late = [one for one in _located(latency, Verdict.SLOW, excused, references) if is_part(one)]
-    distant = _distant(latency, late, excused)
-    late_everywhere = _wavering(evidence, late, references)
+    late = suspects_of(late_proofs.slow)
+    latency = dict(late_proofs.judged)
+    wavering = suspects_of((*late_proofs.slow, *late_proofs.unstable))
+    late_everywhere = _wavering(evidence, wavering, references)
     if late_everywhere:
-        latency = _left_open(latency, late)
-        late = []
+        latency, late = _left_open(latency, wavering), []
+    distant = () if late_everywhere else _distant(latency, late, excused)
     return Suspicion(
-        bandwidth=bandwidth,
-        latency={pair: _acquitted(one) if pair in distant else one for pair, one in latency.items()},
+        bandwidth=proved.judged,
+        latency={pair: one.decided(Verdict.PASS) if pair in distant else one for pair, one in latency.items()},
         lossy=tuple(lossy),
-        slow=tuple(slow),
+        slow=tuple(suspects_of(proved.slow)),
         unstable=() if restless else tuple(unstable),
         late=tuple(late),
+        open=tuple(suspects_of(proved.open)),
         too_fast=tuple(pair_suspects([pair for pair, one in bandwidth.items() if one.above_gate])),
         distant=distant,
         uniformly_slow=uniform,
+        second_look=proved.look,
+        located=located,
         restless=restless,
         late_everywhere=late_everywhere,
     )
+
+
+def _blamed(judged: Mapping[Pair, Judged], excused: set[Pair], references: References) -> list[Blamed]:
+    bad = {pair: 1.0 for pair, one in judged.items() if one.verdict is Verdict.SLOW and pair not in excused}
+    good = [pair for pair, one in judged.items() if one.clear]
+    return blame(bad, good, references.fabric) if bad else []
 
 
 def is_part(suspect: Suspect) -> bool:
@@ -130,19 +155,15 @@ def _distant(judged: Mapping[Pair, Judged], late: Sequence[Suspect], excused: se
     return tuple(pair for pair, one in judged.items() if one.verdict is Verdict.SLOW and pair not in blamed)
 
 
-def _acquitted(judged: Judged) -> Judged:
-    return msgspec.structs.replace(judged, verdict=Verdict.PASS)
-
-
 def _wavering(evidence: Mapping[Pair, Evidence], late: Sequence[Suspect], references: References) -> bool:
     """Whether, in the retest of late parts, pairs that do not cross them were late too in many of their runs."""
     if not late:
         return False
     runs: list[bool] = []
     for pair, known in evidence.items():
-        again, peers = known.latency.get(Phase.RETEST), references.latency_s.get(references.crosses(pair))
-        if again and peers is not None and not any(_crosses(suspect, pair, references) for suspect in late):
-            runs += [run > late_above_s(peers) for run in again.runs]
+        again, line = known.latency.get(Phase.RETEST), references.speed.get(references.crosses(pair))
+        if again and line is not None and not any(_crosses(suspect, pair, references) for suspect in late):
+            runs += [line.over_peers(1 / max(run, SHORTEST_S)) < -line.effect for run in again.runs]
     return sum(runs) > WAVERING_SHARE * len(runs)
 
 
@@ -163,14 +184,6 @@ def _most_nodes(suspects: Sequence[Suspect], evidence: Mapping[Pair, Evidence]) 
         for name in pair
     }
     return 2 * len(blamed) > len(nodes) > 2
-
-
-def _located(
-    judged: Mapping[Pair, Judged], verdict: Verdict, excused: set[Pair], references: References
-) -> list[Suspect]:
-    bad = {pair: 1.0 for pair, one in judged.items() if one.verdict is verdict and pair not in excused}
-    good = [pair for pair, one in judged.items() if one.verdict is Verdict.PASS]
-    return locate(bad, good, references.fabric) if bad else []
 
 
 def _lossy(evidence: Mapping[Pair, Evidence], references: References) -> list[Suspect]:

@@ -1,8 +1,22 @@
-"""The lines between good and bad. Each says where it comes from."""
+"""The lines between good and bad that do not follow the noise (see `locate.effects`). Each says where it comes from."""
 
 PEERS_FLOOR = 0.90
-"""Bandwidth below this share of the peers' is slow. ClusterKit's published rule is 0.93 of the best pair; here the
-reference is a median and every suspect is measured again, so the line can leave room for noise."""
+"""Of several rails or ports: below this share of the best one is slow. ClusterKit's published rule is 0.93."""
+
+SUSPICION = 2 / 3
+"""Of the practical effect: what the survey suspects, so that the retest decides on all that may reach the effect."""
+
+MOST_LACK = 0.7
+"""Log: a pair at half of what its peers deliver is suspected whatever the scatter."""
+
+SURE = 0.85
+"""Of the practical effect: a part whose whole interval is above it was measured again and is good ..."""
+
+NEAR = 0.5
+"""... and so is one whose median lacks less than this part of the effect, since noise widens intervals."""
+
+GROSS = 0.10
+"""Runs this much worse than the peers, with good ones between them, are instability and no noise."""
 
 LIMIT_FLOOR = 0.75
 """Bandwidth below this share of the limit is slow even where all peers are alike. Public runs reach 0.93 to 0.99."""
@@ -15,10 +29,10 @@ GROSS_GATE = 1.5
 a few percent, not half as much again."""
 
 LATENCY_RATIO = 2.1
-"""Latency above this times its peers' is high: ClusterKit's published rule."""
+"""Where nodes share a kernel, latency above this times its peers' is high: ClusterKit's published rule ..."""
 
 LATENCY_FLOOR_S = 5e-6
-"""... and above them by at least this much, which a scheduler's whim can cost."""
+"""... if it is above them by at least this much, which a scheduler's whim can cost."""
 
 WAVERING_SHARE = 0.25
 """When the control pairs are late too in more of their runs than this, the measuring itself was disturbed; on a quiet

@@ -21,6 +21,7 @@ from seatrial.diagnosis.over_rails import pairs_to_split
 from seatrial.diagnosis.proved import only_proved
 from seatrial.diagnosis.retest import plan_retest
 from seatrial.diagnosis.suspicion import Suspicion
+from seatrial.diagnosis.thresholds import SUSPICION
 from seatrial.experiment.clock import new_run_name, now_text
 from seatrial.experiment.closing import carried_out, closed
 from seatrial.experiment.enough import enough
@@ -35,6 +36,7 @@ from seatrial.experiment.start_trouble import with_settings
 from seatrial.experiment.surveying import check_design, pilot_pairs, survey_of
 from seatrial.experiment.wiring import wiring_of, with_leaves
 from seatrial.launch.contract import Hosts, Launcher, LaunchError
+from seatrial.locate.effects import SCATTERS
 from seatrial.model.fabric import Wiring
 from seatrial.model.facts import NodeFacts
 from seatrial.model.judgement import Judgement
@@ -55,6 +57,10 @@ FEWER = 8
 """Of so many pairs at once one is left in the next attempt to measure slow ones without contention."""
 HELPS = 0.8
 """That attempt is made while at most this share of the slow pairs stays slow: what stays is none."""
+FEWEST_PEERS = 4
+"""Nodes with fewer pairs of others to compare with are measured in all repetitions, which cost little there."""
+MORE_LOOKS = 2
+"""How often a part is measured again whose runs lie on both sides of the line."""
 USUAL_WINDOW_S = 0.035
 """Taken where the pilot delivered nothing: 4 MiB at 1 Gb/s."""
 
@@ -124,6 +130,8 @@ def describe(
         seed=seed,
         environment=environment.spec,
         wrap=environment.where.value if environment else "",
+        effect=settings.effect,
+        latency_effect=settings.latency_effect,
     )
 
 
@@ -165,8 +173,7 @@ class Check:
         deadline = time.monotonic() + self._settings.budget_s
         plan = self._plan()
         self._progress.stage(f"Measuring {plan.design.planned_pairs} ordered pairs of {len(self.measurer.nodes)} nodes")
-        self._progress.rounds(len(plan.rounds))
-        in_time = self.measurer.run(plan.rounds, deadline)
+        in_time = self._survey_passes(plan, deadline)
         self._spread_out(plan, deadline)
         self._tell_apart(next_bandwidth, bandwidth_shape(self.measurer.window_s), deadline)
         in_time = self._retest(deadline) and in_time
@@ -180,6 +187,27 @@ class Check:
             f"The budget of {self._settings.budget_s:.0f} s was spent before all was measured; give more by --budget."
         )
         return "" if in_time else spent
+
+    def _survey_passes(self, plan: SurveyPlan, deadline: float) -> bool:
+        """All pairs once, and again only as long as noise hides the practical effect."""
+        done, passes = 0, plan.passes
+        in_time = True
+        for one in passes:
+            self._progress.rounds(len(one))
+            in_time = self.measurer.run(one, deadline)
+            done += 1
+            if not in_time or (not self._settings.replay and self._quiet()):
+                break
+        self._writer.describe(msgspec.structs.replace(self._writer.info, design=plan.after(done)))
+        return in_time
+
+    def _quiet(self) -> bool:
+        """Whether another repetition of the survey would tell no more: noise does not widen its lines."""
+        if len(self.measurer.nodes) < FEWEST_PEERS:
+            return False
+        _, references, _ = self.assessor.assess(self.recorded())
+        line = references.bandwidth
+        return line is not None and references.alike and SCATTERS * line.scatter <= SUSPICION * line.effect
 
     def _read_facts(self, nodes: Sequence[str], reading: str, what: str) -> dict[str, NodeFacts]:
         facts = self._launcher.read_facts(nodes)
@@ -272,10 +300,15 @@ class Check:
         bandwidth = bool(first.slow or first.unstable or first.too_fast)
         in_time = self._measure_again(first.suspects, first, bandwidth, bool(first.late or first.lossy), deadline)
         _, _, then = self.assessor.assess(self.recorded())
-        if not then.unproved:
-            return in_time
-        bandwidth, latency = (any(one.refuted for one in judged.values()) for judged in (then.bandwidth, then.latency))
-        return self._measure_again(then.unproved, then, bandwidth, latency, deadline) and in_time
+        if then.unproved:
+            rates, lates = (any(one.refuted for one in judged.values()) for judged in (then.bandwidth, then.latency))
+            in_time = self._measure_again(then.unproved, then, rates, lates, deadline) and in_time
+        for _ in range(MORE_LOOKS):
+            _, _, then = self.assessor.assess(self.recorded())
+            if not then.open or not in_time:
+                break
+            in_time = self._measure_again(then.open, then, True, False, deadline)
+        return in_time
 
     def _over_rails(self, deadline: float) -> None:
         """What stood the retest, over each rail alone: which one of a node's it is."""

@@ -105,6 +105,8 @@ def child_options(settings: CheckSettings, name: str) -> list[str]:
         ("--fabric", settings.fabric),
         ("--routes", settings.routes),
         ("--device", settings.device),
+        ("--effect", settings.effect),
+        ("--latency-effect", settings.latency_effect),
     ):
         options += [option, str(value)] if value else []
     return options

@@ -42,6 +42,10 @@ class CheckSettings(msgspec.Struct, frozen=True, kw_only=True):
     """A file with forwarding tables, or `live`."""
     device: str = ""
     """Which adapter of each node is used, where it has several: mlx5_1. Empty: the first."""
+    effect: float | None = None
+    """Practical effect of bandwidth, as a share; None: the default of `locate.effects`."""
+    latency_effect: float | None = None
+    """The same of latency."""
     idle_only: bool = False
     """Take what is free now, and never wait in the queue."""
     node_hours: float = 0.0

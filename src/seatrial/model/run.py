@@ -123,6 +123,10 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     """None: written before kinds were; `run_kind` derives it."""
     line: AskedLine | None = None
     """Of a placement."""
+    effect: float | None = None
+    """The practical effect of bandwidth that was asked for, as a share; None: the default."""
+    latency_effect: float | None = None
+    """The same of latency."""
     contents: Contents | None = None
     """None while the run is open, and in runs that were closed by versions which did not store it."""
 

@@ -122,6 +122,16 @@ def estimate(measured: Estimate | None, metric: str) -> str:
     return f"{_with_interval(measured, metric)}, {runs}, {share(measured.confidence)}"
 
 
+def share_estimate(measured: Estimate) -> str:
+    """93.0 % [92.9–93.1], 6 runs, 97 %: of a fraction."""
+    percent = [100 * value for value in (measured.value, measured.low, measured.high)]
+    decimals = 1 if percent[2] - percent[1] >= 0.2 else 2
+    value, low, high = (f"{one:.{decimals}f}" for one in percent)
+    if measured.runs < 2:
+        return f"{value} %, {measured.runs} run"
+    return f"{value} % [{low}–{high}], {measured.runs} runs, {share(measured.confidence)}"
+
+
 def _with_interval(measured: Estimate, metric: str) -> str:
     """Value and interval in one unit, with as many decimals as it takes to tell the interval's ends apart."""
     if metric not in (BANDWIDTH, LATENCY):

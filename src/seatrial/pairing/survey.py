@@ -1,6 +1,7 @@
 """The survey: latency and bandwidth over all pairs, or over a few that promise enough."""
 
 import enum
+import itertools
 import math
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -43,10 +44,21 @@ class DesignChoice(enum.StrEnum):
 
 
 class SurveyPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """A design and its rounds in the order in which they are to be measured."""
+    """A design and its rounds in the order in which they are to be measured, one repetition after the other."""
 
     design: Design
     rounds: tuple[Round, ...]
+    shorter: tuple[Design, ...] = ()
+    """The designs of fewer repetitions: one, two, ..."""
+
+    @property
+    def passes(self) -> list[tuple[Round, ...]]:
+        """The rounds of each repetition."""
+        return [tuple(own) for _, own in itertools.groupby(self.rounds, key=lambda one: one.repetition)]
+
+    def after(self, passes: int) -> Design:
+        """What was carried out when it ended after so many repetitions."""
+        return self.shorter[passes - 1] if passes <= len(self.shorter) else self.design
 
 
 def bandwidth_shape(window_s: float) -> Shape:
@@ -146,21 +158,20 @@ def _plan(
     latency = thinned(LATENCY, repetitions * planned // 2)
     rounds = tuple(_rounds(pieces, latency, thinned(shape, repetitions * planned), repetitions, seed))
     name = "complete" if planned == everything else "leaf" if choice is DesignChoice.LEAF else "sparse"
-    statement = _statement(planned, everything, repetitions, pairs_at_once)
-    if planned < everything:
-        statement += " " + _sparse_words(nodes, choice, random_rounds)
-    return SurveyPlan(
-        rounds=rounds,
-        design=Design(
+    more = "" if planned == everything else " " + _sparse_words(nodes, choice, random_rounds)
+    designs = [
+        Design(
             name=name,
             pairs_at_once=pairs_at_once,
-            repetitions=repetitions,
-            rounds=len(rounds),
+            repetitions=times,
+            rounds=len(rounds) * times // repetitions,
             ordered_pairs=everything,
             planned_pairs=planned,
-            statement=statement,
-        ),
-    )
+            statement=_statement(planned, everything, times, pairs_at_once) + more,
+        )
+        for times in range(1, repetitions + 1)
+    ]
+    return SurveyPlan(rounds=rounds, design=designs[-1], shorter=tuple(designs[:-1]))
 
 
 def _sparse_words(nodes: Sequence[str], choice: DesignChoice, random_rounds: int) -> str:

@@ -83,6 +83,8 @@ def _numbers(finding: Finding) -> list[Line]:
     if finding.peers is not None:
         what = f"; {finding.peers_name}" if finding.peers_name else ""
         told.append(Line(label="peers", text=_against(finding, finding.peers) + what))
+    if finding.of_peers is not None:
+        told.append(Line(label="of peers", text=units.share_estimate(finding.of_peers)))
     return told
 
 

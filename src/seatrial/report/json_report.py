@@ -99,6 +99,7 @@ def finding_as_json(finding: Finding) -> Json:
         "limit_name": finding.limit_name,
         "peers": number(finding.peers),
         "peers_name": finding.peers_name,
+        "of_peers": _estimate(finding.of_peers),
         "pairs": list(finding.pairs),
         "experiments": [
             {"description": each.description, "outcome": each.outcome, "confirmed": each.confirmed}
