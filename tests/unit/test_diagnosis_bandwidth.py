@@ -282,9 +282,9 @@ def test_where_most_nodes_are_restless_nobody_is_named() -> None:
 
     judgement = judge(sail(Cluster(nodes=names(8), mood=mood)))
     assert judgement.findings == ()
-    assert judgement.verdict is Verdict.UNSTABLE
+    assert judgement.verdict is Verdict.INCONCLUSIVE
     assert judgement.exit_code is ExitCode.INCOMPLETE
-    assert any("nobody is named" in note for note in judgement.notes)
+    assert any("several levels" in note for note in judgement.notes)
 
 
 def test_a_suspect_that_was_not_measured_again_is_no_finding_but_is_said() -> None:
@@ -295,3 +295,26 @@ def test_a_suspect_that_was_not_measured_again_is_no_finding_but_is_said() -> No
     assert [note for note in judgement.notes if "not measured again: the link of node n1" in note]
     touching = {pair.verdict for pair in judgement.pairs if "n1" in (pair.source, pair.target)}
     assert touching == {Verdict.INCONCLUSIVE}
+
+
+def test_a_pass_says_what_it_would_have_seen() -> None:
+    for noise, most in ((0.001, 0.035), (0.03, 0.10)):
+        judgement = judge(sail(Cluster(nodes=names(8), noise=noise)))
+        power = next(one for one in judgement.powers if one.metric == "bandwidth_bytes_per_s")
+        assert power.enough
+        assert power.effect_ratio < power.detectable_ratio < most
+
+
+def test_where_noise_would_have_hidden_a_tenth_nothing_passes() -> None:
+    judgement = judge(sail(Cluster(nodes=names(4), noise=0.3, seed=3)))
+    assert judgement.findings == ()
+    assert not all(power.enough for power in judgement.powers)
+    assert judgement.verdict is Verdict.INCONCLUSIVE
+    assert judgement.exit_code is ExitCode.INCOMPLETE
+    assert any("would not have been seen, so nothing passes" in note for note in judgement.notes)
+
+
+def test_the_averages_name_a_node_that_no_pair_shows() -> None:
+    for seed in range(3):
+        cluster = Cluster(nodes=names(16), parts=slow_part("node", "n3", 0.9), noise=0.08, megabits=None, seed=seed)
+        assert [one.subject for one in judge(sail(cluster)).findings] == [node("n3")]

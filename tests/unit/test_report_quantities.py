@@ -44,11 +44,11 @@ def test_every_form_of_the_report_names_both() -> None:
     found = judge(recorded)
     text = as_text(recorded.info, found, recorded.facts, width=200)
     assert "all pairs  median: 70." in text
-    assert "median over nodes of each node's best pair: 117.0 MB/s, 20.0 µs one way" in text
+    assert "median of the pairs that are not slow: 117.0 MB/s, 20.0 µs one way" in text
     assert "median of all pairs" not in text
     page = as_html(recorded.info, found, recorded.facts)
     assert "All pairs, median: 70." in page
-    assert "Peers, median over nodes of each node&#39;s best pair: 117.0 MB/s" in page
+    assert "Peers, median of the pairs that are not slow: 117.0 MB/s" in page
     content = as_json(recorded.info, found, 0)
     assert content["median_bandwidth_bytes_per_s"] == found.median_bandwidth_bytes_per_s
     assert content["median_latency_s"] == found.median_latency_s
@@ -59,7 +59,7 @@ def test_a_finding_names_what_its_peers_are() -> None:
     (finding,) = judge(recorded).findings
     text = as_text(recorded.info, judge(recorded), recorded.facts, width=200)
     assert f"of which 60 % was measured; {finding.peers_name}\n" in text
-    assert finding.peers_name == "median over nodes of each node's best pair"
+    assert finding.peers_name == "median of the pairs that are not slow"
     assert as_json(recorded.info, judge(recorded), 1)["findings"][0]["peers_name"] == finding.peers_name
 
 

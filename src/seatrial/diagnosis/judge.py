@@ -12,6 +12,7 @@ from seatrial.diagnosis.nodes import judge_nodes
 from seatrial.diagnosis.notes import make_notes
 from seatrial.diagnosis.over_rails import told_by_rail
 from seatrial.diagnosis.placement.ranks import first_ranks
+from seatrial.diagnosis.power import powers, unsure_notes
 from seatrial.diagnosis.proved import only_proved
 from seatrial.diagnosis.references import References, make_references
 from seatrial.diagnosis.rules.base import Readings
@@ -23,6 +24,7 @@ from seatrial.model.facts import NodeFacts
 from seatrial.model.judgement import Judgement, PairVerdict
 from seatrial.model.limit import Limit
 from seatrial.model.measurement import Phase
+from seatrial.model.pair_faults import Population
 from seatrial.model.recorded import RecordedRun
 from seatrial.model.run import Design, Ending
 from seatrial.model.units import BANDWIDTH, LATENCY
@@ -139,6 +141,7 @@ def judge(recorded: RecordedRun, assessor: Assessor | None = None) -> Judgement:
     unmeasured = [frozenset((pair.source, pair.target)) for pair in pairs if pair.verdict is Verdict.NOT_RUN]
     missing = [ends for ends in unmeasured if not lost & ends and ends not in hung]
     median_bandwidth, median_latency = _medians(pairs)
+    power, paces = powers(references, suspicion), _populations(suspicion)
     return Judgement(
         pairs=pairs,
         nodes=judge_nodes(recorded, pairs, findings),
@@ -147,11 +150,25 @@ def judge(recorded: RecordedRun, assessor: Assessor | None = None) -> Judgement:
         peers_latency_s=references.latency_s.get(True, references.latency_s.get(False)),
         median_bandwidth_bytes_per_s=median_bandwidth,
         median_latency_s=median_latency,
-        notes=(*deaths.notes, *unproved, *make_notes(recorded, evidence, references, suspicion)),
+        notes=(
+            *deaths.notes,
+            *unproved,
+            *unsure_notes(power, paces),
+            *make_notes(recorded, evidence, references, suspicion),
+        ),
         complete=recorded.info.ending is Ending.COMPLETE and bool(pairs) and not missing,
         design=_counted(recorded),
         lost=recorded.info.lost,
+        powers=power,
+        populations=paces,
     )
+
+
+def _populations(suspicion: Suspicion) -> tuple[Population, ...]:
+    """Two paces of nodes, where no part is named that explains them."""
+    if suspicion.located is None or suspicion.slow:
+        return ()
+    return tuple(one for one in suspicion.located.populations if one.metric == BANDWIDTH)
 
 
 def _medians(pairs: Sequence[PairVerdict]) -> tuple[float | None, float | None]:

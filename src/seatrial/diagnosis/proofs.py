@@ -13,8 +13,6 @@ from seatrial.diagnosis.thresholds import RETEST_RUNS
 from seatrial.model.measurement import Phase
 from seatrial.model.verdict import Verdict
 
-VERDICTS = {Outcome.CONFIRMED: Verdict.SLOW, Outcome.UNSTABLE: Verdict.UNSTABLE, Outcome.REFUTED: Verdict.PASS}
-
 
 class Proofs(msgspec.Struct, frozen=True, kw_only=True):
     """Suspects by outcome (`slow`: confirmed, or not measured again yet), and the verdict on every pair."""
@@ -117,7 +115,7 @@ class _Proofs:
 
     def take(self, group: Blamed, verified: Verified) -> None:
         """One suspect of the survey with the outcome of its retest."""
-        match verified.outcome:
+        match verified.outcome if group.components else verified.of_a_pair:
             case Outcome.UNSEEN:
                 self._slow.append(group)
             case Outcome.CONFIRMED:
@@ -129,7 +127,7 @@ class _Proofs:
             case Outcome.OPEN:
                 self._open.append(group)
                 for pair in group.pairs:
-                    self._judged[pair] = self._judged[pair].opened(_why_open(verified.runs))
+                    self._judged[pair] = self._judged[pair].opened(_why_open(verified))
             case Outcome.REFUTED | Outcome.MIXED:
                 for pair in sorted(group.pairs):
                     self._alone(pair, verified.outcome)
@@ -148,13 +146,16 @@ class _Proofs:
                 why = "not measured again, and others of the same part were good when they were"
                 self._judged[pair] = before.opened(why, refuted=True)
             return
-        if verified.outcome in VERDICTS:
-            self._judged[pair] = before.decided(VERDICTS[verified.outcome])
-            by_outcome = {Outcome.CONFIRMED: self._slow, Outcome.UNSTABLE: self._unstable}
-            by_outcome.get(verified.outcome, []).append(Blamed(frozenset(), frozenset([pair])))
-        else:
-            self._judged[pair] = before.opened(_why_open(verified.runs))
-            self._open.append(Blamed(frozenset(), frozenset([pair])))
+        alone = Blamed(frozenset(), frozenset([pair]))
+        match verified.of_a_pair:
+            case Outcome.CONFIRMED:
+                self._judged[pair] = before.decided(Verdict.SLOW)
+                self._slow.append(alone)
+            case Outcome.REFUTED:
+                self._judged[pair] = before.decided(Verdict.PASS)
+            case _:
+                self._judged[pair] = before.opened(_why_open(verified))
+                self._open.append(alone)
 
     def look_at_controls(self, pairs: "set[Pair]") -> None:
         """Pairs that the survey had nothing against: for them the retest is a first look, which convicts nobody."""
@@ -164,7 +165,9 @@ class _Proofs:
                 self._judged[pair] = self._judged[pair].opened(why)
 
 
-def _why_open(runs: int) -> str:
-    if runs < RETEST_RUNS:
-        return f"measured again {runs} times of {RETEST_RUNS}, which does not prove it: give more by --budget"
+def _why_open(verified: Verified) -> str:
+    if verified.runs < RETEST_RUNS:
+        return f"measured again {verified.runs} times of {RETEST_RUNS}, which does not prove it: give more by --budget"
+    if not verified.steady:
+        return "its runs lie on several levels, as where other jobs' traffic shares its way"
     return "the runs lie on both sides of the line"

@@ -13,6 +13,8 @@ from seatrial.locate.scale import NORMAL
 from seatrial.model.estimate import Estimate
 from seatrial.statistics.median import median, median_estimate
 
+ONE_LEVEL = 0.15
+"""Log: runs of one part that lie further apart than this, and than noise puts them, are on several levels."""
 LEAST_SWING = 2
 """Runs that must be grossly bad, and as many that must be good, where a part comes and goes."""
 
@@ -36,6 +38,15 @@ class Verified(msgspec.Struct, frozen=True, kw_only=True):
     outcome: Outcome
     of_peers: Estimate | None = None
     runs: int = 0
+    steady: bool = True
+    """All runs lie on one level, as a fault makes them; traffic of others comes and goes."""
+
+    @property
+    def of_a_pair(self) -> Outcome:
+        """The outcome where it is a single pair, on whose way other jobs may have been: only one level convicts it."""
+        if self.outcome is Outcome.UNSTABLE or (self.outcome is Outcome.CONFIRMED and not self.steady):
+            return Outcome.OPEN
+        return self.outcome
 
 
 UNSEEN = Verified(outcome=Outcome.UNSEEN)
@@ -80,7 +91,8 @@ class SecondLook:
         outcome = self._outcome(pooled, least)
         if outcome in (Outcome.CONFIRMED, Outcome.OPEN) and self._mixed(margins, least):
             outcome = Outcome.MIXED
-        return Verified(outcome=outcome, of_peers=_share(pooled), runs=count)
+        steady = max(pooled) - min(pooled) <= max(ONE_LEVEL, SCATTERS * math.sqrt(2) * self._noise)
+        return Verified(outcome=outcome, of_peers=_share(pooled), runs=count, steady=steady)
 
     def _relative(self, pair: Pair) -> list[float]:
         """Its runs less what the controls of the same run show."""

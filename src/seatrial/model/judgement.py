@@ -5,6 +5,7 @@ import msgspec
 from seatrial.model.errors import ExitCode
 from seatrial.model.estimate import Estimate
 from seatrial.model.limit import Limit
+from seatrial.model.pair_faults import Population
 from seatrial.model.run import Design, NodeState
 from seatrial.model.verdict import Finding, Verdict, worst
 
@@ -42,6 +43,20 @@ class NodeVerdict(msgspec.Struct, frozen=True, kw_only=True):
     best_latency_s: float | None = None
 
 
+class Power(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run could have shown of one metric, as shares of what peers do: 0.03 for 3 % less."""
+
+    metric: str
+    effect_ratio: float
+    """The practical effect: what lacks less is no fault."""
+    scatter_ratio: float
+    """Standard deviation of a healthy pair."""
+    detectable_ratio: float
+    """The smallest loss of a node, in both directions, that would have been named with 95 % power."""
+    enough: bool
+    """False where noise would have hidden a loss of 10 %."""
+
+
 class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     """All verdicts of a run, the references they were held against, and the findings, worst first."""
 
@@ -62,6 +77,10 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     """One way, over all pairs that were measured."""
     design: Design | None = None
     lost: tuple[NodeState, ...] = ()
+    powers: tuple[Power, ...] = ()
+    """What the run could have shown, by metric."""
+    populations: tuple[Population, ...] = ()
+    """Where the nodes have two paces: both, the slower first."""
     damage: tuple[str, ...] = ()
     """How the run's files differ from those with which it was closed; then nothing else is judged."""
 
@@ -74,7 +93,12 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
         verdicts = [pair.verdict for pair in self.pairs]
         verdicts += [node.verdict for node in self.nodes if node.node not in excused]
         verdicts += [finding.verdict for finding in self.findings]
-        return worst(verdicts)
+        return worst([*verdicts, Verdict.INCONCLUSIVE] if self._withheld else verdicts)
+
+    @property
+    def _withheld(self) -> bool:
+        """Whether nothing is called good: noise hid too much, or nobody knows which of two paces is right."""
+        return bool(self.populations) or not all(power.enough for power in self.powers)
 
     @property
     def exit_code(self) -> ExitCode:
@@ -85,4 +109,4 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
             return ExitCode.FINDINGS
         open_verdicts = (Verdict.INVALID, Verdict.INCONCLUSIVE, Verdict.UNSTABLE)
         undecided = any(pair.verdict in open_verdicts for pair in self.pairs)
-        return ExitCode.INCOMPLETE if undecided or not self.complete else ExitCode.PASS
+        return ExitCode.INCOMPLETE if undecided or self._withheld or not self.complete else ExitCode.PASS

@@ -66,6 +66,22 @@ def peers(judgement: Judgement) -> str:
     return _both(BEST_PAIRS, judgement.peers_bandwidth_bytes_per_s, judgement.peers_latency_s)
 
 
+def could_show(judgement: Judgement) -> str:
+    """The smallest faults that the run would have named; empty where nothing was compared."""
+    said = {power.metric: power for power in judgement.powers}
+    known = []
+    if units.BANDWIDTH in said:
+        power = said[units.BANDWIDTH]
+        known.append(
+            f"a node that is {units.share(power.detectable_ratio)} slower than its peers "
+            f"(healthy pairs scatter by {units.share(power.scatter_ratio)})"
+        )
+    if units.LATENCY in said:
+        power = said[units.LATENCY]
+        known.append(f"one whose latency is {units.share(power.detectable_ratio)} higher")
+    return f"{', '.join(known)}; with 95 % power" if known else ""
+
+
 def _both(what: str, bytes_per_s: float | None, latency_s: float | None) -> str:
     known = [] if bytes_per_s is None else [units.bandwidth(bytes_per_s)]
     known += [] if latency_s is None else [f"{units.duration(latency_s)} one way"]

@@ -12,7 +12,7 @@ from seatrial.model.run import RunInfo
 from seatrial.model.verdict import Finding
 from seatrial.report import finding_text, html_tables
 from seatrial.report.facts_text import differences
-from seatrial.report.headline import headline, medians, peers
+from seatrial.report.headline import could_show, headline, medians, peers
 from seatrial.report.heatmap import HeatMap, heat_map
 from seatrial.report.outside import script_json
 from seatrial.report.pages import STYLE, environment, own_file
@@ -49,6 +49,7 @@ def as_html(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFacts]) 
         heat_map_note=_heat_map_note(heat),
         medians=medians(judgement),
         peers=peers(judgement),
+        could_show=could_show(judgement),
         nodes=html_tables.nodes_table(judgement),
         pairs=html_tables.pairs_table(judgement),
         limits=html_tables.limits_table(judgement),

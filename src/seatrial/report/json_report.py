@@ -1,7 +1,7 @@
 """The judgement as JSON, for machines; docs/report.md describes every field."""
 
 from seatrial.model.estimate import Estimate
-from seatrial.model.judgement import Judgement, NodeVerdict, PairVerdict
+from seatrial.model.judgement import Judgement, NodeVerdict, PairVerdict, Power
 from seatrial.model.limit import Limit
 from seatrial.model.run import Design, NodeState, RunInfo, run_kind
 from seatrial.model.verdict import Finding
@@ -31,6 +31,11 @@ def as_json(run: RunInfo, judgement: Judgement, exit_code: int) -> Json:
         "median_latency_s": number(judgement.median_latency_s),
         "peers_bandwidth_bytes_per_s": number(judgement.peers_bandwidth_bytes_per_s),
         "peers_latency_s": number(judgement.peers_latency_s),
+        "powers": [_power(power) for power in judgement.powers],
+        "populations": [
+            {"metric": one.metric, "nodes": list(one.nodes), "ratio": number(one.ratio)}
+            for one in judgement.populations
+        ],
         "notes": list(judgement.notes),
         "lost": [_lost(state) for state in judgement.lost or run.lost],
         "design": _design(design) if design else None,
@@ -40,6 +45,16 @@ def as_json(run: RunInfo, judgement: Judgement, exit_code: int) -> Json:
 def as_json_text(run: RunInfo, judgement: Judgement, exit_code: int) -> str:
     """The same as text, in ASCII, so that it can do no harm to a terminal; ends in a newline."""
     return json_text(as_json(run, judgement, exit_code))
+
+
+def _power(power: Power) -> Json:
+    return {
+        "metric": power.metric,
+        "effect_ratio": number(power.effect_ratio),
+        "scatter_ratio": number(power.scatter_ratio),
+        "detectable_ratio": number(power.detectable_ratio),
+        "enough": power.enough,
+    }
 
 
 def _estimate(estimate: Estimate | None) -> Json | None:

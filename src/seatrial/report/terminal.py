@@ -12,7 +12,7 @@ from seatrial.model.verdict import Finding, Verdict
 from seatrial.model.words import count
 from seatrial.report import finding_text
 from seatrial.report.facts_text import differences
-from seatrial.report.headline import INCOMPLETE, headline, medians, peers
+from seatrial.report.headline import INCOMPLETE, could_show, headline, medians, peers
 from seatrial.report.heatmap import HeatMap
 from seatrial.report.outside import clean
 from seatrial.report.sheet import LEAST_WIDTH, indented, labelled, rendered, text
@@ -167,7 +167,11 @@ def _nodes_table(nodes: list[NodeVerdict]) -> "Table":
 
 
 def _closing(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFacts]) -> Iterator[tuple[str, str]]:
-    for label, known in (("all pairs", medians(judgement)), ("peers", peers(judgement))):
+    for label, known in (
+        ("all pairs", medians(judgement)),
+        ("peers", peers(judgement)),
+        ("would see", could_show(judgement)),
+    ):
         if known:
             yield label, known
     for state in judgement.lost or run.lost:
