@@ -1,5 +1,5 @@
 # make demo: a planted fault, found and named, on a virtual cluster. make test: everything.
-.PHONY: demo test lint unit lab-test campaign probe bench setup-demo setup-test clean
+.PHONY: demo test lint unit lab-test campaign probe bench simulate-series setup-demo setup-test clean
 
 export MPICC ?= mpicc
 PYTEST = .venv/bin/python -m pytest
@@ -34,6 +34,10 @@ campaign: setup-test
 
 bench: setup-test
 	sh bench/run.sh
+
+SERIES ?=
+simulate-series: setup-test
+	.venv/bin/python bench/simulate_series.py $(SERIES)
 
 setup-demo:
 	sh scripts/setup.sh demo

@@ -5,7 +5,6 @@ status 1: a wrong name or none, or more than 30 s of the processor or 2 GB for 1
 """
 
 import math
-import random
 import resource
 import subprocess
 import sys
@@ -17,11 +16,10 @@ import msgspec
 
 from seatrial.experiment.check import run_check
 from seatrial.experiment.settings import CheckSettings
-from seatrial.fabric.routes import Routes
-from seatrial.lab.simulator.faults import draw_faults, parse_fault
+from seatrial.lab.simulator.faults import parse_fault
 from seatrial.lab.simulator.launcher import SimulatedLauncher
-from seatrial.lab.simulator.parts import Parts
 from seatrial.lab.simulator.topology import parse_topology
+from seatrial.lab.simulator.trial import SimulatedFabric, TrialSettings
 from seatrial.report.json_report import as_json_text
 from seatrial.report.terminal import as_text
 
@@ -78,11 +76,11 @@ class Watch:
 def one_size(topology: str, faults: tuple[str, ...]) -> None:
     """A process of its own, so that its memory is its own."""
     watch = Watch()
-    routes = Routes(parse_topology(topology))
-    planted = draw_faults(Parts(routes), [parse_fault(fault) for fault in faults], random.Random(1))
+    fabric = SimulatedFabric(parse_topology(topology))
+    planted = fabric.plant(TrialSettings(specs=tuple(map(parse_fault, faults))), 1)
     with tempfile.TemporaryDirectory() as folder:
         settings = CheckSettings(archive=Path(folder), design="sparse", seed=1)
-        launcher = SimulatedLauncher(routes, planted, 1)
+        launcher = SimulatedLauncher(fabric.routes, planted, 1)
         outcome = run_check(settings, watch, launcher)
         watch.stage("report")
         as_text(outcome.recorded.info, outcome.judgement, outcome.recorded.facts)

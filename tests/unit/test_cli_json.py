@@ -27,7 +27,7 @@ PRINTING = [
     ["locate", "table.csv"],
     ["doctor"],
     ["lab", "fault", "list"],
-    ["lab", "simulate", "--topology", "fat-tree:8", "--rounds", "2"],
+    ["lab", "simulate", "--topology", "fat-tree:8"],
 ]
 
 

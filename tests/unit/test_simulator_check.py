@@ -7,10 +7,10 @@ import pytest
 
 from seatrial.experiment.check import CheckOutcome, run_check
 from seatrial.experiment.settings import CheckSettings
+from seatrial.fabric.parts import Parts
 from seatrial.fabric.routes import Routes
 from seatrial.lab.simulator.faults import draw_faults, parse_fault
 from seatrial.lab.simulator.launcher import SimulatedLauncher
-from seatrial.lab.simulator.parts import Parts
 from seatrial.lab.simulator.topology import parse_topology
 from seatrial.launch.contract import LaunchError, Manner, ProbeLost, RoundRefused
 from seatrial.model.errors import ExitCode

@@ -8,10 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seatrial.benchmarks.matrices import read_matrix
+from seatrial.fabric.parts import Parts
 from seatrial.fabric.routes import Routes
+from seatrial.lab.simulator.conditions import NOISE_RATIO, NOISE_SHARE, Conditions, noise
 from seatrial.lab.simulator.faults import Planted
-from seatrial.lab.simulator.network import NOISE_RATIO, NOISE_SHARE, Network, fair_rates, noise
-from seatrial.lab.simulator.parts import Parts
+from seatrial.lab.simulator.jobs import BUSY_S, JOB_LOAD, QUIET_S, Jobs
+from seatrial.lab.simulator.network import Network, fair_rates
+from seatrial.lab.simulator.surroundings import Drift, PairNoise, Surroundings
 from seatrial.lab.simulator.topology import fat_tree
 
 MATRIX = Path(__file__).resolve().parents[3] / "shared" / "data" / "pairwise" / "csd3-hdr100-openmpi.out"
@@ -57,6 +60,48 @@ def test_pairs_share_a_cable_and_a_fault_narrows_it() -> None:
     assert together == pytest.approx([0.3 * NDR_BYTES_PER_S, 0.7 * NDR_BYTES_PER_S])
 
 
+def test_a_background_stream_takes_its_share_and_no_more() -> None:
+    routes = Routes(fat_tree(16, {"per-leaf": 4, "cables": 1, "spines": 4}))
+    pairs = [(routes.adapters[0], routes.adapters[-1])]
+    paths = routes.paths(pairs)
+    network = Network(routes)
+    assert network.rates(pairs, paths, paths) == pytest.approx([(1 - JOB_LOAD) * NDR_BYTES_PER_S])
+    assert network.rates(pairs, paths, paths * 5) == pytest.approx([NDR_BYTES_PER_S / 6]), "fair shares below that"
+
+
+def test_jobs_are_busy_a_part_of_the_time() -> None:
+    jobs = Jobs(20, Routes(fat_tree(100)), seed=3)
+    flowing = []
+    for _ in range(4000):
+        jobs.advance(0.5)
+        flowing.append(len(jobs.streams) / (20 * 8))
+    assert np.mean(flowing) == pytest.approx(BUSY_S / (BUSY_S + QUIET_S), abs=0.03)
+    assert min(flowing) < max(flowing)
+
+
+def test_a_pair_keeps_its_offset_and_the_fabric_drifts() -> None:
+    noise_of = PairNoise(0.01, seed=2)
+    pairs = [(f"a{number}", "b") for number in range(2000)]
+    first = noise_of.factors(pairs)
+    assert noise_of.factors(pairs[::-1])[::-1] == pytest.approx(first)
+    assert np.log(first).std() == pytest.approx(0.01, rel=0.1)
+    drift = Drift(0.01, seed=2)
+    logs = []
+    for _ in range(20_000):
+        drift.advance(10.0)
+        logs.append(np.log(drift.factor))
+    assert np.std(logs) == pytest.approx(0.01, rel=0.15)
+    assert np.corrcoef(logs[:-6], logs[6:])[0, 1] == pytest.approx(np.exp(-1), abs=0.1)
+
+
+def test_without_disturbances_all_factors_are_one() -> None:
+    routes = Routes(fat_tree(16))
+    still = Surroundings(Conditions(noise=0, pair_noise=0, drift=0), routes, seed=1)
+    still.advance(100.0)
+    assert still.factors([("a", "b"), ("b", "a")]) == pytest.approx([1.0, 1.0], abs=1e-12)
+    assert still.streams == []
+
+
 def test_a_pair_without_a_way_measures_nothing() -> None:
     routes = Routes(fat_tree(8))
     assert np.isnan(Network(routes).rates([("H-none", routes.adapters[0])], [()])).all()
@@ -73,3 +118,5 @@ def test_the_noise_is_that_of_the_recorded_matrix() -> None:
     assert robust == pytest.approx(0.0008, rel=0.15)
     assert 0.0003 < (drawn < 0.99).mean() < 0.002
     assert drawn.min() > 0.933
+    wide = noise(20_000, np.random.default_rng(1), 0.05)
+    assert 1.4826 * np.median(np.abs(np.log(wide))) == pytest.approx(0.05, rel=0.2)

@@ -9,9 +9,9 @@ import pytest
 
 from seatrial.fabric.crossing import pairs_across
 from seatrial.fabric.ibnetdiscover import parse_fabric
+from seatrial.fabric.parts import PartKind, Parts, Way, merged
 from seatrial.fabric.routes import Routes
 from seatrial.lab.simulator.faults import draw_faults, parse_fault
-from seatrial.lab.simulator.parts import PartKind, Parts, Way, merged
 from seatrial.lab.simulator.topology import dragonfly, fat_tree, fat_tree3, parse_topology
 from seatrial.model.errors import UsageError
 from seatrial.model.fabric_map import DeviceKind, FabricMap
@@ -35,6 +35,17 @@ def test_the_shapes_have_the_sizes_that_their_definitions_give() -> None:
     assert (switches(three), len(three.links)) == (6 * 3 + 6 * 3 + 9, 54 + 6 * 9 + 6 * 9)
     flies = dragonfly(72)
     assert (switches(flies), len(flies.links)) == (9 * 4, 72 + 9 * 6 + 9 * 8 // 2)
+
+
+@pytest.mark.parametrize(("ratio", "uplinks"), [(1, 16), (2, 8), (4, 4)])
+def test_a_leaf_has_as_many_fewer_uplinks_as_it_is_over_subscribed(ratio: int, uplinks: int) -> None:
+    fabric = parse_topology(f"fat-tree:256,oversubscription={ratio}")
+    leaf = next(device.key for device in fabric.devices if device.name == "leaf1")
+    ends = [link for link in fabric.links if leaf in (link.one.device, link.other.device)]
+    assert len(ends) == 16 + uplinks
+    three = fat_tree3(54, {"per-leaf": 4, "oversubscription": 2})
+    leaf = next(device.key for device in three.devices if device.name == "leaf1-1")
+    assert sum(leaf in (link.one.device, link.other.device) for link in three.links) in (4 + 2, 3 + 2)
 
 
 @pytest.mark.parametrize("name", SMALL)

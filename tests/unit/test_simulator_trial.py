@@ -1,142 +1,164 @@
-"""Faults planted in simulated fabrics, and what is named there."""
+"""Trials of the real driver on a simulated fabric: independent streams, random faults, scores and their totals."""
 
 import random
-from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
+import msgspec
 import pytest
 
-from seatrial.fabric.ibnetdiscover import parse_fabric
-from seatrial.fabric.routes import Path as Way
-from seatrial.lab.simulator.evidence import Evidence
-from seatrial.lab.simulator.faults import FaultSpec, Planted, parse_fault
-from seatrial.lab.simulator.outcome import totals
-from seatrial.lab.simulator.parts import PartKind
-from seatrial.lab.simulator.plan import make_plan
-from seatrial.lab.simulator.proving import Ambiguous, Named, prove
-from seatrial.lab.simulator.score import score
+from seatrial.fabric.parts import Part, PartKind, Way
+from seatrial.fabric.routes import Routes
+from seatrial.lab.simulator.conditions import Conditions, Stream, stream_seed
+from seatrial.lab.simulator.faults import FaultSpec, Planted, draw_faults, parse_fault, random_faults
+from seatrial.lab.simulator.launcher import SimulatedLauncher
+from seatrial.lab.simulator.score import Match, Namer, Truth, score
 from seatrial.lab.simulator.topology import parse_topology
-from seatrial.lab.simulator.trial import Bench, run_trial
-from seatrial.model.pair_table import Reals
-from seatrial.pairing.complete import Pair
-
-NDR = Path(__file__).resolve().parents[3] / "shared" / "data" / "fabrics" / "ndr-582-cas.ibnetdiscover"
-needs_ndr = pytest.mark.skipif(not NDR.exists(), reason="../shared/data/fabrics is not here")
-
-
-@pytest.fixture(scope="module")
-def ndr() -> Bench:
-    return Bench(parse_fabric(NDR.read_text()))
+from seatrial.lab.simulator.totals import totals, wilson
+from seatrial.lab.simulator.trial import SimulatedFabric, Trial, TrialSettings, run_trial
+from seatrial.model.errors import UsageError
+from seatrial.model.subject import Subject
+from seatrial.model.verdict import Finding, FindingKind, Verdict
+from seatrial.pairing.survey import DesignChoice, plan_survey
 
 
-def cables(seed: int) -> list[FaultSpec]:
-    draw = random.Random(seed)
-    return [FaultSpec(kind=PartKind.LINK, share=1 - draw.uniform(0.05, 0.5)) for _ in range(draw.randint(1, 5))]
+def fabric_of(topology: str) -> SimulatedFabric:
+    return SimulatedFabric(parse_topology(topology))
 
 
-@needs_ndr
-@pytest.mark.parametrize("at_once", [False, True])
-def test_one_to_five_cables_of_the_ndr_fabric_are_named(ndr: Bench, at_once: bool) -> None:
-    """1 to 5 cables, one or both directions, 5 to 50 % slow; bench/simulated_fabric.py does 300 of these."""
-    done = [run_trial(ndr, cables(seed), seed=seed, at_once=at_once) for seed in range(15)]
-    total = totals(done)
-    assert all(one.cost.rounds == 6 for one in done)
-    assert total.recall >= 0.95
-    assert total.precision >= 0.95
-    assert total.mean_set <= 2
-    assert at_once or total.adaptive_pairs < 100
-    assert (min(one.contended for one in done) > 500) is at_once
+def trial_of(topology: str, archive: Path, *faults: str, seed: int = 1, **settings: object) -> Trial:
+    fabric = fabric_of(topology)
+    chosen = msgspec.structs.replace(TrialSettings(specs=tuple(map(parse_fault, faults))), **settings)
+    return run_trial(fabric, chosen, fabric.plant(chosen, seed), seed=seed, archive=archive, run=f"run-{seed}")[0]
 
 
-@needs_ndr
-def test_a_healthy_ndr_fabric_gets_no_name(ndr: Bench) -> None:
-    done = [run_trial(ndr, seed=seed) for seed in range(15)]
-    assert totals(done).claims == 0
-    assert sum(one.proof.passing for one in done) > 0
+def test_every_stream_of_a_trial_has_a_seed_of_its_own() -> None:
+    seeds = {stream_seed(seed, stream) for seed in range(50) for stream in Stream}
+    assert len(seeds) == 50 * len(Stream)
+    assert stream_seed(3, Stream.JOBS) == stream_seed(3, Stream.JOBS)
 
 
-@pytest.mark.parametrize("topology", ["fat-tree:90", "fat-tree3:108", "dragonfly:72"])
-@pytest.mark.parametrize("kind", ["node", "link", "uplink", "spine"])
-def test_every_kind_of_fault_is_told_from_the_others(topology: str, kind: str) -> None:
-    if (topology, kind) == ("dragonfly:72", "spine"):
-        return
-    bench = Bench(parse_topology(topology))
-    done = [run_trial(bench, [parse_fault(f"{kind}:0.7")], seed=seed) for seed in range(4)]
-    assert totals(done).right == 4
-    for one in done:
-        part = one.planted[0].part
-        claims = [name.part for name in one.proof.named] + [p for each in one.proof.ambiguous for p in each.parts]
-        assert any((claim.kind, claim.place) == (part.kind, part.place) for claim in claims)
+def test_where_faults_are_does_not_depend_on_which_pairs_are_measured() -> None:
+    """A random pair lies in a survey that measures a share c of all pairs with probability c, whatever the seed.
+
+    With one stream for both, 17 of 20 faulty pairs once lay among the 2.5 % of the pairs that were measured.
+    """
+    fabric = fabric_of("fat-tree:40")
+    launcher = SimulatedLauncher(fabric.routes)
+    nodes = launcher.hosts().nodes
+    node_of = {key: node for node, key in launcher.nodes.adapter_of.items()}
+    settings = TrialSettings(specs=(parse_fault("pair:0.3"),))
+    hits = 0
+    for seed in range(400):
+        (planted,) = fabric.plant(settings, seed)
+        plan = plan_survey(
+            nodes, pairs_at_once=20, window_s=1e-4, budget_s=600, seed=stream_seed(seed, Stream.DESIGN),
+            choice=DesignChoice.SPARSE, leaf_of=launcher.nodes.leaf_of,
+        )  # fmt: skip
+        assert planted.part.pair is not None
+        pair = node_of[planted.part.pair[0]], node_of[planted.part.pair[1]]
+        hits += any(pair in one.pairs for one in plan.rounds)
+    coverage = plan.design.planned_pairs / plan.design.ordered_pairs
+    assert coverage == pytest.approx(0.1, abs=0.03)
+    expected, spread = 400 * coverage, (400 * coverage * (1 - coverage)) ** 0.5
+    assert abs(hits - expected) < 4 * spread
 
 
-def test_a_bad_route_of_one_pair_is_named_where_it_is_measured_and_owned_up_to_where_not() -> None:
-    bench = Bench(parse_topology("fat-tree:16"))
-    everything = run_trial(bench, [parse_fault("pair:0.5")], seed=1, rounds=15)
-    assert [one.part.pair for one in everything.proof.named] == [everything.planted[0].part.pair]
-    few = run_trial(bench, [parse_fault("pair:0.5")], seed=1, rounds=1)
-    assert (few.score.unseen, few.proof.named, few.score.right) == (1, (), True)
+def test_random_faults_are_of_all_kinds_that_can_be_named_and_leave_a_majority_good() -> None:
+    parts = fabric_of("fat-tree:256").parts
+    routed = [random_faults(parts, 6, random.Random(seed), routed=True) for seed in range(60)]
+    assert {one.kind for specs in routed for one in specs} == set(PartKind) - {PartKind.PAIR}
+    assert all(0.5 <= one.share <= 0.95 for specs in routed for one in specs)
+    by_leaves = random_faults(parts, 20, random.Random(1), routed=False)
+    kinds = [one.kind for one in by_leaves]
+    assert set(kinds) == {PartKind.NODE, PartKind.UPLINK}
+    assert kinds.count(PartKind.UPLINK) == 1, "a tenth of 16 leaves"
+    with pytest.raises(UsageError, match="room for"):
+        random_faults(fabric_of("fat-tree:20").parts, 9, random.Random(1), routed=False)
 
 
-def test_a_dead_cable_is_named_too() -> None:
-    outcome = run_trial(Bench(parse_topology("fat-tree:64")), [parse_fault("link:0:both")], seed=3)
-    assert outcome.score.right
-    assert outcome.proof.named[0].loss == pytest.approx(1, abs=1e-3)
+def test_no_fault_is_hidden_behind_a_larger_one() -> None:
+    parts = fabric_of("fat-tree:36").parts
+    specs = [FaultSpec(kind=kind, share=0.7) for kind in (PartKind.LINK, PartKind.SPINE, PartKind.UPLINK)]
+    for seed in range(40):
+        cable, spine, uplink = draw_faults(parts, specs, random.Random(seed))
+        assert not set(cable.part.hops) <= set(spine.part.hops)
+        assert not set(cable.part.hops) <= set(uplink.part.hops)
 
 
-def test_what_is_slow_once_or_beside_others_is_never_named() -> None:
-    """Two bad pairs through one cable, both good when measured again: the first look suspects, nothing is named."""
-    bench = Bench(parse_topology("fat-tree:36"))
-    plan = make_plan(bench.routes, 6, seed=1)
-    ratios: Reals = np.ones(len(plan.pairs))
-    hop = bench.parts.trunks[0]
-    ratios[[row for row, path in enumerate(plan.paths) if hop in path]] = 0.6
-    evidence = Evidence(bench.parts, plan.pairs, plan.paths, ratios)
-    assert evidence.look().suspects
-
-    def good(pairs: Sequence[Pair], paths: Sequence[Way]) -> Reals:
-        return np.ones(len(pairs))
-
-    def bad(pairs: Sequence[Pair], paths: Sequence[Way]) -> Reals:
-        return np.array([0.6 if hop in path else 1.0 for path in paths])
-
-    proof = prove(evidence, good, pairs_per_turn=40, seed=1)
-    assert (proof.named, proof.ambiguous) == ((), ())
-    assert proof.passing > 0
-    still = prove(Evidence(bench.parts, plan.pairs, plan.paths, ratios), bad, pairs_per_turn=40, seed=1)
-    assert [one.part.hops for one in still.named] == [(hop,)]
+def finding(subject: Subject, *others: Subject) -> Finding:
+    return Finding(
+        kind=FindingKind.SLOW_PAIR, subject=subject, verdict=Verdict.SLOW, statement="", remedy="",
+        ambiguous_with=others,
+    )  # fmt: skip
 
 
-def test_controls_take_out_what_the_moment_does_to_all() -> None:
-    """Everything measured later is 10 % slower, the known-good pairs too: no new names."""
-    bench = Bench(parse_topology("fat-tree:36"))
-    plan = make_plan(bench.routes, 6, seed=1)
-    ratios: Reals = np.ones(len(plan.pairs))
-    ratios[5] = 0.95
+@pytest.mark.parametrize("routed", [False, True])
+def test_a_fault_is_found_by_its_exact_subject_or_by_a_set_that_contains_it(routed: bool) -> None:
+    fabric = fabric_of("fat-tree:36")
+    parts, launcher = fabric.parts, SimulatedLauncher(fabric.routes)
+    namer = Namer(launcher, parts, launcher.wiring(), routed=routed)
+    node, other = (parts.of_hop(parts.ports[place]) for place in (0, 10))
+    uplink = next(one for one in parts.bundles if one.kind is PartKind.UPLINK and "leaf3" in one.name)
+    away = parts.of_pair((fabric.routes.adapters[20], fabric.routes.adapters[30]))
+    planted = [Planted(part=part, share=0.8) for part in (node, uplink, away)]
+    names = [namer.subject(one.part) for one in planted]
+    wrong = namer.subject(other)
+    assert [one.text for one in names[:2]] == ["node:n1", "uplink:leaf3"]
 
-    def later(pairs: Sequence[Pair], paths: Sequence[Way]) -> Reals:
-        return np.full(len(pairs), 0.9)
-
-    proof = prove(Evidence(bench.parts, plan.pairs, plan.paths, ratios), later, pairs_per_turn=40, seed=1)
-    assert (proof.named, proof.ambiguous) == ((), ())
-
-
-def test_the_score_counts_misses_and_false_names() -> None:
-    parts = Bench(parse_topology("fat-tree:36")).parts
-    right, missed, wrong = (parts.of_hop(hop) for hop in parts.trunks[:3])
-    pair = parts.of_pair(("a", "b"))
-    planted = [Planted(part=part, share=0.5) for part in (right, missed, pair)]
-    named = [Named(part=part, loss=0.5, rows=3) for part in (right, wrong)]
-    counted = score(planted, named, [], measured=[])
-    assert (counted.planted, counted.found, counted.unseen) == (2, 1, 1)
-    assert (counted.recall, counted.precision, counted.right) == (0.5, 0.5, False)
-    either = [Ambiguous(parts=(missed, wrong), loss=0.5), Ambiguous(parts=(wrong, pair), loss=0.5)]
-    counted = score(planted, named[:1], either, measured=[("a", "b")])
-    assert (counted.planted, counted.found, counted.false_claims) == (3, 3, 0)
-    assert counted.mean_set == pytest.approx(5 / 3)
+    found = score(planted, [finding(names[0]), finding(wrong, names[1]), finding(wrong)], set(), namer)
+    assert [one.match for one in found.faults] == [Match.NAMED, Match.IN_SET, Match.UNSEEN]
+    assert [one.truth for one in found.claims] == [Truth.TRUE, Truth.TRUE, Truth.FALSE]
+    assert not found.right
+    seen = score(planted, [], {tuple(names[2].name.split(">"))}, namer)  # type: ignore[arg-type]
+    assert [one.match for one in seen.faults] == [Match.MISSED] * 3
 
 
-def test_a_thousand_nodes_take_seconds() -> None:
-    outcome = run_trial(Bench(parse_topology("fat-tree:1000")), [parse_fault("link:0.8")], seed=1)
-    assert outcome.score.right
-    assert outcome.cost.plan_s + outcome.cost.locate_s + outcome.cost.report_s < 10
+def test_a_pair_or_cable_that_a_larger_fault_slows_is_neither_the_fault_nor_a_false_name() -> None:
+    fabric = fabric_of("fat-tree:36")
+    parts, launcher = fabric.parts, SimulatedLauncher(fabric.routes)
+    namer = Namer(launcher, parts, launcher.wiring(), routed=True)
+    uplink = next(one for one in parts.bundles if (one.kind, one.name, one.way) == (PartKind.UPLINK, "leaf3", Way.OUT))
+    inside = namer.subject(parts.of_hop(uplink.hops[0]))
+    leaf = launcher.nodes.leaf_of
+    below = [node for node in leaf if leaf[node] == "leaf3"]
+    outside = [node for node in leaf if leaf[node] == "leaf1"]
+    out, near = (Subject.parse(f"pair:{below[0]}>{target}") for target in (outside[0], below[1]))
+    found = score([Planted(part=uplink, share=0.5)], [finding(inside), finding(out), finding(near)], set(), namer)
+    assert [one.truth for one in found.claims] == [Truth.PARTIAL, Truth.PARTIAL, Truth.FALSE]
+    assert found.faults[0].match is Match.MISSED
+
+
+def test_totals_count_every_fault_and_finding_once(tmp_path: Path) -> None:
+    right = trial_of("fat-tree:24", tmp_path, "node:0.6:both", seed=1)
+    assert right.score.right
+    assert (right.verdict, right.nodes) == (Verdict.SLOW, 24)
+    assert right.cost.node_s == pytest.approx(24 * right.cost.elapsed_s)
+    missed = trial_of("fat-tree:24", tmp_path, "node:0.999:both", seed=2)
+    both = totals([right, missed])
+    assert (both.trials, both.right, both.false_pass) == (2, 1, 1)
+    assert (both.recall.hits, both.recall.count, both.precision.count) == (1, 2, 1)
+    assert {name: one.hits for name, one in both.recall_by_loss.items()} == {"less than 5 %": 0, "35 % up": 1}
+    assert set(both.recall_by_kind) == {"node"}
+    assert totals([]).recall.ratio == 1
+
+
+def test_the_intervals_are_those_of_wilson() -> None:
+    """10 of 20: 0.299 to 0.701 (Newcombe, Stat. Med. 17, 1998, has 81 of 263: 0.2553 to 0.3662)."""
+    tens, newcombe, none = wilson(10, 20), wilson(81, 263), wilson(0, 0)
+    assert [tens.low, tens.high] == pytest.approx([0.2993, 0.7007], abs=1e-4)
+    assert [newcombe.low, newcombe.high] == pytest.approx([0.2553, 0.3662], abs=1e-4)
+    assert (none.low, none.high) == (0.0, 1.0)
+    assert (wilson(20, 20).high, wilson(0, 20).low) == (1.0, 0.0)
+
+
+def test_the_same_seed_is_the_same_trial(tmp_path: Path) -> None:
+    settings = {"random_faults": 2, "conditions": Conditions(jobs=2), "routed": True}
+    one, again = (trial_of("fat-tree:36", tmp_path / name, seed=5, **settings) for name in ("a", "b"))
+    assert (one.score, one.verdict, one.cost.elapsed_s) == (again.score, again.verdict, again.cost.elapsed_s)
+
+
+def test_names_of_parts_are_those_of_the_checks_findings() -> None:
+    routes = Routes(parse_topology("fat-tree:36"))
+    wiring = SimulatedLauncher(routes).wiring()
+    part: Part = fabric_of("fat-tree:36").parts.of_pair((routes.adapters[0], routes.adapters[35]))
+    assert wiring.name_of(part) == "n1>n36"

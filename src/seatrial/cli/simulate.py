@@ -1,18 +1,27 @@
-"""seatrial lab simulate: faults planted in a fabric of numbers, and what is named there."""
+"""seatrial lab simulate: faults planted in a simulated fabric, and what `seatrial check` names there."""
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seatrial.cli.options import Archive, AsJson, Html, RunName, archive_folder, run_name, seconds, time_text
+from seatrial.cli.options import AsJson, Html, RunName, run_name, seconds, share_of, time_text, width_and_colour
 from seatrial.experiment.settings import CHECK_BUDGET_S
 from seatrial.model.errors import ExitCode, UsageError
+from seatrial.pairing.survey import DesignChoice
 
 if TYPE_CHECKING:
-    from seatrial.lab.simulator.outcome import Outcome
+    from seatrial.experiment.check import CheckOutcome
+    from seatrial.lab.simulator.conditions import Conditions
+    from seatrial.lab.simulator.trial import SimulatedFabric, Trial, TrialSettings
     from seatrial.model.fabric_map import FabricMap
+
+MOST_JOBS = 1000
+MOST_FAULTS = 1000
 
 
 def simulate(
@@ -30,118 +39,158 @@ def simulate(
             metavar="KIND:SHARE",
         ),
     ] = None,
-    seed: Annotated[
-        int, typer.Option(help="Where the faults are, which pairs are measured, and the noise.", min=0)
+    faults: Annotated[
+        int, typer.Option(help="Plant that many faults of random kinds that lose 5 to 50 %.", min=0, max=MOST_FAULTS)
     ] = 0,
-    rounds: Annotated[int, typer.Option(help="Rounds before the adaptive pairs.", min=1, max=64)] = 6,
-    design: Annotated[
-        str,
-        typer.Option(
-            help="shifts or matchings.  [default: what needs fewer pieces; with --check: those of check, sparse]",
-            metavar="NAME",
-        ),
-    ] = "",
-    at_once: Annotated[
-        bool, typer.Option("--at-once", help="Measure whole rounds at once, with contention; slow pairs again without.")
-    ] = False,
-    repeat: Annotated[int, typer.Option(help="Trials, each with the next seed.", min=1)] = 1,
-    check: Annotated[
-        bool, typer.Option("--check", help="Run `seatrial check` itself on the simulated fabric, into the archive.")
-    ] = False,
+    seed: Annotated[
+        int, typer.Option(help="Seed; faults, pairs to measure and disturbances have independent streams.", min=0)
+    ] = 0,
+    repeat: Annotated[int, typer.Option(help="Number of trials, each with the next seed.", min=1)] = 1,
     routed: Annotated[
-        bool, typer.Option("--routed", help="With --check: let it know the cables and routes, as --fabric does.")
+        bool, typer.Option("--routed", help="Let the check know the cables and routes, as check --fabric does.")
     ] = False,
-    budget: Annotated[str, typer.Option(help="With --check: the time it plans for.", metavar="TIME")] = time_text(
+    noise: Annotated[
+        str, typer.Option(help="Noise of a pair from run to run, robust standard deviation.", metavar="SHARE")
+    ] = "0.08%",
+    pair_noise: Annotated[
+        str, typer.Option(help="Spread of the offset that each pair keeps for the whole run.", metavar="SHARE")
+    ] = "0.05%",
+    drift: Annotated[str, typer.Option(help="Spread of the slow drift of the whole fabric.", metavar="SHARE")] = "0.1%",
+    jobs: Annotated[
+        int, typer.Option(help="Background jobs that load nodes and cables part of the time.", min=0, max=MOST_JOBS)
+    ] = 0,
+    design: Annotated[
+        DesignChoice, typer.Option(help="Which pairs are measured, as of check --design.")
+    ] = DesignChoice.SPARSE,
+    budget: Annotated[str, typer.Option(help="The time that the check plans for.", metavar="TIME")] = time_text(
         CHECK_BUDGET_S
     ),
-    archive: Archive = None,
+    archive: Annotated[
+        Path | None,
+        typer.Option(help="Folder in which the runs are kept; without it they are deleted.", metavar="DIR"),
+    ] = None,
     html: Html = None,
     run: RunName = "",
     as_json: AsJson = False,
 ) -> int:
-    """Plant faults in a simulated fabric, measure, locate and prove, and score what was named. Needs no root.
+    """Plant faults in a simulated fabric, let `seatrial check` measure it, and score its findings. Needs no root.
 
-    With --check the real driver does it, and the report and the exit code are those of `seatrial check`.
+    The driver, the judgement and the archive are those of `seatrial check`; only the measurements are made up.
     """
-    if check:
-        for option, given in (("--rounds", rounds != 6), ("--at-once", at_once), ("--repeat", repeat != 1)):
-            if given:
-                raise UsageError(f"{option} does not go with --check.", "The check plans its own rounds.")
-        return _checked(
-            topology, fault or [], seed, design=design, routed=routed, budget=budget, archive=archive, run=run,
-            html=html, as_json=as_json,
-        )  # fmt: skip
-    for option, value in (("--archive", archive), ("--html", html), ("--run", run), ("--routed", routed or "")):
-        if value:
-            raise UsageError(f"{option} is for --check.", "Add --check, or leave it out.")
     from seatrial.lab.simulator.faults import parse_fault
-    from seatrial.lab.simulator.outcome import totals
-    from seatrial.lab.simulator.plan import DESIGNS
-    from seatrial.lab.simulator.telling import as_line, as_text, totals_text
-    from seatrial.lab.simulator.trial import Bench, run_trial
+    from seatrial.lab.simulator.trial import SimulatedFabric, TrialSettings
 
-    if design and design not in DESIGNS:
-        raise UsageError(f"--design {design!r} is none.", f"Give one of {', '.join(DESIGNS)}.")
-    specs = [parse_fault(text) for text in fault or []]
-    bench = Bench(_map(topology))
-    if len(bench.routes.adapters) < 2:
-        raise UsageError(f"--topology {topology} has no two adapters on switches.", "Give a larger fabric.")
-    outcomes = []
-    for number in range(repeat):
-        outcomes.append(run_trial(bench, specs, seed=seed + number, rounds=rounds, design=design, at_once=at_once))
-        if not as_json:
-            print(as_text(outcomes[-1]) if repeat == 1 else as_line(outcomes[-1]) + "\n", end="")
-    right = all(one.score.right for one in outcomes)
-    if as_json:
-        _print_json(topology, outcomes, right)
-    elif repeat > 1:
-        print(totals_text(totals(outcomes)))
+    if repeat > 1 and html is not None:
+        raise UsageError(f"--html cannot show {repeat} trials.", "Leave out --repeat or --html.")
+    if run and archive is None:
+        raise UsageError(f"--run {run!r} names a run that is not kept.", "Add --archive DIR, or leave out --run.")
+    settings = TrialSettings(
+        specs=tuple(parse_fault(text) for text in fault or []),
+        random_faults=faults,
+        routed=routed,
+        design=design.value,
+        budget_s=seconds(budget, "--budget"),
+        conditions=_conditions(noise, pair_noise, drift, jobs),
+        command=tuple(sys.argv[1:]),
+    )
+    name = run_name(run)
+    fabric = SimulatedFabric(_map(topology))
+    with _folder(archive) as folder:
+        trials = [
+            _trial(fabric, settings, seed + number, folder, _numbered(name, seed + number, repeat), html,
+                   alone=repeat == 1, quiet=as_json)
+            for number in range(repeat)
+        ]  # fmt: skip
+    right = all(one.score.right for one in trials)
+    _conclude(topology, trials, archive, as_json=as_json)
     return ExitCode.PASS if right else ExitCode.FINDINGS
 
 
-def _checked(
-    topology: str,
-    faults: Sequence[str],
+def _trial(
+    fabric: "SimulatedFabric",
+    settings: "TrialSettings",
     seed: int,
-    *,
-    design: str,
-    routed: bool,
-    budget: str,
-    archive: Path | None,
+    folder: Path,
     run: str,
     html: Path | None,
-    as_json: bool,
-) -> int:
-    """The real driver over the fabric of numbers; the truth goes to standard error, the check's report to the other."""
-    import random
-    import sys
-
-    from seatrial.cli.outcome import show
+    *,
+    alone: bool,
+    quiet: bool,
+) -> "Trial":
+    """One trial; prints the report of the check where it is the only one, else a line, and neither with `quiet`."""
     from seatrial.cli.progress import progress_on
-    from seatrial.experiment.check import run_check
-    from seatrial.experiment.settings import CheckSettings
-    from seatrial.fabric.routes import Routes
-    from seatrial.lab.simulator.faults import draw_faults, parse_fault
-    from seatrial.lab.simulator.launcher import SimulatedLauncher
-    from seatrial.lab.simulator.parts import Parts
+    from seatrial.experiment.progress import Silent
+    from seatrial.lab.simulator.trial import run_trial
+    from seatrial.lab.simulator.view import trial_line, trial_text
 
-    specs = [parse_fault(text) for text in faults]
-    routes = Routes(_map(topology))
-    planted = draw_faults(Parts(routes), specs, random.Random(seed))
-    settings = CheckSettings(
-        archive=archive_folder(archive),
-        budget_s=seconds(budget, "--budget"),
-        design=design or "sparse",
-        run=run_name(run),
-        seed=seed,
-        command=tuple(sys.argv[1:]),
+    planted = fabric.plant(settings, seed)
+    if alone:
+        with progress_on(sys.stderr) as progress:
+            trial, outcome = run_trial(fabric, settings, planted, seed=seed, archive=folder, run=run, progress=progress)
+        _report(outcome, html, quiet=quiet)
+    else:
+        trial, _ = run_trial(fabric, settings, planted, seed=seed, archive=folder, run=run, progress=Silent())
+    if not quiet:
+        print(trial_text(trial) if alone else trial_line(trial) + "\n", end="", flush=True)
+    return trial
+
+
+def _report(outcome: "CheckOutcome", html: Path | None, *, quiet: bool) -> None:
+    from seatrial.cli.outcome import write_page
+    from seatrial.report.html import as_html
+    from seatrial.report.terminal import as_text
+
+    recorded = outcome.recorded
+    if not quiet:
+        width, colour = width_and_colour()
+        print(as_text(recorded.info, outcome.judgement, recorded.facts, width=width, colour=colour))
+    if html is not None:
+        write_page(html, as_html(recorded.info, outcome.judgement, recorded.facts))
+
+
+def _conclude(topology: str, trials: "list[Trial]", archive: Path | None, *, as_json: bool) -> None:
+    """What all trials come to, and where they are kept."""
+    from seatrial.lab.simulator.totals import totals
+    from seatrial.lab.simulator.view import as_data, totals_text
+    from seatrial.report.json_text import json_text
+
+    if as_json:
+        print(json_text(as_data(topology, trials)), end="")
+        return
+    if len(trials) > 1:
+        print(totals_text(totals(trials)), end="")
+    if archive is not None:
+        print(f"Archive: {archive}")
+
+
+def _conditions(noise: str, pair_noise: str, drift: str, jobs: int) -> "Conditions":
+    from seatrial.lab.simulator.conditions import Conditions
+
+    return Conditions(
+        noise=_share(noise, "--noise"),
+        pair_noise=_share(pair_noise, "--pair-noise"),
+        drift=_share(drift, "--drift"),
+        jobs=jobs,
     )
-    for one in planted:
-        print(f"seatrial: planted: {one.part.text}, {100 * one.share:.1f} % left", file=sys.stderr)
-    launcher = SimulatedLauncher(routes, planted, seed)
-    with progress_on(sys.stderr) as progress:
-        outcome = run_check(settings, progress, launcher, launcher.wiring() if routed else None)
-    return show(outcome.folder, outcome.recorded, outcome.judgement, as_json=as_json, html=html)
+
+
+def _share(text: str, option: str) -> float:
+    return 0.0 if text.strip() in ("0", "0%") else share_of(text, option)
+
+
+def _numbered(name: str, seed: int, repeat: int) -> str:
+    """The name of one run; with the seed where there are several."""
+    return f"{name}-{seed}" if name and repeat > 1 else name
+
+
+@contextmanager
+def _folder(archive: Path | None) -> Iterator[Path]:
+    """Where runs are written: as given, else a temporary folder."""
+    if archive is not None:
+        yield archive.absolute()
+        return
+    with TemporaryDirectory(prefix="seatrial-simulate-") as folder:
+        yield Path(folder)
 
 
 def _map(topology: str) -> "FabricMap":
@@ -158,18 +207,3 @@ def _map(topology: str) -> "FabricMap":
             f"--topology {topology}: {error.what}",
             f"Give a file of ibnetdiscover, or {', '.join(f'{one}:NODES' for one in SHAPES)}.",
         ) from None
-
-
-def _print_json(topology: str, outcomes: "Sequence[Outcome]", right: bool) -> None:
-    from seatrial.lab.simulator.outcome import totals
-    from seatrial.lab.simulator.telling import as_data
-    from seatrial.report.json_text import json_text
-
-    data = {
-        "format": 1,
-        "right": right,
-        "topology": topology,
-        "totals": totals(outcomes),
-        "trials": [as_data(one) for one in outcomes],
-    }
-    print(json_text(data), end="")

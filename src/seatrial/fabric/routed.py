@@ -157,6 +157,17 @@ class RoutedFabric:
                 found[self._node_of[source], self._node_of[target]] = None
         return list(found)[:most]
 
+    def name_of(self, part: Part) -> str:
+        """The part's name as findings write it."""
+        if part.kind is PartKind.NODE:
+            return self._node_of[part.place]
+        if part.kind is PartKind.LINK:
+            link = self._routes.fabric.links[part.hops[0] // 2]
+            return "-".join(f"{self._names[end.device]}[{end.port}]" for end in (link.one, link.other))
+        if part.pair is not None:
+            return ">".join(self._node_of[key] for key in part.pair)
+        return self._names[part.place]
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, RoutedFabric) and self.routing == other.routing
 
@@ -181,18 +192,10 @@ class RoutedFabric:
 
     def _component(self, number: int) -> Component:
         part = self._parts.numbered(number)
-        made = Component(kind=part.kind.value, name=self._name(part), direction=part.way)
+        made = Component(kind=part.kind.value, name=self.name_of(part), direction=part.way)
         self._parts_of[number] = made
         self._number_of[made] = number
         return made
-
-    def _name(self, part: Part) -> str:
-        if part.kind is PartKind.NODE:
-            return self._node_of[part.place]
-        if part.kind is PartKind.LINK:
-            link = self._routes.fabric.links[part.hops[0] // 2]
-            return "-".join(f"{self._names[end.device]}[{end.port}]" for end in (link.one, link.other))
-        return self._names[part.place]
 
     def _leaves(self) -> dict[str, str]:
         """By the map's names; a leaf of which only others told has the map's name, too, where its nodes agree."""

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 
 import msgspec
 
-from seatrial.lab.simulator.parts import FEWEST_CABLES, Part, PartKind, Parts, Way, merged
+from seatrial.fabric.parts import FEWEST_CABLES, Part, PartKind, Parts, Way, merged
 from seatrial.model.errors import UsageError
 
 
 class FaultSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to be planted somewhere. `share` of the design rate is left, 0 to 1; `way` None: drawn."""
+    """A fault to be planted somewhere. `share` of the design rate is left, 0 to 1; `way` None: drawn."""
 
     kind: PartKind
     share: float
@@ -23,8 +23,24 @@ class Planted(msgspec.Struct, frozen=True, kw_only=True):
     part: Part
     share: float
 
+    @property
+    def loss(self) -> float:
+        """Share of the design rate that is missing."""
+        return 1 - self.share
+
 
 DIRECTED = (PartKind.NODE, PartKind.LINK)
+SIZES = (PartKind.SPINE, PartKind.UPLINK, PartKind.LINK, PartKind.NODE, PartKind.PAIR)
+"""Kinds in the order in which faults get their places: those with many cables while there is room."""
+LOSSES = 0.05, 0.5
+"""Range of the losses of random faults."""
+FAULTY_SHARE = 0.1
+"""Of the parts of one kind: random faults leave the others good, so that they remain the majority. At least one."""
+NAMED = {
+    True: (PartKind.NODE, PartKind.LINK, PartKind.UPLINK, PartKind.SPINE),
+    False: (PartKind.NODE, PartKind.UPLINK),
+}
+"""Kinds that a check can name with and without the fabric's cables and routes."""
 
 
 def parse_fault(text: str) -> FaultSpec:
@@ -37,7 +53,7 @@ def parse_fault(text: str) -> FaultSpec:
         share = -1.0
     if kind not in list(PartKind) or not 0 <= share < 1 or (way and way not in list(Way)):
         raise UsageError(
-            f"--fault {text!r} is none.",
+            f"--fault {text!r} is not a valid fault.",
             f"Give KIND:SHARE, KIND one of {', '.join(PartKind)}, SHARE from 0 to less than 1: what is left.",
         )
     if way and kind in ("spine", "pair"):
@@ -45,23 +61,61 @@ def parse_fault(text: str) -> FaultSpec:
     return FaultSpec(kind=PartKind(kind), share=share, way=Way(way) if way else None)
 
 
-def draw_faults(parts: Parts, specs: Sequence[FaultSpec], draw: random.Random) -> list[Planted]:
-    """Each on a part of its kind that no other has, at random. Raises UsageError where there is none (left).
+def random_faults(parts: Parts, count: int, draw: random.Random, *, routed: bool) -> list[FaultSpec]:
+    """`count` faults of kinds that a check can name with or without routes, each with a loss of 5 to 50 %.
 
-    A cable or a node without a direction in its spec has a random one, or both; an uplink bundle has both.
+    Every kind is as likely, until `FAULTY_SHARE` of its parts are at fault. Raises UsageError where there is no room.
     """
-    planted: list[Planted] = []
-    taken: set[tuple[PartKind, str]] = set()
-    for spec in specs:
+    room = {kind: max(int(FAULTY_SHARE * number), min(number, 1)) for kind, number in _numbers(parts).items()}
+    specs: list[FaultSpec] = []
+    for _ in range(count):
+        kinds = [kind for kind in NAMED[routed] if room[kind]]
+        if not kinds:
+            raise UsageError(f"--faults {count}: this fabric has room for {len(specs)}.", "Give fewer, or more nodes.")
+        kind = draw.choice(kinds)
+        room[kind] -= 1
+        specs.append(FaultSpec(kind=kind, share=1 - draw.uniform(*LOSSES)))
+    return specs
+
+
+def draw_faults(parts: Parts, specs: Sequence[FaultSpec], draw: random.Random) -> list[Planted]:
+    """Each on a random part of its kind; no fault is hidden behind the others. In the order of `specs`.
+
+    A cable or a node without a direction in its spec has a random one, or both; an uplink bundle has both. Raises
+    UsageError where no part is left.
+    """
+    planted: dict[int, Planted] = {}
+    for number in sorted(range(len(specs)), key=lambda number: SIZES.index(specs[number].kind)):
+        spec = specs[number]
         for _ in range(1000):
             part = _draw_part(parts, spec, draw)
-            if part is not None and (part.kind, part.place) not in taken:
+            if part is not None and _visible([*(one.part for one in planted.values()), part]):
                 break
         else:
             raise UsageError(f"This fabric has no {spec.kind} (left) that could be at fault.", "Choose another fault.")
-        taken.add((part.kind, part.place))
-        planted.append(Planted(part=part, share=spec.share))
-    return planted
+        planted[number] = Planted(part=part, share=spec.share)
+    return [planted[number] for number in range(len(specs))]
+
+
+def _visible(chosen: Sequence[Part]) -> bool:
+    """Whether the last one is new, and none lies within a single other one, whose fault would hide its own."""
+    *before, last = chosen
+    return not any(
+        (one.kind, one.place) == (last.kind, last.place)
+        or (one.hops and last.hops and (set(one.hops) <= set(last.hops) or set(last.hops) <= set(one.hops)))
+        for one in before
+    )
+
+
+def _numbers(parts: Parts) -> dict[PartKind, int]:
+    """How many parts of each kind could be at fault."""
+    bundles = [one for one in parts.bundles if _cables(one) >= FEWEST_CABLES]
+    return {
+        PartKind.NODE: len(parts.ports) // 2,
+        PartKind.LINK: len(parts.trunks) // 2,
+        PartKind.UPLINK: sum(one.kind is PartKind.UPLINK for one in bundles) // 2,
+        PartKind.SPINE: sum(one.kind is PartKind.SPINE for one in bundles),
+    }
 
 
 def _draw_part(parts: Parts, spec: FaultSpec, draw: random.Random) -> Part | None:

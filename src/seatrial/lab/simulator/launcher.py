@@ -5,10 +5,12 @@ from pathlib import Path
 
 from seatrial.fabric.routed import RoutedFabric, Routing
 from seatrial.fabric.routes import Routes
+from seatrial.lab.simulator.conditions import Conditions
 from seatrial.lab.simulator.faults import Planted
 from seatrial.lab.simulator.network import Network
 from seatrial.lab.simulator.nodes import SimulatedNodes
 from seatrial.lab.simulator.session import SimulatedSession
+from seatrial.lab.simulator.surroundings import Surroundings
 from seatrial.launch.contract import PLAIN, FactsReading, Hosts, LaunchError, Manner
 from seatrial.model.fabric import Fabric
 
@@ -19,12 +21,18 @@ class SimulatedLauncher:
     name = "simulated"
     job = ""
 
-    def __init__(self, routes: Routes, planted: Sequence[Planted] = (), seed: int = 0) -> None:
-        """`seed` of the noise. Nodes are the adapters of `routes` that hang on a switch."""
+    def __init__(
+        self,
+        routes: Routes,
+        planted: Sequence[Planted] = (),
+        seed: int = 0,
+        conditions: Conditions | None = None,
+    ) -> None:
+        """`seed` of the trial, for the disturbances. Nodes are the adapters of `routes` that hang on a switch."""
         self.routes = routes
         self.nodes = SimulatedNodes(routes)
+        self.surroundings = Surroundings(conditions or Conditions(), routes, seed)
         self._network = Network(routes, planted)
-        self._seed = seed
         self._sessions: list[SimulatedSession] = []
 
     @property
@@ -53,8 +61,7 @@ class SimulatedLauncher:
         """A session on those nodes. Raises LaunchError for several ranks a node: there are none to tell apart."""
         if manner.ranks_per_node != 1:
             raise LaunchError("The simulated fabric has one rank a node.", "Measure that on a cluster.")
-        self._seed += 1
-        session = SimulatedSession(nodes, self.routes, self._network, self.nodes.adapter_of, self._seed)
+        session = SimulatedSession(nodes, self.routes, self._network, self.nodes.adapter_of, self.surroundings)
         self._sessions.append(session)
         return session
 

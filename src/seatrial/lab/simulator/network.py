@@ -6,6 +6,7 @@ import numpy as np
 
 from seatrial.fabric.routes import Path, Routes
 from seatrial.lab.simulator.faults import Planted
+from seatrial.lab.simulator.jobs import JOB_LOAD
 from seatrial.model.fabric_map import FabricLink
 from seatrial.model.lanes import data_bits_per_s
 from seatrial.model.pair_table import Indices, Reals
@@ -15,13 +16,6 @@ UNKNOWN_RATE = 1e9
 """Bytes per second of a cable whose rate the map does not tell."""
 DEAD = 1e-6
 """Share that counts as nothing: a pair over a dead cable is as good as never done."""
-NOISE_SHARE = (0, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 0.999, 1)
-NOISE_RATIO = (
-    *(0.93337, 0.98385, 0.98992, 0.99135, 0.9923, 0.99373, 0.99708, 0.99908),
-    *(1.0, 1.0004, 1.00064, 1.00091, 1.00109, 1.00112),
-)
-"""Quantiles of bandwidth over its median, 3,080 pairs of the 56 nodes with HDR100 in ../shared/data/pairwise
-(csd3-hdr100-openmpi.out): robust standard deviation 0.08 %, one pair in a thousand 1 % low or more, the worst 6.7 %."""
 
 
 class Network:
@@ -49,26 +43,28 @@ class Network:
         """Bytes per second of each path alone, were nothing at fault; NaN for one without hops."""
         return np.array([self.nominal[list(path)].min() if path else np.nan for path in paths], dtype=np.float64)
 
-    def measure(self, pairs: Sequence[Pair], paths: Sequence[Path], chance: np.random.Generator) -> Reals:
-        """Bytes per second of pairs that run at once, with noise; NaN for one without a way."""
-        return self.rates(pairs, paths) * noise(len(pairs), chance)
+    def rates(self, pairs: Sequence[Pair], paths: Sequence[Path], others: Sequence[Path] = ()) -> Reals:
+        """Bytes per second of pairs that run at once, without noise; NaN for one without a path.
 
-    def rates(self, pairs: Sequence[Pair], paths: Sequence[Path]) -> Reals:
-        """The same without noise. A pair at fault has a narrow place of its own on its way."""
-        lengths = [len(path) for path in paths]
-        row = np.repeat(np.arange(len(paths)), lengths)
-        hop = np.array([hop for path in paths for hop in path], dtype=np.intp)
+        `others`: paths of background streams, each of which asks for a share of its bandwidth (`jobs.JOB_LOAD`). A
+        faulty pair and a stream have a narrow place of their own on their way.
+        """
+        ways = [*paths, *others]
+        lengths = [len(path) for path in ways]
+        row = np.repeat(np.arange(len(ways)), lengths)
+        hop = np.array([hop for path in ways for hop in path], dtype=np.intp)
         used, hop = np.unique(hop, return_inverse=True)
         capacity = self._capacity[used]
         sick = (
             [place for place, pair in enumerate(pairs) if pair in self._pairs and paths[place]] if self._pairs else []
         )
-        if sick:
-            narrow = self.expected([paths[place] for place in sick]) * [self._pairs[pairs[place]] for place in sick]
-            row = np.concatenate([row, np.array(sick, dtype=np.intp)])
-            hop = np.concatenate([hop, len(capacity) + np.arange(len(sick))])
-            capacity = np.concatenate([capacity, narrow])
-        return np.where(np.array(lengths) > 0, fair_rates(row, hop, capacity, len(paths)), np.nan)
+        narrow = self.expected([paths[place] for place in sick]) * [self._pairs[pairs[place]] for place in sick]
+        own = np.array([*sick, *range(len(pairs), len(ways))], dtype=np.intp)
+        row = np.concatenate([row, own])
+        hop = np.concatenate([hop, len(capacity) + np.arange(len(own))])
+        capacity = np.concatenate([capacity, narrow, JOB_LOAD * self.expected(others)])
+        rates = fair_rates(row, hop, capacity, len(ways))
+        return np.where(np.array(lengths) > 0, rates, np.nan)[: len(pairs)]
 
 
 def fair_rates(row: Indices, hop: Indices, capacity: Reals, flows: int) -> Reals:
@@ -92,11 +88,6 @@ def fair_rates(row: Indices, hop: Indices, capacity: Reals, flows: int) -> Reals
         left = np.maximum(left - np.bincount(hop[gone], weights=rate[row[gone]], minlength=len(left)), 0)
         row, hop = row[~gone], hop[~gone]
     return rate
-
-
-def noise(count: int, chance: np.random.Generator) -> Reals:
-    """Factors as the recorded matrix scatters, every one drawn for itself."""
-    return np.interp(chance.random(count), NOISE_SHARE, NOISE_RATIO)
 
 
 def _other(link: FabricLink) -> tuple[int | None, str]:

@@ -21,9 +21,10 @@ class SimulatedNodes:
         devices = routes.fabric.by_key
         self.adapter_of = _named([devices[key] for key in routes.adapters], host=True)
         """Node -> key of its adapter in the map."""
-        leaf_names = {key: leaf for leaf, key in _named([devices[key] for key in _leaves(routes)]).items()}
+        self.leaf_name = {key: leaf for leaf, key in _named([devices[key] for key in _leaves(routes)]).items()}
+        """Key of a leaf switch in the map -> its name."""
         self.names = tuple(self.adapter_of)
-        self.leaf_of = {node: leaf_names[routes.leaf_of[key]] for node, key in self.adapter_of.items()}
+        self.leaf_of = {node: self.leaf_name[routes.leaf_of[key]] for node, key in self.adapter_of.items()}
         self._cable = dict.fromkeys(routes.adapters, UNKNOWN_CABLE)
         for link in routes.fabric.links:
             for key in (link.one.device, link.other.device):

@@ -1,72 +1,152 @@
-"""Holds what was named in a simulated fabric against what was planted there."""
+"""Compares the findings of a check on a simulated fabric with the faults that were planted there."""
 
-from collections.abc import Collection, Sequence
+import enum
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
+from seatrial.fabric.parts import Part, PartKind, Parts
+from seatrial.fabric.routed import RoutedFabric
 from seatrial.lab.simulator.faults import Planted
-from seatrial.lab.simulator.proving import Ambiguous, Named
+from seatrial.lab.simulator.launcher import SimulatedLauncher
+from seatrial.model.subject import Direction, Subject, SubjectKind
+from seatrial.model.verdict import Finding, FindingKind
 from seatrial.pairing.complete import Pair
+
+LOSS_CLASSES = (
+    (0.05, "less than 5 %"),
+    (0.1, "5 to 10 %"),
+    (0.2, "10 to 20 %"),
+    (0.35, "20 to 35 %"),
+    (1.1, "35 % up"),
+)
+"""Upper end (not included) and name of each class of losses."""
+
+
+class Match(enum.StrEnum):
+    """What became of a planted fault. UNSEEN: a faulty pair that was never measured; it counts nowhere else."""
+
+    NAMED = "named"
+    IN_SET = "in-set"
+    MISSED = "missed"
+    UNSEEN = "unseen"
+
+
+class Truth(enum.StrEnum):
+    """What a finding is worth. PARTIAL: it names a pair or a cable that is slow because of a planted larger fault."""
+
+    TRUE = "true"
+    PARTIAL = "partial"
+    FALSE = "false"
+
+
+class Fault(msgspec.Struct, frozen=True, kw_only=True):
+    """A planted fault by the subject that a finding would have, and what became of it."""
+
+    kind: PartKind
+    subject: Subject
+    direction: Direction
+    loss_ratio: float
+    match: Match
+
+    @property
+    def loss_class(self) -> str:
+        """The name of its class of losses."""
+        return next(name for end, name in LOSS_CLASSES if self.loss_ratio < end)
+
+
+class Claim(msgspec.Struct, frozen=True, kw_only=True):
+    """One finding of the check, or a set of subjects of which one is at fault."""
+
+    finding: FindingKind
+    subject: Subject
+    direction: Direction
+    ambiguous_with: tuple[Subject, ...]
+    truth: Truth
 
 
 class Score(msgspec.Struct, frozen=True, kw_only=True):
-    """Counted in elements: a direction of a cable, or a single pair. One that lies in an ambiguity set is found.
+    """All faults and all findings of one trial."""
 
-    `unseen`: faulty pairs that the design never measured, counted nowhere else. `claims`: elements named, and sets;
-    `false_claims`: those of them in which nothing is at fault. `set_sizes`: of every claim of a cable or pair, the
-    number of parts it leaves open, 1 for a name.
-    """
-
-    planted: int
-    found: int
-    unseen: int
-    claims: int
-    false_claims: int
-    set_sizes: tuple[int, ...]
-
-    @property
-    def recall(self) -> float:
-        """Share of the planted that was found; 1 where nothing was planted."""
-        return self.found / self.planted if self.planted else 1.0
-
-    @property
-    def precision(self) -> float:
-        """Share of the claims that are true; 1 where nothing was claimed."""
-        return 1 - self.false_claims / self.claims if self.claims else 1.0
-
-    @property
-    def mean_set(self) -> float:
-        """Mean size of the ambiguity sets, names counted as sets of one."""
-        return sum(self.set_sizes) / len(self.set_sizes) if self.set_sizes else 1.0
+    faults: tuple[Fault, ...]
+    claims: tuple[Claim, ...]
 
     @property
     def right(self) -> bool:
-        """Everything that was measured is found, and nothing else claimed."""
-        return self.found == self.planted and not self.false_claims
+        """Whether every fault that was measured is named or lies in a set, and no finding is false."""
+        missed = any(fault.match is Match.MISSED for fault in self.faults)
+        return not missed and not any(claim.truth is Truth.FALSE for claim in self.claims)
 
 
-def score(
-    planted: Sequence[Planted],
-    named: Sequence[Named],
-    ambiguous: Sequence[Ambiguous],
-    measured: Collection[Pair],
-) -> Score:
-    """`measured`: the ordered pairs that were."""
-    hops = {hop for fault in planted for hop in fault.part.hops}
-    pairs = {fault.part.pair for fault in planted if fault.part.pair is not None}
-    seen = {pair for pair in pairs if pair in measured}
-    told_hops = {hop for one in named for hop in one.part.hops}
-    told_pairs = {one.part.pair for one in named if one.part.pair is not None}
-    open_hops = {hop for one in ambiguous for part in one.parts for hop in part.hops}
-    open_pairs = {part.pair for one in ambiguous for part in one.parts if part.pair is not None}
-    wrong_sets = sum(
-        not any(hops.intersection(part.hops) or part.pair in seen for part in one.parts) for one in ambiguous
+class Namer:
+    """Subjects of parts, as a check with or without the fabric's routes names them."""
+
+    def __init__(self, launcher: SimulatedLauncher, parts: Parts, wiring: RoutedFabric, *, routed: bool) -> None:
+        """`parts` and `wiring` of the launcher's fabric; they are costly to make."""
+        self.launcher = launcher
+        self.parts = parts
+        self._wiring = wiring
+        self._leaf_name: Mapping[str, str] = {} if routed else launcher.nodes.leaf_name
+
+    def subject(self, part: Part) -> Subject:
+        """The subject of findings on this part."""
+        name = self._leaf_name.get(part.place) if part.kind is PartKind.UPLINK else None
+        return Subject(kind=SubjectKind(part.kind.value), name=name or self._wiring.name_of(part))
+
+
+def score(planted: Sequence[Planted], findings: Iterable[Finding], measured: Collection[Pair], namer: Namer) -> Score:
+    """A fault is found by its exact subject, or by a set that contains it; `measured`: ordered pairs of nodes.
+
+    A finding is false if neither it nor any member of its set is at fault or slow because of a planted fault.
+    """
+    subjects = [namer.subject(fault.part) for fault in planted]
+    slowed = _slowed(planted, namer)
+    claims = tuple(
+        Claim(
+            finding=one.kind,
+            subject=one.subject,
+            direction=one.direction,
+            ambiguous_with=one.ambiguous_with,
+            truth=_truth({one.subject, *one.ambiguous_with}, set(subjects), slowed),
+        )
+        for one in findings
     )
-    return Score(
-        planted=len(hops) + len(seen),
-        found=len(hops & (told_hops | open_hops)) + len(seen & (told_pairs | open_pairs)),
-        unseen=len(pairs) - len(seen),
-        claims=len(told_hops) + len(told_pairs) + len(ambiguous),
-        false_claims=len(told_hops - hops) + len(told_pairs - pairs) + wrong_sets,
-        set_sizes=(*(1 for _ in named), *(len(one.parts) for one in ambiguous)),
-    )
+    named = {claim.subject for claim in claims}
+    in_sets = {subject for claim in claims for subject in claim.ambiguous_with}
+    faults = []
+    for fault, subject in zip(planted, subjects, strict=True):
+        match = Match.NAMED if subject in named else Match.IN_SET if subject in in_sets else Match.MISSED
+        if fault.part.pair is not None and match is Match.MISSED and _pair_of(subject) not in measured:
+            match = Match.UNSEEN
+        faults.append(
+            Fault(kind=fault.part.kind, subject=subject, direction=fault.part.way, loss_ratio=fault.loss, match=match)
+        )
+    return Score(faults=tuple(faults), claims=claims)
+
+
+def _truth(named: Collection[Subject], planted: Collection[Subject], slowed: Callable[[Subject], bool]) -> Truth:
+    if any(subject in planted for subject in named):
+        return Truth.TRUE
+    return Truth.PARTIAL if any(map(slowed, named)) else Truth.FALSE
+
+
+def _slowed(planted: Sequence[Planted], namer: Namer) -> Callable[[Subject], bool]:
+    """Whether a subject is slow because of a fault: a cable within a faulty bundle, a pair across any faulty cable."""
+    launcher = namer.launcher
+    faulty = {hop for fault in planted for hop in fault.part.hops}
+    bundles = [fault.part for fault in planted if fault.part.kind in (PartKind.UPLINK, PartKind.SPINE)]
+    cables = {namer.subject(namer.parts.of_hop(hop)) for part in bundles for hop in part.hops}
+
+    def slowed(subject: Subject) -> bool:
+        if subject.kind is not SubjectKind.PAIR:
+            return subject in cables
+        source, target = (launcher.nodes.adapter_of.get(name, "") for name in _pair_of(subject))
+        known = source in launcher.routes.number and target in launcher.routes.number
+        return known and not faulty.isdisjoint(launcher.routes.path(source, target))
+
+    return slowed
+
+
+def _pair_of(subject: Subject) -> Pair:
+    source, _, target = subject.name.partition(">")
+    return source, target

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from seatrial import __version__
-from seatrial.fabric.routes import Routes
-from seatrial.lab.simulator.network import Network, noise
+from seatrial.fabric.routes import Path, Routes
+from seatrial.lab.simulator.network import Network
+from seatrial.lab.simulator.surroundings import Surroundings
 from seatrial.launch.contract import ProbeLost, RoundRefused
 from seatrial.model.measurement import Kernel, Measurement, Round
 from seatrial.model.pair_table import Reals
@@ -22,16 +23,23 @@ NEAR_S, HOP_S = 1.0e-6, 0.15e-6
 LATENCY_SPREAD = 0.02
 """Of a run, and again of each round trip in it: standard deviation of the logarithm."""
 WINDOW_SPREAD = 0.002
-"""Of each window within a run; what the run as a whole has is drawn by `network.noise`."""
+"""Of each window within a run; what the run as a whole has comes from the surroundings."""
+ROUND_S = 0.002
+"""Between two rounds: the driver's work and the barriers."""
 
 
 class SimulatedSession:
-    """The contract's session over a network of numbers. Nothing waits: a round takes no time but its arithmetic."""
+    """The contract's session over a simulated network. Nothing waits: rounds advance the simulated clock alone."""
 
     def __init__(
-        self, nodes: Sequence[str], routes: Routes, network: Network, adapter_of: Mapping[str, str], seed: int
+        self,
+        nodes: Sequence[str],
+        routes: Routes,
+        network: Network,
+        adapter_of: Mapping[str, str],
+        surroundings: Surroundings,
     ) -> None:
-        """`adapter_of`: node -> its adapter in the routes' map. `seed` of the noise."""
+        """`adapter_of`: node -> its adapter in the routes' map."""
         self.nodes = tuple(nodes)
         self.header: dict[str, Any] = {
             "record": "header",
@@ -47,9 +55,10 @@ class SimulatedSession:
         self._routes = routes
         self._network = network
         self._adapter_of = adapter_of
-        self._chance = np.random.default_rng(seed)
-        self._rates: dict[tuple[Pair, ...], Reals] = {}
-        self._hops: dict[tuple[Pair, ...], Reals] = {}
+        self._surroundings = surroundings
+        self._chance = surroundings.chance
+        self._quiet: dict[tuple[Pair, ...], Reals] = {}
+        self._paths: dict[tuple[Pair, ...], tuple[list[Pair], list[Path]]] = {}
 
     def measure(self, wanted: Round, timeout_s: float) -> Iterator[Measurement]:
         """See launch.contract.Session.measure; a pair without a way, or too slow for `timeout_s`, never answers."""
@@ -68,6 +77,7 @@ class SimulatedSession:
         spread = LATENCY_SPREAD if shape.kernel is Kernel.PINGPONG else WINDOW_SPREAD
         times = shape.warmup + shape.iterations
         slow = np.isnan(typical) | (typical * times > timeout_s)
+        self._surroundings.advance(ROUND_S + (timeout_s if slow.any() else float(typical.max(initial=0.0)) * times))
         drawn = np.exp(spread * self._chance.standard_normal((len(wanted.pairs), times))) * typical[:, None]
         delivered: list[Measurement] = []
         silent: list[Pair] = []
@@ -105,36 +115,30 @@ class SimulatedSession:
         """Seconds of one round trip or one window of each pair in this run; NaN where there is no way."""
         shape = wanted.shape
         if shape.kernel is Kernel.PINGPONG:
-            hops = self._distances(wanted.pairs)
+            hops = np.array([len(path) or np.nan for path in self._follow(wanted.pairs)[1]], dtype=np.float64)
             run = np.exp(LATENCY_SPREAD * self._chance.standard_normal(len(hops)))
             far: Reals = 2 * (NEAR_S + HOP_S * hops) * run
-            return far + 2 * shape.message_bytes / (PAYLOAD_SHARE * self._alone(wanted.pairs))
+            return far + 2 * shape.message_bytes / (PAYLOAD_SHARE * self._rates(wanted.pairs))
         ways = wanted.pairs
         if shape.kernel is Kernel.BOTHWAY:
             ways = (*ways, *((target, source) for source, target in ways))
-        rates = self._together(ways).reshape(-1, len(wanted.pairs)).min(axis=0) * noise(len(wanted.pairs), self._chance)
+        rates = (self._rates(ways) * self._surroundings.factors(ways)).reshape(-1, len(wanted.pairs)).min(axis=0)
         window: Reals = shape.message_bytes * shape.window / (PAYLOAD_SHARE * rates)
         return window
 
-    def _together(self, ways: tuple[Pair, ...]) -> Reals:
-        """Bytes per second on the wire of pairs that run at once, without noise."""
-        if ways not in self._rates:
-            self._follow(ways)
-        return self._rates[ways]
+    def _rates(self, ways: tuple[Pair, ...]) -> Reals:
+        """Bytes per second on the wire of pairs that run at once beside what flows now, without noise."""
+        ends, paths = self._follow(ways)
+        streams = self._surroundings.streams
+        if streams:
+            return self._network.rates(ends, paths, streams)
+        if ways not in self._quiet:
+            self._quiet[ways] = self._network.rates(ends, paths)
+        return self._quiet[ways]
 
-    def _distances(self, pairs: tuple[Pair, ...]) -> Reals:
-        """Cables on the way of each pair; NaN where there is none."""
-        if pairs not in self._hops:
-            self._follow(pairs)
-        return self._hops[pairs]
-
-    def _alone(self, pairs: tuple[Pair, ...]) -> Reals:
-        """Small messages are in nobody's way."""
-        return self._together(pairs)
-
-    def _follow(self, pairs: tuple[Pair, ...]) -> None:
-        """Every repetition of a survey asks for the same pairs; their ways are looked up once."""
-        ends = [(self._adapter_of[source], self._adapter_of[target]) for source, target in pairs]
-        paths = self._routes.paths(ends)
-        self._rates[pairs] = self._network.rates(ends, paths)
-        self._hops[pairs] = np.array([len(path) or np.nan for path in paths], dtype=np.float64)
+    def _follow(self, pairs: tuple[Pair, ...]) -> tuple[list[Pair], list[Path]]:
+        """Adapters and paths; every repetition of a survey asks for the same pairs, whose paths are looked up once."""
+        if pairs not in self._paths:
+            ends = [(self._adapter_of[source], self._adapter_of[target]) for source, target in pairs]
+            self._paths[pairs] = ends, self._routes.paths(ends)
+        return self._paths[pairs]

@@ -23,16 +23,19 @@ def parse_topology(text: str) -> FabricMap:
     count, *settings = rest.split(",")
     if kind not in SHAPES:
         raise UsageError(
-            f"--topology {text!r} is none.", f"Give a file, or {', '.join(f'{one}:NODES' for one in SHAPES)}."
+            f"--topology {text!r} is not a known shape.",
+            f"Give a file, or {', '.join(f'{one}:NODES' for one in SHAPES)}.",
         )
     build, names = SHAPES[kind]
     if not count.isdecimal() or not 2 <= int(count) <= MOST_NODES:
-        raise UsageError(f"--topology {text!r} names no number of nodes.", f"Give 2 to {MOST_NODES}: {kind}:100.")
+        raise UsageError(f"--topology {text!r} has no valid number of nodes.", f"Give 2 to {MOST_NODES}: {kind}:100.")
     chosen: dict[str, int] = {}
     for setting in settings:
         name, _, value = setting.partition("=")
         if name not in names or not value.isdecimal() or not 1 <= int(value) <= MOST_NODES:
-            raise UsageError(f"--topology {text!r}: {setting!r} is no setting.", f"{kind} takes {', '.join(names)}.")
+            raise UsageError(
+                f"--topology {text!r}: {setting!r} is not a valid setting.", f"{kind} takes {', '.join(names)}."
+            )
         chosen[name] = int(value)
     return build(int(count), chosen)
 
@@ -40,14 +43,16 @@ def parse_topology(text: str) -> FabricMap:
 def fat_tree(nodes: int, settings: Mapping[str, int] | None = None) -> FabricMap:
     """Two levels: every leaf has `cables` cables to every spine.
 
-    Settings: `per-leaf` (nodes a leaf, at most; default the root of `nodes`, 2 to 32), `cables` (default 2, or 1 where
-    `per-leaf` is odd), `spines` (default: as many uplinks as nodes a leaf).
+    Settings: `per-leaf` (nodes a leaf, at most; default the root of `nodes`, 2 to 32), `oversubscription` (nodes for
+    each uplink of a leaf, default 1), `cables` (default 2, or 1 where the number of uplinks is odd), `spines` (default:
+    as many as give those uplinks).
     """
     given = settings or {}
     per_leaf = given.get("per-leaf", min(max(math.isqrt(nodes - 1) + 1, 2), MOST_PER_LEAF))
     leaves = math.ceil(nodes / per_leaf)
-    cables = given.get("cables", 1 if per_leaf % 2 else 2)
-    spines = given.get("spines", max(math.ceil(per_leaf / cables), 1))
+    uplinks = math.ceil(per_leaf / given.get("oversubscription", 1))
+    cables = given.get("cables", 1 if uplinks % 2 else 2)
+    spines = given.get("spines", max(math.ceil(uplinks / cables), 1))
     made = _Maker()
     leaf_names = [made.switch(f"leaf{leaf + 1}") for leaf in range(leaves)]
     made.nodes(nodes, leaf_names)
@@ -62,19 +67,22 @@ def fat_tree3(nodes: int, settings: Mapping[str, int] | None = None) -> FabricMa
     """Three levels of p: pods of p leaves with p nodes each and p middle switches; middle switch j of every pod has one
     cable to each of the p core switches of group j.
 
-    Setting: `per-leaf` (p; default the least with at most 2p pods, as in a k-ary fat tree with k = 2p: Al-Fares et al.,
-    SIGCOMM 2008).
+    Settings: `per-leaf` (p; default the least with at most 2p pods, as in a k-ary fat tree with k = 2p: Al-Fares et
+    al., SIGCOMM 2008), `oversubscription` (nodes for each uplink of a leaf, default 1: there are as many fewer middle
+    switches).
     """
-    p = (settings or {}).get("per-leaf", max(math.ceil((nodes / 2) ** (1 / 3) - 1e-9), 2))
+    given = settings or {}
+    p = given.get("per-leaf", max(math.ceil((nodes / 2) ** (1 / 3) - 1e-9), 2))
+    uplinks = math.ceil(p / given.get("oversubscription", 1))
     pods = math.ceil(nodes / (p * p))
     made = _Maker()
     leaves = [[made.switch(f"leaf{pod + 1}-{leaf + 1}") for leaf in range(p)] for pod in range(pods)]
     made.nodes(nodes, [name for pod in leaves for name in pod])
-    middles = [[made.switch(f"middle{pod + 1}-{one + 1}") for one in range(p)] for pod in range(pods)]
+    middles = [[made.switch(f"middle{pod + 1}-{one + 1}") for one in range(uplinks)] for pod in range(pods)]
     for pod in range(pods):
         for leaf, middle in itertools.product(leaves[pod], middles[pod]):
             made.cable(leaf, middle)
-    for one, two in itertools.product(range(p), range(p if pods > 1 else 0)):
+    for one, two in itertools.product(range(uplinks), range(p if pods > 1 else 0)):
         core = made.switch(f"core{one + 1}-{two + 1}")
         for pod in range(pods):
             made.cable(middles[pod][one], core)
@@ -106,8 +114,8 @@ def dragonfly(nodes: int, settings: Mapping[str, int] | None = None) -> FabricMa
 
 Builder = Callable[[int, Mapping[str, int]], FabricMap]
 SHAPES: dict[str, tuple[Builder, tuple[str, ...]]] = {
-    "fat-tree": (fat_tree, ("per-leaf", "cables", "spines")),
-    "fat-tree3": (fat_tree3, ("per-leaf",)),
+    "fat-tree": (fat_tree, ("per-leaf", "oversubscription", "cables", "spines")),
+    "fat-tree3": (fat_tree3, ("per-leaf", "oversubscription")),
     "dragonfly": (dragonfly, ("per-router", "routers")),
 }
 """Name -> how it is built, and its settings."""

@@ -1,133 +1,129 @@
-"""One trial: plan, measure, locate, prove and tell, on a fabric whose faults are known; each with its cost."""
+"""One trial: plant faults in a simulated fabric, let `seatrial check` run on it, and score its findings."""
 
 import random
 import resource
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable
+from pathlib import Path
 
 import msgspec
-import numpy as np
 
-from seatrial.fabric.routes import Path, Routes
-from seatrial.lab.simulator.evidence import Evidence
-from seatrial.lab.simulator.faults import FaultSpec, draw_faults
-from seatrial.lab.simulator.network import Network
-from seatrial.lab.simulator.outcome import Cost, Outcome
-from seatrial.lab.simulator.parts import Parts
-from seatrial.lab.simulator.plan import ROUNDS, Plan, make_plan
-from seatrial.lab.simulator.proving import prove
-from seatrial.lab.simulator.score import score
-from seatrial.lab.simulator.telling import as_data, as_text
+from seatrial.experiment.check import CheckOutcome, run_check
+from seatrial.experiment.progress import Progress
+from seatrial.experiment.settings import CHECK_BUDGET_S, CheckSettings
+from seatrial.fabric.parts import Parts
+from seatrial.fabric.routes import Routes
+from seatrial.lab.simulator.conditions import Conditions, Stream, stream_seed
+from seatrial.lab.simulator.faults import FaultSpec, Planted, draw_faults, random_faults
+from seatrial.lab.simulator.launcher import SimulatedLauncher
+from seatrial.lab.simulator.score import Namer, Score, score
+from seatrial.model.errors import ExitCode, UsageError
 from seatrial.model.fabric_map import FabricMap
-from seatrial.model.pair_table import Reals
-from seatrial.pairing.complete import Pair
-from seatrial.pairing.conflicts import pieces
-
-SLOW = 0.99
-GOOD_QUANTILE = 0.9
-"""In a round measured at once, a pair below SLOW of this quantile shared a cable or crossed a bad one."""
+from seatrial.model.verdict import Verdict
 
 
-class Bench:
+class TrialSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """What all trials of a series have in common."""
+
+    specs: tuple[FaultSpec, ...] = ()
+    random_faults: int = 0
+    """Faults of random kinds and losses besides (`faults.random_faults`)."""
+    routed: bool = False
+    """Whether the check knows the fabric's cables and routes."""
+    design: str = "sparse"
+    budget_s: float = CHECK_BUDGET_S
+    conditions: Conditions = Conditions()
+    command: tuple[str, ...] = ()
+
+
+class Cost(msgspec.Struct, frozen=True, kw_only=True):
+    """What a trial took.
+
+    `measurements`: one pair in one round each. `elapsed_s`: simulated seconds of all rounds; `node_s`: that times the
+    nodes. `wall_s`, `simulated_s`: real seconds of all, and processor seconds that only made up the measurements.
+    `peak_bytes`: memory of this process until now.
+    """
+
+    measurements: int
+    elapsed_s: float
+    node_s: float
+    wall_s: float
+    simulated_s: float
+    peak_bytes: int
+
+
+class Trial(msgspec.Struct, frozen=True, kw_only=True):
+    """One trial: the verdict of the check, its score and its cost."""
+
+    seed: int
+    nodes: int
+    verdict: Verdict
+    exit_code: ExitCode
+    score: Score
+    cost: Cost
+
+
+class SimulatedFabric:
     """A map that is ready for trials: its routes and parts, made once."""
 
     def __init__(self, fabric: FabricMap) -> None:
-        """Seconds that this takes count as planning in the first trial."""
-        began = time.process_time()
+        """Raises UsageError where the map has no two adapters on switches."""
         self.routes = Routes(fabric)
         self.parts = Parts(self.routes)
-        self.made_s = time.process_time() - began
+        if len(self.routes.adapters) < 2:
+            raise UsageError("The fabric has fewer than two adapters on switches.", "Give a larger one by --topology.")
+
+    def plant(self, settings: TrialSettings, seed: int) -> list[Planted]:
+        """The faults of the trial `seed`: from a random stream that nothing else draws from."""
+        draw = random.Random(stream_seed(seed, Stream.FAULTS))
+        more = random_faults(self.parts, settings.random_faults, draw, routed=settings.routed)
+        return draw_faults(self.parts, [*settings.specs, *more], draw)
 
 
 def run_trial(
-    bench: Bench,
-    specs: Sequence[FaultSpec] = (),
+    fabric: SimulatedFabric,
+    settings: TrialSettings,
+    planted: Iterable[Planted],
     *,
     seed: int,
-    rounds: int = ROUNDS,
-    design: str = "",
-    at_once: bool = False,
-) -> Outcome:
-    """Plant, measure and name. `at_once` measures whole rounds, with contention, and slow pairs again without."""
-    planted = draw_faults(bench.parts, specs, random.Random(seed))
-    began = time.process_time()
-    plan = make_plan(bench.routes, rounds, seed, design, at_once=at_once)
-    planned = time.process_time()
-    meter = Meter(Network(bench.routes, planted), seed)
-    ratios = meter.plan(plan)
-    contended = meter.apart(plan, ratios) if at_once else 0
-    evidence = Evidence(bench.parts, plan.pairs, plan.paths, ratios)
-    proof = prove(evidence, meter.alone, pairs_per_turn=32 + len(bench.routes.adapters) // 4, seed=seed)
-    located = time.process_time()
-    outcome = Outcome(
+    archive: Path,
+    run: str = "",
+    progress: Progress | None = None,
+) -> tuple[Trial, CheckOutcome]:
+    """Check the fabric with these faults; the run goes into `archive`."""
+    began = time.perf_counter()
+    faults = list(planted)
+    launcher = SimulatedLauncher(fabric.routes, faults, seed, settings.conditions)
+    wiring = launcher.wiring()
+    check = CheckSettings(
+        archive=archive,
+        budget_s=settings.budget_s,
+        design=settings.design,
+        run=run,
+        seed=stream_seed(seed, Stream.DESIGN),
+        command=settings.command,
+    )
+    outcome = run_check(check, progress, launcher, wiring if settings.routed else None)
+    wall_s = time.perf_counter() - began
+    judgement = outcome.judgement
+    nodes = len(outcome.recorded.info.nodes)
+    elapsed_s = launcher.surroundings.elapsed_s
+    measured = {one.pair for one in outcome.recorded.measurements}
+    trial = Trial(
         seed=seed,
-        adapters=len(bench.routes.adapters),
-        planted=tuple(planted),
-        proof=proof,
-        contended=contended,
-        statement=plan.statement,
-        score=score(planted, proof.named, proof.ambiguous, evidence.known),
+        nodes=nodes,
+        verdict=judgement.verdict,
+        exit_code=judgement.exit_code,
+        score=score(
+            faults, judgement.findings, measured, Namer(launcher, fabric.parts, wiring, routed=settings.routed)
+        ),
         cost=Cost(
-            rounds=plan.rounds,
-            pairs=meter.pairs,
-            adaptive_pairs=meter.pairs - len(plan.pairs),
-            pieces=meter.pieces,
-            turns=proof.turns,
-            plan_s=planned - began + bench.made_s,
-            locate_s=located - planned - meter.seconds,
-            simulate_s=meter.seconds,
+            measurements=len(outcome.recorded.measurements),
+            elapsed_s=elapsed_s,
+            node_s=elapsed_s * nodes,
+            wall_s=wall_s,
+            simulated_s=launcher.spent_s,
+            peak_bytes=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
         ),
     )
-    return _with_report(outcome)
-
-
-def _with_report(outcome: Outcome) -> Outcome:
-    """The same, with what its report costs, and the memory that all of it took."""
-    began = time.process_time()
-    as_text(outcome)
-    as_data(outcome)
-    report_s = time.process_time() - began
-    peak_bytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    return msgspec.structs.replace(
-        outcome, cost=msgspec.structs.replace(outcome.cost, report_s=report_s, peak_bytes=peak_bytes)
-    )
-
-
-class Meter:
-    """Measures on a network, and keeps count of what it cost."""
-
-    def __init__(self, network: Network, seed: int) -> None:
-        """`seed` of the noise."""
-        self._network = network
-        self._chance = np.random.default_rng(seed)
-        self.pairs = 0
-        self.pieces = 0
-        self.seconds = 0.0
-
-    def plan(self, plan: Plan) -> Reals:
-        """All pieces of a plan: the share of the rated bandwidth that each pair has."""
-        return self._pieces(plan.pairs, plan.paths, plan.pieces)
-
-    def alone(self, pairs: Sequence[Pair], paths: Sequence[Path]) -> Reals:
-        """The same for pairs in pieces of which no two share a hop."""
-        return self._pieces(pairs, paths, pieces(pairs, paths))
-
-    def apart(self, plan: Plan, ratios: Reals) -> int:
-        """Measure what was slow in whole rounds again without contention, into `ratios`; how many pairs were good."""
-        line = SLOW * float(np.nanquantile(ratios, GOOD_QUANTILE))
-        slow = np.flatnonzero(ratios < line)
-        again = self.alone([plan.pairs[row] for row in slow], [plan.paths[row] for row in slow])
-        ratios[slow] = again
-        return int((again >= line).sum())
-
-    def _pieces(self, pairs: Sequence[Pair], paths: Sequence[Path], apart: Sequence[Sequence[int]]) -> Reals:
-        began = time.process_time()
-        found = np.full(len(pairs), np.nan)
-        for piece in apart:
-            ways = [paths[place] for place in piece]
-            rate = self._network.measure([pairs[place] for place in piece], ways, self._chance)
-            found[list(piece)] = rate / self._network.expected(ways)
-        self.pairs += len(pairs)
-        self.pieces += len(apart)
-        self.seconds += time.process_time() - began
-        return found
+    return trial, outcome

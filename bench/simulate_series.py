@@ -1,0 +1,124 @@
+"""`make simulate-series`: `seatrial check` over a grid of simulated fabrics; precision, recall, time and memory.
+
+Cells: 100, 1,000 and 10,000 nodes of a fat tree; 2:1 and 4:1 over-subscribed; with and without routes; with and without
+background jobs. In each cell trials with 0 to 10 faults of random kinds that lose 5 to 50 %. Every cell is a process of
+its own, so that its memory is its own. Exit status 1: in all cells together precision below 0.99 or recall below 0.95,
+or a trial with 10,000 nodes that took more than 30 s or 2 GB.
+
+Arguments: sizes (100 1000); `--trials N`: trials for each number of faults; `--few`: 0, 1, 3 and 10 faults only.
+"""
+
+import argparse
+import itertools
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import msgspec
+
+from seatrial.lab.simulator.conditions import Conditions
+from seatrial.lab.simulator.topology import parse_topology
+from seatrial.lab.simulator.totals import Totals, totals
+from seatrial.lab.simulator.trial import SimulatedFabric, Trial, TrialSettings, run_trial
+from seatrial.lab.simulator.view import totals_text, trial_line
+
+SIZES = (100, 1000, 10_000)
+FAULTS = {100: tuple(range(11)), 1000: (0, 1, 2, 3, 5, 10), 10_000: (0, 3, 10)}
+FEW = (0, 1, 3, 10)
+NODES_PER_JOB = 50
+RECALL, PRECISION = 0.95, 0.99
+ALLOWED_S, ALLOWED_BYTES = 30.0, 2e9
+
+
+class Cell(msgspec.Struct, frozen=True, kw_only=True):
+    """What all trials of one process have in common."""
+
+    nodes: int
+    ratio: int
+    routed: bool
+    jobs: bool
+    faults: tuple[int, ...]
+    trials: int
+
+    @property
+    def text(self) -> str:
+        """In one line."""
+        return (
+            f"{self.nodes} nodes, {self.ratio}:1, {'routes known' if self.routed else 'leaves known'}, "
+            f"{'background jobs' if self.jobs else 'quiet'}"
+        )
+
+
+def cell_trials(cell: Cell) -> list[Trial]:
+    """All trials of a cell. Seeds differ from cell to cell."""
+    fabric = SimulatedFabric(parse_topology(f"fat-tree:{cell.nodes},oversubscription={cell.ratio}"))
+    conditions = Conditions(jobs=cell.nodes // NODES_PER_JOB if cell.jobs else 0)
+    first = 1000 * (cell.nodes + 100 * cell.ratio + 10 * cell.routed + cell.jobs)
+    done = []
+    with tempfile.TemporaryDirectory() as folder:
+        for place, (faults, _) in enumerate(itertools.product(cell.faults, range(cell.trials))):
+            settings = TrialSettings(random_faults=faults, routed=cell.routed, conditions=conditions)
+            seed = first + place
+            planted = fabric.plant(settings, seed)
+            trial, _ = run_trial(fabric, settings, planted, seed=seed, archive=Path(folder), run=f"trial-{place}")
+            print(f"  {trial_line(trial)}", file=sys.stderr, flush=True)
+            done.append(trial)
+    return done
+
+
+def told(cell: Cell, total: Totals) -> str:
+    """One row of the table."""
+    return (
+        f"{cell.text}: recall {total.recall.ratio:.3f} ({total.recall.hits} of {total.recall.count}), precision "
+        f"{total.precision.ratio:.3f} ({total.precision.hits} of {total.precision.count}), {total.right} of "
+        f"{total.trials} trials right, {total.false_pass} false PASS; {total.measurements:.0f} measurements and "
+        f"{total.node_s:.0f} node-seconds a trial; {total.wall_s:.1f} s (longest {total.wall_s_max:.1f} s), peak "
+        f"{total.peak_bytes / 1e6:.0f} MB"
+    )
+
+
+def series(cells: list[Cell]) -> bool:
+    """Print every cell and all of them together; whether the bar is met."""
+    everything: list[Trial] = []
+    cheap = True
+    for cell in cells:
+        argv = [sys.executable, __file__, "--cell", msgspec.json.encode(cell).decode()]
+        said = subprocess.run(argv, stdout=subprocess.PIPE, text=True, check=True).stdout
+        trials = msgspec.json.decode(said, type=list[Trial])
+        total = totals(trials)
+        print(told(cell, total), flush=True)
+        everything += trials
+        cheap &= cell.nodes < max(SIZES) or (total.wall_s_max < ALLOWED_S and total.peak_bytes < ALLOWED_BYTES)
+    total = totals(everything)
+    print(totals_text(total), end="")
+    return cheap and total.recall.ratio >= RECALL and total.precision.ratio >= PRECISION
+
+
+def main() -> int:
+    """Run the grid, or one cell of it."""
+    arguments = argparse.ArgumentParser(description="Check simulated fabrics and score the findings.")
+    arguments.add_argument("sizes", nargs="*", type=int, default=list(SIZES))
+    arguments.add_argument("--trials", type=int, default=1)
+    arguments.add_argument("--few", action="store_true")
+    arguments.add_argument("--cell", default="")
+    given = arguments.parse_args()
+    if given.cell:
+        print(msgspec.json.encode(cell_trials(msgspec.json.decode(given.cell, type=Cell))).decode())
+        return 0
+    cells = [
+        Cell(
+            nodes=nodes,
+            ratio=ratio,
+            routed=routed,
+            jobs=jobs,
+            faults=FEW if given.few else FAULTS.get(nodes, FEW),
+            trials=given.trials,
+        )
+        for nodes, ratio, routed, jobs in itertools.product(given.sizes, (2, 4), (False, True), (False, True))
+    ]
+    return 0 if series(cells) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
