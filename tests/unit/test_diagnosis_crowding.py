@@ -5,12 +5,16 @@ import random
 import msgspec
 import pytest
 
-from seatrial.diagnosis.crowding import contended, crowded
+from seatrial.diagnosis.crowding import apart, contended, crowded
 from seatrial.diagnosis.evidence import Gathering, gather
 from seatrial.diagnosis.judge import Assessor, assess, judge
+from seatrial.fabric.routes import Routes
+from seatrial.lab.simulator.launcher import SimulatedLauncher
+from seatrial.lab.simulator.topology import parse_topology
 from seatrial.model.measurement import Kernel, Phase, Round
 from seatrial.model.recorded import RecordedRun
 from seatrial.model.verdict import Verdict
+from seatrial.pairing.sparse import sparse_rounds
 from seatrial.pairing.survey import BANDWIDTH, LATENCY, MOST_SAMPLES, plan_survey, thinned
 from tests.unit.builders import Cluster, names, sail, slow_part
 
@@ -52,15 +56,31 @@ def test_a_pair_that_was_good_among_many_or_slow_alone_was_in_nobodys_way() -> N
     assert contended(evidence, suspicion, floor) == []
 
 
-def test_of_a_suspected_part_a_few_pairs_come_again_and_of_others_all() -> None:
+def test_every_slow_pair_that_ran_beside_others_is_measured_again() -> None:
+    """A few of each part were not enough: one good pair acquits the part, and the other pairs stay suspects."""
     parts = Cluster(nodes=names(8), parts=slow_part("node", "n3", 0.6))
     evidence, _, suspicion = assess(sail(parts, retest=False))
     pairs = crowded(evidence, suspicion)
-    assert len(pairs) == 4
-    assert all("n3" in pair for pair in pairs)
+    assert sorted(pairs) == sorted(pair for pair in evidence if "n3" in pair)
     lone = {("n1", "n5"): 0.5, ("n2", "n7"): 0.5}
     evidence, _, suspicion = assess(sail(Cluster(nodes=names(8), pairs=lone), retest=False))
     assert sorted(crowded(evidence, suspicion)) == sorted(lone)
+
+
+def test_rounds_without_contention_share_no_cable_and_lose_no_pair() -> None:
+    """With routes known no two pairs cross one cable; with leaves alone no two leave or enter the same leaf."""
+    launcher = SimulatedLauncher(Routes(parse_topology("fat-tree:64,oversubscription=2")))
+    nodes = launcher.hosts().nodes
+    pairs = [pair for one in sparse_rounds(nodes, 4, seed=1) for pair in one]
+    routed = launcher.wiring().measured(pairs)
+    for fabric, kind in ((launcher.hosts().fabric, "uplink"), (routed, "link")):
+        rounds = apart(pairs, fabric, 32)
+        assert sorted(pair for one in rounds for pair in one) == sorted(pairs)
+        for one in rounds:
+            crossed = [part for pair in one for part in fabric.path(*pair) if part.kind in ("node", kind)]
+            assert len(set(crossed)) == len(crossed)
+    assert len(apart(pairs, routed, 32)) < len(apart(pairs, launcher.hosts().fabric, 32))
+    assert max(map(len, apart(pairs, routed, 5))) == 5
 
 
 def test_nothing_is_crowded_where_pairs_were_measured_alone() -> None:

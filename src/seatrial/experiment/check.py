@@ -14,7 +14,7 @@ from seatrial.archive.journal import SurveyPlanned
 from seatrial.archive.reader import parse_all, read_info
 from seatrial.archive.writer import RunWriter
 from seatrial.diagnosis.apart import next_bandwidth, next_latency
-from seatrial.diagnosis.crowding import crowded
+from seatrial.diagnosis.crowding import apart, crowded
 from seatrial.diagnosis.judge import Assessor, judge
 from seatrial.diagnosis.locate import Suspect
 from seatrial.diagnosis.over_rails import pairs_to_split
@@ -43,7 +43,6 @@ from seatrial.model.judgement import Judgement
 from seatrial.model.measurement import Kernel, Phase, Round, Shape
 from seatrial.model.recorded import RecordedRun
 from seatrial.model.run import FORMAT, Ending, NodeState, RunInfo, RunKind
-from seatrial.pairing.leaf_matchings import capped
 from seatrial.pairing.next_pairs import MOST_PAIRS
 from seatrial.pairing.survey import LATENCY, PILOT, SurveyPlan, bandwidth_shape
 from seatrial.statistics.median import median
@@ -249,24 +248,27 @@ class Check:
         return median(took) if took else USUAL_WINDOW_S
 
     def _spread_out(self, plan: SurveyPlan, deadline: float) -> None:
-        """Slow pairs again with ever fewer at once, while they are too many to be measured alone and become fewer.
+        """Slow pairs again in rounds of which no two pairs share a known cable, or leave or enter the same leaf.
 
-        Where many pairs run at once they share cables, and what is slow then may be no fault.
+        Where many pairs run at once they share cables, and what is slow then may be no fault. Where the fabric has
+        cables that are not known, repeat with ever fewer pairs at once while that helps.
         """
         shape = next((one.shape for one in plan.rounds if one.shape.kernel is Kernel.ONEWAY), PILOT)
         draw = random.Random(self._writer.info.seed)
-        at_once, before, step = plan.design.pairs_at_once, math.inf, 0
+        at_once, before, step = FEWER * plan.design.pairs_at_once, math.inf, 0
         while at_once > 1:
-            evidence, _, suspicion = self.assessor.assess(self.recorded())
+            evidence, references, suspicion = self.assessor.assess(self.recorded())
             pairs = crowded(evidence, suspicion)
             if not MOST_PAIRS < len(pairs) <= HELPS * before:
                 return
-            at_once, before, step = max(at_once // FEWER, 1), len(pairs), step + 1
+            before, step = len(pairs), step + 1
             draw.shuffle(pairs)
-            pieces = capped(pairs, at_once, {}, None)
+            at_once = max(at_once // FEWER, 1)
+            found = apart(pairs, references.fabric, at_once)
+            at_once = min(at_once, max(map(len, found)))
             self._progress.stage(f"Measuring {len(pairs)} slow pairs again, up to {at_once} at once")
-            self._progress.rounds(len(pieces))
-            rounds = [Round(phase=Phase.NEXT, repetition=step, shape=shape, pairs=tuple(one)) for one in pieces]
+            self._progress.rounds(len(found))
+            rounds = [Round(phase=Phase.NEXT, repetition=step, shape=shape, pairs=tuple(one)) for one in found]
             if not self.measurer.run(rounds, deadline):
                 return
 
