@@ -36,7 +36,9 @@ def test_the_same_as_one_object(capsys: pytest.CaptureFixture[str]) -> None:
         "kind": "node", "subject": "", "direction": "both", "loss_ratio": pytest.approx(0.4), "match": "named"
     }  # fmt: skip
     assert (trial["seed"], trial["verdict"], trial["exit_code"]) == (4, "SLOW", 1)
-    assert {"measurements", "elapsed_s", "node_s", "wall_s", "simulated_s", "peak_bytes"} == trial["cost"].keys()
+    assert {"measurements", "elapsed_s", "node_s", "wall_s", "cpu_s", "simulated_s", "peak_bytes"} == trial[
+        "cost"
+    ].keys()
     assert told["totals"]["recall"].keys() == {"hits", "count", "ratio", "low", "high"}
 
 

@@ -40,7 +40,7 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True):
     """What a trial took.
 
     `measurements`: one pair in one round each. `elapsed_s`: simulated seconds of all rounds; `node_s`: that times the
-    nodes. `wall_s`, `simulated_s`: real seconds of all, and processor seconds that only made up the measurements.
+    nodes. `wall_s`: real seconds. `cpu_s`: processor seconds; of these, `simulated_s` only made up the measurements.
     `peak_bytes`: memory of this process until now.
     """
 
@@ -48,6 +48,7 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True):
     elapsed_s: float
     node_s: float
     wall_s: float
+    cpu_s: float
     simulated_s: float
     peak_bytes: int
 
@@ -91,7 +92,7 @@ def run_trial(
     progress: Progress | None = None,
 ) -> tuple[Trial, CheckOutcome]:
     """Check the fabric with these faults; the run goes into `archive`."""
-    began = time.perf_counter()
+    began, began_cpu = time.perf_counter(), time.process_time()
     faults = list(planted)
     launcher = SimulatedLauncher(fabric.routes, faults, seed, settings.conditions)
     wiring = launcher.wiring()
@@ -104,7 +105,7 @@ def run_trial(
         command=settings.command,
     )
     outcome = run_check(check, progress, launcher, wiring if settings.routed else None)
-    wall_s = time.perf_counter() - began
+    wall_s, cpu_s = time.perf_counter() - began, time.process_time() - began_cpu
     judgement = outcome.judgement
     nodes = len(outcome.recorded.info.nodes)
     elapsed_s = launcher.surroundings.elapsed_s
@@ -122,6 +123,7 @@ def run_trial(
             elapsed_s=elapsed_s,
             node_s=elapsed_s * nodes,
             wall_s=wall_s,
+            cpu_s=cpu_s,
             simulated_s=launcher.spent_s,
             peak_bytes=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
         ),

@@ -53,7 +53,7 @@ def trial_line(trial: Trial) -> str:
     )
     return (
         f"Seed {trial.seed}: {'right' if score.right else 'WRONG'}, {trial.verdict}, {len(score.faults)} planted, "
-        f"{len(score.claims)} findings, {trial.cost.measurements} measurements, {trial.cost.wall_s:.1f} s"
+        f"{len(score.claims)} findings, {trial.cost.measurements} measurements, {trial.cost.cpu_s:.1f} s"
         + "".join(f"; {part}" for part in parts)
     )
 
@@ -71,7 +71,8 @@ def totals_text(total: Totals) -> str:
             lines.append(f"Recall by {title}: " + "; ".join(f"{name} {_share(one)}" for name, one in shares.items()))
     lines.append(
         f"Mean cost of a trial: {total.measurements:.0f} measurements, {total.node_s:.0f} node-seconds (simulated), "
-        f"{total.wall_s:.1f} s (longest {total.wall_s_max:.1f} s); peak memory {total.peak_bytes / MEGABYTE:.0f} MB."
+        f"{total.wall_s:.1f} s, {total.cpu_s:.1f} s of the processor "
+        f"(most: {total.cpu_s_max:.1f} s); peak memory {total.peak_bytes / MEGABYTE:.0f} MB."
     )
     return "\n".join(lines) + "\n"
 
