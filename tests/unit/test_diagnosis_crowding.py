@@ -5,12 +5,13 @@ import random
 import msgspec
 import pytest
 
-from seatrial.diagnosis.crowding import apart, contended, crowded
+from seatrial.diagnosis.crowding import apart, contended, crowded, still_crowded
 from seatrial.diagnosis.evidence import Gathering, gather
 from seatrial.diagnosis.judge import Assessor, assess, judge
 from seatrial.fabric.routes import Routes
 from seatrial.lab.simulator.launcher import SimulatedLauncher
 from seatrial.lab.simulator.topology import parse_topology
+from seatrial.model.fabric import NO_FABRIC
 from seatrial.model.measurement import Kernel, Phase, Round
 from seatrial.model.recorded import RecordedRun
 from seatrial.model.verdict import Verdict
@@ -62,6 +63,17 @@ def test_every_slow_pair_that_ran_beside_others_is_measured_again() -> None:
     evidence, _, suspicion = assess(sail(parts, retest=False))
     pairs = crowded(evidence, suspicion)
     assert sorted(pairs) == sorted(pair for pair in evidence if "n3" in pair)
+    few = still_crowded(evidence, suspicion, NO_FABRIC)
+    assert len(few) == 4
+    assert set(few) < set(pairs)
+
+
+def test_what_is_slow_where_all_cables_are_known_was_in_nobodys_way() -> None:
+    launcher = SimulatedLauncher(Routes(parse_topology("fat-tree:8,per-leaf=2")))
+    parts = Cluster(nodes=names(8), parts=slow_part("node", "n3", 0.6))
+    evidence, _, suspicion = assess(sail(parts, retest=False))
+    left = still_crowded(evidence, suspicion, launcher.wiring())
+    assert {frozenset(pair) for pair in left} <= {frozenset(("n3", "n4"))}, "n4 is below the same leaf"
     lone = {("n1", "n5"): 0.5, ("n2", "n7"): 0.5}
     evidence, _, suspicion = assess(sail(Cluster(nodes=names(8), pairs=lone), retest=False))
     assert sorted(crowded(evidence, suspicion)) == sorted(lone)

@@ -3,9 +3,11 @@
 from collections.abc import Mapping, Sequence
 
 from seatrial.diagnosis.evidence import Evidence, Pair
-from seatrial.diagnosis.suspicion import Suspicion
-from seatrial.model.fabric import Wiring
+from seatrial.diagnosis.suspicion import Suspicion, is_part
+from seatrial.diagnosis.thresholds import RETEST_PAIRS
+from seatrial.model.fabric import Component, Wiring
 from seatrial.model.measurement import Phase
+from seatrial.model.subject import SubjectKind
 from seatrial.model.verdict import Verdict
 from seatrial.pairing.conflicts import pieces
 
@@ -22,18 +24,34 @@ def crowded(evidence: Mapping[Pair, Evidence], suspicion: Suspicion) -> list[Pai
     ]
 
 
+def still_crowded(evidence: Mapping[Pair, Evidence], suspicion: Suspicion, fabric: Wiring) -> list[Pair]:
+    """What is slow in rounds made by `apart`, to measure again with fewer at once: a few pairs of each suspected part,
+    and every pair that no part explains.
+
+    Nothing where all cables on the way are known: then nothing was in these pairs' way.
+    """
+    found: dict[Pair, None] = {}
+    for suspect in suspicion.slow:
+        pairs = suspect.pairs[:RETEST_PAIRS] if is_part(suspect) else suspect.pairs
+        found.update(dict.fromkeys(pair for pair in pairs if evidence[pair].pairs_at_once > 1))
+    return [pair for pair in found if not _cables(pair, fabric)]
+
+
 def apart(pairs: Sequence[Pair], fabric: Wiring, most: int) -> list[list[Pair]]:
     """The pairs in rounds of at most `most`, in which no two share a cable as far as the fabric is known.
 
     Of a fabric whose cables are known those on the way count; of leaves alone, all uplinks of a leaf count as one.
     """
-    paths = []
-    for pair in pairs:
-        parts = [part for part in fabric.path(*pair) if part.kind != "node"]
-        cables = [part for part in parts if part.kind == "link"]
-        paths.append(cables or parts)
+    paths = [
+        _cables(pair, fabric) or [part for part in fabric.path(*pair) if part.kind == SubjectKind.UPLINK]
+        for pair in pairs
+    ]
     rounds = [[pairs[place] for place in piece] for piece in pieces(pairs, paths)]
     return [one[start : start + most] for one in rounds for start in range(0, len(one), most)]
+
+
+def _cables(pair: Pair, fabric: Wiring) -> list[Component]:
+    return [part for part in fabric.path(*pair) if part.kind == SubjectKind.LINK]
 
 
 def contended(evidence: Mapping[Pair, Evidence], suspicion: Suspicion, floor_bytes_per_s: float) -> list[Pair]:

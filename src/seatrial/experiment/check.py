@@ -14,7 +14,7 @@ from seatrial.archive.journal import SurveyPlanned
 from seatrial.archive.reader import parse_all, read_info
 from seatrial.archive.writer import RunWriter
 from seatrial.diagnosis.apart import next_bandwidth, next_latency
-from seatrial.diagnosis.crowding import apart, crowded
+from seatrial.diagnosis.crowding import apart, crowded, still_crowded
 from seatrial.diagnosis.judge import Assessor, judge
 from seatrial.diagnosis.locate import Suspect
 from seatrial.diagnosis.over_rails import pairs_to_split
@@ -258,7 +258,7 @@ class Check:
         at_once, before, step = FEWER * plan.design.pairs_at_once, math.inf, 0
         while at_once > 1:
             evidence, references, suspicion = self.assessor.assess(self.recorded())
-            pairs = crowded(evidence, suspicion)
+            pairs = still_crowded(evidence, suspicion, references.fabric) if step else crowded(evidence, suspicion)
             if not MOST_PAIRS < len(pairs) <= HELPS * before:
                 return
             before, step = len(pairs), step + 1
