@@ -1,5 +1,5 @@
 # make demo: a planted fault, found and named, on a virtual cluster. make test: everything.
-.PHONY: demo test lint unit lab-test campaign probe bench simulate-series setup-demo setup-test clean
+.PHONY: demo test lint unit lab-test campaign series probe bench simulate-series setup-demo setup-test clean
 
 export MPICC ?= mpicc
 PYTEST = .venv/bin/python -m pytest
@@ -31,6 +31,12 @@ KILLS ?= 100
 SEED ?= 1
 campaign: setup-test
 	.venv/bin/python -m tests.campaign --kills $(KILLS) --seed $(SEED)
+
+REPEAT ?= 20
+HEALTHY ?= 50
+SCENARIOS ?=
+series: setup-test
+	.venv/bin/python -m tests.series --repeat $(REPEAT) --healthy $(HEALTHY) $(SCENARIOS)
 
 bench: setup-test
 	sh bench/run.sh

@@ -172,7 +172,8 @@ def test_status_tells_what_stands(lab4: LabPlan) -> None:
     mine = labs[lab4.name]
     assert mine["standing"]
     assert set(mine["node_states"]) == {"n1", "n2", "n3", "n4"}
-    assert mine["planted"] == [{"kind": "mtu", "subject": "n3", "parameters": {"mtu": 1400}}]
+    mtu = {"kind": "mtu", "subject": "n3", "parameters": {"mtu": 1400}, "every_s": 0.0}
+    assert mine["planted"] == [mtu]
     assert f"Lab {lab4.name}: 4 nodes" in run([*SEATRIAL, "lab", "status"], timeout_s=30).stdout
 
 

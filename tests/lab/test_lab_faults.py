@@ -1,6 +1,9 @@
 """Every fault has its effect, and clearing brings the design state back exactly."""
 
 import json
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -126,6 +129,50 @@ def test_faults_that_would_mix_are_refused_and_the_others_remembered(lab4: LabPl
     plant(lab4, "mtu", "n1", mtu=1400)
     assert [one.kind for one in state.standing(lab4.name).planted] == ["link-rate", "mtu"]
     assert [one.kind for one in planting.clear(lab4.name, "n1", "mtu")] == ["mtu"]
+
+
+def test_a_fault_that_flaps_is_switched_and_stays_on_record(lab4: LabPlan) -> None:
+    before = everything(lab4)
+    slow = tbf_rate_bit_per_s(5e8, 1500) // 8
+    planted = planting.plant(lab4.name, "link-rate", "n3", Parameters(percent=50), every_s=2.0)
+    assert rate(lab4, "n3", "eth0") == pytest.approx(slow, abs=2)
+    assert planting.switch(lab4.name, planted, False)
+    assert everything(lab4) == before
+    with pytest.raises(UsageError, match="carries the fault link-rate already"):
+        plant(lab4, "one-way-rate", "n3", percent=50, direction=Direction.OUT)
+    assert planting.switch(lab4.name, planted, True)
+    assert rate(lab4, FABRIC, "p-n3") == pytest.approx(slow, abs=2)
+    assert planting.clear(lab4.name) == [planted]
+    assert not planting.switch(lab4.name, planted, True), "it is cleared, and stays so"
+    assert everything(lab4) == before
+
+
+@pytest.mark.parametrize("end", ["interrupt", "clear"])
+def test_the_command_lets_a_fault_flap_until_it_is_told_to_end(lab4: LabPlan, end: str) -> None:
+    before = everything(lab4)
+    asked = ["lab", "fault", "add", "link-rate", "n2", "--percent", "50", "--after", "0.2s", "--every", "0.3s"]
+    argv = ["env", "--default-signal=INT", sys.executable, "-m", "seatrial", *asked, "--name", lab4.name]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as process:
+        seen = {False: False, True: False}
+
+        def both() -> bool:
+            seen[rate(lab4, "n2", "eth0") == pytest.approx(DESIGN, abs=2) and bool(planted_in(lab4))] = True
+            return all(seen.values())
+
+        assert eventually(lambda: bool(planted_in(lab4)))
+        assert eventually(both, every_s=0.02), seen
+        if end == "interrupt":
+            process.send_signal(signal.SIGINT)
+        else:
+            planting.clear(lab4.name, "n2")
+        stdout, _ = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert "planted link-rate on n2 percent=50 every 0.3 s" in stdout
+    assert everything(lab4) == before
+
+
+def planted_in(plan: LabPlan) -> list[str]:
+    return [one.kind for one in state.standing(plan.name).planted]
 
 
 def test_every_kind_is_in_the_guide() -> None:

@@ -1,13 +1,15 @@
 """What was named against what was planted."""
 
-from seatrial.lab.score import Expected, Finding, score
+import pytest
+
+from seatrial.lab.score import Expected, Finding, Interval, score
 
 N3 = Finding(kind="slow-link", subject="node:n3")
 LEAF1 = Finding(kind="slow-uplink", subject="uplink:leaf1", ambiguous_with=("uplink:leaf2",))
 
 
 def expected(kind: str, *subjects: str) -> Expected:
-    return Expected(kind=kind, subjects=subjects)
+    return Expected(kinds=(kind,), subjects=subjects)
 
 
 def test_nothing_expected_and_nothing_named_is_right() -> None:
@@ -48,7 +50,34 @@ def test_findings_do_not_take_each_others_place() -> None:
 
 
 def test_a_direction_that_is_asked_for_must_be_the_one_named() -> None:
-    wants = [Expected(kind="slow-link", subjects=("node:n2",), direction="out")]
+    wants = [Expected(kinds=("slow-link",), subjects=("node:n2",), direction="out")]
     out, both = (Finding(kind="slow-link", subject="node:n2", direction=way) for way in ("out", "both"))
     assert score(wants, [out]).right
     assert score(wants, [both]).false_names == (both,)
+
+
+def test_any_of_several_kinds_suffices() -> None:
+    wants = [Expected(kinds=("unstable-link", "slow-link"), subjects=("node:n3",))]
+    assert score(wants, [N3]).right
+    assert not score(wants, [Finding(kind="slow-pair", subject="node:n3")]).right
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "right"),
+    [(92.9, 93.1, True), (93.05, 93.2, True), (93.2, 93.4, False), (90.0, 92.8, False), (50.0, 100.0, True)],
+)
+def test_the_interval_must_contain_the_true_share_of_the_peers(low: float, high: float, right: bool) -> None:
+    """93.05 lies within what the shaper itself is wrong by."""
+    wants = [Expected(kinds=("slow-link",), subjects=("node:n3",), of_peers=0.93)]
+    finding = Finding(kind="slow-link", subject="node:n3", measured=Interval(low=low, high=high), peers=100.0)
+    result = score(wants, [finding])
+    assert (len(result.hits), result.misses, result.false_names) == (1, (), ())
+    assert result.right is right
+    assert right or f"measured {low:.2f}%" in result.wrong_intervals[0]
+
+
+@pytest.mark.parametrize("peers", [None, 0.0])
+def test_a_finding_without_an_interval_does_not_contain_it(peers: float | None) -> None:
+    wants = [Expected(kinds=("slow-link",), subjects=("node:n3",), of_peers=0.93)]
+    finding = Finding(kind="slow-link", subject="node:n3", measured=Interval(low=1, high=2), peers=peers)
+    assert "no interval" in score(wants, [finding]).wrong_intervals[0]

@@ -2,11 +2,13 @@
 
 import itertools
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
+import msgspec
 import pytest
 
-from seatrial.lab.faults.base import Parameters
+from seatrial.lab.faults.base import Parameters, Planted
 from seatrial.lab.plan import LabPlan, make_plan
 from seatrial.lab.scenario import Scenario, parse_scenario
 from seatrial.lab.trial import RunResult, Stage, complaints, run_scenario
@@ -33,18 +35,20 @@ def scenario(extra: str = "") -> Scenario:
     return parse_scenario(SCENARIO % extra, "x.toml")
 
 
-def said(findings: str = FINDING, exit_code: int = 1) -> Completed:
-    text = f'{{"format":1,"run":"r","verdict":"SLOW","exit_code":{exit_code},"findings":[{findings}]}}'
+def said(findings: str = FINDING, exit_code: int = 1, verdict: str = "SLOW") -> Completed:
+    text = f'{{"format":1,"run":"r","verdict":"{verdict}","exit_code":{exit_code},"findings":[{findings}]}}'
     return Completed(argv=("check",), returncode=exit_code, stdout=text, stderr="")
 
 
 class Pretence:
     """Writes down what a trial would do to the world."""
 
-    def __init__(self, check: Callable[[], Completed] = said, *, strikes: bool = False) -> None:
-        """`strikes`: a check lasts until something is planted."""
+    def __init__(self, check: Callable[[], Completed] = said, *, strikes: int = 0) -> None:
+        """`strikes`: a check lasts until something was planted or switched so often."""
         self.done: list[str] = []
-        self.struck = threading.Event()
+        self.struck = threading.Semaphore(0)
+        self.begun = threading.Event()
+        """The survey has begun: as soon as the check has."""
         self.strikes = strikes
         self.answer = check
         self.ticks = itertools.count(0.0, 2.0)
@@ -56,23 +60,43 @@ class Pretence:
             raise_lab=lambda _plan: self.done.append("raise"),
             raze=lambda _name: self.done.append("raze"),
             plant=self.plant,
+            switch=self.switch,
             clear=lambda _name: self.done.append("clear"),
             check=self.check,
-            keep=lambda _plan, label, _done: self.done.append(f"keep {label}"),
+            measuring=lambda _plan, _label: self.begun.is_set(),
+            hogs=self.hogs,
+            keep=self.keep,
             clock=lambda: next(self.ticks),
         )
 
-    def plant(self, name: str, kind: str, subject: str, parameters: Parameters) -> None:
+    def plant(self, name: str, kind: str, subject: str, parameters: Parameters, every_s: float = 0.0) -> Planted:
         self.done.append(f"plant {kind} {subject} {parameters.text}")
-        self.struck.set()
+        self.struck.release()
         if self.planting:
             raise self.planting
+        return Planted(kind=kind, subject=subject, parameters=parameters, every_s=every_s)
+
+    def switch(self, name: str, planted: Planted, on: bool) -> bool:
+        self.done.append("on" if on else "off")
+        self.struck.release()
+        return True
+
+    @contextmanager
+    def hogs(self, name: str, count: int) -> Iterator[None]:
+        self.done += ["hogs"] * count
+        yield
+        self.done += ["no hogs"] * count
+
+    def keep(self, plan: LabPlan, label: str, done: Completed) -> str:
+        self.done.append(f"keep {label}")
+        return f"/kept/{label}"
 
     def check(self, plan: LabPlan, arguments: Sequence[str], label: str) -> Completed:
         self.done.append("check")
-        if self.strikes:
-            assert self.struck.wait(60)
-            self.struck.clear()
+        self.begun.set()
+        for _ in range(self.strikes):
+            assert self.struck.acquire(timeout=60)
+        self.begun.clear()
         return self.answer()
 
 
@@ -85,14 +109,95 @@ def test_one_lab_serves_all_repetitions() -> None:
     assert pretence.done == ["raise", PLANT, "check", "clear", PLANT, "check", "raze"]
     assert result.right
     assert [one.verdict for one in result.runs] == ["SLOW", "SLOW"]
-    assert list(result.counts.values()) == [2, 2, 0, 0, 0, 0, 2.0]
+    counts = {"runs": 2, "hits": 2, "median seconds": 2.0}
+    assert result.counts == {**dict.fromkeys(result.counts, 0), **counts}
+    assert result.verdicts == {"SLOW": 2}
 
 
-def test_a_fault_that_strikes_later_gets_a_fresh_lab_each_time() -> None:
-    pretence = Pretence(strikes=True)
+def test_a_fault_that_begins_during_the_check_is_cleared_like_others() -> None:
+    pretence = Pretence(strikes=1)
     result = run_scenario(scenario("after_s = 0.05"), 2, pretence.stage())
-    assert pretence.done == ["raise", "check", PLANT, "raze"] * 2
+    assert pretence.done == ["raise", "check", PLANT, "clear", "check", PLANT, "raze"]
     assert result.right
+    assert all(one.changes_s and one.changes_s[0] >= 0.05 for one in result.runs)
+
+
+def test_a_fault_that_ends_lives_during_the_check_gets_a_fresh_lab_each_time() -> None:
+    pretence = Pretence(strikes=1)
+    hung = parse_scenario((SCENARIO % "after_s = 0").replace("link-rate", "node-hung").replace("percent = 60", ""), "x")
+    run_scenario(hung, 2, pretence.stage())
+    assert pretence.done == ["raise", "check", "plant node-hung n3 ", "raze"] * 2
+
+
+def test_the_delay_counts_from_the_first_round_of_the_survey() -> None:
+    """While the check starts up, nothing is planted, however long that takes."""
+    pretence = Pretence()
+    stage = msgspec.structs.replace(pretence.stage(), measuring=lambda _plan, _label: False)
+    result = run_scenario(scenario("after_s = 0"), 1, stage)
+    assert PLANT not in pretence.done
+    assert "before the fault link-rate was planted" in result.runs[0].problem
+
+
+def test_a_fault_that_flaps_is_turned_off_and_on_until_the_check_ends() -> None:
+    pretence = Pretence(strikes=4)
+    (result,) = run_scenario(scenario("after_s = 0\nevery_s = 0.2"), 1, pretence.stage()).runs
+    assert pretence.done == ["raise", "check", PLANT, "off", "on", "off", "raze"]
+    apart = [after - before for before, after in itertools.pairwise(result.changes_s)]
+    assert len(apart) == 3
+    assert min(apart) > 0.05
+
+
+def test_one_that_flaps_from_the_beginning_does_not_wait_for_the_survey() -> None:
+    pretence = Pretence(strikes=2)
+    stage = msgspec.structs.replace(pretence.stage(), measuring=lambda _plan, _label: False)
+    run_scenario(scenario("every_s = 0.2"), 1, stage)
+    assert sorted(pretence.done) == sorted(["raise", "check", PLANT, "off", "raze"])
+
+
+def test_no_thread_of_a_fault_outlives_a_check_that_fails() -> None:
+    def fail() -> Completed:
+        raise KeyboardInterrupt
+
+    before = threading.active_count()
+    with pytest.raises(KeyboardInterrupt):
+        run_scenario(scenario("after_s = 0\nevery_s = 0.2"), 1, Pretence(fail, strikes=2).stage())
+    assert threading.active_count() == before
+
+
+def test_hogs_run_beside_the_check_alone() -> None:
+    pretence = Pretence()
+    one = parse_scenario('name = "x"\nnodes = 4\nhogs = 2\n', "x.toml")
+    run_scenario(one, 1, pretence.stage())
+    assert pretence.done[:-2] == ["raise", "hogs", "hogs", "check", "no hogs", "no hogs"]
+
+
+HEDGED = SCENARIO.replace("exit_code = 1", 'verdicts = ["SLOW", "INCONCLUSIVE"]')
+
+
+@pytest.mark.parametrize(
+    ("done", "right"),
+    [
+        (said(), True),
+        (said("", 2, "INCONCLUSIVE"), True),
+        (said(FINDING, 2, "INCONCLUSIVE"), True),
+        (said(FINDING.replace("n3", "n1"), 2, "INCONCLUSIVE"), False),
+        (said("", 0, "PASS"), False),
+        (said(FINDING, 0, "PASS"), False),
+        (said(""), False),
+    ],
+)
+def test_a_check_that_may_be_inconclusive_need_not_name_anything(done: Completed, right: bool) -> None:
+    """But it may not pass, nor blame another."""
+    pretence = Pretence(lambda: done)
+    result = run_scenario(parse_scenario(HEDGED % "", "x.toml"), 1, pretence.stage())
+    assert result.right is right
+    assert result.runs[0].kept == ("" if right else "/kept/x-1")
+
+
+def test_a_check_that_takes_too_long_is_wrong() -> None:
+    limited = parse_scenario(SCENARIO.replace("exit_code = 1", "exit_code = 1\nwithin_s = 1.5") % "", "x.toml")
+    (result,) = run_scenario(limited, 1, Pretence().stage()).runs
+    assert (result.right, complaints(result)) == (False, ["took 2 s"])
 
 
 def test_a_fault_that_came_too_late_is_a_broken_run() -> None:
@@ -103,7 +208,7 @@ def test_a_fault_that_came_too_late_is_a_broken_run() -> None:
 
 
 def test_a_fault_that_cannot_be_planted_later_is_a_broken_run() -> None:
-    pretence = Pretence(strikes=True)
+    pretence = Pretence(strikes=1)
     pretence.planting = SeatrialError("tc failed.")
     result = run_scenario(scenario("after_s = 0"), 1, pretence.stage())
     assert "tc failed" in result.runs[0].problem

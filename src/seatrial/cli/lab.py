@@ -10,8 +10,10 @@ from seatrial.cli.simulate import simulate
 from seatrial.model.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
+    from seatrial.lab.faults.base import Planted
     from seatrial.lab.plan import LabPlan
     from seatrial.lab.status import LabStatus
+    from seatrial.lab.trial import RunResult, ScenarioResult
 
 app = typer.Typer(
     help="A virtual cluster on this machine, faults of known truth, and the trial of `check` against them.",
@@ -160,7 +162,7 @@ def _status_lines(lab: "LabStatus") -> list[str]:
     for leaf in plan.leaf_names:
         states = ", ".join(f"{node} {lab.node_states.get(node, 'unknown')}" for node in plan.members(leaf))
         lines.append(f"  {leaf}: {states}")
-    faults = [f"  fault {one.kind} on {one.subject} {one.parameters.text}".rstrip() for one in lab.planted]
+    faults = [f"  fault {one.text}" for one in lab.planted]
     return lines + faults
 
 
@@ -178,11 +180,23 @@ def fault_add(
     rail: Annotated[
         str | None, typer.Option(help="Which of the node's links: eth0 or eth1.  [default: eth0]", metavar="NAME")
     ] = None,
+    after: Annotated[str, typer.Option(help="Wait this long before the fault begins.", metavar="TIME")] = "",
+    every: Annotated[
+        str,
+        typer.Option(
+            help="Let it flap: on for this long, then off for as long, until Ctrl-C, fault clear or lab down.",
+            metavar="TIME",
+        ),
+    ] = "",
 ) -> int:
     """Plant one fault in a lab."""
-    from seatrial.lab.faults.base import Parameters
+    import time
+
+    from seatrial.cli.options import seconds
+    from seatrial.lab.faults.base import Parameters, check_timing
+    from seatrial.lab.faults.catalogue import fault_named
     from seatrial.lab.plan import parse_rate
-    from seatrial.lab.planting import plant
+    from seatrial.lab.planting import planned, plant
     from seatrial.model.subject import Direction
 
     if direction is not None and direction not in list(Direction):
@@ -194,9 +208,30 @@ def fault_add(
         mtu=mtu,
         rail=rail,
     )
-    planted = plant(name, kind, subject, parameters)
-    print(f"Lab {name}: planted {planted.kind} on {planted.subject} {planted.parameters.text}".rstrip())
+    after_s = seconds(after, "--after") if after else 0.0
+    every_s = seconds(every, "--every") if every else 0.0
+    check_timing(fault_named(kind), after_s=after_s, every_s=every_s)
+    planned(name, kind, subject, parameters, every_s)
+    time.sleep(after_s)
+    planted = plant(name, kind, subject, parameters, every_s)
+    print(f"Lab {name}: planted {planted.text}", flush=True)
+    if every_s:
+        _flap(name, planted)
     return ExitCode.PASS
+
+
+def _flap(name: str, planted: "Planted") -> None:
+    """Let a planted fault flap in the foreground; an interrupt clears it."""
+    import threading
+
+    from seatrial.lab.flapping import flap
+    from seatrial.lab.planting import clear, switch
+
+    try:
+        flap(planted.every_s, lambda on: switch(name, planted, on), threading.Event().wait)
+    except KeyboardInterrupt:
+        clear(name, planted.subject, planted.kind)
+    print(f"Lab {name}: cleared {planted.kind} on {planted.subject}")
 
 
 @fault_app.command("clear")
@@ -236,7 +271,7 @@ def fault_list(as_json: AsJson = False) -> int:
         print(f"    {one.description}")
     for name, faults in planted.items():
         for fault in faults:
-            print(f"Planted in {name}: {fault.kind} on {fault.subject} {fault.parameters.text}".rstrip())
+            print(f"Planted in {name}: {fault.text}")
     return ExitCode.PASS
 
 
@@ -265,20 +300,29 @@ def trial(
 
         def said(number: int, result: RunResult, name: str = scenario.name) -> None:
             words = "; ".join(complaints(result)) or "right"
-            print(f"{name} run {number}: {words} ({result.seconds:.0f} s)", file=sys.stderr, flush=True)
+            kept = f", kept in {result.kept}" if result.kept else ""
+            print(f"{name} run {number}: {words} ({result.seconds:.0f} s{kept})", file=sys.stderr, flush=True)
 
         results.append(run_scenario(scenario, repeat, stage, said))
     right = all(result.right for result in results)
     if as_json:
-        rows = [{"name": one.name, "right": one.right, **_keyed(one.counts), "results": one.runs} for one in results]
-        _print_json({"format": 1, "right": right, "scenarios": rows})
+        _print_json({"format": 1, "right": right, "scenarios": [_row(result) for result in results]})
     else:
         _print_table({one.name: one.counts for one in results})
     return ExitCode.PASS if right else ExitCode.FINDINGS
 
 
-def _keyed(counts: dict[str, float]) -> dict[str, float]:
-    return {name.replace(" ", "_"): count for name, count in counts.items()}
+def _row(result: "ScenarioResult") -> dict[str, object]:
+    from seatrial.lab.trial import complaints
+
+    counts = {name.replace(" ", "_"): count for name, count in result.counts.items()}
+    wrong = [{"run": number, "kept": run.kept, "complaints": complaints(run)} for number, run in _wrong(result)]
+    rest = {"verdicts": result.verdicts, "wrong": wrong, "results": result.runs}
+    return {"name": result.name, "right": result.right, **counts, **rest}
+
+
+def _wrong(result: "ScenarioResult") -> "list[tuple[int, RunResult]]":
+    return [(number, run) for number, run in enumerate(result.runs, 1) if not run.right]
 
 
 def _print_table(rows: dict[str, dict[str, float]]) -> None:

@@ -1,10 +1,10 @@
-"""Plants faults in a standing lab and clears them, keeping account of what is planted."""
+"""Plants faults in a running lab and clears them, and records what is planted."""
 
 from seatrial.lab import state
-from seatrial.lab.faults.base import Parameters, Planted, check_parameters, check_rail, check_subject
+from seatrial.lab.faults.base import Parameters, Planted, check_parameters, check_rail, check_subject, check_timing
 from seatrial.lab.faults.catalogue import fault_named
 from seatrial.lab.require import require_lab
-from seatrial.model.errors import UsageError
+from seatrial.model.errors import SeatrialError, UsageError
 
 
 def bare(subject: str) -> str:
@@ -12,15 +12,26 @@ def bare(subject: str) -> str:
     return subject.rpartition(":")[2]
 
 
-def plant(name: str, kind: str, subject: str, parameters: Parameters) -> Planted:
-    """Plant one fault. Raises UsageError where it does not fit, or another fault is in the way."""
+def planned(name: str, kind: str, subject: str, parameters: Parameters, every_s: float = 0.0) -> Planted:
+    """The fault, checked against the lab but not planted yet. Raises UsageError where it does not fit."""
     require_lab()
     fault = fault_named(kind)
     check_parameters(fault, parameters)
+    check_timing(fault, every_s=every_s)
     plan = state.standing(name).plan
-    planted = Planted(kind=kind, subject=bare(subject), parameters=parameters)
+    planted = Planted(kind=kind, subject=bare(subject), parameters=parameters, every_s=every_s)
     check_subject(fault, plan, planted.subject)
     check_rail(plan, parameters)
+    return planted
+
+
+def plant(name: str, kind: str, subject: str, parameters: Parameters, every_s: float = 0.0) -> Planted:
+    """Plant one fault. Raises UsageError where it does not fit, or another fault is in the way.
+
+    One that flaps is on when this returns; `switch` turns it off and on.
+    """
+    planted = planned(name, kind, subject, parameters, every_s)
+    fault = fault_named(kind)
     with state.locked(name):
         standing = state.standing(name)
         for other in standing.planted:
@@ -30,8 +41,30 @@ def plant(name: str, kind: str, subject: str, parameters: Parameters) -> Planted
                     f"Clear it first: seatrial lab fault clear {other.subject} --name {name}",
                 )
         state.save(_with_faults(standing, (*standing.planted, planted)))
-        fault.plant(plan, planted.subject, parameters)
+        fault.plant(standing.plan, planted.subject, parameters)
     return planted
+
+
+def switch(name: str, planted: Planted, on: bool) -> bool:
+    """Turn a planted fault that flaps on or off. False where the fault was cleared, or the lab is gone.
+
+    The lab keeps it on record while it is off, so that `clear` still ends it and no other fault mixes with it.
+    """
+    fault = fault_named(planted.kind)
+    try:
+        with state.locked(name):
+            standing = state.read(name)
+            if standing is None or planted not in standing.planted:
+                return False
+            if on:
+                fault.plant(standing.plan, planted.subject, planted.parameters)
+            else:
+                fault.clear(standing.plan, planted.subject)
+    except (OSError, SeatrialError):
+        if state.read(name) is None:
+            return False
+        raise
+    return True
 
 
 def clear(name: str, subject: str | None = None, kind: str | None = None) -> list[Planted]:

@@ -5,17 +5,22 @@ from pathlib import Path
 import msgspec
 
 from seatrial.archive.inputs import SCENARIO_BYTES, BadInput, read_input
-from seatrial.lab.faults.base import Parameters, check_parameters, check_rail, check_subject
+from seatrial.lab.faults.base import Parameters, check_parameters, check_rail, check_subject, check_timing
 from seatrial.lab.faults.catalogue import fault_named
+from seatrial.lab.hogs import MOST_HOGS
 from seatrial.lab.plan import LabPlan, make_plan, parse_rate
 from seatrial.lab.score import Expected
 from seatrial.model.errors import UsageError
 from seatrial.model.subject import Direction, Subject
-from seatrial.model.verdict import FindingKind
+from seatrial.model.verdict import FindingKind, Verdict
 
 
 class FaultSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One fault of a scenario. With `after_s` it is planted that long after the check began, else before."""
+    """One fault of a scenario.
+
+    With `after_s` it is planted that long after the measuring began, which is the first round of the survey, else
+    before the check. With `every_s` it flaps: it is on for this long, then off for as long, by turns until the end.
+    """
 
     kind: str
     subject: str
@@ -25,6 +30,12 @@ class FaultSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     mtu: int | None = None
     rail: str | None = None
     after_s: float | None = None
+    every_s: float = 0.0
+
+    @property
+    def during(self) -> bool:
+        """Whether the fault begins or changes while the check runs."""
+        return self.after_s is not None or bool(self.every_s)
 
     @property
     def parameters(self) -> Parameters:
@@ -36,21 +47,29 @@ class FaultSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class ExpectSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One finding that the check must make, or may; of several subjects any one suffices."""
+    """One finding that the check must make, or may; of several kinds or subjects any one suffices."""
 
-    kind: FindingKind
+    kind: FindingKind | tuple[FindingKind, ...]
     subject: str | tuple[str, ...]
     direction: Direction | None = None
+    of_peers: float | None = None
+    """The true share of the peers' value, which the interval of the finding must contain."""
 
     @property
     def expected(self) -> Expected:
         """The same as the score takes it."""
         subjects = (self.subject,) if isinstance(self.subject, str) else self.subject
-        return Expected(kind=self.kind.value, subjects=subjects, direction=self.direction or "")
+        kinds = (self.kind,) if isinstance(self.kind, FindingKind) else self.kind
+        return Expected(
+            kinds=tuple(kind.value for kind in kinds),
+            subjects=subjects,
+            direction=self.direction or "",
+            of_peers=self.of_peers,
+        )
 
 
 class Scenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A scenario file. Without `exit_code` any exit code will do."""
+    """A scenario file. Without `exit_code`, `verdicts` or `within_s` any exit code, verdict or time will do."""
 
     name: str
     nodes: int
@@ -64,11 +83,17 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     expect: tuple[ExpectSpec, ...] = ()
     also_allowed: tuple[ExpectSpec, ...] = ()
     exit_code: int | None = None
+    verdicts: tuple[Verdict, ...] = ()
+    """The verdicts that the check may come to. Where it may be INCONCLUSIVE, a check that is need not name anything."""
+    within_s: float | None = None
+    """The longest that the check may take."""
+    hogs: int = 0
+    """Busy loops that take processor time while the check runs."""
 
     @property
-    def planted_later(self) -> bool:
-        """Whether a fault strikes while the check runs."""
-        return any(fault.after_s is not None for fault in self.faults)
+    def ends_lives(self) -> bool:
+        """Whether a fault ends or stops processes while the check runs, so that the lab cannot be used again."""
+        return any(fault.during and fault_named(fault.kind).marks == "life" for fault in self.faults)
 
     def plan(self, name: str, folders: tuple[str, ...] = ()) -> LabPlan:
         """The lab of this scenario, under a name."""
@@ -113,11 +138,18 @@ def _check(scenario: Scenario) -> None:
         check_subject(kind, plan, fault.subject)
         check_parameters(kind, fault.parameters)
         check_rail(plan, fault.parameters)
-        if fault.after_s is not None and fault.after_s < 0:
-            raise UsageError(f"after_s = {fault.after_s:g} lies before the check begins.", "Give 0 or more.")
+        check_timing(kind, after_s=fault.after_s or 0.0, every_s=fault.every_s)
+    if not 0 <= scenario.hogs <= MOST_HOGS:
+        raise UsageError(f"{scenario.hogs} hogs are out of range.", f"Give 0 to {MOST_HOGS}.")
+    if scenario.within_s is not None and not scenario.within_s > 0:
+        raise UsageError(f"No check ends within {scenario.within_s:g} s.", "Give more than 0.")
     for spec in (*scenario.expect, *scenario.also_allowed):
         if not spec.expected.subjects:
-            raise UsageError(f"The expected {spec.kind} has no subject.", "Give one, or a list of alternatives.")
+            raise UsageError("An expected finding has no subject.", "Give one, or a list of alternatives.")
+        if not spec.expected.kinds:
+            raise UsageError("An expected finding has no kind.", "Give one, or a list of alternatives.")
+        if spec.of_peers is not None and not 0 <= spec.of_peers <= 1:
+            raise UsageError(f"of_peers = {spec.of_peers:g} is not a share.", "Give 0 to 1.")
         for subject in spec.expected.subjects:
             _check_expected(plan, subject)
 

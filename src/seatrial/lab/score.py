@@ -1,18 +1,37 @@
-"""Holds what a check named against what was planted: pure."""
+"""Compares what a check named with what was planted: pure."""
 
 from collections.abc import Sequence
 
 import msgspec
 
+SHAPER_ERROR = 0.001
+"""The rate that a fault leaves is exact to this share; measured with 250 Mb/s to 2 Gb/s."""
+
+
+class Interval(msgspec.Struct, frozen=True, kw_only=True):
+    """What a score needs of an estimate."""
+
+    low: float
+    high: float
+
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """What a score needs of a finding in the JSON of a check; other fields are left alone."""
+    """What a score needs of a finding in the JSON of a check; other fields are ignored."""
 
     kind: str
     subject: str
     ambiguous_with: tuple[str, ...] = ()
     direction: str = ""
     statement: str = ""
+    measured: Interval | None = None
+    peers: float | None = None
+
+    @property
+    def of_peers(self) -> tuple[float, float] | None:
+        """The interval of what was measured, as shares of the peers'; None where the finding has none."""
+        if self.measured is None or not self.peers:
+            return None
+        return self.measured.low / self.peers, self.measured.high / self.peers
 
 
 class CheckOutput(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,26 +44,40 @@ class CheckOutput(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Expected(msgspec.Struct, frozen=True, kw_only=True):
-    """A finding that must be made; any one of the subjects suffices, and any direction where none is asked for."""
+    """A finding that must be made; any one of the kinds and subjects suffices, and any direction if none is given."""
 
-    kind: str
+    kinds: tuple[str, ...]
     subjects: tuple[str, ...]
     direction: str = ""
+    of_peers: float | None = None
+    """The true share of the peers' value: the interval of the finding must contain it."""
 
     def meets(self, finding: Finding) -> bool:
-        """Whether a finding is this one: same kind, and a subject of ours named, or not to be told from the named."""
+        """Whether a finding is this one: its kind fits, and it names one of our subjects or is ambiguous with it."""
         there = self.direction in ("", finding.direction)
         return (
             there
-            and finding.kind == self.kind
+            and finding.kind in self.kinds
             and not set(self.subjects).isdisjoint((finding.subject, *finding.ambiguous_with))
         )
 
+    def wrong_interval(self, finding: Finding) -> str:
+        """What is wrong with the finding's interval, in one line; empty where it contains the true value."""
+        if self.of_peers is None:
+            return ""
+        expected = f"{self.text}: {self.of_peers:.1%} of its peers expected"
+        if finding.of_peers is None:
+            return f"{expected}, and the finding has no interval"
+        low, high = finding.of_peers
+        if low - SHAPER_ERROR <= self.of_peers <= high + SHAPER_ERROR:
+            return ""
+        return f"{expected}, measured {low:.2%} to {high:.2%}"
+
     @property
     def text(self) -> str:
-        """Kind and subjects in one line."""
+        """Kinds and subjects in one line."""
         way = f" ({self.direction})" if self.direction else ""
-        return f"{self.kind} {' or '.join(self.subjects)}{way}"
+        return f"{' or '.join(self.kinds)} {' or '.join(self.subjects)}{way}"
 
 
 class Score(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,29 +86,35 @@ class Score(msgspec.Struct, frozen=True, kw_only=True):
     hits: tuple[Expected, ...]
     misses: tuple[Expected, ...]
     false_names: tuple[Finding, ...]
+    wrong_intervals: tuple[str, ...] = ()
+    """Of findings that are hits: those whose interval does not contain the true value."""
 
     @property
     def right(self) -> bool:
-        """Nothing missed, nobody blamed wrongly."""
-        return not self.misses and not self.false_names
+        """Nothing missed, nobody blamed wrongly, every interval true."""
+        return not self.misses and not self.false_names and not self.wrong_intervals
 
 
 def score(expected: Sequence[Expected], findings: Sequence[Finding], also_allowed: Sequence[Expected] = ()) -> Score:
     """Each expectation takes one finding that meets it; what is left over and not allowed either is a false name.
 
     Expectations with the fewest alternatives choose first. A finding whose own subject was expected goes before one
-    that merely cannot be told from it, so that a precise finding and an ambiguous one cannot take each other's place.
+    that is merely ambiguous with it, so that a precise finding and an ambiguous one cannot take each other's place.
     """
     left = list(findings)
     hits: list[Expected] = []
     misses: list[Expected] = []
+    wrong_intervals: list[str] = []
     for expectation in sorted(expected, key=lambda one: len(one.subjects)):
         meeting = [finding for finding in left if expectation.meets(finding)]
         meeting.sort(key=lambda finding: finding.subject not in expectation.subjects)
         if meeting:
             left.remove(meeting[0])
             hits.append(expectation)
+            wrong_intervals += filter(None, [expectation.wrong_interval(meeting[0])])
         else:
             misses.append(expectation)
     false_names = [finding for finding in left if not any(allowed.meets(finding) for allowed in also_allowed)]
-    return Score(hits=tuple(hits), misses=tuple(misses), false_names=tuple(false_names))
+    return Score(
+        hits=tuple(hits), misses=tuple(misses), false_names=tuple(false_names), wrong_intervals=tuple(wrong_intervals)
+    )

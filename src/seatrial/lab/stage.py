@@ -6,16 +6,23 @@ import shutil
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
+import msgspec
+
+from seatrial.archive.journal import RoundStarted, decode
+from seatrial.archive.layout import JOURNAL_FILE, PARTIAL
 from seatrial.lab import planting, state
 from seatrial.lab.enter import as_user
+from seatrial.lab.hogs import hogs
 from seatrial.lab.plan import LabPlan
 from seatrial.lab.raising import needed_folders, raise_lab
 from seatrial.lab.razing import raze
 from seatrial.lab.scenario import Scenario
 from seatrial.lab.trial import Stage
 from seatrial.launch.process import Completed, run
+from seatrial.model.measurement import Phase
 
 CHECK_TIMEOUT_S = 900.0
 CHECK = (sys.executable, "-m", "seatrial", "check")
@@ -33,17 +40,22 @@ def real_stage(keep_in: Path | None, check_command: Sequence[str] = CHECK) -> St
         argv = [*check_command, "--json", "--archive", archive, *arguments]
         return run(as_user(plan, argv), timeout_s=CHECK_TIMEOUT_S)
 
-    def keep(plan: LabPlan, label: str, done: Completed) -> None:
-        if keep_in is not None:
-            keep_run(archive_of(plan, label), keep_in / label, done)
+    def keep(plan: LabPlan, label: str, done: Completed) -> str:
+        if keep_in is None:
+            return ""
+        keep_run(archive_of(plan, label), keep_in / label, done)
+        return str(keep_in / label)
 
     return Stage(
         plan=plan,
         raise_lab=raise_lab,
         raze=raze,
         plant=planting.plant,
+        switch=planting.switch,
         clear=planting.clear,
         check=check,
+        measuring=lambda plan, label: survey_begun(archive_of(plan, label)),
+        hogs=hogs,
         keep=keep,
         clock=time.monotonic,
     )
@@ -52,6 +64,15 @@ def real_stage(keep_in: Path | None, check_command: Sequence[str] = CHECK) -> St
 def archive_of(plan: LabPlan, label: str) -> Path:
     """Where the check of one run archives: a folder that every host of the lab sees, and that goes with the lab."""
     return state.folder(plan.name) / "work" / label
+
+
+def survey_begun(archive: Path) -> bool:
+    """Whether the run that grows in this archive has begun its survey: a round of it is in the journal."""
+    for journal in archive.glob(f"*{PARTIAL}/{JOURNAL_FILE}"):
+        with suppress(OSError, msgspec.MsgspecError), journal.open("rb") as lines:
+            if any(isinstance(one, RoundStarted) and one.round.phase is Phase.SURVEY for one in decode(lines)):
+                return True
+    return False
 
 
 def keep_run(archive: Path, target: Path, done: Completed) -> None:

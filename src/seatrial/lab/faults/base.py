@@ -10,6 +10,9 @@ from seatrial.model.errors import UsageError
 from seatrial.model.subject import Direction
 
 Place = Literal["node", "leaf"]
+SHORTEST_PERIOD_S = 0.2
+"""Of a fault that flaps: setting a rate takes a few hundredths of a second."""
+LONGEST_S = 3600.0
 Mark = Literal["link", "mtu", "frames", "life", "governor", "pcie", "firmware", "mount", "scheduler", "sysctl", "mpi"]
 
 
@@ -52,6 +55,14 @@ class Planted(msgspec.Struct, frozen=True, kw_only=True):
     kind: str
     subject: str
     parameters: Parameters = Parameters()
+    every_s: float = 0.0
+    """The fault flaps: it is on for this long, then off for as long, by turns. 0: it stays."""
+
+    @property
+    def text(self) -> str:
+        """Kind, subject and parameters in one line."""
+        flaps = f"every {self.every_s:g} s" if self.every_s else ""
+        return " ".join(filter(None, (f"{self.kind} on {self.subject}", self.parameters.text, flaps)))
 
 
 class Fault(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,6 +99,19 @@ def check_parameters(fault: Fault, parameters: Parameters) -> None:
         raise UsageError(f"{parameters.percent:g} percent is out of range.", "Give more than 0 and at most 100.")
     if parameters.mtu is not None:
         check_mtu(parameters.mtu)
+
+
+def check_timing(fault: Fault, *, after_s: float = 0.0, every_s: float = 0.0) -> None:
+    """Refuse a delay or a period that is out of range. Raises UsageError that shows the value."""
+    if not 0 <= after_s <= LONGEST_S:
+        raise UsageError(f"A fault cannot begin after {after_s:g} s.", f"Give 0 to {LONGEST_S:g} s.")
+    if every_s and not SHORTEST_PERIOD_S <= every_s <= LONGEST_S:
+        raise UsageError(f"A fault cannot flap every {every_s:g} s.", f"Give {SHORTEST_PERIOD_S:g} to {LONGEST_S:g} s.")
+    if every_s and fault.marks == "life":
+        raise UsageError(
+            f"The fault {fault.kind} cannot flap: a node takes longer to come back.",
+            "Let a fault of a link flap, or plant this one once.",
+        )
 
 
 def check_rail(plan: LabPlan, parameters: Parameters) -> None:

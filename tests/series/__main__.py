@@ -1,0 +1,75 @@
+"""python -m tests.series [FILE...]: runs scenarios many times on virtual clusters, prints how often check was right."""
+
+import argparse
+import json
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from seatrial.lab.scenario import read_scenario
+from tests.series.table import Row, row, text
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "build" / "series"
+SCENARIOS = (
+    "node-link-97",
+    "node-link-95",
+    "node-link-93",
+    "node-link-85",
+    "one-way-out-95",
+    "uplink-90-three-leaves",
+    "link-drop-50",
+    "link-flapping-2s",
+    "uplink-90-one-way-95",
+    "loss-5",
+    "loss-and-mtu-10",
+    "uplink-40-ten-nodes",
+    "healthy-4",
+    "healthy-8",
+    "healthy-4-hog",
+)
+
+
+def main() -> int:
+    """Exit code 0: every run was right."""
+    parser = argparse.ArgumentParser(prog="python -m tests.series", description=__doc__)
+    parser.add_argument("files", nargs="*", type=Path, help="scenarios; none given: those of the series")
+    parser.add_argument("--repeat", type=int, default=20, help="runs of each scenario")
+    parser.add_argument("--healthy", type=int, default=50, help="runs of each scenario without faults or hogs")
+    parser.add_argument("--json", type=Path, default=FOLDER / "series.json", help="where to write the table")
+    given = parser.parse_args()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    files = given.files or [ROOT / "tests" / "scenarios" / f"{name}.toml" for name in SCENARIOS]
+    rows: list[Row] = []
+    for path in files:
+        scenario = read_scenario(path)
+        healthy = not scenario.faults and not scenario.hogs
+        rows.append(trial(path, given.healthy if healthy else given.repeat))
+        given.json.parent.mkdir(parents=True, exist_ok=True)
+        given.json.write_text(json.dumps({"format": 1, "scenarios": rows}, indent=1) + "\n", encoding="utf-8")
+        print(text(rows), flush=True)
+    return int(any(one["right"] < one["runs"] for one in rows))
+
+
+def trial(path: Path, repeat: int) -> Row:
+    """One scenario: its runs, and where the archives of wrong ones are. Progress goes to standard error."""
+    keep = FOLDER / path.stem
+    shutil.rmtree(keep, ignore_errors=True)
+    argv = [sys.executable, "-m", "seatrial", "lab", "trial", str(path), "--json", "--repeat", str(repeat)]
+    with subprocess.Popen([*argv, "--keep", str(keep)], stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
+        try:
+            stdout, _ = process.communicate()
+        except KeyboardInterrupt:  # it was interrupted as well, and takes its lab down
+            process.wait()
+            raise
+    found: dict[str, Any] = {}
+    if process.returncode in (0, 1) and stdout:
+        (found,) = json.loads(stdout)["scenarios"]
+    return row(path.stem, repeat, found)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
