@@ -9,6 +9,7 @@ import pytest
 
 from seatrial.launch.process import Completed, run
 from tests.lab.waiting import decided
+from tests.series.__main__ import SCENARIOS as SERIES
 
 pytestmark = pytest.mark.lab
 ROOT = Path(__file__).resolve().parents[2]
@@ -17,13 +18,10 @@ ELSEWHERE = {"healthy-4", "node-link-60", "node-down", "slurmd-killed", "slurmd-
 plants, too; test_check_faults plants the lives that end and looks closer; test_check_cables has the two uplinks."""
 MIXED = {"governor", "pcie-width", "mount-missing", "firmware", "scheduler-granularity", "sysctl"}
 """Planted here three at a time, by facts-mixed and facts-mixed-2."""
-SERIES = {"node-link-97", "node-link-95", "node-link-93", "node-link-85", "one-way-out-95", "uplink-90-three-leaves"}
-SERIES |= {"link-drop-50", "link-flapping-2s", "uplink-90-one-way-95", "healthy-4-hog", "loss-5", "loss-and-mtu-10"}
-SERIES |= {"uplink-40-ten-nodes"}
-"""`make series` runs these, many times each."""
-SCENARIOS = [
-    path for path in sorted(ROOT.glob("tests/scenarios/*.toml")) if path.stem not in ELSEWHERE | MIXED | SERIES
-]
+HERE_TOO = {"healthy-8"}
+"""Of the scenarios that `make series` runs many times each."""
+NOT_HERE = ELSEWHERE | MIXED | (set(SERIES) - HERE_TOO)
+SCENARIOS = [path for path in sorted(ROOT.glob("tests/scenarios/*.toml")) if path.stem not in NOT_HERE]
 
 
 @pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
