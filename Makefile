@@ -1,5 +1,6 @@
 # make demo: a planted fault, found and named, on a virtual cluster. make test: everything.
-.PHONY: demo test lint unit lab-test campaign series probe bench simulate-series setup-demo setup-test clean
+.PHONY: demo test lint unit lab-test lab-beside lab-alone campaign series probe bench simulate-series setup-demo setup-test
+.PHONY: clean
 
 export MPICC ?= mpicc
 PYTEST = .venv/bin/python -m pytest
@@ -9,8 +10,8 @@ demo: setup-demo
 
 test: setup-test
 	$(MAKE) --jobs=2 --output-sync lint probe
-	$(PYTEST) tests/unit -n auto
-	$(PYTEST) tests/lab
+	$(MAKE) --jobs=2 --output-sync unit lab-beside
+	$(MAKE) lab-alone
 
 lint: setup-test
 	.venv/bin/ruff check
@@ -24,8 +25,15 @@ probe: setup-test
 unit: setup-test
 	$(PYTEST) tests/unit -n auto
 
-lab-test: setup-test
-	$(PYTEST) tests/lab
+lab-test: lab-beside lab-alone
+
+# Lab tests that mostly wait for Slurm: several labs at once, beside the unit tests too.
+lab-beside: setup-test
+	$(PYTEST) tests/lab -m "not alone" -n 3 --dist loadfile
+
+# Lab tests that judge what they measured: nothing else may take the cores.
+lab-alone: setup-test
+	$(PYTEST) tests/lab -m alone
 
 KILLS ?= 100
 SEED ?= 1

@@ -61,6 +61,7 @@ def nothing_left(lab: LabPlan) -> bool:
     return eventually(lambda: not holders(lab, "salloc", "cat", "srun"))
 
 
+@pytest.mark.alone
 def test_good_runs_are_completed_jobs_and_ask_the_controller_little(lab4: LabPlan, tmp_path: Path) -> None:
     before = set(ours(lab4))
     typed(lab4, "sdiag", "--reset")

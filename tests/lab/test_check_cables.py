@@ -15,7 +15,7 @@ from seatrial.launch.process import run
 from tests.lab.waiting import decided, inconclusive
 from tests.unit.fabrics import fat_tree, tables_of
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.alone]
 
 
 def test_the_slow_trunks_are_named_as_cables(lab4: LabPlan, tmp_path: Path) -> None:

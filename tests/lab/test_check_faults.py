@@ -158,6 +158,7 @@ def test_ctrl_c_keeps_what_was_measured(
     assert run(as_user(lab, ["squeue", "-h", "-t", "R"]), timeout_s=30).stdout == ""
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(
     ("kind", "in_mid_run"), [("slurmd-killed", True), ("node-down", True), ("slurmd-stopped", False)]
 )
@@ -238,6 +239,7 @@ def test_what_cannot_be_done_is_said_in_a_sentence(
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.alone
 def test_an_odd_number_of_nodes_inside_an_allocation(check: Check, tmp_path: Path) -> None:
     done = check(prefix=("salloc", "-Q", "-N3", "--exclusive"))
     assert done.returncode == 0, done.stderr
@@ -264,6 +266,7 @@ def test_a_full_disk_ends_with_a_sentence_and_keeps_the_samples(lab: LabPlan, tm
         run(["umount", str(small)], timeout_s=10)
 
 
+@pytest.mark.alone
 def test_a_detached_check_is_collected_later(lab: LabPlan, tmp_path: Path) -> None:
     options = ["--archive", str(tmp_path), "--nodes", "n[1-2]", "--budget", "20s", "--run", "later"]
     done = run(as_user(lab, [*SEATRIAL, "check", "--detach", *options]), timeout_s=60)

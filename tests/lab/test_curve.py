@@ -1,37 +1,23 @@
 """A curve over a virtual link of a known rate."""
 
 import json
-import os
 import sys
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 import pytest
 
-from seatrial.lab import razing
 from seatrial.lab.enter import as_user
-from seatrial.lab.plan import LabPlan, make_plan
-from seatrial.lab.raising import needed_folders, raise_lab
+from seatrial.lab.plan import LabPlan
 from seatrial.launch.process import run
 from tests.lab.waiting import decided, inconclusive
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.alone]
 
 
-@pytest.fixture
-def lab2(tmp_path: Path) -> Iterator[LabPlan]:
-    plan = make_plan(name=f"c{os.getpid()}", nodes=2, rate="1gbit", folders=(*needed_folders(), str(tmp_path)))
-    raise_lab(plan)
-    try:
-        yield plan
-    finally:
-        razing.raze(plan.name)
-
-
-def test_the_plateau_is_what_the_link_carries(lab2: LabPlan, tmp_path: Path) -> None:
+def test_the_plateau_is_what_the_link_carries(lab4: LabPlan, tmp_path: Path) -> None:
     asked = ["curve", "n1", "n2", "--budget", "15s", "--per-octave", "1", "--archive", str(tmp_path), "--json"]
-    argv = as_user(lab2, [sys.executable, "-m", "seatrial", *asked])
+    argv = as_user(lab4, [sys.executable, "-m", "seatrial", *asked])
     done = decided(partial(run, argv, timeout_s=150), inconclusive)
     assert done.stdout, done.stderr
     found = json.loads(done.stdout)

@@ -32,6 +32,7 @@ def test_a_rank_killed_in_each_session_is_a_finding_on_its_node(lab4: LabPlan, t
     assert all(one.loss.deaths for one in losses)
 
 
+@pytest.mark.alone
 def test_a_rank_killed_once_is_a_note(lab4: LabPlan, tmp_path: Path) -> None:
     attempt = partial(one_run, lab4, tmp_path, "n2", once=True, draw=random.Random(2))
     found = decided(attempt, lambda one: one["verdict"] == "INCONCLUSIVE")

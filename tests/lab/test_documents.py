@@ -19,7 +19,7 @@ from seatrial.lab.raising import needed_folders, raise_lab
 from seatrial.launch.process import Completed, run
 from tests.lab.waiting import decided, eventually, inconclusive
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.alone]
 SEATRIAL = (sys.executable, "-m", "seatrial")
 ROOT = Path(__file__).resolve().parents[2]
 WITH_US = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}

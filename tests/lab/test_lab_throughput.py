@@ -12,7 +12,7 @@ from seatrial.lab.plan import LabPlan
 from seatrial.lab.shaping import tcp_limit_bytes_per_s
 from seatrial.launch.process import Completed
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.alone]
 InLab = Callable[..., Completed]
 RECEIVE = """
 import socket, struct, time

@@ -5,13 +5,19 @@ import sys
 from functools import partial
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from seatrial.lab import planting
+from seatrial.lab.plan import LabPlan
+from seatrial.lab.scenario import Scenario, read_scenario
+from seatrial.lab.stage import real_stage
+from seatrial.lab.trial import ScenarioResult, complaints, run_scenario
 from seatrial.launch.process import Completed, run
 from tests.lab.waiting import decided
 from tests.series.__main__ import SCENARIOS as SERIES
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.alone]
 ROOT = Path(__file__).resolve().parents[2]
 ELSEWHERE = {"healthy-4", "node-link-60", "node-down", "slurmd-killed", "slurmd-stopped", "uplink-50"}
 """Minutes are dear: healthy-8 is more than healthy-4, one-way-out-60 more than node-link-60, which docs/lab.md
@@ -21,11 +27,37 @@ MIXED = {"governor", "pcie-width", "mount-missing", "firmware", "scheduler-granu
 HERE_TOO = {"healthy-8"}
 """Of the scenarios that `make series` runs many times each."""
 NOT_HERE = ELSEWHERE | MIXED | (set(SERIES) - HERE_TOO)
-SCENARIOS = [path for path in sorted(ROOT.glob("tests/scenarios/*.toml")) if path.stem not in NOT_HERE]
+SCENARIOS = {
+    path: read_scenario(path) for path in sorted(ROOT.glob("tests/scenarios/*.toml")) if path.stem not in NOT_HERE
+}
 
 
-@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
-def test_the_scenario_is_scored_right(path: Path, tmp_path: Path) -> None:
+def fits_lab4(scenario: Scenario) -> bool:
+    """Whether the four nodes that most tests share will do, also afterwards."""
+    return scenario.plan("x") == Scenario(name="x", nodes=4).plan("x") and not scenario.ends_lives
+
+
+SHARED = [path for path, scenario in SCENARIOS.items() if fits_lab4(scenario)]
+OWN = [path for path in SCENARIOS if path not in SHARED]
+
+
+@pytest.mark.parametrize("path", SHARED, ids=lambda path: path.stem)
+def test_the_scenario_is_scored_right(lab4: LabPlan, path: Path, tmp_path: Path) -> None:
+    """In the lab that other tests use, too: raising one takes as long as many a check."""
+    stage = msgspec.structs.replace(
+        real_stage(tmp_path), plan=lambda _: lab4, raise_lab=lambda _: None, raze=planting.clear
+    )
+    result = decided(partial(run_scenario, SCENARIOS[path], 1, stage), inconclusive_result)
+    assert result.right, [complaints(one) for one in result.runs]
+
+
+def inconclusive_result(result: ScenarioResult) -> bool:
+    """Whether the check named nobody at all, and said itself that it could not decide."""
+    return all(one.score and not one.score.false_names and one.verdict == "INCONCLUSIVE" for one in result.runs)
+
+
+@pytest.mark.parametrize("path", OWN, ids=lambda path: path.stem)
+def test_the_scenario_is_scored_right_by_the_command(path: Path, tmp_path: Path) -> None:
     argv = [sys.executable, "-m", "seatrial", "lab", "trial", str(path), "--json", "--keep", str(tmp_path)]
     done = decided(partial(run, argv, timeout_s=400, cwd=str(ROOT)), undecided)
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
@@ -33,7 +65,7 @@ def test_the_scenario_is_scored_right(path: Path, tmp_path: Path) -> None:
 
 
 def undecided(done: Completed) -> bool:
-    """Whether the check named nobody at all, and said itself that it could not decide."""
+    """The same of what the command prints."""
     if done.returncode != 1 or not done.stdout:
         return False
     (scenario,) = json.loads(done.stdout)["scenarios"]

@@ -16,7 +16,7 @@ from seatrial.lab.raising import needed_folders, raise_lab
 from seatrial.launch.process import run
 from tests.lab.waiting import decided, inconclusive
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.alone]
 
 
 @pytest.fixture
