@@ -1,5 +1,6 @@
 """What was named against what was planted."""
 
+import msgspec
 import pytest
 
 from seatrial.lab.score import Expected, Finding, Interval, score
@@ -74,6 +75,13 @@ def test_the_interval_must_contain_the_true_share_of_the_peers(low: float, high:
     assert (len(result.hits), result.misses, result.false_names) == (1, (), ())
     assert result.right is right
     assert right or f"measured {low:.2f}%" in result.wrong_intervals[0]
+
+
+def test_the_share_that_a_finding_states_goes_before_its_numbers() -> None:
+    wants = [Expected(kinds=("slow-link",), subjects=("node:n3",), of_peers=0.93)]
+    numbers = Finding(kind="slow-link", subject="node:n3", measured=Interval(low=50, high=60), peers=100.0)
+    assert not score(wants, [numbers]).right
+    assert score(wants, [msgspec.structs.replace(numbers, of_peers=Interval(low=0.92, high=0.94))]).right
 
 
 @pytest.mark.parametrize("peers", [None, 0.0])

@@ -25,10 +25,13 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     statement: str = ""
     measured: Interval | None = None
     peers: float | None = None
+    of_peers: Interval | None = None
 
     @property
-    def of_peers(self) -> tuple[float, float] | None:
-        """The interval of what was measured, as shares of the peers'; None where the finding has none."""
+    def share(self) -> tuple[float, float] | None:
+        """The interval of the share of its peers that the finding states, or that follows from its numbers."""
+        if self.of_peers is not None:
+            return self.of_peers.low, self.of_peers.high
         if self.measured is None or not self.peers:
             return None
         return self.measured.low / self.peers, self.measured.high / self.peers
@@ -66,9 +69,9 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True):
         if self.of_peers is None:
             return ""
         expected = f"{self.text}: {self.of_peers:.1%} of its peers expected"
-        if finding.of_peers is None:
+        if finding.share is None:
             return f"{expected}, and the finding has no interval"
-        low, high = finding.of_peers
+        low, high = finding.share
         if low - SHAPER_ERROR <= self.of_peers <= high + SHAPER_ERROR:
             return ""
         return f"{expected}, measured {low:.2%} to {high:.2%}"

@@ -3,7 +3,7 @@
 from seatrial.lab.plan import LOGIN, SPINE, LabPlan
 from seatrial.lab.power import power_settings
 
-SECONDS_UNTIL_DOWN = 30
+SECONDS_UNTIL_DOWN = 20
 MESSAGE_SECONDS = 10
 SCHEDULER = "batch_sched_delay=1,sched_interval=5,bf_interval=5"
 """By default a job for which no event happens is looked at once a minute, which is long where jobs take seconds."""
