@@ -5,6 +5,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from seatrial.model.capping import CappedPair
 from seatrial.model.loss import SessionLoss
 from seatrial.model.measurement import Measurement, Round
 from seatrial.model.run import NodeState
@@ -71,6 +72,12 @@ class PairHung(msgspec.Struct, frozen=True, kw_only=True, tag_field="entry", tag
     target: str
 
 
+class PairCapped(msgspec.Struct, frozen=True, kw_only=True, tag_field="entry", tag="pair-capped"):
+    """A pair that the survey left out, since it crosses a part that is known to be faulty."""
+
+    pair: CappedPair
+
+
 class SessionLost(msgspec.Struct, frozen=True, kw_only=True, tag_field="entry", tag="session-lost"):
     """A session ended before its time, or did not come up: when, where, and of what, as far as it is known."""
 
@@ -92,6 +99,7 @@ Entry = (
     | RoundEnded
     | NodeLost
     | PairHung
+    | PairCapped
     | SessionLost
     | VariantNoted
 )

@@ -13,12 +13,13 @@ from seatrial.archive.closing import close_folder
 from seatrial.archive.contents import Tally, tolerant
 from seatrial.archive.inputs import JOURNAL_BYTES
 from seatrial.archive.inside import read_inside
-from seatrial.archive.journal import Delivered, Entry, NodeLost, PairHung, SessionStarted, of_type
+from seatrial.archive.journal import Delivered, Entry, NodeLost, PairCapped, PairHung, SessionStarted, of_type
 from seatrial.archive.lease import Held, Hold, Holder, Lease, parse, read_bytes
 from seatrial.archive.liveness import proof
 from seatrial.archive.reader import read_info, run_folders
 from seatrial.archive.samples import SamplesUnmade
 from seatrial.archive.writer import ArchiveError, sentences
+from seatrial.model.capping import unmeasured
 from seatrial.model.measurement import Measurement
 from seatrial.model.run import Ending, RunInfo
 
@@ -191,6 +192,8 @@ def _closed(info: RunInfo, entries: list[Entry], tally: Tally) -> RunInfo:
     sessions = of_type(entries, SessionStarted)
     lost = (*info.lost, *(entry.state for entry in of_type(entries, NodeLost)))
     hung = (*info.hanging_pairs, *((entry.source, entry.target) for entry in of_type(entries, PairHung)))
+    capped = (*info.capped_pairs, *(entry.pair for entry in of_type(entries, PairCapped)))
+    measurements = (entry.measurement for entry in of_type(entries, Delivered))
     library = str(sessions[0].header.get("mpi_library", "")) if sessions else ""
     return msgspec.structs.replace(
         info,
@@ -199,4 +202,5 @@ def _closed(info: RunInfo, entries: list[Entry], tally: Tally) -> RunInfo:
         mpi_library=info.mpi_library or library,
         lost=tuple({state.node: state for state in lost}.values()),
         hanging_pairs=tuple(dict.fromkeys(hung)),
+        capped_pairs=unmeasured(capped, measurements),
     )

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from seatrial.diagnosis.capped import capped_notes, explained, with_reasons
 from seatrial.diagnosis.deaths import judge_deaths
 from seatrial.diagnosis.direct import hanging_findings, invalid_findings, lost_findings
 from seatrial.diagnosis.evidence import Evidence, Gathering, Pair, deciding
@@ -135,11 +136,7 @@ def judge(recorded: RecordedRun, assessor: Assessor | None = None) -> Judgement:
             ranks={} if on_one_machine(recorded.facts) else first_ranks(recorded),
         )
     )
-    pairs = tuple(_pair_verdicts(recorded.planned, evidence, references, suspicion))
-    lost = {state.node for state in recorded.info.lost if not state.rank_died}
-    hung = {frozenset(pair) for pair in recorded.info.hanging_pairs}
-    unmeasured = [frozenset((pair.source, pair.target)) for pair in pairs if pair.verdict is Verdict.NOT_RUN]
-    missing = [ends for ends in unmeasured if not lost & ends and ends not in hung]
+    pairs = with_reasons(_pair_verdicts(recorded.planned, evidence, references, suspicion), recorded.info.capped_pairs)
     median_bandwidth, median_latency = _medians(pairs)
     power, paces = powers(references, suspicion), _populations(suspicion)
     return Judgement(
@@ -155,8 +152,9 @@ def judge(recorded: RecordedRun, assessor: Assessor | None = None) -> Judgement:
             *unproved,
             *unsure_notes(power, paces),
             *make_notes(recorded, evidence, references, suspicion),
+            *capped_notes(recorded.info.capped_pairs),
         ),
-        complete=recorded.info.ending is Ending.COMPLETE and bool(pairs) and not missing,
+        complete=recorded.info.ending is Ending.COMPLETE and bool(pairs) and not _missing(recorded, pairs, findings),
         design=_counted(recorded),
         lost=recorded.info.lost,
         powers=power,
@@ -169,6 +167,16 @@ def _populations(suspicion: Suspicion) -> tuple[Population, ...]:
     if suspicion.located is None or suspicion.slow:
         return ()
     return tuple(one for one in suspicion.located.populations if one.metric == BANDWIDTH)
+
+
+def _missing(recorded: RecordedRun, pairs: Sequence[PairVerdict], findings: Sequence[Finding]) -> list[frozenset[str]]:
+    """Pairs that were not measured, though both nodes answer and no finding explains why."""
+    lost = {state.node for state in recorded.info.lost if not state.rank_died}
+    hung = {frozenset(pair) for pair in recorded.info.hanging_pairs}
+    known = explained(recorded.info.capped_pairs, findings)
+    not_run = ((pair.source, pair.target) for pair in pairs if pair.verdict is Verdict.NOT_RUN)
+    unmeasured = [frozenset(pair) for pair in not_run if pair not in known]
+    return [ends for ends in unmeasured if not lost & ends and ends not in hung]
 
 
 def _medians(pairs: Sequence[PairVerdict]) -> tuple[float | None, float | None]:

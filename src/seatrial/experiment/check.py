@@ -176,6 +176,7 @@ class Check:
         self._spread_out(plan, deadline)
         self._tell_apart(next_bandwidth, bandwidth_shape(self.measurer.window_s), deadline)
         in_time = self._retest(deadline) and in_time
+        in_time = self.measurer.resume(deadline) and in_time
         if self._tell_apart(next_latency, LATENCY, deadline):
             in_time = self._retest_late(deadline) and in_time
         self._over_rails(deadline)
@@ -355,6 +356,7 @@ class Check:
             mpi_library=str(self.measurer.header.get("mpi_library", "")),
             lost=(*self._left_out, *self.measurer.lost.values()),
             hanging_pairs=tuple(self.measurer.hung),
+            capped_pairs=self.measurer.capped,
         )
 
     def finish(self, ending: Ending, reason: str) -> Path:

@@ -7,16 +7,26 @@ from collections.abc import Sequence
 import msgspec
 
 from seatrial.archive.inside import read_tail
-from seatrial.archive.journal import Delivered, NodeLost, PairHung, RoundEnded, RoundStarted, SessionStarted
+from seatrial.archive.journal import (
+    Delivered,
+    NodeLost,
+    PairCapped,
+    PairHung,
+    RoundEnded,
+    RoundStarted,
+    SessionStarted,
+)
 from seatrial.archive.writer import RunWriter
+from seatrial.experiment.capping import UNTOUCHED, Caps
 from seatrial.experiment.enough import grouped
 from seatrial.experiment.losses import Losses, placed
 from seatrial.experiment.progress import Progress
 from seatrial.facts.rank_places import rank_places
 from seatrial.launch.contract import PLAIN, Launcher, LaunchError, Manner, ProbeLost, RoundRefused, Session
+from seatrial.model.capping import CappedPair, unmeasured
 from seatrial.model.errors import SeatrialError
 from seatrial.model.loss import Loss, LossCause, Moment, SessionLoss
-from seatrial.model.measurement import Kernel, Measurement, Round
+from seatrial.model.measurement import Kernel, Measurement, Phase, Round
 from seatrial.model.placement import Start
 from seatrial.model.run import NodeState
 
@@ -28,6 +38,8 @@ STARTS = 5
 are lost besides, it did three times in a row."""
 PATIENCE = 100.0
 """A round may take this many times what it should."""
+LEAST_PATIENCE_S = 5.0
+"""Timeout of a round across a part where another pair hung before, unless the usual one is shorter."""
 
 
 class Measurer:
@@ -72,6 +84,10 @@ class Measurer:
         self._given_up: set[frozenset[str]] = set()
         """Pairs whose rounds ended the session again and again."""
         self._losses = Losses(writer)
+        self._caps = Caps(writer.info.fabric)
+        self._left_out: dict[Pair, CappedPair] = {}
+        self._put_off: list[Round] = []
+        """Rounds of pairs that the survey left out, which are measured after all if their part turns out good."""
 
     @property
     def nodes(self) -> tuple[str, ...]:
@@ -102,8 +118,54 @@ class Measurer:
             self._deadline = math.inf
         return not self._cut
 
-    def measure(self, wanted: Round, again: bool = False) -> None:
-        """One round, without the pairs that are known not to answer.
+    @property
+    def capped(self) -> tuple[CappedPair, ...]:
+        """Pairs of the survey of which nothing was measured, since they cross a part that is known to be faulty."""
+        return unmeasured(self._left_out.values(), self.measurements) if self._left_out else ()
+
+    def resume(self, deadline: float) -> bool:
+        """Measure pairs that were left out and whose part turned out good since; as `run`."""
+        again = []
+        for one in self._put_off:
+            pairs = tuple(pair for pair in one.pairs if self._caps.cap(pair, one.shape.kernel) is None)
+            again += [msgspec.structs.replace(one, pairs=pairs)] if pairs else []
+        self._put_off = []
+        self._progress.rounds(len(again))
+        return self.run(again, deadline)
+
+    def measure(self, wanted: Round) -> None:
+        """One round, without the pairs that are known not to answer. Raises TooManyLost.
+
+        Pairs across a part with gross faults are measured apart from the others: cut short, and in full only if they
+        turn out good, or not at all.
+        """
+        doubtful = wanted.pairs
+        while True:  # what good pairs show may settle the doubts about others
+            found = self._caps.sort(wanted, doubtful)
+            self._leave_out(wanted, found.left_out)
+            doubtful = found.doubtful
+            if not found.plain:
+                break
+            self._measure(msgspec.structs.replace(wanted, pairs=found.plain))
+        short = self._caps.cut(wanted.shape, doubtful)
+        first = len(self.measurements)
+        self._measure(msgspec.structs.replace(wanted, pairs=doubtful, shape=short))
+        if short != wanted.shape:
+            good = tuple(one.pair for one in self.measurements[first:] if self._caps.is_good(one))
+            self._measure(msgspec.structs.replace(wanted, pairs=good))
+
+    def _leave_out(self, wanted: Round, capped: Sequence[CappedPair]) -> None:
+        """Note pairs that the survey leaves out. In other phases they are not missed."""
+        if wanted.phase is not Phase.SURVEY or not capped:
+            return
+        self._put_off.append(msgspec.structs.replace(wanted, pairs=tuple(one.pair for one in capped)))
+        for one in capped:
+            if wanted.shape.kernel is Kernel.ONEWAY and one.pair not in self._left_out:
+                self._left_out[one.pair] = one
+                self._writer.append(PairCapped(pair=one))
+
+    def _measure(self, wanted: Round, again: bool = False) -> None:
+        """One round, until it is delivered or its culprit is known.
 
         Where the probe is lost in it, nodes that are silent are dropped and the rest of the round is repeated, as it is
         where the launcher names the node whose rank died; otherwise the round's pairs are halved until the one that
@@ -129,15 +191,15 @@ class Measurer:
         if left and time.monotonic() > self._deadline:
             self._cut = True
         elif known:
-            self.measure(msgspec.structs.replace(wanted, pairs=left))
+            self._measure(msgspec.structs.replace(wanted, pairs=left))
         elif len(left) > 1:
             half = (len(left) + 1) // 2
             for pairs in (left[:half], left[half:]):
-                self.measure(msgspec.structs.replace(wanted, pairs=pairs))
-        elif left and not again:
-            self.measure(msgspec.structs.replace(wanted, pairs=left), again=True)
+                self._measure(msgspec.structs.replace(wanted, pairs=pairs))
+        elif left and not again and not self._hangs_again(lost, wanted, left[0]):
+            self._measure(self._simplest(wanted, left), again=True)
         elif left and (lost.outcome == "timeout" or self._altered):
-            self._hang(left[0], lost.what)
+            self._hang(left[0], wanted.shape.kernel, lost.what)
         elif left:
             self._given_up.add(frozenset(left[0]))
             self.remarks.append(f"{left[0][0]} to {left[0][1]} was not measured: the probe died in it twice.")
@@ -279,6 +341,7 @@ class Measurer:
         try:
             for one in session.measure(wanted, self._patience_s(wanted)):
                 self.measurements.append(one)
+                self._caps.take(one)
                 self._writer.append(Delivered(number=self._number, measurement=one))
             outcome = "complete"
         except ProbeLost as error:
@@ -291,10 +354,22 @@ class Measurer:
             self._writer.append(RoundEnded(number=self._number, outcome=outcome, detail=detail))
 
     def _patience_s(self, wanted: Round) -> float:
-        if wanted.shape.kernel is Kernel.PINGPONG:
-            return self._round_timeout_s
         windows = wanted.shape.iterations + wanted.shape.warmup
-        return max(self._round_timeout_s, PATIENCE * windows * self.window_s)
+        expected_s = 0.0 if wanted.shape.kernel is Kernel.PINGPONG else windows * self.window_s
+        usual_s = max(self._round_timeout_s, PATIENCE * expected_s)
+        kernel = wanted.shape.kernel
+        if _is_survey(wanted) and all(self._caps.hangs_again(pair, kernel) for pair in wanted.pairs):
+            return min(usual_s, LEAST_PATIENCE_S)
+        return usual_s
+
+    def _hangs_again(self, lost: ProbeLost, wanted: Round, pair: Pair) -> bool:
+        """Whether a second try shows nothing: another pair hung across a part of this one before."""
+        return lost.outcome == "timeout" and _is_survey(wanted) and self._caps.hangs_again(pair, wanted.shape.kernel)
+
+    def _simplest(self, wanted: Round, pairs: tuple[Pair, ...]) -> Round:
+        """The same with so few iterations that a pair which is merely slow delivers them in time."""
+        shape = self._caps.cut(wanted.shape, pairs) if _is_survey(wanted) else wanted.shape
+        return msgspec.structs.replace(wanted, pairs=pairs, shape=shape)
 
     def _open_pairs(self, pairs: Sequence[Pair]) -> tuple[Pair, ...]:
         if not self.lost and not self.hung and not self._given_up:
@@ -302,10 +377,16 @@ class Measurer:
         closed = {frozenset(pair) for pair in self.hung} | self._given_up
         return tuple(pair for pair in pairs if not self.lost.keys() & set(pair) and frozenset(pair) not in closed)
 
-    def _hang(self, pair: Pair, why: str) -> None:
+    def _hang(self, pair: Pair, kernel: Kernel, why: str) -> None:
         self.hung.append(pair)
+        self._caps.hang(pair, kernel)
         self.remarks.append(f"{pair[0]} to {pair[1]} is left out: {why}")
         self._writer.append(PairHung(source=pair[0], target=pair[1]))
+
+
+def _is_survey(wanted: Round) -> bool:
+    """Whether the round is one of many pairs, of which single ones may be cut short."""
+    return wanted.phase not in UNTOUCHED
 
 
 def _of_silent(loss: Loss, silent: tuple[str, ...]) -> Loss:

@@ -23,7 +23,7 @@ class CheckSettings(msgspec.Struct, frozen=True, kw_only=True):
     design: str = "auto"
     """A `pairing.survey.DesignChoice`."""
     wait_s: float = 600.0
-    round_timeout_s: float = 20.0
+    round_timeout_s: float = 10.0
     pairs_at_once: int = 0
     """0: half the nodes, or one where nodes share a kernel."""
     ranks: int = 2

@@ -48,7 +48,7 @@ def recorded_survey(folder: Path) -> SurveyPlan | None:
     rounds = [one.round for one in entries if isinstance(one, RoundStarted) and one.round.phase is Phase.SURVEY]
     if design is None or not rounds:
         return None
-    begun = {pair for one in rounds for pair in one.pairs}
+    begun = {pair for one in rounds if one.shape.kernel is Kernel.ONEWAY for pair in one.pairs}
     planned = dict.fromkeys(pair for one in entries if isinstance(one, SurveyPlanned) for pair in one.pairs)
     never = [
         Round(phase=Phase.SURVEY, repetition=0, shape=BANDWIDTH, pairs=(one,)) for one in planned if one not in begun

@@ -4,6 +4,7 @@ import enum
 
 import msgspec
 
+from seatrial.model.capping import CappedPair
 from seatrial.model.fabric import NO_FABRIC, Fabric
 
 FORMAT = 1
@@ -114,6 +115,8 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     features: dict[str, tuple[str, ...]] = {}
     lost: tuple[NodeState, ...] = ()
     hanging_pairs: tuple[tuple[str, str], ...] = ()
+    capped_pairs: tuple[CappedPair, ...] = ()
+    """Pairs of the survey that were left out, since they cross a part that is known to be faulty."""
     seed: int = 0
     environment: str = ""
     """The SPEC of what the probe was built and started in."""
