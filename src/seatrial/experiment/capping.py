@@ -79,7 +79,7 @@ class Caps:
 
         No warm-up window for pairs that are capped, since nothing depends on their exact speed.
         """
-        fitting = int(ROUND_S / self._faults.pace_s.get(shape.kernel, ROUND_S))
+        fitting = int(ROUND_S / (self._faults.pace_s(shape.kernel) or ROUND_S))
         if shape.kernel is Kernel.PINGPONG:
             iterations = min(max(fitting, LEAST_TRIPS), shape.iterations)
             return msgspec.structs.replace(shape, iterations=iterations, warmup=min(shape.warmup, iterations // 5))

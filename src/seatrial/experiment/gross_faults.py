@@ -44,13 +44,15 @@ class GrossFaults:
         self._usual_s_per_byte = 0.0
         self._learnt: list[float] = []
         """The median window of each round, seconds per byte."""
-        self._early: list[Measurement | tuple[Pair, Kernel]] = []
-        """What was taken while the usual time of a window was still being learnt; a pair and kernel is a hang."""
+        self._seen: list[Measurement | tuple[Pair, Kernel]] = []
+        """All that was taken; a pair and a kernel is a hang."""
+        self.any = False
+        """Whether anything is grossly wrong. Until then nothing is counted, which would take long on large clusters."""
         self._reset()
 
     def _reset(self) -> None:
-        self.pace_s: dict[Kernel, float] = {}
-        """The longest mean time of an iteration in a gross round."""
+        self._counted = 0
+        self._pace_s: dict[Kernel, float] = {}
         self._pairs: defaultdict[Part, set[frozenset[str]]] = defaultdict(set)
         self._suspected: set[Part] = set()
         self._causes: defaultdict[Part, Counter[CapCause]] = defaultdict(Counter)
@@ -60,28 +62,37 @@ class GrossFaults:
         self._bad_pairs: set[frozenset[str]] = set()
 
     def take(self, one: Measurement) -> None:
-        """Count what one pair delivered in one round."""
+        """Take in what one pair delivered in one round."""
         if one.phase not in COUNTED or not one.times_s:
             return
-        learning = len(self._learnt) < LEARNING_WINDOWS
-        if not learning or one.shape.kernel is Kernel.PINGPONG:
-            self._early += [one] if learning else []
-            self._count(one)
-            return
-        self._early.append(one)
+        self._seen.append(one)
+        if one.shape.kernel is Kernel.ONEWAY and len(self._learnt) < LEARNING_WINDOWS:
+            self._learn(one)
+        elif not self.any:
+            self.any = self._cause(one) is not None
+        if self.any:
+            self._count_new()
+
+    def hang(self, pair: Pair, kernel: Kernel) -> None:
+        """Take in a pair that did not answer."""
+        self._seen.append((pair, kernel))
+        self.any = True
+        self._count_new()
+
+    def _learn(self, one: Measurement) -> None:
+        """Refine the usual time of a window; what was seen before is counted again by it."""
         self._learnt.append(_s_per_byte(one, median(one.times_s)))
         self._usual_s_per_byte = sorted(self._learnt)[len(self._learnt) // 4]
         self._reset()
-        for each in self._early:
+        self.any = any(not isinstance(each, Measurement) or self._cause(each) for each in self._seen)
+
+    def _count_new(self) -> None:
+        for each in self._seen[self._counted :]:
             if isinstance(each, Measurement):
                 self._count(each)
             else:
                 self._accuse(*each, CapCause.HANG)
-
-    def hang(self, pair: Pair, kernel: Kernel) -> None:
-        """Count a pair that did not answer."""
-        self._early += [(pair, kernel)] if len(self._learnt) < LEARNING_WINDOWS else []
-        self._accuse(pair, kernel, CapCause.HANG)
+        self._counted = len(self._seen)
 
     def is_good(self, one: Measurement) -> bool:
         """Whether a round shows no gross fault, and had iterations enough to show it."""
@@ -89,10 +100,9 @@ class GrossFaults:
             return not _stalls(one) and len(one.times_s) + len(one.warmup_times_s) >= LEAST_TRIPS
         return _s_per_byte(one, median(one.times_s)) < GOOD_SLOWDOWN * self._usual_s_per_byte
 
-    @property
-    def any(self) -> bool:
-        """Whether anything is grossly wrong at all."""
-        return bool(self._suspected)
+    def pace_s(self, kernel: Kernel) -> float | None:
+        """The longest mean time of an iteration in a gross round; None where there was none."""
+        return self._pace_s.get(kernel)
 
     def suspected(self, part: Part) -> bool:
         """Whether anything was grossly wrong with a pair across the part, the pilot's included."""
@@ -137,7 +147,7 @@ class GrossFaults:
         cause = self._cause(one)
         if cause is not None:
             times = (*one.warmup_times_s, *one.times_s)
-            self.pace_s[kernel] = max(self.pace_s.get(kernel, 0.0), sum(times) / len(times))
+            self._pace_s[kernel] = max(self._pace_s.get(kernel, 0.0), sum(times) / len(times))
             if cause is CapCause.LOSS or one.pairs_at_once == 1:
                 self._accuse(one.pair, kernel, cause, evident=one.phase is not Phase.PILOT)
             else:
@@ -150,7 +160,7 @@ class GrossFaults:
         if one.shape.kernel is Kernel.PINGPONG:
             return CapCause.LOSS if _stalls(one) >= LEAST_STALLS else None
         fastest_s = min((*one.times_s, *one.warmup_times_s))
-        return CapCause.SLOW if _s_per_byte(one, fastest_s) > SLOWDOWN * self._usual_s_per_byte else None
+        return CapCause.SLOW if _s_per_byte(one, fastest_s) > SLOWDOWN * self._usual_s_per_byte > 0 else None
 
     def _accuse(self, pair: Pair, kernel: Kernel, cause: CapCause, *, evident: bool = True) -> None:
         """Count against every part of the pair. A hang does so both ways: nobody knows which message was lost."""
@@ -171,4 +181,5 @@ def _s_per_byte(one: Measurement, window_s: float) -> float:
 
 
 def _stalls(one: Measurement) -> int:
-    return sum(time_s >= STALL_S for time_s in (*one.warmup_times_s, *one.times_s))
+    times = (*one.warmup_times_s, *one.times_s)
+    return sum(time_s >= STALL_S for time_s in times) if max(times) >= STALL_S else 0

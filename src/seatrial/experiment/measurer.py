@@ -147,6 +147,8 @@ class Measurer:
             if not found.plain:
                 break
             self._measure(msgspec.structs.replace(wanted, pairs=found.plain))
+        if not doubtful:
+            return
         short = self._caps.cut(wanted.shape, doubtful)
         first = len(self.measurements)
         self._measure(msgspec.structs.replace(wanted, pairs=doubtful, shape=short))
