@@ -21,8 +21,8 @@ from tests.unit.builders import Cluster, names
 from tests.unit.scripted import ScriptedLauncher
 
 BUDGET = "15s"
-SECONDS_PER_ROUND = 0.3
-SLOW_ROUNDS = 40
+SECONDS_PER_ROUND = 1.2
+SLOW_ROUNDS = 10
 """After so many a synthetic check waits for its leave to end: the file LEAVE beside what it delivered."""
 LEAVE = "leave"
 BEAT_S = 2.0
