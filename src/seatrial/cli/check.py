@@ -29,6 +29,7 @@ def check(
     pairs_at_once: Annotated[
         int, typer.Option(help="Pairs measured at once.  [default: half the nodes, one on a shared kernel]", min=0)
     ] = DEFAULTS.pairs_at_once,
+    no_loaded: Annotated[bool, typer.Option("--no-loaded", help="Leave out the rounds that load the uplinks.")] = False,
     fabric: FabricFile = "",
     routes: RoutesFile = "",
     device: FabricDevice = "",
@@ -53,6 +54,7 @@ def check(
         nodes=parse_nodes(nodes),
         design=design,
         pairs_at_once=pairs_at_once,
+        loaded=not no_loaded,
         ranks=ranks,
         fabric=file_or_live(fabric),
         routes=file_or_live(routes),

@@ -19,6 +19,9 @@ SHORTEST_S = 1e-12
 TELLING = (Phase.RETEST, Phase.NEXT, Phase.SURVEY)
 """Whose runs decide where there are several; the survey's pairs may have been in each other's way."""
 
+APART = (Phase.PILOT, Phase.VARIANT, Phase.LOADED)
+"""Phases that say nothing of a single pair under the site's own settings."""
+
 
 FIRST = (Phase.NEXT, Phase.SURVEY, Phase.RETEST)
 """What suspects come from: a retest says nothing of the pairs that it left out."""
@@ -140,15 +143,15 @@ class Gathering:
         self._evidence: dict[Pair, Evidence] = {}
 
     def take(self, measurements: Sequence[Measurement]) -> dict[Pair, Evidence]:
-        """Evidence for every ordered pair of which anything was measured, by name; rounds of the pilot and
-        of other settings do not count.
+        """Evidence for every ordered pair of which anything was measured, by name; rounds of phases in `APART` do not
+        count.
 
         `measurements`: all of the run until now, those of the last call first. Evidence that nothing was added to is
         the same object as before.
         """
         changed: set[Pair] = set()
         for one in measurements[self._taken :]:
-            if one.phase in (Phase.PILOT, Phase.VARIANT) or not one.times_s:
+            if one.phase in APART or not one.times_s:
                 continue
             source, target = pair = one.pair
             if one.shape.kernel is Kernel.PINGPONG:

@@ -9,6 +9,7 @@ from seatrial.diagnosis.deaths import judge_deaths
 from seatrial.diagnosis.direct import hanging_findings, invalid_findings, lost_findings
 from seatrial.diagnosis.evidence import Evidence, Gathering, Pair, deciding
 from seatrial.diagnosis.findings import Scene, high_latency, packet_loss, slow_fabric, slow_link, unstable_link
+from seatrial.diagnosis.loaded import judge_loaded
 from seatrial.diagnosis.nodes import judge_nodes
 from seatrial.diagnosis.notes import make_notes
 from seatrial.diagnosis.over_rails import told_by_rail
@@ -128,6 +129,8 @@ def judge(recorded: RecordedRun, assessor: Assessor | None = None) -> Judgement:
     findings += told_by_rail(slow, recorded.measurements)
     findings += [unstable_link(suspect, scene) for suspect in suspicion.unstable]
     findings += [high_latency(suspect, scene) for suspect in suspicion.late]
+    loaded = judge_loaded(recorded, evidence)
+    findings += loaded.findings
     findings += fact_findings(
         Readings(
             facts=recorded.facts,
@@ -151,11 +154,13 @@ def judge(recorded: RecordedRun, assessor: Assessor | None = None) -> Judgement:
             *deaths.notes,
             *unproved,
             *unsure_notes(power, paces),
+            *loaded.notes,
             *make_notes(recorded, evidence, references, suspicion),
             *capped_notes(recorded.info.capped_pairs),
         ),
         complete=recorded.info.ending is Ending.COMPLETE and bool(pairs) and not _missing(recorded, pairs, findings),
         design=_counted(recorded),
+        loaded=loaded.loaded,
         lost=recorded.info.lost,
         powers=power,
         populations=paces,

@@ -25,6 +25,7 @@ from seatrial.diagnosis.thresholds import SUSPICION
 from seatrial.experiment.clock import new_run_name, now_text
 from seatrial.experiment.closing import carried_out, closed
 from seatrial.experiment.enough import enough
+from seatrial.experiment.loaded import measure_loaded
 from seatrial.experiment.measurer import Measurer
 from seatrial.experiment.node_hours import allocation_s, within_node_hours
 from seatrial.experiment.over_rails import measure_over_rails
@@ -172,13 +173,16 @@ class Check:
         deadline = time.monotonic() + self._settings.budget_s
         plan = self._plan()
         self._progress.stage(f"Measuring {plan.design.planned_pairs} ordered pairs of {len(self.measurer.nodes)} nodes")
+        began = time.monotonic()
         in_time = self._survey_passes(plan, deadline)
+        survey_s = time.monotonic() - began
         self._spread_out(plan, deadline)
         self._tell_apart(next_bandwidth, bandwidth_shape(self.measurer.window_s), deadline)
         in_time = self._retest(deadline) and in_time
         in_time = self.measurer.resume(deadline) and in_time
         if self._tell_apart(next_latency, LATENCY, deadline):
             in_time = self._retest_late(deadline) and in_time
+        self._under_load(survey_s, deadline)
         self._over_rails(deadline)
         self.measurer.close()
         self._progress.stage("Reading the facts again")
@@ -312,6 +316,20 @@ class Check:
                 break
             in_time = self._measure_again(then.open, then, True, False, deadline)
         return in_time
+
+    def _under_load(self, survey_s: float, deadline: float) -> None:
+        """What uplinks carry while many nodes send at once."""
+        if self._settings.loaded:
+            recorded = self.recorded()
+            measure_loaded(
+                self.measurer,
+                self._progress,
+                recorded,
+                self.assessor.assess(recorded),
+                replay=self._settings.replay,
+                survey_s=survey_s,
+                deadline=deadline,
+            )
 
     def _over_rails(self, deadline: float) -> None:
         """What stood the retest, over each rail alone: which one of a node's it is."""

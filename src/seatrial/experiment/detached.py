@@ -94,6 +94,7 @@ def child_options(settings: CheckSettings, name: str) -> list[str]:
         *("--round-timeout", f"{settings.round_timeout_s:.12g}s"),
         *("--pairs-at-once", str(settings.pairs_at_once)),
         *("--seed", str(settings.seed)),
+        *(() if settings.loaded else ("--no-loaded",)),
     ]
     for option, value in (
         ("--mpi", settings.mpi),

@@ -26,6 +26,8 @@ class CheckSettings(msgspec.Struct, frozen=True, kw_only=True):
     round_timeout_s: float = 10.0
     pairs_at_once: int = 0
     """0: half the nodes, or one where nodes share a kernel."""
+    loaded: bool = True
+    """Also measure rounds in which many nodes send at once, for what uplinks carry."""
     ranks: int = 2
     """Ranks of the local launcher."""
     mpi: str = ""

@@ -5,6 +5,7 @@ import msgspec
 from seatrial.model.errors import ExitCode
 from seatrial.model.estimate import Estimate
 from seatrial.model.limit import Limit
+from seatrial.model.loaded import Loaded
 from seatrial.model.pair_faults import Population
 from seatrial.model.run import Design, NodeState
 from seatrial.model.verdict import Finding, Verdict, worst
@@ -76,6 +77,8 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     median_latency_s: float | None = None
     """One way, over all pairs that were measured."""
     design: Design | None = None
+    loaded: Loaded | None = None
+    """What uplinks and the fabric carry while many nodes send at once; None where that was not measured."""
     lost: tuple[NodeState, ...] = ()
     powers: tuple[Power, ...] = ()
     """What the run could have shown, by metric."""

@@ -27,6 +27,8 @@ class Phase(enum.StrEnum):
     NEXT = "next"
     """Once more, with fewer pairs at once or alone, to tell contention and the suspects of the survey apart."""
     RETEST = "retest"
+    LOADED = "loaded"
+    """Many pairs at once on purpose: all nodes of a leaf to other leaves, or half of the nodes to the other half."""
     CURVE = "curve"
     SATURATION = "saturation"
     VARIANT = "variant"

@@ -10,7 +10,7 @@ from seatrial.model.facts import NodeFacts
 from seatrial.model.judgement import Judgement
 from seatrial.model.run import RunInfo
 from seatrial.model.verdict import Finding
-from seatrial.report import finding_text, html_tables
+from seatrial.report import finding_text, html_tables, loaded_text
 from seatrial.report.facts_text import differences
 from seatrial.report.headline import could_show, headline, medians, peers
 from seatrial.report.heatmap import HeatMap, heat_map
@@ -51,6 +51,8 @@ def as_html(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFacts]) 
         peers=peers(judgement),
         could_show=could_show(judgement),
         nodes=html_tables.nodes_table(judgement),
+        loaded=loaded_text.leaves_table(judgement.loaded),
+        loaded_rows=loaded_text.summary(judgement.loaded),
         pairs=html_tables.pairs_table(judgement),
         limits=html_tables.limits_table(judgement),
         facts=html_tables.facts_table(judgement, facts),

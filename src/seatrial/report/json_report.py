@@ -7,6 +7,7 @@ from seatrial.model.run import Design, NodeState, RunInfo, run_kind
 from seatrial.model.verdict import Finding
 from seatrial.report.headline import overall
 from seatrial.report.json_text import Json, json_text, number
+from seatrial.report.loaded_text import loaded_json
 
 FORMAT = 1
 """History: 1, the first."""
@@ -36,6 +37,7 @@ def as_json(run: RunInfo, judgement: Judgement, exit_code: int) -> Json:
             {"metric": one.metric, "nodes": list(one.nodes), "ratio": number(one.ratio)}
             for one in judgement.populations
         ],
+        "loaded": loaded_json(judgement.loaded),
         "notes": list(judgement.notes),
         "lost": [_lost(state) for state in judgement.lost or run.lost],
         "design": _design(design) if design else None,

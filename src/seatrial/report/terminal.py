@@ -10,7 +10,7 @@ from seatrial.model.judgement import Judgement, NodeVerdict, PairVerdict
 from seatrial.model.run import RunInfo
 from seatrial.model.verdict import Finding, Verdict
 from seatrial.model.words import count
-from seatrial.report import finding_text
+from seatrial.report import finding_text, loaded_text
 from seatrial.report.facts_text import differences
 from seatrial.report.headline import INCOMPLETE, could_show, headline, medians, peers
 from seatrial.report.heatmap import HeatMap
@@ -174,6 +174,7 @@ def _closing(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFacts])
     ):
         if known:
             yield label, known
+    yield from loaded_text.summary(judgement.loaded)
     for state in judgement.lost or run.lost:
         yield "not measured", f"{state.node}: {state.reason}" + ("" if state.fault else " (no fault)")
     for difference in differences(facts):

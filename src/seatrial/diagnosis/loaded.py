@@ -1,0 +1,185 @@
+"""The judgement of rounds under load: an uplink that carries less than others, and how far the fabric is shared."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from seatrial.diagnosis.evidence import Evidence, Pair
+from seatrial.diagnosis.findings import pair_names
+from seatrial.diagnosis.loaded_peers import EFFECT, Compared, compared, could, shares
+from seatrial.diagnosis.loaded_rates import Alone, Key, Load, carried, is_light, loads, rates_alone, rounds_of
+from seatrial.diagnosis.locate import Suspect
+from seatrial.diagnosis.wording import WAYS, link_remedy, sentence, who
+from seatrial.model.loaded import LeafLoad, Loaded
+from seatrial.model.measurement import Measurement
+from seatrial.model.recorded import RecordedRun
+from seatrial.model.subject import Direction, uplink
+from seatrial.model.units import BANDWIDTH, bandwidth, share
+from seatrial.model.verdict import Experiment, Finding, FindingKind, Verdict
+from seatrial.model.words import count
+from seatrial.statistics.median import median, median_estimate
+
+BISECTION = 0.4
+"""Of the nodes: a round with so many pairs loads the fabric as a whole. An odd number of leaves leaves one out."""
+PEERS = "median of other leaves in the same rounds"
+
+
+class LoadedVerdict(msgspec.Struct, frozen=True, kw_only=True):
+    """Numbers, findings, and sentences on what was not decided."""
+
+    loaded: Loaded | None
+    """None where no round under load was completed."""
+    findings: tuple[Finding, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class Scene(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of the rounds under load by now: for the judgement, and to choose what to measure again."""
+
+    rounds: Sequence[Sequence[Measurement]]
+    alone: Alone
+    found: Mapping[Key, Sequence[Load]]
+    offered: Mapping[Key, float]
+    """What the nodes of each leaf that took part reach one at a time, added up."""
+    of_peers: Mapping[Key, float]
+
+
+def scene_of(
+    measurements: Sequence[Measurement], evidence: Mapping[Pair, Evidence], leaf_of: Mapping[str, str]
+) -> Scene:
+    """All numbers that follow from the measurements of a run."""
+    rounds = rounds_of(measurements)
+    alone = rates_alone(evidence, rounds, leaf_of)
+    found = loads(rounds, leaf_of)
+    offered = {key: could(many[-1], alone) for key, many in found.items()}
+    return Scene(rounds=rounds, alone=alone, found=found, offered=offered, of_peers=shares(found, offered))
+
+
+def judge_loaded(
+    recorded: RecordedRun,
+    evidence: Mapping[Pair, Evidence],
+    *,
+    effect: float = EFFECT,
+    design: float | None = None,
+) -> LoadedVerdict:
+    """Uplinks that carry less than their peers' by more than `effect`; numbers of every leaf and of the whole fabric.
+
+    An over-subscribed fabric is no finding where all leaves are alike: that is its design. `design`: the
+    over-subscription by the cables, where known.
+    """
+    scene = scene_of(recorded.measurements, evidence, recorded.fabric.leaf_of)
+    if not scene.rounds:
+        return LoadedVerdict(loaded=None)
+    verdicts = compared(scene.found, scene.offered, effect)
+    slow = [one for one in verdicts if one.slow(effect)]
+    return LoadedVerdict(
+        loaded=_numbers(scene, verdicts, design),
+        findings=tuple(_findings(slow, scene)),
+        notes=tuple(_open(verdicts, scene, effect)),
+    )
+
+
+def _numbers(scene: Scene, verdicts: Sequence[Compared], design: float | None) -> Loaded:
+    again = {one.key: one.ratio.value for one in verdicts}
+    leaves = tuple(
+        LeafLoad(
+            leaf=key[0],
+            direction=key[1],
+            nodes=len(many[-1].nodes),
+            bytes_per_s=median_estimate([one.bytes_per_s for one in many]),
+            alone_bytes_per_s=scene.offered[key],
+            of_peers=again.get(key, scene.of_peers.get(key)),
+        )
+        for key, many in scene.found.items()
+        if scene.offered[key] > 0
+    )
+    nodes = {name for flows in scene.rounds for one in flows for name in one.pair}
+    whole = [flows for flows in scene.rounds if 1 < len(flows) >= BISECTION * len(nodes)]
+    whole = [flows for flows in whole if not is_light(flows, scene.alone.leaf_of)]
+    sums = [sum(scene.alone.pair(one.pair) for one in flows) for flows in whole]
+    rates = [carried(flows) for flows in whole]
+    return Loaded(
+        rounds=len(scene.rounds),
+        leaves=leaves,
+        bisection_bytes_per_s=median_estimate(rates) if rates else None,
+        bisection_pairs=max((len(flows) for flows in whole), default=0),
+        bisection_share=median([rate / most for rate, most in zip(rates, sums, strict=True)])
+        if rates and min(sums) > 0
+        else None,
+        oversubscription=max(median([1 / one.share for one in leaves]), 1.0) if leaves else None,
+        design_oversubscription=design,
+    )
+
+
+def _findings(slow: Sequence[Compared], scene: Scene) -> list[Finding]:
+    by_leaf: defaultdict[str, list[Compared]] = defaultdict(list)
+    for one in sorted(slow, key=lambda one: one.ratio.value):
+        by_leaf[one.key[0]].append(one)
+    return [_finding(leaf, many, scene) for leaf, many in by_leaf.items()]
+
+
+def _finding(leaf: str, ways: Sequence[Compared], scene: Scene) -> Finding:
+    """`ways`: the slow ones of one leaf, the worse first."""
+    worst = ways[0]
+    many = scene.found[worst.key]
+    names = {name for key in scene.found for name in (key[0],)}
+    suspect = Suspect(
+        subject=uplink(leaf),
+        direction=Direction.BOTH if len(ways) > 1 else worst.key[1],
+        ambiguous_with=tuple(uplink(other) for other in sorted(names - {leaf})) if len(names) == 2 else (),
+        pairs=_pairs(worst.key, scene),
+    )
+    measured = median_estimate([one.bytes_per_s for one in many[-worst.ratio.runs :]])
+    ratio = worst.ratio
+    beside = ", ".join(dict.fromkeys(key[0] for key in worst.peers))
+    does = "send" if worst.key[1] is Direction.OUT else "receive"
+    return Finding(
+        kind=FindingKind.SLOW_UPLINK,
+        subject=suspect.subject,
+        ambiguous_with=suspect.ambiguous_with,
+        direction=suspect.direction,
+        verdict=Verdict.SLOW,
+        statement=sentence(
+            f"{who(suspect)} carries {bandwidth(measured.value)} {WAYS[worst.key[1]]} while "
+            f"{count(len(many[-1].nodes), 'node')} of the leaf {does} at once: {share(ratio.value)} of what other "
+            f"leaves carry ({bandwidth(worst.expected_bytes_per_s)}; {share(ratio.low)} to {share(ratio.high)} with "
+            f"{share(ratio.confidence)} confidence). Single pairs do not load it enough to show this."
+        ),
+        remedy=link_remedy(suspect, None),
+        metric=BANDWIDTH,
+        measured=measured,
+        peers=worst.expected_bytes_per_s,
+        peers_name=PEERS,
+        pairs=pair_names(suspect.pairs),
+        experiments=(
+            Experiment(
+                description=f"All nodes of the leaf under load, {ratio.runs} runs, in turn with the same of {beside}",
+                outcome=f"{bandwidth(measured.value)}, while the others gave {bandwidth(worst.expected_bytes_per_s)}",
+                confirmed=True,
+            ),
+        ),
+    )
+
+
+def _pairs(key: Key, scene: Scene) -> tuple[Pair, ...]:
+    """Of the latest round in which the leaf was under load."""
+    nodes = set(scene.found[key][-1].nodes)
+    end = 0 if key[1] is Direction.OUT else 1
+    for flows in reversed(scene.rounds):
+        if {one.pair[end] for one in flows} == nodes:
+            return tuple(sorted(one.pair for one in flows))
+    return ()
+
+
+def _open(verdicts: Sequence[Compared], scene: Scene, effect: float) -> list[str]:
+    """Leaves that looked slow under load and were neither confirmed nor cleared."""
+    decided = {one.key for one in verdicts}
+    left = [one.key for one in verdicts if one.perhaps(effect)]
+    left += [key for key, value in scene.of_peers.items() if value < 1 - effect and key not in decided and verdicts]
+    return [
+        f"Under load the uplink of {leaf} seemed to carry {share(scene.of_peers[leaf, way])} of its peers' "
+        f"{WAYS[way]}; repetitions did not decide it."
+        for leaf, way in left[:3]
+        if (leaf, way) in scene.of_peers
+    ]

@@ -1,0 +1,139 @@
+"""The stage of a check in which many nodes send at once, so that uplinks show what they carry."""
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from seatrial.archive.journal import RoundStarted
+from seatrial.archive.reader import read_entries
+from seatrial.diagnosis.evidence import Evidence, Pair
+from seatrial.diagnosis.judge import Assessment
+from seatrial.diagnosis.loaded import scene_of
+from seatrial.diagnosis.loaded_peers import controls, suspects
+from seatrial.diagnosis.suspicion import Suspicion
+from seatrial.diagnosis.thresholds import RETEST_RUNS
+from seatrial.experiment.measurer import Measurer
+from seatrial.experiment.progress import Progress
+from seatrial.experiment.surveying import one_kernel
+from seatrial.model.measurement import Phase, Round
+from seatrial.model.recorded import RecordedRun
+from seatrial.model.subject import SubjectKind
+from seatrial.pairing.loaded import again_rounds, first_rounds, leaves_of
+from seatrial.pairing.survey import bandwidth_shape, thinned
+
+SHARE = 0.2
+"""Of the time that the survey took: what the first rounds under load may take ..."""
+LEAST_S = 10.0
+"""... or this long, where the survey was short."""
+ONE_KERNEL_BYTES_PER_S = 1e9
+"""Where nodes share a kernel, all pairs together must stay below this, or its cores are the bottleneck."""
+
+
+def measure_loaded(
+    measurer: Measurer,
+    progress: Progress,
+    recorded: RecordedRun,
+    assessment: Assessment,
+    *,
+    replay: Path | None,
+    survey_s: float,
+    deadline: float,
+) -> None:
+    """First rounds; then, of leaves that carry less than others, `RETEST_RUNS` more beside others.
+
+    Nodes that are known to be at fault, and nodes behind an uplink that is, stay out. `replay`: the recorded run that
+    is played, whose rounds are repeated whatever they were chosen by. `survey_s`: how long the survey took.
+    `deadline`: by time.monotonic.
+    """
+    if replay is not None:
+        measurer.run(recorded_rounds(replay), deadline)
+        return
+    evidence, _, suspicion = assessment
+    stage = _Stage(measurer, progress, recorded, deadline)
+    rounds = stage.first(left_out(suspicion, recorded.fabric.leaf_of))
+    if not rounds:
+        return
+    if why := stage.too_much(rounds):
+        measurer.remarks.append(why)
+        return
+    most = max(map(len, rounds))
+    progress.stage(f"Measuring {len(measurer.nodes)} nodes under load, up to {most} pairs at once")
+    stage.run(rounds, min(deadline, time.monotonic() + max(SHARE * survey_s, LEAST_S)))
+    stage.again(evidence)
+
+
+def left_out(suspicion: Suspicion, leaf_of: Mapping[str, str]) -> set[str]:
+    """Nodes whose links are known to be at fault, and all nodes of leaves whose uplinks are."""
+    found: set[str] = set()
+    for suspect in (*suspicion.slow, *suspicion.unstable, *suspicion.lossy):
+        for subject in (suspect.subject, *suspect.ambiguous_with):
+            if subject.kind is SubjectKind.NODE:
+                found.add(subject.name)
+            elif subject.kind is SubjectKind.UPLINK:
+                found.update(node for node, leaf in leaf_of.items() if leaf == subject.name)
+    return found
+
+
+class _Stage:
+    """Rounds under load in one check, numbered one after the other."""
+
+    def __init__(self, measurer: Measurer, progress: Progress, recorded: RecordedRun, deadline: float) -> None:
+        self._measurer = measurer
+        self._progress = progress
+        self._recorded = recorded
+        self._deadline = deadline
+        self._leaves: dict[str, list[str]] = {}
+        self._shape = bandwidth_shape(measurer.window_s)
+        self._number = 0
+
+    def first(self, without: set[str]) -> list[list[Pair]]:
+        """The pairs of the first rounds."""
+        nodes = [node for node in self._measurer.nodes if node not in without]
+        self._leaves = leaves_of(nodes, self._recorded.fabric.leaf_of)
+        if len(self._leaves) > 1:
+            nodes = [node for members in self._leaves.values() for node in members]
+        design = self._recorded.info.design
+        light = design is not None and design.pairs_at_once > 1
+        rounds = first_rounds(self._leaves, nodes, self._recorded.info.seed, light=light)
+        self._shape = thinned(self._shape, sum(map(len, rounds)))
+        return rounds
+
+    def too_much(self, rounds: Sequence[Sequence[Pair]]) -> str:
+        """Why rounds under load would say nothing here; empty where they would."""
+        if not one_kernel(self._recorded.facts, self._measurer.nodes):
+            return ""
+        window_bytes = self._shape.message_bytes * self._shape.window
+        most = max(map(len, rounds)) * window_bytes / max(self._measurer.window_s, 1e-9)
+        if most <= ONE_KERNEL_BYTES_PER_S:
+            return ""
+        return (
+            f"No rounds under load were measured: these nodes share a kernel, and {most / 1e9:.1f} GB/s at once would "
+            "load its cores rather than the links."
+        )
+
+    def run(self, rounds: Sequence[Sequence[Pair]], deadline: float) -> None:
+        """Measure them, or those for which there is time."""
+        made = []
+        for pairs in rounds:
+            made.append(Round(phase=Phase.LOADED, repetition=self._number, shape=self._shape, pairs=tuple(pairs)))
+            self._number += 1
+        self._progress.rounds(len(made))
+        self._measurer.run(made, deadline)
+
+    def again(self, evidence: Mapping[Pair, Evidence]) -> None:
+        """Leaves that carried less than others, each alone under load, in turn with others."""
+        scene = scene_of(self._measurer.measurements, evidence, self._recorded.fabric.leaf_of)
+        chosen = suspects(scene.of_peers)
+        if not chosen:
+            return
+        keys = [*chosen, *controls(chosen, scene.of_peers, scene.offered)]
+        names = ", ".join(dict.fromkeys(leaf for leaf, _ in chosen))
+        self._progress.stage(f"Measuring the uplinks of {names} again under load, in turn with others")
+        self.run(again_rounds(self._leaves, keys, RETEST_RUNS, self._recorded.info.seed), self._deadline)
+
+
+def recorded_rounds(folder: Path) -> list[Round]:
+    """The rounds under load of a recorded run."""
+    return [
+        one.round for one in read_entries(folder) if isinstance(one, RoundStarted) and one.round.phase is Phase.LOADED
+    ]
