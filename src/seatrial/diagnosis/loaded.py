@@ -7,9 +7,10 @@ import msgspec
 
 from seatrial.diagnosis.evidence import Evidence, Pair
 from seatrial.diagnosis.findings import pair_names
-from seatrial.diagnosis.loaded_peers import EFFECT, Compared, compared, could, shares
+from seatrial.diagnosis.loaded_peers import EFFECT, Compared, compared, could, shares, suspects
 from seatrial.diagnosis.loaded_rates import Alone, Key, Load, carried, is_light, loads, rates_alone, rounds_of
 from seatrial.diagnosis.locate import Suspect
+from seatrial.diagnosis.thresholds import RETEST_RUNS
 from seatrial.diagnosis.wording import WAYS, link_remedy, sentence, who
 from seatrial.model.loaded import LeafLoad, Loaded
 from seatrial.model.measurement import Measurement
@@ -22,6 +23,7 @@ from seatrial.statistics.median import median, median_estimate
 
 BISECTION = 0.4
 """Of the nodes: a round with so many pairs loads the fabric as a whole. An odd number of leaves leaves one out."""
+MOST_NOTES = 3
 PEERS = "median of other leaves in the same rounds"
 
 
@@ -123,7 +125,7 @@ def _finding(leaf: str, ways: Sequence[Compared], scene: Scene) -> Finding:
     """`ways`: the slow ones of one leaf, the worse first."""
     worst = ways[0]
     many = scene.found[worst.key]
-    names = {name for key in scene.found for name in (key[0],)}
+    names = {key[0] for key in scene.found}
     suspect = Suspect(
         subject=uplink(leaf),
         direction=Direction.BOTH if len(ways) > 1 else worst.key[1],
@@ -174,12 +176,12 @@ def _pairs(key: Key, scene: Scene) -> tuple[Pair, ...]:
 
 def _open(verdicts: Sequence[Compared], scene: Scene, effect: float) -> list[str]:
     """Leaves that looked slow under load and were neither confirmed nor cleared."""
-    decided = {one.key for one in verdicts}
-    left = [one.key for one in verdicts if one.perhaps(effect)]
-    left += [key for key, value in scene.of_peers.items() if value < 1 - effect and key not in decided and verdicts]
+    left = [(one.key, one.ratio.value) for one in verdicts if one.perhaps(effect)]
+    why = f"{RETEST_RUNS} more runs did not decide it"
+    if not verdicts:
+        left = [(key, scene.of_peers[key]) for key in suspects(scene.of_peers, effect=effect)]
+        why = "it was not measured again, for lack of time; give more by --budget"
     return [
-        f"Under load the uplink of {leaf} seemed to carry {share(scene.of_peers[leaf, way])} of its peers' "
-        f"{WAYS[way]}; repetitions did not decide it."
-        for leaf, way in left[:3]
-        if (leaf, way) in scene.of_peers
+        f"Under load the uplink of {leaf} carried {share(value)} of what its peers did {WAYS[way]}: not decided, {why}."
+        for (leaf, way), value in left[:MOST_NOTES]
     ]

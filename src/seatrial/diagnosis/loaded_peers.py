@@ -16,11 +16,8 @@ CONFIDENCE = 0.99
 """Of the interval that must lie below `1 - EFFECT` as a whole."""
 ALIKE = 0.97
 """Leaves whose nodes could send at least this share of what another's could are as good a comparison."""
-SCATTERS = 3.0
-"""Where leaves scatter more than the effect, only those this many scatters below the others are looked at again."""
-FEWEST_TO_SCATTER = 8
-MOST_SUSPECTS = 4
-"""Leaves (and ways) measured again; the worst, if there are more."""
+MOST_SUSPECTS = 6
+"""Leaves (and ways) measured again at a time; the worst, if there are more."""
 
 
 class Compared(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,30 +66,32 @@ def shares(found: Mapping[Key, Sequence[Load]], offered: Mapping[Key, float]) ->
     return {key: carried[key] / value for key, value in wanted.items() if value}
 
 
-def suspects(of_peers: Mapping[Key, float], effect: float = EFFECT) -> list[Key]:
-    """Leaves that carry too little, the worst first, to be measured again."""
-    line = 1 - effect
-    if len(of_peers) >= FEWEST_TO_SCATTER:
-        middle = median([*of_peers.values()])
-        scatter = 1.4826 * median([abs(value - middle) for value in of_peers.values()])
-        line = min(line, middle - SCATTERS * scatter)
-    return sorted((key for key, value in of_peers.items() if value < line), key=lambda key: of_peers[key])[
-        :MOST_SUSPECTS
-    ]
+def suspects(of_peers: Mapping[Key, float], known: Collection[Key] = (), effect: float = EFFECT) -> list[Key]:
+    """Leaves that carry too little, the worst first, to be measured again; without those of `known`.
+
+    Where half of the leaves send to the other half, one slow uplink takes a little from all its partners, too, so
+    several may be here for one fault. Measured again, each is under load alone.
+    """
+    low = sorted(key for key, value in of_peers.items() if value < 1 - effect and key not in known)
+    return sorted(low, key=lambda key: of_peers[key])[:MOST_SUSPECTS]
 
 
-def controls(chosen: Sequence[Key], of_peers: Mapping[Key, float], offered: Mapping[Key, float]) -> list[Key]:
+def controls(
+    chosen: Sequence[Key], of_peers: Mapping[Key, float], offered: Mapping[Key, float], slow: Collection[Key] = ()
+) -> list[Key]:
     """Other leaves to measure beside the suspects, for each way: of about as many nodes, and neither best nor worst."""
     found: list[Key] = []
     for way in dict.fromkeys(key[1] for key in chosen):
         mine = [offered[key] for key in chosen if key[1] is way]
-        others = [key for key in of_peers if key[1] is way and key not in chosen]
+        others = [key for key in of_peers if key[1] is way and key not in chosen and key not in slow]
         others.sort(key=lambda key: (offered[key] < ALIKE * min(mine), abs(of_peers[key] - 1)))
         found += others[:CONTROL_PAIRS]
     return found
 
 
-def compared(found: Mapping[Key, Sequence[Load]], offered: Mapping[Key, float], effect: float) -> list[Compared]:
+def compared(
+    found: Mapping[Key, Sequence[Load]], offered: Mapping[Key, float], effect: float = EFFECT
+) -> list[Compared]:
     """Leaves that were measured `RETEST_RUNS` times, each alone under load, against each other, run by run.
 
     Those that are slow are left out of what the others are compared with, as long as any are left.

@@ -182,7 +182,7 @@ class Check:
         in_time = self.measurer.resume(deadline) and in_time
         if self._tell_apart(next_latency, LATENCY, deadline):
             in_time = self._retest_late(deadline) and in_time
-        self._under_load(survey_s, deadline)
+        in_time = self._under_load(survey_s, deadline) and in_time
         self._over_rails(deadline)
         self.measurer.close()
         self._progress.stage("Reading the facts again")
@@ -317,19 +317,20 @@ class Check:
             in_time = self._measure_again(then.open, then, True, False, deadline)
         return in_time
 
-    def _under_load(self, survey_s: float, deadline: float) -> None:
+    def _under_load(self, survey_s: float, deadline: float) -> bool:
         """What uplinks carry while many nodes send at once."""
-        if self._settings.loaded:
-            recorded = self.recorded()
-            measure_loaded(
-                self.measurer,
-                self._progress,
-                recorded,
-                self.assessor.assess(recorded),
-                replay=self._settings.replay,
-                survey_s=survey_s,
-                deadline=deadline,
-            )
+        if not self._settings.loaded:
+            return True
+        recorded = self.recorded()
+        return measure_loaded(
+            self.measurer,
+            self._progress,
+            recorded,
+            self.assessor.assess(recorded),
+            replay=self._settings.replay,
+            survey_s=survey_s,
+            deadline=deadline,
+        )
 
     def _over_rails(self, deadline: float) -> None:
         """What stood the retest, over each rail alone: which one of a node's it is."""

@@ -9,7 +9,8 @@ from seatrial.archive.reader import read_entries
 from seatrial.diagnosis.evidence import Evidence, Pair
 from seatrial.diagnosis.judge import Assessment
 from seatrial.diagnosis.loaded import scene_of
-from seatrial.diagnosis.loaded_peers import controls, suspects
+from seatrial.diagnosis.loaded_peers import EFFECT, compared, controls, suspects
+from seatrial.diagnosis.loaded_rates import Key
 from seatrial.diagnosis.suspicion import Suspicion
 from seatrial.diagnosis.thresholds import RETEST_RUNS
 from seatrial.experiment.measurer import Measurer
@@ -18,8 +19,8 @@ from seatrial.experiment.surveying import one_kernel
 from seatrial.model.measurement import Phase, Round
 from seatrial.model.recorded import RecordedRun
 from seatrial.model.subject import SubjectKind
-from seatrial.pairing.loaded import again_rounds, first_rounds, leaves_of
-from seatrial.pairing.survey import bandwidth_shape, thinned
+from seatrial.pairing.loaded import again_rounds, first_rounds, leaves_of, load_shape
+from seatrial.pairing.survey import BANDWIDTH, thinned
 
 SHARE = 0.2
 """Of the time that the survey took: what the first rounds under load may take ..."""
@@ -27,6 +28,9 @@ LEAST_S = 10.0
 """... or this long, where the survey was short."""
 ONE_KERNEL_BYTES_PER_S = 1e9
 """Where nodes share a kernel, all pairs together must stay below this, or its cores are the bottleneck."""
+
+MOST_STEPS = 3
+"""How often leaves that carry less are chosen and measured again."""
 
 
 def measure_loaded(
@@ -38,28 +42,27 @@ def measure_loaded(
     replay: Path | None,
     survey_s: float,
     deadline: float,
-) -> None:
+) -> bool:
     """First rounds; then, of leaves that carry less than others, `RETEST_RUNS` more beside others.
 
     Nodes that are known to be at fault, and nodes behind an uplink that is, stay out. `replay`: the recorded run that
     is played, whose rounds are repeated whatever they were chosen by. `survey_s`: how long the survey took.
-    `deadline`: by time.monotonic.
+    `deadline`: by time.monotonic. False where it came before all leaves that carry less were measured again.
     """
     if replay is not None:
-        measurer.run(recorded_rounds(replay), deadline)
-        return
+        return measurer.run(recorded_rounds(replay), deadline)
     evidence, _, suspicion = assessment
     stage = _Stage(measurer, progress, recorded, deadline)
     rounds = stage.first(left_out(suspicion, recorded.fabric.leaf_of))
     if not rounds:
-        return
+        return True
     if why := stage.too_much(rounds):
         measurer.remarks.append(why)
-        return
+        return True
     most = max(map(len, rounds))
     progress.stage(f"Measuring {len(measurer.nodes)} nodes under load, up to {most} pairs at once")
     stage.run(rounds, min(deadline, time.monotonic() + max(SHARE * survey_s, LEAST_S)))
-    stage.again(evidence)
+    return stage.again(evidence)
 
 
 def left_out(suspicion: Suspicion, leaf_of: Mapping[str, str]) -> set[str]:
@@ -83,7 +86,7 @@ class _Stage:
         self._recorded = recorded
         self._deadline = deadline
         self._leaves: dict[str, list[str]] = {}
-        self._shape = bandwidth_shape(measurer.window_s)
+        self._shape = load_shape(measurer.window_s)
         self._number = 0
 
     def first(self, without: set[str]) -> list[list[Pair]]:
@@ -102,7 +105,7 @@ class _Stage:
         """Why rounds under load would say nothing here; empty where they would."""
         if not one_kernel(self._recorded.facts, self._measurer.nodes):
             return ""
-        window_bytes = self._shape.message_bytes * self._shape.window
+        window_bytes = BANDWIDTH.message_bytes * BANDWIDTH.window
         most = max(map(len, rounds)) * window_bytes / max(self._measurer.window_s, 1e-9)
         if most <= ONE_KERNEL_BYTES_PER_S:
             return ""
@@ -111,25 +114,35 @@ class _Stage:
             "load its cores rather than the links."
         )
 
-    def run(self, rounds: Sequence[Sequence[Pair]], deadline: float) -> None:
-        """Measure them, or those for which there is time."""
+    def run(self, rounds: Sequence[Sequence[Pair]], deadline: float) -> bool:
+        """Measure them; False where `deadline` came first."""
         made = []
         for pairs in rounds:
             made.append(Round(phase=Phase.LOADED, repetition=self._number, shape=self._shape, pairs=tuple(pairs)))
             self._number += 1
         self._progress.rounds(len(made))
-        self._measurer.run(made, deadline)
+        return self._measurer.run(made, deadline)
 
-    def again(self, evidence: Mapping[Pair, Evidence]) -> None:
-        """Leaves that carried less than others, each alone under load, in turn with others."""
-        scene = scene_of(self._measurer.measurements, evidence, self._recorded.fabric.leaf_of)
-        chosen = suspects(scene.of_peers)
-        if not chosen:
-            return
-        keys = [*chosen, *controls(chosen, scene.of_peers, scene.offered)]
-        names = ", ".join(dict.fromkeys(leaf for leaf, _ in chosen))
-        self._progress.stage(f"Measuring the uplinks of {names} again under load, in turn with others")
-        self.run(again_rounds(self._leaves, keys, RETEST_RUNS, self._recorded.info.seed), self._deadline)
+    def again(self, evidence: Mapping[Pair, Evidence]) -> bool:
+        """Leaves that carried less than others, each alone under load, in turn with others.
+
+        Where all of these are slow, those that come next. False where the time was over first.
+        """
+        known: list[Key] = []
+        for step in range(MOST_STEPS):
+            scene = scene_of(self._measurer.measurements, evidence, self._recorded.fabric.leaf_of)
+            slow = {one.key for one in compared(scene.found, scene.offered) if one.slow(EFFECT)}
+            chosen = suspects(scene.of_peers, known)
+            if not chosen or not slow.issuperset(known):
+                return True
+            known += chosen
+            keys = [*chosen, *controls(chosen, scene.of_peers, scene.offered, slow)]
+            names = ", ".join(dict.fromkeys(leaf for leaf, _ in chosen))
+            self._progress.stage(f"Measuring the uplinks of {names} again under load, in turn with others")
+            seed = self._recorded.info.seed + step
+            if not self.run(again_rounds(self._leaves, keys, RETEST_RUNS, seed), self._deadline):
+                return False
+        return True
 
 
 def recorded_rounds(folder: Path) -> list[Round]:

@@ -8,9 +8,14 @@ in their leaves as far as possible: on a fat tree with D-mod-K routes such pairs
 import random
 from collections.abc import Mapping, Sequence
 
+import msgspec
+
+from seatrial.model.measurement import Shape
 from seatrial.model.order import leaf_order
 from seatrial.model.subject import Direction
 from seatrial.pairing.complete import Pair
+from seatrial.pairing.sizes import as_many_as_last
+from seatrial.pairing.survey import BANDWIDTH, BANDWIDTH_ROUND_S
 
 Leaves = Mapping[str, Sequence[str]]
 """The nodes of each leaf."""
@@ -20,8 +25,24 @@ EACH_ALONE = 4
 """Up to this many leaves each is loaded while the others are not; of more, half of them at once."""
 TIMES = 2
 """How often each round is measured where leaves are loaded one by one."""
+LONGEST_WINDOW_S = 0.04
+"""Wanted of one window of a node alone."""
+FEWEST_WINDOWS = 4
+"""Timed, of each stream."""
 SPLITS = 3
 """Ways to divide more leaves into halves."""
+
+
+def load_shape(window_s: float) -> Shape:
+    """Streams for rounds under load; `window_s`: what one window of the survey takes alone.
+
+    Fewer messages a window where links are slow: streams that share an uplink take several times as long, and what they
+    carry together is counted window by window.
+    """
+    messages = round(min(max(BANDWIDTH.window * LONGEST_WINDOW_S / max(window_s, 1e-9), 1), BANDWIDTH.window))
+    each_s = window_s * messages / BANDWIDTH.window
+    iterations = as_many_as_last(BANDWIDTH_ROUND_S, each_s, FEWEST_WINDOWS, 1000)
+    return msgspec.structs.replace(BANDWIDTH, window=messages, iterations=iterations)
 
 
 def leaves_of(nodes: Sequence[str], leaf_of: Mapping[str, str]) -> dict[str, list[str]]:

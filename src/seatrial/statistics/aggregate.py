@@ -20,12 +20,16 @@ class Flow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return list(accumulate((*self.warmup_s, *self.timed_s)))
 
     def carried(self, ends: Sequence[float], at_s: float) -> float:
-        """Bytes until `at_s`; a window that is not over yet counts with the share of its time that has passed."""
+        """Bytes until `at_s`, of the window under way as much as the pace of those before it allows.
+
+        Its own pace would not do: it may have become faster once others had ended.
+        """
         done = bisect_right(ends, at_s)
         if done == len(ends):
             return self.window_bytes * done
         begin = ends[done - 1] if done else 0.0
-        return self.window_bytes * (done + (at_s - begin) / (ends[done] - begin))
+        each_s = begin / done if done else ends[0]
+        return self.window_bytes * (done + min((at_s - begin) / each_s, 1.0))
 
 
 def together(flows: Sequence[Flow]) -> float:
