@@ -12,6 +12,8 @@ from seatrial.statistics.aggregate import Flow, together
 from seatrial.statistics.median import median
 
 WAYS = (Direction.OUT, Direction.IN)
+LEAST_S = 1e-9
+"""What took no time was not measured."""
 FEWEST_FLOWS = 2
 """A leaf with one pair at once is not under load."""
 
@@ -36,7 +38,7 @@ def rounds_of(measurements: Iterable[Measurement]) -> list[list[Measurement]]:
     """
     found: dict[int, list[Measurement]] = {}
     for one in measurements:
-        if one.phase is Phase.LOADED and one.times_s and one.shape.kernel is Kernel.ONEWAY:
+        if one.phase is Phase.LOADED and one.shape.kernel is Kernel.ONEWAY and sum(one.times_s) > LEAST_S:
             found.setdefault(one.repetition, []).append(one)
     return [flows for flows in found.values() if all(one.pairs_at_once == len(flows) for one in flows)]
 

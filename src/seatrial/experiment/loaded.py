@@ -7,7 +7,7 @@ from pathlib import Path
 from seatrial.archive.journal import RoundStarted
 from seatrial.archive.reader import read_entries
 from seatrial.diagnosis.evidence import Evidence, Pair
-from seatrial.diagnosis.judge import Assessment
+from seatrial.diagnosis.judge import Assessment, on_one_machine
 from seatrial.diagnosis.loaded import scene_of
 from seatrial.diagnosis.loaded_peers import EFFECT, compared, controls, suspects
 from seatrial.diagnosis.loaded_rates import Key
@@ -16,6 +16,7 @@ from seatrial.diagnosis.thresholds import RETEST_RUNS
 from seatrial.experiment.measurer import Measurer
 from seatrial.experiment.progress import Progress
 from seatrial.experiment.surveying import one_kernel
+from seatrial.model.fabric import Wiring
 from seatrial.model.measurement import Phase, Round
 from seatrial.model.recorded import RecordedRun
 from seatrial.model.subject import SubjectKind
@@ -23,7 +24,7 @@ from seatrial.pairing.loaded import again_rounds, first_rounds, leaves_of, load_
 from seatrial.pairing.survey import BANDWIDTH, thinned
 
 SHARE = 0.2
-"""Of the time that the survey took: what the first rounds under load may take ..."""
+"""Of the rounds and of the time of the survey: what the first rounds under load may take ..."""
 LEAST_S = 10.0
 """... or this long, where the survey was short."""
 ONE_KERNEL_BYTES_PER_S = 1e9
@@ -53,7 +54,7 @@ def measure_loaded(
         return measurer.run(recorded_rounds(replay), deadline)
     evidence, _, suspicion = assessment
     stage = _Stage(measurer, progress, recorded, deadline)
-    rounds = stage.first(left_out(suspicion, recorded.fabric.leaf_of))
+    rounds = stage.first(left_out(suspicion, recorded.fabric))
     if not rounds:
         return True
     if why := stage.too_much(rounds):
@@ -65,16 +66,26 @@ def measure_loaded(
     return stage.again(evidence)
 
 
-def left_out(suspicion: Suspicion, leaf_of: Mapping[str, str]) -> set[str]:
-    """Nodes whose links are known to be at fault, and all nodes of leaves whose uplinks are."""
-    found: set[str] = set()
+def left_out(suspicion: Suspicion, fabric: Wiring) -> set[str]:
+    """Nodes whose links are known to be at fault, and all nodes of leaves of whose uplinks one is."""
+    nodes: set[str] = set()
+    leaves: set[str] = set()
     for suspect in (*suspicion.slow, *suspicion.unstable, *suspicion.lossy):
         for subject in (suspect.subject, *suspect.ambiguous_with):
             if subject.kind is SubjectKind.NODE:
-                found.add(subject.name)
+                nodes.add(subject.name)
             elif subject.kind is SubjectKind.UPLINK:
-                found.update(node for node, leaf in leaf_of.items() if leaf == subject.name)
-    return found
+                leaves.add(subject.name)
+            elif subject.kind is SubjectKind.LINK:
+                leaves |= {leaf for pair in suspect.pairs for leaf in _leaves_at(subject.name, pair, fabric)}
+    return nodes | {node for node, leaf in fabric.leaf_of.items() if leaf in leaves}
+
+
+def _leaves_at(cable: str, pair: Pair, fabric: Wiring) -> list[str]:
+    """Leaves of the pair to whose switch the cable is plugged."""
+    cables = [part.name for part in fabric.path(*pair) if part.kind == SubjectKind.LINK]
+    ends = ((pair[0], cables[:1]), (pair[1], cables[-1:]))
+    return [fabric.leaf_of[node] for node, nearest in ends if cable in nearest and node in fabric.leaf_of]
 
 
 class _Stage:
@@ -93,11 +104,16 @@ class _Stage:
         """The pairs of the first rounds."""
         nodes = [node for node in self._measurer.nodes if node not in without]
         self._leaves = leaves_of(nodes, self._recorded.fabric.leaf_of)
+        if on_one_machine(self._recorded.facts):
+            return []
         if len(self._leaves) > 1:
             nodes = [node for members in self._leaves.values() for node in members]
         design = self._recorded.info.design
         light = design is not None and design.pairs_at_once > 1
-        rounds = first_rounds(self._leaves, nodes, self._recorded.info.seed, light=light)
+        seed, survey = self._recorded.info.seed, design.rounds if design is not None else 0
+        rounds = first_rounds(self._leaves, nodes, seed, light=light)
+        if len(rounds) > SHARE * survey:
+            rounds = first_rounds(self._leaves, nodes, seed, light=light, times=1)
         self._shape = thinned(self._shape, sum(map(len, rounds)))
         return rounds
 

@@ -24,10 +24,10 @@ FEWEST_NODES = 4
 EACH_ALONE = 4
 """Up to this many leaves each is loaded while the others are not; of more, half of them at once."""
 TIMES = 2
-"""How often each round is measured where leaves are loaded one by one."""
+"""How often each round is measured where leaves are loaded one by one, and the survey is long enough."""
 LONGEST_WINDOW_S = 0.04
 """Wanted of one window of a node alone."""
-FEWEST_WINDOWS = 4
+FEWEST_WINDOWS = 6
 """Timed, of each stream."""
 SPLITS = 3
 """Ways to divide more leaves into halves."""
@@ -93,20 +93,23 @@ def light_rounds(leaves: Leaves, turn: int) -> list[list[Pair]]:
     return [there, [(target, source) for source, target in there]] if there else []
 
 
-def first_rounds(leaves: Leaves, nodes: Sequence[str], seed: int, *, light: bool) -> list[list[Pair]]:
-    """The rounds that every check measures; the most telling first, as their time may be cut.
+def first_rounds(
+    leaves: Leaves, nodes: Sequence[str], seed: int, *, light: bool, times: int = TIMES
+) -> list[list[Pair]]:
+    """The rounds that every check measures, in the order of what they tell, as their time may be cut.
 
+    `times`: how often each is measured where leaves are loaded one by one.
     `light`: begin with rounds of one pair a leaf, for nodes that were never measured without others at once.
     """
     names = list(leaves)
     if len(nodes) < FEWEST_NODES:
         return []
     if len(names) < 2:
-        return [pairs for _ in range(TIMES) for pairs in bisection_rounds(nodes)]
-    rounds = [pairs for turn in range(TIMES) for pairs in light_rounds(leaves, turn)] if light else []
+        return [pairs for _ in range(times) for pairs in bisection_rounds(nodes)]
+    rounds = [pairs for turn in range(times) for pairs in light_rounds(leaves, turn)] if light else []
     if len(names) <= EACH_ALONE:
         ways = (Direction.OUT, Direction.IN) if len(names) > 2 else (Direction.OUT,)
-        for turn in range(TIMES):
+        for turn in range(times):
             rounds += [leaf_round(leaves, name, way, turn) for name in names for way in ways]
             rounds += bisection_rounds(nodes) if len(names) > 2 else []
         return rounds

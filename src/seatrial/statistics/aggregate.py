@@ -28,7 +28,7 @@ class Flow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         if done == len(ends):
             return self.window_bytes * done
         begin = ends[done - 1] if done else 0.0
-        each_s = begin / done if done else ends[0]
+        each_s = begin / done if begin > 0 else ends[done]
         return self.window_bytes * (done + min((at_s - begin) / each_s, 1.0))
 
 
