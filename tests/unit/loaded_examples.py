@@ -117,6 +117,7 @@ class Bench:
         self.window_s = 4 * (1 << 20) / NODE
         self.measurements: list[Measurement] = []
         self.remarks: list[str] = []
+        self.hung: list[Pair] = []
         self.rounds: list[Round] = []
         self._cluster = cluster
         self._left = rounds_in_time

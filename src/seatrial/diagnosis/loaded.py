@@ -1,17 +1,18 @@
 """The judgement of rounds under load: an uplink that carries less than others, and how far the fabric is shared."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
 from seatrial.diagnosis.evidence import Evidence, Pair
 from seatrial.diagnosis.findings import pair_names
 from seatrial.diagnosis.loaded_peers import EFFECT, Compared, compared, could, shares, suspects
-from seatrial.diagnosis.loaded_rates import Alone, Key, Load, carried, is_light, loads, rates_alone, rounds_of
+from seatrial.diagnosis.loaded_rates import Alone, Key, Load, apart, carried, is_light, loads, rates_alone, rounds_of
 from seatrial.diagnosis.locate import Suspect
 from seatrial.diagnosis.thresholds import RETEST_RUNS
 from seatrial.diagnosis.wording import WAYS, link_remedy, sentence, who
+from seatrial.model.fabric import Wiring
 from seatrial.model.loaded import LeafLoad, Loaded
 from seatrial.model.measurement import Measurement
 from seatrial.model.recorded import RecordedRun
@@ -63,12 +64,10 @@ def judge_loaded(
     evidence: Mapping[Pair, Evidence],
     *,
     effect: float = EFFECT,
-    design: float | None = None,
 ) -> LoadedVerdict:
     """Uplinks that carry less than their peers' by more than `effect`; numbers of every leaf and of the whole fabric.
 
-    An over-subscribed fabric is no finding where all leaves are alike: that is its design. `design`: the
-    over-subscription by the cables, where known.
+    An over-subscribed fabric is no finding where all leaves are alike: that is its design.
     """
     scene = scene_of(recorded.measurements, evidence, recorded.fabric.leaf_of)
     if not scene.rounds:
@@ -76,20 +75,20 @@ def judge_loaded(
     verdicts = compared(scene.found, scene.offered, effect)
     slow = [one for one in verdicts if one.slow(effect)]
     return LoadedVerdict(
-        loaded=_numbers(scene, verdicts, design),
+        loaded=_numbers(scene, verdicts, recorded.wiring),
         findings=tuple(_findings(slow, scene)),
         notes=tuple(_open(verdicts, scene, effect)),
     )
 
 
-def _numbers(scene: Scene, verdicts: Sequence[Compared], design: float | None) -> Loaded:
+def _numbers(scene: Scene, verdicts: Sequence[Compared], wiring: Wiring | None) -> Loaded:
     again = {one.key: one.ratio.value for one in verdicts}
     leaves = tuple(
         LeafLoad(
             leaf=key[0],
             direction=key[1],
             nodes=len(many[-1].nodes),
-            bytes_per_s=median_estimate([one.bytes_per_s for one in many]),
+            bytes_per_s=median_estimate([one.bytes_per_s for one in apart(many) or many]),
             alone_bytes_per_s=scene.offered[key],
             of_peers=again.get(key, scene.of_peers.get(key)),
         )
@@ -110,8 +109,18 @@ def _numbers(scene: Scene, verdicts: Sequence[Compared], design: float | None) -
         if rates and min(sums) > 0
         else None,
         oversubscription=max(median([1 / one.share for one in leaves]), 1.0) if leaves else None,
-        design_oversubscription=design,
+        design_oversubscription=_by_cables(wiring, nodes),
     )
+
+
+def _by_cables(wiring: Wiring | None, nodes: Collection[str]) -> float | None:
+    """Over-subscription by design, where the cables are known."""
+    if wiring is None:
+        return None
+    from seatrial.fabric.capacity import oversubscription
+    from seatrial.fabric.routed import RoutedFabric
+
+    return oversubscription(wiring.routing, nodes) if isinstance(wiring, RoutedFabric) else None
 
 
 def _findings(slow: Sequence[Compared], scene: Scene) -> list[Finding]:
@@ -124,7 +133,7 @@ def _findings(slow: Sequence[Compared], scene: Scene) -> list[Finding]:
 def _finding(leaf: str, ways: Sequence[Compared], scene: Scene) -> Finding:
     """`ways`: the slow ones of one leaf, the worse first."""
     worst = ways[0]
-    many = scene.found[worst.key]
+    many = apart(scene.found[worst.key])
     names = {key[0] for key in scene.found}
     suspect = Suspect(
         subject=uplink(leaf),
@@ -166,7 +175,7 @@ def _finding(leaf: str, ways: Sequence[Compared], scene: Scene) -> Finding:
 
 def _pairs(key: Key, scene: Scene) -> tuple[Pair, ...]:
     """Of the latest round in which the leaf was under load."""
-    nodes = set(scene.found[key][-1].nodes)
+    nodes = set(apart(scene.found[key])[-1].nodes)
     end = 0 if key[1] is Direction.OUT else 1
     for flows in reversed(scene.rounds):
         if {one.pair[end] for one in flows} == nodes:

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
-from seatrial.diagnosis.loaded_rates import Alone, Key, Load
+from seatrial.diagnosis.loaded_rates import Alone, Key, Load, apart
 from seatrial.diagnosis.thresholds import CONTROL_PAIRS, RETEST_RUNS
 from seatrial.model.estimate import Estimate
 from seatrial.statistics.median import median
@@ -60,8 +60,14 @@ def expected(key: Key, carried: Mapping[Key, float], offered: Mapping[Key, float
 
 
 def shares(found: Mapping[Key, Sequence[Load]], offered: Mapping[Key, float]) -> dict[Key, float]:
-    """What each leaf carries as a share of what is expected of it; without those that have no peers."""
-    carried = {key: median([one.bytes_per_s for one in many]) for key, many in found.items()}
+    """What each leaf carries as a share of what is expected of it; without those that have no peers.
+
+    From rounds in which one leaf alone was under load if all leaves had such, since these depend on nobody's fault;
+    else from the others, since a slow uplink takes a little from all its partners, and they are alike in that.
+    """
+    each = all(apart(many) for many in found.values())
+    same = {key: apart(many) if each else [one for one in many if not one.apart] for key, many in found.items()}
+    carried = {key: median([one.bytes_per_s for one in many]) for key, many in same.items() if many}
     wanted = {key: expected(key, carried, offered) for key in carried}
     return {key: carried[key] / value for key, value in wanted.items() if value}
 
@@ -96,7 +102,8 @@ def compared(
 
     Those that are slow are left out of what the others are compared with, as long as any are left.
     """
-    again = {key: many[-RETEST_RUNS:] for key, many in found.items() if len(many) >= RETEST_RUNS and many[-1].apart}
+    mine = {key: apart(many) for key, many in found.items()}
+    again = {key: many[-RETEST_RUNS:] for key, many in mine.items() if len(many) >= RETEST_RUNS}
     first = [one for key in again if (one := _against(key, again, offered, ()))]
     slow = {one.key for one in first if one.slow(effect)}
     return [_against(one.key, again, offered, slow) or one for one in first]

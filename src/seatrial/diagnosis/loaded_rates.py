@@ -61,8 +61,7 @@ def loads(rounds: Sequence[Sequence[Measurement]], leaf_of: Mapping[str, str]) -
     """Of each leaf and way: the rounds in which as many of its nodes took part as ever did, one after the other.
 
     Where there are three leaves or more, the partners must be on two at least: with one, its uplink is loaded as much.
-    Rounds in which one leaf alone is under load count if there are any, the others else: they depend on nobody's
-    fault. Of two leaves, what one sends is what the other receives: there only OUT is returned.
+    Of two leaves, what one sends is what the other receives: there only OUT is returned.
     """
     leaves = {leaf_of[name] for flows in rounds for one in flows for name in one.pair if name in leaf_of}
     found: defaultdict[Key, list[Load]] = defaultdict(list)
@@ -90,8 +89,12 @@ def _loads(flows: Sequence[Measurement], leaf_of: Mapping[str, str], fewest_part
 
 def _fullest(many: Sequence[Load]) -> list[Load]:
     most = max(len(one.nodes) for one in many)
-    full = [one for one in many if len(one.nodes) == most]
-    return [one for one in full if one.apart] or full
+    return [one for one in many if len(one.nodes) == most]
+
+
+def apart(many: Sequence[Load]) -> list[Load]:
+    """Those in which no other leaf was under load."""
+    return [one for one in many if one.apart]
 
 
 class Alone(msgspec.Struct, frozen=True, kw_only=True):

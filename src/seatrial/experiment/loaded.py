@@ -54,7 +54,8 @@ def measure_loaded(
         return measurer.run(recorded_rounds(replay), deadline)
     evidence, _, suspicion = assessment
     stage = _Stage(measurer, progress, recorded, deadline)
-    rounds = stage.first(left_out(suspicion, recorded.fabric))
+    hung = {name for pair in measurer.hung for name in pair}
+    rounds = stage.first(left_out(suspicion, recorded.fabric) | hung)
     if not rounds:
         return True
     if why := stage.too_much(rounds):
