@@ -1,5 +1,6 @@
 """Synthetic clusters of known truth, the measurements they would give, and recorded runs of them."""
 
+import itertools
 import os
 import random
 from collections.abc import Callable, Iterable, Mapping
@@ -168,12 +169,15 @@ def sail(
     dead = {state.node for state in lost}
     closed = {frozenset(pair) for pair in hung}
     measurements: list[Measurement] = []
+    number = itertools.count()
 
     def carry_out(rounds: Iterable[Round]) -> None:
         for one in rounds:
             pairs = [pair for pair in one.pairs if frozenset(pair) not in closed and pair not in skipped]
             left = tuple(pair for pair in pairs if not dead & set(pair))
-            measurements.extend(cluster.measure(msgspec.structs.replace(one, pairs=left), draw))
+            began_s = 0.2 * next(number)
+            delivered = cluster.measure(msgspec.structs.replace(one, pairs=left), draw)
+            measurements.extend(msgspec.structs.replace(one, at_s=began_s) for one in delivered)
 
     rounds = survey_rounds(cluster)
     pilots = circle_rounds(cluster.nodes)[0][:3]
@@ -240,6 +244,6 @@ def fill(writer: RunWriter, cluster: Cluster, recorded: RecordedRun) -> None:
     writer.append(SurveyPlanned(pairs=recorded.planned))
     for number, one in enumerate(recorded.measurements):
         asked = Round(phase=one.phase, repetition=one.repetition, shape=one.shape, pairs=(one.pair,))
-        writer.append(RoundStarted(number=number, session=1, at_s=float(number), round=asked))
+        writer.append(RoundStarted(number=number, session=1, at_s=one.at_s or 0.0, round=asked))
         writer.append(Delivered(number=number, measurement=one))
         writer.append(RoundEnded(number=number, outcome="complete"))

@@ -36,6 +36,7 @@ from seatrial.facts.node import AlikeParser
 from seatrial.facts.rank_places import rank_places
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.facts import NodeFacts
+from seatrial.model.measurement import LONGEST_S, Measurement
 from seatrial.model.placement import Start
 from seatrial.model.recorded import RecordedRun
 from seatrial.model.run import FORMAT, Ending, RunInfo
@@ -174,6 +175,21 @@ def starts_of(entries: Iterable[Entry], nodes: Iterable[str]) -> tuple[Start, ..
     return came_up + tuple(Start(session=0, ranks=(), variant=one.variant, failure=one.failure) for one in failed)
 
 
+def measurements_of(entries: Iterable[Entry]) -> tuple[Measurement, ...]:
+    """All measurements in order, each with the time of its round; None where the journal does not have the round."""
+    began_s: dict[int, float] = {}
+    measurements = []
+    for entry in entries:
+        if isinstance(entry, RoundStarted) and 0 <= entry.at_s <= LONGEST_S:
+            began_s[entry.number] = entry.at_s
+        elif isinstance(entry, Delivered):
+            one = entry.measurement
+            if one.at_s is None and entry.number in began_s:
+                one = msgspec.structs.replace(one, at_s=began_s[entry.number])
+            measurements.append(one)
+    return tuple(measurements)
+
+
 def read_run(folder: Path) -> RecordedRun:
     """Everything that verdicts and reports are made from. Raises DamagedRun."""
     info = read_info(folder)
@@ -186,7 +202,7 @@ def read_run(folder: Path) -> RecordedRun:
         planned=tuple(planned),
         facts=parse_all(read_facts_texts(folder, layout.BEFORE)),
         facts_after=parse_all(read_facts_texts(folder, layout.AFTER)),
-        measurements=tuple(entry.measurement for entry in of_type(entries, Delivered)),
+        measurements=measurements_of(entries),
         starts=starts_of(entries, info.nodes),
         losses=tuple(entry.loss for entry in of_type(entries, SessionLost)),
         sessions=len(of_type(entries, SessionStarted)),

@@ -337,11 +337,12 @@ class Measurer:
         if self.starts and self.starts[-1].session == self._sessions:
             self.starts[-1] = msgspec.structs.replace(self.starts[-1], variant=wanted.variant)
         self._number += 1
-        at_s = time.monotonic() - self._began
+        at_s = round(time.monotonic() - self._began, 6)
         self._writer.append(RoundStarted(number=self._number, session=self._sessions, at_s=at_s, round=wanted))
         outcome, detail = "interrupted", ""
         try:
-            for one in session.measure(wanted, self._patience_s(wanted)):
+            for delivered in session.measure(wanted, self._patience_s(wanted)):
+                one = _timed(delivered, at_s)
                 self.measurements.append(one)
                 self._caps.take(one)
                 self._writer.append(Delivered(number=self._number, measurement=one))
@@ -394,3 +395,8 @@ def _is_survey(wanted: Round) -> bool:
 def _of_silent(loss: Loss, silent: tuple[str, ...]) -> Loss:
     """The loss put down to the nodes that are silent since, where there are any."""
     return msgspec.structs.replace(loss, cause=LossCause.NODE_FAILURE, suspects=silent) if silent else loss
+
+
+def _timed(one: Measurement, at_s: float) -> Measurement:
+    """With the time at which its round began; a replayed or simulated measurement keeps its own."""
+    return one if one.at_s is not None else msgspec.structs.replace(one, at_s=at_s)

@@ -7,9 +7,9 @@ from pathlib import Path
 import msgspec
 
 from seatrial.archive import layout
-from seatrial.archive.journal import Delivered, of_type
 from seatrial.archive.reader import (
     header_of,
+    measurements_of,
     ranks_of,
     read_entries,
     read_facts_texts,
@@ -100,7 +100,7 @@ def replay_launcher(settings: CheckSettings) -> ReplayLauncher:
         read_facts_texts(folder, layout.BEFORE),
         read_facts_texts(folder, layout.AFTER),
         dict(header_of(entries)),
-        [entry.measurement for entry in of_type(entries, Delivered)],
+        measurements_of(entries),
         ranks_of(entries),
     )
 

@@ -70,6 +70,8 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     errors: Count = 0
     variant: str = ""
     """As its round's."""
+    at_s: Seconds | None = None
+    """When its round began, seconds since the run began; None in archives that do not record it."""
 
     @property
     def pair(self) -> tuple[str, str]:
