@@ -1,0 +1,207 @@
+"""The values of every part of a cluster in the order of time: nodes and uplinks, outwards, inwards and both.
+
+A pair is as good as the worst part on its way. So a part's level is what its better pairs reach, a pair's expected
+value is the least level on its way, and what a value lacks beyond that is what may have changed.
+"""
+
+import msgspec
+import numpy as np
+
+from seatrial.locate.rows import Flags
+from seatrial.model.pair_table import Indices, Reals
+from seatrial.model.subject import Direction, Subject, node, uplink
+
+UPPER = 0.75
+"""A part's level is this quantile of its values in the best stretch of time ..."""
+STRETCHES = 4
+"""... of so many, where each has FEWEST_FOR_LEVEL values: it may be bad for nine tenths of the time."""
+FEWEST_FOR_LEVEL = 4
+NORMAL = 1.4826
+HALF_NORMAL = 1.7
+"""Robust scatter of a normal distribution over that of its upper half."""
+LEAST_SCATTER = 1e-6
+NEAR = 3.0
+SWEEPS = 2
+BLOCK_ROWS = 64
+MOST_BLOCKS = 64
+BLOCK_UPPER = 0.95
+"""A bad uplink may be on the way of three quarters of the values; the measuring machine is behind all."""
+BLOCK_ERRORS = 5.0
+"""Standard errors by which a block of time must differ before its level counts as the machine's."""
+WAYS = (Direction.BOTH, Direction.OUT, Direction.IN)
+
+
+class Series(msgspec.Struct, frozen=True, kw_only=True):
+    """Values over time, one row each: data went from node `source` to node `target`.
+
+    `log`: logarithm relative to the usual value, larger is better. All four columns have the same length.
+    """
+
+    source: Indices
+    target: Indices
+    time_s: Reals
+    log: Reals
+
+
+class Parts(msgspec.Struct, frozen=True, kw_only=True):
+    """Which rows each part has, in the order of time: part p has `row[first[p]:first[p + 1]]`, and `part` says p.
+
+    Parts count up over nodes in both directions, outwards, inwards, then over groups likewise.
+    """
+
+    nodes: int
+    groups: int
+    group: Indices
+    """Of each node; -1 where it has none or the group's uplink is not judged."""
+    part: Indices
+    row: Indices
+    first: Indices
+
+    @property
+    def count(self) -> int:
+        """Number of parts."""
+        return len(self.first) - 1
+
+    def rows(self, part: int) -> Indices:
+        """Rows of one part, ascending in time."""
+        return self.row[self.first[part] : self.first[part + 1]]
+
+    def is_uplink(self, part: int) -> bool:
+        """Whether it is a group's uplink, not a node."""
+        return part >= len(WAYS) * self.nodes
+
+    def place(self, part: int) -> tuple[int, Direction]:
+        """Number of the node or group, and the direction."""
+        if self.is_uplink(part):
+            way, place = divmod(part - len(WAYS) * self.nodes, self.groups)
+        else:
+            way, place = divmod(part, self.nodes)
+        return place, WAYS[way]
+
+    def subject(self, part: int, names: tuple[str, ...], group_names: tuple[str, ...]) -> tuple[Subject, Direction]:
+        """What findings call it."""
+        place, way = self.place(part)
+        return (uplink(group_names[place]) if self.is_uplink(part) else node(names[place])), way
+
+
+def parts_of(series: Series, nodes: int, group: Indices, groups: int) -> Parts:
+    """The parts that the rows cross. `group[i]`: of node i, -1: none."""
+    rows = np.arange(len(series.log))
+    here, there = group[series.source], group[series.target]
+    far = np.flatnonzero((here >= 0) & (there >= 0) & (here != there))
+    base = len(WAYS) * nodes
+    out, into = here[far] + base, there[far] + base
+    columns = [
+        (series.source, rows), (series.target, rows), (series.source + nodes, rows), (series.target + 2 * nodes, rows),
+        (out, far), (into, far), (out + groups, far), (into + 2 * groups, far),
+    ]  # fmt: skip
+    part = np.concatenate([column for column, _ in columns])
+    row = np.concatenate([column for _, column in columns])
+    order = np.lexsort((series.time_s[row], part))
+    part, row = part[order], row[order]
+    first = np.searchsorted(part, np.arange(base + len(WAYS) * groups + 1))
+    return Parts(nodes=nodes, groups=groups, group=group, part=part, row=row, first=first)
+
+
+def lacking(series: Series, parts: Parts) -> Reals:
+    """What each value is above or, negative, below the least level of the parts on its way."""
+    level = _levels(series.log, parts)
+    here, there = parts.group[series.source], parts.group[series.target]
+    expected = np.minimum(level[parts.nodes + series.source], level[2 * parts.nodes + series.target])
+    far = (here >= 0) & (there >= 0) & (here != there)
+    base = len(WAYS) * parts.nodes
+    if far.any():
+        ways = np.minimum(level[base + parts.groups + here[far]], level[base + 2 * parts.groups + there[far]])
+        expected[far] = np.minimum(expected[far], ways)
+    unknown = np.isinf(expected)
+    if unknown.any():
+        expected[unknown] = np.quantile(series.log, UPPER)
+    return series.log - expected
+
+
+def _levels(log: Reals, parts: Parts) -> Reals:
+    """By part: what its better values reach in its best stretch; that of both directions where one has too few values;
+    infinite where both have."""
+    count = np.diff(parts.first)
+    known = count >= FEWEST_FOR_LEVEL
+    stretches = np.clip(count // FEWEST_FOR_LEVEL, 1, STRETCHES)[parts.part]
+    place = np.arange(len(parts.row)) - parts.first[parts.part]
+    stretch = parts.part * STRETCHES + place * stretches // count[parts.part]
+    ordered = log[parts.row][np.lexsort((log[parts.row], stretch))]
+    _, begin, size = np.unique(stretch, return_index=True, return_counts=True)
+    upper = ordered[begin + np.ceil(UPPER * (size - 1)).astype(np.intp)]
+    level = np.full(parts.count, -np.inf)
+    np.maximum.at(level, parts.part[begin], upper)
+    level[~known] = np.inf
+    for first, places in ((0, parts.nodes), (len(WAYS) * parts.nodes, parts.groups)):
+        both = level[first : first + places]
+        for way in (1, 2):
+            one = slice(first + way * places, first + (way + 1) * places)
+            level[one] = np.where(known[one], level[one], both)
+    return level
+
+
+def centred(values: Reals, series: Series, parts: Parts) -> Reals:
+    """The values without the mean of each part's usual ones, so that no part is above or below the others by chance.
+
+    Only values within NEAR scatters of the median count: what a part lacks after a change stays.
+    """
+    scatter = scatter_of(values)
+    usual = np.abs(values - np.quantile(values, 0.5, method="higher")) <= NEAR * scatter
+    moved = values - np.median(values[usual])
+    ways = [(series.source, parts.nodes), (series.target, parts.nodes)]
+    here, there = parts.group[series.source], parts.group[series.target]
+    far = (here >= 0) & (there >= 0) & (here != there)
+    ways += [(np.where(far, end, parts.groups), parts.groups + 1) for end in (here, there)] if far.any() else []
+    for _ in range(SWEEPS):
+        for place, count in ways:
+            total = np.bincount(place[usual], weights=moved[usual], minlength=count)
+            size = np.bincount(place[usual], minlength=count)
+            moved = moved - (total / np.maximum(size, 1))[place]
+    return moved
+
+
+def scatter_of(values: Reals) -> float:
+    """Robust standard deviation; of the better half, where the worse half scatters more."""
+    centre = np.median(values)
+    better = values[values >= centre]
+    whole = NORMAL * float(np.median(np.abs(values - centre)))
+    half = HALF_NORMAL * NORMAL * float(np.median(np.abs(better - np.median(better))))
+    return max(min(whole, half), LEAST_SCATTER)
+
+
+def without_common(time_s: Reals, values: Reals, effect: float) -> Reals:
+    """The values without what all parts have in common at a time: that is the measuring machine's doing.
+
+    Time is cut into blocks; a block whose better values clearly differ from those of the others is moved to them.
+    """
+    blocks = min(len(values) // BLOCK_ROWS, MOST_BLOCKS)
+    if blocks < 2:
+        return values
+    pieces = np.array_split(np.argsort(time_s, kind="stable"), blocks)
+    level = np.array([np.quantile(values[piece], BLOCK_UPPER) for piece in pieces])
+    apart = level - np.median(level)
+    error = BLOCK_ERRORS * scatter_of(values) / float(np.sqrt(len(values) / blocks))
+    moved = values.copy()
+    for piece, shift in zip(pieces, apart.tolist(), strict=True):
+        if abs(shift) > max(effect, error):
+            moved[piece] -= shift
+    return moved
+
+
+def apart_groups(groups: "list[tuple[int, ...]]", nodes: int, fewest_groups: int, fewest_nodes: int) -> Indices:
+    """The group of each node, -1 where its uplink cannot be told from a node or from the only other uplink."""
+    group = np.full(nodes, -1, dtype=np.intp)
+    if len(groups) >= fewest_groups:
+        for number, members in enumerate(groups):
+            if len(members) >= fewest_nodes:
+                group[list(members)] = number
+    return group
+
+
+def is_later(parts: Parts, time_s: Reals) -> Flags:
+    """By entry of `parts`: whether the part's next row is measured later, so that time can be cut between the two."""
+    later = np.zeros(len(parts.row), dtype=np.bool_)
+    same = parts.part[1:] == parts.part[:-1]
+    later[:-1] = same & (time_s[parts.row[1:]] > time_s[parts.row[:-1]])
+    return later

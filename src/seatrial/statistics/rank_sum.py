@@ -1,0 +1,96 @@
+"""Tail probabilities of the rank-sum test and of counts, exact where groups are small, and how many tests count."""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+MOST_STEPS = 2_000_000
+"""Steps of the exact count; beyond it the normal approximation is used, which errs upwards in the tail."""
+CLEARLY = 1e4
+"""In the tail the normal approximation is too large, by a smaller factor down to probabilities of 1e-12."""
+LARGEST_LOG = 690.0
+"""Above it a number of subsets is no longer a double."""
+
+
+def log_choose(total: int, size: int) -> float:
+    """Logarithm of the number of subsets of that size."""
+    return math.lgamma(total + 1) - math.lgamma(size + 1) - math.lgamma(total - size + 1)
+
+
+def rank_sum_tail(rank_sum: float, size: int, total: int, most: float = 1.0) -> float:
+    """Probability that `size` of the ranks 1 to `total`, drawn without replacement, sum to `rank_sum` or less.
+
+    Mann and Whitney, Ann. Math. Stat. 18 (1947): exact, by counting partitions, while that is affordable; otherwise the
+    normal approximation or, where smaller, the bound s^k / (k!^2 C(n, k)) on the number of k-subsets with sum s.
+    Where it is clearly above `most`, any number above `most` may be returned, which takes no time.
+    """
+    other = total - size
+    if size <= 0 or other <= 0:
+        return 1.0
+    beyond = math.floor(rank_sum - size * (size + 1) / 2 + 1e-9)
+    if beyond < 0:
+        return 0.0
+    if beyond >= size * other:
+        return 1.0
+    subsets = log_choose(total, size)
+    few = min(size, other)
+    deviation = math.sqrt(size * other * (total + 1) / 12)
+    normal = 0.5 * math.erfc((size * other / 2 - beyond - 0.5) / deviation / math.sqrt(2))
+    if beyond <= max(size, other):  # as many tuples as partitions at most, times the orders of each
+        least = math.exp(min(log_choose(beyond + few, few) - math.lgamma(few + 1) - subsets, 0.0))
+    else:
+        least = normal / CLEARLY
+    if least > most:
+        return least
+    if few * (beyond + 1) <= MOST_STEPS and subsets < LARGEST_LOG:
+        return min(float(_partitions(few, max(size, other), beyond).sum()) / math.exp(subsets), 1.0)
+    volume = size * math.log(rank_sum) - 2 * math.lgamma(size + 1) - subsets
+    return min(normal, math.exp(min(volume, 0.0)))
+
+
+def _partitions(parts: int, largest: int, most: int) -> NDArray[np.float64]:
+    """How many partitions into at most `parts` parts, none above `largest`, each number from 0 to `most` has."""
+    count = np.zeros(most + 1)
+    count[0] = 1
+    for part in range(1, min(parts, most) + 1):
+        padded = np.zeros(-(-(most + 1) // part) * part)
+        padded[: most + 1] = count
+        count = np.cumsum(padded.reshape(-1, part), axis=0).ravel()[: most + 1]
+    for part in range(1, parts + 1):
+        if largest + part > most:
+            break
+        count[largest + part :] -= count[: most + 1 - largest - part].copy()
+    return np.maximum(count, 0.0)
+
+
+def count_tail(found: int, drawn: int, marked: int, total: int) -> float:
+    """Probability of `found` or more marked ones among `drawn` of `total`, of which `marked` are: hypergeometric."""
+    most = min(drawn, marked)
+    if found <= max(0, drawn + marked - total):
+        return 1.0
+    everything = log_choose(total, drawn)
+    logs = [
+        log_choose(marked, hits) + log_choose(total - marked, drawn - hits) - everything
+        for hits in range(found, most + 1)
+        if drawn - hits <= total - marked
+    ]
+    return min(math.fsum(math.exp(one) for one in logs), 1.0)
+
+
+def tests_that_count(tests_by_size: NDArray[np.intp], total: int, error_rate: float) -> int:
+    """The number by which to multiply the p-values of rank-sum tests so that all together err with `error_rate`.
+
+    `tests_by_size[k]`: tests of k rows among `total`. A test too small to reach the corrected level cannot err and is
+    not counted. Tarone, A modified Bonferroni method for discrete data, Biometrics 46 (1990).
+    """
+    sizes = np.flatnonzero(tests_by_size)
+    least = np.array([math.exp(-log_choose(total, int(size))) for size in sizes])
+    low, high = 0, max(int(tests_by_size.sum()), 1)
+    while high - low > 1:
+        middle = (low + high) // 2
+        if int(tests_by_size[sizes[least <= error_rate / middle]].sum()) <= middle:
+            high = middle
+        else:
+            low = middle
+    return high
