@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from seatrial.locate.changes import Change, find_changes
+from seatrial.locate.changes import find_changes
 from seatrial.locate.effects import practical_effects
 from seatrial.locate.part_series import Series
+from seatrial.model.change import Change
 from seatrial.model.units import BANDWIDTH
 from seatrial.pairing.complete import circle_rounds
 
@@ -134,3 +135,8 @@ class Scene:
 def said(changes: tuple[Change, ...]) -> set[tuple[str, str, str]]:
     """Subject, direction and kind of each."""
     return {(one.subject.text, one.direction.value, one.kind.value) for one in changes}
+
+
+def named_parts(changes: tuple[Change, ...]) -> list[str]:
+    """The subjects alone."""
+    return sorted({one.subject.text for one in changes})

@@ -1,11 +1,11 @@
 """Parts that change during a run: from good to bad, from bad to good, or in turn."""
 
-import enum
 from collections.abc import Mapping, Sequence
 
 import msgspec
 import numpy as np
 
+from seatrial.locate.common_steps import without_common
 from seatrial.locate.effects import Effects, to_loss
 from seatrial.locate.flapping import Flaps, flapping
 from seatrial.locate.part_series import (
@@ -15,12 +15,12 @@ from seatrial.locate.part_series import (
     lacking,
     parts_of,
     scatter_of,
-    without_common,
 )
 from seatrial.locate.rows import Flags
 from seatrial.locate.significance import ERROR_RATE
 from seatrial.locate.steps import FEWEST, Found, Table, steps
 from seatrial.locate.uplinks import FEWEST_GROUPS, FEWEST_NODES
+from seatrial.model.change import Change, ChangeKind
 from seatrial.model.pair_table import Indices, Reals
 from seatrial.model.subject import Direction, Subject
 
@@ -28,55 +28,6 @@ MOST_PASSES = 10
 """How often what is found is taken out and the rest looked at again."""
 SHARED = 0.2
 """A part of which a larger share of the bad rows is explained already is looked at again without these."""
-
-
-class ChangeKind(enum.StrEnum):
-    """How a part changed."""
-
-    DROP = "drop"
-    """Good, then bad until the end."""
-    RECOVERY = "recovery"
-    """Bad from the start, then good."""
-    FLAPPING = "flapping"
-    """Good and bad in turn."""
-
-
-class Change(msgspec.Struct, frozen=True, kw_only=True):
-    """A part whose values changed while it was measured, and the others' did not."""
-
-    subject: Subject
-    direction: Direction
-    kind: ChangeKind
-    p: float
-    """Probability of such a change anywhere in a run in which nothing changes, at most."""
-    since_s: float
-    """Time of the change; of flapping, when it was first seen to be bad. Seconds since the run began."""
-    since_low_s: float
-    since_high_s: float
-    loss_before: float
-    """Share missing before the change, beside the usual value: 0 for good. Of flapping: while it is good."""
-    loss_after: float
-    """After the change. Of flapping: while it is bad."""
-    pairs: tuple[tuple[str, str], ...]
-    """Ordered pairs that were seen bad because of it."""
-    bad_values: int
-    good_values: int
-    spells: int = 1
-    """How often it was seen to be bad."""
-    period_s: float | None = None
-    """Of flapping; None where the values show no rhythm."""
-    ambiguous_with: tuple[Subject, ...] = ()
-    """Other parts that have the very same bad values."""
-
-    @property
-    def bad_at_end(self) -> bool:
-        """Whether it stays bad once it is."""
-        return self.kind is ChangeKind.DROP
-
-    @property
-    def affected_nodes(self) -> tuple[str, ...]:
-        """Nodes of the pairs that were seen bad, sorted."""
-        return tuple(sorted({name for pair in self.pairs for name in pair}))
 
 
 def find_changes(
@@ -94,7 +45,7 @@ def find_changes(
     about 40 values it needs more (`steps`). `groups`: nodes by leaf, where known. The earliest change comes first.
     """
     known = np.isfinite(series.log) & np.isfinite(series.time_s)
-    alive = _selected(series, known)
+    alive = without_common(_selected(series, known), effects.most)
     names = {name: place for place, name in enumerate(nodes)}
     members = [tuple(names[name] for name in group if name in names) for group in (groups or {}).values()]
     group = apart_groups(members, len(nodes), FEWEST_GROUPS, FEWEST_NODES)
@@ -103,7 +54,7 @@ def find_changes(
     for _ in range(MOST_PASSES):
         if len(alive.log) < 2 * FEWEST:
             break
-        table = _table(alive, len(nodes), group, len(members), effects.most)
+        table = _table(alive, len(nodes), group, len(members))
         fresh = _chosen(table, effects.most, error_rate)
         if not fresh:
             break
@@ -121,9 +72,9 @@ def _selected(series: Series, keep: Flags) -> Series:
     )
 
 
-def _table(series: Series, nodes: int, group: Indices, groups: int, effect: float) -> Table:
+def _table(series: Series, nodes: int, group: Indices, groups: int) -> Table:
     parts = parts_of(series, nodes, group, groups)
-    lack: Reals = centred(without_common(series.time_s, lacking(series, parts), effect), series, parts)
+    lack: Reals = centred(lacking(series, parts), series, parts)
     return Table(series=series, parts=parts, lack=lack, scatter=scatter_of(lack))
 
 

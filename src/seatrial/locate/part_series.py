@@ -22,12 +22,6 @@ HALF_NORMAL = 1.7
 LEAST_SCATTER = 1e-6
 NEAR = 3.0
 SWEEPS = 2
-BLOCK_ROWS = 64
-MOST_BLOCKS = 64
-BLOCK_UPPER = 0.95
-"""A bad uplink may be on the way of three quarters of the values; the measuring machine is behind all."""
-BLOCK_ERRORS = 5.0
-"""Standard errors by which a block of time must differ before its level counts as the machine's."""
 WAYS = (Direction.BOTH, Direction.OUT, Direction.IN)
 
 
@@ -170,23 +164,11 @@ def scatter_of(values: Reals) -> float:
     return max(min(whole, half), LEAST_SCATTER)
 
 
-def without_common(time_s: Reals, values: Reals, effect: float) -> Reals:
-    """The values without what all parts have in common at a time: that is the measuring machine's doing.
-
-    Time is cut into blocks; a block whose better values clearly differ from those of the others is moved to them.
-    """
-    blocks = min(len(values) // BLOCK_ROWS, MOST_BLOCKS)
-    if blocks < 2:
-        return values
-    pieces = np.array_split(np.argsort(time_s, kind="stable"), blocks)
-    level = np.array([np.quantile(values[piece], BLOCK_UPPER) for piece in pieces])
-    apart = level - np.median(level)
-    error = BLOCK_ERRORS * scatter_of(values) / float(np.sqrt(len(values) / blocks))
-    moved = values.copy()
-    for piece, shift in zip(pieces, apart.tolist(), strict=True):
-        if abs(shift) > max(effect, error):
-            moved[piece] -= shift
-    return moved
+def usual_level(values: Reals) -> float:
+    """What undisturbed values lie around, where more than a quarter of all are undisturbed and the others are lower."""
+    upper = float(np.quantile(values, UPPER))
+    near = values[np.abs(values - upper) <= NEAR * scatter_of(values)]
+    return float(np.median(near)) if len(near) else upper
 
 
 def apart_groups(groups: "list[tuple[int, ...]]", nodes: int, fewest_groups: int, fewest_nodes: int) -> Indices:

@@ -137,7 +137,7 @@ def _judged(
         return None
     if not (_consistent(table, bad, good, gap) and _all_partners(table, part, bad, gap)):
         return None
-    during = table.series.time_s > time_s[cut - 1] if drop else table.series.time_s < time_s[cut]
+    during = table.series.time_s >= time_s[cut] if drop else table.series.time_s <= time_s[cut - 1]
     if not _worse_than_others(table, part, bad, good, during):
         return None
     likely = np.flatnonzero(cost <= cost[cut - 1] + LIKELIHOOD_DROP)
