@@ -394,3 +394,40 @@ def test_a_disturbed_retest_is_said(sea_trial: SeaTrial) -> None:
     assert outcome.judgement.findings == ()
     assert any("nobody is named for latency" in note for note in outcome.judgement.notes)
     assert outcome.judgement.exit_code is ExitCode.INCOMPLETE
+
+
+class Changing(Cluster):
+    """n3 carries half from some round of bandwidth on, or in every other handful of rounds."""
+
+    def measure(self, wanted: Round, draw: random.Random) -> list[Measurement]:
+        bandwidth = wanted.shape.kernel is Kernel.ONEWAY and wanted.phase is not Phase.PILOT
+        seen = self.__dict__.setdefault("seen", [])
+        seen.append(bandwidth)
+        bad = bandwidth and self.bad(sum(seen))
+        return [
+            msgspec.structs.replace(
+                one, times_s=tuple(time * (2 if bad and "n3" in one.pair else 1) for time in one.times_s)
+            )
+            for one in super().measure(wanted, draw)
+        ]
+
+    def bad(self, rounds: int) -> bool:
+        return rounds > 28
+
+
+def test_a_link_that_drops_in_the_middle_of_the_only_pass_is_named_with_its_time(sea_trial: SeaTrial) -> None:
+    outcome = sea_trial(ScriptedLauncher(Changing(nodes=names(8), boot_id="one")))
+    (finding,) = outcome.judgement.findings
+    assert (finding.kind, finding.subject, finding.verdict) == (FindingKind.SLOW_LINK, node("n3"), Verdict.SLOW)
+    assert " of the usual bandwidth since " in finding.statement
+
+
+def test_a_link_that_flaps_is_unstable(sea_trial: SeaTrial) -> None:
+    class Flapping(Changing):
+        def bad(self, rounds: int) -> bool:
+            return rounds // 6 % 2 == 1
+
+    outcome = sea_trial(ScriptedLauncher(Flapping(nodes=names(8), boot_id="one")))
+    (finding,) = outcome.judgement.findings
+    assert (finding.kind, finding.subject) == (FindingKind.UNSTABLE_LINK, node("n3"))
+    assert finding.verdict is Verdict.UNSTABLE

@@ -1,23 +1,32 @@
 """Parts whose bandwidth changed during a run: which, since when, and the sentences for it."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from seatrial.diagnosis.evidence import Pair, run_value
+from seatrial.diagnosis.locate import Blamed
+from seatrial.diagnosis.thresholds import GROSS
 from seatrial.diagnosis.wording import WAYS, named, sentence
 from seatrial.model.change import Change, ChangeKind
+from seatrial.model.fabric import Component
 from seatrial.model.measurement import Kernel, Measurement, Phase
 from seatrial.model.subject import Direction, SubjectKind
 from seatrial.model.units import BANDWIDTH, share
+from seatrial.model.verdict import Finding, FindingKind, Verdict
 from seatrial.statistics.median import median
 
 if TYPE_CHECKING:
     from seatrial.locate.part_series import Series
 
 PHASES = (Phase.SURVEY, Phase.NEXT, Phase.RETEST)
+WAYS_OF = {
+    Direction.OUT: (Direction.OUT,),
+    Direction.IN: (Direction.IN,),
+    Direction.BOTH: (Direction.OUT, Direction.IN),
+}
 FEWEST_ROWS = 12
 """With fewer values nothing can be significant."""
 
@@ -137,6 +146,65 @@ def affected_pairs(changes: Iterable[Change], measured: Iterable[Pair]) -> dict[
             pairs |= dict.fromkeys(pair for pair in known if (out and pair[0] == name) or (into and pair[1] == name))
         found[one] = tuple(pairs)
     return found
+
+
+def with_changes(
+    known: Sequence[Blamed], changes: Iterable[Change], measured: Collection[Pair], excused: Collection[Pair]
+) -> list[Blamed]:
+    """`known` suspects, and the parts that changed beside them; pairs that these explain no longer stand on their own.
+
+    A part that was good for half of the survey is on good pairs, too, so that no cover of bad pairs finds it.
+    """
+    blamed = {part for group in known for part in group.components}
+    added = []
+    for change in changes:
+        pairs = frozenset(change.pairs).intersection(measured).difference(excused)
+        subjects = (change.subject, *change.ambiguous_with)
+        for way in WAYS_OF[change.direction]:
+            parts = frozenset(Component(kind=one.kind.value, name=one.name, direction=way) for one in subjects)
+            own = pairs if len(WAYS_OF[change.direction]) == 1 else _of_way(pairs, change, way)
+            if own and not parts & blamed:
+                added.append(Blamed(parts, own))
+    explained = {pair for group in added for pair in group.pairs}
+    return [group for group in known if group.components or not group.pairs <= explained] + added
+
+
+def _of_way(pairs: frozenset[Pair], change: Change, way: Direction) -> frozenset[Pair]:
+    """Of a node that changed in both directions, the pairs that it sends or receives; of an uplink all."""
+    if change.subject.kind is not SubjectKind.NODE:
+        return pairs
+    return frozenset(pair for pair in pairs if pair[0 if way is Direction.OUT else 1] == change.subject.name)
+
+
+def since_when(finding: Finding, changes: Iterable[Change]) -> Finding:
+    """The finding with the sentence on its part's change, where it has one."""
+    for change in changes:
+        if {change.subject, *change.ambiguous_with} & {finding.subject, *finding.ambiguous_with}:
+            return msgspec.structs.replace(finding, statement=f"{finding.statement} {change_statement(change)}")
+    return finding
+
+
+def changed_parts(changes: Iterable[Change], named: Iterable[Finding], excused: Collection[Pair]) -> list[Finding]:
+    """Findings for parts that were grossly bad for a while, and that no other finding names."""
+    known = {subject for finding in named for subject in (finding.subject, *finding.ambiguous_with)}
+    return [
+        Finding(
+            kind=FindingKind.UNSTABLE_LINK,
+            subject=change.subject,
+            ambiguous_with=change.ambiguous_with,
+            direction=change.direction,
+            verdict=Verdict.UNSTABLE,
+            statement=change_statement(change),
+            remedy="Look at its port and cable: errors, link resets and rate changes at that time (dmesg, ethtool -S, "
+            "the switch's log), and at what else used the part then.",
+            metric=BANDWIDTH,
+            pairs=tuple(f"{source}>{target}" for source, target in change.pairs),
+        )
+        for change in changes
+        if not known & {change.subject, *change.ambiguous_with}
+        and max(change.loss_before, change.loss_after) >= GROSS
+        and not set(change.pairs) <= set(excused)
+    ]
 
 
 def change_statement(change: Change) -> str:

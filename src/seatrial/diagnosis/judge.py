@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from seatrial.diagnosis.capped import capped_notes, explained, with_reasons
+from seatrial.diagnosis.changed import changed_parts, changes_of, since_when
 from seatrial.diagnosis.deaths import judge_deaths
 from seatrial.diagnosis.direct import hanging_findings, invalid_findings, lost_findings
 from seatrial.diagnosis.evidence import Evidence, Gathering, Pair, deciding
@@ -33,6 +34,8 @@ from seatrial.model.units import BANDWIDTH, LATENCY
 from seatrial.model.verdict import Finding, Verdict, worst
 from seatrial.statistics.median import median
 
+MOST_TIMED = 20_000
+"""Measurements up to which it is looked for parts that changed in the run; beyond it each part has too few for that."""
 Assessment = tuple[Mapping[Pair, Evidence], References, Suspicion]
 
 
@@ -58,6 +61,8 @@ class Assessor:
         self._looked.update(fresh)
         self._limits |= limits_of(fresh, recorded.facts)
         alike = not on_one_machine(recorded.facts)
+        few = alike and now[0] <= MOST_TIMED
+        changes = changes_of(recorded.measurements, recorded.fabric.leaf_of, recorded.info.effect) if few else ()
         asked = {BANDWIDTH: recorded.info.effect, LATENCY: recorded.info.latency_effect}
         references = make_references(
             evidence,
@@ -67,7 +72,10 @@ class Assessor:
             one_kernel=one_kernel(recorded.facts),
             asked=asked,
         )
-        self._of, self._last = now, (evidence, references, suspect_all(evidence, references, self._memory, asked))
+        self._of, self._last = (
+            now,
+            (evidence, references, suspect_all(evidence, references, self._memory, asked, changes)),
+        )
         return self._last
 
 
@@ -126,8 +134,12 @@ def judge(recorded: RecordedRun, assessor: Assessor | None = None) -> Judgement:
     findings += [packet_loss(suspect, scene) for suspect in suspicion.lossy]
     findings += [slow_fabric(suspicion.uniformly_slow, scene)] if suspicion.uniformly_slow else []
     slow = [slow_link(suspect, scene) for suspect in suspicion.slow]
+    slow = [since_when(one, suspicion.changes) for one in slow]
     findings += told_by_rail(slow, recorded.measurements)
-    findings += [unstable_link(suspect, scene) for suspect in suspicion.unstable]
+    unstable = [unstable_link(suspect, scene) for suspect in suspicion.unstable]
+    findings += [since_when(one, suspicion.changes) for one in unstable]
+    if not suspicion.restless:
+        findings += changed_parts(suspicion.changes, findings, suspicion.excused)
     findings += [high_latency(suspect, scene) for suspect in suspicion.late]
     loaded = judge_loaded(recorded, evidence)
     findings += loaded.findings

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from seatrial.diagnosis.averaged import averaged, locate_survey
+from seatrial.diagnosis.changed import with_changes
 from seatrial.diagnosis.evidence import SHORTEST_S, Evidence, Pair
 from seatrial.diagnosis.locate import Blamed, Suspect, blame, locate, nodes_of, pair_suspects, suspects_of
 from seatrial.diagnosis.once_bad import once_bad
@@ -13,6 +14,7 @@ from seatrial.diagnosis.proofs import prove_bandwidth, prove_latency
 from seatrial.diagnosis.references import References
 from seatrial.diagnosis.retested import SecondLook
 from seatrial.diagnosis.thresholds import UNIFORM_SHARE, WAVERING_SHARE
+from seatrial.model.change import Change
 from seatrial.model.measurement import Phase
 from seatrial.model.pair_faults import Located
 from seatrial.model.subject import SubjectKind
@@ -41,6 +43,10 @@ class Suspicion(msgspec.Struct, frozen=True, kw_only=True):
     """At bandwidth."""
     located: Located | None = None
     """What averages over all pairs of each node show; None where too few pairs were measured."""
+    changes: tuple[Change, ...] = ()
+    """Parts whose bandwidth changed while they were measured."""
+    excused: frozenset[Pair] = frozenset()
+    """Pairs that are slow because packets are lost on their way."""
     restless: bool = False
     """So much was unstable that nobody can be named: the measuring itself was disturbed."""
     late_everywhere: bool = False
@@ -95,11 +101,13 @@ def suspect_all(
     references: References,
     memory: LatencyMemory | None = None,
     asked: Mapping[str, float | None] | None = None,
+    changes: Sequence[Change] = (),
 ) -> Suspicion:
     """Judge every pair, locate what the bad ones have in common, and let the retest decide.
 
     Pairs across a lossy part are slow and late for that reason and are blamed on nothing else. `memory` of the same
     run, where it is judged again and again. `asked`: practical effect by metric; None: the default.
+    `changes`: parts that changed while they were measured.
     """
     bandwidth = {pair: judge_bandwidth(pair, known, references) for pair, known in evidence.items()}
     latency = (memory or LatencyMemory()).judged(evidence, references)
@@ -108,7 +116,8 @@ def suspect_all(
     excused = {pair for pair in evidence if any(_crosses(suspect, pair, references) for suspect in lossy)}
     uniform = _uniformly_slow(bandwidth)
     rates = [] if uniform else _blamed(bandwidth, excused, references)
-    rates = once_bad(averaged(located, BANDWIDTH, rates, evidence, excused), evidence, references, excused)
+    rates = averaged(located, BANDWIDTH, rates, evidence, excused)
+    rates = with_changes(once_bad(rates, evidence, references, excused), changes, evidence.keys(), excused)
     proved = prove_bandwidth(rates, bandwidth, evidence, references)
     late_groups = averaged(located, LATENCY, _blamed(latency, excused, references), evidence, excused)
     late_proofs = prove_latency([one for one in late_groups if one.components], latency, evidence, references)
@@ -134,6 +143,8 @@ def suspect_all(
         uniformly_slow=uniform,
         second_look=proved.look,
         located=located,
+        changes=tuple(changes),
+        excused=frozenset(excused),
         restless=restless,
         late_everywhere=late_everywhere,
     )
