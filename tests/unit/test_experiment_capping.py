@@ -190,6 +190,14 @@ def test_a_retest_of_a_very_slow_part_keeps_all_its_runs() -> None:
     assert caps.sort(again, again.pairs).doubtful == (("n3", "n8"),)
 
 
+def test_what_is_measured_of_capped_pairs_is_one_message_at_a_time() -> None:
+    caps = caps_of(*[windows(("n3", other), 2.0) for other in ("n8", "n10", "n2")])
+    for pair, window, warmup in ((A, 1, 0), (("n5", "n4"), BANDWIDTH.window, 1)):
+        short = caps.cut(BANDWIDTH, [pair])
+        assert (short.window, short.warmup) == (window, warmup)
+    assert caps.cut(BANDWIDTH, [A]).iterations == 2
+
+
 def test_a_curve_is_measured_as_it_was_asked_for() -> None:
     wanted = asked(BANDWIDTH, ("n3", "n8"), phase=Phase.CURVE)
     assert caps_of(*LOSSY).sort(wanted, wanted.pairs).plain == (("n3", "n8"),)

@@ -40,6 +40,9 @@ class Caps:
 
     def __init__(self, fabric: Wiring) -> None:
         self._faults = GrossFaults(fabric)
+        self.left_out: dict[Pair, CappedPair] = {}
+        """Ordered pairs whose bandwidth a survey was to measure, and that were left out at least once."""
+        self._put_off: list[Round] = []
 
     def take(self, one: Measurement) -> None:
         """Learn from what one pair delivered."""
@@ -74,19 +77,39 @@ class Caps:
                 plain.append(pair)
         return Sorted(plain=tuple(plain), doubtful=tuple(doubtful), left_out=tuple(left_out))
 
+    def put_off(self, wanted: Round, capped: Sequence[CappedPair]) -> list[CappedPair]:
+        """Remember pairs that a survey leaves out; those that it left out for the first time."""
+        if wanted.phase is not Phase.SURVEY or not capped:
+            return []
+        self._put_off.append(msgspec.structs.replace(wanted, pairs=tuple(one.pair for one in capped)))
+        known = self.left_out.keys() if wanted.shape.kernel is Kernel.ONEWAY else {one.pair for one in capped}
+        fresh = [one for one in capped if one.pair not in known]
+        self.left_out.update((one.pair, one) for one in fresh)
+        return fresh
+
+    def released(self) -> list[Round]:
+        """Rounds of pairs that were put off and are capped no more; each is given out once."""
+        rounds = []
+        for one in self._put_off:
+            pairs = tuple(pair for pair in one.pairs if self.cap(pair, one.shape.kernel) is None)
+            rounds += [msgspec.structs.replace(one, pairs=pairs)] if pairs else []
+        self._put_off = []
+        return rounds
+
     def cut(self, shape: Shape, pairs: Sequence[Pair]) -> Shape:
         """The shape for doubtful pairs: as many iterations as last `ROUND_S` at the pace of gross pairs.
 
-        No warm-up window for pairs that are capped, since nothing depends on their exact speed.
+        For pairs that are capped, windows of one message without a warm-up: nothing depends on their exact speed.
         """
-        fitting = int(ROUND_S / (self._faults.pace_s(shape.kernel) or ROUND_S))
+        pace_s = self._faults.pace_s(shape.kernel) or ROUND_S
         if shape.kernel is Kernel.PINGPONG:
-            iterations = min(max(fitting, LEAST_TRIPS), shape.iterations)
+            iterations = min(max(int(ROUND_S / pace_s), LEAST_TRIPS), shape.iterations)
             return msgspec.structs.replace(shape, iterations=iterations, warmup=min(shape.warmup, iterations // 5))
         certain = all(self.cap(pair, shape.kernel) is not None for pair in pairs)
-        warmup = 0 if certain else min(shape.warmup, 1)
-        iterations = min(max(fitting - warmup, 1), shape.iterations)
-        return msgspec.structs.replace(shape, iterations=iterations, warmup=warmup)
+        window, warmup = (1, 0) if certain else (shape.window, min(shape.warmup, 1))
+        fitting = int(ROUND_S * shape.window / (pace_s * window)) - warmup
+        iterations = min(max(fitting, 1), shape.iterations)
+        return msgspec.structs.replace(shape, window=window, iterations=iterations, warmup=warmup)
 
     def cap(self, pair: Pair, kernel: Kernel) -> CappedPair | None:
         """The part for which the pair is capped; None where measuring it may show something new."""

@@ -26,7 +26,7 @@ from seatrial.launch.contract import PLAIN, Launcher, LaunchError, Manner, Probe
 from seatrial.model.capping import CappedPair, unmeasured
 from seatrial.model.errors import SeatrialError
 from seatrial.model.loss import Loss, LossCause, Moment, SessionLoss
-from seatrial.model.measurement import Kernel, Measurement, Phase, Round
+from seatrial.model.measurement import Kernel, Measurement, Round
 from seatrial.model.placement import Start
 from seatrial.model.run import NodeState
 
@@ -85,9 +85,6 @@ class Measurer:
         """Pairs whose rounds ended the session again and again."""
         self._losses = Losses(writer)
         self._caps = Caps(writer.info.fabric)
-        self._left_out: dict[Pair, CappedPair] = {}
-        self._put_off: list[Round] = []
-        """Rounds of pairs that the survey left out, which are measured after all if their part turns out good."""
 
     @property
     def nodes(self) -> tuple[str, ...]:
@@ -121,17 +118,16 @@ class Measurer:
     @property
     def capped(self) -> tuple[CappedPair, ...]:
         """Pairs of the survey of which nothing was measured, since they cross a part that is known to be faulty."""
-        return unmeasured(self._left_out.values(), self.measurements) if self._left_out else ()
+        left_out = self._caps.left_out
+        return unmeasured(left_out.values(), self.measurements) if left_out else ()
 
     def resume(self, deadline: float) -> bool:
         """Measure pairs that were left out and whose part turned out good since; as `run`."""
-        again = []
-        for one in self._put_off:
-            pairs = tuple(pair for pair in one.pairs if self._caps.cap(pair, one.shape.kernel) is None)
-            again += [msgspec.structs.replace(one, pairs=pairs)] if pairs else []
-        self._put_off = []
-        self._progress.rounds(len(again))
-        return self.run(again, deadline)
+        rounds = self._caps.released()
+        if rounds:
+            self._progress.stage(f"Measuring pairs that were left out, in {len(rounds)} rounds")
+            self._progress.rounds(len(rounds))
+        return self.run(rounds, deadline)
 
     def measure(self, wanted: Round) -> None:
         """One round, without the pairs that are known not to answer. Raises TooManyLost.
@@ -142,7 +138,8 @@ class Measurer:
         doubtful = wanted.pairs
         while True:  # what good pairs show may settle the doubts about others
             found = self._caps.sort(wanted, doubtful)
-            self._leave_out(wanted, found.left_out)
+            for pair in self._caps.put_off(wanted, found.left_out):
+                self._writer.append(PairCapped(pair=pair))
             doubtful = found.doubtful
             if not found.plain:
                 break
@@ -155,16 +152,6 @@ class Measurer:
         if short != wanted.shape:
             good = tuple(one.pair for one in self.measurements[first:] if self._caps.is_good(one))
             self._measure(msgspec.structs.replace(wanted, pairs=good))
-
-    def _leave_out(self, wanted: Round, capped: Sequence[CappedPair]) -> None:
-        """Note pairs that the survey leaves out. In other phases they are not missed."""
-        if wanted.phase is not Phase.SURVEY or not capped:
-            return
-        self._put_off.append(msgspec.structs.replace(wanted, pairs=tuple(one.pair for one in capped)))
-        for one in capped:
-            if wanted.shape.kernel is Kernel.ONEWAY and one.pair not in self._left_out:
-                self._left_out[one.pair] = one
-                self._writer.append(PairCapped(pair=one))
 
     def _measure(self, wanted: Round, again: bool = False) -> None:
         """One round, until it is delivered or its culprit is known.
