@@ -29,9 +29,12 @@ def with_wide_trunks(fabric: FabricMap) -> FabricMap:
 
 
 def checked(
-    archive: Path, topology: str, *, routed: bool, slow: float | None = None, loaded: bool = True
+    archive: Path, topology: str, *, routed: bool, slow: float | None = None, loaded: bool = True, spoilt: int = 0
 ) -> tuple[CheckOutcome, str]:
-    """What a sparse check says; with `slow`, that share is left of one leaf's trunk, whose leaf is returned."""
+    """What a sparse check says; with `slow`, that share is left of one leaf's trunk, whose leaf is returned.
+
+    `spoilt`: of so many cables of it only; 0: of all.
+    """
     routes = Routes(with_wide_trunks(parse_topology(topology)))
     planted, leaf = [], ""
     if slow is not None:
@@ -39,6 +42,10 @@ def checked(
         place = bundles[0].place
         part = next(merged([one for one in bundles if one.place == place]))
         assert part.way is Way.BOTH
+        if spoilt:
+            chosen = sorted({hop // 2 for hop in part.hops})[:spoilt]
+            hops = tuple(hop for hop in part.hops if hop // 2 in chosen)
+            part = msgspec.structs.replace(part, hops=hops)
         planted, leaf = [Planted(part=part, share=slow)], part.name.split(" ")[0]
     launcher = SimulatedLauncher(routes, planted, 3)
     settings = CheckSettings(archive=archive, design="sparse", seed=3, run="loaded", loaded=loaded)
@@ -69,6 +76,21 @@ def test_a_trunk_of_half_its_width_is_named_though_no_pair_is_slow(tmp_path: Pat
     before, _ = checked(tmp_path / "without", topology, routed=routed, slow=0.5, loaded=False)
     assert before.judgement.findings == ()
     assert before.judgement.loaded is None
+
+
+@pytest.mark.parametrize("spoilt", [1, 2])
+def test_with_the_routes_the_cables_of_the_trunk_are_named(tmp_path: Path, spoilt: int) -> None:
+    """One cable alone is the finding; two of four are listed as what is wrong with the uplink."""
+    outcome, leaf = checked(tmp_path, "fat-tree:48,per-leaf=8,cables=1,spines=4", routed=True, slow=0.5, spoilt=spoilt)
+    (finding,) = outcome.judgement.findings
+    listed = [one.outcome for one in finding.experiments if "Cable by cable" in one.description]
+    if spoilt == 1:
+        assert finding.kind is FindingKind.SLOW_CABLE
+        assert finding.subject.text.startswith(f"link:{leaf}[")
+    else:
+        assert (finding.kind, finding.subject.text) == (FindingKind.SLOW_UPLINK, f"uplink:{leaf}")
+        assert listed
+        assert listed[0].count(f"{leaf}[") == 2
 
 
 def test_a_run_under_load_is_replayed_as_it_was(tmp_path: Path) -> None:

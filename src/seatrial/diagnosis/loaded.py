@@ -7,6 +7,7 @@ import msgspec
 
 from seatrial.diagnosis.evidence import Evidence, Pair
 from seatrial.diagnosis.findings import pair_names
+from seatrial.diagnosis.loaded_cables import cable_loads
 from seatrial.diagnosis.loaded_peers import EFFECT, Compared, compared, could, shares, suspects
 from seatrial.diagnosis.loaded_rates import Alone, Key, Load, apart, carried, is_light, loads, rates_alone, rounds_of
 from seatrial.diagnosis.locate import Suspect
@@ -16,15 +17,16 @@ from seatrial.model.fabric import Wiring
 from seatrial.model.loaded import LeafLoad, Loaded
 from seatrial.model.measurement import Measurement
 from seatrial.model.recorded import RecordedRun
-from seatrial.model.subject import Direction, uplink
+from seatrial.model.subject import Direction, link, uplink
 from seatrial.model.units import BANDWIDTH, bandwidth, share
 from seatrial.model.verdict import Experiment, Finding, FindingKind, Verdict
-from seatrial.model.words import count
+from seatrial.model.words import count, some
 from seatrial.statistics.median import median, median_estimate
 
 BISECTION = 0.4
 """Of the nodes: a round with so many pairs loads the fabric as a whole. An odd number of leaves leaves one out."""
 MOST_NOTES = 3
+MOST_CABLES = 4
 PEERS = "median of other leaves in the same rounds"
 
 
@@ -76,7 +78,7 @@ def judge_loaded(
     slow = [one for one in verdicts if one.slow(effect)]
     return LoadedVerdict(
         loaded=_numbers(scene, verdicts, recorded.wiring),
-        findings=tuple(_findings(slow, scene)),
+        findings=tuple(_findings(slow, scene, recorded.wiring, effect)),
         notes=tuple(_open(verdicts, scene, effect)),
     )
 
@@ -123,11 +125,46 @@ def _by_cables(wiring: Wiring | None, nodes: Collection[str]) -> float | None:
     return oversubscription(wiring.routing, nodes) if isinstance(wiring, RoutedFabric) else None
 
 
-def _findings(slow: Sequence[Compared], scene: Scene) -> list[Finding]:
+def _findings(slow: Sequence[Compared], scene: Scene, wiring: Wiring | None, effect: float) -> list[Finding]:
     by_leaf: defaultdict[str, list[Compared]] = defaultdict(list)
     for one in sorted(slow, key=lambda one: one.ratio.value):
         by_leaf[one.key[0]].append(one)
-    return [_finding(leaf, many, scene) for leaf, many in by_leaf.items()]
+    found = []
+    for leaf, ways in by_leaf.items():
+        named = _finding(leaf, ways, scene)
+        found.append(_with_cables(named, ways[0], scene, wiring, effect) if wiring is not None else named)
+    return found
+
+
+def _with_cables(found: Finding, worst: Compared, scene: Scene, wiring: Wiring, effect: float) -> Finding:
+    """Which cables of the uplink it is, if some of them are as good as others'; one alone is named instead of it."""
+    ours = _rounds_apart(worst.key, scene)
+    others = [flows for key in worst.peers for flows in _rounds_apart(key, scene)]
+    cables = cable_loads(worst.key, ours, others, wiring)
+    slow = [one for one in cables if one.of_peers < 1 - effect]
+    if not slow or len(slow) == len(cables):
+        return found
+    listed = some([f"{one.cable} ({share(one.of_peers)})" for one in slow], MOST_CABLES)
+    told = Experiment(
+        description=f"Cable by cable, {count(len(cables), 'cable')} of the uplink compared with those of other leaves",
+        outcome=f"slow: {listed}; the other {len(cables) - len(slow)} are as good as others",
+        confirmed=True,
+    )
+    found = msgspec.structs.replace(found, experiments=(*found.experiments, told))
+    if len(slow) > 1:
+        return found
+    way = found.direction if found.direction is Direction.BOTH else slow[0].direction
+    suspect = Suspect(subject=link(slow[0].cable), direction=way, ambiguous_with=(), pairs=())
+    return msgspec.structs.replace(
+        found,
+        kind=FindingKind.SLOW_CABLE,
+        subject=suspect.subject,
+        ambiguous_with=(),
+        direction=way,
+        remedy=link_remedy(suspect, None),
+        statement=f"The cable {slow[0].cable} carries {share(slow[0].of_peers)} of what cables of other leaves do "
+        f"under load. {found.statement}",
+    )
 
 
 def _finding(leaf: str, ways: Sequence[Compared], scene: Scene) -> Finding:
@@ -173,14 +210,16 @@ def _finding(leaf: str, ways: Sequence[Compared], scene: Scene) -> Finding:
     )
 
 
-def _pairs(key: Key, scene: Scene) -> tuple[Pair, ...]:
-    """Of the latest round in which the leaf was under load."""
+def _rounds_apart(key: Key, scene: Scene) -> list[Sequence[Measurement]]:
+    """Those in which this leaf alone was under load."""
     nodes = set(apart(scene.found[key])[-1].nodes)
     end = 0 if key[1] is Direction.OUT else 1
-    for flows in reversed(scene.rounds):
-        if {one.pair[end] for one in flows} == nodes:
-            return tuple(sorted(one.pair for one in flows))
-    return ()
+    return [flows for flows in scene.rounds if {one.pair[end] for one in flows} == nodes]
+
+
+def _pairs(key: Key, scene: Scene) -> tuple[Pair, ...]:
+    """Of the latest round in which the leaf was under load."""
+    return tuple(sorted(one.pair for one in _rounds_apart(key, scene)[-1]))
 
 
 def _open(verdicts: Sequence[Compared], scene: Scene, effect: float) -> list[str]:
