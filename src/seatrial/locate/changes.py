@@ -44,7 +44,9 @@ def find_changes(
     least three good and three bad values of a part, and as many of others beside the bad ones; in tables of fewer than
     about 40 values it needs more (`steps`). `groups`: nodes by leaf, where known. The earliest change comes first.
     """
-    known = np.isfinite(series.log) & np.isfinite(series.time_s)
+    known = np.isfinite(series.log) & np.isfinite(series.time_s) & (series.source != series.target)
+    if int(known.sum()) < 2 * FEWEST:
+        return ()
     alive = without_common(_selected(series, known), effects.most)
     names = {name: place for place, name in enumerate(nodes)}
     members = [tuple(names[name] for name in group if name in names) for group in (groups or {}).values()]

@@ -13,7 +13,9 @@ MOST_STEPS = 8
 FEWEST = 3
 """Rows on either side of a step."""
 FEWEST_PAIRS = 4
-"""Pairs that were measured on both sides; where there are fewer, nodes are compared, if the sides are long."""
+"""Pairs that were measured on both sides; where there are fewer, nodes are compared."""
+MOST_NODES = 0.8
+"""Share of the nodes that must have FEWEST values on both sides."""
 ERRORS = 3.0
 """Standard errors of the rank-sum contrast from which a step is looked at."""
 LOW = 0.2
@@ -71,18 +73,21 @@ def _moved(series: Series, later: Flags) -> Reals:
     """By how much the median of each pair moved; of each node where few were measured on both sides."""
     nodes = int(max(series.source.max(), series.target.max())) + 1
     ends = np.minimum(series.source, series.target) * np.int64(nodes) + np.maximum(series.source, series.target)
-    moved = _medians_moved(ends, later, series.log)
-    if len(moved) >= FEWEST_PAIRS or min(int(later.sum()), int((~later).sum())) < nodes:
-        return moved if len(moved) >= FEWEST_PAIRS else moved[:0]
+    moved = _medians_moved(ends, later, series.log, 1)
+    if len(moved) >= FEWEST_PAIRS:
+        return moved
     node = np.concatenate([series.source, series.target])
-    return _medians_moved(node, np.concatenate([later, later]), np.concatenate([series.log, series.log]))
+    moved = _medians_moved(node, np.concatenate([later, later]), np.concatenate([series.log, series.log]), FEWEST)
+    return moved if len(moved) >= MOST_NODES * len(np.unique(node)) else moved[:0]
 
 
-def _medians_moved(group: Indices, later: Flags, value: Reals) -> Reals:
+def _medians_moved(group: Indices, later: Flags, value: Reals, fewest: int) -> Reals:
+    """Of each group with so many values on both sides: by how much its median moved."""
     key = group * 2 + later
     ordered = value[np.lexsort((value, key))]
     keys, begin, count = np.unique(np.sort(key), return_index=True, return_counts=True)
     middle = (ordered[begin + (count - 1) // 2] + ordered[begin + count // 2]) / 2
+    keys, middle = keys[count >= fewest], middle[count >= fewest]
     both = np.flatnonzero((keys[1:] == keys[:-1] + 1) & (keys[:-1] % 2 == 0))
     moved: Reals = middle[both + 1] - middle[both]
     return moved

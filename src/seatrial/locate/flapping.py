@@ -19,6 +19,8 @@ BESIDE_P = 0.05
 FEWEST_SPELLS = 2
 MOST_MISFITS = 0.15
 """Share of the rows that may contradict a period."""
+GAPS = 2.5
+"""A period of two gaps is the shortest that any sampling shows (Nyquist), and noise in time hides it."""
 FINENESS = 12
 """Frequencies are tried in steps of 1 / (FINENESS * length of the run)."""
 
@@ -125,14 +127,14 @@ def _spells(bad: Flags) -> int:
 def period(time_s: Reals, bad: Flags) -> float | None:
     """The period of a part that is bad for one stretch of each period, at the times of its rows; None: none fits.
 
-    Periods between twice the median gap of the rows and half the length of the run can be seen. Of those that fit
+    Periods between GAPS median gaps of the rows and half the length of the run can be seen. Of those that fit
     equally well the longest is taken, since shorter ones fit anything.
     """
     span = float(time_s[-1] - time_s[0])
     gaps = np.diff(np.unique(time_s))
     if span <= 0 or not len(gaps):
         return None
-    shortest, longest = 2 * float(np.median(gaps)), span / 2
+    shortest, longest = GAPS * float(np.median(gaps)), span / 2
     if shortest >= longest:
         return None
     steps = np.arange(1 / longest, 1 / shortest, 1 / (FINENESS * span))

@@ -9,7 +9,7 @@ import numpy as np
 from seatrial.locate.part_series import Parts, Series, is_later
 from seatrial.locate.rows import Flags
 from seatrial.model.pair_table import Indices, Reals
-from seatrial.statistics.rank_sum import rank_sum_tail, tests_that_count
+from seatrial.statistics.rank_sum import counted_tests, rank_sum_tail
 
 FEWEST = 3
 """Rows on either side of a change; one or two bad values are outliers."""
@@ -61,7 +61,7 @@ def steps(table: Table, effect: float, error_rate: float) -> list[Found]:
     if len(table.lack) < 2 * FEWEST:
         return []
     rank = _ranks(table.lack)
-    tests = tests_that_count(_tests_by_size(table.parts), len(rank), error_rate)
+    tests = counted_tests(_tests_by_size(table.parts), len(rank), error_rate)
     found = []
     for part, cut in _screened(table, rank):
         step = _judged(table, rank, part, cut, effect, error_rate, tests)
@@ -106,7 +106,7 @@ def _screened(table: Table, rank: Reals) -> Iterator[tuple[int, int]]:
         return
     left, right = np.maximum(left, 1), np.maximum(right, 1)
     contrast = np.where(usable, np.abs(before - whole * left / (left + right)) / np.sqrt(left * right), 0.0)
-    one_side = np.abs(before) / np.sqrt(left * (total - left) * (total + 1) / 12)
+    one_side = np.abs(before) / np.sqrt(left * np.maximum(total - left, 1) * (total + 1) / 12)
     other_side = np.abs(whole - before) / np.sqrt(right * np.maximum(total - right, 1) * (total + 1) / 12)
     contrast[~usable | (np.maximum(one_side, other_side) < SCREEN)] = 0.0
     best = np.zeros(parts.count)

@@ -78,7 +78,7 @@ def count_tail(found: int, drawn: int, marked: int, total: int) -> float:
     return min(math.fsum(math.exp(one) for one in logs), 1.0)
 
 
-def tests_that_count(tests_by_size: NDArray[np.intp], total: int, error_rate: float) -> int:
+def counted_tests(tests_by_size: NDArray[np.intp], total: int, error_rate: float) -> int:
     """The number by which to multiply the p-values of rank-sum tests so that all together err with `error_rate`.
 
     `tests_by_size[k]`: tests of k rows among `total`. A test too small to reach the corrected level cannot err and is
