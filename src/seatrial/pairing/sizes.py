@@ -108,10 +108,12 @@ def curve_rounds(pair: Pair, sizes: Sequence[int], repetitions: int, pace: Pace,
     return tuple(rounds)
 
 
-def closer_rounds(pair: Pair, sizes: Sequence[int], repetitions: int, pace: Pace, seed: int) -> tuple[Round, ...]:
-    """Latency at a few sizes more, which place a switch."""
+def closer_rounds(
+    pair: Pair, sizes: Sequence[int], repetitions: int, pace: Pace, seed: int, *, first: int = 0
+) -> tuple[Round, ...]:
+    """Latency alone at some sizes, in repetitions from `first` on: sizes that place a step, or more runs of all."""
     rounds = []
-    for repetition in range(repetitions):
+    for repetition in range(first, first + repetitions):
         order = list(sizes)
         random.Random(f"{seed} {repetition} {sizes}").shuffle(order)
         shapes = [latency_shape(size, pace) for size in order]

@@ -11,7 +11,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from seatrial.statistics.segments import CONFIDENCE, FLOOR, Interval
+from seatrial.statistics.piecewise import FLOOR
+from seatrial.statistics.segments import CONFIDENCE, Interval
 
 Numbers = NDArray[np.float64]
 Point = tuple[int, int]

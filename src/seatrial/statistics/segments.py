@@ -1,8 +1,12 @@
-"""Time over message size as straight pieces, and which of the breaks between them are switches of protocol.
+"""Time over message size as straight pieces, and which of the breaks between them are protocol switches.
 
 T(m) = a + m/b in each piece (Hockney's model, piecewise). The pieces come from dynamic programming over all places to
 break (Bellman and Roth, Curve fitting by segmented straight lines, JASA 64, 1969), their number from BIC (Schwarz
 1978; Yao 1988 for breaks); pieces need not meet, since a protocol that takes over begins with a cost of its own.
+
+A step between two pieces is a protocol switch only where resampling confirms it: whole runs are drawn again with
+replacement (Efron's bootstrap, the run being the unit of replication), pieces and their number are fitted anew, and
+nearly all of these fits must have a step of the same sign at the same place.
 """
 
 import itertools
@@ -11,23 +15,26 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
-Numbers = NDArray[np.float64]
+from seatrial.statistics.piecewise import FEWEST_SIZES, FLOOR, Numbers, Pieces, Places, bic_of, steps_of
 
-FEWEST_SIZES = 3
-"""A piece of two sizes fits anything."""
 MOST_SEGMENTS = 8
-FLOOR = 0.002
-"""Relative error below which no measurement is trusted to go; keeps exact or rounded data from endless pieces."""
 JUMP_SCALES = 3.0
-"""A jump of more than so many residual scales is a switch; less is curvature (cache, MTU, packets)."""
+"""A step of more than this many residual scales may be a switch; less is curvature (cache, MTU, packets)."""
 LEAST_JUMP = 0.05
 """... and of at least this share of the time: a smaller one, however sure, matters to nobody."""
-BORROWED = 3.0
-"""The scale of two short pieces is that of few residuals: the whole fit's counts as so many more."""
 RESAMPLES = 200
 CONFIDENCE = 0.95
+CONFIRMED = 0.95
+"""The share of the resamples that must find a switch of the same sign at the same place."""
+DOUBTFUL = 0.5
+"""A step that fewer of the resamples find is not worth more runs."""
+SAME_PLACE_OCTAVES = 0.5
+"""One step of the grid of sizes: steps no further apart than this are at the same place."""
+FEWEST_RUNS = 3
+"""Resamples of fewer runs can confirm nothing: they have hardly any choice."""
+MOST_AT_ONCE = 4_000_000
+"""Numbers in one array of fits, so that many sizes do not take gigabytes."""
 
 
 class Interval(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,11 +68,18 @@ class Break(msgspec.Struct, frozen=True, kw_only=True):
     low_bytes: int
     """Over the resamples: no earlier than above this size ..."""
     high_bytes: int
-    """... and no later than at this one."""
+    """... and no later than at this one. Of a step: over those resamples that found it."""
     jump: float
     """The least step of the fitted time in the gap, a share of the time before; negative: the next is faster."""
-    switch: bool
-    """Whether the step is `LEAST_JUMP` and more than `JUMP_SCALES` residual scales of the two pieces that meet here."""
+    step: bool
+    """Whether the jump is `LEAST_JUMP` and more than `JUMP_SCALES` residual scales of the two pieces that meet here."""
+    found_share: float | None = None
+    """Of a step: in which share of the resamples it was found, with the same sign; None: not resampled."""
+
+    @property
+    def switch(self) -> bool:
+        """Whether it is a protocol switch: a step that resampling confirms."""
+        return self.step and self.found_share is not None and self.found_share >= CONFIRMED
 
     @property
     def at_bytes(self) -> float:
@@ -86,8 +100,44 @@ class Segmentation(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def switches(self) -> tuple[Break, ...]:
-        """The breaks that are switches of protocol."""
+        """The breaks that are protocol switches."""
         return tuple(one for one in self.breaks if one.switch)
+
+    @property
+    def steps(self) -> tuple[Break, ...]:
+        """Those that may be switches, confirmed or not."""
+        return tuple(one for one in self.breaks if one.step)
+
+    @property
+    def doubtful(self) -> tuple[Break, ...]:
+        """The steps that more runs may well confirm, or refute."""
+        return tuple(one for one in self.steps if one.found_share and DOUBTFUL <= one.found_share < CONFIRMED)
+
+
+class _Resamples:
+    """Fits of resamples of whole runs. `lines`: with the number of pieces kept; `steps`: with the number chosen anew.
+
+    `steps`: for each resample the place at which a step begins, by sign.
+    """
+
+    def __init__(self) -> None:
+        self.cuts: list[Places] = []
+        self.lines: list[Numbers] = []
+        self.steps: list[list[tuple[int, bool]]] = []
+
+    def take(self, sizes: Numbers, times: Numbers, pieces: int, most: int) -> None:
+        """Fit some resamples (rows of `times`)."""
+        fitted = Pieces(sizes, times, max(most, pieces))
+        self.cuts.append(fitted.cuts[pieces - 1])
+        self.lines.append(fitted.lines(fitted.cuts[pieces - 1]))
+        chosen = np.argmin(bic_of(fitted), axis=0)
+        steps: list[list[tuple[int, bool]]] = [[] for _ in times]
+        for count in np.unique(chosen[chosen > 0]):
+            jumps, _ = steps_of(fitted, int(count))
+            rows, columns = np.nonzero((np.abs(jumps) >= LEAST_JUMP) & (chosen == count)[:, None])
+            for row, column in zip(rows, columns, strict=True):
+                steps[row].append((int(fitted.cuts[count][row, column]), bool(jumps[row, column] > 0)))
+        self.steps += steps
 
 
 def segment(
@@ -95,24 +145,20 @@ def segment(
 ) -> Segmentation:
     """Fit the medians over runs, at each size in bytes, of times in seconds; `runs[size][r]` is of run r.
 
-    NaN stands for a run without that size. Intervals are percentiles over `resamples` resamples of whole runs (Efron's
-    bootstrap), with the number of pieces kept; of three runs they can be no wider than their range. Raises ValueError
-    for fewer sizes than one piece needs, and for times that are not positive.
+    NaN stands for a run without that size. Intervals are percentiles over `resamples` resamples of whole runs, with
+    the number of pieces kept; of three runs they can be no wider than their range. Raises ValueError for fewer sizes
+    than one piece needs, and for times that are not positive and finite.
     """
     sizes = np.array(sorted(runs), dtype=np.float64)
     table = _table([runs[int(size)] for size in sizes])
-    if len(sizes) < FEWEST_SIZES or not np.nanmin(table) > 0:
+    if len(sizes) < FEWEST_SIZES or not np.nanmin(table) > 0 or np.isinf(table).any():
         raise ValueError(f"{len(sizes)} sizes, least time {np.nanmin(table) if table.size else None}")
     times = np.nanmedian(table, axis=0)
-    choices = _best_cuts(sizes, times, min(most, len(sizes) // FEWEST_SIZES))
-    cuts = min(choices, key=lambda cuts: _bic(sizes, times, cuts))
-    draw = np.random.default_rng(seed)
-    fits: list[tuple[list[int], Numbers]] = []
-    for _ in range(resamples if len(table) > 1 else 0):
-        again = _medians(table[draw.integers(len(table), size=len(table))], times)
-        other = _best_cuts(sizes, again, len(cuts) + 1)[len(cuts)]
-        fits.append((other, _lines(sizes, again, other)))
-    return _described(sizes, times, cuts, fits, len(table))
+    most = min(most, len(sizes) // FEWEST_SIZES)
+    fitted = Pieces(sizes, times[None], most)
+    pieces = int(np.argmin(bic_of(fitted)[:, 0])) + 1
+    again = _resampled(sizes, table, times, pieces, most, resamples if len(table) > 1 else 0, seed)
+    return _described(sizes, fitted, pieces, again, len(table))
 
 
 def _table(columns: list[Sequence[float]]) -> Numbers:
@@ -123,6 +169,20 @@ def _table(columns: list[Sequence[float]]) -> Numbers:
     return table
 
 
+def _resampled(
+    sizes: Numbers, table: Numbers, times: Numbers, pieces: int, most: int, resamples: int, seed: int
+) -> _Resamples:
+    found = _Resamples()
+    draws = np.random.default_rng(seed).integers(len(table), size=(resamples, len(table)))
+    whole = not np.isnan(table).any()
+    at_once = max(MOST_AT_ONCE // (len(sizes) * max(len(sizes), len(table))), 1)
+    for first in range(0, resamples, at_once):
+        some = draws[first : first + at_once]
+        medians = np.median(table[some], axis=1) if whole else np.array([_medians(table[one], times) for one in some])
+        found.take(sizes, medians, pieces, most)
+    return found
+
+
 def _medians(table: Numbers, otherwise: Numbers) -> Numbers:
     known = ~np.isnan(table).all(axis=0)
     medians = otherwise.copy()
@@ -130,116 +190,44 @@ def _medians(table: Numbers, otherwise: Numbers) -> Numbers:
     return medians
 
 
-def _sums_of_squares(sizes: Numbers, times: Numbers) -> Numbers:
-    """[first, last]: least sum of squared relative residuals of one line, slope ≥ 0, over the sizes first to last.
-
-    Sizes and times are taken relative to the first ones, so that no precision is lost between bytes and megabytes.
-    """
-    place = np.arange(len(sizes))
-    held = place - place[:, None] + 1
-    x = (sizes - sizes[:, None]) / np.maximum(sizes[:, None], 1.0)
-    y = times / times[:, None]
-    w = np.where(held > 0, 1 / y**2, 0)
-    sw, sx, sy, sxx, sxy = (np.cumsum(term, axis=1) for term in (w, w * x, w * y, w * x * x, w * x * y))
-    whole = np.where(held > 0, sw, 1)
-    spread, together = sxx - sx**2 / whole, sxy - sx * sy / whole
-    gain = np.where((together > 0) & (spread > 0), together**2 / np.where(spread > 0, spread, 1), 0)
-    return np.where(held >= FEWEST_SIZES, np.maximum(held - sy**2 / whole - gain, 0), np.inf)
-
-
-def _best_cuts(sizes: Numbers, times: Numbers, most: int) -> list[list[int]]:
-    """For one piece, two, ... up to `most`: the indices at which pieces after the first begin."""
-    count = len(sizes)
-    squares = _sums_of_squares(sizes, times)
-    best = [squares[0]]
-    begun: list[NDArray[np.intp]] = []
-    for _ in range(most - 1):
-        before = np.concatenate(([np.inf], best[-1][:-1]))
-        candidates = before[:, None] + squares
-        begun.append(np.argmin(candidates, axis=0))
-        best.append(candidates[begun[-1], np.arange(count)])
-    found = []
-    for pieces in range(most):
-        cuts, last = [], count - 1
-        for chosen in reversed(begun[:pieces]):
-            cuts.append(int(chosen[last]))
-            last = cuts[-1] - 1
-        found.append(cuts[::-1])
-    return found
-
-
-def _lines(sizes: Numbers, times: Numbers, cuts: Sequence[int]) -> Numbers:
-    """Start-up and seconds per byte of each piece, slope ≥ 0."""
-    lines = []
-    for first, end in _spans(len(sizes), cuts):
-        x, y = sizes[first:end], times[first:end]
-        w = 1 / y**2
-        x0, y0 = np.average(x, weights=w), np.average(y, weights=w)
-        spread = np.sum(w * (x - x0) ** 2)
-        slope = max(float(np.sum(w * (x - x0) * (y - y0)) / spread), 0.0)
-        lines.append((y0 - slope * x0, slope))
-    return np.array(lines)
-
-
-def _spans(count: int, cuts: Sequence[int]) -> list[tuple[int, int]]:
-    return list(itertools.pairwise((0, *cuts, count)))
-
-
-def _residuals(sizes: Numbers, times: Numbers, cuts: Sequence[int], lines: Numbers) -> list[Numbers]:
-    """Relative, one array a piece."""
-    spans = zip(_spans(len(sizes), cuts), lines, strict=True)
-    return [1 - (a + slope * sizes[first:end]) / times[first:end] for (first, end), (a, slope) in spans]
-
-
-def _bic(sizes: Numbers, times: Numbers, cuts: Sequence[int]) -> float:
-    """n ln(RSS/n) + (3K - 1) ln n: a start-up, a slope and a place for each piece but the first, which has no place."""
-    count = len(sizes)
-    residuals = np.concatenate(_residuals(sizes, times, cuts, _lines(sizes, times, cuts)))
-    mean_square = float(np.mean(residuals**2)) + FLOOR**2
-    return count * math.log(mean_square) + (3 * (len(cuts) + 1) - 1) * math.log(count)
-
-
-def _described(
-    sizes: Numbers, times: Numbers, cuts: Sequence[int], fits: Sequence[tuple[list[int], Numbers]], runs: int
-) -> Segmentation:
-    lines = _lines(sizes, times, cuts)
-    residuals = _residuals(sizes, times, cuts, lines)
-    scale = _scale(residuals, 0.0, 0.0)
+def _described(sizes: Numbers, fitted: Pieces, pieces: int, again: _Resamples, runs: int) -> Segmentation:
+    cuts = fitted.cuts[pieces - 1]
+    lines, squares = fitted.lines(cuts)[0], fitted.piece_squares(cuts)[0]
+    jumps, scales = steps_of(fitted, pieces - 1)
+    others = np.concatenate(again.lines) if again.lines else np.empty((0, pieces, 2))
+    ends = list(itertools.pairwise((0, *(int(cut) for cut in cuts[0]), len(sizes))))
     segments = tuple(
         Segment(
             first_bytes=int(sizes[first]),
             last_bytes=int(sizes[end - 1]),
-            startup_s=_interval(lines[place, 0], [other[place, 0] for _, other in fits]),
-            bytes_per_s=_rate(lines[place, 1], [other[place, 1] for _, other in fits]),
-            relative_error=float(np.sqrt(np.mean(residuals[place] ** 2))),
+            startup_s=_interval(lines[place, 0], others[:, place, 0]),
+            bytes_per_s=_rate(lines[place, 1], others[:, place, 1]),
+            relative_error=math.sqrt(float(squares[place]) / (end - first)),
         )
-        for place, (first, end) in enumerate(_spans(len(sizes), cuts))
+        for place, (first, end) in enumerate(ends)
     )
     breaks = tuple(
-        _break(
-            sizes,
-            cut,
-            lines[place : place + 2],
-            [other[place] for other, _ in fits],
-            _scale(residuals[place : place + 2], scale, BORROWED),
-        )
-        for place, cut in enumerate(cuts)
+        _break(sizes, int(cut), float(jumps[0, place]), float(scales[0, place]), place, again, runs)
+        for place, cut in enumerate(cuts[0])
     )
-    method = f"segmented least squares on relative error, BIC, {len(fits)} resamples of {runs} runs"
+    free = max(len(sizes) - (3 * pieces - 1), 1)
     return Segmentation(
-        segments=segments, breaks=breaks, relative_scale=scale, sizes=len(sizes), runs=runs, method=method
+        segments=segments,
+        breaks=breaks,
+        relative_scale=max(math.sqrt(float(squares.sum()) / free), FLOOR),
+        sizes=len(sizes),
+        runs=runs,
+        method=f"segmented least squares on relative error, BIC, {len(again.steps)} resamples of {runs} runs",
     )
 
 
-def _scale(residuals: Sequence[Numbers], whole: float, borrowed: float) -> float:
-    """Scale of the residuals about these pieces, less what the pieces have free, with `borrowed` of scale `whole`."""
-    free = sum(len(each) for each in residuals) - (3 * len(residuals) - 1)
-    squares = sum(float(np.sum(each**2)) for each in residuals)
-    return max(math.sqrt((squares + borrowed * whole**2) / max(free + borrowed, 1)), FLOOR)
-
-
-def _break(sizes: Numbers, cut: int, lines: Numbers, others: Sequence[int], scale: float) -> Break:
-    jump = _jump(sizes[cut - 1 : cut + 1], lines)
+def _break(sizes: Numbers, cut: int, jump: float, scale: float, place: int, again: _Resamples, runs: int) -> Break:
+    step = abs(jump) > max(JUMP_SCALES * scale, LEAST_JUMP)
+    others: Sequence[int] = [int(each) for some in again.cuts for each in some[:, place]]
+    share = None
+    if step and again.steps and runs >= FEWEST_RUNS:
+        others = [at for steps in again.steps if (at := _same_step(sizes, cut, jump > 0, steps)) is not None]
+        share = len(others) / len(again.steps)
     low, high = _percentiles(others) if others else (cut, cut)
     return Break(
         last_bytes=int(sizes[cut - 1]),
@@ -247,36 +235,37 @@ def _break(sizes: Numbers, cut: int, lines: Numbers, others: Sequence[int], scal
         low_bytes=int(sizes[min(math.floor(low), cut) - 1]),
         high_bytes=int(sizes[max(math.ceil(high), cut)]),
         jump=jump,
-        switch=abs(jump) > max(JUMP_SCALES * scale, LEAST_JUMP),
+        step=step,
+        found_share=share,
     )
 
 
-def _jump(sizes: Numbers, lines: Numbers) -> float:
-    """The least step between two lines anywhere in the gap, as a share of the first's time; 0 where they meet in it.
-
-    Where in the gap the one ends is not known, and lines of different slope are apart in most places.
-    """
-    (startup, slope), (next_startup, next_slope) = lines
-    before = startup + slope * sizes
-    steps = (next_startup + next_slope * sizes - before) / before
-    if steps[0] * steps[1] <= 0:
-        return 0.0
-    return float(min(steps, key=abs))
+def _same_step(sizes: Numbers, cut: int, rises: bool, steps: Sequence[tuple[int, bool]]) -> int | None:
+    """The place of the step of the same sign that is nearest to `cut`; None where none is at the same place."""
+    near = [(_octaves(sizes, cut, at), at) for at, other_rises in steps if other_rises is rises]
+    same = [(apart, at) for apart, at in near if apart <= SAME_PLACE_OCTAVES or abs(at - cut) <= 1]
+    return min(same)[1] if same else None
 
 
-def _percentiles(values: Sequence[float]) -> tuple[float, float]:
+def _octaves(sizes: Numbers, cut: int, other: int) -> float:
+    """How far apart the middles of the two gaps are."""
+    gaps = (sizes[other - 1] * sizes[other]) / (sizes[cut - 1] * sizes[cut])
+    return abs(math.log2(gaps)) / 2
+
+
+def _percentiles(values: Sequence[float] | Numbers) -> tuple[float, float]:
     tail = 50 * (1 - CONFIDENCE)
     low, high = np.percentile(values, [tail, 100 - tail])
     return float(low), float(high)
 
 
-def _interval(value: float, others: Sequence[float]) -> Interval:
+def _interval(value: float, others: Numbers) -> Interval:
     value = float(value)  # NumPy's own kind of number cannot be written as JSON
-    low, high = _percentiles(others) if others else (value, value)
+    low, high = _percentiles(others) if len(others) else (value, value)
     return Interval(value=value, low=min(low, value), high=max(high, value))
 
 
-def _rate(slope: float, others: Sequence[float]) -> Interval:
+def _rate(slope: float, others: Numbers) -> Interval:
     """From seconds per byte to bytes per second, the interval's ends changing places."""
     found = _interval(slope, others)
     value, low, high = (1 / each if each > 0 else math.inf for each in (found.value, found.high, found.low))
