@@ -8,6 +8,7 @@ import msgspec
 from seatrial.model.capping import CappedPair
 from seatrial.model.loss import SessionLoss
 from seatrial.model.measurement import Measurement, Round
+from seatrial.model.placement import DefaultStart
 from seatrial.model.run import NodeState
 from seatrial.model.transport import VariantNote
 
@@ -26,6 +27,12 @@ class StartFailed(msgspec.Struct, frozen=True, kw_only=True, tag_field="entry", 
 
     variant: str
     failure: str
+
+
+class DefaultStarted(msgspec.Struct, frozen=True, kw_only=True, tag_field="entry", tag="default-start"):
+    """A launch by the MPI's own launcher with its own binding, which measured nothing."""
+
+    start: DefaultStart
 
 
 class SurveyPlanned(msgspec.Struct, frozen=True, kw_only=True, tag_field="entry", tag="plan"):
@@ -93,6 +100,7 @@ class VariantNoted(msgspec.Struct, frozen=True, kw_only=True, tag_field="entry",
 Entry = (
     SessionStarted
     | StartFailed
+    | DefaultStarted
     | SurveyPlanned
     | RoundStarted
     | Delivered

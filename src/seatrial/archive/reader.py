@@ -22,6 +22,7 @@ from seatrial.archive.inputs import (
 from seatrial.archive.inside import DamagedRun as DamagedRun  # noqa: PLC0414 - other modules import it from here
 from seatrial.archive.inside import damage, opened_inside, read_inside, read_record
 from seatrial.archive.journal import (
+    DefaultStarted,
     Delivered,
     Entry,
     RoundStarted,
@@ -37,7 +38,7 @@ from seatrial.facts.rank_places import rank_places
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.facts import NodeFacts
 from seatrial.model.measurement import LONGEST_S, Measurement
-from seatrial.model.placement import Start
+from seatrial.model.placement import DefaultStart, Start
 from seatrial.model.recorded import RecordedRun
 from seatrial.model.run import FORMAT, Ending, RunInfo
 
@@ -190,6 +191,12 @@ def measurements_of(entries: Iterable[Entry]) -> tuple[Measurement, ...]:
     return tuple(measurements)
 
 
+def default_start_of(entries: Iterable[Entry]) -> DefaultStart | None:
+    """The last launch with the binding of the MPI's own launcher; None: there was none."""
+    found = of_type(entries, DefaultStarted)
+    return found[-1].start if found else None
+
+
 def read_run(folder: Path) -> RecordedRun:
     """Everything that verdicts and reports are made from. Raises DamagedRun."""
     info = read_info(folder)
@@ -204,6 +211,7 @@ def read_run(folder: Path) -> RecordedRun:
         facts_after=parse_all(read_facts_texts(folder, layout.AFTER)),
         measurements=measurements_of(entries),
         starts=starts_of(entries, info.nodes),
+        default_start=default_start_of(entries),
         losses=tuple(entry.loss for entry in of_type(entries, SessionLost)),
         sessions=len(of_type(entries, SessionStarted)),
         wiring=read_wiring(folder),

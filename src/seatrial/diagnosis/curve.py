@@ -2,13 +2,22 @@
 
 import itertools
 import math
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
+from seatrial.diagnosis.curve_places import CurvePlaces, curve_places
+from seatrial.diagnosis.curve_points import (
+    ClockReading,
+    CurvePoint,
+    Runs,
+    clock_of,
+    estimate_at,
+    points_of,
+    runs_by_size,
+)
 from seatrial.diagnosis.deaths import after_deaths, run_notes
-from seatrial.diagnosis.evidence import Pair, run_value
+from seatrial.diagnosis.evidence import Pair
 from seatrial.diagnosis.outcome import Outcome, failure_of, pair_of
 from seatrial.diagnosis.references import above_gate_text, against_gate
 from seatrial.diagnosis.thresholds import LIMIT_FLOOR
@@ -17,26 +26,16 @@ from seatrial.limits.rail_paths import rail_limit
 from seatrial.model.estimate import Estimate
 from seatrial.model.facts import NodeFacts
 from seatrial.model.limit import Limit, NoLimit
-from seatrial.model.measurement import Kernel, Measurement, Phase
+from seatrial.model.measurement import Kernel, Measurement
 from seatrial.model.recorded import RecordedRun
 from seatrial.model.units import share
 from seatrial.model.verdict import Verdict
 from seatrial.statistics.median import median, median_estimate
-from seatrial.statistics.segments import FEWEST_SIZES, RESAMPLES, Segmentation, segment
+from seatrial.statistics.piecewise import FEWEST_SIZES
+from seatrial.statistics.segments import RESAMPLES, Segmentation, segment
 
 PLATEAU_OCTAVES = 2
 """The plateau is what the largest sizes reach: those within this many doublings of the largest."""
-
-Runs = Mapping[int, tuple[float, ...]]
-"""One value a repetition, by message size in bytes; NaN where a repetition has none."""
-
-
-class CurvePoint(msgspec.Struct, frozen=True, kw_only=True):
-    """One message size: latency one way, and bandwidth of a stream of such messages."""
-
-    message_bytes: int
-    latency_s: Estimate | None = None
-    bandwidth_bytes_per_s: Estimate | None = None
 
 
 class Plateau(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,22 +56,10 @@ class Curve(Outcome, frozen=True, kw_only=True):
     latency: Segmentation | None
     plateau: Plateau | None
     limit: Limit | NoLimit
-
-
-def runs_by_size(
-    measurements: Iterable[Measurement], pair: Pair, kernel: Kernel, phase: Phase = Phase.CURVE, variant: str = ""
-) -> Runs:
-    """One value a repetition: seconds one way, or bytes per second."""
-    found: dict[int, dict[int, float]] = defaultdict(dict)
-    for one in measurements:
-        asked = one.phase is phase and one.variant == variant and one.pair == pair
-        if asked and one.shape.kernel is kernel and one.times_s:
-            found[one.shape.message_bytes][one.repetition] = run_value(one)
-    repetitions = sorted({repetition for values in found.values() for repetition in values})
-    return {
-        size: tuple(values.get(repetition, math.nan) for repetition in repetitions)
-        for size, values in sorted(found.items())
-    }
+    places: CurvePlaces | None
+    """Where its ranks ran; None where they did not say it."""
+    clock: ClockReading | None
+    """How far the clock suffices; None where it is not known."""
 
 
 def fit_latency(
@@ -94,9 +81,13 @@ def judge_curve(recorded: RecordedRun) -> Curve:
     verdict, reason = after_deaths(recorded, *judged)
     reason = failure_of(recorded) or reason
     errors = sum(one.errors for one in recorded.measurements)
+    points = points_of(recorded.measurements, pair)
+    sender = next((rank for start in recorded.starts for rank in start.ranks if rank.place == pair[0]), None)
     return Curve(
         pair=pair,
-        points=points_of(latency, stream),
+        points=points,
+        places=curve_places(recorded, pair),
+        clock=clock_of(points, sender.clock_resolution_s, sender.clock_overhead_s) if sender else None,
         latency=fit_latency(recorded.measurements, pair, recorded.info.seed),
         plateau=plateau,
         limit=limit,
@@ -124,7 +115,7 @@ def against_limit(measured: Estimate | None, limit: Limit | NoLimit) -> tuple[Ve
     if measured is None:
         return Verdict.NOT_RUN, "no bandwidth was measured"
     if isinstance(limit, NoLimit):
-        return None, f"held against nothing: {limit.reason}"
+        return None, f"not judged: {limit.reason}"
     part = f"{share(measured.value / limit.limit_bytes_per_s)} of its limit"
     floor = LIMIT_FLOOR * limit.limit_bytes_per_s
     above = against_gate(measured, limit)
@@ -135,21 +126,6 @@ def against_limit(measured: Estimate | None, limit: Limit | NoLimit) -> tuple[Ve
     if measured.high < floor:
         return Verdict.SLOW, f"{part}, below {share(LIMIT_FLOOR)}"
     return Verdict.INCONCLUSIVE, f"{part}; the runs lie on both sides of {share(LIMIT_FLOOR)}"
-
-
-def points_of(latency: Runs, stream: Runs) -> tuple[CurvePoint, ...]:
-    """One point for each size of either."""
-    return tuple(
-        CurvePoint(
-            message_bytes=size, latency_s=_estimate(latency, size), bandwidth_bytes_per_s=_estimate(stream, size)
-        )
-        for size in sorted({*latency, *stream})
-    )
-
-
-def _estimate(runs: Runs, size: int) -> Estimate | None:
-    values = [value for value in runs.get(size, ()) if not math.isnan(value)]
-    return median_estimate(values) if values else None
 
 
 def plateau_runs(stream: Runs) -> tuple[float, ...]:
@@ -181,7 +157,7 @@ def plateau_of(latency: Runs, stream: Runs) -> Plateau | None:
 
 def _reached(rates: Runs, wanted: float) -> float | None:
     """The size at which the rate first reaches `wanted`, straight between two sizes on logarithmic axes."""
-    known = [(size, one.value) for size in rates if (one := _estimate(rates, size)) is not None]
+    known = [(size, one.value) for size in rates if (one := estimate_at(rates, size)) is not None]
     for (size, rate), (next_size, next_rate) in itertools.pairwise(known):
         if rate < wanted <= next_rate:
             part = math.log(wanted / rate) / math.log(next_rate / rate)

@@ -5,16 +5,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from seatrial.diagnosis.curve import (
-    CurvePoint,
-    Plateau,
-    against_limit,
-    limit_between,
-    plateau_of,
-    plateau_runs,
-    points_of,
-    runs_by_size,
-)
+from seatrial.diagnosis.curve import Plateau, against_limit, limit_between, plateau_of, plateau_runs
+from seatrial.diagnosis.curve_points import CurvePoint, points_of, runs_by_size
 from seatrial.diagnosis.evidence import Pair
 from seatrial.model.estimate import Estimate
 from seatrial.model.limit import Limit, NoLimit
@@ -79,7 +71,7 @@ def rail_curve(recorded: RecordedRun, pair: Pair, variant: str) -> RailCurve:
     return RailCurve(
         variant=variant,
         rails=rails,
-        points=points_of(latency, stream),
+        points=points_of(recorded.measurements, pair, Phase.VARIANT, variant),
         plateau=plateau,
         latency_s=median_estimate(known) if known else None,
         limit=limit,

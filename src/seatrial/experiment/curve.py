@@ -1,4 +1,4 @@
-"""Latency and bandwidth of one pair over message sizes, and a closer look at every switch of protocol."""
+"""Latency and bandwidth of one pair over message sizes, and a closer look at every step that may be a switch."""
 
 import time
 
@@ -9,9 +9,10 @@ from seatrial.diagnosis.evidence import run_value
 from seatrial.experiment.node_hours import allocation_s
 from seatrial.experiment.progress import Progress
 from seatrial.experiment.two_nodes import TwoNodes, TwoNodesOutcome, TwoNodesSettings, run_two_nodes
-from seatrial.model.measurement import Kernel, Phase, Round, Shape
+from seatrial.model.measurement import Kernel, Measurement, Phase, Round, Shape
 from seatrial.model.run import Design, RunKind
 from seatrial.pairing.sizes import (
+    REPETITIONS,
     Pace,
     between,
     closer_rounds,
@@ -60,14 +61,16 @@ def _carry_out(trial: TwoNodes, settings: CurveSettings) -> str:
     trial.designed(_design(len(sizes), repetitions, len(rounds), settings.most_bytes))
     trial.progress.stage(f"Measuring {len(sizes)} message sizes from {trial.pair[0]} to {trial.pair[1]}")
     trial.progress.rounds(len(rounds))
-    if not trial.measurer.run(rounds, deadline):
+    whole = trial.measurer.run(rounds, deadline)
+    unplaced = _look_closer(trial, repetitions, pace, deadline) if whole else 0
+    if whole and not unplaced:
+        _settle(trial, repetitions, pace, deadline)
+    trial.look_at_default()
+    if not whole:
         return f"The budget of {budget_s:.0f} s was spent before all sizes were measured {repetitions} times."
-    unplaced = _look_closer(trial, repetitions, pace, deadline)
-    where = "was" if unplaced == 1 else "were"
+    where = "step was" if unplaced == 1 else "steps were"
     return (
-        f"The budget of {budget_s:.0f} s was spent before {unplaced} of the switches {where} placed."
-        if unplaced
-        else ""
+        f"The budget of {budget_s:.0f} s was spent before {unplaced} {where} placed to within 2 %." if unplaced else ""
     )
 
 
@@ -85,12 +88,15 @@ def _pilot(trial: TwoNodes, most_bytes: int) -> Pace:
 
 
 def _look_closer(trial: TwoNodes, repetitions: int, pace: Pace, deadline: float) -> int:
-    """Halve the gap around every switch until its place is known; how many of them are still open."""
-    trial.progress.stage("Looking closer at the switches of protocol")
+    """Halve the gap around every step until its place is known; how many of them are still open.
+
+    Whether a step is a protocol switch is decided at the end, by resampling, with these sizes too.
+    """
+    trial.progress.stage("Looking closer at possible protocol switches")
     open_sizes: list[int] = []
     for _ in range(MOST_STEPS):
         fitted = fit_latency(trial.measurer.measurements, trial.pair, trial.seed, resamples=0)
-        gaps = [between(one.last_bytes, one.first_bytes) for one in (fitted.switches if fitted else ())]
+        gaps = [between(one.last_bytes, one.first_bytes) for one in (fitted.steps if fitted else ())]
         open_sizes = [size for size in gaps if size is not None]
         if not open_sizes:
             break
@@ -99,6 +105,22 @@ def _look_closer(trial: TwoNodes, repetitions: int, pace: Pace, deadline: float)
         if not trial.measurer.run(rounds, deadline):
             break
     return len(open_sizes)
+
+
+def _settle(trial: TwoNodes, repetitions: int, pace: Pace, deadline: float) -> None:
+    """Measure all latencies some more times, once, where resampling neither confirms nor refutes a step."""
+    fitted = fit_latency(trial.measurer.measurements, trial.pair, trial.seed)
+    if fitted is None or not fitted.doubtful:
+        return
+    trial.progress.stage(f"Measuring latencies {REPETITIONS} more times, to confirm or refute a protocol switch")
+    sizes = sorted({one.shape.message_bytes for one in trial.measurer.measurements if _is_latency(one)})
+    rounds = closer_rounds(trial.pair, sizes, REPETITIONS, pace, trial.seed, first=repetitions)
+    trial.progress.rounds(len(rounds))
+    trial.measurer.run(rounds, deadline)
+
+
+def _is_latency(one: Measurement) -> bool:
+    return one.phase is Phase.CURVE and one.shape.kernel is Kernel.PINGPONG
 
 
 def _design(sizes: int, repetitions: int, rounds: int, most_bytes: int) -> Design:
@@ -111,7 +133,7 @@ def _design(sizes: int, repetitions: int, rounds: int, most_bytes: int) -> Desig
         planned_pairs=1,
         statement=(
             f"{sizes} message sizes from 1 to {most_bytes} B, latency and bandwidth, in {repetitions} rounds each in "
-            f"random order; then sizes between to place the switches. One pair, one way: what is true of it "
-            f"need not be of others."
+            f"random order; then sizes between to place possible protocol switches, and more runs where these are in "
+            f"doubt. One pair, one way: what is true of it need not be of others."
         ),
     )

@@ -8,6 +8,7 @@ import msgspec
 
 from seatrial.archive import layout
 from seatrial.archive.reader import (
+    default_start_of,
     header_of,
     measurements_of,
     ranks_of,
@@ -47,7 +48,7 @@ def choose_launcher(settings: CheckSettings) -> Launcher:
         )
     if settings.launcher == "slurm" or (settings.launcher == "auto" and is_here()):
         environment = environment_of(settings, local=False)
-        _, probe = _probe(settings, environment)
+        own, probe = _probe(settings, environment)
         return SlurmLauncher(
             partition=settings.partition,
             nodes=settings.nodes,
@@ -57,6 +58,7 @@ def choose_launcher(settings: CheckSettings) -> Launcher:
             idle_only=settings.idle_only,
             quick_facts=settings.quick_facts,
             environment=environment,
+            own=own,
         )
     for option, given in (
         ("--nodes", settings.nodes),
@@ -102,6 +104,7 @@ def replay_launcher(settings: CheckSettings) -> ReplayLauncher:
         dict(header_of(entries)),
         measurements_of(entries),
         ranks_of(entries),
+        default_start_of(entries),
     )
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 
 from seatrial.archive import layout
-from seatrial.archive.journal import SurveyPlanned
+from seatrial.archive.journal import DefaultStarted, SurveyPlanned
 from seatrial.archive.reader import parse_all
 from seatrial.archive.writer import RunWriter
 from seatrial.experiment.check import describe
@@ -19,12 +19,14 @@ from seatrial.experiment.progress import Progress, Silent
 from seatrial.experiment.settings import CheckSettings
 from seatrial.experiment.site import choose_launcher
 from seatrial.experiment.under_way import RunUnderWay
-from seatrial.launch.contract import Hosts, Launcher, Manner
+from seatrial.launch.contract import Hosts, Launcher, Manner, StartsByDefault
 from seatrial.model.errors import SeatrialError, UsageError
+from seatrial.model.placement import DefaultStart
 from seatrial.model.recorded import RecordedRun
 from seatrial.model.run import NodeState, RunKind
 
 Pair = tuple[str, str]
+DEFAULT_LOG = "default-launch.err"
 
 
 class TwoNodesSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,6 +62,7 @@ class TwoNodes(RunUnderWay):
         self._nodes = tuple(nodes) or pair
         measurer = Measurer(launcher, writer, self._nodes, progress, settings.round_timeout_s)
         super().__init__(launcher, writer, measurer, (pair,))
+        self._default: DefaultStart | None = None
 
     @property
     def seed(self) -> int:
@@ -92,6 +95,20 @@ class TwoNodes(RunUnderWay):
         ranks = "" if ranks_per_node == 1 else f", {ranks_per_node} ranks each"
         self.progress.stage(f"Starting the probe on both nodes{ranks}")
         self.measurer.begin(Manner(ranks_per_node=ranks_per_node))
+
+    def look_at_default(self) -> None:
+        """See where the MPI's own launcher would put the ranks; for the report alone, so that no failure matters."""
+        if not isinstance(self._launcher, StartsByDefault):
+            return
+        self.progress.stage("Looking where the MPI's own launcher puts ranks")
+        self.measurer.close()
+        self._default = self._launcher.default_start(self.pair, self._writer.log_file(DEFAULT_LOG))
+        if self._default is not None:
+            self._writer.append(DefaultStarted(start=self._default))
+
+    def recorded(self) -> RecordedRun:
+        """What is known by now."""
+        return msgspec.structs.replace(super().recorded(), default_start=self._default)
 
 
 def run_two_nodes(

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from seatrial.facts.processor_sets import listed
+from seatrial.model.measurement import LONGEST_S
 from seatrial.model.placement import RankPlace
 
 
@@ -29,6 +30,14 @@ def rank_places(
                 cpus=(listed(cpus) if isinstance(cpus, str) else None) or (),
                 cpu=cpu if isinstance(cpu, int) and cpu >= 0 else None,
                 pid=pid if isinstance(pid, int) else None,
+                clock_resolution_s=_seconds(record.get("clock_resolution_s")),
+                clock_overhead_s=_seconds(record.get("clock_overhead_s")),
             )
         )
     return tuple(found)
+
+
+def _seconds(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if 0 <= value <= LONGEST_S else None

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 
@@ -10,6 +10,7 @@ from seatrial.model.errors import SeatrialError
 from seatrial.model.fabric import Fabric
 from seatrial.model.loss import Loss, LossCause
 from seatrial.model.measurement import Measurement, Round
+from seatrial.model.placement import DefaultStart
 from seatrial.model.run import NodeState
 
 
@@ -111,3 +112,14 @@ class Launcher(Protocol):
 
     def close(self) -> None:
         """Give everything back that `allocate` got."""
+
+
+@runtime_checkable
+class StartsByDefault(Protocol):
+    """A launcher that can look where the MPI's own launcher puts ranks when nobody says anything of binding."""
+
+    def default_start(self, nodes: Sequence[str], log: Path) -> DefaultStart | None:
+        """Start one rank on each of the nodes in that way, read where they are, and end them; nothing is measured.
+
+        None where there is no such launcher. A start that fails is a result, not an error.
+        """

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from seatrial.launch.contract import PLAIN, FactsReading, Hosts, LaunchError, Manner
+from seatrial.launch.default_launch import default_argv, default_line, look
 from seatrial.launch.environments.environment import NO_ENVIRONMENT, Environment
 from seatrial.launch.mpi import Family, Mpi
 from seatrial.launch.process import Completed, run
@@ -14,6 +15,7 @@ from seatrial.launch.sources import QUICK_FACTS, collector
 from seatrial.launch.trial_step import ask
 from seatrial.model.errors import UsageError
 from seatrial.model.fabric import NO_FABRIC
+from seatrial.model.placement import DefaultStart
 
 START_TIMEOUT_S = 60.0
 FEWEST = 2
@@ -85,6 +87,15 @@ class LocalLauncher:
         argv = outside_of_jobs(self.environment.around_launcher(mpirun))
         around = {"OMPI_MCA_mpi_yield_when_idle": "1", **manner.environment}
         return PipeSession(argv, nodes, log, one_host=True, timeout_s=START_TIMEOUT_S, extra_environment=around)
+
+    def default_start(self, nodes: Sequence[str], log: Path) -> DefaultStart | None:
+        """See launch.contract.StartsByDefault."""
+        if not self._mpi.mpirun:
+            return None
+        program = self.environment.around_program([str(self.probe)])
+        argv = default_argv(self._mpi, len(nodes), program, root=os.geteuid() == 0)
+        alone = outside_of_jobs(self.environment.around_launcher(argv))
+        return look(default_line(self._mpi, len(nodes)), alone, nodes, log, {}, one_host=True)
 
     def report(
         self, nodes: Sequence[str], argv: Sequence[str], variables: Mapping[str, str], *, within: bool

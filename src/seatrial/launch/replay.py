@@ -7,6 +7,7 @@ from typing import Any
 
 from seatrial.launch.contract import PLAIN, FactsReading, Hosts, Manner, RoundRefused
 from seatrial.model.measurement import Measurement, Round
+from seatrial.model.placement import DefaultStart
 from seatrial.model.run import RunInfo
 
 Store = dict[tuple[object, ...], deque[Measurement]]
@@ -64,8 +65,13 @@ class ReplayLauncher:
         header: dict[str, Any],
         measurements: Sequence[Measurement],
         ranks: Mapping[str, dict[str, Any]] | None = None,
+        default: DefaultStart | None = None,
     ) -> None:
-        """`facts`, `facts_after`: raw texts by node; `ranks`: what the rank on each node said of itself."""
+        """`facts`, `facts_after`: raw texts by node; `ranks`: what the rank on each node said of itself.
+
+        `default`: the recorded launch with the MPI's own binding.
+        """
+        self._default = default
         self._ranks = dict(ranks or {})
         self._info = info
         self._readings = [dict(facts), dict(facts_after)]
@@ -96,6 +102,10 @@ class ReplayLauncher:
     def start(self, nodes: Sequence[str], log: Path, manner: Manner = PLAIN) -> ReplaySession:
         """A session over the recording."""
         return ReplaySession(nodes, self._header, self._store, self._ranks)
+
+    def default_start(self, nodes: Sequence[str], log: Path) -> DefaultStart | None:
+        """The recorded one."""
+        return self._default
 
     def close(self) -> None:
         """Nothing to give back."""

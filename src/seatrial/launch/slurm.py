@@ -11,9 +11,11 @@ from seatrial.facts.frame import OPENING
 from seatrial.launch import slurm_argv, slurm_text
 from seatrial.launch.allocation import Allocation, obtain
 from seatrial.launch.contract import PLAIN, FactsReading, Hosts, LaunchError, Manner
+from seatrial.launch.default_launch import default_argv, default_line, job_variables, look
 from seatrial.launch.environments.environment import NO_ENVIRONMENT, Environment
 from seatrial.launch.job import job_around, refuse_over
 from seatrial.launch.keeper import Keeper
+from seatrial.launch.mpi import Mpi
 from seatrial.launch.patience import EXTRA_S_PER_NODE, Patience
 from seatrial.launch.process import Completed, run
 from seatrial.launch.session import PipeSession
@@ -23,6 +25,7 @@ from seatrial.launch.start_failure import SAID_NOTHING, explain
 from seatrial.launch.trial_step import ask
 from seatrial.model.errors import UsageError
 from seatrial.model.fabric import Fabric
+from seatrial.model.placement import DefaultStart
 from seatrial.model.run import NodeState
 
 START_TIMEOUT_S = 60.0
@@ -46,14 +49,17 @@ class SlurmLauncher:
         idle_only: bool = False,
         quick_facts: bool = False,
         environment: Environment = NO_ENVIRONMENT,
+        own: Mpi | None = None,
     ) -> None:
         """`nodes`: only these; `mpi`: srun's --mpi; `wait_s`: how long to stand in the queue.
 
         `idle_only`: take what is free now, and never wait in the queue.
         `environment`: what the probe is started in; facts are read outside of it.
+        `own`: the MPI with its own launcher, which `default_start` asks.
         `quick_facts`: read facts without what takes long (compiled-in components of libraries).
         """
         self._facts_environment = QUICK_FACTS if quick_facts else {}
+        self._own = own
         self._partition = partition
         self._wanted = tuple(nodes)
         self._mpi = mpi
@@ -225,6 +231,22 @@ class SlurmLauncher:
             timeout_s=START_TIMEOUT_S + EXTRA_S_PER_NODE * len(nodes) * each,
             extra_environment=manner.environment,
             ranks_per_node=each,
+        )
+
+    def default_start(self, nodes: Sequence[str], log: Path) -> DefaultStart | None:
+        """See launch.contract.StartsByDefault: mpirun, as a user would start it in this job."""
+        if self._own is None or not self._own.mpirun or not self.job:
+            return None
+        program = self.environment.around_program([str(self.probe)])
+        argv = default_argv(self._own, len(nodes), program, root=os.geteuid() == 0)
+        inside = job_variables(self.job, nodes)
+        return look(
+            default_line(self._own, len(nodes)),
+            self.environment.around_launcher(argv),
+            nodes,
+            log,
+            inside,
+            one_host=False,
         )
 
     def report(

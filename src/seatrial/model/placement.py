@@ -1,5 +1,7 @@
 """Where the ranks of a launch really were: their affinity masks, as the probe read them."""
 
+from typing import Any
+
 import msgspec
 
 
@@ -16,6 +18,10 @@ class RankPlace(msgspec.Struct, frozen=True, kw_only=True):
     cpu: int | None = None
     """The one on which it was when it was asked."""
     pid: int | None = None
+    clock_resolution_s: float | None = None
+    """The smallest step that its clock shows; None: not known."""
+    clock_overhead_s: float | None = None
+    """What one reading of its clock takes."""
 
 
 class Start(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,3 +32,16 @@ class Start(msgspec.Struct, frozen=True, kw_only=True):
     variant: str = ""
     failure: str = ""
     """Why it did not come up, without ranks; empty: it did."""
+
+
+class DefaultStart(msgspec.Struct, frozen=True, kw_only=True):
+    """One launch by the MPI's own launcher with nothing said of binding: where it puts other programs' ranks."""
+
+    line: str
+    """The launch line without the program, as a user would write it: `mpirun -n 2`."""
+    nodes: tuple[str, ...] = ()
+    """By rank."""
+    ranks: tuple[dict[str, Any], ...] = ()
+    """What the ranks said of themselves."""
+    failure: str = ""
+    """Why it did not come up; empty: it did."""

@@ -8,7 +8,7 @@ from seatrial.model.fabric import Wiring
 from seatrial.model.facts import NodeFacts
 from seatrial.model.loss import SessionLoss
 from seatrial.model.measurement import Measurement
-from seatrial.model.placement import Start
+from seatrial.model.placement import DefaultStart, Start
 from seatrial.model.run import RunInfo
 
 
@@ -23,6 +23,8 @@ class RecordedRun(msgspec.Struct, frozen=True, kw_only=True):
     measurements: tuple[Measurement, ...]
     starts: tuple[Start, ...] = ()
     """Launches of the probe, in order, with what their ranks said of where they were."""
+    default_start: DefaultStart | None = None
+    """Where the MPI's own launcher would have put the ranks, where that was looked at."""
     losses: tuple[SessionLoss, ...] = ()
     """Sessions of the probe that were lost, in order."""
     sessions: int = 0

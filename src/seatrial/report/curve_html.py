@@ -4,7 +4,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from seatrial.diagnosis.curve import Curve, CurvePoint
+from seatrial.diagnosis.curve import Curve
+from seatrial.diagnosis.curve_points import CurvePoint
 from seatrial.model import units
 from seatrial.model.estimate import Estimate
 from seatrial.model.run import RunInfo
@@ -27,7 +28,7 @@ def curve_as_html(run: RunInfo, curve: Curve) -> str:
         [_plot(curve, "Latency"), _plot(curve, "Bandwidth")],
         [
             ("The latency in straight pieces", curve_words.PIECES_HEAD, curve_words.pieces(curve)),
-            ("All sizes", curve_words.POINTS_HEAD, curve_words.points(curve)),
+            (f"All sizes. {curve_words.TOOLS_TITLE}", curve_words.POINTS_HEAD, curve_words.points(curve)),
         ],
     )
 

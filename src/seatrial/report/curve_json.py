@@ -20,6 +20,8 @@ def curve_as_json(run: RunInfo, curve: Curve) -> str:
         "plateau": msgspec.to_builtins(curve.plateau),
         "latency": _segmentation(curve.latency) if curve.latency else None,
         "points": msgspec.to_builtins(curve.points),
+        "ranks": msgspec.to_builtins(curve.places),
+        "clock": msgspec.to_builtins(curve.clock),
     }
     return json_text(finite(found))
 
@@ -28,7 +30,8 @@ def _segmentation(found: Segmentation) -> Json:
     return {
         "segments": msgspec.to_builtins(found.segments),
         "switches": [_break(one) for one in found.breaks if one.switch],
-        "bends": [_break(one) for one in found.breaks if not one.switch],
+        "unconfirmed": [_break(one) for one in found.steps if not one.switch],
+        "bends": [_break(one) for one in found.breaks if not one.step],
         "relative_scale": found.relative_scale,
         "method": found.method,
     }
@@ -41,4 +44,5 @@ def _break(one: Break) -> Json:
         "at_most_bytes": one.first_bytes,
         "interval_bytes": [one.low_bytes, one.high_bytes],
         "jump": one.jump,
+        "found_share": one.found_share,
     }

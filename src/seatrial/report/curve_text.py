@@ -1,4 +1,4 @@
-"""A curve for a terminal: verdict, what was found, two small plots, the pieces; the sizes on demand are in the JSON."""
+"""A curve for a terminal: verdict, what was found, two small plots, sizes as other tools have them, the pieces."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -27,6 +27,10 @@ def _blocks(curve: Curve, width: int) -> Iterator["RenderableType"]:
     yield labelled(curve_words.summary(curve), indent=3)
     yield from _plot(curve, width, "latency")
     yield from _plot(curve, width, "bandwidth")
+    if rows := curve_words.tool_rows(curve):
+        yield ""
+        yield text(curve_words.TOOLS_TITLE)
+        yield from (_verbatim(line) for line in _columns([curve_words.TOOLS_HEAD, *rows]))
     if pieces := curve_words.pieces(curve):
         yield ""
         yield text("The latency in straight pieces, start-up + size / rate")
