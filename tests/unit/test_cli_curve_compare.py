@@ -183,3 +183,20 @@ def test_round_trips_of_no_time_do_no_harm(capsys: pytest.CaptureFixture[str], a
     assert found.points[0].latency_mean_s.value == 0
     assert curve_as_text(found)
     assert curve_as_html(recorded.info, found)
+
+
+@pytest.mark.parametrize("all_of_them", [True, False])
+def test_times_that_are_no_numbers_are_left_out(
+    capsys: pytest.CaptureFixture[str], archive: Path, *, all_of_them: bool
+) -> None:
+    measured(capsys, archive, run="r")
+    recorded = read_run(archive / "r")
+    spoilt = tuple(
+        replace(one, times_s=(float("nan"), *(() if all_of_them else one.times_s))) for one in recorded.measurements
+    )
+    found = judge_curve(replace(recorded, measurements=spoilt))
+    assert curve_as_text(found)
+    if all_of_them:
+        assert (found.points, found.latency, found.plateau) == ((), None, None)
+    else:
+        assert found.points == judge_curve(recorded).points

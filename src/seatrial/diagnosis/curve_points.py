@@ -117,8 +117,16 @@ def _asked(
 ) -> Iterable[Measurement]:
     for one in measurements:
         asked = one.phase is phase and one.variant == variant and one.pair == pair
-        if asked and one.shape.kernel is kernel and one.times_s:
-            yield one
+        known = _known(one) if asked and one.shape.kernel is kernel else None
+        if known is not None and known.times_s:
+            yield known
+
+
+def _known(one: Measurement) -> Measurement:
+    """The measurement without times that are no numbers; nearly always the same object."""
+    if math.isfinite(sum(one.times_s)):
+        return one
+    return msgspec.structs.replace(one, times_s=tuple(time for time in one.times_s if math.isfinite(time)))
 
 
 def _one_way_s(one: Measurement) -> NDArray[np.float64]:

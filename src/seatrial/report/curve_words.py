@@ -15,7 +15,10 @@ from seatrial.statistics.segments import CONFIRMED, FEWEST_RUNS, Break, Segment
 Row = tuple[str, ...]
 
 PIECES_HEAD: Row = ("from", "to", "start-up", "95 %", "rate", "95 %", "error")
-POINTS_HEAD: Row = ("size", "median latency", "range", "mean", "range", "P99", "median bandwidth", "range", "mean")
+POINTS_HEAD: Row = (
+    *("size", "median latency", "range", "mean latency", "range", "P99 latency"),
+    *("median bandwidth", "range", "mean bandwidth"),
+)
 TOOLS_HEAD: Row = ("size", "median", "mean", "P99", "median bw", "mean bw")
 TOOLS_TITLE = "To compare: osu_latency, IMB PingPong and osu_bw print the mean; osu_latency -z also P50 and P99"
 
@@ -89,7 +92,7 @@ def clock_lines(clock: ClockReading | None) -> list[str]:
     if clock.coarse_up_to_bytes is not None:
         lines.append(
             f"round trips of up to {units.size(clock.coarse_up_to_bytes)} last fewer than {FEW_TICKS} of the clock's "
-            f"smallest steps ({units.duration(clock.resolution_s)}): their median and P99 are no more exact than that; "
+            f"smallest steps ({units.duration(clock.resolution_s)}): their median and P99 move in such steps; "
             f"compare the mean"
         )
     if clock.overhead_share >= OVERHEAD_SHARE:
