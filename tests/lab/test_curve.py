@@ -26,3 +26,10 @@ def test_the_plateau_is_what_the_link_carries(lab4: LabPlan, tmp_path: Path) -> 
     assert found["limit_bytes_per_s"] == pytest.approx(117.67e6, rel=0.001)
     assert found["latency"]["segments"]
     assert len(found["points"]) >= 20
+    assert all(point["latency_mean_s"]["value"] > 0 for point in found["points"])
+    ranks = found["ranks"]
+    assert ranks["one_machine"]
+    assert not ranks["measured"]["share"]
+    assert ranks["default"]["failure"] == ""
+    assert [rank["cpus"] for rank in ranks["default"]["ranks"]] == [[0], [0]], "mpirun binds to each node's core 0"
+    assert ranks["default"]["share"]

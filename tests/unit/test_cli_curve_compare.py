@@ -10,13 +10,15 @@ from msgspec.structs import replace
 
 from seatrial.archive.reader import read_run
 from seatrial.cli.curve import curve
-from seatrial.diagnosis.curve import judge_curve
+from seatrial.diagnosis.curve import fit_latency, judge_curve
+from seatrial.experiment import curve as experiment
 from seatrial.experiment import two_nodes
 from seatrial.launch.contract import PLAIN, Manner
 from seatrial.model.measurement import Kernel, Phase
 from seatrial.model.placement import DefaultStart
 from seatrial.report.curve_html import curve_as_html
 from seatrial.report.curve_text import curve_as_text
+from seatrial.statistics.segments import Segmentation
 from tests.unit.builders import names
 from tests.unit.scripted import ScriptedLauncher, ScriptedSession
 from tests.unit.test_cli_curve import Pairwise
@@ -200,3 +202,29 @@ def test_times_that_are_no_numbers_are_left_out(
         assert (found.points, found.latency, found.plateau) == ((), None, None)
     else:
         assert found.points == judge_curve(recorded).points
+
+
+def test_a_step_in_doubt_gets_six_more_runs_once(
+    capsys: pytest.CaptureFixture[str], archive: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = fit_latency
+
+    def doubting(*args: Any, **options: Any) -> Segmentation | None:
+        """Every step is found in two thirds of the resamples."""
+        found = real(*args, **options)
+        if found is None or options.get("resamples") == 0:
+            return found
+        return replace(found, breaks=tuple(replace(one, found_share=0.66) for one in found.breaks))
+
+    monkeypatch.setattr(experiment, "fit_latency", doubting)
+    found = measured(capsys, archive, run="r")
+    assert {one["latency_s"]["runs"] for one in found["points"]} == {12}
+    assert found["points"][0]["bandwidth_bytes_per_s"]["runs"] == 6
+    assert len(found["latency"]["switches"]) == 1
+    assert found["complete"]
+
+
+def test_a_step_without_doubt_gets_no_more_runs(capsys: pytest.CaptureFixture[str], archive: Path) -> None:
+    found = measured(capsys, archive)
+    assert {one["latency_s"]["runs"] for one in found["points"]} == {6}
+    assert len(found["latency"]["switches"]) == 1
