@@ -7,10 +7,10 @@ import pytest
 
 from seatrial.experiment.check import CheckOutcome, run_check
 from seatrial.experiment.settings import CheckSettings
+from seatrial.fabric.parts import PartKind, Parts, Way, merged
 from seatrial.fabric.routes import Routes
 from seatrial.lab.simulator.faults import Planted
 from seatrial.lab.simulator.launcher import SimulatedLauncher
-from seatrial.lab.simulator.parts import PartKind, Parts, Way, merged
 from seatrial.lab.simulator.topology import parse_topology
 from seatrial.model.fabric_map import DeviceKind, FabricMap
 from seatrial.model.verdict import FindingKind
