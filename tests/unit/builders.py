@@ -132,7 +132,7 @@ def survey_rounds(cluster: Cluster, pairs_at_once: int = 0) -> tuple[Round, ...]
     at_once = pairs_at_once or max(len(cluster.nodes) // 2, 1)
     window_s = 4 * (1 << 20) / HEALTHY
     plan = plan_survey(cluster.nodes, pairs_at_once=at_once, window_s=window_s, budget_s=1e6, seed=cluster.seed)
-    return plan.rounds
+    return tuple(one for repetition in plan.passes[:3] for one in repetition)
 
 
 def info_of(cluster: Cluster, **changes: object) -> RunInfo:

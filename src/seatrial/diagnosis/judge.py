@@ -35,7 +35,8 @@ from seatrial.model.verdict import Finding, Verdict, worst
 from seatrial.statistics.median import median
 
 MOST_TIMED = 20_000
-"""Measurements up to which it is looked for parts that changed in the run; beyond it each part has too few for that."""
+"""Measurements up to which parts are looked for that changed in the run; beyond it each part has too few for that, as
+it has where many pairs at once are in each other's way, round by round another one."""
 Assessment = tuple[Mapping[Pair, Evidence], References, Suspicion]
 
 
@@ -61,8 +62,8 @@ class Assessor:
         self._looked.update(fresh)
         self._limits |= limits_of(fresh, recorded.facts)
         alike = not on_one_machine(recorded.facts)
-        few = alike and now[0] <= MOST_TIMED
-        changes = changes_of(recorded.measurements, recorded.fabric.leaf_of, recorded.info.effect) if few else ()
+        timed = alike and now[0] <= MOST_TIMED and all(one.pairs_at_once == 1 for one in evidence.values())
+        changes = changes_of(recorded.measurements, recorded.fabric.leaf_of, recorded.info.effect) if timed else ()
         asked = {BANDWIDTH: recorded.info.effect, LATENCY: recorded.info.latency_effect}
         references = make_references(
             evidence,

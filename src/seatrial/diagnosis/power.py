@@ -6,7 +6,7 @@ from math import sqrt
 from seatrial.diagnosis.references import Line, References
 from seatrial.diagnosis.suspicion import Suspicion
 from seatrial.diagnosis.thresholds import RETEST_PAIRS
-from seatrial.locate.effects import MUST_SHOW, SCATTERS, to_log, to_loss
+from seatrial.locate.effects import MUST_SHOW, to_log, to_loss
 from seatrial.locate.significance import detectable
 from seatrial.model.judgement import Power
 from seatrial.model.order import natural_sorted
@@ -15,6 +15,8 @@ from seatrial.model.units import BANDWIDTH, LATENCY, share
 from seatrial.model.words import some
 
 MOST_NODES = 6
+MARGIN = 1.5
+"""An effect that was asked for may take this many times itself to be found."""
 
 
 def powers(references: References, suspicion: Suspicion) -> tuple[Power, ...]:
@@ -33,18 +35,17 @@ def powers(references: References, suspicion: Suspicion) -> tuple[Power, ...]:
 
 def _power(metric: str, line: Line, averaged: Resolution | None) -> Power:
     """A fault has to be suspected first, by a pair or by an average, and to stand the retest then."""
-    by_pairs = detectable(line.lack, line.scatter)
-    hidden = SCATTERS * line.scatter
-    if averaged is not None and averaged.detectable_ratio is not None and averaged.hidden_ratio is not None:
-        by_pairs = min(by_pairs, to_log(min(averaged.detectable_ratio, 0.99), metric))
-        hidden = min(hidden, to_log(min(averaged.hidden_ratio, 0.99), metric))
-    smallest = max(by_pairs, detectable(line.effect, line.scatter / sqrt(RETEST_PAIRS)))
+    smallest = detectable(line.lack, line.scatter)
+    if averaged is not None and averaged.detectable_ratio is not None:
+        smallest = min(smallest, to_log(min(averaged.detectable_ratio, 0.99), metric))
+    smallest = max(smallest, detectable(line.effect, line.scatter / sqrt(RETEST_PAIRS)))
+    loss = to_loss(smallest, metric)
     return Power(
         metric=metric,
         effect_ratio=to_loss(line.effect, metric),
         scatter_ratio=to_loss(line.scatter, metric),
-        detectable_ratio=to_loss(smallest, metric),
-        enough=metric != BANDWIDTH or to_loss(hidden, metric) <= max(MUST_SHOW, to_loss(line.effect, metric)),
+        detectable_ratio=loss,
+        enough=metric != BANDWIDTH or loss <= max(MUST_SHOW, MARGIN * to_loss(line.effect, metric)),
     )
 
 

@@ -45,7 +45,7 @@ from seatrial.model.measurement import Kernel, Phase, Round, Shape
 from seatrial.model.recorded import RecordedRun
 from seatrial.model.run import FORMAT, Ending, NodeState, RunInfo, RunKind
 from seatrial.pairing.next_pairs import MOST_PAIRS
-from seatrial.pairing.survey import LATENCY, PILOT, SurveyPlan, bandwidth_shape
+from seatrial.pairing.survey import LATENCY, PILOT, USUAL_REPETITIONS, SurveyPlan, bandwidth_shape
 from seatrial.statistics.median import median
 
 if TYPE_CHECKING:
@@ -59,6 +59,8 @@ HELPS = 0.8
 """That attempt is made while at most this share of the slow pairs stays slow: what stays is none."""
 FEWEST_PEERS = 4
 """Nodes with fewer pairs of others to compare with are measured in all repetitions, which cost little there."""
+REPEATING_HELPS = 0.95
+"""What is left of the scatter after another repetition, if it is noise; contention stays as it is."""
 MORE_LOOKS = 2
 """How often a part is measured again whose runs lie on both sides of the line."""
 USUAL_WINDOW_S = 0.035
@@ -158,6 +160,8 @@ class Check:
         self._left_out = hosts.left_out
         self._waking = f"; Slurm wakes {', '.join(hosts.asleep)}" if hosts.asleep else ""
         self.assessor = Assessor()
+        self._scatter = math.inf
+        """Of healthy pairs, after the last repetition of the survey."""
         self.measurer = Measurer(launcher, writer, writer.info.nodes, progress, settings.round_timeout_s)
 
     def carry_out(self, nodes: Sequence[str]) -> str:
@@ -200,18 +204,21 @@ class Check:
             self._progress.rounds(len(one))
             in_time = self.measurer.run(one, deadline)
             done += 1
-            if not in_time or (not self._settings.replay and self._quiet()):
+            if not in_time or (not self._settings.replay and self._enough_passes(done)):
                 break
         self._writer.describe(msgspec.structs.replace(self._writer.info, design=plan.after(done)))
         return in_time
 
-    def _quiet(self) -> bool:
-        """Whether another repetition of the survey would tell no more: noise does not widen its lines."""
-        if len(self.measurer.nodes) < FEWEST_PEERS:
-            return False
+    def _enough_passes(self, done: int) -> bool:
+        """Whether another repetition would tell no more: noise does not widen the lines, or repeating does not help."""
         _, references, _ = self.assessor.assess(self.recorded())
-        line = references.bandwidth
-        return line is not None and references.alike and SCATTERS * line.scatter <= SUSPICION * line.effect
+        line, before = references.bandwidth, self._scatter
+        self._scatter = line.scatter if line else math.inf
+        if line is None or not references.alike or len(self.measurer.nodes) < FEWEST_PEERS:
+            return done >= USUAL_REPETITIONS
+        if SCATTERS * line.scatter <= SUSPICION * line.effect:
+            return True
+        return done >= USUAL_REPETITIONS and line.scatter > REPEATING_HELPS * before
 
     def _read_facts(self, nodes: Sequence[str], reading: str, what: str) -> dict[str, NodeFacts]:
         facts = self._launcher.read_facts(nodes)

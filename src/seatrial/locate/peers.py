@@ -48,7 +48,8 @@ def peers_of(values: Mapping[Pair, float]) -> Peers | None:
     paces = sorted(_upper(own) for own in by_node.values())
     rough = paces[len(paces) // 2]
     every = np.array(list(logs.values()))
-    scatter = max(min(_above(every, rough), _directions(logs), _better_half(every)), LEAST_SCATTER)
+    scatter = min(_above(every, rough), _directions(logs), _better_half(every))
+    scatter = max(scatter if np.isfinite(scatter) else _few(every), LEAST_SCATTER)
     core = every
     for _ in range(MOST_ROUNDS):
         core = every[every > rough - CORE * scatter]
@@ -70,6 +71,11 @@ def _above(logs: Reals, rough: float) -> float:
     return float(np.median(excess)) / TAIL if len(excess) >= FEWEST_EXCESSES else float("inf")
 
 
+def _few(logs: Reals) -> float:
+    """Of two numbers nobody knows whether they differ by noise."""
+    return NORMAL * float(np.median(np.abs(logs - np.median(logs)))) if len(logs) > 2 else 0.0
+
+
 def _better_half(logs: Reals) -> float:
     better = np.sort(logs)[len(logs) // 2 :]
     if len(better) < FEWEST_EXCESSES:
@@ -78,8 +84,8 @@ def _better_half(logs: Reals) -> float:
 
 
 def _directions(logs: Mapping[Pair, float]) -> float:
-    """Scatter of one direction, from the differences of both; none where fewer than three pairs have both."""
+    """Scatter of one direction, from the differences of both. Of latency both are one number, which tells nothing."""
     apart = [abs(log - logs[back]) for pair, log in logs.items() if pair < (back := pair[::-1]) and back in logs]
-    if len(apart) < FEWEST_EXCESSES:
-        return float("inf") if len(logs) > 2 else 0.0
+    if len(apart) < FEWEST_EXCESSES or not any(apart):
+        return float("inf")
     return NORMAL * float(np.median(apart)) / float(np.sqrt(2))
