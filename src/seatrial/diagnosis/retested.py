@@ -91,6 +91,8 @@ class SecondLook:
         outcome = self._outcome(pooled, least)
         if outcome in (Outcome.CONFIRMED, Outcome.OPEN) and self._mixed(margins, least):
             outcome = Outcome.MIXED
+        if outcome is Outcome.UNSTABLE and self._mostly_calm(own):
+            outcome = Outcome.MIXED
         steady = max(pooled) - min(pooled) <= max(ONE_LEVEL, SCATTERS * math.sqrt(2) * self._noise)
         return Verified(outcome=outcome, of_peers=_share(pooled), runs=count, steady=steady)
 
@@ -136,6 +138,13 @@ class SecondLook:
             if len(runs) >= RETEST_RUNS and own > (1 - NEAR) * self._effect and own - middle > apart:
                 return True
         return False
+
+    def _mostly_calm(self, own: Mapping[Pair, Sequence[float]]) -> bool:
+        """Whether half of several pairs were never bad: a part that comes and goes takes all its pairs with it, while
+        other jobs' traffic takes those on its way."""
+        seen = [runs for runs in own.values() if len(runs) >= RETEST_RUNS]
+        calm = sum(min(runs) > -self._swing for runs in seen)
+        return len(seen) > 1 and 2 * calm >= len(seen)
 
 
 def _middle(values: Sequence[float]) -> float:
