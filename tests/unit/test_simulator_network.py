@@ -70,13 +70,23 @@ def test_a_background_stream_takes_its_share_and_no_more() -> None:
 
 
 def test_jobs_are_busy_a_part_of_the_time() -> None:
-    jobs = Jobs(20, Routes(fat_tree(100)), seed=3)
+    jobs = Jobs(20, Routes(fat_tree(100)), seed=3, shared_nodes=True)
     flowing = []
     for _ in range(4000):
         jobs.advance(0.5)
         flowing.append(len(jobs.streams) / (20 * 8))
     assert np.mean(flowing) == pytest.approx(BUSY_S / (BUSY_S + QUIET_S), abs=0.03)
     assert min(flowing) < max(flowing)
+
+
+def test_jobs_load_the_ports_of_nodes_only_where_these_are_shared() -> None:
+    routes = Routes(fat_tree(100))
+    ports = set(Parts(routes).ports)
+    for shared in (False, True):
+        jobs = Jobs(40, routes, seed=3, shared_nodes=shared)
+        crossed = {hop for path in jobs.streams for hop in path}
+        assert crossed
+        assert bool(crossed & ports) is shared
 
 
 def test_a_pair_keeps_its_offset_and_the_fabric_drifts() -> None:

@@ -57,8 +57,11 @@ def simulate(
     ] = "0.05%",
     drift: Annotated[str, typer.Option(help="Spread of the slow drift of the whole fabric.", metavar="SHARE")] = "0.1%",
     jobs: Annotated[
-        int, typer.Option(help="Background jobs that load nodes and cables part of the time.", min=0, max=MOST_JOBS)
+        int, typer.Option(help="Background jobs that load cables part of the time.", min=0, max=MOST_JOBS)
     ] = 0,
+    shared_nodes: Annotated[
+        bool, typer.Option("--shared-nodes", help="Background jobs load the ports of the checked nodes, too.")
+    ] = False,
     design: Annotated[
         DesignChoice, typer.Option(help="Which pairs are measured, as of check --design.")
     ] = DesignChoice.SPARSE,
@@ -90,7 +93,7 @@ def simulate(
         routed=routed,
         design=design.value,
         budget_s=seconds(budget, "--budget"),
-        conditions=_conditions(noise, pair_noise, drift, jobs),
+        conditions=_conditions(noise, pair_noise, drift, jobs, shared_nodes=shared_nodes),
         command=tuple(sys.argv[1:]),
     )
     name = run_name(run)
@@ -163,7 +166,7 @@ def _conclude(topology: str, trials: "list[Trial]", archive: Path | None, *, as_
         print(f"Archive: {archive}")
 
 
-def _conditions(noise: str, pair_noise: str, drift: str, jobs: int) -> "Conditions":
+def _conditions(noise: str, pair_noise: str, drift: str, jobs: int, *, shared_nodes: bool) -> "Conditions":
     from seatrial.lab.simulator.conditions import Conditions
 
     return Conditions(
@@ -171,6 +174,7 @@ def _conditions(noise: str, pair_noise: str, drift: str, jobs: int) -> "Conditio
         pair_noise=_share(pair_noise, "--pair-noise"),
         drift=_share(drift, "--drift"),
         jobs=jobs,
+        shared_nodes=shared_nodes,
     )
 
 

@@ -35,7 +35,7 @@ def stream_seed(seed: int, stream: Stream) -> int:
 
 
 class Conditions(msgspec.Struct, frozen=True, kw_only=True):
-    """Disturbances of a simulated fabric. All but `jobs` are shares of the bandwidth, 0 for none."""
+    """Disturbances of a simulated fabric. All but the jobs are shares of the bandwidth, 0 for none."""
 
     noise: float = RECORDED_NOISE
     """Robust standard deviation of a pair from run to run, in the shape of the recorded matrix, with its tail."""
@@ -44,7 +44,9 @@ class Conditions(msgspec.Struct, frozen=True, kw_only=True):
     drift: float = 0.001
     """Standard deviation of the slow drift of the whole fabric, see `surroundings.Drift`."""
     jobs: int = 0
-    """Other jobs that load nodes and cables part of the time (`jobs.Jobs`)."""
+    """Other jobs that load cables part of the time (`jobs.Jobs`)."""
+    shared_nodes: bool = False
+    """Whether these jobs load the ports of the checked nodes, too."""
 
 
 def noise(count: int, chance: np.random.Generator, level: float = RECORDED_NOISE) -> Reals:

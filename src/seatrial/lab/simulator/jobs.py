@@ -1,4 +1,4 @@
-"""Background jobs of a simulated fabric: other traffic on its nodes and cables, part of the time."""
+"""Background jobs of a simulated fabric: other traffic on its cables, and on its nodes if shared, part of the time."""
 
 import random
 
@@ -15,14 +15,19 @@ BUSY_S, QUIET_S = 2.0, 8.0
 class Jobs:
     """All background jobs, each in a phase of its own."""
 
-    def __init__(self, count: int, routes: Routes, seed: int) -> None:
-        """`seed` of their nodes and of the lengths of their phases (exponential)."""
+    def __init__(self, count: int, routes: Routes, seed: int, *, shared_nodes: bool = False) -> None:
+        """`seed` of their places and of the lengths of their phases (exponential).
+
+        Nodes are allocated to one job at a time as a rule: a background job then runs on nodes of its own below the
+        same leaves, and its streams cross cables between switches only. `shared_nodes`: ports of the nodes as well.
+        """
         self._draw = random.Random(seed)
         self._streams: list[list[Path]] = []
         for _ in range(count):
             nodes = self._draw.sample(routes.adapters, min(JOB_NODES, len(routes.adapters)))
             pairs = list(zip(nodes, [*nodes[1:], nodes[0]], strict=True))
-            self._streams.append([path for path in routes.paths(pairs) if path])
+            paths = routes.paths(pairs) if shared_nodes else [path[1:-1] for path in routes.paths(pairs)]
+            self._streams.append([path for path in paths if path])
         self._busy = [self._draw.random() < BUSY_S / (BUSY_S + QUIET_S) for _ in range(count)]
         self._left_s = [self._length_s(busy) for busy in self._busy]
 

@@ -61,7 +61,7 @@ class Surroundings:
         self._level = conditions.noise
         self._pair_noise = PairNoise(conditions.pair_noise, stream_seed(seed, Stream.PAIR_NOISE))
         self._drift = Drift(conditions.drift, stream_seed(seed, Stream.DRIFT))
-        self._jobs = Jobs(conditions.jobs, routes, stream_seed(seed, Stream.JOBS))
+        self._jobs = Jobs(conditions.jobs, routes, stream_seed(seed, Stream.JOBS), shared_nodes=conditions.shared_nodes)
 
     @property
     def streams(self) -> list[Path]:
