@@ -61,7 +61,7 @@ class Pair:
         runs = {size: self.times(size) for size in SIZES}
         for _ in range(MOST_STEPS):
             found = segment(runs, resamples=0)
-            gaps = [between(one.last_bytes, one.first_bytes) for one in found.steps]
+            gaps = [between(one.last_bytes, one.first_bytes) for one in found.unclear]
             wanted = [size for size in gaps if size is not None]
             if not wanted:
                 break

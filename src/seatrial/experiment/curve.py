@@ -96,7 +96,7 @@ def _look_closer(trial: TwoNodes, repetitions: int, pace: Pace, deadline: float)
     open_sizes: list[int] = []
     for _ in range(MOST_STEPS):
         fitted = fit_latency(trial.measurer.measurements, trial.pair, trial.seed, resamples=0)
-        gaps = [between(one.last_bytes, one.first_bytes) for one in (fitted.steps if fitted else ())]
+        gaps = [between(one.last_bytes, one.first_bytes) for one in (fitted.unclear if fitted else ())]
         open_sizes = [size for size in gaps if size is not None]
         if not open_sizes:
             break

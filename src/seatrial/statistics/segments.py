@@ -29,6 +29,8 @@ CONFIRMED = 0.95
 """The share of the resamples that must find a switch of the same sign at the same place."""
 DOUBTFUL = 0.5
 """A step that fewer of the resamples find is not worth more runs."""
+RAMP_SIZES = 4
+"""A piece of no more sizes may be a step that looks like a slope."""
 SAME_PLACE_OCTAVES = 0.5
 """One step of the grid of sizes: steps no further apart than this are at the same place."""
 FEWEST_RUNS = 3
@@ -52,6 +54,7 @@ class Segment(msgspec.Struct, frozen=True, kw_only=True):
     last_bytes: int
     startup_s: Interval
     bytes_per_s: Interval
+    sizes: int
     relative_error: float
     """Root mean square of the residuals over the times."""
 
@@ -107,6 +110,21 @@ class Segmentation(msgspec.Struct, frozen=True, kw_only=True):
     def steps(self) -> tuple[Break, ...]:
         """Those that may be switches, confirmed or not."""
         return tuple(one for one in self.breaks if one.step)
+
+    @property
+    def unclear(self) -> tuple[Break, ...]:
+        """Where sizes between would tell more: the steps, and both ends of a short piece that may stand for a step.
+
+        A steep piece of few sizes between two that are a step apart fits a step as well as a break does.
+        """
+        ramps: set[int] = set()
+        for place in range(1, len(self.segments) - 1):
+            before, piece, after = self.segments[place - 1 : place + 2]
+            middle = math.sqrt(piece.first_bytes * piece.last_bytes)
+            apart = after.time_s(middle) / before.time_s(middle) - 1
+            if piece.sizes <= RAMP_SIZES and abs(apart) > LEAST_JUMP:
+                ramps |= {place - 1, place}
+        return tuple(one for place, one in enumerate(self.breaks) if one.step or place in ramps)
 
     @property
     def doubtful(self) -> tuple[Break, ...]:
@@ -202,6 +220,7 @@ def _described(sizes: Numbers, fitted: Pieces, pieces: int, again: _Resamples, r
             last_bytes=int(sizes[end - 1]),
             startup_s=_interval(lines[place, 0], others[:, place, 0]),
             bytes_per_s=_rate(lines[place, 1], others[:, place, 1]),
+            sizes=end - first,
             relative_error=math.sqrt(float(squares[place]) / (end - first)),
         )
         for place, (first, end) in enumerate(ends)
