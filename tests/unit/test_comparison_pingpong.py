@@ -86,14 +86,14 @@ def settled(quietest: list[float]) -> bool:
 
 
 def agree(ours: list[float], theirs: list[float]) -> bool:
-    """Whether both have settled, at the same time to 2 %."""
-    return settled(ours) and settled(theirs) and min(ours) == pytest.approx(min(theirs), rel=AGREE)
+    """Whether the quietest moments of both take the same time to 2 %."""
+    return min(ours) == pytest.approx(min(theirs), rel=AGREE)
 
 
 def test_the_mean_agrees_with_a_plain_ping_pong_on_the_same_cores(mpi: Mpi, tmp_path: Path) -> None:
     """The quietest blocks of round trips of either: what else runs lengthens blocks, and shortens none.
 
-    In turns, and again while launches of the same program differ among each other.
+    In turns, and again while they differ. Where even launches of the same program do, nothing can be said.
     """
     program = tmp_path / "plain_pingpong"
     source = Path(__file__).with_name("plain_pingpong.c")
@@ -108,6 +108,6 @@ def test_the_mean_agrees_with_a_plain_ping_pong_on_the_same_cores(mpi: Mpi, tmp_
         assert len(set(masks)) == 2
         assert not any("-" in mask or "," in mask for mask in masks), "each rank has one core of its own"
         ours.append(min(block_means(measurements)))
-    if not (settled(theirs) and settled(ours)):
+    if not agree(ours, theirs) and not (settled(theirs) and settled(ours)):
         pytest.skip(f"the machine is too busy: plain {sorted(theirs)[:2]}, probe {sorted(ours)[:2]}")
     assert agree(ours, theirs), (ours, theirs)
