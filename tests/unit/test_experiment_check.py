@@ -344,7 +344,8 @@ def test_where_noise_hides_the_effect_the_survey_is_repeated(sea_trial: SeaTrial
     )
     assert quiet.judgement.design is not None
     assert loud.judgement.design is not None
-    assert (quiet.judgement.design.repetitions, loud.judgement.design.repetitions) == (1, 3)
+    assert quiet.judgement.design.repetitions == 1
+    assert loud.judgement.design.repetitions >= 3
 
 
 @pytest.mark.parametrize(("design", "match"), [("leaf", "needs two leaves"), ("some", "is none")])
@@ -397,19 +398,22 @@ def test_a_disturbed_retest_is_said(sea_trial: SeaTrial) -> None:
 
 
 class Changing(Cluster):
-    """n3 carries half from some round of bandwidth on, or in every other handful of rounds."""
+    """n3 carries half from some round of bandwidth on, or in every other handful of rounds; with a clock of its own."""
 
     def measure(self, wanted: Round, draw: random.Random) -> list[Measurement]:
         bandwidth = wanted.shape.kernel is Kernel.ONEWAY and wanted.phase is not Phase.PILOT
-        seen = self.__dict__.setdefault("seen", [])
+        seen, clock = self.__dict__.setdefault("seen", []), self.__dict__.setdefault("clock", [0.0])
         seen.append(bandwidth)
-        bad = bandwidth and self.bad(sum(seen))
-        return [
+        slower = 2 if bandwidth and self.bad(sum(seen)) else 1
+        began_s = sum(clock)
+        found = [
             msgspec.structs.replace(
-                one, times_s=tuple(time * (2 if bad and "n3" in one.pair else 1) for time in one.times_s)
+                one, at_s=began_s, times_s=tuple(time * (slower if "n3" in one.pair else 1) for time in one.times_s)
             )
             for one in super().measure(wanted, draw)
         ]
+        clock.append(max((sum(one.times_s) for one in found), default=0.0))
+        return found
 
     def bad(self, rounds: int) -> bool:
         return rounds > 28

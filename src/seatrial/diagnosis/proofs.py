@@ -84,6 +84,11 @@ def _again(by_phase: Mapping[Phase, object]) -> bool:
     return Phase.RETEST in by_phase
 
 
+def _own(group: Blamed) -> bool:
+    """Whether it is a node's own link, which no other job uses while the node is ours."""
+    return any(part.kind == "node" for part in group.components)
+
+
 class _Proofs:
     def __init__(self, judged: Mapping[Pair, Judged], look: SecondLook) -> None:
         self._judged = dict(judged)
@@ -115,7 +120,7 @@ class _Proofs:
 
     def take(self, group: Blamed, verified: Verified) -> None:
         """One suspect of the survey with the outcome of its retest."""
-        match verified.outcome if group.components else verified.of_a_pair:
+        match verified.outcome if _own(group) else verified.if_shared:
             case Outcome.UNSEEN:
                 self._slow.append(group)
             case Outcome.CONFIRMED:
@@ -147,7 +152,7 @@ class _Proofs:
                 self._judged[pair] = before.opened(why, refuted=True)
             return
         alone = Blamed(frozenset(), frozenset([pair]))
-        match verified.of_a_pair:
+        match verified.if_shared:
             case Outcome.CONFIRMED:
                 self._judged[pair] = before.decided(Verdict.SLOW)
                 self._slow.append(alone)

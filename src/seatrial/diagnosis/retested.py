@@ -42,8 +42,8 @@ class Verified(msgspec.Struct, frozen=True, kw_only=True):
     """All runs lie on one level, as a fault makes them; traffic of others comes and goes."""
 
     @property
-    def of_a_pair(self) -> Outcome:
-        """The outcome where it is a single pair, on whose way other jobs may have been: only one level convicts it."""
+    def if_shared(self) -> Outcome:
+        """The outcome for what other jobs may use, too, a pair or a cable: only one level convicts it."""
         if self.outcome is Outcome.UNSTABLE or (self.outcome is Outcome.CONFIRMED and not self.steady):
             return Outcome.OPEN
         return self.outcome

@@ -28,8 +28,8 @@ SHARE = 0.2
 LEAST_S = 10.0
 """... or this long, where the survey was short."""
 ONE_KERNEL_BYTES_PER_S = 0.5e9
-"""Where nodes share a kernel, all pairs together must stay below this, or its cores may be the bottleneck. On 2 cores, 4
-streams of 117 MB/s over trunks of half that together carried 50 % of it, as they should; more was not tried."""
+"""Where nodes share a kernel, all pairs together must stay below this, or its cores may be the bottleneck. On 2 cores,
+4 streams of 117 MB/s over trunks of half that together carried 50 % of it, as they should; more was not tried."""
 
 MOST_STEPS = 3
 """How often leaves that carry less are chosen and measured again."""

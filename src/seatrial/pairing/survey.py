@@ -160,6 +160,8 @@ def _plan(
     planned = 2 * sum(len(pairs) for pairs in pieces)
     usual = min(repetitions, USUAL_REPETITIONS)
     latency, bandwidth = thinned(LATENCY, usual * planned // 2), thinned(shape, usual * planned)
+    samples = planned * max((latency.iterations + latency.warmup) / 2, bandwidth.iterations + bandwidth.warmup)
+    repetitions = repetitions if samples * repetitions <= MOST_SAMPLES else usual
     rounds = tuple(_rounds(pieces, latency, bandwidth, repetitions, seed))
     name = "complete" if planned == everything else "leaf" if choice is DesignChoice.LEAF else "sparse"
     more = "" if planned == everything else " " + _sparse_words(nodes, choice, random_rounds)
