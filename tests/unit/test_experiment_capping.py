@@ -122,6 +122,16 @@ def test_one_long_window_among_good_ones_is_no_gross_fault() -> None:
     assert not left_out(caps_of(*seen), asked(BANDWIDTH, ("n3", "n4")))
 
 
+def test_of_two_windows_a_lucky_one_does_not_acquit() -> None:
+    """A short round across a lossy node: its warm-up window took 40 times the usual, the other was not hit."""
+    caps = caps_of(*LOSSY)
+    short = msgspec.structs.replace(windows(A, USUAL_S), times_s=(USUAL_S,), warmup_times_s=(40 * USUAL_S,))
+    assert not caps.is_good(short)
+    assert caps.is_good(msgspec.structs.replace(short, warmup_times_s=(USUAL_S,)))
+    caps.take(short)
+    assert caps.sort(asked(BANDWIDTH, A), [A]).doubtful == (A,)
+
+
 def test_a_lossy_uplink_caps_pairs_across_it_and_none_inside_the_leaf() -> None:
     """Two healthy pairs that cross would acquit the uplink, so that nothing across was measured before."""
     caps = Caps(FABRIC)
