@@ -82,6 +82,7 @@ def test_what_changes_is_named_with_its_direction(scene: Scene, expected: set[tu
         Scene(noise=0.01, everything=drop(0.6, 5.0)),
         Scene(nodes=8, noise=0.01, everything=recovery(0.6, 5.0)),
         Scene(nodes=8, noise=0.01, everything=flaps(0.6, 2.0)),
+        Scene(nodes=8, noise=0.01, everything=lambda time_s: 1 - 0.02 * min(time_s, 20.0)),
         Scene(nodes=6, noise=0.01, both={4: drop(0.85, 0.0)}),
         Scene(nodes=6, noise=0.01, pair={(2, 3): drop(0.5, 0.0), (3, 2): drop(0.5, 0.0)}),
         Scene(nodes=6, noise=0.01, pair={(2, 3): drop(0.5, 9.0), (3, 2): drop(0.5, 9.0)}),

@@ -18,6 +18,8 @@ WITHIN_P = 0.02
 CONTROL_P = 0.05
 """... and so must the comparison with the other parts' rows of the same time, else the measuring machine changed."""
 FEWEST_CONTROLS = 3
+NEIGHBOURS = 3
+"""Rows of other parts, before and after, that each row is compared with."""
 SLACK_BAD, SLACK_GOOD = 0.15, 0.25
 """Shares of rows or partners that may be on the wrong side, beside what noise puts there: a fault of one pair."""
 ERRORS = 2.5
@@ -222,7 +224,21 @@ def _worse_than_others(table: Table, part: int, bad: Indices, good: Indices, dur
     beside = beside - np.median(otherwise if len(otherwise) >= FEWEST_CONTROLS else table.lack[~mine])
     both = _ranks(np.concatenate([lost, beside]))
     likely = rank_sum_tail(float(both[: len(bad)].sum()), len(bad), len(both))
-    return likely <= CONTROL_P and float(np.median(beside)) >= float(np.median(lost)) / 2
+    if likely > CONTROL_P or float(np.median(beside)) < float(np.median(lost)) / 2:
+        return False
+    gap = float(np.median(table.lack[good]) - np.median(table.lack[bad]))
+    apart = np.median(_beside(table, ~mine, good)) - np.median(_beside(table, ~mine, bad))
+    return bool(apart >= gap / 2)
+
+
+def _beside(table: Table, others: Flags, rows: Indices) -> Reals:
+    """By how much rows differ from the median of the nearest ones of other parts; a drift of all is in both."""
+    beside = np.flatnonzero(others)
+    beside = beside[np.argsort(table.series.time_s[beside], kind="stable")]
+    place = np.searchsorted(table.series.time_s[beside], table.series.time_s[rows])
+    window = np.clip(place[:, None] + np.arange(-NEIGHBOURS, NEIGHBOURS), 0, len(beside) - 1)
+    differ: Reals = table.lack[rows] - np.median(table.lack[beside][window], axis=1)
+    return differ
 
 
 def raw_gap(table: Table, bad: Indices, good: Indices) -> float:
