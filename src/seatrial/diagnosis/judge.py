@@ -11,6 +11,7 @@ from seatrial.diagnosis.direct import hanging_findings, invalid_findings, lost_f
 from seatrial.diagnosis.evidence import Evidence, Gathering, Pair, deciding
 from seatrial.diagnosis.findings import Scene, high_latency, packet_loss, slow_fabric, slow_link, unstable_link
 from seatrial.diagnosis.loaded import judge_loaded
+from seatrial.diagnosis.loaded_peers import EFFECT
 from seatrial.diagnosis.nodes import judge_nodes
 from seatrial.diagnosis.notes import make_notes
 from seatrial.diagnosis.over_rails import told_by_rail
@@ -142,7 +143,7 @@ def judge(recorded: RecordedRun, assessor: Assessor | None = None) -> Judgement:
     if not suspicion.restless:
         findings += changed_parts(suspicion.changes, findings, suspicion.excused)
     findings += [high_latency(suspect, scene) for suspect in suspicion.late]
-    loaded = judge_loaded(recorded, evidence)
+    loaded = judge_loaded(recorded, evidence, effect=recorded.info.effect or EFFECT)
     findings += loaded.findings
     findings += fact_findings(
         Readings(
