@@ -62,7 +62,15 @@ def test_the_doctor_judges_the_time_that_a_check_asks_slurm_for(monkeypatch: pyt
 
 @pytest.mark.parametrize("command", NEEDS)
 def test_every_default_is_that_of_the_settings(command: str) -> None:
-    differ = {"archive", "replay", "nodes", "node_hours", *(() if command == "check" else ("ranks",))}
+    follow_the_noise = {"effect", "latency_effect"}
+    differ = {
+        "archive",
+        "replay",
+        "nodes",
+        "node_hours",
+        *follow_the_noise,
+        *(() if command == "check" else ("ranks",)),
+    }
     assert not DEFAULTS.node_hours, "no limit, which no value of --node-hours stands for: it refuses 0"
     for option in COMMANDS[command].params:
         if option.name not in differ and hasattr(DEFAULTS, option.name):

@@ -121,38 +121,17 @@ def judge(recorded: RecordedRun, assessor: Assessor | None = None) -> Judgement:
         return damaged(recorded)
     evidence, references, suspicion = (assessor or Assessor()).assess(recorded)
     suspicion, unproved = only_proved(suspicion, evidence)
-    controls = [pair for pair in suspicion.good() if evidence[pair].retested]
-    scene = Scene(
-        evidence=evidence,
-        references=references,
-        controls=controls,
-        resent=sent_again(recorded),
-        look=suspicion.second_look,
-    )
-    findings: list[Finding] = [*lost_findings(recorded.info.lost), *hanging_findings(recorded.info.hanging_pairs)]
     deaths = judge_deaths(recorded)
-    findings += deaths.findings
-    findings += invalid_findings(suspicion.bandwidth)
-    findings += [packet_loss(suspect, scene) for suspect in suspicion.lossy]
-    findings += [slow_fabric(suspicion.uniformly_slow, scene)] if suspicion.uniformly_slow else []
-    slow = [slow_link(suspect, scene) for suspect in suspicion.slow]
-    slow = [since_when(one, suspicion.changes) for one in slow]
-    findings += told_by_rail(slow, recorded.measurements)
-    unstable = [unstable_link(suspect, scene) for suspect in suspicion.unstable]
-    findings += [since_when(one, suspicion.changes) for one in unstable]
-    if not suspicion.restless:
-        findings += changed_parts(suspicion.changes, findings, suspicion.excused)
-    findings += [high_latency(suspect, scene) for suspect in suspicion.late]
     loaded = judge_loaded(recorded, evidence, effect=recorded.info.effect or EFFECT)
-    findings += loaded.findings
-    findings += fact_findings(
-        Readings(
-            facts=recorded.facts,
-            after=recorded.facts_after,
-            features=recorded.info.features,
-            ranks={} if on_one_machine(recorded.facts) else first_ranks(recorded),
-        )
-    )
+    findings = [
+        *lost_findings(recorded.info.lost),
+        *hanging_findings(recorded.info.hanging_pairs),
+        *deaths.findings,
+        *invalid_findings(suspicion.bandwidth),
+        *_pair_findings(recorded, evidence, references, suspicion),
+        *loaded.findings,
+        *_fact_findings(recorded),
+    ]
     pairs = with_reasons(_pair_verdicts(recorded.planned, evidence, references, suspicion), recorded.info.capped_pairs)
     median_bandwidth, median_latency = _medians(pairs)
     power, paces = powers(references, suspicion), _populations(suspicion)
@@ -178,6 +157,38 @@ def judge(recorded: RecordedRun, assessor: Assessor | None = None) -> Judgement:
         lost=recorded.info.lost,
         powers=power,
         populations=paces,
+    )
+
+
+def _pair_findings(
+    recorded: RecordedRun, evidence: Mapping[Pair, Evidence], references: References, suspicion: Suspicion
+) -> list[Finding]:
+    """Lossy, slow, changing and late parts."""
+    scene = Scene(
+        evidence=evidence,
+        references=references,
+        controls=[pair for pair in suspicion.good() if evidence[pair].retested],
+        resent=sent_again(recorded),
+        look=suspicion.second_look,
+    )
+    findings = [packet_loss(suspect, scene) for suspect in suspicion.lossy]
+    findings += [slow_fabric(suspicion.uniformly_slow, scene)] if suspicion.uniformly_slow else []
+    slow = [since_when(slow_link(suspect, scene), suspicion.changes) for suspect in suspicion.slow]
+    findings += told_by_rail(slow, recorded.measurements)
+    findings += [since_when(unstable_link(suspect, scene), suspicion.changes) for suspect in suspicion.unstable]
+    if not suspicion.restless:
+        findings += changed_parts(suspicion.changes, findings, suspicion.excused)
+    return findings + [high_latency(suspect, scene) for suspect in suspicion.late]
+
+
+def _fact_findings(recorded: RecordedRun) -> list[Finding]:
+    return fact_findings(
+        Readings(
+            facts=recorded.facts,
+            after=recorded.facts_after,
+            features=recorded.info.features,
+            ranks={} if on_one_machine(recorded.facts) else first_ranks(recorded),
+        )
     )
 
 

@@ -8,7 +8,7 @@ import msgspec
 from seatrial.diagnosis.evidence import Evidence, Pair
 from seatrial.diagnosis.findings import pair_names
 from seatrial.diagnosis.loaded_cables import cable_loads
-from seatrial.diagnosis.loaded_peers import EFFECT, Compared, compared, could, shares, suspects
+from seatrial.diagnosis.loaded_peers import EFFECT, Compared, compared, could, lacks, shares, suspects
 from seatrial.diagnosis.loaded_rates import Alone, Key, Load, apart, carried, is_light, loads, rates_alone, rounds_of
 from seatrial.diagnosis.locate import Suspect
 from seatrial.diagnosis.thresholds import RETEST_RUNS
@@ -74,12 +74,13 @@ def judge_loaded(
     scene = scene_of(recorded.measurements, evidence, recorded.fabric.leaf_of)
     if not scene.rounds:
         return LoadedVerdict(loaded=None)
-    verdicts = compared(scene.found, scene.offered, effect)
-    slow = [one for one in verdicts if one.slow(effect)]
+    lack = lacks(scene.of_peers, effect)
+    verdicts = compared(scene.found, scene.offered, lack)
+    slow = [one for one in verdicts if one.slow(lack.get(one.key, effect))]
     return LoadedVerdict(
         loaded=_numbers(scene, verdicts, recorded.wiring),
         findings=tuple(_findings(slow, scene, recorded.wiring, effect)),
-        notes=tuple(_open(verdicts, scene, effect)),
+        notes=tuple(_open(verdicts, scene, lack)),
     )
 
 
@@ -222,12 +223,12 @@ def _pairs(key: Key, scene: Scene) -> tuple[Pair, ...]:
     return tuple(sorted(one.pair for one in _rounds_apart(key, scene)[-1]))
 
 
-def _open(verdicts: Sequence[Compared], scene: Scene, effect: float) -> list[str]:
+def _open(verdicts: Sequence[Compared], scene: Scene, lack: Mapping[Key, float]) -> list[str]:
     """Leaves that looked slow under load and were neither confirmed nor cleared."""
-    left = [(one.key, one.ratio.value) for one in verdicts if one.perhaps(effect)]
+    left = [(one.key, one.ratio.value) for one in verdicts if one.perhaps(lack.get(one.key, EFFECT))]
     why = f"{RETEST_RUNS} more runs did not decide it"
     if not verdicts:
-        left = [(key, scene.of_peers[key]) for key in suspects(scene.of_peers, effect=effect)]
+        left = [(key, scene.of_peers[key]) for key in suspects(scene.of_peers, lack)]
         why = "it was not measured again, for lack of time; give more by --budget"
     return [
         f"Under load the uplink of {leaf} carried {share(value)} of what its peers did {WAYS[way]}: not decided, {why}."

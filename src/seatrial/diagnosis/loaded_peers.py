@@ -5,7 +5,9 @@ from collections.abc import Collection, Mapping, Sequence
 import msgspec
 
 from seatrial.diagnosis.loaded_rates import Alone, Key, Load, apart
-from seatrial.diagnosis.thresholds import CONTROL_PAIRS, RETEST_RUNS
+from seatrial.diagnosis.thresholds import CONTROL_PAIRS, GROSS, RETEST_RUNS
+from seatrial.locate.effects import SCATTERS
+from seatrial.locate.scale import NORMAL
 from seatrial.model.estimate import Estimate
 from seatrial.statistics.median import median
 from seatrial.statistics.paired import paired_ratio
@@ -16,6 +18,10 @@ CONFIDENCE = 0.99
 """Of the interval that must lie below `1 - EFFECT` as a whole."""
 ALIKE = 0.97
 """Leaves whose nodes could send at least this share of what another's could are as good a comparison."""
+FEWEST_LEAVES = 12
+"""Fewer do not tell their natural scatter from a fault; nor do pairs of so few meet inside the fabric."""
+MOST_LACK = 0.6
+"""An uplink that carries less than the rest of this share is slow, however leaves differ."""
 MOST_SUSPECTS = 6
 """Leaves (and ways) measured again at a time; the worst, if there are more."""
 
@@ -72,13 +78,28 @@ def shares(found: Mapping[Key, Sequence[Load]], offered: Mapping[Key, float]) ->
     return {key: carried[key] / value for key, value in wanted.items() if value}
 
 
-def suspects(of_peers: Mapping[Key, float], known: Collection[Key] = (), effect: float = EFFECT) -> list[Key]:
+def lacks(of_peers: Mapping[Key, float], effect: float = EFFECT) -> dict[Key, float]:
+    """By how much each leaf must lie below the others of its way: the practical effect, or what leaves differ anyway.
+
+    On static routes pairs meet on the cables inside a large fabric, at some leaves more than at others.
+    """
+    found = {}
+    for key in of_peers:
+        own = [value for other, value in of_peers.items() if other[1] is key[1]]
+        middle = median(own)
+        scatter = NORMAL * median([abs(value - middle) for value in own]) if len(own) >= FEWEST_LEAVES else 0.0
+        least = effect if len(own) > 2 else max(effect, GROSS)
+        found[key] = min(max(least, SCATTERS * scatter), MOST_LACK)
+    return found
+
+
+def suspects(of_peers: Mapping[Key, float], lack: Mapping[Key, float], known: Collection[Key] = ()) -> list[Key]:
     """Leaves that carry too little, the worst first, to be measured again; without those of `known`.
 
     Where half of the leaves send to the other half, one slow uplink takes a little from all its partners, too, so
     several may be here for one fault. Measured again, each is under load alone.
     """
-    low = sorted(key for key, value in of_peers.items() if value < 1 - effect and key not in known)
+    low = sorted(key for key, value in of_peers.items() if value < 1 - lack[key] and key not in known)
     return sorted(low, key=lambda key: of_peers[key])[:MOST_SUSPECTS]
 
 
@@ -96,16 +117,16 @@ def controls(
 
 
 def compared(
-    found: Mapping[Key, Sequence[Load]], offered: Mapping[Key, float], effect: float = EFFECT
+    found: Mapping[Key, Sequence[Load]], offered: Mapping[Key, float], lack: Mapping[Key, float]
 ) -> list[Compared]:
     """Leaves that were measured `RETEST_RUNS` times, each alone under load, against each other, run by run.
 
-    Those that are slow are left out of what the others are compared with, as long as any are left.
+    Those that are slow are left out of what the others are compared with, as long as any are left. `lack`: see `lacks`.
     """
     mine = {key: apart(many) for key, many in found.items()}
     again = {key: many[-RETEST_RUNS:] for key, many in mine.items() if len(many) >= RETEST_RUNS}
     first = [one for key in again if (one := _against(key, again, offered, ()))]
-    slow = {one.key for one in first if one.slow(effect)}
+    slow = {one.key for one in first if one.slow(lack.get(one.key, EFFECT))}
     return [_against(one.key, again, offered, slow) or one for one in first]
 
 

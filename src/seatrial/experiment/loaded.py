@@ -9,7 +9,7 @@ from seatrial.archive.reader import read_entries
 from seatrial.diagnosis.evidence import Evidence, Pair
 from seatrial.diagnosis.judge import Assessment, on_one_machine
 from seatrial.diagnosis.loaded import scene_of
-from seatrial.diagnosis.loaded_peers import EFFECT, compared, controls, suspects
+from seatrial.diagnosis.loaded_peers import EFFECT, compared, controls, lacks, suspects
 from seatrial.diagnosis.loaded_rates import Key
 from seatrial.diagnosis.suspicion import Suspicion
 from seatrial.diagnosis.thresholds import RETEST_RUNS
@@ -149,8 +149,9 @@ class _Stage:
         known: list[Key] = []
         for step in range(MOST_STEPS):
             scene = scene_of(self._measurer.measurements, evidence, self._recorded.fabric.leaf_of)
-            slow = {one.key for one in compared(scene.found, scene.offered) if one.slow(EFFECT)}
-            chosen = suspects(scene.of_peers, known)
+            lack = lacks(scene.of_peers, self._recorded.info.effect or EFFECT)
+            slow = {one.key for one in compared(scene.found, scene.offered, lack) if one.slow(lack[one.key])}
+            chosen = suspects(scene.of_peers, lack, known)
             if not chosen or not slow.issuperset(known):
                 return True
             known += chosen
