@@ -24,7 +24,7 @@ ELSEWHERE = {"healthy-4", "node-link-60", "node-down", "slurmd-killed", "slurmd-
 plants, too; test_check_faults plants the lives that end and looks closer; test_check_cables has the two uplinks."""
 MIXED = {"governor", "pcie-width", "mount-missing", "firmware", "scheduler-granularity", "sysctl"}
 """Planted here three at a time, by facts-mixed and facts-mixed-2."""
-HERE_TOO = {"healthy-8"}
+HERE_TOO = {"healthy-8", "node-link-93", "link-drop-50", "trunk-50-loaded"}
 """Of the scenarios that `make series` runs many times each."""
 NOT_HERE = ELSEWHERE | MIXED | (set(SERIES) - HERE_TOO)
 SCENARIOS = {

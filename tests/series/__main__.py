@@ -27,6 +27,7 @@ SCENARIOS = (
     "loss-5",
     "loss-and-mtu-10",
     "uplink-40-ten-nodes",
+    "trunk-50-loaded",
     "healthy-4",
     "healthy-8",
     "healthy-4-hog",

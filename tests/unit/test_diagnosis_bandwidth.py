@@ -318,3 +318,15 @@ def test_the_averages_name_a_node_that_no_pair_shows() -> None:
     for seed in range(3):
         cluster = Cluster(nodes=names(16), parts=slow_part("node", "n3", 0.9), noise=0.08, megabits=None, seed=seed)
         assert [one.subject for one in judge(sail(cluster)).findings] == [node("n3")]
+
+
+def test_the_other_direction_of_a_slow_part_is_slow_if_its_runs_do_not_refute_it() -> None:
+    def mood(phase: Phase, repetition: int, pair: tuple[str, str]) -> float:
+        if phase is not Phase.RETEST:
+            return 0.95 if "n1" in pair else 1.0
+        return {"n1": 0.96}.get(
+            pair[0], 0.972 if pair[1] == "n1" and repetition % 2 else 0.968 if pair[1] == "n1" else 1.0
+        )
+
+    finding = the_finding(judge(sail(Cluster(nodes=names(5), mood=mood, megabits=None, noise=0.001))))
+    assert (finding.subject, finding.direction) == (node("n1"), Direction.BOTH)

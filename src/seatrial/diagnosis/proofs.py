@@ -96,12 +96,20 @@ class _Proofs:
         self._slow: list[Blamed] = []
         self._unstable: list[Blamed] = []
         self._open: list[Blamed] = []
+        self._certain: set[tuple[str, str]] = set()
+        """Kinds and names of parts that the retest confirmed, in one direction at least."""
 
     def made(self) -> Proofs:
         """Pairs that a part explains do not stand on their own beside it.
 
+        The other direction of a part that is slow for certain is slow, too, if its runs do not refute it.
         Of a cable or bundle the way back counts, too: supposed routes may lead it elsewhere than it goes.
         """
+        other = [one for one in self._open if self._certain & {(part.kind, part.name) for part in one.components}]
+        for group in other:
+            self._open.remove(group)
+            self._slow.append(group)
+            self._decide(group, Verdict.SLOW)
         parts = [group for group in (*self._slow, *self._unstable) if group.components]
         beyond = [group for group in parts if all(part.kind != "node" for part in group.components)]
         explained = frozenset(pair for group in parts for pair in group.pairs)
@@ -124,6 +132,7 @@ class _Proofs:
             case Outcome.UNSEEN:
                 self._slow.append(group)
             case Outcome.CONFIRMED:
+                self._certain |= {(part.kind, part.name) for part in group.components}
                 self._slow.append(group)
                 self._decide(group, Verdict.SLOW)
             case Outcome.UNSTABLE:
