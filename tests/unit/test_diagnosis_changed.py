@@ -7,7 +7,7 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from seatrial.diagnosis.changed import affected_pairs, change_statement, changes_of
+from seatrial.diagnosis.changed import change_statement, changes_of
 from seatrial.model.change import Change, ChangeKind
 from seatrial.model.measurement import Measurement, Phase, Round
 from seatrial.model.subject import Direction, node, uplink
@@ -79,7 +79,6 @@ def test_a_recovery_within_the_survey_is_named() -> None:
     (change,) = changes_of(measured(6, lambda time_s: 0.5 if time_s < 5.0 else 1.0), {})
     assert change.kind is ChangeKind.RECOVERY
     assert change_statement(change).startswith("The link of node n3 carried 50 % of the usual bandwidth until ")
-    assert not change.bad_at_end
 
 
 def test_the_effect_that_was_asked_for_counts() -> None:
@@ -105,12 +104,3 @@ def test_the_sentence_of_a_part_that_comes_and_goes() -> None:
         "The link of node n3 or the uplink of leaf1, outwards, varies between 100 % and 10 % of the usual bandwidth, "
         "without a visible period: 9 of 18 values low, first after 1.2 s."
     )
-
-
-def test_the_pairs_to_measure_again_begin_with_the_bad_ones() -> None:
-    known = [("n1", "n2"), ("n1", "n3"), ("n3", "n1"), ("n3", "n4")]
-    assert affected_pairs([CHANGE], known)[CHANGE] == (("n3", "n1"), ("n2", "n3"), ("n1", "n3"), ("n3", "n4"))
-    out = msgspec.structs.replace(CHANGE, direction=Direction.OUT, pairs=(("n3", "n1"),))
-    assert affected_pairs([out], known)[out] == (("n3", "n1"), ("n3", "n4"))
-    far = msgspec.structs.replace(CHANGE, subject=uplink("leaf1"))
-    assert affected_pairs([far], known)[far] == CHANGE.pairs

@@ -32,7 +32,7 @@ def locate_survey(
         return None
     table = repeated_pair_table(
         nodes,
-        {pair: _runs(known, BANDWIDTH) for pair, known in evidence.items()},
+        {pair: [run / references.scale(pair) for run in _runs(known, BANDWIDTH)] for pair, known in evidence.items()},
         {pair: _runs(known, LATENCY) for pair, known in evidence.items()},
     )
     wiring = None if isinstance(references.fabric, Fabric) else references.fabric

@@ -131,23 +131,6 @@ def _series(values: Sequence[Timed], nodes: Sequence[str]) -> "tuple[Series, flo
     return series, float(np.exp(level))
 
 
-def affected_pairs(changes: Iterable[Change], measured: Iterable[Pair]) -> dict[Change, tuple[Pair, ...]]:
-    """By change: the pairs to measure again, those seen bad first, then the other measured pairs of its nodes.
-
-    Of an uplink the bad ones alone: which others cross it depends on the fabric.
-    """
-    known = list(dict.fromkeys(measured))
-    found = {}
-    for one in changes:
-        pairs = dict.fromkeys(one.pairs)
-        if one.subject.kind is SubjectKind.NODE:
-            name = one.subject.name
-            out, into = one.direction is not Direction.IN, one.direction is not Direction.OUT
-            pairs |= dict.fromkeys(pair for pair in known if (out and pair[0] == name) or (into and pair[1] == name))
-        found[one] = tuple(pairs)
-    return found
-
-
 def with_changes(
     known: Sequence[Blamed], changes: Iterable[Change], measured: Collection[Pair], excused: Collection[Pair]
 ) -> list[Blamed]:

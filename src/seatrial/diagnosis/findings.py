@@ -48,7 +48,8 @@ def slow_link(suspect: Suspect, scene: Scene) -> Finding:
     """Bandwidth below its references through one part."""
     measured, retested = pooled([scene.evidence[pair].bandwidth for pair in suspect.pairs])
     limit = tightest(suspect, scene.references)
-    peers = scene.references.bandwidth_bytes_per_s
+    expected = [peers for pair in suspect.pairs if (peers := scene.references.peers_of(pair)) is not None]
+    peers = median(expected) if expected else None
     beside, _ = pooled([scene.evidence[pair].bandwidth for pair in scene.controls])
     return Finding(
         kind=SLOW_KINDS[suspect.subject.kind],

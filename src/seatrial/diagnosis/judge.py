@@ -18,11 +18,12 @@ from seatrial.diagnosis.over_rails import told_by_rail
 from seatrial.diagnosis.placement.ranks import first_ranks
 from seatrial.diagnosis.power import powers, unsure_notes
 from seatrial.diagnosis.proved import only_proved
-from seatrial.diagnosis.references import References, make_references
+from seatrial.diagnosis.references import References, make_references, scales_of
 from seatrial.diagnosis.rules.base import Readings
 from seatrial.diagnosis.rules.catalogue import fact_findings
 from seatrial.diagnosis.suspicion import LatencyMemory, Suspicion, suspect_all
 from seatrial.facts.differences import tcp_resent_between
+from seatrial.facts.groups import one_kernel
 from seatrial.limits.path import path_limits
 from seatrial.model.facts import NodeFacts
 from seatrial.model.judgement import Judgement, PairVerdict
@@ -71,8 +72,9 @@ class Assessor:
             self._limits,
             recorded.fabric.measured(evidence),
             alike=alike,
-            one_kernel=one_kernel(recorded.facts),
+            one_kernel=one_kernel(recorded.facts.values()),
             asked=asked,
+            scales=scales_of(self._limits, recorded.facts),
         )
         self._of, self._last = (
             now,
@@ -89,12 +91,6 @@ def assess(recorded: RecordedRun) -> Assessment:
 def on_one_machine(facts: Mapping[str, NodeFacts]) -> bool:
     """Whether what was measured are ranks of one and the same host."""
     return len(facts) > 1 and len({known.hostname for known in facts.values()}) == 1
-
-
-def one_kernel(facts: Mapping[str, NodeFacts]) -> bool:
-    """Whether any two nodes share a kernel."""
-    kernels = [known.boot_id for known in facts.values() if known.boot_id]
-    return len(set(kernels)) < len(kernels)
 
 
 def limits_of(pairs: "Mapping[Pair, object]", facts: Mapping[str, NodeFacts]) -> dict[Pair, Limit]:

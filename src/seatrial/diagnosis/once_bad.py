@@ -24,7 +24,7 @@ def once_bad(
     line = references.bandwidth
     if line is None or not references.alike:
         return list(known)
-    runs = {pair: _survey(one) for pair, one in evidence.items()}
+    runs = {pair: _survey(one, references.scale(pair)) for pair, one in evidence.items()}
     several = {pair: own for pair, own in runs.items() if len(own) > 1}
     if not several:
         return list(known)
@@ -38,5 +38,5 @@ def once_bad(
     return [*known, *(group for group in groups if group.components and len(group.pairs) >= FEWEST_PAIRS)]
 
 
-def _survey(known: Evidence) -> tuple[float, ...]:
-    return known.bandwidth[Phase.SURVEY].runs if Phase.SURVEY in known.bandwidth else ()
+def _survey(known: Evidence, scale: float) -> tuple[float, ...]:
+    return tuple(run / scale for run in known.bandwidth[Phase.SURVEY].runs) if Phase.SURVEY in known.bandwidth else ()

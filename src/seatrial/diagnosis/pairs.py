@@ -73,13 +73,13 @@ def judge_bandwidth(pair: Pair, evidence: Evidence, references: References) -> J
             verdict=above, told=partial(above_gate_text, estimate, limit, above), estimate=estimate, above_gate=True
         )
     line = references.bandwidth if references.alike else None
-    over = line.over_peers(first) if line else 0.0
+    over = references.rate_over_peers(pair, first) if line else 0.0
     lack = line.lack if line else 0.0
     below_peers = line is not None and over < -lack
     below_limit = limit is not None and first < limit_floor(limit)
     return Judged(
         verdict=Verdict.SLOW if below_peers or below_limit else Verdict.PASS,
-        told=partial(_how_fast, estimate, references.bandwidth_bytes_per_s, limit),
+        told=partial(_how_fast, estimate, references.peers_of(pair), limit),
         estimate=estimate,
         clear=not below_limit and over >= -CLEAR * lack,
         below_limit_only=below_limit and not below_peers,

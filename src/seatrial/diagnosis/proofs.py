@@ -32,11 +32,11 @@ def prove_bandwidth(
     runs = {pair: known.bandwidth[Phase.RETEST].runs for pair, known in evidence.items() if _again(known.bandwidth)}
 
     def floor(pair: Pair) -> float:
-        return line.over_peers(limit_floor(references.limits.get(pair))) if line else 0.0
+        return references.rate_over_peers(pair, limit_floor(references.limits.get(pair)))
 
     look = SecondLook(
         runs,
-        lambda _, run: line.over_peers(run) if line else 0.0,
+        references.rate_over_peers,
         {pair for group in groups for pair in group.pairs},
         (line.effect if references.alike else float("inf")) if line else 0.0,
         line.scatter if line else 0.0,

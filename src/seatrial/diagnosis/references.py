@@ -16,14 +16,16 @@ from seatrial.diagnosis.thresholds import (
     RETEST_RUNS,
     SUSPICION,
 )
+from seatrial.facts.groups import groups
 from seatrial.locate.effects import SCATTERS, practical_effects
 from seatrial.locate.peers import Peers, peers_of
 from seatrial.model.estimate import Estimate
 from seatrial.model.fabric import Wiring
+from seatrial.model.facts import NodeFacts
 from seatrial.model.limit import Limit
 from seatrial.model.units import BANDWIDTH, LATENCY, bandwidth
 from seatrial.model.verdict import Verdict
-from seatrial.statistics.median import WANTED_CONFIDENCE
+from seatrial.statistics.median import WANTED_CONFIDENCE, median
 
 
 class Line(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,11 +55,26 @@ class References(msgspec.Struct, frozen=True, kw_only=True):
     """Of reciprocal latency."""
     alike: bool = True
     """Whether the pairs are peers at all; the cores of one machine are not: some share a cache, some a socket."""
+    scales: Mapping[Pair, float] = {}
+    """Pairs of nodes of another make, with lesser ports: their limit as a share of the others'."""
+
+    def scale(self, pair: Pair) -> float:
+        """What its peers' bandwidth is to be multiplied by for this pair."""
+        return self.scales.get(pair, 1.0)
+
+    def rate_over_peers(self, pair: Pair, bytes_per_s: float) -> float:
+        """Logarithm of a bandwidth over what peers of the pair give; 0 where there are none."""
+        return self.bandwidth.over_peers(bytes_per_s / self.scale(pair)) if self.bandwidth else 0.0
 
     @property
     def bandwidth_bytes_per_s(self) -> float | None:
         """What a healthy pair delivers."""
         return math.exp(self.bandwidth.usual) if self.bandwidth else None
+
+    def peers_of(self, pair: Pair) -> float | None:
+        """Bytes per second that peers of the pair deliver."""
+        usual = self.bandwidth_bytes_per_s
+        return usual * self.scale(pair) if usual else None
 
     @property
     def latency_s(self) -> dict[bool, float]:
@@ -83,19 +100,21 @@ def make_references(
     alike: bool = True,
     one_kernel: bool = False,
     asked: Mapping[str, float | None] | None = None,
+    scales: Mapping[Pair, float] | None = None,
 ) -> References:
     """References from the fleet itself, from what was measured before anything was measured again.
 
     `peers_of` says how. Of latency pairs inside a leaf apart from those between leaves, since two classes of latency
     are two distances and no fault. A bandwidth that physics forbids is no reference. `one_kernel`: nodes share one, so
     that its scheduler decides on small latencies. `asked`: practical effect by metric, as a share; None: the default.
+    `scales`: see `scales_of`.
     """
     rates: dict[Pair, float] = {}
     speeds: dict[bool, dict[Pair, float]] = defaultdict(dict)
     for pair, known in evidence.items():
         rate, speed = known.first_bandwidth, known.first_speed
         if rate is not None and not impossible(rate, limits.get(pair)):
-            rates[pair] = rate
+            rates[pair] = rate / (scales or {}).get(pair, 1.0)
         if speed is not None:
             speeds[crosses(fabric, pair)][pair] = speed
     rate_peers, wanted = peers_of(rates), asked or {}
@@ -109,7 +128,26 @@ def make_references(
             if (peers := peers_of(own))
         },
         alike=alike,
+        scales=scales or {},
     )
+
+
+def scales_of(limits: Mapping[Pair, Limit], facts: Mapping[str, NodeFacts]) -> dict[Pair, float]:
+    """By how much less pairs with nodes of another make than most can carry, by their limits.
+
+    A node of the same make with a lesser limit has a port or link that is worse than it should be, and is compared with
+    the others as it is.
+    """
+    makes = groups(facts)
+    if len(makes) < 2:
+        return {}
+    most = set(makes[0].nodes)
+    usual = [limit.limit_bytes_per_s for pair, limit in limits.items() if most.issuperset(pair)]
+    if not usual:
+        return {}
+    middle = median(usual)
+    others = {pair: limit.limit_bytes_per_s / middle for pair, limit in limits.items() if not most.issuperset(pair)}
+    return {pair: share for pair, share in others.items() if share < 1}
 
 
 def _bandwidth_line(peers: Peers, asked: float | None) -> Line:

@@ -15,7 +15,7 @@ from seatrial.diagnosis.suspicion import Suspicion
 from seatrial.diagnosis.thresholds import RETEST_RUNS
 from seatrial.experiment.measurer import Measurer
 from seatrial.experiment.progress import Progress
-from seatrial.experiment.surveying import one_kernel
+from seatrial.facts.groups import one_kernel
 from seatrial.model.fabric import Wiring
 from seatrial.model.measurement import Phase, Round
 from seatrial.model.recorded import RecordedRun
@@ -121,7 +121,7 @@ class _Stage:
 
     def too_much(self, rounds: Sequence[Sequence[Pair]]) -> str:
         """Why rounds under load would say nothing here; empty where they would."""
-        if not one_kernel(self._recorded.facts, self._measurer.nodes):
+        if not one_kernel(self._recorded.facts.values()):
             return ""
         window_bytes = BANDWIDTH.message_bytes * BANDWIDTH.window
         most = max(map(len, rounds)) * window_bytes / max(self._measurer.window_s, 1e-9)

@@ -6,6 +6,7 @@ from pathlib import Path
 from seatrial.archive.journal import RoundStarted, SurveyPlanned
 from seatrial.archive.reader import read_entries, read_info
 from seatrial.experiment.settings import CheckSettings
+from seatrial.facts.groups import one_kernel
 from seatrial.model.errors import UsageError
 from seatrial.model.fabric import Fabric
 from seatrial.model.facts import NodeFacts
@@ -37,7 +38,7 @@ def survey_of(
         seed=seed,
         choice=DesignChoice(settings.design),
         leaf_of=fabric.leaf_of,
-        uplinks=1 if one_kernel(facts, nodes) else None,
+        uplinks=1 if one_kernel(facts[node] for node in nodes if node in facts) else None,
     )
 
 
@@ -79,12 +80,6 @@ def check_design(settings: CheckSettings, fabric: Fabric, nodes: Sequence[str]) 
         )
 
 
-def one_kernel(facts: Mapping[str, NodeFacts], nodes: Sequence[str]) -> bool:
-    """Whether any two of the nodes share a kernel."""
-    kernels = [facts[node].boot_id for node in nodes if node in facts and facts[node].boot_id]
-    return len(set(kernels)) < len(kernels)
-
-
 def default_pairs_at_once(facts: Mapping[str, NodeFacts], nodes: Sequence[str]) -> int:
     """Half the nodes, so that all are busy; one pair where nodes share a kernel and would take each other's cores."""
-    return 1 if one_kernel(facts, nodes) else max(len(nodes) // 2, 1)
+    return 1 if one_kernel(facts[node] for node in nodes if node in facts) else max(len(nodes) // 2, 1)

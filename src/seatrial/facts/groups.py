@@ -1,7 +1,7 @@
 """Nodes of like hardware: those that should be alike in all that follows from it."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
@@ -50,3 +50,9 @@ def _name(make: Make) -> str:
     vendor, product, processor = make
     machine = " ".join(filter(None, (vendor, product)))
     return ", ".join(filter(None, (machine, processor))) or "of a make that was not told"
+
+
+def one_kernel(facts: Iterable[NodeFacts]) -> bool:
+    """Whether any two of the nodes share a kernel, as virtual ones on one machine do."""
+    kernels = [known.boot_id for known in facts if known.boot_id]
+    return len(set(kernels)) < len(kernels)

@@ -44,13 +44,3 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     """Of flapping; None where the values show no rhythm."""
     ambiguous_with: tuple[Subject, ...] = ()
     """Other parts that have the very same bad values."""
-
-    @property
-    def bad_at_end(self) -> bool:
-        """Whether it stays bad once it is."""
-        return self.kind is ChangeKind.DROP
-
-    @property
-    def affected_nodes(self) -> tuple[str, ...]:
-        """Nodes of the pairs that were seen bad, sorted."""
-        return tuple(sorted({name for pair in self.pairs for name in pair}))
