@@ -196,4 +196,6 @@ def test_of_ranks_on_one_host_any_may_have_been_killed_where_hydra_names_one() -
     killed, crashed = ended.format(9), ended.format(11)
     assert read_loss(HYDRA.format(pid=11, host="n1", code=9) + killed, here).suspects == ("n1:0", "n1:1")
     assert read_loss(HYDRA.format(pid=13, host="n2", code=9) + killed, here).suspects == ("n2:0",)
-    assert read_loss(HYDRA.format(pid=12, host="n1", code=11) + crashed, here).suspects == ("n1:1",)
+    assert read_loss(HYDRA.format(pid=12, host="n1", code=11) + crashed, here).suspects == ("n1:0", "n1:1")
+    assert read_loss(HYDRA.format(pid=13, host="n2", code=11) + crashed, here).suspects == ("n2:0",)
+    assert read_loss(HYDRA.format(pid=12, host="n1", code=3), here).suspects == ("n1:1",)

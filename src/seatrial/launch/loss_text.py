@@ -126,7 +126,7 @@ def _mpirun_deaths(text: str, ranks: Ranks) -> Iterator[RankDeath]:
         named = True
         number = int(by_signal) if by_signal else int(value) if kind == "KILLED BY SIGNAL" else None
         place = int(rank) if rank else ranks.pids.get((host, int(pid)))
-        for one in _at_the_same_proxy(place, ranks) if number == KILL and not others_killed else (place,):
+        for one in _at_the_same_proxy(place, ranks) if number is not None and not others_killed else (place,):
             yield RankDeath(
                 node=_place_of(one, host, ranks),
                 rank=one,
@@ -141,9 +141,9 @@ def _mpirun_deaths(text: str, ranks: Ranks) -> Iterator[RankDeath]:
 
 
 def _at_the_same_proxy(rank: int | None, ranks: Ranks) -> tuple[int | None, ...]:
-    """Ranks one of which died by SIGKILL where Hydra names `rank`.
+    """Ranks one of which died by a signal where Hydra names `rank`.
 
-    Its proxy on each host kills the other ranks there by the same signal and reports the lowest of all.
+    Its proxy on each host kills the other ranks there, and then reports one of all with the signals of all combined.
     """
     hosts = {other: host for (host, _), other in ranks.pids.items()}
     if rank is None or rank not in hosts:
