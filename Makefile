@@ -10,7 +10,8 @@ demo: setup-demo
 
 test: setup-test
 	$(MAKE) --jobs=2 --output-sync lint probe
-	$(MAKE) --jobs=2 --output-sync unit lab-beside
+	$(MAKE) unit
+	$(MAKE) lab-beside
 	$(MAKE) lab-alone
 
 lint: setup-test
@@ -27,7 +28,7 @@ unit: setup-test
 
 lab-test: lab-beside lab-alone
 
-# Lab tests that mostly wait for Slurm: several labs at once, beside the unit tests too.
+# Lab tests that mostly wait for Slurm: several labs at once.
 lab-beside: setup-test
 	$(PYTEST) tests/lab -m "not alone" -n 3 --dist loadfile
 
