@@ -1,5 +1,6 @@
 """Planted bandwidth faults are named, each with its direction, and nothing else is."""
 
+import msgspec
 import pytest
 
 from seatrial.diagnosis.judge import judge
@@ -8,7 +9,8 @@ from seatrial.model.judgement import Judgement
 from seatrial.model.measurement import Phase
 from seatrial.model.subject import Direction, node, pair, uplink
 from seatrial.model.verdict import Finding, FindingKind, Verdict
-from tests.unit.builders import BOTH, HEALTHY, Cluster, leaves, names, sail, slow_part
+from seatrial.report.headline import headline
+from tests.unit.builders import BOTH, HEALTHY, Cluster, info_of, leaves, names, sail, slow_part
 
 OUT, IN = Direction.OUT, Direction.IN
 
@@ -312,6 +314,9 @@ def test_where_noise_would_have_hidden_a_tenth_nothing_passes() -> None:
     assert judgement.verdict is Verdict.INCONCLUSIVE
     assert judgement.exit_code is ExitCode.INCOMPLETE
     assert any("would not have been seen, so nothing passes" in note for note in judgement.notes)
+    passed = tuple(one for one in judgement.pairs if one.verdict is Verdict.PASS)
+    said = headline(info_of(Cluster(nodes=names(4))), msgspec.structs.replace(judgement, pairs=passed))
+    assert said.what == "no finding on 4 nodes, but noise would have hidden one that is 10 % slow"
 
 
 def test_the_averages_name_a_node_that_no_pair_shows() -> None:

@@ -24,7 +24,7 @@ from seatrial.model.words import count, some
 from seatrial.statistics.median import median, median_estimate
 
 BISECTION = 0.4
-"""Of the nodes: a round with so many pairs loads the fabric as a whole. An odd number of leaves leaves one out."""
+"""Of the nodes: a round with this share of pairs loads the whole fabric. An odd number of leaves leaves one out."""
 MOST_NOTES = 3
 MOST_CABLES = 4
 PEERS = "median of other leaves in the same rounds"

@@ -82,7 +82,7 @@ def _moved(series: Series, later: Flags) -> Reals:
 
 
 def _medians_moved(group: Indices, later: Flags, value: Reals, fewest: int) -> Reals:
-    """Of each group with so many values on both sides: by how much its median moved."""
+    """For each group with enough values on both sides: by how much its median moved."""
     key = group * 2 + later
     ordered = value[np.lexsort((value, key))]
     keys, begin, count = np.unique(np.sort(key), return_index=True, return_counts=True)

@@ -14,7 +14,7 @@ from seatrial.model.subject import Direction, Subject, node, uplink
 UPPER = 0.75
 """A part's level is this quantile of its values in the best stretch of time ..."""
 STRETCHES = 4
-"""... of so many, where each has FEWEST_FOR_LEVEL values: it may be bad for nine tenths of the time."""
+"""... of this many, where each has FEWEST_FOR_LEVEL values: it may be bad for nine tenths of the time."""
 FEWEST_FOR_LEVEL = 4
 NORMAL = 1.4826
 HALF_NORMAL = 1.7

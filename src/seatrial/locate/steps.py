@@ -161,7 +161,7 @@ def _tail(rank: Reals, bad: Indices, good: Indices, most: float) -> float:
 
 
 def _wrong_side(gap: float, scatter: float, rows: Reals) -> Reals:
-    """Probability that the median of so many rows lies beyond the middle of the gap by noise."""
+    """Probability that noise puts the median of this many rows beyond the middle of the gap."""
     error = np.where(rows > 1, 1.25, 1.0) * scatter / np.sqrt(rows)
     return np.array([0.5 * math.erfc(gap / 2 / one / math.sqrt(2)) for one in np.atleast_1d(error).tolist()])
 

@@ -60,7 +60,7 @@ class SurveyPlan(msgspec.Struct, frozen=True, kw_only=True):
         return [tuple(own) for _, own in itertools.groupby(self.rounds, key=lambda one: one.repetition)]
 
     def after(self, passes: int) -> Design:
-        """What was carried out when it ended after so many repetitions."""
+        """What was carried out if it ended after `passes` repetitions."""
         return self.shorter[passes - 1] if passes <= len(self.shorter) else self.design
 
 

@@ -53,6 +53,10 @@ def _outcome(verdict: Verdict, judgement: Judgement) -> str:
     if not any(pair.bandwidth_bytes_per_s for pair in judgement.pairs):
         return f"nothing was measured {where}"
     odd = sum(pair.verdict is not Verdict.PASS for pair in judgement.pairs)
+    if not odd and judgement.populations:
+        return f"no finding {where}, but they have two paces, and nothing says which is right"
+    if not odd and not all(power.enough for power in judgement.powers):
+        return f"no finding {where}, but noise would have hidden one that is 10 % slow"
     return f"no finding {where}, but {odd} of {count(len(judgement.pairs), 'ordered pair')} did not pass"
 
 

@@ -120,7 +120,7 @@ def bic_of(fitted: Pieces) -> Numbers:
 
 
 def steps_of(fitted: Pieces, breaks: int) -> tuple[Numbers, Numbers]:
-    """[series, break]: the step at each of so many breaks, and the residual scale of the two pieces that meet there.
+    """[series, break]: the step at each break, and the residual scale of the two pieces that meet there.
 
     The step is the least one anywhere in the gap between the two sizes, as a share of the time before; 0 where the
     lines meet in the gap. Where in the gap one piece ends is not known, and lines of different slope are apart in

@@ -5,7 +5,7 @@ break (Bellman and Roth, Curve fitting by segmented straight lines, JASA 64, 196
 1978; Yao 1988 for breaks); pieces need not meet, since a protocol that takes over begins with a cost of its own.
 
 A step between two pieces is a protocol switch only where resampling confirms it: whole runs are drawn again with
-replacement (Efron's bootstrap, the run being the unit of replication), pieces and their number are fitted anew, and
+replacement (Efron's bootstrap, the run being the unit of replication), pieces and their number are fitted again, and
 nearly all of these fits must have a step of the same sign at the same place.
 """
 
@@ -133,7 +133,7 @@ class Segmentation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Resamples:
-    """Fits of resamples of whole runs. `lines`: with the number of pieces kept; `steps`: with the number chosen anew.
+    """Fits of resamples of whole runs. `lines`: with the number of pieces kept; `steps`: with the number chosen again.
 
     `steps`: for each resample the place at which a step begins, by sign.
     """
