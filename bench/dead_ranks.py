@@ -16,11 +16,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-from seatrial.lab import razing
-from seatrial.lab.enter import as_user
-from seatrial.lab.plan import LabPlan, make_plan
-from seatrial.lab.processes import named, pids_in, send, state_letter
-from seatrial.lab.raising import needed_folders, raise_lab
+from seatrial.lab.cluster import stop
+from seatrial.lab.cluster.host_argv import as_user
+from seatrial.lab.cluster.plan import LabPlan, make_plan
+from seatrial.lab.cluster.processes import named, pids_in, send, state_letter
+from seatrial.lab.cluster.start import needed_folders, raise_lab
 
 PROBE = "seatrial-probe"
 NUMBERS = (signal.SIGKILL, signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT)
@@ -120,7 +120,7 @@ def main() -> int:
                 print(f"{'once' if once else 'in each session'}: {hits} of {asked.runs}", flush=True)
                 missed += asked.runs - hits
         finally:
-            razing.raze(plan.name)
+            stop.raze(plan.name)
     return missed
 
 

@@ -17,13 +17,13 @@ from typing import TypeVar
 import made_up_node
 from made_up_commands import OUTPUTS, hwloc_xml
 
-from seatrial.diagnosis.rules.base import Readings
-from seatrial.diagnosis.rules.catalogue import fact_findings
-from seatrial.facts.drift import Difference, drift
-from seatrial.facts.node import parse_facts
-from seatrial.launch.process import run
+from seatrial.drift.drift import Difference, drift
 from seatrial.launch.sources import collector
 from seatrial.model.facts import NodeFacts
+from seatrial.node.node import parse_facts
+from seatrial.process.process import run
+from seatrial.rules.base import Readings
+from seatrial.rules.catalogue import fact_findings
 
 Result = TypeVar("Result")
 

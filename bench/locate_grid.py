@@ -16,7 +16,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from tests.unit.pair_tables import FLOOR, Cell, Score, detected, draw_rates, score
+from tests.support.pair_tables import FLOOR, Cell, Score, detected, draw_rates, score
 
 NOISES = (0.001, 0.01, 0.05, 0.15)
 LOSSES = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)

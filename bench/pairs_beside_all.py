@@ -12,13 +12,13 @@ from pathlib import Path
 import msgspec
 
 from seatrial.archive.reader import read_run
-from seatrial.lab import planting
+from seatrial.lab.cluster import planting
+from seatrial.lab.cluster.plan import LabPlan
 from seatrial.lab.faults.base import Parameters
-from seatrial.lab.plan import LabPlan
-from seatrial.lab.scenario import Scenario
-from seatrial.lab.score import CheckOutput
-from seatrial.lab.stage import archive_of, real_stage
-from seatrial.lab.trial import Stage
+from seatrial.lab.trial.scenario import Scenario
+from seatrial.lab.trial.score import CheckOutput
+from seatrial.lab.trial.stage import archive_of, real_stage
+from seatrial.lab.trial.trial import Stage
 from seatrial.model.measurement import Kernel, Measurement, Phase
 from seatrial.model.subject import Direction
 

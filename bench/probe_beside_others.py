@@ -14,7 +14,7 @@ from pathlib import Path
 
 from seatrial.launch.mpi import find_mpi
 from seatrial.launch.probe_build import build, default_folder
-from seatrial.launch.process import run
+from seatrial.process.process import run
 
 ROOT = Path(__file__).resolve().parent.parent
 LAB = "bench"

@@ -14,14 +14,14 @@ from pathlib import Path
 
 import msgspec
 
-from seatrial.experiment.check import run_check
-from seatrial.experiment.settings import CheckSettings
+from seatrial.commands.check.json import as_json_text
+from seatrial.commands.check.run import run_check
+from seatrial.commands.check.text import as_text
+from seatrial.driver.settings import CheckSettings
 from seatrial.lab.simulator.faults import parse_fault
 from seatrial.lab.simulator.launcher import SimulatedLauncher
 from seatrial.lab.simulator.topology import parse_topology
 from seatrial.lab.simulator.trial import SimulatedFabric, TrialSettings
-from seatrial.report.json_report import as_json_text
-from seatrial.report.terminal import as_text
 
 SIZES = (100, 1000, 10_000)
 TRIALS: tuple[tuple[str, ...], ...] = ((), ("node:0.8:both", "node:0.6:in"))

@@ -17,9 +17,9 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from seatrial.lab import razing
-from seatrial.lab.plan import LabPlan, make_plan
-from seatrial.lab.raising import needed_folders, raise_lab
+from seatrial.lab.cluster import stop as razing
+from seatrial.lab.cluster.plan import LabPlan, make_plan
+from seatrial.lab.cluster.start import needed_folders, raise_lab
 from tests.campaign.lane import Lane
 from tests.campaign.torn import full_disk, slow_disk
 from tests.campaign.trial import Campaign, Outcome

@@ -7,8 +7,8 @@ import time
 from pathlib import Path
 
 from seatrial.archive import layout
-from seatrial.experiment.submitted import SUBMITTED
-from seatrial.launch.process import Completed
+from seatrial.driver.submitted import SUBMITTED
+from seatrial.process.process import Completed
 from tests.campaign.lane import Lane
 from tests.campaign.victims import Kind, victims
 from tests.campaign.witness import Witness, whole_lines

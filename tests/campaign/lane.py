@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from seatrial.lab.daemons import node_states
-from seatrial.lab.enter import as_user
-from seatrial.lab.plan import LabPlan
-from seatrial.lab.processes import all_pids, pids_in, program, state_letter
-from seatrial.launch.process import Completed, run
-from seatrial.launch.slurm_argv import expand
+from seatrial.lab.cluster.daemons import node_states
+from seatrial.lab.cluster.host_argv import as_user
+from seatrial.lab.cluster.plan import LabPlan
+from seatrial.lab.cluster.processes import all_pids, pids_in, program, state_letter
+from seatrial.model.node_list import expand
+from seatrial.process.process import Completed, run
 
 COMMAND_S = 120.0
 MARK = "SEATRIAL_CAMPAIGN_LANE"

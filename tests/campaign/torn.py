@@ -8,8 +8,8 @@ import time
 from pathlib import Path
 
 from seatrial.archive.layout import JOURNAL_FILE
-from seatrial.lab.enter import as_user
-from seatrial.launch.process import run
+from seatrial.lab.cluster.host_argv import as_user
+from seatrial.process.process import run
 from tests.campaign.check_run import CheckRun
 from tests.campaign.examination import examine
 from tests.campaign.lane import Lane

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from seatrial.lab.daemons import start_slurmd
+from seatrial.lab.cluster.daemons import start_slurmd
 from tests.campaign.check_run import CheckRun
 from tests.campaign.examination import examine, settle
 from tests.campaign.lane import Lane

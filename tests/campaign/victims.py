@@ -3,7 +3,7 @@
 import enum
 from pathlib import Path
 
-from seatrial.lab.processes import program
+from seatrial.lab.cluster.processes import program
 from tests.campaign.lane import Lane
 
 

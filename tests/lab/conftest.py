@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 
-from seatrial.lab import planting, razing
-from seatrial.lab.enter import as_user
-from seatrial.lab.plan import LabPlan, make_plan
-from seatrial.lab.raising import needed_folders, raise_lab
-from seatrial.lab.require import why_not
-from seatrial.launch.process import Completed, run
+from seatrial.lab.cluster import planting, stop
+from seatrial.lab.cluster.host_argv import as_user
+from seatrial.lab.cluster.plan import LabPlan, make_plan
+from seatrial.lab.cluster.requirements import why_not
+from seatrial.lab.cluster.start import needed_folders, raise_lab
+from seatrial.process.process import Completed, run
 from tests.lab.waiting import wait_until_idle
 
 
@@ -37,7 +37,7 @@ def standing_lab4(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabPlan]
     try:
         yield plan
     finally:
-        razing.raze(plan.name)
+        stop.raze(plan.name)
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def lab_name() -> Iterator[str]:
     try:
         yield name
     finally:
-        razing.raze(name)
+        stop.raze(name)
 
 
 @pytest.fixture

@@ -6,22 +6,22 @@ from pathlib import Path
 from seatrial.launch.mpi import find_mpi
 from seatrial.launch.probe_build import build, default_folder
 from seatrial.launch.slurm import SlurmLauncher
-from tests import contract
+from tests.support import launcher_contract
 
 
 def main(folder: Path, mpicc: str, mpi: str) -> None:
     launcher = SlurmLauncher(nodes=("n1", "n2", "n3"), mpi=mpi, probe=build(find_mpi(mpicc), default_folder()))
-    nodes = contract.check_hosts(launcher)
+    nodes = launcher_contract.check_hosts(launcher)
     assert nodes == ("n1", "n2", "n3")
     launcher.allocate(nodes, 120)
     try:
-        contract.check_facts(launcher, nodes)
+        launcher_contract.check_facts(launcher, nodes)
         session = launcher.start(nodes, folder / "launch.err")
-        contract.check_greeting(session, nodes)
-        contract.check_measuring(session)
-        contract.check_refusal(session)
+        launcher_contract.check_greeting(session, nodes)
+        launcher_contract.check_measuring(session)
+        launcher_contract.check_refusal(session)
         session.close()
-        contract.check_ending(launcher, nodes, folder / "launch.err")
+        launcher_contract.check_ending(launcher, nodes, folder / "launch.err")
     finally:
         launcher.close()
     print("the contract is kept")

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.lab import planting
-from seatrial.lab.enter import as_user
+from seatrial.lab.cluster import planting
+from seatrial.lab.cluster.host_argv import as_user
+from seatrial.lab.cluster.plan import LabPlan
+from seatrial.lab.cluster.processes import pids_marked, program
 from seatrial.lab.faults.base import Parameters
-from seatrial.lab.plan import LabPlan
-from seatrial.lab.processes import pids_marked, program
-from seatrial.launch.process import run
+from seatrial.process.process import run
 from tests.lab.waiting import eventually
 
 pytestmark = pytest.mark.lab

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.lab import planting
-from seatrial.lab.enter import as_user
+from seatrial.lab.cluster import planting
+from seatrial.lab.cluster.host_argv import as_user
+from seatrial.lab.cluster.plan import LabPlan
 from seatrial.lab.faults.base import Parameters
-from seatrial.lab.plan import LabPlan
-from seatrial.launch.process import run
+from seatrial.process.process import run
 from tests.lab.waiting import decided, inconclusive
-from tests.unit.fabrics import fat_tree, tables_of
+from tests.support.fabrics import fat_tree, tables_of
 
 pytestmark = [pytest.mark.lab, pytest.mark.alone]
 

@@ -21,12 +21,12 @@ from seatrial.archive.layout import JOURNAL_FILE, PARTIAL
 from seatrial.archive.reader import read_entries, read_run
 from seatrial.archive.recovery import Recovery, recover_runs
 from seatrial.archive.samples import query_samples
-from seatrial.lab import planting
-from seatrial.lab.enter import as_user
+from seatrial.lab.cluster import planting
+from seatrial.lab.cluster.host_argv import as_user
+from seatrial.lab.cluster.plan import LabPlan
 from seatrial.lab.faults.base import Parameters
-from seatrial.lab.plan import LabPlan
-from seatrial.launch.process import Completed, run
 from seatrial.model.run import Ending
+from seatrial.process.process import Completed, run
 from tests.lab.waiting import LONG_S, decided, eventually, inconclusive, wait_until_idle
 
 pytestmark = pytest.mark.lab

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.lab.enter import as_user
-from seatrial.lab.plan import LabPlan
-from seatrial.launch.process import run
+from seatrial.lab.cluster.host_argv import as_user
+from seatrial.lab.cluster.plan import LabPlan
+from seatrial.process.process import run
 from tests.lab.waiting import decided, inconclusive
 
 pytestmark = [pytest.mark.lab, pytest.mark.alone]

@@ -13,10 +13,10 @@ from bench.dead_ranks import PROBE, good, one_run
 
 from seatrial.archive.journal import SessionLost, of_type
 from seatrial.archive.reader import find_run, read_entries, read_run
-from seatrial.diagnosis.judge import judge
-from seatrial.lab.enter import as_user
-from seatrial.lab.plan import LabPlan
-from seatrial.lab.processes import named, pids_in
+from seatrial.commands.check.judge import judge
+from seatrial.lab.cluster.host_argv import as_user
+from seatrial.lab.cluster.plan import LabPlan
+from seatrial.lab.cluster.processes import named, pids_in
 from seatrial.model.loss import LossCause
 from tests.lab.waiting import LONG_S, decided, eventually
 

@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from seatrial.lab import planting, razing
-from seatrial.lab.daemons import alive
-from seatrial.lab.enter import as_user, inside
+from seatrial.lab.cluster import planting, stop
+from seatrial.lab.cluster.daemons import alive
+from seatrial.lab.cluster.host_argv import as_user, inside
+from seatrial.lab.cluster.plan import LabPlan, make_plan
+from seatrial.lab.cluster.start import needed_folders, raise_lab
 from seatrial.lab.faults.base import Parameters
-from seatrial.lab.plan import LabPlan, make_plan
-from seatrial.lab.raising import needed_folders, raise_lab
 from seatrial.launch.probe_build import default_folder
-from seatrial.launch.process import Completed, run
+from seatrial.process.process import Completed, run
 from tests.lab.waiting import LONG_S, eventually
 
 pytestmark = pytest.mark.lab
@@ -38,7 +38,7 @@ def standing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabPlan]:
     try:
         yield plan
     finally:
-        razing.raze(plan.name)
+        stop.raze(plan.name)
 
 
 @pytest.fixture

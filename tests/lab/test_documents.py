@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.lab import razing, state
-from seatrial.lab.enter import as_user
-from seatrial.lab.plan import LabPlan, make_plan
-from seatrial.lab.raising import needed_folders, raise_lab
-from seatrial.launch.process import Completed, run
+from seatrial.lab.cluster import state, stop
+from seatrial.lab.cluster.host_argv import as_user
+from seatrial.lab.cluster.plan import LabPlan, make_plan
+from seatrial.lab.cluster.start import needed_folders, raise_lab
+from seatrial.process.process import Completed, run
 from tests.lab.waiting import decided, eventually, inconclusive
 
 pytestmark = [pytest.mark.lab, pytest.mark.alone]
@@ -32,7 +32,7 @@ def two_nodes(tmp_path: Path) -> Iterator[LabPlan]:
     try:
         yield plan
     finally:
-        razing.raze(plan.name)
+        stop.raze(plan.name)
 
 
 def promised_in_readme() -> list[str]:
@@ -103,4 +103,4 @@ def test_the_example_of_the_lab(tmp_path: Path) -> None:
             if "seatrial check" in line:
                 assert "node:n3" in done.stdout.splitlines()[2]
     finally:
-        razing.raze("lab")
+        stop.raze("lab")

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.lab.enter import as_user
-from seatrial.lab.plan import LabPlan
-from seatrial.launch.process import Completed, run
-from tests.unit import stand_ins
-from tests.unit.test_environments_lmod import lmod_home, put_modules
+from seatrial.lab.cluster.host_argv import as_user
+from seatrial.lab.cluster.plan import LabPlan
+from seatrial.process.process import Completed, run
+from tests.support import stand_ins
+from tests.unit.launch.environments.test_lmod import lmod_home, put_modules
 
 pytestmark = pytest.mark.lab
 

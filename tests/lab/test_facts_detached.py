@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from seatrial.lab.enter import as_user
-from seatrial.lab.plan import LabPlan
-from seatrial.launch.process import Completed, run
+from seatrial.lab.cluster.host_argv import as_user
+from seatrial.lab.cluster.plan import LabPlan
+from seatrial.process.process import Completed, run
 from tests.lab.waiting import eventually
 
 pytestmark = pytest.mark.lab

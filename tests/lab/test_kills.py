@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.lab.plan import LabPlan
+from seatrial.lab.cluster.plan import LabPlan
 from tests.campaign import torn
 from tests.campaign.lane import Lane
 from tests.campaign.trial import Campaign

@@ -11,15 +11,15 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from seatrial.lab import planting, razing, state
-from seatrial.lab.commands import call
-from seatrial.lab.enter import in_space
+from seatrial.lab.cluster import planting, state, stop
+from seatrial.lab.cluster.commands import call
+from seatrial.lab.cluster.host_argv import in_space
+from seatrial.lab.cluster.plan import LabPlan, make_plan
+from seatrial.lab.cluster.processes import all_pids, kill_all, pids_in, program, state_letter
+from seatrial.lab.cluster.start import needed_folders, raise_lab
 from seatrial.lab.faults.base import Parameters
-from seatrial.lab.plan import LabPlan, make_plan
-from seatrial.lab.processes import all_pids, kill_all, pids_in, program, state_letter
-from seatrial.lab.raising import needed_folders, raise_lab
-from seatrial.launch.process import Completed, run
 from seatrial.model.errors import SeatrialError, UsageError
+from seatrial.process.process import Completed, run
 from tests.lab.waiting import eventually
 
 pytestmark = pytest.mark.lab
@@ -39,7 +39,7 @@ DAEMONS = ("slurmctld", "slurmd", "slurmstepd", "slurmscriptd")
 
 def traces(name: str) -> set[str]:
     """Everything of this machine that the lab of that name could leave behind."""
-    found = set(razing.remains(name))
+    found = set(stop.remains(name))
     for path in (Path("/proc/self/mountinfo"), Path("/proc/net/dev")):
         found |= {line for line in path.read_text().splitlines() if name in line}
     for pid in all_pids():
@@ -97,9 +97,9 @@ def test_down_leaves_nothing(lab_name: str, in_lab: InLab) -> None:
     assert traces(lab_name)
     in_lab(small(lab_name), ["sbatch", "-N2", "--wrap", "srun sleep 100", "-o", "/dev/null"])
     planting.plant(lab_name, "node-hung", "n2", Parameters())
-    razing.raze(lab_name)
+    stop.raze(lab_name)
     assert traces(lab_name) == set()
-    razing.raze(lab_name)
+    stop.raze(lab_name)
     with pytest.raises(UsageError, match=lab_name):
         state.standing(lab_name)
 
@@ -115,7 +115,7 @@ def test_what_a_killed_up_had_built_can_be_removed(lab_name: str, after_s: float
     time.sleep(after_s)
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
-    razing.raze(lab_name)
+    stop.raze(lab_name)
     time.sleep(0.2)
     assert traces(lab_name) == set()
 
@@ -124,7 +124,7 @@ def test_what_a_killed_up_had_started_and_not_yet_moved_in_is_ended(lab_name: st
     """As nsenter is between its start and the lab's namespace, and `ip -batch` that makes the namespaces."""
     variable, _, value = state.raised(lab_name).partition("=")
     late = subprocess.Popen(["/usr/bin/sleep", "60"], env={**os.environ, variable: value})
-    razing.raze(lab_name)
+    stop.raze(lab_name)
     assert late.wait(timeout=60) == -signal.SIGKILL
 
 
@@ -158,7 +158,7 @@ def test_a_terminated_up_tears_down_by_itself(lab_name: str) -> None:
 def test_a_daemon_that_dies_fails_the_raising_with_its_last_words(
     lab_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    broken = "seatrial.lab.raising.slurm_conf"
+    broken = "seatrial.lab.cluster.start.slurm_conf"
     monkeypatch.setattr(broken, lambda _plan, _folder: "ClusterName=x\nNoSuchKey=1\n")
     with pytest.raises(SeatrialError, match="slurmctld"):
         raise_lab(small(lab_name))
@@ -186,7 +186,7 @@ def test_an_unknown_lab_or_host_is_refused(lab4: LabPlan, in_lab: InLab) -> None
 
 
 def test_others_than_root_are_refused_politely() -> None:
-    code = "from seatrial.lab.require import require_lab; require_lab()"
+    code = "from seatrial.lab.cluster.requirements import require_lab; require_lab()"
     argv = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", sys.executable, "-c", code]
     done = run(argv, timeout_s=30, cwd="/")
     if "SeatrialError" not in done.stderr:

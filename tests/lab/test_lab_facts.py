@@ -4,16 +4,16 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from seatrial.facts.frame import parse_frame
-from seatrial.facts.node import node_facts
-from seatrial.lab import planting
-from seatrial.lab.enter import as_user
+from seatrial.lab.cluster import planting
+from seatrial.lab.cluster.hardware import CARD, ROOT_PORT
+from seatrial.lab.cluster.host_argv import as_user
+from seatrial.lab.cluster.plan import LabPlan
 from seatrial.lab.faults.base import Parameters
-from seatrial.lab.hardware import CARD, ROOT_PORT
-from seatrial.lab.plan import LabPlan
-from seatrial.launch.process import Completed, run
 from seatrial.launch.sources import collector
 from seatrial.model.facts import NodeFacts
+from seatrial.node.frame import parse_frame
+from seatrial.node.node import node_facts
+from seatrial.process.process import Completed, run
 
 pytestmark = pytest.mark.lab
 InLab = Callable[..., Completed]

@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.lab import planting, state
-from seatrial.lab.daemons import SETTLED, node_states
+from seatrial.lab.cluster import planting, state
+from seatrial.lab.cluster.daemons import SETTLED, node_states
+from seatrial.lab.cluster.plan import FABRIC, LabPlan
+from seatrial.lab.cluster.processes import named, pids_in, state_letter
+from seatrial.lab.cluster.shaping import tbf_rate_bit_per_s
 from seatrial.lab.faults.base import Parameters
 from seatrial.lab.faults.catalogue import FAULTS
-from seatrial.lab.plan import FABRIC, LabPlan
-from seatrial.lab.processes import named, pids_in, state_letter
-from seatrial.lab.shaping import tbf_rate_bit_per_s
-from seatrial.launch.process import Completed, run
 from seatrial.model.errors import UsageError
 from seatrial.model.subject import Direction
+from seatrial.process.process import Completed, run
 from tests.lab.waiting import eventually
 
 pytestmark = pytest.mark.lab

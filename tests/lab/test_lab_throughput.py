@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.lab import planting
+from seatrial.lab.cluster import planting
+from seatrial.lab.cluster.plan import LabPlan
+from seatrial.lab.cluster.shaping import tcp_limit_bytes_per_s
 from seatrial.lab.faults.base import Parameters
-from seatrial.lab.plan import LabPlan
-from seatrial.lab.shaping import tcp_limit_bytes_per_s
-from seatrial.launch.process import Completed
+from seatrial.process.process import Completed
 
 pytestmark = [pytest.mark.lab, pytest.mark.alone]
 InLab = Callable[..., Completed]

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from seatrial.archive.reader import find_run, read_run
-from seatrial.lab.enter import as_user
-from seatrial.lab.plan import LabPlan
-from seatrial.launch.process import run
+from seatrial.lab.cluster.host_argv import as_user
+from seatrial.lab.cluster.plan import LabPlan
+from seatrial.process.process import run
 
 pytestmark = pytest.mark.lab
 

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.lab import planting, razing
-from seatrial.lab.enter import as_user
+from seatrial.lab.cluster import planting, stop
+from seatrial.lab.cluster.host_argv import as_user
+from seatrial.lab.cluster.plan import LabPlan, make_plan
+from seatrial.lab.cluster.start import needed_folders, raise_lab
 from seatrial.lab.faults.base import Parameters
-from seatrial.lab.plan import LabPlan, make_plan
-from seatrial.lab.raising import needed_folders, raise_lab
-from seatrial.launch.process import run
+from seatrial.process.process import run
 from tests.lab.waiting import decided, inconclusive
 
 pytestmark = [pytest.mark.lab, pytest.mark.alone]
@@ -27,7 +27,7 @@ def two_rails(tmp_path: Path) -> Iterator[LabPlan]:
     try:
         yield plan
     finally:
-        razing.raze(plan.name)
+        stop.raze(plan.name)
 
 
 def test_the_slow_rail_is_named_and_what_it_costs_both(two_rails: LabPlan, tmp_path: Path) -> None:

@@ -8,12 +8,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from seatrial.lab import planting
-from seatrial.lab.plan import LabPlan
-from seatrial.lab.scenario import Scenario, read_scenario
-from seatrial.lab.stage import real_stage
-from seatrial.lab.trial import ScenarioResult, complaints, run_scenario
-from seatrial.launch.process import Completed, run
+from seatrial.lab.cluster import planting
+from seatrial.lab.cluster.plan import LabPlan
+from seatrial.lab.trial.scenario import Scenario, read_scenario
+from seatrial.lab.trial.stage import real_stage
+from seatrial.lab.trial.trial import ScenarioResult, complaints, run_scenario
+from seatrial.process.process import Completed, run
 from tests.lab.waiting import decided
 from tests.series.__main__ import SCENARIOS as SERIES
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.lab.enter import as_user
-from seatrial.lab.plan import LabPlan
-from seatrial.launch.process import run
+from seatrial.lab.cluster.host_argv import as_user
+from seatrial.lab.cluster.plan import LabPlan
+from seatrial.process.process import run
 
 pytestmark = pytest.mark.lab
 ROOT = Path(__file__).resolve().parents[2]

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.lab import razing
-from seatrial.lab.enter import as_user
-from seatrial.lab.openmpi import MpiSettings
-from seatrial.lab.plan import LabPlan, make_plan
-from seatrial.lab.raising import needed_folders, raise_lab
-from seatrial.launch.process import run
+from seatrial.lab.cluster import stop
+from seatrial.lab.cluster.host_argv import as_user
+from seatrial.lab.cluster.open_mpi_conf import MpiSettings
+from seatrial.lab.cluster.plan import LabPlan, make_plan
+from seatrial.lab.cluster.start import needed_folders, raise_lab
+from seatrial.process.process import run
 from tests.lab.waiting import decided, inconclusive
 
 pytestmark = [pytest.mark.lab, pytest.mark.alone]
@@ -27,7 +27,7 @@ def unset2(tmp_path: Path) -> Iterator[LabPlan]:
     try:
         yield plan
     finally:
-        razing.raze(plan.name)
+        stop.raze(plan.name)
 
 
 def test_the_default_is_ofi_and_absent_devices_are_invalid(unset2: LabPlan, tmp_path: Path) -> None:

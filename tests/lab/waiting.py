@@ -5,9 +5,9 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from seatrial.lab.daemons import node_states
-from seatrial.lab.plan import LabPlan
-from seatrial.launch.process import Completed
+from seatrial.lab.cluster.daemons import node_states
+from seatrial.lab.cluster.plan import LabPlan
+from seatrial.process.process import Completed
 
 LONG_S = 60.0
 TRIES = 3

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from seatrial.lab.scenario import read_scenario
+from seatrial.lab.trial.scenario import read_scenario
 from tests.series.table import Row, row, text
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -12,14 +11,14 @@ import typer
 from seatrial.archive import journal
 from seatrial.archive.samples import QUERY
 from seatrial.cli.main import app
-from seatrial.diagnosis.rules.catalogue import RULES
 from seatrial.model.errors import ExitCode
 from seatrial.model.judgement import Judgement
 from seatrial.model.run import Ending, RunInfo, RunKind
 from seatrial.model.verdict import Finding, FindingKind, Verdict
-from tests.unit.documents import anchors, compared, headings, named_rows, option_problems, section, sections, table
+from seatrial.rules.catalogue import RULES
+from tests.support.documents import anchors, compared, headings, named_rows, option_problems, section, sections, table
+from tests.support.paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 PAGES = {path.name: path.read_text() for path in sorted(ROOT.glob("docs/*.md"))}
 README = (ROOT / "README.md").read_text()
 
@@ -126,7 +125,7 @@ def test_every_field_of_a_finding_and_a_judgement_is_in_the_json_report(struct: 
 
 
 def _json_tables() -> Iterator[list[list[str]]]:
-    from tests.unit.documents import tables
+    from tests.support.documents import tables
 
     for rows in tables(section(PAGES["report.md"], "The JSON report")):
         yield rows[1:]

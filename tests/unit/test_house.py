@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.support.paths import ROOT
+
 SOURCES = sorted([*ROOT.glob("src/seatrial/**/*.py"), *ROOT.glob("probe/*.[ch]"), *ROOT.glob("tests/**/*.py")])
 
 

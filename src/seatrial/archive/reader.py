@@ -33,14 +33,14 @@ from seatrial.archive.journal import (
     decode,
     of_type,
 )
-from seatrial.facts.node import AlikeParser
-from seatrial.facts.rank_places import rank_places
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.facts import NodeFacts
 from seatrial.model.measurement import LONGEST_S, Measurement
 from seatrial.model.placement import DefaultStart, Start
 from seatrial.model.recorded import RecordedRun
 from seatrial.model.run import FORMAT, Ending, RunInfo
+from seatrial.node.node import AlikeParser
+from seatrial.node.rank_places import rank_places
 
 if TYPE_CHECKING:
     from seatrial.fabric.routed import RoutedFabric

@@ -8,12 +8,12 @@ from msgspec.structs import replace
 
 from seatrial.cli.options import AsJson, FabricDevice, FabricFile, Html, RoutesFile, file_or_live, share_of, time_text
 from seatrial.cli.site_options import refuse_idle_only, with_site_options
-from seatrial.experiment.settings import DEFAULTS
+from seatrial.driver.settings import DEFAULTS
 from seatrial.model.errors import UsageError
-from seatrial.report.json_text import json_text
+from seatrial.render.json_text import json_text
 
 if TYPE_CHECKING:
-    from seatrial.experiment.settings import CheckSettings
+    from seatrial.driver.settings import CheckSettings
 
 
 @with_site_options(budget=time_text(DEFAULTS.budget_s))
@@ -46,8 +46,8 @@ def check(
     """Measure latency and bandwidth over all pairs of nodes, judge them, and name what is at fault."""
     from seatrial.cli.outcome import show
     from seatrial.cli.progress import progress_on
-    from seatrial.experiment.check import run_check
-    from seatrial.experiment.detached import submit_check
+    from seatrial.commands.check.run import run_check
+    from seatrial.driver.detached import submit_check
 
     settings = replace(
         site,
@@ -81,7 +81,7 @@ def parse_nodes(text: str, what: str = "--nodes") -> tuple[str, ...]:
     """n[1-3],n7 -> its nodes. `what`: the option that gave them. Raises UsageError that shows the text."""
     if not text:
         return ()
-    from seatrial.launch.slurm_argv import expand
+    from seatrial.model.node_list import expand
 
     try:
         nodes = expand(text)

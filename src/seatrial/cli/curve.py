@@ -12,12 +12,12 @@ from msgspec.structs import replace
 from seatrial.cli.options import AsJson, Html
 from seatrial.cli.site_options import with_site_options
 from seatrial.model.errors import UsageError
-from seatrial.pairing.sizes import PER_OCTAVE
+from seatrial.pairs.sizes import PER_OCTAVE
 
 if TYPE_CHECKING:
-    from seatrial.diagnosis.curve import Curve
-    from seatrial.diagnosis.rails import RailComparison
-    from seatrial.experiment.settings import CheckSettings
+    from seatrial.commands.curve.judge import Curve
+    from seatrial.commands.curve.rails.judge import RailComparison
+    from seatrial.driver.settings import CheckSettings
     from seatrial.model.run import RunInfo
 
 UNITS = {"": 1, "b": 1, "kib": 1 << 10, "k": 1 << 10, "mib": 1 << 20, "m": 1 << 20, "gib": 1 << 30, "g": 1 << 30}
@@ -41,15 +41,15 @@ def curve(
 ) -> int:
     """Measure a pair over message sizes: pieces of the latency, protocol switches, plateau against the limit."""
     from seatrial.cli.progress import progress_on
-    from seatrial.experiment.curve import CurveSettings, run_curve
-    from seatrial.experiment.two_nodes import TwoNodesSettings
+    from seatrial.commands.curve.run import CurveSettings, run_curve
+    from seatrial.driver.two_nodes import TwoNodesSettings
 
     ends = tuple(end for end in (source, target) if end)
     if site.launcher != "local" and site.replay is None:
         site = replace(site, nodes=ends)
     two, most_bytes = TwoNodesSettings(site=site, ends=ends), message_size(max_size)
     if rails:
-        from seatrial.experiment.rails import RailsSettings, run_rails
+        from seatrial.commands.curve.rails.run import RailsSettings, run_rails
 
         wanted = RailsSettings(two=two, rails=rail_names(rails), most_bytes=most_bytes, per_octave=per_octave)
         with progress_on(sys.stderr) as progress:
@@ -65,9 +65,9 @@ def curve(
 def show_curve(folder: Path, info: "RunInfo", curve: "Curve", *, as_json: bool, html: Path | None) -> int:
     """Print, write, and return the exit code."""
     from seatrial.cli.outcome import tell
-    from seatrial.report.curve_html import curve_as_html
-    from seatrial.report.curve_json import curve_as_json
-    from seatrial.report.curve_text import curve_as_text
+    from seatrial.commands.curve.html import curve_as_html
+    from seatrial.commands.curve.json import curve_as_json
+    from seatrial.commands.curve.text import curve_as_text
 
     return tell(
         folder,
@@ -83,9 +83,9 @@ def show_curve(folder: Path, info: "RunInfo", curve: "Curve", *, as_json: bool, 
 def show_rails(folder: Path, info: "RunInfo", found: "RailComparison", *, as_json: bool, html: Path | None) -> int:
     """Print, write, and return the exit code."""
     from seatrial.cli.outcome import tell
-    from seatrial.report.rails_html import rails_as_html
-    from seatrial.report.rails_json import rails_as_json
-    from seatrial.report.rails_text import rails_as_text
+    from seatrial.commands.curve.rails.html import rails_as_html
+    from seatrial.commands.curve.rails.json import rails_as_json
+    from seatrial.commands.curve.rails.text import rails_as_text
 
     return tell(
         folder,

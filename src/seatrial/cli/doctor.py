@@ -8,10 +8,10 @@ from msgspec.structs import replace
 
 from seatrial.cli.options import AsJson, Html, time_text, width_and_colour
 from seatrial.cli.site_options import with_site_options
-from seatrial.experiment.settings import CHECK_BUDGET_S, DOCTOR_WAIT_S
+from seatrial.driver.settings import CHECK_BUDGET_S, DOCTOR_WAIT_S
 
 if TYPE_CHECKING:
-    from seatrial.experiment.settings import CheckSettings
+    from seatrial.driver.settings import CheckSettings
 
 
 @with_site_options(
@@ -28,8 +28,8 @@ def doctor(
     """Try a launch step by step, cheapest first, and name what stands in the way, with what to do about it."""
     from seatrial.cli.check import parse_nodes
     from seatrial.cli.progress import progress_on
-    from seatrial.experiment.doctor import examine
-    from seatrial.report.launching_text import examination_as_json, examination_as_text
+    from seatrial.commands.doctor.run import examine
+    from seatrial.commands.doctor.text import examination_as_json, examination_as_text
 
     settings = replace(site, nodes=parse_nodes(nodes))
     with progress_on(sys.stderr) as progress:
@@ -41,7 +41,7 @@ def doctor(
         print(examination_as_text(found, width=width, colour=colour), end="")
     if html is not None:
         from seatrial.cli.outcome import write_page
-        from seatrial.report.launching_html import examination_as_html
+        from seatrial.commands.doctor.html import examination_as_html
 
         write_page(html, examination_as_html(found))
         if not as_json:

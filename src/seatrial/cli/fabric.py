@@ -10,7 +10,7 @@ from seatrial.cli.options import AsJson, RoutesFile, read_text, seconds
 from seatrial.model.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
-    from seatrial.fabric.check import LinkProblem
+    from seatrial.fabric.map_check import LinkProblem
     from seatrial.fabric.table_check import TableReport
     from seatrial.model.fabric_map import FabricMap
 
@@ -22,7 +22,7 @@ Live = Annotated[bool, typer.Option("--live", help="Ask the fabric itself, by ib
 @app.command("show")
 def show(file: File = None, live: Live = False, routes: RoutesFile = "", as_json: AsJson = False) -> int:
     """Show switches, adapters and cables with the rates they trained to, and how routes use the uplinks."""
-    from seatrial.report.fabric_text import fabric_as_json, fabric_as_text
+    from seatrial.commands.fabric.view import fabric_as_json, fabric_as_text
 
     fabric = read_map(file, live)
     tables = read_routes(fabric, routes)
@@ -45,8 +45,8 @@ def check(
     as_json: AsJson = False,
 ) -> int:
     """Name cables that trained below their sisters, ends that disagree, missing cables, rising errors, bad routes."""
-    from seatrial.fabric.check import check_map
-    from seatrial.report.fabric_text import fabric_as_json, problems_as_text
+    from seatrial.commands.fabric.view import fabric_as_json, problems_as_text
+    from seatrial.fabric.map_check import check_map
 
     if watch and not live:
         raise UsageError(f"--watch {watch} reads the counters of a living fabric.", "Add --live, or give --counters.")

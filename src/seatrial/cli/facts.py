@@ -10,7 +10,7 @@ from seatrial.cli.site_options import QUEUE, with_site_options
 from seatrial.model.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
-    from seatrial.experiment.settings import CheckSettings
+    from seatrial.driver.settings import CheckSettings
 
 
 @with_site_options(only=("archive", "run", *QUEUE))
@@ -34,8 +34,8 @@ def facts(
     site: "CheckSettings",
 ) -> int:
     """Print what nodes are; with --drift, --since or --with-login what differs, and exit 1 where there are findings."""
-    from seatrial.experiment.drifting import incomplete, look_for_drift
-    from seatrial.experiment.facts_reading import read_earlier, read_here
+    from seatrial.commands.facts.drift import incomplete, look_for_drift
+    from seatrial.driver.facts_reading import read_earlier, read_here
 
     if detach:
         from seatrial.cli.facts_detached import leave_to_the_queue
@@ -52,14 +52,14 @@ def facts(
     say_silent(read.silent)
     width, colour = width_and_colour()
     if not (drift or since or with_login):
-        from seatrial.report.node_json import nodes_as_json
-        from seatrial.report.node_text import nodes_as_text
+        from seatrial.commands.facts.json import nodes_as_json
+        from seatrial.commands.facts.text import nodes_as_text
 
         print(nodes_as_json(read.facts) if as_json else nodes_as_text(read.facts, width=width, colour=colour), end="")
         return ExitCode.INCOMPLETE if incomplete(read) else ExitCode.PASS
-    from seatrial.facts.groups import groups
-    from seatrial.report.drift_json import drift_as_json
-    from seatrial.report.drift_text import drift_as_text
+    from seatrial.commands.facts.drift_json import drift_as_json
+    from seatrial.commands.facts.drift_text import drift_as_text
+    from seatrial.drift.hardware_groups import groups
 
     found = look_for_drift(read, earlier, read_here() if with_login else None)
     told = (found.differences, found.changes, found.against, found.findings)

@@ -9,19 +9,19 @@ from msgspec.structs import replace
 
 from seatrial.cli.site_options import refuse_idle_only
 from seatrial.model.errors import ExitCode, UsageError
-from seatrial.report.json_text import json_text
-from seatrial.report.outside import clean
+from seatrial.render.escape import clean
+from seatrial.render.json_text import json_text
 
 if TYPE_CHECKING:
-    from seatrial.experiment.facts_detached import FactsCollected
-    from seatrial.experiment.settings import CheckSettings
+    from seatrial.commands.facts.detached import FactsCollected
+    from seatrial.driver.settings import CheckSettings
 
 
 def leave_to_the_queue(nodes: str, site: "CheckSettings", *, at_once: bool, source: Path | None, as_json: bool) -> int:
     """Hand in the jobs and say how to hear of them. Raises UsageError for options that do not fit together."""
     from seatrial.cli.check import parse_nodes
     from seatrial.cli.progress import progress_on
-    from seatrial.experiment.facts_detached import submit_facts
+    from seatrial.commands.facts.detached import submit_facts
     from seatrial.model.words import count
 
     if source is not None or at_once:
@@ -75,7 +75,7 @@ def tell_facts(found: "FactsCollected", *, as_json: bool) -> int:
 
 def _lines(what: str, why: Mapping[str, str]) -> None:
     """`waits     n[3-5]: PENDING (Resources)`: each reason once, with the nodes that have it."""
-    from seatrial.launch.slurm_argv import node_list
+    from seatrial.model.node_list import node_list
     from seatrial.model.words import by_text
 
     for reason, nodes in by_text(why.items()).items():

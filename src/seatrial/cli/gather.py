@@ -12,7 +12,7 @@ from seatrial.cli.site_options import QUEUE, with_site_options
 from seatrial.model.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
-    from seatrial.experiment.settings import CheckSettings
+    from seatrial.driver.settings import CheckSettings
 
 
 @with_site_options(only=("launcher", *QUEUE))
@@ -32,10 +32,10 @@ def gather(
     """Record raw facts of the nodes, for `--from` and for others to look at."""
     from seatrial.cli.check import parse_nodes
     from seatrial.cli.progress import progress_on
-    from seatrial.experiment.clock import new_run_name
-    from seatrial.experiment.gathering import GatherSettings
-    from seatrial.experiment.gathering import gather as record
-    from seatrial.experiment.site import LAUNCHERS
+    from seatrial.commands.gather.run import GatherSettings
+    from seatrial.commands.gather.run import gather as record
+    from seatrial.driver.clock import new_run_name
+    from seatrial.driver.site import LAUNCHERS
     from seatrial.model.words import count
 
     if site.launcher not in LAUNCHERS:

@@ -10,10 +10,10 @@ from seatrial.cli.simulate import simulate
 from seatrial.model.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
+    from seatrial.lab.cluster.plan import LabPlan
+    from seatrial.lab.cluster.status import LabStatus
     from seatrial.lab.faults.base import Planted
-    from seatrial.lab.plan import LabPlan
-    from seatrial.lab.status import LabStatus
-    from seatrial.lab.trial import RunResult, ScenarioResult
+    from seatrial.lab.trial.trial import RunResult, ScenarioResult
 
 app = typer.Typer(
     help="A virtual cluster on this machine, faults of known truth, and the trial of `check` against them.",
@@ -58,8 +58,8 @@ def up(
     import time
 
     from seatrial.cli.options import seconds
-    from seatrial.lab.plan import make_plan, rate_text
-    from seatrial.lab.raising import needed_folders, raise_lab
+    from seatrial.lab.cluster.plan import make_plan, rate_text
+    from seatrial.lab.cluster.start import needed_folders, raise_lab
 
     shared = _existing(share or [])
     folders = tuple(sorted({*needed_folders(), *shared}))
@@ -101,15 +101,15 @@ def down(
     every: Annotated[bool, typer.Option("--all", help="Every lab on this machine.")] = False,
 ) -> int:
     """Remove a lab, standing or half raised: processes, namespaces, mounts, files. Nothing there is no error."""
-    from seatrial.lab import razing, state
-    from seatrial.lab.plan import check_name
-    from seatrial.lab.require import require_root
+    from seatrial.lab.cluster import state, stop
+    from seatrial.lab.cluster.plan import check_name
+    from seatrial.lab.cluster.requirements import require_root
 
     require_root()
     check_name(name)
     for one in state.lab_names() if every else [name]:
-        there = razing.exists(one)
-        razing.raze(one)
+        there = stop.exists(one)
+        stop.raze(one)
         print(f"Lab {one}: {'removed' if there else 'nothing there'}.")
     return ExitCode.PASS
 
@@ -121,9 +121,9 @@ def run(
     on: Annotated[str, typer.Option(help="On which host: login or a node.", metavar="HOST")] = "login",
 ) -> None:
     """Run a command as a user of the cluster would, on the login node or on a node, in this same folder."""
-    from seatrial.lab import state
-    from seatrial.lab.enter import as_user
-    from seatrial.lab.require import require_lab
+    from seatrial.lab.cluster import state
+    from seatrial.lab.cluster.host_argv import as_user
+    from seatrial.lab.cluster.requirements import require_lab
 
     require_lab()
     argv = as_user(state.standing(name).plan, command, host=on)
@@ -133,8 +133,8 @@ def run(
 @app.command()
 def status(as_json: AsJson = False) -> int:
     """Show the labs that stand: nodes with Slurm's word for each, design rates, planted faults."""
-    from seatrial.lab.require import require_root
-    from seatrial.lab.status import all_labs
+    from seatrial.lab.cluster.requirements import require_root
+    from seatrial.lab.cluster.status import all_labs
 
     require_root()
     labs = all_labs()
@@ -150,7 +150,7 @@ def status(as_json: AsJson = False) -> int:
 
 
 def _status_lines(lab: "LabStatus") -> list[str]:
-    from seatrial.lab.plan import rate_text
+    from seatrial.lab.cluster.plan import rate_text
 
     if lab.plan is None or not lab.standing:
         return [f"Lab {lab.name}: half raised. Remove it with: seatrial lab down --name {lab.name}"]
@@ -193,10 +193,10 @@ def fault_add(
     import time
 
     from seatrial.cli.options import seconds
+    from seatrial.lab.cluster.plan import parse_rate
+    from seatrial.lab.cluster.planting import planned, plant
     from seatrial.lab.faults.base import Parameters, check_timing
     from seatrial.lab.faults.catalogue import fault_named
-    from seatrial.lab.plan import parse_rate
-    from seatrial.lab.planting import planned, plant
     from seatrial.model.subject import Direction
 
     if direction is not None and direction not in list(Direction):
@@ -224,8 +224,8 @@ def _flap(name: str, planted: "Planted") -> None:
     """Let a planted fault flap in the foreground; an interrupt clears it."""
     import threading
 
-    from seatrial.lab.flapping import flap
-    from seatrial.lab.planting import clear, switch
+    from seatrial.lab.cluster.planting import clear, switch
+    from seatrial.lab.trial.flapping import flap
 
     try:
         flap(planted.every_s, lambda on: switch(name, planted, on), threading.Event().wait)
@@ -241,7 +241,7 @@ def fault_clear(
     name: Name = "lab",
 ) -> int:
     """Clear planted faults, all unless told which; the design state is back when this returns."""
-    from seatrial.lab.planting import bare, clear
+    from seatrial.lab.cluster.planting import bare, clear
 
     cleared = clear(name, bare(subject) if subject else None, kind)
     for one in cleared:
@@ -254,7 +254,7 @@ def fault_clear(
 @fault_app.command("list")
 def fault_list(as_json: AsJson = False) -> int:
     """List the kinds of faults, and those planted now."""
-    from seatrial.lab import state
+    from seatrial.lab.cluster import state
     from seatrial.lab.faults.catalogue import FAULTS
 
     planted = {name: found.planted for name in state.lab_names() if (found := state.read(name))}
@@ -287,10 +287,10 @@ def trial(
     """Raise a lab for each scenario, plant its faults, run `check`, and score what it named."""
     import sys
 
-    from seatrial.lab.require import require_lab
-    from seatrial.lab.scenario import read_scenario
-    from seatrial.lab.stage import real_stage
-    from seatrial.lab.trial import RunResult, complaints, run_scenario
+    from seatrial.lab.cluster.requirements import require_lab
+    from seatrial.lab.trial.scenario import read_scenario
+    from seatrial.lab.trial.stage import real_stage
+    from seatrial.lab.trial.trial import RunResult, complaints, run_scenario
 
     scenarios = [read_scenario(path) for path in files]
     require_lab()
@@ -313,7 +313,7 @@ def trial(
 
 
 def _row(result: "ScenarioResult") -> dict[str, object]:
-    from seatrial.lab.trial import complaints
+    from seatrial.lab.trial.trial import complaints
 
     counts = {name.replace(" ", "_"): count for name, count in result.counts.items()}
     wrong = [{"run": number, "kept": run.kept, "complaints": complaints(run)} for number, run in _wrong(result)]
@@ -339,6 +339,6 @@ def _print_table(rows: dict[str, dict[str, float]]) -> None:
 
 
 def _print_json(value: object) -> None:
-    from seatrial.report.json_text import json_text
+    from seatrial.render.json_text import json_text
 
     print(json_text(value), end="")

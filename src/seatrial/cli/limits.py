@@ -10,7 +10,7 @@ from seatrial.cli.site_options import QUEUE, with_site_options
 from seatrial.model.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
-    from seatrial.experiment.settings import CheckSettings
+    from seatrial.driver.settings import CheckSettings
 
 
 @with_site_options(only=QUEUE)
@@ -26,9 +26,9 @@ def limits(
     site: "CheckSettings",
 ) -> int:
     """Print the limit of every path inside the nodes and between them, and which term binds."""
-    from seatrial.experiment.limit_paths import limits_between, limits_inside, limits_of_pair, nothing_known
-    from seatrial.report.limits_json import limits_json_text
-    from seatrial.report.limits_text import limits_text
+    from seatrial.commands.limits.json import limits_json_text
+    from seatrial.commands.limits.paths import limits_between, limits_inside, limits_of_pair, nothing_known
+    from seatrial.commands.limits.text import limits_text
 
     read = read_facts(_with_pair(nodes, pair, recorded=source is not None), source, site)
     say_silent(read.silent)

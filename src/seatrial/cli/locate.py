@@ -49,11 +49,11 @@ def locate(
     as_json: AsJson = False,
 ) -> int:
     """Name the slow and late nodes, uplinks and cables in an n×n table of latency or bandwidth measured elsewhere."""
-    from seatrial.benchmarks.matrices import read_matrix, read_matrix_files
+    from seatrial.commands.locate.json import located_as_json
+    from seatrial.commands.locate.text import located_as_text
+    from seatrial.importers.matrices import read_matrix, read_matrix_files
     from seatrial.locate.classes import topology_classes
     from seatrial.locate.table import locate_in_table
-    from seatrial.report.located_json import located_as_json
-    from seatrial.report.located_text import located_as_text
 
     asked = _asked(effect, latency_effect)
     if file.is_dir():

@@ -32,7 +32,7 @@ from seatrial.cli import (
 from seatrial.cli.signals import Interruptions
 from seatrial.cli.values import strict
 from seatrial.model.errors import ExitCode, SeatrialError
-from seatrial.report.outside import clean
+from seatrial.render.escape import clean
 
 app = typer.Typer(
     help="Measure a cluster through its own Slurm and MPI, judge every number, name what is at fault.",

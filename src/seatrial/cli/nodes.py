@@ -12,8 +12,8 @@ from seatrial.cli.check import parse_nodes
 from seatrial.model.errors import UsageError
 
 if TYPE_CHECKING:
-    from seatrial.experiment.facts_reading import FactsRead
-    from seatrial.experiment.settings import CheckSettings
+    from seatrial.driver.facts_reading import FactsRead
+    from seatrial.driver.settings import CheckSettings
 
 Nodes = Annotated[str, typer.Argument(help="n[1-4] or n1,n3, through Slurm.  [default: this machine]", metavar="NODES")]
 From = Annotated[
@@ -28,7 +28,7 @@ def read_facts(nodes: str, source: Path | None, site: "CheckSettings") -> "Facts
     Raises UsageError for options that do not fit together and nodes that a recording does not have.
     """
     from seatrial.cli.progress import progress_on
-    from seatrial.experiment.facts_reading import only, read_cluster, read_here, read_recording
+    from seatrial.driver.facts_reading import only, read_cluster, read_here, read_recording
 
     wanted = parse_nodes(nodes, "NODES")
     if source is not None:
@@ -56,7 +56,7 @@ def refuse_for_this_machine(site: "CheckSettings") -> None:
 def say_silent(silent: Mapping[str, str]) -> None:
     """Say on standard error which nodes gave no facts, and why."""
     from seatrial.model.order import natural_sorted
-    from seatrial.report.outside import clean
+    from seatrial.render.escape import clean
 
     for node in natural_sorted(silent):
         print(clean(f"seatrial: {node} gave no facts: {silent[node]}"), file=sys.stderr)

@@ -11,7 +11,7 @@ import typer
 from seatrial.archive.inputs import MAP_BYTES, TABLES_BYTES, argument_text, read_input
 from seatrial.cli.values import path_trouble
 from seatrial.model.errors import UsageError
-from seatrial.report.outside import clean
+from seatrial.render.escape import clean
 
 MOST_FILES = 50_000
 """All ordered pairs of more than 200 nodes; a folder of more files is hardly one of results."""

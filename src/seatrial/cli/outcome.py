@@ -9,7 +9,7 @@ from seatrial.cli.options import width_and_colour
 from seatrial.model.errors import ExitCode, SeatrialError
 from seatrial.model.judgement import Judgement
 from seatrial.model.recorded import RecordedRun
-from seatrial.report.outside import clean
+from seatrial.render.escape import clean
 
 
 def show(
@@ -21,9 +21,9 @@ def show(
     html: Path | None,
 ) -> int:
     """Print, write, and return the exit code."""
-    from seatrial.report.html import as_html
-    from seatrial.report.json_report import as_json_text
-    from seatrial.report.terminal import as_text
+    from seatrial.commands.check.html import as_html
+    from seatrial.commands.check.json import as_json_text
+    from seatrial.commands.check.text import as_text
 
     return tell(
         folder,

@@ -11,8 +11,8 @@ from seatrial.cli.options import AsJson, Html
 from seatrial.cli.site_options import with_site_options
 
 if TYPE_CHECKING:
-    from seatrial.diagnosis.placement.judge import Placement
-    from seatrial.experiment.settings import CheckSettings
+    from seatrial.commands.placement.judge import Placement
+    from seatrial.driver.settings import CheckSettings
     from seatrial.model.run import RunInfo
 
 
@@ -38,7 +38,7 @@ def placement(
 ) -> int:
     """Start a launch line with the probe in place of its program: where its ranks are, and what would be better."""
     from seatrial.cli.progress import progress_on
-    from seatrial.experiment.placement import PlacementSettings, run_placement
+    from seatrial.commands.placement.run import PlacementSettings, run_placement
 
     settings = PlacementSettings(site=site, words=tuple(line), program=program, cores=cores, starts=starts)
     with progress_on(sys.stderr) as progress:
@@ -49,9 +49,9 @@ def placement(
 def show_placement(folder: Path, info: "RunInfo", found: "Placement", *, as_json: bool, html: Path | None) -> int:
     """Print, write, and return the exit code."""
     from seatrial.cli.outcome import tell
-    from seatrial.report.placement_html import placement_as_html
-    from seatrial.report.placement_json import placement_as_json
-    from seatrial.report.placement_text import placement_as_text
+    from seatrial.commands.placement.html import placement_as_html
+    from seatrial.commands.placement.json import placement_as_json
+    from seatrial.commands.placement.text import placement_as_text
 
     return tell(
         folder,

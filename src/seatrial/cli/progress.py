@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING
 
-from seatrial.experiment.progress import Progress
+from seatrial.driver.progress import Progress
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar

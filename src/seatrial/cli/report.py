@@ -30,30 +30,30 @@ def show_run(folder: Path, *, as_json: bool, html: Path | None) -> int:
     kind = None if recorded.damage else run_kind(info)
     if kind is RunKind.CURVE:
         from seatrial.cli.curve import show_curve
-        from seatrial.diagnosis.curve import judge_curve
+        from seatrial.commands.curve.judge import judge_curve
 
         return show_curve(folder, info, judge_curve(recorded), as_json=as_json, html=html)
     if kind is RunKind.RAILS:
         from seatrial.cli.curve import show_rails
-        from seatrial.diagnosis.rails import judge_rails
+        from seatrial.commands.curve.rails.judge import judge_rails
 
         return show_rails(folder, info, judge_rails(recorded), as_json=as_json, html=html)
     if kind is RunKind.PLACEMENT:
         from seatrial.cli.placement import show_placement
-        from seatrial.diagnosis.placement.judge import judge_placement
+        from seatrial.commands.placement.judge import judge_placement
 
         return show_placement(folder, info, judge_placement(recorded), as_json=as_json, html=html)
     if kind is RunKind.TRANSPORTS:
         from seatrial.cli.transports import show_transports
-        from seatrial.experiment.transports import judged_again
+        from seatrial.commands.transports.run import judged_again
 
         return show_transports(folder, info, judged_again(folder).found, as_json=as_json, html=html)
     if kind is RunKind.SATURATE:
         from seatrial.cli.saturate import show_saturation
-        from seatrial.diagnosis.saturation import judge_saturation
+        from seatrial.commands.saturate.judge import judge_saturation
 
         return show_saturation(folder, info, judge_saturation(recorded), as_json=as_json, html=html)
     from seatrial.cli.outcome import show
-    from seatrial.diagnosis.judge import judge
+    from seatrial.commands.check.judge import judge
 
     return show(folder, recorded, judge(recorded), as_json=as_json, html=html)

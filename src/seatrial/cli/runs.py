@@ -12,8 +12,8 @@ from seatrial.cli.options import Archive, AsJson, archive_folder
 from seatrial.model.errors import ExitCode
 from seatrial.model.units import bandwidth, duration, size
 from seatrial.model.words import count
-from seatrial.report.json_text import json_text
-from seatrial.report.outside import clean
+from seatrial.render.escape import clean
+from seatrial.render.json_text import json_text
 
 if TYPE_CHECKING:
     from seatrial.archive.recovery import Recovery
@@ -164,9 +164,9 @@ def collect_run(run: Run = "last", archive: Archive = None, as_json: AsJson = Fa
     """Say how a detached check or reading of facts stands; a check that is over is reported, and exits as it did."""
     from seatrial.cli.progress import progress_on
     from seatrial.cli.report import show_run
-    from seatrial.experiment.detached import collect
-    from seatrial.experiment.facts_detached import WHAT, collect_facts
-    from seatrial.experiment.submitted import find_submitted
+    from seatrial.commands.facts.detached import WHAT, collect_facts
+    from seatrial.driver.detached import collect
+    from seatrial.driver.submitted import find_submitted
 
     folder, submitted = find_submitted(archive_folder(archive), run)
     if submitted.what == WHAT:

@@ -13,8 +13,8 @@ from seatrial.cli.site_options import with_site_options
 from seatrial.model.errors import UsageError
 
 if TYPE_CHECKING:
-    from seatrial.diagnosis.saturation import Saturation
-    from seatrial.experiment.settings import CheckSettings
+    from seatrial.commands.saturate.judge import Saturation
+    from seatrial.driver.settings import CheckSettings
     from seatrial.model.run import RunInfo
 
 MOST_RANKS = 1024
@@ -34,8 +34,8 @@ def saturate(
 ) -> int:
     """Let 1, 2, 4, ... ranks of one node send to another's at once: how many drive the port."""
     from seatrial.cli.progress import progress_on
-    from seatrial.experiment.saturate import SaturateSettings, run_saturate
-    from seatrial.experiment.two_nodes import TwoNodesSettings
+    from seatrial.commands.saturate.run import SaturateSettings, run_saturate
+    from seatrial.driver.two_nodes import TwoNodesSettings
 
     ends = tuple(end for end in (source, target) if end)
     site = replace(site, launcher="slurm", nodes=() if site.replay else ends)
@@ -51,8 +51,8 @@ def show_saturation(
 ) -> int:
     """Print, write, and return the exit code."""
     from seatrial.cli.outcome import tell
-    from seatrial.report.saturation_html import saturation_as_html
-    from seatrial.report.saturation_text import saturation_as_json, saturation_as_text
+    from seatrial.commands.saturate.html import saturation_as_html
+    from seatrial.commands.saturate.text import saturation_as_json, saturation_as_text
 
     return tell(
         folder,

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from seatrial.cli.options import AsJson, Html, RunName, run_name, seconds, share_of, time_text, width_and_colour
-from seatrial.experiment.settings import CHECK_BUDGET_S
+from seatrial.driver.settings import CHECK_BUDGET_S
 from seatrial.model.errors import ExitCode, UsageError
-from seatrial.pairing.survey import DesignChoice
+from seatrial.pairs.survey import DesignChoice
 
 if TYPE_CHECKING:
-    from seatrial.experiment.check import CheckOutcome
+    from seatrial.commands.check.run import CheckOutcome
     from seatrial.lab.simulator.conditions import Conditions
     from seatrial.lab.simulator.trial import SimulatedFabric, Trial, TrialSettings
     from seatrial.model.fabric_map import FabricMap
@@ -122,7 +122,7 @@ def _trial(
 ) -> "Trial":
     """One trial; prints the report of the check where it is the only one, else a line, and neither with `quiet`."""
     from seatrial.cli.progress import progress_on
-    from seatrial.experiment.progress import Silent
+    from seatrial.driver.progress import Silent
     from seatrial.lab.simulator.trial import run_trial
     from seatrial.lab.simulator.view import trial_line, trial_text
 
@@ -140,8 +140,8 @@ def _trial(
 
 def _report(outcome: "CheckOutcome", html: Path | None, *, quiet: bool) -> None:
     from seatrial.cli.outcome import write_page
-    from seatrial.report.html import as_html
-    from seatrial.report.terminal import as_text
+    from seatrial.commands.check.html import as_html
+    from seatrial.commands.check.text import as_text
 
     recorded = outcome.recorded
     if not quiet:
@@ -155,7 +155,7 @@ def _conclude(topology: str, trials: "list[Trial]", archive: Path | None, *, as_
     """What all trials come to, and where they are kept."""
     from seatrial.lab.simulator.totals import totals
     from seatrial.lab.simulator.view import as_data, totals_text
-    from seatrial.report.json_text import json_text
+    from seatrial.render.json_text import json_text
 
     if as_json:
         print(json_text(as_data(topology, trials)), end="")

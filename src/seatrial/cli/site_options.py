@@ -31,11 +31,11 @@ from seatrial.cli.options import (
     seconds,
     time_text,
 )
-from seatrial.experiment.settings import DEFAULTS, PAIR_BUDGET_S
+from seatrial.driver.settings import DEFAULTS, PAIR_BUDGET_S
 from seatrial.model.errors import UsageError
 
 if TYPE_CHECKING:
-    from seatrial.experiment.settings import CheckSettings
+    from seatrial.driver.settings import CheckSettings
 
 
 def site_settings(
@@ -62,7 +62,7 @@ def site_settings(
 ) -> "CheckSettings":
     """The settings that the shared options make; its parameters are these options. Raises UsageError for a value."""
     from seatrial.archive.reader import find_run
-    from seatrial.experiment.settings import CheckSettings
+    from seatrial.driver.settings import CheckSettings
 
     folder = archive_folder(archive)
     return CheckSettings(

@@ -12,9 +12,9 @@ from seatrial.cli.options import AsJson, Html
 from seatrial.cli.site_options import with_site_options
 
 if TYPE_CHECKING:
-    from seatrial.diagnosis.transports.by_rail import TransportsByRail
-    from seatrial.diagnosis.transports.judged import Transports
-    from seatrial.experiment.settings import CheckSettings
+    from seatrial.commands.transports.judge import Transports
+    from seatrial.commands.transports.rail_verdicts import TransportsByRail
+    from seatrial.driver.settings import CheckSettings
     from seatrial.model.run import RunInfo
 
 
@@ -35,8 +35,8 @@ def transports(
     from seatrial.cli.check import parse_nodes
     from seatrial.cli.curve import rail_names
     from seatrial.cli.progress import progress_on
-    from seatrial.experiment.ablation import TransportsSettings
-    from seatrial.experiment.transports import run_transports
+    from seatrial.commands.transports.ablation import TransportsSettings
+    from seatrial.commands.transports.run import run_transports
 
     ends = parse_nodes(nodes)
     site = replace(site, nodes=ends or ((within,) if within else ()))
@@ -52,9 +52,9 @@ def show_transports(
 ) -> int:
     """Print, write, and return the exit code."""
     from seatrial.cli.outcome import tell
-    from seatrial.report.transports_html import transports_as_html
-    from seatrial.report.transports_json import transports_as_json
-    from seatrial.report.transports_text import transports_as_text
+    from seatrial.commands.transports.html import transports_as_html
+    from seatrial.commands.transports.json import transports_as_json
+    from seatrial.commands.transports.text import transports_as_text
 
     return tell(
         folder,

@@ -1,0 +1,1 @@
+"""Switches, cables, routes and forwarding tables."""

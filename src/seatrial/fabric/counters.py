@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from seatrial.fabric.check import LinkProblem, LinkProblemKind
+from seatrial.fabric.map_check import LinkProblem, LinkProblemKind
 
 HEAD = re.compile(r"^# Port (?:extended )?counters: Lid (\d+) port (\d+)")
 LINE = re.compile(r"^(\w+):\.*(0x[0-9a-fA-F]+|\d+)\s*$")

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 
 import msgspec
 
-from seatrial.fabric.check import device_name, link_text
+from seatrial.fabric.map_check import device_name, link_text
 from seatrial.fabric.routes import Hop, Path, Routes
 from seatrial.model.subject import Direction
 

@@ -6,8 +6,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from seatrial.fabric.check import LinkProblem, LinkProblemKind, device_name
 from seatrial.fabric.forwarding import NO_PORT, Tables
+from seatrial.fabric.map_check import LinkProblem, LinkProblemKind, device_name
 from seatrial.fabric.routes import Routes
 from seatrial.model.fabric_map import FabricMap
 from seatrial.model.words import count, some

@@ -1,1 +1,1 @@
-"""The only users of subprocess: local MPI, Slurm, replay, behind one contract."""
+"""How ranks are started: one contract; local MPI, Slurm, a launch line, a replay."""

@@ -10,7 +10,7 @@ import stat
 import tempfile
 from pathlib import Path
 
-from seatrial.launch.contract import LaunchError
+from seatrial.model.errors import LaunchError
 
 
 def cache_folder() -> Path:

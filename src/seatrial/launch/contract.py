@@ -6,37 +6,11 @@ from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 
-from seatrial.model.errors import SeatrialError
 from seatrial.model.fabric import Fabric
-from seatrial.model.loss import Loss, LossCause
+from seatrial.model.loss import Loss
 from seatrial.model.measurement import Measurement, Round
 from seatrial.model.placement import DefaultStart
 from seatrial.model.run import NodeState
-
-
-class LaunchError(SeatrialError):
-    """The probe could not be started as asked. `passing`: for no known reason, so that a second try may succeed.
-
-    `loss`: what the launcher says of a probe that died while it was started.
-    """
-
-    def __init__(self, what: str, remedy: str = "", *, passing: bool = False, loss: Loss | None = None) -> None:
-        super().__init__(what, remedy)
-        self.passing = passing
-        self.loss = loss
-
-
-class ProbeLost(SeatrialError):
-    """A session ended or fell silent in mid-round. `outcome` is `timeout` or `died`; `loss`: what is known of it."""
-
-    def __init__(self, what: str, outcome: str, loss: Loss | None = None) -> None:
-        super().__init__(what)
-        self.outcome = outcome
-        self.loss = loss or Loss(cause=LossCause.SILENT if outcome == "timeout" else LossCause.UNKNOWN)
-
-
-class RoundRefused(SeatrialError):
-    """The probe answered a round with an error; the session goes on."""
 
 
 class Hosts(msgspec.Struct, frozen=True, kw_only=True):

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from seatrial.launch.contract import LaunchError
 from seatrial.launch.mpi import Family, Mpi
 from seatrial.launch.session import PipeSession
-from seatrial.launch.slurm_argv import node_list
+from seatrial.model.errors import LaunchError
+from seatrial.model.node_list import node_list
 from seatrial.model.placement import DefaultStart
 
 TIMEOUT_S = 20.0

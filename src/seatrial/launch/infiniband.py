@@ -3,8 +3,8 @@
 import shutil
 from collections.abc import Iterable
 
-from seatrial.launch.contract import LaunchError
-from seatrial.launch.process import run
+from seatrial.model.errors import LaunchError
+from seatrial.process.process import run
 
 DISCOVER_TIMEOUT_S = 300.0
 COUNTERS_TIMEOUT_S = 30.0

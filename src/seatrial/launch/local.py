@@ -5,17 +5,17 @@ import socket
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from seatrial.launch.contract import PLAIN, FactsReading, Hosts, LaunchError, Manner
+from seatrial.launch.contract import PLAIN, FactsReading, Hosts, Manner
 from seatrial.launch.default_launch import default_argv, default_line, look
 from seatrial.launch.environments.environment import NO_ENVIRONMENT, Environment
+from seatrial.launch.environments.step import ask
 from seatrial.launch.mpi import Family, Mpi
-from seatrial.launch.process import Completed, run
 from seatrial.launch.session import PipeSession
 from seatrial.launch.sources import QUICK_FACTS, collector
-from seatrial.launch.trial_step import ask
-from seatrial.model.errors import UsageError
+from seatrial.model.errors import LaunchError, UsageError
 from seatrial.model.fabric import NO_FABRIC
 from seatrial.model.placement import DefaultStart
+from seatrial.process.process import Completed, run
 
 START_TIMEOUT_S = 60.0
 FEWEST = 2

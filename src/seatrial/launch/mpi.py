@@ -8,11 +8,10 @@ from pathlib import Path
 
 import msgspec
 
-from seatrial.launch.contract import LaunchError
+from seatrial.launch.environments.discovery import look_inside
 from seatrial.launch.environments.environment import NO_ENVIRONMENT, Environment
-from seatrial.launch.environments.look import look_inside
-from seatrial.launch.process import run
-from seatrial.model.errors import UsageError
+from seatrial.model.errors import LaunchError, UsageError
+from seatrial.process.process import run
 
 
 class Family(enum.StrEnum):

@@ -7,12 +7,11 @@ import tempfile
 from pathlib import Path
 
 from seatrial.launch.cache_folder import cache_folder
-from seatrial.launch.contract import LaunchError
 from seatrial.launch.environments.environment import NO_ENVIRONMENT, Environment
 from seatrial.launch.mpi import Mpi
-from seatrial.launch.process import run
 from seatrial.launch.sources import source_folder
-from seatrial.model.errors import UsageError
+from seatrial.model.errors import LaunchError, UsageError
+from seatrial.process.process import run
 
 FLAGS = ("-std=c11", "-O2")
 NAME = "seatrial-probe"

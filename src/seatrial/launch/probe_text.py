@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from seatrial.launch.contract import LaunchError
+from seatrial.model.errors import LaunchError
 from seatrial.model.measurement import Count, Measurement, Round, Seconds
 
 FORMAT = 1

@@ -3,9 +3,9 @@
 import tempfile
 from pathlib import Path
 
-from seatrial.launch.contract import LaunchError
-from seatrial.launch.process import run
 from seatrial.launch.sources import collector
+from seatrial.model.errors import LaunchError
+from seatrial.process.process import run
 
 TIMEOUT_S = 120.0
 

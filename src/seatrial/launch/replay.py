@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from seatrial.launch.contract import PLAIN, FactsReading, Hosts, Manner, RoundRefused
+from seatrial.launch.contract import PLAIN, FactsReading, Hosts, Manner
+from seatrial.model.errors import RoundRefused
 from seatrial.model.measurement import Measurement, Round
 from seatrial.model.placement import DefaultStart
 from seatrial.model.run import RunInfo

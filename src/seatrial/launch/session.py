@@ -7,9 +7,8 @@ from typing import Any
 
 import msgspec
 
-from seatrial.launch.contract import LaunchError, ProbeLost, RoundRefused
-from seatrial.launch.loss_text import Ranks, read_loss
-from seatrial.launch.pipe import LinePipe
+from seatrial.failures.rank_deaths import Ranks, read_loss
+from seatrial.failures.start_failure import GUESSES, explain
 from seatrial.launch.probe_text import (
     STOP,
     check_header,
@@ -20,9 +19,10 @@ from seatrial.launch.probe_text import (
     parse_record,
     places,
 )
-from seatrial.launch.start_failure import GUESSES, explain
+from seatrial.model.errors import LaunchError, ProbeLost, RoundRefused
 from seatrial.model.loss import Loss
 from seatrial.model.measurement import Measurement, Round
+from seatrial.process.pipe import LinePipe
 
 TOO_LATE = (
     "Where nothing else tells: MPI waits like this while nodes cannot reach each other. Look whether a firewall lets "

@@ -2,8 +2,8 @@
 
 import os
 
-from seatrial.launch import slurm_argv
-from seatrial.launch.process import run
+from seatrial.process.process import run
+from seatrial.slurm import argv as slurm_argv
 
 COMMAND_TIMEOUT_S = 30.0
 FABRIC_TIMEOUT_S = 120.0

@@ -7,26 +7,29 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from seatrial.fabric.slurm_topology import parse_topology
-from seatrial.facts.frame import OPENING
-from seatrial.launch import slurm_argv, slurm_text
-from seatrial.launch.allocation import Allocation, obtain
-from seatrial.launch.contract import PLAIN, FactsReading, Hosts, LaunchError, Manner
+from seatrial.failures.start_failure import SAID_NOTHING, explain
+from seatrial.launch.contract import PLAIN, FactsReading, Hosts, Manner
 from seatrial.launch.default_launch import default_argv, default_line, job_variables, look
 from seatrial.launch.environments.environment import NO_ENVIRONMENT, Environment
-from seatrial.launch.job import job_around, refuse_over
-from seatrial.launch.keeper import Keeper
+from seatrial.launch.environments.step import ask
 from seatrial.launch.mpi import Mpi
 from seatrial.launch.patience import EXTRA_S_PER_NODE, Patience
-from seatrial.launch.process import Completed, run
 from seatrial.launch.session import PipeSession
-from seatrial.launch.slurm_presence import COMMAND_TIMEOUT_S, answer, asked, asked_settled, lacking, missing
 from seatrial.launch.sources import QUICK_FACTS, collector
-from seatrial.launch.start_failure import SAID_NOTHING, explain
-from seatrial.launch.trial_step import ask
-from seatrial.model.errors import UsageError
+from seatrial.model.errors import LaunchError, UsageError
 from seatrial.model.fabric import Fabric
+from seatrial.model.node_list import expand, node_list
 from seatrial.model.placement import DefaultStart
 from seatrial.model.run import NodeState
+from seatrial.node.frame import OPENING
+from seatrial.process.keeper import Keeper
+from seatrial.process.process import Completed, run
+from seatrial.slurm import argv as slurm_argv
+from seatrial.slurm import text as slurm_text
+from seatrial.slurm.allocation import Allocation, obtain
+from seatrial.slurm.job import job_around, refuse_over
+from seatrial.slurm.presence import COMMAND_TIMEOUT_S, answer, asked, asked_settled, lacking, missing
+from seatrial.slurm.queue import cancel_own
 
 START_TIMEOUT_S = 60.0
 RETRIED_ONE_BY_ONE = 8
@@ -96,9 +99,7 @@ class SlurmLauncher:
         of_job = self._nodes_of_job()
         strange = slurm_text.unknown_names(self._wanted, of_job)
         if strange:
-            raise UsageError(
-                f"Node {strange[0]} is not part of job {self._inside}.", f"It has {slurm_argv.node_list(of_job)}."
-            )
+            raise UsageError(f"Node {strange[0]} is not part of job {self._inside}.", f"It has {node_list(of_job)}.")
         chosen = dict.fromkeys(self._wanted or of_job)
         dead = {line.node: slurm_text.why_not(line) for line in lines if line.node in chosen}
         dead = {name: state for name, state in dead.items() if state.fault}
@@ -112,7 +113,7 @@ class SlurmLauncher:
                 f"This is task {task} of a step, and seatrial starts the ranks that it needs itself.",
                 "Start it once: without srun, or by srun -N1 -n1.",
             )
-        return slurm_argv.expand(job_around(self._inside).nodes)
+        return expand(job_around(self._inside).nodes)
 
     def _outside_hosts(self, lines: Sequence[slurm_text.NodeLine]) -> tuple[tuple[str, ...], tuple[NodeState, ...]]:
         partitions = sorted({line.partition for line in lines})
@@ -153,7 +154,7 @@ class SlurmLauncher:
         """An allocation of our own, unless we are inside one."""
         if self.job:
             return
-        self._keeper = Keeper()
+        self._keeper = Keeper(cancel_own)
         argv = slurm_argv.salloc(nodes, seconds, self._partition, self._keeper.name, at_once=self._idle_only)
         try:
             self._allocation = obtain(argv, nodes, self._wait_s, unheard=self._keeper.release)
@@ -287,7 +288,7 @@ def reserved_nodes() -> frozenset[str]:
     """The nodes of the reservation that salloc is told to use by its own variable."""
     name = os.environ.get("SALLOC_RESERVATION", "")
     said = run(slurm_argv.reservation(name), timeout_s=COMMAND_TIMEOUT_S).stdout if name else ""
-    return frozenset(slurm_argv.expand(slurm_text.reservation_nodes(said)))
+    return frozenset(expand(slurm_text.reservation_nodes(said)))
 
 
 def _part_of(fabric: Fabric, nodes: set[str]) -> Fabric:

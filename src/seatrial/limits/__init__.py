@@ -1,0 +1,1 @@
+"""Physics: what links, devices, memory and processors permit."""

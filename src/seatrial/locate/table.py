@@ -19,8 +19,8 @@ from seatrial.model.pair_table import Indices, PairTable
 from seatrial.model.subject import Subject, node, pair
 from seatrial.model.units import BANDWIDTH, LATENCY
 from seatrial.model.verdict import Verdict
-from seatrial.pairing.sparse import wrongly_left
-from seatrial.pairing.survey import FAULT_SHARE
+from seatrial.pairs.sparse import wrongly_left
+from seatrial.pairs.survey import FAULT_SHARE
 
 DENSE_SHARE = 0.5
 """A table with at least this share of all pairs is judged by row and column effects."""

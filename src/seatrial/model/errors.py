@@ -2,6 +2,8 @@
 
 import enum
 
+from seatrial.model.loss import Loss, LossCause
+
 
 class ExitCode(enum.IntEnum):
     """What a command tells the shell. The numbers are a promise; see docs/exit-codes.md."""
@@ -28,3 +30,28 @@ class UsageError(SeatrialError):
     """An argument or an input file cannot be used as given; the message shows its value."""
 
     exit_code = ExitCode.USAGE
+
+
+class LaunchError(SeatrialError):
+    """The probe could not be started as asked. `passing`: for no known reason, so that a second try may succeed.
+
+    `loss`: what the launcher says of a probe that died while it was started.
+    """
+
+    def __init__(self, what: str, remedy: str = "", *, passing: bool = False, loss: Loss | None = None) -> None:
+        super().__init__(what, remedy)
+        self.passing = passing
+        self.loss = loss
+
+
+class ProbeLost(SeatrialError):
+    """A session ended or fell silent in mid-round. `outcome` is `timeout` or `died`; `loss`: what is known of it."""
+
+    def __init__(self, what: str, outcome: str, loss: Loss | None = None) -> None:
+        super().__init__(what)
+        self.outcome = outcome
+        self.loss = loss or Loss(cause=LossCause.SILENT if outcome == "timeout" else LossCause.UNKNOWN)
+
+
+class RoundRefused(SeatrialError):
+    """The probe answered a round with an error; the session goes on."""

@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 
 from seatrial.model.estimate import Estimate
+from seatrial.statistics.median import WANTED_CONFIDENCE, median_estimate
 
 FEWEST = 2
 STEPS = 200
@@ -65,3 +66,14 @@ def paired_ratio(pairs: Sequence[tuple[float, float]], confidence: float) -> Est
         runs=count,
         method=f"geometric mean of {count} paired ratios, Student's interval on their logarithms",
     )
+
+
+def too_few(measured: Estimate) -> bool:
+    """Whether its interval cannot hold with 95 %: fewer than six runs."""
+    return measured.confidence < WANTED_CONFIDENCE
+
+
+def paired(runs: Sequence[float], beside: Sequence[float]) -> Estimate | None:
+    """The ratio in each repetition that has both; None where none has."""
+    both = [(one, other) for one, other in zip(runs, beside, strict=False) if not math.isnan(one + other) and other > 0]
+    return median_estimate([one / other for one, other in both]) if both else None

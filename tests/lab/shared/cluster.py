@@ -13,11 +13,11 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from seatrial.lab.daemons import node_states
-from seatrial.lab.enter import as_user
-from seatrial.lab.plan import LabPlan, make_plan
-from seatrial.lab.raising import needed_folders, raise_lab
-from seatrial.launch.process import Completed, run
+from seatrial.lab.cluster.daemons import node_states
+from seatrial.lab.cluster.host_argv import as_user
+from seatrial.lab.cluster.plan import LabPlan, make_plan
+from seatrial.lab.cluster.start import needed_folders, raise_lab
+from seatrial.process.process import Completed, run
 from tests.lab.shared.writer import LEAVE
 
 EXPORTED = Path("/run/exported")

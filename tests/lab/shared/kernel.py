@@ -8,7 +8,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from seatrial.launch.process import run
+from seatrial.process.process import run
 
 PROJECT = Path(__file__).resolve().parents[3]
 MEMORY = "1500M"

@@ -15,10 +15,10 @@ from seatrial.archive.journal import Entry, encode
 from seatrial.archive.writer import RunWriter
 from seatrial.cli.main import explain
 from seatrial.cli.main import run as command_line
-from seatrial.experiment.check import run_check
-from seatrial.experiment.settings import CheckSettings
-from tests.unit.builders import Cluster, names
-from tests.unit.scripted import ScriptedLauncher
+from seatrial.commands.check.run import run_check
+from seatrial.driver.settings import CheckSettings
+from tests.support.builders import Cluster, names
+from tests.support.scripted import ScriptedLauncher
 
 BUDGET = "15s"
 SECONDS_PER_ROUND = 1.2

@@ -5,7 +5,7 @@ from typing import Literal
 
 import msgspec
 
-from seatrial.lab.plan import LabPlan, check_mtu, rate_text
+from seatrial.lab.cluster.plan import LabPlan, check_mtu, rate_text
 from seatrial.model.errors import UsageError
 from seatrial.model.subject import Direction
 

@@ -1,9 +1,9 @@
 """firmware: a node has another BIOS than its peers."""
 
+from seatrial.lab.cluster.hardware import DMI
+from seatrial.lab.cluster.plan import LabPlan
+from seatrial.lab.cluster.sysroot import clear_facts, plant_facts
 from seatrial.lab.faults.base import Fault, Parameters
-from seatrial.lab.hardware import DMI
-from seatrial.lab.plan import LabPlan
-from seatrial.lab.sysroot import clear_facts, plant_facts
 
 PLANTED = {f"{DMI}/bios_version": "2.1.8\n", f"{DMI}/bios_date": "06/02/2021\n"}
 

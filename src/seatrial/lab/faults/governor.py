@@ -1,9 +1,9 @@
 """governor: a node's processors run at their lowest frequency."""
 
+from seatrial.lab.cluster.hardware import governor_files
+from seatrial.lab.cluster.plan import LabPlan
+from seatrial.lab.cluster.sysroot import clear_facts, plant_facts, processors
 from seatrial.lab.faults.base import Fault, Parameters
-from seatrial.lab.hardware import governor_files
-from seatrial.lab.plan import LabPlan
-from seatrial.lab.sysroot import clear_facts, plant_facts, processors
 
 PLANTED = "powersave"
 

@@ -1,8 +1,8 @@
 """link-rate: a node's link runs slower than designed."""
 
+from seatrial.lab.cluster.plan import LabPlan
 from seatrial.lab.faults.base import Fault, Parameters, faulty_rate
 from seatrial.lab.faults.links import design_node_rates, set_node_rate
-from seatrial.lab.plan import LabPlan
 
 
 def plant(plan: LabPlan, subject: str, parameters: Parameters) -> None:

@@ -1,8 +1,8 @@
 """mpi-pml: a node's own file of Open MPI's settings chooses another transport than its peers'."""
 
+from seatrial.lab.cluster.plan import LabPlan
 from seatrial.lab.faults.base import Fault, Parameters
 from seatrial.lab.faults.mpi_transport import clear, lay_private
-from seatrial.lab.plan import LabPlan
 
 OTHER = ("pml = cm",)
 

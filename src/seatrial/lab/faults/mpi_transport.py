@@ -1,11 +1,11 @@
 """mpi-transport: a node's own file of Open MPI's settings makes its TCP slow."""
 
-from seatrial.lab import state
-from seatrial.lab.commands import call
-from seatrial.lab.enter import inside
+from seatrial.lab.cluster import state
+from seatrial.lab.cluster.commands import call
+from seatrial.lab.cluster.host_argv import inside
+from seatrial.lab.cluster.open_mpi_conf import PARAMETERS_FILE, parameters
+from seatrial.lab.cluster.plan import LabPlan
 from seatrial.lab.faults.base import Fault, Parameters
-from seatrial.lab.openmpi import PARAMETERS_FILE, parameters
-from seatrial.lab.plan import LabPlan
 
 SLOW = ("btl_tcp_sndbuf = 4096", "btl_tcp_rcvbuf = 4096")
 """A window of 4 KiB: the sender waits for the receiver after every three packets."""

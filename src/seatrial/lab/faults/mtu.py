@@ -1,8 +1,8 @@
 """mtu: a node's interface has another MTU than its peers."""
 
-from seatrial.lab.commands import batch
+from seatrial.lab.cluster.commands import batch
+from seatrial.lab.cluster.plan import LabPlan
 from seatrial.lab.faults.base import Fault, Parameters
-from seatrial.lab.plan import LabPlan
 
 
 def plant(plan: LabPlan, subject: str, parameters: Parameters) -> None:

@@ -1,11 +1,11 @@
 """node-down: a node loses power."""
 
-from seatrial.lab.commands import batch
-from seatrial.lab.daemons import alive, start_slurmd, wait_until_settled
+from seatrial.lab.cluster.commands import batch
+from seatrial.lab.cluster.daemons import alive, start_slurmd, wait_until_settled
+from seatrial.lab.cluster.network import port
+from seatrial.lab.cluster.plan import FABRIC, LabPlan
+from seatrial.lab.cluster.processes import kill_all
 from seatrial.lab.faults.base import Fault, Parameters
-from seatrial.lab.network import port
-from seatrial.lab.plan import FABRIC, LabPlan
-from seatrial.lab.processes import kill_all
 
 
 def plant(plan: LabPlan, subject: str, _parameters: Parameters) -> None:

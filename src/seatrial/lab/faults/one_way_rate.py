@@ -1,8 +1,8 @@
 """one-way-rate: a node's link is slow in one direction only."""
 
+from seatrial.lab.cluster.plan import LabPlan
 from seatrial.lab.faults.base import Fault, Parameters, faulty_rate
 from seatrial.lab.faults.links import design_node_rates, set_node_rate
-from seatrial.lab.plan import LabPlan
 
 
 def plant(plan: LabPlan, subject: str, parameters: Parameters) -> None:

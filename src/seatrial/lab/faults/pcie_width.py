@@ -1,9 +1,9 @@
 """pcie-width: half the lanes of a node's network card do not work."""
 
+from seatrial.lab.cluster.hardware import LINK_WIDTH, bus_links, width_files
+from seatrial.lab.cluster.plan import LabPlan
+from seatrial.lab.cluster.sysroot import clear_facts, plant_facts
 from seatrial.lab.faults.base import Fault, Parameters
-from seatrial.lab.hardware import LINK_WIDTH, bus_links, width_files
-from seatrial.lab.plan import LabPlan
-from seatrial.lab.sysroot import clear_facts, plant_facts
 
 PLANTED = LINK_WIDTH // 2
 

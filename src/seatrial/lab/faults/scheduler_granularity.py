@@ -1,9 +1,9 @@
 """scheduler-granularity: a node's kernel lets processes run longer before it switches than its peers' kernels do."""
 
+from seatrial.lab.cluster.hardware import BASE_SLICE_FILE
+from seatrial.lab.cluster.plan import LabPlan
+from seatrial.lab.cluster.sysroot import clear_facts, plant_facts
 from seatrial.lab.faults.base import Fault, Parameters
-from seatrial.lab.hardware import BASE_SLICE_FILE
-from seatrial.lab.plan import LabPlan
-from seatrial.lab.sysroot import clear_facts, plant_facts
 
 PLANTED = {BASE_SLICE_FILE: "24000000\n"}
 

@@ -2,10 +2,10 @@
 
 import signal
 
-from seatrial.lab.daemons import revive, wait_until_settled
+from seatrial.lab.cluster.daemons import revive, wait_until_settled
+from seatrial.lab.cluster.plan import LabPlan
+from seatrial.lab.cluster.processes import named, pids_in, send
 from seatrial.lab.faults.base import Fault, Parameters
-from seatrial.lab.plan import LabPlan
-from seatrial.lab.processes import named, pids_in, send
 
 
 def plant(plan: LabPlan, subject: str, _parameters: Parameters) -> None:

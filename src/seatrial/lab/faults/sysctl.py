@@ -1,10 +1,10 @@
 """sysctl: a node's kernel is set otherwise than its peers' are."""
 
-from seatrial.lab.commands import call
-from seatrial.lab.dress import SETTINGS
-from seatrial.lab.enter import in_space
+from seatrial.lab.cluster.commands import call
+from seatrial.lab.cluster.host_argv import in_space
+from seatrial.lab.cluster.host_setup import SETTINGS
+from seatrial.lab.cluster.plan import LabPlan
 from seatrial.lab.faults.base import Fault, Parameters
-from seatrial.lab.plan import LabPlan
 
 KEY = "net/ipv4/tcp_rmem"
 PLANTED = "4096 131072 6291456"

@@ -1,8 +1,8 @@
 """uplink-rate: a leaf's trunk to the spine runs slower than designed."""
 
+from seatrial.lab.cluster.plan import LabPlan
 from seatrial.lab.faults.base import Fault, Parameters, faulty_rate
 from seatrial.lab.faults.links import set_uplink_rate
-from seatrial.lab.plan import LabPlan
 
 
 def plant(plan: LabPlan, subject: str, parameters: Parameters) -> None:

@@ -6,12 +6,13 @@ from pathlib import Path
 from seatrial.fabric.routed import RoutedFabric, Routing
 from seatrial.fabric.routes import Routes
 from seatrial.lab.simulator.conditions import Conditions
+from seatrial.lab.simulator.disturbances import Surroundings
 from seatrial.lab.simulator.faults import Planted
 from seatrial.lab.simulator.network import Network
 from seatrial.lab.simulator.nodes import SimulatedNodes
 from seatrial.lab.simulator.session import SimulatedSession
-from seatrial.lab.simulator.surroundings import Surroundings
-from seatrial.launch.contract import PLAIN, FactsReading, Hosts, LaunchError, Manner
+from seatrial.launch.contract import PLAIN, FactsReading, Hosts, Manner
+from seatrial.model.errors import LaunchError
 from seatrial.model.fabric import Fabric
 
 

@@ -10,7 +10,7 @@ from seatrial.lab.simulator.jobs import JOB_LOAD
 from seatrial.model.fabric_map import FabricLink
 from seatrial.model.lanes import data_bits_per_s
 from seatrial.model.pair_table import Indices, Reals
-from seatrial.pairing.complete import Pair
+from seatrial.pairs.complete import Pair
 
 UNKNOWN_RATE = 1e9
 """Bytes per second of a cable whose rate the map does not tell."""

@@ -11,7 +11,7 @@ from seatrial.lab.simulator.faults import Planted
 from seatrial.lab.simulator.launcher import SimulatedLauncher
 from seatrial.model.subject import Direction, Subject, SubjectKind
 from seatrial.model.verdict import Finding, FindingKind
-from seatrial.pairing.complete import Pair
+from seatrial.pairs.complete import Pair
 
 LOSS_CLASSES = (
     (0.05, "less than 5 %"),

@@ -9,12 +9,12 @@ import numpy as np
 
 from seatrial import __version__
 from seatrial.fabric.routes import Path, Routes
+from seatrial.lab.simulator.disturbances import Surroundings
 from seatrial.lab.simulator.network import Network
-from seatrial.lab.simulator.surroundings import Surroundings
-from seatrial.launch.contract import ProbeLost, RoundRefused
+from seatrial.model.errors import ProbeLost, RoundRefused
 from seatrial.model.measurement import Kernel, Measurement, Round
 from seatrial.model.pair_table import Reals
-from seatrial.pairing.complete import Pair
+from seatrial.pairs.complete import Pair
 
 PAYLOAD_SHARE = 0.97
 """Of a cable's data rate, in large messages. Public runs reach 0.93 to 0.99 of what physics permits."""

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import msgspec
 
-from seatrial.experiment.check import CheckOutcome, run_check
-from seatrial.experiment.progress import Progress
-from seatrial.experiment.settings import CHECK_BUDGET_S, CheckSettings
+from seatrial.commands.check.run import CheckOutcome, run_check
+from seatrial.driver.progress import Progress
+from seatrial.driver.settings import CHECK_BUDGET_S, CheckSettings
 from seatrial.fabric.parts import Parts
 from seatrial.fabric.routes import Routes
 from seatrial.lab.simulator.conditions import Conditions, Stream, stream_seed

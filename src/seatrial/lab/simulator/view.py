@@ -8,7 +8,7 @@ from seatrial.lab.simulator.score import Claim, Fault, Match, Truth
 from seatrial.lab.simulator.totals import Share, Totals, totals
 from seatrial.lab.simulator.trial import Trial
 from seatrial.model.subject import Direction, Subject
-from seatrial.report.outside import clean
+from seatrial.render.escape import clean
 
 FORMAT = 2
 """Of the JSON object; 1 was that of a simulator with a locator of its own."""

@@ -1,1 +1,0 @@
-"""What other tools print, one file each, as our own records."""

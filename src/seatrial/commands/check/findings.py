@@ -1,0 +1,199 @@
+"""Suspects that stood the retest become findings."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
+
+from seatrial.commands.check.retest_verdicts import SecondLook
+from seatrial.judgement.wording import latency_statement, link_remedy, sentence, slow_statement, who
+from seatrial.locate.evidence import TELLING, Evidence, Pair, Series
+from seatrial.locate.explanation import Suspect, nodes_of
+from seatrial.locate.references import References
+from seatrial.model.estimate import Estimate
+from seatrial.model.limit import Limit
+from seatrial.model.measurement import Phase
+from seatrial.model.subject import FABRIC, Direction, SubjectKind
+from seatrial.model.units import BANDWIDTH, LATENCY, bandwidth, duration, share
+from seatrial.model.verdict import Experiment, Finding, FindingKind, Verdict
+from seatrial.statistics.median import median, median_estimate
+
+SLOW_KINDS = {
+    SubjectKind.NODE: FindingKind.SLOW_LINK,
+    SubjectKind.UPLINK: FindingKind.SLOW_UPLINK,
+    SubjectKind.LINK: FindingKind.SLOW_CABLE,
+    SubjectKind.SPINE: FindingKind.SLOW_SPINE,
+    SubjectKind.PAIR: FindingKind.SLOW_PAIR,
+    SubjectKind.FABRIC: FindingKind.SLOW_FABRIC,
+}
+
+
+BEST_PAIRS = "median of the pairs that are not slow"
+"""What `References` holds for bandwidth and for latency."""
+
+
+class Scene(msgspec.Struct, frozen=True, kw_only=True):
+    """What findings are made from."""
+
+    evidence: Mapping[Pair, Evidence]
+    references: References
+    controls: Sequence[Pair]
+    """Good pairs that were measured again beside the suspects."""
+    look: SecondLook | None = None
+    """At bandwidth."""
+    resent: Mapping[str, float] = {}
+    """By node: which part of its TCP segments it had to send again while it was measured."""
+
+
+def slow_link(suspect: Suspect, scene: Scene) -> Finding:
+    """Bandwidth below its references through one part."""
+    measured, retested = pooled([scene.evidence[pair].bandwidth for pair in suspect.pairs])
+    limit = tightest(suspect, scene.references)
+    expected = [peers for pair in suspect.pairs if (peers := scene.references.peers_of(pair)) is not None]
+    peers = median(expected) if expected else None
+    beside, _ = pooled([scene.evidence[pair].bandwidth for pair in scene.controls])
+    return Finding(
+        kind=SLOW_KINDS[suspect.subject.kind],
+        subject=suspect.subject,
+        ambiguous_with=suspect.ambiguous_with,
+        direction=suspect.direction,
+        verdict=Verdict.SLOW,
+        statement=slow_statement(suspect, measured, limit, peers),
+        remedy=link_remedy(suspect, limit),
+        metric=BANDWIDTH,
+        measured=measured,
+        limit=limit.limit_bytes_per_s if limit else None,
+        limit_name=limit.binding if limit else "",
+        peers=peers,
+        peers_name=BEST_PAIRS,
+        of_peers=scene.look.of(suspect.pairs).of_peers if scene.look else None,
+        pairs=pair_names(suspect.pairs),
+        experiments=_alone(measured, beside, bandwidth) if retested else (),
+    )
+
+
+def high_latency(suspect: Suspect, scene: Scene) -> Finding:
+    """Latency above that of pairs of the same distance."""
+    measured, retested = pooled([scene.evidence[pair].latency for pair in suspect.pairs])
+    peers = median([scene.references.latency_s[scene.references.crosses(pair)] for pair in suspect.pairs])
+    beside, _ = pooled([scene.evidence[pair].latency for pair in scene.controls])
+    return Finding(
+        kind=FindingKind.HIGH_LATENCY,
+        subject=suspect.subject,
+        ambiguous_with=suspect.ambiguous_with,
+        direction=suspect.direction,
+        verdict=Verdict.SLOW,
+        statement=latency_statement(suspect, measured, peers),
+        remedy="Compare kernel, governor, C-states, interrupt coalescing and load with those of a good node.",
+        metric=LATENCY,
+        measured=measured,
+        peers=peers,
+        peers_name=BEST_PAIRS,
+        pairs=pair_names(suspect.pairs),
+        experiments=_alone(measured, beside, duration) if retested else (),
+    )
+
+
+def unstable_link(suspect: Suspect, scene: Scene) -> Finding:
+    """Good and bad in turn while measured alone."""
+    measured, _ = pooled([scene.evidence[pair].bandwidth for pair in suspect.pairs])
+    return Finding(
+        kind=FindingKind.UNSTABLE_LINK,
+        subject=suspect.subject,
+        ambiguous_with=suspect.ambiguous_with,
+        direction=suspect.direction,
+        verdict=Verdict.UNSTABLE,
+        statement=sentence(
+            f"{who(suspect)} is good and bad in turn: {bandwidth(measured.low)} to {bandwidth(measured.high)} "
+            f"in {measured.runs} runs alone."
+        ),
+        remedy=link_remedy(suspect, tightest(suspect, scene.references)),
+        metric=BANDWIDTH,
+        measured=measured,
+        peers=scene.references.bandwidth_bytes_per_s,
+        peers_name=BEST_PAIRS,
+        pairs=pair_names(suspect.pairs),
+    )
+
+
+def packet_loss(suspect: Suspect, scene: Scene) -> Finding:
+    """Small round trips that waited for TCP's retransmission timer."""
+    known = [scene.evidence[pair] for pair in suspect.pairs]
+    stalls, trips = sum(one.stalls for one in known), sum(one.round_trips for one in known)
+    return Finding(
+        kind=FindingKind.PACKET_LOSS,
+        subject=suspect.subject,
+        ambiguous_with=suspect.ambiguous_with,
+        direction=suspect.direction,
+        verdict=Verdict.UNSTABLE,
+        statement=sentence(
+            f"{who(suspect)} loses packets: {stalls} of {trips} small round trips took 0.2 s or longer, which is how "
+            f"long TCP waits before it sends again ({share(stalls / trips) if stalls * 100 >= trips else 'under 1 %'})."
+        ),
+        remedy="Look for errors and drops on the port and its switch (ethtool -S), at cable and optics, at buffers.",
+        metric=LATENCY,
+        pairs=pair_names(suspect.pairs),
+        experiments=_tcp_agrees(suspect, scene.resent),
+    )
+
+
+def _tcp_agrees(suspect: Suspect, resent: Mapping[str, float]) -> tuple[Experiment, ...]:
+    """The kernel's own count as a second witness: it knows nothing of our round trips."""
+    accused = sorted(nodes_of(suspect) & resent.keys())
+    others = [part for node, part in resent.items() if node not in accused]
+    if not accused or not others:
+        return ()
+    most, usual = max(resent[node] for node in accused), median(others)
+    outcome = f"{', '.join(accused)} sent {100 * most:.2f} % again, the other nodes {100 * usual:.2f} % in the median"
+    return (
+        Experiment(
+            description="TCP's own count of segments sent again, between two readings of the facts",
+            outcome=outcome,
+            confirmed=most > usual,
+        ),
+    )
+
+
+def slow_fabric(pairs: Sequence[Pair], scene: Scene) -> Finding:
+    """All pairs alike and all below the limit."""
+    everything = Suspect(subject=FABRIC, direction=Direction.BOTH, ambiguous_with=(), pairs=tuple(pairs))
+    found = slow_link(everything, scene)
+    return msgspec.structs.replace(found, pairs=found.pairs[:10])
+
+
+def pair_names(pairs: Sequence[Pair]) -> tuple[str, ...]:
+    """Pairs as findings write them."""
+    return tuple(f"{source}>{target}" for source, target in pairs)
+
+
+def tightest(suspect: Suspect, references: References) -> Limit | None:
+    """The least limit among the suspect's pairs; that of its own node where two are alike."""
+    limits = [references.limits[pair] for pair in suspect.pairs if pair in references.limits]
+    nodes = nodes_of(suspect)
+    return min(
+        limits,
+        key=lambda limit: (limit.limit_bytes_per_s, limit.binding.partition(" ")[0] not in nodes),
+        default=None,
+    )
+
+
+def pooled(known: Sequence[Mapping[Phase, Series]]) -> tuple[Estimate, bool]:
+    """One estimate over several pairs: in each run the median over pairs, then the median of runs; and if retested."""
+    for phase in TELLING:
+        series = [by_phase[phase].runs for by_phase in known if phase in by_phase]
+        if series:
+            runs = max(len(runs) for runs in series)
+            values = [median([one[index] for one in series if index < len(one)]) for index in range(runs)]
+            return median_estimate(values), phase is Phase.RETEST
+    return Estimate(value=0.0, low=0.0, high=0.0, confidence=0.0, runs=0, method="nothing measured"), False
+
+
+def _alone(measured: Estimate, beside: Estimate, show: Callable[[float], str]) -> tuple[Experiment, ...]:
+    outcome = f"{show(measured.value)} again"
+    outcome += f", while good pairs beside it gave {show(beside.value)}" if beside.runs else ""
+    return (
+        Experiment(
+            description=f"Measured again alone, {measured.runs} runs, interleaved with pairs known to be good",
+            outcome=outcome,
+            confirmed=True,
+        ),
+    )

@@ -1,0 +1,105 @@
+"""The judgement as JSON, for machines; docs/report.md describes every field."""
+
+from seatrial.commands.check.headline import overall
+from seatrial.commands.check.loaded_text import loaded_json
+from seatrial.model.judgement import Judgement, NodeVerdict, PairVerdict, Power
+from seatrial.model.limit import Limit
+from seatrial.model.run import Design, NodeState, RunInfo, run_kind
+from seatrial.render.finding_json import estimate_as_json, finding_as_json
+from seatrial.render.json_text import Json, json_text, number
+
+FORMAT = 1
+"""History: 1, the first."""
+
+
+def as_json(run: RunInfo, judgement: Judgement, exit_code: int) -> Json:
+    """The report as a value of dicts, lists, strings, numbers and None. Base units; no infinity, no NaN."""
+    design = judgement.design or run.design
+    return {
+        "format": FORMAT,
+        "run": run.run,
+        "kind": run_kind(run).value,
+        "verdict": overall(judgement).value,
+        "exit_code": int(exit_code),
+        "complete": judgement.complete,
+        "damage": list(judgement.damage),
+        "launcher": run.launcher,
+        "nodes": [_node(node) for node in judgement.nodes],
+        "pairs": [_pair(pair) for pair in judgement.pairs],
+        "findings": [finding_as_json(finding) for finding in judgement.findings],
+        "median_bandwidth_bytes_per_s": number(judgement.median_bandwidth_bytes_per_s),
+        "median_latency_s": number(judgement.median_latency_s),
+        "peers_bandwidth_bytes_per_s": number(judgement.peers_bandwidth_bytes_per_s),
+        "peers_latency_s": number(judgement.peers_latency_s),
+        "powers": [_power(power) for power in judgement.powers],
+        "populations": [
+            {"metric": one.metric, "nodes": list(one.nodes), "ratio": number(one.ratio)}
+            for one in judgement.populations
+        ],
+        "loaded": loaded_json(judgement.loaded),
+        "notes": list(judgement.notes),
+        "lost": [_lost(state) for state in judgement.lost or run.lost],
+        "design": _design(design) if design else None,
+    }
+
+
+def as_json_text(run: RunInfo, judgement: Judgement, exit_code: int) -> str:
+    """The same as text, in ASCII, so that it can do no harm to a terminal; ends in a newline."""
+    return json_text(as_json(run, judgement, exit_code))
+
+
+def _power(power: Power) -> Json:
+    return {
+        "metric": power.metric,
+        "effect_ratio": number(power.effect_ratio),
+        "scatter_ratio": number(power.scatter_ratio),
+        "detectable_ratio": number(power.detectable_ratio),
+        "enough": power.enough,
+    }
+
+
+def _node(node: NodeVerdict) -> Json:
+    return {
+        "node": node.node,
+        "leaf": node.leaf,
+        "verdict": node.verdict.value,
+        "reason": node.reason,
+        "best_out_bytes_per_s": number(node.best_out_bytes_per_s),
+        "best_in_bytes_per_s": number(node.best_in_bytes_per_s),
+        "best_latency_s": number(node.best_latency_s),
+    }
+
+
+def _pair(pair: PairVerdict) -> Json:
+    limit: Limit | None = pair.limit
+    return {
+        "source": pair.source,
+        "target": pair.target,
+        "verdict": pair.verdict.value,
+        "reason": pair.reason,
+        "bandwidth_bytes_per_s": estimate_as_json(pair.bandwidth_bytes_per_s),
+        "latency_s": estimate_as_json(pair.latency_s),
+        "limit_bytes_per_s": number(limit.limit_bytes_per_s) if limit else None,
+        "limit_binding": limit.binding if limit else None,
+        "of_limit": number(pair.of_limit),
+        "retested": pair.retested,
+    }
+
+
+def _lost(state: NodeState) -> Json:
+    return {"node": state.node, "reason": state.reason, "fault": state.fault, "rank_died": state.rank_died}
+
+
+def _design(design: Design) -> Json:
+    return {
+        "name": design.name,
+        "pairs_at_once": design.pairs_at_once,
+        "repetitions": design.repetitions,
+        "rounds": design.rounds,
+        "ordered_pairs": design.ordered_pairs,
+        "planned_pairs": design.planned_pairs,
+        "measured_pairs": design.measured_pairs,
+        "measured": design.measured,
+        "statement": design.statement,
+        "variants": list(design.variants),
+    }

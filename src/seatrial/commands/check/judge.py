@@ -1,0 +1,270 @@
+"""The judgement of a whole run, from what its archive holds."""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from seatrial.commands.check.capped_pairs import capped_notes, explained, with_reasons
+from seatrial.commands.check.findings import Scene, high_latency, packet_loss, slow_fabric, slow_link, unstable_link
+from seatrial.commands.check.loaded_peers import EFFECT
+from seatrial.commands.check.loaded_uplinks import judge_loaded
+from seatrial.commands.check.lost_and_invalid import hanging_findings, invalid_findings, lost_findings
+from seatrial.commands.check.node_verdicts import judge_nodes
+from seatrial.commands.check.notes import make_notes
+from seatrial.commands.check.part_changes import changed_parts, changes_of, since_when
+from seatrial.commands.check.power import powers, unsure_notes
+from seatrial.commands.check.rail_suspects import told_by_rail
+from seatrial.commands.check.require_retest import only_proved
+from seatrial.commands.check.suspects import LatencyMemory, Suspicion, suspect_all
+from seatrial.drift.differences import tcp_resent_between
+from seatrial.drift.hardware_groups import one_kernel
+from seatrial.judgement.rank_deaths import judge_deaths
+from seatrial.judgement.rank_notes import first_ranks
+from seatrial.limits.path import path_limits
+from seatrial.locate.evidence import Evidence, Gathering, Pair, deciding
+from seatrial.locate.references import References, make_references, scales_of
+from seatrial.model.facts import NodeFacts
+from seatrial.model.judgement import Judgement, PairVerdict
+from seatrial.model.limit import Limit
+from seatrial.model.measurement import Phase
+from seatrial.model.pair_faults import Population
+from seatrial.model.recorded import RecordedRun
+from seatrial.model.run import Design, Ending
+from seatrial.model.units import BANDWIDTH, LATENCY
+from seatrial.model.verdict import Finding, Verdict, worst
+from seatrial.rules.base import Readings
+from seatrial.rules.catalogue import fact_findings
+from seatrial.statistics.median import median
+
+MOST_TIMED = 20_000
+"""Measurements up to which parts are looked for that changed in the run; beyond it each part has too few for that, as
+it has where many pairs at once are in each other's way, round by round another one."""
+Assessment = tuple[Mapping[Pair, Evidence], References, Suspicion]
+
+
+class Assessor:
+    """`assess` for one run that grows, again and again: what did not change since is not computed anew."""
+
+    def __init__(self) -> None:
+        self._gathering = Gathering()
+        self._memory = LatencyMemory()
+        self._limits: dict[Pair, Limit] = {}
+        self._looked: set[Pair] = set()
+        """Pairs whose limit was looked for."""
+        self._of: tuple[int, Mapping[str, NodeFacts]] | None = None
+        self._last: Assessment | None = None
+
+    def assess(self, recorded: RecordedRun) -> Assessment:
+        """Evidence, references and suspects. Facts and fabric are those of the first call."""
+        now = len(recorded.measurements), recorded.facts
+        if self._last is not None and self._of is not None and now[0] == self._of[0] and now[1] is self._of[1]:
+            return self._last
+        evidence = self._gathering.take(recorded.measurements)
+        fresh = dict.fromkeys(pair for pair in evidence if pair not in self._looked)
+        self._looked.update(fresh)
+        self._limits |= limits_of(fresh, recorded.facts)
+        alike = not on_one_machine(recorded.facts)
+        timed = alike and now[0] <= MOST_TIMED and all(one.pairs_at_once == 1 for one in evidence.values())
+        changes = changes_of(recorded.measurements, recorded.fabric.leaf_of, recorded.info.effect) if timed else ()
+        asked = {BANDWIDTH: recorded.info.effect, LATENCY: recorded.info.latency_effect}
+        references = make_references(
+            evidence,
+            self._limits,
+            recorded.fabric.measured(evidence),
+            alike=alike,
+            one_kernel=one_kernel(recorded.facts.values()),
+            asked=asked,
+            scales=scales_of(self._limits, recorded.facts),
+        )
+        self._of, self._last = (
+            now,
+            (evidence, references, suspect_all(evidence, references, self._memory, asked, changes)),
+        )
+        return self._last
+
+
+def assess(recorded: RecordedRun) -> Assessment:
+    """Evidence, references and suspects: what the driver needs to choose the next experiment."""
+    return Assessor().assess(recorded)
+
+
+def on_one_machine(facts: Mapping[str, NodeFacts]) -> bool:
+    """Whether what was measured are ranks of one and the same host."""
+    return len(facts) > 1 and len({known.hostname for known in facts.values()}) == 1
+
+
+def limits_of(pairs: "Mapping[Pair, object]", facts: Mapping[str, NodeFacts]) -> dict[Pair, Limit]:
+    """Limits of those pairs that have one."""
+    return {pair: limit for pair, limit in path_limits(pairs, facts).items() if isinstance(limit, Limit)}
+
+
+def sent_again(recorded: RecordedRun) -> dict[str, float]:
+    """By node: the part of its TCP segments that it sent again between the two readings of its facts."""
+    found = {}
+    for node in recorded.facts.keys() & recorded.facts_after.keys():
+        segments = tcp_resent_between(recorded.facts[node], recorded.facts_after[node])
+        if segments and segments.sent:
+            found[node] = segments.resent / segments.sent
+    return dict(sorted(found.items()))
+
+
+def judge(recorded: RecordedRun, assessor: Assessor | None = None) -> Judgement:
+    """Every planned pair and every wanted node gets a verdict; findings come worst first.
+
+    `assessor`: what knows this very run already. Of a run whose files are damaged only the damage is reported.
+    """
+    if recorded.damage:
+        return damaged(recorded)
+    evidence, references, suspicion = (assessor or Assessor()).assess(recorded)
+    suspicion, unproved = only_proved(suspicion, evidence)
+    deaths = judge_deaths(recorded)
+    loaded = judge_loaded(recorded, evidence, effect=recorded.info.effect or EFFECT)
+    findings = [
+        *lost_findings(recorded.info.lost),
+        *hanging_findings(recorded.info.hanging_pairs),
+        *deaths.findings,
+        *invalid_findings(suspicion.bandwidth),
+        *_pair_findings(recorded, evidence, references, suspicion),
+        *loaded.findings,
+        *_fact_findings(recorded),
+    ]
+    pairs = with_reasons(_pair_verdicts(recorded.planned, evidence, references, suspicion), recorded.info.capped_pairs)
+    median_bandwidth, median_latency = _medians(pairs)
+    power, paces = powers(references, suspicion), _populations(suspicion)
+    return Judgement(
+        pairs=pairs,
+        nodes=judge_nodes(recorded, pairs, findings),
+        findings=tuple(sorted(findings, key=lambda finding: finding.rank)),
+        peers_bandwidth_bytes_per_s=references.bandwidth_bytes_per_s,
+        peers_latency_s=references.latency_s.get(True, references.latency_s.get(False)),
+        median_bandwidth_bytes_per_s=median_bandwidth,
+        median_latency_s=median_latency,
+        notes=(
+            *deaths.notes,
+            *unproved,
+            *unsure_notes(power, paces),
+            *loaded.notes,
+            *make_notes(recorded, evidence, references, suspicion),
+            *capped_notes(recorded.info.capped_pairs),
+        ),
+        complete=recorded.info.ending is Ending.COMPLETE and bool(pairs) and not _missing(recorded, pairs, findings),
+        design=_counted(recorded),
+        loaded=loaded.loaded,
+        lost=recorded.info.lost,
+        powers=power,
+        populations=paces,
+    )
+
+
+def _pair_findings(
+    recorded: RecordedRun, evidence: Mapping[Pair, Evidence], references: References, suspicion: Suspicion
+) -> list[Finding]:
+    """Lossy, slow, changing and late parts."""
+    scene = Scene(
+        evidence=evidence,
+        references=references,
+        controls=[pair for pair in suspicion.good() if evidence[pair].retested],
+        resent=sent_again(recorded),
+        look=suspicion.second_look,
+    )
+    findings = [packet_loss(suspect, scene) for suspect in suspicion.lossy]
+    findings += [slow_fabric(suspicion.uniformly_slow, scene)] if suspicion.uniformly_slow else []
+    slow = [since_when(slow_link(suspect, scene), suspicion.changes) for suspect in suspicion.slow]
+    findings += told_by_rail(slow, recorded.measurements)
+    findings += [since_when(unstable_link(suspect, scene), suspicion.changes) for suspect in suspicion.unstable]
+    if not suspicion.restless:
+        findings += changed_parts(suspicion.changes, findings, suspicion.excused)
+    return findings + [high_latency(suspect, scene) for suspect in suspicion.late]
+
+
+def _fact_findings(recorded: RecordedRun) -> list[Finding]:
+    return fact_findings(
+        Readings(
+            facts=recorded.facts,
+            after=recorded.facts_after,
+            features=recorded.info.features,
+            ranks={} if on_one_machine(recorded.facts) else first_ranks(recorded),
+        )
+    )
+
+
+def _populations(suspicion: Suspicion) -> tuple[Population, ...]:
+    """Two paces of nodes, where no part is named that explains them."""
+    if suspicion.located is None or suspicion.slow:
+        return ()
+    return tuple(one for one in suspicion.located.populations if one.metric == BANDWIDTH)
+
+
+def _missing(recorded: RecordedRun, pairs: Sequence[PairVerdict], findings: Sequence[Finding]) -> list[frozenset[str]]:
+    """Pairs that were not measured, though both nodes answer and no finding explains why."""
+    lost = {state.node for state in recorded.info.lost if not state.rank_died}
+    hung = {frozenset(pair) for pair in recorded.info.hanging_pairs}
+    known = explained(recorded.info.capped_pairs, findings)
+    not_run = ((pair.source, pair.target) for pair in pairs if pair.verdict is Verdict.NOT_RUN)
+    unmeasured = [frozenset(pair) for pair in not_run if pair not in known]
+    return [ends for ends in unmeasured if not lost & ends and ends not in hung]
+
+
+def _medians(pairs: Sequence[PairVerdict]) -> tuple[float | None, float | None]:
+    """Bandwidth over ordered pairs, and one-way latency over pairs, since it holds for both directions."""
+    bandwidths = [pair.bandwidth_bytes_per_s.value for pair in pairs if pair.bandwidth_bytes_per_s]
+    latencies = {frozenset((pair.source, pair.target)): pair.latency_s.value for pair in pairs if pair.latency_s}
+    return median(bandwidths) if bandwidths else None, median([*latencies.values()]) if latencies else None
+
+
+def damaged(recorded: RecordedRun) -> Judgement:
+    """The judgement of a run, of whichever command, whose files are not those with which it was closed."""
+    return Judgement(
+        pairs=(),
+        nodes=(),
+        findings=(),
+        peers_bandwidth_bytes_per_s=None,
+        peers_latency_s=None,
+        notes=(
+            *(f"Damaged: {what}." for what in recorded.damage),
+            "Nothing is judged. Restore the files from a copy; `seatrial runs export` writes what samples are left.",
+        ),
+        complete=False,
+        design=_counted(recorded),
+        lost=recorded.info.lost,
+        damage=recorded.damage,
+    )
+
+
+def _counted(recorded: RecordedRun) -> Design | None:
+    """The design with what was measured in all; counted from the samples, so that old archives have it too."""
+    if recorded.info.design is None:
+        return None
+    pairs = {one.pair for one in recorded.measurements}
+    return msgspec.structs.replace(recorded.info.design, measured=len(recorded.measurements), measured_pairs=len(pairs))
+
+
+def _pair_verdicts(
+    planned: Sequence[Pair], evidence: Mapping[Pair, Evidence], references: References, suspicion: Suspicion
+) -> "list[PairVerdict]":
+    verdicts = []
+    wanted = frozenset(planned)
+    for pair in dict.fromkeys((*planned, *evidence)):
+        source, target = pair
+        if pair not in wanted and not deciding(evidence[pair].bandwidth):
+            continue  # one way of it was measured to tell suspects apart, the other was never asked for
+        if pair not in evidence or not deciding(evidence[pair].bandwidth):
+            reason = "planned, never measured"
+            verdicts.append(PairVerdict(source=source, target=target, verdict=Verdict.NOT_RUN, reason=reason))
+            continue
+        bandwidth, latency = suspicion.bandwidth[pair], suspicion.latency[pair]
+        both = [bandwidth, latency] if pair in wanted or evidence[pair].latency else [bandwidth]
+        reasons = [one.reason for one in both if one is bandwidth or one.verdict is not Verdict.PASS]
+        verdicts.append(
+            PairVerdict(
+                source=source,
+                target=target,
+                verdict=worst([one.verdict for one in both]),
+                reason="; ".join(reasons),
+                bandwidth_bytes_per_s=bandwidth.estimate,
+                latency_s=latency.estimate,
+                limit=references.limits.get(pair),
+                retested=Phase.RETEST in evidence[pair].bandwidth,
+            )
+        )
+    return verdicts

@@ -1,0 +1,171 @@
+"""The stage of a check in which many nodes send at once, so that uplinks show what they carry."""
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from seatrial.archive.journal import RoundStarted
+from seatrial.archive.reader import read_entries
+from seatrial.commands.check.judge import Assessment, on_one_machine
+from seatrial.commands.check.loaded_peers import EFFECT, compared, controls, lacks, suspects
+from seatrial.commands.check.loaded_rates import Key
+from seatrial.commands.check.loaded_uplinks import scene_of
+from seatrial.commands.check.suspects import Suspicion
+from seatrial.drift.hardware_groups import one_kernel
+from seatrial.driver.measurer import Measurer
+from seatrial.driver.progress import Progress
+from seatrial.locate.evidence import Evidence, Pair
+from seatrial.locate.thresholds import RETEST_RUNS
+from seatrial.model.fabric import Wiring
+from seatrial.model.measurement import Phase, Round
+from seatrial.model.recorded import RecordedRun
+from seatrial.model.subject import SubjectKind
+from seatrial.pairs.loaded import again_rounds, first_rounds, leaves_of, load_shape
+from seatrial.pairs.survey import BANDWIDTH, thinned
+
+SHARE = 0.2
+"""Of the rounds and of the time of the survey: what the first rounds under load may take ..."""
+LEAST_S = 10.0
+"""... or this long, where the survey was short."""
+ONE_KERNEL_BYTES_PER_S = 0.5e9
+"""Where nodes share a kernel, all pairs together must stay below this, or its cores may be the bottleneck. On 2 cores,
+4 streams of 117 MB/s over trunks of half that together carried 50 % of it, as they should; more was not tried."""
+
+MOST_STEPS = 3
+"""How often leaves that carry less are chosen and measured again."""
+
+
+def measure_loaded(
+    measurer: Measurer,
+    progress: Progress,
+    recorded: RecordedRun,
+    assessment: Assessment,
+    *,
+    replay: Path | None,
+    survey_s: float,
+    deadline: float,
+) -> bool:
+    """First rounds; then, of leaves that carry less than others, `RETEST_RUNS` more beside others.
+
+    Nodes that are known to be at fault, and nodes behind an uplink that is, stay out. `replay`: the recorded run that
+    is played, whose rounds are repeated whatever they were chosen by. `survey_s`: how long the survey took.
+    `deadline`: by time.monotonic. False where it came before all leaves that carry less were measured again.
+    """
+    if replay is not None:
+        return measurer.run(recorded_rounds(replay), deadline)
+    evidence, _, suspicion = assessment
+    stage = _Stage(measurer, progress, recorded, deadline)
+    hung = {name for pair in measurer.hung for name in pair}
+    rounds = stage.first(left_out(suspicion, recorded.fabric) | hung)
+    if not rounds:
+        return True
+    if why := stage.too_much(rounds):
+        measurer.remarks.append(why)
+        return True
+    most = max(map(len, rounds))
+    progress.stage(f"Measuring {len(measurer.nodes)} nodes under load, up to {most} pairs at once")
+    stage.run(rounds, min(deadline, time.monotonic() + max(SHARE * survey_s, LEAST_S)))
+    return stage.again(evidence)
+
+
+def left_out(suspicion: Suspicion, fabric: Wiring) -> set[str]:
+    """Nodes whose links are known to be at fault, and all nodes of leaves of whose uplinks one is."""
+    nodes: set[str] = set()
+    leaves: set[str] = set()
+    for suspect in (*suspicion.slow, *suspicion.unstable, *suspicion.lossy):
+        for subject in (suspect.subject, *suspect.ambiguous_with):
+            if subject.kind is SubjectKind.NODE:
+                nodes.add(subject.name)
+            elif subject.kind is SubjectKind.UPLINK:
+                leaves.add(subject.name)
+            elif subject.kind is SubjectKind.LINK:
+                leaves |= {leaf for pair in suspect.pairs for leaf in _leaves_at(subject.name, pair, fabric)}
+    return nodes | {node for node, leaf in fabric.leaf_of.items() if leaf in leaves}
+
+
+def _leaves_at(cable: str, pair: Pair, fabric: Wiring) -> list[str]:
+    """Leaves of the pair to whose switch the cable is plugged."""
+    cables = [part.name for part in fabric.path(*pair) if part.kind == SubjectKind.LINK]
+    ends = ((pair[0], cables[:1]), (pair[1], cables[-1:]))
+    return [fabric.leaf_of[node] for node, nearest in ends if cable in nearest and node in fabric.leaf_of]
+
+
+class _Stage:
+    """Rounds under load in one check, numbered one after the other."""
+
+    def __init__(self, measurer: Measurer, progress: Progress, recorded: RecordedRun, deadline: float) -> None:
+        self._measurer = measurer
+        self._progress = progress
+        self._recorded = recorded
+        self._deadline = deadline
+        self._leaves: dict[str, list[str]] = {}
+        self._shape = load_shape(measurer.window_s)
+        self._number = 0
+
+    def first(self, without: set[str]) -> list[list[Pair]]:
+        """The pairs of the first rounds."""
+        nodes = [node for node in self._measurer.nodes if node not in without]
+        self._leaves = leaves_of(nodes, self._recorded.fabric.leaf_of)
+        if on_one_machine(self._recorded.facts):
+            return []
+        if len(self._leaves) > 1:
+            nodes = [node for members in self._leaves.values() for node in members]
+        design = self._recorded.info.design
+        light = design is not None and design.pairs_at_once > 1
+        seed, survey = self._recorded.info.seed, design.rounds if design is not None else 0
+        rounds = first_rounds(self._leaves, nodes, seed, light=light)
+        if len(rounds) > SHARE * survey:
+            rounds = first_rounds(self._leaves, nodes, seed, light=light, times=1)
+        self._shape = thinned(self._shape, sum(map(len, rounds)))
+        return rounds
+
+    def too_much(self, rounds: Sequence[Sequence[Pair]]) -> str:
+        """Why rounds under load would say nothing here; empty where they would."""
+        if not one_kernel(self._recorded.facts.values()):
+            return ""
+        window_bytes = BANDWIDTH.message_bytes * BANDWIDTH.window
+        most = max(map(len, rounds)) * window_bytes / max(self._measurer.window_s, 1e-9)
+        if most <= ONE_KERNEL_BYTES_PER_S:
+            return ""
+        return (
+            f"No rounds under load were measured: these nodes share a kernel, and {most / 1e9:.1f} GB/s at once would "
+            "load its cores rather than the links."
+        )
+
+    def run(self, rounds: Sequence[Sequence[Pair]], deadline: float) -> bool:
+        """Measure them; False where `deadline` came first."""
+        made = []
+        for pairs in rounds:
+            made.append(Round(phase=Phase.LOADED, repetition=self._number, shape=self._shape, pairs=tuple(pairs)))
+            self._number += 1
+        self._progress.rounds(len(made))
+        return self._measurer.run(made, deadline)
+
+    def again(self, evidence: Mapping[Pair, Evidence]) -> bool:
+        """Leaves that carried less than others, each alone under load, in turn with others.
+
+        Where all of these are slow, those that come next. False where the time was over first.
+        """
+        known: list[Key] = []
+        for step in range(MOST_STEPS):
+            scene = scene_of(self._measurer.measurements, evidence, self._recorded.fabric.leaf_of)
+            lack = lacks(scene.of_peers, self._recorded.info.effect or EFFECT)
+            slow = {one.key for one in compared(scene.found, scene.offered, lack) if one.slow(lack[one.key])}
+            chosen = suspects(scene.of_peers, lack, known)
+            if not chosen or not slow.issuperset(known):
+                return True
+            known += chosen
+            keys = [*chosen, *controls(chosen, scene.of_peers, scene.offered, slow)]
+            names = ", ".join(dict.fromkeys(leaf for leaf, _ in chosen))
+            self._progress.stage(f"Measuring the uplinks of {names} again under load, in turn with others")
+            seed = self._recorded.info.seed + step
+            if not self.run(again_rounds(self._leaves, keys, RETEST_RUNS, seed), self._deadline):
+                return False
+        return True
+
+
+def recorded_rounds(folder: Path) -> list[Round]:
+    """The rounds under load of a recorded run."""
+    return [
+        one.round for one in read_entries(folder) if isinstance(one, RoundStarted) and one.round.phase is Phase.LOADED
+    ]

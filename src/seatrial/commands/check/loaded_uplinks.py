@@ -1,0 +1,246 @@
+"""The judgement of rounds under load: an uplink that carries less than others, and how far the fabric is shared."""
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+
+import msgspec
+
+from seatrial.commands.check.findings import pair_names
+from seatrial.commands.check.loaded_cables import cable_loads
+from seatrial.commands.check.loaded_peers import EFFECT, Compared, compared, could, lacks, shares, suspects
+from seatrial.commands.check.loaded_rates import (
+    Alone,
+    Key,
+    Load,
+    apart,
+    carried,
+    is_light,
+    loads,
+    rates_alone,
+    rounds_of,
+)
+from seatrial.judgement.wording import WAYS, link_remedy, sentence, who
+from seatrial.locate.evidence import Evidence, Pair
+from seatrial.locate.explanation import Suspect
+from seatrial.locate.thresholds import RETEST_RUNS
+from seatrial.model.fabric import Wiring
+from seatrial.model.loaded import LeafLoad, Loaded
+from seatrial.model.measurement import Measurement
+from seatrial.model.recorded import RecordedRun
+from seatrial.model.subject import Direction, link, uplink
+from seatrial.model.units import BANDWIDTH, bandwidth, share
+from seatrial.model.verdict import Experiment, Finding, FindingKind, Verdict
+from seatrial.model.words import count, some
+from seatrial.statistics.median import median, median_estimate
+
+BISECTION = 0.4
+"""Of the nodes: a round with this share of pairs loads the whole fabric. An odd number of leaves leaves one out."""
+MOST_NOTES = 3
+MOST_CABLES = 4
+PEERS = "median of other leaves in the same rounds"
+
+
+class LoadedVerdict(msgspec.Struct, frozen=True, kw_only=True):
+    """Numbers, findings, and sentences on what was not decided."""
+
+    loaded: Loaded | None
+    """None where no round under load was completed."""
+    findings: tuple[Finding, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class Scene(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of the rounds under load by now: for the judgement, and to choose what to measure again."""
+
+    rounds: Sequence[Sequence[Measurement]]
+    alone: Alone
+    found: Mapping[Key, Sequence[Load]]
+    offered: Mapping[Key, float]
+    """What the nodes of each leaf that took part reach one at a time, added up."""
+    of_peers: Mapping[Key, float]
+
+
+def scene_of(
+    measurements: Sequence[Measurement], evidence: Mapping[Pair, Evidence], leaf_of: Mapping[str, str]
+) -> Scene:
+    """All numbers that follow from the measurements of a run."""
+    rounds = rounds_of(measurements)
+    alone = rates_alone(evidence, rounds, leaf_of)
+    found = loads(rounds, leaf_of)
+    offered = {key: could(many[-1], alone) for key, many in found.items()}
+    return Scene(rounds=rounds, alone=alone, found=found, offered=offered, of_peers=shares(found, offered))
+
+
+def judge_loaded(
+    recorded: RecordedRun,
+    evidence: Mapping[Pair, Evidence],
+    *,
+    effect: float = EFFECT,
+) -> LoadedVerdict:
+    """Uplinks that carry less than their peers' by more than `effect`; numbers of every leaf and of the whole fabric.
+
+    An over-subscribed fabric is no finding where all leaves are alike: that is its design.
+    """
+    scene = scene_of(recorded.measurements, evidence, recorded.fabric.leaf_of)
+    if not scene.rounds:
+        return LoadedVerdict(loaded=None)
+    lack = lacks(scene.of_peers, effect)
+    verdicts = compared(scene.found, scene.offered, lack)
+    slow = [one for one in verdicts if one.slow(lack.get(one.key, effect))]
+    return LoadedVerdict(
+        loaded=_numbers(scene, verdicts, recorded.wiring),
+        findings=tuple(_findings(slow, scene, recorded.wiring, effect)),
+        notes=tuple(_open(verdicts, scene, lack)),
+    )
+
+
+def _numbers(scene: Scene, verdicts: Sequence[Compared], wiring: Wiring | None) -> Loaded:
+    again = {one.key: one.ratio.value for one in verdicts}
+    leaves = tuple(
+        LeafLoad(
+            leaf=key[0],
+            direction=key[1],
+            nodes=len(many[-1].nodes),
+            bytes_per_s=median_estimate([one.bytes_per_s for one in apart(many) or many]),
+            alone_bytes_per_s=scene.offered[key],
+            of_peers=again.get(key, scene.of_peers.get(key)),
+        )
+        for key, many in scene.found.items()
+        if scene.offered[key] > 0
+    )
+    nodes = {name for flows in scene.rounds for one in flows for name in one.pair}
+    whole = [flows for flows in scene.rounds if 1 < len(flows) >= BISECTION * len(nodes)]
+    whole = [flows for flows in whole if not is_light(flows, scene.alone.leaf_of)]
+    sums = [sum(scene.alone.pair(one.pair) for one in flows) for flows in whole]
+    rates = [carried(flows) for flows in whole]
+    return Loaded(
+        rounds=len(scene.rounds),
+        leaves=leaves,
+        bisection_bytes_per_s=median_estimate(rates) if rates else None,
+        bisection_pairs=max((len(flows) for flows in whole), default=0),
+        bisection_share=median([rate / most for rate, most in zip(rates, sums, strict=True)])
+        if rates and min(sums) > 0
+        else None,
+        oversubscription=max(median([1 / one.share for one in leaves]), 1.0) if leaves else None,
+        design_oversubscription=_by_cables(wiring, nodes),
+    )
+
+
+def _by_cables(wiring: Wiring | None, nodes: Collection[str]) -> float | None:
+    """Over-subscription by design, where the cables are known."""
+    if wiring is None:
+        return None
+    from seatrial.fabric.capacity import oversubscription
+    from seatrial.fabric.routed import RoutedFabric
+
+    return oversubscription(wiring.routing, nodes) if isinstance(wiring, RoutedFabric) else None
+
+
+def _findings(slow: Sequence[Compared], scene: Scene, wiring: Wiring | None, effect: float) -> list[Finding]:
+    by_leaf: defaultdict[str, list[Compared]] = defaultdict(list)
+    for one in sorted(slow, key=lambda one: one.ratio.value):
+        by_leaf[one.key[0]].append(one)
+    found = []
+    for leaf, ways in by_leaf.items():
+        named = _finding(leaf, ways, scene)
+        found.append(_with_cables(named, ways[0], scene, wiring, effect) if wiring is not None else named)
+    return found
+
+
+def _with_cables(found: Finding, worst: Compared, scene: Scene, wiring: Wiring, effect: float) -> Finding:
+    """Which cables of the uplink it is, if some of them are as good as others'; one alone is named instead of it."""
+    ours = _rounds_apart(worst.key, scene)
+    others = [flows for key in worst.peers for flows in _rounds_apart(key, scene)]
+    cables = cable_loads(worst.key, ours, others, wiring)
+    slow = [one for one in cables if one.of_peers < 1 - effect]
+    if not slow or len(slow) == len(cables):
+        return found
+    listed = some([f"{one.cable} ({share(one.of_peers)})" for one in slow], MOST_CABLES)
+    told = Experiment(
+        description=f"Cable by cable, {count(len(cables), 'cable')} of the uplink compared with those of other leaves",
+        outcome=f"slow: {listed}; the other {len(cables) - len(slow)} are as good as others",
+        confirmed=True,
+    )
+    found = msgspec.structs.replace(found, experiments=(*found.experiments, told))
+    if len(slow) > 1:
+        return found
+    way = found.direction if found.direction is Direction.BOTH else slow[0].direction
+    suspect = Suspect(subject=link(slow[0].cable), direction=way, ambiguous_with=(), pairs=())
+    return msgspec.structs.replace(
+        found,
+        kind=FindingKind.SLOW_CABLE,
+        subject=suspect.subject,
+        ambiguous_with=(),
+        direction=way,
+        remedy=link_remedy(suspect, None),
+        statement=f"The cable {slow[0].cable} carries {share(slow[0].of_peers)} of what cables of other leaves do "
+        f"under load. {found.statement}",
+    )
+
+
+def _finding(leaf: str, ways: Sequence[Compared], scene: Scene) -> Finding:
+    """`ways`: the slow ones of one leaf, the worse first."""
+    worst = ways[0]
+    many = apart(scene.found[worst.key])
+    names = {key[0] for key in scene.found}
+    suspect = Suspect(
+        subject=uplink(leaf),
+        direction=Direction.BOTH if len(ways) > 1 else worst.key[1],
+        ambiguous_with=tuple(uplink(other) for other in sorted(names - {leaf})) if len(names) == 2 else (),
+        pairs=_pairs(worst.key, scene),
+    )
+    measured = median_estimate([one.bytes_per_s for one in many[-worst.ratio.runs :]])
+    ratio = worst.ratio
+    beside = ", ".join(dict.fromkeys(key[0] for key in worst.peers))
+    does = "send" if worst.key[1] is Direction.OUT else "receive"
+    return Finding(
+        kind=FindingKind.SLOW_UPLINK,
+        subject=suspect.subject,
+        ambiguous_with=suspect.ambiguous_with,
+        direction=suspect.direction,
+        verdict=Verdict.SLOW,
+        statement=sentence(
+            f"{who(suspect)} carries {bandwidth(measured.value)} {WAYS[worst.key[1]]} while "
+            f"{count(len(many[-1].nodes), 'node')} of the leaf {does} at once: {share(ratio.value)} of what other "
+            f"leaves carry ({bandwidth(worst.expected_bytes_per_s)}; {share(ratio.low)} to {share(ratio.high)} with "
+            f"{share(ratio.confidence)} confidence). Single pairs do not load it enough to show this."
+        ),
+        remedy=link_remedy(suspect, None),
+        metric=BANDWIDTH,
+        measured=measured,
+        peers=worst.expected_bytes_per_s,
+        peers_name=PEERS,
+        pairs=pair_names(suspect.pairs),
+        experiments=(
+            Experiment(
+                description=f"All nodes of the leaf under load, {ratio.runs} runs, in turn with the same of {beside}",
+                outcome=f"{bandwidth(measured.value)}, while the others gave {bandwidth(worst.expected_bytes_per_s)}",
+                confirmed=True,
+            ),
+        ),
+    )
+
+
+def _rounds_apart(key: Key, scene: Scene) -> list[Sequence[Measurement]]:
+    """Those in which this leaf alone was under load."""
+    nodes = set(apart(scene.found[key])[-1].nodes)
+    end = 0 if key[1] is Direction.OUT else 1
+    return [flows for flows in scene.rounds if {one.pair[end] for one in flows} == nodes]
+
+
+def _pairs(key: Key, scene: Scene) -> tuple[Pair, ...]:
+    """Of the latest round in which the leaf was under load."""
+    return tuple(sorted(one.pair for one in _rounds_apart(key, scene)[-1]))
+
+
+def _open(verdicts: Sequence[Compared], scene: Scene, lack: Mapping[Key, float]) -> list[str]:
+    """Leaves that looked slow under load and were neither confirmed nor cleared."""
+    left = [(one.key, one.ratio.value) for one in verdicts if one.perhaps(lack.get(one.key, EFFECT))]
+    why = f"{RETEST_RUNS} more runs did not decide it"
+    if not verdicts:
+        left = [(key, scene.of_peers[key]) for key in suspects(scene.of_peers, lack)]
+        why = "it was not measured again, for lack of time; give more by --budget"
+    return [
+        f"Under load the uplink of {leaf} carried {share(value)} of what its peers did {WAYS[way]}: not decided, {why}."
+        for (leaf, way), value in left[:MOST_NOTES]
+    ]

@@ -1,0 +1,223 @@
+"""Parts whose bandwidth changed during a run: which, since when, and the sentences for it."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from seatrial.judgement.wording import WAYS, named, sentence
+from seatrial.locate.evidence import Pair, run_value
+from seatrial.locate.explanation import Blamed
+from seatrial.locate.thresholds import GROSS
+from seatrial.model.change import Change, ChangeKind
+from seatrial.model.fabric import Component
+from seatrial.model.measurement import Kernel, Measurement, Phase
+from seatrial.model.subject import Direction, SubjectKind
+from seatrial.model.units import BANDWIDTH, share
+from seatrial.model.verdict import Finding, FindingKind, Verdict
+from seatrial.statistics.median import median
+
+if TYPE_CHECKING:
+    from seatrial.locate.part_series import Series
+
+PHASES = (Phase.SURVEY, Phase.NEXT, Phase.RETEST)
+WAYS_OF = {
+    Direction.OUT: (Direction.OUT,),
+    Direction.IN: (Direction.IN,),
+    Direction.BOTH: (Direction.OUT, Direction.IN),
+}
+FEWEST_ROWS = 12
+"""With fewer values nothing can be significant."""
+
+
+class Timed(msgspec.Struct, frozen=True, gc=False):
+    """One value of a pair, bytes per second, at the middle of its round."""
+
+    pair: Pair
+    at_s: float
+    bytes_per_s: float
+    pairs_at_once: int
+    phase: Phase
+
+
+def changes_of(
+    measurements: Iterable[Measurement], leaf_of: Mapping[str, str], effect: float | None = None
+) -> tuple[Change, ...]:
+    """Nodes and uplinks whose bandwidth changed by the practical effect during the run, the earliest first.
+
+    All rounds of the survey, of the pairs measured next and of the retest count. `leaf_of`: leaf switch by node, where
+    known. `effect`: what --effect asked for, a share. Empty for archives without times.
+    """
+    values = _alike(timed(measurements))
+    if len(values) < FEWEST_ROWS:
+        return ()
+    from seatrial.locate.changes import find_changes
+    from seatrial.locate.effects import practical_effects
+
+    nodes = sorted({name for one in values for name in one.pair})
+    groups: dict[str, list[str]] = defaultdict(list)
+    for name in nodes:
+        if name in leaf_of:
+            groups[leaf_of[name]].append(name)
+    series, usual = _series(values, nodes)
+    return find_changes(series, nodes, practical_effects(BANDWIDTH, usual, effect), groups)
+
+
+def timed(measurements: Iterable[Measurement]) -> list[Timed]:
+    """The bandwidths with their times, of the rounds that count."""
+    return [
+        Timed(
+            one.pair,
+            one.at_s + (sum(one.times_s) + sum(one.warmup_times_s)) / 2,
+            run_value(one),
+            one.pairs_at_once,
+            one.phase,
+        )
+        for one in measurements
+        if one.phase in PHASES
+        and one.at_s is not None
+        and one.times_s
+        and one.shape.kernel is Kernel.ONEWAY
+        and not one.variant
+    ]
+
+
+def _alike(values: Sequence[Timed]) -> list[Timed]:
+    """The same values without what fewer pairs at once make better, so that contention in the survey is no change.
+
+    A pair that is better with fewer at once than it ever was in the survey is moved down to its best there. One that is
+    worse is left as it is: fewer at once make nothing worse. Pairs that the survey did not measure count only if as
+    many were measured at once as there.
+    """
+    survey: defaultdict[Pair, list[Timed]] = defaultdict(list)
+    later: defaultdict[tuple[Pair, int], list[Timed]] = defaultdict(list)
+    for one in values:
+        if one.phase is Phase.SURVEY:
+            survey[one.pair].append(one)
+        else:
+            later[one.pair, one.pairs_at_once].append(one)
+    usual = {one.pairs_at_once for ones in survey.values() for one in ones}
+    kept = [one for ones in survey.values() for one in ones]
+    for (pair, at_once), ones in later.items():
+        before = survey.get(pair)
+        if before is None:
+            kept += ones if usual == {at_once} else []
+        elif at_once >= min(one.pairs_at_once for one in before):
+            kept += ones
+        else:
+            best = max(one.bytes_per_s for one in before)
+            better = max(median([one.bytes_per_s for one in ones]) / best, 1.0)
+            kept += [msgspec.structs.replace(one, bytes_per_s=one.bytes_per_s / better) for one in ones]
+    return kept
+
+
+def _series(values: Sequence[Timed], nodes: Sequence[str]) -> "tuple[Series, float]":
+    """Logarithms relative to the usual value of the survey, and that value in bytes per second."""
+    import numpy as np
+
+    from seatrial.locate.part_series import Series, usual_level
+
+    place = {name: number for number, name in enumerate(nodes)}
+    logs = np.log([one.bytes_per_s for one in values])
+    survey = np.array([one.phase is Phase.SURVEY for one in values])
+    level = usual_level(logs[survey] if survey.any() else logs)
+    series = Series(
+        source=np.array([place[one.pair[0]] for one in values]),
+        target=np.array([place[one.pair[1]] for one in values]),
+        time_s=np.array([one.at_s for one in values]),
+        log=logs - level,
+    )
+    return series, float(np.exp(level))
+
+
+def with_changes(
+    known: Sequence[Blamed], changes: Iterable[Change], measured: Collection[Pair], excused: Collection[Pair]
+) -> list[Blamed]:
+    """`known` suspects, and the parts that changed beside them; pairs that these explain no longer stand on their own.
+
+    A part that was good for half of the survey is on good pairs, too, so that no cover of bad pairs finds it.
+    """
+    blamed = {part for group in known for part in group.components}
+    added = []
+    for change in changes:
+        pairs = frozenset(change.pairs).intersection(measured).difference(excused)
+        subjects = (change.subject, *change.ambiguous_with)
+        for way in WAYS_OF[change.direction]:
+            parts = frozenset(Component(kind=one.kind.value, name=one.name, direction=way) for one in subjects)
+            own = pairs if len(WAYS_OF[change.direction]) == 1 else _of_way(pairs, change, way)
+            if own and not parts & blamed:
+                added.append(Blamed(parts, own))
+    explained = {pair for group in added for pair in group.pairs}
+    return [group for group in known if group.components or not group.pairs <= explained] + added
+
+
+def _of_way(pairs: frozenset[Pair], change: Change, way: Direction) -> frozenset[Pair]:
+    """Of a node that changed in both directions, the pairs that it sends or receives; of an uplink all."""
+    if change.subject.kind is not SubjectKind.NODE:
+        return pairs
+    return frozenset(pair for pair in pairs if pair[0 if way is Direction.OUT else 1] == change.subject.name)
+
+
+def since_when(finding: Finding, changes: Iterable[Change]) -> Finding:
+    """The finding with the sentence on its part's change, where it has one."""
+    for change in changes:
+        if {change.subject, *change.ambiguous_with} & {finding.subject, *finding.ambiguous_with}:
+            return msgspec.structs.replace(finding, statement=f"{finding.statement} {change_statement(change)}")
+    return finding
+
+
+def changed_parts(changes: Iterable[Change], named: Iterable[Finding], excused: Collection[Pair]) -> list[Finding]:
+    """Findings for parts that were grossly bad for a while, and that no other finding names."""
+    known = {subject for finding in named for subject in (finding.subject, *finding.ambiguous_with)}
+    return [
+        Finding(
+            kind=FindingKind.UNSTABLE_LINK,
+            subject=change.subject,
+            ambiguous_with=change.ambiguous_with,
+            direction=change.direction,
+            verdict=Verdict.UNSTABLE,
+            statement=change_statement(change),
+            remedy="Look at its port and cable: errors, link resets and rate changes at that time (dmesg, ethtool -S, "
+            "the switch's log), and at what else used the part then.",
+            metric=BANDWIDTH,
+            pairs=tuple(f"{source}>{target}" for source, target in change.pairs),
+        )
+        for change in changes
+        if not known & {change.subject, *change.ambiguous_with}
+        and max(change.loss_before, change.loss_after) >= GROSS
+        and not set(change.pairs) <= set(excused)
+    ]
+
+
+def change_statement(change: Change) -> str:
+    """One sentence: which part, how much of the usual bandwidth before and after, since when."""
+    names = " or ".join(named(one) for one in (change.subject, *change.ambiguous_with))
+    who = f"{names}, {WAYS[change.direction]}," if change.direction is not Direction.BOTH else names
+    before, after = share(1 - change.loss_before), share(1 - change.loss_after)
+    when = f"{seconds(change.since_s)} s ({_interval(change)}) after the start of the run"
+    match change.kind:
+        case ChangeKind.DROP:
+            told = f"carries {after} of the usual bandwidth since {when}, and {before} before"
+        case ChangeKind.RECOVERY:
+            told = f"carried {before} of the usual bandwidth until {when}, and {after} since"
+        case ChangeKind.FLAPPING:
+            told = f"varies between {before} and {after} of the usual bandwidth, {_rhythm(change)}"
+    return sentence(f"{who} {told}.")
+
+
+def _interval(change: Change) -> str:
+    return f"{seconds(change.since_low_s)} to {seconds(change.since_high_s)} s"
+
+
+def _rhythm(change: Change) -> str:
+    total = change.bad_values + change.good_values
+    often = f"{change.bad_values} of {total} values low, first after {seconds(change.since_high_s)} s"
+    if change.period_s is None:
+        return f"without a visible period: {often}"
+    return f"about every {seconds(change.period_s)} s: {often}"
+
+
+def seconds(value: float) -> str:
+    """Tenths of a second below 100 s."""
+    return f"{value:.1f}" if value < 100 else f"{value:.0f}"

@@ -1,0 +1,364 @@
+"""The main job: measure all pairs of nodes, judge them, measure the suspects again alone, judge again."""
+
+import math
+import random
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from seatrial.archive import layout
+from seatrial.archive.journal import SurveyPlanned
+from seatrial.archive.reader import parse_all
+from seatrial.archive.writer import RunWriter
+from seatrial.commands.check.crowding import apart, crowded, still_crowded
+from seatrial.commands.check.distinguishing_pairs import next_bandwidth, next_latency
+from seatrial.commands.check.judge import Assessor, judge
+from seatrial.commands.check.loaded_rounds import measure_loaded
+from seatrial.commands.check.rail_measurement import measure_over_rails
+from seatrial.commands.check.rail_suspects import pairs_to_split
+from seatrial.commands.check.require_retest import only_proved
+from seatrial.commands.check.retest_plan import plan_retest
+from seatrial.commands.check.survey_plan import check_design, pilot_pairs, survey_of
+from seatrial.commands.check.suspects import Suspicion
+from seatrial.driver.closing import carried_out, closed
+from seatrial.driver.description import describe
+from seatrial.driver.fabric_files import wiring_of, with_leaves
+from seatrial.driver.measurer import Measurer
+from seatrial.driver.node_hours import allocation_s, within_node_hours
+from seatrial.driver.node_selection import enough
+from seatrial.driver.preflight import preflight
+from seatrial.driver.progress import Progress, Silent
+from seatrial.driver.settings import CheckSettings
+from seatrial.driver.site import choose_launcher
+from seatrial.driver.start_failure import with_settings
+from seatrial.launch.contract import Hosts, Launcher
+from seatrial.locate.effects import SCATTERS
+from seatrial.locate.explanation import Suspect
+from seatrial.locate.thresholds import SUSPICION
+from seatrial.model.errors import LaunchError
+from seatrial.model.fabric import Wiring
+from seatrial.model.facts import NodeFacts
+from seatrial.model.judgement import Judgement
+from seatrial.model.measurement import Kernel, Phase, Round, Shape
+from seatrial.model.recorded import RecordedRun
+from seatrial.model.run import Ending, NodeState, RunInfo
+from seatrial.pairs.next_pairs import MOST_PAIRS
+from seatrial.pairs.survey import LATENCY, PILOT, USUAL_REPETITIONS, SurveyPlan, bandwidth_shape
+from seatrial.statistics.median import median
+
+if TYPE_CHECKING:
+    from seatrial.fabric.routed import RoutedFabric
+
+NEXT_STEPS = 3
+"""How often pairs are chosen by what the last ones told."""
+FEWER = 8
+"""Of so many pairs at once one is left in the next attempt to measure slow ones without contention."""
+HELPS = 0.8
+"""That attempt is made while at most this share of the slow pairs stays slow: what stays is none."""
+FEWEST_PEERS = 4
+"""Nodes with fewer pairs of others to compare with are measured in all repetitions, which cost little there."""
+REPEATING_HELPS = 0.95
+"""What is left of the scatter after another repetition, if it is noise; contention stays as it is."""
+MORE_LOOKS = 2
+"""How often a part is measured again whose runs lie on both sides of the line."""
+USUAL_WINDOW_S = 0.035
+"""Taken where the pilot delivered nothing: 4 MiB at 1 Gb/s."""
+
+
+class CheckOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """What a check leaves: the run's folder, what is in it, and the judgement."""
+
+    folder: Path
+    recorded: RecordedRun
+    judgement: Judgement
+
+
+def run_check(
+    settings: CheckSettings,
+    progress: Progress | None = None,
+    launcher: Launcher | None = None,
+    wiring: "RoutedFabric | None" = None,
+) -> CheckOutcome:
+    """Carry out `seatrial check`. Whatever ends it, the run is closed and keeps what was delivered.
+
+    `launcher`: None for the one that fits the site. `wiring`: None for what the settings say of it.
+    Raises UsageError, LaunchError, ArchiveError and other SeatrialErrors; KeyboardInterrupt only before the first
+    measurement.
+    """
+    progress = progress or Silent()
+    progress.stage("Looking for nodes, preparing the probe")
+    launcher = launcher or choose_launcher(settings)
+    hosts = launcher.hosts()
+    nodes = enough(hosts, settings)
+    settings, hosts, nodes, cut = within_node_hours(settings, hosts, nodes, job=launcher.job)
+    if cut:
+        progress.stage(cut)
+    wiring = wiring or wiring_of(settings, hosts, nodes)
+    hosts = with_leaves(hosts, wiring)
+    check_design(settings, hosts.fabric, nodes)
+    writer = RunWriter(settings.archive, describe(settings, launcher, hosts, nodes))
+    if wiring is not None:
+        writer.write_wiring(wiring.routing)
+    check = Check(settings, launcher, writer, hosts, progress, wiring)
+    check.measurer.remarks += [cut] if cut else []
+    folder = carried_out(check, lambda: check.carry_out(nodes))
+    recorded = check.recorded()
+    return CheckOutcome(folder=folder, recorded=recorded, judgement=judge(recorded, check.assessor))
+
+
+class Check:
+    """One check under way."""
+
+    def __init__(
+        self,
+        settings: CheckSettings,
+        launcher: Launcher,
+        writer: RunWriter,
+        hosts: Hosts,
+        progress: Progress,
+        wiring: Wiring | None = None,
+    ) -> None:
+        self._settings = settings
+        self._wiring = wiring
+        self._launcher = launcher
+        self._writer = writer
+        self._progress = progress
+        self._facts: Mapping[str, NodeFacts] = {}
+        self._facts_after: Mapping[str, NodeFacts] = {}
+        self._planned: tuple[tuple[str, str], ...] = ()
+        self._left_out = hosts.left_out
+        self._waking = f"; Slurm wakes {', '.join(hosts.asleep)}" if hosts.asleep else ""
+        self.assessor = Assessor()
+        self._scatter = math.inf
+        """Of healthy pairs, after the last repetition of the survey."""
+        self.measurer = Measurer(launcher, writer, writer.info.nodes, progress, settings.round_timeout_s)
+
+    def carry_out(self, nodes: Sequence[str]) -> str:
+        """All stages in order; a sentence where the budget ended it early, else empty."""
+        self._progress.stage(f"Waiting for {len(nodes)} nodes{self._waking}")
+        self._launcher.allocate(nodes, allocation_s(self._settings.budget_s))
+        self._writer.describe(msgspec.structs.replace(self._writer.info, job=self._launcher.job))
+        self._progress.stage(f"Reading the facts of {len(nodes)} nodes")
+        self._facts = self._read_facts(nodes, layout.BEFORE, "did not answer")
+        preflight(self._launcher, self.measurer, self._progress)
+        self._progress.stage(f"Starting the probe on {len(self.measurer.nodes)} nodes")
+        self._start()
+        deadline = time.monotonic() + self._settings.budget_s
+        plan = self._plan()
+        self._progress.stage(f"Measuring {plan.design.planned_pairs} ordered pairs of {len(self.measurer.nodes)} nodes")
+        began = time.monotonic()
+        in_time = self._survey_passes(plan, deadline)
+        survey_s = time.monotonic() - began
+        self._spread_out(plan, deadline)
+        self._tell_apart(next_bandwidth, bandwidth_shape(self.measurer.window_s), deadline)
+        in_time = self._retest(deadline) and in_time
+        in_time = self.measurer.resume(deadline) and in_time
+        if self._tell_apart(next_latency, LATENCY, deadline):
+            in_time = self._retest_late(deadline) and in_time
+        in_time = self._under_load(survey_s, deadline) and in_time
+        self._over_rails(deadline)
+        self.measurer.close()
+        self._progress.stage("Reading the facts again")
+        self._facts_after = self._read_facts(self.measurer.answering, layout.AFTER, "stopped answering during the run")
+        spent = (
+            f"The budget of {self._settings.budget_s:.0f} s was spent before all was measured; give more by --budget."
+        )
+        return "" if in_time else spent
+
+    def _survey_passes(self, plan: SurveyPlan, deadline: float) -> bool:
+        """All pairs once, and again only as long as noise hides the practical effect."""
+        done, passes = 0, plan.passes
+        if self._settings.replay and plan.shorter:  # an old recording that does not say what was planned
+            passes = passes[:USUAL_REPETITIONS]
+        in_time = True
+        for one in passes:
+            self._progress.rounds(len(one))
+            in_time = self.measurer.run(one, deadline)
+            done += 1
+            if not in_time or (not self._settings.replay and self._enough_passes(done)):
+                break
+        self._writer.describe(msgspec.structs.replace(self._writer.info, design=plan.after(done)))
+        return in_time
+
+    def _enough_passes(self, done: int) -> bool:
+        """Whether another repetition would tell no more: noise does not widen the lines, or repeating does not help."""
+        _, references, _ = self.assessor.assess(self.recorded())
+        line, before = references.bandwidth, self._scatter
+        self._scatter = line.scatter if line else math.inf
+        if line is None or not references.alike or len(self.measurer.nodes) < FEWEST_PEERS:
+            return done >= USUAL_REPETITIONS
+        if SCATTERS * line.scatter <= SUSPICION * line.effect:
+            return True
+        return done >= USUAL_REPETITIONS and line.scatter > REPEATING_HELPS * before
+
+    def _read_facts(self, nodes: Sequence[str], reading: str, what: str) -> dict[str, NodeFacts]:
+        facts = self._launcher.read_facts(nodes)
+        for node, text in facts.texts.items():
+            self._writer.write_facts(node, reading, text)
+        for node, why in facts.silent.items():
+            self.measurer.lose(NodeState(node=node, reason=f"{what}: {why}", fault=True))
+        return parse_all(facts.texts)
+
+    def _start(self) -> None:
+        """Start the probe. Raises LaunchError; ToldByFacts where nodes' MPI is set otherwise than their peers'."""
+        try:
+            self.measurer.start()
+        except LaunchError as error:
+            raise with_settings(error, self._facts) from error
+
+    def _plan(self) -> SurveyPlan:
+        nodes = self.measurer.nodes
+        window_s = self.measurer.window_s = self._pilot(nodes)
+        plan = self._survey(window_s)
+        self._planned = tuple(
+            dict.fromkeys(pair for one in plan.rounds for pair in one.pairs if one.shape.kernel is Kernel.ONEWAY)
+        )
+        self._writer.append(SurveyPlanned(pairs=self._planned))
+        self._writer.describe(msgspec.structs.replace(self._writer.info, design=plan.design))
+        return plan
+
+    def _survey(self, window_s: float) -> SurveyPlan:
+        info = self._writer.info
+        return survey_of(
+            self._settings, self.measurer.nodes, self._facts, info.fabric, window_s=window_s, seed=info.seed
+        )
+
+    def _pilot(self, nodes: Sequence[str]) -> float:
+        """Seconds that one window of the bandwidth kernel takes here."""
+        for pair in pilot_pairs(self._survey(USUAL_WINDOW_S), nodes):
+            self.measurer.measure(Round(phase=Phase.PILOT, repetition=0, shape=PILOT, pairs=(pair,)))
+        took = [median(one.times_s) for one in self.measurer.measurements if one.times_s]
+        return median(took) if took else USUAL_WINDOW_S
+
+    def _spread_out(self, plan: SurveyPlan, deadline: float) -> None:
+        """Slow pairs again in rounds of which no two pairs share a known cable, or leave or enter the same leaf.
+
+        Where many pairs run at once they share cables, and what is slow then may be no fault. Where the fabric has
+        cables that are not known, repeat with ever fewer pairs at once while that helps.
+        """
+        shape = next((one.shape for one in plan.rounds if one.shape.kernel is Kernel.ONEWAY), PILOT)
+        draw = random.Random(self._writer.info.seed)
+        at_once, before, step = FEWER * plan.design.pairs_at_once, math.inf, 0
+        while at_once > 1:
+            evidence, references, suspicion = self.assessor.assess(self.recorded())
+            pairs = still_crowded(evidence, suspicion, references.fabric) if step else crowded(evidence, suspicion)
+            if not MOST_PAIRS < len(pairs) <= HELPS * before:
+                return
+            before, step = len(pairs), step + 1
+            draw.shuffle(pairs)
+            at_once = max(at_once // FEWER, 1)
+            found = apart(pairs, references.fabric, at_once)
+            at_once = min(at_once, max(map(len, found)))
+            self._progress.stage(f"Measuring {len(pairs)} slow pairs again, up to {at_once} at once")
+            self._progress.rounds(len(found))
+            rounds = [Round(phase=Phase.NEXT, repetition=step, shape=shape, pairs=tuple(one)) for one in found]
+            if not self.measurer.run(rounds, deadline):
+                return
+
+    def _tell_apart(self, choose: Callable[..., list[tuple[str, str]]], shape: Shape, deadline: float) -> int:
+        """Pairs that tell suspects apart, each once and alone, as long as there are any that do; how many."""
+        asked: list[tuple[str, str]] = []
+        for step in range(NEXT_STEPS):
+            evidence, references, suspicion = self.assessor.assess(self.recorded())
+            seed = self._writer.info.seed + step
+            pairs = choose(evidence, references.fabric, suspicion, self._open_nodes(), asked=asked, seed=seed)
+            if not pairs:
+                break
+            asked += pairs
+            self._progress.stage(f"Measuring {len(pairs)} pairs that tell suspects apart, alone")
+            self._progress.rounds(len(pairs))
+            rounds = [Round(phase=Phase.NEXT, repetition=step, shape=shape, pairs=(pair,)) for pair in pairs]
+            if not self.measurer.run(rounds, deadline):
+                break
+        return len(asked)
+
+    def _open_nodes(self) -> tuple[str, ...]:
+        """Those that answer and of which no pair hangs."""
+        hung = {name for pair in self.measurer.hung for name in pair}
+        return tuple(node for node in self.measurer.nodes if node not in hung)
+
+    def _retest(self, deadline: float) -> bool:
+        """A few pairs of every suspect; then, of suspects that this refuted, pairs that may be bad by themselves."""
+        _, _, first = self.assessor.assess(self.recorded())
+        if not first.suspects:
+            return True
+        bandwidth = bool(first.slow or first.unstable or first.too_fast)
+        in_time = self._measure_again(first.suspects, first, bandwidth, bool(first.late or first.lossy), deadline)
+        _, _, then = self.assessor.assess(self.recorded())
+        if then.unproved:
+            rates, lates = (any(one.refuted for one in judged.values()) for judged in (then.bandwidth, then.latency))
+            in_time = self._measure_again(then.unproved, then, rates, lates, deadline) and in_time
+        for _ in range(MORE_LOOKS):
+            _, _, then = self.assessor.assess(self.recorded())
+            if not then.open or not in_time:
+                break
+            in_time = self._measure_again(then.open, then, True, False, deadline)
+        return in_time
+
+    def _under_load(self, survey_s: float, deadline: float) -> bool:
+        """What uplinks carry while many nodes send at once."""
+        if not self._settings.loaded:
+            return True
+        recorded = self.recorded()
+        return measure_loaded(
+            self.measurer,
+            self._progress,
+            recorded,
+            self.assessor.assess(recorded),
+            replay=self._settings.replay,
+            survey_s=survey_s,
+            deadline=deadline,
+        )
+
+    def _over_rails(self, deadline: float) -> None:
+        """What stood the retest, over each rail alone: which one of a node's it is."""
+        evidence, _, suspicion = self.assessor.assess(self.recorded())
+        pairs = pairs_to_split(only_proved(suspicion, evidence)[0].slow)
+        shape = bandwidth_shape(self.measurer.window_s)
+        measure_over_rails(self.measurer, self._facts, pairs, shape, self._progress, deadline)
+
+    def _retest_late(self, deadline: float) -> bool:
+        """Once more those that the last pairs left late or lossy: one look alone convicts nobody."""
+        _, _, suspicion = self.assessor.assess(self.recorded())
+        suspects = (*suspicion.late, *suspicion.lossy)
+        return not suspects or self._measure_again(suspects, suspicion, False, True, deadline)
+
+    def _measure_again(
+        self, suspects: Sequence[Suspect], suspicion: Suspicion, bandwidth: bool, latency: bool, deadline: float
+    ) -> bool:
+        shapes = [bandwidth_shape(self.measurer.window_s)] if bandwidth else []
+        shapes += [LATENCY] if latency else []
+        rounds = plan_retest(suspects, suspicion.good(), shapes, self._writer.info.seed)
+        self._progress.stage(f"Measuring {len({one.pairs for one in rounds})} suspect and control pairs again, alone")
+        self._progress.rounds(len(rounds))
+        return self.measurer.run(rounds, deadline)
+
+    def recorded(self) -> RecordedRun:
+        """What is known by now."""
+        return RecordedRun(
+            info=self._info(),
+            planned=self._planned,
+            facts=self._facts,
+            facts_after=self._facts_after,
+            measurements=tuple(self.measurer.measurements),
+            starts=tuple(self.measurer.starts),
+            losses=tuple(self.measurer.losses),
+            sessions=self.measurer.sessions,
+            wiring=self._wiring,
+        )
+
+    def _info(self) -> RunInfo:
+        return msgspec.structs.replace(
+            self._writer.info,
+            mpi_library=str(self.measurer.header.get("mpi_library", "")),
+            lost=(*self._left_out, *self.measurer.lost.values()),
+            hanging_pairs=tuple(self.measurer.hung),
+            capped_pairs=self.measurer.capped,
+        )
+
+    def finish(self, ending: Ending, reason: str) -> Path:
+        """Give everything back, close the run, and return its folder."""
+        return closed(self._launcher, self._writer, self.measurer, self._info, ending, reason)

@@ -1,0 +1,85 @@
+"""Which pairs a check measures: planned by the settings and what the nodes are, or taken from a recording."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from seatrial.archive.journal import RoundStarted, SurveyPlanned
+from seatrial.archive.reader import read_entries, read_info
+from seatrial.drift.hardware_groups import one_kernel
+from seatrial.driver.settings import CheckSettings
+from seatrial.model.errors import UsageError
+from seatrial.model.fabric import Fabric
+from seatrial.model.facts import NodeFacts
+from seatrial.model.measurement import Kernel, Phase, Round
+from seatrial.pairs.complete import Pair, circle_rounds
+from seatrial.pairs.survey import BANDWIDTH, DesignChoice, SurveyPlan, plan_survey
+
+SURVEY_SHARE = 0.7
+"""Of the budget; the rest is for the adaptive pairs and the retest."""
+PILOT_PAIRS = 3
+
+
+def survey_of(
+    settings: CheckSettings,
+    nodes: Sequence[str],
+    facts: Mapping[str, NodeFacts],
+    fabric: Fabric,
+    *,
+    window_s: float,
+    seed: int,
+) -> SurveyPlan:
+    """The design and its rounds. A replay plays the rounds that were recorded, whatever they were chosen by."""
+    recorded = recorded_survey(settings.replay) if settings.replay else None
+    return recorded or plan_survey(
+        nodes,
+        pairs_at_once=settings.pairs_at_once or default_pairs_at_once(facts, nodes),
+        window_s=window_s,
+        budget_s=SURVEY_SHARE * settings.budget_s,
+        seed=seed,
+        choice=DesignChoice(settings.design),
+        leaf_of=fabric.leaf_of,
+        uplinks=1 if one_kernel(facts[node] for node in nodes if node in facts) else None,
+    )
+
+
+def recorded_survey(folder: Path) -> SurveyPlan | None:
+    """The survey of a recorded run; None where the run does not say which design it followed."""
+    design = read_info(folder).design
+    entries = read_entries(folder)
+    rounds = [one.round for one in entries if isinstance(one, RoundStarted) and one.round.phase is Phase.SURVEY]
+    if design is None or not rounds:
+        return None
+    begun = {pair for one in rounds if one.shape.kernel is Kernel.ONEWAY for pair in one.pairs}
+    planned = dict.fromkeys(pair for one in entries if isinstance(one, SurveyPlanned) for pair in one.pairs)
+    never = [
+        Round(phase=Phase.SURVEY, repetition=0, shape=BANDWIDTH, pairs=(one,)) for one in planned if one not in begun
+    ]
+    return SurveyPlan(design=design, rounds=(*rounds, *never))
+
+
+def pilot_pairs(plan: SurveyPlan, nodes: Sequence[str]) -> list[Pair]:
+    """A few pairs of a survey, to find out how long a window takes."""
+    if plan.design.name == "complete":
+        return circle_rounds(nodes)[0][:PILOT_PAIRS]
+    pairs = (pair for one in plan.rounds if one.shape.kernel is Kernel.ONEWAY for pair in one.pairs)
+    found: dict[Pair, None] = {}
+    while len(found) < PILOT_PAIRS and (pair := next(pairs, None)):
+        found[pair] = None
+    return list(found)
+
+
+def check_design(settings: CheckSettings, fabric: Fabric, nodes: Sequence[str]) -> None:
+    """Raises UsageError where the design cannot be had on these nodes."""
+    leaves = {fabric.leaf_of.get(node, "") for node in nodes}
+    if settings.design not in list(DesignChoice):
+        raise UsageError(f"--design {settings.design!r} is none.", f"Choose one of {', '.join(DesignChoice)}.")
+    if settings.design == DesignChoice.LEAF and not settings.replay and (len(leaves) < 2 or "" in leaves):
+        raise UsageError(
+            f"--design leaf needs two leaves at least, and the leaf of every node ({fabric.source}).",
+            "Take --design sparse, which does without.",
+        )
+
+
+def default_pairs_at_once(facts: Mapping[str, NodeFacts], nodes: Sequence[str]) -> int:
+    """Half the nodes, so that all are busy; one pair where nodes share a kernel and would take each other's cores."""
+    return 1 if one_kernel(facts[node] for node in nodes if node in facts) else max(len(nodes) // 2, 1)

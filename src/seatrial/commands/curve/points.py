@@ -1,0 +1,155 @@
+"""What one pair's samples say of each message size: medians over runs, and means and percentiles over iterations."""
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from seatrial.locate.evidence import SHORTEST_S, Pair, run_value
+from seatrial.model.estimate import Estimate
+from seatrial.model.measurement import Kernel, Measurement, Phase
+from seatrial.statistics.iterations import mean_estimate, p99_estimate
+from seatrial.statistics.median import median_estimate
+
+FEW_TICKS = 100
+"""An iteration of fewer ticks of the clock is known to no better than 1 %."""
+OVERHEAD_SHARE = 0.01
+"""Reading the clock is worth a word from this share of an iteration."""
+
+Runs = Mapping[int, tuple[float, ...]]
+"""One value a repetition, by message size in bytes; NaN where a repetition has none."""
+
+
+class CurvePoint(msgspec.Struct, frozen=True, kw_only=True):
+    """One message size: latency one way, and bandwidth of a stream of such messages.
+
+    Medians are of the runs' medians; means and the 99th percentile are of all iterations of all runs, as other
+    benchmarks print them.
+    """
+
+    message_bytes: int
+    latency_s: Estimate | None = None
+    latency_mean_s: Estimate | None = None
+    latency_p99_s: Estimate | None = None
+    """None, too, for fewer than 100 iterations in all."""
+    bandwidth_bytes_per_s: Estimate | None = None
+    bandwidth_mean_bytes_per_s: Estimate | None = None
+    """All bytes over all time."""
+    round_trips: int = 0
+    """Iterations that latency comes from."""
+
+
+class ClockReading(msgspec.Struct, frozen=True, kw_only=True):
+    """The sending rank's clock as the probe measured it, and the sizes for which it is coarse."""
+
+    resolution_s: float
+    """The smallest step that it shows."""
+    overhead_s: float
+    """What one reading takes; every iteration contains one."""
+    coarse_up_to_bytes: int | None
+    """Round trips up to this size last fewer than 100 of the smallest steps; None: of no size."""
+    overhead_share: float
+    """Of the shortest round trip."""
+
+
+def runs_by_size(
+    measurements: Iterable[Measurement], pair: Pair, kernel: Kernel, phase: Phase = Phase.CURVE, variant: str = ""
+) -> Runs:
+    """One value a repetition: seconds one way, or bytes per second."""
+    found: dict[int, dict[int, float]] = defaultdict(dict)
+    for one in _asked(measurements, pair, kernel, phase, variant):
+        found[one.shape.message_bytes][one.repetition] = run_value(one)
+    repetitions = sorted({repetition for values in found.values() for repetition in values})
+    return {
+        size: tuple(values.get(repetition, math.nan) for repetition in repetitions)
+        for size, values in sorted(found.items())
+    }
+
+
+def points_of(
+    measurements: Sequence[Measurement], pair: Pair, phase: Phase = Phase.CURVE, variant: str = ""
+) -> tuple[CurvePoint, ...]:
+    """One point for each size of latency or bandwidth."""
+    latency, stream = (
+        runs_by_size(measurements, pair, kernel, phase, variant) for kernel in (Kernel.PINGPONG, Kernel.ONEWAY)
+    )
+    trips = _iterations(_asked(measurements, pair, Kernel.PINGPONG, phase, variant), _one_way_s)
+    windows = _iterations(_asked(measurements, pair, Kernel.ONEWAY, phase, variant), _s_per_byte)
+    return tuple(
+        CurvePoint(
+            message_bytes=size,
+            latency_s=estimate_at(latency, size),
+            latency_mean_s=mean_estimate(trips[size]) if size in trips else None,
+            latency_p99_s=p99_estimate(trips[size]) if size in trips else None,
+            bandwidth_bytes_per_s=estimate_at(stream, size),
+            bandwidth_mean_bytes_per_s=_rate(mean_estimate(windows[size])) if size in windows else None,
+            round_trips=sum(len(run) for run in trips.get(size, ())),
+        )
+        for size in sorted({*latency, *stream})
+    )
+
+
+def estimate_at(runs: Runs, size: int) -> Estimate | None:
+    """The median over runs at one size; None where there are none."""
+    values = [value for value in runs.get(size, ()) if not math.isnan(value)]
+    return median_estimate(values) if values else None
+
+
+def clock_of(points: Sequence[CurvePoint], resolution_s: float | None, overhead_s: float | None) -> ClockReading | None:
+    """How far the clock suffices for these latencies; None where it or they are not known."""
+    known = [(point.message_bytes, 2 * point.latency_s.value) for point in points if point.latency_s]
+    if not known or not resolution_s or overhead_s is None:
+        return None
+    coarse = [size for size, trip_s in known if trip_s < FEW_TICKS * resolution_s]
+    return ClockReading(
+        resolution_s=resolution_s,
+        overhead_s=overhead_s,
+        coarse_up_to_bytes=max(coarse, default=None),
+        overhead_share=overhead_s / max(min(trip_s for _, trip_s in known), SHORTEST_S),
+    )
+
+
+def _asked(
+    measurements: Iterable[Measurement], pair: Pair, kernel: Kernel, phase: Phase, variant: str
+) -> Iterable[Measurement]:
+    for one in measurements:
+        asked = one.phase is phase and one.variant == variant and one.pair == pair
+        known = _known(one) if asked and one.shape.kernel is kernel else None
+        if known is not None and known.times_s:
+            yield known
+
+
+def _known(one: Measurement) -> Measurement:
+    """The measurement without times that are no numbers; nearly always the same object."""
+    if math.isfinite(sum(one.times_s)):
+        return one
+    return msgspec.structs.replace(one, times_s=tuple(time for time in one.times_s if math.isfinite(time)))
+
+
+def _one_way_s(one: Measurement) -> NDArray[np.float64]:
+    return np.array(one.times_s) / 2
+
+
+def _s_per_byte(one: Measurement) -> NDArray[np.float64]:
+    return np.array(one.times_s) / max(one.shape.message_bytes * one.shape.window, 1)
+
+
+def _iterations(
+    measurements: Iterable[Measurement], value: Callable[[Measurement], NDArray[np.float64]]
+) -> dict[int, tuple[NDArray[np.float64], ...]]:
+    found: dict[int, dict[int, list[NDArray[np.float64]]]] = defaultdict(lambda: defaultdict(list))
+    for one in measurements:
+        found[one.shape.message_bytes][one.repetition].append(value(one))
+    return {
+        size: tuple(np.concatenate(parts) for _, parts in sorted(by_repetition.items()))
+        for size, by_repetition in found.items()
+    }
+
+
+def _rate(s_per_byte: Estimate) -> Estimate:
+    """From seconds per byte to bytes per second, the interval's ends changing places."""
+    value, low, high = (1 / max(each, SHORTEST_S) for each in (s_per_byte.value, s_per_byte.high, s_per_byte.low))
+    return msgspec.structs.replace(s_per_byte, value=value, low=low, high=high)

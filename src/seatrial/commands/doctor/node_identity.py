@@ -1,0 +1,125 @@
+"""Whether each node is who Slurm thinks it is, has the time, the probe, its libraries and the same MPI; pure."""
+
+import re
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from seatrial.failures.cause import first_cause
+from seatrial.failures.slurm_commands import SLURM
+from seatrial.launch.environments.kind import SHELL
+from seatrial.launch.environments.report import TaskReport
+from seatrial.model.launching import Obstacle, Remark, blocked, fine, last_lines, noted
+from seatrial.model.node_list import node_list
+from seatrial.model.words import by_text
+from seatrial.node.mpi_files import told, told_apart
+from seatrial.slurm.text import complaint, launch_failures
+
+STEP = "places"
+CLOCK_NOTED_S = 5.0
+"""Less than this the start of the step itself may take."""
+CLOCK_BLOCKED_S = 300.0
+"""munge's credentials live for so long by default (munge(7), TTL)."""
+MARK = "seatrial-place"
+TEXT = (
+    'read -r host </proc/sys/kernel/hostname; printf "seatrial-place %s %s %s\\n" "$host" "${SLURMD_NODENAME:-$host}" '
+    '"$(date +%s 2>/dev/null)"'
+)
+SAME = "Name a folder that all nodes share with --probe-dir, and that is not mounted noexec there."
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    """What a node calls itself, what Slurm calls it, and its time in seconds since 1970."""
+
+    host: str
+    node: str
+    time_s: float | None = None
+    """None where it has no `date`."""
+
+
+def question() -> list[str]:
+    """The argv that a node answers with its place."""
+    return [SHELL, "-c", TEXT]
+
+
+def parse_places(text: str) -> tuple[Place, ...]:
+    """Answers in the output of a labelled step."""
+    found = re.findall(rf"{MARK} (\S+) (\S+) (\d*)$", text, re.MULTILINE)
+    return tuple(Place(host=host, node=node, time_s=float(time) if time else None) for host, node, time in found)
+
+
+def judge_places(places: Sequence[Place], *, asked_s: float, answered_s: float) -> list[Remark]:
+    """Names and clocks. The nodes' time must lie between when they were asked and when they had answered."""
+    found = []
+    strange = [one for one in places if one.host.partition(".")[0] != one.node.partition(".")[0]]
+    if strange:
+        each = ", ".join(f"{one.node} calls itself {one.host}" for one in strange[:4])
+        remedy = (
+            "Give the node the hostname that slurm.conf has for it (hostnamectl set-hostname NODENAME), and look into "
+            "/etc/hostname and its DHCP."
+        )
+        found.append(blocked(STEP, Obstacle.HOSTNAME_DIFFERS, f"Hostnames differ from Slurm's: {each}.", remedy))
+    times = {one.node: one.time_s for one in places if one.time_s is not None}
+    off = {node: max(asked_s - 1 - time_s, time_s - answered_s - 1, 0.0) for node, time_s in times.items()}
+    worst = {node: seconds for node, seconds in off.items() if seconds > CLOCK_NOTED_S}
+    if worst:
+        each = ", ".join(f"{node} by {seconds:.0f} s" for node, seconds in sorted(worst.items())[:4])
+        weigh = blocked if max(worst.values()) > CLOCK_BLOCKED_S else noted
+        remedy = "Start the time service there (chronyc tracking, timedatectl); munge refuses what is too old."
+        found.append(weigh(STEP, Obstacle.CLOCK_DIFFERS, f"Clocks differ from this machine's: {each}.", remedy))
+    return found
+
+
+def judge_silent(silent: Sequence[str], said: str) -> list[Remark]:
+    """Granted nodes on which nothing could be started, by srun's words for each; `said`: its standard error.
+
+    One of which it said nothing is named only where it blames none: the step ended because of the others.
+    """
+    failures = launch_failures(said)
+    blamed = [node for node in silent if node in failures] or silent
+    found = []
+    for reason, nodes in by_text((node, failures.get(node, "")) for node in blamed).items():
+        of_each = "\n".join(f"Task launch for step 0 failed on node {node}: {reason}" for node in nodes)
+        meaning, remedy = first_cause(SLURM, of_each if reason else said) or (
+            f"{reason or complaint(said)}.",
+            "Look whether it is up, and into slurmd's log there.",
+        )
+        says = f"Nothing can be started on {node_list(nodes)}: {meaning}"
+        found.append(blocked(STEP, Obstacle.NODE_SILENT, says, remedy, last_lines(said)))
+    return found
+
+
+def judge_programs(reports: Sequence[TaskReport], nodes: Sequence[str], probe: str) -> list[Remark]:
+    """The probe, its libraries and the MPI library on every node that answered."""
+    named = {node.partition(".")[0]: node for node in nodes}
+
+    def names(hosts: Iterable[str]) -> list[str]:
+        return sorted({named.get(host.partition(".")[0], host) for host in hosts})
+
+    found = []
+    without = names(one.host for one in reports if not one.program)
+    if without:
+        says = f"The probe {probe} is not there, or may not be run, on {node_list(without)}."
+        found.append(blocked(STEP, Obstacle.PROGRAM_MISSING, says, SAME))
+    missing = sorted({name for one in reports if one.program for name in one.missing})
+    if missing:
+        lacking = names(one.host for one in reports if one.program and one.missing)
+        says = f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing on {node_list(lacking)}."
+        remedy = "Install the MPI there as where the probe was built, or load its module there (--environment)."
+        found.append(blocked(STEP, Obstacle.LIBRARY_MISSING, says, remedy))
+    libraries = {one.host: one.library for one in reports if one.library is not None}
+    several = told_apart(libraries)
+    if len(several) > 1:
+        each = "; ".join(f"{node_list(names(hosts))}: {what}" for what, hosts in list(several.items())[:4])
+        remedy = "Install the same MPI on all nodes; ranks of different builds may hang or crash."
+        found.append(noted(STEP, Obstacle.MPI_DIFFERS, f"Nodes have different MPI libraries ({each}).", remedy))
+    if reports and not found:
+        same = f", and the same {told(next(iter(libraries.values())))}" if libraries else ""
+        found.append(fine(STEP, f"{len(reports)} nodes have the probe and its libraries{same}."))
+    return found
+
+
+def able(reports: Sequence[TaskReport], nodes: Sequence[str]) -> tuple[str, ...]:
+    """The nodes that can run the probe as far as one can see; all of them where none answered what it has."""
+    unable = {one.host.partition(".")[0] for one in reports if not one.program or one.missing}
+    return tuple(node for node in nodes if node.partition(".")[0] not in unable)

@@ -1,0 +1,165 @@
+"""What a partition allows and to whom, from `scontrol --oneliner show partition`; pure."""
+
+import re
+from collections.abc import Callable, Collection, Mapping
+
+from seatrial.model.launching import Obstacle, Remark, blocked, fine, noted
+from seatrial.model.node_list import expand
+
+STEP = "partition"
+OTHER = "Choose another by --partition, or ask your site."
+SHORTEST_BUDGET_S = 10.0
+"""A check that measures for less than this is not worth proposing."""
+UNLIMITED = {"UNLIMITED", "INFINITE", "NONE", "N/A", ""}
+
+
+def parse_partitions(text: str) -> dict[str, dict[str, str]]:
+    """Name -> key -> value. Values of several words are cut at the first blank; none of ours has any."""
+    found = {}
+    for line in text.splitlines():
+        values = dict(word.partition("=")[::2] for word in line.split() if word.find("=") > 0)
+        if "PartitionName" in values:
+            found[values["PartitionName"]] = values
+    return found
+
+
+def default_of(partitions: Mapping[str, Mapping[str, str]]) -> str:
+    """The cluster's default partition; without one the first; empty where there is none."""
+    return next((name for name, values in partitions.items() if values.get("Default") == "YES"), "") or next(
+        iter(partitions), ""
+    )
+
+
+def minutes_of(text: str) -> int | None:
+    """`1-02:30:00`, `30:00`, `UNLIMITED` as minutes; None for no limit and for what is no time."""
+    match = re.fullmatch(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)", text)
+    if text.upper() in UNLIMITED or not match:
+        return None
+    days, hours, minutes, _ = (int(part or 0) for part in match.groups())
+    return days * 24 * 60 + hours * 60 + minutes
+
+
+def judge_partition(
+    values: Mapping[str, str],
+    *,
+    nodes: int,
+    minutes: int,
+    user_id: int,
+    groups: Collection[str],
+    host: str = "",
+    budget_s: Callable[[int], float] = lambda _: 0.0,
+) -> list[Remark]:
+    """What it has against a job of so many nodes and minutes of this user.
+
+    `groups`: names of the user's groups; `host`: this machine's name; `budget_s`: the --budget of a check that asks for
+    so many minutes.
+    """
+    name = values.get("PartitionName", "")
+    refusals = [
+        *_state(name, values.get("State", "UP")),
+        *_nodes(name, values, nodes),
+        *_time(name, values, minutes, budget_s),
+        *_people(name, values, user_id, groups),
+        *_place(name, values.get("AllocNodes", "ALL"), host),
+    ]
+    found = refusals or [fine(STEP, f"{name} is up, and allows {_allowed(values)}.")]
+    return found + _shared(name, values.get("OverSubscribe", ""))
+
+
+def _allowed(values: Mapping[str, str]) -> str:
+    most, time = values.get("MaxNodes", ""), values.get("MaxTime", "")
+    sizes = "any number of nodes" if most in UNLIMITED else f"{most} nodes"
+    times = "any time" if time in UNLIMITED else f"{time}"
+    return f"{sizes} for {times}"
+
+
+def _refuses(says: str, remedy: str = OTHER) -> Remark:
+    return blocked(STEP, Obstacle.PARTITION_REFUSES, says, remedy)
+
+
+def _state(name: str, state: str) -> list[Remark]:
+    meaning = {
+        "DRAIN": "takes no new jobs (it is drained; those in the queue still start)",
+        "DOWN": "starts no jobs (it is down; they are queued until it is up)",
+        "INACTIVE": "takes no jobs and starts none (it is inactive)",
+    }.get(state.upper())
+    if meaning is None:
+        return []
+    repair = f"Choose another by --partition, or have it opened: scontrol update PartitionName={name} State=UP."
+    return [_refuses(f"The partition {name} {meaning}.", repair)]
+
+
+def _nodes(name: str, values: Mapping[str, str], nodes: int) -> list[Remark]:
+    found = []
+    most, least = values.get("MaxNodes", ""), values.get("MinNodes", "")
+    if most.isdecimal() and nodes > int(most):
+        says = f"The partition {name} allows no more than {most} a job (MaxNodes), and {nodes} nodes are wanted."
+        pair = f"Name at most {most} by --nodes, or choose another by --partition."
+        found.append(_refuses(says, pair if int(most) > 1 else f"No pair fits into it. {OTHER}"))
+    if least.isdecimal() and nodes < int(least):
+        says = f"The partition {name} takes no job of less than {least} nodes (MinNodes), and {nodes} are wanted."
+        found.append(_refuses(says))
+    return found
+
+
+def _time(name: str, values: Mapping[str, str], minutes: int, budget_s: Callable[[int], float]) -> list[Remark]:
+    limit = minutes_of(values.get("MaxTime", ""))
+    if limit is None or minutes <= limit:
+        return []
+    says = f"The partition {name} allows jobs of {limit} min at most (MaxTime), and a check asks for {minutes} min."
+    fitting = budget_s(limit)
+    if fitting < SHORTEST_BUDGET_S:
+        return [_refuses(says)]
+    return [_refuses(says, f"Give check --budget {fitting:.0f}s or less, or choose another by --partition.")]
+
+
+def _place(name: str, allowed: str, host: str) -> list[Remark]:
+    if allowed in ("ALL", "") or not host:
+        return []
+    try:
+        hosts = {one.partition(".")[0] for one in expand(allowed)}
+    except ValueError:
+        return []
+    if host in hosts:
+        return []
+    says = f"The partition {name} takes jobs only from {allowed} (AllocNodes), and this is {host}."
+    return [_refuses(says, f"Start it on {allowed}, or choose another by --partition.")]
+
+
+def _shared(name: str, shares: str) -> list[Remark]:
+    """`FORCE:4`: --exclusive has no effect there. FORCE:1 shares in turns alone, with jobs of lower priority."""
+    word, _, jobs = shares.partition(":")
+    if word.upper() != "FORCE" or jobs == "1":
+        return []
+    says = f"The partition {name} gives no job a node alone (OverSubscribe={shares}): others may compute beside us."
+    return [noted(STEP, Obstacle.PARTITION_REFUSES, says, "Measure on another by --partition, or in a quiet hour.")]
+
+
+def _people(name: str, values: Mapping[str, str], user_id: int, groups: Collection[str]) -> list[Remark]:
+    found = []
+    allowed = values.get("AllowGroups", "ALL")
+    if user_id and allowed not in ("ALL", "") and not set(allowed.split(",")) & set(groups):
+        found.append(_refuses(f"The partition {name} is for the groups {allowed} (AllowGroups), and you are in none."))
+    if user_id and values.get("RootOnly") == "YES":
+        found.append(_refuses(f"The partition {name} is for root alone (RootOnly)."))
+    if not user_id and values.get("DisableRootJobs") == "YES":
+        says = f"The partition {name} takes no jobs of root (DisableRootJobs)."
+        found.append(_refuses(says, "Do it as another user."))
+    if values.get("ReqResv") == "YES":
+        says = f"The partition {name} takes only jobs within a reservation (ReqResv)."
+        found.append(_refuses(says, "Name one by SALLOC_RESERVATION, or choose another by --partition."))
+    for key, what, variable in (
+        ("AllowAccounts", "accounts", "SALLOC_ACCOUNT"),
+        ("AllowQos", "QOS", "SALLOC_QOS"),
+    ):
+        only = values.get(key, "ALL")
+        if only not in ("ALL", ""):
+            says = f"The partition {name} is only for the {what} {only} ({key})."
+            remedy = f"If yours is none of them, name one by {variable}."
+            found.append(noted(STEP, Obstacle.PARTITION_REFUSES, says, remedy))
+        denied = values.get(key.replace("Allow", "Deny"), "")
+        if denied:
+            says = f"The partition {name} is closed to the {what} {denied} ({key.replace('Allow', 'Deny')})."
+            remedy = f"If yours is one of them, name another by {variable}."
+            found.append(noted(STEP, Obstacle.PARTITION_REFUSES, says, remedy))
+    return found

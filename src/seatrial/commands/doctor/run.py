@@ -1,0 +1,298 @@
+"""Tries a launch step by step, cheapest first: what is in the way is named, and whatever else can be seen."""
+
+import os
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from seatrial.commands.doctor import environments, mpi_types, node_identity, node_states, partition, starts, versions
+from seatrial.commands.doctor.questions import (
+    SlurmAnswers,
+    ask_slurm,
+    config_of,
+    environ,
+    groups,
+    host_name,
+    of_job,
+    user_id,
+    versions_of,
+)
+from seatrial.driver.node_hours import allocation_s, fewer_nodes, longest_budget_s
+from seatrial.driver.node_selection import enough, grouped
+from seatrial.driver.progress import Progress, Silent
+from seatrial.driver.settings import CheckSettings
+from seatrial.driver.site import choose_launcher
+from seatrial.launch import slurm
+from seatrial.launch.contract import Launcher
+from seatrial.launch.environments.report import parse_reports, question
+from seatrial.launch.environments.trial import try_out
+from seatrial.launch.local import mpirun_argv
+from seatrial.launch.mpi import Mpi, find_mpi
+from seatrial.launch.slurm import SlurmLauncher
+from seatrial.model.errors import SeatrialError, UsageError
+from seatrial.model.launching import Examination, Obstacle, Remark, Weight, blocked, fine, noted, untried
+from seatrial.model.node_list import node_list
+from seatrial.pairs.survey import LATENCY
+from seatrial.process.process import NOT_STARTED
+from seatrial.slurm import job_variables, presence
+from seatrial.slurm.argv import longest_s, minutes
+from seatrial.slurm.job import job_now
+from seatrial.slurm.text import NodeLine, parse_sinfo
+
+LASTS_S = 240.0
+"""How long the nodes are held at most."""
+MYSELF = "`seatrial doctor`"
+FEW = 2
+"""Ways to start are tried on so many nodes; the one that would be used on all."""
+
+
+def examine(settings: CheckSettings, progress: Progress | None = None) -> Examination:
+    """Try a launch as `settings` would make it. Raises UsageError for names that do not exist, nothing else."""
+    doctor = Doctor(settings, progress or Silent())
+    doctor.examine()
+    return Examination(remarks=tuple(doctor.remarks))
+
+
+class Doctor:
+    """One examination under way. Each step says whether the next ones make sense."""
+
+    def __init__(self, settings: CheckSettings, progress: Progress) -> None:
+        self.remarks: list[Remark] = []
+        self._settings = settings
+        self._progress = progress
+        self._default_mpi = ""
+        self._offered: tuple[str, ...] = ()
+        self._lasts_s = LASTS_S
+
+    def examine(self) -> None:
+        """All steps."""
+        through_slurm = self._settings.launcher != "local" and self._ask_slurm()
+        if self._settings.launcher == "slurm" and not through_slurm:
+            return
+        self._progress.stage("Preparing the probe")
+        here = self._settings
+        if through_slurm:
+            here = msgspec.structs.replace(here, launcher="slurm")
+        else:
+            here = msgspec.structs.replace(
+                here, launcher="local", nodes=(), partition="", idle_only=False, node_hours=0.0
+            )
+        launcher = self._prepared(here)
+        if launcher is None or (through_slurm and self._vain()):
+            return
+        try:
+            self._start(launcher)
+        finally:
+            launcher.close()
+
+    def _ask_slurm(self) -> bool:
+        """Whether launches go through Slurm: it is here, whether it answers or not."""
+        self._progress.stage("Asking Slurm")
+        answers = ask_slurm()
+        if not answers.sinfo.ok:
+            return self._silent(answers)
+        self.remarks.append(fine("slurm", f"The controller of {config_of(answers, 'ClusterName')} answers."))
+        lacks = presence.missing()
+        if lacks:
+            self.remarks.append(blocked("slurm", Obstacle.NO_SLURM, *presence.lacking(lacks)))
+        of_nodes = versions_of(answers.nodes)
+        self.remarks += versions.judge_versions(answers.client, config_of(answers, "SLURM_VERSION"), of_nodes)
+        self.remarks += versions.judge_evenness(of_nodes)
+        job = os.environ.get("SLURM_JOB_ID", "")
+        around = job_now(job) if job else None
+        stranger = around.stranger(environ(), user_id()) if around else ""
+        self.remarks += job_variables.judge_variables(environ(), around.state if around else "", stranger)
+        self._default_mpi = os.environ.get("SLURM_MPI_TYPE") or mpi_types.default_type(answers.config)
+        self._offered = mpi_types.parse_mpi_list(answers.mpi_types)
+        if not job:
+            self._judge_cluster(answers)
+        return True
+
+    def _silent(self, answers: SlurmAnswers) -> bool:
+        """What to say of a Slurm that is not here, or does not answer."""
+        absent = presence.absent(answers.sinfo)
+        if answers.sinfo.returncode == NOT_STARTED:
+            says = "There are no Slurm commands here (sinfo)."
+            if self._settings.launcher == "slurm":
+                remedy = "Run this on a login node, or load the module that has them."
+                self.remarks.append(blocked("slurm", Obstacle.NO_SLURM, says, remedy))
+            else:
+                self.remarks.append(noted("slurm", Obstacle.NO_SLURM, f"{says} Only this machine is tried."))
+        elif not absent or self._settings.launcher == "slurm":
+            meaning, remedy = presence.silence(answers.sinfo)
+            says = f"Slurm does not answer: {meaning}"
+            self.remarks.append(blocked("slurm", Obstacle.CONTROLLER_SILENT, says, remedy))
+        else:
+            says = "Slurm's commands are here and know of no controller. Only this machine is tried."
+            remedy = "On a cluster: run this on a login node, or set SLURM_CONF to the site's slurm.conf."
+            self.remarks.append(noted("slurm", Obstacle.NO_SLURM, says, remedy))
+        return False
+
+    def _judge_cluster(self, answers: SlurmAnswers) -> None:
+        settings = self._settings
+        ours = slurm.reserved_nodes()
+        lines = [
+            msgspec.structs.replace(line, state="idle", flags="") if line.reserved and line.node in ours else line
+            for line in parse_sinfo(answers.sinfo.stdout)
+        ]
+        partitions = partition.parse_partitions(answers.partitions)
+        name = settings.partition or slurm.partition_told(partitions) or partition.default_of(partitions)
+        if settings.partition and settings.partition not in partitions:
+            raise UsageError(
+                f"There is no partition {name!r} on this cluster.", f"It has {', '.join(sorted(partitions))}."
+            )
+        if name in partitions:
+            self._lasts_s = min(LASTS_S, longest_s(partition.minutes_of(partitions[name].get("MaxTime", ""))))
+            self.remarks += partition.judge_partition(
+                partitions[name],
+                nodes=max(len(settings.nodes) or _free(lines, name), FEW),
+                minutes=minutes(allocation_s(settings.budget_s)),
+                user_id=user_id(),
+                groups=groups(),
+                host=host_name(),
+                budget_s=longest_budget_s,
+            )
+        self.remarks += node_states.judge_nodes(
+            lines,
+            name,
+            settings.nodes,
+            jobs=answers.running_jobs,
+            resume_s=config_of(answers, "ResumeTimeout"),
+        )
+
+    def _vain(self) -> bool:
+        """Whether what is seen already lets nothing be started at all."""
+        return any(one.obstacle in (Obstacle.JOB_VARIABLES, Obstacle.NO_SLURM) for one in self._blocked())
+
+    def _blocked(self) -> tuple[Remark, ...]:
+        return Examination(remarks=tuple(self.remarks)).blocked
+
+    def _prepared(self, settings: CheckSettings) -> Launcher | None:
+        try:
+            launcher = choose_launcher(settings)
+        except UsageError:
+            raise
+        except SeatrialError as error:
+            self.remarks.append(blocked("probe", Obstacle.NO_MPI, error.what, error.remedy))
+            return None
+        probe = getattr(launcher, "probe", "")
+        self.remarks.append(fine("probe", f"It is built: {probe}."))
+        return launcher
+
+    def _start(self, launcher: Launcher) -> None:
+        """Get hold of the nodes, look at them through Slurm itself, and start the probe in every way there is."""
+        nodes = self._allocated(launcher)
+        if not nodes:
+            return
+        if isinstance(launcher, SlurmLauncher):
+            granted, nodes = nodes, self._look_at(launcher, nodes)
+            if len(nodes) < len(granted) and job_now(launcher.job) is None:
+                says = "The probe was not started: Slurm ended the job meanwhile."
+                self.remarks.append(untried(starts.STEP, Obstacle.NO_ALLOCATION, says))
+                return
+            if len(nodes) < FEW:
+                says = "The probe was not started: fewer than two nodes could run it."
+                self.remarks.append(untried(starts.STEP, Obstacle.NO_ROOM, says))
+                return
+            mpi = self._types(launcher, nodes[:FEW])
+            if nodes == granted:  # mpirun's own steps end when any node of the job fails
+                self._mpirun(launcher, nodes[:FEW])
+        else:
+            mpi = ""
+        self._progress.stage(f"Starting the probe on {len(nodes)} nodes")
+        if mpi is not None:
+            self.remarks.append(starts.try_traffic(launcher, nodes, mpi, LATENCY))
+
+    def _allocated(self, launcher: Launcher) -> tuple[str, ...]:
+        try:
+            hosts = launcher.hosts()
+            nodes = enough(hosts, self._settings)
+            if not launcher.job:
+                nodes, cut = fewer_nodes(self._settings.node_hours, nodes, minutes(self._lasts_s), fewest=FEW)
+                self.remarks += [fine("allocation", f"{grouped(cut)}.")] if cut else []
+        except UsageError:
+            raise
+        except SeatrialError as error:
+            remedy = "" if MYSELF in error.remedy else error.remedy
+            self.remarks.append(untried("allocation", Obstacle.NO_ROOM, error.what, remedy))
+            return ()
+        waking = f"; Slurm wakes {', '.join(hosts.asleep)}" if hosts.asleep else ""
+        self._progress.stage(f"Waiting for {len(nodes)} nodes{waking}")
+        began = time.monotonic()
+        try:
+            launcher.allocate(nodes, self._lasts_s)
+        except SeatrialError as error:
+            self.remarks.append(blocked("allocation", Obstacle.NO_ALLOCATION, error.what, error.remedy))
+            return ()
+        if isinstance(launcher, SlurmLauncher) and "SLURM_JOB_ID" not in os.environ:
+            took = time.monotonic() - began
+            woken = f", {node_list(hosts.asleep)} woken for it" if hosts.asleep else ""
+            self.remarks.append(fine("allocation", f"{node_list(nodes)} granted after {took:.0f} s{woken}."))
+        return nodes
+
+    def _look_at(self, launcher: SlurmLauncher, nodes: tuple[str, ...]) -> tuple[str, ...]:
+        """Names, clocks, the probe and its libraries on every node; those that answered and have them."""
+        self._progress.stage(f"Looking at {len(nodes)} nodes")
+        asked_s = time.time()
+        answer = launcher.report(nodes, node_identity.question(), {}, within=False, mpi="none")
+        found = node_identity.parse_places(answer.stdout)
+        self.remarks += node_identity.judge_places(found, asked_s=asked_s, answered_s=time.time())
+        there = {one.node.partition(".")[0] for one in found}
+        silent = [node for node in nodes if node.partition(".")[0] not in there]
+        self.remarks += node_identity.judge_silent(silent, answer.stderr)
+        left = tuple(node for node in nodes if node not in silent)
+        if left and not self._entered(launcher, left):
+            return ()
+        if left:
+            probe = str(launcher.probe)
+            reports = parse_reports(launcher.report(left, question(probe), {}, within=True, mpi="none").stdout)
+            self.remarks += node_identity.judge_programs(reports, left, probe)
+            left = node_identity.able(reports, left)
+        return left
+
+    def _entered(self, launcher: SlurmLauncher, nodes: Sequence[str]) -> bool:
+        """Whether the environment, where there is one, lets a launch through."""
+        if not launcher.environment:
+            return True
+        self._progress.stage(f"Trying the environment on {len(nodes)} nodes")
+        found = environments.judge_tried(try_out(launcher, nodes))
+        self.remarks += found
+        return not any(one.weight is Weight.BLOCKED for one in found)
+
+    def _types(self, launcher: Launcher, nodes: Sequence[str]) -> str | None:
+        """Every --mpi that srun offers; the one to go on with, or None where none works."""
+        chosen = self._settings.mpi or self._default_mpi
+        others = [one for one in self._offered if one != chosen]
+        tried = []
+        for mpi in (chosen, *others):
+            self._progress.stage(f"Starting the probe on {len(nodes)} nodes by --mpi={mpi}")
+            tried.append(starts.try_start(launcher, nodes, mpi))
+        self.remarks += starts.judge_types(tried, f"--mpi={chosen}")
+        return next((mpi for mpi, one in zip((chosen, *others), tried, strict=True) if one.works), None)
+
+    def _mpirun(self, launcher: SlurmLauncher, nodes: tuple[str, ...]) -> None:
+        """The MPI's own launcher, within the allocation and without it; of a prebuilt probe it is not known."""
+        if self._settings.probe is not None or launcher.environment:
+            return
+        try:
+            mpi = find_mpi(self._settings.mpicc)
+        except SeatrialError:
+            return
+        if mpi.mpirun:
+            self._progress.stage(f"Starting the probe by {mpi.mpirun}")
+            self._try_mpirun(mpi, launcher, nodes)
+
+    def _try_mpirun(self, mpi: Mpi, launcher: SlurmLauncher, nodes: tuple[str, ...]) -> None:
+        argv = mpirun_argv(mpi, len(nodes), str(Path(launcher.probe)), root=user_id() == 0)
+        argv = [word for word in argv if word != "--oversubscribe"]
+        inside = starts.try_mpirun(argv, nodes, of_job(launcher.job, nodes))
+        local = mpirun_argv(mpi, FEW, str(launcher.probe), root=user_id() == 0)
+        outside = starts.Launched() if "SLURM_JOB_ID" in os.environ else starts.try_mpirun(local, None, {})
+        self.remarks += starts.judge_mpirun(mpi, inside, outside)
+
+
+def _free(lines: Sequence[NodeLine], partition: str) -> int:
+    """How many nodes of it a check would take now."""
+    return sum(line.partition == partition and (line.idle or line.suspended) for line in lines)

@@ -1,0 +1,168 @@
+"""Tries starts of the probe in one way after the other, and says what came of each."""
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from seatrial.launch.contract import Launcher, Manner, Session
+from seatrial.launch.mpi import Mpi
+from seatrial.launch.session import PipeSession
+from seatrial.model.errors import LaunchError, ProbeLost, RoundRefused
+from seatrial.model.launching import Obstacle, Remark, Weight, blocked, fine, last_lines, noted
+from seatrial.model.measurement import Phase, Round, Shape
+
+STEP = "start"
+START_TIMEOUT_S = 30.0
+NONE_WORKS = (
+    "None of srun's types works with this MPI: use the MPI's own mpirun, or an MPI that was built for one of them "
+    "(configure --with-pmix or --with-pmi)."
+)
+OTHER_TYPE = ("another --mpi", "`seatrial doctor` tries")
+"""What remedies say that are of no use once all types were tried."""
+TRAFFIC_TIMEOUT_S = 20.0
+MOST_BYTES = 1 << 16
+
+
+class Tried(msgspec.Struct, frozen=True, kw_only=True):
+    """One way to start, and why it does not work; empty where it does."""
+
+    how: str
+    why: str = ""
+    remedy: str = ""
+    said: str = ""
+    """What was printed meanwhile."""
+
+    @property
+    def works(self) -> bool:
+        """Whether all ranks came up, as one world, where they were asked for."""
+        return not self.why
+
+
+class Launched(msgspec.Struct, frozen=True, kw_only=True):
+    """Where ranks came up; or why they did not, and what to do about it."""
+
+    hosts: tuple[str, ...] = ()
+    why: str = ""
+    remedy: str = ""
+    said: str = ""
+
+
+def last_words(errors: Path) -> str:
+    """The last lines of a file that programs wrote to; empty where it cannot be read."""
+    try:
+        content = errors.read_bytes()
+    except OSError:
+        return ""
+    return last_lines(content[-MOST_BYTES:].decode("utf-8", errors="replace"))
+
+
+def try_start(launcher: Launcher, nodes: Sequence[str], mpi: str) -> Tried:
+    """The probe, one rank a node, by srun's `mpi`; empty: in the site's own way."""
+    manner = Manner(options=(f"--mpi={mpi}",) if mpi else ())
+    how = f"--mpi={mpi}" if mpi else "the site's own --mpi"
+    with tempfile.TemporaryDirectory() as folder:
+        errors = Path(folder) / "start.err"
+        try:
+            launcher.start(nodes, errors, manner).close()
+        except LaunchError as error:
+            why = error.what.partition(" ranks: ")[2] or error.what
+            return Tried(how=how, why=why, remedy=error.remedy, said=last_words(errors))
+    return Tried(how=how)
+
+
+def try_traffic(launcher: Launcher, nodes: Sequence[str], mpi: str, shape: Shape) -> Remark:
+    """The probe on all nodes, and a few messages between the first and the last of them."""
+    manner = Manner(options=(f"--mpi={mpi}",) if mpi else ())
+    by = f" by --mpi={mpi}" if mpi else ""
+    with tempfile.TemporaryDirectory() as folder:
+        errors = Path(folder) / "start.err"
+        try:
+            session = launcher.start(nodes, errors, manner)
+        except LaunchError as error:
+            return blocked(STEP, Obstacle.NO_START, error.what, error.remedy, last_words(errors))
+        try:
+            remark = _traffic(session, shape, by)
+            said = last_words(errors) if remark.weight is Weight.BLOCKED else ""
+            return msgspec.structs.replace(remark, said=said)
+        finally:
+            session.close()
+
+
+def _traffic(session: Session, shape: Shape, by: str) -> Remark:
+    pair = (session.nodes[0], session.nodes[-1])
+    wanted = Round(phase=Phase.PILOT, repetition=0, shape=shape, pairs=(pair,))
+    try:
+        list(session.measure(wanted, TRAFFIC_TIMEOUT_S))
+    except (ProbeLost, RoundRefused) as error:
+        session.close(kill=True)
+        return blocked(
+            STEP,
+            Obstacle.NO_TRAFFIC,
+            f"{len(session.nodes)} ranks came up{by}, and no message gets from {pair[0]} to {pair[1]}: {error.what}",
+            "Look whether a firewall lets the nodes speak to each other, and which network MPI takes.",
+        )
+    many = len(session.nodes)
+    where = "this machine" if ":" in session.nodes[0] else f"{many} nodes"
+    return fine(STEP, f"{many} ranks came up on {where}{by}, as one world, and messages pass.")
+
+
+def judge_types(tried: Sequence[Tried], chosen: str) -> list[Remark]:
+    """Which types work; the one that would be used comes first. `chosen`: its `--mpi=...`."""
+    works = [one.how for one in tried if one.works]
+    used = next((one for one in tried if one.how == chosen), None)
+    remarks = []
+    if used is not None and not used.works:
+        remedy = f"Use {' or '.join(works)}, which work{'' if len(works) > 1 else 's'} here." if works else used.remedy
+        if not works and any(word in remedy.lower() for word in OTHER_TYPE):
+            remedy = NONE_WORKS
+        obstacle = Obstacle.MPI_TYPE if works else Obstacle.NO_START
+        remarks.append(blocked(STEP, obstacle, f"{chosen}: {used.why}", remedy, used.said))
+    if works:
+        remarks.append(fine(STEP, f"{', '.join(works)} work{'' if len(works) > 1 else 's'} with this MPI."))
+    others: dict[str, list[Tried]] = {}
+    for one in tried:
+        if not one.works and one is not used and (used is None or one.why != used.why):
+            others.setdefault(one.why, []).append(one)
+    for why, ways in others.items():
+        does = "does" if len(ways) == 1 else "do"
+        says = f"{' and '.join(one.how for one in ways)} {does} not: {why}"
+        remarks.append(noted(STEP, Obstacle.MPI_TYPE, says, said=ways[0].said))
+    return remarks
+
+
+def try_mpirun(argv: Sequence[str], nodes: Sequence[str] | None, variables: Mapping[str, str]) -> Launched:
+    """Where the ranks of a line came up, why it failed, and what to do. `nodes` None: wherever they come up."""
+    with tempfile.TemporaryDirectory() as folder:
+        errors = Path(folder) / "start.err"
+        try:
+            session = PipeSession(
+                argv,
+                nodes,
+                errors,
+                ranks=None if nodes else 2,
+                timeout_s=START_TIMEOUT_S,
+                extra_environment=variables,
+            )
+        except LaunchError as error:
+            return Launched(why=error.what, remedy=error.remedy, said=last_words(errors))
+        session.close()
+        return Launched(hosts=tuple(dict.fromkeys(str(rank.get("host", "")) for rank in session.ranks)))
+
+
+def judge_mpirun(mpi: Mpi, inside: Launched, outside: Launched) -> list[Remark]:
+    """`inside`: an allocation of two nodes; `outside`: without one."""
+    alone = f", and without an allocation on {', '.join(outside.hosts)} alone" if outside.hosts else ""
+    if inside.hosts:
+        on = ", ".join(inside.hosts)
+        return [fine(STEP, f"{mpi.mpirun} starts ranks on {on} within an allocation{alone}.")]
+    return [
+        noted(
+            STEP,
+            Obstacle.MPIRUN,
+            f"{mpi.mpirun} does not start ranks within an allocation: {inside.why}",
+            inside.remedy or "Use srun, or an mpirun that was built with support for Slurm.",
+            inside.said,
+        )
+    ]

@@ -1,0 +1,105 @@
+"""Whether Slurm's commands and daemons are of versions that understand each other; pure.
+
+Source of the window: https://slurm.schedmd.com/upgrades.html, "Compatibility Window": the two major releases before one
+are understood by it, since 24.11 the three before. Commands and slurmd may be older than slurmctld, never newer.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+
+from seatrial.model.launching import Obstacle, Remark, blocked, fine, noted
+from seatrial.model.node_list import node_list
+
+STEP = "versions"
+Release = tuple[int, int]
+RELEASES: tuple[Release, ...] = (
+    (16, 5), (17, 2), (17, 11), (18, 8), (19, 5), (20, 2), (20, 11), (21, 8), (22, 5), (23, 2), (23, 11),
+    *((year, month) for year in range(24, 60) for month in (5, 11)),
+)  # fmt: skip
+"""Every nine months, and since 24.05 every six."""
+WIDER_SINCE: Release = (24, 11)
+
+
+def release_of(text: str) -> Release | None:
+    """`slurm-wlm 22.05.8` -> (22, 5); None where no version is in it."""
+    match = re.search(r"\b(\d\d)\.(\d\d)(?:\.\d+|\b)", text)
+    return (int(match.group(1)), int(match.group(2))) if match else None
+
+
+def behind(older: Release, newer: Release) -> int | None:
+    """How many major releases `older` is behind (negative: ahead); None for one that is not in the list."""
+    if older not in RELEASES or newer not in RELEASES:
+        return None
+    return RELEASES.index(newer) - RELEASES.index(older)
+
+
+def window(release: Release) -> int:
+    """How many older major releases a daemon of that release understands."""
+    return 3 if release >= WIDER_SINCE else 2
+
+
+def judge_versions(client: str, controller: str, nodes: Mapping[str, str]) -> list[Remark]:
+    """`srun --version`, the controller's SLURM_VERSION, and each node's Version; empty texts are passed over."""
+    ours = release_of(controller)
+    if ours is None:
+        return []
+    by_release: dict[Release, list[str]] = {}
+    for node, text in nodes.items():
+        release = release_of(text)
+        if release is not None:
+            by_release.setdefault(release, []).append(node)
+    found = [_judged(f"slurmd on {node_list(some)}", release, ours) for release, some in sorted(by_release.items())]
+    mine = release_of(client)
+    if mine is not None:
+        found.insert(0, _judged("the commands here", mine, ours))
+    remarks = [one for one in found if one is not None]
+    if remarks:
+        return remarks
+    return [fine(STEP, f"{client.strip() or 'Slurm'} here, {controller.strip()} at the controller{_nodes(nodes)}")]
+
+
+def _judged(what: str, release: Release, controller: Release) -> Remark | None:
+    distance = behind(release, controller)
+    name, its = _text(release), _text(controller)
+    if distance is None or 0 <= distance <= window(controller):
+        return None
+    if distance < 0:
+        says = f"{what} are of Slurm {name}, newer than the controller's {its}, which does not understand them."
+        return blocked(
+            STEP, Obstacle.SLURM_VERSIONS, _singular(says), "Upgrade slurmctld first, or use the site's own."
+        )
+    says = (
+        f"{what} are of Slurm {name}, {distance} major releases older than the controller's {its}, "
+        f"which understands {window(controller)}."
+    )
+    return blocked(STEP, Obstacle.SLURM_VERSIONS, _singular(says), "Upgrade them, or use the site's own commands.")
+
+
+def _singular(says: str) -> str:
+    capital = says[0].upper() + says[1:] if says.startswith("the ") else says
+    return capital.replace(" are of Slurm", " is of Slurm") if says.startswith("slurmd") else capital
+
+
+def _nodes(nodes: Mapping[str, str]) -> str:
+    versions = sorted(set(nodes.values()) - {""})
+    return f", {', '.join(versions)} on the nodes" if versions else ""
+
+
+def _text(release: Release) -> str:
+    return f"{release[0]}.{release[1]:02d}"
+
+
+def uneven(versions: Iterable[str]) -> bool:
+    """Whether nodes run several versions."""
+    return len(set(versions) - {""}) > 1
+
+
+def judge_evenness(nodes: Mapping[str, str]) -> list[Remark]:
+    """Nodes with several versions of slurmd, in the middle of an upgrade or forgotten by it."""
+    if not uneven(nodes.values()):
+        return []
+    each = [
+        f"{node_list([node for node in nodes if nodes[node] == version])}: {version}"
+        for version in sorted(set(nodes.values()) - {""})
+    ]
+    return [noted(STEP, Obstacle.SLURM_VERSIONS, f"The nodes run several versions of slurmd ({'; '.join(each)}).")]

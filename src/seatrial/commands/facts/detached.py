@@ -1,0 +1,217 @@
+"""Facts of many nodes, each read by a job of its own as soon as that node has a core free; and collected later.
+
+What is done on each node by itself needs no allocation of all nodes at one time, which on a busy cluster may not come
+for days.
+"""
+
+import contextlib
+import shlex
+import shutil
+from pathlib import Path
+
+import msgspec
+
+from seatrial import __version__
+from seatrial.archive.inside import read_tail
+from seatrial.archive.writer import sentences
+from seatrial.driver.clock import new_run_name, now_text
+from seatrial.driver.facts_reading import cluster_launcher
+from seatrial.driver.node_hours import fewer_nodes
+from seatrial.driver.progress import Progress
+from seatrial.driver.settings import CheckSettings
+from seatrial.driver.submitted import CANCELLED, Submitted, await_the_last_file, new_folder, write_submitted
+from seatrial.launch.contract import Hosts
+from seatrial.launch.site_outputs import slurm_outputs
+from seatrial.launch.sources import collector
+from seatrial.model.errors import LaunchError, SeatrialError, UsageError
+from seatrial.model.words import count
+from seatrial.recordings.recording import GATHER_FILE, RAW_FOLDER, STREAM_SUFFIX, Gathered, read_gathered, stream_node
+from seatrial.recordings.recording_writer import gathered_text
+from seatrial.slurm import argv
+from seatrial.slurm.argv import ALONE_MINUTES
+from seatrial.slurm.queue import QueueLine, cancel_named, gives_out_memory, jobs_by_name, submit_alone, this_user
+
+WHAT = "facts"
+SCRIPT_FILE = "batch.sh"
+COLLECTOR_FILE = "collect.sh"
+LOGS = "logs"
+SCRIPT = f"""\
+#!/bin/sh
+# What this node is, into the folder $1, under the node's name: whole, or not at all. What goes wrong is in {LOGS}/.
+cd "$1" || exit 1
+node=${{SLURMD_NODENAME:?}}
+log={LOGS}/$node.txt
+exec 2>"$log"
+if text=$(sh ./{COLLECTOR_FILE} </dev/null) && printf '%s\\n' "$text" >"$node.part"; then
+    mv "$node.part" "$node{STREAM_SUFFIX}" && [ ! -s "$log" ] && rm -f "$log"
+    exit 0
+fi
+rm -f "$node.part"
+exit 1
+"""
+MOST_REFUSED = 5
+"""Of nodes in a row for which Slurm takes no job; the others are not tried any more then."""
+
+
+class FactsCollected(msgspec.Struct, frozen=True, kw_only=True):
+    """How far the reading is: every node that was asked for is in one of these."""
+
+    run: str
+    folder: Path
+    read: tuple[str, ...]
+    waiting: dict[str, str]
+    """Node -> what Slurm says of its job."""
+    failed: dict[str, str]
+    """Node whose job is over and left nothing -> what is known of it."""
+    left_out: dict[str, str]
+    cancel: str
+    """The command that ends the jobs that are left."""
+
+
+def submit_facts(site: CheckSettings, progress: Progress) -> Submitted:
+    """Hand in a job for each node. Nodes that are down, or for which Slurm takes none, are in `left_out`.
+
+    Raises UsageError for options that do not fit, LaunchError where Slurm takes no job at all, ArchiveError.
+    """
+    launcher = cluster_launcher(site)
+    if launcher.job:
+        raise UsageError(
+            "--detach makes jobs of its own, outside any job.", "Without it the nodes are read right here."
+        )
+    progress.stage("Looking for nodes")
+    hosts = launcher.hosts()
+    nodes, cut = fewer_nodes(site.node_hours, hosts.nodes, ALONE_MINUTES)
+    left_out = {state.node: state.reason for state in (*hosts.left_out, *cut)}
+    if not nodes:
+        why = "; ".join(f"{node}: {reason}" for node, reason in left_out.items())
+        raise SeatrialError(f"There is no node to read ({why}).", "`seatrial doctor` tells what to do about each.")
+    name = new_run_name(WHAT)
+    run = site.run or name
+    folder = new_folder(site.archive, run)
+    submitted = Submitted(
+        run=run,
+        what=WHAT,
+        name=f"seatrial-{name}",
+        user=this_user(),
+        at=now_text(),
+        nodes=nodes,
+        left_out=left_out,
+    )
+    try:
+        _prepare(folder, submitted, hosts)
+        refused = _hand_in(folder, submitted, site.partition, progress)
+        kept = tuple(node for node in nodes if node not in refused)
+        submitted = msgspec.structs.replace(submitted, nodes=kept, left_out={**left_out, **refused})
+        write_submitted(folder, submitted)
+    except BaseException:
+        cancel_named(submitted.name, submitted.user)
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return submitted
+
+
+def collect_facts(folder: Path, submitted: Submitted) -> FactsCollected:
+    """How far it is. Raises LaunchError where Slurm does not answer and nodes are left to be read."""
+    read = _read(folder, submitted)
+    missing = [node for node in submitted.nodes if node not in read]
+    lines = jobs_by_name(submitted.name, submitted.user) if missing or submitted.left_out else ()
+    jobs = {line.asked: line for line in lines}
+    if any(node not in jobs or (jobs[node].ended and jobs[node].state != CANCELLED) for node in missing):
+        await_the_last_file()
+        read = _read(folder, submitted)
+    waiting = {node: line.why for node, line in jobs.items() if node not in read and not line.ended}
+    settled = {*read, *waiting}
+    failed = {node: _why_failed(folder, node, jobs.get(node)) for node in submitted.nodes if node not in settled}
+    found = FactsCollected(
+        run=submitted.run,
+        folder=folder,
+        read=read,
+        waiting=waiting,
+        failed=failed,
+        left_out={node: why for node, why in submitted.left_out.items() if node not in settled},
+        cancel=shlex.join(argv.cancel_named(submitted.name, submitted.user)),
+    )
+    if not waiting:
+        _describe(folder, found)
+    return found
+
+
+def _prepare(folder: Path, submitted: Submitted, hosts: Hosts) -> None:
+    """All that the jobs need, and what makes the folder a recording, before the first of them can run."""
+    with sentences(folder.parent):
+        for part in (LOGS, RAW_FOLDER):
+            (folder / part).mkdir()
+        (folder / SCRIPT_FILE).write_text(SCRIPT, encoding="ascii")
+        (folder / COLLECTOR_FILE).write_text(collector(), encoding="utf-8")
+        for file, text in slurm_outputs().items():
+            (folder / RAW_FOLDER / file).write_text(text, encoding="utf-8")
+        gathered = Gathered(
+            seatrial=__version__,
+            at=submitted.at,
+            launcher="slurm",
+            cluster=hosts.cluster,
+            silent=submitted.left_out,
+            features=hosts.features,
+        )
+        _write_gathered(folder, gathered)
+    write_submitted(folder, submitted)
+
+
+def _hand_in(folder: Path, submitted: Submitted, partition: str, progress: Progress) -> dict[str, str]:
+    """A job for each node; those for which Slurm takes none -> why. Raises LaunchError where it takes none at all."""
+    progress.stage(f"Handing in a job for each of {count(len(submitted.nodes), 'node')}")
+    progress.rounds(len(submitted.nodes))
+    memory = gives_out_memory()
+    refused: dict[str, str] = {}
+    in_a_row: list[LaunchError] = []
+    for node in submitted.nodes:
+        if len(in_a_row) >= MOST_REFUSED:
+            refused[node] = f"not asked for any more: {in_a_row[-1].what}"
+            continue
+        try:
+            submit_alone(node, partition, submitted.name, str(folder / SCRIPT_FILE), [str(folder)], memory=memory)
+            in_a_row = []
+        except LaunchError as error:
+            in_a_row.append(error)
+            refused[node] = error.what
+        progress.advance()
+    if len(refused) == len(submitted.nodes):
+        raise in_a_row[-1]
+    return refused
+
+
+def _read(folder: Path, submitted: Submitted) -> tuple[str, ...]:
+    """Nodes whose stream is there, also of those for which Slurm took a job and did not say so."""
+    with sentences(folder.parent):
+        there = {stream_node(path) for path in folder.iterdir()}
+    return tuple(node for node in (*submitted.nodes, *submitted.left_out) if node in there)
+
+
+def _why_failed(folder: Path, node: str, job: QueueLine | None) -> str:
+    """What its job wrote to standard error, or what Slurm says of it."""
+    said = read_tail(folder, folder / LOGS / f"{node}.txt").strip()
+    if said:
+        return said.splitlines()[-1]
+    if job is None:
+        return "it has no job and left nothing: it was cancelled or never handed in, or cannot write to this folder"
+    if job.state == CANCELLED:
+        return "its job was cancelled"
+    return (
+        f"its job left nothing ({job.why}): it may not see this folder (--archive names a shared one), or have no space"
+    )
+
+
+def _describe(folder: Path, found: FactsCollected) -> None:
+    """gather.json as it is in the end; where the folder is not ours to write to it stays as it was."""
+    before = read_gathered(folder)
+    if before is None:
+        return
+    with contextlib.suppress(OSError):
+        silent = {**found.left_out, **found.failed}
+        _write_gathered(folder, msgspec.structs.replace(before, nodes=found.read, silent=silent))
+
+
+def _write_gathered(folder: Path, gathered: Gathered) -> None:
+    partial = folder / f"{GATHER_FILE}.new"
+    partial.write_text(gathered_text(gathered), encoding="utf-8")
+    partial.replace(folder / GATHER_FILE)

@@ -1,0 +1,70 @@
+"""Holds facts against each other: node against node, then against now, login node against compute nodes."""
+
+import msgspec
+
+from seatrial.drift.drift import Change, Difference, against, changes, drift
+from seatrial.driver.facts_reading import FactsRead
+from seatrial.model.errors import ExitCode, UsageError
+from seatrial.model.facts import NodeFacts
+from seatrial.model.verdict import Finding
+from seatrial.rules import error_counters_rising, memory_errors, throttled
+from seatrial.rules.base import Readings, findings_of
+from seatrial.rules.catalogue import fact_findings
+
+READ_TWICE = (error_counters_rising.RULE, memory_errors.RULE, throttled.RULE)
+"""Rules about what happened between two readings."""
+
+
+class Drift(msgspec.Struct, frozen=True, kw_only=True):
+    """What was found, and the exit code that says so."""
+
+    differences: tuple[Difference, ...]
+    changes: tuple[Change, ...] = ()
+    against: tuple[Difference, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    exit_code: ExitCode = ExitCode.PASS
+
+
+def look_for_drift(read: FactsRead, earlier: FactsRead | None, login: FactsRead | None) -> Drift:
+    """`earlier`: the same nodes at another time; `login`: the machine that programs are built on.
+
+    Raises UsageError where the earlier reading has none of the nodes.
+    """
+    before = _same_names(earlier, read) if earlier is not None else {}
+    host = next(iter(login.facts.values())) if login is not None else None
+    findings = fact_findings(Readings(facts=read.facts, after=read.after, features=read.features))
+    if before:
+        findings += _between(before, read.facts, findings)
+    code = ExitCode.FINDINGS if findings else ExitCode.INCOMPLETE if incomplete(read) else ExitCode.PASS
+    return Drift(
+        differences=drift(read.facts),
+        changes=changes(before, read.facts) if before else (),
+        against=against(host, read.facts) if host is not None else (),
+        findings=tuple(findings),
+        exit_code=code,
+    )
+
+
+def incomplete(read: FactsRead) -> bool:
+    """Whether a node is silent, or its facts broke off."""
+    return bool(read.silent) or not read.facts or not all(facts.complete for facts in read.facts.values())
+
+
+def _same_names(earlier: FactsRead, read: FactsRead) -> dict[str, NodeFacts]:
+    """The earlier facts under the names of the present ones: as they are, or by host where a run names places."""
+    if set(earlier.facts) & set(read.facts):
+        return earlier.facts
+    by_host = {facts.hostname: facts for facts in earlier.facts.values()}
+    found = {node: by_host[facts.hostname] for node, facts in read.facts.items() if facts.hostname in by_host}
+    if not found:
+        had = ", ".join(sorted(earlier.facts)[:5])
+        raise UsageError(f"--since: none of these nodes was read before; that reading has {had}.", "Name another.")
+    return found
+
+
+def _between(before: dict[str, NodeFacts], now: dict[str, NodeFacts], known: list[Finding]) -> list[Finding]:
+    """What happened between the two readings, and is not said yet."""
+    readings = Readings(facts=before, after=now)
+    found = [finding for rule in READ_TWICE for finding in findings_of(rule, readings)]
+    told = {(finding.kind, finding.subject) for finding in known}
+    return [finding for finding in found if (finding.kind, finding.subject) not in told]

@@ -1,0 +1,139 @@
+"""What the advised placement gains, launch by launch against the asked one."""
+
+import enum
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from seatrial.judgement.concurrency import together_s
+from seatrial.locate.evidence import run_value
+from seatrial.model.estimate import Estimate
+from seatrial.model.measurement import Kernel, Measurement, Phase
+from seatrial.model.units import BANDWIDTH, LATENCY, share
+from seatrial.statistics.median import WANTED_CONFIDENCE, median, median_estimate
+
+ASKED, ADVISED = "asked", "advised"
+PRACTICAL = 1.02
+"""A gain below two hundredths is not worth a longer command line."""
+
+MUCH = 2.0
+"""From there on a gain is told as a factor, since per cent say little."""
+
+
+class Outcome(enum.StrEnum):
+    """Of a comparison: all of the interval beyond `PRACTICAL`, or on this side of it, or neither."""
+
+    BETTER = "better"
+    WORSE = "worse"
+    NO_DIFFERENCE = "no difference shown"
+
+
+class Gain(msgspec.Struct, frozen=True, kw_only=True):
+    """One metric under both placements; `ratio` is above 1 where the advised one is better, whatever the metric."""
+
+    metric: str
+    asked: Estimate
+    advised: Estimate
+    ratio: Estimate
+
+    @property
+    def outcome(self) -> Outcome:
+        """By the whole interval."""
+        if self.ratio.low > PRACTICAL:
+            return Outcome.BETTER
+        return Outcome.WORSE if self.ratio.high < 1 / PRACTICAL else Outcome.NO_DIFFERENCE
+
+    @property
+    def enough(self) -> bool:
+        """Whether there were launches enough for an interval of 95 %."""
+        return self.ratio.confidence >= WANTED_CONFIDENCE
+
+    @property
+    def text(self) -> str:
+        """bandwidth +12 % [+8 % to +15 %]; of what is more than doubled or halved: bandwidth ×2.9 [1.5–7.6]."""
+        name = "bandwidth" if self.metric == BANDWIDTH else "latency"
+        numbers = (self.ratio.value, self.ratio.low, self.ratio.high)
+        if all(1 / MUCH < ratio < MUCH for ratio in numbers):
+            value, *ends = (f"{self._change(ratio):+.0%}".replace("%", " %") for ratio in numbers)
+            first, last = ends if self.metric == BANDWIDTH else reversed(ends)
+            return f"{name} {value} [{first} to {last}]"
+        value, low, high = (f"{ratio:.3g}" if ratio < 100 else f"{ratio:.0f}" for ratio in numbers)
+        return f"{name} {'×' if self.metric == BANDWIDTH else '÷'}{value} [{low}–{high}]"
+
+    def _change(self, ratio: float) -> float:
+        """Of the metric itself: a latency that is better is lower."""
+        return ratio - 1 if self.metric == BANDWIDTH else 1 / ratio - 1
+
+
+def gains_of(measurements: Iterable[Measurement]) -> tuple[Gain, ...]:
+    """Bandwidth and latency, as far as both placements were measured in the same repetitions."""
+    launches: dict[tuple[Kernel, int, str], list[Measurement]] = defaultdict(list)
+    for one in measurements:
+        if one.phase is Phase.VARIANT and one.times_s:
+            launches[one.shape.kernel, one.repetition, one.variant].append(one)
+    found = []
+    for metric, kernel in ((BANDWIDTH, Kernel.ONEWAY), (LATENCY, Kernel.PINGPONG)):
+        values = {
+            (repetition, variant): median([_value(some) for some in _rounds(all_of_it)])
+            for (which, repetition, variant), all_of_it in launches.items()
+            if which is kernel
+        }
+        both = [one for one, variant in values if variant == ASKED and (one, ADVISED) in values]
+        if both:
+            found.append(_gain(metric, [values[one, ASKED] for one in both], [values[one, ADVISED] for one in both]))
+    return tuple(found)
+
+
+def _rounds(launch: Iterable[Measurement]) -> list[list[Measurement]]:
+    """What one launch delivered by one kernel, round by round: no pair is in a round twice."""
+    seen: Counter[tuple[str, str]] = Counter()
+    rounds: dict[int, list[Measurement]] = defaultdict(list)
+    for one in launch:
+        rounds[seen[one.pair]].append(one)
+        seen[one.pair] += 1
+    return list(rounds.values())
+
+
+def _value(some: Sequence[Measurement]) -> float:
+    """All pairs of a round: bytes per second of them together, or the median of their latencies in seconds."""
+    if some[0].shape.kernel is Kernel.PINGPONG:
+        return median([run_value(one) for one in some])
+    return sum(one.shape.message_bytes * one.shape.window for one in some) / together_s(some)
+
+
+def _gain(metric: str, asked: Sequence[float], advised: Sequence[float]) -> Gain:
+    """Ratios of launches that followed one another: what drifts slowly falls on both (Hahn and Meeker, 1991, 5.2)."""
+    pairs = list(zip(asked, advised, strict=True))
+    ratios = [new / old if metric == BANDWIDTH else old / new for old, new in pairs]
+    return Gain(
+        metric=metric, asked=median_estimate(asked), advised=median_estimate(advised), ratio=median_estimate(ratios)
+    )
+
+
+class Fix(enum.StrEnum):
+    """What became of the advice."""
+
+    PROVED = "proved"
+    WITHDRAWN = "withdrawn"
+    UNDECIDED = "undecided"
+    NONE = "none"
+    """There was nothing to advise."""
+
+
+def fate(gains: Sequence[Gain], disobeyed: str) -> tuple[Fix, str]:
+    """And why. `disobeyed`: how the launcher did not do as it was told, or empty."""
+    if disobeyed:
+        return Fix.WITHDRAWN, disobeyed
+    if not gains:
+        return Fix.UNDECIDED, "it was not measured"
+    said = ", ".join(gain.text for gain in gains)
+    worse = [gain for gain in gains if gain.outcome is Outcome.WORSE]
+    better = [gain for gain in gains if gain.outcome is Outcome.BETTER]
+    runs = gains[0].ratio.runs
+    if not all(gain.enough for gain in gains):
+        many = "1 launch" if runs == 1 else f"{runs} launches"
+        return Fix.UNDECIDED, f"{said}, by {many} of each, too few for {share(WANTED_CONFIDENCE)}"
+    if better and not worse:
+        return Fix.PROVED, f"it measured better: {said}"
+    return Fix.WITHDRAWN, f"it {'measures worse' if worse else 'is not shown to measure better'}: {said}"

@@ -1,0 +1,273 @@
+"""The whole judgement of a launch line's placement, from what its run's archive holds."""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from seatrial.commands.placement.advice import RANKFILE, Advice, advise, advised_line, already
+from seatrial.commands.placement.gain import ADVISED, Fix, Gain, fate, gains_of
+from seatrial.commands.placement.memory import memory_findings, memory_notes
+from seatrial.commands.placement.picture import NodePicture, pictures
+from seatrial.commands.placement.rows import RankRow, rank_rows
+from seatrial.commands.placement.threads import threads_findings
+from seatrial.judgement.outcome import failure_of
+from seatrial.judgement.pair_limit import limit_between
+from seatrial.judgement.rank_deaths import run_notes
+from seatrial.judgement.rank_notes import crossing_notes, first_ranks, of_variant, wandering_notes
+from seatrial.launch.line_options import Dialect
+from seatrial.launch.line_parser import LaunchLine, parse_line
+from seatrial.locate.thresholds import GATE_TOLERANCE
+from seatrial.model.errors import ExitCode, UsageError
+from seatrial.model.facts import NodeFacts
+from seatrial.model.limit import Limit
+from seatrial.model.placement import RankPlace, Start
+from seatrial.model.recorded import RecordedRun
+from seatrial.model.run import AskedLine, Ending, RunKind, run_kind
+from seatrial.model.units import BANDWIDTH, bandwidth
+from seatrial.model.verdict import Experiment, Finding, FindingKind, Verdict, worst
+from seatrial.node.core_masks import cores_of, known_cores, numbers, rank_names
+from seatrial.rules import nic_far_from_ranks, rank_across_sockets, ranks_share_core, ranks_unbound, smt_siblings_used
+from seatrial.rules.base import PLACEMENT_TELLS, Readings, findings_of
+
+RULES = (
+    ranks_share_core.RULE,
+    smt_siblings_used.RULE,
+    ranks_unbound.RULE,
+    rank_across_sockets.RULE,
+    nic_far_from_ranks.RULE,
+)
+
+MOST_DIGITS = 9
+UNSHOWN = (FindingKind.THREADS_SHARE_CORE, FindingKind.MEMORY_FAR_FROM_RANKS)
+"""What messages cannot prove."""
+
+
+class Placement(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of where the ranks of a launch line are."""
+
+    line: tuple[str, ...]
+    dialect: Dialect
+    rows: tuple[RankRow, ...]
+    pictures: tuple[NodePicture, ...]
+    findings: tuple[Finding, ...]
+    advice: Advice | None
+    advised_line: tuple[str, ...]
+    """Empty: nothing better is known, or it was withdrawn."""
+    fix: Fix
+    why: str
+    gains: tuple[Gain, ...]
+    notes: tuple[str, ...]
+    verdict: Verdict
+    complete: bool
+    failure: str = ""
+    """Why the run ended before any rank said where it is; empty where one did."""
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """1 for findings, 2 where the masks could not be read or the run was cut off."""
+        if self.findings:
+            return ExitCode.FINDINGS
+        good = self.complete and self.verdict is Verdict.PASS
+        return ExitCode.PASS if good else ExitCode.INCOMPLETE
+
+
+def placement_findings(facts: Mapping[str, NodeFacts], ranks: Mapping[str, tuple[RankPlace, ...]]) -> list[Finding]:
+    """What the rules that concern ranks say of them; nodes whose facts could not be read count too."""
+    known = {node: facts.get(node) or NodeFacts(hostname=node, complete=False) for node in ranks}
+    readings = Readings(facts=known, ranks=ranks, groups=(tuple(known),))
+    return [finding for rule in RULES for finding in findings_of(rule, readings)]
+
+
+def recorded_line(recorded: RecordedRun) -> LaunchLine:
+    """The launch line that the run was about. Raises UsageError for a run of another kind."""
+    info = recorded.info
+    asked = info.line or _line_of_command(info.command)
+    if run_kind(info) is not RunKind.PLACEMENT or asked is None:
+        raise UsageError(f"The run {info.run} is not a run of seatrial placement, but of {run_kind(info).command}.")
+    if info.launcher not in list(Dialect):
+        raise UsageError(f"The run {info.run} has an unknown launcher ({info.launcher!r}).", "Its run.json is damaged.")
+    return parse_line(asked.words, Dialect(info.launcher), asked.program, asked.cores)
+
+
+def _line_of_command(command: tuple[str, ...]) -> AskedLine | None:
+    """Of runs older than `RunInfo.line`: the words behind the first --, and the options before it."""
+    if "--" not in command:
+        return None
+    before, words = command[: command.index("--")], command[command.index("--") + 1 :]
+    cores = _value_of("--cores", before)
+    known = cores.isascii() and cores.isdecimal() and len(cores) <= MOST_DIGITS
+    return AskedLine(words=words, program=_value_of("--program", before), cores=int(cores) if known else None)
+
+
+def _value_of(option: str, words: Sequence[str]) -> str:
+    """`--cores 4` or `--cores=4` -> 4; empty where it is not given."""
+    for place, word in enumerate(words):
+        name, equals, value = word.partition("=")
+        if name == option:
+            return value if equals else "".join(words[place + 1 : place + 2])
+    return ""
+
+
+def shown_by_messages(facts: Mapping[str, NodeFacts], ranks: Mapping[str, tuple[RankPlace, ...]]) -> bool:
+    """Whether there is something in the placement whose cure messages can prove."""
+    return bool(placement_findings(facts, ranks) or wandering_notes(facts, ranks))
+
+
+def advice_of(
+    facts: Mapping[str, NodeFacts], ranks: Mapping[str, tuple[RankPlace, ...]], line: LaunchLine
+) -> Advice | None:
+    """What to advise where the ranks are not well placed, or may wander; None where they are, or no way is known."""
+    if not shown_by_messages(facts, ranks) and not threads_findings(facts, ranks, line):
+        return None
+    advice = advise(facts, ranks, line.cores_each, line.processors_each)
+    if advice is None or already(facts, ranks, advice) or not advised_line(line, advice, ("x",), RANKFILE, ""):
+        return None
+    return advice
+
+
+def judge_placement(recorded: RecordedRun) -> Placement:
+    """Everything again from the masks and the samples. Raises UsageError for a run of another kind."""
+    line = recorded_line(recorded)
+    ranks = first_ranks(recorded)
+    findings = [
+        *placement_findings(recorded.facts, ranks),
+        *threads_findings(recorded.facts, ranks, line),
+        *memory_findings(recorded.facts, ranks, line),
+    ]
+    advice = advice_of(recorded.facts, ranks, line)
+    gains = gains_of(recorded.measurements)
+    fix, why, otherwise = Fix.NONE, "nothing better is known", ""
+    if advice:
+        otherwise = disobeyed(recorded.facts, recorded.starts, advice)
+        fix, why = fate(gains, otherwise)
+    impossible = _impossible(recorded, ranks, gains)
+    if impossible:
+        fix, why = Fix.UNDECIDED, impossible
+    stands = advice is not None and fix is not Fix.WITHDRAWN
+    argv = advised_line(line, advice, line.program, RANKFILE, recorded.info.mpi_library) if advice and stands else []
+    tried = bool(gains) or fix is Fix.WITHDRAWN
+    findings = [_proved(finding, fix, why, tried, bool(argv)) for finding in findings]
+    failure = "" if ranks else failure_of(recorded)
+    unread = not ranks or len(ranks) < len({rank.node for start in recorded.starts[:1] for rank in start.ranks})
+    verdict = worst([finding.verdict for finding in findings]) if not unread else Verdict.INCONCLUSIVE
+    return Placement(
+        line=tuple(line.argv(line.program)),
+        dialect=line.dialect,
+        rows=tuple(rank_rows(recorded.facts, ranks, advice)),
+        pictures=pictures(recorded.facts, ranks, advice),
+        findings=tuple(findings),
+        advice=advice if stands else None,
+        advised_line=tuple(argv),
+        fix=fix,
+        why=why,
+        gains=gains,
+        notes=tuple(_notes(recorded, line, ranks, advice, findings, unread)),
+        verdict=Verdict.INVALID if impossible else Verdict.NOT_RUN if failure else verdict,
+        failure=failure,
+        complete=recorded.info.ending is Ending.COMPLETE
+        and (advice is None or bool(otherwise) or _all_measured(recorded, gains)),
+    )
+
+
+def _all_measured(recorded: RecordedRun, gains: Sequence[Gain]) -> bool:
+    """Whether both placements were started as often as planned."""
+    wanted = recorded.info.design.repetitions if recorded.info.design else 0
+    return not wanted or (len(gains) == 2 and all(gain.ratio.runs >= wanted for gain in gains))
+
+
+def _proved(finding: Finding, fix: Fix, why: str, tried: bool, advised: bool) -> Finding:
+    """A finding whose fix measures better is slow; one whose fix measures no better also loses its remedy.
+
+    Threads and memory do not show in messages: what is said of them stays as it is.
+    """
+    here = "the advised line does so" if advised else ""
+    remedy = finding.remedy.replace(f" ({PLACEMENT_TELLS})", f" ({here})" if here else "")
+    if fix is Fix.NONE or finding.kind in UNSHOWN:
+        return msgspec.structs.replace(finding, remedy=remedy)
+    experiment = Experiment(
+        description="The launch line started again and again with the advised binding and without it, in turn",
+        outcome=why,
+        confirmed=fix is Fix.PROVED,
+    )
+    return msgspec.structs.replace(
+        finding,
+        experiments=(experiment,) if tried else (),
+        verdict=Verdict.SLOW if fix is Fix.PROVED else Verdict.INCONCLUSIVE,
+        remedy="None: the binding advised instead was withdrawn." if fix is Fix.WITHDRAWN else remedy,
+    )
+
+
+def disobeyed(facts: Mapping[str, NodeFacts], starts: Sequence[Start], advice: Advice) -> str:
+    """How a launch under the advised placement did not come up, or came up otherwise; empty where all were right."""
+    failed = [start.failure for start in starts if start.variant == ADVISED and start.failure]
+    if failed:
+        return f"the line does not start so: {failed[0]}"
+    for ranks in of_variant(starts, ADVISED):
+        for node, there in ranks.items():
+            cores = known_cores(facts.get(node), there)
+            for rank in there:
+                wanted = advice.cpus.get(rank.rank, ())
+                if cores_of(cores, rank.cpus) != cores_of(cores, wanted):
+                    return (
+                        f"the launcher did not bind as it was told: {rank_names([rank])} on {node} was to run on "
+                        f"{numbers(wanted)} and may run on {numbers(rank.cpus)}"
+                    )
+    return ""
+
+
+def _impossible(recorded: RecordedRun, ranks: Mapping[str, tuple[RankPlace, ...]], gains: Sequence[Gain]) -> str:
+    """A sentence where two nodes exchanged more than their network can carry; the gate of the limit.
+
+    By the lower end of the interval: pairs that do not set out at the very same time seem to carry a little more
+    together than they do.
+    """
+    nodes = list(ranks)
+    if len(nodes) != 2:
+        return ""
+    limit = limit_between(recorded.facts, (nodes[0], nodes[1]))
+    if not isinstance(limit, Limit):
+        return ""
+    for gain in gains:
+        most = max(gain.asked.low, gain.advised.low)
+        if gain.metric == BANDWIDTH and gain.enough and most > limit.gate_bytes_per_s * GATE_TOLERANCE:
+            return f"{bandwidth(most)} is more than physics permits ({bandwidth(limit.gate_bytes_per_s)})"
+    return ""
+
+
+def _notes(
+    recorded: RecordedRun,
+    line: LaunchLine,
+    ranks: Mapping[str, tuple[RankPlace, ...]],
+    advice: Advice | None,
+    findings: Sequence[Finding],
+    unread: bool,
+) -> list[str]:
+    failure = "" if ranks else failure_of(recorded)
+    notes = list(run_notes(recorded, failure))
+    if unread and not failure:
+        notes.append(
+            "The masks of ranks could not be read: the probe is of an older kind, or the system does not tell."
+        )
+    blind = [node for node in ranks if node not in recorded.facts]
+    if blind:
+        notes.append(f"The facts of {', '.join(blind[:3])} were not read: each processor is taken for a core.")
+    notes += wandering_notes(recorded.facts, ranks)
+    notes += crossing_notes(recorded.facts, ranks)
+    notes += memory_notes(recorded.facts, ranks, advice, line, findings)
+    if advice is None and any(one.kind is not FindingKind.MEMORY_FAR_FROM_RANKS for one in findings):
+        notes.append(f"No better placement can be advised: {_why_none(recorded.facts, line, ranks)}.")
+    elif advice and gains_of(recorded.measurements):
+        notes.append(
+            "What was measured is messages. Ranks that wait for memory rather than for messages may want to be spread "
+            "over all sockets."
+        )
+    return notes
+
+
+def _why_none(facts: Mapping[str, NodeFacts], line: LaunchLine, ranks: Mapping[str, tuple[RankPlace, ...]]) -> str:
+    advice = advise(facts, ranks, line.cores_each, line.processors_each)
+    if advice is None:
+        return "a node has fewer cores for this job than ranks"
+    if already(facts, ranks, advice):
+        return "the ranks have those cores that would be advised"
+    return f"the nodes' cores lie differently, and {line.dialect.value} takes one list for all; a rankfile can say it"

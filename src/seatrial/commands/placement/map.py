@@ -1,0 +1,114 @@
+"""A node's sockets, NUMA nodes and cores with the ranks on them, in plain letters."""
+
+from collections.abc import Iterator, Sequence
+
+from seatrial.commands.placement.picture import CoreCell, Loose, NodePicture, NumaBox
+from seatrial.model.words import count
+from seatrial.node.core_masks import numbers
+from seatrial.render.node_names import few
+
+LEAST_CELLS = 8
+LABEL = 8
+MOST_NAMES = 40
+NOBODY, NOT_OURS = ".", "-"
+
+
+def map_lines(picture: NodePicture, width: int, advised: str = "advised") -> Iterator[str]:
+    """One drawing, at most `width` columns wide where a cell fits into it. `advised`: what that row is called."""
+    yield node_title(picture)
+    for loose in picture.loose:
+        yield f"  {'now':<{LABEL}} {loose_text(loose)}"
+    rows = ["core", *(["now"] if any(core.now for core in _cells(picture)) else [])]
+    rows += [advised] if picture.advised else []
+    waiting: list[NumaBox] = []
+    for box in picture.boxes:
+        if not box.adapters and not any(core.touched for core in box.cores):
+            waiting.append(box)
+            continue
+        yield from _untouched(waiting)
+        waiting = []
+        yield from _box(box, rows, _cell_width(picture), width)
+    yield from _untouched(waiting)
+
+
+def _cells(picture: NodePicture) -> Iterator[CoreCell]:
+    for box in picture.boxes:
+        yield from box.cores
+
+
+def _cell_width(picture: NodePicture) -> int:
+    texts = [each for core in _cells(picture) for each in (str(core.first), *_texts(core))]
+    return max(map(len, texts), default=1) + 1
+
+
+def _texts(core: CoreCell) -> tuple[str, str]:
+    return cell_text(core.now, core), cell_text(core.advised, core)
+
+
+def loose_text(loose: Loose) -> str:
+    """ranks 0-3 on any of cores 0-15, and so on each other's."""
+    whose = f"rank {loose.ranks[0]}" if len(loose.ranks) == 1 else f"ranks {numbers(loose.ranks)}"
+    return f"{whose} on any of cores {numbers(loose.cores)}, and so on each other's"
+
+
+def node_title(picture: NodePicture) -> str:
+    """n1; n[1-8], alike: the ranks of n1 are drawn."""
+    if len(picture.nodes) == 1:
+        return picture.nodes[0]
+    return f"{few(picture.nodes, MOST_NAMES)}, alike: the ranks of {picture.nodes[0]} are drawn"
+
+
+def box_title(box: NumaBox) -> str:
+    """socket 1, NUMA 1: mlx5_0."""
+    known = [("socket", box.package), ("NUMA", box.numa_node)]
+    where = ", ".join(f"{what} {number}" for what, number in known if number is not None) or "sockets not known"
+    return where + (f": {', '.join(box.adapters)}" if box.adapters else "")
+
+
+def cell_text(ranks: Sequence[int], core: CoreCell) -> str:
+    """The rank; of two both, of more how many."""
+    if not ranks:
+        return NOBODY if core.ours else NOT_OURS
+    return ",".join(map(str, ranks)) if len(ranks) <= 2 else f"x{len(ranks)}"
+
+
+def legend(pictures: Sequence[NodePicture]) -> str:
+    """What the signs that occur mean; empty where there are none."""
+    cells = [core for picture in pictures for core in _cells(picture)]
+    advised = any(picture.advised for picture in pictures)
+    signs = []
+    if any(core.ours and not (core.now and (core.advised or not advised)) for core in cells):
+        signs.append(f"{NOBODY} no rank bound")
+    if any(not core.ours for core in cells):
+        signs.append(f"{NOT_OURS} not this job's")
+    if any(len(ranks) == 2 for core in cells for ranks in (core.now, core.advised)):
+        signs.append("0,1 two ranks on one core")
+    if any(len(ranks) > 2 for core in cells for ranks in (core.now, core.advised)):
+        signs.append("x3 three ranks on one core")
+    return "; ".join(signs)
+
+
+def _box(box: NumaBox, rows: Sequence[str], wide: int, width: int) -> Iterator[str]:
+    last = max((place for place, core in enumerate(box.cores) if core.touched), default=-1)
+    shown = box.cores[: max(last + 1, LEAST_CELLS)]
+    rest = len(box.cores) - len(shown)
+    more = f"; {count(rest, 'more core')}, no rank bound" if rest else ""
+    yield f"  {box_title(box)}{more}"
+    each = max((width - LABEL - 2) // wide, 1)
+    for first in range(0, len(shown), each):
+        part = shown[first : first + each]
+        for name in rows:
+            cells = [str(core.first) if name == "core" else _texts(core)[name != "now"] for core in part]
+            yield f"  {name:<{LABEL}}{''.join(f'{cell:>{wide}}' for cell in cells)}"
+
+
+def _untouched(boxes: Sequence[NumaBox]) -> Iterator[str]:
+    if boxes:
+        cores = numbers(core.first for box in boxes for core in box.cores)
+        sockets = {box.package for box in boxes}
+        numa_nodes = [box.numa_node for box in boxes if box.numa_node is not None]
+        if len(boxes) > 1 and len(sockets) == 1 and len(numa_nodes) == len(boxes):
+            where = f"{box_title(boxes[0]).rpartition(' ')[0]} {numbers(numa_nodes)}"
+        else:
+            where = " to ".join(dict.fromkeys(box_title(box) for box in (boxes[0], boxes[-1])))
+        yield f"  {where}: cores {cores}, no rank bound"

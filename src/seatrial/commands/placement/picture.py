@@ -1,0 +1,116 @@
+"""A node as a drawing sees it: NUMA nodes with their cores, and on each the ranks that are there and should be."""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from seatrial.commands.placement.advice import Advice
+from seatrial.model.facts import NodeFacts
+from seatrial.model.placement import RankPlace
+from seatrial.node.adapter_distance import Adapters, adapters_of, usable_cores
+from seatrial.node.core_masks import cores_of, known_cores
+
+
+class CoreCell(msgspec.Struct, frozen=True, kw_only=True):
+    """A core by its first processor, the ranks on it now and as advised; `ours`: the job has it."""
+
+    first: int
+    ours: bool
+    now: tuple[int, ...] = ()
+    advised: tuple[int, ...] = ()
+
+    @property
+    def touched(self) -> bool:
+        """Whether any rank is on it or should be."""
+        return bool(self.now or self.advised)
+
+
+class NumaBox(msgspec.Struct, frozen=True, kw_only=True):
+    """The cores of one NUMA node of one socket, and the adapters that hang on it. None: not known."""
+
+    package: int | None
+    numa_node: int | None
+    adapters: tuple[str, ...]
+    cores: tuple[CoreCell, ...]
+
+
+class Loose(msgspec.Struct, frozen=True, kw_only=True):
+    """Ranks that may run on all of these cores (by their first processors), and so on each other's."""
+
+    ranks: tuple[int, ...]
+    cores: tuple[int, ...]
+
+
+class NodePicture(msgspec.Struct, frozen=True, kw_only=True):
+    """One drawing, with the ranks of the first of these nodes; those of the others lie alike."""
+
+    nodes: tuple[str, ...]
+    boxes: tuple[NumaBox, ...]
+    loose: tuple[Loose, ...]
+    advised: bool
+
+
+def pictures(
+    facts: Mapping[str, NodeFacts], ranks: Mapping[str, tuple[RankPlace, ...]], advice: Advice | None
+) -> tuple[NodePicture, ...]:
+    """One for all nodes whose ranks lie alike, counted from the first of each node, in the order of the nodes."""
+    alike: dict[NodePicture, list[str]] = {}
+    for node, there in ranks.items():
+        counted = tuple(msgspec.structs.replace(rank, rank=number) for number, rank in enumerate(there))
+        wanted = {number: advice.cpus[rank.rank] for number, rank in enumerate(there)} if advice else {}
+        alike.setdefault(_picture((), facts.get(node), counted, wanted), []).append(node)
+    drawn = []
+    for nodes in alike.values():
+        wanted = {rank.rank: advice.cpus[rank.rank] for rank in ranks[nodes[0]]} if advice else {}
+        drawn.append(_picture(tuple(nodes), facts.get(nodes[0]), ranks[nodes[0]], wanted))
+    return tuple(drawn)
+
+
+def _picture(
+    nodes: tuple[str, ...],
+    facts: NodeFacts | None,
+    ranks: Sequence[RankPlace],
+    wanted: Mapping[int, tuple[int, ...]],
+) -> NodePicture:
+    cores = known_cores(facts, ranks)
+    ours = usable_cores(facts, ranks)
+    masks = {rank.rank: cores_of(cores, rank.cpus) for rank in ranks}
+    holders: dict[int, list[int]] = {}
+    for rank, mask in masks.items():
+        for place in mask:
+            holders.setdefault(place, []).append(rank)
+    loose = {rank for rank, mask in masks.items() if len(mask) > 1 and any(len(holders[place]) > 1 for place in mask)}
+    should = [(rank, place) for rank, cpus in wanted.items() for place in cores_of(cores, cpus)]
+    adapters = adapters_of(facts) if facts else Adapters()
+    boxes: dict[tuple[int | None, int | None], list[CoreCell]] = {}
+    for place in sorted(range(len(cores)), key=lambda place: cores[place].processors):
+        core = cores[place]
+        cell = CoreCell(
+            first=core.processors[0],
+            ours=place in ours,
+            now=tuple(rank for rank in holders.get(place, ()) if rank not in loose),
+            advised=tuple(rank for rank, where in should if where == place),
+        )
+        boxes.setdefault((core.package, core.numa_node), []).append(cell)
+    return NodePicture(
+        nodes=nodes,
+        boxes=tuple(
+            NumaBox(
+                package=package,
+                numa_node=numa_node,
+                adapters=tuple(name for name, at in adapters.numa_nodes.items() if at == numa_node),
+                cores=tuple(cells),
+            )
+            for (package, numa_node), cells in sorted(boxes.items(), key=lambda box: box[1][0].first)
+        ),
+        loose=_together({rank: tuple(cores[place].processors[0] for place in masks[rank]) for rank in sorted(loose)}),
+        advised=bool(wanted),
+    )
+
+
+def _together(loose: Mapping[int, tuple[int, ...]]) -> tuple[Loose, ...]:
+    """Those of one mask in one."""
+    by_cores: dict[tuple[int, ...], list[int]] = {}
+    for rank, cores in loose.items():
+        by_cores.setdefault(tuple(sorted(cores)), []).append(rank)
+    return tuple(Loose(ranks=tuple(ranks), cores=cores) for cores, ranks in by_cores.items())

@@ -1,0 +1,259 @@
+"""Where the ranks of a launch line are, where they should be, and whether that measures better."""
+
+import os
+import re
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from seatrial.archive import layout
+from seatrial.archive.journal import StartFailed, SurveyPlanned
+from seatrial.archive.writer import RunWriter
+from seatrial.commands.placement.advice import Advice
+from seatrial.commands.placement.gain import ADVISED, ASKED
+from seatrial.commands.placement.judge import Placement, advice_of, disobeyed, judge_placement, shown_by_messages
+from seatrial.commands.placement.line_facts import line_facts
+from seatrial.driver.closing import carried_out
+from seatrial.driver.description import describe
+from seatrial.driver.facts_reading import FactsRead
+from seatrial.driver.measurer import Measurer
+from seatrial.driver.progress import Progress, Silent
+from seatrial.driver.run import RunUnderWay
+from seatrial.driver.settings import CheckSettings
+from seatrial.driver.site import environment_of_line, probe_for
+from seatrial.judgement.rank_notes import by_node
+from seatrial.launch.contract import PLAIN, Hosts, Manner
+from seatrial.launch.launch_line import (
+    HostsMoved,
+    LineLauncher,
+    compiler_beside,
+    dialect_of,
+    known_program,
+    program_hint,
+)
+from seatrial.launch.line_options import Dialect
+from seatrial.launch.line_parser import LaunchLine, parse_line
+from seatrial.model.errors import LaunchError
+from seatrial.model.measurement import Kernel, Measurement, Phase, Round, Shape
+from seatrial.model.placement import RankPlace, Start
+from seatrial.model.recorded import RecordedRun
+from seatrial.model.run import AskedLine, Design, RunKind
+from seatrial.node.rank_places import rank_places
+from seatrial.pairs.placed import ROUNDS, abba, lasting, pilot_shapes, placed_pairs, placed_rounds
+
+RANKFILE = "rankfile.txt"
+DESIGN = "placement"
+THREADS = "OMP_NUM_THREADS"
+TRIES = 2
+"""Of the first start under the advised placement, which may well not be possible."""
+
+
+class PlacementSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """The options of `seatrial placement`, parsed. `starts`: of each placement; 0: look only."""
+
+    site: CheckSettings
+    words: tuple[str, ...]
+    program: str = ""
+    cores: int | None = None
+    """So many for each rank, whatever the line says."""
+    starts: int
+
+
+class PlacementOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """The run's folder, what is in it, and what it says."""
+
+    folder: Path
+    recorded: RecordedRun
+    placement: Placement
+
+
+class Placing(RunUnderWay):
+    """Such a run under way."""
+
+    def __init__(
+        self,
+        settings: PlacementSettings,
+        launcher: LineLauncher,
+        writer: RunWriter,
+        found: "Found",
+        progress: Progress,
+    ) -> None:
+        self._settings = settings
+        self._found = found
+        self._progress = progress
+        self._pairs = placed_pairs([[rank.place for rank in there] for there in found.by_host.values()])
+        places = tuple(rank.place for rank in found.ranks)
+        measurer = Measurer(launcher, writer, places, progress, settings.site.round_timeout_s, fewest=1)
+        super().__init__(launcher, writer, measurer, self._pairs)
+        self.facts = found.facts.facts
+
+    def carry_out(self) -> str:
+        """Start once to see; where there is something to advise, measure with it and without; a remark or empty."""
+        self._writer.append(SurveyPlanned(pairs=self._pairs))
+        for node, text in self._found.facts.texts.items():
+            self._writer.write_facts(node, layout.BEFORE, text)
+        deadline = time.monotonic() + self._settings.site.budget_s
+        self.measurer.begin(PLAIN)
+        ranks = by_node(self.measurer.starts[0].ranks)
+        advice = advice_of(self.facts, ranks, self._found.line)
+        if advice and advice.rankfile:
+            self._rankfile.write_text(advice.rankfile, encoding="utf-8")
+        starts = self._settings.starts if shown_by_messages(self.facts, ranks) else 0
+        self._describe(starts if advice and self._pairs else 0)
+        if advice is None or not starts:
+            return ""
+        if not self._pairs:
+            return "One rank alone has nobody to send to: nothing was measured."
+        return self._prove(advice, starts, deadline)
+
+    @property
+    def _rankfile(self) -> Path:
+        return self._writer.log_file(RANKFILE)
+
+    def _manner(self, advice: Advice) -> Manner:
+        library = str(self.measurer.header.get("mpi_library", ""))
+        options = advice.options(self._found.line.dialect, str(self._rankfile), library)
+        if self._found.line.dialect is Dialect.OPEN_MPI and self._found.line.ranks is None:
+            options = ("-np", str(len(self._found.ranks)), *options)
+        return Manner(options=options)
+
+    def _prove(self, advice: Advice, starts: int, deadline: float) -> str:
+        """Stops where the advised placement does not come up, or comes up otherwise: then it is withdrawn."""
+        shapes = self._pilot()
+        self._progress.stage(f"Starting the line as it is and as advised in turn, {starts} of each")
+        self._progress.rounds(2 * starts * ROUNDS * len(shapes))
+        for repetition, variant in abba((ASKED, ADVISED), starts):
+            self.measurer.close()
+            if variant == ASKED:
+                self.measurer.begin(PLAIN)
+            elif not self._begins(self._manner(advice), first=repetition == 0):
+                return ""
+            if not self.measurer.run(placed_rounds(repetition, variant, shapes, self._pairs), deadline):
+                budget = self._settings.site.budget_s
+                return f"The budget of {budget:.0f} s was spent before all was measured {starts} times."
+            if variant == ADVISED and disobeyed(self.facts, self.measurer.starts, advice):
+                return ""
+        return ""
+
+    def _begins(self, advised: Manner, *, first: bool) -> bool:
+        """Whether the line starts as advised. Raises LaunchError where it did before and does not any more."""
+        try:
+            self.measurer.begin(advised, starts=TRIES)
+        except HostsMoved:
+            raise
+        except LaunchError as error:
+            if not first:
+                raise
+            self.measurer.starts.append(Start(session=0, ranks=(), variant=ADVISED, failure=str(error)))
+            self._writer.append(StartFailed(variant=ADVISED, failure=str(error)))
+            return False
+        return True
+
+    def _pilot(self) -> list[Shape]:
+        """How long each takes under the asked placement; the slowest pair counts."""
+        shapes = pilot_shapes()
+        for shape in shapes:
+            self.measurer.measure(Round(phase=Phase.PILOT, repetition=0, shape=shape, pairs=self._pairs, variant=ASKED))
+        took = {
+            shape.kernel: max((_mean(one) for one in self.measurer.measurements if one.shape == shape), default=0.01)
+            for shape in shapes
+        }
+        self.measurer.window_s = took[Kernel.ONEWAY]
+        return [lasting(shape, took[shape.kernel]) for shape in shapes]
+
+    def _describe(self, starts: int) -> None:
+        statement = (
+            f"{len(self._found.ranks)} ranks on {len(self._found.by_host)} nodes where the launch line puts them; "
+        )
+        statement += (
+            f"{len(self._pairs)} pairs at once, {starts} launches under this and {starts} under the advised placement."
+            if starts
+            else "nothing was to be measured."
+        )
+        design = Design(
+            name=DESIGN,
+            pairs_at_once=len(self._pairs),
+            repetitions=starts,
+            rounds=2 * starts * ROUNDS * len(pilot_shapes()),
+            ordered_pairs=len(self._pairs),
+            planned_pairs=len(self._pairs),
+            statement=statement,
+        )
+        self.designed(design)
+
+
+class Found(msgspec.Struct, frozen=True, kw_only=True):
+    """What a first start of the line showed."""
+
+    line: LaunchLine
+    ranks: tuple[RankPlace, ...]
+    facts: FactsRead
+
+    @property
+    def by_host(self) -> Mapping[str, Sequence[RankPlace]]:
+        """Ranks of each host in order, whether their masks are known or not."""
+        hosts: dict[str, list[RankPlace]] = {}
+        for rank in self.ranks:
+            hosts.setdefault(rank.node, []).append(rank)
+        return hosts
+
+
+def run_placement(settings: PlacementSettings, progress: Progress | None = None) -> PlacementOutcome:
+    """Carry out `seatrial placement`. Whatever ends it, the run is closed.
+
+    Raises UsageError for a line that is none, LaunchError where it does not start, ArchiveError.
+    """
+    progress = progress or Silent()
+    site = settings.site
+    progress.stage("Preparing the probe")
+    around = environment_of_line(site, settings.words)
+    line = parse_line(settings.words, dialect_of(settings.words, around), settings.program, settings.cores)
+    line = msgspec.structs.replace(line, cores=settings.cores or _threads_here(line))
+    if not settings.program:
+        known_program(line, around)
+        if hint := program_hint(line):
+            progress.stage(hint)
+    probe = probe_for(msgspec.structs.replace(site, mpicc=site.mpicc or compiler_beside(settings.words, around)))
+    launcher = LineLauncher(line, probe, site.wait_s, around)
+    progress.stage("Starting the launch line with the probe in place of its program")
+    ranks = _look(launcher)
+    facts = line_facts(sorted({rank.host for rank in ranks}), line, site, progress)
+    found = Found(line=line, ranks=ranks, facts=facts)
+    hosts = Hosts(nodes=tuple(found.by_host), fabric=facts.fabric, cluster=facts.cluster)
+    named = ["--program", settings.program] if settings.program else []
+    named += ["--environment", site.environment, "--wrap", site.wrap] if around else []
+    named += ["--cores", str(line.cores)] if line.cores else []
+    site = msgspec.structs.replace(site, command=("placement", *named, "--", *settings.words))
+    info = describe(site, launcher, hosts, hosts.nodes, RunKind.PLACEMENT)
+    asked = AskedLine(words=settings.words, program=settings.program, cores=line.cores)
+    info = msgspec.structs.replace(info, wrap=around.where.value if around else "", line=asked)
+    writer = RunWriter(site.archive, info)
+    placing = Placing(settings, launcher, writer, found, progress)
+    folder = carried_out(placing, placing.carry_out)
+    recorded = placing.recorded()
+    return PlacementOutcome(folder=folder, recorded=recorded, placement=judge_placement(recorded))
+
+
+def _threads_here(line: LaunchLine) -> int | None:
+    """OMP_NUM_THREADS of our own environment, which the line inherits where it does not say otherwise."""
+    told = os.environ.get(THREADS, "").partition(",")[0]
+    if line.cores_each or line.processors_each or not re.fullmatch("[0-9]{1,4}", told):
+        return None
+    return int(told) or None
+
+
+def _look(launcher: LineLauncher) -> tuple[RankPlace, ...]:
+    with tempfile.TemporaryDirectory() as folder:
+        session = launcher.look(Path(folder) / "launch.err")
+        try:
+            return rank_places(session.nodes, session.ranks, ())
+        finally:
+            session.close()
+
+
+def _mean(one: Measurement) -> float:
+    whole = (*one.warmup_times_s, *one.times_s)
+    return sum(whole) / len(whole) if whole else 0.0

@@ -1,0 +1,67 @@
+"""threads-share-core: ranks start more threads than they may use processors, by the number that the line gives each."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+
+from seatrial.launch.line_parser import LaunchLine
+from seatrial.model.facts import NodeFacts
+from seatrial.model.placement import RankPlace
+from seatrial.model.verdict import Finding, FindingKind
+from seatrial.model.words import count
+from seatrial.node.core_masks import crowds, numbers, rank_names
+from seatrial.rules.base import PLACEMENT_TELLS, Readings, Rule, Violation, findings_of
+
+REMEDY = (
+    f"Give each rank as many cores as it has threads ({PLACEMENT_TELLS}): srun -c N, mpirun --map-by slot:PE=N; or "
+    "start fewer threads, or fewer ranks a node. Messages do not show it: compare the program's own times."
+)
+
+
+def threads_each(line: LaunchLine) -> int | None:
+    """Threads of each rank: --cores, or OMP_NUM_THREADS of the line or, as the run kept it, of the environment."""
+    return line.cores or line.threads
+
+
+def threads_findings(
+    facts: Mapping[str, NodeFacts], ranks: Mapping[str, tuple[RankPlace, ...]], line: LaunchLine
+) -> list[Finding]:
+    """None where the line says nothing of threads, and none of nodes whose ranks alone have too few processors."""
+    each = threads_each(line)
+    if not each or each < 2:
+        return []
+    known = {node: facts.get(node) or NodeFacts(hostname=node, complete=False) for node in ranks}
+    rule = Rule(kind=FindingKind.THREADS_SHARE_CORE, title="threads share a core", look=partial(_look, each))
+    return findings_of(rule, Readings(facts=known, ranks=ranks, groups=(tuple(known),)))
+
+
+def _look(each: int, readings: Readings) -> Iterator[Violation]:
+    for node, ranks in readings.ranks.items():
+        if crowds([frozenset(rank.cpus) for rank in ranks]):
+            continue
+        for members in _together(ranks):
+            have = sorted({cpu for rank in members for cpu in rank.cpus})
+            if len(have) >= each * len(members):
+                continue
+            what = f"only {count(len(have), 'processor')} ({numbers(have)})" if have else "no processor"
+            apart = "" if len(members) == 1 else " between them"
+            many = f"{each} threads" if len(members) == 1 else f"{each} threads each"
+            verb = "is" if len(members) == 1 else "are"
+            says = f"{rank_names(members)} {verb} to start {many} and may use {what}{apart}"
+            key = f"{len(members)} ranks of {each} threads have {len(have)} processors"
+            yield Violation(node=node, says=says, key=key, remedy=REMEDY)
+
+
+def _together(ranks: Sequence[RankPlace]) -> list[list[RankPlace]]:
+    """Ranks whose masks have something in common, be it by way of others; groups of one shape are told as one."""
+    groups: list[tuple[set[int], list[RankPlace]]] = []
+    for rank in ranks:
+        mine, members = set(rank.cpus), [rank]
+        for other in [one for one in groups if one[0] & mine]:
+            mine |= other[0]
+            members = other[1] + members
+            groups.remove(other)
+        groups.append((mine, members))
+    alike: dict[tuple[int, int], list[RankPlace]] = {}
+    for mine, members in groups:
+        alike.setdefault((len(mine), len(members)), []).extend(members)
+    return [sorted(members, key=lambda rank: rank.rank) for members in alike.values()]

@@ -1,0 +1,176 @@
+"""How many ranks of a node it takes to drive its port."""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+
+from seatrial.judgement.concurrency import together_s
+from seatrial.judgement.outcome import Outcome, failure_of, pair_of
+from seatrial.judgement.pair_limit import against_limit, limit_between
+from seatrial.judgement.rank_deaths import after_deaths, run_notes
+from seatrial.locate.evidence import Pair, run_value
+from seatrial.model.estimate import Estimate
+from seatrial.model.limit import Limit, NoLimit
+from seatrial.model.measurement import Kernel, Measurement, Phase
+from seatrial.model.recorded import RecordedRun
+from seatrial.model.units import bandwidth, share
+from seatrial.statistics.max_rate import MaxRate, Point, fit_max_rate
+from seatrial.statistics.median import median, median_estimate
+
+ENOUGH = 0.95
+"""The port counts as driven from the number of ranks on that reaches this share of the most that any reached."""
+ONE_RANK_FLOOR = 0.90
+"""One rank cannot drive the port where even the upper end of its share lies below this."""
+
+
+class AtOnce(msgspec.Struct, frozen=True, kw_only=True):
+    """So many ranks of each node at once: what all carry at the largest size, and a small message's latency."""
+
+    ranks: int
+    bandwidth_bytes_per_s: Estimate
+    latency_s: Estimate | None = None
+
+
+class AtSize(msgspec.Struct, frozen=True, kw_only=True):
+    """What so many ranks of each node carry at once in messages of one size."""
+
+    message_bytes: int
+    ranks: int
+    bandwidth_bytes_per_s: Estimate
+
+
+class Saturation(Outcome, frozen=True, kw_only=True):
+    """All that is derived from the samples of one pair of nodes."""
+
+    message_bytes: int
+    by_ranks: tuple[AtOnce, ...]
+    by_size: tuple[AtSize, ...] = ()
+    """All sizes, rising, and numbers of ranks, rising."""
+    model: MaxRate | None
+    ranks_needed: int | None
+    """The least number measured that drives the port (`ENOUGH`)."""
+    one_rank_share: Estimate | None
+    """Of the most that any number of ranks carried."""
+    finding: str
+    limit: Limit | NoLimit
+
+    @property
+    def named(self) -> bool:
+        """Whether the port is slow, or one rank cannot drive it."""
+        return bool(self.finding) or super().named
+
+
+def judge_saturation(recorded: RecordedRun) -> Saturation:
+    """Everything again from the samples."""
+    pair = pair_of(recorded)
+    rounds = _rounds(recorded.measurements)
+    times = _times(rounds)
+    largest = max((size for _, size in times), default=0)
+    by_ranks = tuple(
+        _at_once(ranks, size, values, rounds) for (ranks, size), values in times.items() if size == largest
+    )
+    best = max(by_ranks, key=lambda one: one.bandwidth_bytes_per_s.value, default=None)
+    needed = next(
+        (
+            one.ranks
+            for one in by_ranks
+            if best and one.bandwidth_bytes_per_s.value >= ENOUGH * best.bandwidth_bytes_per_s.value
+        ),
+        None,
+    )
+    part = _one_rank_share(times, best.ranks, largest) if best else None
+    limit = limit_between(recorded.facts, pair)
+    judged = against_limit(best.bandwidth_bytes_per_s if best else None, limit)
+    verdict, reason = after_deaths(recorded, *judged)
+    reason = failure_of(recorded) or reason
+    return Saturation(
+        pair=pair,
+        message_bytes=largest,
+        by_ranks=by_ranks,
+        by_size=_by_size(times, _window(rounds)),
+        model=_model(times, _window(rounds), recorded.info.seed),
+        ranks_needed=needed,
+        one_rank_share=part,
+        finding=_finding(pair, by_ranks, needed, part),
+        limit=limit,
+        verdict=verdict,
+        reason=reason,
+        notes=run_notes(recorded, reason),
+        complete=recorded.info.whole and bool(by_ranks),
+    )
+
+
+Rounds = Mapping[tuple[Kernel, int, int, int], list[Measurement]]
+"""By kernel, message size, ranks a node and repetition; only rounds of which every pair delivered."""
+
+
+def _rounds(measurements: Iterable[Measurement]) -> Rounds:
+    found: dict[tuple[Kernel, int, int, int], list[Measurement]] = defaultdict(list)
+    for one in measurements:
+        if one.phase is Phase.SATURATION and one.times_s:
+            found[one.shape.kernel, one.shape.message_bytes, one.pairs_at_once, one.repetition].append(one)
+    return {key: pairs for key, pairs in sorted(found.items()) if len(pairs) == key[2]}
+
+
+def _times(rounds: Rounds) -> dict[Point, list[float]]:
+    """Seconds of a window by (ranks, message size), one a repetition, NaN where one is missing."""
+    repetitions = 1 + max((repetition for *_, repetition in rounds), default=-1)
+    found: dict[Point, list[float]] = {}
+    for (kernel, size, ranks, repetition), pairs in rounds.items():
+        if kernel is Kernel.ONEWAY:
+            found.setdefault((ranks, size), [math.nan] * repetitions)[repetition] = together_s(pairs)
+    return dict(sorted(found.items()))
+
+
+def _window(rounds: Rounds) -> int:
+    return next((pairs[0].shape.window for (kernel, *_), pairs in rounds.items() if kernel is Kernel.ONEWAY), 1)
+
+
+def _at_once(ranks: int, size: int, times: Sequence[float], rounds: Rounds) -> AtOnce:
+    small = [
+        median([run_value(one) for one in pairs])
+        for (kernel, _, count, _), pairs in rounds.items()
+        if kernel is Kernel.PINGPONG and count == ranks
+    ]
+    return AtOnce(
+        ranks=ranks,
+        bandwidth_bytes_per_s=_carried(ranks, size, times, _window(rounds)),
+        latency_s=median_estimate(small) if small else None,
+    )
+
+
+def _carried(ranks: int, size: int, times: Sequence[float], window: int) -> Estimate:
+    return median_estimate([ranks * window * size / time_s for time_s in times if not math.isnan(time_s)])
+
+
+def _by_size(times: Mapping[Point, Sequence[float]], window: int) -> tuple[AtSize, ...]:
+    return tuple(
+        AtSize(message_bytes=size, ranks=ranks, bandwidth_bytes_per_s=_carried(ranks, size, times[ranks, size], window))
+        for ranks, size in sorted(times, key=lambda point: (point[1], point[0]))
+    )
+
+
+def _model(times: Mapping[Point, Sequence[float]], window: int, seed: int) -> MaxRate | None:
+    whole = {(ranks, size * window): values for (ranks, size), values in times.items()}
+    return fit_max_rate(whole, seed=seed) if len({ranks for ranks, _ in times}) > 1 else None
+
+
+def _one_rank_share(times: Mapping[Point, Sequence[float]], best: int, size: int) -> Estimate | None:
+    """Repetition by repetition, so that what slowed both cancels."""
+    one, most = times.get((1, size), ()), times.get((best, size), ())
+    shares = [many / (best * single) for single, many in zip(one, most, strict=False)]
+    shares = [value for value in shares if not math.isnan(value)]
+    return median_estimate(shares) if shares else None
+
+
+def _finding(pair: Pair, by_ranks: Sequence[AtOnce], needed: int | None, part: Estimate | None) -> str:
+    if part is None or needed is None or part.high >= ONE_RANK_FLOOR:
+        return ""
+    one = next(each for each in by_ranks if each.ranks == 1).bandwidth_bytes_per_s.value
+    most = max(each.bandwidth_bytes_per_s.value for each in by_ranks)
+    return (
+        f"One rank of {pair[0]} cannot drive its port: it carries {bandwidth(one)}, {share(part.value)} of the "
+        f"{bandwidth(most)} that more ranks carry; {needed} are needed. Let several ranks communicate at once."
+    )

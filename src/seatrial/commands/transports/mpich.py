@@ -1,0 +1,74 @@
+"""MPICH's transports: ch4 over UCX by UCX_TLS, ch4 over OFI by FI_PROVIDER, shared memory by leaving it out."""
+
+from collections.abc import Mapping
+from functools import partial
+
+from seatrial.commands.transports.components import MpiFamily, Stock
+from seatrial.commands.transports.exclusion import leave_out
+from seatrial.model.transport import Carrier, Role, Variant
+
+VERBOSE = {
+    "UCX_LOG_LEVEL": "info",
+    "UCX_LOG_FILE": "stderr",
+    "FI_LOG_LEVEL": "info",
+    "FI_LOG_SUBSYS": "core",
+}
+UCX_NAMES = {Carrier.SHARED_MEMORY: "sm", Carrier.TCP: "tcp", Carrier.VERBS: "ib"}
+"""UCX's words for whole kinds of transports."""
+PROVIDERS = {Carrier.TCP: "tcp", Carrier.VERBS: "verbs", Carrier.PSM2: "psm2"}
+NO_LOCAL = {"MPIR_CVAR_NOLOCAL": "1", "MPIR_CVAR_CH3_NOLOCAL": "1"}
+"""The second is ch3's name for it."""
+UCX_WORDS = {
+    Carrier.SHARED_MEMORY: ("sm", "shm", "mm", "sysv", "posix", "xpmem", "cma", "knem"),
+    Carrier.TCP: ("tcp",),
+    Carrier.VERBS: ("ib", "rc", "ud", "dc"),
+}
+"""How words of UCX_TLS begin that are part of such a kind: rc_x, sysv."""
+
+
+def variants(stock: Stock, _presumed: tuple[Carrier, ...]) -> tuple[Variant, ...]:
+    """Every carrier is taken away and forced, whatever is presumed: no setting is known that slows just one of them.
+
+    None is taken away that the site's own setting leaves out.
+    """
+    if stock.family is MpiFamily.MPICH_CH3:
+        return (
+            Variant(name="default", role=Role.DEFAULT),
+            Variant(name="control", role=Role.CONTROL, environment={"UCX_TLS": "self", "FI_PROVIDER": "^usnic"}),
+            _variant(Role.WITHOUT, Carrier.SHARED_MEMORY, NO_LOCAL),
+        )
+    if stock.family is MpiFamily.MPICH_OFI:
+        return (
+            Variant(name="default", role=Role.DEFAULT),
+            Variant(name="control", role=Role.CONTROL, environment={"UCX_TLS": "self"}),
+            _variant(Role.WITHOUT, Carrier.SHARED_MEMORY, NO_LOCAL),
+            *without_providers(stock, PROVIDERS),
+            *(_variant(Role.FORCED, one, {"FI_PROVIDER": name}) for one, name in PROVIDERS.items()),
+        )
+    own = stock.own.get("UCX_TLS", "")
+    away = {one: leave_out((name,), own, partial(_is_part, one)) for one, name in UCX_NAMES.items()}
+    return (
+        Variant(name="default", role=Role.DEFAULT),
+        Variant(name="control", role=Role.CONTROL, environment={"FI_PROVIDER": "^usnic"}),
+        *(_variant(Role.WITHOUT, one, {"UCX_TLS": value}) for one, value in away.items() if value),
+        *(_variant(Role.FORCED, one, {"UCX_TLS": f"{name},self"}) for one, name in UCX_NAMES.items()),
+    )
+
+
+def without_providers(stock: Stock, providers: Mapping[Carrier, str]) -> tuple[Variant, ...]:
+    """Each of libfabric's providers away that the site's own setting allows; `tcp;ofi_rxm` is tcp."""
+    own = stock.own.get("FI_PROVIDER", "")
+    away = {one: leave_out((name,), own, partial(_is_provider, name)) for one, name in providers.items()}
+    return tuple(_variant(Role.WITHOUT, one, {"FI_PROVIDER": value}) for one, value in away.items() if value)
+
+
+def _is_part(one: Carrier, word: str) -> bool:
+    return word.partition("_")[0] in UCX_WORDS[one]
+
+
+def _is_provider(name: str, word: str) -> bool:
+    return name in word.split(";")
+
+
+def _variant(role: Role, one: Carrier, environment: dict[str, str]) -> Variant:
+    return Variant(name=f"{role} {one}", role=role, carrier=one, environment=environment)

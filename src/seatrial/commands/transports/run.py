@@ -1,0 +1,92 @@
+"""`seatrial transports`: which ranks to put between which nodes, the run, and its judgement."""
+
+from pathlib import Path
+
+import msgspec
+
+from seatrial.archive.journal import VariantNoted, of_type
+from seatrial.archive.reader import read_entries, read_run, refuse_damaged
+from seatrial.archive.writer import RunWriter
+from seatrial.commands.transports.ablation import Ablation, TransportsSettings
+from seatrial.commands.transports.judge import Transports
+from seatrial.commands.transports.rail_verdicts import TransportsByRail, judge_run
+from seatrial.driver.closing import carried_out
+from seatrial.driver.description import describe
+from seatrial.driver.node_hours import within_node_hours
+from seatrial.driver.node_selection import enough
+from seatrial.driver.progress import Progress, Silent
+from seatrial.driver.site import choose_launcher
+from seatrial.driver.two_nodes import Pair, pick_ends
+from seatrial.launch.contract import Hosts, Launcher
+from seatrial.model.errors import SeatrialError, UsageError
+from seatrial.model.run import RunInfo, RunKind, run_kind
+
+
+class TransportsOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """The run and what it says."""
+
+    folder: Path
+    run: RunInfo
+    found: Transports | TransportsByRail
+
+
+def run_transports(settings: TransportsSettings, progress: Progress | None = None) -> TransportsOutcome:
+    """Carry out `seatrial transports`, or judge the run in `replay` again. Whatever ends it, the run is closed.
+
+    Raises UsageError, LaunchError, ArchiveError and other SeatrialErrors; KeyboardInterrupt only before the first
+    measurement.
+    """
+    if settings.site.replay is not None:
+        return judged_again(settings.site.replay)
+    progress = progress or Silent()
+    progress.stage("Looking for nodes, preparing the probe")
+    site = settings.site
+    try:
+        launcher = choose_launcher(site)
+        hosts = launcher.hosts()
+    except UsageError as error:
+        if settings.within and not settings.ends:
+            raise UsageError(error.what.replace("--nodes", "--within"), error.remedy) from error
+        raise
+    nodes, pair, each = place(settings, launcher, hosts)
+    site, hosts, nodes, cut = within_node_hours(site, hosts, nodes, job=launcher.job, fewest=len(nodes))
+    settings = msgspec.structs.replace(settings, site=site)
+    writer = RunWriter(site.archive, describe(site, launcher, hosts, nodes, RunKind.TRANSPORTS))
+    trial = Ablation(settings, launcher, writer, nodes, pair, each, progress)
+    trial.note_cut(cut)
+    folder = carried_out(trial, trial.carry_out)
+    recorded = trial.recorded()
+    return TransportsOutcome(folder=folder, run=recorded.info, found=judge_run(recorded, trial.notes))
+
+
+def judged_again(folder: Path) -> TransportsOutcome:
+    """The run in an archive's folder. Raises DamagedRun; SeatrialError where it is no such run."""
+    refuse_damaged(folder)
+    recorded = read_run(folder)
+    notes = [entry.note for entry in of_type(read_entries(folder), VariantNoted)]
+    kind = run_kind(recorded.info)
+    if kind is not RunKind.TRANSPORTS:
+        raise SeatrialError(f"The run {recorded.info.run} is not a run of seatrial transports, but of {kind.command}.")
+    return TransportsOutcome(folder=folder, run=recorded.info, found=judge_run(recorded, notes))
+
+
+def place(settings: TransportsSettings, launcher: Launcher, hosts: Hosts) -> tuple[tuple[str, ...], Pair, int]:
+    """Nodes to get hold of, the pair of ranks to measure, and ranks a node. Raises UsageError, SeatrialError."""
+    if settings.rails is not None and (settings.within or launcher.name == "local"):
+        raise UsageError(
+            "--rails: two ranks of one node have no rails between them.",
+            "Leave --rails out, or name two nodes with --nodes.",
+        )
+    if launcher.name == "local":
+        first, second, *_ = hosts.nodes
+        return (first, second), (first, second), 1
+    if not settings.within:
+        pair = pick_ends(enough(hosts, settings.site), hosts, settings.ends)
+        return pair, pair, 1
+    node = settings.within
+    if settings.ends:
+        raise UsageError("--within and --nodes cannot be given together.", "Name one node with --within, or two.")
+    if node not in hosts.nodes:
+        why = next((state.reason for state in hosts.left_out if state.node == node), "it is no node here")
+        raise SeatrialError(f"{node} cannot be measured: {why}.")
+    return (node,), (f"{node}:0", f"{node}:1"), 2

@@ -1,1 +1,0 @@
-"""Measurements in, verdicts and findings out; pure."""

@@ -1,1 +1,0 @@
-"""Where ranks are and where they should be; pure."""

@@ -1,1 +1,0 @@
-"""Known-bad facts, one rule a file; the catalogue lists them all."""

@@ -1,1 +1,0 @@
-"""Which transport carries the messages, proved by taking it away."""

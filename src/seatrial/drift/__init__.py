@@ -1,0 +1,1 @@
+"""Differences between nodes that should be alike, and between two times."""

@@ -1,0 +1,109 @@
+"""What became of each node's facts between two readings."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Set
+
+import msgspec
+
+from seatrial.drift.compare import Value, fingerprint, within
+from seatrial.drift.expected_differences import excused_over_time, tolerated_share
+from seatrial.drift.flat_facts import Part, parts
+from seatrial.drift.severity import family, leading, weight
+from seatrial.model.facts import NodeFacts
+
+THE_NODE = "node"
+BOOT = "boot_id"
+Step = tuple[str, Value, Value]
+"""A fact, before and after."""
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """One fact that changed in the same way on some nodes."""
+
+    fact: str
+    before: Value
+    """None: not told, not there."""
+    after: Value
+    nodes: tuple[str, ...]
+    of: int
+    """How many nodes were compared."""
+    weight: int
+    along_with: tuple[str, ...] = ()
+    """Facts of the same family that changed on the same nodes."""
+
+
+def changes(before: Mapping[str, NodeFacts], after: Mapping[str, NodeFacts]) -> tuple[Change, ...]:
+    """Facts that changed, by what they are known to cost, then by how few nodes they changed on, then by name.
+
+    What changes by itself (`excuses.EXCUSES`) is left out. A new boot is one change, `boot_id`, without its values;
+    nodes that are in one of the readings alone are changes of the fact "node".
+    """
+    both = sorted(before.keys() & after.keys())
+    nodes_of: defaultdict[Step, list[str]] = defaultdict(list)
+    known: dict[tuple[object, ...], tuple[Step, ...]] = {}
+    for node in both:
+        for step in _steps(before[node], after[node], known):
+            nodes_of[step].append(node)
+    found = [
+        *_folded(nodes_of, len(both)),
+        *_of_nodes(before.keys() - after.keys(), len(before.keys() | after.keys()), came=False),
+        *_of_nodes(after.keys() - before.keys(), len(before.keys() | after.keys()), came=True),
+    ]
+    return tuple(sorted(found, key=lambda each: (-each.weight, len(each.nodes), each.fact, each.nodes)))
+
+
+def _steps(before: NodeFacts, after: NodeFacts, known: dict[tuple[object, ...], tuple[Step, ...]]) -> Iterator[Step]:
+    """What changed on one node. `known`: pairs of pieces that were compared on another node already."""
+    if before.boot_id and after.boot_id and before.boot_id != after.boot_id:
+        yield BOOT, "one boot", "another boot"
+    old = {part.name: part for part in parts(before, steady=True)}
+    new = {part.name: part for part in parts(after, steady=True)}
+    for name in dict.fromkeys((*old, *new)):
+        was, now = old.get(name, Part(name, None)), new.get(name, Part(name, None))
+        key = (name, fingerprint(was), fingerprint(now), before.complete, after.complete)
+        if key[1] == key[2]:
+            continue
+        if key not in known:
+            known[key] = tuple(_unlike(was, now, before.complete, after.complete))
+        yield from known[key]
+
+
+def _unlike(was: Part, now: Part, was_complete: bool, now_complete: bool) -> Iterator[Step]:
+    old, new = was.flat(steady=True), now.flat(steady=True)
+    for fact in dict.fromkeys((*old, *new)):
+        before, after = old.get(fact), new.get(fact)
+        broke_off = (before is None and not was_complete) or (after is None and not now_complete)
+        if before == after or broke_off or excused_over_time(fact):
+            continue
+        share = tolerated_share(fact)
+        if not share or len(within({before: [""], after: [""]}, share)) > 1:
+            yield fact, before, after
+
+
+def _folded(nodes_of: Mapping[Step, list[str]], of: int) -> Iterator[Change]:
+    together: defaultdict[tuple[str, tuple[str, ...]], list[Step]] = defaultdict(list)
+    for step, changed in nodes_of.items():
+        fact, before, after = step
+        together[family(fact, of_presence=before is None or after is None), tuple(changed)].append(step)
+    for (_, nodes), steps in together.items():
+        named, heaviest, others = leading(name for name, _, _ in steps)
+        fact, before, after = next(step for step in steps if step[0] == named)
+        yield Change(
+            fact=fact,
+            before=before,
+            after=after,
+            nodes=nodes,
+            of=of,
+            weight=heaviest,
+            along_with=tuple(dict.fromkeys(others)),
+        )
+
+
+def _of_nodes(nodes: Set[str], of: int, *, came: bool) -> list[Change]:
+    """The nodes that only one of the readings has."""
+    if not nodes:
+        return []
+    before, after = (None, "read") if came else ("read", None)
+    return [
+        Change(fact=THE_NODE, before=before, after=after, nodes=tuple(sorted(nodes)), of=of, weight=weight(THE_NODE))
+    ]

@@ -1,0 +1,103 @@
+"""Facts that must differ, and those that may by a little, each with the reason."""
+
+import re
+from functools import lru_cache
+
+import msgspec
+
+from seatrial.node.transient_mounts import FACT as PASSING_MOUNT
+
+
+class Excuse(msgspec.Struct, frozen=True, kw_only=True):
+    """Facts that say nothing by differing. `pattern` fits the whole dotted name."""
+
+    pattern: str
+    reason: str
+    between_nodes: bool = True
+    over_time: bool = True
+
+
+class Tolerance(msgspec.Struct, frozen=True, kw_only=True):
+    """Numbers that count as equal while they are within `share` of the lesser one."""
+
+    pattern: str
+    share: float
+    reason: str
+
+
+EXCUSES = (
+    Excuse(pattern=r"hostname", reason="each node's own name", over_time=False),
+    Excuse(pattern=r"boot_id", reason="drawn at random at each boot"),
+    Excuse(pattern=r"system\.booted_s", reason="nodes are started when they are started"),
+    Excuse(pattern=r"tcp_segments_(sent|resent)", reason="counts what the node has done"),
+    Excuse(pattern=r"oom_kills", reason="counts since boot: only its growth tells"),
+    Excuse(pattern=r"interfaces\..*\.errors\..*", reason="counts since the driver was loaded: only its growth tells"),
+    Excuse(
+        pattern=r"hcas\..*\.counters\..*",
+        reason="counts since some time unknown, saturating: only its growth tells",
+    ),
+    Excuse(pattern=r"hcas\..*\.lid", reason="the port's own address in its subnet", over_time=False),
+    Excuse(pattern=r"memory\.(un)?corrected_errors", reason="EDAC counts since boot: only its growth tells"),
+    Excuse(pattern=r"processor\.throttle_events", reason="counts since boot: only its growth tells"),
+    Excuse(pattern=r"processor\.allowed", reason="what the job was given, which is the scheduler's choice"),
+    Excuse(pattern=r"system\.sensors\..*", reason="temperatures, fans, voltages, power: readings of an instant"),
+    Excuse(pattern=r"system\.clock\.(offset_s|stratum)", reason="the clock's error of an instant, against its peer"),
+    Excuse(
+        pattern=r"settings\.command_line\.(BOOTIF|ip|root|resume|rd\.luks\.uuid|rd\.lvm\.lv|systemd\.hostname|nodename)",
+        reason="addresses, names and disks of the node's own",
+        over_time=False,
+    ),
+    Excuse(pattern=r"settings\.sysctls\.kernel\.hostname", reason="each node's own name", over_time=False),
+    Excuse(
+        pattern=r"settings\.sysctls\.(fs\.(file-nr|inode-nr|inode-state|dentry-state)|kernel\.random\..+|kernel\.ns_last_pid)",
+        reason="states that are shown among the settings",
+    ),
+    Excuse(
+        pattern=r"interfaces\.(veth|cali|tap|vnet|lxc|flannel|cni|br-|docker).*",
+        reason="made and unmade for containers and virtual machines",
+    ),
+    Excuse(pattern=PASSING_MOUNT, reason="made and unmade for sessions, jobs and containers, or the kernel's own"),
+)
+
+_MEMORY = "the kernel keeps a different few MiB for itself on each boot; one module of 32 is 3 %"
+
+TOLERANCES = (
+    Tolerance(pattern=r"memory_bytes", share=0.01, reason=_MEMORY),
+    Tolerance(pattern=r"topology\.numa_nodes\..*\.memory_bytes", share=0.02, reason=_MEMORY),
+    Tolerance(pattern=r"system\.limits\.processes", share=0.02, reason="its default follows the memory"),
+    Tolerance(
+        pattern=r"processor\.base_hz",
+        share=0.01,
+        reason="where the kernel measured it at boot, no two boots agree to the last MHz",
+    ),
+)
+
+_FROM_MEMORY = re.compile(
+    r"settings\.sysctls\.(kernel\.threads-max|fs\.(file-max|epoll\.max_user_watches|inotify\.max_user_watches)"
+    r"|vm\.(min_free_kbytes|user_reserve_kbytes|admin_reserve_kbytes)|net\.ipv4\.(tcp_mem|udp_mem|tcp_max_orphans)"
+    r"|net\.netfilter\.nf_conntrack_max|user\.max_.+)"
+)
+FROM_MEMORY_SHARE = 0.02
+
+_BETWEEN_NODES = re.compile("|".join(f"(?:{each.pattern})" for each in EXCUSES if each.between_nodes), re.DOTALL)
+_OVER_TIME = re.compile("|".join(f"(?:{each.pattern})" for each in EXCUSES if each.over_time), re.DOTALL)
+
+
+@lru_cache(maxsize=1 << 17)
+def excused_between_nodes(fact: str) -> bool:
+    """Whether a fact may differ between nodes that are alike."""
+    return _BETWEEN_NODES.fullmatch(fact) is not None
+
+
+@lru_cache(maxsize=1 << 17)
+def excused_over_time(fact: str) -> bool:
+    """Whether a fact may differ between two readings of one node."""
+    return _OVER_TIME.fullmatch(fact) is not None
+
+
+@lru_cache(maxsize=1 << 14)
+def tolerated_share(fact: str) -> float:
+    """By how much of the lesser two values may differ and still count as equal; 0 for most facts."""
+    if _FROM_MEMORY.fullmatch(fact):
+        return FROM_MEMORY_SHARE
+    return next((each.share for each in TOLERANCES if re.fullmatch(each.pattern, fact, re.DOTALL)), 0.0)

@@ -1,0 +1,1 @@
+"""A run in progress: settings, measuring, interruption, closing, detached jobs."""

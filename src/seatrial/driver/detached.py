@@ -1,0 +1,168 @@
+"""A check left to Slurm's queue, and collected later."""
+
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from seatrial.archive import layout
+from seatrial.archive.inside import read_tail
+from seatrial.archive.recover import partial_folders
+from seatrial.archive.recovery import recover_runs, watching
+from seatrial.archive.writer import sentences
+from seatrial.driver.clock import new_run_name, now_text
+from seatrial.driver.node_hours import allocation_s, within_node_hours
+from seatrial.driver.node_selection import enough
+from seatrial.driver.progress import Progress
+from seatrial.driver.settings import CheckSettings
+from seatrial.driver.site import choose_launcher
+from seatrial.driver.submitted import CANCELLED, Submitted, await_the_last_file, new_folder, write_submitted
+from seatrial.launch.slurm import SlurmLauncher
+from seatrial.model.errors import SeatrialError, UsageError
+from seatrial.slurm.queue import QueueLine, cancel_named, jobs_by_name, jobs_by_number, submit, this_user
+
+SCRIPT = """\
+#!/bin/sh
+# $1: run.json of the run; the other arguments: the check. A report with findings (1) or with gaps (2) is not a failure
+# of this job. `seatrial runs collect` exits as the check did.
+run=$1
+shift
+trap : HUP INT TERM
+"$@"
+code=$?
+case $code in
+1 | 2) grep -q '^  "ending": "complete"' "$run" && code=0 ;;
+esac
+exit "$code"
+"""
+"""What to run comes as arguments, so that nothing has to be quoted. Signals are for the check, which closes its run;
+the trap lets the script live until that is done."""
+
+
+class Collected(msgspec.Struct, frozen=True, kw_only=True):
+    """A detached run: its folder once it is over, else where it stands, in a sentence."""
+
+    folder: Path | None
+    state: str
+
+
+def submit_check(settings: CheckSettings) -> Submitted:
+    """Hand the check to sbatch, to be driven from the job's first node. Raises UsageError where there is no Slurm."""
+    launcher = choose_launcher(settings)
+    if not isinstance(launcher, SlurmLauncher) or launcher.job:
+        raise UsageError("--detach needs Slurm, outside any job.", "Without it the check runs right here.")
+    hosts = launcher.hosts()
+    settings, _, nodes, cut = within_node_hours(settings, hosts, enough(hosts, settings))
+    fresh = new_run_name("check")
+    name = settings.run or fresh
+    folder = new_folder(settings.archive, name)
+    child = [sys.executable, "-P", "-m", "seatrial", "check", *child_options(settings, name)]
+    argv = [str(settings.archive / name / layout.RUN_FILE), *child]
+    seconds = allocation_s(settings.budget_s)
+    called, user = f"seatrial-{fresh}", this_user()
+    try:
+        script = folder / "batch.sh"
+        with sentences(settings.archive):
+            script.write_text(SCRIPT, encoding="ascii")
+            script.chmod(0o755)
+        job = submit(nodes, seconds, settings.partition, called, folder / "output.txt", script, argv)
+        submitted = Submitted(run=name, job=job, name=called, user=user, at=now_text(), nodes=nodes, cut=cut)
+        write_submitted(folder, submitted)
+    except BaseException:  # its number may not be known: Slurm may have taken it and not said so
+        cancel_named(called, user)
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return submitted
+
+
+def child_options(settings: CheckSettings, name: str) -> list[str]:
+    """The options of the check inside the job; nodes and partition are the job's."""
+    options = [
+        *("--run", name),
+        *("--archive", str(settings.archive)),
+        *("--launcher", "slurm"),
+        *("--budget", f"{settings.budget_s:.12g}s"),
+        *("--design", settings.design),
+        *("--round-timeout", f"{settings.round_timeout_s:.12g}s"),
+        *("--pairs-at-once", str(settings.pairs_at_once)),
+        *("--seed", str(settings.seed)),
+        *(() if settings.loaded else ("--no-loaded",)),
+    ]
+    for option, value in (
+        ("--mpi", settings.mpi),
+        ("--mpicc", settings.mpicc),
+        ("--probe", settings.probe),
+        ("--probe-dir", settings.probe_dir),
+        ("--environment", settings.environment),
+        ("--wrap", settings.wrap),
+        ("--fabric", settings.fabric),
+        ("--routes", settings.routes),
+        ("--device", settings.device),
+        ("--effect", settings.effect),
+        ("--latency-effect", settings.latency_effect),
+    ):
+        options += [option, str(value)] if value else []
+    return options
+
+
+def collect(folder: Path, submitted: Submitted, progress: Progress) -> Collected:
+    """Find out how a detached check stands; a run whose job is gone in mid-work is recovered.
+
+    `folder`: where job.json is. Raises LaunchError where that is not known, since Slurm does not answer.
+    """
+    archive = folder.parent
+    final, partial = archive / submitted.run, archive / f"{submitted.run}{layout.PARTIAL}"
+    if final.exists():
+        return Collected(folder=final, state="over")
+    lines = jobs_of(submitted)
+    left = [line for line in lines if not line.ended]
+    if not left and partial.exists():
+        await_the_last_file()
+    if final.exists():
+        return Collected(folder=final, state="over")
+    if left:
+        state = f"{submitted.run}: job {submitted.job} is {left[0].why}. {left[0].hopeless}"
+        return Collected(folder=None, state=state.rstrip())
+    if any(layout.run_of(one) == submitted.run for one in partial_folders(archive)):
+        return _recovered(submitted, archive, progress)
+    said = _last_word(folder) or _how_it_ended(lines)
+    return Collected(folder=None, state=f"{submitted.run}: job {submitted.job} is gone and measured nothing: {said}")
+
+
+def jobs_of(submitted: Submitted) -> tuple[QueueLine, ...]:
+    """What Slurm says of it: by the name that no other job has, since numbers are used again."""
+    if submitted.name:
+        return jobs_by_name(submitted.name, submitted.user)
+    return jobs_by_number(submitted.job)
+
+
+def _recovered(submitted: Submitted, archive: Path, progress: Progress) -> Collected:
+    """Close the run unless it is still written: Slurm may hide the jobs of others (PrivateData)."""
+    found = recover_runs(archive, submitted.run, waiting=lambda seconds, _runs: progress.stage(watching(seconds, 1)))
+    if found.recovered:
+        return Collected(folder=Path(found.recovered[0].folder), state="recovered")
+    if found.damaged:
+        raise SeatrialError(found.damaged[0].what, found.damaged[0].remedy)
+    final = archive / submitted.run
+    if final.exists():  # another process was quicker
+        return Collected(folder=final, state="over")
+    job = f"{submitted.run}: job {submitted.job} is not in the queue"
+    if found.busy:
+        return Collected(folder=None, state=f"{job}, and another process is closing its run.")
+    host = found.running[0].host
+    return Collected(folder=None, state=f"{job}, but its run is still being written{f' on {host}' if host else ''}.")
+
+
+def _last_word(folder: Path) -> str:
+    words = read_tail(folder, folder / "output.txt").strip()
+    return words.splitlines()[-1] if words else ""
+
+
+def _how_it_ended(lines: Sequence[QueueLine]) -> str:
+    """What Slurm says of a job that wrote nothing; it forgets ended ones after minutes."""
+    if lines and lines[0].state == CANCELLED:
+        return "it was cancelled"
+    ended = f" ({lines[0].why})" if lines else ""
+    return f"it left no word{ended}; its nodes may not see this folder (--archive names a shared one)"

@@ -1,0 +1,54 @@
+"""What a check knows of the fabric's cables and routes: from files, from the fabric itself, or from a recording."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from seatrial.archive.inputs import MAP_BYTES, ROUTES_BYTES, argument_text
+from seatrial.archive.reader import read_wiring
+from seatrial.driver.settings import CheckSettings
+from seatrial.launch.contract import Hosts
+from seatrial.launch.infiniband import discover, read_tables
+from seatrial.model.errors import UsageError
+from seatrial.model.fabric import Fabric
+
+if TYPE_CHECKING:
+    from seatrial.fabric.routed import RoutedFabric
+
+LIVE = "live"
+
+
+def wiring_of(settings: CheckSettings, hosts: Hosts, nodes: Sequence[str]) -> "RoutedFabric | None":
+    """The fabric of these nodes by its cables; None where none was named.
+
+    A replay has the recorded one, unless another is named. Raises UsageError for texts that are none or that know none
+    of the nodes, LaunchError where a living fabric cannot be asked, DamagedRun.
+    """
+    if not settings.fabric:
+        for option, given in (("--routes", settings.routes), ("--device", settings.device)):
+            if given:
+                raise UsageError(f"{option} {given} says something of a fabric that is not named.", "Add --fabric.")
+        return read_wiring(settings.replay) if settings.replay else None
+    # Slow to load, and needed here only.
+    from seatrial.fabric.forwarding import parse_tables
+    from seatrial.fabric.ibnetdiscover import parse_fabric
+    from seatrial.fabric.routed import RoutedFabric, make_routing
+
+    fabric = parse_fabric(discover() if settings.fabric == LIVE else argument_text(Path(settings.fabric), MAP_BYTES))
+    tables = None
+    if settings.routes:
+        tables = parse_tables(
+            read_tables() if settings.routes == LIVE else argument_text(Path(settings.routes), ROUTES_BYTES), fabric
+        )
+    source = fabric.source if settings.fabric == LIVE else Path(settings.fabric).name
+    routing = make_routing(fabric, tables, nodes, hosts.fabric, device=settings.device, source=source)
+    return RoutedFabric(routing)
+
+
+def with_leaves(hosts: Hosts, wiring: "RoutedFabric | None") -> Hosts:
+    """The same hosts; their leaves are those of the wiring, where there is one."""
+    if wiring is None:
+        return hosts
+    return msgspec.structs.replace(hosts, fabric=Fabric(leaf_of=dict(wiring.leaf_of), source=wiring.source))

@@ -1,0 +1,238 @@
+"""Reads facts: of this machine, of a cluster's nodes through Slurm, or of recorded machines."""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from seatrial.archive import layout
+from seatrial.archive.inputs import ANY_SIZE, BadInput, open_regular
+from seatrial.archive.reader import find_run, read_facts_texts, read_info
+from seatrial.driver.node_hours import fewer_nodes
+from seatrial.driver.progress import Progress, Silent
+from seatrial.driver.settings import CheckSettings
+from seatrial.launch.recorded_tree import collect_tree
+from seatrial.launch.slurm import SlurmLauncher
+from seatrial.launch.sources import QUICK_FACTS, collector
+from seatrial.model.errors import LaunchError, SeatrialError, UsageError
+from seatrial.model.fabric import NO_FABRIC, Fabric
+from seatrial.model.facts import NodeFacts
+from seatrial.model.node_list import node_list
+from seatrial.model.run import NodeState
+from seatrial.model.words import count
+from seatrial.node.node import parse_facts
+from seatrial.process.process import run
+from seatrial.recordings.recording import EXPECTED, Form, contents, form_of, stream_node, text_of, unpacked
+from seatrial.recordings.sysinfo import facts_from_sysinfo
+from seatrial.slurm.argv import minutes
+from seatrial.slurm.presence import is_here
+
+HERE_TIMEOUT_S = 60.0
+ALLOCATED_S = 60.0
+MOST_NAMED = 20
+NAMELESS = ("", "unknown")
+"""What the collector writes where a recorded tree does not say whose it is."""
+
+
+class FactsRead(msgspec.Struct, frozen=True, kw_only=True):
+    """Facts by node, and the raw texts that they were read from."""
+
+    facts: dict[str, NodeFacts]
+    after: dict[str, NodeFacts] = {}
+    """A second reading, where there is one: the end of a run."""
+    texts: dict[str, str] = {}
+    silent: dict[str, str] = {}
+    """Node without facts -> why."""
+    features: dict[str, tuple[str, ...]] = {}
+    """By node: the words that the scheduler has for it."""
+    launcher: str = ""
+    cluster: str = ""
+    fabric: Fabric = NO_FABRIC
+
+
+def read_here(*, quick: bool = False) -> FactsRead:
+    """This machine; `quick`: without what takes long. Raises LaunchError where the collector cannot run."""
+    less = QUICK_FACTS if quick else {}
+    done = run(["sh", "-s"], stdin=collector(), timeout_s=HERE_TIMEOUT_S, extra_environment=less)
+    if not done.ok:
+        why = (
+            f"it took more than {HERE_TIMEOUT_S:.0f} s" if done.timed_out else done.stderr.strip() or "it said nothing"
+        )
+        raise LaunchError(f"The collector does not run here: {why}.", "It needs a POSIX shell (sh) and cat on PATH.")
+    facts = parse_facts(done.stdout)
+    return FactsRead(facts={facts.hostname: facts}, texts={facts.hostname: done.stdout}, launcher="local")
+
+
+def cluster_launcher(site: CheckSettings) -> SlurmLauncher:
+    """For reading the facts of `site.nodes`, or of all that are idle. Raises UsageError where there is no Slurm."""
+    if not is_here():
+        named = f"NODES {_first_of(site.nodes)} needs" if site.nodes else "--launcher slurm needs"
+        raise UsageError(
+            f"{named} Slurm, and no Slurm answers here (sinfo).",
+            "Run it on a login node, or leave the nodes out to read this machine alone.",
+        )
+    return SlurmLauncher(
+        partition=site.partition, nodes=site.nodes, probe=Path(), wait_s=site.wait_s, idle_only=site.idle_only
+    )
+
+
+def _first_of(nodes: Sequence[str]) -> str:
+    """n[1-20] and 30 more: folding tens of thousands of names takes seconds, and nobody reads them."""
+    rest = len(nodes) - MOST_NAMED
+    return node_list(nodes[:MOST_NAMED]) + (f" and {rest:,} more" if rest > 0 else "")
+
+
+def read_cluster(site: CheckSettings, progress: Progress) -> FactsRead:
+    """The nodes, or all that are idle, in an allocation of our own or inside the job that we are part of.
+
+    Raises UsageError for a node or partition that Slurm does not know and where there is no Slurm, LaunchError where
+    it grants nothing. A node that is down or does not answer, or that would cost more than --node-hours, is silent.
+    """
+    launcher = cluster_launcher(site)
+    progress.stage("Looking for nodes")
+    hosts = launcher.hosts()
+    nodes = hosts.nodes
+    cut: tuple[NodeState, ...] = ()
+    if nodes and not launcher.job:
+        nodes, cut = fewer_nodes(site.node_hours, nodes, minutes(ALLOCATED_S))
+    silent = {state.node: state.reason for state in (*hosts.left_out, *cut)}
+    texts: dict[str, str] = {}
+    if nodes:
+        progress.stage(f"Waiting for Slurm to grant {count(len(nodes), 'node')}")
+        try:
+            launcher.allocate(nodes, ALLOCATED_S)
+            progress.stage(f"Reading the facts of {count(len(nodes), 'node')}")
+            reading = launcher.read_facts(nodes)
+        finally:
+            launcher.close()
+        texts = reading.texts
+        silent |= reading.silent
+    read = _of_texts(texts, silent)
+    return msgspec.structs.replace(
+        read, features=hosts.features, launcher=launcher.name, cluster=hosts.cluster, fabric=hosts.fabric
+    )
+
+
+def read_recording(path: Path, progress: Progress | None = None) -> FactsRead:
+    """Whatever `path` is, told by its content (docs/recordings.md).
+
+    Raises UsageError for what is no recording, is damaged or too large, another SeatrialError where none of its
+    machines can be read. Of several machines, those that cannot be read are silent.
+    """
+    progress = progress or Silent()
+    if path.is_dir():
+        return _of_folder(path, path, progress)
+    if not os.path.lexists(path):
+        raise UsageError(f"There is no recording {str(path)!r}.", EXPECTED)
+    try:
+        open_regular(path, ANY_SIZE).close()
+    except BadInput as error:
+        raise UsageError(error.what, EXPECTED) from error
+    form = form_of(path)
+    if form in (Form.TAR, Form.TTAR):
+        progress.stage(f"Unpacking {path}")
+        with unpacked(path, form) as folder:
+            return _of_folder(folder, path, progress)
+    text = text_of(path)
+    if form is Form.STREAM:
+        facts = parse_facts(text)
+        name = stream_node(path) or facts.hostname
+        return FactsRead(facts={name: facts}, texts={name: text})
+    if form is Form.JSON:
+        return FactsRead(facts=facts_from_sysinfo(text))
+    from seatrial.node.hwloc_xml import facts_from_xml  # brings the XML parser along
+
+    machine = facts_from_xml(text, _plain(path))
+    return FactsRead(facts={machine.hostname: machine})
+
+
+def read_earlier(name: str, archive: Path) -> FactsRead:
+    """A recording, or a run of the archive as it was before it measured. Raises UsageError where there is neither."""
+    path = Path(name)
+    try:
+        recording = path.exists() and not (path / layout.RUN_FILE).is_file()
+    except (OSError, ValueError):  # no file system takes such a name
+        recording = False
+    if recording:
+        return read_recording(path)
+    try:
+        folder = find_run(archive, name)
+    except UsageError as error:
+        raise UsageError(f"{error.what} Nor is there a recording of that name.", error.remedy) from error
+    read = _of_texts(read_facts_texts(folder, layout.BEFORE), {})
+    if not read.facts:
+        raise UsageError(f"The run {folder} kept no facts.", "Name another run or a recording.")
+    return msgspec.structs.replace(read, features=read_info(folder).features)
+
+
+def only(read: FactsRead, nodes: Sequence[str], label: object) -> FactsRead:
+    """Some nodes of a recording. Raises UsageError for one that it does not have."""
+    strange = [node for node in nodes if node not in read.facts and node not in read.silent]
+    if strange:
+        raise UsageError(f"{label} has no node {strange[0]!r}.", f"It has {_first_of(sorted(read.facts))}.")
+    return msgspec.structs.replace(
+        read,
+        facts={node: read.facts[node] for node in nodes if node in read.facts},
+        after={node: read.after[node] for node in nodes if node in read.after},
+        silent={node: read.silent[node] for node in nodes if node in read.silent},
+    )
+
+
+def _of_folder(folder: Path, label: Path, progress: Progress) -> FactsRead:
+    """`label`: what the user calls it; an unpacked archive lies elsewhere."""
+    found = contents(folder, label)
+    if found.streams:
+        read = _of_texts(found.streams, {})
+        _some(read, label)
+        return msgspec.structs.replace(read, after=_of_texts(found.after, {}).facts, features=found.features)
+    progress.stage(f"Collecting from {label}")
+    alone = _plain(label) if len(found.trees) == 1 else ""
+    read = _of_trees({alone or name: tree for name, tree in found.trees.items()}, label)
+    _some(read, label)
+    return read
+
+
+def _of_trees(trees: Mapping[str, Path], label: Path) -> FactsRead:
+    """Each by the host that it says it is; by its folder where it says none, or another one's."""
+    facts: dict[str, NodeFacts] = {}
+    texts: dict[str, str] = {}
+    silent: dict[str, str] = {}
+    for name, tree in trees.items():
+        try:
+            text = collect_tree(tree, label)
+            machine = parse_facts(text)
+        except SeatrialError as error:
+            silent[name] = str(error)
+            continue
+        if machine.hostname in (*NAMELESS, *facts):
+            free = name if name not in facts else f"{name}, another"
+            machine = msgspec.structs.replace(machine, hostname=free)
+        facts[machine.hostname] = machine
+        texts[machine.hostname] = text
+    return FactsRead(facts=facts, texts=texts, silent=silent)
+
+
+def _of_texts(texts: Mapping[str, str], silent: Mapping[str, str]) -> FactsRead:
+    facts: dict[str, NodeFacts] = {}
+    bad: dict[str, str] = {}
+    for node, text in texts.items():
+        try:
+            facts[node] = parse_facts(text)
+        except SeatrialError as error:
+            bad[node] = str(error)
+    return FactsRead(facts=facts, texts=dict(texts), silent={**silent, **bad})
+
+
+def _some(read: FactsRead, label: Path) -> None:
+    if not read.facts:
+        node, why = next(iter(read.silent.items()))
+        raise SeatrialError(f"None of the {len(read.silent)} machines in {label} can be read; {node}: {why}")
+
+
+def _plain(path: Path) -> str:
+    """n3.tar.gz -> n3; a folder's name as it is."""
+    name = path.resolve().name
+    for ending in (".gz", ".bz2", ".xz", ".tar", ".ttar", ".tgz", ".xml"):
+        name = name.removesuffix(ending) or name
+    return name or "machine"

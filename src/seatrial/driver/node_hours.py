@@ -1,0 +1,117 @@
+"""A budget of node-hours: the allocation is cut to fit, first its time, then its nodes; and that is said."""
+
+import math
+from collections.abc import Sequence
+
+import msgspec
+
+from seatrial.driver.settings import CheckSettings
+from seatrial.launch.contract import Hosts
+from seatrial.model.errors import UsageError
+from seatrial.model.run import NodeState
+from seatrial.model.words import count
+from seatrial.slurm.argv import SPARE_MINUTES, minutes
+
+SHORTEST_BUDGET_S = 60.0
+"""Rather than measure for less than this, fewer nodes are taken."""
+AROUND_S = 300.0
+"""For starting, and for reading facts before and after."""
+FEWEST = 2
+
+
+class Thrift(msgspec.Struct, frozen=True, kw_only=True):
+    """How many nodes for how long of measuring."""
+
+    nodes: int
+    budget_s: float
+
+
+def allocation_s(budget_s: float) -> float:
+    """How long the nodes are asked for, where so long is measured; what is over is given back at once."""
+    return 2 * budget_s + AROUND_S
+
+
+def longest_budget_s(limit_minutes: int) -> float:
+    """The longest budget whose allocation is asked for with that time limit; 0 or less where none is."""
+    return ((limit_minutes - SPARE_MINUTES) * 60 - AROUND_S) / 2
+
+
+def node_hours_of(nodes: int, budget_s: float) -> float:
+    """What the allocation may cost at most: its time limit times its nodes, in node-hours."""
+    return nodes * minutes(allocation_s(budget_s)) / 60
+
+
+def fit(node_hours: float, nodes: int, budget_s: float, *, fewest: int = FEWEST) -> Thrift:
+    """At most so many nodes for at most that budget, within the node-hours.
+
+    Raises UsageError where not even the `fewest` nodes fit for the shortest time.
+    """
+    shortest_s = min(budget_s, SHORTEST_BUDGET_S)
+    least = node_hours_of(fewest, shortest_s)
+    if node_hours < least:
+        limit = minutes(allocation_s(shortest_s))
+        raise _too_little(node_hours, fewest, f" for {shortest_s:.0f} s of measuring", limit, least)
+    fitting = min(nodes, int(node_hours / node_hours_of(1, shortest_s) + 1e-9))
+    left_s = (math.floor(node_hours * 60 / fitting + 1e-9) - SPARE_MINUTES) * 60 - AROUND_S
+    return Thrift(nodes=fitting, budget_s=min(budget_s, max(left_s / 2, shortest_s)))
+
+
+def within_node_hours(
+    settings: CheckSettings, hosts: Hosts, nodes: Sequence[str], *, job: str = "", fewest: int = FEWEST
+) -> tuple[CheckSettings, Hosts, tuple[str, ...], str]:
+    """Settings, hosts and nodes that fit, and a sentence on what was cut; empty where nothing was.
+
+    `job`: that we are part of; it is allocated already, and costs what it costs. `fewest`: with so many as there are
+    time alone is cut. Raises UsageError where nothing fits.
+    """
+    if not settings.node_hours or job or settings.replay is not None:
+        return settings, hosts, tuple(nodes), ""
+    found = fit(settings.node_hours, len(nodes), settings.budget_s, fewest=fewest)
+    kept, states = _cut_to(found.nodes, nodes, settings.node_hours)
+    if not states and found.budget_s == settings.budget_s:
+        return settings, hosts, kept, ""
+    fewer = f"{len(kept)} of {len(nodes)} nodes are" if states else f"{count(len(kept), 'node')} {_are(len(kept))}"
+    cost = node_hours_of(len(kept), found.budget_s)
+    said = (
+        f"To stay within --node-hours {settings.node_hours:g}, {fewer} measured, for {found.budget_s:.0f} s of "
+        f"{settings.budget_s:.0f}: at most {cost:.2f} node-hours."
+    )
+    return (
+        msgspec.structs.replace(settings, budget_s=found.budget_s),
+        msgspec.structs.replace(hosts, nodes=kept, left_out=(*hosts.left_out, *states)),
+        kept,
+        said,
+    )
+
+
+def fewer_nodes(
+    node_hours: float, nodes: Sequence[str], limit_minutes: int, *, fewest: int = 1
+) -> tuple[tuple[str, ...], tuple[NodeState, ...]]:
+    """As many nodes, from the first, as may be had for so long each within the node-hours; and those left out.
+
+    No node-hours: all. Raises UsageError where not even the `fewest` fit.
+    """
+    if not node_hours:
+        return tuple(nodes), ()
+    least = fewest * limit_minutes / 60
+    if node_hours < least:
+        raise _too_little(node_hours, fewest, "", limit_minutes, least)
+    return _cut_to(int(node_hours * 60 / limit_minutes + 1e-9), nodes, node_hours)
+
+
+def _cut_to(fitting: int, nodes: Sequence[str], node_hours: float) -> tuple[tuple[str, ...], tuple[NodeState, ...]]:
+    why = f"left out to stay within --node-hours {node_hours:g}"
+    states = tuple(NodeState(node=node, reason=why, fault=False) for node in nodes[fitting:])
+    return tuple(nodes[:fitting]), states
+
+
+def _too_little(node_hours: float, fewest: int, purpose: str, limit_minutes: int, least: float) -> UsageError:
+    return UsageError(
+        f"--node-hours {node_hours:g} is too little: {count(fewest, 'node')}{purpose} {_are(fewest)} asked for "
+        f"with a time limit of {limit_minutes} minutes.",
+        f"Give at least {math.ceil(100 * least - 1e-9) / 100:g}.",
+    )
+
+
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"

@@ -1,0 +1,129 @@
+"""Finds out where we are and which launcher fits."""
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from seatrial.archive import layout
+from seatrial.archive.reader import (
+    default_start_of,
+    header_of,
+    measurements_of,
+    ranks_of,
+    read_entries,
+    read_facts_texts,
+    read_info,
+    refuse_damaged,
+)
+from seatrial.driver.settings import CheckSettings
+from seatrial.launch.contract import Launcher
+from seatrial.launch.environments.environment import NO_ENVIRONMENT, Environment
+from seatrial.launch.environments.kind import Where
+from seatrial.launch.environments.spec import AUTO, parse_environment
+from seatrial.launch.line_parser import is_srun, launcher_of
+from seatrial.launch.local import LocalLauncher
+from seatrial.launch.mpi import Family, Mpi, find_mpi, host_mpirun
+from seatrial.launch.probe_build import build, default_folder, prebuilt
+from seatrial.launch.replay import ReplayLauncher
+from seatrial.launch.slurm import SlurmLauncher
+from seatrial.model.errors import LaunchError, UsageError
+from seatrial.slurm.presence import is_here
+
+LAUNCHERS = ("auto", "slurm", "local")
+
+
+def choose_launcher(settings: CheckSettings) -> Launcher:
+    """Replay where a recording is named, Slurm where it answers, else this machine's MPI. Builds the probe.
+
+    Raises UsageError for options that do not fit together, LaunchError for what is missing on this site.
+    """
+    if settings.replay is not None:
+        return replay_launcher(settings)
+    if settings.launcher not in LAUNCHERS:
+        raise UsageError(
+            f"--launcher {settings.launcher} is none of {', '.join(LAUNCHERS[:3])}.",
+            "A recording is named by --replay.",
+        )
+    if settings.launcher == "slurm" or (settings.launcher == "auto" and is_here()):
+        environment = environment_of(settings, local=False)
+        own, probe = _probe(settings, environment)
+        return SlurmLauncher(
+            partition=settings.partition,
+            nodes=settings.nodes,
+            mpi=settings.mpi,
+            probe=probe,
+            wait_s=settings.wait_s,
+            idle_only=settings.idle_only,
+            quick_facts=settings.quick_facts,
+            environment=environment,
+            own=own,
+        )
+    for option, given in (
+        ("--nodes", settings.nodes),
+        ("--partition", settings.partition),
+        ("--idle-only", settings.idle_only),
+        ("--node-hours", settings.node_hours),
+    ):
+        if given:
+            raise UsageError(
+                f"{option} needs Slurm, and no Slurm answers here (sinfo).",
+                "Run it on a login node, or leave the option out to measure this machine alone.",
+            )
+    environment = environment_of(settings, local=True)
+    mpi, probe_path = _probe(settings, environment)
+    if environment and environment.where is Where.INSIDE:
+        mpi = host_mpirun(mpi)
+    return LocalLauncher(mpi, probe_path, settings.ranks, quick_facts=settings.quick_facts, environment=environment)
+
+
+def environment_of(settings: CheckSettings, *, local: bool) -> Environment:
+    """The environment that the settings name. A replay starts nothing, in none.
+
+    On this machine alone mpirun is taken from the environment, too, unless that is told to be inside.
+    """
+    if settings.replay is not None:
+        return NO_ENVIRONMENT
+    environment = parse_environment(settings.environment, settings.wrap)
+    if local and settings.wrap == AUTO:
+        return msgspec.structs.replace(environment, where=Where.OUTSIDE)
+    return environment
+
+
+def replay_launcher(settings: CheckSettings) -> ReplayLauncher:
+    """A launcher that plays the run in the folder `settings.replay`."""
+    folder = settings.replay
+    assert folder is not None  # noqa: S101 - the caller looked
+    refuse_damaged(folder)
+    entries = read_entries(folder)
+    return ReplayLauncher(
+        read_info(folder),
+        read_facts_texts(folder, layout.BEFORE),
+        read_facts_texts(folder, layout.AFTER),
+        dict(header_of(entries)),
+        measurements_of(entries),
+        ranks_of(entries),
+        default_start_of(entries),
+    )
+
+
+def probe_for(settings: CheckSettings) -> Path:
+    """The probe for a launcher that is not ours to choose: built, or prebuilt. Errors as of `choose_launcher`."""
+    return _probe(settings, environment_of(settings, local=False))[1]
+
+
+def environment_of_line(settings: CheckSettings, words: Sequence[str]) -> Environment:
+    """What a user's own launch line runs in: around srun as it suits the kind, around all of a line with mpirun."""
+    return environment_of(settings, local=not is_srun(launcher_of(words)))
+
+
+def _probe(settings: CheckSettings, environment: Environment) -> tuple[Mpi, Path]:
+    if settings.probe is None:
+        mpi = find_mpi(settings.mpicc, environment)
+        return mpi, build(mpi, settings.probe_dir or default_folder(), environment)
+    path = prebuilt(settings.probe)
+    try:
+        return find_mpi(settings.mpicc, environment), path
+    except LaunchError:  # a prebuilt probe needs no compiler, and srun no mpirun
+        return Mpi(mpicc="mpicc", mpirun=shutil.which("mpirun") or "", family=Family.UNKNOWN), path

@@ -1,0 +1,149 @@
+"""A run on two nodes: the frame that curves and saturation share."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from seatrial.archive import layout
+from seatrial.archive.journal import DefaultStarted, SurveyPlanned
+from seatrial.archive.reader import parse_all
+from seatrial.archive.writer import RunWriter
+from seatrial.driver.closing import carried_out
+from seatrial.driver.description import describe
+from seatrial.driver.measurer import Measurer
+from seatrial.driver.node_hours import within_node_hours
+from seatrial.driver.node_selection import enough
+from seatrial.driver.preflight import preflight
+from seatrial.driver.progress import Progress, Silent
+from seatrial.driver.run import RunUnderWay
+from seatrial.driver.settings import CheckSettings
+from seatrial.driver.site import choose_launcher
+from seatrial.launch.contract import Hosts, Launcher, Manner, StartsByDefault
+from seatrial.model.errors import SeatrialError, UsageError
+from seatrial.model.placement import DefaultStart
+from seatrial.model.recorded import RecordedRun
+from seatrial.model.run import NodeState, RunKind
+
+Pair = tuple[str, str]
+DEFAULT_LOG = "default-launch.err"
+
+
+class TwoNodesSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """What `check` takes, too, and between which nodes; no ends: the only two there are."""
+
+    site: CheckSettings
+    ends: tuple[str, ...] = ()
+
+
+class TwoNodesOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """The run's folder and what is in it."""
+
+    folder: Path
+    recorded: RecordedRun
+
+
+class TwoNodes(RunUnderWay):
+    """Such a run under way."""
+
+    def __init__(
+        self,
+        settings: CheckSettings,
+        launcher: Launcher,
+        writer: RunWriter,
+        pair: Pair,
+        progress: Progress,
+        nodes: Sequence[str] = (),
+    ) -> None:
+        """`nodes`: those that hold the pair, where its ends are places of one; empty: the pair itself."""
+        self.settings = settings
+        self.pair = pair
+        self.progress = progress
+        self._nodes = tuple(nodes) or pair
+        measurer = Measurer(launcher, writer, self._nodes, progress, settings.round_timeout_s)
+        super().__init__(launcher, writer, measurer, (pair,))
+        self._default: DefaultStart | None = None
+
+    @property
+    def seed(self) -> int:
+        """What draws the order of rounds."""
+        return self._writer.info.seed
+
+    def begin(self, seconds: float) -> None:
+        """Get hold of the nodes for that long, and read their facts."""
+        self.progress.stage(f"Waiting for {' and '.join(self._nodes)}")
+        self._launcher.allocate(self._nodes, seconds)
+        self._writer.describe(msgspec.structs.replace(self._writer.info, job=self._launcher.job))
+        self._writer.append(SurveyPlanned(pairs=(self.pair,)))
+        self.progress.stage(f"Reading the facts of {' and '.join(self._nodes)}")
+        reading = self._launcher.read_facts(self._nodes)
+        for node, text in reading.texts.items():
+            self._writer.write_facts(node, layout.BEFORE, text)
+        for node, why in reading.silent.items():
+            self.measurer.lose(NodeState(node=node, reason=f"did not answer: {why}", fault=True))
+        self.facts = parse_all(reading.texts)
+        preflight(self._launcher, self.measurer, self.progress)
+
+    def note_cut(self, cut: str) -> None:
+        """Say what --node-hours cut away, here and in the report; empty: nothing."""
+        if cut:
+            self.progress.stage(cut)
+            self.measurer.remarks.append(cut)
+
+    def start(self, ranks_per_node: int = 1) -> None:
+        """Start the probe on both nodes; with several ranks a node, pairs are made of places (NODE:0, NODE:1)."""
+        ranks = "" if ranks_per_node == 1 else f", {ranks_per_node} ranks each"
+        self.progress.stage(f"Starting the probe on both nodes{ranks}")
+        self.measurer.begin(Manner(ranks_per_node=ranks_per_node))
+
+    def look_at_default(self) -> None:
+        """See where the MPI's own launcher would put the ranks; for the report alone, so that no failure matters."""
+        if not isinstance(self._launcher, StartsByDefault):
+            return
+        self.progress.stage("Looking where the MPI's own launcher puts ranks")
+        self.measurer.close()
+        self._default = self._launcher.default_start(self.pair, self._writer.log_file(DEFAULT_LOG))
+        if self._default is not None:
+            self._writer.append(DefaultStarted(start=self._default))
+
+    def recorded(self) -> RecordedRun:
+        """What is known by now."""
+        return msgspec.structs.replace(super().recorded(), default_start=self._default)
+
+
+def run_two_nodes(
+    kind: RunKind, settings: TwoNodesSettings, work: Callable[[TwoNodes], str], progress: Progress | None = None
+) -> TwoNodesOutcome:
+    """Carry out `work`, whose answer is a remark for the report or empty. Whatever ends it, the run is closed.
+
+    Raises UsageError, LaunchError, ArchiveError and other SeatrialErrors; KeyboardInterrupt only before the first
+    measurement.
+    """
+    progress = progress or Silent()
+    progress.stage("Looking for nodes, preparing the probe")
+    site = settings.site
+    launcher = choose_launcher(site)
+    hosts = launcher.hosts()
+    pair = pick_ends(enough(hosts, site), hosts, settings.ends)
+    site, hosts, _, cut = within_node_hours(site, hosts, pair, job=launcher.job)
+    writer = RunWriter(site.archive, describe(site, launcher, hosts, pair, kind))
+    trial = TwoNodes(site, launcher, writer, pair, progress)
+    trial.note_cut(cut)
+    folder = carried_out(trial, lambda: work(trial))
+    return TwoNodesOutcome(folder=folder, recorded=trial.recorded())
+
+
+def pick_ends(nodes: Sequence[str], hosts: Hosts, ends: Sequence[str]) -> Pair:
+    """The two nodes named, or the only two there are. Raises UsageError; SeatrialError for one not to be had."""
+    if not ends and len(nodes) == 2:
+        return nodes[0], nodes[1]
+    if len(ends) != 2 or ends[0] == ends[1]:
+        some = ", ".join(nodes[:4]) + (", ..." if len(nodes) > 4 else "")
+        raise UsageError(
+            f"Two different nodes are needed, and {len(set(ends)) or 'none'} was named.", f"There are {some}."
+        )
+    for end in ends:
+        why = next((state.reason for state in hosts.left_out if state.node == end), "")
+        if end not in nodes:
+            raise SeatrialError(f"{end} cannot be measured: {why or f'it is none of {len(nodes)} nodes here'}.")
+    return ends[0], ends[1]

@@ -1,1 +1,0 @@
-"""Joins launch, archive and diagnosis: plan, measure, judge, choose the next experiment."""

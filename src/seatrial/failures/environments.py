@@ -1,0 +1,129 @@
+"""An environment cannot be entered: what modules, Spack, Guix, Nix and containers print then."""
+
+import re
+
+from seatrial.failures.cause import Cause, first_cause, first_of
+from seatrial.failures.libraries import LIBRARIES
+from seatrial.failures.plain_text import without_colours
+from seatrial.failures.programs import PROGRAMS
+
+LABEL = re.compile(r"^ *(\d+): ?(.*)$", re.MULTILINE)
+"""What `srun --label` puts before each task's line."""
+END = r"(?= While processing| Please contact| HINT| seatrial:| srun:|$)"
+LONGEST = 300
+LONGEST_LINE = 20_000
+OF_MPI = r"(?<!PMIX )(?<!OPAL )(?<!PRTE )(?<!PRRTE )(?<!ORTE )(?<!MPICH )"
+SPIDER = "`module spider NAME` lists its versions; MODULEPATH says where modules are looked for."
+BY_HAND = "Load it by hand in a new shell: where that fails, too, the module is to be mended."
+
+ENVIRONMENTS = (
+    Cause(
+        look=r"seatrial: there is no module command here",
+        meaning="there is no module command: neither environment modules nor Lmod were found",
+        remedy="Set MODULESHOME to the folder whose init/sh brings the command along.",
+    ),
+    Cause(
+        look=r'The following module\(s\) are unknown: ("[^"]+"(?:,? "[^"]+")*)',
+        meaning=r"Lmod knows no module \1",
+        remedy=SPIDER,
+    ),
+    Cause(
+        look=r'exist but cannot be loaded as requested: ("[^"]+"(?:,? "[^"]+")*)',
+        meaning=r"Lmod has \1, and cannot load it before other modules are",
+        remedy="`module spider NAME` says which, a compiler most often: name them first, as in module:gcc openmpi.",
+    ),
+    Cause(
+        look=r'Cannot load module ("[^"]+" without these module\(s\) loaded: .+?)' + END,
+        meaning=r"Lmod cannot load module \1",
+        remedy="Name those modules first, as in module:gcc openmpi.",
+    ),
+    Cause(look=r"Lmod has detected the following error: (.+?)" + END, meaning=r"Lmod says: \1", remedy=BY_HAND),
+    Cause(
+        look=r"Unable to locate a modulefile for ('[^']*')",
+        meaning=r"there is no module \1",
+        remedy="`module avail` lists those there are; MODULEPATH says where they are looked for.",
+    ),
+    Cause(
+        look=r"Loading (\S+) ERROR: Module cannot be loaded due to a conflict|Module '(\S+)' conflicts with",
+        meaning=r"module \1 does not go with another that is loaded",
+        remedy="Take one of them out of the SPEC, or unload it before (`module list`).",
+    ),
+    Cause(
+        look=rf"(?:Module |:)?{OF_MPI}ERROR:(?:\d+:)? (.+?)" + END,
+        meaning=r"modules say: \1",
+        remedy=BY_HAND,
+    ),
+    Cause(
+        look=r"==> Error: (\S+) matches multiple packages",
+        meaning=r"Spack has more than one \1",
+        remedy="Say which: by a version (openmpi@4.1), or by a hash as `spack find --long` shows it (/abcdefg).",
+    ),
+    Cause(
+        look=r"==> Error: (.+?)" + END, meaning=r"Spack says: \1", remedy="`spack find` lists what is installed."
+    ),
+    Cause(
+        look=r"(bin/spack: (?:not found|No such file))",
+        meaning="there is no spack on PATH, nor by SPACK_ROOT",
+        remedy="Set SPACK_ROOT to the folder that Spack is in.",
+    ),
+    Cause(
+        look=r"exec: (apptainer|singularity|guix): not found",
+        meaning=r"there is no \1 here",
+        remedy="Put it on PATH: of the node, where the environment is entered there (--wrap inside).",
+    ),
+    Cause(
+        look=r"guix(?: \w+)?: error: (.+?)" + END,
+        meaning=r"Guix says: \1",
+        remedy="`guix search NAME` finds packages; a cluster's nodes also need GUIX_DAEMON_SOCKET.",
+    ),
+    Cause(
+        look=r"error: (cannot connect to (?:socket|daemon) at \S+.*?)" + END,
+        meaning=r"Nix's daemon does not answer: \1",
+        remedy="Start nix-daemon there, and look whether /nix is mounted; a cluster's nodes need a daemon each.",
+    ),
+    Cause(
+        look=r"error: (flake \S+ does not provide attribute .+?)(?=,|" + END[3:],
+        meaning=r"Nix says: \1",
+        remedy="`nix search nixpkgs NAME` finds packages.",
+    ),
+    Cause(
+        look=r"((?:Failed to create user namespace|[Mm]aximum number of user namespaces|unprivileged_userns_clone).*?)"
+        + END,
+        meaning=r"the container does not start, since that system gives users no namespaces of their own: \1",
+        remedy="Have user.max_user_namespaces raised there (sysctl), or Apptainer installed with its setuid part.",
+    ),
+    Cause(
+        look=r"FATAL: +(\S+: executable file not found in \$PATH)",
+        meaning=r"the container does not have the program: \1",
+        remedy="Give its full path inside the image; a folder of the node's is seen inside where --bind names it.",
+    ),
+    Cause(
+        look=r"FATAL: +.*?(mount source \S+ doesn't exist)",
+        meaning=r"the container is told to mount what is not there: \1",
+        remedy="Mount it on that node, or take it out of --bind, APPTAINER_BIND and apptainer.conf.",
+    ),
+    Cause(
+        look=r"FATAL: +(.+?)" + END,
+        meaning=r"the container does not start: \1",
+        remedy="The image has to be in a folder that all nodes share; what else it has to see is named by --bind.",
+    ),
+)  # fmt: skip
+"""For text in one line, as Lmod breaks its own wherever the terminal ends."""
+
+
+def why_not_entered(text: str) -> tuple[str, str] | None:
+    """Meaning, without its full stop, and remedy; None where nothing in `text` is known.
+
+    `text`: standard error, with or without `srun --label`; of several tasks the first is believed.
+    """
+    known = first_of(ENVIRONMENTS, _in_one_line(without_colours(text)))
+    if known is not None:
+        return known[0][:LONGEST], known[1]
+    program = first_cause((*PROGRAMS, *LIBRARIES), text)
+    return (program[0].rstrip("."), program[1]) if program is not None else None
+
+
+def _in_one_line(text: str) -> str:
+    tasks = [task for task, _ in LABEL.findall(text)]
+    first = [rest for task, rest in LABEL.findall(text) if task == tasks[0]] if tasks else text.splitlines()
+    return " ".join(" ".join(first)[:LONGEST_LINE].split())

@@ -1,0 +1,120 @@
+"""Slurm takes no such job: what salloc and sbatch print when they refuse, by who asks, where and how much."""
+
+from seatrial.failures.cause import Cause
+from seatrial.failures.job_requests import REQUESTS
+
+ACCOUNT = "Name another by SALLOC_ACCOUNT (SBATCH_ACCOUNT for --detach); `sacctmgr show assoc user=$USER` lists yours."
+QOS = "Name another by SALLOC_QOS (SBATCH_QOS for --detach); `sacctmgr show assoc user=$USER format=qos` lists yours."
+OTHER = "Choose another by --partition; `scontrol show partition` says who may use which, and how."
+RESERVATIONS = "scontrol show reservation lists those there are; unset SALLOC_RESERVATION and SBATCH_RESERVATION."
+
+WHO = (
+    Cause(
+        look=r"Required partition not available \(inactive or drain\)|Partition in DOWN state",
+        meaning="the partition takes no new jobs: it is inactive or drained.",
+        remedy="Choose another by --partition, or have it opened: scontrol update PartitionName=NAME State=UP.",
+    ),
+    Cause(look=r"User's group not permitted", meaning="your group may not use the partition.", remedy=OTHER),
+    Cause(
+        look=r"Invalid account or account/partition combination|Invalid or unknown association"
+        r"|Multiple partition job request not supported",
+        meaning="the account is unknown, is not yours, or may not use the partition.",
+        remedy=ACCOUNT,
+    ),
+    Cause(
+        look=r"Job's account not permitted|account not known, so it can't use this partition",
+        meaning="the account may not use the partition.",
+        remedy=ACCOUNT,
+    ),
+    Cause(
+        look=r"Invalid qos specification|Job's QOS not permitted|QOS not permitted to use this partition"
+        r"|Invalid QOS specification",
+        meaning="the quality of service (QOS) is unknown, or may not be used with the partition.",
+        remedy=QOS,
+    ),
+    Cause(
+        look=r"((?:Assoc|QOS)Max\w*Submit\w*|MaxSubmitJobs\w+)",
+        meaning=r"you have as many jobs in the queue as your account or QOS allows (\1).",
+        remedy="Wait until some of them are over; `sacctmgr show assoc user=$USER`, `sacctmgr show qos` tell how many.",
+    ),
+    Cause(
+        look=r"error: ((?:Assoc|QOS)\w+|Max\w+PerAccount)\s[\s\S]{0,2000}?Job violates accounting/QOS policy"
+        r"|(Job violates accounting/QOS policy[^\n]*)",
+        meaning=r"a limit of your account or QOS forbids such a job (\1).",
+        remedy="Ask for less: fewer nodes by --nodes, a shorter --budget, or --node-hours; `sacctmgr show assoc "
+        "user=$USER` and `sacctmgr show qos` tell the limit.",
+    ),
+    Cause(
+        look=r"(breached requested QOS usage threshold)",
+        meaning=r"your account has used up what the QOS grants (\1).",
+        remedy=QOS,
+    ),
+    Cause(
+        look=r"No partition specified or system default partition",
+        meaning="no partition was named, and the cluster has no default one.",
+        remedy="Name one by --partition; sinfo lists them.",
+    ),
+    Cause(
+        look=r"[Ii]nvalid partition(?: name)? specified(?:: (\S+))?",
+        meaning=r"there is no such partition \1.",
+        remedy="sinfo lists those there are.",
+    ),
+    Cause(
+        look=r"Only batch jobs are accepted",
+        meaning="the partition takes no interactive jobs.",
+        remedy="Leave it to the queue with --detach where the command has it, or run seatrial in a script by sbatch.",
+    ),
+    Cause(
+        look=r"(?:MaxJobCount limit reached|unable to accept job, sleeping and retrying"
+        r"|Unable to create job record, try again)",
+        meaning="Slurm's queue is full (MaxJobCount), for everybody.",
+        remedy="Wait until jobs are over; the site may raise MaxJobCount.",
+    ),
+)
+NOT_NOW = (
+    Cause(
+        look=r"Requested reservation (?:is invalid|not usable now|is in use)|Access denied to requested reservation",
+        meaning="the reservation is unknown, over, or not yours.",
+        remedy=RESERVATIONS,
+    ),
+    Cause(
+        look=r"can not start due to maintenance reservation",
+        meaning="the nodes are reserved for maintenance before the job would be over.",
+        remedy="Give a shorter --budget, or wait until the maintenance is over: scontrol show reservation.",
+    ),
+    Cause(
+        look=r"Immediate execution impossible|Job can not start immediately"
+        r"|Unable to allocate resources: (?:Connection timed out|Requested nodes)",
+        meaning="the nodes were free a moment ago, and are not any more.",
+        remedy="Try again, or wait for them: without --idle-only.",
+    ),
+    Cause(
+        look=r"Waiting for resource configuration[\s\S]{0,4000}?Job allocation \d+ has been revoked",
+        meaning="a suspended node did not come up within Slurm's ResumeTimeout, and Slurm took the allocation back.",
+        remedy="`seatrial doctor` says which is down now; look into the log of the site's ResumeProgram.",
+        unless=r"Prolog failure|PrologSlurmctld failed",
+    ),
+    Cause(
+        look=r"(Prolog failure on node [\w.-]+|PrologSlurmctld failed)",
+        meaning=r"the site's prolog failed on {nodes} (\1), and Slurm took the allocation back.",
+        remedy="`seatrial doctor` says which nodes are drained now; look into slurmd's and slurmctld's log there.",
+        where=(r"Prolog failure on node ([\w.-]+)",),
+    ),
+    Cause(
+        look=r"Job allocation \d+ has been revoked",
+        meaning="Slurm took the job back: somebody cancelled it, or a node failed as it began.",
+        remedy="`seatrial doctor` lists the state of each node; slurmctld's log tells who cancelled it.",
+    ),
+    Cause(
+        look=r"Access/permission denied",
+        meaning="the partition may not be used from here, or by you: it is for root alone, for other login nodes "
+        "(AllocNodes), or for a reservation (ReqResv).",
+        remedy=OTHER,
+    ),
+    Cause(
+        look=r"Invalid user id|Invalid user",
+        meaning="the user may not start jobs: unknown to Slurm, or root where DisableRootJobs is set.",
+        remedy="Do it as a user who has an account: sacctmgr show user.",
+    ),
+)
+REFUSALS = (*WHO, *REQUESTS, *NOT_NOW)

@@ -1,0 +1,101 @@
+"""mpirun of Open MPI, and what it starts on the other nodes."""
+
+from seatrial.failures.cause import Cause, wrapped
+
+RTE = r"(?:ORTE|PRTE|PRRTE|OpenRTE)"
+AGREES = r"(?m)^\[([\w.-]+):\d+\]"
+
+MPI = (
+    Cause(
+        look=r"\b(\w*run|prted|orted) has detected an attempt to run as root",
+        meaning=r"\1 of Open MPI does not start anything as root.",
+        remedy="Do it as another user; or, at your own risk, set OMPI_ALLOW_RUN_AS_ROOT=1 and "
+        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 (with Open MPI 5 PRTE_ALLOW_RUN_AS_ROOT, too, with its _CONFIRM).",
+    ),
+    Cause(
+        look=wrapped(r"not enough slots available in the system to satisfy the (\d+)")
+        + "|"
+        + wrapped("All nodes which are allocated for this job are already filled"),
+        meaning=r"mpirun has not as many slots as ranks were asked for (\1).",
+        remedy="Ask for fewer ranks, or start it within an allocation of so many tasks (salloc --ntasks=N): outside of "
+        "one it has this machine's cores alone.",
+    ),
+    Cause(
+        look=wrapped("(requested hosts are not included in the current allocation)")
+        + "|"
+        + wrapped("(no allocated resources for the application)")
+        + "|"
+        + wrapped("(unable to find an allocation for this job)"),
+        meaning=r"mpirun was told of nodes that are not in its allocation, or has none (\1).",
+        remedy="Leave --host and --hostfile out within an allocation, or name nodes of it; check SLURM_JOB_NODELIST.",
+    ),
+    Cause(
+        look=r"(detected a mismatch in versions between two processes|Data unpack (?:would read past end of buffer"
+        r"|had inadequate space)|UI version string does not match proxy version"
+        r"|did not identify itself correctly as an Open MPI process"
+        r"|UNPACK-(?:PAST-END|INADEQUATE-SPACE|FAILURE)|received unexpected process identifier"
+        r"|UCX +ERROR[^\n]*(?:failed to unpack address|address version mismatch)[^\n]*)",
+        meaning=r"MPI is not the same version on all nodes, or mpirun is another MPI's than the program's (\1).",
+        remedy="Install the same MPI on all nodes, and use the mpirun beside the mpicc that built the program "
+        "(`which -a mpirun`; ompi_info on each node tells its version).",
+        where=(AGREES,),
+    ),
+    Cause(
+        look=r"(?m)^(?:\S*: line \d+: |\S*sh: (?:line \d+: )?)\S*?((?:orted|prted|hydra_\w+): "
+        r"(?:command not found|No such file or directory|not found))",
+        meaning=r"mpirun's own daemon is not there on the other nodes (\1).",
+        remedy="Install that MPI on all nodes in the same folder, or call mpirun by its full path (or with --prefix); "
+        "or use srun.",
+    ),
+    Cause(
+        look=r"ssh: Could not resolve hostname ([\w.-]+)",
+        meaning=r"mpirun does not find the node \1 by its name.",
+        remedy="Mend its name in --host or the hostfile, or in DNS and /etc/hosts; within an allocation leave both "
+        "out.",
+    ),
+    Cause(
+        look=r"(ssh: connect to host [^\n]*|Permission denied \([\w,-]*(?:publickey|password)[\w,-]*\)"
+        r"|Host key verification failed)",
+        meaning=r"mpirun does not get to the other nodes by ssh (\1).",
+        remedy="Use srun, or an mpirun that was built with support for Slurm and so needs none; or see that ssh to "
+        "them works without a question.",
+        where=(r"Remote host:\s+(\S+)",),
+    ),
+    Cause(
+        look=f"An {RTE} daemon has unexpectedly failed|{RTE} has lost communication with a remote daemon"
+        + "|"
+        + wrapped("was unable to reliably start one or more daemons")
+        + r"|A daemon failed to report back after being spawned|A daemon \(pid \w+\) died unexpectedly"
+        + r"|A daemon died unexpectedly (?:with status|on signal) \d+"
+        + f"|{RTE} (?:does not know how to route a message to|is unable to establish a communication connection to)",
+        meaning="mpirun's own daemon does not come up on {nodes}, or ends at once.",
+        remedy="Use srun; or look whether Open MPI is installed there in the same folder, whether its /tmp can be "
+        "written, and whether it reaches the node that mpirun runs on.",
+        where=(r"Remote daemon:[^\n]* on node (\S+)", r"target node:\s+(\S+)", r"Remote host:\s+(\S+)"),
+    ),
+    Cause(
+        look=r"(?:PMIx|PRTE) detected a call to mkdir[\s\S]{0,120}?Directory:\s+(\S+)|unable to (?:write|create)"
+        r"[^\n]*session ?directory",
+        meaning=r"Open MPI cannot make the folder of its session on {nodes} (\1).",
+        remedy="Look whether that file system is full or read-only there; set TMPDIR to a folder of the node's own.",
+        where=(AGREES,),
+    ),
+    Cause(
+        look=r"plm_(?:rsh|ssh)_agent[^\n]*path\s+that could not be found|unable to locate a\s+usable \"srun\" command"
+        r"|No available launching agents were found",
+        meaning="mpirun finds neither Slurm's srun nor ssh to reach the other nodes.",
+        remedy="Put srun on PATH, or use an mpirun that was built with support for Slurm.",
+    ),
+    Cause(
+        look=r"A daemon has no recorded node|node\s+was detected to be missing a daemon",
+        meaning="a node does not call itself what Slurm calls it, so mpirun lost its daemon there.",
+        remedy="Give the nodes the hostnames that slurm.conf has for them; `seatrial doctor` compares them.",
+    ),
+    Cause(
+        look=r"(opal_init|orte_init|prte_init|pmix_init|PMIx_Init) failed",
+        meaning=r"Open MPI cannot set itself up on {nodes} (\1 failed).",
+        remedy="Look whether /tmp is full or read-only there, and whether all of Open MPI is installed, its plugins "
+        "too: `ompi_info` must run there without an error.",
+        where=(AGREES,),
+    ),
+)

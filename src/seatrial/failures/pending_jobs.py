@@ -1,0 +1,101 @@
+"""Why a job stands in the queue: the word that squeue gives for it (REASON), and whether waiting helps.
+
+Source of the words: Slurm's job_state_reason.c and slurm.schedmd.com/job_reason_codes.html, Slurm 18 to 25.
+"""
+
+import re
+
+import msgspec
+
+from seatrial.failures.job_refusals import OTHER, RESERVATIONS
+from seatrial.failures.pending_limits import LIMITS
+from seatrial.failures.reason import Pending
+
+SHORTER = "Give a shorter --budget, or choose another by --partition."
+RELEASE = "scontrol release JOB, or ask your site."
+
+REASONS = (
+    Pending(look="PartitionDown", meaning="the partition is down", remedy=OTHER, hopeless=True),
+    Pending(look="PartitionInactive", meaning="the partition is inactive", remedy=OTHER, hopeless=True),
+    Pending(
+        look="PartitionNodeLimit",
+        meaning="the partition allows no job of so many nodes, or of so few",
+        remedy="Name fewer or more by --nodes; `scontrol show partition` tells how many (MinNodes, MaxNodes).",
+        hopeless=True,
+    ),
+    Pending(look="PartitionTimeLimit", meaning="the partition allows no job so long", remedy=SHORTER, hopeless=True),
+    Pending(look="PartitionConfig", meaning="the partition does not allow what is asked", remedy=OTHER, hopeless=True),
+    *LIMITS,
+    Pending(
+        look="JobHoldMaxRequeue|[Rr]equeued?[ _](?:in[ _])?held|requeue in held state|SystemFailure|JobLaunchFailure",
+        meaning="Slurm tried to start the job, could not, and holds it",
+        remedy="`seatrial doctor` says which nodes are out of service since; slurmctld's log tells why it failed.",
+        hopeless=True,
+    ),
+    Pending(look="JobHeld(?:Admin|User)", meaning="the job is held", remedy=RELEASE, hopeless=True),
+    Pending(
+        look="DependencyNeverSatisfied",
+        meaning="the job waits for another that failed or is gone",
+        remedy="Start it again without that dependency.",
+        hopeless=True,
+    ),
+    Pending(look="Dependency", meaning="the job waits for another to end"),
+    Pending(
+        look="Reservation(?:Deleted|Invalid)", meaning="the reservation is gone", remedy=RESERVATIONS, hopeless=True
+    ),
+    Pending(
+        look="DeadLine",
+        meaning="the job cannot be over by its deadline",
+        remedy="Give a shorter --budget.",
+        hopeless=True,
+    ),
+    Pending(look="BadConstraints|^Constraints", meaning="no node has what is asked for", remedy=OTHER, hopeless=True),
+    Pending(
+        look=r"ReqNodeNotAvail(?:, *|\()Unavailable(?:Nodes)?:([^\s)]+)",
+        meaning=r"\1 is out of service: down, drained or powering down",
+        remedy="`seatrial doctor` says why; name others by --nodes.",
+    ),
+    Pending(
+        look="[Rr]eserved[ _]for[ _]maintenance",
+        meaning="a node is reserved for maintenance before the job would be over",
+        remedy="Give a shorter --budget, or name others by --nodes; scontrol show reservation says until when.",
+    ),
+    Pending(
+        look=r"[Nn]odes[ _]required[ _]for[ _]job[ _]are[ _]DOWN",
+        meaning="nodes that it needs are down, drained, or kept for jobs of a higher partition",
+        remedy="`seatrial doctor` says which and why; name others by --nodes.",
+    ),
+    Pending(
+        look="ReqNodeNotAvail.*[Rr]eserved|^Reservation",
+        meaning="a node is reserved for others",
+        remedy="scontrol show reservation says until when; name others by --nodes.",
+    ),
+    Pending(
+        look="ReqNodeNotAvail|NodeDown|FrontEndDown",
+        meaning="a node asked for is out of service",
+        remedy="`seatrial doctor` says which and why; name others by --nodes.",
+    ),
+    Pending(look="BeginTime", meaning="its time to begin has not come: Slurm delays a job that it put back"),
+    Pending(look="^Prolog", meaning="the site's prolog runs"),
+    Pending(look="Cleaning", meaning="an earlier start of it is being cleaned up"),
+    Pending(look="SchedDefer", meaning="Slurm's scheduler comes to it later", remedy="Do it without --idle-only."),
+    Pending(look="MaxPoweredUpNodes", meaning="no more nodes may be powered up at once"),
+    Pending(look="Power(?:NotAvail|Reserved)", meaning="there is no power left under the cluster's cap"),
+    Pending(look="(?:MpiPorts|Ports)Busy", meaning="all ports that Slurm reserves for MPI are in use"),
+    Pending(look="BurstBuffer", meaning="it waits for the burst buffer"),
+    Pending(look="JobArrayTaskLimit", meaning="as many tasks of the array run as may at once"),
+    Pending(look="FedJobLock", meaning="another cluster of the federation looks at it"),
+    Pending(look="Licenses", meaning="the licences it asks for are in use"),
+    Pending(look="Resources", meaning="others have the nodes"),
+    Pending(look="Priority", meaning="other jobs come first"),
+)
+
+
+def why_pending(reason: str) -> Pending | None:
+    """What squeue's word for it means; None for one that we do not know."""
+    for one in REASONS:
+        match = re.search(one.look, reason)
+        if match:
+            shown = match.group(1) if match.groups() else ""
+            return msgspec.structs.replace(one, meaning=one.meaning.replace(r"\1", shown))
+    return None

@@ -1,0 +1,107 @@
+"""The launcher and the MPI do not find each other: ranks that nobody welcomed, or that came up as worlds of one."""
+
+from seatrial.failures.cause import Cause, wrapped
+
+NOT_KNOWN = "the launcher and this MPI do not know each other, so its ranks found nobody to join."
+CHOOSE = (
+    "`seatrial doctor` tries every --mpi that srun offers and tells which work; without Slurm use the mpirun of the "
+    "same MPI as mpicc."
+)
+STEPD = r"mpi/pmix\w*: \w+: ([\w.-]+) \[\d+\]:"
+STEPD_NAMED = r"slurmstepd-([\w.-]+): error:[^\n]*mpi/pmix"
+
+PMI = (
+    Cause(
+        look=f"({wrapped('OMPI was not built with SLURM')}'s\\s+PMI\\s+support)",
+        meaning=r"the launcher and this Open MPI do not know each other (\1), so its ranks found nobody to join.",
+        remedy=CHOOSE,
+    ),
+    Cause(
+        look=r"PMI server not found|Please set I_MPI_PMI_LIBRARY",
+        meaning="Intel MPI was told of no PMI, so its ranks found nobody to join.",
+        remedy="Set I_MPI_PMI_LIBRARY to Slurm's libpmi2.so (or libpmi.so), and choose --mpi pmi2.",
+    ),
+    Cause(
+        look=r"(pmi/pmix: (?:can not load PMIx library|incorrect PMIx library version)[^\n]*"
+        r"|mpi_pmix\w*\.so[^\n]*cannot open shared object file)",
+        meaning=r"Slurm's PMIx plugin does not find the PMIx library that it was built with (\1).",
+        remedy="Install that version of PMIx where srun and slurmd run, and start with an LD_LIBRARY_PATH that hides "
+        "none; or choose another --mpi.",
+    ),
+    Cause(
+        look=r"Invalid MPI type '([^']*)'|[Cc]ouldn't find the specified plugin name for mpi/(\w+)",
+        meaning=r"Slurm knows no MPI type '\1'.",
+        remedy="srun --mpi=list shows those it knows.",
+    ),
+    Cause(
+        look=r"(mpi/pmix[^\n]*: (?:Address already in use|Cannot bind[^\n]*))",
+        meaning=r"Slurm's PMIx cannot open its socket on {nodes} (\1).",
+        remedy="A process of an earlier job holds it, or two slurmd share a /tmp: look into slurmd's spool and TmpDir.",
+        where=(STEPD_NAMED, STEPD),
+    ),
+    Cause(
+        look=r"mpi/pmix\w*:[^\n]*?(send failed, rc=[^\n]*|Can(?:not| not) (?:send message|establish)[^\n]*"
+        r"|Unable to connect to[^\n]*|collective timeout[^\n]*|unexpected contrib from[^\n]*)",
+        meaning=r"Slurm's PMIx on {nodes} does not reach its like on the other nodes (\1).",
+        remedy="Look whether a firewall lets the nodes speak to each other on all ports, and whether all have the same "
+        "PMIx; or choose another --mpi (`seatrial doctor` tries them).",
+        where=(STEPD,),
+    ),
+    Cause(
+        look=r"mpi/pmix\w*:[^\n]*?(PMIx_server_init failed[^\n]*|[Cc]an(?:not|'t) create[^\n]*|mkdir[^\n]*failed[^\n]*"
+        r"|No space left on device|pmixp_stepd_init\(\) failed)",
+        meaning=r"Slurm's PMIx cannot set itself up on {nodes} (\1).",
+        remedy="Look whether slurmd's spool folder and /tmp are full or read-only there, and into slurmd's log; or "
+        "choose another --mpi.",
+        where=(STEPD_NAMED, STEPD),
+    ),
+    Cause(
+        look=r"(mpi/pmi2: (?:invalid PMI1 init|failed to parse|request not begin|value not properly|no value for)"
+        r"[^\n]*)",
+        meaning=r"Slurm's pmi2 does not understand what the ranks say (\1): they were built for another PMI.",
+        remedy=CHOOSE,
+    ),
+    Cause(
+        look=r"(No PMIx server was reachable, but a PMI1/2 was detected)",
+        meaning=r"each rank came up alone, as a world of one (\1): Open MPI 5 knows no other PMI than PMIx.",
+        remedy=f"Start it by --mpi=pmix. {CHOOSE}",
+    ),
+    Cause(
+        look=r"(requires access to a local PMIx server to execute|uses unsupported PMI version \w+)",
+        meaning=r"the launcher and this MPI do not know each other (\1), so its ranks found nobody to join.",
+        remedy=CHOOSE,
+    ),
+    Cause(
+        look=r"(PMII_singinit: execv failed|write_line error; fd=-1 buf=:cmd=(?!abort)\w+)",
+        meaning=r"each rank came up alone, as a world of one (\1): this MPICH sees no PMI of its launcher.",
+        remedy=CHOOSE,
+    ),
+    Cause(
+        look=r"\bPMI[2xX]?_\w+ returned -?\d|PMI\w*_Init[^\n]{0,200}failed|PMI_Get_\w+ (?:returned|\[)"
+        r"|_pmi_(?:mmap|inet)\w*:[^\n]*(?:[Ff]ailed|failure)",
+        meaning=NOT_KNOWN,
+        remedy=CHOOSE,
+    ),
+    Cause(
+        look=r"OPAL ERROR: (Unreachable|Not found) in file \S*(?:pmix\w*|ext\d\w*|s[12])_client\.c",
+        meaning=NOT_KNOWN,
+        remedy=CHOOSE,
+    ),
+    Cause(
+        look=r"MPI\s+runtime\s+init\s+failed[\s\S]{0,600}?\n\s+((?:node rank|local rank|(?:num )?local \w+|job size"
+        r"|universe size|[\w ]+)\n\s+--> Returned[^\n]*)",
+        meaning=r"Open MPI was not told by its launcher what it has to know (\1): their PMIx do not fit together.",
+        remedy="Use an Open MPI that was built with Slurm's own PMIx (--with-pmix), or choose another --mpi: "
+        "`seatrial doctor` tries them.",
+    ),
+    Cause(
+        look=r"Framework:\s+psec\s+Component:\s+(\w+)",
+        meaning=r"PMIx cannot open its component \1, by which ranks prove who they are.",
+        remedy="Set PMIX_MCA_psec=native, or install munge's library where the ranks run (in the container, too).",
+    ),
+    Cause(
+        look=r"MPI plugin's pre-launch setup failed|Failed mpi_hook_slurmstepd_prefork|Invalid MPI plugin name",
+        meaning="Slurm's own part of MPI's start (its --mpi plugin) failed.",
+        remedy="Choose another --mpi, or look into slurmd's log on the nodes; often its PMIx library is missing there.",
+    ),
+)

@@ -1,0 +1,229 @@
+"""Which rank of an MPI program died, from what its launcher wrote; pure.
+
+Launchers end all ranks once one has died. What they report before that is the cause, what they report after it may be
+a consequence, and nobody is suspected for a consequence.
+"""
+
+import re
+import signal
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
+
+from seatrial.failures.plain_text import plain
+from seatrial.model.loss import Loss, LossCause, RankDeath
+from seatrial.model.node_list import expand
+
+TASKS = re.compile(r"srun: error: ([\w.,\[\]-]+): tasks? ([\d,-]+): ([^\n]+)")
+NODE_FAILURE = re.compile(r"srun: error: Node failure on ([\w.,\[\]-]+)")
+OOM_KILL = re.compile(r"slurmstepd(?:-([\w.-]+))?: error: [^\n]*(?:[Dd]etected \d+ oom[_-]kill event|oom-kill)")
+ABORTED = re.compile(r"srun: Job step aborted|\*\*\* (?:STEP|JOB) [^\n]* CANCELLED")
+BY_SLURM = "srun: Job step aborted"
+ENDING = re.compile(rf"_step_signal: Terminating|srun: Terminating job step|{ABORTED.pattern}")
+EXIT_CODE = re.compile(r"Exited with exit code (\d+)")
+OUT_OF_MEMORY = "out of memory"
+NOTICED = re.compile(r"noticed that process rank (\d+) with PID \d+ on node (\S+) exited on signal (\d+)")
+FIRST_EXIT = re.compile(r"Process name: \[\[[^\]]+\],\s*(\d+)\]\s+Exit code:\s+(\d+)")
+DAEMON_LOST = re.compile(r"lost communication with a remote daemon[\s\S]{0,400}?Remote daemon\s*:\s*\S+ on node (\S+)")
+BAD_TERMINATION = re.compile(
+    r"BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES\s*\n=\s+(?:RANK (\d+) )?PID (\d+) RUNNING AT (\S+)\s*\n"
+    r"=\s+(EXIT CODE|EXIT STATUS|KILLED BY SIGNAL): (\d+)(?:(?:\n=[^\n]*)*\nYOUR APPLICATION TERMINATED WITH THE EXIT "
+    r"STRING: [^\n]*\(signal (\d+)\))?"
+)
+OWN_HANDLER = re.compile(r"(?m)^\[([\w.-]+):(\d+)\] Signal: [^\n]*\((\d+)\)")
+SIGNALS = {signal.strsignal(number): int(number) for number in signal.valid_signals()}
+KILL, TERM = int(signal.SIGKILL), int(signal.SIGTERM)
+SHELL_SIGNALS = range(129, 129 + 31)
+"""Exit codes by which a shell around the program says that a signal ended it."""
+TIME_LIMIT, NODE_FAIL = "DUE TO TIME LIMIT", "DUE TO NODE FAILURE"
+
+
+class Ranks(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the ranks of the session are, as far as it came up."""
+
+    places: Sequence[str] = ()
+    """By rank."""
+    pids: Mapping[tuple[str, int], int] = {}
+    """Rank by host name and process."""
+
+
+def read_loss(text: str, ranks: Ranks, *, timed_out: bool = False) -> Loss:
+    """What `text` says of a session's end. `timed_out`: it did not answer, which is all where the text says nothing."""
+    text = plain(text)
+    deaths = tuple(_slurm_deaths(text, ranks)) or tuple(_mpirun_deaths(text, ranks))
+    failed = tuple(node for found in NODE_FAILURE.findall(text) for node in _nodes(found))
+    failed += tuple(_place_at(host, ranks) for host in DAEMON_LOST.findall(text))
+    if failed or NODE_FAIL in text:
+        return Loss(cause=LossCause.NODE_FAILURE, suspects=_unique(failed), deaths=deaths)
+    if _from_outside(text, deaths):
+        cause = LossCause.TIME_LIMIT if TIME_LIMIT in text else LossCause.CANCELLED
+        return Loss(cause=cause, deaths=deaths)
+    deaths = _with_memory(text, deaths)
+    suspects = _suspects(deaths)
+    return Loss(cause=_cause(deaths, suspects, timed_out), suspects=suspects, deaths=deaths)
+
+
+def _from_outside(text: str, deaths: Sequence[RankDeath]) -> bool:
+    """Whether Slurm or a user ended the step, and no rank's death did.
+
+    srun reports that it aborts the step before the ranks' ends; where the two cross on the way, the first rank that is
+    seen to end was terminated (signal 15), which a death by itself hardly is.
+    """
+    if TIME_LIMIT in text:
+        return True
+    aborted = ABORTED.search(text)
+    if aborted is None:
+        return False
+    if not any(death.first for death in deaths):
+        return True
+    return BY_SLURM in text and all(death.signal == TERM for death in deaths if death.first)
+
+
+def _slurm_deaths(text: str, ranks: Ranks) -> Iterator[RankDeath]:
+    ending = ENDING.search(text)
+    since = ending.start() if ending else len(text)
+    for found in TASKS.finditer(text):
+        nodes, tasks = _nodes(found.group(1)), _numbers(found.group(2))
+        code, number, memory = _end(found.group(3))
+        if code == 0:
+            continue
+        for place, task in enumerate(tasks or [None] * len(nodes)):
+            by_task = ranks.places[task] if task is not None and task < len(ranks.places) else ""
+            by_order = nodes[place] if len(nodes) == len(tasks) else ""
+            yield RankDeath(
+                node=nodes[0] if len(nodes) == 1 else by_task or by_order,
+                rank=task,
+                signal=number,
+                exit_code=code,
+                out_of_memory=memory,
+                first=found.start() < since,
+            )
+
+
+def _end(words: str) -> tuple[int | None, int | None, bool]:
+    """Exit code, signal, and whether memory ran out, from srun's words for a task's end."""
+    words = words.partition(" (core dumped)")[0].strip()
+    exited = EXIT_CODE.search(words)
+    if exited:
+        code = int(exited.group(1))
+        return (None, code - 128, False) if code in SHELL_SIGNALS else (code, None, False)
+    memory = OUT_OF_MEMORY in words.lower()
+    return None, KILL if memory else SIGNALS.get(words), memory
+
+
+def _mpirun_deaths(text: str, ranks: Ranks) -> Iterator[RankDeath]:
+    """Of Open MPI, PRRTE and Hydra. They report what died first; Intel MPI also each rank that it killed then."""
+    named = False
+    for rank, host, number in NOTICED.findall(text):
+        named = True
+        yield RankDeath(node=_place_of(int(rank), host, ranks), rank=int(rank), signal=int(number))
+    for rank, code in FIRST_EXIT.findall(text):
+        named = True
+        yield RankDeath(node=_place_of(int(rank), "", ranks), rank=int(rank), exit_code=int(code))
+    blocks = BAD_TERMINATION.findall(text)
+    others_killed = len(blocks) > 1
+    for rank, pid, host, kind, value, by_signal in blocks:
+        named = True
+        number = int(by_signal) if by_signal else int(value) if kind == "KILLED BY SIGNAL" else None
+        place = int(rank) if rank else ranks.pids.get((host, int(pid)))
+        for one in _at_the_same_proxy(place, ranks) if number is not None and not others_killed else (place,):
+            yield RankDeath(
+                node=_place_of(one, host, ranks),
+                rank=one,
+                signal=number,
+                exit_code=int(value) if number is None else None,
+                first=not (others_killed and number == KILL and any(block[4] != str(KILL) for block in blocks)),
+            )
+    if not named:
+        for host, pid, number in OWN_HANDLER.findall(text):
+            place = ranks.pids.get((host, int(pid)))
+            yield RankDeath(node=_place_of(place, host, ranks), rank=place, signal=int(number))
+
+
+def _at_the_same_proxy(rank: int | None, ranks: Ranks) -> tuple[int | None, ...]:
+    """Ranks one of which died by a signal where Hydra names `rank`.
+
+    Its proxy on each host kills the other ranks there, and then reports one of all with the signals of all combined.
+    """
+    hosts = {other: host for (host, _), other in ranks.pids.items()}
+    if rank is None or rank not in hosts:
+        return (rank,)
+    return tuple(sorted(other for other, host in hosts.items() if host == hosts[rank]))
+
+
+def _with_memory(text: str, deaths: tuple[RankDeath, ...]) -> tuple[RankDeath, ...]:
+    """The deaths, those marked that slurmstepd says the kernel killed for want of memory."""
+    nodes = set(OOM_KILL.findall(text))
+    if not nodes:
+        return deaths
+    hit = [one for one in deaths if one.first and (one.node in nodes or (nodes == {""} and one.signal == KILL))]
+    if not hit and not deaths:
+        return tuple(RankDeath(node=node, signal=KILL, out_of_memory=True) for node in sorted(nodes) if node)
+    return tuple(msgspec.structs.replace(one, out_of_memory=True) if one in hit else one for one in deaths)
+
+
+def _suspects(deaths: Sequence[RankDeath]) -> tuple[str, ...]:
+    """Nodes one of which is to blame; a rank that only exited may have reacted to another's death."""
+    first = [death for death in deaths if death.first]
+    struck = [death for death in first if death.signal is not None]
+    if struck:
+        killed = [death for death in struck if death.signal == KILL]
+        return _known(killed or struck)
+    later = [death for death in deaths if not death.first]
+    politely = any(death.signal == TERM for death in later)
+    odd = [death for death in later if death.signal not in (None, TERM) and (death.signal != KILL or politely)]
+    return _known([*first, *odd]) if first else ()
+
+
+def _known(deaths: Sequence[RankDeath]) -> tuple[str, ...]:
+    """Their nodes; none where one of them has no known node."""
+    nodes = _unique(death.node for death in deaths)
+    return () if "" in nodes else nodes
+
+
+def _cause(deaths: Sequence[RankDeath], suspects: Sequence[str], timed_out: bool) -> LossCause:
+    first = [death for death in deaths if death.first and (death.node in suspects or not suspects)]
+    if any(death.out_of_memory for death in first):
+        return LossCause.OUT_OF_MEMORY
+    if any(death.signal is not None for death in first):
+        return LossCause.SIGNAL
+    if first:
+        return LossCause.EXIT
+    return LossCause.SILENT if timed_out else LossCause.UNKNOWN
+
+
+def _unique(names: "Iterator[str] | Sequence[str]") -> tuple[str, ...]:
+    return tuple(dict.fromkeys(names))
+
+
+def _place_of(rank: int | None, host: str, ranks: Ranks) -> str:
+    if rank is not None and rank < len(ranks.places):
+        return ranks.places[rank]
+    return _place_at(host, ranks)
+
+
+def _place_at(host: str, ranks: Ranks) -> str:
+    """The node of that host name; empty where it is none of them, or several are on that host."""
+    short = host.partition(".")[0]
+    fits = [place for place in ranks.places if short in (place.partition(".")[0], place.rpartition(":")[0])]
+    return fits[0] if len(fits) == 1 or (fits and len({fit.rpartition(":")[0] for fit in fits}) == 1) else ""
+
+
+def _nodes(text: str) -> tuple[str, ...]:
+    if "[" not in text and "," not in text:
+        return (text,)
+    try:
+        return expand(text)
+    except ValueError:
+        return ()
+
+
+def _numbers(text: str) -> list[int]:
+    """1-3,5 -> 1, 2, 3, 5; a range of more than a million is none."""
+    found: list[int] = []
+    for part in text.split(","):
+        first, dash, last = part.partition("-")
+        if not first.isdecimal() or (dash and not last.isdecimal()):
+            continue
+        found += range(int(first), min(int(last or first), int(first) + 1_000_000) + 1)
+    return found

@@ -1,0 +1,100 @@
+"""Slurm itself cannot be spoken to: its commands, their configuration and its controller."""
+
+from seatrial.failures.cause import Cause
+from seatrial.failures.slurm_steps import STEPS
+from seatrial.failures.slurm_trust import TRUST
+
+NO_SITE = "Could not establish a configuration source"
+COMMAND = r"(?:srun|salloc|sbatch|squeue|sinfo|scontrol)"
+
+CONTROLLER = (
+    Cause(
+        look=r"Could not establish a configuration source|DNS SRV lookup failed",
+        meaning="this machine does not know where Slurm's controller is.",
+        remedy="Run this on a login node, or set SLURM_CONF to the site's slurm.conf.",
+    ),
+    Cause(
+        look=r"cannot stat file ([^\n]*?)(?:, retrying[^\n]*)?(?:\n|$)",
+        meaning=r"Slurm's commands cannot read the file of their configuration (\1).",
+        remedy="Unset SLURM_CONF, or set it to the site's slurm.conf; look whether that file's folder is mounted here.",
+    ),
+    Cause(
+        look=r"Parse error in file (\S+ line \d+)|(Parsing error[^\n]*)"
+        r"|fatal: (Unable to process configuration file[^\n]*)",
+        meaning=r"Slurm's commands cannot read their configuration (\1).",
+        remedy="Mend that line, or set SLURM_CONF to the site's slurm.conf.",
+    ),
+    Cause(
+        look=r"Unable to resolve \"([\w.-]+)\"[\s\S]{0,400}?Unable to establish control(?:ler)? machine"
+        r"|Unable to establish control(?:ler)? machine()",
+        meaning=r"the name of Slurm's controller is not known here (\1).",
+        remedy="Mend DNS or /etc/hosts of this machine, or SlurmctldHost in slurm.conf.",
+    ),
+)
+ASKED = (
+    Cause(
+        look=r"(?:Expired or invalid job|Slurm job|Unable to confirm allocation for job) (\d+)",
+        meaning=r"job \1 is over, or never was.",
+        remedy="In a shell that kept an old job's variables: unset SLURM_JOB_ID SLURM_JOBID. Else start again.",
+    ),
+    Cause(
+        look=r"([Cc]ontroller is in standby mode|backup controller in standby mode)",
+        meaning=r"Slurm's commands asked its second controller, which does not work while the first does (\1).",
+        remedy="Look whether slurmctld on the first host of SlurmctldHost can be reached from here: scontrol ping.",
+    ),
+    Cause(
+        look=r"Unable to contact slurm controller \((.*?)\)|Unable to contact slurm controller"
+        r"|([Ss]lurm controller not responding)",
+        meaning=r"Slurm's controller does not answer (\1).",
+        remedy="Look whether slurmctld runs and can be reached from here: scontrol ping.",
+    ),
+    Cause(
+        look=r"(?:slurm_\w+|allocate|resources|error|failed): (Socket timed out on send/recv operation)",
+        meaning=r"Slurm's controller takes connections and does not answer (\1): it hangs, or has too much to do.",
+        remedy="Look at slurmctld's log and load (sdiag tells what it is busy with), and at the disk of its "
+        "StateSaveLocation.",
+    ),
+    Cause(
+        look=r"(Rate limit exceeded, please retry \w+)",
+        meaning=r"Slurm's controller was asked more often than it allows (\1).",
+        remedy="Try again in a minute; look what else of yours asks it all the time (watch squeue, scripts): sdiag.",
+    ),
+    Cause(
+        look=r"(I/O error writing script/environment to file)",
+        meaning=r"Slurm's controller cannot write down a job (\1).",
+        remedy="The disk of its StateSaveLocation is full, or read-only: df on the controller's machine.",
+    ),
+    Cause(
+        look=r"(Problem talking to (?:the )?database|Unable to connect to database)",
+        meaning=r"SLURM_CLUSTERS names a cluster, and Slurm's database does not tell where it is (\1).",
+        remedy="Unset SLURM_CLUSTERS, or look whether slurmdbd answers: sacctmgr show cluster.",
+    ),
+    Cause(
+        look=r"Only allocated \d+ nodes? asked for|Invalid numeric value \"\" for --jobid",
+        meaning="SLURM_ variables of another job are left in this shell, and srun follows them.",
+        remedy="Start from a new shell, or unset SLURM_JOB_ID, SLURM_JOB_NODELIST and SLURM_JOB_NUM_NODES.",
+    ),
+    Cause(
+        look=rf"{COMMAND}: (?:error|fatal): ([^\n]*\bS(?:LURM|ALLOC|BATCH)_[A-Z]\w+[^\n]*)",
+        meaning=r"variables of this shell contradict each other or what is asked (\1).",
+        remedy="Unset those that it names, as they are left in a shell that a job started: "
+        "env | grep -E '^S(LURM|ALLOC)_'.",
+    ),
+    Cause(
+        look=rf"{COMMAND}: (?:error|fatal): ((?:unrecognized |Failed to parse |Invalid --|Invalid (?:argument|numeric "
+        r"value|value) |Bad value |[\w-]+ is (?:invalid|not valid))[^\n]*)",
+        meaning=r"srun or salloc does not take what a variable of this shell tells it (\1).",
+        remedy="Unset that variable: env | grep -E '^S(LURM|ALLOC|BATCH)_' lists them.",
+    ),
+    Cause(
+        look=r"srun: No such file or directory",
+        meaning="srun is not on PATH.",
+        remedy="Load the module that has all of Slurm's commands, or run this on a login node.",
+    ),
+    Cause(
+        look=r"System submissions disabled|Requested operation is presently disabled",
+        meaning="Slurm takes no jobs at present.",
+        remedy="Ask your site until when.",
+    ),
+)
+SLURM = (*CONTROLLER, *TRUST, *STEPS, *ASKED)

@@ -1,0 +1,114 @@
+"""MPIs that were left no transport, each by its own words."""
+
+from seatrial.failures.cause import Cause, wrapped
+
+LEFT_TO_CHOOSE = (
+    "Leave the choice to Open MPI (no pml, mtl or btl in the environment and in openmpi-mca-params.conf), or allow one "
+    "whose device is there: `seatrial transports` shows which are."
+)
+UCX_CHOICE = "Leave UCX_TLS and UCX_NET_DEVICES unset, or name in them what `ucx_info -d` lists for the device."
+AGREES = r"(?m)^\[([\w.-]+):\d+\]"
+UCX_HOST = r"(?m)^\[\d+\.\d+\] \[([\w.-]+):\d+"
+
+TRANSPORTS = (
+    Cause(
+        look=r"selected pml (\w+), but peer [^\n]* selected pml \w+",
+        meaning=r"{nodes} chose Open MPI's pml \1, and the ranks on other nodes another one.",
+        remedy="Give all nodes the same openmpi-mca-params.conf, or name one pml for all: export OMPI_MCA_pml=ob1.",
+        where=(r"(?m)^\[([\w.-]+):\d+\] [^\n]*selected pml \w+, but peer",),
+    ),
+    Cause(
+        look=r"invalid value was given for btl_tcp_if_include[\s\S]{0,200}?Value:\s+(\S+)",
+        meaning=r"the nodes have no interface \1, which Open MPI's TCP was told to use.",
+        remedy="Name one that all nodes have in btl_tcp_if_include, or leave it unset.",
+    ),
+    Cause(
+        look=r"requested\s+component\s+was\s+not\s+found[\s\S]{0,600}?Component:\s+(openib)\b",
+        meaning=r"Open MPI was told to use its component \1, which is not here: Open MPI 5 has none.",
+        remedy="See who says so (env | grep OMPI_MCA; openmpi-mca-params.conf), and name ucx (OMPI_MCA_pml=ucx) or "
+        "nothing.",
+    ),
+    Cause(
+        look=r"requested\s+component\s+was\s+not\s+found[\s\S]{0,600}?Component:\s+(\S+)",
+        meaning=r"Open MPI was told to use its component \1, which is not here or cannot be opened.",
+        remedy="See who says so (env | grep OMPI_MCA; openmpi-mca-params.conf), and name one that `ompi_info` lists.",
+    ),
+    Cause(
+        look=r"(?:network device|transport) '([^'\n]+)' is not available, please use",
+        also=r"PML ucx cannot be selected|MPIDI_UCX|ucp_\w+\([^\n]*failed|no active messages transport",
+        meaning=r"UCX was told to use \1, which is not here.",
+        remedy=UCX_CHOICE,
+        where=(UCX_HOST,),
+    ),
+    Cause(
+        look=r"PML (\w+) cannot be selected",
+        meaning=r"Open MPI's pml \1 finds nothing here that it could work with: no device, no provider, no component.",
+        remedy=LEFT_TO_CHOOSE,
+    ),
+    Cause(
+        look=r"pair of MPI processes are unable to\s+reach each other[\s\S]{0,900}?BTLs attempted:\s*([^\n]*)",
+        meaning=r"no transport that Open MPI was allowed reaches from one rank to the other (it tried \1).",
+        remedy=LEFT_TO_CHOOSE,
+    ),
+    Cause(
+        look=wrapped("MPI_INIT has failed because at least one MPI process is unreachable"),
+        meaning="no transport that Open MPI was allowed reaches from one rank to the other.",
+        remedy=LEFT_TO_CHOOSE,
+        where=(r"Process 2 [^\n]*is on host:\s+(\S+)",),
+    ),
+    Cause(
+        look=r"at address 0xc8\)[\s\S]{0,800}mca_pml_ob1_isend",
+        meaning="Open MPI's pml ob1 crashed, having no transport to the other rank.",
+        remedy=LEFT_TO_CHOOSE,
+    ),
+    Cause(
+        look=r"(?:MPIDI_UCX|UCX +ERROR no active messages transport|ucp_ep_create\()"
+        r"[\s\S]{0,800}?Destination is unreachable",
+        meaning="UCX was left no transport that reaches the other rank.",
+        remedy=UCX_CHOICE,
+        where=(AGREES, UCX_HOST),
+    ),
+    Cause(
+        look=r"UCX +ERROR no usable transports/devices \((asked [^)\n]*)\)"
+        r"|MPIDI_UCX\w*[^\n]*failed status\(([^)\n]*)\)",
+        meaning=r"UCX finds no device of those that it was allowed (\1).",
+        remedy=UCX_CHOICE,
+        where=(UCX_HOST,),
+    ),
+    Cause(
+        look=r"(mm ep failed to connect to remote FIFO[^\n]*|ucp_ep_create\([^\n]*Shared memory error)",
+        meaning=r"ranks on one node do not see each other's shared memory (\1), as in containers with their own users.",
+        remedy="Set UCX_POSIX_USE_PROC_LINK=n, or start all ranks of a node in one container and one user namespace.",
+        where=(AGREES, UCX_HOST),
+    ),
+    Cause(
+        look=r"OFI [^\n]*(?:addrinfo|getinfo)[^\n]*(?:No data available|failure)",
+        meaning="libfabric has no provider here of those that it was allowed.",
+        remedy="Leave FI_PROVIDER unset, or name one that `fi_info` lists.",
+    ),
+    Cause(
+        look=r"(OFI (?:endpoint|EP|domain|fabric|fi_\w+|get address)[^\n(]*failed(?: \([^\n)]*\))?)",
+        meaning=r"libfabric finds a device and cannot open it (\1).",
+        remedy="Name another provider by FI_PROVIDER (fi_info lists them; tcp works everywhere), or look whether that "
+        "device's port is up and may be opened (ulimit -l unlimited).",
+    ),
+    Cause(
+        look=r"MPIDI_OFI_\w+\(\d+\)[.\s]*:[ \t]*\n\(unknown\)\(\): Other MPI error",
+        meaning="Intel MPI's libfabric cannot open a network device.",
+        remedy="Run it with I_MPI_DEBUG=10 to see which provider it takes, and name one by FI_PROVIDER: tcp works "
+        "everywhere, shm on one node (I_MPI_FABRICS=shm).",
+    ),
+    Cause(
+        look=r"(No active HCAs found[^\n]*|rdma_(?:open_hca|iba_hca_init|find_active_port)\w*[^\n]*)",
+        meaning=r"MVAPICH2 finds no InfiniBand adapter that it could use (\1).",
+        remedy="Look at the ports by ibstat, or use an MPI that also speaks TCP.",
+    ),
+    Cause(
+        look=r"No components were able to be opened in the (\w+) framework",
+        meaning=r"Open MPI can open no component of its framework \1 that it was allowed.",
+        remedy="See whether one is named that it does not have (env | grep OMPI_MCA; openmpi-mca-params.conf); where "
+        "none is, it is not whole, or OPAL_PREFIX is wrong: ompi_info lists what it finds.",
+        where=(r"(?m)^[ \t]*Host:\s+([\w.-]+)",),
+    ),
+)
+"""The crash at 0xc8 is Open MPI 4.1's, in a list of transports that is empty."""

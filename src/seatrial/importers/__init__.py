@@ -1,0 +1,1 @@
+"""Other tools' output as our records."""

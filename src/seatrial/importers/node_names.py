@@ -1,0 +1,110 @@
+"""Numbers for nodes' names that come by the million."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seatrial.importers.fields import MASKS, PADDING, Fields, Places
+
+Words = NDArray[np.uint64]
+FACTORS = np.array([0x9E3779B97F4A7C15**power % 2**64 for power in range(PADDING // 8)], dtype=np.uint64)
+"""The hash of a name is the sum of its words times these, modulo 2⁶⁴. Names of up to eight bytes are their own hash."""
+RUN = 4
+"""Where a name is repeated this often on average, each run is looked up once."""
+
+
+class NodeNames:
+    """Names in the order in which they were met. A name is compared byte by byte: equal hashes do not suffice."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        self._number: dict[str, int] = {}
+        self._raw: dict[bytes, int] = {}
+        self._hashes: Words = np.zeros(0, dtype=np.uint64)
+        self._words: Words = np.zeros((0, len(FACTORS)), dtype=np.uint64)
+        self._lengths: Places = np.zeros(0, dtype=np.int64)
+        self._numbers: NDArray[np.int32] = np.zeros(0, dtype=np.int32)
+
+    def number(self, raw: bytes) -> int:
+        """The number of one name, a new one where it was not met before."""
+        found = self._raw.get(raw)
+        if found is None:
+            name = raw.decode("utf-8", errors="replace")
+            found = self._raw[raw] = self._number.setdefault(name, len(self.names))
+            if found == len(self.names):
+                self.names.append(name)
+        return found
+
+    def number_all(self, fields: Fields, chosen: Places) -> NDArray[np.int32]:
+        """The numbers of the names in those fields."""
+        start = fields.start[chosen]
+        length = fields.end[chosen] - start
+        if not len(chosen):
+            return np.zeros(0, dtype=np.int32)
+        if int(length.max()) > PADDING:
+            raw = fields.content.tobytes()
+            pairs = zip(start.tolist(), length.tolist(), strict=True)
+            return np.array([self.number(raw[place : place + count]) for place, count in pairs], dtype=np.int32)
+        words = _words(fields, start, length)
+        hashes = np.zeros(len(start), dtype=np.uint64)
+        for word, factor in zip(words, FACTORS, strict=False):
+            hashes += word * factor
+        changed = np.flatnonzero(hashes[1:] != hashes[:-1]) + 1
+        if len(changed) * RUN < len(hashes):
+            heads = np.concatenate(([0], changed))
+            found = self._look_up(fields, hashes[heads], [word[heads] for word in words], start[heads], length[heads])
+            where = np.repeat(np.arange(len(heads)), np.diff(np.concatenate((heads, [len(hashes)]))))
+            same = length == length[heads][where]
+            for word in words:
+                same &= word == word[heads][where]
+            if same.all():
+                return found[where]
+        return self._look_up(fields, hashes, words, start, length)
+
+    def _look_up(
+        self, fields: Fields, hashes: Words, words: list[Words], start: Places, length: Places
+    ) -> NDArray[np.int32]:
+        """By the table of names that are known; those that are not become known first."""
+        place, known = self._find(hashes, words, length)
+        if not known.all():
+            new = np.flatnonzero(~known)
+            _, first = np.unique(hashes[new], return_index=True)
+            self._learn(fields, new[first], hashes, words, start, length)
+            place, known = self._find(hashes, words, length)
+        found = self._numbers[place]
+        for row in np.flatnonzero(~known).tolist():  # another name has the same hash
+            found[row] = self.number(fields.content[start[row] : start[row] + length[row]].tobytes())
+        return found
+
+    def _find(self, hashes: Words, words: list[Words], length: Places) -> tuple[Places, NDArray[np.bool_]]:
+        if not len(self._hashes):
+            return np.zeros(len(hashes), dtype=np.int64), np.zeros(len(hashes), dtype=np.bool_)
+        place = np.minimum(np.searchsorted(self._hashes, hashes), len(self._hashes) - 1)
+        known = (self._hashes[place] == hashes) & (self._lengths[place] == length)
+        for number, word in enumerate(words):
+            known &= self._words[place, number] == word
+        return place, known
+
+    def _learn(
+        self, fields: Fields, rows: Places, hashes: Words, words: list[Words], start: Places, length: Places
+    ) -> None:
+        rows = rows[~np.isin(hashes[rows], self._hashes)]
+        raw = [fields.content[start[row] : start[row] + length[row]].tobytes() for row in rows.tolist()]
+        added = np.zeros((len(rows), len(FACTORS)), dtype=np.uint64)
+        for number, word in enumerate(words):
+            added[:, number] = word[rows]
+        hashed = np.concatenate((self._hashes, hashes[rows]))
+        order = np.argsort(hashed)
+        self._hashes = hashed[order]
+        self._words = np.concatenate((self._words, added))[order]
+        self._lengths = np.concatenate((self._lengths, length[rows]))[order]
+        numbers = np.array([self.number(name) for name in raw], dtype=np.int32)
+        self._numbers = np.concatenate((self._numbers, numbers))[order]
+
+
+def _words(fields: Fields, start: Places, length: Places) -> list[Words]:
+    """The bytes of every name, eight at a time, zeros behind its end."""
+    content = fields.content
+    at_every_place = np.ndarray((len(content) - 7,), dtype="<u8", buffer=content.data, strides=(1,))
+    return [
+        at_every_place[start + first] & MASKS[np.clip(length - first, 0, 8)] for first in range(0, int(length.max()), 8)
+    ]

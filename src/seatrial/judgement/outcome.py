@@ -1,0 +1,76 @@
+"""What every record of one pair's measuring ends in: verdict, reason, notes, and the exit code that follows."""
+
+import msgspec
+
+from seatrial.locate.evidence import Pair
+from seatrial.model.errors import ExitCode
+from seatrial.model.measurement import Phase
+from seatrial.model.recorded import RecordedRun
+from seatrial.model.run import Ending, RunInfo, run_kind
+from seatrial.model.verdict import Verdict
+
+AT_FAULT = (Verdict.MISCONFIGURED, Verdict.SLOW, Verdict.UNSTABLE, Verdict.INVALID)
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """The end of such a record; what else was found stands in it."""
+
+    pair: Pair
+    """From which node to which."""
+    verdict: Verdict | None
+    """None where there is no limit to hold the numbers against, and nothing else is wrong."""
+    reason: str
+    notes: tuple[str, ...]
+    complete: bool
+
+    @property
+    def named(self) -> bool:
+        """Whether something is at fault and named."""
+        return self.verdict in AT_FAULT
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """As of a check: findings before incompleteness."""
+        if self.named:
+            return ExitCode.FINDINGS
+        good = self.complete and self.verdict in (Verdict.PASS, None)
+        return ExitCode.PASS if good else ExitCode.INCOMPLETE
+
+    @property
+    def word(self) -> str:
+        """The verdict's, with which a report begins."""
+        return self.verdict.value if self.verdict else "MEASURED"
+
+
+_ENDED = {
+    Ending.FAILED: "failed before it measured anything",
+    Ending.INTERRUPTED: "was interrupted before it measured anything",
+    Ending.RECOVERED: "was killed before it measured anything",
+    Ending.RUNNING: "has not measured anything: it is still running, or was killed",
+}
+
+
+def pair_of(recorded: RecordedRun) -> Pair:
+    """The ordered pair that a run is about; of a run that ended before it planned one, the nodes that it was given."""
+    if recorded.planned:
+        return recorded.planned[0]
+    nodes = recorded.info.nodes
+    if len(nodes) == 1:
+        return f"{nodes[0]}:0", f"{nodes[0]}:1"
+    first, second, *_ = (*nodes, "?", "?")
+    return first, second
+
+
+def failure_of(recorded: RecordedRun) -> str:
+    """Which command ended before it measured anything, and why; empty for a run that measured something or is whole."""
+    info = recorded.info
+    measured = any(one.times_s and one.phase is not Phase.PILOT for one in recorded.measurements)
+    if measured or info.ending is Ending.COMPLETE:
+        return ""
+    said = f"{run_kind(info).command} {_ENDED[info.ending]}"
+    return f"{said}: {info.reason}" if info.reason and info.ending is not Ending.INTERRUPTED else said
+
+
+def remarks_of(info: RunInfo, reason: str) -> tuple[str, ...]:
+    """What the run's own ending adds to `reason`."""
+    return (info.reason,) if info.reason and info.reason not in reason else ()

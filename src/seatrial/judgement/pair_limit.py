@@ -1,0 +1,44 @@
+"""One pair compared with the limit of its path."""
+
+from collections.abc import Mapping, Sequence
+
+from seatrial.limits.path import path_limit
+from seatrial.limits.rail_paths import rail_limit
+from seatrial.locate.evidence import Pair
+from seatrial.locate.references import above_gate_text, against_gate
+from seatrial.locate.thresholds import LIMIT_FLOOR
+from seatrial.model.estimate import Estimate
+from seatrial.model.facts import NodeFacts
+from seatrial.model.limit import Limit, NoLimit
+from seatrial.model.units import share
+from seatrial.model.verdict import Verdict
+
+
+def limit_between(facts: Mapping[str, NodeFacts], pair: Pair, rails: Sequence[str] = ()) -> Limit | NoLimit:
+    """The limit of the way from the pair's first node to its second, or why there is none.
+
+    `rails`: over these alone; none: over whatever the nodes have.
+    """
+    unread = [node for node in pair if node not in facts]
+    if unread:
+        return NoLimit(path=">".join(pair), reason=f"the facts of {unread[0]} could not be read")
+    source, target = facts[pair[0]], facts[pair[1]]
+    return rail_limit(source, target, rails) if rails else path_limit(source, target)
+
+
+def against_limit(measured: Estimate | None, limit: Limit | NoLimit) -> tuple[Verdict | None, str]:
+    """The verdict on a bandwidth and its reason: gate first, then the floor; no limit, no verdict."""
+    if measured is None:
+        return Verdict.NOT_RUN, "no bandwidth was measured"
+    if isinstance(limit, NoLimit):
+        return None, f"not judged: {limit.reason}"
+    part = f"{share(measured.value / limit.limit_bytes_per_s)} of its limit"
+    floor = LIMIT_FLOOR * limit.limit_bytes_per_s
+    above = against_gate(measured, limit)
+    if above:
+        return above, above_gate_text(measured, limit, above)
+    if measured.low >= floor:
+        return Verdict.PASS, part
+    if measured.high < floor:
+        return Verdict.SLOW, f"{part}, below {share(LIMIT_FLOOR)}"
+    return Verdict.INCONCLUSIVE, f"{part}; the runs lie on both sides of {share(LIMIT_FLOOR)}"

@@ -1,0 +1,278 @@
+"""Ranks that died: one death is a note, repeated deaths are a finding on the node that they have in common."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+
+from seatrial.judgement.outcome import remarks_of
+from seatrial.model.facts import NodeFacts
+from seatrial.model.loss import LossCause, Moment, RankDeath, SessionLoss
+from seatrial.model.order import natural_sorted
+from seatrial.model.recorded import RecordedRun
+from seatrial.model.subject import CLUSTER, node
+from seatrial.model.verdict import Finding, FindingKind, Verdict
+from seatrial.model.words import count, some
+
+REPEATED = 2
+SMALL_SHARE = 0.1
+"""Of all sessions. Deaths without a node in common are a finding above it."""
+START_CRASHES = 4
+START_CRASHES_SHARE = 0.25
+"""Open MPI 4.1's TCP transport crashes when it is started, on healthy nodes, too: once in 180 starts where nothing else
+runs, once in a dozen where ranks share cores, and mostly in rank 0. So crashes at the start need to be this many."""
+ENDED = (LossCause.TIME_LIMIT, LossCause.CANCELLED)
+MOST_NOTES = 6
+MOST_SUSPECTS = 4
+SIGNAL_NAMES = {
+    1: "SIGHUP",
+    2: "SIGINT",
+    3: "SIGQUIT",
+    4: "SIGILL",
+    6: "SIGABRT",
+    7: "SIGBUS",
+    8: "SIGFPE",
+    9: "SIGKILL",
+    11: "SIGSEGV",
+    13: "SIGPIPE",
+    15: "SIGTERM",
+    24: "SIGXCPU",
+}
+CRASHES = (4, 6, 7, 8, 11)
+RACES = (6, 11)
+"""Signals by which an MPI ends that trips over itself while it starts."""
+MEMORY = (
+    "Compare the memory limit of the job and its cgroup with what the node has, and find out what else uses memory "
+    "there; the kernel's log names each process that it killed (dmesg -T | grep -i oom)."
+)
+REMEDIES = {
+    LossCause.OUT_OF_MEMORY: MEMORY,
+    LossCause.NODE_FAILURE: "Read slurmctld's log and the node's own slurmd log and console for that time.",
+    LossCause.EXIT: "Read what the probe and its MPI wrote last, in the logs folder of the run.",
+    LossCause.UNKNOWN: "Read what the launcher wrote last, in the logs folder of the run.",
+}
+CRASHED = (
+    "Look for memory errors of the node (EDAC, rasdaemon) and for a full /dev/shm, and compare its MPI, UCX and driver "
+    "versions with those of the other nodes; a core file shows where the rank crashed."
+)
+KILLED = (
+    "Find out what ends processes there: the kernel's OOM killer (dmesg -T | grep -i 'killed process'), a health check "
+    "or epilog that cleans up, a user."
+)
+
+
+class Deaths(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run's lost sessions come to."""
+
+    findings: tuple[Finding, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def judge_deaths(recorded: RecordedRun) -> Deaths:
+    """Findings for repeated deaths, a note for every other session that was lost."""
+    if not recorded.losses:
+        return Deaths()
+    gone = {state.node for state in recorded.info.lost if state.fault and not state.rank_died}
+    counted = [_with_kernel(one, recorded) for one in recorded.losses if _counts(one, gone)]
+    at_start = [one for one in counted if _may_be_chance(one)]
+    groups, rest = _groups([one for one in counted if one not in at_start])
+    sessions = recorded.sessions + sum(one.moment is Moment.START for one in recorded.losses)
+    findings = [_on_nodes(names, losses, sessions) for names, losses in groups]
+    if len(rest) >= REPEATED and len(rest) > SMALL_SHARE * sessions:
+        findings.append(_anywhere(rest, sessions))
+        rest = []
+    if len(at_start) >= START_CRASHES and len(at_start) > START_CRASHES_SHARE * sessions:
+        findings.append(_at_start(at_start, sessions))
+        at_start = []
+    rest += at_start
+    single = [*rest, *(one for one in recorded.losses if _explained(one, gone) and not one.altered)]
+    notes = [_single(one) for one in single[:MOST_NOTES]]
+    if len(single) > MOST_NOTES:
+        notes.append(f"{len(single) - MOST_NOTES} more sessions of the probe were lost.")
+    return Deaths(findings=tuple(findings), notes=(*notes, *_aside(recorded.losses)))
+
+
+def run_notes(recorded: RecordedRun, reason: str = "") -> tuple[str, ...]:
+    """For reports without findings: why the run ended as it did, and every word on sessions that were lost.
+
+    What `reason`, which the report gives anyway, says already is left out.
+    """
+    deaths = judge_deaths(recorded)
+    said = (finding.statement for finding in deaths.findings if finding.statement.rstrip(".") not in reason)
+    return (*remarks_of(recorded.info, reason), *said, *deaths.notes)
+
+
+def after_deaths(recorded: RecordedRun, verdict: Verdict | None, reason: str) -> tuple[Verdict | None, str]:
+    """Verdict and reason of one pair's numbers: where ranks died repeatedly they do not pass, however good they are."""
+    findings = judge_deaths(recorded).findings
+    if findings and verdict in (Verdict.PASS, Verdict.NOT_RUN, None):
+        return findings[0].verdict, findings[0].statement.rstrip(".")
+    return verdict, reason
+
+
+def _counts(one: SessionLoss, gone: set[str]) -> bool:
+    """Whether a loss is a death under the site's own settings that no lost node explains."""
+    return not one.altered and one.loss.cause not in (*ENDED, LossCause.SILENT) and not _explained(one, gone)
+
+
+def _may_be_chance(one: SessionLoss) -> bool:
+    """Whether it is the kind of crash that an MPI has at its start now and then."""
+    unsure = one.loss.cause in (LossCause.EXIT, LossCause.UNKNOWN)
+    return one.moment is Moment.START and (unsure or (one.loss.cause is LossCause.SIGNAL and _signal(one) in RACES))
+
+
+def _explained(one: SessionLoss, gone: set[str]) -> bool:
+    """Whether the loss is that of a node that does not answer any more, for which there is a finding already."""
+    suspects = set(one.loss.suspects)
+    return one.loss.cause is LossCause.NODE_FAILURE and bool(suspects) and suspects <= gone
+
+
+def _groups(losses: Sequence[SessionLoss]) -> tuple[list[tuple[list[str], list[SessionLoss]]], list[SessionLoss]]:
+    """Repeated deaths with the nodes that each may be put down to, and the deaths that are left.
+
+    The node that most deaths can be put down to comes first. Others that explain the very same ones cannot be told
+    from it.
+    """
+    groups: list[tuple[list[str], list[SessionLoss]]] = []
+    left = list(losses)
+    while True:
+        of = {name: [one for one in left if name in one.loss.suspects] for one in left for name in one.loss.suspects}
+        most = max((len(one) for one in of.values()), default=0)
+        if most < REPEATED:
+            return groups, left
+        names = natural_sorted([name for name, its in of.items() if len(its) == most])
+        sure = Counter(one.loss.suspects[0] for one in left if len(one.loss.suspects) == 1)
+        first = max(names, key=lambda name: sure[name])
+        explained = of[first]
+        groups.append(([first, *(name for name in names if name != first and of[name] == explained)], explained))
+        left = [one for one in left if one not in explained]
+
+
+def _on_nodes(names: Sequence[str], losses: Sequence[SessionLoss], sessions: int) -> Finding:
+    first, *others = names
+    return Finding(
+        kind=FindingKind.RANK_DIED,
+        subject=node(first),
+        ambiguous_with=tuple(node(name) for name in others[:MOST_SUSPECTS]),
+        verdict=Verdict.UNSTABLE,
+        statement=f"The rank on {' or '.join(names[: MOST_SUSPECTS + 1])} died in {len(losses)} of "
+        f"{count(sessions, 'session')} of the probe: {_kinds(losses, first)}.",
+        remedy=_remedy(losses),
+    )
+
+
+def _at_start(losses: Sequence[SessionLoss], sessions: int) -> Finding:
+    common = set.intersection(*(set(one.loss.suspects) for one in losses))
+    return _on_nodes(natural_sorted(common), losses, sessions) if common else _anywhere(losses, sessions)
+
+
+def _anywhere(losses: Sequence[SessionLoss], sessions: int) -> Finding:
+    known = natural_sorted({name for one in losses for name in one.loss.suspects})
+    where = f", on {some(known, MOST_SUSPECTS)}" if known else ", on nodes that the launcher did not name"
+    return Finding(
+        kind=FindingKind.RANK_DIED,
+        subject=CLUSTER,
+        verdict=Verdict.UNSTABLE,
+        statement=f"Ranks died in {len(losses)} of {count(sessions, 'session')} of the probe{where}: {_kinds(losses)}.",
+        remedy=_remedy(losses),
+    )
+
+
+def _kinds(losses: Iterable[SessionLoss], on: str = "") -> str:
+    """`signal 9 (SIGKILL) 3 times, exit code 1 once`: of the deaths on that node, where there are any."""
+    kinds = Counter(_kind(one, on) for one in losses)
+    return ", ".join(f"{kind} {_times(number)}" for kind, number in kinds.most_common())
+
+
+def _times(number: int) -> str:
+    return "once" if number == 1 else f"{number} times"
+
+
+def _kind(one: SessionLoss, on: str = "") -> str:
+    if one.loss.cause is LossCause.NODE_FAILURE:
+        return "Slurm or the node itself reports a node failure"
+    first = [death for death in one.loss.deaths if death.first]
+    there = [death for death in first if death.node in (on, *one.loss.suspects)] or first
+    death = next((death for death in there if death.node == on), there[0] if there else None)
+    said = _end(death) if death else "cause not reported"
+    if one.loss.cause is LossCause.OUT_OF_MEMORY:
+        return f"out of memory ({said})" if death and death.signal is not None else "out of memory"
+    return said
+
+
+def _end(death: RankDeath) -> str:
+    if death.signal is not None:
+        name = SIGNAL_NAMES.get(death.signal)
+        return f"signal {death.signal}" + (f" ({name})" if name else "")
+    return "cause not reported" if death.exit_code is None else f"exit code {death.exit_code}"
+
+
+def _remedy(losses: Iterable[SessionLoss]) -> str:
+    """For the most frequent cause."""
+    cause, number = Counter((one.loss.cause, _signal(one)) for one in losses).most_common(1)[0][0]
+    if cause is not LossCause.SIGNAL:
+        return REMEDIES[cause]
+    return CRASHED if number in CRASHES else KILLED
+
+
+def _signal(one: SessionLoss) -> int | None:
+    return next((death.signal for death in one.loss.deaths if death.first), None)
+
+
+def _single(one: SessionLoss) -> str:
+    suspects = one.loss.suspects
+    where = f" on {' or '.join(suspects[:MOST_SUSPECTS])}" if suspects else ""
+    nowhere = "" if suspects else " The launcher did not name the node."
+    known = " Open MPI does so now and then where nothing is wrong." if _may_be_chance(one) else ""
+    kind = _kind(one, suspects[0] if suspects else "")
+    return f"A rank died{where} {_moment(one)}: {kind}.{nowhere}{_went_on(one)}{known}"
+
+
+def _went_on(one: SessionLoss) -> str:
+    if one.moment is Moment.END:
+        return " All had been measured by then."
+    return " The probe was started again." if one.moment is Moment.START else " Its round was measured again."
+
+
+def _moment(one: SessionLoss) -> str:
+    when = f"after {one.at_s:.0f} s"
+    if one.moment is Moment.START:
+        return f"while session {one.session} was started, {when}"
+    return f"in session {one.session}, {when}" + (f", in a round of the {one.phase.value}" if one.phase else "")
+
+
+def _aside(losses: Sequence[SessionLoss]) -> list[str]:
+    """Notes on sessions that no node is blamed for."""
+    notes = []
+    by_setting = Counter(one.variant for one in losses if one.altered and one.loss.cause not in ENDED)
+    for variant, number in by_setting.items():
+        under = f"the settings of {variant}" if variant else "settings that were tried"
+        notes.append(f"Under {under} the probe was lost {_times(number)}, which counts against no node.")
+    silent = [one for one in losses if one.loss.cause is LossCause.SILENT and not one.altered]
+    if silent:
+        notes.append(
+            f"The probe fell silent {_times(len(silent))} ({_moment(silent[0])}, at first) and was started again, and "
+            "no rank was reported dead."
+        )
+    for one in losses:
+        if one.loss.cause in ENDED:
+            why = "its time limit was reached" if one.loss.cause is LossCause.TIME_LIMIT else "it was cancelled"
+            notes.append(f"Slurm ended the step {_moment(one)}: {why}.")
+    return list(dict.fromkeys(notes))
+
+
+def _with_kernel(one: SessionLoss, recorded: RecordedRun) -> SessionLoss:
+    """The loss with the kernel's word for it: killed where its OOM killer was at work meanwhile."""
+    suspects = one.loss.suspects
+    killed = one.loss.cause is LossCause.SIGNAL and _signal(one) == 9
+    if not killed or len(suspects) != 1 or not oom_kills(suspects[0], recorded.facts, recorded.facts_after):
+        return one
+    return msgspec.structs.replace(one, loss=msgspec.structs.replace(one.loss, cause=LossCause.OUT_OF_MEMORY))
+
+
+def oom_kills(name: str, before: Mapping[str, NodeFacts], after: Mapping[str, NodeFacts]) -> int:
+    """Processes that the node's kernel killed for want of memory between the two readings; 0 where it is unknown."""
+    if name not in before or name not in after or before[name].boot_id != after[name].boot_id:
+        return 0
+    first, last = before[name].oom_kills, after[name].oom_kills
+    return max(last - first, 0) if first is not None and last is not None else 0

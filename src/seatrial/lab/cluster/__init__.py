@@ -1,0 +1,1 @@
+"""A virtual cluster: plan, network, hosts, daemons."""

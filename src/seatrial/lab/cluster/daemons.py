@@ -1,0 +1,92 @@
+"""Slurm's daemons in the lab: start them, ask them, wait for them."""
+
+import time
+from collections.abc import Callable, Sequence
+
+from seatrial.archive.inside import read_tail
+from seatrial.lab.cluster import state
+from seatrial.lab.cluster.commands import attempt, call
+from seatrial.lab.cluster.host_argv import inside, settings
+from seatrial.lab.cluster.plan import LOGIN, LabPlan
+from seatrial.lab.cluster.processes import named, pids_in
+from seatrial.model.errors import SeatrialError
+
+PATIENCE_S = 60.0
+SETTLED = ("idle", "mixed", "allocated")
+
+
+def start_controller(plan: LabPlan) -> None:
+    """Start slurmctld on the login node; it puts itself into the background."""
+    slurm(plan, ["slurmctld", "-c"])
+
+
+def start_slurmd(plan: LabPlan, node: str) -> None:
+    """Start slurmd on a node; it puts itself into the background once it has read its configuration."""
+    call(inside(plan, node, ["env", "-C", "/", *settings(plan), "slurmd", "-N", node]))
+
+
+def slurm(plan: LabPlan, argv: Sequence[str]) -> str:
+    """Run a program that must succeed on the login node, and return what it printed."""
+    return call(inside(plan, LOGIN, ["env", "-C", "/", *settings(plan), *argv]))
+
+
+def revive(plan: LabPlan) -> None:
+    """Make slurmctld ask every node for its state now, since it does so but rarely by itself."""
+    attempt(inside(plan, LOGIN, ["env", "-C", "/", *settings(plan), "scontrol", "reconfigure"]))
+
+
+def wait_for_controller(plan: LabPlan) -> None:
+    """Until slurmctld answers."""
+    ping = inside(plan, LOGIN, ["env", "-C", "/", *settings(plan), "scontrol", "ping"])
+    _wait(plan, lambda: "UP" in attempt(ping).stdout, "slurmctld does not answer", hosts=(LOGIN,))
+
+
+def node_states(plan: LabPlan) -> dict[str, str]:
+    """Slurm's word for each node, in small letters: idle, mixed, down*, ... Empty while slurmctld does not answer."""
+    argv = inside(plan, LOGIN, ["env", "-C", "/", *settings(plan), "sinfo", "-h", "-N", "-p", "main", "-o", "%N %T"])
+    lines = [line.split() for line in attempt(argv).stdout.splitlines()]
+    return {words[0]: words[1] for words in lines if len(words) == 2}
+
+
+def wait_until_settled(plan: LabPlan, nodes: Sequence[str], patience_s: float = PATIENCE_S) -> None:
+    """Until Slurm can start jobs on every one of `nodes`. Raises SeatrialError that names those that lag."""
+
+    def settled() -> bool:
+        states = node_states(plan)
+        return all(states.get(node) in SETTLED for node in nodes)
+
+    _wait(plan, settled, f"{', '.join(nodes)} did not become idle", hosts=(LOGIN, *nodes), patience_s=patience_s)
+
+
+def _wait(
+    plan: LabPlan, done: Callable[[], bool], complaint: str, *, hosts: Sequence[str], patience_s: float = PATIENCE_S
+) -> None:
+    deadline = time.monotonic() + patience_s
+    while not done():
+        dead = [host for host in hosts if not alive(plan, host)]
+        if dead or time.monotonic() > deadline:
+            what = f"the Slurm daemon of {', '.join(dead)} ended" if dead else complaint
+            raise SeatrialError(f"In the lab {plan.name!r} {what}.{last_words(plan, dead or hosts)}")
+        time.sleep(0.1)
+
+
+def alive(plan: LabPlan, host: str) -> bool:
+    """Whether the host's Slurm daemon is there."""
+    daemon = "slurmctld" if host == LOGIN else "slurmd"
+    return bool(named(pids_in([plan.space(host)]), daemon))
+
+
+def log_name(host: str) -> str:
+    """The name of the log that a host's Slurm daemon writes."""
+    return "slurmctld.log" if host == LOGIN else f"{host}.log"
+
+
+def last_words(plan: LabPlan, hosts: Sequence[str]) -> str:
+    """The end of each host's log, since the files go when a lab that could not be raised is torn down."""
+    words = []
+    for host in hosts:
+        path = state.folder(plan.name) / "log" / log_name(host)
+        if path.is_file():
+            tail = read_tail(path.parent, path).splitlines()[-3:]
+            words.append(f"\n{path} ends with:\n  " + "\n  ".join(tail))
+    return "".join(words)

@@ -1,0 +1,56 @@
+"""How to run a program as a host of the lab would: argv only, nothing is started here."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from seatrial.lab.cluster import state
+from seatrial.lab.cluster.host_setup import sees
+from seatrial.lab.cluster.plan import LOGIN, LabPlan
+from seatrial.lab.cluster.processes import SPACES
+from seatrial.lab.cluster.sysroot import search_path
+from seatrial.model.errors import UsageError
+
+
+def in_space(space: str, argv: Sequence[str]) -> list[str]:
+    """`argv` within a network namespace, with this machine's own mounts and hostname."""
+    return ["nsenter", f"--net={SPACES / space}", "--", *argv]
+
+
+def inside(plan: LabPlan, host: str, argv: Sequence[str]) -> list[str]:
+    """`argv` within the network, hostname and mounts of a host."""
+    handles = state.folder(plan.name) / "ns"
+    return [
+        "nsenter",
+        f"--net={SPACES / plan.space(host)}",
+        f"--uts={handles / host}.uts",
+        f"--mount={handles / host}.mnt",
+        "--",
+        *argv,
+    ]
+
+
+def as_user(plan: LabPlan, argv: Sequence[str], *, host: str = LOGIN, cwd: str | None = None) -> list[str]:
+    """`argv` as someone logged in on `host` would run it: Slurm configured, in the same folder as here.
+
+    Raises UsageError for an unknown host, or a folder under /tmp that the lab was not told to keep visible.
+    """
+    if host not in plan.hosts:
+        raise UsageError(f"The lab {plan.name!r} has no host {host!r}.", f"It has {', '.join(plan.hosts)}.")
+    there = cwd or str(Path.cwd())
+    if not sees(plan.folders, there):
+        raise UsageError(
+            f"{there} cannot be seen from within the lab, whose hosts have a /tmp of their own.",
+            f"Raise the lab with --share {there}, or change to another folder.",
+        )
+    return inside(plan, host, ["env", "-C", there, *settings(plan), *argv])
+
+
+def settings(plan: LabPlan) -> list[str]:
+    """The environment of a user of the lab; Open MPI's mpirun refuses root unless told twice."""
+    return [
+        f"SLURM_CONF={state.folder(plan.name)}/slurm.conf",
+        f"SEATRIAL_LAB={plan.name}",
+        f"SEATRIAL_SYSROOT={search_path(plan)}",
+        "OMPI_ALLOW_RUN_AS_ROOT=1",
+        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
+    ]

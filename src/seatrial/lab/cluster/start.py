@@ -1,0 +1,158 @@
+"""Raises a lab: wiring, hosts, daemons, in that order; or tears down what it had built."""
+
+import os
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn
+
+from seatrial.lab.cluster import state
+from seatrial.lab.cluster.commands import batch, call
+from seatrial.lab.cluster.daemons import start_controller, start_slurmd, wait_for_controller, wait_until_settled
+from seatrial.lab.cluster.host_setup import dress_script
+from seatrial.lab.cluster.network import host_side, hosts_file, port_rates, speed_file, switches, wiring
+from seatrial.lab.cluster.open_mpi_conf import PARAMETERS_FILE, parameters
+from seatrial.lab.cluster.plan import FABRIC, LOGIN, LabPlan
+from seatrial.lab.cluster.power import install_power
+from seatrial.lab.cluster.processes import SPACES, start_ticks
+from seatrial.lab.cluster.requirements import require_lab
+from seatrial.lab.cluster.shaping import shape_line
+from seatrial.lab.cluster.slurm_conf import cgroup_conf, slurm_conf, topology_conf
+from seatrial.lab.cluster.stop import raze
+from seatrial.lab.cluster.sysroot import here, own, write_base
+from seatrial.model.errors import SeatrialError
+
+SPEED_FILE = "/sys/class/net/{rail}/speed"
+FOLDERS = ("ns", "stage", "state", "spool", "run", "log", "overlay", "facts", "work")
+
+
+def needed_folders() -> tuple[str, ...]:
+    """What a command run inside must find even if it lies under /tmp: this folder, this Python, this package."""
+    package = Path(__file__).absolute().parents[1]
+    project = package.parents[1] if package.parent.name == "src" else package
+    places = {str(Path.cwd()), sys.prefix, sys.base_prefix, str(project)}
+    return tuple(sorted(places | {str(Path(place).resolve()) for place in places}))
+
+
+def raise_lab(plan: LabPlan) -> None:
+    """Raise the lab, and return when every node is idle. Whatever goes wrong, nothing half-built remains."""
+    require_lab()
+    home = state.folder(plan.name)
+    state.ROOT.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        home.mkdir(mode=0o700)
+    except FileExistsError:
+        raise SeatrialError(
+            f"A lab named {plan.name!r} stands already.",
+            f"Use it, choose another --name, or remove it with: seatrial lab down --name {plan.name}",
+        ) from None
+    with _terminations_raised(), _children_marked(plan.name):
+        try:
+            _build(plan, home)
+        except BaseException:
+            raze(plan.name)
+            raise
+
+
+def _build(plan: LabPlan, home: Path) -> None:
+    raiser = state.Raiser(pid=os.getpid(), start_ticks=start_ticks(os.getpid()) or 0)
+    state.save(state.LabState(plan=plan, raiser=raiser))
+    _write_files(plan, home)
+    _wire(plan)
+    install_power(plan)
+    with ThreadPoolExecutor(max_workers=8) as pool:
+        list(pool.map(lambda host: _dress(plan, home, host), plan.hosts))
+        start_controller(plan)
+        wait_for_controller(plan)
+        list(pool.map(lambda node: start_slurmd(plan, node), plan.node_names))
+    wait_until_settled(plan, plan.node_names)
+    state.save(state.LabState(plan=plan))
+
+
+def _write_files(plan: LabPlan, home: Path) -> None:
+    for name in FOLDERS:
+        (home / name).mkdir()
+    for node in plan.node_names:
+        (home / "spool" / node).mkdir()
+    handles = str(home / "ns")
+    call(["mount", "--bind", handles, handles])
+    call(["mount", "--make-private", handles])
+    texts = {
+        "slurm.conf": slurm_conf(plan, str(home)),
+        "topology.conf": topology_conf(plan),
+        "cgroup.conf": cgroup_conf(1 if Path("/sys/fs/cgroup/memory").is_dir() else 2),
+        "overlay/hosts": hosts_file(plan),
+        "overlay/openmpi": parameters(plan.mpi_settings, plan.rail_names),
+        "overlay/speed": speed_file(plan),
+    }
+    for name, text in texts.items():
+        (home / name).write_text(text, encoding="utf-8")
+    write_base(plan)
+
+
+def overlay(home: Path, host: str, rails: Sequence[str] = ("eth0",)) -> dict[str, str]:
+    """What is laid over the machine's own files and folders on a host: path -> file or folder of the lab."""
+    files = {
+        "/etc/hosts": str(home / "overlay/hosts"),
+        PARAMETERS_FILE: str(home / "overlay/openmpi"),
+        str(here(home)): str(own(home, host)),
+    }
+    speeds = {SPEED_FILE.format(rail=rail): str(home / "overlay/speed") for rail in rails}
+    return files if host == LOGIN else {**files, **speeds}
+
+
+def _wire(plan: LabPlan) -> None:
+    batch("ip", None, wiring(plan))
+    batch("ip", plan.space(FABRIC), switches(plan))
+    batch("tc", plan.space(FABRIC), port_rates(plan))
+
+
+def _dress(plan: LabPlan, home: Path, host: str) -> None:
+    space = plan.space(host)
+    batch("ip", space, host_side(plan, host))
+    if host != LOGIN:
+        batch("tc", space, [shape_line(rail, plan.rate_bit_per_s, plan.mtu) for rail in plan.rail_names])
+    handles = home / "ns"
+    stage = home / "stage" / host
+    stage.mkdir()
+    for kind in ("uts", "mnt"):
+        (handles / f"{host}.{kind}").touch()
+    script = dress_script(
+        host, stage=str(stage), labs=str(state.ROOT), folders=plan.folders, overlay=overlay(home, host, plan.rail_names)
+    )
+    enter = ["nsenter", f"--net={SPACES / space}", "--", "unshare"]
+    kept = [f"--uts={handles / host}.uts", f"--mount={handles / host}.mnt", "--propagation=private"]
+    call([*enter, *kept, "sh", "-c", script])
+
+
+@contextmanager
+def _terminations_raised() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP unwind like Ctrl-C does, so that what was built is torn down."""
+
+    def stop(_number: int, _frame: FrameType | None) -> NoReturn:
+        raise KeyboardInterrupt
+
+    before = {}
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        with suppress(ValueError):
+            before[number] = signal.signal(number, stop)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def _children_marked(name: str) -> Iterator[None]:
+    """Whatever is started meanwhile bears the lab's mark, daemons too, and is found when its raiser was killed."""
+    variable, _, value = state.raised(name).partition("=")
+    os.environ[variable] = value
+    try:
+        yield
+    finally:
+        del os.environ[variable]

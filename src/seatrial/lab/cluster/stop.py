@@ -1,0 +1,84 @@
+"""Tears a lab down, whole or half, and makes sure that nothing of it remains."""
+
+import os
+import re
+import shutil
+import signal
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from seatrial.lab.cluster import state
+from seatrial.lab.cluster.commands import attempt
+from seatrial.lab.cluster.plan import check_name, own_space
+from seatrial.lab.cluster.processes import SPACES, kill_all, kill_until_none, pids_marked, send, start_ticks
+from seatrial.model.errors import SeatrialError
+
+PATIENCE_S = 15.0
+
+
+def raze(name: str) -> None:
+    """Remove a lab: processes, namespaces, mounts, files. Raises SeatrialError that names what would not go."""
+    check_name(name)
+    _end_raiser(name)
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        _sweep(name)
+        left = remains(name)
+        if not left:
+            break
+        if time.monotonic() > deadline:
+            raise SeatrialError(f"Of the lab {name!r} something remains: {', '.join(left)}.", "Run the same again.")
+        time.sleep(0.1)
+    with suppress(OSError):
+        state.ROOT.rmdir()
+
+
+def exists(name: str) -> bool:
+    """Whether anything of a lab is there to remove."""
+    return bool(remains(name))
+
+
+def remains(name: str) -> list[str]:
+    """What there still is of a lab: processes that raised it or were started so, namespaces, mounts, the folder."""
+    home = state.folder(name)
+    processes = [f"process {pid}" for pid in pids_marked(state.raised(name))]
+    spaces = [f"namespace {space}" for space in spaces_of(name)]
+    mounts = [f"mount {point}" for point in mounts_below(home)]
+    return [*processes, *spaces, *mounts, *([f"folder {home}"] if home.exists() else [])]
+
+
+def spaces_of(name: str) -> list[str]:
+    """The network namespaces that belong to a lab, whether its state is readable or not."""
+    return sorted(path.name for path in SPACES.iterdir() if own_space(name, path.name)) if SPACES.is_dir() else []
+
+
+def mounts_below(home: Path) -> list[str]:
+    """Where something is mounted in or below a folder, the innermost first (proc(5), mountinfo)."""
+    points = []
+    for line in Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace").splitlines():
+        point = re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), line.split()[4])
+        if Path(point).is_relative_to(home):
+            points.append(point)
+    return points[::-1]
+
+
+def _end_raiser(name: str) -> None:
+    """A lab that is being raised meanwhile is not raised any further."""
+    found = state.read(name)
+    raiser = found.raiser if found else None
+    if raiser and raiser.pid != os.getpid() and start_ticks(raiser.pid) == raiser.start_ticks:
+        send([raiser.pid], signal.SIGKILL)
+
+
+def _sweep(name: str) -> None:
+    kill_until_none(lambda: pids_marked(state.raised(name)))
+    spaces = spaces_of(name)
+    kill_all(spaces)
+    points = mounts_below(state.folder(name))
+    if points:
+        attempt(["umount", "-l", *points])
+    if spaces:
+        attempt(["ip", "-force", "-batch", "-"], stdin="".join(f"netns delete {space}\n" for space in spaces))
+    if not mounts_below(state.folder(name)):
+        shutil.rmtree(state.folder(name), ignore_errors=True)

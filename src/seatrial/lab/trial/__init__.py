@@ -1,0 +1,1 @@
+"""Scenarios: a lab with planted faults, a check, and its score."""

@@ -1,0 +1,200 @@
+"""Runs scenarios: raises a lab, plants, lets `check` measure it, scores what it named, tears down."""
+
+import statistics
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, ExitStack, suppress
+from functools import partial
+
+import msgspec
+
+from seatrial.lab.cluster.plan import LabPlan
+from seatrial.lab.faults.base import Planted
+from seatrial.lab.trial.flapping import Strike
+from seatrial.lab.trial.scenario import FaultSpec, Scenario
+from seatrial.lab.trial.score import CheckOutput, Score, score
+from seatrial.model.verdict import Verdict
+from seatrial.process.process import Completed
+
+
+class Stage(msgspec.Struct, frozen=True, kw_only=True):
+    """What a trial does to the world; `stage.real_stage` for real, fakes in tests."""
+
+    plan: Callable[[Scenario], LabPlan]
+    raise_lab: Callable[[LabPlan], None]
+    raze: Callable[[str], None]
+    plant: Callable[..., Planted]
+    """`planting.plant`."""
+    switch: Callable[[str, Planted, bool], bool]
+    """`planting.switch`."""
+    clear: Callable[[str], object]
+    check: Callable[[LabPlan, Sequence[str], str], Completed]
+    measuring: Callable[[LabPlan, str], bool]
+    """Whether the check of that label has begun its survey."""
+    hogs: Callable[[str, int], AbstractContextManager[None]]
+    keep: Callable[[LabPlan, str, Completed], str]
+    """Keeps what a run left and returns where; empty if nothing is to be kept."""
+    clock: Callable[[], float]
+
+
+class RunResult(msgspec.Struct, frozen=True, kw_only=True):
+    """One run of one scenario. `problem` says why there is no score, or what else went wrong."""
+
+    seconds: float
+    verdict: str = ""
+    """The check's own."""
+    score: Score | None = None
+    exit_code: int | None = None
+    exit_code_right: bool = True
+    verdict_right: bool = True
+    in_time: bool = True
+    problem: str = ""
+    changes_s: tuple[float, ...] = ()
+    """When faults were turned on or off during the check, in seconds since it began."""
+    kept: str = ""
+    """Folder with the archive and the output of a run that was not right."""
+
+    @property
+    def right(self) -> bool:
+        """Whether this run named what was planted and nothing else, as the scenario asks."""
+        fits = self.exit_code_right and self.verdict_right and self.in_time
+        return self.score is not None and self.score.right and fits and not self.problem
+
+
+class ScenarioResult(msgspec.Struct, frozen=True, kw_only=True):
+    """All runs of one scenario."""
+
+    name: str
+    runs: tuple[RunResult, ...]
+
+    @property
+    def right(self) -> bool:
+        """Whether every run was right."""
+        return all(run.right for run in self.runs)
+
+    @property
+    def counts(self) -> dict[str, float]:
+        """The figures of the table, by the names of its columns."""
+        scores = [run.score for run in self.runs if run.score]
+        return {
+            "runs": len(self.runs),
+            "hits": sum(len(one.hits) for one in scores),
+            "misses": sum(len(one.misses) for one in scores),
+            "false names": sum(len(one.false_names) for one in scores),
+            "wrong intervals": sum(len(one.wrong_intervals) for one in scores),
+            "wrong verdicts": sum(not run.verdict_right for run in self.runs),
+            "wrong exit codes": sum(not run.exit_code_right for run in self.runs),
+            "late": sum(not run.in_time for run in self.runs),
+            "broken runs": sum(run.score is None or bool(run.problem) for run in self.runs),
+            "median seconds": statistics.median(run.seconds for run in self.runs),
+        }
+
+    @property
+    def verdicts(self) -> dict[str, int]:
+        """How often the check came to each verdict."""
+        return dict(Counter(run.verdict or "none" for run in self.runs))
+
+
+def run_scenario(
+    scenario: Scenario, repeat: int, stage: Stage, said: Callable[[int, RunResult], None] = lambda _n, _r: None
+) -> ScenarioResult:
+    """Run a scenario `repeat` times, each run from the design state; the lab goes in the end, whatever happens."""
+    results: list[RunResult] = []
+    plan = stage.plan(scenario)
+    stands = False
+    try:
+        for number in range(1, repeat + 1):
+            if not stands:
+                stage.raise_lab(plan)
+                stands = True
+            result = _run_once(scenario, plan, stage, f"{scenario.name}-{number}")
+            results.append(result)
+            said(number, result)
+            if scenario.ends_lives or result.problem or number == repeat:
+                stage.raze(plan.name)
+                stands = False
+            else:
+                stage.clear(plan.name)
+    finally:
+        if stands:
+            stage.raze(plan.name)
+    return ScenarioResult(name=scenario.name, runs=tuple(results))
+
+
+def _run_once(scenario: Scenario, plan: LabPlan, stage: Stage, label: str) -> RunResult:
+    for fault in scenario.faults:
+        if not fault.during:
+            stage.plant(plan.name, fault.kind, fault.subject, fault.parameters)
+    strikes = [_strike(fault, plan, stage, label) for fault in scenario.faults if fault.during]
+    began = stage.clock()
+    with ExitStack() as beside:
+        beside.enter_context(stage.hogs(plan.name, scenario.hogs))
+        for strike in strikes:
+            beside.enter_context(strike)
+        done = stage.check(plan, scenario.arguments, label)
+        seconds = stage.clock() - began
+    result = judge(scenario, done, seconds, [strike.problem for strike in strikes if strike.problem])
+    changes_s = sorted(round(second, 2) for strike in strikes for second in strike.changes_s)
+    kept = "" if result.right else stage.keep(plan, label, done)
+    return msgspec.structs.replace(result, changes_s=tuple(changes_s), kept=kept)
+
+
+def _strike(fault: FaultSpec, plan: LabPlan, stage: Stage, label: str) -> Strike:
+    return Strike(
+        fault.kind,
+        partial(stage.plant, plan.name, fault.kind, fault.subject, fault.parameters, fault.every_s),
+        partial(stage.switch, plan.name),
+        None if fault.after_s is None else partial(stage.measuring, plan, label),
+        fault.after_s or 0.0,
+    )
+
+
+def judge(scenario: Scenario, done: Completed, seconds: float, problems: Sequence[str] = ()) -> RunResult:
+    """What one run of the check is worth: pure."""
+    output = None
+    with suppress(msgspec.MsgspecError):
+        output = msgspec.json.decode(done.stdout, type=CheckOutput)
+    wrong = list(problems)
+    if done.timed_out:
+        wrong.append("the check did not end in time")
+    if output is None:
+        last = (done.stderr.strip().splitlines() or ["nothing"])[-1]
+        wrong.append(f"the check printed no result, exit status {done.returncode}; it said: {last}")
+    elif output.exit_code != done.returncode:
+        wrong.append(f"the check printed exit code {output.exit_code} and ended with {done.returncode}")
+    verdict = output.verdict if output else ""
+    return RunResult(
+        seconds=seconds,
+        verdict=verdict,
+        score=score_of(scenario, output) if output else None,
+        exit_code=done.returncode,
+        exit_code_right=scenario.exit_code in (None, done.returncode),
+        verdict_right=not scenario.verdicts or verdict in scenario.verdicts,
+        in_time=scenario.within_s is None or seconds <= scenario.within_s,
+        problem="; ".join(wrong),
+    )
+
+
+def score_of(scenario: Scenario, output: CheckOutput) -> Score:
+    """The findings of a check against the scenario's truth."""
+    expected = [spec.expected for spec in scenario.expect]
+    allowed = [spec.expected for spec in scenario.also_allowed]
+    if output.verdict == Verdict.INCONCLUSIVE and output.verdict in scenario.verdicts:
+        expected, allowed = [], [*expected, *allowed]
+    return score(expected, output.findings, allowed)
+
+
+def complaints(result: RunResult) -> list[str]:
+    """What was wrong with a run, one sentence each."""
+    lines = [result.problem] if result.problem else []
+    if not result.verdict_right:
+        lines.append(f"wrong verdict {result.verdict or 'none'}")
+    if not result.exit_code_right:
+        lines.append(f"wrong exit code {result.exit_code}")
+    if not result.in_time:
+        lines.append(f"took {result.seconds:.0f} s")
+    if result.score:
+        lines += [f"missed: {expected.text}" for expected in result.score.misses]
+        lines += [f"false name: {one.kind} {one.subject} ({one.statement})" for one in result.score.false_names]
+        lines += [f"wrong interval: {what}" for what in result.score.wrong_intervals]
+    return lines

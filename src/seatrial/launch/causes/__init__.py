@@ -1,1 +1,0 @@
-"""Known ways to fail, by theme, recognised by what Slurm and MPI really print."""

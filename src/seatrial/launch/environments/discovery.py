@@ -1,0 +1,108 @@
+"""Looks for the MPI inside an environment, which this process does not see by itself."""
+
+import shutil
+
+import msgspec
+
+from seatrial.failures.environments import why_not_entered
+from seatrial.launch.environments.environment import Environment
+from seatrial.launch.environments.kind import SHELL, Where
+from seatrial.launch.environments.script import SCRIPT
+from seatrial.launch.environments.script_failure import script_trouble
+from seatrial.model.errors import LaunchError, UsageError
+from seatrial.process.process import NOT_STARTED, Completed, run
+from seatrial.slurm.text import complaint
+
+TIMEOUT_S = 300.0
+"""Guix, Nix and Spack may have to fetch or build first."""
+ABSENT = 44
+KEPT_BYTES = 1 << 20
+QUESTION = r"""
+found=$(command -v -- "$1") || exit 44
+printf 'seatrial-mpicc %s\n' "$found"
+folder=${found%/*}
+name=${found##*/}
+case $name in
+    *mpicc*)
+        for stem in mpiexec mpirun; do
+            beside=$folder/${name%%mpicc*}$stem${name#*mpicc}
+            [ -x "$beside" ] && { printf 'seatrial-mpirun %s\n' "$beside"; exit 0; }
+        done
+        ;;
+esac
+found=$(command -v mpirun) && printf 'seatrial-mpirun %s\n' "$found"
+exit 0
+"""
+"""Only what the shell can do itself: a pure environment may hold nothing but the MPI."""
+
+
+WHICH = r"""
+found=$(command -v -- "$1") || exit 44
+printf 'seatrial-program %s\n' "$found"
+"""
+
+
+class Found(msgspec.Struct, frozen=True, kw_only=True):
+    """Paths as they are inside; `mpirun` is empty where there is none."""
+
+    mpicc: str
+    mpirun: str
+
+
+def look_inside(environment: Environment, mpicc: str) -> Found:
+    """The compiler of that name, or `mpicc`, on the environment's PATH, and the launcher beside it.
+
+    Raises LaunchError where the environment cannot be entered or has no MPI, UsageError where it lacks the one named.
+    """
+    argv = environment.wrap([SHELL, "-c", QUESTION, "sh", mpicc or "mpicc"])
+    done = run(argv, timeout_s=TIMEOUT_S, kept_bytes=KEPT_BYTES)
+    found = Found(mpicc=_answer(done.stdout, "seatrial-mpicc"), mpirun=_answer(done.stdout, "seatrial-mpirun"))
+    if done.ok and found.mpicc:
+        return found
+    if done.returncode == ABSENT and mpicc:
+        raise UsageError(f"There is no MPI compiler {mpicc!r} in {environment.spec}.", "Name one that is in it.")
+    if done.returncode == ABSENT:
+        raise LaunchError(
+            f"There is no MPI compiler (mpicc) in {environment.spec}.",
+            "Add an MPI to the environment, or name a prebuilt probe with --probe.",
+        )
+    raise _not_entered(environment, done)
+
+
+def find_program(environment: Environment, word: str) -> str:
+    """Where a program is that is called by `word`: on PATH, inside or outside as the launch is; empty: nowhere."""
+    if not environment or environment.where is Where.INSIDE:
+        return shutil.which(word) or ""
+    argv = environment.wrap([SHELL, "-c", WHICH, "sh", word])
+    done = run(argv, timeout_s=TIMEOUT_S, kept_bytes=KEPT_BYTES)
+    if not done.ok and done.returncode != ABSENT:
+        raise _not_entered(environment, done)
+    return _answer(done.stdout, "seatrial-program")
+
+
+def _not_entered(environment: Environment, done: Completed) -> LaunchError:
+    what = f"The environment {environment.spec} cannot be entered here"
+    if done.timed_out:
+        return LaunchError(
+            f"{what}: it took more than {TIMEOUT_S:.0f} s.",
+            "Enter it once by hand: what it fetches or builds is there afterwards.",
+        )
+    if done.returncode == NOT_STARTED and done.stderr.startswith(f"{done.argv[0]}: "):
+        absent = f"there is no {done.argv[0]} here", "Put it on PATH, or name another environment."
+        known = script_trouble(environment.words[0]) if environment.kind is SCRIPT else absent
+        if known is not None:
+            return LaunchError(f"{what}: {known[0]}.", known[1])
+    why, remedy = why_not_entered(done.stderr) or (complaint(done.stderr) if done.stderr.strip() else ended(done), "")
+    return LaunchError(f"{what}: {why.rstrip('.')}.", remedy)
+
+
+def ended(done: Completed) -> str:
+    """How a program ended that said nothing, for a sentence about what it was to run."""
+    if done.returncode == 0:
+        return 'it ended with 0 and did not run the command it was given (a script has to end with exec "$@")'
+    return f"it ended with {done.returncode} and said nothing"
+
+
+def _answer(text: str, key: str) -> str:
+    lines = [line.partition(" ") for line in text.splitlines()]
+    return next((rest for word, _, rest in lines if word == key), "")

@@ -1,0 +1,259 @@
+"""What an environment does to a launch, judged from tasks that ran outside of it and inside; pure."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+import msgspec
+
+from seatrial.failures.environments import why_not_entered
+from seatrial.failures.start_failure import ENTERED
+from seatrial.launch.environments.environment import Environment
+from seatrial.launch.environments.kind import Where
+from seatrial.launch.environments.report import TaskReport
+from seatrial.node.mpi_files import told, told_apart
+from seatrial.slurm.text import complaint, launch_failures
+
+WITNESSES = {"OMPI_MCA_seatrial_witness": "1", "UCX_SEATRIAL_WITNESS": "1", "FI_SEATRIAL_WITNESS": "1"}
+"""Set for the trial only: what becomes of them becomes of a user's own settings."""
+SETTINGS = ("OMPI_MCA_", "UCX_", "FI_", "MPICH_")
+SHOWN = 4
+WAITS = (
+    "Something in it waits: for input, a lock, a licence or a download. Start it on one node by hand "
+    "(srun -N1 ...), and leave out the nodes where it hangs."
+)
+
+
+class Tried(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of the trial."""
+
+    environment: Environment
+    nodes: tuple[str, ...]
+    plain: tuple[TaskReport, ...]
+    """By tasks outside of the environment, the control."""
+    within: tuple[TaskReport, ...]
+    """By tasks inside."""
+    here: TaskReport | None = None
+    """Inside, where the probe was built, without a launcher."""
+    here_plain: TaskReport | None = None
+    job: str = ""
+    """Empty where no scheduler is between this machine and the tasks."""
+    said: str = ""
+    """Standard error of the launch inside."""
+    late: bool = False
+    """Whether the launch inside had to be ended."""
+
+
+class EnvironmentFault(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing wrong with it, and what to do. `fatal`: no MPI program can work so."""
+
+    what: str
+    remedy: str
+    fatal: bool
+
+
+def judge_environment(tried: Tried) -> tuple[EnvironmentFault, ...]:
+    """What is wrong, the gravest first. Nothing where the control did not run either: no fault of the environment."""
+    if not tried.plain:
+        return ()
+    if not tried.within:
+        return (_not_entered(tried),)
+    rules: Sequence[Callable[[Tried], Iterable[EnvironmentFault]]] = (
+        _silent,
+        _repeated,
+        _deaf,
+        _without_program,
+        _without_library,
+        _lost_launcher,
+        _lost_slurm,
+        _lost_settings,
+        _unequal,
+        _without_effect,
+    )
+    return tuple(fault for rule in rules for fault in rule(tried))
+
+
+def _not_entered(tried: Tried) -> EnvironmentFault:
+    if tried.late:
+        return EnvironmentFault(
+            what=f"Nothing came of a start in {tried.environment.spec}: no task ended in time.",
+            remedy=WAITS,
+            fatal=True,
+        )
+    outside = tried.environment.where is Where.OUTSIDE
+    failures = sorted(set(launch_failures(tried.said).values()))
+    why, remedy = why_not_entered(tried.said) or (failures[0] if failures else _complaint(tried.said), "")
+    return EnvironmentFault(
+        what=f"Nothing can be started in {tried.environment.spec}: {why.rstrip('.')}.",
+        remedy=remedy
+        or (
+            "It may hide the launcher or its settings (PATH, SLURM_CONF): choose --wrap inside."
+            if outside
+            else "Look whether the nodes have it; --wrap outside enters it here alone."
+        ),
+        fatal=True,
+    )
+
+
+def _silent(tried: Tried) -> Iterable[EnvironmentFault]:
+    """Nodes whose task ran outside of it and not inside."""
+    silent = _named(tried, _hosts(tried.plain) - _hosts(tried.within))
+    if silent:
+        failures = launch_failures(tried.said)
+        known = why_not_entered(tried.said)
+        said = "no task ended in time there" if tried.late else _complaint(tried.said)
+        why = known[0] if known else next((failures[node] for node in silent if node in failures), said)
+        yield EnvironmentFault(
+            what=f"{tried.environment.spec} cannot be entered on {_listed(silent)}: {why.rstrip('.')}.",
+            remedy=WAITS if tried.late else "Install there what it needs, or leave the nodes out.",
+            fatal=True,
+        )
+
+
+def _repeated(tried: Tried) -> Iterable[EnvironmentFault]:
+    """More tasks answered inside than were started: one on each node, or for each place on this machine."""
+    if len(tried.within) > len(tried.nodes):
+        yield EnvironmentFault(
+            what=f"{tried.environment.spec} runs what it is given more than once "
+            f"({len(tried.nodes)} tasks started, {len(tried.within)} answered).",
+            remedy='Have it run its command once, at its end, by exec "$@".',
+            fatal=True,
+        )
+
+
+def _deaf(tried: Tried) -> Iterable[EnvironmentFault]:
+    """What was sent to standard input arrives outside of it and not inside."""
+    sent = any(one.heard for one in tried.plain) or not tried.job  # the control of a local launch may be inside, too
+    if sent and [one.heard for one in tried.within if one.heard is not None] == [""]:
+        yield EnvironmentFault(
+            what=f"{tried.environment.spec} keeps standard input from what it runs, and the probe hears nothing.",
+            remedy="Something in it reads it: put </dev/null behind each command before the last.",
+            fatal=True,
+        )
+
+
+def _without_program(tried: Tried) -> Iterable[EnvironmentFault]:
+    nodes = _named(tried, {one.host for one in tried.within if not one.program})
+    if nodes:
+        yield EnvironmentFault(
+            what=f"The probe is not to be seen in {tried.environment.spec} on {_listed(nodes)}.",
+            remedy="Name a folder by --probe-dir that all nodes share and that the environment does not hide.",
+            fatal=True,
+        )
+
+
+def _without_library(tried: Tried) -> Iterable[EnvironmentFault]:
+    missing = {name for one in tried.within for name in one.missing}
+    nodes = _named(tried, {one.host for one in tried.within if one.missing})
+    if missing:
+        yield EnvironmentFault(
+            what=f"{_listed(nodes)} {'miss' if len(nodes) > 1 else 'misses'} {_listed(sorted(missing))} "
+            f"in {tried.environment.spec}.",
+            remedy="Install the same software on all nodes, or share it.",
+            fatal=True,
+        )
+
+
+def _lost_launcher(tried: Tried) -> Iterable[EnvironmentFault]:
+    ours = tried.here_plain.variables if tried.here_plain is not None else frozenset()
+
+    def of_launcher(name: str) -> bool:
+        return name.startswith("PMI") or (name not in ours and not name.startswith(("SLURM_", *SETTINGS)))
+
+    return _lost(
+        tried, of_launcher, "without which each rank is a world of its own: MPI does not see its launcher", fatal=True
+    )
+
+
+def _lost_slurm(tried: Tried) -> Iterable[EnvironmentFault]:
+    def of_slurm(name: str) -> bool:
+        return name.startswith("SLURM_")
+
+    return _lost(tried, of_slurm, "by which programs know their job and their place in it", fatal=False)
+
+
+def _lost_settings(tried: Tried) -> Iterable[EnvironmentFault]:
+    def of_mpi(name: str) -> bool:
+        return name.startswith(SETTINGS)
+
+    return _lost(tried, of_mpi, "so settings of MPI and its transports have no effect", fatal=False)
+
+
+def _lost(tried: Tried, mine: Callable[[str], bool], meaning: str, *, fatal: bool) -> Iterable[EnvironmentFault]:
+    """Variables of which `mine` is true, that a task has outside and its like on the same node has not inside."""
+    had = {one.host: one.variables for one in tried.plain}
+    lost = {
+        one.host: {name for name in had.get(one.host, frozenset()) - one.variables if mine(name)}
+        for one in tried.within
+    }
+    names = {name for some in lost.values() for name in some}
+    nodes = _named(tried, {host for host, some in lost.items() if some})
+    if names and tried.environment.kind is not None:
+        where = "" if len(nodes) == len(tried.nodes) else f" on {_listed(nodes)}"
+        yield EnvironmentFault(
+            what=f"{tried.environment.spec} loses {_listed(_telling(names))}{where}, {meaning}.",
+            remedy=tried.environment.kind.keeping,
+            fatal=fatal,
+        )
+
+
+def _unequal(tried: Tried) -> Iterable[EnvironmentFault]:
+    """The MPI library: the nodes' against each other, and against the one that the probe was built with."""
+    of = {one.host: one.library for one in tried.within if one.library is not None}
+    several = told_apart(of)
+    if len(several) > 1:
+        each = "; ".join(f"{_listed(_named(tried, hosts))}: {what}" for what, hosts in list(several.items())[:SHOWN])
+        yield EnvironmentFault(
+            what=f"In {tried.environment.spec} the nodes do not have the same MPI library ({each}).",
+            remedy="Install the same on all nodes, or share it.",
+            fatal=False,
+        )
+    elif of and tried.here is not None and tried.here.library is not None:
+        ours, theirs = tried.here.library, next(iter(of.values()))
+        if len(told_apart({"here": ours, "there": theirs})) < 2:
+            return
+        yield EnvironmentFault(
+            what=f"The probe was built with {told(ours)}, and the nodes load {told(theirs)}.",
+            remedy="Enter the environment on the nodes, too (--wrap inside), or build with theirs by --mpicc.",
+            fatal=False,
+        )
+
+
+def _without_effect(tried: Tried) -> Iterable[EnvironmentFault]:
+    """Entered outside of srun, and its variables do not reach the tasks."""
+    if tried.environment.where is not Where.OUTSIDE or tried.here is None or not tried.job:
+        return
+    outside = {(one.path, one.libraries) for one in tried.plain}
+    inside = {(one.path, one.libraries) for one in tried.within}
+    if (tried.here.path, tried.here.libraries) not in inside and inside <= outside:
+        yield EnvironmentFault(
+            what=f"{tried.environment.spec} sets PATH or LD_LIBRARY_PATH here, and tasks on the nodes see none of it.",
+            remedy="SLURM_EXPORT_ENV or srun's --export keeps variables back; choose --wrap inside.",
+            fatal=False,
+        )
+
+
+def _complaint(said: str) -> str:
+    """What srun itself holds to be the end of it, else the first error."""
+    lines = [line for line in said.splitlines() if not line.endswith(ENTERED)]
+    fatal = [line for line in lines if line.startswith("srun: fatal: ")]
+    return complaint("\n".join(fatal or lines))
+
+
+def _hosts(reports: Iterable[TaskReport]) -> set[str]:
+    return {one.host for one in reports}
+
+
+def _named(tried: Tried, hosts: Iterable[str]) -> list[str]:
+    """Hosts as the nodes are called; with or without their domain."""
+    by_host = {node.partition(".")[0]: node for node in tried.nodes}
+    return sorted({by_host.get(host.partition(".")[0], host) for host in hosts})
+
+
+def _telling(names: Iterable[str]) -> list[str]:
+    """The names that say most first."""
+    first = ("SLURM_JOB_ID", "SLURM_PROCID", "PMIX_RANK", "PMIX_NAMESPACE", "PMI_RANK", "PMI_FD")
+    return sorted(names, key=lambda name: (first.index(name) if name in first else len(first), name))
+
+
+def _listed(words: Sequence[str]) -> str:
+    more = f" and {len(words) - SHOWN} more" if len(words) > SHOWN else ""
+    return ", ".join(words[:SHOWN]) + more

@@ -1,0 +1,121 @@
+"""What one task says of the environment that it finds itself in: the question, and the answer parsed; pure."""
+
+import re
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from seatrial.launch.environments.kind import SHELL
+from seatrial.model.system import MpiFile
+from seatrial.node.mpi_files import parse_file
+
+MARK = "seatrial-report"
+TEXT = r"""
+host=unknown
+read -r host </proc/sys/kernel/hostname
+say() { printf 'seatrial-report %s %s %s %s\n' "$host" "$$" "$1" "$2"; }
+say begin ""
+case ${SLURM_PROCID:-${PMIX_RANK:-${PMI_RANK:-${OMPI_COMM_WORLD_RANK:-}}}} in
+    0)
+        heard=
+        IFS= read -r heard
+        say heard "$heard"
+        ;;
+esac
+export -p | while IFS= read -r line; do
+    name=${line#export }
+    name=${name%%=*}
+    case $name in
+        SLURM_* | PMI* | OMPI_* | PRTE_* | MPICH_* | HYDRA_* | HYDI_* | MPI_LOCAL* | UCX_* | FI_*)
+            say variable "$name"
+            ;;
+    esac
+done
+say job "${SLURM_JOB_ID:-}"
+say task "${SLURM_PROCID:-}"
+say path "${PATH:-}"
+say libraries "${LD_LIBRARY_PATH:-}"
+[ -x "$1" ] && say program "$1"
+if command -v ldd >/dev/null; then
+    ldd "$1" 2>/dev/null | while read -r name _ path rest; do
+        case "$path $rest" in
+            "not found"*) say missing "$name" ;;
+            *)
+                case $name in
+                    libmpi.so* | libmpich.so* | libmpi_* | libmpich-*)
+                        sum=unknown
+                        command -v cksum >/dev/null && sum=$(cksum <"$path")
+                        say library "$sum $path"
+                        ;;
+                esac
+                ;;
+        esac
+    done
+fi
+say end ""
+"""
+"""Nothing but the shell's own commands, as a pure environment may hold nothing else; ldd and cksum where they are."""
+
+
+class TaskReport(msgspec.Struct, frozen=True, kw_only=True):
+    """One task's answer. Empty: not set, not there, or not to be found out."""
+
+    host: str
+    variables: frozenset[str]
+    """Names of those that launchers, PMI, MPI and its transports use."""
+    job: str = ""
+    task: str = ""
+    path: str = ""
+    libraries: str = ""
+    """LD_LIBRARY_PATH."""
+    program: bool = False
+    """Whether the probe is there and may be run."""
+    library: MpiFile | None = None
+    """The MPI library that the probe would load."""
+    missing: tuple[str, ...] = ()
+    """Libraries that the probe needs and that are nowhere."""
+    heard: str | None = None
+    """What came on standard input; only the first task is asked, and some launchers leave the others waiting."""
+
+
+def question(program: str) -> list[str]:
+    """The argv that answers about `program`."""
+    return [SHELL, "-c", TEXT, "sh", program]
+
+
+def parse_reports(text: str) -> tuple[TaskReport, ...]:
+    """Whole answers in `text`, by host; srun's labels and other programs' lines among them do not matter."""
+    answers: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    for line in text.splitlines():
+        if MARK not in line:
+            continue
+        match = re.match(rf"(?:\s*\d+: ?)?{MARK} (\S+) (\d+) (\w+) ?(.*)$", line)
+        if match:
+            host, process, key, value = match.groups()
+            answers.setdefault((host, process), []).append((key, value))
+    whole = [
+        _report(host, answer)
+        for (host, _), answer in sorted(answers.items())
+        if answer[0][0] == "begin" and answer[-1][0] == "end"
+    ]
+    return tuple(whole)
+
+
+def _report(host: str, answer: Sequence[tuple[str, str]]) -> TaskReport:
+    said = dict(answer)
+    return TaskReport(
+        host=host,
+        variables=frozenset(_all(answer, "variable")),
+        job=said.get("job", ""),
+        task=said.get("task", ""),
+        path=said.get("path", ""),
+        libraries=said.get("libraries", ""),
+        program="program" in said,
+        library=parse_file(said.get("library", "")),
+        missing=tuple(_all(answer, "missing")),
+        heard=said.get("heard"),
+    )
+
+
+def _all(answer: Sequence[tuple[str, str]], key: str) -> Iterable[str]:
+    return [value for word, value in answer if word == key]

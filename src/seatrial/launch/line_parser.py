@@ -1,0 +1,196 @@
+"""A launch line (`srun -n 4 --cpu-bind=none ./app -x`) taken apart: launcher, its options, the program."""
+
+import re
+from collections.abc import Sequence
+
+import msgspec
+
+from seatrial.launch.line_options import OPTIONS, Dialect, Options
+from seatrial.launch.wrappers import Wrapper, assigned, unwrapped, words_of
+from seatrial.model.errors import UsageError
+
+LAUNCHERS = re.compile(r"(srun|mpirun|mpiexec|orterun|prterun)([._-][\w.+-]*)?", re.ASCII)
+SHELLS = re.compile(r"(ba|da|z|k|c|tc)?sh|sbatch")
+PLAIN_WORDS = "Write -- srun -n 4 ./app, or -- mpirun -np 4 ./app."
+ONE_THREAD = ("hint", "threads-per-core")
+"""By these Slurm counts one processor of each core."""
+
+
+class Option(msgspec.Struct, frozen=True, kw_only=True):
+    """One option with its values, as it was written; `name` without dashes."""
+
+    name: str
+    words: tuple[str, ...]
+    value: str = ""
+
+
+class LaunchLine(msgspec.Struct, frozen=True, kw_only=True):
+    """`before`: what stands in front of the launcher (`env A=1`); `wrappers`: in front of the program (`numactl`)."""
+
+    dialect: Dialect
+    before: tuple[Wrapper, ...]
+    launcher: str
+    options: tuple[Option, ...]
+    wrappers: tuple[Wrapper, ...] = ()
+    program: tuple[str, ...]
+    cores: int | None = None
+    """So many for each rank, by --cores."""
+
+    @property
+    def ranks(self) -> int | None:
+        """As many as the line asks for; None where it leaves that to the launcher."""
+        return self._number(OPTIONS[self.dialect].count)
+
+    @property
+    def cores_each(self) -> int | None:
+        """Cores that the line asks for each rank, be it by its number of threads; None where it does not."""
+        if self.cores:
+            return self.cores
+        bind = " ".join(one.value for one in self.options if one.name in ("map-by", "bind-to"))
+        found = re.search(r"(?i)\bPE=(\d{1,4})|^core:(\d{1,4})", bind)
+        if found:
+            return int(found[1] or found[2]) or None
+        asked = self._number(OPTIONS[self.dialect].cores_each)
+        if asked:
+            return asked if self.dialect is not Dialect.SRUN or self._one_thread else None
+        return self.threads
+
+    @property
+    def processors_each(self) -> int | None:
+        """Processors that srun is asked for each rank, where it counts all threads of a core; else None."""
+        if self.cores or self.dialect is not Dialect.SRUN or self._one_thread:
+            return None
+        return self._number(OPTIONS[self.dialect].cores_each) or None
+
+    @property
+    def threads(self) -> int | None:
+        """OMP_NUM_THREADS, where the line sets it."""
+        words = [*words_of((*self.before, *self.wrappers), bound=True), *(each.value for each in self.options)]
+        found = [match[1] for word in words for match in re.finditer(r"\bOMP_NUM_THREADS[= ](\d{1,4})", word)]
+        return int(found[-1]) or None if found else None
+
+    @property
+    def _one_thread(self) -> bool:
+        return any(one.name in ONE_THREAD and one.value in ("nomultithread", "1") for one in self.options)
+
+    def _number(self, names: frozenset[str]) -> int | None:
+        values = [one.value for one in self.options if one.name in names and one.value.isascii()]
+        return int(values[-1]) if values and values[-1].isdigit() and 0 < len(values[-1]) < 8 else None
+
+    def option(self, *names: str) -> str:
+        """The value of the last option of these names; empty without one."""
+        return next((one.value for one in reversed(self.options) if one.name in names), "")
+
+    def argv(
+        self, program: Sequence[str], *, add: Sequence[str] = (), bound: bool = True, piped: bool = True
+    ) -> list[str]:
+        """The line with another program, and `add` after its options, in front of them where one hides its value.
+
+        `bound`: with the options and wrappers that bind; `piped`: with those that turn standard input and output
+        elsewhere.
+        """
+        known = OPTIONS[self.dialect]
+        left = [
+            word
+            for one in self.options
+            if (bound or one.name not in known.binds) and (piped or one.name not in known.pipes)
+            for word in one.words
+        ]
+        options = [*add, *left] if any(not one.name for one in self.options) else [*left, *add]
+        before, wrappers = words_of(self.before, bound=bound), words_of(self.wrappers, bound=bound)
+        return [*before, self.launcher, *options, *wrappers, *program]
+
+
+def launcher_place(words: Sequence[str]) -> int:
+    """Where in the line the launcher stands. Raises UsageError where there is none."""
+    wrapped = len(words) - len(unwrapped(words)[1])
+    for place, word in enumerate(words[wrapped:], start=wrapped):
+        if LAUNCHERS.fullmatch(word.rpartition("/")[2]):
+            return place
+    shown = " ".join(words) or "nothing"
+    if any(SHELLS.fullmatch(word.rpartition("/")[2]) for word in words) or (len(words) == 1 and " " in words[0]):
+        raise UsageError(
+            f"{shown!r} is a script or one word for a shell, and no launch line.",
+            f"Give the line of it that starts the ranks, word by word. {PLAIN_WORDS}",
+        )
+    raise UsageError(
+        f"{shown!r} is no launch line: srun, mpirun, mpiexec, orterun and prterun are understood.", PLAIN_WORDS
+    )
+
+
+def launcher_of(words: Sequence[str]) -> str:
+    """The word that starts the ranks. Raises UsageError where there is none."""
+    words = assigned(words)
+    return words[launcher_place(words)]
+
+
+def is_srun(launcher: str) -> bool:
+    """Whether the word that starts the ranks is Slurm's, whatever its folder and suffix."""
+    return launcher.rpartition("/")[2].startswith("srun")
+
+
+def parse_line(words: Sequence[str], dialect: Dialect, program: str = "", cores: int | None = None) -> LaunchLine:
+    """The line taken apart. `program`: the word that is the program, where options or a script hide it.
+
+    `cores`: so many for each rank, whatever the line says. Raises UsageError for a line without a launcher or a
+    program, and for one that starts several programs.
+    """
+    words = assigned(words)
+    place = launcher_place(words)
+    rest = tuple(words[place + 1 :])
+    if program and program not in rest:
+        raise UsageError(f"--program {program!r} is no word of the launch line.", "Write it as it stands in the line.")
+    options, first = _options(rest, OPTIONS[dialect], rest.index(program) if program else None)
+    names = {one.name for one in options}
+    if "multi-prog" in names or "configfile" in names or "app" in names or ":" in rest[first:]:
+        raise UsageError("The launch line starts several programs.", "Give one that starts a single one.")
+    wrappers, started = unwrapped(rest[first:])
+    if not started:
+        raise UsageError(f"The launch line {' '.join(words)!r} has no program.", "Write -- srun -n 4 ./app.")
+    before, others = unwrapped(words[:place])
+    return LaunchLine(
+        dialect=dialect,
+        before=(*before, Wrapper(words=others)) if others else before,
+        launcher=words[place],
+        options=options,
+        wrappers=wrappers,
+        program=started,
+        cores=cores,
+    )
+
+
+def _options(rest: Sequence[str], known: Options, program: int | None) -> tuple[tuple[Option, ...], int]:
+    """The options, and where the program, or what is wrapped around it, begins."""
+    found: list[Option] = []
+    place = 0
+    while place < len(rest) and (program is None or place < program):
+        word = rest[place]
+        if word == "--":
+            return tuple(found), place + 1
+        if not word.startswith("-") or word == "-":
+            if program is None or not unwrapped(rest[place:program])[1]:
+                return tuple(found), place
+            found.append(Option(name="", words=(word,)))
+            place += 1
+            continue
+        one, taken = _option(rest[place:], known)
+        end = place + taken
+        if program is not None and end > program:
+            end = program
+            one = msgspec.structs.replace(one, words=tuple(rest[place:end]))
+        found.append(one)
+        place = end
+    return tuple(found), place if program is None else program
+
+
+def _option(rest: Sequence[str], known: Options) -> tuple[Option, int]:
+    """The option that `rest` begins with, and how many words it takes."""
+    word = rest[0]
+    name, equals, value = word.lstrip("-").partition("=")
+    if equals:
+        return Option(name=name, words=(word,), value=value), 1
+    if name not in known.values and known is OPTIONS[Dialect.SRUN] and not word.startswith("--") and len(name) > 1:
+        return Option(name=name[0], words=(word,), value=name[1:] if name[0] in known.values else ""), 1
+    values = known.values.get(name, 0)
+    words = tuple(rest[: 1 + values])
+    return Option(name=name, words=words, value=" ".join(words[1:])), len(words)

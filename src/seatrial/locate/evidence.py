@@ -1,0 +1,217 @@
+"""Measurements of a pair, gathered: one value a run, the survey apart from the retest."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+
+import msgspec
+
+from seatrial.locate.thresholds import STALL_S
+from seatrial.model.estimate import Estimate
+from seatrial.model.measurement import Kernel, Measurement, Phase
+from seatrial.statistics.median import median, median_estimate
+
+Pair = tuple[str, str]
+
+SHORTEST_S = 1e-12
+"""No clock tells less; a coarse one may say that no time passed."""
+
+TELLING = (Phase.RETEST, Phase.NEXT, Phase.SURVEY)
+"""Whose runs decide where there are several; the survey's pairs may have been in each other's way."""
+
+APART = (Phase.PILOT, Phase.VARIANT, Phase.LOADED)
+"""Phases that say nothing of a single pair under the site's own settings."""
+
+
+FIRST = (Phase.NEXT, Phase.SURVEY, Phase.RETEST)
+"""What suspects come from: a retest says nothing of the pairs that it left out."""
+
+
+class Series(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One value a run (bytes per second or seconds), and how many of how many round trips stalled."""
+
+    runs: tuple[float, ...] = ()
+    stalls: int = 0
+    round_trips: int = 0
+    slowest_window_bytes_per_s: float | None = None
+    """Of all runs; None for latency."""
+
+
+NO_SERIES = Series()
+
+
+class Evidence(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+    """What is known of one ordered pair. Latency is one way and holds for both directions.
+
+    What is derived from it is derived once: a check judges each pair several times.
+    """
+
+    bandwidth: Mapping[Phase, Series]
+    latency: Mapping[Phase, Series]
+    pairs_at_once: int = 1
+
+    @property
+    def retested(self) -> bool:
+        """Whether anything of it was measured again."""
+        return Phase.RETEST in self.bandwidth or Phase.RETEST in self.latency
+
+    @cached_property
+    def stalls(self) -> int:
+        """Round trips that waited for a retransmission, in all phases."""
+        return sum(series.stalls for series in self.latency.values())
+
+    @cached_property
+    def bandwidth_estimate(self) -> Estimate | None:
+        """From the runs that decide; None where there are none."""
+        runs = deciding(self.bandwidth)
+        return median_estimate(runs) if runs else None
+
+    @cached_property
+    def first_bandwidth(self) -> float | None:
+        """Median run of bandwidth before the retest; of the retest where there is nothing else."""
+        runs = _first(self.bandwidth)
+        return median(runs) if runs else None
+
+    @cached_property
+    def first_speed(self) -> float | None:
+        """Reciprocal of the median latency, likewise."""
+        runs = _first(self.latency)
+        return 1 / max(median(runs), SHORTEST_S) if runs else None
+
+    @property
+    def slowest_window_bytes_per_s(self) -> float | None:
+        """Of the same runs; None where it is not known."""
+        return _deciding_series(self.bandwidth).slowest_window_bytes_per_s
+
+    @cached_property
+    def latency_estimate(self) -> Estimate | None:
+        """The same, seconds."""
+        runs = deciding(self.latency)
+        return median_estimate(runs) if runs else None
+
+    @property
+    def round_trips(self) -> int:
+        """Small round trips in all phases."""
+        return sum(series.round_trips for series in self.latency.values())
+
+
+def deciding(by_phase: Mapping[Phase, Series]) -> tuple[float, ...]:
+    """The runs to judge by, of the phase that says most; never a mixture."""
+    return _deciding_series(by_phase).runs
+
+
+def _first(by_phase: Mapping[Phase, Series]) -> tuple[float, ...]:
+    return next((by_phase[phase].runs for phase in FIRST if phase in by_phase), ())
+
+
+def _deciding_series(by_phase: Mapping[Phase, Series]) -> Series:
+    return next((by_phase[phase] for phase in TELLING if phase in by_phase), NO_SERIES)
+
+
+def run_value(measurement: Measurement) -> float:
+    """One number for one round of one pair: one-way latency in seconds, or bandwidth in bytes per second.
+
+    The median over the iterations, so that one interrupted iteration does not count.
+    """
+    typical = max(median(measurement.times_s), SHORTEST_S)
+    return typical / 2 if measurement.shape.kernel is Kernel.PINGPONG else _rate(measurement, typical)
+
+
+def _rate(measurement: Measurement, window_s: float) -> float:
+    return measurement.shape.message_bytes * measurement.shape.window / max(window_s, SHORTEST_S)
+
+
+class _Run(msgspec.Struct, frozen=True, gc=False):
+    value: float
+    stalls: int
+    round_trips: int
+    pairs_at_once: int
+    slowest_window_bytes_per_s: float | None
+
+
+Runs = dict[Phase, list[_Run]]
+
+
+class Gathering:
+    """Evidence of one run that grows: what was taken in is not looked at again."""
+
+    def __init__(self) -> None:
+        self._taken = 0
+        self._bandwidth: defaultdict[Pair, Runs] = defaultdict(dict)
+        self._latency: defaultdict[Pair, Runs] = defaultdict(dict)
+        """By the pair in the order of its names."""
+        self._evidence: dict[Pair, Evidence] = {}
+
+    def take(self, measurements: Sequence[Measurement]) -> dict[Pair, Evidence]:
+        """Evidence for every ordered pair of which anything was measured, by name; rounds of phases in `APART` do not
+        count.
+
+        `measurements`: all of the run until now, those of the last call first. Evidence that nothing was added to is
+        the same object as before.
+        """
+        changed: set[Pair] = set()
+        for one in measurements[self._taken :]:
+            if one.phase in APART or not one.times_s:
+                continue
+            source, target = pair = one.pair
+            if one.shape.kernel is Kernel.PINGPONG:
+                _add(self._latency[_in_order(pair)], one)
+                changed |= {pair, (target, source)}
+            elif one.shape.kernel is Kernel.ONEWAY:
+                _add(self._bandwidth[pair], one)
+                changed.add(pair)
+        self._taken = len(measurements)
+        known = len(self._evidence)
+        shared: dict[Pair, dict[Phase, Series]] = {}
+        for pair in changed:
+            self._evidence[pair] = self._of(pair, shared)
+        if len(self._evidence) > known:
+            self._evidence = dict(sorted(self._evidence.items()))
+        return dict(self._evidence)
+
+    def _of(self, pair: Pair, shared: dict[Pair, dict[Phase, Series]]) -> Evidence:
+        """`shared`: latency holds for both directions."""
+        both = _in_order(pair)
+        if both not in shared:
+            shared[both] = {phase: _series(runs) for phase, runs in self._latency.get(both, {}).items()}
+        bandwidth = self._bandwidth.get(pair, {})
+        return Evidence(
+            bandwidth={phase: _series(_least_crowded(phase, runs)) for phase, runs in bandwidth.items()},
+            latency=shared[both],
+            pairs_at_once=max((run.pairs_at_once for runs in bandwidth.values() for run in runs), default=1),
+        )
+
+
+def gather(measurements: Iterable[Measurement]) -> dict[Pair, Evidence]:
+    """Evidence for every ordered pair of which anything was measured; the pilot's rounds do not count."""
+    return Gathering().take(tuple(measurements))
+
+
+def _in_order(pair: Pair) -> Pair:
+    return pair if pair[0] < pair[1] else (pair[1], pair[0])
+
+
+def _add(runs: Runs, one: Measurement) -> None:
+    longest_s = max(one.times_s)
+    stalls = sum(time >= STALL_S for time in one.times_s) if longest_s >= STALL_S else 0
+    slowest = _rate(one, longest_s) if one.shape.kernel is Kernel.ONEWAY else None
+    run = _Run(run_value(one), stalls, len(one.times_s), one.pairs_at_once, slowest)
+    runs.setdefault(one.phase, []).append(run)
+
+
+def _least_crowded(phase: Phase, runs: list[_Run]) -> list[_Run]:
+    """A slow pair is measured again with ever fewer at once: those with the fewest say most."""
+    if phase is not Phase.NEXT or len(runs) == 1:
+        return runs
+    fewest = min(run.pairs_at_once for run in runs)
+    return [run for run in runs if run.pairs_at_once == fewest]
+
+
+def _series(runs: list[_Run]) -> Series:
+    slowest = [run.slowest_window_bytes_per_s for run in runs if run.slowest_window_bytes_per_s is not None]
+    return Series(
+        runs=tuple([run.value for run in runs]),
+        stalls=sum([run.stalls for run in runs]),
+        round_trips=sum([run.round_trips for run in runs]),
+        slowest_window_bytes_per_s=min(slowest, default=None),
+    )

@@ -1,0 +1,145 @@
+"""From bad pairs to the parts of the cluster that explain them."""
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+
+import msgspec
+
+from seatrial.locate.evidence import Pair
+from seatrial.model.fabric import Component, Wiring
+from seatrial.model.subject import Direction, Subject, SubjectKind, link, node, pair, spine, uplink
+
+MAKERS = {"node": node, "uplink": uplink, "link": link, "spine": spine}
+
+
+class Suspect(msgspec.Struct, frozen=True, kw_only=True):
+    """A part that explains some bad pairs. `ambiguous_with`: parts that these pairs cannot tell from it."""
+
+    subject: Subject
+    direction: Direction
+    ambiguous_with: tuple[Subject, ...]
+    pairs: tuple[Pair, ...]
+
+
+class Blamed(msgspec.Struct, frozen=True):
+    """Directions of parts that lie on the same bad pairs, and these pairs; no components: a pair on its own."""
+
+    components: frozenset[Component]
+    pairs: frozenset[Pair]
+
+
+def locate(bad: Mapping[Pair, float], good: Collection[Pair], fabric: Wiring, *, acquit: bool = True) -> list[Suspect]:
+    """The fewest parts that explain every bad pair, those that explain most first.
+
+    `bad` maps each bad ordered pair to its weight (1 for slow; the number of lost packets for lossy). Under the
+    bottleneck model a pair is as good as the worst part on its way, so one good pair acquits every part that it crosses
+    (`acquit`; the COMP rule of group testing: Chan et al., Allerton 2011). A part that is the only one left on a bad
+    pair is at fault for certain; the bad pairs that this does not explain are covered greedily (the DD and SCOMP rules:
+    Aldridge, Baldassini and Johnson, IEEE Trans. Inf. Theory 60, 2014), and parts that lie on the same bad pairs are
+    named together. Packets are lost by chance, so there a good pair acquits nobody and only weighs against. A bad pair
+    whose every part is acquitted stands for itself.
+    """
+    return suspects_of(blame(bad, good, fabric, acquit=acquit))
+
+
+def blame(bad: Mapping[Pair, float], good: Collection[Pair], fabric: Wiring, *, acquit: bool = True) -> list[Blamed]:
+    """The same by direction, each bad pair that nothing explains on its own last."""
+    groups = _cover(bad, good, fabric, acquit=acquit)
+    explained = {one for blamed in groups for one in blamed.pairs}
+    return groups + [Blamed(frozenset(), frozenset([one])) for one in bad if one not in explained]
+
+
+def suspects_of(groups: Collection[Blamed]) -> list[Suspect]:
+    """Suspects with the two directions of one part together."""
+    merged: dict[frozenset[tuple[str, str]], list[Blamed]] = defaultdict(list)
+    for blamed in groups:
+        if blamed.components:
+            merged[frozenset((part.kind, part.name) for part in blamed.components)].append(blamed)
+    alone = [one for blamed in groups if not blamed.components for one in sorted(blamed.pairs)]
+    return [_suspect(group) for group in merged.values()] + pair_suspects(alone)
+
+
+def blamed_parts(
+    bad: Mapping[Pair, float], good: Collection[Pair], fabric: Wiring, *, acquit: bool = True
+) -> list[frozenset[Component]]:
+    """What `locate` blames, by direction; the parts of one set lie on the same bad pairs."""
+    return [blamed.components for blamed in _cover(bad, good, fabric, acquit=acquit)]
+
+
+def pair_suspects(pairs: Collection[Pair]) -> list[Suspect]:
+    """Pairs on their own; the two directions of one pair are one suspect."""
+    found = []
+    known = frozenset(pairs)
+    for source, target in pairs:
+        back = (target, source) in known
+        if back and target < source:
+            continue
+        found.append(
+            Suspect(
+                subject=pair(source, target),
+                direction=Direction.BOTH if back else Direction.OUT,
+                ambiguous_with=(),
+                pairs=((source, target), (target, source)) if back else ((source, target),),
+            )
+        )
+    return found
+
+
+def _cover(bad: Mapping[Pair, float], good: Collection[Pair], fabric: Wiring, *, acquit: bool) -> list[Blamed]:
+    on_bad: dict[Component, set[Pair]] = defaultdict(set)
+    through_good: dict[Component, int] = defaultdict(int)
+    for one in bad:
+        for part in fabric.path(*one):
+            on_bad[part].add(one)
+    for one in good:
+        for part in fabric.path(*one):
+            through_good[part] += 1
+    candidates = {part: pairs for part, pairs in on_bad.items() if not (acquit and through_good[part])}
+    left = set(bad)
+    blamed: list[Blamed] = []
+    for part in _convicted(bad, candidates, fabric) if acquit else ():
+        blamed.append(Blamed(frozenset([part]), frozenset(candidates[part])))
+        left -= candidates.pop(part)
+    while left and candidates:
+        scores = {
+            part: (sum(bad[one] for one in pairs & left), -through_good[part]) for part, pairs in candidates.items()
+        }
+        top = max(scores.values())
+        if top[0] <= 0:
+            break
+        first = min(part for part, score in scores.items() if score == top)
+        explains = candidates[first] & left
+        alike = frozenset(
+            part for part, pairs in candidates.items() if scores[part] == top and pairs & left == explains
+        )
+        blamed.append(Blamed(alike, frozenset(explains)))
+        left -= explains
+        candidates = {part: pairs for part, pairs in candidates.items() if part not in alike}
+    return blamed
+
+
+def _convicted(
+    bad: Mapping[Pair, float], candidates: Mapping[Component, Collection[Pair]], fabric: Wiring
+) -> list[Component]:
+    """Parts that are the only one left on some bad pair, those on most bad pairs first."""
+    alone = {tuple(part for part in fabric.path(*one) if part in candidates) for one in bad}
+    return sorted({parts[0] for parts in alone if len(parts) == 1}, key=lambda part: (-len(candidates[part]), part))
+
+
+def _suspect(group: list[Blamed]) -> Suspect:
+    components = sorted({part for blamed in group for part in blamed.components})
+    subjects = list(dict.fromkeys(MAKERS[part.kind](part.name) for part in components))
+    subject, others = subjects[0], subjects[1:]
+    ways = {part.direction for part in components if MAKERS[part.kind](part.name) == subject}
+    return Suspect(
+        subject=subject,
+        direction=ways.pop() if len(ways) == 1 else Direction.BOTH,
+        ambiguous_with=tuple(others),
+        pairs=tuple(sorted({one for blamed in group for one in blamed.pairs})),
+    )
+
+
+def nodes_of(suspect: Suspect) -> set[str]:
+    """Nodes that the suspect is or may be."""
+    both = (suspect.subject, *suspect.ambiguous_with)
+    return {subject.name for subject in both if subject.kind is SubjectKind.NODE}

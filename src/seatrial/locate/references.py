@@ -1,0 +1,198 @@
+"""What a pair is compared with: its limit, and its peers, whose scatter says which difference counts."""
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping
+
+import msgspec
+
+from seatrial.drift.hardware_groups import groups
+from seatrial.locate.effects import SCATTERS, practical_effects
+from seatrial.locate.evidence import SHORTEST_S, Evidence, Pair
+from seatrial.locate.peers import Peers, peers_of
+from seatrial.locate.thresholds import (
+    GATE_TOLERANCE,
+    GROSS_GATE,
+    LATENCY_FLOOR_S,
+    LATENCY_RATIO,
+    MOST_LACK,
+    RETEST_RUNS,
+    SUSPICION,
+)
+from seatrial.model.estimate import Estimate
+from seatrial.model.fabric import Wiring
+from seatrial.model.facts import NodeFacts
+from seatrial.model.limit import Limit
+from seatrial.model.units import BANDWIDTH, LATENCY, bandwidth
+from seatrial.model.verdict import Verdict
+from seatrial.statistics.median import WANTED_CONFIDENCE, median
+
+
+class Line(msgspec.Struct, frozen=True, kw_only=True):
+    """Peers of one kind, and what counts as worse than they are. Logarithms; larger is better, of latency too.
+
+    `effect`: a part that lacks this much is slow. `lack`: a pair that lacks this much in the survey is bad, one that
+    lacks less than half of it is good, and one between neither convicts nor acquits.
+    """
+
+    usual: float
+    scatter: float
+    effect: float
+    lack: float
+
+    def over_peers(self, value: float) -> float:
+        """How much better than its peers; negative: worse."""
+        return math.log(max(value, SHORTEST_S)) - self.usual
+
+
+class References(msgspec.Struct, frozen=True, kw_only=True):
+    """Limits by pair where known; what peers deliver; latency by whether a pair leaves its leaf."""
+
+    limits: Mapping[Pair, Limit]
+    fabric: Wiring
+    bandwidth: Line | None
+    speed: Mapping[bool, Line]
+    """Of reciprocal latency."""
+    alike: bool = True
+    """Whether the pairs are peers at all; the cores of one machine are not: some share a cache, some a socket."""
+    scales: Mapping[Pair, float] = {}
+    """Pairs of nodes of another make, with lesser ports: their limit as a share of the others'."""
+
+    def scale(self, pair: Pair) -> float:
+        """What its peers' bandwidth is to be multiplied by for this pair."""
+        return self.scales.get(pair, 1.0)
+
+    def rate_over_peers(self, pair: Pair, bytes_per_s: float) -> float:
+        """Logarithm of a bandwidth over what peers of the pair give; 0 where there are none."""
+        return self.bandwidth.over_peers(bytes_per_s / self.scale(pair)) if self.bandwidth else 0.0
+
+    @property
+    def bandwidth_bytes_per_s(self) -> float | None:
+        """What a healthy pair delivers."""
+        return math.exp(self.bandwidth.usual) if self.bandwidth else None
+
+    def peers_of(self, pair: Pair) -> float | None:
+        """Bytes per second that peers of the pair deliver."""
+        usual = self.bandwidth_bytes_per_s
+        return usual * self.scale(pair) if usual else None
+
+    @property
+    def latency_s(self) -> dict[bool, float]:
+        """What a healthy pair takes, one way."""
+        return {far: math.exp(-line.usual) for far, line in self.speed.items()}
+
+    def crosses(self, pair: Pair) -> bool:
+        """Whether the pair's two nodes are known to hang on different leaves."""
+        return crosses(self.fabric, pair)
+
+
+def crosses(fabric: Wiring, pair: Pair) -> bool:
+    """Whether the two nodes are known to hang on different leaves."""
+    here, there = fabric.leaf_of.get(pair[0]), fabric.leaf_of.get(pair[1])
+    return here is not None and there is not None and here != there
+
+
+def make_references(
+    evidence: Mapping[Pair, Evidence],
+    limits: Mapping[Pair, Limit],
+    fabric: Wiring,
+    *,
+    alike: bool = True,
+    one_kernel: bool = False,
+    asked: Mapping[str, float | None] | None = None,
+    scales: Mapping[Pair, float] | None = None,
+) -> References:
+    """References from the fleet itself, from what was measured before anything was measured again.
+
+    `peers_of` says how. Of latency pairs inside a leaf apart from those between leaves, since two classes of latency
+    are two distances and no fault. A bandwidth that physics forbids is no reference. `one_kernel`: nodes share one, so
+    that its scheduler decides on small latencies. `asked`: practical effect by metric, as a share; None: the default.
+    `scales`: see `scales_of`.
+    """
+    rates: dict[Pair, float] = {}
+    speeds: dict[bool, dict[Pair, float]] = defaultdict(dict)
+    for pair, known in evidence.items():
+        rate, speed = known.first_bandwidth, known.first_speed
+        if rate is not None and not impossible(rate, limits.get(pair)):
+            rates[pair] = rate / (scales or {}).get(pair, 1.0)
+        if speed is not None:
+            speeds[crosses(fabric, pair)][pair] = speed
+    rate_peers, wanted = peers_of(rates), asked or {}
+    return References(
+        limits=limits,
+        fabric=fabric,
+        bandwidth=_bandwidth_line(rate_peers, wanted.get(BANDWIDTH)) if rate_peers else None,
+        speed={
+            far: _speed_line(peers, one_kernel, wanted.get(LATENCY))
+            for far, own in speeds.items()
+            if (peers := peers_of(own))
+        },
+        alike=alike,
+        scales=scales or {},
+    )
+
+
+def scales_of(limits: Mapping[Pair, Limit], facts: Mapping[str, NodeFacts]) -> dict[Pair, float]:
+    """By how much less pairs with nodes of another make than most can carry, by their limits.
+
+    A node of the same make with a lesser limit has a port or link that is worse than it should be, and is compared with
+    the others as it is.
+    """
+    makes = groups(facts)
+    if len(makes) < 2:
+        return {}
+    most = set(makes[0].nodes)
+    usual = [limit.limit_bytes_per_s for pair, limit in limits.items() if most.issuperset(pair)]
+    if not usual:
+        return {}
+    middle = median(usual)
+    others = {pair: limit.limit_bytes_per_s / middle for pair, limit in limits.items() if not most.issuperset(pair)}
+    return {pair: share for pair, share in others.items() if share < 1}
+
+
+def _bandwidth_line(peers: Peers, asked: float | None) -> Line:
+    return _line(peers, practical_effects(BANDWIDTH, math.exp(peers.log), asked).most)
+
+
+def _speed_line(peers: Peers, one_kernel: bool, asked: float | None) -> Line:
+    """In a shared kernel only what is gross counts: ClusterKit's published rule, and 5 µs."""
+    latency_s = math.exp(-peers.log)
+    least = practical_effects(LATENCY, latency_s, asked).most
+    if one_kernel and asked is None:
+        least = max(math.log(LATENCY_RATIO), math.log1p(LATENCY_FLOOR_S / latency_s))
+    return _line(peers, least)
+
+
+def _line(peers: Peers, effect: float) -> Line:
+    lack = min(max(SUSPICION * effect, SCATTERS * peers.scatter), max(MOST_LACK, effect))
+    return Line(usual=peers.log, scatter=peers.scatter, effect=effect, lack=lack)
+
+
+def impossible(bytes_per_s: float, limit: Limit | None) -> bool:
+    """Whether a bandwidth is beyond the gate of its limit."""
+    return limit is not None and bytes_per_s > limit.gate_bytes_per_s * GATE_TOLERANCE
+
+
+def against_gate(measured: Estimate, limit: Limit | None, slowest: float | None = None) -> Verdict | None:
+    """The verdict on a bandwidth above the gate; None where its median is not above it.
+
+    INVALID if the whole 95 % interval over runs is above the gate, or if everything measured is grossly above it;
+    otherwise INCONCLUSIVE, because fewer than six runs, or runs on both sides, may be chance. `slowest`: the slowest
+    window of all runs, bytes per second; None: not known, and the lower end of the interval is used.
+    """
+    if limit is None or not impossible(measured.value, limit):
+        return None
+    lowest = measured.low if slowest is None else slowest
+    certain = measured.confidence >= WANTED_CONFIDENCE and impossible(measured.low, limit)
+    return Verdict.INVALID if certain or lowest > GROSS_GATE * limit.gate_bytes_per_s else Verdict.INCONCLUSIVE
+
+
+def above_gate_text(measured: Estimate, limit: Limit, verdict: Verdict) -> str:
+    """Why a bandwidth above the gate got that verdict."""
+    said = f"{bandwidth(measured.value)} is more than physics permits ({bandwidth(limit.gate_bytes_per_s)})"
+    if verdict is Verdict.INVALID:
+        return said
+    if not impossible(measured.low, limit):
+        return f"{said}, but not in every run"
+    runs = f"{measured.runs} run{'s' if measured.runs > 1 else ''}"
+    return f"{said}, but {runs} of at least {RETEST_RUNS} needed cannot rule out chance; give more time with --budget"

@@ -1,0 +1,104 @@
+"""Node lists as Slurm writes them, expanded and folded by ClusterShell with limits on their size; pure."""
+
+import math
+import re
+from collections.abc import Sequence
+
+MOST_NODES = 65_536
+"""Slurm reads no longer range of nodes (MAX_RANGE in its hostlist.c)."""
+
+
+LONGEST = 16 * MOST_NODES
+
+
+RANGE = re.compile(r"(\d{1,18})(?:-(\d{1,18}))?")
+
+
+ONE_RANGE = re.compile(r"((?:[\w.-]*[A-Za-z_.-])?)\[(0|[1-9]\d{0,8})-([1-9]\d{0,8})\]", re.ASCII)
+"""n[1-64]: one name and one range of numbers without leading zeros."""
+
+
+MID_NUMBER = re.compile(r"\d\[[^\[\]]*\]")
+"""n1[8-12]: ClusterShell takes it for n[18-112]."""
+
+
+UNKNOWN = re.compile(r"[^ -~]|[@*?%]")
+"""What is in no node name: other than ASCII, ClusterShell's groups and patterns."""
+
+
+LONGEST_NODE = 253
+"""Of a name in the domain name system (RFC 1035), without the last dot."""
+
+
+def node_list(nodes: Sequence[str]) -> str:
+    """n1,n2,n3 -> n[1-3], as Slurm writes it.
+
+    Slurm does not read n[1-3].site or n[1-3]-ib: names that go on behind their last number are written out.
+    """
+    from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet, NodeSetException
+    from ClusterShell.RangeSet import RangeSetException
+
+    try:
+        parts = _parts(str(NodeSet.fromlist(list(nodes), resolver=RESOLVER_NOGROUP)))
+    except (NodeSetException, RangeSetException, ValueError):  # names from outside, as in a recording
+        return ",".join(nodes)
+    return ",".join(
+        part if part.endswith("]") or "[" not in part else ",".join(NodeSet(part, resolver=RESOLVER_NOGROUP))
+        for part in parts
+    )
+
+
+def _parts(text: str) -> list[str]:
+    """n[1,3],m -> n[1,3] and m: split at the commas between names, not at those between a name's numbers."""
+    found: list[list[str]] = []
+    depth = 0
+    for piece in text.split(","):
+        if depth > 0:
+            found[-1].append(piece)
+        else:
+            found.append([piece])
+        depth += piece.count("[") - piece.count("]")
+    return [",".join(pieces) for pieces in found]
+
+
+def _how_many(text: str) -> int:
+    """The number of names that a text stands for, or a few more; nothing is expanded."""
+    return sum(
+        math.prod(
+            sum(int(last) - int(first) + 1 if last else 1 for first, last in RANGE.findall(ranges))
+            for ranges in re.findall(r"\[([^\[\]]*)\]", part)
+        )
+        for part in _parts(text)
+    )
+
+
+def expand(text: str) -> tuple[str, ...]:
+    """n[1-3] -> n1, n2, n3. Raises ValueError for a text that is not a node set, or has more than `MOST_NODES`.
+
+    Groups are not resolved: ClusterShell would run the commands that its configuration files name for them.
+    """
+    if odd := UNKNOWN.search(text):
+        raise ValueError(f"{odd[0]!r} cannot be part of it")
+    if len(text) > LONGEST or _how_many(text) > MOST_NODES:
+        raise ValueError(f"it has more than {MOST_NODES:,} nodes, the longest range that Slurm accepts")
+    for ranges in MID_NUMBER.findall(text):
+        if len({len(number) for number in re.findall(r"\d+", ranges[1:])}) > 1:
+            raise ValueError("numbers of different lengths follow a digit; write n[18-19,110] instead of n1[8-10]")
+    one = ONE_RANGE.fullmatch(text)
+    if one and int(one[2]) <= int(one[3]):  # ClusterShell takes ten times as long for a large range
+        nodes = tuple(f"{one[1]}{number}" for number in range(int(one[2]), int(one[3]) + 1))
+    else:
+        nodes = _expanded(text)
+    if longest := max((node for node in nodes if len(node) > LONGEST_NODE), key=len, default=""):
+        raise ValueError(f"a node name has {len(longest)} characters, and {LONGEST_NODE} are the most")
+    return nodes
+
+
+def _expanded(text: str) -> tuple[str, ...]:
+    from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet, NodeSetException
+    from ClusterShell.RangeSet import RangeSetException
+
+    try:
+        return tuple(NodeSet(text, resolver=RESOLVER_NOGROUP))
+    except (NodeSetException, RangeSetException, ArithmeticError, LookupError, ValueError) as error:
+        raise ValueError(str(error)) from error

@@ -1,0 +1,1 @@
+"""What one node is: from the stream of its facts to records."""

@@ -1,0 +1,187 @@
+"""PCI devices, HCAs and network interfaces, from hwloc's XML."""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+from xml.etree import ElementTree as ET
+
+from seatrial.model.facts import NetworkInterface
+from seatrial.model.hca import Hca, Port, PortFamily, PortState
+from seatrial.model.pci import PciDevice, PciHop
+from seatrial.model.unknown import Unknown
+from seatrial.node.hwloc_document import infos
+from seatrial.node.pci import pci_kind
+from seatrial.node.pci_path import ADDRESS
+from seatrial.node.port_family import port_family
+from seatrial.node.processor_sets import masked
+
+CLASS = re.compile(r"([0-9a-f]{4}) \[([0-9a-f]{4}):([0-9a-f]{4})\](?: \[\w{4}:\w{4}\] [0-9a-f]{2}( [0-9a-f]{2})?)?")
+"""Class and subclass, vendor and device, of the subsystem too, revision, and in newer versions the programming
+interface."""
+SPEED = re.compile(r"[0-9]{1,6}\.[0-9]{1,9}")
+GENERATIONS = {2.5e9: 8 / 10, 5e9: 8 / 10, 8e9: 128 / 130, 16e9: 128 / 130, 32e9: 128 / 130, 64e9: 242 / 256}
+"""Transfers per second and what hwloc takes for their encoding: its include/private/misc.h."""
+WIDTHS = (1, 2, 4, 8, 16)
+"""Lanes of links that are built; the 12 and 32 of the older specifications never were cards."""
+NETWORK, OPENFABRICS, STORAGE = "network", "openfabrics", "storage"
+KINDS_2 = {"0": STORAGE, "2": NETWORK, "3": OPENFABRICS}
+KINDS_3 = {"1": STORAGE, "16": NETWORK, "32": OPENFABRICS, "48": OPENFABRICS}
+"""osdev_type: a number up to version 2 of the format, bits from version 3 on; hwloc.h, hwloc_obj_osdev_type_e."""
+PORT_INFO = re.compile(r"Port([1-9][0-9]{0,2})(State|LID|GID0)")
+PORT_STATES = {"1": PortState.DOWN, "2": PortState.INIT, "3": PortState.ARMED, "4": PortState.ACTIVE}
+HEXADECIMAL = re.compile(r"0x[0-9a-f]{1,8}")
+NOT_TOLD = "not in hwloc's XML"
+
+
+class Found(NamedTuple):
+    """A device or an OS device, what is above it, and the NUMA nodes near it."""
+
+    element: ET.Element
+    above: tuple[ET.Element, ...]
+    """PCI bridges and devices from the root port down."""
+    nodeset: str
+
+
+class Devices(NamedTuple):
+    """All of a machine, sorted by address or name, and why some of what they are is not known."""
+
+    pci: tuple[PciDevice, ...]
+    hcas: tuple[Hca, ...]
+    interfaces: tuple[NetworkInterface, ...]
+    absent: dict[str, str]
+
+
+def hwloc_devices(root: ET.Element) -> Devices:
+    """The devices of an export of hwloc 1, 2 or 3, which as a rule holds a part of them."""
+    kinds = KINDS_3 if root.get("version", "").startswith("3") else KINDS_2
+    found = list(_walk(root))
+    absent: dict[str, str] = {}
+    software: dict[str, list[str]] = {}
+    hcas, interfaces = {}, {}
+    for each in (each for each in found if each.element.get("type") == "OSDev"):
+        name, kind = each.element.get("name", ""), kinds.get(each.element.get("osdev_type", ""))
+        address = _address(each.above[-1]) if each.above else ""
+        if not name or kind is None:
+            continue
+        software.setdefault(address, []).append(name)
+        if kind == NETWORK:
+            interfaces[name] = NetworkInterface(name=name, pci_address=address)
+            absent |= {
+                f"interfaces.{name}.{field}": NOT_TOLD for field in ("link_type", "speed_bits_per_s", "mtu_bytes")
+            }
+        elif kind == OPENFABRICS:
+            hcas[name] = _hca(name, address, each)
+            absent |= {f"hcas.{name}.{field}": NOT_TOLD for field in ("driver", "board_id", "ports.rate_text")}
+    pci = {}
+    for each in (each for each in found if each.element.get("type") == "PCIDev"):
+        address = _address(each.element)
+        if address:
+            pci[address] = _pci_device(each, tuple(sorted(software.get(address, ()))), absent)
+    return Devices(
+        pci=tuple(pci[address] for address in sorted(pci)),
+        hcas=tuple(hcas[name] for name in sorted(hcas)),
+        interfaces=tuple(interfaces[name] for name in sorted(interfaces)),
+        absent=absent,
+    )
+
+
+def _walk(root: ET.Element) -> Iterator[Found]:
+    """Every object in the document's order, without recursion."""
+    waiting = [Found(each, (), "") for each in reversed(root.findall("object"))]
+    while waiting:
+        found = waiting.pop()
+        yield found
+        inside = found.above
+        if found.element.get("pci_busid"):
+            inside = (*found.above, found.element)
+        nodeset = found.element.get("nodeset", found.nodeset)
+        waiting.extend(Found(each, inside, nodeset) for each in reversed(found.element.findall("object")))
+
+
+def _address(element: ET.Element) -> str:
+    text = element.get("pci_busid", "")
+    return text if ADDRESS.fullmatch(text) else ""
+
+
+def _numa_node(found: Found) -> int | None:
+    """The only one nearby; None where several are: hwloc puts a device there where the firmware tells none."""
+    near = masked(found.nodeset) or ()
+    return near[0] if len(near) == 1 else None
+
+
+def _pci_device(found: Found, names: tuple[str, ...], absent: dict[str, str]) -> PciDevice:
+    address = _address(found.element)
+    match = CLASS.match(found.element.get("pci_type", ""))
+    code, vendor, device = (int(match[place], 16) for place in (1, 2, 3)) if match else (None, None, None)
+    interface = match[4] if match else None
+    path = (*(each for each in found.above if _address(each)), found.element)
+    for hop in path:
+        field = f"pci.{address}.path.{_address(hop)}"
+        if why := _why_no_link(hop.get("pci_link_speed", "")):
+            absent[f"{field}.current_transfers_per_s"] = absent[f"{field}.current_width"] = why
+        absent[f"{field}.max_transfers_per_s"] = absent[f"{field}.max_width"] = NOT_TOLD
+    return PciDevice(
+        address=address,
+        kind=pci_kind(None if code is None else code << 8, vendor),
+        class_code=None if code is None or interface is None else code << 8 | int(interface, 16),
+        vendor=vendor,
+        device=device,
+        names=names,
+        numa_node=_numa_node(found),
+        path=tuple(_hop(each) for each in path),
+    )
+
+
+def _hop(element: ET.Element) -> PciHop:
+    trained = links_of(element.get("pci_link_speed", ""))
+    speed, width = trained[0] if len(trained) == 1 else (None, None)
+    return PciHop(address=_address(element), current_transfers_per_s=speed, current_width=width)
+
+
+def links_of(text: str) -> tuple[tuple[float, int], ...]:
+    """Transfers per second and lanes of every link that hwloc would give this speed: "7.876923" is 3.0 x8 or 4.0 x4.
+
+    hwloc tells the product only, in GB/s of one direction after encoding, to a few decimals.
+    """
+    speed = float(text) if SPEED.fullmatch(text) else 0.0
+    return tuple(
+        (transfers, width)
+        for transfers, share in GENERATIONS.items()
+        for width in WIDTHS
+        if speed and abs(transfers * share / 8e9 * width - speed) <= 1e-5 * speed
+    )
+
+
+def _why_no_link(text: str) -> str:
+    links = links_of(text)
+    if len(links) == 1:
+        return ""
+    if not SPEED.fullmatch(text) or not float(text):
+        return "hwloc could not read the link's speed"
+    ways = (
+        " or ".join(f"{transfers / 1e9:g} GT/s x{width}" for transfers, width in links) or "no PCIe link that is built"
+    )
+    return f"hwloc tells {float(text):g} GB/s of the whole link, which is {ways}"
+
+
+def _hca(name: str, address: str, found: Found) -> Hca:
+    says: dict[int, dict[str, str]] = {}
+    for info, value in infos(found.element).items():
+        if match := PORT_INFO.fullmatch(info):
+            says.setdefault(int(match[1]), {})[match[2]] = value
+    ports = tuple(_port(name, number, says[number]) for number in sorted(says))
+    return Hca(name=name, pci_address=address, numa_node=_numa_node(found), ports=ports)
+
+
+def _port(name: str, number: int, says: dict[str, str]) -> Port:
+    """A port with a LID speaks InfiniBand or a relative; one without may speak RoCE, or wait for a subnet manager."""
+    state, lid = says.get("State", ""), says.get("LID", "")
+    identifier = int(lid, 16) if HEXADECIMAL.fullmatch(lid) else None
+    family = port_family("", name=name)
+    return Port(
+        number=number,
+        family=family if identifier or family is not PortFamily.INFINIBAND else Unknown(word="no link layer told"),
+        state=PORT_STATES.get(state) or (Unknown(word=state) if state else None),
+        lid=identifier,
+        subnet_prefix=says.get("GID0", "")[:19],
+    )

@@ -1,0 +1,61 @@
+"""What is mounted, and what of it answers, from a frame."""
+
+import re
+
+from seatrial.model.system import Mount
+from seatrial.node.frame import Frame
+
+MOUNTS = "/proc/mounts"
+KERNELS_OWN = frozenset(
+    {"proc", "sysfs", "devpts", "devtmpfs", "mqueue", "tracefs", "debugfs", "securityfs", "selinuxfs", "pstore", "bpf"}
+    | {"fusectl", "configfs", "hugetlbfs", "rpc_pipefs", "nsfs", "binfmt_misc", "efivarfs", "cgroup", "cgroup2"}
+)
+"""Kinds of file system that hold no files of anybody's."""
+ESCAPE = re.compile(r"\\([0-7]{3})")
+OF_THE_MOMENT = ("fd=", "pgrp=", "pipe_ino=", "mountport=", "addr=", "clientaddr=", "mountaddr=")
+"""Options that are chosen anew at every mount, or whose value is not collected."""
+ANSWERS = {"yes": True, "no": False, "no answer": False}
+
+
+def read_mounts(frame: Frame) -> tuple[tuple[Mount, ...], dict[str, str]]:
+    """All file systems but the kernel's own, in the order of /proc/mounts: the last one on a path is the visible one.
+
+    `reachable` is told of network file systems only, and of the path as a whole. Second: "system.mounts" -> why none is
+    known, or "system.mounts.PATH" -> why one is not reachable.
+    """
+    found: dict[Mount, None] = {}
+    absent = {}
+    for line in frame.files.get(MOUNTS, ()):
+        words = line.split(" ")
+        if len(words) < 4 or words[2] in KERNELS_OWN or words[1].startswith(("/proc/", "/sys/")):
+            continue
+        said = frame.values.get(f"mount {words[1]}")
+        path = _unescaped(words[1])
+        reachable = ANSWERS.get(said or "") if words[2] != "autofs" else None
+        if said == "no answer":
+            absent[f"system.mounts.{path}"] = "no answer in 3 s"
+        mount = Mount(
+            path=path,
+            source=_unescaped(words[0]),
+            kind=_unescaped(words[2]),
+            options=tuple(each for each in words[3].split(",") if not each.startswith(OF_THE_MOMENT)),
+            reachable=reachable,
+        )
+        found[mount] = None
+    if not found:
+        absent["system.mounts"] = frame.reason(MOUNTS)
+    return tuple(found), absent
+
+
+def read_paths(frame: Frame) -> dict[str, bool]:
+    """Path of $SEATRIAL_PATHS -> whether statfs(2) of it succeeded within 3 s."""
+    return {
+        item.removeprefix("reach "): ANSWERS[said]
+        for item, said in sorted(each for each in frame.values.items() if each[0].startswith("reach /"))
+        if said in ANSWERS
+    }
+
+
+def _unescaped(text: str) -> str:
+    r"""\040 and the like: blank, tab, newline, backslash and # in three octal digits (proc(5), getmntent(3))."""
+    return ESCAPE.sub(lambda match: chr(int(match[1], 8)), text)

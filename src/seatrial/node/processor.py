@@ -1,0 +1,153 @@
+"""Frequencies, governors, idle states, instruction sets and mitigations, from a frame."""
+
+import functools
+import re
+
+from seatrial.model.processor import IdleState, ProcessorFacts
+from seatrial.node.cpuinfo import CPUINFO, cpuinfo
+from seatrial.node.frame import Frame, whole_number
+from seatrial.node.frequencies import base_hz, read_frequencies, turbo
+from seatrial.node.processor_sets import Numbers, listed, number
+from seatrial.node.topology_sysfs import CPU, sysfs_cores
+
+STATUS = "/proc/self/status"
+JOB = "job cpuset"
+SMT = "/sys/devices/system/cpu/smt/active"
+IDLE = "/sys/devices/system/cpu/cpu0/cpuidle/state[0-9]*"
+VULNERABILITIES = "/sys/devices/system/cpu/vulnerabilities/"
+THROTTLE = f"{CPU}/thermal_throttle"
+VECTOR = re.compile(
+    r"mmx|sse\d?|ssse3|sse4[_a-z0-9]+|avx[_a-z0-9]*|fma4?|f16c|amx[_a-z0-9]*|xop"  # x86
+    r"|asimd[a-z0-9]*|neon|sve[a-z0-9]*|sme[a-z0-9]*|fphp|bf16|i8mm"  # Arm
+)
+"""Words of /proc/cpuinfo for vector and matrix instructions: arch/x86/include/asm/cpufeatures.h,
+Documentation/arch/arm64/elf_hwcaps.rst."""
+
+
+def read_processor(frame: Frame) -> tuple[ProcessorFacts, dict[str, str]]:
+    """The processors of a frame. Second: name of a fact, with the group in front of it -> why it is not known."""
+    says = cpuinfo(frame)
+    absent: dict[str, str] = {}
+    frequencies = read_frequencies(frame, absent)
+    base, base_source = base_hz(frame, says.get("model name", ""))
+    smt, throttle = frame.integer(SMT), throttle_events(frame)
+    facts = ProcessorFacts(
+        vendor=says.get("vendor_id") or says.get("CPU implementer", ""),
+        microcode=says.get("microcode", ""),
+        instruction_sets=_instruction_sets(says.get("flags") or says.get("Features", "")),
+        family=whole_number(says.get("cpu family", "")),
+        model_number=whole_number(says.get("model", "")),
+        stepping=whole_number(says.get("stepping", "")),
+        frequency_driver=frequencies.driver,
+        governors=frequencies.governors,
+        energy_preferences=frequencies.energy_preferences,
+        minimum_hz=frequencies.minimum_hz,
+        maximum_hz=frequencies.maximum_hz,
+        hardware_maximum_hz=frequencies.hardware_maximum_hz,
+        present_hz=frequencies.present_hz,
+        base_hz=base,
+        base_hz_source=base_source,
+        turbo=turbo(frame),
+        smt_active=None if smt is None else smt == 1,
+        idle_states=_idle_states(frame),
+        mitigations=_mitigations(frame),
+        throttle_events=throttle,
+        allowed=_allowed(frame),
+    )
+    return facts, {**absent, **_absent(frame, facts)}
+
+
+def _absent(frame: Frame, facts: ProcessorFacts) -> dict[str, str]:
+    turbo_files = ("intel_pstate/no_turbo", "cpufreq/boost")
+    told: dict[str, tuple[object, str]] = {
+        "vendor": (facts.vendor, CPUINFO),
+        "microcode": (facts.microcode, CPUINFO),
+        "instruction_sets": (facts.instruction_sets, CPUINFO),
+        "family": (facts.family is not None, CPUINFO),
+        "model_number": (facts.model_number is not None, CPUINFO),
+        "stepping": (facts.stepping is not None, CPUINFO),
+        "smt_active": (facts.smt_active is not None, SMT),
+        "idle_states": (facts.idle_states, IDLE),
+        "mitigations": (facts.mitigations, VULNERABILITIES + "*"),
+        "throttle_events": (facts.throttle_events is not None, THROTTLE),
+        "allowed": (facts.allowed, STATUS),
+    }
+    absent = {f"processor.{name}": frame.reason(item) for name, (known, item) in told.items() if not known}
+    if facts.turbo is None:
+        reasons = (frame.reason(f"/sys/devices/system/cpu/{file}") for file in turbo_files)
+        absent["processor.turbo"] = "; ".join(reasons)
+    if facts.base_hz is None:
+        why = "neither base_frequency nor nominal_freq, and no frequency in the model's name"
+        absent |= {"processor.base_hz": why, "processor.base_hz_source": why}
+    return absent
+
+
+@functools.lru_cache(maxsize=256)
+def _instruction_sets(flags: str) -> tuple[str, ...]:
+    return tuple(word for word in dict.fromkeys(flags.split()) if VECTOR.fullmatch(word))
+
+
+def _idle_states(frame: Frame) -> tuple[IdleState, ...]:
+    """In the kernel's order, the shallowest first. Its latencies are in microseconds."""
+    names, latencies, disabled = (frame.columns.get((IDLE, item), {}) for item in ("name", "latency", "disable"))
+    places = sorted((place, entry) for entry in names if (place := number(entry)) is not None)
+    return tuple(
+        IdleState(name=names[entry], latency_s=_seconds(latencies.get(entry, "")), disabled=disabled.get(entry) == "1")
+        for _, entry in places
+    )
+
+
+def _seconds(microseconds: str) -> float | None:
+    count = whole_number(microseconds)
+    return None if count is None else count / 1e6
+
+
+def _mitigations(frame: Frame) -> dict[str, str]:
+    names = frame.lists.get(VULNERABILITIES + "*", ())
+    return {name: text for name in names if (text := frame.values.get(VULNERABILITIES + name)) is not None}
+
+
+def throttle_events(frame: Frame) -> int | None:
+    """Times that cores, and times that packages, were slowed down for heat, since boot.
+
+    Every processor of a core counts the core's events, and every processor of a package the package's. So of the
+    counts of one core the greatest is taken, of those of one package likewise, and these are added up. A processor
+    whose core or package is not known counts for one of its own, and all of unknown package for one package.
+    """
+    cores = _counts(frame, "core_throttle_count")
+    packages = _counts(frame, "package_throttle_count")
+    if not cores and not packages:
+        return None
+    if not any(cores.values()) and not any(packages.values()):
+        return 0
+    known = sysfs_cores(frame)
+    core_of = {each: core.processors[0] for core in known for each in core.processors}
+    package_of = {each: core.package for core in known for each in core.processors}
+    of_core: dict[int, int] = {}
+    for processor, count in cores.items():
+        core = core_of.get(processor, processor)
+        of_core[core] = max(of_core.get(core, 0), count)
+    of_package: dict[int | None, int] = {}
+    for processor, count in packages.items():
+        package = package_of.get(processor)
+        of_package[package] = max(of_package.get(package, 0), count)
+    return sum(of_core.values()) + sum(of_package.values())
+
+
+def _counts(frame: Frame, file: str) -> dict[int, int]:
+    column = frame.columns.get((THROTTLE, file), {})
+    return {
+        processor: int(count)
+        for name, count in column.items()
+        if (processor := number(name)) is not None and count.isascii() and count.isdigit() and len(count) <= 18
+    }
+
+
+def _allowed(frame: Frame) -> Numbers:
+    """Where the collector may run and where its job may: its own step may have been given less."""
+    found = set(listed(frame.values.get(JOB, "")) or ())
+    for line in frame.files.get(STATUS, ()):
+        name, _, processors = line.partition(":")
+        if name == "Cpus_allowed_list":
+            found.update(listed(processors) or ())
+    return tuple(sorted(found))

@@ -1,0 +1,60 @@
+"""How many processors, cores, sockets and NUMA nodes there are, and the model's name, from a frame."""
+
+import msgspec
+
+from seatrial.node.cpuinfo import CPUINFO, cpuinfo
+from seatrial.node.frame import Frame
+from seatrial.node.processor_sets import listed, package_number
+from seatrial.node.topology_sysfs import NODES, ONLINE, ROWS, sysfs_cores
+
+NODES_ONLINE = "/sys/devices/system/node/online"
+
+
+class Processors(msgspec.Struct, frozen=True, kw_only=True):
+    """What the kernel says of the processors. Numbers of things; None where it does not say, and `absent` why."""
+
+    model: str
+    processors: int | None
+    cores: int | None
+    sockets: int | None
+    numa_nodes: int | None
+    absent: dict[str, str]
+
+
+def read_processors(frame: Frame) -> Processors:
+    """Processors are the online logical ones; cores are their distinct sets of thread siblings."""
+    model = cpu_model(frame)
+    read = {
+        "processors": (_processors(frame), ONLINE),
+        "cores": (len(sysfs_cores(frame)) or None, ROWS),
+        "sockets": (_sockets(frame), ROWS),
+        "numa_nodes": (_numa_nodes(frame), NODES_ONLINE),
+    }
+    absent = {name: frame.reason(path) for name, (number, path) in read.items() if number is None}
+    if not model:
+        absent["cpu_model"] = frame.reason(CPUINFO)
+    return Processors(model=model, absent=absent, **{name: number for name, (number, _) in read.items()})
+
+
+def cpu_model(frame: Frame) -> str:
+    """The model's name: x86 prints "model name", POWER "cpu", and Arm only the numbers of implementer and part."""
+    says = cpuinfo(frame)
+    if "CPU implementer" in says and "model name" not in says:
+        return f"implementer {says['CPU implementer']} part {says.get('CPU part', 'unknown')}"
+    return says.get("model name") or says.get("cpu") or ""
+
+
+def _processors(frame: Frame) -> int | None:
+    """Those online; where an old kernel does not list them, those it tells a core of."""
+    return len(listed(frame.values.get(ONLINE, "")) or frame.tables.get(ROWS, ())) or None
+
+
+def _numa_nodes(frame: Frame) -> int | None:
+    """Those online; where an old kernel does not list them, their folders."""
+    return len(listed(frame.values.get(NODES_ONLINE, "")) or frame.lists.get(NODES, ())) or None
+
+
+def _sockets(frame: Frame) -> int | None:
+    """Distinct package numbers; the kernel's -1 says that the firmware tells none."""
+    packages = {package_number(row.get("physical_package_id", "?")) for row in frame.tables.get(ROWS, ())}
+    return len(packages) if packages and None not in packages else None

@@ -1,0 +1,186 @@
+"""Cores, NUMA nodes and caches, from the kernel's files of a frame."""
+
+import functools
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+
+import msgspec
+
+from seatrial.model.topology import Cache, Core, NumaNode, Topology
+from seatrial.node.frame import Frame
+from seatrial.node.logical_order import sysfs_order
+from seatrial.node.processor_sets import Numbers, listed, masked, number, package_number
+
+CPU = "/sys/devices/system/cpu/cpu[0-9]*"
+ROWS = f"{CPU}/topology"
+ONLINE = "/sys/devices/system/cpu/online"
+NODES = "/sys/devices/system/node/node[0-9]*"
+NODE = "/sys/devices/system/node/node"
+CACHE_PLACES = range(10)
+UNITS = {"K": 1 << 10, "M": 1 << 20}
+
+Cells = tuple[str, ...]
+CacheKind = tuple[int, str, int | None, int]
+"""Level, kind, bytes, sharers."""
+
+
+def sysfs_topology(frame: Frame) -> Topology:
+    """The online processors of a frame, their cores and packages, the NUMA nodes and the caches; empty where untold."""
+    indexes, sets, totals, rows = _node_cells(frame)
+    online = frame.values.get(ONLINE, "")
+    cores = sysfs_cores(frame)
+    nodes = _nodes(indexes, sets, rows, online)
+    return Topology(
+        cores=cores,
+        numa_nodes=tuple(
+            msgspec.structs.replace(each, memory_bytes=total)
+            for each, total in zip(nodes, map(node_memory_bytes, totals), strict=True)
+        ),
+        caches=read_caches(frame),
+        source="sysfs" if cores or nodes else "",
+        order=sysfs_order(frame, cores, nodes),
+    )
+
+
+def sysfs_cores(frame: Frame) -> tuple[Core, ...]:
+    """The cores of a frame's online processors, sorted by their first one; none where one processor's is not told."""
+    indexes, sets, _, _ = _node_cells(frame)
+    return _cores(_processor_rows(frame), frame.values.get(ONLINE, ""), indexes, sets)
+
+
+def node_memory_bytes(line: str) -> int | None:
+    """ "Node 0 MemTotal: 8387892 kB" -> bytes; the kernel's "kB" are 1024 bytes."""
+    words = line.split()
+    told = len(words) >= 2 and words[-1] == "kB" and words[-2].isascii() and words[-2].isdigit()
+    return int(words[-2]) * 1024 if told and len(words[-2]) <= 18 else None
+
+
+def _processor_rows(frame: Frame) -> tuple[Cells, ...]:
+    """Of each processor: number, package, core, list of siblings, mask of siblings; "?" where untold."""
+    masks = frame.columns.get((ROWS, "thread_siblings"), {})
+    return tuple(
+        (
+            row["*"],
+            row.get("physical_package_id", "?"),
+            row.get("core_id", "?"),
+            row.get("thread_siblings_list", "?"),
+            masks.get(row["*"], "?"),
+        )
+        for row in frame.tables.get(ROWS, ())
+    )
+
+
+def _node_cells(frame: Frame) -> tuple[Numbers, tuple[Numbers, ...], Cells, Cells]:
+    """Of the NUMA nodes, by their numbers: these, their processors, the lines of their memory, their distances."""
+    names = {index: name for name in frame.lists.get(NODES, ()) if (index := number(name)) is not None}
+    indexes = tuple(sorted(names))
+    distances = frame.columns.get((NODES, "distance"), {})
+    here = [f"{NODE}{names[index]}/" for index in indexes]
+    return (
+        indexes,
+        tuple(
+            listed(frame.values.get(f"{each}cpulist", "?")) or masked(frame.values.get(f"{each}cpumap", "")) or ()
+            for each in here
+        ),
+        tuple(frame.values.get(f"{each}meminfo", "") for each in here),
+        tuple(distances.get(names[index], "") for index in indexes),
+    )
+
+
+@functools.lru_cache(maxsize=256)
+def _cores(rows: tuple[Cells, ...], online: str, indexes: Numbers, sets: tuple[Numbers, ...]) -> tuple[Core, ...]:
+    """Processors of equal siblings are one core; without siblings those of one package and core number are.
+
+    Offline processors are left out: their folder may still be there. Nothing where one processor's core is not told.
+    """
+    node_of = {processor: index for index, held in zip(indexes, sets, strict=True) for processor in held}
+    awake = set(listed(online) or ())
+    members: defaultdict[object, dict[int, int | None]] = defaultdict(dict)
+    for name, package, core, siblings, mask in rows:
+        processor, socket = number(name), package_number(package)
+        if processor is None or (awake and processor not in awake):
+            continue
+        together = listed(siblings) or masked(mask)
+        key = together or (socket, core if number(core) is not None else None)
+        if None in key:
+            return ()
+        members[bool(together), key][processor] = socket
+    found = (
+        Core(processors=tuple(sorted(held)), package=held[min(held)], numa_node=node_of.get(min(held)))
+        for held in members.values()
+    )
+    return tuple(sorted(found, key=lambda core: core.processors))
+
+
+@functools.lru_cache(maxsize=256)
+def _nodes(indexes: Numbers, sets: tuple[Numbers, ...], rows: Cells, online: str) -> tuple[NumaNode, ...]:
+    awake = set(listed(online) or ())
+    return tuple(
+        NumaNode(
+            index=index,
+            processors=tuple(each for each in held if each in awake) if awake else held,
+            distances=node_distances(row, len(indexes)),
+        )
+        for index, held, row in zip(indexes, sets, rows, strict=True)
+    )
+
+
+def node_distances(row: str, nodes: int) -> Numbers:
+    """The distances of a row of numbers; none where it is not one for each of so many nodes."""
+    known = [number(word) for word in row.split()]
+    return tuple(each for each in known if each is not None) if len(known) == nodes and None not in known else ()
+
+
+def read_caches(frame: Frame) -> tuple[Cache, ...]:
+    """Each kind once, sorted by level and kind, with how many there are: those that different processors share."""
+    found: Counter[CacheKind] = Counter()
+    online = frame.values.get(ONLINE, "")
+    for place in CACHE_PLACES:
+        pattern = f"{CPU}/cache/index{place}"
+        names = frame.lists.get(pattern, ())
+        if not names:
+            break
+        columns = [frame.columns.get((pattern, item), {}) for item in ("level", "type", "size")]
+        lists = frame.columns.get((pattern, "shared_cpu_list"), {})
+        sharers = lists or frame.columns.get((pattern, "shared_cpu_map"), {})
+        cells = tuple(_cells(column, names) for column in (*columns, sharers))
+        found.update(_caches_at((names, *cells), online, bool(lists)))
+    return tuple(
+        Cache(level=level, kind=kind, size_bytes=size, shared_by=sharers, count=count)
+        for (level, kind, size, sharers), count in sorted(found.items(), key=_order)
+    )
+
+
+def _cells(column: Mapping[str, str], names: Cells) -> Cells:
+    """In the order of the names, which a column without gaps has already."""
+    return tuple(column.values()) if len(column) == len(names) else tuple(column.get(name, "") for name in names)
+
+
+def _order(item: tuple[CacheKind, int]) -> tuple[int, str, int, int]:
+    level, kind, size, sharers = item[0]
+    return level, kind, size or 0, sharers
+
+
+@functools.lru_cache(maxsize=1024)
+def _caches_at(columns: tuple[Cells, ...], online: str, as_lists: bool) -> Counter[CacheKind]:
+    """The caches in one place of every processor's list: number, level, type, size, sharers.
+
+    One that no processor shares, so the mask of an ia64 kernel, is the processor's own. Without masks and lists caches
+    cannot be counted, and are left out.
+    """
+    parse = listed if as_lists else masked
+    awake = set(listed(online) or ())
+    distinct: set[tuple[int, str, str, Numbers]] = set()
+    for name, level, kind, size, cell in zip(*columns, strict=True):
+        processor, depth, sharers = number(name), number(level), parse(cell) if cell else None
+        if processor is None or depth is None or sharers is None or (awake and processor not in awake):
+            continue
+        together = tuple(each for each in sharers if each in awake) if awake else sharers
+        distinct.add((depth, kind.lower(), size, together or (processor,)))
+    return Counter((depth, kind, cache_bytes(size), len(together)) for depth, kind, size, together in distinct)
+
+
+def cache_bytes(text: str) -> int | None:
+    """ "48K" -> bytes. The kernel writes KiB, and K behind the number."""
+    amount, unit = text[:-1], text[-1:]
+    return int(amount) * UNITS[unit] if unit in UNITS and amount.isascii() and amount.isdigit() else None

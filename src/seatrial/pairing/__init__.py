@@ -1,1 +1,0 @@
-"""Which pairs to measure, in which rounds; pure and seeded."""

@@ -1,0 +1,1 @@
+"""Which pairs are measured, in which rounds, and which next."""

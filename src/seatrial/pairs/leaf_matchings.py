@@ -1,0 +1,185 @@
+"""Random matchings that know the leaves: pairs within them and between them, every uplink crossed twice."""
+
+import random
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
+
+from seatrial.pairs.complete import Pair, circle_rounds
+from seatrial.pairs.sparse import sparse_rounds
+
+LEAST_CROSSINGS = 2
+"""Different node pairs that cross each leaf's uplinks: with one alone, a slow uplink looks like a slow node."""
+_TRIES = 50
+_Cost = Callable[[Pair], int]
+
+
+def matchings(nodes: Sequence[str], leaf_of: Mapping[str, str], rounds: int, seed: int) -> list[list[Pair]]:
+    """`rounds` random matchings of which no two share a pair; one node of an odd number rests in each.
+
+    Where leaves are known the matchings go between leaves and within them in turn, so that a node is seen with its
+    uplink and without it; a single one has both kinds. `sparse.wrongly_left` holds for them all the same: it asks only
+    that a node's partners are different and that the slow nodes lie anywhere. Rounds so many that they take a good part
+    of all pairs are drawn without regard to leaves: they have enough of both kinds.
+    """
+    leaves = {leaf_of[node] for node in nodes if node in leaf_of}
+    if len(leaves) < 2 or 4 * rounds > max(len(nodes), 4):
+        return sparse_rounds(nodes, rounds, seed)
+    draw = random.Random(seed)
+    if rounds == 1:
+        return [_both_kinds(nodes, leaf_of, draw)]
+    used: set[frozenset[str]] = set()
+    found = []
+    for number in range(rounds):
+        pairs = _within(nodes, leaf_of, used, draw) if number % 2 else _between(nodes, leaf_of, used, draw)
+        used |= {frozenset(pair) for pair in pairs}
+        found.append(pairs)
+    return found
+
+
+def leaf_design(nodes: Sequence[str], leaf_of: Mapping[str, str], seed: int) -> list[list[Pair]]:
+    """All pairs within each leaf, all leaves at once; then one pair for every two leaves, ends drawn at random."""
+    members = _members(nodes, leaf_of)
+    inside = [circle_rounds(names) for names in members.values()]
+    rounds = [
+        [pair for each in inside if turn < len(each) for pair in each[turn]]
+        for turn in range(max((len(each) for each in inside), default=0))
+    ]
+    draw = random.Random(seed)
+    for leaf_pairs in circle_rounds(list(members)):
+        rounds.append([(draw.choice(members[here]), draw.choice(members[there])) for here, there in leaf_pairs])
+    return rounds
+
+
+def covering(
+    rounds: Sequence[Sequence[Pair]], nodes: Sequence[str], leaf_of: Mapping[str, str], seed: int
+) -> list[Pair]:
+    """The few pairs that the rounds lack so that they cross every node, and every leaf's uplinks by two pairs."""
+    draw = random.Random(seed)
+    known = {frozenset(pair) for pairs in rounds for pair in pairs}
+    crossed = {name for pair in known for name in pair}
+    crossings: Counter[str] = Counter()
+    for pair in known:
+        crossings.update(_leaves_crossed(pair, leaf_of))
+    members = _members([node for node in nodes if node in leaf_of], leaf_of)
+    added: list[Pair] = []
+
+    def add(name: str, others: Collection[str]) -> None:
+        partners = [other for other in others if other != name and frozenset((name, other)) not in known]
+        if partners:
+            other = min(draw.sample(partners, len(partners)), key=lambda one: crossings[leaf_of.get(one, "")])
+            added.append((name, other))
+            known.add(frozenset((name, other)))
+            crossed.update((name, other))
+            crossings.update(_leaves_crossed((name, other), leaf_of))
+
+    for node in nodes:
+        if node not in crossed:
+            add(node, nodes)
+    for leaf, names in members.items() if len(members) > 1 else ():
+        elsewhere = [node for other, away in members.items() if other != leaf for node in away]
+        for name in draw.sample(names, len(names)) + [names[0]] * LEAST_CROSSINGS:
+            if crossings[leaf] < LEAST_CROSSINGS:
+                add(name, elsewhere)
+    return added
+
+
+def capped(pairs: Sequence[Pair], at_once: int, leaf_of: Mapping[str, str], uplinks: int | None) -> list[list[Pair]]:
+    """The pairs in pieces: at most `at_once` in each, no node twice, no leaf left by more pairs than it has uplinks.
+
+    `uplinks`: of each leaf, where known. A pair takes one of them even where it could share: so contention cannot be
+    taken for a fault.
+    """
+    pieces: list[list[Pair]] = []
+    taken: list[Counter[tuple[str, str]]] = []
+    first_open = 0
+    for pair in pairs:
+        wanted = [("node", name) for name in pair]
+        wanted += [("leaf", leaf) for leaf in _leaves_crossed(pair, leaf_of)] if uplinks else []
+        while first_open < len(pieces) and len(pieces[first_open]) >= at_once:
+            first_open += 1
+        for number in range(first_open, len(pieces) + 1):
+            if number == len(pieces):
+                pieces.append([])
+                taken.append(Counter())
+            room = all(taken[number][one] < (1 if one[0] == "node" else uplinks or 1) for one in wanted)
+            if room and len(pieces[number]) < at_once:
+                pieces[number].append(pair)
+                taken[number].update(wanted)
+                break
+    return pieces
+
+
+def _members(nodes: Sequence[str], leaf_of: Mapping[str, str]) -> dict[str, list[str]]:
+    """Nodes by leaf; those of unknown leaf share one without a name."""
+    members: dict[str, list[str]] = defaultdict(list)
+    for node in nodes:
+        members[leaf_of.get(node, "")].append(node)
+    return dict(members)
+
+
+def _leaves_crossed(pair: Collection[str], leaf_of: Mapping[str, str]) -> set[str]:
+    leaves = {leaf_of.get(name, "") for name in pair}
+    return leaves if len(leaves) == 2 and "" not in leaves else set()
+
+
+def _shuffled_pairs(nodes: Sequence[str], draw: random.Random) -> list[Pair]:
+    order = draw.sample(nodes, len(nodes))
+    return list(zip(order[::2], order[1::2], strict=False))
+
+
+def _both_kinds(nodes: Sequence[str], leaf_of: Mapping[str, str], draw: random.Random) -> list[Pair]:
+    """Two or three nodes of every leaf go abroad, the others stay among themselves; best of several draws."""
+    tries = _TRIES if len(nodes) <= 64 else 1
+    found: list[list[Pair]] = []
+    for _ in range(tries):
+        inside: list[Pair] = []
+        abroad: list[str] = []
+        for names in _members(nodes, leaf_of).values():
+            order = draw.sample(names, len(names))
+            staying = max(len(names) - LEAST_CROSSINGS, 0) // 2 * 2
+            inside += zip(order[:staying:2], order[1:staying:2], strict=True)
+            abroad += order[staying:]
+        found.append(inside + _between(abroad, leaf_of, set(), draw))
+    return max(found, key=lambda pairs: len({frozenset(leaf_of.get(name, "") for name in pair) for pair in pairs}))
+
+
+def _within(
+    nodes: Sequence[str], leaf_of: Mapping[str, str], used: set[frozenset[str]], draw: random.Random
+) -> list[Pair]:
+    """A matching inside every leaf; those left over, one of an odd leaf, find each other abroad."""
+    pairs: list[Pair] = []
+    for names in _members(nodes, leaf_of).values():
+        pairs += _improved(_shuffled_pairs(names, draw), lambda pair: frozenset(pair) in used, draw)
+    pairs = [pair for pair in pairs if frozenset(pair) not in used]
+    matched = {name for pair in pairs for name in pair}
+    return pairs + _between([node for node in nodes if node not in matched], leaf_of, used, draw)
+
+
+def _between(
+    nodes: Sequence[str], leaf_of: Mapping[str, str], used: set[frozenset[str]], draw: random.Random
+) -> list[Pair]:
+    """A matching whose pairs leave their leaf, as far as the leaves' sizes permit; pairs of `used` are left out."""
+    pairs = _improved(
+        _shuffled_pairs(nodes, draw),
+        lambda pair: 2 * (frozenset(pair) in used) + (leaf_of.get(pair[0]) == leaf_of.get(pair[1])),
+        draw,
+    )
+    return [pair for pair in pairs if frozenset(pair) not in used]
+
+
+def _improved(pairs: list[Pair], cost: _Cost, draw: random.Random) -> list[Pair]:
+    """The matching after swaps of partners that each lower the cost."""
+    for place in range(len(pairs)):
+        for _ in range(_TRIES):
+            if not cost(pairs[place]):
+                break
+            other = draw.randrange(len(pairs))
+            (a, b), (c, d) = pairs[place], pairs[other]
+            if other == place:
+                continue
+            before = cost((a, b)) + cost((c, d))
+            for one, two in (((a, c), (b, d)), ((a, d), (c, b))):
+                if cost(one) + cost(two) < before:
+                    pairs[place], pairs[other] = one, two
+                    break
+    return pairs

@@ -1,0 +1,107 @@
+"""Next best pairs: the few whose outcome tells the remaining suspects of a tree of leaves apart.
+
+A pair is as good as the worst part on its way (the bottleneck model), so one good pair acquits every part that it
+crosses, and a bad pair all of whose parts but one are acquitted convicts that one.
+"""
+
+import random
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+
+import msgspec
+
+from seatrial.model.fabric import Component, Wiring
+from seatrial.model.subject import Direction
+from seatrial.pairs.complete import Pair
+
+MOST_PAIRS = 16
+"""In one step; each is measured alone."""
+_MOST_PARTS = 64
+_OTHER_LEAVES = 8
+_ACROSS = 24
+"""Pairs looked at for each cable in question."""
+_GOOD = 3
+"""Good ends of each leaf that come into question."""
+
+
+class Known(msgspec.Struct, frozen=True, kw_only=True):
+    """What measured pairs say. `blamed`: parts that explain the bad pairs best, those of one set not told apart."""
+
+    bad: frozenset[Pair]
+    good: frozenset[Pair]
+    blamed: tuple[frozenset[Component], ...]
+
+
+def next_pairs(
+    nodes: Sequence[str], known: Known, fabric: Wiring, *, asked: Collection[Pair], most: int = MOST_PAIRS, seed: int
+) -> list[Pair]:
+    """At most `most` ordered pairs of `nodes` that were not `asked` yet; empty where no pair could tell anything.
+
+    Two questions are put, each by pairs that otherwise cross acquitted parts alone. Of parts blamed together: a pair
+    that crosses half of them (halving: Aldridge, Johnson and Scarlett, Group Testing, 2019, section 1.7). Of parts on
+    bad pairs that another part explains: a pair that crosses as many of them as can be, since all are likely good and
+    one good pair then acquits them all.
+    """
+    acquitted = frozenset(part for pair in known.good for part in fabric.path(*pair))
+    on_bad = [frozenset(fabric.path(*pair)) - acquitted for pair in known.bad]
+    proved = frozenset(part for parts in on_bad if len(parts) == 1 for part in parts)
+    blamed = frozenset(part for parts in known.blamed for part in parts)
+    groups = [left for parts in known.blamed if len(left := parts - acquitted) > 1 and not left & proved][:most]
+    hidden = frozenset(part for parts in on_bad for part in parts) - proved - blamed
+    if not groups and not hidden:
+        return []
+    draw = random.Random(seed)
+    offered = _offered(nodes, [*groups, hidden], acquitted, fabric, draw)
+    for pair in asked:
+        offered.pop(pair, None)
+    chosen: list[Pair] = []
+    for group in groups:
+        halves = [pair for pair, crossed in offered.items() if crossed < group and pair not in chosen]
+        chosen += sorted(halves, key=lambda pair: abs(2 * len(offered[pair]) - len(group)))[:1]
+    harmless = {pair: crossed for pair, crossed in offered.items() if crossed <= hidden}
+    while harmless and hidden and len(chosen) < most:
+        pair = max(harmless, key=lambda one: len(harmless[one] & hidden))
+        if not harmless[pair] & hidden:
+            break
+        chosen.append(pair)
+        hidden -= harmless.pop(pair)
+    return chosen[:most]
+
+
+def _offered(
+    nodes: Sequence[str],
+    questions: Sequence[frozenset[Component]],
+    acquitted: Collection[Component],
+    fabric: Wiring,
+    draw: random.Random,
+) -> dict[Pair, frozenset[Component]]:
+    """Pairs in random order, and what each crosses that is not acquitted; pairs that cross nothing such are left out.
+
+    Ends are nodes in question, and good ones: of every leaf in question and of a few others; and those of pairs that
+    cross a cable in question.
+    """
+    wanted = {part for parts in questions for part in list(parts)[:_MOST_PARTS]}
+    asked_leaves = {part.name if part.kind == "uplink" else fabric.leaf_of.get(part.name, "") for part in wanted}
+    members: dict[str, list[str]] = defaultdict(list)
+    for node in draw.sample(nodes, len(nodes)):
+        members[fabric.leaf_of.get(node, "")].append(node)
+    others = [leaf for leaf in members if leaf not in asked_leaves][:_OTHER_LEAVES]
+    ends: dict[Direction, list[str]] = {}
+    for way in (Direction.OUT, Direction.IN):
+        own = [part.name for part in sorted(wanted) if part.kind == "node" and part.direction is way]
+        good = [
+            [node for node in members[leaf] if Component(kind="node", name=node, direction=way) in acquitted][:_GOOD]
+            for leaf in (*sorted(asked_leaves & members.keys()), *others)
+        ]
+        ends[way] = [node for node in own if node in set(nodes)] + [node for some in good for node in some]
+    pairs = [(source, target) for source in ends[Direction.OUT] for target in ends[Direction.IN] if source != target]
+    pairs += _across([part for part in sorted(wanted) if part.kind != "node"], set(nodes), fabric, draw)
+    draw.shuffle(pairs)
+    crossed = {pair: frozenset(fabric.path(*pair)).difference(acquitted) for pair in pairs}
+    return {pair: parts for pair, parts in crossed.items() if parts}
+
+
+def _across(parts: Sequence[Component], nodes: Collection[str], fabric: Wiring, draw: random.Random) -> list[Pair]:
+    """Pairs that cross cables in question, where the fabric knows of cables: few of all pairs do."""
+    found = (pair for part in parts for pair in fabric.across(part, _ACROSS, draw.getrandbits(32)))
+    return [pair for pair in dict.fromkeys(found) if pair[0] in nodes and pair[1] in nodes]

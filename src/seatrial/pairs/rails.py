@@ -1,0 +1,81 @@
+"""Which message sizes to measure over each rail and over all of them, in which order, and how often."""
+
+import random
+from collections.abc import Sequence
+
+import msgspec
+
+from seatrial.model.measurement import Phase, Round, Shape
+from seatrial.pairs.complete import Pair
+from seatrial.pairs.placed import abba
+from seatrial.pairs.sizes import REPETITIONS, Pace, geometric_sizes, latency_shape, seconds_of, stream_shape
+
+LATENCY_BYTES = 8
+PLATEAU_HALVINGS = 1
+"""The plateau is read from the largest size and so many halvings of it."""
+MORE_REPETITIONS = 9
+"""Of nine runs the interval leaves the least and the greatest out, so that one disturbed run spoils nothing."""
+TOGETHER = "+"
+Schedule = tuple[tuple[str, int], ...]
+"""Variant and repetition, in the order of measuring."""
+
+
+class RailDesign(msgspec.Struct, frozen=True, kw_only=True):
+    """What each variant is measured with, each time."""
+
+    shapes: tuple[Shape, ...]
+    repetitions: int
+
+
+def rail_variants(rails: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Name -> rails of each variant: each rail alone, and where there are several all together, `eth0+eth1`."""
+    alone: dict[str, tuple[str, ...]] = {rail: (rail,) for rail in rails}
+    return {**alone, TOGETHER.join(rails): tuple(rails)} if len(rails) > 1 else alone
+
+
+def rail_design(
+    most_bytes: int, per_octave: int, variants: int, pace: Pace, *, start_s: float, budget_s: float
+) -> RailDesign:
+    """The finest sizes of which every variant gets `MORE_REPETITIONS`, or else `REPETITIONS`, within the budget.
+
+    Runs come before sizes: fewer than six runs settle nothing. The coarsest choice, one latency and the plateau, is
+    taken where nothing fits. `start_s`: what starting the probe anew costs; `rail_schedule` says how often.
+    """
+    choices = [_shapes(geometric_sizes(most_bytes, each), pace) for each in dict.fromkeys((per_octave, 1))]
+    choices.append(_shapes(geometric_sizes(most_bytes, 1)[::-2][::-1], pace))
+    plateau = [max(most_bytes >> halving, 1) for halving in range(PLATEAU_HALVINGS + 1)]
+    coarsest = (latency_shape(LATENCY_BYTES, pace), *(stream_shape(size, pace) for size in plateau))
+    for shapes in (*choices, coarsest):
+        once_s = variants * sum(seconds_of(shape, pace) for shape in shapes)
+        for repetitions in (MORE_REPETITIONS, REPETITIONS):
+            starts = (variants - 1) * repetitions + 1
+            if repetitions * once_s + starts * start_s <= budget_s:
+                return RailDesign(shapes=shapes, repetitions=repetitions)
+    return RailDesign(shapes=coarsest, repetitions=REPETITIONS)
+
+
+def _shapes(sizes: Sequence[int], pace: Pace) -> tuple[Shape, ...]:
+    return tuple(shape(size, pace) for size in sizes for shape in (latency_shape, stream_shape))
+
+
+def rail_schedule(variants: Sequence[str], repetitions: int) -> Schedule:
+    """All variants in each repetition, there and back in turn (ABBA), so that drift falls on all of them alike.
+
+    The variant at each turn needs no new start of the probe.
+    """
+    return tuple((variant, repetition) for repetition, variant in abba(variants, repetitions))
+
+
+def rail_rounds(pair: Pair, design: RailDesign, variant: str, repetition: int, seed: int) -> tuple[Round, ...]:
+    """One repetition of one variant, in an order drawn anew."""
+    shapes = list(design.shapes)
+    random.Random(f"{seed} {repetition} {variant}").shuffle(shapes)
+    return tuple(
+        Round(phase=Phase.VARIANT, repetition=repetition, shape=shape, pairs=(pair,), variant=variant)
+        for shape in shapes
+    )
+
+
+def rails_of_variant(variant: str) -> tuple[str, ...]:
+    """The inverse of `rail_variants`' names."""
+    return tuple(variant.split(TOGETHER))

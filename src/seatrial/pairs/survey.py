@@ -1,0 +1,213 @@
+"""The survey: latency and bandwidth over all pairs, or over a few that promise enough."""
+
+import enum
+import itertools
+import math
+import random
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import msgspec
+
+from seatrial.model.measurement import Kernel, Phase, Round, Shape
+from seatrial.model.run import Design
+from seatrial.pairs.complete import Pair, circle_rounds, turns
+from seatrial.pairs.leaf_matchings import capped, covering, leaf_design, matchings
+from seatrial.pairs.sizes import ROUND_COST_S, as_many_as_last
+from seatrial.pairs.sparse import MOST_ROUNDS, guarantee, rounds_needed
+
+LATENCY = Shape(kernel=Kernel.PINGPONG, message_bytes=8, window=1, warmup=20, iterations=100)
+BANDWIDTH = Shape(kernel=Kernel.ONEWAY, message_bytes=1 << 20, window=4, warmup=1, iterations=3)
+PILOT = Shape(kernel=Kernel.ONEWAY, message_bytes=1 << 20, window=4, warmup=1, iterations=2)
+
+REPETITIONS = 9
+"""At most, where noise hides the practical effect; a quiet cluster is measured once."""
+USUAL_REPETITIONS = 3
+"""More of them change nothing in the length of the rounds."""
+BANDWIDTH_ROUND_S = 0.1
+"""Wanted length of the timed part of one bandwidth round."""
+
+MOST_SAMPLES = 1_000_000
+"""Of each kernel in a survey. Beyond it rounds are cut short: what is judged is the run, and its median takes few."""
+LEAST_ROUND_TRIPS = 10
+"""In one run of the latency kernel, however many pairs there are."""
+
+FAULT_SHARE = 0.1
+"""Of the nodes: so many slow ones a sparse design is made for."""
+ERROR = 0.01
+"""Healthy nodes that may be expected to stay unacquitted then."""
+
+
+class DesignChoice(enum.StrEnum):
+    """What `--design` can be."""
+
+    AUTO = "auto"
+    COMPLETE = "complete"
+    SPARSE = "sparse"
+    LEAF = "leaf"
+
+
+class SurveyPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """A design and its rounds in the order in which they are to be measured, one repetition after the other."""
+
+    design: Design
+    rounds: tuple[Round, ...]
+    shorter: tuple[Design, ...] = ()
+    """The designs of fewer repetitions: one, two, ..."""
+
+    @property
+    def passes(self) -> list[tuple[Round, ...]]:
+        """The rounds of each repetition."""
+        return [tuple(own) for _, own in itertools.groupby(self.rounds, key=lambda one: one.repetition)]
+
+    def after(self, passes: int) -> Design:
+        """What was carried out if it ended after `passes` repetitions."""
+        return self.shorter[passes - 1] if passes <= len(self.shorter) else self.design
+
+
+def bandwidth_shape(window_s: float) -> Shape:
+    """The bandwidth kernel with as many windows of `window_s` as fill `BANDWIDTH_ROUND_S`, 3 to 1,000."""
+    iterations = as_many_as_last(BANDWIDTH_ROUND_S, window_s, BANDWIDTH.iterations, 1000)
+    return msgspec.structs.replace(BANDWIDTH, iterations=iterations)
+
+
+def thinned(shape: Shape, measurements: int) -> Shape:
+    """The shape with as many iterations as keep that many measurements within `MOST_SAMPLES`, warm-up included.
+
+    Its own where they do, and never less than `LEAST_ROUND_TRIPS` round trips or the windows of `BANDWIDTH`.
+    """
+    each = MOST_SAMPLES // max(measurements, 1)
+    if shape.iterations + shape.warmup <= each:
+        return shape
+    if shape.kernel is Kernel.PINGPONG:
+        iterations = max(each * 5 // 6, LEAST_ROUND_TRIPS)
+        return msgspec.structs.replace(shape, iterations=iterations, warmup=iterations // 5)
+    return msgspec.structs.replace(shape, iterations=max(each - shape.warmup, BANDWIDTH.iterations))
+
+
+def plan_survey(
+    nodes: Sequence[str],
+    *,
+    pairs_at_once: int,
+    window_s: float,
+    budget_s: float,
+    seed: int,
+    choice: DesignChoice = DesignChoice.AUTO,
+    leaf_of: Mapping[str, str] | None = None,
+    uplinks: int | None = None,
+) -> SurveyPlan:
+    """Plan a design for about `budget_s` seconds; one bandwidth window takes `window_s`.
+
+    Repetitions shrink from three to one to fit. `AUTO` is the complete design where that fits, else as many rounds of
+    random pairs as fit, up to `MOST_ROUNDS` or what `SPARSE` would take. `SPARSE` takes the rounds that
+    `sparse_rounds_wanted` asks for, fewer where they do not fit, and always enough to cross every node. `COMPLETE` and
+    `LEAF` are never cut: what the budget does not allow is then not measured, and said. `uplinks` of each leaf, where
+    known, cap the pairs that leave it at once. Of very many pairs each round is cut short (`thinned`).
+    """
+    shape = bandwidth_shape(window_s)
+    seconds_each = 2 * ((shape.iterations + shape.warmup) * window_s + ROUND_COST_S) + ROUND_COST_S
+    pieces_fit = budget_s / seconds_each
+    leaves = leaf_of or {}
+
+    def cut(rounds: Iterable[Sequence[Pair]]) -> list[list[Pair]]:
+        return [piece for pairs in rounds for piece in capped(pairs, pairs_at_once, leaves, uplinks)]
+
+    whole = turns(len(nodes)) * math.ceil(len(nodes) // 2 / pairs_at_once)
+    random_rounds = 0
+    if choice is DesignChoice.COMPLETE or (choice is DesignChoice.AUTO and whole <= pieces_fit):
+        pieces = cut(circle_rounds(nodes))
+    elif choice is DesignChoice.LEAF:
+        rounds = leaf_design(nodes, leaves, seed)
+        pieces = cut([*rounds, covering(rounds, nodes, leaves, seed)])
+    else:
+        wanted = sparse_rounds_wanted(len(nodes))
+        most = wanted if choice is DesignChoice.SPARSE else min(max(wanted, MOST_ROUNDS), turns(len(nodes)))
+        random_rounds = most
+        pieces = cut(_random_rounds(nodes, leaves, most, seed))
+        while len(pieces) > pieces_fit and random_rounds > 1:
+            random_rounds -= 1
+            pieces = cut(_random_rounds(nodes, leaves, random_rounds, seed))
+    random.Random(seed).shuffle(pieces)
+    repetitions = min(max(int(pieces_fit / max(len(pieces), 1)), 1), REPETITIONS)
+    return _plan(nodes, pieces, shape, repetitions, pairs_at_once, seed, choice, random_rounds)
+
+
+def sparse_rounds_wanted(nodes: int) -> int:
+    """Rounds of random pairs that leave `ERROR` healthy nodes unacquitted where `FAULT_SHARE` of all are slow.
+
+    Where that is one node, one round will do: it leaves one healthy node unacquitted, the slow one's partner, and two
+    pairs measured alone afterwards (`next_pairs`) settle what another round would take as many pairs as nodes for. Of
+    fewer than six nodes the two would be half or so, and the others no majority to hold them against.
+    """
+    return 1 if 6 <= nodes <= 1 / FAULT_SHARE else rounds_needed(nodes, FAULT_SHARE, ERROR)
+
+
+def _random_rounds(nodes: Sequence[str], leaf_of: Mapping[str, str], rounds: int, seed: int) -> list[list[Pair]]:
+    drawn = matchings(nodes, leaf_of, rounds, seed)
+    return [*drawn, covering(drawn, nodes, leaf_of, seed)]
+
+
+def _plan(
+    nodes: Sequence[str],
+    pieces: Sequence[Sequence[Pair]],
+    shape: Shape,
+    repetitions: int,
+    pairs_at_once: int,
+    seed: int,
+    choice: DesignChoice,
+    random_rounds: int,
+) -> SurveyPlan:
+    everything = len(nodes) * (len(nodes) - 1)
+    planned = 2 * sum(len(pairs) for pairs in pieces)
+    usual = min(repetitions, USUAL_REPETITIONS)
+    latency, bandwidth = thinned(LATENCY, usual * planned // 2), thinned(shape, usual * planned)
+    samples = planned * max((latency.iterations + latency.warmup) / 2, bandwidth.iterations + bandwidth.warmup)
+    repetitions = repetitions if samples * repetitions <= MOST_SAMPLES else usual
+    rounds = tuple(_rounds(pieces, latency, bandwidth, repetitions, seed))
+    name = "complete" if planned == everything else "leaf" if choice is DesignChoice.LEAF else "sparse"
+    more = "" if planned == everything else " " + _sparse_words(nodes, choice, random_rounds)
+    designs = [
+        Design(
+            name=name,
+            pairs_at_once=pairs_at_once,
+            repetitions=times,
+            rounds=len(rounds) * times // repetitions,
+            ordered_pairs=everything,
+            planned_pairs=planned,
+            statement=_statement(planned, everything, times, pairs_at_once) + more,
+        )
+        for times in range(1, repetitions + 1)
+    ]
+    return SurveyPlan(rounds=rounds, design=designs[-1], shorter=tuple(designs[:-1]))
+
+
+def _sparse_words(nodes: Sequence[str], choice: DesignChoice, random_rounds: int) -> str:
+    """What the rounds promise, and how to measure more."""
+    told = "All pairs within each leaf, and one pair for every two leaves."
+    if choice is not DesignChoice.LEAF:
+        told = guarantee(len(nodes), random_rounds, FAULT_SHARE).statement
+    more = "A larger --budget measures more" if choice is DesignChoice.AUTO else "--design complete measures all"
+    return f"{told} Pairs measured alone afterwards tell the suspects apart. {more}."
+
+
+def _rounds(
+    chosen: Sequence[Sequence[Pair]], latency: Shape, bandwidth: Shape, repetitions: int, seed: int
+) -> Iterator[Round]:
+    for repetition in range(repetitions):
+        order = list(chosen)
+        random.Random(seed + repetition).shuffle(order)
+        for pairs in order:
+            back = tuple((target, source) for source, target in pairs)
+            for one, ways in ((latency, tuple(pairs)), (bandwidth, tuple(pairs)), (bandwidth, back)):
+                yield Round(phase=Phase.SURVEY, repetition=repetition, shape=one, pairs=ways)
+
+
+def _statement(planned: int, everything: int, repetitions: int, pairs_at_once: int) -> str:
+    times = "once" if repetitions == 1 else f"in {repetitions} rounds each"
+    at_once = "one pair at a time" if pairs_at_once == 1 else f"up to {pairs_at_once} pairs at once"
+    if planned == everything:
+        return f"All {everything} ordered pairs, {times}, {at_once}."
+    share = 100 * planned / everything
+    return (
+        f"{planned} of {everything} ordered pairs ({share:.2g} %), {times}, {at_once}: a fault of one single pair "
+        f"among the others would not have been seen."
+    )

@@ -1,0 +1,1 @@
+"""Recorded machines: formats, reading, writing, safe unpacking, scrubbing."""

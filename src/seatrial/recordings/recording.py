@@ -1,0 +1,188 @@
+"""Recorded machines: what a file or folder holds, told by its content."""
+
+import enum
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+from urllib.parse import unquote
+
+import msgspec
+
+from seatrial.archive import layout
+from seatrial.archive.inputs import DESCRIPTION_BYTES, BadInput, decoded, read_input
+from seatrial.model.errors import UsageError
+from seatrial.node.frame import OPENING
+from seatrial.recordings.tarballs import beginning, is_tar, unpack_tar, whole
+from seatrial.recordings.trees import TreeWriter
+from seatrial.recordings.ttar import is_ttar, unpack_ttar
+
+_Record = TypeVar("_Record")
+GATHER_FILE = "gather.json"
+STREAM_SUFFIX = ".facts"
+RAW_FOLDER = "raw"
+FORMAT = 1
+"""1: gather.json, NODE.facts, raw/ (the first)."""
+DEEPEST_LOOK = 3
+MOST_FOLDERS = 10_000
+EXPECTED = (
+    "A recording is a folder or tar archive of NODE.facts streams or of a machine's sys and proc, "
+    "one such stream, a ttar archive, hwloc's XML, or a sysinfo JSON file."
+)
+
+
+class Form(enum.Enum):
+    """What a file is."""
+
+    TAR = "tar"
+    TTAR = "ttar"
+    STREAM = "stream"
+    XML = "XML"
+    JSON = "JSON"
+
+
+class Gathered(msgspec.Struct, frozen=True, kw_only=True):
+    """gather.json: what a recording is."""
+
+    format: int = FORMAT
+    seatrial: str = ""
+    at: str = ""
+    """UTC, ISO 8601."""
+    launcher: str = ""
+    cluster: str = ""
+    nodes: tuple[str, ...] = ()
+    silent: dict[str, str] = {}
+    """Node that did not answer -> what was seen of it."""
+    features: dict[str, tuple[str, ...]] = {}
+    """By node: the words that the scheduler has for it."""
+    scrubbed: bool = False
+
+
+def read_gathered(folder: Path) -> Gathered | None:
+    """gather.json of a recording's folder; None where there is none, or none that can be read."""
+    try:
+        return _description(folder / GATHER_FILE, Gathered)
+    except BadInput:
+        return None
+
+
+class _Described(msgspec.Struct, frozen=True, kw_only=True):
+    """What gather.json and run.json alike say of features."""
+
+    features: dict[str, tuple[str, ...]] = {}
+
+
+class Contents(msgspec.Struct, frozen=True, kw_only=True):
+    """What lies in a folder: streams by node, those of a run's second reading, trees by the name of their folder."""
+
+    streams: dict[str, str] = {}
+    after: dict[str, str] = {}
+    trees: dict[str, Path] = {}
+    features: dict[str, tuple[str, ...]] = {}
+    """By node: the words that the scheduler has for it."""
+
+
+def form_of(path: Path) -> Form:
+    """What a file is, told by how it begins. Raises UsageError for what is no recording."""
+    first = beginning(path)
+    words = first.lstrip(b"\xef\xbb\xbf \t\r\n")
+    if is_tar(first):
+        return Form.TAR
+    if words.startswith(OPENING.encode()):
+        return Form.STREAM
+    if is_ttar(words):
+        return Form.TTAR
+    if words.startswith((b"<?xml", b"<!DOCTYPE topology", b"<topology")):
+        return Form.XML
+    if words.startswith(b"{"):
+        return Form.JSON
+    shown = words[:40].decode("utf-8", errors="replace")
+    raise UsageError(f"{path} is no recording: it begins with {shown!r}." if shown else f"{path} is empty.", EXPECTED)
+
+
+@contextmanager
+def unpacked(path: Path, form: Form) -> Iterator[Path]:
+    """A tar or ttar archive in a folder of its own, which is removed afterwards. Raises UsageError, SeatrialError."""
+    with tempfile.TemporaryDirectory(prefix="seatrial-", ignore_cleanup_errors=True) as folder:
+        root = Path(folder) / "tree"
+        root.mkdir()
+        writer = TreeWriter(root)
+        if form is Form.TAR:
+            unpack_tar(path, writer)
+        else:
+            unpack_ttar(whole(path), writer)
+        writer.finish()
+        yield root
+
+
+def contents(folder: Path, label: object) -> Contents:
+    """The recordings that lie least deep in a folder; a run's raw facts count as one.
+
+    `label`: what people call the folder. Raises UsageError where there is none.
+    """
+    level = [folder]
+    for _ in range(DEEPEST_LOOK):
+        found = [_own_contents(each) for each in level]
+        streams = {name: text for one in found for name, text in one.streams.items()}
+        trees = {name: path for one in found for name, path in one.trees.items()}
+        if streams or trees:
+            return Contents(
+                streams=streams,
+                after={name: text for one in found for name, text in one.after.items()},
+                trees=trees,
+                features={name: words for one in found for name, words in one.features.items()},
+            )
+        level = [inner for each in level for inner in _folders(each)][:MOST_FOLDERS]
+    raise UsageError(f"{label} holds no recording.", EXPECTED)
+
+
+def _own_contents(folder: Path) -> Contents:
+    for place in (folder, folder / layout.FACTS_FOLDER):
+        before = _streams(place, f".{layout.BEFORE}.txt") or _streams(place, STREAM_SUFFIX)
+        if before:
+            return Contents(streams=before, after=_streams(place, f".{layout.AFTER}.txt"), features=_features(folder))
+    if any((folder / part).is_dir() for part in ("sys", "proc")):
+        return Contents(trees={folder.name: folder})
+    return Contents()
+
+
+def _description(path: Path, kind: type[_Record]) -> _Record:
+    return decoded(read_input(path, DESCRIPTION_BYTES), kind, path)
+
+
+def _features(folder: Path) -> dict[str, tuple[str, ...]]:
+    """As gather.json or run.json has them; nothing where neither can be read."""
+    for file in (GATHER_FILE, layout.RUN_FILE):
+        try:
+            return _description(folder / file, _Described).features
+        except BadInput:
+            continue
+    return {}
+
+
+def _streams(folder: Path, suffix: str) -> dict[str, str]:
+    """By node, in the order of the files' names."""
+    try:
+        paths = sorted(path for path in folder.glob(f"*{suffix}") if path.is_file())
+    except OSError:
+        return {}
+    texts = ((unquote(path.name.removesuffix(suffix)), text_of(path)) for path in paths)
+    return {name: text for name, text in texts if text.startswith(OPENING)}
+
+
+def _folders(folder: Path) -> list[Path]:
+    try:
+        return sorted(path for path in folder.iterdir() if path.is_dir() and not path.is_symlink())
+    except OSError:
+        return []
+
+
+def text_of(path: Path) -> str:
+    """A text file, without its compression; foreign bytes are replaced. Raises UsageError."""
+    return whole(path).decode("utf-8", errors="replace")
+
+
+def stream_node(path: Path) -> str:
+    """The node of a NODE.facts, else ""."""
+    return unquote(path.name.removesuffix(STREAM_SUFFIX)) if path.name.endswith(STREAM_SUFFIX) else ""

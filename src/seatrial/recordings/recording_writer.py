@@ -1,0 +1,80 @@
+"""Writes recordings of machines: a folder, or one tar.gz."""
+
+import io
+import shutil
+import tarfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from seatrial.archive import layout
+from seatrial.archive.writer import sentences
+from seatrial.model.errors import UsageError
+from seatrial.recordings.recording import STREAM_SUFFIX, Gathered
+
+
+def stream_name(node: str) -> str:
+    """NODE.facts."""
+    return f"{layout.file_name(node)}{STREAM_SUFFIX}"
+
+
+def gathered_text(gathered: Gathered) -> str:
+    """gather.json."""
+    return msgspec.json.format(msgspec.json.encode(gathered), indent=1).decode() + "\n"
+
+
+def write_recording(target: Path, files: Mapping[str, str]) -> None:
+    """Write a recording: a tar.gz where the name ends so, else a folder. It appears whole, or not at all.
+
+    Raises UsageError where there is something of that name, ArchiveError where it cannot be written.
+    """
+    refuse_taken(target)
+    partial = target.with_name(target.name + layout.PARTIAL)
+    with sentences(target.parent):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            if is_tar_name(target):
+                partial.write_bytes(_tarball(target, files))
+            else:
+                partial.mkdir()
+                for name, text in files.items():
+                    path = partial / name
+                    path.parent.mkdir(exist_ok=True)
+                    path.write_text(text, encoding="utf-8", newline="")
+            refuse_taken(target)
+            partial.rename(target)
+        except BaseException:
+            _remove(partial)
+            raise
+
+
+def refuse_taken(target: Path) -> None:
+    """Raises UsageError where there is something of that name already."""
+    if target.exists() or target.is_symlink():
+        raise UsageError(f"There is something at {target} already.", "Name another --output.")
+
+
+def is_tar_name(target: Path) -> bool:
+    """Whether a recording of that name is to be one file."""
+    return target.name.endswith((".tar.gz", ".tgz"))
+
+
+def _tarball(target: Path, files: Mapping[str, str]) -> bytes:
+    folder = target.name.removesuffix(".tgz").removesuffix(".tar.gz")
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
+        for name, text in files.items():
+            data = text.encode("utf-8")
+            member = tarfile.TarInfo(f"{folder}/{name}")
+            member.size = len(data)
+            member.mode = 0o644
+            archive.addfile(member, io.BytesIO(data))
+    return buffer.getvalue()
+
+
+def _remove(partial: Path) -> None:
+    if partial.is_dir():
+        shutil.rmtree(partial, ignore_errors=True)
+    else:
+        partial.unlink(missing_ok=True)

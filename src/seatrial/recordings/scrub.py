@@ -1,0 +1,147 @@
+"""Takes the names out of raw streams of facts: hosts, file servers, cluster, users. The same name, the same stand-in.
+
+Addresses, UUIDs and secrets never were in them: the collector leaves those out itself (collect/parts/reading.sh).
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from seatrial.model.order import natural_sorted
+from seatrial.recordings.scrub_mounts import HOME, host_parts, mount_line, url_hosts
+
+HOSTNAME = "/proc/sys/kernel/hostname"
+NAMING_FILES = ("/proc/mounts", "/proc/cmdline")
+NAMING_VALUES = (HOSTNAME, "/proc/sys/kernel/version")
+NAMING_ITEMS = ("mount /", "reach /")
+KERNEL_OWN = ("/sys/devices/system/", "/proc/", "/sys/class/dmi/")
+"""Paths whose parts are the kernel's words, though a host may be called node1 or cpu0 as well."""
+
+
+class StandIns:
+    """Every name that was found and what stands in for it."""
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        """`names`: name -> stand-in."""
+        self.names = dict(names)
+        self._all = _words(self.names)
+        self._peculiar = _words(name for name in self.names if _is_peculiar(name))
+
+    def of(self, name: str) -> str:
+        """What stands in for a node, a server or the cluster; a name never seen stays."""
+        return self.names.get(name, name)
+
+    def everywhere(self, text: str) -> str:
+        """Replace all of them, the words of plain letters too: for text that is about names."""
+        return self._replace(self._all, text)
+
+    def with_care(self, text: str) -> str:
+        """Replace those that cannot be a plain word of the kernel, such as performance, nfs or 0."""
+        return self._replace(self._peculiar, text)
+
+    def _replace(self, words: re.Pattern[str], text: str) -> str:
+        text = words.sub(lambda found: self.names[found[0]], text)
+        return HOME.sub(lambda found: found[1] + self.names.get(found[2], found[2]), text)
+
+
+def stand_ins(texts: Mapping[str, str], nodes: Iterable[str], cluster: str = "", users: Sequence[str] = ()) -> StandIns:
+    """n1, n2, ... for the nodes in natural order; server1, ... domain1, ... user1, ... as they come; and cluster.
+
+    `texts`: all streams by node; `nodes`: further nodes, as the scheduler names them; `users`: besides those whose
+    homes are mounted.
+    """
+    hosts = {node: node for node in (*nodes, *texts)}
+    hosts = {host: node for node, text in texts.items() for host in _own_names(text)} | hosts
+    hosts = {_short(host): node for host, node in hosts.items()} | hosts
+    short = natural_sorted({_short(node) for node in hosts.values()})
+    numbers = {name: f"n{number}" for number, name in enumerate(short, start=1)}
+    names = {host: numbers[_short(node)] for host, node in hosts.items()}
+    servers, homes = _found_in_mounts(texts.values())
+    strange = [server for server in servers if server not in names]
+    for number, server in enumerate(strange, start=1):
+        names[server] = names.setdefault(_short(server), f"server{number}")
+    domains = dict.fromkeys(name.partition(".")[2] for name in (*sorted(hosts), *servers) if "." in name)
+    names |= {domain: f"domain{number}" for number, domain in enumerate(domains, start=1)}
+    people = [user for user in dict.fromkeys((*users, *homes)) if user and user != "root" and user not in names]
+    names |= {user: f"user{number}" for number, user in enumerate(people, start=1)}
+    if cluster and cluster not in names:
+        names[cluster] = "cluster"
+    return StandIns(names)
+
+
+def scrubbed(text: str, known: StandIns) -> str:
+    """One stream without those names; what is no name stays as it was, byte for byte."""
+    lines = []
+    inside = ""
+    for line in text.split("\n"):
+        word, _, rest = line.partition(" ")
+        if word in ("@file", "@table", "@command"):
+            inside = rest
+        if line.startswith("|"):
+            lines.append(_inner(line, inside, known))
+        elif line.startswith("#"):
+            lines.append(known.everywhere(line))
+        else:
+            lines.append(_item(word, rest, known) if rest else line)
+    return "\n".join(lines)
+
+
+def _inner(line: str, inside: str, known: StandIns) -> str:
+    if inside == "/proc/mounts":
+        return "|" + mount_line(line[1:], known.everywhere)
+    if inside in NAMING_FILES:
+        return known.everywhere(line)
+    return known.with_care(line)
+
+
+def _item(word: str, rest: str, known: StandIns) -> str:
+    subject, bar, value = rest.partition("|")
+    if subject.startswith(NAMING_ITEMS):
+        return f"{word} {known.everywhere(rest)}"
+    value = known.everywhere(value) if subject in NAMING_VALUES else known.with_care(value)
+    subject = subject if subject.startswith(KERNEL_OWN) else known.with_care(subject)
+    return f"{word} {subject}{bar}{value}"
+
+
+def _own_names(text: str) -> Iterable[str]:
+    """The host of a stream, as its opening line and the kernel have it."""
+    opening = text.partition("\n")[0].split(" ")
+    if len(opening) == 3:
+        yield opening[2]
+    found = re.search(rf"^@value {re.escape(HOSTNAME)}\|(\S+)$", text, re.MULTILINE)
+    if found:
+        yield found[1]
+
+
+def _found_in_mounts(texts: Iterable[str]) -> tuple[dict[str, None], dict[str, None]]:
+    """Servers and users, each once, in the order they come."""
+    servers: dict[str, None] = {}
+    users: dict[str, None] = {}
+    for text in texts:
+        users |= dict.fromkeys(found[2] for found in HOME.finditer(text))
+        inside = ""
+        for line in text.split("\n"):
+            if line.startswith("@"):
+                inside = line.partition(" ")[2]
+            elif line.startswith("|") and inside == "/proc/mounts":
+                hosts, people = host_parts(line[1:])
+                servers |= dict.fromkeys(hosts)
+                users |= dict.fromkeys(people)
+            elif line.startswith("|") and inside == "/proc/cmdline":
+                servers |= dict.fromkeys(url_hosts(line))
+    return servers, users
+
+
+def _short(host: str) -> str:
+    return host.partition(".")[0] or host
+
+
+def _is_peculiar(name: str) -> bool:
+    """Has letters, and a digit, a dash or a dot among them; eth0 of a host called eth0 is a risk that is left."""
+    return not name.isalpha() and any(letter.isalpha() for letter in name)
+
+
+def _words(names: Iterable[str]) -> re.Pattern[str]:
+    """Any of the names as a whole word, the longest first; a pattern that never matches where there is none."""
+    longest = sorted(filter(None, names), key=lambda name: (-len(name), name))
+    either = "|".join(map(re.escape, longest)) or r"(?!)"
+    return re.compile(rf"(?<![A-Za-z0-9])(?:{either})(?![A-Za-z0-9])")

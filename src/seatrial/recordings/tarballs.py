@@ -1,0 +1,128 @@
+"""Tar archives, plain or compressed by gzip, bzip2 or xz, read with the care that strangers' archives need."""
+
+import bz2
+import gzip
+import lzma
+import tarfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, cast
+
+from seatrial.model.errors import UsageError
+from seatrial.recordings.trees import LARGEST_BYTES, TreeWriter, too_large
+
+BLOCK = 512
+CHUNK = 1 << 16
+LONGEST_READ = 64 << 20
+"""No header of an honest archive is longer; a dishonest one would have it all in memory."""
+LARGEST_STREAM = 4 * LARGEST_BYTES
+"""Content, and a header for each member."""
+COMPRESSIONS = ((b"\x1f\x8b", gzip.GzipFile), (b"BZh", bz2.BZ2File), (b"\xfd7zXZ\0", lzma.LZMAFile))
+DAMAGE = (tarfile.TarError, EOFError, OSError, zlib.error, lzma.LZMAError, ValueError, OverflowError, RecursionError)
+
+
+class Capped:
+    """A stream that refuses to be read beyond a length, or too much at once."""
+
+    def __init__(self, stream: IO[bytes], largest: int = LARGEST_STREAM) -> None:
+        self._stream = stream
+        self._largest = largest
+
+    def read(self, count: int = -1) -> bytes:
+        """As any stream; all that is left counts as too much at once where it is."""
+        if count < 0 or count > LONGEST_READ:
+            data = self._stream.read(LONGEST_READ + 1)
+            if len(data) > LONGEST_READ:
+                raise too_large(LONGEST_READ)
+            return data
+        data = self._stream.read(count)
+        if self._stream.tell() > self._largest:
+            raise too_large(self._largest)
+        return data
+
+    def seek(self, place: int, whence: int = 0) -> int:
+        """As any stream: what is compressed is unpacked on the way."""
+        if place > self._largest:
+            raise too_large(self._largest)
+        return self._stream.seek(place, whence)
+
+    def tell(self) -> int:
+        """Bytes read so far."""
+        return self._stream.tell()
+
+
+def opened(path: Path) -> IO[bytes]:
+    """The file, without its compression. Raises OSError; damage shows when it is read."""
+    with path.open("rb") as stream:
+        magic = stream.read(8)
+    for beginning, decompressed in COMPRESSIONS:
+        if magic.startswith(beginning):
+            return cast(IO[bytes], decompressed(path))
+    return path.open("rb")
+
+
+def beginning(path: Path, count: int = 4096) -> bytes:
+    """The first bytes of the file, without its compression. Raises UsageError where it is damaged."""
+    try:
+        with opened(path) as stream:
+            return stream.read(count)
+    except DAMAGE as error:
+        raise UsageError(f"{path} cannot be read: {_said(error)}.") from error
+
+
+def whole(path: Path) -> bytes:
+    """All of the file, without its compression. Raises UsageError where it is damaged or larger than 64 MiB."""
+    try:
+        with opened(path) as stream:
+            return Capped(stream).read()
+    except DAMAGE as error:
+        raise UsageError(f"{path} cannot be read: {_said(error)}.") from error
+
+
+def is_tar(first: bytes) -> bool:
+    """Whether a file that begins so is a tar archive: its first header has a right checksum."""
+    try:
+        tarfile.TarInfo.frombuf(first[:BLOCK], "utf-8", "surrogateescape")
+    except (tarfile.HeaderError, ValueError, OverflowError):
+        return False
+    return True
+
+
+def unpack_tar(path: Path, writer: TreeWriter) -> None:
+    """Rebuild the tree of a tar archive. Raises UsageError where it is damaged, too large, or climbs out."""
+    try:
+        with opened(path) as stream, tarfile.open(fileobj=cast(IO[bytes], Capped(stream)), mode="r:") as archive:
+            place = -1
+            while (member := archive.next()) is not None:
+                if archive.offset <= place:  # a negative size leads back, for ever
+                    raise tarfile.ReadError(f"{member.name[:80]!r} has no size")
+                place = archive.offset
+                _unpack(archive, member, writer)
+                archive.members = []  # type: ignore[attr-defined] # it would keep every one
+    except DAMAGE as error:
+        raise UsageError(f"The archive {path} is damaged: {_said(error)}.", "Copy or record it again.") from error
+
+
+def _unpack(archive: tarfile.TarFile, member: tarfile.TarInfo, writer: TreeWriter) -> None:
+    if member.isdir():
+        writer.folder(member.name)
+    elif member.issym():
+        writer.link(member.name, member.linkname)
+    elif member.islnk():
+        writer.same_file(member.name, member.linkname)
+    elif member.isreg():
+        writer.file(member.name, _chunks(archive, member))
+    else:
+        writer.drop()
+
+
+def _chunks(archive: tarfile.TarFile, member: tarfile.TarInfo) -> Iterator[bytes]:
+    stream = archive.extractfile(member)
+    while stream is not None and (chunk := stream.read(CHUNK)):
+        yield chunk
+
+
+def _said(error: BaseException) -> str:
+    strerror = getattr(error, "strerror", None)
+    return str(strerror or error or type(error).__name__).rstrip(".")

@@ -1,0 +1,1 @@
+"""What all reports share: text, JSON, pages, escaping."""

@@ -1,1 +1,0 @@
-"""Renderers: a run and its judgement in, text, JSON or one HTML page out. No I/O and no clock."""

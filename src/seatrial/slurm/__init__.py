@@ -1,0 +1,1 @@
+"""Slurm's commands, their output, allocations and jobs."""

@@ -1,0 +1,194 @@
+"""Gets hold of nodes through salloc, gives them back, and says why it does not get them."""
+
+import time
+from collections.abc import Callable, Sequence
+
+from seatrial.failures.cause import first_cause
+from seatrial.failures.job_refusals import REFUSALS
+from seatrial.failures.pending_jobs import why_pending
+from seatrial.failures.reason import Pending
+from seatrial.failures.start_failure import CAUSES
+from seatrial.model.errors import LaunchError
+from seatrial.model.node_list import node_list
+from seatrial.model.run import NodeState
+from seatrial.process.holder import Holding, Start
+from seatrial.process.process import run
+from seatrial.slurm import argv as slurm_argv
+from seatrial.slurm import text
+from seatrial.slurm.presence import COMMAND_TIMEOUT_S
+
+SHORTEST_PAUSE_S = 2.0
+LONGEST_PAUSE_S = 30.0
+"""Between two questions about a job in the queue: 23 of them in 10 minutes."""
+LONGEST_PAUSE_GRANTED_S = 10.0
+"""Once it is granted, and nodes boot: one of them that fails is noticed within this time."""
+END_S = 10.0
+"""For salloc to give the allocation back: the time within which Slurm's commands expect an answer (MessageTimeout)."""
+WAIT_LONGER = "Wait longer with --wait, take fewer nodes with --nodes, or leave it to the queue with --detach."
+
+
+class Pauses:
+    """When to ask the controller again: soon after something changed, then ever more rarely."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self.restart()
+
+    def restart(self) -> None:
+        """Something changed."""
+        self._pause_s = SHORTEST_PAUSE_S
+        self._next_s = self._clock() + self._pause_s
+
+    def over(self, longest_s: float) -> bool:
+        """Whether it is time to ask; a yes begins the next pause, twice as long, up to `longest_s`."""
+        now_s = self._clock()
+        if now_s < self._next_s:
+            return False
+        self._pause_s = min(2 * self._pause_s, longest_s)
+        self._next_s = now_s + self._pause_s
+        return True
+
+
+class Waiting:
+    """Whether it makes sense to wait for a job any longer, by what squeue and sinfo say."""
+
+    def __init__(self, nodes: Sequence[str], clock: Callable[[], float] = time.monotonic) -> None:
+        self.reason = ""
+        self.known: Pending | None = None
+        self.lost: tuple[NodeState, ...] = ()
+        """Nodes that were granted and are out of service since."""
+        self._nodes = nodes
+        self._pauses = Pauses(clock)
+        self._granted = False
+
+    def hopeless(self, said: str) -> bool:
+        """`said`: salloc's standard error so far. May be called as often as one likes: Slurm is asked now and then.
+
+        A hopeless answer counts when it is given twice, since the first may be from before the job was looked at.
+        """
+        job = text.pending_job(said)
+        granted = bool(text.granted_job(said))
+        if granted != self._granted:
+            self._granted = granted
+            self._pauses.restart()
+        if not (job or granted) or not self._pauses.over(LONGEST_PAUSE_GRANTED_S if granted else LONGEST_PAUSE_S):
+            return False
+        if granted:
+            before = bool(self.lost)
+            return self._twice(self.lost_any(), before=before)
+        reason = self.reason
+        self.reason = run(slurm_argv.job_reason(job), timeout_s=COMMAND_TIMEOUT_S).stdout.strip()
+        self.known = why_pending(self.reason)
+        return self._twice(self.known is not None and self.known.hopeless, before=self.reason == reason)
+
+    def _twice(self, now: bool, *, before: bool) -> bool:
+        if now and not before:
+            self._pauses.restart()
+        return now and before
+
+    def lost_any(self) -> bool:
+        """Whether a granted node is out of service: all the others would wait for it in vain."""
+        sinfo = run(slurm_argv.state_of(self._nodes), timeout_s=COMMAND_TIMEOUT_S).stdout
+        states = {line.node: text.why_not(line) for line in text.parse_sinfo(sinfo) if line.out_of_service}
+        self.lost = tuple(states.values())
+        return bool(self.lost)
+
+
+class Allocation:
+    """Nodes that are ours until we give them back."""
+
+    def __init__(self, job: str, salloc: Holding) -> None:
+        self.job = job
+        self._salloc = salloc
+
+    def give_back(self) -> bool:
+        """Let the job end by itself, so that it counts as COMPLETED; cancel it where that does not work.
+
+        Whether Slurm heard of it.
+        """
+        ended = self._salloc.release(END_S) and text.given_back(self._salloc.said())
+        self._salloc.kill()
+        return ended or cancel(self.job)
+
+
+def obtain(
+    argv: Sequence[str], nodes: Sequence[str], wait_s: float, *, unheard: Callable[[], None] = lambda: None
+) -> Allocation:
+    """What `argv` (salloc) is granted for the nodes; all of them are up then.
+
+    A reason to wait that never goes away ends the waiting before `wait_s`. `unheard` is called where a job that is
+    not wanted any more could not be cancelled. Raises LaunchError.
+    """
+    waiting = Waiting(nodes)
+    salloc = Holding(argv)
+    try:
+        start = salloc.until(slurm_argv.HOLDS.encode(), wait_s, waiting.hopeless)
+        job = text.held_job(salloc.output.decode("ascii", errors="replace"))
+        if start is Start.READY and job:
+            return Allocation(job, salloc)
+    except BaseException:
+        salloc.kill()
+        _give_back(salloc.said())
+        raise
+    by = salloc.killed_by
+    salloc.kill()
+    said = salloc.said()
+    if not _give_back(said):
+        unheard()
+    if start is Start.ENDED and by:
+        raise LaunchError(f"salloc was killed by signal {by} before it got the nodes.", "Run the command again.")
+    raise _not_granted(said, waiting, nodes, wait_s, timed_out=start is Start.GIVEN_UP)
+
+
+def _not_granted(said: str, waiting: Waiting, nodes: Sequence[str], wait_s: float, *, timed_out: bool) -> LaunchError:
+    """The error for a job that did not begin."""
+    job = text.granted_job(said)
+    what = node_list(nodes)
+    if job and waiting.lost_any():
+        return _lost(what, waiting.lost)
+    if not timed_out:
+        return refused(said, "Slurm grants no allocation")
+    known = waiting.known
+    if known is not None and known.hopeless:
+        return LaunchError(f"Slurm will not grant {what}: {known.meaning} ({waiting.reason}).", known.remedy)
+    woken = " (granted, but not all nodes came up)" if job else ""
+    why = f": {known.meaning} ({waiting.reason})" if known else f": {waiting.reason}" if waiting.reason else woken
+    remedy = known.remedy if known and known.remedy else WAIT_LONGER
+    return LaunchError(f"Slurm did not grant {what} within {wait_s:.0f} s{why}.", remedy)
+
+
+def _lost(what: str, lost: Sequence[NodeState]) -> LaunchError:
+    """The error for nodes that were granted, and taken out of service before the job began."""
+    if all(text.RESUME_TIMEOUT in state.reason for state in lost):
+        asleep = node_list([state.node for state in lost])
+        return LaunchError(
+            f"Slurm granted {what}, and {asleep} did not wake up in time ({text.RESUME_TIMEOUT}).",
+            "Look into the log of the site's ResumeProgram, and whether ResumeTimeout is long enough for a boot; "
+            f"then scontrol update NodeName={asleep} State=RESUME. Or name others by --nodes.",
+        )
+    why = "; ".join(f"{state.node}: {state.reason}" for state in lost[:4])
+    return LaunchError(
+        f"Slurm granted {what}, and took nodes out of service as the job began ({why}).",
+        "Look into slurmd's log there, and into the site's prolog (ResumeProgram where they were suspended); name "
+        "others by --nodes.",
+    )
+
+
+def cancel(job: str) -> bool:
+    """End a job; whether Slurm heard of it."""
+    return run(slurm_argv.cancel(job), timeout_s=COMMAND_TIMEOUT_S).ok
+
+
+def _give_back(said: str) -> bool:
+    """Cancel the job that salloc named, granted or not; False where Slurm did not hear of it."""
+    job = text.granted_job(said) or text.pending_job(said)
+    return not job or cancel(job)
+
+
+def refused(said: str, what: str) -> LaunchError:
+    """The error for a refusal of salloc or sbatch, by what it wrote to standard error."""
+    known = first_cause((*REFUSALS, *CAUSES), said)
+    if known is None:
+        return LaunchError(f"{what}: {text.complaint(said).rstrip('.')}.")
+    meaning, remedy = known
+    return LaunchError(f"{what}: {meaning}", remedy)

@@ -1,0 +1,168 @@
+"""Slurm's commands as argument lists; pure."""
+
+import math
+from collections.abc import Sequence
+
+from seatrial.model.node_list import node_list
+
+SINFO = ("sinfo", "--all", "--noheader", "--Node", "--format=%N|%T|%P|%E")
+"""Also what Slurm hides from users who may not use it: else the default partition would seem to be another one."""
+FEATURES = ("sinfo", "--all", "--noheader", "--Node", "--format=%N|%f")
+TOPOLOGY = ("scontrol", "show", "topology")
+CONFIG = ("scontrol", "show", "config")
+QUEUE_FORMAT = "--format=%i|%T|%n|%r"
+SPARE_MINUTES = 5
+ALONE_MINUTES = 2
+"""The collector takes a second or two; a job so short fits into the gaps between others'."""
+ALONE_MEMORY_MB = 200
+"""lstopo of a large node takes a tenth of it."""
+HOLDS = "seatrial-holds"
+HOLDER = ("sh", "-c", f'echo "{HOLDS} $SLURM_JOB_ID"; exec cat >/dev/null')
+"""Salloc runs it once all nodes are up. When its input ends it ends, and salloc gives the allocation back: Slurm's
+accounting then says COMPLETED, where it says CANCELLED after scancel."""
+IMMEDIATE_S = 10
+"""A scheduler looks at the queue every few seconds; a free node is granted by then."""
+
+
+def minutes(seconds: float) -> int:
+    """The time limit of an allocation that serves for `seconds`."""
+    return math.ceil(seconds / 60) + SPARE_MINUTES
+
+
+def longest_s(limit_minutes: int | None) -> float:
+    """For how long an allocation of that time limit may serve: 0 where that is short; None: there is no limit."""
+    return math.inf if limit_minutes is None else max((limit_minutes - SPARE_MINUTES) * 60.0, 0.0)
+
+
+def allocation(nodes: Sequence[str], seconds: float, partition: str, name: str) -> list[str]:
+    """What salloc and sbatch alike are asked for: these nodes, alone, for so long, even if one of them fails."""
+    asked = [
+        f"--nodes={len(nodes)}",
+        f"--ntasks={len(nodes)}",
+        "--ntasks-per-node=1",
+        f"--nodelist={node_list(nodes)}",
+        "--exclusive",
+        "--no-kill",
+        f"--job-name={name}",
+        f"--time={minutes(seconds)}",
+    ]
+    return asked + ([f"--partition={partition}"] if partition else [])
+
+
+def salloc(nodes: Sequence[str], seconds: float, partition: str, name: str, *, at_once: bool = False) -> list[str]:
+    """An allocation that lasts until salloc's standard input ends; `HOLDER` says when it is granted and nodes are up.
+
+    `name`: of the job; `at_once`: now or never, without waiting in the queue.
+    """
+    now = [f"--immediate={IMMEDIATE_S}"] if at_once else []
+    return ["salloc", "--wait-all-nodes=1", *now, *allocation(nodes, seconds, partition, name), *HOLDER]
+
+
+def sbatch(
+    nodes: Sequence[str], seconds: float, partition: str, name: str, output: str, script: str, argv: Sequence[str]
+) -> list[str]:
+    """The same, to run `script` with `argv` later; prints the job's number.
+
+    Once: Slurm's own habit (JobRequeue) is to begin a job again whose first node failed. With what is set here: a job
+    of --export=NONE would find no MPI.
+    """
+    asked = [*allocation(nodes, seconds, partition, name), f"--output={output}", "--no-requeue", "--export=ALL"]
+    return ["sbatch", "--parsable", "--wait-all-nodes=1", *asked, script, *argv]
+
+
+def sbatch_alone(node: str, partition: str, name: str, script: str, argv: Sequence[str], *, memory: bool) -> list[str]:
+    """A job of one core of one node for a few minutes, beside others' jobs; prints its number.
+
+    Not a task of a job array: Slurm takes the tasks of an array for alike, and once one cannot start it does not try
+    those behind it, though their nodes may be free. `memory`: say how little is needed, where memory is given out.
+    """
+    asked = [
+        *("--nodes=1", "--ntasks=1", "--cpus-per-task=1"),
+        *([f"--mem={ALONE_MEMORY_MB}M"] if memory else []),
+        f"--nodelist={node}",
+        f"--job-name={name}",
+        f"--time={ALONE_MINUTES}",
+        *([f"--partition={partition}"] if partition else []),
+        *("--no-requeue", "--chdir=/", "--output=/dev/null"),
+    ]
+    return ["sbatch", "--parsable", *asked, script, *argv]
+
+
+def step(job: str, nodes: Sequence[str], *, ranks_per_node: int = 1) -> list[str]:
+    """A step of one task on each of the nodes, or as many as said, beside whatever else the job runs."""
+    return [
+        "srun",
+        f"--jobid={job}",
+        "--overlap",
+        "--no-kill",
+        f"--nodes={len(nodes)}",
+        f"--ntasks={len(nodes) * ranks_per_node}",
+        f"--ntasks-per-node={ranks_per_node}",
+        f"--nodelist={node_list(nodes)}",
+        "--mem=0",
+        "--wait=0",  # a site's WaitTime would end slow nodes' tasks soon after the first one's
+        "--export=ALL",  # a job begun with --export=NONE would keep settings from the ranks
+    ]
+
+
+def facts_step(job: str, nodes: Sequence[str]) -> list[str]:
+    """The collector on every node, its text on standard input; each line of output bears its task's number.
+
+    Not bound: inside an interactive step SLURM_CPU_BIND would hold it to that step's processors.
+    """
+    return [*step(job, nodes), "--mpi=none", "--cpu-bind=none", "--kill-on-bad-exit=0", "--label", "sh", "-s"]
+
+
+def probe_step(
+    job: str, nodes: Sequence[str], mpi: str, *probe: str, ranks_per_node: int = 1, options: Sequence[str] = ()
+) -> list[str]:
+    """The probe (its argv) on every node; standard input goes to rank 0 alone. `options`: for srun, after ours."""
+    chosen = [f"--mpi={mpi}"] if mpi else []
+    own = [*step(job, nodes, ranks_per_node=ranks_per_node), *chosen, "--kill-on-bad-exit=1", "--input=0"]
+    return [*own, *options, *probe]
+
+
+def report_step(job: str, nodes: Sequence[str], mpi: str, argv: Sequence[str]) -> list[str]:
+    """`argv` once on every node, launched as the probe is; each line of output bears its task's number."""
+    chosen = [f"--mpi={mpi}"] if mpi else []
+    return [*step(job, nodes), *chosen, "--kill-on-bad-exit=0", "--input=0", "--label", *argv]
+
+
+def reservation(name: str) -> list[str]:
+    """Ask for one reservation."""
+    return ["scontrol", "--oneliner", "show", "reservation", name]
+
+
+def state_of(nodes: Sequence[str]) -> list[str]:
+    """SINFO for these nodes alone."""
+    return [*SINFO, f"--nodes={node_list(nodes)}"]
+
+
+def cancel(job: str) -> list[str]:
+    """End a job."""
+    return ["scancel", job]
+
+
+def cancel_named(name: str, user: str) -> list[str]:
+    """End the user's jobs of that name."""
+    return ["scancel", f"--user={user}", f"--name={name}"]
+
+
+def queue_of(job: str) -> list[str]:
+    """Ask for a job, also when it has just ended."""
+    return ["squeue", "--noheader", "--states=all", f"--jobs={job}", QUEUE_FORMAT]
+
+
+def queue_of_name(name: str, user: str) -> list[str]:
+    """Ask for the user's jobs of that name, also those that have just ended."""
+    return ["squeue", "--noheader", "--states=all", f"--user={user}", f"--name={name}", QUEUE_FORMAT]
+
+
+def job_about(job: str) -> list[str]:
+    """Ask for the state, the user and the nodes of a job in the queue, each with the number of the job."""
+    return ["squeue", "--noheader", f"--jobs={job}", "--format=%A|%T|%U|%N"]
+
+
+def job_reason(job: str) -> list[str]:
+    """Ask why a job still stands in the queue."""
+    return ["squeue", "--noheader", f"--jobs={job}", "--format=%r"]

@@ -1,0 +1,101 @@
+"""Whether Slurm is here, whether all of its commands are, and whether it answers."""
+
+import os
+import shutil
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from seatrial.failures.cause import first_cause
+from seatrial.failures.slurm_commands import NO_SITE, SLURM
+from seatrial.model.errors import LaunchError
+from seatrial.process.process import NOT_STARTED, Completed, run
+from seatrial.slurm import text
+
+COMMAND_TIMEOUT_S = 30.0
+SETTLE_S = 10.0
+NEEDED = ("salloc", "srun", "squeue", "scancel", "scontrol")
+"""Beside sinfo, which tells whether there is a Slurm at all."""
+QUESTION = ("sinfo", "--noheader", "--format=%D")
+
+
+def is_here() -> bool:
+    """Whether launches go through Slurm: False without its commands, and where they know of no controller.
+
+    Raises LaunchError where Slurm is here and does not answer: nothing else is to be measured in its place unasked.
+    """
+    done = asked(QUESTION)
+    if absent(done):
+        return False
+    answer(done)
+    return True
+
+
+def asked(argv: Sequence[str]) -> Completed:
+    """One of Slurm's commands, not begun where SLURM_CONF names no file: Slurm would look for it for a minute."""
+    why = _no_file(os.environ.get("SLURM_CONF", ""))
+    if why and shutil.which(argv[0]):
+        said = f"{argv[0]}: error: SLURM_CONF: cannot stat file {why}"
+        return Completed(argv=tuple(argv), returncode=1, stdout="", stderr=said)
+    return run(argv, timeout_s=COMMAND_TIMEOUT_S)
+
+
+def _no_file(named: str) -> str:
+    try:
+        return "" if not named or Path(named).stat() else named
+    except OSError as error:
+        return f"{named}: {error.strerror}"
+
+
+def asked_settled(argv: Sequence[str]) -> Completed:
+    """sinfo as `slurm_text.parse_sinfo` reads it, once nodes that clean up after a job are done, or `SETTLE_S` later.
+
+    Only nodes that were cleaning up at the first answer are waited for: on a large cluster some node always does. The
+    pauses grow, since each answer costs the controller a walk over all nodes.
+    """
+    deadline = time.monotonic() + SETTLE_S
+    pause_s = 0.2
+    awaited: set[str] | None = None
+    while True:
+        sinfo = asked(argv)
+        completing = {line.node for line in text.parse_sinfo(sinfo.stdout) if line.completing}
+        awaited = completing if awaited is None else awaited & completing
+        if not sinfo.ok or not awaited or time.monotonic() > deadline:
+            return sinfo
+        time.sleep(pause_s)
+        pause_s = 2 * pause_s
+
+
+def absent(done: Completed) -> bool:
+    """Whether that answer of sinfo means that this machine belongs to no cluster of Slurm's."""
+    return done.returncode == NOT_STARTED or (NO_SITE in done.stderr and not os.environ.get("SLURM_CONF"))
+
+
+def silence(done: Completed) -> tuple[str, str]:
+    """Why Slurm does not answer, and what to do about it."""
+    known = first_cause(SLURM, done.stderr)
+    if known is not None:
+        return known
+    if done.timed_out:
+        return f"{done.argv[0]} had no answer within {COMMAND_TIMEOUT_S:.0f} s.", "Ask by hand: scontrol ping; sdiag."
+    return f"{text.complaint(done.stderr)}.", "Run this where sinfo works."
+
+
+def answer(done: Completed) -> str:
+    """What it printed. Raises LaunchError where it could not."""
+    if done.ok:
+        return done.stdout
+    meaning, remedy = silence(done)
+    raise LaunchError(f"Slurm does not answer: {meaning}", f"{remedy} --launcher local measures this machine alone.")
+
+
+def missing() -> tuple[str, ...]:
+    """Those of its commands that are not on PATH."""
+    return tuple(name for name in NEEDED if shutil.which(name) is None)
+
+
+def lacking(names: Sequence[str]) -> tuple[str, str]:
+    """The sentence for commands that are missing, and what to do."""
+    there = "is" if len(names) == 1 else "are"
+    says = f"sinfo is here, and {', '.join(names)} {there} not on PATH."
+    return says, "Load the module that has all of Slurm's commands, or run this on a login node."

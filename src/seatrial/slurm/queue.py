@@ -1,0 +1,142 @@
+"""What Slurm's queue says of jobs that were left to it, and jobs of one node each."""
+
+import os
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from seatrial.failures.pending_jobs import why_pending
+from seatrial.failures.reason import Pending
+from seatrial.model.errors import LaunchError
+from seatrial.process.process import run
+from seatrial.slurm import argv as slurm_argv
+from seatrial.slurm import text as slurm_text
+from seatrial.slurm.allocation import refused
+from seatrial.slurm.presence import COMMAND_TIMEOUT_S, asked, silence
+
+ENDED = frozenset(
+    [
+        "BOOT_FAIL",
+        "CANCELLED",
+        "COMPLETED",
+        "DEADLINE",
+        "FAILED",
+        "LAUNCH_FAILED",
+        "NODE_FAIL",
+        "OUT_OF_MEMORY",
+        "PREEMPTED",
+        "REVOKED",
+        "TIMEOUT",
+    ]
+)
+NO_SUCH_JOB = "Invalid job id"
+MEMORY = "MEMORY"
+"""In SelectTypeParameters: memory is given out, and a job that asks for none may get all of a node's."""
+
+
+class QueueLine(msgspec.Struct, frozen=True, kw_only=True):
+    """One job, as squeue has it; ended ones stay there for Slurm's MinJobAge, 5 minutes where it is not set."""
+
+    job: str
+    state: str
+    """In capitals."""
+    reason: str = ""
+    asked: str = ""
+    """The nodes it asks for by name, as Slurm writes them."""
+
+    @property
+    def ended(self) -> bool:
+        """Whether it has left the queue; a word that we do not know is none of an end."""
+        return self.state in ENDED
+
+    @property
+    def why(self) -> str:
+        """PENDING: the nodes are in use by others (Resources)."""
+        if self.reason in ("", "None"):
+            return self.state
+        known = self._known
+        return f"{self.state}: {known.meaning} ({self.reason})" if known else f"{self.state} ({self.reason})"
+
+    @property
+    def hopeless(self) -> str:
+        """What to do about one that no waiting will start; empty for all others."""
+        known = self._known
+        if known is None or not known.hopeless or self.state != "PENDING":
+            return ""
+        return f"No waiting helps. {known.remedy} To take it back: {shlex.join(slurm_argv.cancel(self.job))}"
+
+    @property
+    def _known(self) -> Pending | None:
+        return None if self.ended else why_pending(self.reason)
+
+
+def jobs_by_number(job: str) -> tuple[QueueLine, ...]:
+    """The job, or nothing where Slurm knows it no more. Raises LaunchError where Slurm does not answer."""
+    return _lines(slurm_argv.queue_of(job))
+
+
+def jobs_by_name(name: str, user: str) -> tuple[QueueLine, ...]:
+    """The user's jobs of that name. Raises LaunchError where Slurm does not answer."""
+    return _lines(slurm_argv.queue_of_name(name, user))
+
+
+def parse_queue(text: str) -> tuple[QueueLine, ...]:
+    """Lines of `squeue --format=%i|%T|%n|%r`; lines of another form are passed over."""
+    fields = (line.split("|", 3) for line in text.splitlines())
+    return tuple(
+        QueueLine(job=job.strip(), state=state.strip().upper(), asked=asked.strip(), reason=reason.strip())
+        for job, state, asked, reason in (each for each in fields if len(each) == 4)
+    )
+
+
+def submit(
+    nodes: Sequence[str], seconds: float, partition: str, name: str, output: Path, script: Path, argv: Sequence[str]
+) -> str:
+    """Hand `script argv...` to the queue; the job's number. Raises LaunchError."""
+    return _handed_in(slurm_argv.sbatch(nodes, seconds, partition, name, str(output), str(script), argv))
+
+
+def submit_alone(node: str, partition: str, name: str, script: str, argv: Sequence[str], *, memory: bool) -> str:
+    """A short job of one core of this node, beside whatever others run there; its number. Raises LaunchError."""
+    return _handed_in(slurm_argv.sbatch_alone(node, partition, name, script, argv, memory=memory))
+
+
+def _handed_in(argv: Sequence[str]) -> str:
+    done = run(argv, timeout_s=COMMAND_TIMEOUT_S)
+    job = slurm_text.submitted_job(done.stdout)
+    if not done.ok or not job:
+        raise refused(done.stderr, "Slurm takes no job")
+    return job
+
+
+def gives_out_memory() -> bool:
+    """Whether jobs are given memory by the scheduler, so that one has to say how little it needs."""
+    done = run(slurm_argv.CONFIG, timeout_s=COMMAND_TIMEOUT_S)
+    return MEMORY in slurm_text.config_value(done.stdout, "SelectTypeParameters").upper()
+
+
+def cancel_named(name: str, user: str) -> None:
+    """End the user's jobs of that name."""
+    run(slurm_argv.cancel_named(name, user), timeout_s=COMMAND_TIMEOUT_S)
+
+
+def this_user() -> str:
+    """Whose the jobs are that we submit, by number; Slurm's commands take it for a name."""
+    return str(os.geteuid())
+
+
+def cancel_own(name: str) -> list[str]:
+    """The command that cancels all of this user's jobs of a name."""
+    return slurm_argv.cancel_named(name, this_user())
+
+
+def _lines(argv: Sequence[str]) -> tuple[QueueLine, ...]:
+    done = asked(argv)
+    if done.ok:
+        return parse_queue(done.stdout)
+    if NO_SUCH_JOB in done.stderr:
+        return ()
+    meaning, remedy = silence(done)
+    raise LaunchError(f"How the job stands is not known, since Slurm does not answer: {meaning}", remedy)

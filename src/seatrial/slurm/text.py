@@ -1,0 +1,212 @@
+"""What Slurm's commands print, parsed; pure. Words that we do not know stay what they are and harm nothing."""
+
+import re
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from seatrial.failures.plain_text import HARMLESS, without_colours
+from seatrial.model.run import NodeState
+from seatrial.slurm.argv import HOLDS
+
+FLAGS = {
+    "*": "not responding",
+    "~": "powered down",
+    "#": "powering up",
+    "!": "to be powered down",
+    "%": "powering down",
+    "$": "in a maintenance reservation",
+    "@": "about to reboot",
+    "^": "rebooting",
+    "-": "planned for another job",
+    "+": "",
+}
+BROKEN = {"down", "error", "fail", "failing", "failg", "unknown", "unk", "no_respond"}
+DRAINED = {"drained", "draining", "drain", "drng", "inval"}
+"""inval, since Slurm 21.08: the node has less than slurm.conf says, and gets no jobs until it has."""
+RESERVED = {"reserved", "resv", "maint"}
+COMPLETING = {"completing", "comp"}
+BUSY = {"allocated", "alloc", "mixed", "mix", "planned", "plnd", "blocked", *COMPLETING}
+RESUME_TIMEOUT = "ResumeTimeout reached"
+"""The reason for which a node is taken out of service that was woken in vain."""
+COMMAND = re.compile(r"^(?:salloc|srun|sbatch|sinfo|squeue|scontrol|scancel): (?:error: |fatal: )?")
+HELD = re.compile(rf"^{HOLDS} (\d+)$", re.MULTILINE)
+NOT_GIVEN_BACK = re.compile(r"Unable to clean up job allocation")
+GRANTED = re.compile(r"Granted job allocation (\d+)")
+PENDING = re.compile(r"(?:Pending|queued) job allocation (\d+)|job (\d+) queued")
+LAUNCH_FAILED = re.compile(r"[Ll]aunch for (?:StepId=\S+|step \S+) failed on node (\S+?):\s*(.+)")
+
+
+class NodeLine(msgspec.Struct, frozen=True, kw_only=True):
+    """One node in one partition, as sinfo says it."""
+
+    node: str
+    state: str
+    """The base word in lower case, without flags."""
+    flags: str
+    partition: str
+    default: bool
+    reason: str
+
+    @property
+    def idle(self) -> bool:
+        """Free, and as far as Slurm knows alive."""
+        return self.state == "idle" and not set(self.flags) - {"+"}
+
+    @property
+    def suspended(self) -> bool:
+        """Free, and off to save power or waking up: Slurm wakes it for a job."""
+        return self.state == "idle" and set(self.flags) - {"+"} in ({"~"}, {"#"})
+
+    @property
+    def falling_asleep(self) -> bool:
+        """Free, and on its way off: Slurm wakes it for a job once it is there."""
+        return self.state == "idle" and set(self.flags) - {"+"} in ({"%"}, {"!"})
+
+    @property
+    def completing(self) -> bool:
+        """Cleaning up after a job."""
+        return self.state in COMPLETING and "*" not in self.flags
+
+    @property
+    def reserved(self) -> bool:
+        """Free, and alive, for those who may use a reservation."""
+        return self.state in RESERVED and not set(self.flags) - {"+", "$"}
+
+    @property
+    def out_of_service(self) -> bool:
+        """Down, or taken out by somebody or by Slurm itself."""
+        return self.state in BROKEN or self.state in DRAINED or "*" in self.flags
+
+    @property
+    def busy(self) -> bool:
+        """Alive with somebody else's job."""
+        return self.state in BUSY and "*" not in self.flags
+
+
+def parse_features(text: str) -> dict[str, tuple[str, ...]]:
+    """Lines of `sinfo --Node --format=%N|%f`: the words with which the site describes each node; "(null)": none."""
+    found: dict[str, tuple[str, ...]] = {}
+    for line in text.splitlines():
+        node, bar, words = line.partition("|")
+        given = tuple(word.strip() for word in words.split(",") if word.strip() not in ("", "(null)"))
+        if bar and node.strip() and given:
+            found[node.strip()] = given
+    return found
+
+
+def parse_sinfo(text: str) -> tuple[NodeLine, ...]:
+    """Lines of `sinfo --Node --format=%N|%T|%P|%E`; lines of another form are passed over."""
+    found = []
+    for line in text.splitlines():
+        fields = line.split("|", 3)
+        if len(fields) != 4 or not fields[0].strip():
+            continue
+        word = fields[1].strip().lower()
+        state = word.rstrip("".join(FLAGS))
+        partition = fields[2].strip()
+        reason = fields[3].strip()
+        found.append(
+            NodeLine(
+                node=fields[0].strip(),
+                state=state,
+                flags=word[len(state) :],
+                partition=partition.rstrip("*"),
+                default=partition.endswith("*"),
+                reason="" if reason in ("none", "(null)", "") else reason,
+            )
+        )
+    return tuple(found)
+
+
+def partition_lines(lines: Sequence[NodeLine], partition: str) -> tuple[NodeLine, ...]:
+    """Those of one partition; without a name of the default one; without a default of the first."""
+    name = partition or next((line.partition for line in lines if line.default), lines[0].partition if lines else "")
+    return tuple(line for line in lines if line.partition == name)
+
+
+def why_not(line: NodeLine) -> NodeState:
+    """Why a node that is not idle is left out, and whether that is a fault."""
+    said = [line.state, *(FLAGS.get(flag, flag) for flag in line.flags if FLAGS.get(flag, flag))]
+    reason = f"Slurm says {', '.join(said)}" + (f" ({line.reason})" if line.reason else "")
+    fault = line.state in BROKEN or "*" in line.flags
+    return NodeState(node=line.node, reason=reason, fault=fault)
+
+
+def reservation_nodes(text: str) -> str:
+    """The nodes of `scontrol --oneliner show reservation NAME`, as Slurm writes them; empty where it has none."""
+    match = re.search(r"\bNodes=(\S+)", text)
+    return match.group(1) if match and match.group(1) != "(null)" else ""
+
+
+def granted_job(text: str) -> str:
+    """The job that salloc says it got; empty where it got none."""
+    match = GRANTED.search(text)
+    return match.group(1) if match else ""
+
+
+def held_job(text: str) -> str:
+    """The job whose number `slurm_argv.HOLDER` printed; empty where it is not there."""
+    match = HELD.search(text)
+    return match.group(1) if match else ""
+
+
+def given_back(text: str) -> bool:
+    """Whether a salloc that ended, and wrote this to standard error, could reach the controller in the end."""
+    return NOT_GIVEN_BACK.search(text) is None
+
+
+def pending_job(text: str) -> str:
+    """The job that salloc says it waits for; empty where it waits for none."""
+    match = PENDING.search(text)
+    return next((group for group in match.groups() if group), "") if match else ""
+
+
+def submitted_job(text: str) -> str:
+    """The job of `sbatch --parsable` (`123` or `123;cluster`); empty where it is none."""
+    number = text.strip().splitlines()[-1].partition(";")[0] if text.strip() else ""
+    return number if number.isdecimal() else ""
+
+
+def complaint(text: str) -> str:
+    """The telling line of a command's standard error, without the command's own name before it."""
+    said = [
+        line.strip()
+        for line in without_colours(text).splitlines()
+        if re.search(r"[^\W\d_]", COMMAND.sub("", line.strip()))
+    ]
+    lines = [line for line in said if not HARMLESS.search(line)] or said
+    errors = [line for line in lines if "error" in line.lower()]
+    return COMMAND.sub("", errors[0] if errors else lines[0] if lines else "it said nothing")
+
+
+def launch_failures(text: str) -> dict[str, str]:
+    """Nodes on which srun could not launch, with its reason."""
+    return {match.group(1): match.group(2).strip() for match in LAUNCH_FAILED.finditer(text)}
+
+
+def unlabelled(text: str, opening: str = "") -> tuple[str, ...]:
+    """What each task said, from the output of `srun --label` ("3: line"); tasks in order, labels taken off.
+
+    `opening`: how the first line of each begins; what comes before it is said by the site's TaskProlog, and left out.
+    """
+    tasks: dict[int, list[str]] = {}
+    for line in text.splitlines():
+        label, colon, rest = line.partition(":")
+        if colon and label.strip().isdecimal():
+            said = rest[1:] if rest.startswith(" ") else rest
+            if int(label) in tasks or said.startswith(opening):
+                tasks.setdefault(int(label), []).append(said)
+    return tuple("\n".join(tasks[task]) + "\n" for task in sorted(tasks))
+
+
+def config_value(text: str, key: str) -> str:
+    """One value of `scontrol show config`; empty where it is not said."""
+    match = re.search(rf"^{re.escape(key)}[ \t]*=[ \t]*(.*)$", text, re.MULTILINE)
+    return match.group(1).strip() if match else ""
+
+
+def unknown_names(wanted: Iterable[str], known: Iterable[str]) -> list[str]:
+    """Those of the wanted that are not known, in order."""
+    there = set(known)
+    return [name for name in wanted if name not in there]

@@ -1,0 +1,61 @@
+"""Running collect/facts.sh on made-up machines, in every shell that is here."""
+
+import os
+import resource
+import shutil
+import subprocess
+from pathlib import Path
+
+from seatrial.launch.sources import collector
+from seatrial.node.frame import Frame, parse_frame
+
+SHELLS = [shell for shell in ("sh", "dash", "busybox sh", "bash") if shutil.which(shell.split()[0])]
+
+
+def start(sysroot: str, shell: str = "sh", **environment: str) -> "subprocess.Popen[bytes]":
+    """The script, fed as the launcher feeds it; quick, where the test asks for nothing else."""
+    process = subprocess.Popen(
+        [*shell.split(), "-s"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "SEATRIAL_FACTS": "quick", "SEATRIAL_SYSROOT": sysroot, **environment},
+    )
+    assert process.stdin
+    process.stdin.write(collector().encode())
+    return process
+
+
+def finish(process: "subprocess.Popen[bytes]") -> Frame:
+    """Wait for the end of both outputs, as whoever started the script must."""
+    output, errors = process.communicate(timeout=60)
+    assert errors == b""
+    frame = parse_frame(output.decode("utf-8", "replace"))
+    assert frame.complete and frame.unknown == ()
+    return frame
+
+
+def collect(sysroot: str, shell: str = "sh", **environment: str) -> Frame:
+    """A whole stream; the script must be silent on standard error and use no unknown line."""
+    return finish(start(sysroot, shell, **environment))
+
+
+def children_s() -> float:
+    """Processor seconds of all programs that were started and have ended: other load on the machine does not count."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def write(root: Path, path: str, content: str) -> None:
+    """A file of a made-up machine."""
+    file = root / path.lstrip("/")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(content)
+
+
+def program(folder: Path, name: str, body: str) -> None:
+    """A stand-in for a command."""
+    file = folder / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(f"#!/bin/sh\n{body}\n")
+    file.chmod(0o755)

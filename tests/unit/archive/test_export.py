@@ -1,0 +1,154 @@
+"""Samples for other programs; derived, so they can be deleted and made anew."""
+
+import csv
+import json
+from pathlib import Path
+
+import duckdb
+import msgspec
+import pytest
+
+from seatrial.archive import layout
+from seatrial.archive.closing import write_run_file
+from seatrial.archive.export import export, kernel_table, sample_counts, samples_file
+from seatrial.archive.layout import ExportFormat
+from seatrial.archive.reader import read_info
+from seatrial.archive.samples import query_samples
+from seatrial.archive.writer import ArchiveError, RunWriter
+from seatrial.model.errors import SeatrialError
+from seatrial.model.recorded import RecordedRun
+from tests.support.builders import HEALTHY, Cluster, info_of, names, record, sail
+
+STRANGE = ("it's", 'a"b', "a/b", "a b", "ü,\n;", "[n]*")
+CLUSTER = Cluster(nodes=names(3))
+
+
+def samples_in(recorded: RecordedRun, *, warm: bool = True) -> int:
+    return sum(len(one.times_s) + warm * len(one.warmup_times_s) for one in recorded.measurements)
+
+
+def test_samples_are_the_journals_numbers_to_the_last_bit(tmp_path: Path) -> None:
+    recorded = sail(CLUSTER)
+    folder = record(CLUSTER, tmp_path, recorded=recorded)
+    sql = "SELECT round, source, target, iteration, time_s FROM samples WHERE NOT warm"
+    rows = {(number, place): (source, target, time_s) for number, source, target, place, time_s in query_samples(
+        [samples_file(folder)], sql)}  # fmt: skip
+    expected = {
+        (number, place): (one.source, one.target, time_s)
+        for number, one in enumerate(recorded.measurements)
+        for place, time_s in enumerate(one.times_s)
+    }
+    assert rows == expected
+
+
+def test_deleted_and_made_anew_they_are_the_same_bytes(tmp_path: Path) -> None:
+    folder = record(CLUSTER, tmp_path)
+    path = folder / layout.SAMPLES_FILE
+    before = path.read_bytes()
+    path.unlink()
+    assert samples_file(folder) == path
+    assert path.read_bytes() == before
+
+
+def test_strange_names_come_back_unharmed(tmp_path: Path) -> None:
+    cluster = Cluster(nodes=STRANGE)
+    folder = record(cluster, tmp_path)
+    rows = query_samples([samples_file(folder)], "SELECT DISTINCT source FROM samples ORDER BY source")
+    assert [name for (name,) in rows] == sorted(STRANGE)
+
+
+@pytest.mark.parametrize("place", ["it's here", 'quo"te', "st*r", "x[1]", "q?", "ü"])
+def test_an_archive_of_any_name_holds_its_own_samples_only(tmp_path: Path, place: str) -> None:
+    recorded = sail(CLUSTER)
+    for neighbour in ("star", "x1", "qq"):
+        record(CLUSTER, tmp_path / neighbour, recorded=recorded)
+    folder = record(CLUSTER, tmp_path / place, recorded=recorded)
+    target = tmp_path / place / "out'.csv"
+    assert export([folder], target, ExportFormat.CSV) == samples_in(recorded)
+
+
+@pytest.mark.parametrize("form", ExportFormat)
+def test_every_format_holds_every_sample(tmp_path: Path, form: ExportFormat) -> None:
+    recorded = sail(Cluster(nodes=STRANGE))
+    folder = record(Cluster(nodes=STRANGE), tmp_path / "archive", recorded=recorded)
+    target = tmp_path / "new folder" / f"it's.{form}"
+    count = export([folder], target, form)
+    assert count == samples_in(recorded)
+    match form:
+        case ExportFormat.CSV:
+            with target.open(newline="") as lines:
+                rows = list(csv.DictReader(lines))
+            sources = {row["source"] for row in rows}
+        case ExportFormat.JSONL:
+            rows = [json.loads(line) for line in target.read_text().splitlines()]
+            sources = {row["source"] for row in rows}
+        case ExportFormat.PARQUET:
+            table = duckdb.connect().read_parquet(str(target))
+            rows = [dict(zip(table.columns, row, strict=True)) for row in table.fetchall()]
+            sources = {row["source"] for row in rows}
+    assert len(rows) == count
+    assert sources == set(STRANGE)
+    assert {row["run"] for row in rows} == {"run"}
+
+
+def test_two_runs_in_one_file(tmp_path: Path) -> None:
+    recorded = sail(CLUSTER)
+    folders = [record(CLUSTER, tmp_path, name, recorded) for name in ("one", "two")]
+    assert export(folders, tmp_path / "both.parquet", ExportFormat.PARQUET) == 2 * samples_in(recorded)
+    assert sample_counts(folders) == dict.fromkeys(folders, samples_in(recorded, warm=False))
+
+
+def test_the_table_of_kernels(tmp_path: Path) -> None:
+    folder = record(CLUSTER, tmp_path)
+    rows = {(row[0], row[1]): row for row in kernel_table(folder)}
+    assert set(rows) == {("pilot", "oneway"), ("survey", "oneway"), ("survey", "pingpong")}
+    assert rows["survey", "oneway"][2:5] == (1 << 20, 6, 6 * 3 * 3)
+    latency_s, bytes_per_s, raw_s = rows["survey", "pingpong"][5:]
+    assert (latency_s, bytes_per_s) == (pytest.approx(20e-6, rel=0.01), None)
+    assert raw_s == pytest.approx(40e-6, rel=0.01)
+    assert rows["survey", "oneway"][5:7] == (None, pytest.approx(HEALTHY, rel=0.01))
+
+
+@pytest.mark.parametrize("form", ExportFormat)
+def test_a_folder_in_the_targets_place_is_a_sentence(tmp_path: Path, form: ExportFormat) -> None:
+    folder = record(CLUSTER, tmp_path)
+    with pytest.raises(ArchiveError, match="cannot be written"):
+        export([folder], tmp_path, form)
+
+
+def test_a_target_below_a_file_is_a_sentence(tmp_path: Path) -> None:
+    folder = record(CLUSTER, tmp_path)
+    (tmp_path / "file").touch()
+    with pytest.raises(ArchiveError):
+        export([folder], tmp_path / "file" / "out.csv", ExportFormat.CSV)
+
+
+def test_a_run_that_was_never_closed_says_what_to_do(tmp_path: Path) -> None:
+    writer = RunWriter(tmp_path, info_of(CLUSTER))
+    with pytest.raises(SeatrialError, match="seatrial runs recover"):
+        samples_file(writer.folder)
+
+
+def test_samples_that_are_damaged_or_of_another_journal_are_made_again(tmp_path: Path) -> None:
+    folder, other = record(CLUSTER, tmp_path), record(Cluster(nodes=names(4)), tmp_path, "other")
+    good = kernel_table(folder)
+    for wrong in (b"PAR1 and no more", (other / layout.SAMPLES_FILE).read_bytes()):
+        (folder / layout.SAMPLES_FILE).write_bytes(wrong)
+        assert kernel_table(folder) == good
+        (folder / layout.SAMPLES_FILE).write_bytes(wrong)
+        assert export([folder], tmp_path / "out.csv", ExportFormat.CSV) == samples_in(sail(CLUSTER))
+
+
+def test_samples_of_an_earlier_version_are_believed_only_if_they_are_as_many_as_in_the_journal(tmp_path: Path) -> None:
+    folder = record(CLUSTER, tmp_path)
+    write_run_file(folder, msgspec.structs.replace(read_info(folder), contents=None))
+    path = folder / layout.SAMPLES_FILE
+    good = kernel_table(folder)
+    with duckdb.connect() as connection:
+        for share, believed in ((2, False), (1, True)):
+            rows = connection.read_parquet(str(path)).filter(f"round % {share} = 0")
+            rows.write_parquet(f"{path}.old")
+            path.with_name(f"{path.name}.old").replace(path)
+            before = path.stat().st_mtime_ns
+            assert kernel_table(folder) == good
+            assert (path.stat().st_mtime_ns == before) is believed

@@ -1,0 +1,148 @@
+"""Little memory: runs are closed nevertheless, and what cannot be done is said in a sentence."""
+
+import errno
+import os
+import resource
+import tempfile
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from seatrial.archive import layout
+from seatrial.archive.closing import write_run_file
+from seatrial.archive.duck import TooLittleMemory, opened
+from seatrial.archive.export import export, kernel_table
+from seatrial.archive.layout import ExportFormat
+from seatrial.archive.reader import read_info, read_run
+from seatrial.archive.recover import partial_folders, recover
+from seatrial.archive.writer import ArchiveError, RunWriter
+from seatrial.cli import memory
+from seatrial.cli.main import explain, run
+from seatrial.model.errors import ExitCode, SeatrialError
+from tests.support.builders import Cluster, fill, info_of, names, record, sail
+
+SMALL = Cluster(nodes=names(3))
+
+
+@pytest.fixture
+def cramped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As under `ulimit -v 300000`."""
+    allow(monkeypatch, 300 << 20)
+
+
+def allow(monkeypatch: pytest.MonkeyPatch, size_bytes: int) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (size_bytes, size_bytes))
+
+
+@pytest.mark.usefixtures("cramped")
+def test_a_run_is_closed_without_samples_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recorded = sail(SMALL)
+    folder = record(SMALL, tmp_path, recorded=recorded)
+    assert read_run(folder).measurements == recorded.measurements
+    assert not (folder / layout.SAMPLES_FILE).exists()
+    assert "samples.parquet was left out" in read_info(folder).reason
+    assert "ulimit -v" in read_info(folder).reason
+    with pytest.raises(TooLittleMemory, match=r"300 MiB.*safe in the journal"):
+        kernel_table(folder)
+    allow(monkeypatch, resource.RLIM_INFINITY)
+    assert kernel_table(folder)
+    assert (folder / layout.SAMPLES_FILE).exists()
+
+
+@pytest.mark.usefixtures("cramped")
+def test_recovering_waits_for_memory_and_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recorded = sail(SMALL)
+    writer = RunWriter(tmp_path, info_of(SMALL))
+    fill(writer, SMALL, recorded)
+    with pytest.raises(TooLittleMemory):
+        recover(writer.folder)
+    assert partial_folders(tmp_path) == [writer.folder]
+    allow(monkeypatch, resource.RLIM_INFINITY)
+    assert recover(writer.folder).measurements == len(recorded.measurements)
+
+
+def test_runs_are_listed_without_their_samples(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = record(SMALL, tmp_path)
+    allow(monkeypatch, 300 << 20)
+    counted = str(sum(len(one.times_s) for one in sail(SMALL).measurements))
+    assert run(["runs", "list", "--archive", str(tmp_path)]) == ExitCode.PASS
+    assert capsys.readouterr().out.splitlines()[1].endswith(counted)
+    write_run_file(folder, msgspec.structs.replace(read_info(folder), contents=None))  # as earlier versions closed it
+    assert run(["runs", "list", "--archive", str(tmp_path)]) == ExitCode.PASS
+    assert capsys.readouterr().out.splitlines()[1].endswith("?")
+
+
+def test_duckdbs_own_refusal_is_a_sentence() -> None:
+    with pytest.raises(TooLittleMemory, match="too little memory") as told, opened() as connection:
+        connection.execute("SET memory_limit='1MB'; SET temp_directory=''")
+        connection.sql("SELECT count(DISTINCT hash(i)) FROM range(10000000) t(i)").fetchall()
+    assert "\n" not in str(told.value)
+
+
+def test_a_full_tmp_is_no_hindrance(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    folder = record(SMALL, tmp_path)
+
+    def full(**_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(tempfile, "TemporaryDirectory", full)
+    assert kernel_table(folder)
+
+
+def test_a_line_longer_than_the_least_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("seatrial.archive.samples.LEAST_LINE_BYTES", 1)
+    assert kernel_table(record(SMALL, tmp_path))
+
+
+def test_an_export_that_cannot_be_written_leaves_no_half_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = record(SMALL, tmp_path)
+    target = tmp_path / "out.csv"
+    real_touch = Path.touch
+
+    def touch(self: Path, *args: object) -> None:
+        real_touch(self)
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "touch", touch)
+    with pytest.raises(ArchiveError, match=r"out\.csv cannot be written: there is no space left"):
+        export([folder], target, ExportFormat.CSV)
+    assert not target.exists()
+
+
+def test_too_little_for_anything_is_said_at_once(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    allow(monkeypatch, 100 << 20)
+    assert run(["runs", "list", "--archive", str(tmp_path)]) == ExitCode.INCOMPLETE
+    assert "100 MiB of memory (ulimit -v), and seatrial takes 256" in capsys.readouterr().err
+    assert run(["--version"]) == ExitCode.PASS
+
+
+def test_a_users_own_setting_of_threads_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    allow(monkeypatch, 512 << 20)
+    for before in ("7", None):
+        monkeypatch.delenv(memory.THREADS, raising=False)
+        if before:
+            monkeypatch.setenv(memory.THREADS, before)
+        memory.make_do()
+        assert os.environ.get(memory.THREADS) == before
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        OSError(errno.ENOMEM, "Cannot allocate memory"),
+        ImportError("x.so: failed to map segment from shared object"),
+        RuntimeError("can't start new thread"),
+    ],
+)
+def test_whatever_ends_for_want_of_memory_is_no_bug(error: Exception) -> None:
+    code, sentence = explain(error)
+    assert code is ExitCode.INCOMPLETE
+    assert "ulimit -v" in sentence
+    assert explain(RuntimeError("x"))[0] is ExitCode.INTERNAL
+    assert issubclass(TooLittleMemory, SeatrialError)

@@ -1,0 +1,136 @@
+"""A run is reported as what it is, also where it failed before it measured or planned anything."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from seatrial.archive.reader import read_info
+from seatrial.archive.writer import RunWriter, ended
+from seatrial.cli.curve import curve
+from seatrial.cli.main import run
+from seatrial.cli.saturate import saturate
+from seatrial.commands.check import run as check_run
+from seatrial.commands.check.run import run_check
+from seatrial.driver import two_nodes
+from seatrial.driver.settings import CheckSettings
+from seatrial.judgement.outcome import pair_of
+from seatrial.model.errors import LaunchError
+from seatrial.model.recorded import RecordedRun
+from seatrial.model.run import AskedLine, Design, Ending, RunInfo, RunKind, run_kind
+from tests.support.ablated import Launcher, carry_out
+from tests.support.builders import Cluster, info_of, names
+from tests.support.scripted import ScriptedLauncher
+
+GONE = "No allocation could be had within 10 s."
+TWO = Cluster(nodes=names(2))
+DESIGN = Design(
+    name="", pairs_at_once=1, repetitions=1, rounds=1, ordered_pairs=2, planned_pairs=1, statement="One pair."
+)
+OLD = {
+    "curve": RunKind.CURVE,
+    "rails": RunKind.RAILS,
+    "saturation": RunKind.SATURATE,
+    "placement": RunKind.PLACEMENT,
+    "transports": RunKind.TRANSPORTS,
+    "sparse": RunKind.CHECK,
+    "complete": RunKind.CHECK,
+}
+
+
+class NoNodes(ScriptedLauncher):
+    """Slurm that gives no allocation."""
+
+    def allocate(self, nodes: Sequence[str], seconds: float) -> None:
+        raise LaunchError(GONE)
+
+
+def failed(archive: Path, kind: RunKind, **changes: Any) -> Path:
+    """A run that failed before it had its nodes, as the driver leaves it."""
+    info = info_of(TWO, kind=kind, launcher="srun" if kind is RunKind.PLACEMENT else "slurm", **changes)
+    if kind is RunKind.PLACEMENT:
+        info = msgspec.structs.replace(info, line=AskedLine(words=("srun", "-n", "2", "./app")))
+    return RunWriter(archive, info).close(ended(info, Ending.FAILED, info.ended, GONE))
+
+
+@pytest.mark.parametrize("kind", list(RunKind))
+def test_a_run_that_failed_early_is_reported_as_the_command_that_it_was(
+    kind: RunKind, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "page.html"
+    folder = failed(tmp_path, kind)
+    assert run(["report", str(folder), "--html", str(page)]) == 2
+    text = " ".join(capsys.readouterr().out.split())
+    assert GONE in text
+    assert text.startswith("NOT_RUN ")
+    assert text.count(GONE) == 1 or kind is RunKind.CHECK
+    if kind is not RunKind.CHECK:
+        assert f"{kind.command} failed before it measured anything: {GONE}" in text
+        assert "PASS" not in text
+    else:
+        assert "nothing was measured on 2 nodes" in text
+    assert GONE in page.read_text()
+    assert run(["report", str(folder), "--json"]) == 2
+    found = json.loads(capsys.readouterr().out)
+    assert (found["kind"], found["verdict"]) == (kind.value, "NOT_RUN")
+    assert GONE in json.dumps(found)
+    assert ("pairs" in found) is (kind is RunKind.CHECK), "a report of another kind has no table of pairs"
+
+
+@pytest.mark.parametrize("kind", list(RunKind))
+def test_lists_of_runs_name_the_kind(kind: RunKind, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    failed(tmp_path, kind)
+    assert run(["runs", "list", "--archive", str(tmp_path), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["runs"][0]["kind"] == kind.value
+    assert run(["runs", "show", "--archive", str(tmp_path)]) == 0
+    assert f"kind      {kind.value}\n" in capsys.readouterr().out
+
+
+def test_every_command_that_measures_writes_its_kind_at_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    launcher = NoNodes(TWO)
+    monkeypatch.setattr(two_nodes, "choose_launcher", lambda _: launcher)
+    monkeypatch.setattr(check_run, "choose_launcher", lambda _: launcher)
+    for name, measure in (
+        ("check", lambda: run_check(CheckSettings(archive=tmp_path, run="check"))),
+        ("curve", lambda: curve(archive=tmp_path, run="curve")),
+        ("rails", lambda: curve(archive=tmp_path, run="rails", rails="auto")),
+        ("saturate", lambda: saturate(archive=tmp_path, run="saturate")),
+    ):
+        with pytest.raises(LaunchError):
+            measure()
+        info = read_info(tmp_path / name)
+        assert (info.kind, info.ending, info.reason) == (RunKind(name), Ending.FAILED, GONE)
+        assert info.design is None
+    assert carry_out(Launcher(), monkeypatch, tmp_path).run.kind is RunKind.TRANSPORTS
+
+
+@pytest.mark.parametrize(("design", "kind"), OLD.items())
+def test_the_kind_of_an_older_run_follows_from_its_design(design: str, kind: RunKind) -> None:
+    info = info_of(TWO, design=msgspec.structs.replace(DESIGN, name=design))
+    assert info.kind is None
+    assert run_kind(info) is kind
+    assert run_kind(msgspec.structs.replace(info, design=None)) is RunKind.CHECK
+    assert msgspec.json.decode(msgspec.json.encode(info), type=RunInfo) == info
+
+
+@pytest.mark.parametrize(
+    ("nodes", "pair"),
+    [(("n1", "n2"), ("n1", "n2")), (("n1",), ("n1:0", "n1:1")), ((), ("?", "?")), (names(3), ("n1", "n2"))],
+)
+def test_the_pair_of_a_run_that_planned_none(nodes: tuple[str, ...], pair: tuple[str, str]) -> None:
+    assert (
+        pair_of(RecordedRun(info=info_of(TWO, nodes=nodes), planned=(), facts={}, facts_after={}, measurements=()))
+        == pair
+    )
+
+
+def test_another_run_is_no_placement(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    info = msgspec.structs.replace(info_of(TWO, kind=RunKind.PLACEMENT), command=("placement",))
+    folder = RunWriter(tmp_path, info).close(ended(info, Ending.FAILED, info.ended, GONE))
+    assert run(["report", str(folder)]) == 64
+    assert "not a run of seatrial placement" in capsys.readouterr().err

@@ -1,0 +1,400 @@
+"""The command line over recorded runs, with no Slurm and no MPI in reach."""
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from seatrial.archive import layout
+from seatrial.archive.reader import read_info, run_folders
+from seatrial.archive.writer import RunWriter
+from seatrial.model.run import Ending
+from tests.support.builders import Cluster, abandoned, fill, info_of, names, record, sail, slow_part
+from tests.support.paths import ROOT
+
+main = pytest.importorskip("seatrial.cli.main", exc_type=ImportError)
+
+HEALTHY = Cluster(nodes=names(3))
+SICK = Cluster(nodes=names(4), parts=slow_part("node", "n2", 0.6))
+EVIL = ("n[bold red]1[/]", "\x1b[31mn2\x1b[0m\x07", "<script>alert(1)</script>", "n4\r\nPASS")
+
+
+@pytest.fixture(autouse=True)
+def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty folder to work in, nothing on PATH, no scheduler, and an archive of our own."""
+    for name in ("SLURM_JOB_ID", "SLURM_JOB_NODELIST", "SEATRIAL_DEBUG", "SEATRIAL_PROBE_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("SEATRIAL_ARCHIVE", str(tmp_path / "archive"))
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Path:
+    return tmp_path / "archive"
+
+
+class Ran:
+    """One command line: exit code and what it said."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str], *arguments: str) -> None:
+        self.code = main.run(list(arguments))
+        self.out, self.err = capsys.readouterr()
+
+
+def test_check_without_slurm_and_mpi_says_what_is_missing(capsys: pytest.CaptureFixture[str]) -> None:
+    ran = Ran(capsys, "check")
+    assert (ran.code, ran.out) == (2, "")
+    assert "There is no MPI compiler (mpicc) on PATH" in ran.err
+    assert "--probe" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "shown"),
+    [
+        (["check", "--budget", "3x"], "--budget '3x'"),
+        (["check", "--budget", "0"], "--budget '0'"),
+        (["check", "--budget", "-5s"], "--budget '-5s'"),
+        (["check", "--budget", ""], "--budget ''"),
+        (["check", "--wait", "soon"], "--wait 'soon'"),
+        (["check", "--round-timeout", "1d"], "--round-timeout '1d'"),
+        (["check", "--nodes", "n[1-"], "--nodes 'n[1-'"),
+        (["check", "--nodes", "n[1-2]"], "--nodes needs Slurm"),
+        (["check", "--partition", "p"], "--partition needs Slurm"),
+        (["check", "--launcher", "moon"], "--launcher moon"),
+        (["check", "--ranks", "x"], "--ranks 'x'"),
+        (["check", "--ranks=1"], "--ranks '1'"),
+        (["check", "--seed", "-1"], "--seed '-1'"),
+        (["check", "--pairs-at-once", "many"], "--pairs-at-once 'many'"),
+        (["check", "--run", "../up"], "--run '../up'"),
+        (["check", "--replay", "nosuch"], "'nosuch'"),
+        (["check", "--mpicc", "nosuch-cc"], "'nosuch-cc'"),
+        (["check", "--probe", "nosuch"], "nosuch is no program"),
+        (["check", "--nosuch"], "--nosuch"),
+        (["check", "stray"], "stray"),
+        (["nosuch"], "'nosuch'"),
+        (["report", "nosuch"], "'nosuch'"),
+        (["runs", "nosuch"], "'nosuch'"),
+        (["runs", "show", "nosuch"], "'nosuch'"),
+        (["runs", "export", "nosuch"], "'nosuch'"),
+        (["runs", "export", "--format", "xml"], "--format 'xml'"),
+        (["runs", "collect", "nosuch"], "'nosuch'"),
+    ],
+)
+def test_usage_errors_exit_64_and_show_the_value(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], shown: str
+) -> None:
+    ran = Ran(capsys, *arguments)
+    assert (ran.code, ran.out) == (64, "")
+    assert shown in ran.err
+    assert "Traceback" not in ran.err
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["check", "--nodes"],
+        ["doctor", "--nodes"],
+        ["transports", "--nodes"],
+        ["facts"],
+        ["limits"],
+        ["gather"],
+        ["facts", "--detach"],
+        ["facts", "--from", "/dev/null"],
+    ],
+)
+def test_more_nodes_than_a_cluster_can_have_are_refused_without_expanding_them(
+    capsys: pytest.CaptureFixture[str], command: list[str]
+) -> None:
+    began = time.process_time()
+    ran = Ran(capsys, *command, "n[1-1000000]")
+    assert time.process_time() - began < 1
+    assert ran.code == 64
+    assert "'n[1-1000000]' is not a valid list of nodes: it has more than 65,536 nodes" in ran.err
+
+
+@pytest.mark.parametrize("arguments", [[], ["runs"]])
+def test_without_a_command_the_commands_are_shown(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:
+    ran = Ran(capsys, *arguments)
+    assert ran.code == 64
+    assert "Commands:" in ran.out + ran.err
+
+
+def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
+    ran = Ran(capsys, "--version")
+    assert (ran.code, ran.out) == (0, "seatrial 0.1.0\n")
+
+
+def test_a_replayed_check_reports_and_exits_by_its_findings(capsys: pytest.CaptureFixture[str], archive: Path) -> None:
+    record(SICK, archive, "before")
+    ran = Ran(capsys, "check", "--replay", "before", "--run", "again")
+    assert ran.code == 1
+    assert "n2" in ran.out
+    assert "60 %" in ran.out
+    assert f"Archive: {archive / 'again'}" in ran.out
+    assert [folder.name for folder in run_folders(archive)] == ["before", "again"]
+
+
+def test_a_replayed_healthy_run_exits_0(capsys: pytest.CaptureFixture[str], archive: Path) -> None:
+    record(HEALTHY, archive, "before")
+    ran = Ran(capsys, "check", "--replay", "before")
+    assert ran.code == 0
+    assert "PASS" in ran.out
+
+
+def test_check_prints_one_json_object_and_nothing_beside_it(capsys: pytest.CaptureFixture[str], archive: Path) -> None:
+    record(SICK, archive, "before")
+    ran = Ran(capsys, "check", "--replay", "before", "--json", "--run", "again")
+    report = json.loads(ran.out)
+    assert (report["run"], report["exit_code"], ran.code) == ("again", 1, 1)
+    assert report["findings"][0]["subject"] == "node:n2"
+
+
+def test_every_key_of_the_json_report_is_documented(capsys: pytest.CaptureFixture[str], archive: Path) -> None:
+    record(SICK, archive)
+    documented = (ROOT / "docs" / "report.md").read_text()
+    report = json.loads(Ran(capsys, "report", "--json").out)
+    keys = set(report) | set(report["pairs"][0]) | set(report["nodes"][0]) | set(report["findings"][0])
+    assert {"format", "verdict", "exit_code", "complete", "findings", "pairs", "nodes", "notes", "lost"} <= keys
+    assert sorted(key for key in keys if f"`{key}`" not in documented) == []
+
+
+def test_report_exits_as_the_check_did_and_writes_the_page(capsys: pytest.CaptureFixture[str], archive: Path) -> None:
+    folder = record(SICK, archive)
+    page = archive.parent / "new" / "page.html"
+    ran = Ran(capsys, "report", str(folder), "--html", str(page))
+    assert ran.code == 1
+    assert f"Page: {page}" in ran.out
+    assert page.read_text(encoding="utf-8").startswith("<!")
+
+
+def test_a_page_that_cannot_be_written_is_a_sentence(capsys: pytest.CaptureFixture[str], archive: Path) -> None:
+    record(HEALTHY, archive)
+    page = archive / "run" / "run.json" / "page.html"
+    ran = Ran(capsys, "report", "--html", str(page))
+    assert ran.code == 2
+    assert ran.out.startswith("PASS")
+    assert f"The page {page} cannot be written: File exists." in ran.err
+
+
+def test_a_page_that_cannot_be_written_hides_no_finding(capsys: pytest.CaptureFixture[str], archive: Path) -> None:
+    record(SICK, archive)
+    ran = Ran(capsys, "report", "--html", str(archive / "run" / "run.json" / "page.html"))
+    assert ran.code == 1
+    assert "n2" in ran.out
+    assert "cannot be written: File exists." in ran.err
+
+
+def test_a_name_that_is_taken_is_refused_before_anything_is_measured(
+    capsys: pytest.CaptureFixture[str], archive: Path
+) -> None:
+    record(HEALTHY, archive, "before")
+    ran = Ran(capsys, "check", "--replay", "before", "--run", "before")
+    assert ran.code == 64
+    assert "There is a run 'before' already" in ran.err
+
+
+def test_an_archive_that_cannot_be_written_is_a_sentence(capsys: pytest.CaptureFixture[str], archive: Path) -> None:
+    folder = record(HEALTHY, archive)
+    (archive / "file").write_text("")
+    ran = Ran(capsys, "check", "--replay", str(folder), "--archive", str(archive / "file"))
+    assert ran.code == 2
+    assert "cannot be written" in ran.err
+
+
+class TestRuns:
+    def test_list_and_its_json(self, capsys: pytest.CaptureFixture[str], archive: Path) -> None:
+        recorded = sail(HEALTHY)
+        record(HEALTHY, archive, "zulu", recorded, started="2026-11-21T09:00:00Z")
+        record(HEALTHY, archive, "alpha", recorded)
+        ran = Ran(capsys, "runs", "list")
+        assert ran.code == 0
+        assert [line.split()[0] for line in ran.out.splitlines()] == ["run", "zulu", "alpha"]
+        listed = json.loads(Ran(capsys, "runs", "list", "--json").out)
+        assert listed["format"] == 1
+        samples = sum(len(one.times_s) for one in recorded.measurements)
+        assert [(one["run"], one["nodes"], one["samples"]) for one in listed["runs"]] == [
+            ("zulu", 3, samples),
+            ("alpha", 3, samples),
+        ]
+
+    def test_an_empty_archive_is_said(self, capsys: pytest.CaptureFixture[str], archive: Path) -> None:
+        assert Ran(capsys, "runs", "list").out == f"No runs in {archive}.\n"
+        assert json.loads(Ran(capsys, "runs", "list", "--json").out) == {"format": 1, "runs": []}
+
+    def test_one_damaged_run_hides_no_other(self, capsys: pytest.CaptureFixture[str], archive: Path) -> None:
+        record(HEALTHY, archive, "good")
+        (record(HEALTHY, archive, "bad") / layout.RUN_FILE).write_text("{")
+        ran = Ran(capsys, "runs", "list")
+        assert ran.code == 0
+        endings = {line.split()[0]: "damaged" in line for line in ran.out.partition("\n\n")[0].splitlines()[1:]}
+        assert endings == {"good": False, "bad": True}
+
+    def test_show_and_its_json(self, capsys: pytest.CaptureFixture[str], archive: Path) -> None:
+        record(HEALTHY, archive, mpi_library="Open MPI v4.1.4")
+        ran = Ran(capsys, "runs", "show")
+        assert ran.code == 0
+        assert "n1 n2 n3" in ran.out
+        assert "oneway" in ran.out
+        assert "1 MiB" in ran.out
+        shown = json.loads(Ran(capsys, "runs", "show", "run", "--json").out)
+        assert shown["run"]["mpi_library"] == "Open MPI v4.1.4"
+        assert {one["kernel"] for one in shown["kernels"]} == {"oneway", "pingpong"}
+        assert all(one["median_time_s"] > 0 for one in shown["kernels"])
+
+    @pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
+    def test_export(self, capsys: pytest.CaptureFixture[str], archive: Path, form: str) -> None:
+        record(HEALTHY, archive)
+        target = archive.parent / f"it's all.{form}"
+        ran = Ran(capsys, "runs", "export", "last", "--output", str(target), "--format", form)
+        count = int(ran.out.split()[0])
+        assert (ran.code, ran.out) == (0, f"{count} samples in {target}\n")
+        if form != "parquet":
+            assert len(target.read_text().splitlines()) == count + (form == "csv")
+
+    def test_recover(self, capsys: pytest.CaptureFixture[str], archive: Path) -> None:
+        writer = RunWriter(archive, info_of(HEALTHY, ending=Ending.RUNNING))
+        fill(abandoned(writer), HEALTHY, sail(HEALTHY))
+        with (writer.folder / layout.JOURNAL_FILE).open("ab") as journal:
+            journal.write(b'{"entry":"meas')
+        ran = Ran(capsys, "runs", "recover")
+        assert ran.code == 0
+        measurements = len(sail(HEALTHY).measurements)
+        assert ran.out.startswith(f"run: {measurements} measurements, ")
+        assert "1 torn line kept" in ran.out
+        assert read_info(archive / "run").ending is Ending.RECOVERED
+        assert Ran(capsys, "runs", "recover").out == "Nothing to recover.\n"
+        nothing: dict[str, list[str]] = {"recovered": [], "running": [], "busy": [], "damaged": []}
+        assert json.loads(Ran(capsys, "runs", "recover", "--json").out) == {"format": 1, **nothing}
+        assert Ran(capsys, "report").code == 2
+
+    def test_one_damaged_run_keeps_no_other_from_recovery(
+        self, capsys: pytest.CaptureFixture[str], archive: Path
+    ) -> None:
+        for name in ("bad", "good"):
+            fill(abandoned(RunWriter(archive, info_of(HEALTHY, run=name))), HEALTHY, sail(HEALTHY))
+        (archive / "bad.partial" / layout.RUN_FILE).write_text("{")
+        ran = Ran(capsys, "runs", "recover")
+        assert ran.code == 2
+        assert "bad is not closed: " in ran.err
+        assert "run.json cannot be read" in ran.err
+        assert ran.out.startswith("good: ")
+
+    def test_report_of_a_run_that_still_grows(self, capsys: pytest.CaptureFixture[str], archive: Path) -> None:
+        fill(RunWriter(archive, info_of(HEALTHY, ending=Ending.RUNNING)), HEALTHY, sail(HEALTHY))
+        assert Ran(capsys, "report").code == 2
+        shown = Ran(capsys, "runs", "show")
+        assert shown.code == 2
+        assert "seatrial runs recover" in shown.err
+
+    def test_a_later_format_is_refused(self, capsys: pytest.CaptureFixture[str], archive: Path) -> None:
+        path = record(HEALTHY, archive) / layout.RUN_FILE
+        path.write_text(path.read_text().replace('"format": 1', '"format": 9'))
+        ran = Ran(capsys, "report")
+        assert ran.code == 2
+        assert "has format 9" in ran.err
+
+
+class TestHostileNames:
+    @pytest.fixture(autouse=True)
+    def recorded(self, archive: Path) -> None:
+        cluster = Cluster(nodes=EVIL, parts=slow_part("node", EVIL[1], 0.6))
+        record(cluster, archive, cluster="\x1b]0;title\x07c", reason="\x1b[2Jgone")
+
+    @pytest.mark.parametrize("arguments", [["report"], ["runs", "show"], ["runs", "list"]])
+    def test_no_control_character_reaches_the_terminal(
+        self, capsys: pytest.CaptureFixture[str], arguments: list[str]
+    ) -> None:
+        ran = Ran(capsys, *arguments)
+        assert ran.code in (0, 1)
+        assert not [character for character in ran.out + ran.err if character < " " and character != "\n"]
+
+    def test_markup_is_shown_as_it_is(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert EVIL[0] in Ran(capsys, "runs", "show").out
+
+    @pytest.mark.parametrize("arguments", [["report", "--json"], ["runs", "show", "--json"]])
+    def test_json_is_ascii_and_gives_the_names_back(
+        self, capsys: pytest.CaptureFixture[str], arguments: list[str]
+    ) -> None:
+        out = Ran(capsys, *arguments).out
+        assert out.isascii()
+        assert "\x1b" not in out
+        parsed = json.loads(out)
+        nodes = parsed["run"]["nodes"] if arguments[0] == "runs" else [one["node"] for one in parsed["nodes"]]
+        assert tuple(nodes) == EVIL
+
+    def test_the_page_runs_no_script_of_theirs(self, capsys: pytest.CaptureFixture[str], archive: Path) -> None:
+        page = archive.parent / "page.html"
+        Ran(capsys, "report", "--html", str(page))
+        assert EVIL[2] not in page.read_text(encoding="utf-8")
+
+    def test_a_replay_of_them_names_the_same(self, capsys: pytest.CaptureFixture[str]) -> None:
+        ran = Ran(capsys, "check", "--replay", "run", "--run", "again", "--json")
+        assert ran.code == 1
+        assert [one["subject"] for one in json.loads(ran.out)["findings"]] == [f"node:{EVIL[1]}"]
+
+
+def test_what_slurm_says_cannot_harm_the_terminal(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    script = folder / "sinfo"
+    script.write_text(
+        "#!/bin/sh\ncase \"$*\" in *%D*) echo 1;; *) printf 'sinfo: error: \\033[2Jboo\\n' >&2; exit 1;; esac\n"
+    )
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
+    ran = Ran(capsys, "check", "--probe", "/bin/true")
+    assert ran.code == 2
+    assert "Slurm does not answer: boo." in ran.err
+    assert "\x1b" not in ran.err
+
+
+def test_an_error_of_our_own_is_70_and_asks_for_a_report(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("seatrial.archive.reader.run_folders", lambda _: 1 / 0)
+    ran = Ran(capsys, "runs", "list")
+    assert ran.code == 70
+    assert "ZeroDivisionError" in ran.err
+    assert "SEATRIAL_DEBUG" in ran.err
+    monkeypatch.setenv("SEATRIAL_DEBUG", "1")
+    ran = Ran(capsys, "runs", "list")
+    assert (ran.code, "Traceback" in ran.err) == (70, True)
+
+
+def test_ctrl_c_before_anything_was_measured_is_2(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(settings: object, progress: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("seatrial.commands.check.run.run_check", interrupt)
+    ran = Ran(capsys, "check")
+    assert (ran.code, ran.err.splitlines()[-1]) == (2, "seatrial: Interrupted.")
+
+
+def test_a_reader_that_goes_away_is_no_finding(archive: Path) -> None:
+    record(HEALTHY, archive)
+    python = Path(sys.prefix) / "bin" / "python"
+    command = [str(python), "-m", "seatrial", "report", "--json", "--archive", str(archive)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        child.stdout.close()
+        assert child.wait(20) == 2
+        assert child.stderr is not None
+        assert child.stderr.read() == b""
+
+
+def test_python_m_seatrial() -> None:
+    python = Path(sys.prefix) / "bin" / "python"
+    done = subprocess.run([python, "-m", "seatrial", "--help"], check=True, capture_output=True, text=True, timeout=20)
+    assert "check" in done.stdout
+    assert done.stderr == ""

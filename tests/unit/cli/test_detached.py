@@ -1,0 +1,324 @@
+"""A check left to the queue, and collected: with scripts in Slurm's place that say what Slurm would."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from seatrial.archive import recovery
+from seatrial.archive.reader import run_folders
+from seatrial.archive.recover import Recovered, recover
+from seatrial.archive.writer import ArchiveError, RunWriter
+from seatrial.driver import detached
+from seatrial.model.run import Ending
+from tests.support.builders import Cluster, abandoned, fill, info_of, names, record, sail, slow_part
+from tests.support.slurm_scripts import SlurmScripts, in_place_of_slurm
+
+main = pytest.importorskip("seatrial.cli.main", exc_type=ImportError)
+
+CLUSTER = Cluster(nodes=names(3), parts=slow_part("node", "n2", 0.6))
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Path:
+    return tmp_path / "the archive"
+
+
+@pytest.fixture
+def slurm(tmp_path: Path, archive: Path, monkeypatch: pytest.MonkeyPatch) -> SlurmScripts:
+    return in_place_of_slurm(tmp_path / "bin", archive, monkeypatch)
+
+
+def submit(*options: str) -> int:
+    code: int = main.run(["check", "--detach", "--run", "later", "--probe", "/bin/true", *options])
+    return code
+
+
+def test_what_is_handed_to_the_queue(slurm: SlurmScripts, archive: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert submit("--budget", "2m", "--seed", "7") == 0
+    assert "Job 42 will measure; `seatrial runs collect later`" in capsys.readouterr().out
+    asked = slurm.asked("sbatch")
+    assert "--nodelist=n[1-3]" in asked
+    script = asked.index(str(archive / "later.submitted" / "batch.sh"))
+    assert asked[script + 1] == str(archive / "later" / "run.json")
+    assert asked[script + 2 : script + 7] == [sys.executable, "-P", "-m", "seatrial", "check"]
+    options = dict(zip(asked[script + 7 :: 2], asked[script + 8 :: 2], strict=True))
+    assert options["--archive"] == str(archive)
+    assert (options["--run"], options["--budget"], options["--seed"]) == ("later", "120s", "7")
+    assert "--detach" not in asked
+
+
+@pytest.mark.parametrize(
+    ("ending", "child", "code"),
+    [
+        (Ending.COMPLETE, "exit 0", 0),
+        (Ending.COMPLETE, "exit 1", 0),
+        (Ending.COMPLETE, "exit 2", 0),
+        (Ending.FAILED, "exit 2", 2),
+        (Ending.INTERRUPTED, "exit 2", 2),
+        (None, "exit 1", 1),
+        (None, "exit 2", 2),
+        (None, "exit 64", 64),
+        (Ending.COMPLETE, "exit 70", 70),
+        (Ending.COMPLETE, "kill -9 $$", 137),
+    ],
+)
+def test_only_a_check_that_did_not_work_is_a_failed_job(
+    slurm: SlurmScripts, archive: Path, ending: Ending | None, child: str, code: int
+) -> None:
+    submit()
+    if ending is not None:
+        record(CLUSTER, archive, "later", ending=ending)
+    batch = archive / "later.submitted" / "batch.sh"
+    run_file = archive / "later" / "run.json"
+    assert subprocess.run([batch, run_file, "sh", "-c", child], timeout=30, check=False).returncode == code
+
+
+def test_a_job_that_is_ended_lets_the_check_close_its_run(slurm: SlurmScripts, archive: Path, tmp_path: Path) -> None:
+    """Slurm sends SIGTERM to every process of the job, and ends what is left when the script is over."""
+    submit()
+    child = f"trap 'sleep 0.3; : >{tmp_path}/closed; exit 2' TERM; : >{tmp_path}/begun; while :; do sleep 0.05; done"
+    batch = archive / "later.submitted" / "batch.sh"
+    with subprocess.Popen([batch, "/no/run.json", "sh", "-c", child], start_new_session=True) as job:
+        while not (tmp_path / "begun").exists():
+            time.sleep(0.02)
+        os.killpg(job.pid, signal.SIGTERM)
+        assert job.wait(20) == 2
+    assert (tmp_path / "closed").exists()
+
+
+def test_while_it_waits_its_state_is_said_and_the_exit_code_is_2(
+    slurm: SlurmScripts, capsys: pytest.CaptureFixture[str]
+) -> None:
+    submit()
+    capsys.readouterr()
+    assert main.run(["runs", "collect"]) == 2
+    said = "later: job 42 is PENDING: others have the nodes (Resources)."
+    assert capsys.readouterr().out == f"{said}\n"
+    assert main.run(["runs", "collect", "later", "--json"]) == 2
+    assert json.loads(capsys.readouterr().out) == {"format": 1, "state": said}
+    (name,) = [word for word in slurm.asked("sbatch") if word.startswith("--job-name=seatrial-")]
+    assert name.replace("--job-name", "--name") in slurm.asked("squeue")
+
+
+def test_a_job_that_will_never_start_is_told_with_what_to_do(
+    slurm: SlurmScripts, capsys: pytest.CaptureFixture[str]
+) -> None:
+    submit()
+    slurm.says("squeue", "42|PENDING|n[1-3]|PartitionTimeLimit\n")
+    capsys.readouterr()
+    assert main.run(["runs", "collect", "later"]) == 2
+    told = capsys.readouterr().out
+    assert "(PartitionTimeLimit). No waiting helps. Give a shorter --budget" in told
+    assert told.endswith("To take it back: scancel 42\n")
+
+
+def test_what_was_submitted_as_json(slurm: SlurmScripts, capsys: pytest.CaptureFixture[str]) -> None:
+    assert submit("--json") == 0
+    assert json.loads(capsys.readouterr().out) == {"format": 1, "run": "later", "job": "42", "cut": ""}
+
+
+def test_while_slurm_does_not_answer_a_run_that_may_go_on_is_left_alone(
+    slurm: SlurmScripts, archive: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    submit()
+    fill(RunWriter(archive, info_of(CLUSTER, run="later", ending=Ending.RUNNING)), CLUSTER, sail(CLUSTER))
+    slurm.says("squeue", "squeue: error: Unable to contact slurm controller (connect failure)\n", 1)
+    capsys.readouterr()
+    assert main.run(["runs", "collect", "later"]) == 2
+    assert "How the job stands is not known" in capsys.readouterr().err
+    assert (archive / "later.partial").is_dir()
+
+
+def test_a_job_that_has_just_ended_is_not_waited_for(slurm: SlurmScripts, capsys: pytest.CaptureFixture[str]) -> None:
+    submit()
+    slurm.says("squeue", "42|FAILED|n[1-3]|NonZeroExitCode\n")
+    capsys.readouterr()
+    assert main.run(["runs", "collect", "later"]) == 2
+    assert "is gone and measured nothing" in capsys.readouterr().out
+
+
+def test_what_was_handed_in_under_a_name_is_not_overwritten(
+    slurm: SlurmScripts, archive: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    submit()
+    assert submit() == 64
+    assert "There is a run 'later' already" in capsys.readouterr().err
+    record(CLUSTER, archive, "direct")
+    assert submit("--run", "direct") == 64
+    assert len(slurm.all_asked("sbatch")) == 1
+
+
+def test_a_job_that_cannot_be_written_down_is_taken_back(
+    slurm: SlurmScripts, archive: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(*_: object) -> None:
+        raise ArchiveError("No space left")
+
+    monkeypatch.setattr(detached, "write_submitted", full)
+    assert submit() == 2
+    assert_called_off(slurm)
+    assert list(archive.iterdir()) == []
+
+
+def assert_called_off(slurm: SlurmScripts) -> None:
+    """By the name that it was handed in under, whether its number is known or not."""
+    (name,) = [word for word in slurm.asked("sbatch") if word.startswith("--job-name=")]
+    assert slurm.asked("scancel")[-1] == name.replace("--job-name", "--name")
+
+
+def test_a_job_that_slurm_took_without_saying_so_is_taken_back(slurm: SlurmScripts) -> None:
+    slurm.says("sbatch", "sbatch: error: Batch job submission failed: Socket timed out on send/recv operation\n", 1)
+    assert submit() == 2
+    assert_called_off(slurm)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("42|CANCELLED|n[1-3]|None", "measured nothing: it was cancelled"),
+        ("42|PREEMPTED|n[1-3]|None", "measured nothing: it left no word (PREEMPTED); its nodes may not see"),
+        ("42|FAILED|n[1-3]|RaisedSignal:53", "it left no word (FAILED (RaisedSignal:53)); its nodes may not see"),
+        ("42|FAILED|n[1-3]|JobLaunchFailure", "it left no word (FAILED (JobLaunchFailure)); its nodes may not see"),
+        ("", "it left no word; its nodes may not see this folder (--archive names a shared one)"),
+    ],
+)
+def test_how_a_job_ended_that_wrote_nothing(
+    line: str, said: str, slurm: SlurmScripts, capsys: pytest.CaptureFixture[str]
+) -> None:
+    submit()
+    slurm.says("squeue", f"{line}\n")
+    capsys.readouterr()
+    assert main.run(["runs", "collect", "later"]) == 2
+    assert said in capsys.readouterr().out
+
+
+def test_a_run_that_is_still_written_is_not_closed(
+    slurm: SlurmScripts, archive: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    submit()
+    writer = RunWriter(archive, info_of(CLUSTER, run="later", ending=Ending.RUNNING))
+    fill(writer, CLUSTER, sail(CLUSTER))
+    slurm.says("squeue", "")
+    capsys.readouterr()
+    assert main.run(["runs", "collect", "later"]) == 2
+    assert "job 42 is not in the queue, but its run is still being written on " in capsys.readouterr().out
+    abandoned(writer)
+    assert main.run(["runs", "collect", "later"]) == 1
+
+
+@pytest.mark.parametrize("quicker", [True, False])
+def test_who_collects_second_reports_what_the_first_has_closed(
+    slurm: SlurmScripts,
+    archive: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    quicker: bool,
+) -> None:
+    submit()
+    fill(abandoned(RunWriter(archive, info_of(CLUSTER, run="later"))), CLUSTER, sail(CLUSTER))
+    slurm.says("squeue", "")
+
+    def both(folder: Path) -> Recovered:
+        if quicker:
+            recover(folder)
+        else:
+            folder.rename(folder.with_name("later.01234567.closing"))
+        return recover(folder)
+
+    monkeypatch.setattr(recovery, "recover", both)
+    assert main.run(["runs", "collect", "later"]) == (1 if quicker else 2)
+    assert ("another process is closing its run" in capsys.readouterr().out) is not quicker
+
+
+def test_a_damaged_job_file_is_a_sentence(
+    slurm: SlurmScripts, archive: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    submit()
+    (archive / "later.submitted" / "job.json").write_text("{")
+    assert main.run(["runs", "collect"]) == 2
+    assert "job.json cannot be read" in capsys.readouterr().err
+
+
+def test_a_whole_name_is_found_beside_one_that_begins_so(
+    slurm: SlurmScripts, capsys: pytest.CaptureFixture[str]
+) -> None:
+    submit()
+    submit("--run", "later2")
+    capsys.readouterr()
+    assert main.run(["runs", "collect", "later"]) == 2
+    assert capsys.readouterr().out.startswith("later: job 42")
+    assert main.run(["runs", "collect", "lat"]) == 64
+    assert "could be 2 runs: later, later2" in capsys.readouterr().err
+
+
+def test_once_it_is_over_it_is_reported_and_exits_as_it_did(
+    slurm: SlurmScripts, archive: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    submit()
+    record(CLUSTER, archive, "later")
+    slurm.says("squeue", "")
+    capsys.readouterr()
+    assert main.run(["runs", "collect", "la"]) == 1
+    assert "n2" in capsys.readouterr().out
+
+
+def test_a_job_that_is_gone_in_mid_work_is_recovered(
+    slurm: SlurmScripts, archive: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    submit()
+    fill(abandoned(RunWriter(archive, info_of(CLUSTER, run="later"))), CLUSTER, sail(CLUSTER))
+    slurm.says("squeue", "slurm_load_jobs error: Invalid job id specified\n", 1)
+    capsys.readouterr()
+    assert main.run(["runs", "collect", "later"]) == 1
+    assert [folder.name for folder in run_folders(archive)] == ["later"]
+
+
+def test_a_job_that_is_gone_without_a_trace_leaves_its_last_word(
+    slurm: SlurmScripts, archive: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    submit()
+    slurm.says("squeue", "")
+    (archive / "later.submitted" / "output.txt").write_text("first\nslurmstepd: error: \x1b[31mKilled\n")
+    capsys.readouterr()
+    assert main.run(["runs", "collect", "later"]) == 2
+    assert capsys.readouterr().out == "later: job 42 is gone and measured nothing: slurmstepd: error: Killed\n"
+
+
+def test_a_job_that_slurm_does_not_take_leaves_nothing_behind(
+    slurm: SlurmScripts, archive: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    slurm.says("sbatch", "sbatch: error: Batch job submission failed: Invalid account\n", 1)
+    assert submit() == 2
+    assert "Slurm takes no job: Batch job submission failed: Invalid account." in capsys.readouterr().err
+    assert list(archive.iterdir()) == []
+
+
+def test_without_slurm_nothing_can_be_left_to_it(
+    slurm: SlurmScripts, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    slurm.runs("sinfo", "exit 127")
+    assert submit() == 64
+    assert "--detach needs Slurm" in capsys.readouterr().err
+
+
+def test_a_partition_or_node_that_does_not_exist_is_shown(
+    slurm: SlurmScripts, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert submit("--partition", "p; reboot") == 64
+    assert "'p; reboot'" in capsys.readouterr().err
+    assert submit("--nodes", "n[1-2],n9") == 64
+    assert "'n9'" in capsys.readouterr().err
+
+
+def test_a_run_that_was_not_submitted_is_refused(
+    slurm: SlurmScripts, archive: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    record(CLUSTER, archive, "direct")
+    assert main.run(["runs", "collect", "direct"]) == 64
+    assert "'direct' was not submitted by --detach" in capsys.readouterr().err

@@ -1,0 +1,87 @@
+"""Every command that has --json prints one value of strict JSON, whatever the archive holds."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+
+from seatrial.cli.main import run
+from tests.support.builders import Cluster, names, record, slow_part
+from tests.support.paths import ROOT
+from tests.unit.cli.test_hostile import LEAVES
+
+WITH_JSON = {path for path, command in LEAVES.items() if any("--json" in one.opts for one in command.params)}
+MEASURING = {("curve",), ("saturate",), ("transports",), ("placement",)}
+"""Their tests read what they print, and `test_every_json_goes_through_one_writer` covers the form."""
+ELSEWHERE = {("runs", "collect"), ("lab", "status"), ("lab", "trial"), ("fabric", "show"), ("fabric", "check")}
+PRINTING = [
+    ["report", "run"],
+    ["runs", "list"],
+    ["runs", "show", "run"],
+    ["runs", "recover"],
+    ["check", "--replay", "run", "--run", "again"],
+    ["facts", "--from", "facts.txt"],
+    ["facts", "--from", "facts.txt", "--drift"],
+    ["limits", "--from", "facts.txt"],
+    ["locate", "table.csv"],
+    ["doctor"],
+    ["lab", "fault", "list"],
+    ["lab", "simulate", "--topology", "fat-tree:8"],
+]
+
+
+def refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is not JSON")
+
+
+@pytest.fixture
+def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setenv("SEATRIAL_ARCHIVE", str(tmp_path / "archive"))
+    monkeypatch.chdir(tmp_path)
+    cluster = Cluster(nodes=names(4), parts=slow_part("node", "n2", 0.6))
+    Path("facts.txt").write_text(cluster.facts_text("n1"))
+    Path("table.csv").write_text("source,target,latency_us\nn1,n2,1e300\nn2,n1,20\nn1,n3,20\nn3,n1,1e-300\n")
+    record(cluster, tmp_path / "archive", "run")
+    return tmp_path / "archive"
+
+
+@pytest.mark.parametrize("words", PRINTING, ids=" ".join)
+def test_json_is_strict(words: list[str], archive: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code = run([*words, "--json"])
+    out, err = capsys.readouterr()
+    assert code in (0, 1, 2), err
+    found: Any = json.loads(out, parse_constant=refuse)
+    assert isinstance(found, dict | list) and found
+
+
+def test_no_command_that_has_json_is_forgotten() -> None:
+    printed = {path for path in WITH_JSON if any(tuple(words[: len(path)]) == path for words in PRINTING)}
+    assert WITH_JSON - printed == MEASURING | ELSEWHERE
+
+
+def test_every_json_goes_through_one_writer() -> None:
+    source = ROOT / "src" / "seatrial"
+    users = [
+        path.name
+        for path in [*source.glob("cli/*.py"), *source.glob("report/*.py")]
+        if "json.dumps(" in path.read_text() or "msgspec.json.encode(" in path.read_text()
+    ]
+    assert sorted(users) == ["json_text.py", "outside.py"]
+
+
+def test_samples_beyond_every_number_are_null(
+    archive: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A median of times such as 1e308 overflows, or is not a number."""
+    table = [
+        ("survey", "pingpong", 8, 2, 2, math.nan, None, math.nan),
+        ("survey", "oneway", 8, 2, 2, None, math.inf, math.inf),
+    ]
+    monkeypatch.setattr("seatrial.archive.export.kernel_table", lambda _: table)
+    assert run(["runs", "show", "run", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out, parse_constant=refuse)
+    for name in ("latency_s", "bandwidth_bytes_per_s", "median_time_s"):
+        assert [row[name] for row in found["kernels"]] == [None, None]

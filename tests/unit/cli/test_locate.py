@@ -1,0 +1,238 @@
+"""seatrial locate: matrices of other tools, judged."""
+
+import json
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seatrial.cli.main import run
+from seatrial.importers.matrices import FORMATS, read_matrix
+from seatrial.importers.mpigraph import parse_mpigraph
+from seatrial.importers.pieces import pieces
+from seatrial.model.errors import UsageError
+from tests.support.paths import SHARED
+
+PAIRWISE = SHARED / "pairwise"
+recorded = pytest.mark.skipif(not PAIRWISE.is_dir(), reason="../shared/data/pairwise is not here")
+
+
+def csv(count: int, slow: str = "", heading: str = "source,target,latency_us,bandwidth_mb_s") -> str:
+    names = [f"n{number}" for number in range(1, count + 1)]
+    rows = [f"{a},{b},1.50,{600 if slow in (a, b) else 1000}" for a in names for b in names if a != b]
+    return "\n".join([heading, *rows]) + "\n"
+
+
+def mpigraph(count: int, slow: int) -> str:
+    def table(word: str, way: str) -> list[str]:
+        hosts = [f"h{number}:{number}" for number in range(count)]
+        rows = [
+            f"{host} {way}\t"
+            + "".join(f"{0 if i == j else 500 if slow in (i, j) else 1000:.3f}\t" for j in range(count))
+            for i, host in enumerate(hosts)
+        ]
+        return ["", f"{word}\t" + "\t".join(hosts) + "\t", *rows]
+
+    return "\n".join(
+        ["START mpiGraph v1.4", "MsgSize\t4096", *table("Send", "to"), *table("Recv", "from"), "END mpiGraph\n"]
+    )
+
+
+@recorded
+def test_the_cluster_of_two_leaf_switches(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["locate", str(PAIRWISE / "alaska-roce25-openmpi.out"), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["faults"] == found["ambiguous"] == []
+    assert [len(one["nodes"]) for one in found["classes"]] == [9, 7]
+    assert run(["locate", str(PAIRWISE / "alaska-roce25-openmpi.out")]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("PASS")
+    assert "9 + 7 nodes near each other" in said
+
+
+@recorded
+def test_a_healthy_cluster(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["locate", str(PAIRWISE / "csd3-hdr100-openmpi.out")]) == 0
+    assert "3080 of 3080 ordered pairs" in capsys.readouterr().out
+
+
+def test_a_slow_node_in_a_csv_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "pairs.csv"
+    file.write_text(csv(8, "n3"))
+    assert run(["locate", str(file), "--json"]) == 1
+    (fault,) = json.loads(capsys.readouterr().out)["faults"]
+    assert (fault["subject"], fault["direction"], fault["kind"]) == ("node:n3", "both", "node")
+    assert fault["loss_ratio"] == pytest.approx(0.4)
+    assert run(["locate", str(file)]) == 1
+    assert "carries 40 % [40 %–40 %] less than its peers, in both directions" in capsys.readouterr().out
+
+
+def judge(tmp_path: Path, text: str, *options: str) -> list[str]:
+    (tmp_path / "pairs.csv").write_text(text)
+    return ["locate", str(tmp_path / "pairs.csv"), *options]
+
+
+def test_a_pass_says_what_it_is_worth_in_its_first_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(judge(tmp_path, csv(8))) == 0
+    first = capsys.readouterr().out.splitlines()[0]
+    assert first.startswith("PASS  no fault on 8 nodes; a node with ")
+    assert "0.8 % less bandwidth or 9.0 % more latency would have been named" in first
+    assert run(judge(tmp_path, csv(8), "--json")) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["verdict"], found["confidence"]) == ("PASS", 0.99)
+    (bandwidth, latency) = found["design"]["metrics"]
+    assert bandwidth["detectable_ratio"] == pytest.approx(0.008, abs=0.0005)
+    assert (bandwidth["measured_pairs"], bandwidth["expected_pairs"], latency["enough"]) == (56, 56, True)
+
+
+@pytest.mark.parametrize("value", ["0", "0.00", "NaN", "nan", "inf", "-1"])
+def test_zero_and_nan_are_the_worst_value(value: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = csv(8)
+    assert run(judge(tmp_path, text.replace("n2,n5,1.50,1000", f"n2,n5,1.50,{value}"), "--json")) == 1
+    (fault,) = json.loads(capsys.readouterr().out)["faults"]
+    assert (fault["subject"], fault["dead"], fault["loss_ratio"]) == ("pair:n2>n5", True, 1.0)
+    lines = [line.replace("1000", value) if "n3" in line else line for line in text.splitlines()]
+    assert run(judge(tmp_path, "\n".join(lines), "--json")) == 1
+    (fault,) = json.loads(capsys.readouterr().out)["faults"]
+    assert (fault["subject"], fault["dead"], fault["pairs"]) == ("node:n3", True, 14)
+    assert run(judge(tmp_path, "\n".join(lines))) == 1
+    assert "was measured without a usable bandwidth (0, NaN or impossible)" in capsys.readouterr().out
+
+
+def test_dead_latencies_and_dead_cells_of_mpigraph(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(judge(tmp_path, csv(8).replace("n2,n5,1.50", "n2,n5,nan"), "--json")) == 1
+    (fault,) = json.loads(capsys.readouterr().out)["faults"]
+    assert (fault["subject"], fault["metric"], fault["dead"]) == ("pair:n2>n5", "latency_s", True)
+    (tmp_path / "out").write_text(mpigraph(6, slow=9).replace("h2:2 from\t1000.000", "h2:2 from\t0.000"))
+    assert run(["locate", str(tmp_path / "out"), "--json"]) == 1
+    (fault,) = json.loads(capsys.readouterr().out)["faults"]
+    assert (fault["subject"], fault["dead"]) == ("pair:h0>h2", True)
+
+
+def test_absent_rows_are_not_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [line for line in csv(8).splitlines() if not line.startswith(("n1,n2,", "n7,n3,"))]
+    assert run(judge(tmp_path, "\n".join(lines))) == 2
+    said = capsys.readouterr().out
+    assert said.startswith("NOT_RUN")
+    assert "2 of 56 ordered pairs were not measured" in said
+    assert "54 of 56 ordered pairs" in said
+
+
+def test_a_pair_in_three_lines_keeps_all_three(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for last in ("n1,n2,1.50,1000\nn1,n2,1.50,400\n", "n1,n2,1.50,400\nn1,n2,1.50,1000\n"):
+        assert run(judge(tmp_path, csv(8) + last, "--json")) == 2
+        found = json.loads(capsys.readouterr().out)
+        assert (found["verdict"], found["faults"]) == ("UNSTABLE", [])
+        (unstable,) = found["unstable"]
+        assert (unstable["subject"], unstable["cause"]) == ("pair:n1>n2", "repetitions")
+    assert run(judge(tmp_path, csv(8) + last)) == 2
+    assert "its repetitions differ by 60 %" in capsys.readouterr().out
+
+
+def test_the_effect_can_be_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = csv(8).replace("n4,1.50,1000", "n4,1.50,995").replace("\nn4,", "\nX4,")
+    text = "\n".join(line.replace("1000", "995") if "X4" in line else line for line in text.splitlines())
+    text = text.replace("X4", "n4")
+    assert run(judge(tmp_path, text)) == 0
+    assert "Observed: node:n4 has 0.5 %" in capsys.readouterr().out
+    assert run(judge(tmp_path, text, "--effect", "0.4%", "--latency-effect", "5 %", "--json")) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert [fault["subject"] for fault in found["faults"]] == ["node:n4"]
+    assert [one["effect_ratio"] for one in found["design"]["metrics"]] == pytest.approx([0.004, 0.05])
+    for wrong in ("0", "150%", "much", "-1%"):
+        assert run(judge(tmp_path, text, "--effect", wrong)) == 64
+        assert repr(wrong) in capsys.readouterr().err
+
+
+def test_two_populations_and_noise_are_no_pass(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    slow = {f"n{number}" for number in range(1, 5)}
+    lines = [line.replace("1000", "250") if slow & set(line.split(",")[:2]) else line for line in csv(8).splitlines()]
+    assert run(judge(tmp_path, "\n".join(lines))) == 2
+    said = capsys.readouterr().out
+    assert said.startswith("INCONCLUSIVE  two populations: 4 of 8 nodes reach 25 % of the others' bandwidth")
+    assert "Population 1 by bandwidth (4 nodes, at 25 %): n1, n2, n3, n4." in said
+    draw = random.Random(1)
+    noisy = [line.replace("1000", str(draw.randint(700, 1300))) for line in csv(8).splitlines()]
+    assert run(judge(tmp_path, "\n".join(noisy))) == 2
+    assert "bandwidth scatters too much to show a node that is" in capsys.readouterr().out.splitlines()[0]
+
+
+def test_mpigraph_counts_in_mebibytes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = parse_mpigraph(pieces(mpigraph(6, slow=2)))
+    assert table.nodes == tuple(f"h{number}" for number in range(6))
+    assert table.bandwidth_bytes_per_s.max() == pytest.approx(1000 * 2**20)
+    file = tmp_path / "out"
+    file.write_text(mpigraph(6, slow=2))
+    assert run(["locate", str(file)]) == 1
+    assert "node:h2" in capsys.readouterr().out
+    with pytest.raises(UsageError, match="cut off"):
+        read_matrix(mpigraph(6, 2)[:-20])
+
+
+@pytest.mark.parametrize("kind", ["slurm", "infiniband"])
+def test_the_leaves_come_from_a_topology(tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str) -> None:
+    names = [f"n{number}" for number in range(1, 9)]
+    far = {("n1", "n2"), ("n3", "n4"), ("n5", "n6"), ("n7", "n8")}
+    rows = [f"{a},{b},{1000 if {a, b} in map(set, far) else 800}" for a in names for b in names if a != b]
+    (tmp_path / "pairs").write_text("from,to,bw_mb_s\n" + "\n".join(rows))
+    leaves = [names[place : place + 2] for place in range(0, 8, 2)]
+    if kind == "slurm":
+        text = "".join(f"SwitchName=l{place} Nodes={','.join(leaf)}\n" for place, leaf in enumerate(leaves))
+    else:
+        text = "".join(
+            f'Switch\t9 "S-{place}"\t# "l{place}"\n'
+            + "".join(f'[{port}]\t"H-{name}"[1]\t# "{name} mlx5_0" lid 1 4xEDR\n' for port, name in enumerate(leaf, 1))
+            + "".join(
+                f'Ca\t1 "H-{name}"\t# "{name} mlx5_0"\n[1]\t"S-{place}"[{port}]\t# lid 1 4xEDR\n'
+                for port, name in enumerate(leaf, 1)
+            )
+            for place, leaf in enumerate(leaves)
+        )
+    (tmp_path / "topology").write_text(text)
+    assert run(["locate", str(tmp_path / "pairs"), "--topology", str(tmp_path / "topology"), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["design"]["groups"] == leaves
+    (tmp_path / "other").write_text("SwitchName=l0 Nodes=x1,x2\n")
+    assert run(["locate", str(tmp_path / "pairs"), "--topology", str(tmp_path / "other")]) == 64
+    assert "x1" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("heading", "scale"),
+    [("a,b,bw_gb_s", 1e9), ("a,b,bw_MiB_s", 2**20), ("a,b,bandwidth_bytes_per_s", 1.0), ("a,b,BW", 1e6)],
+)
+def test_units_come_from_the_columns_name(heading: str, scale: float) -> None:
+    table = read_matrix(f"{heading}\nn1,n2,3\n")
+    assert table.bandwidth_bytes_per_s.tolist() == [3 * scale]
+    assert read_matrix("a b latency_s\nn1 n2 0.5\n").latency_s.tolist() == [0.5]
+    assert read_matrix("a b latency_us\nn1 n2 0.5\n").latency_s.tolist() == [0.5e-6]
+
+
+def test_an_empty_field_was_not_measured() -> None:
+    table = read_matrix("source,target,latency_us,bandwidth_mb_s\nn1,n2,,1000\nn2,n1,2.0,\n")
+    assert sorted(table.bandwidth_bytes_per_s[~np.isnan(table.bandwidth_bytes_per_s)].tolist()) == [1e9]
+    assert sorted(table.latency_s[~np.isnan(table.latency_s)].tolist()) == [2e-6]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "hello\nworld\n", "source,target,latency\n", "a,b,c\n1,2,3\n", "a,b,latency_us\nn1,n1,3\n"]
+)
+def test_what_is_no_matrix_is_refused(text: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError):
+        read_matrix(text)
+    (tmp_path / "x").write_text(text)
+    assert run(["locate", str(tmp_path / "x")]) == 64
+    assert run(["locate", str(tmp_path / "x"), "--format", "nonsense"]) == 64
+    assert run(["locate", str(tmp_path / "nowhere")]) == 64
+
+
+@given(st.sampled_from(["auto", *FORMATS]), st.text(alphabet="ab01,.\t\nRecv from:-e", max_size=200))
+def test_any_text_is_read_or_refused(form: str, text: str) -> None:
+    try:
+        table = read_matrix(text, form)
+    except UsageError:
+        return
+    assert len(table.source) > 0

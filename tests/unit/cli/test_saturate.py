@@ -1,0 +1,168 @@
+"""seatrial saturate over a synthetic pair of nodes whose ranks share a port, and the places of several ranks a node."""
+
+import json
+import random
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from seatrial.archive.reader import read_run
+from seatrial.cli.main import run
+from seatrial.cli.saturate import rank_counts, saturate
+from seatrial.commands.saturate.html import drawing, saturation_as_html, ticks
+from seatrial.commands.saturate.judge import AtSize, Saturation, judge_saturation
+from seatrial.driver import two_nodes
+from seatrial.launch.probe_text import nodes_by_rank
+from seatrial.model.errors import LaunchError, UsageError
+from seatrial.model.estimate import Estimate
+from seatrial.model.limit import NoLimit
+from seatrial.model.measurement import Kernel, Round
+from seatrial.pairs.ranks import doubling, place_pairs
+from seatrial.slurm import argv as slurm_argv
+from tests.support.builders import HEALTHY, Cluster, info_of, names
+from tests.support.scripted import ScriptedLauncher
+
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shared(Cluster):
+    """Ranks of which each carries `one` bytes per second at most, over a port that carries `HEALTHY`."""
+
+    one: float = 40e6
+
+    def _time(self, wanted: Round, pair: Pair, draw: random.Random) -> float:
+        noise = draw.gauss(1.0, 0.005)
+        ranks = len(wanted.pairs)
+        if wanted.shape.kernel is Kernel.PINGPONG:
+            return 40e-6 * noise
+        sent = wanted.shape.message_bytes * wanted.shape.window
+        return (20e-6 + ranks * sent / min(HEALTHY, ranks * self.one)) * noise
+
+
+def measured(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    archive: Path,
+    cluster: Cluster,
+    **options: Any,
+) -> tuple[int, dict[str, Any]]:
+    launcher = ScriptedLauncher(cluster)
+    monkeypatch.setattr(two_nodes, "choose_launcher", lambda _: launcher)
+    code = saturate(archive=archive, as_json=True, **options)
+    return code, json.loads(capsys.readouterr().out)
+
+
+def test_ranks_that_cannot_drive_the_port_alone_are_a_finding(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    cluster = Shared(nodes=names(2))
+    code, found = measured(capsys, monkeypatch, tmp_path, cluster, ranks="1,2,4,8", run="before")
+    assert (code, found["verdict"], found["ranks_needed"]) == (1, "PASS", 4)
+    assert found["finding"].startswith("One rank of n1 cannot drive its port: it carries 40.0 MB/s, 34 %")
+    assert found["model"]["node_bytes_per_s"]["value"] == pytest.approx(HEALTHY, rel=0.02)
+    assert found["model"]["rank_bytes_per_s"]["value"] == pytest.approx(40e6, rel=0.02)
+    assert [one["ranks"] for one in found["by_ranks"]] == [1, 2, 4, 8]
+    assert found["by_ranks"][1]["latency_s"]["value"] == pytest.approx(20e-6, rel=0.02)
+    monkeypatch.undo()
+    assert run(["report", "before", "--archive", str(tmp_path), "--json"]) == 1
+    assert json.loads(capsys.readouterr().out) == found
+    assert run(["report", "before", "--archive", str(tmp_path), "--html", str(tmp_path / "x.html")]) == 1
+    page = (tmp_path / "x.html").read_text()
+    assert "Bandwidth over ranks at once" in page and "One rank of n1 cannot drive its port" in page
+    assert page.count('class="curve"') == 4
+    assert "limit 117.7 MB/s, set by n1 eth0" in page
+    assert "64 KiB, 2 ranks: 79" in page
+    assert [one["message_bytes"] for one in found["by_size"]] == sorted([64 << 10, 256 << 10, 1 << 20, 4 << 20] * 4)
+    capsys.readouterr()
+    again = saturate(archive=tmp_path, as_json=True, ranks="1,2,4,8", replay="before", run="again")
+    assert again == 1
+    assert {**json.loads(capsys.readouterr().out), "run": ""} == {**found, "run": ""}
+
+
+def test_a_rank_that_drives_the_port_is_none(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    code, found = measured(capsys, monkeypatch, tmp_path, Shared(nodes=names(2), one=1e9), ranks="2")
+    assert (code, found["verdict"], found["finding"], found["ranks_needed"]) == (0, "PASS", "", 1)
+    assert found["model"]["rank_bytes_per_s"]["value"] is None
+    assert 0.97 < found["one_rank_share"]["value"] < 1.03
+
+
+def test_the_text_names_each_number_of_ranks(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    launcher = ScriptedLauncher(Shared(nodes=names(2)))
+    monkeypatch.setattr(two_nodes, "choose_launcher", lambda _: launcher)
+    assert saturate("n1", "n2", archive=tmp_path, ranks="1,4") == 1
+    said = capsys.readouterr().out
+    assert "1 rank " in said
+    assert "4 ranks" in said
+    assert "cannot drive its port" in said
+
+
+def test_numbers_of_ranks() -> None:
+    assert [doubling(most) for most in (1, 2, 6, 8)] == [(1,), (1, 2), (1, 2, 4, 6), (1, 2, 4, 8)]
+    assert place_pairs(("a", "b"), 2) == (("a:0", "b:0"), ("a:1", "b:1"))
+    assert rank_counts("4, 1,2,4") == (1, 2, 4)
+    assert rank_counts("") == ()
+
+
+@pytest.mark.parametrize("text", ["0", "x", "1,", "-1", "1;2", "2000", "²"])
+def test_what_is_no_list_of_numbers_is_shown(text: str) -> None:
+    with pytest.raises(UsageError, match=f"--ranks '{text}'"):
+        rank_counts(text)
+
+
+def test_several_ranks_a_node_get_places_in_the_order_of_ranks() -> None:
+    came = [{"rank": rank, "host": host} for rank, host in enumerate(("n1", "n2.x", "n1", "n2.x"))]
+    assert nodes_by_rank(came, ("n1", "n2"), 2) == ("n1:0", "n2:0", "n1:1", "n2:1")
+    with pytest.raises(LaunchError, match="3 ranks came up on n1, where 2 was asked for"):
+        nodes_by_rank([{"host": "n1"}] * 3, ("n1", "n2"), 2)
+
+
+def test_a_step_of_several_ranks_a_node() -> None:
+    argv = slurm_argv.probe_step("7", ["n1", "n2"], "", "probe", ranks_per_node=4)
+    assert {"--nodes=2", "--ntasks=8", "--ntasks-per-node=4"} <= set(argv)
+
+
+def test_the_page_escapes_and_fetches_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    launcher = ScriptedLauncher(Shared(nodes=names(2)))
+    monkeypatch.setattr(two_nodes, "choose_launcher", lambda _: launcher)
+    assert saturate("n1", "n2", archive=tmp_path, ranks="1,2", run="r", html=tmp_path / "x.html") == 1
+    recorded = read_run(tmp_path / "r")
+    evil = "<script>alert(1)</script>"
+    found = replace(judge_saturation(recorded), pair=(evil, "n2"), finding=evil, notes=(evil,))
+    made = saturation_as_html(replace(recorded.info, mpi_library=evil), found)
+    assert "<script" not in made
+    assert made.count("&lt;script&gt;") == 4
+    assert "default-src 'none'" in made
+    assert not re.search(r"(?:src|href)=|url\(|@import|https?:", made)
+
+
+def test_a_drawing_of_nothing_of_one_number_and_without_a_limit() -> None:
+    nothing = Saturation(
+        pair=("a", "b"), message_bytes=0, by_ranks=(), by_size=(), model=None, ranks_needed=None, one_rank_share=None,
+        finding="", limit=NoLimit(path="a > b", reason="unknown"), verdict=None, reason="r", notes=(), complete=False,
+    )  # fmt: skip
+    assert drawing(nothing) is None
+    assert "<svg" not in saturation_as_html(info_of(Cluster(nodes=names(2))), nothing)
+    value = Estimate(value=1e9, low=0.9e9, high=1.1e9, runs=5, confidence=0.95, method="m")
+    one = replace(nothing, by_size=(AtSize(message_bytes=1024, ranks=1, bandwidth_bytes_per_s=value),))
+    drawn = drawing(one)
+    assert drawn is not None
+    assert drawn["levels"] == []
+    assert all(10 <= dot[key] <= drawn["bottom"] for dot in drawn["curves"][0]["dots"] for key in ("y", "low", "high"))
+    assert [tick["label"] for tick in drawn["x_ticks"]] == ["1 rank"]
+
+
+@pytest.mark.parametrize("top", [1e-3, 1.0, 117e6, 1.23e11, 0.0, float("inf")])
+def test_ticks_are_few_and_round(top: float) -> None:
+    found = ticks(top)
+    assert found[0] == 0
+    assert len(found) <= 6
+    assert max(found) <= top

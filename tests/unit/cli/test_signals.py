@@ -1,0 +1,141 @@
+"""Signals at any time of a command, from its first line on: no traceback, and exit code 2."""
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from seatrial.archive.reader import read_info
+from seatrial.cli.signals import Interruptions
+from seatrial.model.run import Ending
+from tests.support.builders import Cluster, names, record
+
+PYTHON = f"{sys.prefix}/bin/python"
+MARKED = """
+import os, signal
+from seatrial.cli.entry import ENDINGS, main
+
+def listen(number, handler, real=signal.signal):
+    found = real(number, handler)
+    if number == ENDINGS[-1]:
+        signal.signal = real
+        os.write(1, b".")
+    return found
+
+signal.signal = listen
+main()
+"""
+SLOW = """
+import os, sys, time
+import seatrial.archive.closing as closing, seatrial.driver.measurer as measurer
+from seatrial.cli.entry import main
+
+def measure(*_, **__):
+    os.write(1, b"m")
+    time.sleep(60)
+
+def close(*given, write=closing.write_samples):
+    os.write(1, b"c")
+    time.sleep(1)
+    write(*given)
+
+measurer.Measurer.run = measure
+closing.write_samples = close
+main()
+"""
+
+
+def begun(script: str, *words: str) -> "subprocess.Popen[bytes]":
+    child = subprocess.Popen([PYTHON, "-c", script, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert child.stdout is not None
+    assert child.stdout.read(1)
+    return child
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
+def test_signals_while_a_command_loads_and_begins_leave_no_traceback(number: signal.Signals, tmp_path: Path) -> None:
+    for delay_ms in range(0, 240, 16):
+        child = begun(MARKED, "runs", "list", "--archive", str(tmp_path))
+        time.sleep(delay_ms / 1000)
+        child.send_signal(number)
+        out, err = child.communicate(timeout=60)
+        ended_before = child.returncode == 0 and out.startswith(b"No runs in")
+        assert ended_before or (child.returncode, err) == (2, b"seatrial: Interrupted.\n"), f"{delay_ms} ms: {err!r}"
+
+
+def test_a_signal_that_is_ignored_stays_ignored(tmp_path: Path) -> None:
+    """As under nohup, and for Ctrl-C in the background of a script."""
+    command = f"trap '' HUP INT; exec {PYTHON} -c \"$1\" runs list --archive {tmp_path}"
+    with subprocess.Popen(["/bin/sh", "-c", command, "sh", MARKED], stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None and child.stdout.read(1)
+        for number in (signal.SIGHUP, signal.SIGINT, signal.SIGHUP):
+            child.send_signal(number)
+            time.sleep(0.02)
+        assert child.wait(60) == 0
+
+
+def test_further_signals_do_not_break_the_closing_of_a_run(tmp_path: Path) -> None:
+    record(Cluster(nodes=names(2)), tmp_path, "before")
+    child = begun(SLOW, "check", "--replay", "before", "--run", "again", "--archive", str(tmp_path))
+    assert child.stdout is not None
+    child.send_signal(signal.SIGINT)
+    assert child.stdout.read(1) == b"c"
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        child.send_signal(number)
+        time.sleep(0.1)
+    _, err = child.communicate(timeout=60)
+    assert child.returncode == 2
+    assert b"The run is being closed." in err and b"Traceback" not in err
+    assert read_info(tmp_path / "again").ending is Ending.INTERRUPTED
+
+
+def test_ctrl_c_for_the_third_time_leaves_at_once(tmp_path: Path) -> None:
+    record(Cluster(nodes=names(2)), tmp_path, "before")
+    child = begun(SLOW, "check", "--replay", "before", "--run", "again", "--archive", str(tmp_path))
+    assert child.stdout is not None
+    child.send_signal(signal.SIGINT)
+    assert child.stdout.read(1) == b"c"
+    for _ in range(2):
+        child.send_signal(signal.SIGINT)
+        time.sleep(0.1)
+    _, err = child.communicate(timeout=60)
+    assert (child.returncode, b"Traceback" in err) == (2, False)
+    assert (tmp_path / "again.partial").is_dir()
+
+
+def test_an_interrupt_that_a_destructor_swallows_is_sent_again() -> None:
+    script = """
+import os, signal, time
+from seatrial.cli.signals import Interruptions
+
+class Leaving:
+    def __del__(self):
+        signal.raise_signal(signal.SIGINT)
+        time.sleep(0.01)
+
+Interruptions().listen()
+try:
+    Leaving()
+    time.sleep(20)
+except KeyboardInterrupt:
+    print("heard", flush=True)
+    os._exit(0)
+"""
+    found = subprocess.run([PYTHON, "-c", script], capture_output=True, text=True, timeout=60, check=False)
+    assert (found.returncode, found.stdout, found.stderr) == (0, "heard\n", "")
+
+
+def test_what_a_library_makes_of_an_interrupt_is_no_bug(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from seatrial.cli import main
+
+    heard = Interruptions()
+    heard.count = 1
+    monkeypatch.setattr(main, "INTERRUPTIONS", heard)
+    monkeypatch.setattr("seatrial.archive.reader.run_folders", lambda _: 1 / 0)
+    assert main.run(["runs", "list"]) == 2
+    assert capsys.readouterr().err == "seatrial: Interrupted.\n"

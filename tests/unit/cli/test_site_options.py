@@ -1,0 +1,98 @@
+"""The options that commands share: offered alike, own ones first, and turned into settings in one place."""
+
+from inspect import signature
+from pathlib import Path
+
+import pytest
+import typer
+
+from seatrial.cli.doctor import doctor
+from seatrial.cli.main import app
+from seatrial.cli.options import seconds, time_text
+from seatrial.cli.site_options import site_settings, with_site_options
+from seatrial.driver.node_hours import allocation_s
+from seatrial.driver.settings import DEFAULTS, CheckSettings
+from seatrial.model.launching import Examination
+from seatrial.slurm.argv import minutes
+
+COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+OFFERED = set(signature(site_settings).parameters)
+NEEDS = {
+    "check": OFFERED,
+    "curve": OFFERED,
+    "transports": OFFERED,
+    "saturate": OFFERED - {"launcher"},
+    "placement": OFFERED - {"launcher", "partition", "mpi", "replay"},
+    "doctor": OFFERED - {"budget", "archive", "round_timeout", "replay", "run", "seed"},
+    "facts": {"archive", "run", "partition", "wait", "idle_only", "node_hours"},
+    "limits": {"partition", "wait", "idle_only", "node_hours"},
+    "gather": {"launcher", "partition", "wait", "idle_only", "node_hours"},
+}
+
+
+@pytest.mark.parametrize("command", NEEDS)
+def test_each_command_offers_what_it_needs_behind_its_own(command: str) -> None:
+    names = [option.name for option in COMMANDS[command].params]
+    shared = [name in OFFERED for name in names]
+    assert {name for name in names if name in OFFERED} == NEEDS[command]
+    assert shared == sorted(shared)
+    assert "site" not in names
+
+
+@pytest.mark.parametrize(
+    ("command", "option", "default"), [("check", "budget", "10m"), ("curve", "budget", "5m"), ("doctor", "wait", "60s")]
+)
+def test_defaults_differ_where_they_should(command: str, option: str, default: str) -> None:
+    assert next(one.default for one in COMMANDS[command].params if one.name == option) == default
+
+
+def test_the_doctor_judges_the_time_that_a_check_asks_slurm_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[CheckSettings] = []
+
+    def examine(settings: CheckSettings, progress: object) -> Examination:
+        asked.append(settings)
+        return Examination(remarks=())
+
+    monkeypatch.setattr("seatrial.commands.doctor.run.examine", examine)
+    doctor()
+    budget = next(one.default for one in COMMANDS["check"].params if one.name == "budget")
+    assert minutes(allocation_s(asked[0].budget_s)) == minutes(allocation_s(seconds(budget, "--budget"))) == 30
+    assert asked[0].wait_s == 60
+
+
+@pytest.mark.parametrize("command", NEEDS)
+def test_every_default_is_that_of_the_settings(command: str) -> None:
+    follow_the_noise = {"effect", "latency_effect"}
+    differ = {
+        "archive",
+        "replay",
+        "nodes",
+        "node_hours",
+        *follow_the_noise,
+        *(() if command == "check" else ("ranks",)),
+    }
+    assert not DEFAULTS.node_hours, "no limit, which no value of --node-hours stands for: it refuses 0"
+    for option in COMMANDS[command].params:
+        if option.name not in differ and hasattr(DEFAULTS, option.name):
+            default = getattr(DEFAULTS, option.name)
+            assert option.default in (default, None if default is None else str(default)), option.name
+
+
+@pytest.mark.parametrize(("text", "value"), [("60s", 60), ("90s", 90), ("2m", 120), ("10m", 600), ("20s", 20)])
+def test_a_default_is_shown_as_it_is_read(text: str, value: float) -> None:
+    assert time_text(value) == text
+    assert seconds(text, "--budget") == value
+
+
+def test_what_is_given_becomes_settings_and_the_rest_its_default(tmp_path: Path) -> None:
+    seen: list[CheckSettings] = []
+
+    @with_site_options("launcher", wait="60s")
+    def command(word: str = "", *, site: CheckSettings) -> int:
+        seen.append(site)
+        return len(word)
+
+    assert command("four", archive=tmp_path, node_hours=2.0, idle_only=True) == 4
+    (site,) = seen
+    assert (site.archive, site.node_hours, site.idle_only, site.wait_s) == (tmp_path, 2.0, True, 60.0)
+    assert site.launcher == "auto"

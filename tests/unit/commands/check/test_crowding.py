@@ -1,0 +1,136 @@
+"""Many pairs at once share cables: what is slow there is measured again among fewer before anybody is suspected."""
+
+import random
+
+import msgspec
+import pytest
+
+from seatrial.commands.check.crowding import apart, contended, crowded, still_crowded
+from seatrial.commands.check.judge import Assessor, assess, judge
+from seatrial.fabric.routes import Routes
+from seatrial.lab.simulator.launcher import SimulatedLauncher
+from seatrial.lab.simulator.topology import parse_topology
+from seatrial.locate.evidence import Gathering, gather
+from seatrial.model.fabric import NO_FABRIC
+from seatrial.model.measurement import Kernel, Phase, Round
+from seatrial.model.recorded import RecordedRun
+from seatrial.model.verdict import Verdict
+from seatrial.pairs.sparse import sparse_rounds
+from seatrial.pairs.survey import BANDWIDTH, LATENCY, MOST_SAMPLES, plan_survey, thinned
+from tests.support.builders import Cluster, names, sail, slow_part
+
+
+def again(recorded: RecordedRun, pair: tuple[str, str], share: float, at_once: int) -> RecordedRun:
+    """The run with the pair measured once more among so many."""
+    (one,) = Cluster(nodes=names(8), everything=share, noise=0.0).measure(
+        Round(phase=Phase.NEXT, repetition=at_once, shape=BANDWIDTH, pairs=(pair,)), random.Random(1)
+    )
+    more = msgspec.structs.replace(one, pairs_at_once=at_once)
+    return msgspec.structs.replace(recorded, measurements=(*recorded.measurements, more))
+
+
+@pytest.mark.parametrize("order", [((0.5, 4), (1.0, 2)), ((1.0, 2), (0.5, 4))])
+def test_of_several_looks_the_least_crowded_counts(order: tuple[tuple[float, int], ...]) -> None:
+    slow = {("n1", "n2"): 0.5}
+    recorded = sail(Cluster(nodes=names(8), pairs=slow), retest=False)
+    _, _, before = assess(recorded)
+    assert [one.pairs for one in before.slow] == [(("n1", "n2"),)]
+    for share, at_once in order:
+        recorded = again(recorded, ("n1", "n2"), share, at_once)
+    evidence, references, after = assess(recorded)
+    assert after.bandwidth["n1", "n2"].verdict is Verdict.PASS
+    assert contended(evidence, after, 0.9 * (references.bandwidth_bytes_per_s or 0)) == [("n1", "n2")]
+    notes = judge(recorded).notes
+    assert any(note.startswith("1 ordered pairs (n1 to n2 the first) were slow while up to 4") for note in notes)
+
+
+def test_a_pair_that_was_good_among_many_or_slow_alone_was_in_nobodys_way() -> None:
+    slow = {("n1", "n2"): 0.5}
+    recorded = again(sail(Cluster(nodes=names(8), pairs=slow), retest=False), ("n1", "n2"), 1.0, 2)
+    recorded = again(recorded, ("n3", "n4"), 1.0, 2)
+    evidence, references, suspicion = assess(recorded)
+    floor = 0.9 * (references.bandwidth_bytes_per_s or 0)
+    assert contended(evidence, suspicion, floor) == [("n1", "n2")]
+    alone = tuple(msgspec.structs.replace(one, pairs_at_once=1) for one in recorded.measurements)
+    evidence, _, suspicion = assess(msgspec.structs.replace(recorded, measurements=alone))
+    assert suspicion.bandwidth["n1", "n2"].verdict is Verdict.PASS
+    assert contended(evidence, suspicion, floor) == []
+
+
+def test_every_slow_pair_that_ran_beside_others_is_measured_again() -> None:
+    """A few of each part were not enough: one good pair acquits the part, and the other pairs stay suspects."""
+    parts = Cluster(nodes=names(8), parts=slow_part("node", "n3", 0.6))
+    evidence, _, suspicion = assess(sail(parts, retest=False))
+    pairs = crowded(evidence, suspicion)
+    assert sorted(pairs) == sorted(pair for pair in evidence if "n3" in pair)
+    few = still_crowded(evidence, suspicion, NO_FABRIC)
+    assert len(few) == 4
+    assert set(few) < set(pairs)
+
+
+def test_what_is_slow_where_all_cables_are_known_was_in_nobodys_way() -> None:
+    launcher = SimulatedLauncher(Routes(parse_topology("fat-tree:8,per-leaf=2")))
+    parts = Cluster(nodes=names(8), parts=slow_part("node", "n3", 0.6))
+    evidence, _, suspicion = assess(sail(parts, retest=False))
+    left = still_crowded(evidence, suspicion, launcher.wiring())
+    assert {frozenset(pair) for pair in left} <= {frozenset(("n3", "n4"))}, "n4 is below the same leaf"
+    lone = {("n1", "n5"): 0.5, ("n2", "n7"): 0.5}
+    evidence, _, suspicion = assess(sail(Cluster(nodes=names(8), pairs=lone), retest=False))
+    assert sorted(crowded(evidence, suspicion)) == sorted(lone)
+
+
+def test_rounds_without_contention_share_no_cable_and_lose_no_pair() -> None:
+    """With routes known no two pairs cross one cable; with leaves alone no two leave or enter the same leaf."""
+    launcher = SimulatedLauncher(Routes(parse_topology("fat-tree:64,oversubscription=2")))
+    nodes = launcher.hosts().nodes
+    pairs = [pair for one in sparse_rounds(nodes, 4, seed=1) for pair in one]
+    routed = launcher.wiring().measured(pairs)
+    for fabric, kind in ((launcher.hosts().fabric, "uplink"), (routed, "link")):
+        rounds = apart(pairs, fabric, 32)
+        assert sorted(pair for one in rounds for pair in one) == sorted(pairs)
+        for one in rounds:
+            crossed = [part for pair in one for part in fabric.path(*pair) if part.kind in ("node", kind)]
+            assert len(set(crossed)) == len(crossed)
+    assert len(apart(pairs, routed, 32)) < len(apart(pairs, launcher.hosts().fabric, 32))
+    assert max(map(len, apart(pairs, routed, 5))) == 5
+
+
+def test_nothing_is_crowded_where_pairs_were_measured_alone() -> None:
+    recorded = sail(Cluster(nodes=names(8), pairs={("n1", "n5"): 0.5}), retest=False)
+    alone = tuple(msgspec.structs.replace(one, pairs_at_once=1) for one in recorded.measurements)
+    evidence, _, suspicion = assess(msgspec.structs.replace(recorded, measurements=alone))
+    assert suspicion.slow
+    assert crowded(evidence, suspicion) == []
+
+
+def test_evidence_that_grows_is_the_same_as_evidence_at_once() -> None:
+    measurements = sail(Cluster(nodes=names(6), parts=slow_part("node", "n3", 0.6))).measurements
+    gathering = Gathering()
+    for end in (0, 5, 40, 41, len(measurements)):
+        assert gathering.take(measurements[:end]) == gather(measurements[:end])
+
+
+def test_a_growing_run_is_judged_as_if_it_came_at_once() -> None:
+    recorded = sail(Cluster(nodes=names(6), parts=slow_part("node", "n3", 0.6)))
+    assessor = Assessor()
+    for end in (50, 100, len(recorded.measurements)):
+        part = msgspec.structs.replace(recorded, measurements=recorded.measurements[:end])
+        assessor.assess(part)
+    assert judge(recorded, assessor) == judge(recorded)
+
+
+def test_rounds_of_very_many_pairs_are_cut_short() -> None:
+    assert thinned(LATENCY, 100) == LATENCY
+    for shape, least in ((LATENCY, 10), (BANDWIDTH, 3)):
+        for measurements in (MOST_SAMPLES // 50, MOST_SAMPLES // 20, MOST_SAMPLES):
+            cut = thinned(shape, measurements)
+            within = (cut.iterations + cut.warmup) * measurements <= MOST_SAMPLES
+            assert within or cut.iterations == least
+            assert least <= cut.iterations <= shape.iterations
+    plan = plan_survey(names(40), pairs_at_once=20, window_s=1e-5, budget_s=1e6, seed=1)
+    taken = sum(
+        len(one.pairs) * (one.shape.iterations + one.shape.warmup)
+        for one in plan.rounds
+        if one.shape.kernel is Kernel.ONEWAY
+    )
+    assert 0.9 * MOST_SAMPLES < taken <= MOST_SAMPLES

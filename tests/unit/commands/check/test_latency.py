@@ -1,0 +1,92 @@
+"""Latency: two distances are no fault, a late node is, and lost packets are told from slowness."""
+
+import msgspec
+import pytest
+
+from seatrial.commands.check.judge import judge
+from seatrial.model.errors import ExitCode
+from seatrial.model.fabric import NO_FABRIC
+from seatrial.model.subject import node
+from seatrial.model.verdict import FindingKind, Verdict
+from tests.support.builders import Cluster, leaves, names, sail, slow_part
+
+
+def test_two_distances_are_no_fault() -> None:
+    for seed in range(5):
+        cluster = Cluster(nodes=names(8), leaf_of=leaves(8, 2), near_s=10e-6, far_s=60e-6, seed=seed)
+        judgement = judge(sail(cluster))
+        assert judgement.findings == ()
+        assert judgement.verdict is Verdict.PASS
+
+
+def test_two_distances_are_no_fault_where_no_topology_is_known() -> None:
+    recorded = sail(Cluster(nodes=names(8), leaf_of=leaves(8, 4), near_s=10e-6, far_s=25e-6))
+    blind = msgspec.structs.replace(recorded.info, fabric=NO_FABRIC)
+    assert judge(msgspec.structs.replace(recorded, info=blind)).findings == ()
+
+
+@pytest.mark.parametrize("count", [3, 4, 7])
+def test_a_late_node_is_named(count: int) -> None:
+    judgement = judge(sail(Cluster(nodes=names(count), late={"n2": 3.0})))
+    assert [(one.kind, one.subject) for one in judgement.findings] == [(FindingKind.HIGH_LATENCY, node("n2"))]
+    assert judgement.findings[0].measured is not None
+    assert judgement.findings[0].measured.value == pytest.approx(60e-6, rel=0.02)
+    assert judgement.findings[0].peers == pytest.approx(20e-6, rel=0.02)
+    assert judgement.exit_code is ExitCode.FINDINGS
+
+
+def test_a_late_node_is_named_across_two_distances() -> None:
+    cluster = Cluster(nodes=names(6), leaf_of=leaves(6, 2), near_s=10e-6, far_s=30e-6, late={"n5": 4.0})
+    assert [one.subject for one in judge(sail(cluster)).findings] == [node("n5")]
+
+
+@pytest.mark.parametrize(
+    ("near_s", "late", "named"), [(1e-6, 1.2, 0), (1e-6, 1.5, 1), (20e-6, 1.05, 0), (20e-6, 1.15, 1)]
+)
+def test_late_is_ten_percent_and_a_third_of_a_microsecond(near_s: float, late: float, named: int) -> None:
+    for seed in range(4):
+        cluster = Cluster(nodes=names(6), near_s=near_s, far_s=near_s, late={"n2": late}, seed=seed)
+        assert [one.subject for one in judge(sail(cluster)).findings] == [node("n2")] * named
+
+
+def test_where_nodes_share_a_kernel_a_few_microseconds_are_its_schedulers() -> None:
+    cluster = Cluster(nodes=names(4), near_s=5e-6, far_s=5e-6, late={"n2": 1.8}, boot_id="one")
+    assert judge(sail(cluster)).findings == ()
+
+
+def test_no_bandwidth_is_blamed_for_latency() -> None:
+    judgement = judge(sail(Cluster(nodes=names(4), late={"n2": 3.0}, parts=slow_part("node", "n4", 0.5))))
+    assert {(one.kind, one.subject) for one in judgement.findings} == {
+        (FindingKind.HIGH_LATENCY, node("n2")),
+        (FindingKind.SLOW_LINK, node("n4")),
+    }
+
+
+@pytest.mark.parametrize("count", [3, 4, 8])
+@pytest.mark.parametrize("probability", [0.02, 0.1])
+def test_lost_packets_are_packet_loss_and_no_slow_link_beside_it(count: int, probability: float) -> None:
+    for seed in range(3):
+        cluster = Cluster(nodes=names(count), loss={"n2": probability}, parts=slow_part("node", "n2", 0.6), seed=seed)
+        judgement = judge(sail(cluster))
+        assert [(one.kind, one.subject) for one in judgement.findings] == [(FindingKind.PACKET_LOSS, node("n2"))]
+        assert judgement.findings[0].ambiguous_with == ()
+        assert judgement.exit_code is ExitCode.FINDINGS
+
+
+def test_loss_so_heavy_that_even_the_median_stalls_is_not_called_latency() -> None:
+    judgement = judge(sail(Cluster(nodes=names(5), loss={"n4": 0.7})))
+    assert [(one.kind, one.subject) for one in judgement.findings] == [(FindingKind.PACKET_LOSS, node("n4"))]
+
+
+def test_loss_at_one_node_and_a_slow_link_at_another_are_two_findings() -> None:
+    cluster = Cluster(nodes=names(6), loss={"n1": 0.05}, parts=slow_part("node", "n5", 0.6))
+    assert {(one.kind, one.subject) for one in judge(sail(cluster)).findings} == {
+        (FindingKind.PACKET_LOSS, node("n1")),
+        (FindingKind.SLOW_LINK, node("n5")),
+    }
+
+
+def test_round_trips_that_stall_are_counted() -> None:
+    finding = judge(sail(Cluster(nodes=names(3), loss={"n1": 1.0}))).findings[0]
+    assert finding.kind is FindingKind.PACKET_LOSS
+    assert "(100 %)" in finding.statement

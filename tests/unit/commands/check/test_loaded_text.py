@@ -1,0 +1,76 @@
+"""What rounds under load showed, in each form of the report."""
+
+import msgspec
+
+from seatrial.commands.check.html import as_html
+from seatrial.commands.check.json import as_json
+from seatrial.commands.check.judge import judge
+from seatrial.commands.check.loaded_text import leaves_table, summary
+from seatrial.commands.check.text import as_text
+from seatrial.model.loaded import LeafLoad, Loaded
+from seatrial.model.subject import Direction
+from seatrial.statistics.median import median_estimate
+from tests.support.builders import Cluster, leaves, names, sail
+
+LOADED = Loaded(
+    rounds=20,
+    leaves=(
+        LeafLoad(
+            leaf="leaf1",
+            direction=Direction.OUT,
+            nodes=2,
+            bytes_per_s=median_estimate([100e6, 102e6]),
+            alone_bytes_per_s=202e6,
+            of_peers=1.01,
+        ),
+        LeafLoad(
+            leaf="<b>\x1b[31mleaf2",
+            direction=Direction.IN,
+            nodes=2,
+            bytes_per_s=median_estimate([50e6, 50e6]),
+            alone_bytes_per_s=200e6,
+            of_peers=0.5,
+        ),
+    ),
+    bisection_bytes_per_s=median_estimate([150e6] * 6),
+    bisection_pairs=4,
+    bisection_share=0.75,
+    oversubscription=2.04,
+    design_oversubscription=2.0,
+)
+RECORDED = sail(Cluster(nodes=names(4), leaf_of=leaves(4, 2)))
+JUDGED = msgspec.structs.replace(judge(RECORDED), loaded=LOADED)
+
+
+def test_the_terminal_says_what_the_fabric_carries() -> None:
+    text = as_text(RECORDED.info, JUDGED, RECORDED.facts, width=200)
+    assert "bisection" in text
+    assert "150.0 MB/s while half of the nodes send to the other half (4 pairs at once), 75 %" in text
+    assert "over-subscription 2.0:1 under load; by its cables 2.0:1" in text
+
+
+def test_the_page_lists_the_leaf_that_carries_least_first() -> None:
+    page = as_html(RECORDED.info, JUDGED, RECORDED.facts)
+    assert '<section id="loaded">' in page
+    assert "<b>" not in page.partition('<section id="loaded">')[2].partition("</section>")[0]
+    assert page.index("leaf2</td><td>receives") < page.index("leaf1</td><td>sends")
+    first, second = leaves_table(LOADED).rows
+    assert (first[6], second[6]) == ("50 %", "101 %")
+    assert second[5] == "50 %"
+
+
+def test_json_has_base_units_and_shares() -> None:
+    loaded = as_json(RECORDED.info, JUDGED, 0)["loaded"]
+    assert loaded["rounds"] == 20
+    assert loaded["bisection_bytes_per_s"]["value"] == 150e6
+    assert [one["share"] for one in loaded["leaves"]] == [0.5, 0.25]
+    assert loaded["leaves"][1]["direction"] == "in"
+
+
+def test_without_load_nothing_is_said() -> None:
+    judged = msgspec.structs.replace(JUDGED, loaded=None)
+    assert summary(None) == []
+    assert leaves_table(None).rows == ()
+    assert "bisection" not in as_text(RECORDED.info, judged, RECORDED.facts)
+    assert '<section id="loaded">' not in as_html(RECORDED.info, judged, RECORDED.facts)
+    assert as_json(RECORDED.info, judged, 0)["loaded"] is None

@@ -1,0 +1,84 @@
+"""A check of nodes with two rails: the slow one is named, with its node."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seatrial.archive.reader import read_run
+from seatrial.commands.check import run
+from seatrial.commands.check.judge import judge
+from seatrial.commands.check.rail_measurement import rail_manners
+from seatrial.commands.check.rail_suspects import PAIRS_OF_EACH
+from seatrial.commands.check.run import CheckOutcome, run_check
+from seatrial.driver.settings import CheckSettings
+from seatrial.model.measurement import Phase
+from seatrial.model.subject import node
+from seatrial.node.node import parse_facts
+from tests.support.builders import Cluster, names
+from tests.support.railed import INCLUDE, Railed, RailedLauncher
+
+SLOW = Railed(nodes=names(4), ends={("n3", "eth1"): 0.6})
+
+
+def checked(
+    monkeypatch: pytest.MonkeyPatch, archive: Path, cluster: Railed, **trouble: Any
+) -> tuple[CheckOutcome, RailedLauncher]:
+    launcher = RailedLauncher(cluster, **trouble)
+    monkeypatch.setattr(run, "choose_launcher", lambda _: launcher)
+    return run_check(CheckSettings(archive=archive, run="trial", round_timeout_s=0.5)), launcher
+
+
+def test_the_rail_of_a_slow_node_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    outcome, launcher = checked(monkeypatch, tmp_path, SLOW)
+    (finding,) = outcome.judgement.findings
+    assert finding.subject == node("n3")
+    assert "It is the rail eth1: over eth1 alone 70." in finding.statement
+    assert "over eth0 alone 11" in finding.statement
+    assert finding.remedy.endswith("Begin with eth1.")
+    told = finding.experiments[-1]
+    assert "over each rail alone, 6 runs each" in told.description
+    assert told.confirmed
+    asked = [manner.environment.get(INCLUDE) for manner in launcher.manners]
+    assert asked == [None, "eth0", "eth1", "eth0"]
+    split = {one.pair for one in outcome.recorded.measurements if one.phase is Phase.VARIANT}
+    assert len(split) == PAIRS_OF_EACH
+    assert all("n3" in pair for pair in split)
+    assert judge(read_run(outcome.folder)) == outcome.judgement
+
+
+def test_a_node_slow_on_both_rails_is_said_to_be(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    cluster = Railed(nodes=names(4), ends={("n3", "eth0"): 0.6, ("n3", "eth1"): 0.6})
+    outcome, _ = checked(monkeypatch, tmp_path, cluster)
+    (finding,) = outcome.judgement.findings
+    assert "No rail is slower than another" in finding.statement
+    assert not finding.experiments[-1].confirmed
+
+
+def test_healthy_rails_cost_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    outcome, launcher = checked(monkeypatch, tmp_path, Railed(nodes=names(4)))
+    assert outcome.judgement.findings == ()
+    assert len(launcher.starts) == 1
+
+
+@pytest.mark.parametrize("trouble", [{"unstartable": "eth1"}, {"silent_over": "eth1"}])
+def test_a_rail_that_fails_costs_the_finding_nothing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, trouble: dict[str, str]
+) -> None:
+    outcome, _ = checked(monkeypatch, tmp_path, SLOW, **trouble)
+    (finding,) = outcome.judgement.findings
+    assert finding.subject == node("n3")
+    assert "rail" not in finding.statement
+    assert "Over eth1 alone" in outcome.recorded.info.reason or any(
+        "Over eth1 alone" in note for note in outcome.judgement.notes
+    )
+    assert outcome.recorded.info.hanging_pairs == ()
+
+
+def test_nodes_of_one_rail_are_not_asked() -> None:
+    one = [parse_facts(Cluster(nodes=names(2)).facts_text(name)) for name in names(2)]
+    both = [parse_facts(SLOW.facts_text(name)) for name in SLOW.nodes]
+    assert rail_manners("Open MPI v4.1.4", one) == {}
+    assert rail_manners("Open MPI v4.1.4", [*both, one[0]]) == {}
+    assert rail_manners("Some MPI", both) == {}
+    assert list(rail_manners("Open MPI v4.1.4", both)) == ["eth0", "eth1"]

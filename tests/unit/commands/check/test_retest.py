@@ -1,0 +1,64 @@
+"""The next experiment: suspects alone, beside controls, interleaved."""
+
+from collections import Counter
+from itertools import permutations
+
+from seatrial.commands.check.retest_plan import plan_retest
+from seatrial.locate.explanation import Suspect
+from seatrial.model.measurement import Phase
+from seatrial.model.subject import Direction, node
+from seatrial.pairs.survey import BANDWIDTH, LATENCY
+from tests.support.builders import names
+
+NODES = names(8)
+
+
+def suspect(name: str) -> Suspect:
+    pairs = tuple(one for one in permutations(NODES, 2) if name in one)
+    return Suspect(subject=node(name), direction=Direction.BOTH, ambiguous_with=(), pairs=pairs)
+
+
+GOOD = [one for one in permutations(NODES, 2) if "n1" not in one]
+
+
+def test_every_pair_is_measured_alone_six_times_in_each_shape() -> None:
+    rounds = plan_retest([suspect("n1")], GOOD, [LATENCY, BANDWIDTH], seed=1)
+    assert all(len(one.pairs) == 1 and one.phase is Phase.RETEST for one in rounds)
+    counts = Counter((one.pairs[0], one.shape) for one in rounds)
+    assert set(counts.values()) == {6}
+    suspected = {pair for pair, _ in counts if "n1" in pair}
+    assert len(suspected) == 4
+    assert len({pair for pair, _ in counts} - suspected) == 3
+
+
+def test_both_directions_of_a_suspect_pair_are_measured() -> None:
+    rounds = plan_retest([suspect("n1")], [], [BANDWIDTH], seed=2)
+    pairs = {one.pairs[0] for one in rounds}
+    assert pairs == {pair[::-1] for pair in pairs}
+
+
+def test_each_run_measures_all_once_in_its_own_order() -> None:
+    rounds = plan_retest([suspect("n1")], GOOD, [BANDWIDTH], seed=1)
+    runs = [[one.pairs[0] for one in rounds if one.repetition == run] for run in range(6)]
+    assert len({frozenset(run) for run in runs}) == 1
+    assert all(len(run) == len(set(run)) for run in runs)
+    assert len({tuple(run) for run in runs}) > 1
+    assert [one.repetition for one in rounds] == sorted(one.repetition for one in rounds)
+
+
+def test_a_pair_of_two_suspects_is_measured_once_a_run() -> None:
+    rounds = plan_retest([suspect("n1"), suspect("n1")], [], [BANDWIDTH], seed=1)
+    assert set(Counter(one.pairs[0] for one in rounds).values()) == {6}
+
+
+def test_a_seed_decides_everything() -> None:
+    first, again, other = (plan_retest([suspect("n1")], GOOD, [BANDWIDTH], seed=seed) for seed in (1, 1, 2))
+    assert first == again != other
+
+
+def test_a_thousand_suspects_are_capped() -> None:
+    many = [
+        Suspect(subject=node(f"x{place}"), direction=Direction.BOTH, ambiguous_with=(), pairs=((f"x{place}", "n1"),))
+        for place in range(1000)
+    ]
+    assert len({one.pairs[0] for one in plan_retest(many, [], [BANDWIDTH], seed=1)}) == 200

@@ -1,0 +1,84 @@
+"""A retest that the budget cut short acquits and does not convict; impossible numbers are so in every run."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from seatrial.commands.check.suspects import suspect_all
+from seatrial.limits.path import path_limit
+from seatrial.locate.evidence import Evidence, Series
+from seatrial.locate.references import make_references
+from seatrial.model.fabric import NO_FABRIC
+from seatrial.model.facts import NetworkInterface, NodeFacts
+from seatrial.model.limit import Limit
+from seatrial.model.measurement import Phase
+from seatrial.model.verdict import Verdict
+
+PAIR = ("n1", "n2")
+OTHERS = {(a, b): Evidence(bandwidth={Phase.SURVEY: Series(runs=(117e6,) * 3)}, latency={})
+          for a in ("n3", "n4", "n5") for b in ("n3", "n4", "n5") if a != b}  # fmt: skip
+
+
+CONTROLS = {pair: Evidence(bandwidth={Phase.SURVEY: Series(runs=(117e6,) * 3), Phase.RETEST: Series(runs=(117e6,) * 6)},
+                           latency={}) for pair in OTHERS}  # fmt: skip
+
+
+def verdict(
+    survey: tuple[float, ...], again: tuple[float, ...] = (), others: Mapping[tuple[str, str], Evidence] = OTHERS
+) -> tuple[Verdict, str]:
+    series = {Phase.SURVEY: Series(runs=tuple(run * 1e6 for run in survey))}
+    if again:
+        series[Phase.RETEST] = Series(runs=tuple(run * 1e6 for run in again))
+    eth0 = NetworkInterface(name="eth0", link_type=1, state="up", speed_bits_per_s=1e9, mtu_bytes=1500)
+    limit = path_limit(*(NodeFacts(hostname=name, complete=True, interfaces=(eth0,)) for name in PAIR))
+    assert isinstance(limit, Limit)
+    evidence = {**others, PAIR: Evidence(bandwidth=series, latency={})}
+    references = make_references(evidence, {PAIR: limit}, NO_FABRIC, alike=True)
+    judged = suspect_all(evidence, references).bandwidth[PAIR]
+    return judged.verdict, judged.reason
+
+
+@pytest.mark.parametrize("again", [(78,), (72, 89), (104, 97, 113), (93, 91, 94, 111), (77, 118, 76, 72)])
+def test_a_retest_cut_short_by_the_budget_convicts_nobody(again: tuple[float, ...]) -> None:
+    """Figures of a healthy lab on a machine that was busy with three other labs."""
+    found, reason = verdict((95, 119, 99), again)
+    assert found is Verdict.INCONCLUSIVE
+    assert f"{len(again)} times of 6" in reason
+    assert "--budget" in reason
+
+
+@pytest.mark.parametrize("again", [(118,), (52, 117, 118), (118, 116)])
+def test_a_retest_cut_short_may_acquit(again: tuple[float, ...]) -> None:
+    assert verdict((95, 90, 99), again)[0] is Verdict.PASS
+
+
+@pytest.mark.parametrize(
+    ("again", "expected"),
+    [
+        ((70, 71, 70, 69, 70, 71), Verdict.SLOW),
+        ((70, 117, 70, 69, 70, 71), Verdict.SLOW),
+        ((70, 117, 70, 117, 70, 71), Verdict.UNSTABLE),
+        ((104, 117, 104, 117, 104, 103), Verdict.UNSTABLE),
+        ((115, 113, 113, 115, 113, 114), Verdict.INCONCLUSIVE),
+        ((117, 117, 70, 117, 117, 117), Verdict.PASS),
+    ],
+)
+def test_a_whole_retest_decides(again: tuple[float, ...], expected: Verdict) -> None:
+    assert verdict((70, 70, 70), again)[0] is expected
+
+
+def test_a_control_that_wavers_is_not_named_for_it() -> None:
+    """Figures of n3 to n4 on a lab whose machine was busy: clean in the survey, two of six runs low beside suspects."""
+    found, reason = verdict((117.8, 117.6, 114.4), (117, 116, 118, 73, 117, 94), CONTROLS)
+    assert found is Verdict.INCONCLUSIVE
+    assert "good in the survey" in reason
+
+
+def test_faster_than_physics_in_every_run_or_not_decided() -> None:
+    assert verdict((125.0, 124.0, 126.0), (125.0,) * 6)[0] is Verdict.INVALID
+    found, reason = verdict((125.0, 124.0, 126.0))
+    assert found is Verdict.INCONCLUSIVE
+    assert "3 runs of at least 6" in reason
+    found, reason = verdict((119.37, 119.08, 113.12))
+    assert found is Verdict.INCONCLUSIVE
+    assert "not in every run" in reason

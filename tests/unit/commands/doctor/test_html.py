@@ -1,0 +1,90 @@
+"""The doctor's page: what is in the way first, everything from outside escaped, nothing fetched."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from seatrial.cli import main
+from seatrial.commands.doctor import run
+from seatrial.commands.doctor.html import examination_as_html
+from seatrial.commands.doctor.starts import Tried, judge_types, last_words
+from seatrial.model.launching import (
+    MOST_LINES,
+    Examination,
+    Obstacle,
+    Remark,
+    Weight,
+    blocked,
+    fine,
+    last_lines,
+    noted,
+    untried,
+)
+
+EVIL = "<script>alert(1)</script> & \x1b[31m\"'"
+
+
+def page(*remarks: Remark) -> str:
+    return examination_as_html(Examination(remarks=remarks))
+
+
+def test_what_is_in_the_way_comes_first_with_what_was_printed_and_the_fix() -> None:
+    made = page(
+        fine("slurm", "It answers."),
+        noted("start", Obstacle.MPI_TYPE, "pmi2 does not.", said="line 1\n  line 2"),
+        untried("start", Obstacle.NO_ROOM, "Nothing is free."),
+        blocked("start", Obstacle.NO_START, "It does not start.", "Mend it.", "srun: error: one\nsrun: error: two"),
+    )
+    assert made.count("Mend it.") == 2
+    order = [made.index(text) for text in ("BLOCKED", "In the way", "Not tried", "Worth knowing", "All is well")]
+    assert order == sorted(order)
+    assert "srun: error: one\nsrun: error: two\n</pre>" in made
+    assert "<pre>line 1\nline 2\n</pre>" in made
+    assert made.count("<details open>") == 1
+
+
+def test_all_text_is_escaped_and_nothing_is_fetched() -> None:
+    made = page(
+        blocked(EVIL, Obstacle.NO_START, EVIL, EVIL, f"{EVIL}\n{EVIL}"),
+        fine(EVIL, EVIL),
+        noted(EVIL, Obstacle.NO_MPI, EVIL),
+    )
+    assert "<script" not in made
+    assert "\x1b" not in made
+    assert "&lt;script&gt;alert(1)&lt;/script&gt; &amp;" in made
+    assert "default-src 'none'" in made
+    assert not re.search(r"(?:src|href)=|url\(|@import|https?:", made)
+
+
+@pytest.mark.parametrize(
+    ("remarks", "word"),
+    [((), "PASS"), ((fine("slurm", "x"),), "PASS"), ((untried("start", Obstacle.NO_ROOM, "x"),), "INCOMPLETE")],
+)
+def test_the_word_is_the_verdict(remarks: tuple[Remark, ...], word: str) -> None:
+    assert f'<header class="{word}"><p class="word">{word}</p>' in page(*remarks)
+
+
+def test_the_command_writes_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = Examination(remarks=(blocked("start", Obstacle.NO_START, "Broken.", "Mend."),))
+    monkeypatch.setattr(run, "examine", lambda *_: found)
+    assert main.run(["doctor", "--html", str(tmp_path / "a" / "x.html")]) == 1
+    assert "Page: " in capsys.readouterr().out
+    assert "Broken." in (tmp_path / "a" / "x.html").read_text()
+    assert main.run(["doctor", "--html", "/proc/x.html"]) == 2
+    assert "cannot be written" in capsys.readouterr().err
+
+
+def test_the_last_lines_of_a_failed_start_are_kept(tmp_path: Path) -> None:
+    errors = tmp_path / "start.err"
+    errors.write_bytes(b"\xff\n" + b"".join(b"%d\n" % number for number in range(20000)))
+    said = last_words(errors)
+    assert said.splitlines()[-1] == "19999"
+    assert len(said.splitlines()) == MOST_LINES
+    assert last_words(tmp_path / "none") == ""
+    assert last_lines("") == ""
+    tried = [Tried(how="--mpi=pmi2", why="no PMI", said="OMPI was not built"), Tried(how="--mpi=pmix")]
+    one = judge_types(tried, "--mpi=pmi2")[0]
+    assert (one.weight, one.said) == (Weight.BLOCKED, "OMPI was not built")

@@ -1,0 +1,189 @@
+"""What the doctor says of nodes it has started something on, of ways to start, and how it is shown."""
+
+import json
+
+import pytest
+
+from seatrial.cli import main
+from seatrial.commands.doctor import environments, node_identity, starts
+from seatrial.commands.doctor.questions import of_job
+from seatrial.commands.doctor.text import examination_as_json, examination_as_text
+from seatrial.launch.environments.judge import Tried
+from seatrial.launch.environments.report import TaskReport
+from seatrial.launch.environments.spec import parse_environment
+from seatrial.launch.mpi import Family, Mpi
+from seatrial.model.errors import ExitCode
+from seatrial.model.launching import Examination, Obstacle, Weight, blocked, fine, noted, untried
+from seatrial.node.mpi_files import parse_file
+from tests.support.paths import ROOT
+
+OUTPUT = "0: seatrial-place n1 n1 1000\n1: seatrial-place n2.site.org n2 1001\nsrun: noise\n"
+
+
+def test_places_are_parsed_and_domains_do_not_matter() -> None:
+    found = node_identity.parse_places(OUTPUT)
+    assert [(one.host, one.node, one.time_s) for one in found] == [("n1", "n1", 1000), ("n2.site.org", "n2", 1001)]
+    assert node_identity.judge_places(found, asked_s=1000.4, answered_s=1001.7) == []
+
+
+def test_a_foreign_hostname_and_a_wrong_clock_are_named() -> None:
+    found = node_identity.parse_places(
+        "seatrial-place login7 n1 1000\nseatrial-place n2 n2 1100\nseatrial-place n3 n3 400\n"
+    )
+    name, clock = node_identity.judge_places(found, asked_s=1000, answered_s=1001)
+    assert (name.obstacle, name.weight) == (Obstacle.HOSTNAME_DIFFERS, Weight.BLOCKED)
+    assert "n1 calls itself login7" in name.says
+    assert (clock.obstacle, clock.weight) == (Obstacle.CLOCK_DIFFERS, Weight.BLOCKED)
+    assert "n2 by 98 s, n3 by 599 s" in clock.says
+    (small,) = node_identity.judge_places(found[1:2], asked_s=1000, answered_s=1001)
+    assert small.weight is Weight.NOTE
+
+
+def test_what_an_environment_does_is_in_the_way_or_worth_knowing() -> None:
+    def task(*names: str) -> TaskReport:
+        return TaskReport(host="n1", variables=frozenset(names), program=True)
+
+    def judged(
+        *within: TaskReport, plain: tuple[TaskReport, ...] = (task("PMIX_RANK", "SLURM_PROCID"),)
+    ) -> list[Weight]:
+        environment = parse_environment("script:/w")
+        found = environments.judge_tried(Tried(environment=environment, nodes=("n1",), plain=plain, within=within))
+        assert {one.step for one in found} == {"environment"}
+        return [one.weight for one in found]
+
+    assert judged(task("PMIX_RANK", "SLURM_PROCID")) == [Weight.OK]
+    assert judged(task("PMIX_RANK")) == [Weight.NOTE]
+    assert judged(task()) == [Weight.BLOCKED, Weight.NOTE]
+    assert judged(plain=()) == [Weight.NOT_TRIED]
+
+
+def report(
+    host: str, *, program: bool = True, library: str = "1 2 /lib/m", missing: tuple[str, ...] = ()
+) -> TaskReport:
+    return TaskReport(host=host, variables=frozenset(), program=program, library=parse_file(library), missing=missing)
+
+
+def test_a_node_without_date_answers_nevertheless() -> None:
+    (one,) = node_identity.parse_places("0: seatrial-place n1 n1 \n")
+    assert one.time_s is None
+    assert node_identity.judge_places((one,), asked_s=1000, answered_s=1001) == []
+
+
+LAUNCH_FAILED = """srun: error: Task launch for StepId=169.1 failed on node n3: Socket timed out on send/recv operation
+srun: error: Task launch for StepId=169.1 failed on node n2: Communication connection failure
+srun: error: Application launch failed: Communication connection failure
+srun: Job step aborted: Waiting up to 4 seconds for job step to finish.
+"""
+
+
+def test_each_silent_node_is_named_with_its_own_reason_and_none_for_anothers() -> None:
+    hangs, gone = node_identity.judge_silent(("n2", "n3", "n4"), LAUNCH_FAILED)[::-1]
+    assert hangs.says.startswith("Nothing can be started on n3: slurmd on n3 takes connections and does not answer")
+    assert gone.says.startswith("Nothing can be started on n2: slurmd on n2 cannot be reached")
+    (quiet,) = node_identity.judge_silent(("n1", "n2"), "srun: error: The moon is full\n")
+    assert quiet.says == "Nothing can be started on n[1-2]: The moon is full."
+    assert node_identity.judge_silent((), LAUNCH_FAILED) == []
+
+
+def test_an_mpi_that_no_type_works_with_is_not_sent_in_circles() -> None:
+    singletons = starts.Tried(how="--mpi=pmix", why="2 worlds of one rank", remedy="Choose another --mpi.")
+    (one, _) = starts.judge_types([singletons, starts.Tried(how="--mpi=none", why="so, too")], "--mpi=pmix")
+    assert (one.obstacle, one.remedy) == (Obstacle.NO_START, starts.NONE_WORKS)
+    broken = starts.Tried(how="--mpi=pmix", why="slurmd", remedy="Often the plugin of that --mpi is missing.")
+    assert starts.judge_types([broken], "--mpi=pmix")[0].remedy == broken.remedy
+
+
+def test_nodes_without_the_probe_or_its_library_are_named_and_dropped() -> None:
+    reports = [report("n1"), report("n2", program=False), report("n3", missing=("libmpi.so.40",)), report("n4")]
+    nodes = ("n1", "n2", "n3", "n4")
+    probe, library = node_identity.judge_programs(reports, nodes, "/p")
+    assert (probe.obstacle, "on n2." in probe.says) == (Obstacle.PROGRAM_MISSING, True)
+    assert (library.obstacle, library.says) == (Obstacle.LIBRARY_MISSING, "libmpi.so.40 is missing on n3.")
+    assert node_identity.able(reports, nodes) == ("n1", "n4")
+
+
+def test_several_versions_of_mpi_are_noted() -> None:
+    (one,) = node_identity.judge_programs([report("n1"), report("n2", library="9 2 /lib/m")], ("n1", "n2"), "/p")
+    assert (one.obstacle, one.weight) == (Obstacle.MPI_DIFFERS, Weight.NOTE)
+    assert "n1: /lib/m (2 bytes, checksum 1); n2: /lib/m (2 bytes, checksum 9)" in one.says
+    (same,) = node_identity.judge_programs([report("n1"), report("n2", library="1 2 /other/m")], ("n1", "n2"), "/p")
+    assert same.weight is Weight.OK
+
+
+def test_a_wrong_mpi_type_is_blocked_with_the_one_that_works() -> None:
+    tried = [
+        starts.Tried(how="--mpi=pmi2", why="no PMI"),
+        starts.Tried(how="--mpi=pmix"),
+        starts.Tried(how="--mpi=none", why="no PMI"),
+        starts.Tried(how="--mpi=x", why="odd"),
+    ]
+    first, works, odd = starts.judge_types(tried, "--mpi=pmi2")
+    assert (first.obstacle, first.weight) == (Obstacle.MPI_TYPE, Weight.BLOCKED)
+    assert first.remedy == "Use --mpi=pmix, which works here."
+    assert works.says == "--mpi=pmix works with this MPI."
+    assert (odd.weight, odd.says) == (Weight.NOTE, "--mpi=x does not: odd")
+
+
+def test_where_no_type_works_it_is_not_the_type() -> None:
+    first, second = starts.Tried(how="--mpi=pmix", why="no library", remedy="Install."), starts.Tried(how="x", why="no")
+    one, _ = starts.judge_types([first, second], "--mpi=pmix")
+    assert (one.obstacle, one.remedy) == (Obstacle.NO_START, "Install.")
+
+
+def test_mpirun_within_and_without() -> None:
+    mpi = Mpi(mpicc="mpicc", mpirun="mpirun", family=Family.OPEN_MPI)
+    login = starts.Launched(hosts=("login",))
+    (good,) = starts.judge_mpirun(mpi, starts.Launched(hosts=("n1", "n2")), login)
+    assert "on n1, n2 within an allocation, and without an allocation on login alone" in good.says
+    (bad,) = starts.judge_mpirun(mpi, starts.Launched(why="no slots"), starts.Launched())
+    assert (bad.obstacle, bad.weight) == (Obstacle.MPIRUN, Weight.NOTE)
+    assert "Use srun" in bad.remedy
+    (known,) = starts.judge_mpirun(mpi, starts.Launched(why="/tmp is full", remedy="Empty it."), login)
+    assert known.remedy == "Empty it."
+    assert of_job("7", ("n1", "n2"))["SLURM_TASKS_PER_NODE"] == "1(x2)"
+
+
+BAD = Examination(
+    remarks=(
+        fine("slurm", "answers"),
+        noted("nodes", Obstacle.NODE_DRAINED, "n2 is out", "mend it"),
+        blocked("start", Obstacle.MPI_TYPE, "--mpi=pmi2: no \x1b[31mPMI", "Use --mpi=pmix."),
+        blocked("start", Obstacle.NO_START, "no"),
+    )
+)
+
+
+def test_the_verdict_comes_first_with_what_to_do() -> None:
+    lines = examination_as_text(BAD, width=80).splitlines()
+    assert lines[0] == "BLOCKED  --mpi=pmi2: no PMI (1 more below)"
+    assert lines[1].split() == ["to", "do", "Use", "--mpi=pmix."]
+    assert "node-drained: n2 is out" in "\n".join(lines)
+    found = json.loads(examination_as_json(BAD))
+    assert (found["verdict"], found["exit_code"], len(found["remarks"])) == ("BLOCKED", 1, 4)
+    assert found["first"] == BAD.blocked[0].says
+
+
+def test_exit_codes() -> None:
+    assert BAD.exit_code is ExitCode.FINDINGS
+    assert Examination(remarks=BAD.remarks[:2]).exit_code is ExitCode.PASS
+    left = Examination(remarks=(*BAD.remarks[:2], untried("nodes", Obstacle.NO_ROOM, "no room")))
+    assert left.exit_code is ExitCode.INCOMPLETE
+    assert examination_as_text(left).startswith("INCOMPLETE  no room")
+
+
+def test_the_command_where_there_is_nothing(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr("sys.executable", "/nowhere/python")
+    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
+    assert main.run(["doctor", "--json"]) == 1
+    obstacles = [one["obstacle"] for one in json.loads(capsys.readouterr().out)["remarks"]]
+    assert obstacles == ["no-slurm", "no-mpi"]
+    assert main.run(["doctor", "--launcher", "slurm"]) == 1
+    assert "There are no Slurm commands here" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("obstacle", list(Obstacle))
+def test_every_obstacle_is_documented(obstacle: Obstacle) -> None:
+    assert f"`{obstacle}`" in (ROOT / "docs/doctor.md").read_text()

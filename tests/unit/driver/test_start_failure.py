@@ -1,0 +1,65 @@
+"""A start that fails while nodes' MPI is set differently."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from seatrial.commands.check import run
+from seatrial.commands.check.run import run_check
+from seatrial.driver.settings import CheckSettings
+from seatrial.driver.start_failure import ToldByFacts, with_settings
+from seatrial.launch.contract import FactsReading
+from seatrial.model.errors import ExitCode, LaunchError
+from seatrial.model.run import Ending
+from seatrial.model.system import SoftwareFacts
+from seatrial.model.verdict import FindingKind
+from tests.support.builders import Cluster
+from tests.support.facts_examples import cluster
+from tests.support.scripted import ScriptedLauncher
+
+
+class AtOdds(ScriptedLauncher):
+    """Nodes whose files choose each another pml, or all the same."""
+
+    pmls = ("ob1", "cm")
+
+    def read_facts(self, nodes: Sequence[str]) -> FactsReading:
+        whole = super().read_facts(nodes)
+        pml = dict(zip(self.cluster.nodes, self.pmls, strict=True))
+        texts = {
+            node: text.replace("#end", f"@file /etc/openmpi/openmpi-mca-params.conf\n|pml = {pml[node]}\n@end\n#end", 1)
+            for node, text in whole.texts.items()
+        }
+        return FactsReading(texts=texts, silent=whole.silent)
+
+
+def test_only_settings_that_differ_explain_a_start_that_failed() -> None:
+    apart = cluster(
+        every={"software": SoftwareFacts(mpi_settings={"pml": "ob1"})},
+        odd={"software": SoftwareFacts(mpi_settings={"pml": "cm"})},
+    )
+    error = LaunchError("The probe did not start.", "Do this.")
+    told = with_settings(error, apart)
+    assert isinstance(told, ToldByFacts)
+    assert str(told) == str(error)
+    assert with_settings(error, cluster()) is error
+
+
+def test_the_check_ends_with_the_finding(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    launcher = AtOdds(Cluster(nodes=("n1", "n2")), starts_fail=9)
+    monkeypatch.setattr(run, "choose_launcher", lambda _: launcher)
+    outcome = run_check(CheckSettings(archive=tmp_path, run="odd"))
+    assert [one.kind for one in outcome.judgement.findings] == [FindingKind.MPI_SETTINGS_DIFFER]
+    assert outcome.judgement.exit_code is ExitCode.FINDINGS
+    assert not outcome.judgement.complete
+    assert outcome.recorded.info.ending is Ending.FAILED
+    assert launcher.closed
+
+
+def test_a_start_that_fails_for_another_reason_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    launcher = AtOdds(Cluster(nodes=("n1", "n2")), starts_fail=9)
+    launcher.pmls = ("ob1", "ob1")
+    monkeypatch.setattr(run, "choose_launcher", lambda _: launcher)
+    with pytest.raises(LaunchError, match="did not start"):
+        run_check(CheckSettings(archive=tmp_path, run="odd"))

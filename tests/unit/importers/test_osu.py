@@ -1,0 +1,211 @@
+"""Tables of the OSU micro-benchmarks: many files, many tables in a file, old and new columns."""
+
+import itertools
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seatrial.cli.main import run
+from seatrial.importers.file_names import pairs_of_names
+from seatrial.importers.matrices import read_matrix, read_matrix_files
+from seatrial.importers.named_line import named_pair
+from seatrial.importers.osu import size_tables
+from seatrial.model.errors import UsageError
+from tests.support.paths import SHARED
+
+OUTPUTS = SHARED / "outputs" / "osu"
+SIZES = (1, 2, 4, 8, 1024, 4194304)
+
+
+def bandwidth(rate: float, sizes: tuple[int, ...] = SIZES) -> str:
+    rows = [f"{size:<10d}{rate * size / (size + 100):20.2f}" for size in sizes]
+    return "\n".join(["# OSU MPI Bandwidth Test v5.6.3", "# Size      Bandwidth (MB/s)", *rows, ""])
+
+
+def latency(time: float) -> str:
+    rows = [f"{size:<10d}{time + size / 1e4:20.2f}" for size in (0, *SIZES)]
+    return "\n".join(
+        ["# OSU MPI Latency Test v7.4", "# Datatype: MPI_CHAR.", "# Size       Avg Latency(us)", *rows, ""]
+    )
+
+
+def both_orders(count: int) -> list[tuple[str, str]]:
+    return list(itertools.permutations([f"n{number}" for number in range(1, count + 1)], 2))
+
+
+def test_a_folder_of_pairs_names_the_slow_node(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for a, b in both_orders(6):
+        (tmp_path / f"osu_bw_{a}_{b}.out").write_text(bandwidth(600 if "n3" in (a, b) else 1000))
+        (tmp_path / f"osu_latency_{a}_{b}.out").write_text(latency(1.5))
+    (tmp_path / "job.sh").write_text("srun osu_bw\n")
+    assert run(["locate", str(tmp_path)]) == 1
+    said = capsys.readouterr().out
+    assert "node:n3" in said
+    assert "30 of 30 ordered pairs" in said
+    assert run(["locate", str(tmp_path), "--format", "csv"]) == 64
+    assert run(["locate", str(tmp_path), "--format", "linktest"]) == 64
+
+
+@pytest.mark.parametrize("heading", ["# {} {}", "{} -> {}", "=== {} {} ===", "Testing {} to {}", "[{}, {}]", "{} {}"])
+def test_one_file_of_many_tables(heading: str) -> None:
+    text = "".join(f"{heading.format(a, b)}\n{bandwidth(1000)}\n" for a, b in both_orders(4))
+    table = read_matrix(text)
+    assert set(table.nodes) == {"n1", "n2", "n3", "n4"}
+    assert len(table.source) == 12
+    assert table.bandwidth_bytes_per_s.max() == pytest.approx(1e9, rel=1e-3)
+
+
+def test_chatter_between_heading_and_table_does_no_harm() -> None:
+    warning = "Warning: no HCA found, using TCP instead\n"
+    table = read_matrix(f"# n1 n2\n{warning}\n{bandwidth(10)}\nsome words more\n# n2 n1\n{bandwidth(20)}")
+    assert [table.nodes[place] for place in table.source] == ["n1", "n2"]
+
+
+def test_latency_is_of_eight_bytes_and_of_both_directions() -> None:
+    table = read_matrix("# n1 n2\n" + latency(1.5))
+    assert table.latency_s.tolist() == pytest.approx([1.5e-6, 1.5e-6])
+    assert [table.nodes[place] for place in table.source] == ["n1", "n2"]
+    rows = "# n1 n2\n# OSU MPI Latency Test v5\n# Size Latency (us)\n0 9.0\n2 1.0\n4 2.0\n"
+    assert read_matrix(rows).latency_s[0] == pytest.approx(1e-6)
+
+
+def test_both_directions_at_once_count_half() -> None:
+    table = read_matrix("# n1 n2\n# OSU MPI Bi-Directional Bandwidth Test v7\n# Size  Bandwidth (MB/s)\n64 3000.00\n")
+    assert table.bandwidth_bytes_per_s.tolist() == [1.5e9, 1.5e9]
+
+
+def test_the_largest_common_size_and_repetitions() -> None:
+    text = f"# n1 n2\n{bandwidth(10)}# n1 n2\n{bandwidth(20)}# n2 n1\n{bandwidth(30, (*SIZES, 1 << 23))}"
+    table = read_matrix(text)
+    assert table.bandwidth_bytes_per_s.tolist() == pytest.approx([10e6, 20e6, 30e6], rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("heading", "row", "number"),
+    [
+        ("# Size       Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations", "8 2.5 1.0 9.0 1000", 2.5),
+        ("# Size  Min Latency(us)  Max Latency(us)  Avg Latency(us)", "8 1.0 9.0 2.5", 2.5),
+        ("# Size       Avg Latency(us)   P50 Tail Lat(us)   P99 Tail Lat(us)", "8 2.5 2.0 8.0", 2.5),
+        ("# Size          Latency (us)        Validation", "8 2.5 Pass", 2.5),
+        ("# Size            Latency (us)", "0: 8 2.5", 2.5),
+    ],
+)
+def test_columns_old_and_new(heading: str, row: str, number: float) -> None:
+    (table,) = size_tables(f"# OSU MPI Latency Test v7.1\n# Datatype: MPI_CHAR.\n{heading}\n{row}\n", "x")
+    assert table.values == {8: number}
+
+
+def test_many_pairs_a_node() -> None:
+    text = "# OSU MPI Multiple Bandwidth / Message Rate Test v7.3\n# [ pairs: 2 ] [ window size: 64 ]\n"
+    text += "# Size                  MB/s        Messages/s\n1  11.04  11038618.37\n4194304  12218.04  2913.01\n"
+    table = read_matrix("# a b\n" + text)
+    assert table.bandwidth_bytes_per_s.tolist() == [12218.04e6]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (bandwidth(10), "without a line above it"),
+        ("# n1 n2\n# OSU MPI Allreduce Latency Test v7\n# Size Latency (us)\n8 1.0\n", "no table of OSU between two"),
+        ("# n1 n2\n" + bandwidth(10) + "# n2 n1\n" + bandwidth(10) + "# n1 n3\n" + bandwidth(9, (1, 2)), "n1 n3"),
+        ("# n1 n2\n# OSU MPI Latency Test v7\n# Size Latency (us) Validation\n8 1.0 Fail\n", "own check of the data"),
+        ("# n1 n2\n# OSU MPI Latency Test v7\n# Size Latency (us)\n", "end before 1 bytes: all"),
+    ],
+)
+def test_what_proves_nothing_is_refused(text: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        read_matrix(text)
+
+
+NAMES = {
+    "plain": (["n1", "n2", "n3", "n11"], "{}-{}.txt"),
+    "tool before": (["n1", "n2", "n3"], "osu_bw_{}_{}.out"),
+    "tool behind": (["n1", "n2", "n3"], "{}.{}.osu_latency.log"),
+    "dots": (["n1", "n2", "n3"], "{}.{}.log"),
+    "hyphens within": (["gpu-01", "gpu-02", "gpu-03"], "{}-{}.out"),
+    "two kinds": (["cn7", "cn8", "gpu-a01", "gpu-a02"], "{}-{}.out"),
+    "full names": (["n1.cluster.site", "n2.cluster.site", "n3.cluster.site"], "bw-{}-{}.txt"),
+    "strong": (["a-1", "b-c-2", "d"], "{}--{}.txt"),
+    "word": (["a-1", "b-c-2", "d"], "{}_to_{}.txt"),
+    "common prefix": (["n1", "n2", "n3", "n4"], "monday_{}_{}_after.out"),
+    "repetitions": (["n1", "n2", "n3"], "{}-{}_run2.out"),
+}
+
+
+AMBIGUOUS = ("two kinds", "matching")
+"""cn7-gpu-a01 alone can be read in two ways, and is refused below."""
+
+
+@pytest.mark.parametrize(
+    ("kind", "design"),
+    [each for each in itertools.product(NAMES, ["all", "upper", "matching"]) if each != AMBIGUOUS],
+)
+def test_the_two_nodes_of_a_files_name(kind: str, design: str) -> None:
+    nodes, form = NAMES[kind]
+    pairs = list(itertools.permutations(nodes, 2) if design == "all" else itertools.combinations(nodes, 2))
+    if design == "matching":
+        pairs = list(itertools.pairwise(nodes))[::2]
+    files = {form.format(*pair): pair for pair in pairs}
+    assert pairs_of_names(list(files)) == files
+
+
+@pytest.mark.parametrize(
+    "files", [["cn7-gpu-a01.out"], ["results.txt"], ["1.txt", "2.txt"], ["a-b-c.x", "d-e-f.x"], ["n1-n1.txt"]]
+)
+def test_names_with_two_readings_or_none_are_refused(files: list[str]) -> None:
+    with pytest.raises(UsageError, match="do not tell which two nodes"):
+        pairs_of_names(files)
+
+
+def test_a_star_around_one_node() -> None:
+    assert pairs_of_names(["head-n1.txt", "head-n2.txt"])["head-n2.txt"] == ("head", "n2")
+    hyphens = ["gpu-01-gpu-02.out", "gpu-01-gpu-03.out"]
+    assert pairs_of_names(hyphens)[hyphens[1]] == ("gpu-01", "gpu-03")
+
+
+def test_lines_that_name_nothing() -> None:
+    for line in ("", "####", "# Size Latency", "one two three", "n1 n1", "# n1", "MPI_Init failed on"):
+        assert named_pair(line)[0] in (None, ("Size", "Latency"), ("MPI_Init", "failed"))
+    assert named_pair("# src=n1 dst=n2") == (("n1", "n2"), True)
+
+
+@pytest.mark.skipif(not OUTPUTS.is_dir(), reason="../shared/data/outputs is not here")
+def test_recorded_outputs_have_one_table_each() -> None:
+    for name, count in (("Osu_bw", 1), ("Osu_bibw", 1), ("Osu_latency", 1), ("Osu_mbw_mr__4", 1), ("Osu_allreduce", 0)):
+        for file in OUTPUTS.glob(f"*{name}.out"):
+            tables = size_tables(file.read_text(), file.name)
+            assert len(tables) == count
+            assert not tables or max(tables[0].values) >= 1 << 20
+
+
+LINES = st.sampled_from(
+    [
+        "# OSU MPI Latency Test v7",
+        "# OSU MPI Bandwidth Test v7",
+        "# Size Latency (us)",
+        "# Size MB/s",
+        "# n1 n2",
+        "8 1.5",
+    ]
+)
+
+
+@given(st.lists(LINES | st.text(alphabet="# n12->.\t=()us-", max_size=20), max_size=12).map("\n".join))
+def test_any_text_is_read_or_refused(text: str) -> None:
+    try:
+        table = read_matrix(text, "osu")
+    except UsageError:
+        return
+    assert np.isfinite(np.nanmax(np.concatenate([table.latency_s, table.bandwidth_bytes_per_s])))
+
+
+@given(st.dictionaries(st.text(alphabet="n12-_.ogpu", max_size=14), st.just(bandwidth(3)), max_size=6))
+def test_any_names_are_read_or_refused(files: dict[str, str]) -> None:
+    try:
+        table = read_matrix_files(files)
+    except UsageError:
+        return
+    assert len(table.nodes) > 1

@@ -1,0 +1,68 @@
+"""What faults declare, and which parameters they refuse."""
+
+import pytest
+
+from seatrial.lab.cluster.plan import make_plan
+from seatrial.lab.cluster.planting import bare
+from seatrial.lab.faults.base import Parameters, check_parameters, check_subject, faulty_rate
+from seatrial.lab.faults.catalogue import FAULTS, fault_named
+from seatrial.lab.faults.packet_loss import rules
+from seatrial.model.errors import UsageError
+from seatrial.model.subject import Direction
+
+PLAN = make_plan(name="a", nodes=4)
+
+
+def test_every_kind_is_there_once_and_described() -> None:
+    kinds = [fault.kind for fault in FAULTS]
+    assert len(set(kinds)) == len(kinds)
+    assert all(fault.description.endswith(".") for fault in FAULTS)
+    with pytest.raises(UsageError, match="'fire'") as caught:
+        fault_named("fire")
+    assert "link-rate" in caught.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("kind", "parameters", "complaint"),
+    [
+        ("link-rate", Parameters(), "needs percent or rate"),
+        ("link-rate", Parameters(percent=60, rate_bit_per_s=10**8), "needs percent or rate"),
+        ("link-rate", Parameters(percent=60, mtu=1400), "takes no mtu"),
+        ("link-rate", Parameters(percent=0), "out of range"),
+        ("link-rate", Parameters(percent=101), "out of range"),
+        ("one-way-rate", Parameters(percent=60), "needs direction"),
+        ("mtu", Parameters(mtu=12), "12 is no MTU"),
+        ("node-down", Parameters(percent=50), "takes no percent"),
+    ],
+)
+def test_parameters_that_do_not_fit_are_refused(kind: str, parameters: Parameters, complaint: str) -> None:
+    with pytest.raises(UsageError, match=complaint):
+        check_parameters(fault_named(kind), parameters)
+
+
+@pytest.mark.parametrize(
+    ("kind", "parameters"),
+    [
+        ("link-rate", Parameters(percent=60)),
+        ("one-way-rate", Parameters(rate_bit_per_s=10**8, direction=Direction.IN)),
+        ("packet-loss", Parameters(percent=2)),
+        ("packet-loss", Parameters(percent=2, direction=Direction.OUT)),
+        ("node-hung", Parameters()),
+    ],
+)
+def test_parameters_that_fit_are_taken(kind: str, parameters: Parameters) -> None:
+    check_parameters(fault_named(kind), parameters)
+
+
+@pytest.mark.parametrize(("kind", "subject"), [("link-rate", "leaf1"), ("uplink-rate", "n1"), ("mtu", "n5")])
+def test_a_subject_of_the_wrong_sort_is_refused(kind: str, subject: str) -> None:
+    with pytest.raises(UsageError, match=f"'{subject}'"):
+        check_subject(fault_named(kind), PLAN, subject)
+
+
+def test_rates_subjects_and_loss() -> None:
+    assert faulty_rate(10**9, Parameters(percent=60)) == 6 * 10**8
+    assert faulty_rate(10**9, Parameters(rate_bit_per_s=10**8)) == 10**8
+    assert (bare("node:n3"), bare("uplink:leaf2"), bare("n3")) == ("n3", "leaf2", "n3")
+    assert "numgen random mod 100000 < 2000 drop" in rules("t", "eth0", 2)
+    assert Parameters(percent=60, rate_bit_per_s=10**8).text == "percent=60 rate=100mbit"

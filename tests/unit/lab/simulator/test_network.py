@@ -1,0 +1,131 @@
+"""What pairs measure together: shares of cables, faults, noise."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from seatrial.fabric.parts import Parts
+from seatrial.fabric.routes import Routes
+from seatrial.importers.matrices import read_matrix
+from seatrial.lab.simulator.conditions import NOISE_RATIO, NOISE_SHARE, Conditions, noise
+from seatrial.lab.simulator.disturbances import Drift, PairNoise, Surroundings
+from seatrial.lab.simulator.faults import Planted
+from seatrial.lab.simulator.jobs import BUSY_S, JOB_LOAD, QUIET_S, Jobs
+from seatrial.lab.simulator.network import Network, fair_rates
+from seatrial.lab.simulator.topology import fat_tree
+from tests.support.paths import SHARED
+
+MATRIX = SHARED / "pairwise" / "csd3-hdr100-openmpi.out"
+NDR_BYTES_PER_S = 50e9
+
+
+@given(
+    ways=st.lists(st.sets(st.integers(0, 7), min_size=1, max_size=4), min_size=1, max_size=12),
+    capacity=st.lists(st.floats(0.1, 10), min_size=8, max_size=8),
+)
+@settings(max_examples=150, deadline=None)
+def test_no_flow_can_have_more_without_a_lesser_one_having_less(ways: list[set[int]], capacity: list[float]) -> None:
+    """The definition of max-min fairness: every flow crosses a full hop on which nobody has more than it."""
+    row = np.repeat(np.arange(len(ways)), [len(way) for way in ways])
+    hop = np.array([hop for way in ways for hop in sorted(way)])
+    rate = fair_rates(row, hop, np.array(capacity), len(ways))
+    load = np.bincount(hop, weights=rate[row], minlength=8)
+    assert (load <= np.array(capacity) * (1 + 1e-6)).all()
+    most = [max((rate[flow] for flow, way in enumerate(ways) if hop in way), default=0.0) for hop in range(8)]
+    for flow, way in enumerate(ways):
+        full = [hop for hop in way if load[hop] >= capacity[hop] * (1 - 1e-6)]
+        assert any(rate[flow] >= most[hop] * (1 - 1e-6) for hop in full)
+
+
+def test_pairs_share_a_cable_and_a_fault_narrows_it() -> None:
+    routes = Routes(fat_tree(16, {"per-leaf": 4, "cables": 1, "spines": 4}))
+    parts = Parts(routes)
+    one, other, target = routes.adapters[0], routes.adapters[1], routes.adapters[-1]
+    pairs = [(one, target), (other, target)]
+    paths = routes.paths(pairs)
+    clean = Network(routes)
+    assert clean.rates(pairs[:1], paths[:1]) == pytest.approx([NDR_BYTES_PER_S])
+    assert clean.rates(pairs, paths) == pytest.approx([NDR_BYTES_PER_S / 2] * 2)
+    cable = Planted(part=parts.of_hop(paths[0][1]), share=0.25)
+    assert Network(routes, [cable]).rates(pairs[:1], paths[:1]) == pytest.approx([NDR_BYTES_PER_S / 4])
+    assert Network(routes, [cable]).expected(paths) == pytest.approx([NDR_BYTES_PER_S] * 2)
+    back = [(target, one)]
+    assert Network(routes, [cable]).rates(back, routes.paths(back)) == pytest.approx([NDR_BYTES_PER_S])
+    bad_route = Planted(part=parts.of_pair(pairs[0]), share=0.3)
+    alone = [Network(routes, [bad_route]).rates([pair], routes.paths([pair]))[0] for pair in pairs]
+    assert alone == pytest.approx([0.3 * NDR_BYTES_PER_S, NDR_BYTES_PER_S])
+    together = Network(routes, [bad_route]).rates(pairs, paths)
+    assert together == pytest.approx([0.3 * NDR_BYTES_PER_S, 0.7 * NDR_BYTES_PER_S])
+
+
+def test_a_background_stream_takes_its_share_and_no_more() -> None:
+    routes = Routes(fat_tree(16, {"per-leaf": 4, "cables": 1, "spines": 4}))
+    pairs = [(routes.adapters[0], routes.adapters[-1])]
+    paths = routes.paths(pairs)
+    network = Network(routes)
+    assert network.rates(pairs, paths, paths) == pytest.approx([(1 - JOB_LOAD) * NDR_BYTES_PER_S])
+    assert network.rates(pairs, paths, paths * 5) == pytest.approx([NDR_BYTES_PER_S / 6]), "fair shares below that"
+
+
+def test_jobs_are_busy_a_part_of_the_time() -> None:
+    jobs = Jobs(20, Routes(fat_tree(100)), seed=3, shared_nodes=True)
+    flowing = []
+    for _ in range(4000):
+        jobs.advance(0.5)
+        flowing.append(len(jobs.streams) / (20 * 8))
+    assert np.mean(flowing) == pytest.approx(BUSY_S / (BUSY_S + QUIET_S), abs=0.03)
+    assert min(flowing) < max(flowing)
+
+
+def test_jobs_load_the_ports_of_nodes_only_where_these_are_shared() -> None:
+    routes = Routes(fat_tree(100))
+    ports = set(Parts(routes).ports)
+    for shared in (False, True):
+        jobs = Jobs(40, routes, seed=3, shared_nodes=shared)
+        crossed = {hop for path in jobs.streams for hop in path}
+        assert crossed
+        assert bool(crossed & ports) is shared
+
+
+def test_a_pair_keeps_its_offset_and_the_fabric_drifts() -> None:
+    noise_of = PairNoise(0.01, seed=2)
+    pairs = [(f"a{number}", "b") for number in range(2000)]
+    first = noise_of.factors(pairs)
+    assert noise_of.factors(pairs[::-1])[::-1] == pytest.approx(first)
+    assert np.log(first).std() == pytest.approx(0.01, rel=0.1)
+    drift = Drift(0.01, seed=2)
+    logs = []
+    for _ in range(20_000):
+        drift.advance(10.0)
+        logs.append(np.log(drift.factor))
+    assert np.std(logs) == pytest.approx(0.01, rel=0.15)
+    assert np.corrcoef(logs[:-6], logs[6:])[0, 1] == pytest.approx(np.exp(-1), abs=0.1)
+
+
+def test_without_disturbances_all_factors_are_one() -> None:
+    routes = Routes(fat_tree(16))
+    still = Surroundings(Conditions(noise=0, pair_noise=0, drift=0), routes, seed=1)
+    still.advance(100.0)
+    assert still.factors([("a", "b"), ("b", "a")]) == pytest.approx([1.0, 1.0], abs=1e-12)
+    assert still.streams == []
+
+
+def test_a_pair_without_a_way_measures_nothing() -> None:
+    routes = Routes(fat_tree(8))
+    assert np.isnan(Network(routes).rates([("H-none", routes.adapters[0])], [()])).all()
+
+
+@pytest.mark.skipif(not MATRIX.exists(), reason="../shared/data/pairwise is not here")
+def test_the_noise_is_that_of_the_recorded_matrix() -> None:
+    bandwidth = read_matrix(MATRIX.read_text()).bandwidth_bytes_per_s
+    ratio = bandwidth / np.median(bandwidth)
+    assert len(ratio) == 3080
+    assert np.quantile(ratio, NOISE_SHARE) == pytest.approx(NOISE_RATIO, abs=2e-5)
+    drawn = noise(20_000, np.random.default_rng(1))
+    robust = 1.4826 * np.median(np.abs(drawn - np.median(drawn)))
+    assert robust == pytest.approx(0.0008, rel=0.15)
+    assert 0.0003 < (drawn < 0.99).mean() < 0.002
+    assert drawn.min() > 0.933
+    wide = noise(20_000, np.random.default_rng(1), 0.05)
+    assert 1.4826 * np.median(np.abs(np.log(wide))) == pytest.approx(0.05, rel=0.2)

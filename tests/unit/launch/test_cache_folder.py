@@ -1,0 +1,87 @@
+"""Where the cache is, whatever HOME and XDG_CACHE_HOME say."""
+
+import os
+import pwd
+import tempfile
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from seatrial.launch import cache_folder as room
+from seatrial.launch.cache_folder import cache_folder, private_folder
+from seatrial.model.errors import LaunchError
+
+
+def told(monkeypatch: pytest.MonkeyPatch, *, cache: str | None, home: str | None) -> None:
+    for name, value in (("XDG_CACHE_HOME", cache), ("HOME", home)):
+        if value is None:
+            monkeypatch.delenv(name, raising=False)
+        else:
+            monkeypatch.setenv(name, value)
+
+
+def entry(monkeypatch: pytest.MonkeyPatch, home: str | None) -> None:
+    """What the passwd entry of this user says; None: there is none."""
+
+    def of(user: int) -> SimpleNamespace:
+        if home is None:
+            raise KeyError(user)
+        return SimpleNamespace(pw_dir=home)
+
+    monkeypatch.setattr(pwd, "getpwuid", of)
+
+
+@pytest.mark.parametrize(
+    ("cache", "home", "expected"),
+    [
+        ("/c", "/h", "/c"),
+        (None, "/h", "/h/.cache"),
+        ("", "/h", "/h/.cache"),
+        ("c", "/h", "/h/.cache"),
+        ("./c", "/h", "/h/.cache"),
+        ("/c", "", "/c"),
+    ],
+)
+def test_empty_and_relative_paths_are_ignored(
+    monkeypatch: pytest.MonkeyPatch, cache: str | None, home: str, expected: str
+) -> None:
+    told(monkeypatch, cache=cache, home=home)
+    assert cache_folder() == Path(expected)
+
+
+@pytest.mark.parametrize("home", ["", None, "home", "."])
+def test_without_a_home_the_passwd_entry_counts(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, home: str | None
+) -> None:
+    told(monkeypatch, cache="", home=home)
+    entry(monkeypatch, str(tmp_path))
+    assert cache_folder() == tmp_path / ".cache"
+
+
+@pytest.mark.parametrize("passwd", [None, "", "/nonexistent", "relative"])
+def test_without_that_a_private_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, passwd: str | None) -> None:
+    told(monkeypatch, cache=None, home="")
+    entry(monkeypatch, passwd)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    folder = cache_folder()
+    assert folder == tmp_path / f"seatrial-{os.getuid()}"
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert cache_folder() == folder
+
+
+def test_a_folder_that_others_may_write_to_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / f"seatrial-{os.getuid()}"
+    folder.mkdir()
+    folder.chmod(0o777)
+    with pytest.raises(LaunchError, match=r"not this user's alone\. Set HOME"):
+        private_folder(tmp_path)
+    folder.rmdir()
+    folder.symlink_to(tmp_path)
+    with pytest.raises(LaunchError, match="not this user's alone"):
+        private_folder(tmp_path)
+    folder.unlink()
+    folder.write_text("")
+    with pytest.raises(LaunchError, match="cannot be made"):
+        private_folder(tmp_path)
+    assert room.REMEDY.endswith("--probe-dir.")

@@ -1,0 +1,128 @@
+"""The probe's language, and what is not of it."""
+
+import json
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seatrial.launch.probe_text import (
+    STOP,
+    check_header,
+    measure_command,
+    measurement,
+    nodes_by_rank,
+    parse_record,
+)
+from seatrial.model.errors import LaunchError
+from seatrial.model.measurement import Phase, Round
+from seatrial.pairs.survey import BANDWIDTH
+
+NODES = ("n1", "n2", "n3")
+ROUND = Round(phase=Phase.RETEST, repetition=4, shape=BANDWIDTH, pairs=(("n1", "n3"), ("n2", "n1")))
+SAMPLE: dict[str, Any] = {
+    "record": "sample", "id": 7, "kernel": "oneway", "source": 0, "target": 2, "times_s": [0.1, 0.2],
+    "warmup_times_s": [0.3], "verified": False, "errors": 0, "of_tomorrow": [1],
+}  # fmt: skip
+
+
+def test_the_command_of_a_round() -> None:
+    line = measure_command(7, ROUND, {name: rank for rank, name in enumerate(NODES)})
+    assert line.endswith(b"\n")
+    assert line.count(b"\n") == 1
+    assert json.loads(line) == {
+        "command": "measure", "id": 7, "kernel": "oneway", "pairs": [0, 2, 1, 0], "message_bytes": 1 << 20,
+        "window": 4, "warmup": 1, "iterations": 3, "verify": False,
+    }  # fmt: skip
+    assert json.loads(STOP) == {"command": "stop"}
+
+
+def test_a_sample_becomes_a_measurement_of_its_round() -> None:
+    one = measurement(SAMPLE, ROUND, NODES)
+    assert one.pair == ("n1", "n3")
+    assert (one.phase, one.repetition, one.shape, one.pairs_at_once) == (Phase.RETEST, 4, BANDWIDTH, 2)
+    assert (one.times_s, one.warmup_times_s) == ((0.1, 0.2), (0.3,))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"source": 9}, {"source": -3}, {"source": 2, "target": 0}, {"target": 1}, {"source": "0"}, {"times_s": None},
+     {"times_s": ["x"]}, {"errors": "none"}, {"source": None}],
+)  # fmt: skip
+def test_a_sample_that_was_not_asked_for_or_is_none_is_refused(change: dict[str, Any]) -> None:
+    with pytest.raises(msgspec.ValidationError):
+        measurement({**SAMPLE, **change}, ROUND, NODES)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [b"", b"WARNING: There was an error initializing an OpenFabrics device.", b"[vm:123] mca: base", b"{}", b"[]",
+     b"3", b'"record"', b'{"record":7}', b'{"record":"header"', b'{"record":"\xff"}', b"null", b"\x00\x01",
+     b"[" * 99999],
+)  # fmt: skip
+def test_banter_is_no_record(line: bytes) -> None:
+    assert parse_record(line) is None
+
+
+@given(line=st.binary(max_size=60))
+def test_no_bytes_are_too_strange(line: bytes) -> None:
+    parse_record(line)
+
+
+def test_every_proper_prefix_of_a_record_is_none() -> None:
+    line = json.dumps(SAMPLE).encode()
+    assert parse_record(line) == SAMPLE
+    assert all(parse_record(line[:length]) is None for length in range(len(line)))
+
+
+def test_a_header_as_it_should_be() -> None:
+    check_header({"record": "header", "format": 1, "ranks": 4}, 4)
+
+
+def test_many_worlds_of_one_rank_are_explained() -> None:
+    header = {"format": 1, "ranks": 1, "mpi_library": "Open MPI v4.1.4"}
+    with pytest.raises(LaunchError, match=r"4 worlds of one rank.*Open MPI v4\.1\.4.*--mpi"):
+        check_header(header, 4)
+
+
+@pytest.mark.parametrize(
+    ("header", "match"),
+    [({"format": 2, "ranks": 4}, "format 2"), ({"ranks": 4}, "format None"), ({"format": 1, "ranks": 3}, "4 ranks.*3"),
+     ({"format": 1}, "None came up"), ({"format": "1", "ranks": 4}, "format '1'")],
+)  # fmt: skip
+def test_another_format_or_another_world_is_refused(header: dict[str, Any], match: str) -> None:
+    with pytest.raises(LaunchError, match=match):
+        check_header(header, 4)
+
+
+def ranks(*hosts: str) -> list[dict[str, Any]]:
+    return [{"record": "rank", "rank": rank, "host": host} for rank, host in enumerate(hosts)]
+
+
+@pytest.mark.parametrize(
+    ("hosts", "wanted"),
+    [
+        (("n2", "n1"), ("n1", "n2")),
+        (("n2.cluster.org", "n1.cluster.org"), ("n1", "n2")),
+        (("n2", "n1"), ("n1.cluster.org", "n2.cluster.org")),
+        (("n2.cluster.org", "n1.cluster.org"), ("n1.cluster.org", "n2.cluster.org")),
+        (("n1.east", "n1.west"), ("n1.east", "n1.west")),
+    ],
+)
+def test_hosts_match_with_and_without_their_domain(hosts: tuple[str, ...], wanted: tuple[str, ...]) -> None:
+    placed = nodes_by_rank(ranks(*hosts), wanted)
+    assert set(placed) == set(wanted)
+    assert [name.partition(".")[0] for name in placed] == [host.partition(".")[0] for host in hosts]
+
+
+def test_two_ranks_on_one_node_are_refused() -> None:
+    with pytest.raises(LaunchError, match=r"Two ranks came up on n1\.x"):
+        nodes_by_rank(ranks("n1", "n1.x"), ("n1", "n2"))
+
+
+@pytest.mark.parametrize("host", ["n3", "login", "", "n11"])
+def test_a_rank_on_a_strange_host_is_refused(host: str) -> None:
+    with pytest.raises(LaunchError, match=r"Rank 1 came up on .*not asked for"):
+        nodes_by_rank(ranks("n1", host), ("n1", "n2"))

@@ -1,0 +1,54 @@
+"""What sinfo lists becomes nodes to measure: quickly on the largest clusters, too, and before other questions."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from seatrial.launch.contract import Hosts
+from seatrial.launch.slurm import SlurmLauncher
+from seatrial.model.errors import UsageError
+from tests.support.slurm_scripts import SlurmScripts, in_place_of_slurm
+
+STATES = ("idle", "allocated", "idle~", "down*")
+
+
+@pytest.fixture
+def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SlurmScripts:
+    return in_place_of_slurm(tmp_path / "bin", tmp_path / "archive", monkeypatch)
+
+
+def lists(slurm: SlurmScripts, nodes: int) -> None:
+    """Let sinfo list so many nodes, each in two partitions, and in every state."""
+    slurm.says(
+        "sinfo",
+        "".join(f"n{i}|{STATES[i % 4]}|{name}|none\n" for i in range(1, nodes + 1) for name in ("main*", "debug")),
+    )
+
+
+def timed(wanted: tuple[str, ...] = ()) -> tuple[Hosts, float]:
+    launcher = SlurmLauncher(nodes=wanted, probe=Path())
+    began = time.process_time()
+    return launcher.hosts(), time.process_time() - began
+
+
+@pytest.mark.parametrize("by_name", [False, True])
+def test_the_time_grows_with_the_number_of_nodes_and_no_faster(slurm: SlurmScripts, by_name: bool) -> None:
+    seconds = []
+    for number in (1_000, 8_000):
+        lists(slurm, number)
+        wanted = tuple(f"n{i}" for i in range(1, number + 1)) if by_name else ()
+        tries = [timed(wanted) for _ in range(3)]
+        hosts = tries[0][0]
+        assert len(hosts.nodes) == number * (3 if by_name else 2) // 4
+        assert len(hosts.left_out) == number - len(hosts.nodes)
+        assert len(hosts.asleep) == number // 4
+        seconds.append(min(took for _, took in tries))
+    assert seconds[1] < 24 * seconds[0]
+
+
+def test_a_node_that_slurm_does_not_know_is_named_by_one_question(slurm: SlurmScripts) -> None:
+    with pytest.raises(UsageError, match="no node 'n4'"):
+        SlurmLauncher(nodes=tuple(f"n{i}" for i in range(1, 60_000)), probe=Path()).hosts()
+    assert len(slurm.all_asked("sinfo")) == 1
+    assert not slurm.all_asked("scontrol")

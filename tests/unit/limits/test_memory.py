@@ -1,0 +1,156 @@
+"""Memory and the links between sockets: section 5 of the tables."""
+
+import pytest
+
+from seatrial.limits.memory import channel_bytes_per_s, memory_limits
+from seatrial.limits.microarchitectures import TABLE, SocketLink
+from seatrial.limits.socket import link_bytes_per_s, socket_limits
+from seatrial.model.facts import NodeFacts
+from seatrial.model.limit import NoLimit
+from seatrial.model.memory import Dimm, MemoryFacts
+from seatrial.model.topology import Core, Topology
+from tests.support.limits_examples import amd, intel, is_limit, node
+
+TWO = Topology(cores=(Core(processors=(0,), package=0), Core(processors=(1,), package=1)))
+ONE = Topology(cores=(Core(processors=(0,), package=0),))
+
+
+def dimm(channel: str, package: int | None = 0, speed: float | None = 2933e6, kind: str = "DDR4") -> Dimm:
+    return Dimm(locator=channel, channel=channel, package=package, kind=kind, size_bytes=2**34,
+                rated_transfers_per_s=3200e6, configured_transfers_per_s=speed)  # fmt: skip
+
+
+def with_dimms(*dimms: Dimm, topology: Topology = TWO) -> NodeFacts:
+    return node("n1", topology=topology, memory=MemoryFacts(dimms=dimms, source="dmidecode"))
+
+
+@pytest.mark.parametrize(
+    ("megatransfers", "gigabytes_per_s"),
+    [(1333.33, 10.67), (1600, 12.8), (1866.67, 14.93), (2133.33, 17.07), (2400, 19.2), (2666.67, 21.33),
+     (2933.33, 23.47), (3200, 25.6), (4800, 38.4), (5600, 44.8), (6000, 48), (6400, 51.2), (8800, 70.4)],
+)  # fmt: skip
+def test_channels(megatransfers: float, gigabytes_per_s: float) -> None:
+    assert channel_bytes_per_s(megatransfers * 1e6) == pytest.approx(gigabytes_per_s * 1e9, abs=0.005e9)
+
+
+@pytest.mark.parametrize(
+    ("kind", "gigatransfers", "gigabytes_per_s"),
+    [("QPI", 6.4, 12.8), ("QPI", 8.0, 16.0), ("QPI", 9.6, 19.2), ("UPI", 10.4, 20.8), ("UPI", 11.2, 22.4),
+     ("UPI", 16, 32), ("UPI", 20, 40), ("UPI", 24, 48), ("xGMI", 10.667, 21.3), ("xGMI", 18, 36), ("xGMI", 32, 64)],
+)  # fmt: skip
+def test_links_between_sockets(kind: str, gigatransfers: float, gigabytes_per_s: float) -> None:
+    link = SocketLink(kind=kind, transfers_per_s=gigatransfers * 1e9, bytes_per_transfer=2, links=1)
+    assert link_bytes_per_s(link) == pytest.approx(gigabytes_per_s * 1e9, rel=2e-3)
+    assert any(
+        line.socket_link
+        and line.socket_link.kind == kind
+        and link_bytes_per_s(line.socket_link) == pytest.approx(link_bytes_per_s(link))
+        for line in TABLE
+    )
+
+
+@pytest.mark.parametrize(
+    ("facts", "line", "channels"),
+    [
+        (intel("n1", "Intel(R) Xeon(R) CPU E5-2670 0 @ 2.60GHz", 45), "Sandy Bridge-EP", 4),
+        (intel("n1", "Intel(R) Xeon(R) CPU E5-2680 v2 @ 2.80GHz", 62), "Ivy Bridge-EP", 4),
+        (intel("n1", "Intel(R) Xeon(R) CPU E5-2680 v3 @ 2.50GHz", 63), "Haswell-EP", 4),
+        (intel("n1", "Intel(R) Xeon(R) CPU E5-2683 v4 @ 2.10GHz", 79), "Broadwell-EP", 4),
+        (intel("n1", "Intel(R) Xeon(R) Gold 6148 CPU @ 2.40GHz", 85, 4), "Skylake-SP", 6),
+        (intel("n1", "Intel(R) Xeon(R) Platinum 8276 CPU @ 2.20GHz", 85, 7), "Cascade Lake-SP", 6),
+        (intel("n1", "Intel(R) Xeon(R) Platinum 8360Y CPU @ 2.40GHz", 106), "Ice Lake-SP", 8),
+        (intel("n1", "Intel(R) Xeon(R) Platinum 8480+", 143), "Sapphire Rapids", 8),
+        (intel("n1", "INTEL(R) XEON(R) PLATINUM 8592+", 207), "Emerald Rapids", 8),
+        (intel("n1", "Intel(R) Xeon(R) 6980P", 173), "Granite Rapids-AP", 12),
+        (amd("n1", "AMD EPYC 7601 32-Core Processor", 23, 1), "Naples", 8),
+        (amd("n1", "AMD EPYC 7742 64-Core Processor", 23, 49), "Rome", 8),
+        (amd("n1", "AMD EPYC 7V73X 64-Core Processor", 25, 1), "Milan", 8),
+        (amd("n1", "AMD EPYC 9654 96-Core Processor", 25, 17), "Genoa", 12),
+        (amd("n1", "AMD EPYC 9755 128-Core Processor", 26, 2), "Turin", 12),
+    ],
+)
+def test_nominal_channels(facts: NodeFacts, line: str, channels: int) -> None:
+    (limit,) = map(is_limit, memory_limits(facts))
+    assert limit.path == "n1 package 0 > memory"
+    assert limit.nominal
+    assert limit.terms[0].inputs["channels"] == channels
+    assert line in limit.binding
+    assert any("all channels at full speed are taken" in why for why in limit.unknown)
+
+
+def test_a64fx_has_four_stacks() -> None:
+    (limit,) = map(is_limit, memory_limits(node("n1", cpu_model="implementer 0x46 part 0x001")))
+    assert limit.limit_bytes_per_s == 1024e9
+    assert limit.nominal
+
+
+def test_modules_that_were_read() -> None:
+    first, second = map(is_limit, memory_limits(with_dimms(
+        *(dimm(f"P0 {letter}") for letter in "ABCDEF"), *(dimm(f"P1 {letter}", 1) for letter in "ABCDE"),
+    )))  # fmt: skip
+    assert first.limit_bytes_per_s == pytest.approx(6 * 2933e6 * 8)
+    assert second.limit_bytes_per_s == pytest.approx(5 * 2933e6 * 8)
+    assert first.binding == "n1 package 0: 6 channels of DDR4 at 2933 MT/s"
+    assert not first.nominal
+
+
+def test_two_modules_of_one_channel_are_one_channel_at_the_slower_speed() -> None:
+    facts = with_dimms(dimm("P0 A"), dimm("P0 A", speed=2666e6), dimm("P0 B"), topology=ONE)
+    (limit,) = map(is_limit, memory_limits(facts))
+    assert limit.limit_bytes_per_s == pytest.approx((2666e6 + 2933e6) * 8)
+    assert "2666 to 2933 MT/s" in limit.binding
+
+
+def test_empty_slots_do_not_count() -> None:
+    empty = Dimm(locator="B", channel="P0 B", size_bytes=0, package=0)
+    (limit,) = map(is_limit, memory_limits(with_dimms(dimm("P0 A"), empty, topology=ONE)))
+    assert limit.terms[0].inputs["channels"] == 1
+
+
+def test_modules_of_packages_that_are_not_told_are_summed_up() -> None:
+    (limit,) = map(is_limit, memory_limits(with_dimms(dimm("mc0 channel0", None), dimm("mc1 channel0", None))))
+    assert limit.path == "n1 > memory"
+    assert limit.terms[0].inputs["channels"] == 2
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [dimm(""), dimm("P0 A", speed=None), dimm("P0 A", kind="HBM2"), dimm("P0 A", kind="LPDDR5"), dimm("A", kind="")],
+)
+def test_no_limit_is_made_up_of_half_known_modules(odd: Dimm) -> None:
+    (found,) = memory_limits(with_dimms(odd, topology=ONE))
+    assert isinstance(found, NoLimit)
+
+
+def test_no_limit_without_modules_and_table() -> None:
+    facts = node("n1", cpu_model="Some Processor", absent={"memory.dimms": "dmidecode needs root"})
+    assert memory_limits(facts) == (
+        NoLimit(
+            path="n1 package 0 > memory",
+            reason="its modules could not be read (dmidecode needs root), and what Some Processor supports is not in "
+            "the table",
+        ),
+    )
+
+
+def test_sockets() -> None:
+    there, back = map(
+        is_limit, socket_limits(intel("n1", "Intel(R) Xeon(R) CPU E5-2683 v4 @ 2.10GHz", 79, topology=TWO))
+    )
+    assert (there.path, back.path) == ("n1 package 0 > package 1", "n1 package 1 > package 0")
+    assert there.limit_bytes_per_s == 2 * 19.2e9
+    assert there.nominal
+    assert "2 QPI links at 9.6 GT/s" in there.binding
+    assert there.unknown
+
+
+def test_one_socket_has_no_links_and_an_unknown_one_no_limit() -> None:
+    assert socket_limits(node("n1", topology=ONE)) == ()
+    found = socket_limits(node("n1", topology=TWO))
+    assert len(found) == 2
+    assert all(isinstance(each, NoLimit) and "not in the table" in each.reason for each in found)
+
+
+def test_desktop_processors_with_a_servers_numbers_are_not_taken_for_one() -> None:
+    (found,) = memory_limits(intel("n1", "Intel(R) Core(TM) i9-7900X CPU @ 3.30GHz", 85, 4))
+    assert isinstance(found, NoLimit)

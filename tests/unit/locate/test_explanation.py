@@ -1,0 +1,94 @@
+"""From bad pairs to parts: nobody acquitted is named, and nothing bad is left unexplained."""
+
+from itertools import permutations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seatrial.locate.explanation import Suspect, locate
+from seatrial.model.fabric import NO_FABRIC, Component, Fabric
+from seatrial.model.subject import Direction, Subject, SubjectKind, node, pair
+
+Pair = tuple[str, str]
+WAYS = {Direction.OUT: {Direction.OUT}, Direction.IN: {Direction.IN}, Direction.BOTH: {Direction.OUT, Direction.IN}}
+
+
+@st.composite
+def outcomes(draw: st.DrawFn) -> tuple[set[Pair], set[Pair], Fabric]:
+    """Good and bad pairs without rhyme or reason, on any tree; some pairs were not measured."""
+    nodes = [f"n{place}" for place in range(draw(st.integers(2, 7)))]
+    leaf = st.sampled_from(["leaf1", "leaf2", "leaf3", None])
+    hung = {name: draw(leaf) for name in nodes}
+    fabric = Fabric(leaf_of={name: where for name, where in hung.items() if where}, source="test")
+    fates = {one: draw(st.sampled_from(["good", "bad", "neither"])) for one in permutations(nodes, 2)}
+    bad = {one for one, fate in fates.items() if fate == "bad"}
+    good = {one for one, fate in fates.items() if fate == "good"}
+    return bad, good, fabric
+
+
+def components(subject: Subject, direction: Direction) -> set[Component]:
+    return {Component(kind=subject.kind.value, name=subject.name, direction=way) for way in WAYS[direction]}
+
+
+@given(outcomes())
+def test_no_part_is_named_that_a_good_pair_crosses(case: tuple[set[Pair], set[Pair], Fabric]) -> None:
+    bad, good, fabric = case
+    acquitted = {part for one in good for part in fabric.path(*one)}
+    for suspect in locate(dict.fromkeys(bad, 1.0), good, fabric):
+        if suspect.subject.kind is SubjectKind.PAIR:
+            continue
+        assert not components(suspect.subject, suspect.direction) & acquitted
+        for other in suspect.ambiguous_with:
+            assert components(other, Direction.BOTH) - acquitted
+
+
+@given(outcomes())
+def test_every_bad_pair_is_explained_by_a_part_on_its_way(case: tuple[set[Pair], set[Pair], Fabric]) -> None:
+    bad, good, fabric = case
+    suspects = locate(dict.fromkeys(bad, 1.0), good, fabric)
+    assert {one for suspect in suspects for one in suspect.pairs} == bad
+    for suspect in suspects:
+        if suspect.subject.kind is SubjectKind.PAIR:
+            continue
+        on_the_way = components(suspect.subject, suspect.direction)
+        assert all(on_the_way & set(fabric.path(*one)) for one in suspect.pairs)
+
+
+@given(outcomes())
+def test_lost_packets_are_explained_though_nobody_is_acquitted(case: tuple[set[Pair], set[Pair], Fabric]) -> None:
+    bad, good, fabric = case
+    suspects = locate(dict.fromkeys(bad, 2.0), good, fabric, acquit=False)
+    assert {one for suspect in suspects for one in suspect.pairs} == bad
+
+
+@given(outcomes())
+def test_no_subject_is_named_twice_for_itself(case: tuple[set[Pair], set[Pair], Fabric]) -> None:
+    bad, good, fabric = case
+    for suspect in locate(dict.fromkeys(bad, 1.0), good, fabric):
+        assert suspect.subject not in suspect.ambiguous_with
+
+
+def test_nothing_bad_names_nobody() -> None:
+    assert locate({}, [("n1", "n2")], NO_FABRIC) == []
+
+
+def test_the_part_that_explains_most_comes_alone() -> None:
+    nodes = ("n1", "n2", "n3", "n4")
+    bad = {one: 1.0 for one in permutations(nodes, 2) if one[0] == "n2"}
+    good = [one for one in permutations(nodes, 2) if one not in bad]
+    assert locate(bad, good, NO_FABRIC) == [
+        Suspect(subject=node("n2"), direction=Direction.OUT, ambiguous_with=(), pairs=tuple(sorted(bad)))
+    ]
+
+
+def test_a_bad_pair_of_good_parts_stands_for_itself() -> None:
+    nodes = ("n1", "n2", "n3", "n4")
+    good = [one for one in permutations(nodes, 2) if one != ("n3", "n1")]
+    (suspect,) = locate({("n3", "n1"): 1.0}, good, NO_FABRIC)
+    assert (suspect.subject, suspect.direction) == (pair("n3", "n1"), Direction.OUT)
+
+
+def test_nodes_of_unknown_leaf_cross_no_uplink() -> None:
+    fabric = Fabric(leaf_of={"n1": "leaf1"}, source="test")
+    kinds = {part.kind for part in fabric.path("n1", "n2")}
+    assert kinds == {"node"}

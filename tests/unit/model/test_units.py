@@ -1,0 +1,75 @@
+"""Scaling is done in one place, and done right at the edges of each unit."""
+
+import math
+
+import msgspec
+import pytest
+
+from seatrial.model import units
+from tests.support.report_examples import estimate
+
+
+@pytest.mark.parametrize(
+    ("bytes_per_s", "text"),
+    [
+        (117.2e6, "117.2 MB/s"),
+        (12.345e9, "12.3 GB/s"),
+        (1.174e9, "1.17 GB/s"),
+        (999.96e6, "1.00 GB/s"),
+        (999.94e6, "999.9 MB/s"),
+        (2**20, "1.05 MB/s"),
+        (0.0, "0 B/s"),
+        (None, "unknown"),
+        (math.inf, "unknown"),
+        (math.nan, "unknown"),
+    ],
+)
+def test_bandwidth(bytes_per_s: float | None, text: str) -> None:
+    assert units.bandwidth(bytes_per_s) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(12.4e-6, "12.4 µs"), (1.234e-6, "1.23 µs"), (999.99e-6, "1.00 ms"), (90.0, "90.0 s"), (8e-10, "0.80 ns")],
+)
+def test_duration(seconds: float, text: str) -> None:
+    assert units.duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("part", "text"), [(0.5999, "60 %"), (1.36, "136 %"), (0.042, "4.2 %"), (0.0, "0 %"), (0.0999, "10 %")]
+)
+def test_share(part: float, text: str) -> None:
+    assert units.share(part) == text
+
+
+@pytest.mark.parametrize(
+    ("count_bytes", "text"), [(0, "0 B"), (65536, "64 KiB"), (2**20, "1 MiB"), (1500, "1500 B"), (100_000, "97.7 KiB")]
+)
+def test_size_is_binary(count_bytes: int, text: str) -> None:
+    assert units.size(count_bytes) == text
+
+
+def test_link_rate_and_memory() -> None:
+    assert units.link_rate(1e9) == "1 Gb/s"
+    assert units.link_rate(2.5e9) == "2.5 Gb/s"
+    assert units.memory(540_000_000_000) == units.memory(540_200_000_000) == "503 GiB"
+
+
+def test_estimate_with_interval() -> None:
+    assert units.estimate(estimate(70.6e6), units.BANDWIDTH) == "70.6 MB/s [70.5–70.7], 6 runs, 97 %"
+    assert units.estimate(estimate(12.4e-6, 0.01), units.LATENCY) == "12.4 µs [12.3–12.5], 6 runs, 97 %"
+
+
+def test_interval_stays_in_the_unit_of_its_value() -> None:
+    assert units.estimate(estimate(1e9, 0.1), units.BANDWIDTH).startswith("1.00 GB/s [0.90–1.10]")
+
+
+def test_narrow_interval_gets_the_decimals_that_show_it() -> None:
+    assert "[117.19–117.21]" in units.estimate(estimate(117.2e6, 1e-4), units.BANDWIDTH)
+
+
+def test_one_run_has_no_interval() -> None:
+    assert units.estimate(estimate(70.6e6, runs=1), units.BANDWIDTH) == "70.6 MB/s, 1 run"
+    endless = msgspec.structs.replace(estimate(70.6e6), high=math.inf)
+    assert units.estimate(endless, units.BANDWIDTH) == "70.6 MB/s, 6 runs"

@@ -1,0 +1,54 @@
+"""Each rule fires where it should, on the right node, and nowhere else."""
+
+import pytest
+
+from seatrial.model.facts import NodeFacts
+from seatrial.model.subject import node
+from seatrial.model.verdict import FindingKind, Verdict
+from seatrial.rules.catalogue import RULES, fact_findings
+from tests.support.facts_examples import all_alike
+from tests.support.rule_cases import FIRING, SILENT
+
+KINDS = [rule.kind for rule in RULES]
+
+ALSO = {
+    FindingKind.DEVICE_MISSING: set(),
+    FindingKind.PCIE_LINK_DEGRADED: {FindingKind.DEVICE_MISSING},
+}
+"""What a case brings with it beyond its own kind: its path leaves the GPU out."""
+
+
+def test_each_kind_has_one_rule_and_both_cases() -> None:
+    assert len(KINDS) == len(set(KINDS)) >= 24
+    assert set(FIRING) == set(SILENT) == set(KINDS)
+    assert all(rule.title for rule in RULES)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_it_is_named_on_the_right_node_and_nothing_else_is(kind: FindingKind) -> None:
+    found = fact_findings(FIRING[kind])
+    assert {one.kind for one in found} - ALSO.get(kind, set()) == {kind}
+    (finding,) = (one for one in found if one.kind is kind)
+    assert finding.subject == node("n2")
+    assert finding.verdict is Verdict.MISCONFIGURED
+    assert finding.statement.startswith("Node n2: ")
+    assert finding.statement.endswith(".")
+    assert finding.remedy
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_it_keeps_silent_where_nothing_is_wrong(kind: FindingKind) -> None:
+    assert [one for one in fact_findings(SILENT[kind]) if one.kind is kind] == []
+
+
+def test_sixteen_nodes_that_are_alike_have_no_finding() -> None:
+    assert fact_findings(all_alike(16)) == []
+    assert fact_findings(all_alike(2)) == []
+    assert fact_findings(all_alike(1)) == []
+
+
+def test_nodes_that_tell_nothing_have_no_finding() -> None:
+    nothing = all_alike(16)
+    bare = {name: NodeFacts(hostname=name, complete=True) for name in nothing.facts}
+    replaced = type(nothing)(facts=bare, after=bare)
+    assert fact_findings(replaced) == []
