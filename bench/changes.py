@@ -1,6 +1,6 @@
 """Parts that change during a run: how often they are named, how often anything is named without a change, and speed.
 
-Made-up series (tests/support/change_series.py). Without an argument a short form of two to three minutes; `--full` draws
+Series from tests/support/change_series.py. Without an argument a short form of two to three minutes; `--full` draws
 2,000 healthy runs of each kind and 200 of each change. Exit status 1: more than 1 % of all draws without a change get
 a name, or a wrong part is named in more than 1 % of those with one.
 """

@@ -28,6 +28,8 @@ MOST_PASSES = 10
 """How often what is found is taken out and the rest looked at again."""
 SHARED = 0.2
 """A part of which a larger share of the bad rows is explained already is looked at again without these."""
+SECOND_SHARE = 0.1
+"""What a second look at the same values, with one level for both directions of a part, adds to the error rate."""
 
 
 def find_changes(
@@ -56,9 +58,12 @@ def find_changes(
     for _ in range(MOST_PASSES):
         if len(alive.log) < 2 * FEWEST:
             break
-        table = _table(alive, len(nodes), group, len(members))
-        fresh = _chosen(table, effects.most, error_rate)
-        if not fresh:
+        for by_direction, share in ((True, 1.0), (False, SECOND_SHARE)):
+            table = _table(alive, len(nodes), group, len(members), by_direction)
+            fresh = _chosen(table, effects.most, error_rate * share)
+            if fresh:
+                break
+        else:
             break
         found += [_change(table, one, alike, labels, effects.metric) for one, alike in fresh]
         keep = np.ones(len(alive.log), dtype=np.bool_)
@@ -74,9 +79,9 @@ def _selected(series: Series, keep: Flags) -> Series:
     )
 
 
-def _table(series: Series, nodes: int, group: Indices, groups: int) -> Table:
+def _table(series: Series, nodes: int, group: Indices, groups: int, by_direction: bool) -> Table:
     parts = parts_of(series, nodes, group, groups)
-    lack: Reals = centred(lacking(series, parts), series, parts)
+    lack: Reals = centred(lacking(series, parts, by_direction), series, parts)
     return Table(series=series, parts=parts, lack=lack, scatter=scatter_of(lack))
 
 

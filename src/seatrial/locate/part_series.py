@@ -97,9 +97,17 @@ def parts_of(series: Series, nodes: int, group: Indices, groups: int) -> Parts:
     return Parts(nodes=nodes, groups=groups, group=group, part=part, row=row, first=first)
 
 
-def lacking(series: Series, parts: Parts) -> Reals:
-    """What each value is above or, negative, below the least level of the parts on its way."""
+def lacking(series: Series, parts: Parts, by_direction: bool = True) -> Reals:
+    """What each value is above or, negative, below the least level of the parts on its way.
+
+    `by_direction` False: a part has one level, that of both directions. A part that was good for a few values only, in
+    one direction for a single one, has a good level only then.
+    """
     level = _levels(series.log, parts)
+    if not by_direction:
+        for first, places in ((0, parts.nodes), (len(WAYS) * parts.nodes, parts.groups)):
+            for way in (1, 2):
+                level[first + way * places : first + (way + 1) * places] = level[first : first + places]
     here, there = parts.group[series.source], parts.group[series.target]
     expected = np.minimum(level[parts.nodes + series.source], level[2 * parts.nodes + series.target])
     far = (here >= 0) & (there >= 0) & (here != there)

@@ -27,6 +27,26 @@ def check(scene: Scene, expected: set[tuple[str, str, str]], draws: int = 20, mo
     assert seen[frozenset(expected)] >= draws - most_others, seen
 
 
+RETESTED = ["n1>n3", "n3>n1", "n3>n2", "n2>n4", "n4>n2", "n2>n3"]
+SURVEYED = ["n3>n4", "n4>n3", "n1>n4", "n4>n1", "n2>n3", "n3>n2", "n1>n3", "n3>n1", "n1>n2", "n2>n1", "n4>n2", "n2>n4"]
+
+
+def test_a_node_that_was_good_for_three_values_only_and_sent_one_of_them() -> None:
+    """As measured on a lab: each direction alone has too few good values to have a good level."""
+    pairs = SURVEYED + RETESTED * 6
+    rng = np.random.default_rng(1)
+    level = [0.5 if "n3" in pair and number >= 5 else 1.0 for number, pair in enumerate(pairs)]
+    series = Series(
+        source=np.array([int(pair[1]) - 1 for pair in pairs]),
+        target=np.array([int(pair[4]) - 1 for pair in pairs]),
+        time_s=1.4 + 0.25 * np.arange(len(pairs)),
+        log=np.log(level) + rng.normal(0, 0.005, len(pairs)),
+    )
+    (change,) = find_changes(series, ["n1", "n2", "n3", "n4"], EFFECTS)
+    assert (change.subject.text, change.kind, change.good_values) == ("node:n3", ChangeKind.DROP, 3)
+    assert change.since_low_s <= 2.6 <= change.since_high_s + 0.3
+
+
 @pytest.mark.parametrize("noise", [0.001, 0.01, 0.05, 0.15])
 @pytest.mark.parametrize("part", [0.45, 0.5, 4 / 7])
 def test_a_link_at_half_from_the_middle_of_three_repetitions_of_four_nodes(noise: float, part: float) -> None:

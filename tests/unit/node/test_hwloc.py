@@ -23,11 +23,11 @@ from seatrial.node.hwloc_devices import links_of
 from seatrial.node.hwloc_xml import facts_from_xml
 from seatrial.node.node import parse_facts
 from seatrial.node.topology_xml import xml_topology
-from tests.support.paths import SHARED
+from tests.support.paths import DATA, SHARED
 
-DATA = SHARED / "nodes" / "hwloc"
+HWLOC = SHARED / "nodes" / "hwloc"
 RECORDED = DATA
-needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="the recorded machines are not here")
+needs_data = pytest.mark.skipif(not HWLOC.is_dir(), reason="the recorded machines are not here")
 
 Counts = tuple[int | None, int | None, int | None, int | None]
 """Processors, cores, packages, NUMA nodes."""
@@ -89,7 +89,7 @@ HWLOC_DIFFERS = {
 
 
 def xml_text(name: str) -> str:
-    return (DATA / f"{name}.xml").read_text()
+    return (HWLOC / f"{name}.xml").read_text()
 
 
 def counts(facts: NodeFacts) -> Counts:
@@ -98,7 +98,7 @@ def counts(facts: NodeFacts) -> Counts:
 
 def unpack(name: str, folder: Path) -> Path:
     """The recorded tree, without the thousands of files that neither we nor hwloc need."""
-    with tarfile.open(DATA / f"{name}.tar.bz2") as archive:
+    with tarfile.open(HWLOC / f"{name}.tar.bz2") as archive:
         archive.extractall(folder, [each for each in archive if not UNNEEDED.search(each.name)], filter="tar")
     return next(each for each in folder.iterdir() if (each / "sys").is_dir())
 
@@ -114,8 +114,8 @@ def collected(root: Path) -> NodeFacts:
 
 @needs_data
 def test_every_recorded_machine_has_its_counts_here() -> None:
-    assert {path.name.removesuffix(".xml") for path in DATA.glob("*.xml")} == set(XML_COUNTS)
-    assert {path.name.removesuffix(".tar.bz2") for path in DATA.glob("*.tar.bz2")} == set(TREE_COUNTS)
+    assert {path.name.removesuffix(".xml") for path in HWLOC.glob("*.xml")} == set(XML_COUNTS)
+    assert {path.name.removesuffix(".tar.bz2") for path in HWLOC.glob("*.tar.bz2")} == set(TREE_COUNTS)
 
 
 @needs_data

@@ -11,7 +11,7 @@ from seatrial.commands.check.loaded_uplinks import judge_loaded
 from seatrial.commands.check.lost_and_invalid import hanging_findings, invalid_findings, lost_findings
 from seatrial.commands.check.node_verdicts import judge_nodes
 from seatrial.commands.check.notes import make_notes
-from seatrial.commands.check.part_changes import changed_parts, changes_of, since_when
+from seatrial.commands.check.part_changes import changed_parts, changes_of, flapping_as_one, since_when
 from seatrial.commands.check.power import powers, unsure_notes
 from seatrial.commands.check.rail_suspects import told_by_rail
 from seatrial.commands.check.require_retest import only_proved
@@ -174,6 +174,7 @@ def _pair_findings(
     findings += [since_when(unstable_link(suspect, scene), suspicion.changes) for suspect in suspicion.unstable]
     if not suspicion.restless:
         findings += changed_parts(suspicion.changes, findings, suspicion.excused)
+    findings = flapping_as_one(findings, suspicion.changes)
     return findings + [high_latency(suspect, scene) for suspect in suspicion.late]
 
 

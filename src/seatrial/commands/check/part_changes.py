@@ -27,6 +27,7 @@ WAYS_OF = {
     Direction.IN: (Direction.IN,),
     Direction.BOTH: (Direction.OUT, Direction.IN),
 }
+LINK_KINDS = (FindingKind.SLOW_LINK, FindingKind.UNSTABLE_LINK)
 FEWEST_ROWS = 12
 """With fewer values nothing can be significant."""
 
@@ -188,6 +189,33 @@ def changed_parts(changes: Iterable[Change], named: Iterable[Finding], excused: 
         and max(change.loss_before, change.loss_after) >= GROSS
         and not set(change.pairs) <= set(excused)
     ]
+
+
+def flapping_as_one(findings: Sequence[Finding], changes: Iterable[Change]) -> list[Finding]:
+    """The findings, with those on the two directions of one flapping part as one finding.
+
+    Which direction looks slow and which unstable depends on the moments at which their pairs were measured.
+    """
+    kept = list(findings)
+    for change in changes:
+        if change.kind is not ChangeKind.FLAPPING:
+            continue
+        own = [
+            one for one in kept if one.kind in LINK_KINDS and one.subject in (change.subject, *change.ambiguous_with)
+        ]
+        if {one.direction for one in own} != {Direction.OUT, Direction.IN} or len({one.subject for one in own}) > 1:
+            continue
+        first = next((one for one in own if one.kind is FindingKind.UNSTABLE_LINK), own[0])
+        kept[kept.index(own[0])] = msgspec.structs.replace(
+            first,
+            kind=FindingKind.UNSTABLE_LINK,
+            verdict=Verdict.UNSTABLE,
+            direction=Direction.BOTH,
+            pairs=tuple(dict.fromkeys(pair for one in own for pair in one.pairs)),
+            experiments=tuple(dict.fromkeys(each for one in own for each in one.experiments)),
+        )
+        kept = [one for one in kept if one not in own]
+    return kept
 
 
 def change_statement(change: Change) -> str:

@@ -7,10 +7,11 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from seatrial.commands.check.part_changes import change_statement, changes_of
+from seatrial.commands.check.part_changes import change_statement, changes_of, flapping_as_one
 from seatrial.model.change import Change, ChangeKind
 from seatrial.model.measurement import Measurement, Phase, Round
 from seatrial.model.subject import Direction, node, uplink
+from seatrial.model.verdict import Finding, FindingKind, Verdict
 from seatrial.pairs.survey import BANDWIDTH
 from tests.support.builders import Cluster, names, slow_part, survey_rounds
 
@@ -104,3 +105,31 @@ def test_the_sentence_of_a_part_that_comes_and_goes() -> None:
         "The link of node n3 or the uplink of leaf1, outwards, varies between 100 % and 10 % of the usual bandwidth, "
         "without a visible period: 9 of 18 values low, first after 1.2 s."
     )
+
+
+def finding(direction: Direction, kind: FindingKind = FindingKind.SLOW_LINK, name: str = "n3") -> Finding:
+    verdict = Verdict.SLOW if kind is FindingKind.SLOW_LINK else Verdict.UNSTABLE
+    pair = {Direction.OUT: f"{name}>n1", Direction.IN: f"n1>{name}"}.get(direction, "")
+    return Finding(
+        kind=kind, subject=node(name), verdict=verdict, statement="", remedy="", direction=direction, pairs=(pair,)
+    )
+
+
+def test_both_directions_of_a_flapping_part_are_one_unstable_finding() -> None:
+    other = finding(Direction.OUT, name="n2")
+    two = [finding(Direction.IN), other, finding(Direction.OUT, FindingKind.UNSTABLE_LINK)]
+    merged, kept = flapping_as_one(two, [CHANGE])
+    assert (merged.kind, merged.verdict, merged.direction) == (
+        FindingKind.UNSTABLE_LINK, Verdict.UNSTABLE, Direction.BOTH,
+    )  # fmt: skip
+    assert merged.pairs == ("n1>n3", "n3>n1")
+    assert kept is other
+
+
+def test_findings_on_a_part_that_does_not_flap_or_in_one_direction_stay() -> None:
+    both = [finding(Direction.IN), finding(Direction.OUT, FindingKind.UNSTABLE_LINK)]
+    dropped = msgspec.structs.replace(CHANGE, kind=ChangeKind.DROP)
+    assert flapping_as_one(both, [dropped]) == both
+    assert flapping_as_one(both[:1], [CHANGE]) == both[:1]
+    late = [finding(Direction.IN, FindingKind.HIGH_LATENCY), finding(Direction.OUT)]
+    assert flapping_as_one(late, [CHANGE]) == late

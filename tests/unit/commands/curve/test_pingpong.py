@@ -1,6 +1,6 @@
 """The mean that `seatrial curve` reports against a plain ping-pong that is timed as osu_latency times it.
 
-Neither OSU's nor Intel's benchmarks are packages of Debian: tests/unit/commands/curve/plain_pingpong.c stands in for them.
+Neither OSU's nor Intel's benchmarks are Debian packages: plain_pingpong.c beside this file stands in for them.
 """
 
 import os
