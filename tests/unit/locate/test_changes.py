@@ -39,7 +39,7 @@ def test_a_node_that_was_good_for_three_values_only_and_sent_one_of_them() -> No
     series = Series(
         source=np.array([int(pair[1]) - 1 for pair in pairs]),
         target=np.array([int(pair[4]) - 1 for pair in pairs]),
-        time_s=1.4 + 0.25 * np.arange(len(pairs)),
+        time_s=np.linspace(1.4, 13.0, len(pairs)),
         log=np.log(level) + rng.normal(0, 0.005, len(pairs)),
     )
     (change,) = find_changes(series, ["n1", "n2", "n3", "n4"], EFFECTS)
