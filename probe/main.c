@@ -4,15 +4,34 @@
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "conductor.h"
-#include "introduce.h"
-#include "kernels.h"
-#include "links.h"
-#include "options.h"
-#include "output.h"
-#include "player.h"
-#include "records.h"
+#include "kernels/kernel.h"
+#include "protocol/records.h"
+#include "rounds/channels.h"
+#include "rounds/conductor.h"
+#include "rounds/introduction.h"
+#include "rounds/player.h"
+
+/* What the command line asks for. */
+enum option { OPTION_SERVE, OPTION_LIST, OPTION_VERSION, OPTION_UNKNOWN };
+
+/* On OPTION_UNKNOWN, *unknown is the argument at fault. */
+static enum option options_read(int count, char **arguments, const char **unknown)
+{
+    *unknown = NULL;
+    if (count <= 1)
+        return OPTION_SERVE;
+    if (count > 2)
+        *unknown = arguments[2];
+    else if (strcmp(arguments[1], "--list") == 0)
+        return OPTION_LIST;
+    else if (strcmp(arguments[1], "--version") == 0)
+        return OPTION_VERSION;
+    else
+        *unknown = arguments[1];
+    return OPTION_UNKNOWN;
+}
 
 /* The calls before MPI_Init must not end in MPI_Abort. */
 static int print_alone(const struct record *record)
@@ -42,13 +61,13 @@ static int print_version(struct record *record)
 static int serve(int *count, char ***arguments, struct record *record)
 {
     MPI_Init(count, arguments);
-    struct links links = links_open();
-    introduce(&links, record);
-    if (links.rank == 0)
-        conduct(&links, record);
+    struct channels channels = channels_open();
+    introduce(&channels, record);
+    if (channels.rank == 0)
+        conduct(&channels, record);
     else
-        play(&links);
-    links_close(&links);
+        play(&channels);
+    channels_close(&channels);
     MPI_Finalize();
     return EXIT_SUCCESS;
 }

@@ -11,18 +11,16 @@ void check_text(const char *got, const char *wanted, const char *file, int line)
 #define CHECK_TEXT(got, wanted) check_text((got), (wanted), __FILE__, __LINE__)
 
 /* One a file. */
-void test_utf8(void);
-void test_json_in(void);
-void test_json_out(void);
+void test_json_reader(void);
+void test_json_writer(void);
 void test_records(void);
 void test_command(void);
-void test_round(void);
+void test_rank_sets(void);
 void test_lines(void);
 void test_pattern(void);
 void test_buffers(void);
 void test_clock(void);
-void test_affinity(void);
-void test_options(void);
+void test_rank_facts(void);
 void test_fuzz(void);
 
 #endif

@@ -1,4 +1,4 @@
-#include "fixtures.h"
+#include "tests/fixtures.h"
 
 #include <stdlib.h>
 #include <string.h>

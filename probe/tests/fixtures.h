@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-#include "../command.h"
+#include "protocol/command.h"
 
 /* Four ranks; kernels "pingpong" (no window) and "oneway" that cannot run. */
 extern const struct world fixture_world;

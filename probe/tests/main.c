@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check.h"
+#include "tests/check.h"
 
 static int passed, failed;
 
@@ -26,18 +26,16 @@ void check_text(const char *got, const char *wanted, const char *file, int line)
 
 int main(void)
 {
-    test_utf8();
-    test_json_in();
-    test_json_out();
+    test_json_reader();
+    test_json_writer();
     test_records();
     test_command();
-    test_round();
+    test_rank_sets();
     test_lines();
     test_pattern();
     test_buffers();
     test_clock();
-    test_affinity();
-    test_options();
+    test_rank_facts();
     test_fuzz();
     printf("%d passed, %d failed\n", passed, failed);
     return failed == 0 && passed > 0 ? EXIT_SUCCESS : EXIT_FAILURE;

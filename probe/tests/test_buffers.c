@@ -2,8 +2,8 @@
 
 #include <unistd.h>
 
-#include "../buffers.h"
-#include "check.h"
+#include "rounds/buffers.h"
+#include "tests/check.h"
 
 static void check_layout(int64_t message_bytes, int64_t window, int64_t budget_bytes, int64_t slots)
 {

@@ -2,9 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../command.h"
-#include "check.h"
-#include "fixtures.h"
+#include "protocol/command.h"
+#include "tests/check.h"
+#include "tests/fixtures.h"
 
 /* The good measure with `from` replaced by `to`. */
 static void edit(char *line, size_t room, const char *from, const char *to)
@@ -20,7 +20,7 @@ static void refuses_line(const char *line, int64_t id, const char *sentence)
     struct refusal refusal;
     CHECK(!command_read(line, strlen(line), &fixture_world, &command, &refusal));
     CHECK(refusal.id == id);
-    CHECK_TEXT(refusal.fault.sentence, sentence);
+    CHECK_TEXT(refusal.sentence, sentence);
 }
 
 static void refuses(const char *from, const char *to, const char *sentence)

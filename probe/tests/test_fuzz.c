@@ -2,11 +2,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../command.h"
-#include "../records.h"
-#include "../utf8.h"
-#include "check.h"
-#include "fixtures.h"
+#include "protocol/command.h"
+#include "protocol/records.h"
+#include "protocol/json_writer.h"
+#include "tests/check.h"
+#include "tests/fixtures.h"
 
 #define ROUNDS 100000
 #define ROOM 512
@@ -92,7 +92,7 @@ static bool survives(const char *bytes, size_t length, struct record *record)
         command_free(&command);
     } else {
         compose_error(record, &refusal);
-        good = refusal.fault.sentence[0] != '\0' && is_clean_line(record);
+        good = refusal.sentence[0] != '\0' && is_clean_line(record);
     }
     free(line);
     return good;

@@ -6,8 +6,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../lines.h"
-#include "check.h"
+#include "protocol/lines.h"
+#include "tests/check.h"
 
 /* Reads from a pipe that a child fills with `length` bytes. */
 static struct lines feed(const char *bytes, size_t length)

@@ -1,7 +1,7 @@
 #include <string.h>
 
-#include "../pattern.h"
-#include "check.h"
+#include "kernels/pattern.h"
+#include "tests/check.h"
 
 static void test_seeds(void)
 {

@@ -1,9 +1,8 @@
-#include <stdlib.h>
 #include <string.h>
 
-#include "../records.h"
-#include "check.h"
-#include "fixtures.h"
+#include "protocol/records.h"
+#include "tests/check.h"
+#include "tests/fixtures.h"
 
 static void check_record(struct record *record, const char *wanted)
 {
@@ -17,16 +16,11 @@ static void test_sample(struct record *record)
     struct role roles[] = {{ROLE_TARGET, 2}, {ROLE_IDLE, -1}, {ROLE_SOURCE, 0}};
     const struct measure measure = {.id = 7, .roles = roles, .pair_count = 1, .message_bytes = 8, .window = 4,
                                     .warmup = 1, .iterations = 2, .verify = true};
-    struct result *result = malloc(result_bytes(1, 2));
-    result->wrong_bytes = 3;
-    result->times_ns[0] = 9000;
-    result->times_ns[1] = 1100;
-    result->times_ns[2] = 1200;
-    compose_sample(record, &(struct sample){fixture_world.kernels[1], &measure, 2, result});
+    const int64_t times_ns[] = {9000, 1100, 1200};
+    compose_sample(record, &(struct sample){fixture_world.kernels[1], &measure, 2, times_ns, 3});
     check_record(record, "{\"record\":\"sample\",\"id\":7,\"kernel\":\"oneway\",\"source\":2,\"target\":0,"
                          "\"message_bytes\":8,\"window\":4,\"warmup\":1,\"iterations\":2,\"warmup_times_s\":[9e-06],"
                          "\"times_s\":[1.1e-06,1.2e-06],\"verified\":true,\"errors\":3}\n");
-    free(result);
 }
 
 void test_records(void)
@@ -52,7 +46,7 @@ void test_records(void)
     test_sample(&record);
     compose_end(&record, 7, 2);
     check_record(&record, "{\"record\":\"end\",\"id\":7,\"samples\":2}\n");
-    compose_error(&record, &(struct refusal){7, {"no"}});
+    compose_error(&record, &(struct refusal){7, "no"});
     check_record(&record, "{\"record\":\"error\",\"id\":7,\"message\":\"no\"}\n");
     compose_stopped(&record);
     check_record(&record, "{\"record\":\"stopped\"}\n");

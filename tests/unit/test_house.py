@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.paths import ROOT
 
-SOURCES = sorted([*ROOT.glob("src/seatrial/**/*.py"), *ROOT.glob("probe/*.[ch]"), *ROOT.glob("tests/**/*.py")])
+SOURCES = sorted([*ROOT.glob("src/seatrial/**/*.py"), *ROOT.glob("probe/**/*.[ch]"), *ROOT.glob("tests/**/*.py")])
 
 
 def test_files_are_small() -> None:

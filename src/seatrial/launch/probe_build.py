@@ -39,8 +39,13 @@ def key(mpi: Mpi, sources: list[Path], environment: Environment = NO_ENVIRONMENT
     for question in ("-show", "--version"):
         digest.update(run(environment.wrap([mpi.mpicc, question]), timeout_s=30).stdout.encode())
     for source in sources:
-        digest.update(source.name.encode() + b"\0" + source.read_bytes())
+        digest.update(f"{source.parent.name}/{source.name}".encode() + b"\0" + source.read_bytes())
     return digest.hexdigest()[:16]
+
+
+def probe_sources() -> list[Path]:
+    """The probe's C files and headers, without its tests."""
+    return sorted(path for path in source_folder("probe").rglob("*.[ch]") if path.parent.name != "tests")
 
 
 def build(mpi: Mpi, folder: Path, environment: Environment = NO_ENVIRONMENT) -> Path:
@@ -48,7 +53,7 @@ def build(mpi: Mpi, folder: Path, environment: Environment = NO_ENVIRONMENT) -> 
 
     Raises LaunchError with the compiler's words.
     """
-    sources = sorted(source_folder("probe").glob("*.[ch]"))
+    sources = probe_sources()
     target = folder / key(mpi, sources, environment) / NAME
     if target.is_file():
         return target
@@ -57,8 +62,9 @@ def build(mpi: Mpi, folder: Path, environment: Environment = NO_ENVIRONMENT) -> 
         with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
             new = Path(scratch) / NAME
             units = [str(source) for source in sources if source.suffix == ".c"]
-            inside = environment.seeing(str(target.parent.resolve()), str(source_folder("probe").resolve()))
-            done = run(inside.wrap([mpi.mpicc, *FLAGS, "-o", str(new), *units]), timeout_s=120)
+            headers = str(source_folder("probe").resolve())
+            inside = environment.seeing(str(target.parent.resolve()), headers)
+            done = run(inside.wrap([mpi.mpicc, *FLAGS, "-o", str(new), "-I", headers, *units]), timeout_s=120)
             full = re.search(r"No space left on device|Disk quota exceeded", done.stderr)
             if full:
                 raise LaunchError(f"The probe cannot be put into {folder}: {full.group()}.", OTHER_FOLDER)

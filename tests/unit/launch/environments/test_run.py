@@ -19,8 +19,7 @@ from seatrial.launch.environments.kind import Where
 from seatrial.launch.environments.spec import parse_environment
 from seatrial.launch.local import LocalLauncher
 from seatrial.launch.mpi import Family, find_mpi
-from seatrial.launch.probe_build import NAME, build, key
-from seatrial.launch.sources import source_folder
+from seatrial.launch.probe_build import NAME, build, key, probe_sources
 from seatrial.model.errors import LaunchError, UsageError
 from seatrial.process.process import run
 from tests.support import stand_ins
@@ -135,7 +134,7 @@ def test_a_probe_belongs_to_its_environment(tmp_path: Path) -> None:
     assert len({key(mpi, []), key(mpi, [], one), key(mpi, [], other)}) == 3
     record.unlink()
     folder = tmp_path / "probes"
-    assert build(mpi, folder, one) == folder / key(mpi, sorted(source_folder("probe").glob("*.[ch]")), one) / NAME
+    assert build(mpi, folder, one) == folder / key(mpi, probe_sources(), one) / NAME
     assert record.read_text().splitlines()[:3] == [mpi.mpicc] * 3
 
 

@@ -1,9 +1,0 @@
-#include "kernels.h"
-
-const struct kernel *const kernels[] = {
-    &kernel_pingpong,
-    &kernel_oneway,
-    &kernel_bothway,
-};
-
-const size_t kernel_count = sizeof kernels / sizeof kernels[0];

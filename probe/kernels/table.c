@@ -1,0 +1,11 @@
+#include "kernels/kernel.h"
+
+extern const struct kernel kernel_pingpong, kernel_oneway, kernel_bothway;
+
+const struct kernel *const kernels[] = {
+    &kernel_pingpong,
+    &kernel_oneway,
+    &kernel_bothway,
+};
+
+const size_t kernel_count = sizeof kernels / sizeof kernels[0];

@@ -1,0 +1,110 @@
+#include "protocol/records.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define LIBRARY_BYTES 512
+
+void compose_version(struct record *record)
+{
+    record_begin(record, "version");
+    record_string(record, "probe", PROBE_VERSION);
+    record_integer(record, "format", PROBE_FORMAT);
+    record_end(record);
+}
+
+void compose_kernel(struct record *record, const struct kernel *kernel)
+{
+    record_begin(record, "kernel");
+    record_string(record, "name", kernel->name);
+    record_string(record, "measures", kernel->measures);
+    record_string(record, "time_is", kernel->time_is);
+    record_end(record);
+}
+
+void compose_header(struct record *record, const struct header *header)
+{
+    char standard[32], library[LIBRARY_BYTES];
+    snprintf(standard, sizeof standard, "%d.%d", header->standard_major, header->standard_minor);
+    snprintf(library, sizeof library, "%s", header->library);
+    library[strcspn(library, "\r\n")] = '\0';
+    record_begin(record, "header");
+    record_integer(record, "format", PROBE_FORMAT);
+    record_string(record, "probe", PROBE_VERSION);
+    record_string(record, "mpi_standard", standard);
+    record_string(record, "mpi_library", library);
+    record_integer(record, "ranks", header->ranks);
+    record_end(record);
+}
+
+void compose_rank(struct record *record, int rank, const struct rank_facts *facts)
+{
+    char cpus[CPU_LIST_BYTES];
+    affinity_list(&facts->affinity, cpus);
+    record_begin(record, "rank");
+    record_integer(record, "rank", rank);
+    record_string(record, "host", facts->host);
+    record_integer(record, "pid", facts->pid);
+    record_string(record, "cpus", cpus);
+    record_integer(record, "cpu", facts->affinity.cpu);
+    record_string(record, "clock", CLOCK_NAME);
+    record_seconds(record, "clock_resolution_s", facts->clock.resolution_s);
+    record_seconds(record, "clock_overhead_s", facts->clock.overhead_s);
+    record_end(record);
+}
+
+void compose_ready(struct record *record, int ranks)
+{
+    record_begin(record, "ready");
+    record_integer(record, "ranks", ranks);
+    record_end(record);
+}
+
+void compose_start(struct record *record, int64_t id)
+{
+    record_begin(record, "start");
+    record_integer(record, "id", id);
+    record_end(record);
+}
+
+void compose_sample(struct record *record, const struct sample *sample)
+{
+    const struct measure *measure = sample->measure;
+    const size_t warmup = (size_t)measure->warmup;
+    record_begin(record, "sample");
+    record_integer(record, "id", measure->id);
+    record_string(record, "kernel", sample->kernel->name);
+    record_integer(record, "source", sample->source);
+    record_integer(record, "target", measure->roles[sample->source].partner);
+    record_integer(record, "message_bytes", measure->message_bytes);
+    record_integer(record, "window", measure->window);
+    record_integer(record, "warmup", measure->warmup);
+    record_integer(record, "iterations", measure->iterations);
+    record_seconds_list(record, "warmup_times_s", sample->times_ns, warmup);
+    record_seconds_list(record, "times_s", sample->times_ns + warmup, (size_t)measure->iterations);
+    record_boolean(record, "verified", measure->verify);
+    record_integer(record, "errors", sample->wrong_bytes);
+    record_end(record);
+}
+
+void compose_end(struct record *record, int64_t id, int64_t samples)
+{
+    record_begin(record, "end");
+    record_integer(record, "id", id);
+    record_integer(record, "samples", samples);
+    record_end(record);
+}
+
+void compose_error(struct record *record, const struct refusal *refusal)
+{
+    record_begin(record, "error");
+    record_integer(record, "id", refusal->id);
+    record_string(record, "message", refusal->sentence);
+    record_end(record);
+}
+
+void compose_stopped(struct record *record)
+{
+    record_begin(record, "stopped");
+    record_end(record);
+}

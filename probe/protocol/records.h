@@ -1,0 +1,44 @@
+#ifndef SEATRIAL_PROTOCOL_RECORDS_H
+#define SEATRIAL_PROTOCOL_RECORDS_H
+
+#include "host/rank_facts.h"
+#include "kernels/kernel.h"
+#include "protocol/command.h"
+#include "protocol/json_writer.h"
+
+#define PROBE_VERSION "1"
+
+/* History of the record format; a reader refuses a number that it does not know.
+ * 1  first: version, kernel, header, rank, ready, start, sample, end, error, stopped;
+ *    added later to rank: cpus and cpu, which a reader must not depend on */
+#define PROBE_FORMAT 1
+
+/* Every record of format 1, one function each: values in, a finished line in `record` out.
+ * docs/probe-protocol.md describes them. */
+
+struct header {
+    int standard_major, standard_minor;
+    const char *library; /* its first line is shown */
+    int ranks;
+};
+
+struct sample {
+    const struct kernel *kernel;
+    const struct measure *measure;
+    int source;
+    const int64_t *times_ns; /* those of the warm-up, then those of the iterations */
+    int64_t wrong_bytes;
+};
+
+void compose_version(struct record *record);
+void compose_kernel(struct record *record, const struct kernel *kernel);
+void compose_header(struct record *record, const struct header *header);
+void compose_rank(struct record *record, int rank, const struct rank_facts *facts);
+void compose_ready(struct record *record, int ranks);
+void compose_start(struct record *record, int64_t id);
+void compose_sample(struct record *record, const struct sample *sample);
+void compose_end(struct record *record, int64_t id, int64_t samples);
+void compose_error(struct record *record, const struct refusal *refusal);
+void compose_stopped(struct record *record);
+
+#endif

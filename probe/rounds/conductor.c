@@ -1,0 +1,217 @@
+#define _POSIX_C_SOURCE 200809L
+
+#include "rounds/conductor.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "host/clock.h"
+#include "protocol/command.h"
+#include "protocol/lines.h"
+#include "protocol/records.h"
+#include "rounds/player.h"
+
+struct conducting {
+    const struct channels *channels;
+    const struct measure *measure;
+    struct record *record;
+    struct job own_job;
+    struct player own;      /* rank 0's own part, if it has one */
+    struct result *arrived; /* the result being received */
+};
+
+/* A rank that could not get the memory it needs. */
+struct shortage {
+    int rank;
+    int64_t bytes; /* 0: there is none */
+};
+
+static bool plays(const struct conducting *round, int rank)
+{
+    return round->measure->roles[rank].kind != ROLE_IDLE;
+}
+
+static struct job job_for(const struct conducting *round, int rank)
+{
+    const struct measure *measure = round->measure;
+    return (struct job){
+        .kernel = (int32_t)measure->kernel,
+        .source = measure->roles[rank].kind == ROLE_SOURCE,
+        .partner = measure->roles[rank].partner,
+        .verify = measure->verify,
+        .collect = plays(round, 0),
+        .message_bytes = measure->message_bytes,
+        .window = measure->window,
+        .warmup = measure->warmup,
+        .iterations = measure->iterations,
+    };
+}
+
+static void send_jobs(const struct conducting *round)
+{
+    for (int rank = 1; rank < round->channels->ranks; rank++) {
+        const struct job job = job_for(round, rank);
+        if (plays(round, rank))
+            MPI_Send(&job, sizeof job, MPI_BYTE, rank, CONTROL_JOB, round->channels->control);
+    }
+}
+
+static void send_go(const struct conducting *round, int go)
+{
+    for (int rank = 1; rank < round->channels->ranks; rank++)
+        if (plays(round, rank))
+            MPI_Send(&go, sizeof go, MPI_BYTE, rank, CONTROL_GO, round->channels->control);
+}
+
+static void send_collect(const struct conducting *round)
+{
+    for (int rank = 1; rank < round->channels->ranks; rank++)
+        if (round->measure->roles[rank].kind == ROLE_SOURCE)
+            MPI_Send(NULL, 0, MPI_BYTE, rank, CONTROL_COLLECT, round->channels->control);
+}
+
+/* Also makes sure of the memory for every record of the round, so that none fails once measured. */
+static int64_t prepare_self(struct conducting *round)
+{
+    const struct measure *measure = round->measure;
+    const size_t result = result_bytes(measure->warmup, measure->iterations);
+    const size_t text = record_bytes((size_t)(measure->warmup + measure->iterations));
+    round->arrived = malloc(result);
+    if (round->arrived == NULL || !record_reserve(round->record, text))
+        return (int64_t)(result + text);
+    if (!plays(round, 0))
+        return 0;
+    round->own_job = job_for(round, 0);
+    return player_prepare(&round->own, &round->own_job);
+}
+
+static struct shortage prepare_all(struct conducting *round)
+{
+    struct shortage shortage = {0, prepare_self(round)};
+    for (int rank = 1; rank < round->channels->ranks; rank++) {
+        int64_t missing = 0;
+        if (!plays(round, rank))
+            continue;
+        channels_receive(round->channels, &missing, sizeof missing, rank, CONTROL_READY, WAIT_START_CAP_NS);
+        if (missing > 0 && shortage.bytes == 0)
+            shortage = (struct shortage){rank, missing};
+    }
+    return shortage;
+}
+
+static void print_sample(const struct conducting *round, int source, const struct result *result)
+{
+    const struct sample sample = {kernels[round->measure->kernel], round->measure, source, result->times_ns,
+                                  result->wrong_bytes};
+    compose_sample(round->record, &sample);
+    channels_print(round->record);
+}
+
+static void collect_one(const struct conducting *round)
+{
+    const MPI_Status status = channels_await(round->channels, MPI_ANY_SOURCE, CONTROL_RESULT, WAIT_IDLE_CAP_NS);
+    const int bytes = (int)result_bytes(round->measure->warmup, round->measure->iterations);
+    MPI_Recv(round->arrived, bytes, MPI_BYTE, status.MPI_SOURCE, CONTROL_RESULT, round->channels->control,
+             MPI_STATUS_IGNORE);
+    print_sample(round, status.MPI_SOURCE, round->arrived);
+}
+
+static void measure_all(struct conducting *round)
+{
+    size_t awaited = round->measure->pair_count;
+    compose_start(round->record, round->measure->id);
+    channels_print(round->record);
+    send_go(round, 1);
+    if (plays(round, 0)) {
+        player_run(&round->own, round->channels);
+        send_collect(round);
+    }
+    if (round->measure->roles[0].kind == ROLE_SOURCE) {
+        print_sample(round, 0, round->own.result);
+        awaited--;
+    }
+    for (; awaited > 0; awaited--)
+        collect_one(round);
+    compose_end(round->record, round->measure->id, (int64_t)round->measure->pair_count);
+    channels_print(round->record);
+}
+
+static bool conduct_round(const struct channels *channels, const struct measure *measure, struct record *record, struct refusal *refusal)
+{
+    struct conducting round = {.channels = channels, .measure = measure, .record = record};
+    send_jobs(&round);
+    const struct shortage shortage = prepare_all(&round);
+    if (shortage.bytes == 0) {
+        measure_all(&round);
+    } else {
+        send_go(&round, 0);
+        refusal->id = measure->id;
+        refuse(refusal, "rank %d has no memory for its part: it takes %" PRId64 " bytes", shortage.rank,
+                  shortage.bytes);
+    }
+    player_release(&round.own);
+    free(round.arrived);
+    return shortage.bytes == 0;
+}
+
+static void print_refusal(struct record *record, const struct refusal *refusal)
+{
+    compose_error(record, refusal);
+    channels_print(record);
+}
+
+/* False when there is nothing more to do. */
+static bool obey(const struct channels *channels, const char *line, size_t length, struct record *record)
+{
+    const struct world world = {channels->ranks, kernels, kernel_count};
+    struct command command;
+    struct refusal refusal;
+    if (!command_read(line, length, &world, &command, &refusal)) {
+        print_refusal(record, &refusal);
+        return true;
+    }
+    if (command.kind == COMMAND_STOP)
+        return false;
+    if (!conduct_round(channels, &command.measure, record, &refusal))
+        print_refusal(record, &refusal);
+    command_free(&command);
+    return true;
+}
+
+static bool obey_next(const struct channels *channels, struct lines *lines, struct record *record)
+{
+    const char *line = NULL;
+    size_t length = 0;
+    struct refusal refusal = {.id = 0};
+    switch (lines_next(lines, &line, &length)) {
+    case LINE_READ:
+        return obey(channels, line, length, record);
+    case LINE_TOO_LONG:
+        refuse(&refusal, "a line of more than %zu bytes", LINE_BYTES_MAX);
+        print_refusal(record, &refusal);
+        return true;
+    case LINE_NO_MEMORY:
+        refuse(&refusal, "no memory on rank 0 for a line this long");
+        print_refusal(record, &refusal);
+        return true;
+    case LINE_END:
+        break;
+    }
+    return false;
+}
+
+/* Rank 0 reads only while no round is under way, so it may sleep in the read: no message needs its help then. */
+void conduct(const struct channels *channels, struct record *record)
+{
+    const struct job stop = {.stop = 1};
+    struct lines lines = lines_open(STDIN_FILENO);
+    while (obey_next(channels, &lines, record))
+        continue;
+    lines_free(&lines);
+    for (int rank = 1; rank < channels->ranks; rank++)
+        MPI_Send(&stop, sizeof stop, MPI_BYTE, rank, CONTROL_JOB, channels->control);
+    compose_stopped(record);
+    channels_print(record);
+}

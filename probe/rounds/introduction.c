@@ -1,0 +1,46 @@
+#include "rounds/introduction.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "protocol/records.h"
+
+static void print_header(const struct channels *channels, struct record *record)
+{
+    char library[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length = 0;
+    struct header header = {.library = library, .ranks = channels->ranks};
+    MPI_Get_version(&header.standard_major, &header.standard_minor);
+    MPI_Get_library_version(library, &length);
+    compose_header(record, &header);
+    channels_print(record);
+}
+
+static void print_ranks(const struct channels *channels, const struct rank_facts *all, struct record *record)
+{
+    for (int rank = 0; rank < channels->ranks; rank++) {
+        compose_rank(record, rank, &all[rank]);
+        channels_print(record);
+    }
+}
+
+void introduce(const struct channels *channels, struct record *record)
+{
+    const struct rank_facts own = rank_facts_read();
+    struct rank_facts *all = NULL;
+    if (channels->rank == 0) {
+        print_header(channels, record);
+        all = malloc((size_t)channels->ranks * sizeof *all);
+        if (all == NULL) {
+            fprintf(stderr, "seatrial-probe: no memory on rank 0 for the facts of %d ranks\n", channels->ranks);
+            MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+        }
+    }
+    MPI_Gather(&own, sizeof own, MPI_BYTE, all, sizeof own, MPI_BYTE, 0, channels->control);
+    if (channels->rank != 0)
+        return;
+    print_ranks(channels, all, record);
+    free(all);
+    compose_ready(record, channels->ranks);
+    channels_print(record);
+}

@@ -1,0 +1,103 @@
+#include <string.h>
+
+#include "protocol/json_reader.h"
+#include "protocol/json_writer.h"
+#include "tests/check.h"
+
+static void check_string(const char *value, const char *wanted)
+{
+    struct record record = {0};
+    record_begin(&record, "x");
+    record_string(&record, "s", value);
+    record_end(&record);
+    record_reserve(&record, record.length + 1);
+    record.text[record.length] = '\0';
+    CHECK_TEXT(record.text, wanted);
+    struct json_object object;
+    struct refusal refusal;
+    CHECK(json_read(record.text, record.length, &object, &refusal));
+    json_free(&object);
+    record_free(&record);
+}
+
+static void test_strings(void)
+{
+    check_string("plain", "{\"record\":\"x\",\"s\":\"plain\"}\n");
+    check_string("\"\\", "{\"record\":\"x\",\"s\":\"\\\"\\\\\"}\n");
+    check_string("\n\t\x01\x7F", "{\"record\":\"x\",\"s\":\"\\u000a\\u0009\\u0001\\u007f\"}\n");
+    check_string("\xC3\xA9\xF0\x9F\x98\x80", "{\"record\":\"x\",\"s\":\"\xC3\xA9\xF0\x9F\x98\x80\"}\n");
+    check_string("a\xFF\xC3", "{\"record\":\"x\",\"s\":\"a\\ufffd\\ufffd\"}\n");
+}
+
+static void test_numbers(void)
+{
+    static const int64_t times_ns[] = {0, 1, 123456789, 999999999, 1500000000};
+    struct record record = {0};
+    record_begin(&record, "x");
+    record_integer(&record, "i", INT64_MIN);
+    record_boolean(&record, "t", true);
+    record_boolean(&record, "f", false);
+    record_seconds(&record, "s", 2.1e-8);
+    record_seconds_list(&record, "l", times_ns, 5);
+    record_seconds_list(&record, "e", NULL, 0);
+    record_end(&record);
+    record_reserve(&record, record.length + 1);
+    record.text[record.length] = '\0';
+    CHECK_TEXT(record.text, "{\"record\":\"x\",\"i\":-9223372036854775808,\"t\":true,\"f\":false,\"s\":2.1e-08,"
+                            "\"l\":[0,1e-09,0.123456789,0.999999999,1.5],\"e\":[]}\n");
+    record_free(&record);
+}
+
+/* Room that was reserved is enough: the buffer of a long list does not move. */
+static void test_reserve(void)
+{
+    enum { TIMES = 5000 };
+    static int64_t times_ns[TIMES];
+    struct record record = {0};
+    memset(times_ns, 0x11, sizeof times_ns);
+    CHECK(record_reserve(&record, record_bytes(TIMES)));
+    const char *const text = record.text;
+    record_begin(&record, "x");
+    record_seconds_list(&record, "l", times_ns, TIMES);
+    record_end(&record);
+    CHECK(record.text == text && !record.failed);
+    record.failed = true;
+    CHECK(!record_print(&record, stdout));
+    record_free(&record);
+}
+
+static void check_round_trip(uint32_t point, size_t bytes)
+{
+    char text[4] = {0};
+    CHECK(utf8_encode(point, text) == bytes);
+    CHECK(utf8_sequence(text, bytes) == bytes);
+    CHECK(bytes == 1 || utf8_sequence(text, bytes - 1) == 0);
+}
+
+static void test_utf8(void)
+{
+    check_round_trip(0x41, 1);
+    check_round_trip(0x7F, 1);
+    check_round_trip(0x80, 2);
+    check_round_trip(0x7FF, 2);
+    check_round_trip(0x800, 3);
+    check_round_trip(0xFFFF, 3);
+    check_round_trip(0x10000, 4);
+    check_round_trip(0x10FFFF, 4);
+    CHECK(utf8_sequence("", 0) == 0);
+    CHECK(utf8_sequence("\x80", 1) == 0);
+    CHECK(utf8_sequence("\xC0\x80", 2) == 0);         /* overlong */
+    CHECK(utf8_sequence("\xE0\x80\x80", 3) == 0);     /* overlong */
+    CHECK(utf8_sequence("\xED\xA0\x80", 3) == 0);     /* surrogate */
+    CHECK(utf8_sequence("\xF4\x90\x80\x80", 4) == 0); /* above U+10FFFF */
+    CHECK(utf8_sequence("\xF0\x9F\x98\x41", 4) == 0);
+    CHECK(utf8_sequence("\xFF", 1) == 0);
+}
+
+void test_json_writer(void)
+{
+    test_utf8();
+    test_strings();
+    test_numbers();
+    test_reserve();
+}

@@ -1,0 +1,50 @@
+"""The probe as a program: its command line."""
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seatrial.launch.mpi import find_mpi
+from seatrial.launch.probe_build import build
+
+
+@pytest.fixture(scope="session")
+def probe(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The real probe, built by the default mpicc."""
+    if shutil.which("mpicc") is None:
+        pytest.skip("no mpicc on PATH")
+    return build(find_mpi(), tmp_path_factory.mktemp("probes"))
+
+
+def started(probe: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([probe, *arguments], capture_output=True, text=True, check=False)
+
+
+def records(text: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_version_is_one_record(probe: Path) -> None:
+    done = started(probe, "--version")
+    assert done.returncode == 0
+    assert records(done.stdout) == [{"record": "version", "probe": "1", "format": 1}]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "culprit"), [(["--lis"], "--lis"), (["--list", "x"], "x"), ([""], ""), (["-v", "--list"], "--list")]
+)
+def test_any_other_argument_is_refused_and_shown(probe: Path, arguments: list[str], culprit: str) -> None:
+    done = started(probe, *arguments)
+    assert (done.returncode, done.stdout) == (64, "")
+    assert f"unknown argument '{culprit}'" in done.stderr
+
+
+def test_output_that_cannot_be_written_is_an_error(probe: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([probe, "--list"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 74
+    assert "cannot write a record" in done.stderr
