@@ -2,7 +2,6 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "protocol/json_reader.h"
 
@@ -10,14 +9,20 @@ static const char *const measure_keys[] = {"command", "id",     "kernel",     "p
                                            "window",  "warmup", "iterations", "verify", NULL};
 static const char *const stop_keys[] = {"command", NULL};
 
+/* How many bytes of a text a refusal shows. */
+static int shown(struct json_text text)
+{
+    return text.length < 40 ? (int)text.length : 40;
+}
+
 static bool check_keys(const struct json_object *object, const char *const *known, struct refusal *refusal)
 {
     for (size_t i = 0; i < object->count; i++) {
         size_t k = 0;
-        while (known[k] != NULL && strcmp(known[k], object->members[i].key) != 0)
+        while (known[k] != NULL && !json_equals(object->members[i].key, known[k]))
             k++;
         if (known[k] == NULL) {
-            refuse(refusal, "unknown key '%.40s'", object->members[i].key);
+            refuse(refusal, "unknown key '%.*s'", shown(object->members[i].key), object->members[i].key.bytes);
             return false;
         }
     }
@@ -65,9 +70,9 @@ static bool take_kernel(const struct json_object *object, const struct world *wo
     if (value == NULL)
         return false;
     for (*kernel = 0; *kernel < world->kernel_count; ++*kernel)
-        if (strcmp(world->kernels[*kernel]->name, value->string) == 0)
+        if (json_equals(value->text, world->kernels[*kernel]->name))
             return true;
-    refuse(refusal, "unknown kernel '%.40s'; --list names those there are", value->string);
+    refuse(refusal, "unknown kernel '%.*s'; --list shows all kernels", shown(value->text), value->text.bytes);
     return false;
 }
 
@@ -142,15 +147,15 @@ static bool read_object(const struct json_object *object, const struct world *wo
     const struct json_value *name = take(object, "command", JSON_STRING, refusal);
     if (name == NULL)
         return false;
-    if (strcmp(name->string, "stop") == 0) {
+    if (json_equals(name->text, "stop")) {
         command->kind = COMMAND_STOP;
         return check_keys(object, stop_keys, refusal);
     }
-    if (strcmp(name->string, "measure") == 0) {
+    if (json_equals(name->text, "measure")) {
         command->kind = COMMAND_MEASURE;
         return read_measure(object, world, &command->measure, refusal);
     }
-    refuse(refusal, "unknown command '%.40s'; there are measure and stop", name->string);
+    refuse(refusal, "unknown command '%.*s'; there are measure and stop", shown(name->text), name->text.bytes);
     return false;
 }
 

@@ -3,8 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "protocol/json_writer.h"
-
 /* Where the reader is in a line. */
 struct json_cursor {
     const char *text;
@@ -58,116 +56,20 @@ static bool fail(const struct json_cursor *cursor, const char *what)
     return false;
 }
 
-/* Bytes up to the closing quote; decoding never makes a string longer. */
-static size_t raw_length(const struct json_cursor *cursor)
-{
-    size_t at = cursor->at;
-    while (at < cursor->length && cursor->text[at] != '"')
-        at += cursor->text[at] == '\\' ? 2 : 1;
-    return (at < cursor->length ? at : cursor->length) - cursor->at;
-}
-
-static int hex_digit(int c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
-}
-
-static bool read_hex4(struct json_cursor *cursor, uint32_t *unit)
-{
-    *unit = 0;
-    for (int i = 0; i < 4; i++, cursor->at++) {
-        const int digit = hex_digit(peek(cursor));
-        if (digit < 0)
-            return fail(cursor, "four hexadecimal digits must follow \\u");
-        *unit = *unit * 16 + (uint32_t)digit;
-    }
-    return true;
-}
-
-static bool read_code_point(struct json_cursor *cursor, uint32_t *point)
-{
-    uint32_t low;
-    if (!read_hex4(cursor, point))
-        return false;
-    if (*point == 0)
-        return fail(cursor, "a string must not hold a NUL");
-    if (*point < 0xD800 || *point > 0xDFFF)
-        return true;
-    if (*point > 0xDBFF || !accept(cursor, '\\') || !accept(cursor, 'u'))
-        return fail(cursor, "a surrogate needs its other half");
-    if (!read_hex4(cursor, &low))
-        return false;
-    if (low < 0xDC00 || low > 0xDFFF)
-        return fail(cursor, "a surrogate needs its other half");
-    *point = 0x10000 + ((*point - 0xD800) << 10) + (low - 0xDC00);
-    return true;
-}
-
-static bool read_escape(struct json_cursor *cursor, char *out, size_t *used)
-{
-    static const char letters[] = "\"\\/bfnrt";
-    static const char meanings[] = "\"\\/\b\f\n\r\t";
-    const int letter = peek(cursor);
-    const char *found = letter > 0 ? strchr(letters, letter) : NULL;
-    uint32_t point;
-    if (found != NULL) {
-        out[(*used)++] = meanings[found - letters];
-        cursor->at++;
-        return true;
-    }
-    if (!accept(cursor, 'u'))
-        return fail(cursor, "unknown escape in a string");
-    if (!read_code_point(cursor, &point))
-        return false;
-    *used += utf8_encode(point, out + *used);
-    return true;
-}
-
-static bool read_plain(struct json_cursor *cursor, char *out, size_t *used)
-{
-    const size_t bytes = utf8_sequence(cursor->text + cursor->at, cursor->length - cursor->at);
-    if (bytes == 0)
-        return fail(cursor, "bytes that are not UTF-8");
-    if (peek(cursor) < 0x20)
-        return fail(cursor, "a control character in a string");
-    memcpy(out + *used, cursor->text + cursor->at, bytes);
-    *used += bytes;
-    cursor->at += bytes;
-    return true;
-}
-
-static bool decode(struct json_cursor *cursor, char *out)
-{
-    size_t used = 0;
-    while (!accept(cursor, '"')) {
-        if (peek(cursor) < 0)
-            return fail(cursor, "a string must be closed");
-        if (accept(cursor, '\\') ? !read_escape(cursor, out, &used) : !read_plain(cursor, out, &used))
-            return false;
-    }
-    out[used] = '\0';
-    return true;
-}
-
-/* Reads a string into fresh memory at *string, which the caller frees. */
-static bool read_string(struct json_cursor *cursor, char **string)
+/* Neither kernels nor keys need more than printable ASCII, so there are no escapes to decode. */
+static bool read_text(struct json_cursor *cursor, struct json_text *text)
 {
     if (!accept(cursor, '"'))
         return fail(cursor, "expected a string");
-    *string = malloc(raw_length(cursor) + 1);
-    if (*string == NULL)
-        return fail(cursor, "no memory for a string");
-    if (decode(cursor, *string))
-        return true;
-    free(*string);
-    *string = NULL;
-    return false;
+    text->bytes = cursor->text + cursor->at;
+    for (text->length = 0; !accept(cursor, '"'); text->length++, cursor->at++) {
+        const int next = peek(cursor);
+        if (next < 0)
+            return fail(cursor, "a string must be closed");
+        if (next < 0x20 || next > 0x7E || next == '\\')
+            return fail(cursor, "a string may contain only printable ASCII, without backslashes,");
+    }
+    return true;
 }
 
 static bool is_digit(int c)
@@ -254,7 +156,7 @@ static bool read_value(struct json_cursor *cursor, struct json_value *value)
     const int next = peek(cursor);
     if (next == '"') {
         value->type = JSON_STRING;
-        return read_string(cursor, &value->string);
+        return read_text(cursor, &value->text);
     }
     if (accept(cursor, '['))
         return read_integers(cursor, value);
@@ -269,19 +171,22 @@ static bool read_value(struct json_cursor *cursor, struct json_value *value)
     return fail(cursor, "expected a string, an integer, true, false or an array of integers");
 }
 
-static void free_member(struct json_member *member)
+static const struct json_value *find(const struct json_object *object, const char *key, size_t length)
 {
-    free(member->key);
-    free(member->value.string);
-    free(member->value.integers);
+    for (size_t i = 0; i < object->count; i++) {
+        const struct json_member *member = &object->members[i];
+        if (member->key.length == length && memcmp(member->key.bytes, key, length) == 0)
+            return &member->value;
+    }
+    return NULL;
 }
 
 static bool read_pair(struct json_cursor *cursor, const struct json_object *object, struct json_member *member)
 {
     const struct json_cursor begin = *cursor;
-    if (!read_string(cursor, &member->key))
+    if (!read_text(cursor, &member->key))
         return false;
-    if (json_find(object, member->key) != NULL)
+    if (find(object, member->key.bytes, member->key.length) != NULL)
         return fail(&begin, "a key that was given before");
     skip_space(cursor);
     if (!accept(cursor, ':'))
@@ -296,7 +201,7 @@ static bool read_member(struct json_cursor *cursor, struct json_object *object)
     if (object->count == JSON_MEMBERS_MAX)
         return fail(cursor, "more keys than any command has");
     if (!read_pair(cursor, object, &member)) {
-        free_member(&member);
+        free(member.value.integers);
         return false;
     }
     object->members[object->count++] = member;
@@ -333,13 +238,15 @@ bool json_read(const char *text, size_t length, struct json_object *object, stru
 void json_free(struct json_object *object)
 {
     while (object->count > 0)
-        free_member(&object->members[--object->count]);
+        free(object->members[--object->count].value.integers);
 }
 
 const struct json_value *json_find(const struct json_object *object, const char *key)
 {
-    for (size_t i = 0; i < object->count; i++)
-        if (strcmp(object->members[i].key, key) == 0)
-            return &object->members[i].value;
-    return NULL;
+    return find(object, key, strlen(key));
+}
+
+bool json_equals(struct json_text text, const char *word)
+{
+    return text.length == strlen(word) && memcmp(text.bytes, word, text.length) == 0;
 }

@@ -7,24 +7,31 @@
 
 #include "protocol/refusal.h"
 
-/* One flat JSON object (RFC 8259), read strictly: values are strings, 64-bit integers, booleans or
- * arrays of integers; no nesting, no fractions, no null, no key twice, nothing after the object. */
+/* One flat JSON object (RFC 8259), read strictly: values are strings, 64-bit integers, booleans or arrays of integers.
+ * Strings are printable ASCII without backslashes. No nesting, no fractions, no null, no key twice, nothing after the
+ * object. */
 
 #define JSON_MEMBERS_MAX 16
 
 enum json_type { JSON_STRING, JSON_INTEGER, JSON_BOOLEAN, JSON_INTEGERS };
 
+/* A string as it is in the line that was read; not ended by a NUL. */
+struct json_text {
+    const char *bytes;
+    size_t length;
+};
+
 struct json_value {
     enum json_type type;
-    char *string;      /* JSON_STRING: UTF-8, without NUL bytes inside */
-    int64_t integer;   /* JSON_INTEGER */
-    bool boolean;      /* JSON_BOOLEAN */
-    int64_t *integers; /* JSON_INTEGERS: `count` of them */
+    struct json_text text; /* JSON_STRING */
+    int64_t integer;       /* JSON_INTEGER */
+    bool boolean;          /* JSON_BOOLEAN */
+    int64_t *integers;     /* JSON_INTEGERS: `count` of them */
     size_t count;
 };
 
 struct json_member {
-    char *key;
+    struct json_text key;
     struct json_value value;
 };
 
@@ -33,12 +40,14 @@ struct json_object {
     size_t count;
 };
 
-/* True and the object, or false and why. Either way the object holds the members read so far
- * and must be freed. */
+/* True and the object, or false and the reason. In both cases the object contains the members read so far, must be
+ * freed, and refers to `text`. */
 bool json_read(const char *text, size_t length, struct json_object *object, struct refusal *refusal);
 void json_free(struct json_object *object);
 
 /* The value of `key`, or NULL. */
 const struct json_value *json_find(const struct json_object *object, const char *key);
+
+bool json_equals(struct json_text text, const char *word);
 
 #endif

@@ -37,35 +37,6 @@ size_t utf8_sequence(const char *text, size_t length)
     return 0;
 }
 
-static char continuation(uint32_t point, unsigned shift)
-{
-    return (char)(0x80 | ((point >> shift) & 0x3F));
-}
-
-size_t utf8_encode(uint32_t point, char *out)
-{
-    if (point < 0x80) {
-        out[0] = (char)point;
-        return 1;
-    }
-    if (point < 0x800) {
-        out[0] = (char)(0xC0 | (point >> 6));
-        out[1] = continuation(point, 0);
-        return 2;
-    }
-    if (point < 0x10000) {
-        out[0] = (char)(0xE0 | (point >> 12));
-        out[1] = continuation(point, 6);
-        out[2] = continuation(point, 0);
-        return 3;
-    }
-    out[0] = (char)(0xF0 | (point >> 18));
-    out[1] = continuation(point, 12);
-    out[2] = continuation(point, 6);
-    out[3] = continuation(point, 0);
-    return 4;
-}
-
 #define SECONDS_FORMAT "%.9g"
 #define NUMBER_BYTES 32
 

@@ -43,7 +43,4 @@ size_t record_bytes(size_t seconds);
  * (RFC 3629: no overlong forms, no surrogates, nothing above U+10FFFF). */
 size_t utf8_sequence(const char *text, size_t length);
 
-/* Writes `point` (not a surrogate, at most 0x10FFFF) as UTF-8; returns the bytes written, 1 to 4. */
-size_t utf8_encode(uint32_t point, char *out);
-
 #endif

@@ -90,7 +90,7 @@ static void test_keys(void)
     refuses(",\"verify\":true", "", "the key 'verify' is missing");
     refuses(",\"verify\":true", ",\"verfy\":true", "unknown key 'verfy'");
     refuses("\"verify\":true", "\"verify\":1", "'verify' is an integer; it must be true or false");
-    refuses("oneway", "warp", "unknown kernel 'warp'; --list names those there are");
+    refuses("oneway", "warp", "unknown kernel 'warp'; --list shows all kernels");
     refuses("oneway", "pingpong", "'window' is 4; pingpong sends one message at a time, it must be 1");
     refuses("\"measure\"", "\"fly\"", "unknown command 'fly'; there are measure and stop");
     refuses("\"measure\"", "3", "'command' is an integer; it must be a string");

@@ -22,14 +22,15 @@ static bool reads(const char *text, size_t length)
 
 static void test_values(void)
 {
-    static const char text[] = " { \"s\" : \"a\\\"\\\\\\/\\b\\f\\n\\r\\t\\u00e9\\uD83D\\uDE00\" , \"i\":-12,\"t\":true,"
+    static const char text[] = " { \"s\" : \"a /~\" , \"i\":-12,\"t\":true,"
                                "\"f\":false,\"a\":[ 1 , -2,3],\"e\":[],\"min\":-9223372036854775808,"
                                "\"max\":9223372036854775807}\r";
     struct json_object object;
     struct refusal refusal;
     CHECK(json_read(text, sizeof text - 1, &object, &refusal));
     CHECK(object.count == 8);
-    CHECK_TEXT(json_find(&object, "s")->string, "a\"\\/\b\f\n\r\t\xC3\xA9\xF0\x9F\x98\x80");
+    CHECK(json_equals(json_find(&object, "s")->text, "a /~"));
+    CHECK(!json_equals(json_find(&object, "s")->text, "a /") && !json_equals(json_find(&object, "s")->text, "a /~~"));
     CHECK(json_find(&object, "i")->integer == -12);
     CHECK(json_find(&object, "t")->boolean);
     CHECK(!json_find(&object, "f")->boolean);
@@ -46,7 +47,7 @@ static void test_good(void)
     READS("{}");
     READS("{\"\":0}");
     READS("{\"a\":-0}");
-    READS("\t{\"a\":\"\xC3\xA9\"}\n");
+    READS("\t{\"a\":\"\"}\n");
 }
 
 static void test_structure(void)
@@ -60,7 +61,6 @@ static void test_structure(void)
     REFUSES("{\"a\":1}x");
     REFUSES("{\"a\":1}{\"b\":1}");
     REFUSES("{\"a\":1,\"a\":1}");
-    REFUSES("{\"a\":1,\"\\u0061\":1}");
     REFUSES("{\"a\":{}}");
     REFUSES("{\"a\":[[1]]}");
     REFUSES("{\"a\":[1,]}");
@@ -90,20 +90,18 @@ static void test_numbers(void)
 static void test_strings(void)
 {
     REFUSES("{\"a\":\"\n\"}");
+    REFUSES("{\"a\":\"\x1F\"}");
+    REFUSES("{\"a\":\"\x7F\"}");
     REFUSES("{\"a\":\"\0\"}");
     REFUSES("{\"a\0\":1}");
     REFUSES("\0");
     REFUSES("{\"a\":1}\0");
-    REFUSES("{\"a\":\"\\u0000\"}");
-    REFUSES("{\"a\":\"\\x\"}");
-    REFUSES("{\"a\":\"\\\0\"}");
-    REFUSES("{\"a\":\"\\u12g4\"}");
-    REFUSES("{\"a\":\"\\uD800\"}");
-    REFUSES("{\"a\":\"\\uD800\\u0041\"}");
-    REFUSES("{\"a\":\"\\uDC00\"}");
+    REFUSES("{\"a\":\"\\\"\"}");
+    REFUSES("{\"a\":\"\\u0041\"}");
+    REFUSES("{\"a\\n\":1}");
     REFUSES("{\"a\":\"\xFF\"}");
-    REFUSES("{\"a\":\"\xC3\"}");
-    REFUSES("{\"a\":\"\xED\xA0\x80\"}");
+    REFUSES("{\"a\":\"\xC3\xA9\"}");
+    REFUSES("{\"a\":\"b");
 }
 
 static void test_prefixes(void)
