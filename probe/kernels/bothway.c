@@ -35,8 +35,8 @@ const struct kernel kernel_bothway = {
     .name = "bothway",
     .measures = "bandwidth both ways at once: a window of non-blocking messages each way",
     .time_is = "one window each way: 2 * window messages of message_bytes, then a zero-byte message each way",
+    .needs = NEEDS_PAIR,
+    .sized = true,
     .windowed = true,
-    .answers = true,
-    .source = side,
-    .target = side,
+    .pair = {.answers = true, .source = side, .target = side},
 };

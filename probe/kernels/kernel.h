@@ -6,22 +6,48 @@
 #include <stdint.h>
 
 struct pair;
+struct group;
 
-/* Runs `count` iterations of one side of a pair; a side that times writes one time an iteration. */
-typedef void kernel_loop(const struct pair *pair, int64_t count, int64_t *times_ns);
+/* The ranks that a kernel needs. A round runs it on one or more such sets of ranks at the same time. */
+enum kernel_needs {
+    NEEDS_PAIR,   /* two ranks: a source and a target */
+    NEEDS_GROUP,  /* any number of ranks that work together */
+    NEEDS_SINGLE, /* one rank, which exchanges nothing with others */
+    NEEDS_ALL     /* every rank of MPI_COMM_WORLD as one group */
+};
+
+/* Memory for one direction of a kernel that is not a pair. */
+enum kernel_memory { MEMORY_NONE, MEMORY_MESSAGE, MEMORY_MESSAGE_PER_RANK };
+
+/* Runs `count` iterations of one side of a pair; the side that times writes one time per iteration. */
+typedef void pair_loop(const struct pair *pair, int64_t count, int64_t *times_ns);
+
+/* Runs `count` iterations on one rank of a group; every rank writes one time per iteration. */
+typedef void group_loop(const struct group *group, int64_t count, int64_t *times_ns);
+
+/* Runs `count` iterations with known data; returns how many bytes were wrong on this rank. */
+typedef int64_t group_check(const struct group *group, int64_t count);
 
 /* What a kernel is: one declaration in one file. */
 struct kernel {
     const char *name;
     const char *measures;
     const char *time_is;
+    enum kernel_needs needs;
+    bool sized;    /* takes message_bytes above 0 */
     bool windowed; /* takes a window above 1 */
-    bool answers;  /* the target sends messages of the same size back */
-    kernel_loop *source;
-    kernel_loop *target;
+    struct {
+        bool answers; /* the target sends messages of the same size back */
+        pair_loop *source, *target;
+    } pair; /* with NEEDS_PAIR */
+    struct {
+        enum kernel_memory send, receive;
+        group_loop *run;
+        group_check *verify; /* NULL: there is nothing to verify */
+    } group; /* with all others */
 };
 
-/* All kernels, in table.c; a kernel's place here is its number between ranks. */
+/* All kernels, in table.c; the ranks refer to a kernel by its index here. */
 extern const struct kernel *const kernels[];
 extern const size_t kernel_count;
 

@@ -39,8 +39,8 @@ const struct kernel kernel_oneway = {
     .name = "oneway",
     .measures = "bandwidth one way: a window of non-blocking messages from source to target",
     .time_is = "one window: window messages of message_bytes to the target, then its zero-byte acknowledgement",
+    .needs = NEEDS_PAIR,
+    .sized = true,
     .windowed = true,
-    .answers = false,
-    .source = source,
-    .target = target,
+    .pair = {.answers = false, .source = source, .target = target},
 };

@@ -2,6 +2,7 @@
 #define SEATRIAL_KERNELS_PAIR_H
 
 #include <mpi.h>
+#include <stddef.h>
 
 /* One side of a pair as a kernel sees it. Each message of a window has its place in `send` and `receive`;
  * the array of a direction in which this side moves nothing is NULL. Message m lies where m - slots lies. */

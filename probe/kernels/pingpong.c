@@ -31,8 +31,8 @@ const struct kernel kernel_pingpong = {
     .name = "pingpong",
     .measures = "latency: a message there and a message of the same size back, with blocking calls",
     .time_is = "one round trip: two messages of message_bytes, one each way, one after the other",
+    .needs = NEEDS_PAIR,
+    .sized = true,
     .windowed = false,
-    .answers = true,
-    .source = source,
-    .target = target,
+    .pair = {.answers = true, .source = source, .target = target},
 };

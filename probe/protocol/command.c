@@ -1,13 +1,24 @@
 #include "protocol/command.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 
 #include "protocol/json_reader.h"
 
-static const char *const measure_keys[] = {"command", "id",     "kernel",     "pairs",  "message_bytes",
-                                           "window",  "warmup", "iterations", "verify", NULL};
+static const char *const measure_keys[] = {"command", "id",     "kernel", "pairs",      "ranks",  "group_sizes",
+                                           "message_bytes", "window", "warmup", "iterations", "verify", NULL};
 static const char *const stop_keys[] = {"command", NULL};
+
+/* The keys that name the ranks of a round, and which of them each kind of kernel takes. */
+static const char *const rank_keys[] = {"pairs", "ranks", "group_sizes"};
+static const struct {
+    bool takes[3];
+    const char *described;
+} rank_keys_of[] = {
+    [NEEDS_PAIR] = {{true, false, false}, "takes 'pairs'"},
+    [NEEDS_GROUP] = {{false, true, true}, "takes 'ranks' and 'group_sizes'"},
+    [NEEDS_SINGLE] = {{false, true, false}, "takes 'ranks'"},
+    [NEEDS_ALL] = {{false, false, false}, "runs on all ranks"},
+};
 
 /* How many bytes of a text a refusal shows. */
 static int shown(struct json_text text)
@@ -76,51 +87,101 @@ static bool take_kernel(const struct json_object *object, const struct world *wo
     return false;
 }
 
-static void explain_round(struct round_check check, int ranks, struct refusal *refusal)
+static bool check_rank_keys(const struct json_object *object, const struct kernel *kernel, struct refusal *refusal)
+{
+    for (size_t i = 0; i < sizeof rank_keys / sizeof rank_keys[0]; i++)
+        if (!rank_keys_of[kernel->needs].takes[i] && json_find(object, rank_keys[i]) != NULL) {
+            refuse(refusal, "'%s' is not a key for %s, which %s", rank_keys[i], kernel->name,
+                   rank_keys_of[kernel->needs].described);
+            return false;
+        }
+    return true;
+}
+
+/* Says in `refusal` what is wrong with the ranks under `key`. */
+static bool check_sets(struct sets_check check, const char *key, int ranks, struct refusal *refusal)
 {
     switch (check.fault) {
-    case ROUND_GOOD:
-        break;
-    case ROUND_EMPTY:
-        refuse(refusal, "'pairs' is empty; it must name at least a source and a target");
-        break;
-    case ROUND_ODD:
-        refuse(refusal, "'pairs' holds %" PRId64 " ranks; it must hold an even number", check.value);
-        break;
-    case ROUND_OUT_OF_RANGE:
-        refuse(refusal, "'pairs' names rank %" PRId64 "; there are ranks 0 to %d", check.value, ranks - 1);
-        break;
-    case ROUND_SELF:
-        refuse(refusal, "'pairs' pairs rank %" PRId64 " with itself", check.value);
-        break;
-    case ROUND_TWICE:
-        refuse(refusal, "'pairs' names rank %" PRId64 " twice; a rank may be in one pair only", check.value);
-        break;
-    }
-}
-
-static bool take_pairs(const struct json_object *object, int ranks, struct measure *measure, struct refusal *refusal)
-{
-    const struct json_value *value = take(object, "pairs", JSON_INTEGERS, refusal);
-    if (value == NULL)
-        return false;
-    measure->roles = malloc((size_t)ranks * sizeof *measure->roles);
-    if (measure->roles == NULL) {
-        refuse(refusal, "no memory on rank 0 for the roles of %d ranks", ranks);
-        return false;
-    }
-    measure->pair_count = value->count / 2;
-    const struct round_check check = round_assign(value->integers, value->count, ranks, measure->roles);
-    explain_round(check, ranks, refusal);
-    return check.fault == ROUND_GOOD;
-}
-
-static bool check_window(const struct kernel *kernel, int64_t window, struct refusal *refusal)
-{
-    if (kernel->windowed || window == 1)
+    case SETS_GOOD:
         return true;
-    refuse(refusal, "'window' is %" PRId64 "; %s sends one message at a time, it must be 1", window, kernel->name);
+    case SETS_EMPTY:
+        refuse(refusal, "'%s' is empty; it must name the ranks that measure", key);
+        break;
+    case SETS_REMAINDER:
+        refuse(refusal, "'%s' has %" PRId64 " ranks; it must have an even number", key, check.value);
+        break;
+    case SETS_SIZE:
+        refuse(refusal, "'group_sizes' has a group of %" PRId64 " ranks; a group has at least one", check.value);
+        break;
+    case SETS_SUM:
+        refuse(refusal, "'group_sizes' does not add up to the %" PRId64 " ranks in '%s'", check.value, key);
+        break;
+    case SETS_OUT_OF_RANGE:
+        refuse(refusal, "'%s' names rank %" PRId64 "; there are ranks 0 to %d", key, check.value, ranks - 1);
+        break;
+    case SETS_TWICE:
+        refuse(refusal, "'%s' names rank %" PRId64 " twice; a rank has one part in a round", key, check.value);
+        break;
+    case SETS_NO_MEMORY:
+        refuse(refusal, "no memory on rank 0 for the parts of %" PRId64 " ranks", check.value);
+        break;
+    }
     return false;
+}
+
+static bool take_sets(const struct json_object *object, const struct kernel *kernel, int world,
+                      struct rank_sets *sets, struct refusal *refusal)
+{
+    const char *key = kernel->needs == NEEDS_PAIR ? "pairs" : "ranks";
+    struct set_sizes sizes = {.common = kernel->needs == NEEDS_PAIR ? 2 : 1};
+    if (!check_rank_keys(object, kernel, refusal))
+        return false;
+    if (kernel->needs == NEEDS_ALL)
+        return check_sets(rank_sets_all(sets, world), key, world, refusal);
+    const struct json_value *ranks = take(object, key, JSON_INTEGERS, refusal);
+    if (ranks == NULL)
+        return false;
+    if (kernel->needs == NEEDS_GROUP) {
+        const struct json_value *each = take(object, "group_sizes", JSON_INTEGERS, refusal);
+        if (each == NULL)
+            return false;
+        sizes = (struct set_sizes){.each = each->integers, .count = each->count};
+    }
+    const struct sets_check check = rank_sets_form(sets, world, ranks->integers, ranks->count, sizes);
+    return check_sets(check, key, world, refusal);
+}
+
+/* Whether the kernel can do what is asked, whatever the ranks. */
+static bool check_kernel(const struct kernel *kernel, const struct measure *measure, struct refusal *refusal)
+{
+    const bool verifies = kernel->needs == NEEDS_PAIR || kernel->group.verify != NULL;
+    if (!kernel->windowed && measure->window != 1)
+        refuse(refusal, "'window' is %" PRId64 "; %s has no window, it must be 1", measure->window, kernel->name);
+    else if (!kernel->sized && measure->message_bytes != 0)
+        refuse(refusal, "'message_bytes' is %" PRId64 "; %s sends no data, it must be 0", measure->message_bytes,
+               kernel->name);
+    else if (!verifies && measure->verify)
+        refuse(refusal, "'verify' is true; %s has nothing to verify, it must be false", kernel->name);
+    else
+        return true;
+    return false;
+}
+
+/* Whether a kernel with memory for a message per rank gets by with what one message may have. */
+static bool check_memory(const struct kernel *kernel, const struct measure *measure, struct refusal *refusal)
+{
+    const bool per_rank = kernel->needs != NEEDS_PAIR && (kernel->group.send == MEMORY_MESSAGE_PER_RANK ||
+                                                          kernel->group.receive == MEMORY_MESSAGE_PER_RANK);
+    for (size_t set = 0; per_rank && set < measure->sets.count; set++) {
+        const int64_t ranks = (int64_t)rank_sets_size(&measure->sets, (int)set);
+        if (measure->message_bytes > COMMAND_MESSAGE_BYTES_MAX / ranks) {
+            refuse(refusal, "'message_bytes' is %" PRId64 "; %s holds one message for each of %" PRId64
+                   " ranks, together at most %" PRId64 " bytes", measure->message_bytes, kernel->name, ranks,
+                   COMMAND_MESSAGE_BYTES_MAX);
+            return false;
+        }
+    }
+    return true;
 }
 
 static bool read_measure(const struct json_object *object, const struct world *world, struct measure *measure,
@@ -132,13 +193,15 @@ static bool read_measure(const struct json_object *object, const struct world *w
         !take_kernel(object, world, &measure->kernel, refusal) ||
         !take_integer(object, "message_bytes", 0, COMMAND_MESSAGE_BYTES_MAX, &measure->message_bytes, refusal) ||
         !take_integer(object, "window", 1, COMMAND_WINDOW_MAX, &measure->window, refusal) ||
-        !check_window(world->kernels[measure->kernel], measure->window, refusal) ||
         !take_integer(object, "warmup", 0, COMMAND_ITERATIONS_MAX, &measure->warmup, refusal) ||
         !take_integer(object, "iterations", 1, COMMAND_ITERATIONS_MAX, &measure->iterations, refusal) ||
         (verify = take(object, "verify", JSON_BOOLEAN, refusal)) == NULL)
         return false;
     measure->verify = verify->boolean;
-    return take_pairs(object, world->ranks, measure, refusal);
+    const struct kernel *kernel = world->kernels[measure->kernel];
+    return check_kernel(kernel, measure, refusal) &&
+           take_sets(object, kernel, world->ranks, &measure->sets, refusal) &&
+           check_memory(kernel, measure, refusal);
 }
 
 static bool read_object(const struct json_object *object, const struct world *world, struct command *command,
@@ -170,7 +233,7 @@ bool command_read(const char *line, size_t length, const struct world *world, st
                   struct refusal *refusal)
 {
     struct json_object object;
-    *command = (struct command){COMMAND_STOP, {0}};
+    *command = (struct command){.kind = COMMAND_STOP};
     const bool good = json_read(line, length, &object, refusal) &&
                       read_object(&object, world, command, refusal);
     refusal->id = id_of(&object);
@@ -182,6 +245,5 @@ bool command_read(const char *line, size_t length, const struct world *world, st
 
 void command_free(struct command *command)
 {
-    free(command->measure.roles);
-    command->measure.roles = NULL;
+    rank_sets_free(&command->measure.sets);
 }

@@ -23,9 +23,8 @@ struct world {
 
 struct measure {
     int64_t id;
-    size_t kernel;      /* its place in world.kernels */
-    struct role *roles; /* one a rank */
-    size_t pair_count;
+    size_t kernel;         /* its index in world.kernels */
+    struct rank_sets sets; /* which ranks run it together */
     int64_t message_bytes, window, warmup, iterations;
     bool verify;
 };
@@ -37,7 +36,7 @@ struct command {
     struct measure measure;
 };
 
-/* True and a command that can be carried out as it stands, to be freed; or false and the refusal. */
+/* True and a command that can be carried out, which must be freed; or false and the refusal. */
 bool command_read(const char *line, size_t length, const struct world *world, struct command *command,
                   struct refusal *refusal);
 void command_free(struct command *command);

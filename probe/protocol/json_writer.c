@@ -128,12 +128,29 @@ void record_string(struct record *record, const char *key, const char *value)
     append_quoted(record, value);
 }
 
-void record_integer(struct record *record, const char *key, int64_t value)
+static void append_integer(struct record *record, int64_t value)
 {
     char number[NUMBER_BYTES];
     snprintf(number, sizeof number, "%lld", (long long)value);
-    append_key(record, key);
     append_text(record, number);
+}
+
+void record_integer(struct record *record, const char *key, int64_t value)
+{
+    append_key(record, key);
+    append_integer(record, value);
+}
+
+void record_integers(struct record *record, const char *key, const int *values, size_t count)
+{
+    append_key(record, key);
+    append_text(record, "[");
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0)
+            append_text(record, ",");
+        append_integer(record, values[i]);
+    }
+    append_text(record, "]");
 }
 
 void record_boolean(struct record *record, const char *key, bool value)
@@ -178,7 +195,7 @@ void record_free(struct record *record)
     *record = (struct record){0};
 }
 
-size_t record_bytes(size_t seconds)
+size_t record_bytes(size_t numbers)
 {
-    return 4096 + seconds * NUMBER_BYTES;
+    return 4096 + numbers * NUMBER_BYTES;
 }

@@ -20,6 +20,7 @@ void record_begin(struct record *record, const char *kind);
 /* Bytes that are not UTF-8 become U+FFFD. */
 void record_string(struct record *record, const char *key, const char *value);
 void record_integer(struct record *record, const char *key, int64_t value);
+void record_integers(struct record *record, const char *key, const int *values, size_t count);
 void record_boolean(struct record *record, const char *key, bool value);
 
 /* Nine significant digits: nanoseconds, for anything below a second. */
@@ -36,8 +37,8 @@ bool record_print(const struct record *record, FILE *out);
 bool record_reserve(struct record *record, size_t bytes);
 void record_free(struct record *record);
 
-/* Bytes that always suffice for a record with `seconds` times in its lists, besides its strings. */
-size_t record_bytes(size_t seconds);
+/* Bytes that always suffice for a record with `numbers` times and ranks in its lists, besides its strings. */
+size_t record_bytes(size_t numbers);
 
 /* Bytes (1 to 4) of the well-formed UTF-8 sequence that starts at `text`, 0 if none does
  * (RFC 3629: no overlong forms, no surrogates, nothing above U+10FFFF). */

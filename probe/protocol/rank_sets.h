@@ -4,31 +4,55 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A round: pairs of ranks that all measure at once, no rank in two of them. */
+/* The ranks of a round: disjoint sets that all measure at the same time. A pair is a set of two, source first. */
 
-enum role_kind { ROLE_IDLE, ROLE_SOURCE, ROLE_TARGET };
-
-struct role {
-    enum role_kind kind;
-    int partner; /* meaningless when idle */
+/* Where a rank of the world is. */
+struct place {
+    int set;   /* -1: in none, the rank stays idle */
+    int index; /* within its set; 0 leads it */
 };
 
-enum round_fault {
-    ROUND_GOOD,
-    ROUND_EMPTY,
-    ROUND_ODD,          /* value: how many ranks were given */
-    ROUND_OUT_OF_RANGE, /* value: the rank */
-    ROUND_SELF,         /* value: the rank paired with itself */
-    ROUND_TWICE         /* value: the rank */
+struct rank_sets {
+    int *members;         /* one set after the other */
+    size_t *begins;       /* set i is members[begins[i]] up to, not including, members[begins[i + 1]] */
+    size_t count;         /* sets */
+    struct place *places; /* one per rank of the world */
 };
 
-struct round_check {
-    enum round_fault fault;
+/* How a list of ranks is cut into sets: all of one size, or each of its own. */
+struct set_sizes {
+    int64_t common; /* 0: each has its own */
+    const int64_t *each;
+    size_t count;
+};
+
+enum sets_fault {
+    SETS_GOOD,
+    SETS_EMPTY,
+    SETS_REMAINDER,    /* value: how many ranks were given */
+    SETS_SIZE,         /* value: the size */
+    SETS_SUM,          /* value: how many ranks were given, which is not the sum of the sizes */
+    SETS_OUT_OF_RANGE, /* value: the rank */
+    SETS_TWICE,        /* value: the rank */
+    SETS_NO_MEMORY     /* value: how many ranks the world has */
+};
+
+struct sets_check {
+    enum sets_fault fault;
     int64_t value;
 };
 
-/* Gives each of the `ranks` ranks its role from the flat list source, target, source, target, ...
- * `roles` has room for all ranks; what it holds after a fault means nothing. One pass over the list. */
-struct round_check round_assign(const int64_t *pairs, size_t count, int ranks, struct role *roles);
+/* Cuts the list into sets, in one pass. Free the sets in any case; after a fault their content means nothing. */
+struct sets_check rank_sets_form(struct rank_sets *sets, int world, const int64_t *ranks, size_t count,
+                                 struct set_sizes sizes);
+
+/* One set of all ranks. */
+struct sets_check rank_sets_all(struct rank_sets *sets, int world);
+void rank_sets_free(struct rank_sets *sets);
+
+size_t rank_sets_size(const struct rank_sets *sets, int set);
+
+/* The ranks of a set. */
+const int *rank_sets_members(const struct rank_sets *sets, int set);
 
 #endif

@@ -13,12 +13,16 @@ void compose_version(struct record *record)
     record_end(record);
 }
 
+static const char *const needs_names[] = {
+    [NEEDS_PAIR] = "pair", [NEEDS_GROUP] = "group", [NEEDS_SINGLE] = "single", [NEEDS_ALL] = "all"};
+
 void compose_kernel(struct record *record, const struct kernel *kernel)
 {
     record_begin(record, "kernel");
     record_string(record, "name", kernel->name);
     record_string(record, "measures", kernel->measures);
     record_string(record, "time_is", kernel->time_is);
+    record_string(record, "needs", needs_names[kernel->needs]);
     record_end(record);
 }
 
@@ -67,6 +71,17 @@ void compose_start(struct record *record, int64_t id)
     record_end(record);
 }
 
+static void compose_ranks(struct record *record, const struct sample *sample)
+{
+    const int *ranks = rank_sets_members(&sample->measure->sets, sample->set);
+    if (sample->kernel->needs == NEEDS_PAIR) {
+        record_integer(record, "source", ranks[0]);
+        record_integer(record, "target", ranks[1]);
+    } else {
+        record_integers(record, "ranks", ranks, rank_sets_size(&sample->measure->sets, sample->set));
+    }
+}
+
 void compose_sample(struct record *record, const struct sample *sample)
 {
     const struct measure *measure = sample->measure;
@@ -74,8 +89,7 @@ void compose_sample(struct record *record, const struct sample *sample)
     record_begin(record, "sample");
     record_integer(record, "id", measure->id);
     record_string(record, "kernel", sample->kernel->name);
-    record_integer(record, "source", sample->source);
-    record_integer(record, "target", measure->roles[sample->source].partner);
+    compose_ranks(record, sample);
     record_integer(record, "message_bytes", measure->message_bytes);
     record_integer(record, "window", measure->window);
     record_integer(record, "warmup", measure->warmup);

@@ -10,7 +10,8 @@
 
 /* History of the record format; a reader refuses a number that it does not know.
  * 1  first: version, kernel, header, rank, ready, start, sample, end, error, stopped;
- *    added later to rank: cpus and cpu, which a reader must not depend on */
+ *    added later, and optional for a reader: cpus and cpu in rank, needs in kernel,
+ *    samples of groups, with ranks in place of source and target */
 #define PROBE_FORMAT 1
 
 /* Every record of format 1, one function each: values in, a finished line in `record` out.
@@ -25,7 +26,7 @@ struct header {
 struct sample {
     const struct kernel *kernel;
     const struct measure *measure;
-    int source;
+    int set; /* its index in measure->sets */
     const int64_t *times_ns; /* those of the warm-up, then those of the iterations */
     int64_t wrong_bytes;
 };

@@ -19,8 +19,9 @@ enum control_tag {
     CONTROL_JOB = 1, /* 0 -> rank: a struct job */
     CONTROL_READY,   /* rank -> 0: int64_t, bytes that could not be allocated, 0 when ready */
     CONTROL_GO,      /* 0 -> rank: int, 1 to run the job, 0 to drop it */
-    CONTROL_COLLECT, /* 0 -> source: empty; send the result now */
-    CONTROL_RESULT   /* source -> 0: a struct result */
+    CONTROL_MEMBERS, /* 0 -> rank: int per rank of its group, after go */
+    CONTROL_COLLECT, /* 0 -> leader: empty; send the result now */
+    CONTROL_RESULT   /* leader -> 0: a struct result */
 };
 
 struct channels channels_open(void);

@@ -5,41 +5,61 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "host/clock.h"
 #include "protocol/command.h"
 #include "protocol/lines.h"
 #include "protocol/records.h"
-#include "rounds/player.h"
+#include "rounds/part.h"
 
-struct conducting {
+struct round {
     const struct channels *channels;
     const struct measure *measure;
+    const struct kernel *kernel;
     struct record *record;
     struct job own_job;
-    struct player own;      /* rank 0's own part, if it has one */
+    struct part own;        /* rank 0's own part, if it has one */
     struct result *arrived; /* the result being received */
 };
 
-/* A rank that could not get the memory it needs. */
+/* A rank that could not get the memory that it needs. */
 struct shortage {
     int rank;
     int64_t bytes; /* 0: there is none */
 };
 
-static bool plays(const struct conducting *round, int rank)
+static struct place place_of(const struct round *round, int rank)
 {
-    return round->measure->roles[rank].kind != ROLE_IDLE;
+    return round->measure->sets.places[rank];
 }
 
-static struct job job_for(const struct conducting *round, int rank)
+static bool plays(const struct round *round, int rank)
+{
+    return place_of(round, rank).set >= 0;
+}
+
+/* Whether the rank delivers a result. */
+static bool leads(const struct round *round, int rank)
+{
+    return plays(round, rank) && place_of(round, rank).index == 0;
+}
+
+static const int *members_with(const struct round *round, int rank)
+{
+    return rank_sets_members(&round->measure->sets, place_of(round, rank).set);
+}
+
+static struct job job_for(const struct round *round, int rank)
 {
     const struct measure *measure = round->measure;
+    const struct place place = place_of(round, rank);
     return (struct job){
         .kernel = (int32_t)measure->kernel,
-        .source = measure->roles[rank].kind == ROLE_SOURCE,
-        .partner = measure->roles[rank].partner,
+        .index = place.index,
+        .size = (int32_t)rank_sets_size(&measure->sets, place.set),
+        .partner = round->kernel->needs == NEEDS_PAIR ? members_with(round, rank)[1 - place.index] : -1,
         .verify = measure->verify,
         .collect = plays(round, 0),
         .message_bytes = measure->message_bytes,
@@ -49,45 +69,64 @@ static struct job job_for(const struct conducting *round, int rank)
     };
 }
 
-static void send_jobs(const struct conducting *round)
+static void send_jobs(const struct round *round)
 {
     for (int rank = 1; rank < round->channels->ranks; rank++) {
+        if (!plays(round, rank))
+            continue;
         const struct job job = job_for(round, rank);
-        if (plays(round, rank))
-            MPI_Send(&job, sizeof job, MPI_BYTE, rank, CONTROL_JOB, round->channels->control);
+        MPI_Send(&job, sizeof job, MPI_BYTE, rank, CONTROL_JOB, round->channels->control);
     }
 }
 
-static void send_go(const struct conducting *round, int go)
+static void send_go(const struct round *round, int go)
 {
     for (int rank = 1; rank < round->channels->ranks; rank++)
         if (plays(round, rank))
             MPI_Send(&go, sizeof go, MPI_BYTE, rank, CONTROL_GO, round->channels->control);
 }
 
-static void send_collect(const struct conducting *round)
+/* The ranks of a group must know each other to form a communicator. */
+static void send_members(struct round *round)
+{
+    if (round->kernel->needs != NEEDS_GROUP)
+        return;
+    for (int rank = 0; rank < round->channels->ranks; rank++) {
+        if (!plays(round, rank))
+            continue;
+        const int *members = members_with(round, rank);
+        const size_t bytes = rank_sets_size(&round->measure->sets, place_of(round, rank).set) * sizeof *members;
+        if (rank == 0)
+            memcpy(round->own.members, members, bytes);
+        else
+            MPI_Send(members, (int)bytes, MPI_BYTE, rank, CONTROL_MEMBERS, round->channels->control);
+    }
+}
+
+static void send_collect(const struct round *round)
 {
     for (int rank = 1; rank < round->channels->ranks; rank++)
-        if (round->measure->roles[rank].kind == ROLE_SOURCE)
+        if (leads(round, rank))
             MPI_Send(NULL, 0, MPI_BYTE, rank, CONTROL_COLLECT, round->channels->control);
 }
 
-/* Also makes sure of the memory for every record of the round, so that none fails once measured. */
-static int64_t prepare_self(struct conducting *round)
+/* Also reserves the memory for every record of the round, so that none fails once it is measured. */
+static int64_t prepare_self(struct round *round)
 {
     const struct measure *measure = round->measure;
     const size_t result = result_bytes(measure->warmup, measure->iterations);
-    const size_t text = record_bytes((size_t)(measure->warmup + measure->iterations));
+    const size_t ranks = measure->sets.begins[measure->sets.count];
+    const size_t text = record_bytes((size_t)(measure->warmup + measure->iterations) + ranks);
     round->arrived = malloc(result);
     if (round->arrived == NULL || !record_reserve(round->record, text))
         return (int64_t)(result + text);
     if (!plays(round, 0))
         return 0;
     round->own_job = job_for(round, 0);
-    return player_prepare(&round->own, &round->own_job);
+    return part_prepare(&round->own, &round->own_job);
 }
 
-static struct shortage prepare_all(struct conducting *round)
+static struct shortage prepare_all(struct round *round)
 {
     struct shortage shortage = {0, prepare_self(round)};
     for (int rank = 1; rank < round->channels->ranks; rank++) {
@@ -101,15 +140,15 @@ static struct shortage prepare_all(struct conducting *round)
     return shortage;
 }
 
-static void print_sample(const struct conducting *round, int source, const struct result *result)
+static void print_sample(const struct round *round, int leader, const struct result *result)
 {
-    const struct sample sample = {kernels[round->measure->kernel], round->measure, source, result->times_ns,
+    const struct sample sample = {round->kernel, round->measure, place_of(round, leader).set, result->times_ns,
                                   result->wrong_bytes};
     compose_sample(round->record, &sample);
     channels_print(round->record);
 }
 
-static void collect_one(const struct conducting *round)
+static void collect_one(const struct round *round)
 {
     const MPI_Status status = channels_await(round->channels, MPI_ANY_SOURCE, CONTROL_RESULT, WAIT_IDLE_CAP_NS);
     const int bytes = (int)result_bytes(round->measure->warmup, round->measure->iterations);
@@ -118,29 +157,34 @@ static void collect_one(const struct conducting *round)
     print_sample(round, status.MPI_SOURCE, round->arrived);
 }
 
-static void measure_all(struct conducting *round)
+static void measure_all(struct round *round)
 {
-    size_t awaited = round->measure->pair_count;
+    size_t awaited = round->measure->sets.count;
     compose_start(round->record, round->measure->id);
     channels_print(round->record);
     send_go(round, 1);
+    send_members(round);
     if (plays(round, 0)) {
-        player_run(&round->own, round->channels);
+        part_run(&round->own, round->channels);
         send_collect(round);
     }
-    if (round->measure->roles[0].kind == ROLE_SOURCE) {
+    if (leads(round, 0)) {
         print_sample(round, 0, round->own.result);
         awaited--;
     }
     for (; awaited > 0; awaited--)
         collect_one(round);
-    compose_end(round->record, round->measure->id, (int64_t)round->measure->pair_count);
+    compose_end(round->record, round->measure->id, (int64_t)round->measure->sets.count);
     channels_print(round->record);
 }
 
-static bool conduct_round(const struct channels *channels, const struct measure *measure, struct record *record, struct refusal *refusal)
+/* Has all sets measure at once and prints start, one sample per set in the order in which they arrive, and end.
+ * False, with nothing printed and all ranks idle again, when a rank has no memory for its part. */
+static bool conduct_round(const struct channels *channels, const struct measure *measure, struct record *record,
+                          struct refusal *refusal)
 {
-    struct conducting round = {.channels = channels, .measure = measure, .record = record};
+    const struct kernel *kernel = kernels[measure->kernel];
+    struct round round = {.channels = channels, .measure = measure, .kernel = kernel, .record = record};
     send_jobs(&round);
     const struct shortage shortage = prepare_all(&round);
     if (shortage.bytes == 0) {
@@ -149,9 +193,9 @@ static bool conduct_round(const struct channels *channels, const struct measure 
         send_go(&round, 0);
         refusal->id = measure->id;
         refuse(refusal, "rank %d has no memory for its part: it takes %" PRId64 " bytes", shortage.rank,
-                  shortage.bytes);
+               shortage.bytes);
     }
-    player_release(&round.own);
+    part_release(&round.own);
     free(round.arrived);
     return shortage.bytes == 0;
 }
@@ -202,7 +246,7 @@ static bool obey_next(const struct channels *channels, struct lines *lines, stru
     return false;
 }
 
-/* Rank 0 reads only while no round is under way, so it may sleep in the read: no message needs its help then. */
+/* Rank 0 reads only between rounds, so it may sleep in the read: no message needs its help then. */
 void conduct(const struct channels *channels, struct record *record)
 {
     const struct job stop = {.stop = 1};

@@ -7,15 +7,16 @@
 /* What rank 0 asks of one rank; travels as bytes, so all ranks must be of one kind of machine. */
 struct job {
     int32_t stop;    /* 1: there is nothing more to do; the rest means nothing */
-    int32_t kernel;  /* its place in `kernels` */
-    int32_t source;  /* 1: this side is the source */
-    int32_t partner;
+    int32_t kernel;  /* its index in `kernels` */
+    int32_t index;   /* within its set: 0 leads and delivers the result; in a pair 0 is the source */
+    int32_t size;    /* ranks in its set */
+    int32_t partner; /* in a pair: the other rank */
     int32_t verify;
     int32_t collect; /* 1: keep the result until asked, because rank 0 is measuring too */
     int64_t message_bytes, window, warmup, iterations;
 };
 
-/* What a source hands back; travels between ranks as bytes. */
+/* What the leader of a set delivers; travels as bytes. */
 struct result {
     int64_t wrong_bytes;
     int64_t times_ns[]; /* those of the warm-up, then those of the iterations */

@@ -3,14 +3,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct kernel pingpong = {"pingpong", "m", "t", false, true, NULL, NULL};
-static const struct kernel oneway = {"oneway", "m", "t", true, false, NULL, NULL};
-static const struct kernel *const table[] = {&pingpong, &oneway};
+static int64_t no_check(const struct group *group, int64_t count)
+{
+    (void)group;
+    return count;
+}
 
-const struct world fixture_world = {4, table, 2};
+#define NAMED(word) .name = word, .measures = "m", .time_is = "t"
+
+static const struct kernel pingpong = {NAMED("pingpong"), .sized = true};
+static const struct kernel oneway = {NAMED("oneway"), .sized = true, .windowed = true};
+static const struct kernel meet = {NAMED("meet"), .needs = NEEDS_GROUP};
+static const struct kernel gather = {NAMED("gather"), .needs = NEEDS_ALL, .sized = true,
+                                     .group = {.receive = MEMORY_MESSAGE_PER_RANK, .verify = no_check}};
+static const struct kernel copy = {NAMED("copy"), .needs = NEEDS_SINGLE, .sized = true};
+static const struct kernel *const table[] = {&pingpong, &oneway, &meet, &gather, &copy};
+
+const struct world fixture_world = {4, table, 5};
 
 const char fixture_measure[] = "{\"command\":\"measure\",\"id\":7,\"kernel\":\"oneway\",\"pairs\":[0,1,3,2],"
                                "\"message_bytes\":8,\"window\":4,\"warmup\":20,\"iterations\":200,\"verify\":true}";
+
+const char fixture_group[] = "{\"command\":\"measure\",\"id\":8,\"kernel\":\"meet\",\"ranks\":[3,0,2],"
+                             "\"group_sizes\":[2,1],\"message_bytes\":0,\"window\":1,\"warmup\":20,"
+                             "\"iterations\":200,\"verify\":false}";
 
 char *fixture_exact(const char *bytes, size_t length)
 {

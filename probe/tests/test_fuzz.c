@@ -55,15 +55,28 @@ static size_t mutate(char *line, size_t length)
     }
 }
 
+/* Every rank that has a place is there among the members of its set, and no other rank is. */
+static bool is_whole(const struct rank_sets *sets)
+{
+    size_t placed = 0;
+    for (int rank = 0; rank < fixture_world.ranks; rank++) {
+        const struct place place = sets->places[rank];
+        if (place.set < 0)
+            continue;
+        placed++;
+        if (place.set >= (int)sets->count || place.index >= (int)rank_sets_size(sets, place.set) ||
+            rank_sets_members(sets, place.set)[place.index] != rank)
+            return false;
+    }
+    return sets->count > 0 && placed == sets->begins[sets->count];
+}
+
 static bool is_sound(const struct command *command)
 {
     const struct measure *m = &command->measure;
-    size_t sources = 0;
     if (command->kind == COMMAND_STOP)
-        return m->roles == NULL;
-    for (int rank = 0; rank < fixture_world.ranks; rank++)
-        sources += m->roles[rank].kind == ROLE_SOURCE;
-    return sources == m->pair_count && m->kernel < fixture_world.kernel_count && m->id >= 0 &&
+        return m->sets.members == NULL;
+    return is_whole(&m->sets) && m->kernel < fixture_world.kernel_count && m->id >= 0 &&
            m->message_bytes >= 0 && m->message_bytes <= COMMAND_MESSAGE_BYTES_MAX && m->window >= 1 &&
            m->window <= COMMAND_WINDOW_MAX && m->warmup >= 0 && m->iterations >= 1;
 }
@@ -101,11 +114,12 @@ static bool survives(const char *bytes, size_t length, struct record *record)
 void test_fuzz(void)
 {
     static const char stop[] = "{\"command\":\"stop\",\"\\ud83d\\ude00\\n\":\"\xC3\xA9\"}";
+    const char *const seeds[] = {fixture_measure, fixture_measure, fixture_group, fixture_group, stop};
     struct record record = {0};
     size_t survived = 0;
     for (int i = 0; i < ROUNDS; i++) {
         char line[ROOM];
-        const char *seed = draw(4) == 0 ? stop : fixture_measure;
+        const char *seed = seeds[draw(sizeof seeds / sizeof seeds[0])];
         size_t length = strlen(seed);
         memcpy(line, seed, length);
         for (size_t edits = 1 + draw(6); edits > 0; edits--)

@@ -35,11 +35,13 @@ static void test_numbers(void)
     record_seconds(&record, "s", 2.1e-8);
     record_seconds_list(&record, "l", times_ns, 5);
     record_seconds_list(&record, "e", NULL, 0);
+    record_integers(&record, "r", (const int[]){3, -1}, 2);
+    record_integers(&record, "n", NULL, 0);
     record_end(&record);
     record_reserve(&record, record.length + 1);
     record.text[record.length] = '\0';
     CHECK_TEXT(record.text, "{\"record\":\"x\",\"i\":-9223372036854775808,\"t\":true,\"f\":false,\"s\":2.1e-08,"
-                            "\"l\":[0,1e-09,0.123456789,0.999999999,1.5],\"e\":[]}\n");
+                            "\"l\":[0,1e-09,0.123456789,0.999999999,1.5],\"e\":[],\"r\":[3,-1],\"n\":[]}\n");
     record_free(&record);
 }
 

@@ -1,3 +1,4 @@
+#include <stdio.h>
 #include <string.h>
 
 #include "protocol/records.h"
@@ -11,16 +12,45 @@ static void check_record(struct record *record, const char *wanted)
     CHECK_TEXT(record->text, wanted);
 }
 
+static struct rank_sets sets_of(const int64_t *ranks, size_t count, struct set_sizes sizes)
+{
+    struct rank_sets sets;
+    CHECK(rank_sets_form(&sets, 4, ranks, count, sizes).fault == SETS_GOOD);
+    return sets;
+}
+
 static void test_sample(struct record *record)
 {
-    struct role roles[] = {{ROLE_TARGET, 2}, {ROLE_IDLE, -1}, {ROLE_SOURCE, 0}};
-    const struct measure measure = {.id = 7, .roles = roles, .pair_count = 1, .message_bytes = 8, .window = 4,
-                                    .warmup = 1, .iterations = 2, .verify = true};
     const int64_t times_ns[] = {9000, 1100, 1200};
-    compose_sample(record, &(struct sample){fixture_world.kernels[1], &measure, 2, times_ns, 3});
+    struct measure measure = {.id = 7,
+                              .sets = sets_of((const int64_t[]){1, 3, 2, 0}, 4, (struct set_sizes){.common = 2}),
+                              .message_bytes = 8, .window = 4, .warmup = 1, .iterations = 2, .verify = true};
+    compose_sample(record, &(struct sample){fixture_world.kernels[1], &measure, 1, times_ns, 3});
     check_record(record, "{\"record\":\"sample\",\"id\":7,\"kernel\":\"oneway\",\"source\":2,\"target\":0,"
                          "\"message_bytes\":8,\"window\":4,\"warmup\":1,\"iterations\":2,\"warmup_times_s\":[9e-06],"
                          "\"times_s\":[1.1e-06,1.2e-06],\"verified\":true,\"errors\":3}\n");
+    rank_sets_free(&measure.sets);
+}
+
+static void test_group_sample(struct record *record)
+{
+    const int64_t times_ns[] = {1100}, sizes[] = {1, 3};
+    struct measure measure = {.id = 8, .window = 1, .iterations = 1,
+                              .sets = sets_of((const int64_t[]){1, 3, 2, 0}, 4, (struct set_sizes){0, sizes, 2})};
+    compose_sample(record, &(struct sample){fixture_world.kernels[2], &measure, 1, times_ns, 0});
+    check_record(record, "{\"record\":\"sample\",\"id\":8,\"kernel\":\"meet\",\"ranks\":[3,2,0],"
+                         "\"message_bytes\":0,\"window\":1,\"warmup\":0,\"iterations\":1,\"warmup_times_s\":[],"
+                         "\"times_s\":[1.1e-06],\"verified\":false,\"errors\":0}\n");
+    rank_sets_free(&measure.sets);
+}
+
+static void check_kernel(struct record *record, size_t kernel, const char *name, const char *needs)
+{
+    char wanted[128];
+    snprintf(wanted, sizeof wanted, "{\"record\":\"kernel\",\"name\":\"%s\",\"measures\":\"m\",\"time_is\":\"t\","
+             "\"needs\":\"%s\"}\n", name, needs);
+    compose_kernel(record, fixture_world.kernels[kernel]);
+    check_record(record, wanted);
 }
 
 void test_records(void)
@@ -30,8 +60,10 @@ void test_records(void)
                                .affinity = {{0x10f}, 2}};
     compose_version(&record);
     check_record(&record, "{\"record\":\"version\",\"probe\":\"1\",\"format\":1}\n");
-    compose_kernel(&record, fixture_world.kernels[0]);
-    check_record(&record, "{\"record\":\"kernel\",\"name\":\"pingpong\",\"measures\":\"m\",\"time_is\":\"t\"}\n");
+    check_kernel(&record, 0, "pingpong", "pair");
+    check_kernel(&record, 2, "meet", "group");
+    check_kernel(&record, 3, "gather", "all");
+    check_kernel(&record, 4, "copy", "single");
     compose_header(&record, &(struct header){3, 1, "Some \"MPI\"\nsecond line", 4});
     check_record(&record, "{\"record\":\"header\",\"format\":1,\"probe\":\"1\",\"mpi_standard\":\"3.1\","
                           "\"mpi_library\":\"Some \\\"MPI\\\"\",\"ranks\":4}\n");
@@ -44,6 +76,7 @@ void test_records(void)
     compose_start(&record, 7);
     check_record(&record, "{\"record\":\"start\",\"id\":7}\n");
     test_sample(&record);
+    test_group_sample(&record);
     compose_end(&record, 7, 2);
     check_record(&record, "{\"record\":\"end\",\"id\":7,\"samples\":2}\n");
     compose_error(&record, &(struct refusal){7, "no"});

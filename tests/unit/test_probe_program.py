@@ -1,4 +1,4 @@
-"""The probe as a program: its command line."""
+"""The probe as a program: its command line, and the kernels that it lists."""
 
 import json
 import shutil
@@ -10,6 +10,9 @@ import pytest
 
 from seatrial.launch.mpi import find_mpi
 from seatrial.launch.probe_build import build
+from seatrial.model.measurement import Kernel
+
+PROTOCOL = Path(__file__).resolve().parents[2] / "docs" / "probe-protocol.md"
 
 
 @pytest.fixture(scope="session")
@@ -48,3 +51,15 @@ def test_output_that_cannot_be_written_is_an_error(probe: Path) -> None:
         done = subprocess.run([probe, "--list"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 74
     assert "cannot write a record" in done.stderr
+
+
+def test_the_kernels_of_the_probe_are_those_of_the_model(probe: Path) -> None:
+    listed = records(started(probe, "--list").stdout)
+    assert {one["name"]: one["needs"] for one in listed} == {one.value: one.needs.value for one in Kernel}
+    assert all(one["measures"] and one["time_is"] for one in listed)
+
+
+@pytest.mark.parametrize("kernel", Kernel)
+def test_every_kernel_has_its_row_in_the_protocol(kernel: Kernel) -> None:
+    timed = PROTOCOL.read_text().split("## What is timed")[1].split("\n## ")[0]
+    assert f"\n| `{kernel}` | {kernel.needs} | " in timed

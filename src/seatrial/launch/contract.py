@@ -8,7 +8,7 @@ import msgspec
 
 from seatrial.model.fabric import Fabric
 from seatrial.model.loss import Loss
-from seatrial.model.measurement import Measurement, Round
+from seatrial.model.measurement import GroupMeasurement, GroupRound, Measurement, Round
 from seatrial.model.placement import DefaultStart
 from seatrial.model.run import NodeState
 
@@ -63,6 +63,17 @@ class Session(Protocol):
 
     def close(self, *, kill: bool = False) -> Loss | None:
         """End the probe; `kill` does not ask it first. What is known of a rank that had died unnoticed, else None."""
+
+
+@runtime_checkable
+class MeasuresGroups(Protocol):
+    """A session that also carries out rounds of kernels that are not pairs."""
+
+    def measure_groups(self, wanted: GroupRound, timeout_s: float) -> Iterator[GroupMeasurement]:
+        """Carry out one round of groups; each group's measurement comes as it is delivered.
+
+        Raises as Session.measure does, and ValueError for groups that the kernel cannot use.
+        """
 
 
 class Launcher(Protocol):

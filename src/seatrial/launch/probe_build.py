@@ -45,7 +45,8 @@ def key(mpi: Mpi, sources: list[Path], environment: Environment = NO_ENVIRONMENT
 
 def probe_sources() -> list[Path]:
     """The probe's C files and headers, without its tests."""
-    return sorted(path for path in source_folder("probe").rglob("*.[ch]") if path.parent.name != "tests")
+    folder = source_folder("probe")
+    return sorted(path for path in folder.rglob("*.[ch]") if "tests" not in path.relative_to(folder).parts)
 
 
 def build(mpi: Mpi, folder: Path, environment: Environment = NO_ENVIRONMENT) -> Path:

@@ -6,7 +6,16 @@ from typing import Any
 import msgspec
 
 from seatrial.model.errors import LaunchError
-from seatrial.model.measurement import Count, Measurement, Round, Seconds
+from seatrial.model.measurement import (
+    Count,
+    GroupMeasurement,
+    GroupRound,
+    Measurement,
+    Needs,
+    Round,
+    Seconds,
+    Shape,
+)
 
 FORMAT = 1
 
@@ -21,14 +30,40 @@ class Sample(msgspec.Struct, frozen=True):
     errors: Count = 0
 
 
+class GroupSample(msgspec.Struct, frozen=True):
+    """The probe's `sample` record of a kernel that is not a pair."""
+
+    ranks: tuple[int, ...]
+    times_s: tuple[Seconds, ...]
+    warmup_times_s: tuple[Seconds, ...] = ()
+    errors: Count = 0
+
+
 def measure_command(number: int, wanted: Round, rank_of: Mapping[str, int]) -> bytes:
-    """The line that asks for a round."""
-    shape = wanted.shape
+    """The line that asks for a round of pairs."""
+    return _measure(number, wanted.shape, {"pairs": [rank_of[name] for pair in wanted.pairs for name in pair]})
+
+
+def group_command(number: int, wanted: GroupRound, rank_of: Mapping[str, int]) -> bytes:
+    """The line that asks for a round of groups. Raises ValueError for groups that the kernel cannot use."""
+    sizes = [len(group) for group in wanted.groups]
+    ranks = [rank_of[name] for group in wanted.groups for name in group]
+    match wanted.shape.kernel.needs:
+        case Needs.GROUP:
+            return _measure(number, wanted.shape, {"ranks": ranks, "group_sizes": sizes})
+        case Needs.SINGLE if set(sizes) == {1}:
+            return _measure(number, wanted.shape, {"ranks": ranks})
+        case Needs.ALL if len(sizes) == 1 and ranks == sorted(rank_of.values()):
+            return _measure(number, wanted.shape, {})
+    raise ValueError(f"{wanted.shape.kernel} needs {wanted.shape.kernel.needs}, not groups of {sizes} nodes")
+
+
+def _measure(number: int, shape: Shape, ranks: Mapping[str, list[int]]) -> bytes:
     command = {
         "command": "measure",
         "id": number,
         "kernel": shape.kernel.value,
-        "pairs": [rank_of[name] for pair in wanted.pairs for name in pair],
+        **ranks,
         "message_bytes": shape.message_bytes,
         "window": shape.window,
         "warmup": shape.warmup,
@@ -69,6 +104,29 @@ def measurement(record: Mapping[str, Any], wanted: Round, nodes: Sequence[str]) 
         times_s=sample.times_s,
         warmup_times_s=sample.warmup_times_s,
         pairs_at_once=len(wanted.pairs),
+        errors=sample.errors,
+        variant=wanted.variant,
+    )
+
+
+def group_measurement(record: Mapping[str, Any], wanted: GroupRound, nodes: Sequence[str]) -> GroupMeasurement:
+    """The measurement in a `sample` record of the round of groups `wanted`.
+
+    Raises msgspec.ValidationError for a record of another form, and for a group that was not asked for.
+    """
+    sample = msgspec.convert(record, GroupSample)
+    known = all(rank in range(len(nodes)) for rank in sample.ranks)
+    group = tuple(nodes[rank] for rank in sample.ranks) if known else ()
+    if not group or group not in wanted.groups:
+        raise msgspec.ValidationError(f"the group of ranks {list(sample.ranks)} was not asked for")
+    return GroupMeasurement(
+        phase=wanted.phase,
+        repetition=wanted.repetition,
+        shape=wanted.shape,
+        nodes=group,
+        times_s=sample.times_s,
+        warmup_times_s=sample.warmup_times_s,
+        groups_at_once=len(wanted.groups),
         errors=sample.errors,
         variant=wanted.variant,
     )

@@ -1,9 +1,9 @@
 """A session of the probe behind pipes."""
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -12,6 +12,8 @@ from seatrial.failures.start_failure import GUESSES, explain
 from seatrial.launch.probe_text import (
     STOP,
     check_header,
+    group_command,
+    group_measurement,
     hosts_by_rank,
     measure_command,
     measurement,
@@ -21,8 +23,11 @@ from seatrial.launch.probe_text import (
 )
 from seatrial.model.errors import LaunchError, ProbeLost, RoundRefused
 from seatrial.model.loss import Loss
-from seatrial.model.measurement import Measurement, Round
+from seatrial.model.measurement import GroupMeasurement, GroupRound, Measurement, Round
 from seatrial.process.pipe import LinePipe
+
+Asked = TypeVar("Asked")
+Delivered = TypeVar("Delivered")
 
 TOO_LATE = (
     "Where nothing else tells: MPI waits like this while nodes cannot reach each other. Look whether a firewall lets "
@@ -132,15 +137,37 @@ class PipeSession:
 
     def measure(self, wanted: Round, timeout_s: float) -> Iterator[Measurement]:
         """See launch.contract.Session.measure."""
+        return self._carry_out(measure_command, measurement, wanted, timeout_s)
+
+    def measure_groups(self, wanted: GroupRound, timeout_s: float) -> Iterator[GroupMeasurement]:
+        """See launch.contract.MeasuresGroups.measure_groups."""
+        return self._carry_out(group_command, group_measurement, wanted, timeout_s)
+
+    def _carry_out(
+        self,
+        command: Callable[[int, Asked, Mapping[str, int]], bytes],
+        read: Callable[[Mapping[str, Any], Asked, Sequence[str]], Delivered],
+        wanted: Asked,
+        timeout_s: float,
+    ) -> Iterator[Delivered]:
+        """Ask for a round with `command` and yield what `read` makes of each of its samples."""
         try:
-            yield from self._measured(wanted, time.monotonic() + timeout_s)
+            deadline = time.monotonic() + timeout_s
+            for record in self._samples(lambda number, rank_of: command(number, wanted, rank_of), deadline):
+                try:
+                    one = read(record, wanted, self.nodes)
+                except msgspec.ValidationError as error:
+                    raise ProbeLost(f"The probe delivered an invalid sample: {error}", "died") from error
+                yield one
         except ProbeLost as error:
             raise ProbeLost(error.what, error.outcome, self._loss(timed_out=error.outcome == "timeout")) from error
 
-    def _measured(self, wanted: Round, deadline: float) -> Iterator[Measurement]:
+    def _samples(
+        self, command: Callable[[int, Mapping[str, int]], bytes], deadline: float
+    ) -> Iterator[Mapping[str, Any]]:
         self._number += 1
         rank_of = {node: rank for rank, node in enumerate(self.nodes)}
-        self._pipe.send(measure_command(self._number, wanted, rank_of))
+        self._pipe.send(command(self._number, rank_of))
         while True:
             line = self._pipe.receive(deadline)
             record = parse_record(line)
@@ -150,17 +177,11 @@ class PipeSession:
                 continue
             match record["record"]:
                 case "sample":
-                    yield self._measurement(record, wanted)
+                    yield record
                 case "error":
                     raise RoundRefused(f"The probe refused a round: {record.get('message')}")
                 case "end":
                     return
-
-    def _measurement(self, record: dict[str, Any], wanted: Round) -> Measurement:
-        try:
-            return measurement(record, wanted, self.nodes)
-        except msgspec.ValidationError as error:
-            raise ProbeLost(f"The probe delivered a record that is none: {error}", "died") from error
 
     def close(self, *, kill: bool = False) -> Loss | None:
         """See launch.contract.Session.close; closing again does nothing."""

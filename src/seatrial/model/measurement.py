@@ -11,12 +11,30 @@ Seconds = Annotated[float, msgspec.Meta(ge=0, le=LONGEST_S)]
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**62)]
 
 
-class Kernel(enum.StrEnum):
-    """The probe's kernels; `seatrial-probe --list` says what each one times."""
+class Needs(enum.StrEnum):
+    """The ranks that a kernel needs; a round runs it on one or more such sets at the same time."""
 
-    PINGPONG = "pingpong"
-    ONEWAY = "oneway"
-    BOTHWAY = "bothway"
+    PAIR = "pair"
+    GROUP = "group"
+    SINGLE = "single"
+    ALL = "all"
+
+
+class Kernel(enum.StrEnum):
+    """The probe's kernels and what each one needs; `seatrial-probe --list` says what each one times."""
+
+    needs: Needs
+
+    def __new__(cls, word: str, needs: Needs) -> "Kernel":
+        """A member whose value is its word in commands and archives."""
+        member = str.__new__(cls, word)
+        member._value_ = word
+        member.needs = needs
+        return member
+
+    PINGPONG = "pingpong", Needs.PAIR
+    ONEWAY = "oneway", Needs.PAIR
+    BOTHWAY = "bothway", Needs.PAIR
 
 
 class Phase(enum.StrEnum):
@@ -77,3 +95,33 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     def pair(self) -> tuple[str, str]:
         """(source, target)."""
         return self.source, self.target
+
+
+class GroupRound(msgspec.Struct, frozen=True, kw_only=True):
+    """A round of a kernel that is not a pair: groups of nodes that measure at the same time.
+
+    One group for a kernel that needs all ranks; groups of one node for a kernel that needs single ranks.
+    """
+
+    phase: Phase
+    repetition: int
+    shape: Shape
+    groups: tuple[tuple[str, ...], ...]
+    """By node name; the first node of a group leads it."""
+    variant: str = ""
+    """As in Round."""
+
+
+class GroupMeasurement(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What one round delivered for one group. `times_s`: per iteration the longest time that a rank took."""
+
+    phase: Phase
+    repetition: int
+    shape: Shape
+    nodes: tuple[str, ...]
+    """In the order of the round."""
+    times_s: tuple[Seconds, ...]
+    warmup_times_s: tuple[Seconds, ...] = ()
+    groups_at_once: Count = 1
+    errors: Count = 0
+    variant: str = ""

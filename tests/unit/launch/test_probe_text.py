@@ -11,13 +11,15 @@ from hypothesis import strategies as st
 from seatrial.launch.probe_text import (
     STOP,
     check_header,
+    group_command,
+    group_measurement,
     measure_command,
     measurement,
     nodes_by_rank,
     parse_record,
 )
 from seatrial.model.errors import LaunchError
-from seatrial.model.measurement import Phase, Round
+from seatrial.model.measurement import GroupRound, Kernel, Needs, Phase, Round, Shape
 from seatrial.pairs.survey import BANDWIDTH
 
 NODES = ("n1", "n2", "n3")
@@ -54,6 +56,76 @@ def test_a_sample_becomes_a_measurement_of_its_round() -> None:
 def test_a_sample_that_was_not_asked_for_or_is_none_is_refused(change: dict[str, Any]) -> None:
     with pytest.raises(msgspec.ValidationError):
         measurement({**SAMPLE, **change}, ROUND, NODES)
+
+
+RANK_OF = {name: rank for rank, name in enumerate(NODES)}
+
+
+def kernel_of(needs: Needs) -> Kernel:
+    """A kernel with these needs, whether or not the probe has one."""
+    kernel = str.__new__(Kernel, "work")
+    kernel._value_, kernel.needs = "work", needs
+    return kernel
+
+
+def groups_of(needs: Needs, *groups: tuple[str, ...]) -> GroupRound:
+    shape = Shape(kernel=kernel_of(needs), message_bytes=0, window=1, warmup=2, iterations=3)
+    return GroupRound(phase=Phase.SURVEY, repetition=4, shape=shape, groups=groups, variant="v")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "ranks"),
+    [
+        (groups_of(Needs.GROUP, ("n3", "n1"), ("n2",)), {"ranks": [2, 0, 1], "group_sizes": [2, 1]}),
+        (groups_of(Needs.SINGLE, ("n3",), ("n1",)), {"ranks": [2, 0]}),
+        (groups_of(Needs.ALL, NODES), {}),
+    ],
+)
+def test_the_command_of_a_round_of_groups(wanted: GroupRound, ranks: dict[str, Any]) -> None:
+    assert json.loads(group_command(8, wanted, RANK_OF)) == {
+        "command": "measure", "id": 8, "kernel": "work", **ranks, "message_bytes": 0, "window": 1, "warmup": 2,
+        "iterations": 3, "verify": False,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        groups_of(Needs.PAIR, ("n1", "n2")),
+        groups_of(Needs.SINGLE, ("n1", "n2")),
+        groups_of(Needs.ALL, ("n1", "n2")),
+        groups_of(Needs.ALL, ("n2", "n1", "n3")),
+        groups_of(Needs.ALL, NODES, NODES),
+    ],
+)
+def test_groups_that_a_kernel_cannot_use_are_an_error(wanted: GroupRound) -> None:
+    with pytest.raises(ValueError, match="work needs"):
+        group_command(8, wanted, RANK_OF)
+
+
+GROUP_SAMPLE: dict[str, Any] = {
+    "record": "sample",
+    "ranks": [2, 0],
+    "times_s": [0.1],
+    "warmup_times_s": [],
+    "errors": 2,
+}
+
+
+def test_a_sample_of_a_group_becomes_a_measurement_of_its_round() -> None:
+    one = group_measurement(GROUP_SAMPLE, groups_of(Needs.GROUP, ("n2",), ("n3", "n1")), NODES)
+    assert (one.nodes, one.times_s, one.errors, one.groups_at_once) == (("n3", "n1"), (0.1,), 2, 2)
+    assert (one.phase, one.repetition, one.variant) == (Phase.SURVEY, 4, "v")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"ranks": [0, 2]}, {"ranks": [2]}, {"ranks": []}, {"ranks": [2, 3]}, {"ranks": [2, -3]}, {"ranks": 2},
+     {"ranks": None}, {"times_s": None}],
+)  # fmt: skip
+def test_a_group_that_was_not_asked_for_is_refused(change: dict[str, Any]) -> None:
+    with pytest.raises(msgspec.ValidationError):
+        group_measurement({**GROUP_SAMPLE, **change}, groups_of(Needs.GROUP, ("n3", "n1")), NODES)
 
 
 @pytest.mark.parametrize(

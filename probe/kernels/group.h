@@ -1,0 +1,14 @@
+#ifndef SEATRIAL_KERNELS_GROUP_H
+#define SEATRIAL_KERNELS_GROUP_H
+
+#include <mpi.h>
+
+/* One rank's view of the set of ranks on which a kernel runs that is not a pair: a group, one rank or all ranks. */
+struct group {
+    MPI_Comm comm; /* these ranks and no others, in the order of the command */
+    int rank, ranks;
+    int message_bytes;
+    char *send, *receive; /* as much as the kernel declares; NULL: none */
+};
+
+#endif

@@ -1,0 +1,66 @@
+#include "rounds/part.h"
+
+#include <stddef.h>
+
+#include "kernels/group.h"
+
+#define CREATE_TAG 1
+
+/* A communicator of the group's ranks alone. Only they take part in creating it, so that idle ranks sleep on. */
+static MPI_Comm open_comm(const struct part *part, const struct channels *channels)
+{
+    MPI_Group world, own;
+    MPI_Comm comm;
+    if (part->kernel->needs == NEEDS_ALL)
+        return channels->work;
+    if (part->kernel->needs == NEEDS_SINGLE)
+        return MPI_COMM_SELF;
+    MPI_Comm_group(channels->work, &world);
+    MPI_Group_incl(world, part->job->size, part->members, &own);
+    MPI_Comm_create_group(channels->work, own, CREATE_TAG, &comm);
+    MPI_Group_free(&own);
+    MPI_Group_free(&world);
+    return comm;
+}
+
+static void close_comm(const struct part *part, MPI_Comm *comm)
+{
+    if (part->kernel->needs == NEEDS_GROUP)
+        MPI_Comm_free(comm);
+}
+
+/* Leaves each iteration's longest time and the sum of wrong bytes with the leader. */
+static void settle(struct part *part, const struct group *group, int64_t wrong)
+{
+    const struct job *job = part->job;
+    int64_t *times_ns = part->result->times_ns;
+    const int count = (int)(job->warmup + job->iterations);
+    if (group->rank == 0) {
+        MPI_Reduce(MPI_IN_PLACE, times_ns, count, MPI_INT64_T, MPI_MAX, 0, group->comm);
+        MPI_Reduce(&wrong, &part->result->wrong_bytes, 1, MPI_INT64_T, MPI_SUM, 0, group->comm);
+    } else {
+        MPI_Reduce(times_ns, NULL, count, MPI_INT64_T, MPI_MAX, 0, group->comm);
+        MPI_Reduce(&wrong, NULL, 1, MPI_INT64_T, MPI_SUM, 0, group->comm);
+    }
+}
+
+void part_run_group(struct part *part, const struct channels *channels)
+{
+    const struct job *job = part->job;
+    const struct kernel *kernel = part->kernel;
+    struct group group = {
+        .comm = open_comm(part, channels),
+        .rank = job->index,
+        .ranks = job->size,
+        .message_bytes = (int)job->message_bytes,
+        .send = part->send.block,
+        .receive = part->receive.block,
+    };
+    int64_t *times_ns = part->result->times_ns;
+    MPI_Barrier(group.comm);
+    kernel->group.run(&group, job->warmup, times_ns);
+    MPI_Barrier(group.comm);
+    kernel->group.run(&group, job->iterations, times_ns + job->warmup);
+    settle(part, &group, job->verify ? kernel->group.verify(&group, job->iterations) : 0);
+    close_comm(part, &group.comm);
+}

@@ -1,0 +1,93 @@
+/* Kernels whose times are not measured but say who took part: a probe that is linked with this table instead of
+ * kernels/table.c shows how rounds form sets of ranks. Times count microseconds. */
+
+#include <mpi.h>
+#include <string.h>
+
+#include "kernels/group.h"
+#include "kernels/kernel.h"
+
+#define US 1000
+
+static int world_rank(void)
+{
+    int rank;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    return rank;
+}
+
+/* On the leader the digits of the time are the world ranks of the group, its first rank last; elsewhere it is 0. */
+static void roll_call(const struct group *group, int64_t count, int64_t *times_ns)
+{
+    int64_t digit = world_rank();
+    for (int i = 0; i < group->rank; i++)
+        digit *= 10;
+    for (int64_t i = 0; i < count; i++) {
+        int64_t digits = 0;
+        MPI_Reduce(&digit, &digits, 1, MPI_INT64_T, MPI_SUM, 0, group->comm);
+        times_ns[i] = digits * US;
+    }
+}
+
+static const struct kernel kernel_roll_call = {
+    .name = "roll_call", .measures = "", .time_is = "", .needs = NEEDS_GROUP, .group = {.run = roll_call}};
+
+/* Each rank claims a time that grows with its place, so the longest is the last one's. */
+static void last_is_slow(const struct group *group, int64_t count, int64_t *times_ns)
+{
+    for (int64_t i = 0; i < count; i++)
+        times_ns[i] = (group->rank + 1) * (i + 1) * US;
+}
+
+static void gather(const struct group *group)
+{
+    memset(group->send, group->rank + 1, (size_t)group->message_bytes);
+    MPI_Allgather(group->send, group->message_bytes, MPI_BYTE, group->receive, group->message_bytes, MPI_BYTE,
+                  group->comm);
+}
+
+/* The first byte of every message is taken for wrong on every rank, and those that are. */
+static int64_t check_gathered(const struct group *group, int64_t count)
+{
+    int64_t wrong = 0;
+    for (int64_t i = 0; i < count; i++) {
+        gather(group);
+        for (int rank = 0; rank < group->ranks; rank++)
+            for (int byte = 0; byte < group->message_bytes; byte++)
+                wrong += byte == 0 || group->receive[rank * group->message_bytes + byte] != rank + 1;
+    }
+    return wrong;
+}
+
+static const struct kernel kernel_everyone = {
+    .name = "everyone",
+    .measures = "",
+    .time_is = "",
+    .needs = NEEDS_ALL,
+    .sized = true,
+    .group = {MEMORY_MESSAGE, MEMORY_MESSAGE_PER_RANK, last_is_slow, check_gathered},
+};
+
+/* The time is the world rank, plus 100 where this is no set of one rank. */
+static void alone(const struct group *group, int64_t count, int64_t *times_ns)
+{
+    int ranks;
+    MPI_Comm_size(group->comm, &ranks);
+    memcpy(group->receive, group->send, (size_t)group->message_bytes);
+    for (int64_t i = 0; i < count; i++)
+        times_ns[i] = (world_rank() + (ranks == 1 && group->ranks == 1 ? 0 : 100)) * US;
+}
+
+static const struct kernel kernel_alone = {
+    .name = "alone",
+    .measures = "",
+    .time_is = "",
+    .needs = NEEDS_SINGLE,
+    .sized = true,
+    .group = {.send = MEMORY_MESSAGE, .receive = MEMORY_MESSAGE, .run = alone},
+};
+
+extern const struct kernel kernel_pingpong;
+
+const struct kernel *const kernels[] = {&kernel_roll_call, &kernel_everyone, &kernel_alone, &kernel_pingpong};
+const size_t kernel_count = sizeof kernels / sizeof kernels[0];

@@ -1,0 +1,102 @@
+"""Rounds of the probe under a real MPI, with kernels whose times say which ranks took part (probe/tests/kernels)."""
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seatrial.launch.local import mpirun_argv, outside_of_jobs
+from seatrial.launch.mpi import Mpi, find_mpi
+from seatrial.launch.probe_build import probe_sources
+from seatrial.launch.sources import source_folder
+
+RANKS = 4
+US = 1e-6
+
+
+@pytest.fixture(scope="module", params=["mpicc.openmpi", "mpicc.mpich"])
+def mpi(request: pytest.FixtureRequest) -> Mpi:
+    if shutil.which(request.param) is None:
+        pytest.skip(f"{request.param} is not installed")
+    return find_mpi(request.param)
+
+
+@pytest.fixture(scope="module")
+def probe(mpi: Mpi, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The real probe with the table of test kernels."""
+    folder = source_folder("probe")
+    own = [path for path in probe_sources() if path.suffix == ".c" and path != folder / "kernels" / "table.c"]
+    target = tmp_path_factory.mktemp("probe") / "seatrial-probe"
+    units = [*own, folder / "tests" / "kernels" / "table.c"]
+    subprocess.run([mpi.mpicc, "-std=c11", "-O1", "-I", folder, "-o", target, *units], check=True)
+    return target
+
+
+def answers(mpi: Mpi, probe: Path, *commands: dict[str, Any]) -> list[list[dict[str, Any]]]:
+    """What the probe answers to each of the commands, on four ranks."""
+    usual = {"command": "measure", "message_bytes": 0, "window": 1, "warmup": 1, "iterations": 2, "verify": False}
+    lines = [json.dumps({**usual, "id": number, **own}) for number, own in enumerate(commands, 1)]
+    argv = outside_of_jobs(mpirun_argv(mpi, RANKS, probe, root=os.geteuid() == 0))
+    done = subprocess.run(argv, input="\n".join(lines), capture_output=True, text=True, check=True, timeout=100)
+    records = [json.loads(line) for line in done.stdout.splitlines()]
+    return [[one for one in records if one.get("id") == number] for number in range(1, len(commands) + 1)]
+
+
+def measured(answer: list[dict[str, Any]]) -> dict[tuple[int, ...], list[float]]:
+    """The times of each group in microseconds, warm-up first, of a round that ended as it should."""
+    assert (answer[0]["record"], answer[-1]["record"]) == ("start", "end")
+    samples = answer[1:-1]
+    assert [one["record"] for one in samples] == ["sample"] * answer[-1]["samples"]
+    return {
+        tuple(one["ranks"]): [round(time_s / US) for time_s in one["warmup_times_s"] + one["times_s"]]
+        for one in samples
+    }
+
+
+def test_a_group_has_its_own_ranks_in_the_order_of_the_command(mpi: Mpi, probe: Path) -> None:
+    rounds = [([3, 1, 2], [3]), ([0, 3, 2, 1], [2, 2]), ([2, 0, 1, 3], [1, 3]), ([1], [1]), ([3, 2, 1, 0], [4])]
+    for answer, (ranks, sizes) in zip(
+        answers(mpi, probe, *({"kernel": "roll_call", "ranks": one, "group_sizes": cut} for one, cut in rounds)),
+        rounds,
+        strict=True,
+    ):
+        groups = [tuple(ranks[sum(sizes[:i]) : sum(sizes[: i + 1])]) for i in range(len(sizes))]
+        digits = {group: sum(rank * 10**place for place, rank in enumerate(group)) for group in groups}
+        assert measured(answer) == {group: [time] * 3 for group, time in digits.items()}
+
+
+def test_one_group_of_all_ranks_delivers_the_longest_time_of_each_iteration(mpi: Mpi, probe: Path) -> None:
+    (answer,) = answers(mpi, probe, {"kernel": "everyone", "message_bytes": 10})
+    assert measured(answer) == {(0, 1, 2, 3): [4, 4, 8]}
+    assert answer[1]["errors"] == 0
+
+
+def test_wrong_bytes_of_all_ranks_are_added_up(mpi: Mpi, probe: Path) -> None:
+    (answer,) = answers(mpi, probe, {"kernel": "everyone", "message_bytes": 10, "verify": True})
+    assert (answer[1]["verified"], answer[1]["errors"]) == (True, RANKS * RANKS * 2)
+
+
+def test_single_ranks_measure_at_the_same_time_each_alone(mpi: Mpi, probe: Path) -> None:
+    one, several = answers(
+        mpi, probe, {"kernel": "alone", "ranks": [2], "message_bytes": 1 << 20},
+        {"kernel": "alone", "ranks": [3, 0, 1], "message_bytes": 8},
+    )  # fmt: skip
+    assert measured(one) == {(2,): [2, 2, 2]}
+    assert measured(several) == {(rank,): [rank] * 3 for rank in (0, 1, 3)}
+
+
+def test_pairs_and_groups_follow_each_other_and_a_refusal_leaves_nothing_behind(mpi: Mpi, probe: Path) -> None:
+    pair = {"kernel": "pingpong", "pairs": [3, 0], "message_bytes": 8}
+    group = {"kernel": "roll_call", "ranks": [3, 0], "group_sizes": [2]}
+    wrong = {"kernel": "roll_call", "ranks": [3, 0], "group_sizes": [3]}
+    first, refused, second, third = answers(mpi, probe, pair, wrong, group, pair)
+    assert [one["record"] for one in refused] == ["error"]
+    assert measured(second) == {(3, 0): [3, 3, 3]}
+    for answer in (first, third):
+        (sample,) = answer[1:-1]
+        assert (sample["source"], sample["target"]) == (3, 0)
+        assert "ranks" not in sample
