@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 
-from seatrial.launch.local import mpirun_argv, outside_of_jobs
+from seatrial.launch.contract import MeasuresGroups, RoundRefused
+from seatrial.launch.local import LocalLauncher, mpirun_argv, outside_of_jobs
 from seatrial.launch.mpi import Mpi, find_mpi
-from seatrial.launch.probe_build import probe_sources
+from seatrial.launch.probe_build import build, probe_sources
 from seatrial.launch.sources import source_folder
+from seatrial.model.measurement import GroupRound, Kernel, Phase, Round, Shape
 
 RANKS = 4
 US = 1e-6
@@ -100,3 +102,24 @@ def test_pairs_and_groups_follow_each_other_and_a_refusal_leaves_nothing_behind(
         (sample,) = answer[1:-1]
         assert (sample["source"], sample["target"]) == (3, 0)
         assert "ranks" not in sample
+
+
+def test_a_session_measures_barriers(mpi: Mpi, tmp_path: Path) -> None:
+    launcher = LocalLauncher(mpi, build(mpi, tmp_path), 2)
+    nodes = launcher.hosts().nodes
+    shape = Shape(kernel=Kernel.BARRIER, message_bytes=0, window=1, warmup=2, iterations=5)
+    asked: dict[str, Any] = {"phase": Phase.SURVEY, "repetition": 1, "shape": shape}
+    session = launcher.start(nodes, tmp_path / "log")
+    try:
+        assert isinstance(session, MeasuresGroups)
+        for groups in ((nodes[::-1],), (nodes[:1], nodes[1:])):
+            delivered = list(session.measure_groups(GroupRound(**asked, groups=groups), 60))
+            assert {one.nodes for one in delivered} == set(groups)
+            assert [(len(one.warmup_times_s), len(one.times_s)) for one in delivered] == [(2, 5)] * len(groups)
+            assert all(0 < time_s < 60 for one in delivered for time_s in one.times_s)
+            assert all((one.groups_at_once, one.errors) == (len(groups), 0) for one in delivered)
+        with pytest.raises(RoundRefused, match="'pairs' is not a key for barrier"):
+            list(session.measure(Round(**asked, pairs=((nodes[0], nodes[1]),)), 60))
+        assert len(list(session.measure_groups(GroupRound(**asked, groups=(nodes,)), 60))) == 1
+    finally:
+        session.close()

@@ -35,6 +35,7 @@ class Kernel(enum.StrEnum):
     PINGPONG = "pingpong", Needs.PAIR
     ONEWAY = "oneway", Needs.PAIR
     BOTHWAY = "bothway", Needs.PAIR
+    BARRIER = "barrier", Needs.GROUP
 
 
 class Phase(enum.StrEnum):
