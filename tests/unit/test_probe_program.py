@@ -1,6 +1,7 @@
 """The probe as a program: its command line, and the kernels that it lists."""
 
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -9,9 +10,11 @@ from typing import Any
 import pytest
 
 from seatrial.launch.mpi import find_mpi
-from seatrial.launch.probe_build import build
+from seatrial.launch.probe_build import build, probe_sources
 from seatrial.model.measurement import Kernel
 
+LAYERS = ("host", "kernels", "protocol", "rounds", "probe")
+"""Folders of the probe; each uses only itself and those before it."""
 PROTOCOL = Path(__file__).resolve().parents[2] / "docs" / "probe-protocol.md"
 
 
@@ -63,3 +66,13 @@ def test_the_kernels_of_the_probe_are_those_of_the_model(probe: Path) -> None:
 def test_every_kernel_has_its_row_in_the_protocol(kernel: Kernel) -> None:
     timed = PROTOCOL.read_text().split("## What is timed")[1].split("\n## ")[0]
     assert f"\n| `{kernel}` | {kernel.needs} | " in timed
+
+
+def test_the_folders_of_the_probe_are_layers() -> None:
+    used = {
+        (path.parent.name, name.partition("/")[0])
+        for path in probe_sources()
+        for name in re.findall(r'#include "(.+)"', path.read_text())
+    }
+    assert {upper for upper, _ in used} == set(LAYERS)
+    assert [(upper, lower) for upper, lower in used if LAYERS.index(lower) > LAYERS.index(upper)] == []

@@ -38,11 +38,12 @@ def probe(mpi: Mpi, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return target
 
 
-def answers(mpi: Mpi, probe: Path, *commands: dict[str, Any]) -> list[list[dict[str, Any]]]:
-    """What the probe answers to each of the commands, on four ranks."""
+def answers(mpi: Mpi, probe: Path, *commands: dict[str, Any], limit_kib: int = 0) -> list[list[dict[str, Any]]]:
+    """What the probe answers to each of the commands, on four ranks. `limit_kib`: of memory for each rank."""
     usual = {"command": "measure", "message_bytes": 0, "window": 1, "warmup": 1, "iterations": 2, "verify": False}
     lines = [json.dumps({**usual, "id": number, **own}) for number, own in enumerate(commands, 1)]
-    argv = outside_of_jobs(mpirun_argv(mpi, RANKS, probe, root=os.geteuid() == 0))
+    limited = ["sh", "-c", f'ulimit -v {limit_kib}; exec "$0"', probe] if limit_kib else [probe]
+    argv = outside_of_jobs(mpirun_argv(mpi, RANKS, *limited, root=os.geteuid() == 0))
     done = subprocess.run(argv, input="\n".join(lines), capture_output=True, text=True, check=True, timeout=100)
     records = [json.loads(line) for line in done.stdout.splitlines()]
     return [[one for one in records if one.get("id") == number] for number in range(1, len(commands) + 1)]
@@ -102,6 +103,15 @@ def test_pairs_and_groups_follow_each_other_and_a_refusal_leaves_nothing_behind(
         (sample,) = answer[1:-1]
         assert (sample["source"], sample["target"]) == (3, 0)
         assert "ranks" not in sample
+
+
+def test_ranks_without_memory_end_the_round_and_not_the_session(mpi: Mpi, probe: Path) -> None:
+    too_much = {"kernel": "alone", "ranks": [2, 1], "message_bytes": 1 << 30}
+    group = {"kernel": "roll_call", "ranks": [3, 2, 1], "group_sizes": [3]}
+    (error,), after = answers(mpi, probe, too_much, group, limit_kib=2_000_000)
+    assert error["record"] == "error"
+    assert error["message"].startswith("rank 1 has no memory for its part: it takes 21474")
+    assert measured(after) == {(3, 2, 1): [123] * 3}
 
 
 def test_a_session_measures_barriers(mpi: Mpi, tmp_path: Path) -> None:
