@@ -1,4 +1,4 @@
-/* seatrial-probe: an instrument. Rank 0 reads commands and writes records, one JSON object a line; all ranks measure.
+/* seatrial-probe: an instrument. Rank 0 reads commands and writes records, one JSON object per line; all ranks measure.
  * docs/probe-protocol.md describes both. */
 
 #include <mpi.h>

@@ -66,7 +66,7 @@ static bool take_integer(const struct json_object *object, const char *key, int6
     if (value == NULL)
         return false;
     if (value->integer < low || value->integer > high) {
-        refuse(refusal, "'%s' is %" PRId64 "; it must lie between %" PRId64 " and %" PRId64, key,
+        refuse(refusal, "'%s' is %" PRId64 "; it must be between %" PRId64 " and %" PRId64, key,
                   value->integer, low, high);
         return false;
     }

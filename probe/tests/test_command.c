@@ -80,13 +80,13 @@ static void test_bounds(void)
     accepts("\"warmup\":20", "\"warmup\":1000000");
     accepts("\"iterations\":200", "\"iterations\":1000000");
     refuses("\"message_bytes\":8", "\"message_bytes\":1073741825",
-            "'message_bytes' is 1073741825; it must lie between 0 and 1073741824");
+            "'message_bytes' is 1073741825; it must be between 0 and 1073741824");
     refuses("\"message_bytes\":8", "\"message_bytes\":-1",
-            "'message_bytes' is -1; it must lie between 0 and 1073741824");
-    refuses("\"window\":4", "\"window\":0", "'window' is 0; it must lie between 1 and 1024");
-    refuses("\"window\":4", "\"window\":1025", "'window' is 1025; it must lie between 1 and 1024");
-    refuses("\"warmup\":20", "\"warmup\":1000001", "'warmup' is 1000001; it must lie between 0 and 1000000");
-    refuses("\"iterations\":200", "\"iterations\":0", "'iterations' is 0; it must lie between 1 and 1000000");
+            "'message_bytes' is -1; it must be between 0 and 1073741824");
+    refuses("\"window\":4", "\"window\":0", "'window' is 0; it must be between 1 and 1024");
+    refuses("\"window\":4", "\"window\":1025", "'window' is 1025; it must be between 1 and 1024");
+    refuses("\"warmup\":20", "\"warmup\":1000001", "'warmup' is 1000001; it must be between 0 and 1000000");
+    refuses("\"iterations\":200", "\"iterations\":0", "'iterations' is 0; it must be between 1 and 1000000");
 }
 
 static void test_pairs(void)
@@ -161,7 +161,7 @@ static void test_keys(void)
     refuses_line("{}", 0, "the key 'command' is missing");
     refuses_line("{\"command\":\"measure\"}", 0, "the key 'id' is missing");
     refuses_line("{\"command\":\"measure\",\"id\":-1}", 0,
-                 "'id' is -1; it must lie between 0 and 9007199254740991");
+                 "'id' is -1; it must be between 0 and 9007199254740991");
     refuses_line("{\"id\":5,\"command\":null}", 5,
                  "not a command: expected a string, an integer, true, false or an array of integers at column 19, "
                  "near 'null}'");
