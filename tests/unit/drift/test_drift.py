@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seatrial.drift import expected_differences, severity
+from seatrial.drift.changes import changes
 from seatrial.drift.common_facts import EVERYONE
 from seatrial.drift.drift import LOGIN_AND_COMPUTE, Difference, against, drift
-from seatrial.drift.changes import changes
 from seatrial.drift.hardware_groups import groups
 from seatrial.model.facts import NetworkInterface, NodeFacts
 from seatrial.model.hca import Hca, Port, PortFamily, PortState

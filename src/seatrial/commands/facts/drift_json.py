@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from seatrial.drift.common_facts import EVERYONE
 from seatrial.drift.changes import Change
+from seatrial.drift.common_facts import EVERYONE
 from seatrial.drift.drift import Difference
 from seatrial.drift.hardware_groups import Group
 from seatrial.model.order import natural_sorted

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from seatrial.drift.drift import LOGIN_AND_COMPUTE, Difference
 from seatrial.drift.changes import Change
+from seatrial.drift.drift import LOGIN_AND_COMPUTE, Difference
 from seatrial.drift.hardware_groups import groups
 from seatrial.model.facts import NodeFacts
 from seatrial.model.order import natural_sorted

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from seatrial.commands.facts.drift_json import drift_as_json
 from seatrial.commands.facts.drift_text import MOST_DIFFERENCES, drift_as_text
-from seatrial.drift.drift import against, drift
 from seatrial.drift.changes import changes
+from seatrial.drift.drift import against, drift
 from seatrial.drift.hardware_groups import groups
 from seatrial.model import subject
 from seatrial.model.facts import NodeFacts

@@ -12,10 +12,11 @@ import pytest
 from seatrial.launch.mpi import find_mpi
 from seatrial.launch.probe_build import build, probe_sources
 from seatrial.model.measurement import Kernel
+from tests.support.paths import ROOT
 
 LAYERS = ("host", "kernels", "protocol", "rounds", "probe")
 """Folders of the probe; each uses only itself and those before it."""
-PROTOCOL = Path(__file__).resolve().parents[2] / "docs" / "probe-protocol.md"
+PROTOCOL = ROOT / "docs" / "probe-protocol.md"
 
 
 @pytest.fixture(scope="session")
