@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from seatrial.launch.contract import MeasuresGroups, RoundRefused
+from seatrial.launch.contract import MeasuresGroups
+from seatrial.model.errors import RoundRefused
 from seatrial.launch.local import LocalLauncher, mpirun_argv, outside_of_jobs
 from seatrial.launch.mpi import Mpi, find_mpi
 from seatrial.launch.probe_build import build, probe_sources
