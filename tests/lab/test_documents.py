@@ -1,4 +1,4 @@
-"""The commands that the README and docs/lab.md promise, typed as they stand there."""
+"""The commands that the README, docs/commands.md and docs/lab.md promise, run exactly as written there."""
 
 import itertools
 import json
@@ -18,6 +18,7 @@ from seatrial.lab.cluster.plan import LabPlan, make_plan
 from seatrial.lab.cluster.start import needed_folders, raise_lab
 from seatrial.process.process import Completed, run
 from tests.lab.waiting import decided, eventually, inconclusive
+from tests.support.documents import table
 
 pytestmark = [pytest.mark.lab, pytest.mark.alone]
 SEATRIAL = (sys.executable, "-m", "seatrial")
@@ -35,10 +36,10 @@ def two_nodes(tmp_path: Path) -> Iterator[LabPlan]:
         stop.raze(plan.name)
 
 
-def promised_in_readme() -> list[str]:
+def promised_in(page: str) -> list[str]:
     """The commands in the table of what one can type, in its order."""
-    rows = re.findall(r"^\| [^|]+ \| (.*`seatrial .*) \|$", (ROOT / "README.md").read_text(), re.MULTILINE)
-    return [command for row in rows for command in re.findall(r"`(seatrial [^`]+)`", row)]
+    rows = table((ROOT / page).read_text(), "you want to", "type")
+    return [command for row in rows for command in re.findall(r"`(seatrial [^`]+)`", row[1])]
 
 
 def wait_for_an_empty_queue(lab: LabPlan) -> None:
@@ -56,9 +57,10 @@ Switch\t36 "S-1"\t# "leaf1" enhanced port 0 lid 3 lmc 0
 """
 
 
-def test_the_table_of_the_readme(two_nodes: LabPlan, tmp_path: Path) -> None:
-    commands = promised_in_readme()
+def test_the_tables_of_what_to_type(two_nodes: LabPlan, tmp_path: Path) -> None:
+    commands = promised_in("docs/commands.md")
     assert len(commands) >= 20
+    assert set(promised_in("README.md")) <= set(commands)
     (tmp_path / "results.out").write_text(RESULTS)
     (tmp_path / "fabric.txt").write_text(FABRIC)
     for command in commands:
