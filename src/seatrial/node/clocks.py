@@ -5,8 +5,7 @@ import re
 import msgspec
 
 from seatrial.model.system import ClockState
-from seatrial.node.frame import Frame, whole_number
-from seatrial.node.versions import answer, why_no_answer
+from seatrial.node.frame import Frame, answer, whole_number, why_no_answer
 
 KERNEL_CLOCK = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
 CHRONY = "chronyc -n tracking"

@@ -7,6 +7,7 @@ import msgspec
 from seatrial.model.facts import NodeFacts
 from seatrial.model.placement import RankPlace
 from seatrial.model.topology import Core
+from seatrial.node.processor_sets import numbers
 
 Cores = frozenset[int]
 
@@ -92,27 +93,6 @@ def greatest_matching(wants: Sequence[Cores]) -> dict[int, int]:
             owner[free] = holder
             free = before
     return owner
-
-
-def numbers(values: Iterable[int]) -> str:
-    """0-3,8: a set of numbers as the kernel writes it."""
-    parts: list[str] = []
-    ordered = sorted(set(values))
-    first = last = -1
-    for value in ordered:
-        if last >= 0 and value == last + 1:
-            last = value
-            continue
-        if last >= 0:
-            parts.append(_range(first, last))
-        first = last = value
-    if last >= 0:
-        parts.append(_range(first, last))
-    return ",".join(parts)
-
-
-def _range(first: int, last: int) -> str:
-    return str(first) if first == last else f"{first}-{last}"
 
 
 def rank_names(ranks: Iterable[RankPlace]) -> str:

@@ -229,3 +229,24 @@ ADDERS: dict[str, Callable[[Frame, str, str], bool]] = {
     "@hex": _add_bytes,
 }
 """Word -> what takes in a line of it, and says whether it could."""
+
+
+NO_ANSWER = 124
+"""Status with which `timeout` ends a command that took longer than the collector waits."""
+
+
+def answer(frame: Frame, command: str) -> tuple[str, ...]:
+    """What a command printed; nothing where it was not there or failed."""
+    output = frame.commands.get(command)
+    return output.lines if output is not None and output.status == 0 else ()
+
+
+def why_no_answer(frame: Frame, command: str) -> str:
+    """What a command that told nothing did instead."""
+    output = frame.commands.get(command)
+    if output is None:
+        return frame.reason(command)
+    if output.status == NO_ANSWER:
+        return f"{command}: no answer in 5 s"
+    said = output.lines[-1].strip() if output.lines else "nothing"
+    return f"{command}: exit status {output.status}, said {said[:120]!r}"

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable
 
 from seatrial.model.system import Library
 from seatrial.model.unknown import Unknown
-from seatrial.node.frame import Frame
-from seatrial.node.versions import answer, mpi_names
+from seatrial.node.frame import Frame, answer, why_no_answer
 
 OMPI_COMPONENTS = "ompi_info --parsable"
 MPICH_VERSION = "mpichversion"
@@ -76,3 +75,45 @@ def _sorted(pairs: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
     for framework, component in pairs:
         found[framework].add(component)
     return {framework: tuple(sorted(found[framework])) for framework in sorted(found)}
+
+
+MPI_COMMANDS = ("mpirun --version", "ompi_info --version", "mpichversion", "mpiexec --version")
+
+
+MPI_WORDS = (
+    (re.compile(r"mpi(?:run|exec) \(Open MPI\) (\S+)"), "Open MPI"),
+    (re.compile(r"Open MPI v(\S+)"), "Open MPI"),
+    (re.compile(r"MPICH Version:\s*(\S+)"), "MPICH"),
+    (re.compile(r"MVAPICH\S*(?: MPI)? Version\s*:\s*(\S+)", re.IGNORECASE), "MVAPICH"),
+    (re.compile(r"Intel\(R\) MPI Library .*Version (\S+)"), "Intel MPI"),
+    (re.compile(r"\s+Version:\s+(\S+)"), "Hydra"),
+)
+
+
+def mpi_versions(frame: Frame) -> tuple[str, ...]:
+    """Each MPI once ("Open MPI 4.1.4"), in the order the commands name them; one that we do not know, word for word."""
+    return tuple(f"{name} {version}" if name else version for name, version in mpi_names(frame))
+
+
+def mpi_names(frame: Frame) -> tuple[tuple[str, str], ...]:
+    """The same, name and version apart; the name is "" where we do not know the words, and those are the version."""
+    found: dict[tuple[str, str], None] = {}
+    for command in MPI_COMMANDS:
+        lines = answer(frame, command)
+        said = ("", lines[0].strip()[:80]) if lines else ("", "")
+        name_and_version = next(filter(None, map(_known, lines)), said)
+        if name_and_version[1]:
+            found[name_and_version] = None
+    return tuple(found)
+
+
+def why_no_mpi(frame: Frame) -> str:
+    """What each command that could have told it did instead."""
+    return "; ".join(why_no_answer(frame, command) for command in MPI_COMMANDS)
+
+
+def _known(line: str) -> tuple[str, str] | None:
+    for pattern, name in MPI_WORDS:
+        if match := pattern.match(line):
+            return name, match[1]
+    return None

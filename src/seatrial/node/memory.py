@@ -2,8 +2,7 @@
 
 from seatrial.model.memory import MemoryFacts
 from seatrial.node.dimms import CONTROLLERS, dmi_dimms, edac_controllers, edac_dimms
-from seatrial.node.frame import Frame
-from seatrial.node.versions import NO_ANSWER, answer, why_no_answer
+from seatrial.node.frame import NO_ANSWER, Frame, answer, why_no_answer
 
 DMIDECODE = "dmidecode -t 17"
 

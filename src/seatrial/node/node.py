@@ -10,6 +10,7 @@ from seatrial.node.frame import CLOSING, OPENING, Frame, parse_frame, whole_numb
 from seatrial.node.hcas import read_hcas
 from seatrial.node.interfaces import read_interfaces
 from seatrial.node.kernel import read_kernel
+from seatrial.node.libraries import mpi_versions, why_no_mpi
 from seatrial.node.memory import read_memory
 from seatrial.node.pci import read_pci
 from seatrial.node.processor import read_processor
@@ -17,7 +18,6 @@ from seatrial.node.processor_counts import read_processors
 from seatrial.node.software import read_software
 from seatrial.node.system import read_system
 from seatrial.node.topology import read_topology
-from seatrial.node.versions import mpi_versions, why_no_mpi
 
 MEMINFO = "/proc/meminfo"
 SNMP = "/proc/net/snmp"

@@ -1,6 +1,7 @@
 """Sets of processors, as the kernel and hwloc write them: "0-3,8", "00000000,0000010f", "0x0000010f"."""
 
 import functools
+from collections.abc import Iterable
 
 MOST = 1 << 16
 """No machine has more processors (the kernel's own ceiling is 8192); a longer set is a text gone wrong."""
@@ -50,3 +51,24 @@ def package_number(text: str) -> int | None:
 
 def _hexadecimal(digits: str) -> bool:
     return all(digit in "0123456789abcdefABCDEF" for digit in digits)
+
+
+def numbers(values: Iterable[int]) -> str:
+    """0-3,8: a set of numbers as the kernel writes it."""
+    parts: list[str] = []
+    ordered = sorted(set(values))
+    first = last = -1
+    for value in ordered:
+        if last >= 0 and value == last + 1:
+            last = value
+            continue
+        if last >= 0:
+            parts.append(_range(first, last))
+        first = last = value
+    if last >= 0:
+        parts.append(_range(first, last))
+    return ",".join(parts)
+
+
+def _range(first: int, last: int) -> str:
+    return str(first) if first == last else f"{first}-{last}"

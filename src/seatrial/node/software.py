@@ -3,7 +3,7 @@
 import re
 
 from seatrial.model.system import SoftwareFacts
-from seatrial.node.frame import Frame
+from seatrial.node.frame import Frame, answer, why_no_answer
 from seatrial.node.libraries import (
     FABRIC_PROVIDERS,
     FABRIC_VERSION,
@@ -11,18 +11,11 @@ from seatrial.node.libraries import (
     UCX_DEVICES,
     UCX_VERSION,
     read_libraries,
+    why_no_mpi,
 )
 from seatrial.node.mpi_files import read_mpi_files, why_no_files
 from seatrial.node.mpi_settings import read_mpi_settings, why_no_settings
-from seatrial.node.versions import (
-    SLURM_CLIENTS,
-    SLURM_DAEMON,
-    answer,
-    slurm_version,
-    why_no_answer,
-    why_no_mpi,
-    why_no_slurm,
-)
+from seatrial.node.versions import SLURM_CLIENTS, SLURM_DAEMON, slurm_version, why_no_slurm
 
 LMOD = "LMOD_VERSION"
 MODULES = re.compile(r".*\bModules Release (\S+).*")

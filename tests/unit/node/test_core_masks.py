@@ -15,8 +15,9 @@ from seatrial.launch.replay import ReplayLauncher
 from seatrial.model.measurement import Kernel, Phase, Round, Shape
 from seatrial.model.verdict import FindingKind
 from seatrial.node.adapter_distance import Distance, adapters_of, distance, good_order
-from seatrial.node.core_masks import crowds, greatest_matching, numbers
+from seatrial.node.core_masks import crowds, greatest_matching
 from seatrial.node.hwloc_xml import facts_from_xml
+from seatrial.node.processor_sets import numbers
 from seatrial.node.rank_places import rank_places
 from seatrial.rules.base import Readings, one_place_per_host
 from seatrial.rules.catalogue import fact_findings

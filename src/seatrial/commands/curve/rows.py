@@ -9,7 +9,7 @@ from seatrial.commands.curve.rank_places import CurvePlaces, Spots
 from seatrial.model import units
 from seatrial.model.estimate import Estimate
 from seatrial.model.limit import Limit
-from seatrial.node.core_masks import numbers
+from seatrial.node.processor_sets import numbers
 from seatrial.render.curve_plot import Row
 from seatrial.statistics.segments import CONFIRMED, FEWEST_RUNS, Break, Segment
 

@@ -13,7 +13,7 @@ from seatrial.launch.line_options import Dialect
 from seatrial.model import units
 from seatrial.model.estimate import Estimate
 from seatrial.model.run import RunInfo
-from seatrial.node.core_masks import numbers
+from seatrial.node.processor_sets import numbers
 from seatrial.render import finding_text
 from seatrial.render.json_text import Json
 from seatrial.render.pages import STYLE, environment, own_file

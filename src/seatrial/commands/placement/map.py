@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from seatrial.commands.placement.picture import CoreCell, Loose, NodePicture, NumaBox
 from seatrial.model.words import count
-from seatrial.node.core_masks import numbers
+from seatrial.node.processor_sets import numbers
 from seatrial.render.node_names import few
 
 LEAST_CELLS = 8
