@@ -17,7 +17,7 @@ from typing import TypeVar
 import made_up_node
 from made_up_commands import OUTPUTS, hwloc_xml
 
-from seatrial.drift.drift import Difference, drift
+from seatrial.drift.comparison import Difference, drift
 from seatrial.launch.sources import collector
 from seatrial.model.facts import NodeFacts
 from seatrial.node.node import parse_facts

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import msgspec
 
-from seatrial.lab.simulator.conditions import Conditions
+from seatrial.lab.simulator.disturbances import Conditions
 from seatrial.lab.simulator.topology import parse_topology
 from seatrial.lab.simulator.totals import Totals, totals
 from seatrial.lab.simulator.trial import SimulatedFabric, Trial, TrialSettings, run_trial

@@ -12,10 +12,9 @@ import msgspec
 import pytest
 
 from seatrial.lab.cluster import planting, state, stop
-from seatrial.lab.cluster.commands import call
 from seatrial.lab.cluster.host_argv import in_space
 from seatrial.lab.cluster.plan import LabPlan, make_plan
-from seatrial.lab.cluster.processes import all_pids, kill_all, pids_in, program, state_letter
+from seatrial.lab.cluster.processes import all_pids, call, kill_all, pids_in, program, state_letter
 from seatrial.lab.cluster.start import needed_folders, raise_lab
 from seatrial.lab.faults.base import Parameters
 from seatrial.model.errors import SeatrialError, UsageError

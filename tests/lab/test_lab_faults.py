@@ -11,9 +11,9 @@ import pytest
 
 from seatrial.lab.cluster import planting, state
 from seatrial.lab.cluster.daemons import SETTLED, node_states
+from seatrial.lab.cluster.network import tbf_rate_bit_per_s
 from seatrial.lab.cluster.plan import FABRIC, LabPlan
 from seatrial.lab.cluster.processes import named, pids_in, state_letter
-from seatrial.lab.cluster.shaping import tbf_rate_bit_per_s
 from seatrial.lab.faults.base import Parameters
 from seatrial.lab.faults.catalogue import FAULTS
 from seatrial.model.errors import UsageError

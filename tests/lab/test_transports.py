@@ -10,8 +10,7 @@ import pytest
 
 from seatrial.lab.cluster import stop
 from seatrial.lab.cluster.host_argv import as_user
-from seatrial.lab.cluster.open_mpi_conf import MpiSettings
-from seatrial.lab.cluster.plan import LabPlan, make_plan
+from seatrial.lab.cluster.plan import LabPlan, MpiSettings, make_plan
 from seatrial.lab.cluster.start import needed_folders, raise_lab
 from seatrial.process.process import run
 from tests.lab.waiting import decided, inconclusive

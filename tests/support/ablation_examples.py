@@ -8,7 +8,7 @@ from seatrial.commands.transports.components import MpiFamily, Stock
 from seatrial.commands.transports.judge import Transports, judge_transports
 from seatrial.commands.transports.open_mpi import variants
 from seatrial.model.measurement import Kernel, Measurement, Phase, Shape
-from seatrial.model.recorded import RecordedRun
+from seatrial.model.run import RecordedRun
 from seatrial.model.transport import Carrier, Counted, Declared, Variant, VariantNote
 from seatrial.node.node import parse_facts
 from tests.support.builders import Cluster, info_of

@@ -17,11 +17,10 @@ from seatrial.commands.check.judge import assess
 from seatrial.commands.check.retest_plan import plan_retest
 from seatrial.model.fabric import Component, Fabric, Wiring
 from seatrial.model.measurement import Kernel, Measurement, Phase, Round
-from seatrial.model.recorded import RecordedRun
-from seatrial.model.run import FORMAT, Ending, NodeState, RunInfo
+from seatrial.model.run import FORMAT, Ending, NodeState, RecordedRun, RunInfo
 from seatrial.model.subject import Direction
 from seatrial.node.node import parse_facts
-from seatrial.pairs.complete import circle_rounds
+from seatrial.pairs.rounds import circle_rounds
 from seatrial.pairs.survey import LATENCY, PILOT, bandwidth_shape, plan_survey
 
 Pair = tuple[str, str]

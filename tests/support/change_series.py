@@ -9,9 +9,9 @@ import numpy as np
 from seatrial.locate.changes import find_changes
 from seatrial.locate.effects import practical_effects
 from seatrial.locate.part_series import Series
-from seatrial.model.change import Change
+from seatrial.model.pair_faults import Change
 from seatrial.model.units import BANDWIDTH
-from seatrial.pairs.complete import circle_rounds
+from seatrial.pairs.rounds import circle_rounds
 
 EFFECTS = practical_effects(BANDWIDTH, 1e9, None)
 Share = Callable[[float], float]

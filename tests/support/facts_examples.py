@@ -6,10 +6,19 @@ from typing import Any
 import msgspec
 
 from seatrial.model.facts import NetworkInterface, NodeFacts
+from seatrial.model.hardware import (
+    Core,
+    Dimm,
+    IdleState,
+    MemoryFacts,
+    NumaNode,
+    PciDevice,
+    PciHop,
+    PciKind,
+    ProcessorFacts,
+    Topology,
+)
 from seatrial.model.hca import Hca, Port, PortFamily, PortState
-from seatrial.model.memory import Dimm, MemoryFacts
-from seatrial.model.pci import PciDevice, PciHop, PciKind
-from seatrial.model.processor import IdleState, ProcessorFacts
 from seatrial.model.system import (
     ClockState,
     Firmware,
@@ -19,7 +28,6 @@ from seatrial.model.system import (
     SoftwareFacts,
     SystemFacts,
 )
-from seatrial.model.topology import Core, NumaNode, Topology
 from seatrial.rules.base import Readings
 
 GPU = "0000:81:00.0"

@@ -3,10 +3,9 @@
 import msgspec
 
 from seatrial.model.facts import NetworkInterface, NodeFacts
+from seatrial.model.hardware import PciDevice, PciHop, PciKind, ProcessorFacts
 from seatrial.model.hca import Hca, Port, PortFamily, PortState
 from seatrial.model.limit import ComputePeak, Limit, LimitTerm, NoLimit
-from seatrial.model.pci import PciDevice, PciHop, PciKind
-from seatrial.model.processor import ProcessorFacts
 
 CARD = "0000:03:00.0"
 ROOT_PORT = "0000:00:02.0"

@@ -11,8 +11,7 @@ from seatrial.commands.check.loaded_rounds import measure_loaded
 from seatrial.commands.check.loaded_uplinks import LoadedVerdict, judge_loaded
 from seatrial.driver.progress import Silent
 from seatrial.model.measurement import Measurement, Phase, Round
-from seatrial.model.recorded import RecordedRun
-from seatrial.model.run import Design
+from seatrial.model.run import Design, RecordedRun
 from seatrial.pairs.survey import bandwidth_shape
 from tests.support.builders import Cluster, info_of, leaves, names
 

@@ -5,11 +5,11 @@ from itertools import permutations
 import msgspec
 
 from seatrial.model import subject
-from seatrial.model.estimate import Estimate
 from seatrial.model.fabric import Fabric
 from seatrial.model.facts import NetworkInterface, NodeFacts
 from seatrial.model.judgement import Judgement, NodeVerdict, PairVerdict
 from seatrial.model.limit import Limit, LimitTerm
+from seatrial.model.measurement import Estimate
 from seatrial.model.run import Design, Ending, NodeState, RunInfo
 from seatrial.model.verdict import Experiment, Finding, FindingKind, Verdict
 

@@ -2,14 +2,13 @@
 
 from typing import Any
 
+from seatrial.model.hardware import Core, PciKind, Topology
 from seatrial.model.hca import PortFamily, PortState
-from seatrial.model.pci import PciKind
 from seatrial.model.placement import RankPlace
 from seatrial.model.system import ClockState, Firmware, Library, Limits, MpiFile, SoftwareFacts
-from seatrial.model.topology import Core, Topology
-from seatrial.model.unknown import Unknown
 from seatrial.model.verdict import FindingKind
-from seatrial.node.mpi_settings import NOTHING_SET
+from seatrial.model.words import Unknown
+from seatrial.node.mpi import NOTHING_SET
 from seatrial.rules.base import Readings
 from tests.support.facts_examples import (
     CARD,

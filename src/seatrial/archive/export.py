@@ -8,13 +8,21 @@ from pathlib import Path
 from typing import Any
 
 from seatrial.archive import layout
-from seatrial.archive.duck import TooLittleMemory, opened
 from seatrial.archive.inputs import ANY_SIZE
-from seatrial.archive.inside import DamagedRun, check_inside, opened_inside
 from seatrial.archive.journal import Delivered, of_type
 from seatrial.archive.layout import ExportFormat
 from seatrial.archive.reader import read_entries, read_info
-from seatrial.archive.samples import exactly, journal_of, query_samples, read_errors, system_errors, write_samples
+from seatrial.archive.run_files import DamagedRun, check_inside, opened_inside
+from seatrial.archive.samples import (
+    TooLittleMemory,
+    exactly,
+    journal_of,
+    opened,
+    query_samples,
+    read_errors,
+    system_errors,
+    write_samples,
+)
 from seatrial.archive.writer import ArchiveError, sentences
 from seatrial.model.errors import SeatrialError
 

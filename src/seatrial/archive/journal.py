@@ -5,8 +5,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from seatrial.model.capping import CappedPair
-from seatrial.model.loss import SessionLoss
+from seatrial.model.loss import CappedPair, SessionLoss
 from seatrial.model.measurement import Measurement, Round
 from seatrial.model.placement import DefaultStart
 from seatrial.model.run import NodeState

@@ -7,10 +7,10 @@ import msgspec
 
 from seatrial.archive import layout, reader
 from seatrial.archive.contents import shorter
-from seatrial.archive.duck import TooLittleMemory
 from seatrial.archive.export import sample_counts, samples_problem
-from seatrial.archive.inside import DamagedRun
 from seatrial.archive.liveness import Life, presumed
+from seatrial.archive.run_files import DamagedRun
+from seatrial.archive.samples import TooLittleMemory
 from seatrial.model.run import RunInfo, run_kind
 
 CLOSED = "closed"

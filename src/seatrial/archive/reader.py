@@ -19,8 +19,6 @@ from seatrial.archive.inputs import (
     decoded,
     too_large,
 )
-from seatrial.archive.inside import DamagedRun as DamagedRun  # noqa: PLC0414 - other modules import it from here
-from seatrial.archive.inside import damage, opened_inside, read_inside, read_record
 from seatrial.archive.journal import (
     DefaultStarted,
     Delivered,
@@ -33,17 +31,23 @@ from seatrial.archive.journal import (
     decode,
     of_type,
 )
+from seatrial.archive.run_files import (
+    DamagedRun,
+    damage,
+    opened_inside,
+    read_inside,
+    read_record,
+)
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.facts import NodeFacts
 from seatrial.model.measurement import LONGEST_S, Measurement
 from seatrial.model.placement import DefaultStart, Start
-from seatrial.model.recorded import RecordedRun
-from seatrial.model.run import FORMAT, Ending, RunInfo
+from seatrial.model.run import FORMAT, Ending, RecordedRun, RunInfo
 from seatrial.node.node import AlikeParser
 from seatrial.node.rank_places import rank_places
 
 if TYPE_CHECKING:
-    from seatrial.fabric.routed import RoutedFabric
+    from seatrial.fabric.routed_fabric import RoutedFabric
 
 
 RESTORE = "Restore the files from a copy; `seatrial runs export` writes the samples that are left."
@@ -225,7 +229,7 @@ def read_wiring(folder: Path) -> "RoutedFabric | None":
     if not os.path.lexists(path):
         return None
     # Slow to load, and few runs have it.
-    from seatrial.fabric.routed import RoutedFabric, Routing
+    from seatrial.fabric.routed_fabric import RoutedFabric, Routing
 
     try:
         return RoutedFabric(read_record(folder, path, Routing, WIRING_BYTES))

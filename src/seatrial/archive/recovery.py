@@ -7,7 +7,7 @@ import msgspec
 from seatrial.archive import layout
 from seatrial.archive.liveness import Found, Life, Waiting, examine
 from seatrial.archive.reader import has_run_file
-from seatrial.archive.recover import ClosedByOther, Recovered, partial_folders, recover
+from seatrial.archive.run_recovery import ClosedByOther, Recovered, partial_folders, recover
 from seatrial.model.errors import SeatrialError, UsageError
 
 ASIDE = "Its files are left as they were; move the folder out of the archive if it is not needed."

@@ -13,16 +13,15 @@ import msgspec
 from seatrial.archive import layout
 from seatrial.archive.closing import close_folder, write_run_file
 from seatrial.archive.contents import Tally
-from seatrial.archive.duck import TooLittleMemory
 from seatrial.archive.journal import Entry, encode
 from seatrial.archive.lease import Held, Hold, Holder
-from seatrial.archive.rescue import RescueCopy
-from seatrial.archive.samples import SamplesUnmade
+from seatrial.archive.rescue_copy import RescueCopy
+from seatrial.archive.samples import SamplesUnmade, TooLittleMemory
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.run import Ending, RunInfo
 
 if TYPE_CHECKING:
-    from seatrial.fabric.routed import Routing
+    from seatrial.fabric.routed_fabric import Routing
 
 RESCUED = "rescued"
 """Appended to the name of a run whose folder was taken away from its driver."""

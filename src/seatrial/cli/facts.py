@@ -59,7 +59,7 @@ def facts(
         return ExitCode.INCOMPLETE if incomplete(read) else ExitCode.PASS
     from seatrial.commands.facts.drift_json import drift_as_json
     from seatrial.commands.facts.drift_text import drift_as_text
-    from seatrial.drift.hardware_groups import groups
+    from seatrial.drift.peer_groups import groups
 
     found = look_for_drift(read, earlier, read_here() if with_login else None)
     told = (found.differences, found.changes, found.against, found.findings)

@@ -10,8 +10,8 @@ from seatrial.cli.simulate import simulate
 from seatrial.model.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
+    from seatrial.lab.cluster.daemons import LabStatus
     from seatrial.lab.cluster.plan import LabPlan
-    from seatrial.lab.cluster.status import LabStatus
     from seatrial.lab.faults.base import Planted
     from seatrial.lab.trial.trial import RunResult, ScenarioResult
 
@@ -133,8 +133,8 @@ def run(
 @app.command()
 def status(as_json: AsJson = False) -> int:
     """Show the labs that stand: nodes with Slurm's word for each, design rates, planted faults."""
+    from seatrial.lab.cluster.daemons import all_labs
     from seatrial.lab.cluster.requirements import require_root
-    from seatrial.lab.cluster.status import all_labs
 
     require_root()
     labs = all_labs()
@@ -225,7 +225,7 @@ def _flap(name: str, planted: "Planted") -> None:
     import threading
 
     from seatrial.lab.cluster.planting import clear, switch
-    from seatrial.lab.trial.flapping import flap
+    from seatrial.lab.trial.disturbances import flap
 
     try:
         flap(planted.every_s, lambda on: switch(name, planted, on), threading.Event().wait)

@@ -12,7 +12,7 @@ from seatrial.model.units import BANDWIDTH, LATENCY
 from seatrial.model.verdict import Verdict
 
 if TYPE_CHECKING:
-    from seatrial.fabric.routed import RoutedFabric
+    from seatrial.fabric.routed_fabric import RoutedFabric
 
 MOST_ROUTED_PAIRS = 4_000_000
 """All ordered pairs of 2,000 nodes; the way of each takes about 1 kB."""
@@ -51,7 +51,7 @@ def locate(
     """Name the slow and late nodes, uplinks and cables in an n×n table of latency or bandwidth measured elsewhere."""
     from seatrial.commands.locate.json import located_as_json
     from seatrial.commands.locate.text import located_as_text
-    from seatrial.importers.matrices import read_matrix, read_matrix_files
+    from seatrial.importers.formats import read_matrix, read_matrix_files
     from seatrial.locate.classes import topology_classes
     from seatrial.locate.table import locate_in_table
 
@@ -115,7 +115,7 @@ def wiring_of(topology: Path | None, routes: str, nodes: tuple[str, ...]) -> "Ro
     """The cables of the table's nodes. Raises UsageError where map or tables are none, or know none of the nodes."""
     from seatrial.fabric.forwarding import parse_tables
     from seatrial.fabric.ibnetdiscover import parse_fabric
-    from seatrial.fabric.routed import RoutedFabric, make_routing
+    from seatrial.fabric.routed_fabric import RoutedFabric, make_routing
     from seatrial.model.fabric import NO_FABRIC
 
     if topology is None:

@@ -55,7 +55,7 @@ def refuse_for_this_machine(site: "CheckSettings") -> None:
 
 def say_silent(silent: Mapping[str, str]) -> None:
     """Say on standard error which nodes gave no facts, and why."""
-    from seatrial.model.order import natural_sorted
+    from seatrial.model.words import natural_sorted
     from seatrial.render.escape import clean
 
     for node in natural_sorted(silent):

@@ -8,7 +8,7 @@ from pathlib import Path
 from seatrial.cli.options import width_and_colour
 from seatrial.model.errors import ExitCode, SeatrialError
 from seatrial.model.judgement import Judgement
-from seatrial.model.recorded import RecordedRun
+from seatrial.model.run import RecordedRun
 from seatrial.render.escape import clean
 
 

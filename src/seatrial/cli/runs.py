@@ -52,7 +52,8 @@ def _state_text(row: dict[str, Any]) -> str:
 def show_run(run: Run = "last", archive: Archive = None, as_json: AsJson = False) -> int:
     """Print what a run is: run.json, and a line for each kernel measured."""
     from seatrial.archive.export import kernel_table
-    from seatrial.archive.reader import DamagedRun, damage_of, find_run, read_info
+    from seatrial.archive.reader import damage_of, find_run, read_info
+    from seatrial.archive.run_files import DamagedRun
     from seatrial.model.run import run_kind
 
     folder = find_run(archive_folder(archive), run)

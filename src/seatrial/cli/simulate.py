@@ -16,7 +16,7 @@ from seatrial.pairs.survey import DesignChoice
 
 if TYPE_CHECKING:
     from seatrial.commands.check.run import CheckOutcome
-    from seatrial.lab.simulator.conditions import Conditions
+    from seatrial.lab.simulator.disturbances import Conditions
     from seatrial.lab.simulator.trial import SimulatedFabric, Trial, TrialSettings
     from seatrial.model.fabric_map import FabricMap
 
@@ -167,7 +167,7 @@ def _conclude(topology: str, trials: "list[Trial]", archive: Path | None, *, as_
 
 
 def _conditions(noise: str, pair_noise: str, drift: str, jobs: int, *, shared_nodes: bool) -> "Conditions":
-    from seatrial.lab.simulator.conditions import Conditions
+    from seatrial.lab.simulator.disturbances import Conditions
 
     return Conditions(
         noise=_share(noise, "--noise"),

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Set
 
 import msgspec
 
-from seatrial.drift.compare import Value, fingerprint, within
+from seatrial.drift.comparison import Value, fingerprint, within
 from seatrial.drift.expected_differences import excused_over_time, tolerated_share
 from seatrial.drift.flat_facts import Part, parts
 from seatrial.drift.severity import family, leading, weight

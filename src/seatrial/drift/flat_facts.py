@@ -14,7 +14,7 @@ import msgspec
 
 from seatrial.drift.flat_fields import KEYS, LEFT_OUT, SUMMARIES, UNSTEADY, Scalar
 from seatrial.model.facts import NodeFacts
-from seatrial.model.unknown import Unknown
+from seatrial.model.words import Unknown
 
 Flat = dict[str, Scalar]
 Summary = Callable[[Any], object]

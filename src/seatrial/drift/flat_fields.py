@@ -7,13 +7,21 @@ from typing import Any, NamedTuple
 import msgspec
 
 from seatrial.model.facts import NetworkInterface, NodeFacts
+from seatrial.model.hardware import (
+    Cache,
+    Core,
+    Dimm,
+    IdleState,
+    NumaNode,
+    PciDevice,
+    PciHop,
+    PciKind,
+    ProcessorFacts,
+    Topology,
+)
 from seatrial.model.hca import Hca, Port
-from seatrial.model.memory import Dimm
-from seatrial.model.pci import PciDevice, PciHop, PciKind
-from seatrial.model.processor import IdleState, ProcessorFacts
 from seatrial.model.system import KernelFacts, Library, Mount, MpiFile, Sensor, SystemFacts
-from seatrial.model.topology import Cache, Core, NumaNode, Topology
-from seatrial.model.unknown import Unknown
+from seatrial.model.words import Unknown
 
 Scalar = str | int | float | bool
 Field = tuple[type[msgspec.Struct], str]

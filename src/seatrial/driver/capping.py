@@ -10,8 +10,8 @@ from collections.abc import Sequence
 import msgspec
 
 from seatrial.driver.gross_faults import LEAST_TRIPS, GrossFaults, Part
-from seatrial.model.capping import CapCause, CappedPair
 from seatrial.model.fabric import Wiring
+from seatrial.model.loss import CapCause, CappedPair
 from seatrial.model.measurement import Kernel, Measurement, Phase, Round, Shape
 from seatrial.model.subject import Direction, Subject, SubjectKind
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import msgspec
 
 from seatrial.archive import layout
-from seatrial.archive.inside import read_tail
-from seatrial.archive.recover import partial_folders
 from seatrial.archive.recovery import recover_runs, watching
+from seatrial.archive.run_files import read_tail
+from seatrial.archive.run_recovery import partial_folders
 from seatrial.archive.writer import sentences
 from seatrial.driver.clock import new_run_name, now_text
 from seatrial.driver.node_hours import allocation_s, within_node_hours

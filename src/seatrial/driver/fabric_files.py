@@ -15,7 +15,7 @@ from seatrial.model.errors import UsageError
 from seatrial.model.fabric import Fabric
 
 if TYPE_CHECKING:
-    from seatrial.fabric.routed import RoutedFabric
+    from seatrial.fabric.routed_fabric import RoutedFabric
 
 LIVE = "live"
 
@@ -34,7 +34,7 @@ def wiring_of(settings: CheckSettings, hosts: Hosts, nodes: Sequence[str]) -> "R
     # Slow to load, and needed here only.
     from seatrial.fabric.forwarding import parse_tables
     from seatrial.fabric.ibnetdiscover import parse_fabric
-    from seatrial.fabric.routed import RoutedFabric, make_routing
+    from seatrial.fabric.routed_fabric import RoutedFabric, make_routing
 
     fabric = parse_fabric(discover() if settings.fabric == LIVE else argument_text(Path(settings.fabric), MAP_BYTES))
     tables = None

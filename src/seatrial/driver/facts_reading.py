@@ -141,7 +141,7 @@ def read_recording(path: Path, progress: Progress | None = None) -> FactsRead:
         return FactsRead(facts={name: facts}, texts={name: text})
     if form is Form.JSON:
         return FactsRead(facts=facts_from_sysinfo(text))
-    from seatrial.node.hwloc_xml import facts_from_xml  # brings the XML parser along
+    from seatrial.node.hwloc_machine import facts_from_xml  # brings the XML parser along
 
     machine = facts_from_xml(text, _plain(path))
     return FactsRead(facts={machine.hostname: machine})

@@ -3,11 +3,11 @@
 from collections import Counter, defaultdict
 
 from seatrial.locate.thresholds import STALL_S
-from seatrial.model.capping import CapCause
 from seatrial.model.fabric import Wiring
+from seatrial.model.loss import CapCause
 from seatrial.model.measurement import Kernel, Measurement, Phase
 from seatrial.model.subject import Direction
-from seatrial.statistics.median import median
+from seatrial.statistics.estimates import median
 
 Pair = tuple[str, str]
 Part = tuple[str, str]

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import msgspec
 
-from seatrial.archive.inside import read_tail
 from seatrial.archive.journal import (
     Delivered,
     NodeLost,
@@ -16,15 +15,15 @@ from seatrial.archive.journal import (
     RoundStarted,
     SessionStarted,
 )
+from seatrial.archive.run_files import read_tail
 from seatrial.archive.writer import RunWriter
 from seatrial.driver.capping import UNTOUCHED, Caps
 from seatrial.driver.node_selection import grouped
 from seatrial.driver.progress import Progress
 from seatrial.driver.session_losses import Losses, placed
 from seatrial.launch.contract import PLAIN, Launcher, Manner, Session
-from seatrial.model.capping import CappedPair, unmeasured
 from seatrial.model.errors import LaunchError, ProbeLost, RoundRefused, SeatrialError
-from seatrial.model.loss import Loss, LossCause, Moment, SessionLoss
+from seatrial.model.loss import CappedPair, Loss, LossCause, Moment, SessionLoss, unmeasured
 from seatrial.model.measurement import Kernel, Measurement, Round
 from seatrial.model.placement import Start
 from seatrial.model.run import NodeState

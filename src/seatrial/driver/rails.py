@@ -6,7 +6,7 @@ from seatrial.driver.two_nodes import TwoNodes
 from seatrial.launch.contract import Manner
 from seatrial.launch.mpi import family_of
 from seatrial.launch.rails import rail_manner
-from seatrial.limits.rail_devices import RailDevice, no_rail_because, rail_named, shared_rails
+from seatrial.limits.rail_paths import RailDevice, no_rail_because, rail_named, shared_rails
 from seatrial.model.errors import SeatrialError, UsageError
 
 AUTO = "auto"

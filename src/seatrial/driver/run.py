@@ -10,8 +10,7 @@ from seatrial.driver.closing import closed
 from seatrial.driver.measurer import Measurer
 from seatrial.launch.contract import Launcher
 from seatrial.model.facts import NodeFacts
-from seatrial.model.recorded import RecordedRun
-from seatrial.model.run import Design, Ending, RunInfo
+from seatrial.model.run import Design, Ending, RecordedRun, RunInfo
 
 
 class RunUnderWay:

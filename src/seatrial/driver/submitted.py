@@ -8,8 +8,8 @@ import msgspec
 
 from seatrial.archive import layout
 from seatrial.archive.inputs import DESCRIPTION_BYTES
-from seatrial.archive.inside import DamagedRun, read_record
 from seatrial.archive.reader import find_run
+from seatrial.archive.run_files import DamagedRun, read_record
 from seatrial.archive.writer import sentences
 from seatrial.model.errors import UsageError
 

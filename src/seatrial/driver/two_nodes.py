@@ -22,8 +22,7 @@ from seatrial.driver.site import choose_launcher
 from seatrial.launch.contract import Hosts, Launcher, Manner, StartsByDefault
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.placement import DefaultStart
-from seatrial.model.recorded import RecordedRun
-from seatrial.model.run import NodeState, RunKind
+from seatrial.model.run import NodeState, RecordedRun, RunKind
 
 Pair = tuple[str, str]
 DEFAULT_LOG = "default-launch.err"

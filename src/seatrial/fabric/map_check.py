@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from seatrial.model.fabric_map import DeviceKind, FabricDevice, FabricLink, FabricMap
-from seatrial.model.lanes import data_bits_per_s
+from seatrial.model.hca import data_bits_per_s
 
 
 class LinkProblemKind(enum.StrEnum):

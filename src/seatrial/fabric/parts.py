@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 import msgspec
 
 from seatrial.fabric.map_check import device_name, link_text
-from seatrial.fabric.routes import Hop, Path, Routes
+from seatrial.fabric.routes import Hop, Route, Routes
 from seatrial.model.subject import Direction
 
 FEWEST_CABLES = 3
@@ -92,7 +92,7 @@ class Parts:
                     found[hop].append(self.hops + number)
         return dict(found)
 
-    def crossed(self, path: Path) -> tuple[int, ...]:
+    def crossed(self, path: Route) -> tuple[int, ...]:
         """The hops of a path and the bundles that they belong to, as numbers."""
         bundles = {bundle for hop in path if hop in self._bundles_of for bundle in self._bundles_of[hop]}
         return (*path, *sorted(bundles))

@@ -13,7 +13,7 @@ Hop = int
 """A direction of a cable: twice the number of the link in the map, plus one from its second end to its first."""
 Forwarding = Mapping[tuple[str, str], int]
 """(switch, destination adapter) -> the port by which the switch sends; from the fabric's own tables."""
-Path = tuple[Hop, ...]
+Route = tuple[Hop, ...]
 CHUNK = 1 << 14
 """Pairs whose ways are followed at once: what the arrays of a step take stays small."""
 
@@ -59,7 +59,7 @@ class Routes:
         self._first = np.array([first[key] for key in order], dtype=np.intp)
         self._last = np.array([at_leaf[key][1] for key in order], dtype=np.intp)
 
-    def path(self, source: str, target: str) -> Path:
+    def path(self, source: str, target: str) -> Route:
         """The hops from one adapter to another, in order; empty where there is no way, or it runs in a circle."""
         if source not in self.number or target not in self.number or source == target:
             return ()
@@ -77,9 +77,9 @@ class Routes:
             hops.append(hop)
         return (*hops, int(self._last[number]))
 
-    def paths(self, pairs: Sequence[tuple[str, str]]) -> list[Path]:
+    def paths(self, pairs: Sequence[tuple[str, str]]) -> list[Route]:
         """`path` of every pair; thousands together cost little more than one."""
-        found: list[Path] = [()] * len(pairs)
+        found: list[Route] = [()] * len(pairs)
         known = [row for row, (one, other) in enumerate(pairs) if one != other and {one, other} <= self.number.keys()]
         source = np.array([self.number[pairs[row][0]] for row in known], dtype=np.intp)
         target = np.array([self.number[pairs[row][1]] for row in known], dtype=np.intp)
@@ -135,7 +135,7 @@ class Routes:
         neighbour, hop = self._out[name][port]
         return self.graph.place.get(neighbour, -1), hop
 
-    def _follow(self, source: Numbers, target: Numbers) -> list[Path]:
+    def _follow(self, source: Numbers, target: Numbers) -> list[Route]:
         """A way that is longer than there are switches runs in a circle."""
         here, goal = self._leaf[source], self._leaf[target]
         columns = [self._first[source]]

@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
-from seatrial.importers.file_names import pairs_of_names
-from seatrial.importers.named_line import pair_above
 from seatrial.importers.pair_lines import MEGABYTE, MICROSECOND, Pair, given
+from seatrial.importers.pair_names import pair_above, pairs_of_names
 from seatrial.model.errors import UsageError
 from seatrial.model.pair_table import DEAD_BANDWIDTH, DEAD_LATENCY_S, PairTable, repeated_pair_table
 

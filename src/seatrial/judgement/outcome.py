@@ -5,8 +5,7 @@ import msgspec
 from seatrial.locate.evidence import Pair
 from seatrial.model.errors import ExitCode
 from seatrial.model.measurement import Phase
-from seatrial.model.recorded import RecordedRun
-from seatrial.model.run import Ending, RunInfo, run_kind
+from seatrial.model.run import Ending, RecordedRun, RunInfo, run_kind
 from seatrial.model.verdict import Verdict
 
 AT_FAULT = (Verdict.MISCONFIGURED, Verdict.SLOW, Verdict.UNSTABLE, Verdict.INVALID)

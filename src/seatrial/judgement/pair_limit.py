@@ -7,9 +7,9 @@ from seatrial.limits.rail_paths import rail_limit
 from seatrial.locate.evidence import Pair
 from seatrial.locate.references import above_gate_text, against_gate
 from seatrial.locate.thresholds import LIMIT_FLOOR
-from seatrial.model.estimate import Estimate
 from seatrial.model.facts import NodeFacts
 from seatrial.model.limit import Limit, NoLimit
+from seatrial.model.measurement import Estimate
 from seatrial.model.units import share
 from seatrial.model.verdict import Verdict
 

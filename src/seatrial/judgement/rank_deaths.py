@@ -8,11 +8,10 @@ import msgspec
 from seatrial.judgement.outcome import remarks_of
 from seatrial.model.facts import NodeFacts
 from seatrial.model.loss import LossCause, Moment, RankDeath, SessionLoss
-from seatrial.model.order import natural_sorted
-from seatrial.model.recorded import RecordedRun
+from seatrial.model.run import RecordedRun
 from seatrial.model.subject import CLUSTER, node
 from seatrial.model.verdict import Finding, FindingKind, Verdict
-from seatrial.model.words import count, some
+from seatrial.model.words import count, natural_sorted, some
 
 REPEATED = 2
 SMALL_SHARE = 0.1

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 
 from seatrial.model.facts import NodeFacts
 from seatrial.model.placement import RankPlace, Start
-from seatrial.model.recorded import RecordedRun
+from seatrial.model.run import RecordedRun
 from seatrial.node.adapter_distance import Adapters, Distance, adapters_of, distance, usable_cores
-from seatrial.node.core_masks import cores_of, known_cores, rank_names
+from seatrial.node.rank_places import cores_of, known_cores, rank_names
 from seatrial.rules.base import named
 from seatrial.rules.ranks_unbound import loose_ranks
 

@@ -1,8 +1,8 @@
 """The sentences of findings: who, how much, against what, and what to do."""
 
 from seatrial.locate.explanation import Suspect
-from seatrial.model.estimate import Estimate
 from seatrial.model.limit import Limit
+from seatrial.model.measurement import Estimate
 from seatrial.model.subject import Direction, Subject, SubjectKind
 from seatrial.model.units import bandwidth, duration, share
 

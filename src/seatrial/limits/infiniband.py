@@ -1,7 +1,6 @@
 """What one InfiniBand port carries: lanes, line encoding, and the packet overhead at its MTU."""
 
-from seatrial.model.hca import Port
-from seatrial.model.lanes import LANES
+from seatrial.model.hca import LANES, Port
 from seatrial.model.limit import LimitTerm, Terms
 
 PACKET_OVERHEAD_BYTES = 26

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from seatrial.model.pci import PciHop
+from seatrial.model.hardware import PciHop
 
 ENCODINGS = {
     2.5e9: 8 / 10,

@@ -15,8 +15,8 @@ from seatrial.limits.pcie import (
     payload_share,
     raw_bytes_per_s,
 )
+from seatrial.model.hardware import PciDevice
 from seatrial.model.limit import LimitTerm, Terms
-from seatrial.model.pci import PciDevice
 
 RAW = "transfers_per_s * encoding * width / 8"
 FORMULA = f"{RAW} * payload_bytes / (payload_bytes + overhead_bytes)"

@@ -4,8 +4,8 @@ import re
 
 from seatrial.limits.microarchitectures import recognise
 from seatrial.model.facts import NodeFacts
+from seatrial.model.hardware import IN_NAME
 from seatrial.model.limit import ComputePeak, NoLimit
-from seatrial.model.processor import IN_NAME
 
 BY_INSTRUCTION_SET = (
     (frozenset({"avx512f"}), 32),

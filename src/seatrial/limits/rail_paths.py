@@ -1,16 +1,121 @@
-"""The limit of the way between two nodes over some of their rails: each alone, or several together."""
+"""Which ports and interfaces of two nodes are rails: ways between them of one kind, that MPI can take one by one."""
 
 from collections.abc import Sequence
 
-from seatrial.limits.gate import gate_of
+import msgspec
+
+from seatrial.limits.ethernet import side_of, tcp_payload_term
 from seatrial.limits.node import cut_term
 from seatrial.limits.path import path_limit
 from seatrial.limits.pcie_path import MemoryAccess, link_rates
-from seatrial.limits.rail_devices import only
-from seatrial.limits.rails import Rail, together
+from seatrial.limits.ports import node_ports
+from seatrial.limits.rails import Rail, gate_of, together
 from seatrial.model.facts import NodeFacts
+from seatrial.model.hardware import PciDevice
 from seatrial.model.limit import Limit, LimitTerm, NoLimit, Terms, least
-from seatrial.model.pci import PciDevice
+from seatrial.model.units import bandwidth
+
+ETHERNET = "Ethernet"
+AS_FAST = 0.99
+"""Of the fastest: rails of one kind may differ by an MTU, not by a generation."""
+
+
+class RailDevice(msgspec.Struct, frozen=True, kw_only=True):
+    """One way out of a node, by the name that MPI libraries have for it: `eth0`, `mlx5_0:1`."""
+
+    name: str
+    kind: str
+    """Ethernet, or the family of the port in its own word."""
+    bytes_per_s: float | None = None
+    """What the port itself carries, one direction; None where its rate is not known."""
+
+
+class SharedRails(msgspec.Struct, frozen=True, kw_only=True):
+    """The rails of the fastest kind that both nodes have, in order of name, and why others are not among them."""
+
+    rails: tuple[RailDevice, ...] = ()
+    left_out: tuple[str, ...] = ()
+
+
+def rails_of(facts: NodeFacts) -> tuple[RailDevice, ...]:
+    """Every active port of an HCA, then every Ethernet interface that can carry a job's TCP."""
+    found = []
+    for port in node_ports(facts):
+        rates = [term.bytes_per_s for term in port.terms().terms]
+        name = f"{port.hca.name}:{port.port.number}"
+        found.append(RailDevice(name=name, kind=str(port.port.family), bytes_per_s=min(rates, default=None)))
+    for interface in facts.ethernet_interfaces:
+        term = tcp_payload_term(interface, facts.hostname)
+        rate = term.bytes_per_s if term else None
+        found.append(RailDevice(name=interface.name, kind=ETHERNET, bytes_per_s=rate))
+    return tuple(found)
+
+
+def shared_rails(source: NodeFacts, target: NodeFacts) -> SharedRails:
+    """The fastest kind's rails that are up, under one name, at both ends; a slower one of the kind is left out."""
+    here, there = ({rail.name: rail for rail in rails_of(facts)} for facts in (source, target))
+    both = [
+        _lesser(rail, there[name]) for name, rail in here.items() if name in there and rail.kind == there[name].kind
+    ]
+    fastest = max(both, key=lambda rail: rail.bytes_per_s or 0.0, default=None)
+    if fastest is None:
+        return SharedRails(left_out=_one_sided(source, target))
+    floor = AS_FAST * (fastest.bytes_per_s or 0.0)
+    chosen = [rail for rail in both if rail.kind == fastest.kind and (rail.bytes_per_s or 0.0) >= floor]
+    slower = [rail for rail in both if rail.kind == fastest.kind and rail not in chosen]
+    said = tuple(
+        f"{rail.name} is left out: by its facts it carries {bandwidth(rail.bytes_per_s)}, "
+        f"{fastest.name} {bandwidth(fastest.bytes_per_s)}"
+        for rail in slower
+    )
+    rails = tuple(sorted(chosen, key=lambda rail: rail.name))
+    return SharedRails(rails=rails, left_out=(*said, *_one_sided(source, target)))
+
+
+def rail_named(facts: NodeFacts, name: str) -> RailDevice | None:
+    """The rail of that name; an HCA alone stands for its port 1. None where there is none that is up."""
+    known = {rail.name: rail for rail in rails_of(facts)}
+    return known.get(name) or known.get(f"{name}:1")
+
+
+def no_rail_because(facts: NodeFacts, name: str) -> str:
+    """Why a node has no rail of that name: it is down, or not there; and which there are."""
+    have = ", ".join(rail.name for rail in rails_of(facts)) or "none"
+    device = name.partition(":")[0]
+    there = device in {*(hca.name for hca in facts.hcas), *(each.name for each in facts.interfaces)}
+    return (
+        f"{facts.hostname} has {name}, and it is not up" if there else f"{facts.hostname} has no {name}: it has {have}"
+    )
+
+
+def only(facts: NodeFacts, names: Sequence[str]) -> NodeFacts:
+    """The node as if it had these rails alone; a RoCE or iWARP port keeps its Ethernet side."""
+    ports = [port for port in node_ports(facts) if f"{port.hca.name}:{port.port.number}" in names]
+    sides = {side.name for port in ports if (side := side_of(port.port, facts.interfaces)) is not None}
+    kept = []
+    for hca in facts.hcas:
+        numbers = {port.port.number for port in ports if port.hca.name == hca.name}
+        if numbers:
+            kept.append(msgspec.structs.replace(hca, ports=tuple(p for p in hca.ports if p.number in numbers)))
+    interfaces = tuple(each for each in facts.interfaces if each.name in {*names, *sides})
+    return msgspec.structs.replace(facts, hcas=tuple(kept), interfaces=interfaces)
+
+
+def _lesser(here: RailDevice, there: RailDevice) -> RailDevice:
+    known = [rail.bytes_per_s for rail in (here, there) if rail.bytes_per_s is not None]
+    return msgspec.structs.replace(here, bytes_per_s=min(known, default=None))
+
+
+def _one_sided(source: NodeFacts, target: NodeFacts) -> tuple[str, ...]:
+    """Rails that one node has up and the other has not."""
+    said = []
+    for facts, other in ((source, target), (target, source)):
+        there = {rail.name for rail in rails_of(other)}
+        said += [no_rail_because(other, rail.name) for rail in rails_of(facts) if rail.name not in there]
+    return tuple(said)
+
+
+# The limit of the way between two nodes over some of their rails: each alone, or several together.
 
 
 def rail_limit(source: NodeFacts, target: NodeFacts, rails: Sequence[str]) -> Limit | NoLimit:

@@ -1,9 +1,15 @@
 """Several ports of one node together: added up only where PCIe lets them through."""
 
+import math
 from collections import defaultdict
 from collections.abc import Sequence
 
 import msgspec
+
+from seatrial.limits.ethernet import tcp_payload_term
+from seatrial.limits.pcie_path import ceilings
+from seatrial.limits.ports import NodePort, node_ports, unreadable
+from seatrial.model.facts import NetworkInterface, NodeFacts
 
 
 class Rail(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,3 +49,66 @@ def together(rails: Sequence[Rail]) -> Flow:
         flows.append(Flow(bytes_per_s=width[link], cut=((link, width[link]),)) if narrow else beneath)
     cut = tuple(part for flow in flows for part in flow.cut)
     return Flow(bytes_per_s=sum(flow.bytes_per_s for flow in flows), cut=cut)
+
+
+# The gate: what all ports and interfaces of one end carry together. No measurement can be above it.
+
+
+class Gate(msgspec.Struct, frozen=True, kw_only=True):
+    """Bytes per second, one direction; infinite where `unknown` says why."""
+
+    bytes_per_s: float
+    unknown: tuple[str, ...] = ()
+
+
+def gate_of(facts: NodeFacts) -> Gate:
+    """All active ports and all Ethernet interfaces at once, each at its own MTU, through the PCIe links that are known.
+
+    A true upper bound: MPI may stripe over all of them, whatever it does. A RoCE or iWARP port and its interface are
+    one wire, and the better of both counts. What is not known does not narrow it.
+    """
+    rails = [*port_rails(facts), *_interface_rails(facts)]
+    strange = unreadable(facts)
+    if strange:
+        return Gate(bytes_per_s=math.inf, unknown=(f"no gate: {facts.hostname} has {strange}",))
+    total = together(rails).bytes_per_s
+    if math.isfinite(total):
+        return Gate(bytes_per_s=total)
+    names = ", ".join(rail.name for rail in rails if not math.isfinite(rail.bytes_per_s))
+    return Gate(bytes_per_s=total, unknown=(f"no gate: {facts.hostname} has {names}, whose rate is not known",))
+
+
+def port_rails(facts: NodeFacts) -> list[Rail]:
+    """One for each active port of an HCA; infinite where its rate is not known."""
+    return [
+        Rail(name=port.label, bytes_per_s=_wire(port), links=ceilings(port.device) if port.device else ())
+        for port in node_ports(facts)
+    ]
+
+
+def _wire(port: NodePort) -> float:
+    rates = [term.bytes_per_s for term in port.terms().terms]
+    if port.interface is not None:
+        tcp = tcp_payload_term(port.interface, port.node)
+        rates += [tcp.bytes_per_s] if tcp else []
+    return max(rates, default=math.inf)
+
+
+def _interface_rails(facts: NodeFacts) -> list[Rail]:
+    taken = {port.interface.name for port in node_ports(facts) if port.interface is not None}
+    devices = {device.address: device for device in facts.pci}
+    rails = []
+    for interface in facts.ethernet_interfaces:
+        if interface.name not in taken:
+            device = devices.get(interface.pci_address)
+            links = ceilings(device) if device else ()
+            rails.append(Rail(name=interface.name, bytes_per_s=_payload(interface, facts.hostname), links=links))
+    return rails
+
+
+def _payload(interface: NetworkInterface, node: str) -> float:
+    """Infinite where speed or MTU is unknown, 0 where the MTU leaves no room."""
+    if interface.speed_bits_per_s is None or interface.mtu_bytes is None:
+        return math.inf
+    term = tcp_payload_term(interface, node)
+    return term.bytes_per_s if term else 0.0

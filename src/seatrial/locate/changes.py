@@ -20,7 +20,7 @@ from seatrial.locate.rows import Flags
 from seatrial.locate.significance import ERROR_RATE
 from seatrial.locate.steps import FEWEST, Found, Table, steps
 from seatrial.locate.uplinks import FEWEST_GROUPS, FEWEST_NODES
-from seatrial.model.change import Change, ChangeKind
+from seatrial.model.pair_faults import Change, ChangeKind
 from seatrial.model.pair_table import Indices, Reals
 from seatrial.model.subject import Direction, Subject
 

@@ -7,9 +7,8 @@ from functools import cached_property
 import msgspec
 
 from seatrial.locate.thresholds import STALL_S
-from seatrial.model.estimate import Estimate
-from seatrial.model.measurement import Kernel, Measurement, Phase
-from seatrial.statistics.median import median, median_estimate
+from seatrial.model.measurement import Estimate, Kernel, Measurement, Phase
+from seatrial.statistics.estimates import median, median_estimate
 
 Pair = tuple[str, str]
 

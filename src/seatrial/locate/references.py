@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from seatrial.drift.hardware_groups import groups
+from seatrial.drift.peer_groups import groups
 from seatrial.locate.effects import SCATTERS, practical_effects
 from seatrial.locate.evidence import SHORTEST_S, Evidence, Pair
 from seatrial.locate.peers import Peers, peers_of
@@ -19,13 +19,13 @@ from seatrial.locate.thresholds import (
     RETEST_RUNS,
     SUSPICION,
 )
-from seatrial.model.estimate import Estimate
 from seatrial.model.fabric import Wiring
 from seatrial.model.facts import NodeFacts
 from seatrial.model.limit import Limit
+from seatrial.model.measurement import Estimate
 from seatrial.model.units import BANDWIDTH, LATENCY, bandwidth
 from seatrial.model.verdict import Verdict
-from seatrial.statistics.median import WANTED_CONFIDENCE, median
+from seatrial.statistics.estimates import WANTED_CONFIDENCE, median
 
 
 class Line(msgspec.Struct, frozen=True, kw_only=True):

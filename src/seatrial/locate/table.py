@@ -19,7 +19,7 @@ from seatrial.model.pair_table import Indices, PairTable
 from seatrial.model.subject import Subject, node, pair
 from seatrial.model.units import BANDWIDTH, LATENCY
 from seatrial.model.verdict import Verdict
-from seatrial.pairs.sparse import wrongly_left
+from seatrial.pairs.rounds import wrongly_left
 from seatrial.pairs.survey import FAULT_SHARE
 
 DENSE_SHARE = 0.5

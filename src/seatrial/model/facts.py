@@ -2,12 +2,9 @@
 
 import msgspec
 
+from seatrial.model.hardware import MemoryFacts, PciDevice, ProcessorFacts, Topology
 from seatrial.model.hca import Hca
-from seatrial.model.memory import MemoryFacts
-from seatrial.model.pci import PciDevice
-from seatrial.model.processor import ProcessorFacts
 from seatrial.model.system import KernelFacts, SoftwareFacts, SystemFacts
-from seatrial.model.topology import Topology
 
 ETHERNET = 1
 """ARPHRD number of Ethernet, include/uapi/linux/if_arp.h."""

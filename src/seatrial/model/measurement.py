@@ -1,9 +1,23 @@
-"""What the probe is asked and what it delivers."""
+"""A number with its uncertainty and the way it was got."""
 
 import enum
 from typing import Annotated
 
 import msgspec
+
+
+class Estimate(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """`value` with an interval that covers the true median with probability `confidence`, from `runs` runs."""
+
+    value: float
+    low: float
+    high: float
+    confidence: float
+    runs: int
+    method: str
+
+
+# What the probe is asked and what it delivers.
 
 LONGEST_S = 1e9
 """Thirty years. What an archive has beyond it, or below zero, is damage, and would overflow statistics."""

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from seatrial.model.unknown import Unknown
+from seatrial.model.words import Unknown
 
 
 class KernelFacts(msgspec.Struct, frozen=True, kw_only=True):

@@ -3,7 +3,7 @@
 import math
 from typing import NamedTuple
 
-from seatrial.model.estimate import Estimate
+from seatrial.model.measurement import Estimate
 
 BANDWIDTH = "bandwidth_bytes_per_s"
 LATENCY = "latency_s"

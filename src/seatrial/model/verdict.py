@@ -4,7 +4,7 @@ import enum
 
 import msgspec
 
-from seatrial.model.estimate import Estimate
+from seatrial.model.measurement import Estimate
 from seatrial.model.subject import Direction, Subject
 
 

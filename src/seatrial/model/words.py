@@ -1,6 +1,9 @@
 """Numbers and names in sentences: counted in the right form, cut where they are many."""
 
+import re
 from collections.abc import Iterable, Sequence
+
+import msgspec
 
 
 def count(number: int, noun: str, several: str = "") -> str:
@@ -20,3 +23,43 @@ def by_text(said: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     for name, text in said:
         found.setdefault(text, []).append(name)
     return found
+
+
+# The one order in which names stand: n2 before n10.
+
+_DIGITS = re.compile(r"([0-9]+)")
+
+NaturalKey = tuple[tuple[tuple[int, int, str], ...], str]
+
+
+def natural_key(name: str) -> NaturalKey:
+    """Sort key that compares runs of digits by value. Total: names that differ never compare equal."""
+    parts = []
+    for part in _DIGITS.split(name):
+        digits = part.lstrip("0") if _DIGITS.fullmatch(part) else ""
+        is_number = bool(_DIGITS.fullmatch(part))
+        parts.append((0, len(digits), digits) if is_number else (1, 0, part))
+    return tuple(parts), name
+
+
+def natural_sorted(names: Iterable[str]) -> list[str]:
+    """The names in natural order."""
+    return sorted(names, key=natural_key)
+
+
+def leaf_order(leaf: str, name: str) -> tuple[bool, NaturalKey, NaturalKey]:
+    """Sort key of a node: by leaf, those of unknown leaf last, then by name."""
+    return leaf == "", natural_key(leaf), natural_key(name)
+
+
+# A word from outside that we have no name for: kept as it was, never guessed at, never a crash.
+
+
+class Unknown(msgspec.Struct, frozen=True, kw_only=True):
+    """The word itself, as it was read."""
+
+    word: str
+
+    def __str__(self) -> str:
+        """As people read it."""
+        return f"unknown {self.word!r}"

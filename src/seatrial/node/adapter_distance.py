@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from seatrial.model.facts import NodeFacts
+from seatrial.model.hardware import Core
 from seatrial.model.hca import PortState
 from seatrial.model.placement import RankPlace
-from seatrial.model.topology import Core
-from seatrial.node.core_masks import Cores, cores_of, known_cores
+from seatrial.node.rank_places import Cores, cores_of, known_cores
 
 FAR = 10_000
 """Stands for a NUMA distance that the kernel does not tell; real ones end at 254."""

@@ -4,8 +4,8 @@ import re
 from collections import defaultdict
 
 from seatrial.model.system import Firmware
-from seatrial.node.cpuinfo import cpuinfo
 from seatrial.node.frame import Frame
+from seatrial.node.processor_counts import cpuinfo
 from seatrial.node.topology_sysfs import NODES, ROWS
 
 DMI = "/sys/class/dmi/id"

@@ -6,7 +6,7 @@ from collections import Counter
 
 import msgspec
 
-from seatrial.model.processor import IN_NAME
+from seatrial.model.hardware import IN_NAME
 from seatrial.node.frame import WHOLE_NUMBER, Frame
 from seatrial.node.processor_sets import listed, number
 from seatrial.node.topology_sysfs import CPU

@@ -1,13 +1,180 @@
-"""Devices of /sys/class/infiniband, from a frame."""
+"""The ports of a device of /sys/class/infiniband, from a frame."""
+
+import re
+from functools import lru_cache
 
 import msgspec
 
-from seatrial.model.hca import Hca
+from seatrial.model.hca import Hca, Port, PortState
+from seatrial.model.words import Unknown
 from seatrial.node.frame import Frame
-from seatrial.node.pci_path import pci_address
-from seatrial.node.ports import INFINIBAND, read_ports
+from seatrial.node.interfaces import NET, ethernet_speed
+from seatrial.node.pci import pci_address
+from seatrial.node.port_rate import port_family, port_rate
 
-FILES = {
+INFINIBAND = "/sys/class/infiniband/"
+VERBS = "ibv_devinfo"
+NUMBER = re.compile(r"[1-9][0-9]{0,2}")
+HEX_NUMBER = re.compile(r"(?:0x)?[0-9a-f]{1,8}")
+COUNT = re.compile(r"[0-9]{1,20}")
+MOST = 2**64 - 1
+MTU = re.compile(r"[0-9]{1,5}")
+INTERFACE = re.compile(r"[^\s/]{1,15}")
+STATES = {state.value: state for state in PortState}
+PORT_COUNTERS = (
+    "symbol_error", "link_error_recovery", "link_downed", "port_rcv_errors", "port_rcv_remote_physical_errors",
+    "port_rcv_switch_relay_errors", "port_xmit_discards", "port_xmit_wait", "port_xmit_constraint_errors",
+    "port_rcv_constraint_errors", "VL15_dropped", "local_link_integrity_errors", "excessive_buffer_overrun_errors",
+    "port_rcv_data", "port_xmit_data", "port_rcv_packets", "port_xmit_packets",
+)  # fmt: skip
+HARDWARE_COUNTERS = (
+    "out_of_sequence", "packet_seq_err", "rnr_nak_retry_err", "local_ack_timeout_err", "np_cnp_sent", "rp_cnp_handled",
+    "roce_adp_retrans",
+)  # fmt: skip
+COUNTER_FILES = (
+    *((name, f"counters/{name}") for name in PORT_COUNTERS),
+    *((name, f"hw_counters/{name}") for name in HARDWARE_COUNTERS),
+)
+PORT_FILES = {
+    "state": "state", "physical_state": "phys_state", "link_layer": "link_layer", "rate_text": "rate", "lid": "lid",
+    "subnet_manager_lid": "sm_lid", "subnet_prefix": "gids/0",
+}  # fmt: skip
+
+
+def read_ports(frame: Frame, hca: Hca) -> tuple[tuple[Port, ...], dict[str, str]]:
+    """The ports of a device, which is known but for these. Second: name of a fact -> why it is not known."""
+    listed = frame.lists.get(f"{INFINIBAND}{hca.name}/ports/*", ())
+    numbers = sorted({int(number) for number in listed if NUMBER.fullmatch(number)})
+    verbs = frame.commands.get(VERBS)
+    mtus = active_mtus(verbs.lines) if verbs else {}
+    counters, odd = _counters(frame, hca.name)
+    ports = []
+    absent: dict[str, str] = {}
+    for number in numbers:
+        interfaces = _interfaces(frame, hca.name, number, alone=len(numbers) == 1)
+        port, why = _port(frame, hca, number, interfaces)
+        port = msgspec.structs.replace(
+            port, mtu_bytes=mtus.get((hca.name, number)), counters=counters.get(str(number), {})
+        )
+        ports.append(port)
+        group, here = f"hcas.{hca.name}.ports.{number}", f"{INFINIBAND}{hca.name}/ports/{number}"
+        absent.update(_absences(frame, group, here, port))
+        if port.data_bits_per_s is None:
+            absent[f"{group}.data_bits_per_s"] = f"{here}/{why}" if port.rate_text else frame.reason(f"{here}/rate")
+        if str(number) in odd or not port.counters:
+            absent[f"{group}.counters"] = f"{here}/{odd.get(str(number), 'counters: none can be read')}"
+    return tuple(ports), absent
+
+
+def port_state(text: str | None) -> PortState | Unknown | None:
+    """ "4: ACTIVE" -> ACTIVE: the number of the InfiniBand specification, and its name."""
+    if not text:
+        return None
+    return STATES.get(text.partition(":")[2].strip()) or Unknown(word=text)
+
+
+@lru_cache(maxsize=1024)
+def active_mtus(lines: tuple[str, ...]) -> dict[tuple[str, int], int]:
+    """Device and port -> bytes, from what ibv_devinfo prints: "hca_id:", then "port:", then "active_mtu:"."""
+    device, port = "", 0
+    found: dict[tuple[str, int], int] = {}
+    for line in lines:
+        word, _, rest = line.strip().partition(":")
+        value = rest.split()[0] if rest.split() else ""
+        if word == "hca_id":
+            device, port = value, 0
+        elif word == "port":
+            port = int(value) if NUMBER.fullmatch(value) else 0
+        elif word == "active_mtu" and device and port and MTU.fullmatch(value):
+            found[device, port] = int(value)
+    return found
+
+
+def _port(frame: Frame, hca: Hca, number: int, interfaces: tuple[str, ...]) -> tuple[Port, str]:
+    """The port but for its MTU and counters, and why its data rate is not known."""
+    here = f"{INFINIBAND}{hca.name}/ports/{number}"
+    text = {field: frame.values.get(f"{here}/{file}", "").strip() for field, file in PORT_FILES.items()}
+    family = port_family(text["link_layer"], hca.node_type, hca.driver, hca.board_id, hca.hca_type, hca.name)
+    rate = port_rate(family, text["rate_text"], _speed(frame, interfaces))
+    port = Port(
+        number=number,
+        family=family,
+        state=port_state(text["state"]),
+        physical_state=text["physical_state"].rpartition(":")[2].strip(),
+        link_layer=text["link_layer"],
+        rate_text=text["rate_text"],
+        speed_name=rate.speed_name,
+        width=rate.width,
+        data_bits_per_s=rate.data_bits_per_s,
+        lid=_local_identifier(text["lid"]),
+        subnet_manager_lid=_local_identifier(text["subnet_manager_lid"]),
+        subnet_prefix=text["subnet_prefix"],
+        interfaces=interfaces,
+    )
+    return port, rate.why
+
+
+def _absences(frame: Frame, group: str, here: str, port: Port) -> dict[str, str]:
+    absent = {
+        f"{group}.{field}": frame.reason(f"{here}/{file}")
+        for field, file in PORT_FILES.items()
+        if getattr(port, field) in (None, "")
+    }
+    if port.mtu_bytes is None:
+        absent[f"{group}.mtu_bytes"] = frame.reason(VERBS)
+    return absent
+
+
+def _local_identifier(text: str) -> int | None:
+    return int(text, 16) if HEX_NUMBER.fullmatch(text) else None
+
+
+def _counters(frame: Frame, name: str) -> tuple[dict[str, dict[str, int]], dict[str, str]]:
+    """Port -> counter -> total, and port -> the first that is no number, such as "N/A (no PMA)"."""
+    pattern = f"{INFINIBAND}{name}/ports/*"
+    found: dict[str, dict[str, int]] = {}
+    odd: dict[str, str] = {}
+    for counter, file in COUNTER_FILES:
+        for number, text in frame.columns.get((pattern, file), {}).items():
+            if COUNT.fullmatch(text) and int(text) <= MOST:
+                found.setdefault(number, {})[counter] = int(text)
+            else:
+                odd.setdefault(number, f"{file} says {text!r}")
+    return found, odd
+
+
+def _interfaces(frame: Frame, name: str, number: int, *, alone: bool) -> tuple[str, ...]:
+    """The one that RoCE is bound to by its first GID; else those of the device, or of this port of it.
+
+    Which port an interface is on, counted from 0, is said by dev_port, by older drivers in dev_id; the other is 0.
+    """
+    bound = frame.values.get(f"{INFINIBAND}{name}/ports/{number}/gid_attrs/ndevs/0", "").strip()
+    if INTERFACE.fullmatch(bound):
+        return (bound,)
+    net = f"{INFINIBAND}{name}/device/net/"
+    listed = sorted(frame.lists.get(f"{net}*", ()))
+    return tuple(each for each in listed if alone or _place(frame, f"{net}{each}") == number - 1)
+
+
+def _place(frame: Frame, interface: str) -> int | None:
+    texts = [frame.values.get(f"{interface}/{file}", "").strip() for file in ("dev_port", "dev_id")]
+    numbers = [int(text, 16) for text in texts if HEX_NUMBER.fullmatch(text)]
+    return max(numbers, default=None)
+
+
+def _speed(frame: Frame, interfaces: tuple[str, ...]) -> float | None:
+    """Of an Ethernet interface, in bits per second. Not that of a bond, which is the sum of several ports'."""
+    for name in interfaces:
+        speed = ethernet_speed(frame, name)
+        if speed and not frame.lists.get(f"{NET}{name}/lower_*"):
+            return speed
+    return None
+
+
+# Devices of /sys/class/infiniband, from a frame.
+
+
+DEVICE_FILES = {
     "driver": "device/driver", "firmware": "fw_ver", "board_id": "board_id", "hca_type": "hca_type",
     "node_type": "node_type", "pci_address": "device", "numa_node": "device/numa_node",
 }  # fmt: skip
@@ -24,7 +191,7 @@ def read_hcas(frame: Frame) -> tuple[tuple[Hca, ...], dict[str, str]]:
         hca = _hca(frame, name)
         ports, without = read_ports(frame, hca)
         found.append(msgspec.structs.replace(hca, ports=ports))
-        for field, file in FILES.items():
+        for field, file in DEVICE_FILES.items():
             if getattr(hca, field) in (None, ""):
                 absent[f"hcas.{name}.{field}"] = frame.reason(f"{INFINIBAND}{name}/{file}")
         absent.update(without)

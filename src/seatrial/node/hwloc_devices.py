@@ -6,13 +6,12 @@ from typing import NamedTuple
 from xml.etree import ElementTree as ET
 
 from seatrial.model.facts import NetworkInterface
+from seatrial.model.hardware import PciDevice, PciHop
 from seatrial.model.hca import Hca, Port, PortFamily, PortState
-from seatrial.model.pci import PciDevice, PciHop
-from seatrial.model.unknown import Unknown
+from seatrial.model.words import Unknown
 from seatrial.node.hwloc_document import infos
-from seatrial.node.pci import pci_kind
-from seatrial.node.pci_path import ADDRESS
-from seatrial.node.port_family import port_family
+from seatrial.node.pci import ADDRESS, pci_kind
+from seatrial.node.port_rate import port_family
 from seatrial.node.processor_sets import masked
 
 CLASS = re.compile(r"([0-9a-f]{4}) \[([0-9a-f]{4}):([0-9a-f]{4})\](?: \[\w{4}:\w{4}\] [0-9a-f]{2}( [0-9a-f]{2})?)?")

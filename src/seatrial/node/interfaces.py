@@ -4,7 +4,7 @@ import msgspec
 
 from seatrial.model.facts import NetworkInterface
 from seatrial.node.frame import Frame
-from seatrial.node.pci_path import pci_address
+from seatrial.node.pci import pci_address
 
 NET = "/sys/class/net/"
 SOCKETS = "/proc/net/dev"

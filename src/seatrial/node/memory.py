@@ -1,8 +1,184 @@
-"""Memory modules and their errors, from a frame."""
+"""Which socket and which memory channel a slot belongs to, as far as the firmware's words for it tell."""
 
-from seatrial.model.memory import MemoryFacts
-from seatrial.node.dimms import CONTROLLERS, dmi_dimms, edac_controllers, edac_dimms
+import functools
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from seatrial.model.hardware import Dimm, MemoryFacts
 from seatrial.node.frame import NO_ANSWER, Frame, answer, why_no_answer
+from seatrial.node.processor_sets import number
+
+CHANNEL = re.compile(r"(?<![A-Z])CH(?:AN(?:NEL)?)?[ _#-]*([A-Z]|[0-9]{1,2})(?![A-Z0-9])")
+"""P0 CHANNEL A; NODE 0 CHANNEL 0 DIMM 0; P0_Node0_Channel0_Dimm0; Controller0-ChannelA-DIMM0; CPU0_IMC0_CH1."""
+CONTROLLER = re.compile(r"(?<![A-Z])(?:I?MC|CONTROLLER)[ _#-]*([0-9]{1,2})(?![0-9])")
+SOCKET = re.compile(r"(?<![A-Z0-9])(?:PROC|CPU|SOCKET|P)[ _#-]*([0-9]{1,2})(?![0-9])")
+NODE = re.compile(r"(?<![A-Z])NODE[ _#-]*([0-9]{1,2})(?![0-9])")
+LETTER = re.compile(r"(?:DIMM|(?<![A-Z])P[0-9]|CPU[0-9])[ _#-]*([A-Z])([0-9]{1,2})$")
+"""CPU1_DIMM_A1, P1-DIMMA1, DIMM_P0_A0, DIMM_A1: channel A; or, the last one on older Dells, socket A."""
+DELL = re.compile(r"([A-H])([0-9]{1,2})")
+"""A1: the letter is the socket, the number runs through its slots."""
+SLOTS_OF_A_CHANNEL = 3
+"""At most: DDR3 had three, DDR4 and DDR5 have two."""
+
+
+class Place(NamedTuple):
+    """Socket as numbered by the firmware (None: not told), and channel in words ("" likewise)."""
+
+    socket: int | None = None
+    channel: str = ""
+
+
+def places(slots: Sequence[tuple[str, str]]) -> tuple[Place, ...]:
+    """Of each slot, of locator and bank locator, its place; sockets from 0 on, as the kernel's packages mostly are.
+
+    A letter after DIMM is a channel's, unless the numbers behind it go beyond the slots that a channel can have: then
+    it is a socket's, and the channel is not told. Words that follow no pattern known here tell nothing.
+    """
+    upper = [(locator.strip().upper(), bank.strip().upper()) for locator, bank in slots]
+    letters_are_sockets = any(
+        int(match[2]) > SLOTS_OF_A_CHANNEL for locator, _ in upper if (match := LETTER.search(locator))
+    )
+    found = [_place(locator, bank, letters_are_sockets) for locator, bank in upper]
+    sockets = [place.socket for place in found if place.socket is not None]
+    first = 1 if sockets and min(sockets) == 1 else 0
+    return tuple(
+        _named(place._replace(socket=None if place.socket is None else place.socket - first)) for place in found
+    )
+
+
+def _place(locator: str, bank: str, letters_are_sockets: bool) -> Place:
+    if match := DELL.fullmatch(locator):
+        return Place(ord(match[1]) - ord("A"))
+    both = f"{locator} {bank}"
+    socket = SOCKET.search(both)
+    number = int(socket[1]) if socket else None
+    if channel := CHANNEL.search(locator) or CHANNEL.search(bank):
+        return Place(number, " ".join([*_words(both), channel[1]]))
+    letter = LETTER.search(locator)
+    if letter and letters_are_sockets:
+        return Place(number if number is not None else ord(letter[1]) - ord("A"))
+    return Place(number, letter[1] if letter else "")
+
+
+def _words(both: str) -> list[str]:
+    """The node and the controller that a channel is of, where they are told."""
+    node, controller = NODE.search(both), CONTROLLER.search(both)
+    return [*([f"N{node[1]}"] if node else []), *([f"MC{controller[1]}"] if controller else [])]
+
+
+def _named(place: Place) -> Place:
+    """With the socket in front of the channel: every socket has a channel A."""
+    if place.channel and place.socket is not None:
+        return place._replace(channel=f"P{place.socket} {place.channel}")
+    return place
+
+
+# Memory modules, from what dmidecode prints and from the kernel's EDAC files of a frame.
+
+
+CONTROLLERS = "/sys/devices/system/edac/mc/mc"
+UNITS = {"B": 1, "BYTES": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
+"""SMBIOS specification, 7.18.4, and dmidecode: multiples of 1024, whatever they are called."""
+NOTHING = ("", "Unknown", "Other", "None", "Not Specified", "<OUT OF SPEC>", "NO DIMM")
+TRANSFERS = re.compile(r"([0-9]{1,6}) (?:MT/s|MHz)")
+"""Older dmidecodes say MHz and mean transfers: SMBIOS specification, 7.18, Speed, "in megatransfers per second"."""
+EDAC_PLACE = re.compile(r"(channel|branch|slot|csrow|memory) (\d+)")
+EDAC_SOCKET = re.compile(r"SrcID#(\d{1,3})")
+"""CPU_SrcID#0_MC#1_Chan#0_DIMM#0: drivers/edac/skx_base.c and i10nm_base.c."""
+
+Device = dict[str, str]
+
+
+@functools.lru_cache(maxsize=64)
+def dmi_dimms(lines: tuple[str, ...]) -> tuple[Dimm, ...]:
+    """The slots of `dmidecode -t 17`, in its order, the empty ones with a size of 0 bytes."""
+    devices = list(_devices(lines))
+    found = places([(device.get("Locator", ""), device.get("Bank Locator", "")) for device in devices])
+    return tuple(
+        Dimm(
+            locator=device.get("Locator", ""),
+            channel=place.channel,
+            size_bytes=size_bytes(device.get("Size", "")),
+            kind="" if device.get("Type", "") in NOTHING else device["Type"],
+            rated_transfers_per_s=transfers_per_s(device.get("Speed", "")),
+            configured_transfers_per_s=transfers_per_s(
+                device.get("Configured Memory Speed") or device.get("Configured Clock Speed", "")
+            ),
+            package=place.socket,
+        )
+        for device, place in zip(devices, found, strict=True)
+    )
+
+
+def _devices(lines: tuple[str, ...]) -> Iterator[Device]:
+    device: Device | None = None
+    for line in lines:
+        if line.strip() == "Memory Device":
+            if device:
+                yield device
+            device = {}
+        elif device is not None:
+            name, _, value = line.partition(":")
+            device.setdefault(name.strip(), value.strip())
+    if device:
+        yield device
+
+
+def size_bytes(text: str) -> int | None:
+    """ "16 GB", "16384 MB" -> bytes; 0 for "No Module Installed"; None where it is unknown."""
+    if text == "No Module Installed":
+        return 0
+    amount, _, unit = text.partition(" ")
+    known = amount.isascii() and amount.isdigit() and len(amount) <= 12 and unit.upper() in UNITS
+    return int(amount) * UNITS[unit.upper()] if known else None
+
+
+def transfers_per_s(text: str) -> float | None:
+    """ "3200 MT/s" -> 3.2e9; None for "Unknown" and for 0."""
+    match = TRANSFERS.fullmatch(text)
+    return int(match[1]) * 1e6 or None if match else None
+
+
+def edac_dimms(frame: Frame) -> tuple[Dimm, ...]:
+    """The modules that memory controllers with error correction tell of, by controller and number; none are empty."""
+    return tuple(
+        _edac_dimm(frame, controller, f"{CONTROLLERS}{controller}/{kind}{module}/")
+        for controller in edac_controllers(frame)
+        for kind in ("dimm", "rank")
+        for module in sorted(
+            frame.lists.get(f"{CONTROLLERS}{controller}/{kind}[0-9]*", ()), key=lambda each: (len(each), each)
+        )
+    )
+
+
+def edac_controllers(frame: Frame) -> tuple[str, ...]:
+    """Their numbers, sorted."""
+    names = frame.lists.get(f"{CONTROLLERS}[0-9]*", ())
+    return tuple(sorted((name for name in names if number(name) is not None), key=int))
+
+
+def _edac_dimm(frame: Frame, controller: str, here: str) -> Dimm:
+    """The driver's words: "Registered-DDR4", "channel 1 slot 0 ", a size in MiB.
+
+    A csrow is a pair of ranks and no channel; a channel's number counts within its controller (and its branch).
+    """
+    mebibytes = frame.integer(f"{here}size")
+    label = frame.values.get(f"{here}dimm_label", "").strip()
+    words = dict(EDAC_PLACE.findall(frame.values.get(f"{here}dimm_location", "")))
+    channel = "".join(f" {word}{words[word]}" for word in ("branch", "channel") if word in words)
+    kind = frame.values.get(f"{here}dimm_mem_type", "").strip()
+    socket = EDAC_SOCKET.search(label)
+    return Dimm(
+        locator=label or here.removeprefix(CONTROLLERS[:-2]).rstrip("/"),
+        channel=f"mc{controller}{channel}" if "channel" in words else "",
+        size_bytes=None if mebibytes is None or mebibytes < 0 else mebibytes << 20,
+        kind="" if kind in NOTHING else kind.rpartition("-")[2],
+        package=int(socket[1]) if socket else None,
+    )
+
+
+# Memory modules and their errors, from a frame.
 
 DMIDECODE = "dmidecode -t 17"
 

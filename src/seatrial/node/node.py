@@ -10,8 +10,8 @@ from seatrial.node.frame import CLOSING, OPENING, Frame, parse_frame, whole_numb
 from seatrial.node.hcas import read_hcas
 from seatrial.node.interfaces import read_interfaces
 from seatrial.node.kernel import read_kernel
-from seatrial.node.libraries import mpi_versions, why_no_mpi
 from seatrial.node.memory import read_memory
+from seatrial.node.mpi import mpi_versions, why_no_mpi
 from seatrial.node.pci import read_pci
 from seatrial.node.processor import read_processor
 from seatrial.node.processor_counts import read_processors

@@ -1,12 +1,99 @@
-"""The links of PCI functions: how fast, how wide, and how much of that is possible; from a frame."""
+"""The PCI Express capability in a function's configuration space.
+
+Sources: PCI Local Bus Specification 3.0, chapter 6.1 (header) and 6.7 (capabilities list); PCI Express Base
+Specification, section 7.5.3 (PCI Express Capability Structure).
+"""
 
 import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from seatrial.model.pci import PciHop
+import msgspec
+
+from seatrial.model.hardware import PciHop
 from seatrial.node.frame import Frame, whole_number
-from seatrial.node.pci_config import ExpressCapability, express_capability, lanes
+
+STATUS, POINTER, HEADER_BYTES = 0x06, 0x34, 0x40
+HAS_CAPABILITIES = 1 << 4
+"""Bit 4 of the status register."""
+PCI_EXPRESS = 0x10
+"""Capability ID."""
+WITHOUT_LINK = (0x9, 0xA)
+"""Device/port types of integrated endpoints and event collectors: their link registers mean nothing (7.5.3.1)."""
+CODED_SPEEDS = {1: 2.5e9, 2: 5e9, 3: 8e9, 4: 16e9, 5: 32e9, 6: 64e9}
+"""Link speed codes (7.5.3.6, 7.5.3.8): transfers per second and lane."""
+WIDTHS = (1, 2, 4, 8, 12, 16, 32)
+
+
+class ExpressCapability(msgspec.Struct, frozen=True, kw_only=True):
+    """What of it is used here; None: a reserved code, or no link."""
+
+    max_payload_supported_bytes: int | None = None
+    max_payload_bytes: int | None = None
+    max_read_request_bytes: int | None = None
+    max_transfers_per_s: float | None = None
+    current_transfers_per_s: float | None = None
+    max_width: int | None = None
+    current_width: int | None = None
+
+
+@lru_cache(maxsize=8192)
+def express_capability(config: bytes) -> ExpressCapability | None:
+    """The capability of a configuration space; None where it has none, or is not there in full.
+
+    The list is walked through the first 256 bytes; a list that loops or leads out of them ends there.
+    """
+    place = _find(config, PCI_EXPRESS)
+    if place is None or place + 0x14 > len(config):
+        return None
+    flags, supported, control = (
+        _number(config, place + 2, 2),
+        _number(config, place + 4, 4),
+        _number(config, place + 8, 2),
+    )
+    link, status = _number(config, place + 0xC, 4), _number(config, place + 0x12, 2)
+    if flags >> 4 & 0xF in WITHOUT_LINK:
+        link = status = 0
+    return ExpressCapability(
+        max_payload_supported_bytes=_size(supported & 7),
+        max_payload_bytes=_size(control >> 5 & 7),
+        max_read_request_bytes=_size(control >> 12 & 7),
+        max_transfers_per_s=CODED_SPEEDS.get(link & 0xF),
+        current_transfers_per_s=CODED_SPEEDS.get(status & 0xF),
+        max_width=lanes(link >> 4 & 0x3F),
+        current_width=lanes(status >> 4 & 0x3F),
+    )
+
+
+def lanes(number: int) -> int | None:
+    """A width that PCI Express has; None for 0 (no link), 63 and 255 (all ones: nobody answered) and the like."""
+    return number if number in WIDTHS else None
+
+
+def _find(config: bytes, wanted: int) -> int | None:
+    if len(config) < HEADER_BYTES or not _number(config, STATUS, 2) & HAS_CAPABILITIES:
+        return None
+    seen: set[int] = set()
+    place = config[POINTER] & 0xFC
+    while HEADER_BYTES <= place < len(config) - 1 and place not in seen:
+        if config[place] == wanted:
+            return place
+        seen.add(place)
+        place = config[place + 1] & 0xFC
+    return None
+
+
+def _number(config: bytes, start: int, count: int) -> int:
+    return int.from_bytes(config[start : start + count], "little")
+
+
+def _size(code: int) -> int | None:
+    """128 bytes, doubled for each step of the code; 6 and 7 are reserved."""
+    return 128 << code if code <= 5 else None
+
+
+# The links of PCI functions: how fast, how wide, and how much of that is possible; from a frame.
+
 
 PCI = "/sys/bus/pci/devices/"
 CONFIG_BYTES = 256

@@ -3,10 +3,10 @@
 import functools
 import re
 
-from seatrial.model.processor import IdleState, ProcessorFacts
-from seatrial.node.cpuinfo import CPUINFO, cpuinfo
+from seatrial.model.hardware import IdleState, ProcessorFacts
 from seatrial.node.frame import Frame, whole_number
 from seatrial.node.frequencies import base_hz, read_frequencies, turbo
+from seatrial.node.processor_counts import CPUINFO, cpuinfo
 from seatrial.node.processor_sets import Numbers, listed, number
 from seatrial.node.topology_sysfs import CPU, sysfs_cores
 

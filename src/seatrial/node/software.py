@@ -1,21 +1,44 @@
-"""Slurm, MPI and transport libraries, from a frame."""
+"""Which Slurm and which MPI a node has, from what their commands say of themselves."""
 
 import re
 
 from seatrial.model.system import SoftwareFacts
 from seatrial.node.frame import Frame, answer, why_no_answer
-from seatrial.node.libraries import (
+from seatrial.node.mpi import (
     FABRIC_PROVIDERS,
     FABRIC_VERSION,
     OMPI_COMPONENTS,
     UCX_DEVICES,
     UCX_VERSION,
     read_libraries,
+    read_mpi_files,
+    read_mpi_settings,
+    why_no_files,
     why_no_mpi,
+    why_no_settings,
 )
-from seatrial.node.mpi_files import read_mpi_files, why_no_files
-from seatrial.node.mpi_settings import read_mpi_settings, why_no_settings
-from seatrial.node.versions import SLURM_CLIENTS, SLURM_DAEMON, slurm_version, why_no_slurm
+
+SLURM_CLIENTS = ("sinfo --version", "srun --version")
+SLURM_DAEMON = "slurmd -V"
+SLURM = re.compile(r"slurm\S* +(\S+)")
+
+
+def slurm_version(frame: Frame, commands: tuple[str, ...]) -> str:
+    """The version number ("22.05.8"), or "" where no command tells it; Debian calls the program slurm-wlm."""
+    for command in commands:
+        for line in answer(frame, command):
+            if match := SLURM.fullmatch(line.strip()):
+                return match[1]
+    return ""
+
+
+def why_no_slurm(frame: Frame, commands: tuple[str, ...]) -> str:
+    """What each command that could have told it did instead."""
+    return "; ".join(why_no_answer(frame, command) for command in commands)
+
+
+# Slurm, MPI and transport libraries, from a frame.
+
 
 LMOD = "LMOD_VERSION"
 MODULES = re.compile(r".*\bModules Release (\S+).*")

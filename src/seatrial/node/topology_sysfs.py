@@ -1,15 +1,52 @@
-"""Cores, NUMA nodes and caches, from the kernel's files of a frame."""
+"""The order in which hwloc, and so an MPI, numbers cores: by what they lie in, the largest first."""
 
 import functools
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from seatrial.model.topology import Cache, Core, NumaNode, Topology
+from seatrial.model.hardware import Cache, Core, NumaNode, Topology
 from seatrial.node.frame import Frame
-from seatrial.node.logical_order import sysfs_order
 from seatrial.node.processor_sets import Numbers, listed, masked, number, package_number
+
+CACHES = "/sys/devices/system/cpu/cpu[0-9]*/cache/index"
+
+
+def logical_order(cores: Sequence[Core], nodes: Iterable[NumaNode], shared: Iterable[Numbers]) -> Numbers:
+    """The first processors of the cores, in hwloc's order: its core 0, its core 1, and so on.
+
+    What lies in one thing is ordered by the least processor of each part: packages, NUMA nodes, and what is `shared`
+    (caches, of which each lists its processors).
+    """
+    packages: dict[int, set[int]] = {}
+    for core in cores:
+        if core.package is not None:
+            packages.setdefault(core.package, set()).update(core.processors)
+    known = {processor for core in cores for processor in core.processors}
+    sets = {frozenset(part) & known for part in (*packages.values(), *(node.processors for node in nodes), *shared)}
+    holders = sorted(sets, key=len, reverse=True)
+    least = {holder: min(holder) for holder in holders if holder}
+    around: dict[int, list[int]] = {core.processors[0]: [] for core in cores}
+    for holder, first in least.items():
+        for processor in holder & around.keys():
+            around[processor].append(first)
+    return tuple(sorted(around, key=lambda processor: (*around[processor], processor)))
+
+
+def sysfs_order(frame: Frame, cores: Sequence[Core], nodes: Sequence[NumaNode]) -> Numbers:
+    """The same from the kernel's files of a frame."""
+    return logical_order(cores, nodes, set(_shared(frame)))
+
+
+def _shared(frame: Frame) -> Iterator[Numbers]:
+    for (pattern, item), column in frame.columns.items():
+        if pattern.startswith(CACHES) and item in ("shared_cpu_list", "shared_cpu_map"):
+            parse = listed if item == "shared_cpu_list" else masked
+            yield from (held for cell in set(column.values()) if (held := parse(cell)))
+
+
+# Cores, NUMA nodes and caches, from the kernel's files of a frame.
 
 CPU = "/sys/devices/system/cpu/cpu[0-9]*"
 ROWS = f"{CPU}/topology"

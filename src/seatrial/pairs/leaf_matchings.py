@@ -4,8 +4,7 @@ import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-from seatrial.pairs.complete import Pair, circle_rounds
-from seatrial.pairs.sparse import sparse_rounds
+from seatrial.pairs.rounds import Pair, circle_rounds, sparse_rounds
 
 LEAST_CROSSINGS = 2
 """Different node pairs that cross each leaf's uplinks: with one alone, a slow uplink looks like a slow node."""

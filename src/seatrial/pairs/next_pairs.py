@@ -12,7 +12,7 @@ import msgspec
 
 from seatrial.model.fabric import Component, Wiring
 from seatrial.model.subject import Direction
-from seatrial.pairs.complete import Pair
+from seatrial.pairs.rounds import Pair
 
 MOST_PAIRS = 16
 """In one step; each is measured alone."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from seatrial.model.measurement import Kernel, Phase, Round, Shape
-from seatrial.pairs.complete import Pair
+from seatrial.pairs.rounds import Pair
 
 PER_OCTAVE = 2
 REPETITIONS = 6

@@ -10,10 +10,9 @@ import msgspec
 
 from seatrial.model.measurement import Kernel, Phase, Round, Shape
 from seatrial.model.run import Design
-from seatrial.pairs.complete import Pair, circle_rounds, turns
 from seatrial.pairs.leaf_matchings import capped, covering, leaf_design, matchings
+from seatrial.pairs.rounds import MOST_ROUNDS, Pair, circle_rounds, guarantee, rounds_needed, turns
 from seatrial.pairs.sizes import ROUND_COST_S, as_many_as_last
-from seatrial.pairs.sparse import MOST_ROUNDS, guarantee, rounds_needed
 
 LATENCY = Shape(kernel=Kernel.PINGPONG, message_bytes=8, window=1, warmup=20, iterations=100)
 BANDWIDTH = Shape(kernel=Kernel.ONEWAY, message_bytes=1 << 20, window=4, warmup=1, iterations=3)

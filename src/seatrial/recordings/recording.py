@@ -14,9 +14,8 @@ from seatrial.archive import layout
 from seatrial.archive.inputs import DESCRIPTION_BYTES, BadInput, decoded, read_input
 from seatrial.model.errors import UsageError
 from seatrial.node.frame import OPENING
-from seatrial.recordings.tarballs import beginning, is_tar, unpack_tar, whole
+from seatrial.recordings.tarballs import beginning, is_tar, is_ttar, unpack_tar, unpack_ttar, whole
 from seatrial.recordings.trees import TreeWriter
-from seatrial.recordings.ttar import is_ttar, unpack_ttar
 
 _Record = TypeVar("_Record")
 GATHER_FILE = "gather.json"

@@ -1,20 +1,70 @@
-"""Takes the names out of raw streams of facts: hosts, file servers, cluster, users. The same name, the same stand-in.
-
-Addresses, UUIDs and secrets never were in them: the collector leaves those out itself (collect/parts/reading.sh).
-"""
+"""The names in lines of /proc/mounts and of the kernel's command line: file servers, users."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from seatrial.model.order import natural_sorted
-from seatrial.recordings.scrub_mounts import HOME, host_parts, mount_line, url_hosts
+from seatrial.model.words import natural_sorted
 
-HOSTNAME = "/proc/sys/kernel/hostname"
-NAMING_FILES = ("/proc/mounts", "/proc/cmdline")
-NAMING_VALUES = (HOSTNAME, "/proc/sys/kernel/version")
-NAMING_ITEMS = ("mount /", "reach /")
-KERNEL_OWN = ("/sys/devices/system/", "/proc/", "/sys/class/dmi/")
-"""Paths whose parts are the kernel's words, though a host may be called node1 or cpu0 as well."""
+HOME = re.compile(r"(/(?:home|users|Users)/)([^/\s|:,\\]+)")
+NETWORK = re.compile(r"(?:tcp|o2ib|gni|kfi|ptlf)[0-9]*")
+"""What follows the @ of a Lustre server, where in user@host the host does."""
+HIDING = ("ADDRESS", "UUID", "HIDDEN")
+"""What the collector has put in place of what it leaves out."""
+TELLING_OPTION = re.compile(r"(?<=[ ,])((?:client|mount)?addr|mgsnode|domain|workgroup|servername|mon_addr)=[^ ,]*")
+URL_HOST = re.compile(r"[a-z]://([A-Za-z0-9][A-Za-z0-9.-]*)")
+PATH_HOST = re.compile(r"[=:]([A-Za-z0-9][A-Za-z0-9.-]*):/(?!/)")
+
+
+def host_parts(line: str) -> tuple[list[str], list[str]]:
+    """The servers and the users in the source of a line of /proc/mounts."""
+    source, _, rest = line.partition(" ")
+    kind = rest.split(" ")[1] if rest.count(" ") >= 2 else ""
+    if source.startswith("//"):
+        return _named([source[2:].partition("/")[0]]), []
+    before, mark, _ = source.rpartition(":/")
+    if not mark or before.startswith("/") or "=" in before or kind == "autofs":
+        return [], []
+    hosts, users = [], []
+    for piece in re.split(r"[,:]", before):
+        name, _, network = piece.partition("@")
+        if network and not NETWORK.fullmatch(network):
+            users.append(name)
+            name = network
+        hosts.append(name)
+    return _named(hosts), _named(users)
+
+
+def _named(words: list[str]) -> list[str]:
+    return [word for word in words if word and word not in HIDING and not word.isdigit()]
+
+
+def url_hosts(command_line: str) -> list[str]:
+    """The servers that a kernel's command line names: nfsroot=HOST:/path, inst.repo=http://HOST/path."""
+    return _named([*URL_HOST.findall(command_line), *PATH_HOST.findall(command_line)])
+
+
+def mount_line(line: str, names: Callable[[str], str]) -> str:
+    """A line of /proc/mounts with `names` replaced in all but the kind of file system: a server may be called nfs."""
+    parts = line.split(" ")
+    if len(parts) < 4:
+        return names(line)
+    source, path, kind, *options = parts
+    if kind == "autofs" and re.search(r"[:=]", source):
+        source = "map"
+    hidden = TELLING_OPTION.sub(r"\1=HIDDEN", " " + " ".join(options))
+    return " ".join([names(source), names(path), kind, names(hidden[1:])])
+
+
+# Takes the names out of what a site's commands print: sinfo's lines and ibnetdiscover's map.
+
+
+GUID = re.compile(r"(?<![0-9a-f])[0-9a-f]{16}(?![0-9a-f])")
+QUOTED = re.compile(r'"([^"\n]*)"')
+IDENTIFIER = re.compile(r"[SHR]-[0-9a-f]{16}")
+MANAGED = re.compile(r"(MF0;)([^:]*)(:.*)")
+"""How managed switches call themselves: MF0;NAME:MODEL/U1."""
+MAKERS = re.compile(r"Mellanox|NVIDIA|Intel|Cornelis|QLogic|Voltaire|Technologies|Aggregation")
+"""What unnamed devices call themselves holds no name of the site's."""
 
 
 class StandIns:
@@ -41,6 +91,68 @@ class StandIns:
     def _replace(self, words: re.Pattern[str], text: str) -> str:
         text = words.sub(lambda found: self.names[found[0]], text)
         return HOME.sub(lambda found: found[1] + self.names.get(found[2], found[2]), text)
+
+
+def scrub_sinfo(text: str, known: StandIns) -> str:
+    """Lines node|state|partition|reason: states stay, partitions are p1, p2, ..., and a reason is HIDDEN or none."""
+    partitions: dict[str, str] = {}
+    lines = []
+    for line in text.splitlines():
+        fields = line.split("|", 3)
+        if len(fields) != 4:
+            continue
+        node, state, partition, reason = fields
+        name = partition.rstrip("*")
+        stand_in = partitions.setdefault(name, f"p{len(partitions) + 1}") + partition[len(name) :]
+        said = reason if reason.strip().lower() in ("none", "") else "HIDDEN"
+        lines.append(f"{known.of(node.strip())}|{state}|{stand_in}|{said}\n")
+    return "".join(lines)
+
+
+def scrub_features(text: str, known: StandIns) -> str:
+    """Lines node|feature,feature: rules read features, so they stay but for the names in them."""
+    lines = (line.partition("|") for line in text.splitlines() if "|" in line)
+    return "".join(f"{known.of(node.strip())}|{known.everywhere(words)}\n" for node, _, words in lines)
+
+
+def scrub_fabric(text: str, known: StandIns) -> str:
+    """ibnetdiscover's map: GUIDs are numbered, hosts have their stand-ins, switches are switch1, ..."""
+    guids: dict[str, str] = {}
+    devices: dict[str, str] = {}
+
+    def guid(found: re.Match[str]) -> str:
+        return guids.setdefault(found[0], f"{len(guids) + 1:016x}")
+
+    def description(found: re.Match[str]) -> str:
+        words = found[1]
+        managed = MANAGED.fullmatch(words)
+        host, blank, rest = words.partition(" ")
+        if managed:
+            words = f"{managed[1]}{_stand_in(devices, managed[2], 'switch')}{managed[3]}"
+        elif host in known.names:
+            words = f"{known.of(host)}{blank}{rest}"
+        elif words and not IDENTIFIER.fullmatch(words) and not MAKERS.search(words):
+            words = f"{_stand_in(devices, host, 'device')}{blank}{known.with_care(rest)}"
+        return f'"{words}"'
+
+    return GUID.sub(guid, QUOTED.sub(description, text))
+
+
+def _stand_in(devices: dict[str, str], name: str, kind: str) -> str:
+    return devices.setdefault(name, f"{kind}{len(devices) + 1}")
+
+
+# Takes the names out of raw streams of facts: hosts, file servers, cluster, users. The same name, the same stand-in.
+#
+# Addresses, UUIDs and secrets never were in them: the collector leaves those out itself (collect/parts/reading.sh).
+
+
+HOSTNAME = "/proc/sys/kernel/hostname"
+NAMING_FILES = ("/proc/mounts", "/proc/cmdline")
+NAMING_VALUES = (HOSTNAME, "/proc/sys/kernel/version")
+NAMING_ITEMS = ("mount /", "reach /")
+KERNEL_OWN = ("/sys/devices/system/", "/proc/", "/sys/class/dmi/")
+"""Paths whose parts are the kernel's words, though a host may be called node1 or cpu0 as well."""
 
 
 def stand_ins(texts: Mapping[str, str], nodes: Iterable[str], cluster: str = "", users: Sequence[str] = ()) -> StandIns:

@@ -6,14 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from seatrial.model.facts import ETHERNET, NetworkInterface, NodeFacts
+from seatrial.model.hardware import NumaNode, PciDevice, PciKind, ProcessorFacts, Topology
 from seatrial.model.hca import Hca, Port
-from seatrial.model.pci import PciDevice, PciKind
-from seatrial.model.processor import ProcessorFacts
 from seatrial.model.system import Firmware, SystemFacts
-from seatrial.model.topology import NumaNode, Topology
 from seatrial.node.frame import FactsFormatError
-from seatrial.node.port_family import port_family
-from seatrial.node.port_rate import port_rate
+from seatrial.node.port_rate import port_family, port_rate
 from seatrial.node.processor_sets import MOST, listed
 
 INFINIBAND = 32

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from seatrial.model import units
 from seatrial.model.facts import NetworkInterface, NodeFacts
-from seatrial.model.order import natural_sorted
+from seatrial.model.words import natural_sorted
 
 _LOOPBACK = 772
 _MOST_NAMED = 4

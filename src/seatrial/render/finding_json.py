@@ -1,6 +1,6 @@
 """A finding as JSON, the same in every report."""
 
-from seatrial.model.estimate import Estimate
+from seatrial.model.measurement import Estimate
 from seatrial.model.verdict import Finding
 from seatrial.render.json_text import Json, number
 

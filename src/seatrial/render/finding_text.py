@@ -6,10 +6,9 @@ from typing import Any
 import msgspec
 
 from seatrial.model import units
-from seatrial.model.order import natural_sorted
 from seatrial.model.subject import Direction
 from seatrial.model.verdict import Experiment, Finding
-from seatrial.model.words import some
+from seatrial.model.words import natural_sorted, some
 
 MOST_PAIRS = 8
 

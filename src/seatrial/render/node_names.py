@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from seatrial.drift.flat_fields import ranges
-from seatrial.model.order import natural_key, natural_sorted
+from seatrial.model.words import natural_key, natural_sorted
 
 _LAST_NUMBER = re.compile(r"(.*?)([0-9]{1,15})([^0-9]*)", re.DOTALL)
 Kind = tuple[str, str, int]

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
-from seatrial.drift.hardware_groups import hardware_groups
+from seatrial.drift.peer_groups import hardware_groups
 from seatrial.model.facts import NodeFacts
 from seatrial.model.placement import RankPlace
 from seatrial.model.subject import CLUSTER, Subject, node

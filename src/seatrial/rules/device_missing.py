@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from operator import lt
 
 from seatrial.model.facts import NodeFacts
-from seatrial.model.pci import PciKind
+from seatrial.model.hardware import PciKind
 from seatrial.model.verdict import FindingKind
 from seatrial.rules.base import Readings, Rule, Violation
 from seatrial.rules.peers import unlike_items

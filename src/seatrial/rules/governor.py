@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from seatrial.model.facts import NodeFacts
-from seatrial.model.processor import ProcessorFacts
+from seatrial.model.hardware import ProcessorFacts
 from seatrial.model.verdict import FindingKind
 from seatrial.rules.base import Readings, Rule, Violation
 

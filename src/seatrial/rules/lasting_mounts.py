@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from seatrial.model.facts import NodeFacts
 from seatrial.model.system import Mount
-from seatrial.node.transient_mounts import is_passing
+from seatrial.node.mounts import is_passing
 from seatrial.rules.base import Readings
 
 AUTOFS = "autofs"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from seatrial.drift.majority import usual
+from seatrial.drift.peer_groups import usual
 from seatrial.model.system import Mount
 from seatrial.model.verdict import FindingKind
 from seatrial.rules.base import Readings, Rule, Violation

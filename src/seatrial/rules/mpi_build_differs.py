@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from seatrial.model.facts import NodeFacts
 from seatrial.model.system import Library, MpiFile
 from seatrial.model.verdict import FindingKind
-from seatrial.node.mpi_files import Build, builds, told
+from seatrial.node.mpi import Build, builds, told
 from seatrial.rules.base import Readings, Rule, Violation
 from seatrial.rules.peers import unlike_values
 

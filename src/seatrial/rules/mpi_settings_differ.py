@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from seatrial.model.facts import NodeFacts
 from seatrial.model.verdict import FindingKind
-from seatrial.node.mpi_settings import NOTHING_SET
+from seatrial.node.mpi import NOTHING_SET
 from seatrial.rules.base import Readings, Rule, Violation
 from seatrial.rules.peers import unlike_tables
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from seatrial.drift.differences import MtuDifference, mtu_differences
+from seatrial.drift.network_differences import MtuDifference, mtu_differences
 from seatrial.model.verdict import FindingKind
 from seatrial.rules.base import Readings, Rule, Violation
 

@@ -8,8 +8,8 @@ from seatrial.model.placement import RankPlace
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count
 from seatrial.node.adapter_distance import Adapters, Distance, adapters_of, distance, usable_cores
-from seatrial.node.core_masks import cores_of, known_cores, rank_names
 from seatrial.node.processor_sets import numbers
+from seatrial.node.rank_places import cores_of, known_cores, rank_names
 from seatrial.rules.base import PLACEMENT_TELLS, Readings, Rule, Violation
 
 REMEDY = (

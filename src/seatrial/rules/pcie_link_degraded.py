@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from seatrial.limits.pcie import LinkState, PciLink, current, ends_agree, link_pairs, trainable
 from seatrial.model.facts import NodeFacts
-from seatrial.model.pci import PciDevice, PciKind
+from seatrial.model.hardware import PciDevice, PciKind
 from seatrial.model.verdict import FindingKind
 from seatrial.rules.base import Readings, Rule, Violation
 

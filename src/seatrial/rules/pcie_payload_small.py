@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from seatrial.drift.majority import usual
+from seatrial.drift.peer_groups import usual
 from seatrial.model.facts import NodeFacts
-from seatrial.model.pci import PciDevice
+from seatrial.model.hardware import PciDevice
 from seatrial.model.verdict import FindingKind
 from seatrial.rules.base import Readings, Rule, Violation
 

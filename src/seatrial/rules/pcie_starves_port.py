@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from seatrial.limits.pcie import LinkState, current, link_pairs, raw_bytes_per_s, trainable
 from seatrial.model.facts import NodeFacts
+from seatrial.model.hardware import PciDevice
 from seatrial.model.hca import PortState
-from seatrial.model.pci import PciDevice
 from seatrial.model.units import link_rate
 from seatrial.model.verdict import FindingKind
 from seatrial.rules.base import Readings, Rule, Violation

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
-from seatrial.drift.majority import usual
+from seatrial.drift.peer_groups import usual
 from seatrial.model.facts import NodeFacts
 from seatrial.rules.base import Readings, Violation, named
 

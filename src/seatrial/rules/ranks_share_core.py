@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from seatrial.model.verdict import FindingKind
-from seatrial.node.core_masks import crowds, rank_names
 from seatrial.node.processor_sets import numbers
+from seatrial.node.rank_places import crowds, rank_names
 from seatrial.rules.base import PLACEMENT_TELLS, Readings, Rule, Violation
 
 REMEDY = (

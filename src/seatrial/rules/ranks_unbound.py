@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
+from seatrial.model.hardware import Core
 from seatrial.model.placement import RankPlace
-from seatrial.model.topology import Core
 from seatrial.model.verdict import FindingKind
 from seatrial.node.adapter_distance import usable_cores
-from seatrial.node.core_masks import Cores, cores_of, known_cores, rank_names
+from seatrial.node.rank_places import Cores, cores_of, known_cores, rank_names
 from seatrial.rules.base import PLACEMENT_TELLS, Readings, Rule, Violation
 
 REMEDY = (

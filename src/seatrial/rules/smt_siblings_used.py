@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from seatrial.model.verdict import FindingKind
 from seatrial.node.adapter_distance import usable_cores
-from seatrial.node.core_masks import cores_of, crowds, known_cores, rank_names
 from seatrial.node.processor_sets import numbers
+from seatrial.node.rank_places import cores_of, crowds, known_cores, rank_names
 from seatrial.rules.base import Readings, Rule, Violation
 
 REMEDY = (

@@ -10,8 +10,9 @@ import pytest
 
 from seatrial.archive import layout
 from seatrial.archive.closing import write_run_file
-from seatrial.archive.reader import DamagedRun, read_info, read_run
-from seatrial.archive.recover import recover
+from seatrial.archive.reader import read_info, read_run
+from seatrial.archive.run_files import DamagedRun
+from seatrial.archive.run_recovery import recover
 from seatrial.archive.writer import RunWriter
 from seatrial.cli.main import run
 from seatrial.commands.check.headline import headline, overall

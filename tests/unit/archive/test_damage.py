@@ -11,9 +11,9 @@ import pytest
 from seatrial.archive import layout
 from seatrial.archive.export import sample_counts
 from seatrial.archive.inputs import DESCRIPTION_BYTES
-from seatrial.archive.inside import DamagedRun, read_inside, read_tail
 from seatrial.archive.listing import list_archive
 from seatrial.archive.reader import find_run, read_run
+from seatrial.archive.run_files import DamagedRun, read_inside, read_tail
 from seatrial.archive.writer import RunWriter
 from seatrial.driver.submitted import Submitted, find_submitted, write_submitted
 from tests.support.builders import Cluster, abandoned, as_closed_by_earlier_version, fill, info_of, names, record, sail

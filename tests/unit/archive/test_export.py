@@ -16,7 +16,7 @@ from seatrial.archive.reader import read_info
 from seatrial.archive.samples import query_samples
 from seatrial.archive.writer import ArchiveError, RunWriter
 from seatrial.model.errors import SeatrialError
-from seatrial.model.recorded import RecordedRun
+from seatrial.model.run import RecordedRun
 from tests.support.builders import HEALTHY, Cluster, info_of, names, record, sail
 
 STRANGE = ("it's", 'a"b', "a/b", "a b", "ü,\n;", "[n]*")

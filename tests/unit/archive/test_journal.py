@@ -20,7 +20,8 @@ from seatrial.archive.journal import (
     encode,
     of_type,
 )
-from seatrial.archive.reader import DamagedRun, read_entries
+from seatrial.archive.reader import read_entries
+from seatrial.archive.run_files import DamagedRun
 from seatrial.model.measurement import Kernel, Measurement, Phase, Round, Shape
 from seatrial.model.run import NodeState
 

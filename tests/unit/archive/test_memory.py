@@ -11,11 +11,11 @@ import pytest
 
 from seatrial.archive import layout
 from seatrial.archive.closing import write_run_file
-from seatrial.archive.duck import TooLittleMemory, opened
 from seatrial.archive.export import export, kernel_table
 from seatrial.archive.layout import ExportFormat
 from seatrial.archive.reader import read_info, read_run
-from seatrial.archive.recover import partial_folders, recover
+from seatrial.archive.run_recovery import partial_folders, recover
+from seatrial.archive.samples import TooLittleMemory, opened
 from seatrial.archive.writer import ArchiveError, RunWriter
 from seatrial.cli import memory
 from seatrial.cli.main import explain, run

@@ -16,8 +16,8 @@ from seatrial.archive.export import samples_file
 from seatrial.archive.journal import Delivered, encode
 from seatrial.archive.lease import Hold, Holder, Lease
 from seatrial.archive.reader import read_info, read_run
-from seatrial.archive.recover import TORN_FILE, Recovered, recover
 from seatrial.archive.recovery import LeftAlone, NotClosed, recover_runs
+from seatrial.archive.run_recovery import TORN_FILE, Recovered, recover
 from seatrial.archive.samples import query_samples
 from seatrial.archive.writer import RunWriter
 from seatrial.cli.main import run
@@ -229,7 +229,7 @@ def test_a_recover_that_was_killed_blocks_nothing(tmp_path: Path) -> None:
 def test_who_is_overtaken_leaves_politely_and_spoils_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str
 ) -> None:
-    from seatrial.archive import recover as module
+    from seatrial.archive import run_recovery as module
 
     folder = cut_off(tmp_path)
     real = getattr(module, when)

@@ -19,8 +19,7 @@ from seatrial.driver import two_nodes
 from seatrial.driver.settings import CheckSettings
 from seatrial.judgement.outcome import pair_of
 from seatrial.model.errors import LaunchError
-from seatrial.model.recorded import RecordedRun
-from seatrial.model.run import AskedLine, Design, Ending, RunInfo, RunKind, run_kind
+from seatrial.model.run import AskedLine, Design, Ending, RecordedRun, RunInfo, RunKind, run_kind
 from tests.support.ablated import Launcher, carry_out
 from tests.support.builders import Cluster, info_of, names
 from tests.support.scripted import ScriptedLauncher

@@ -12,7 +12,6 @@ from seatrial.archive import layout
 from seatrial.archive.journal import Delivered, of_type
 from seatrial.archive.lease import read_lease
 from seatrial.archive.reader import (
-    DamagedRun,
     find_run,
     read_entries,
     read_facts_texts,
@@ -20,7 +19,8 @@ from seatrial.archive.reader import (
     read_run,
     run_folders,
 )
-from seatrial.archive.recover import recover
+from seatrial.archive.run_files import DamagedRun
+from seatrial.archive.run_recovery import recover
 from seatrial.archive.writer import ArchiveError, RunWriter, ended
 from seatrial.model.errors import ExitCode, UsageError
 from seatrial.model.run import FORMAT, Ending

@@ -12,7 +12,7 @@ import pytest
 
 from seatrial.archive import recovery
 from seatrial.archive.reader import run_folders
-from seatrial.archive.recover import Recovered, recover
+from seatrial.archive.run_recovery import Recovered, recover
 from seatrial.archive.writer import ArchiveError, RunWriter
 from seatrial.driver import detached
 from seatrial.model.run import Ending

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seatrial.cli.main import run
-from seatrial.importers.matrices import FORMATS, read_matrix
+from seatrial.importers.fields import pieces
+from seatrial.importers.formats import FORMATS, read_matrix
 from seatrial.importers.mpigraph import parse_mpigraph
-from seatrial.importers.pieces import pieces
 from seatrial.model.errors import UsageError
 from tests.support.paths import SHARED
 

@@ -18,10 +18,9 @@ from seatrial.commands.saturate.judge import AtSize, Saturation, judge_saturatio
 from seatrial.driver import two_nodes
 from seatrial.launch.probe_text import nodes_by_rank
 from seatrial.model.errors import LaunchError, UsageError
-from seatrial.model.estimate import Estimate
 from seatrial.model.limit import NoLimit
-from seatrial.model.measurement import Kernel, Round
-from seatrial.pairs.ranks import doubling, place_pairs
+from seatrial.model.measurement import Estimate, Kernel, Round
+from seatrial.pairs.rank_pairs import doubling, place_pairs
 from seatrial.slurm import argv as slurm_argv
 from tests.support.builders import HEALTHY, Cluster, info_of, names
 from tests.support.scripted import ScriptedLauncher

@@ -10,12 +10,10 @@ from seatrial.drift.expected_differences import excused_between_nodes, excused_o
 from seatrial.drift.flat_facts import parts
 from seatrial.drift.flat_fields import KEYS, LEFT_OUT, SUMMARIES, UNSTEADY, parameters
 from seatrial.model.facts import NodeFacts
+from seatrial.model.hardware import Core, PciDevice, PciHop, PciKind, ProcessorFacts, Topology
 from seatrial.model.hca import Hca, Port, PortFamily
-from seatrial.model.pci import PciDevice, PciHop, PciKind
-from seatrial.model.processor import ProcessorFacts
 from seatrial.model.system import KernelFacts, Mount, SystemFacts
-from seatrial.model.topology import Core, Topology
-from seatrial.model.unknown import Unknown
+from seatrial.model.words import Unknown
 from seatrial.node.node import parse_facts
 from tests.support.fact_places import EXAMPLE, PLACES, Place, example, values
 from tests.support.flattened import flatten

@@ -7,8 +7,8 @@ import msgspec
 import pytest
 
 from seatrial.driver.capping import LEAST_PAIRS, Caps
-from seatrial.model.capping import CapCause, CappedPair
 from seatrial.model.fabric import Fabric
+from seatrial.model.loss import CapCause, CappedPair
 from seatrial.model.measurement import Kernel, Measurement, Phase, Round, Shape
 from seatrial.pairs.survey import BANDWIDTH, LATENCY
 from tests.support.builders import Cluster, leaves, names, slow_part

@@ -24,7 +24,7 @@ from seatrial.launch.probe_build import build
 from seatrial.launch.session import PipeSession
 from seatrial.model.loss import LossCause, Moment
 from seatrial.model.measurement import Kernel, Phase, Round, Shape
-from seatrial.model.recorded import RecordedRun
+from seatrial.model.run import RecordedRun
 from seatrial.model.subject import node
 from seatrial.model.verdict import FindingKind
 from tests.support.builders import Cluster, info_of

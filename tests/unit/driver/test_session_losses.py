@@ -20,8 +20,7 @@ from seatrial.launch.contract import Manner
 from seatrial.model.errors import ExitCode
 from seatrial.model.loss import Loss, LossCause, Moment, RankDeath
 from seatrial.model.measurement import Phase, Round
-from seatrial.model.recorded import RecordedRun
-from seatrial.model.run import Ending
+from seatrial.model.run import Ending, RecordedRun
 from seatrial.model.subject import CLUSTER, node
 from seatrial.model.verdict import FindingKind, Verdict
 from seatrial.pairs.survey import BANDWIDTH

@@ -16,7 +16,7 @@ from seatrial.fabric.counters import parse_counters, rising
 from seatrial.fabric.ibnetdiscover import parse_fabric
 from seatrial.fabric.map_check import LinkProblemKind, check_map
 from seatrial.model.fabric_map import FabricMap
-from seatrial.model.lanes import data_bits_per_s
+from seatrial.model.hca import data_bits_per_s
 from tests.support.paths import SHARED
 
 FABRICS = SHARED / "fabrics"

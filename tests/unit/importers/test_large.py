@@ -10,11 +10,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from seatrial.commands.locate.json import located_as_json
-from seatrial.importers import pieces as pieces_module
-from seatrial.importers.fields import numbers, split_fields
-from seatrial.importers.matrices import read_matrix
+from seatrial.importers import fields as fields_module
+from seatrial.importers.fields import numbers, pieces, split_fields, whole_text
+from seatrial.importers.formats import read_matrix
 from seatrial.importers.node_names import NodeNames
-from seatrial.importers.pieces import pieces, whole_text
 from seatrial.locate.bottleneck import Ways, explain
 from seatrial.locate.single_pairs import MOST_LISTED
 from seatrial.locate.table import locate_in_table
@@ -85,7 +84,7 @@ LINES = st.one_of(
 def test_pieces_change_no_number(text: str, piece_bytes: int) -> None:
     expected = line_by_line(text)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pieces_module, "PIECE_BYTES", piece_bytes)
+        patch.setattr(fields_module, "PIECE_BYTES", piece_bytes)
         try:
             table = read_matrix(HEADING + text, "csv")
         except UsageError:
@@ -192,11 +191,11 @@ def test_the_matrix_of_repetitions_has_their_medians() -> None:
 
 
 def test_a_line_without_an_end_and_a_text_too_large_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pieces_module, "PIECE_BYTES", 10)
-    monkeypatch.setattr(pieces_module, "LONGEST_LINE_BYTES", 100)
+    monkeypatch.setattr(fields_module, "PIECE_BYTES", 10)
+    monkeypatch.setattr(fields_module, "LONGEST_LINE_BYTES", 100)
     with pytest.raises(UsageError, match="a line of more than 100 B"):
         read_matrix(io.BytesIO(bytes(1000)))
-    monkeypatch.setattr(pieces_module, "MOST_TEXT_BYTES", 100)
+    monkeypatch.setattr(fields_module, "MOST_TEXT_BYTES", 100)
     with pytest.raises(UsageError, match="of the format osu at most 100 B"):
         whole_text(pieces("# OSU\n" * 50), "osu")
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seatrial.cli.main import run
-from seatrial.importers.matrices import read_matrix, read_matrix_files
+from seatrial.importers.formats import read_matrix, read_matrix_files
 from seatrial.model.errors import UsageError
 
 MESSAGE = 131072

@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seatrial.cli.main import run
-from seatrial.importers.file_names import pairs_of_names
-from seatrial.importers.matrices import read_matrix, read_matrix_files
-from seatrial.importers.named_line import named_pair
+from seatrial.importers.formats import read_matrix, read_matrix_files
 from seatrial.importers.osu import size_tables
+from seatrial.importers.pair_names import named_pair, pairs_of_names
 from seatrial.model.errors import UsageError
 from tests.support.paths import SHARED
 

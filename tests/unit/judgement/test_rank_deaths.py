@@ -7,8 +7,7 @@ import pytest
 from seatrial.judgement.rank_deaths import Deaths, judge_deaths
 from seatrial.model.loss import Loss, LossCause, Moment, RankDeath, SessionLoss
 from seatrial.model.measurement import Phase
-from seatrial.model.recorded import RecordedRun
-from seatrial.model.run import NodeState
+from seatrial.model.run import NodeState, RecordedRun
 from seatrial.model.subject import CLUSTER, node
 from tests.support.builders import Cluster, info_of, names
 

@@ -5,10 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seatrial.limits.infiniband import infiniband_terms, payload_share
-from seatrial.limits.nominal_port import nominal_terms
-from seatrial.model.hca import PortFamily
-from seatrial.model.lanes import LANES, data_bits_per_s
-from seatrial.model.unknown import Unknown
+from seatrial.limits.ports import nominal_terms
+from seatrial.model.hca import LANES, PortFamily, data_bits_per_s
+from seatrial.model.words import Unknown
 from tests.support.limits_examples import check_formula, port
 
 TABLE = [

@@ -2,13 +2,11 @@
 
 import pytest
 
-from seatrial.limits.memory import channel_bytes_per_s, memory_limits
+from seatrial.limits.memory import channel_bytes_per_s, link_bytes_per_s, memory_limits, socket_limits
 from seatrial.limits.microarchitectures import TABLE, SocketLink
-from seatrial.limits.socket import link_bytes_per_s, socket_limits
 from seatrial.model.facts import NodeFacts
+from seatrial.model.hardware import Core, Dimm, MemoryFacts, Topology
 from seatrial.model.limit import NoLimit
-from seatrial.model.memory import Dimm, MemoryFacts
-from seatrial.model.topology import Core, Topology
 from tests.support.limits_examples import amd, intel, is_limit, node
 
 TWO = Topology(cores=(Core(processors=(0,), package=0), Core(processors=(1,), package=1)))

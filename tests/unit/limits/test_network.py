@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seatrial.limits.gate import gate_of
 from seatrial.limits.path import path_limit
+from seatrial.limits.rails import gate_of
 from seatrial.model.facts import NodeFacts
 from seatrial.model.hca import Hca, Port, PortFamily, PortState
 from seatrial.model.limit import Limit, NoLimit
-from seatrial.model.unknown import Unknown
+from seatrial.model.words import Unknown
 from tests.support.limits_examples import CARD, device, ethernet, hca, is_limit, node, port
 
 

@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seatrial.limits.ethernet import payload_share
+from seatrial.limits.ethernet import tcp_payload_share
 from seatrial.limits.path import path_limit
 from seatrial.model.facts import NetworkInterface, NodeFacts
+from seatrial.model.hardware import PciDevice, PciHop, PciKind
 from seatrial.model.hca import Hca, Port, PortFamily, PortState
 from seatrial.model.limit import Limit, NoLimit
-from seatrial.model.pci import PciDevice, PciHop, PciKind
 
 
 def ethernet(name: str = "eth0", speed: float | None = 1e9, mtu: int | None = 1500, **more: object) -> NetworkInterface:
@@ -50,15 +50,17 @@ def test_the_smaller_mtu_rules_both_ends() -> None:
     assert {term.inputs["mtu_bytes"] for term in found.terms} == {1500.0}
     assert found.terms[0].source == "/sys/class/net/eth0/speed on n1, MTU of n2"
     assert found.terms[1].source == "/sys/class/net/eth0/speed and mtu on n2"
-    assert found.gate_bytes_per_s == pytest.approx(125e6 * payload_share(1500))
+    assert found.gate_bytes_per_s == pytest.approx(125e6 * tcp_payload_share(1500))
 
 
 def test_the_gate_counts_every_interface_of_the_poorer_end() -> None:
     two = node("n1", ethernet("eth0", 25e9, 9000), ethernet("eth1", 10e9, 1500))
     three = node("n2", *(ethernet(f"eth{number}", 25e9, 9000) for number in range(3)))
     found = limit(two, three)
-    assert found.limit_bytes_per_s == pytest.approx(25e9 / 8 * payload_share(9000))
-    assert found.gate_bytes_per_s == pytest.approx(25e9 / 8 * payload_share(9000) + 10e9 / 8 * payload_share(1500))
+    assert found.limit_bytes_per_s == pytest.approx(25e9 / 8 * tcp_payload_share(9000))
+    assert found.gate_bytes_per_s == pytest.approx(
+        25e9 / 8 * tcp_payload_share(9000) + 10e9 / 8 * tcp_payload_share(1500)
+    )
 
 
 def test_bond_members_and_vlans_are_not_counted_twice() -> None:
@@ -66,7 +68,7 @@ def test_bond_members_and_vlans_are_not_counted_twice() -> None:
     bonded = node("n1", *members, ethernet("bond0", 50e9, lower=("eth0", "eth1")),
                   ethernet("bond0.7", 50e9, lower=("bond0",)))  # fmt: skip
     plain = node("n2", ethernet(speed=100e9))
-    assert limit(bonded, plain).gate_bytes_per_s == pytest.approx(50e9 / 8 * payload_share(1500))
+    assert limit(bonded, plain).gate_bytes_per_s == pytest.approx(50e9 / 8 * tcp_payload_share(1500))
     assert limit(bonded, plain).binding.startswith("n1 bond0:")
 
 

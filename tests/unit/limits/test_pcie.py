@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seatrial.limits.device import device_limit
+from seatrial.limits.node import device_limit
 from seatrial.limits.pcie import (
     LinkState,
     PciLink,
@@ -17,8 +17,8 @@ from seatrial.limits.pcie import (
     trainable,
 )
 from seatrial.limits.pcie_path import MemoryAccess, ceilings, pcie_terms
+from seatrial.model.hardware import PciDevice, PciHop, PciKind
 from seatrial.model.limit import NoLimit
-from seatrial.model.pci import PciDevice, PciHop, PciKind
 from tests.support.limits_examples import CARD, ROOT_PORT, check_formula, device, hop, is_limit, node
 
 

@@ -4,8 +4,7 @@ import pytest
 
 from seatrial.limits.node import node_limits
 from seatrial.limits.path import path_limit
-from seatrial.limits.rail_devices import no_rail_because, only, rail_named, rails_of, shared_rails
-from seatrial.limits.rail_paths import rail_limit
+from seatrial.limits.rail_paths import no_rail_because, only, rail_limit, rail_named, rails_of, shared_rails
 from seatrial.model.facts import NodeFacts
 from seatrial.model.hca import PortFamily
 from seatrial.model.limit import Limit, NoLimit

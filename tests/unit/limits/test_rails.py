@@ -5,13 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seatrial.limits.device import device_limit
-from seatrial.limits.node import node_limits
+from seatrial.limits.node import device_limit, node_limits
 from seatrial.limits.rails import Rail, together
 from seatrial.model.facts import NodeFacts
+from seatrial.model.hardware import PciDevice, PciKind
 from seatrial.model.hca import PortFamily, PortState
 from seatrial.model.limit import ComputePeak, Limit, NoLimit
-from seatrial.model.pci import PciDevice, PciKind
 from tests.support.limits_examples import device, ethernet, hca, hop, is_limit, node, port
 
 

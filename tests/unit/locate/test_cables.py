@@ -7,11 +7,11 @@ import pytest
 
 from seatrial.fabric.ibnetdiscover import parse_fabric
 from seatrial.fabric.parts import Parts
-from seatrial.fabric.routed import RoutedFabric, Routing
+from seatrial.fabric.routed_fabric import RoutedFabric, Routing
 from seatrial.fabric.routes import Routes
 from seatrial.locate.table import locate_in_table
 from seatrial.model.pair_table import pair_table
-from seatrial.pairs.sparse import sparse_rounds
+from seatrial.pairs.rounds import sparse_rounds
 from tests.support.paths import SHARED
 
 NDR = SHARED / "fabrics" / "ndr-582-cas.ibnetdiscover"

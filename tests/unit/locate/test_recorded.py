@@ -4,7 +4,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from seatrial.importers.matrices import read_matrix
+from seatrial.importers.formats import read_matrix
 from seatrial.locate.classes import topology_classes
 from seatrial.locate.table import locate_in_table
 from seatrial.model.pair_faults import Located

@@ -16,8 +16,7 @@ from seatrial.locate.table import locate_in_table
 from seatrial.model.pair_faults import Located
 from seatrial.model.pair_table import PairTable, pair_table
 from seatrial.model.subject import Direction, SubjectKind
-from seatrial.pairs.complete import circle_rounds
-from seatrial.pairs.sparse import sparse_rounds
+from seatrial.pairs.rounds import circle_rounds, sparse_rounds
 from tests.support.pair_tables import Cell, draw_rates, named_nodes, table_of_rates
 from tests.support.paths import SHARED
 

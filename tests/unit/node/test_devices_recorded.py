@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from seatrial.model.facts import NetworkInterface, NodeFacts
+from seatrial.model.hardware import PciDevice, PciHop, PciKind
 from seatrial.model.hca import Hca, Port, PortFamily, PortState
-from seatrial.model.pci import PciDevice, PciHop, PciKind
 from seatrial.node.node import parse_facts
 from tests.support.paths import ROOT
 from tests.unit.node.test_script import collect

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from seatrial.model.hardware import PciHop, PciKind
 from seatrial.model.hca import PortFamily
-from seatrial.model.pci import PciHop, PciKind
 from seatrial.node.frame import Frame, parse_frame
 from seatrial.node.node import parse_facts
 from tests.unit.node.test_pci import CONNECTX_4, config_with

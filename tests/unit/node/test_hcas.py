@@ -4,14 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seatrial.model.hca import Hca, Port, PortFamily, PortState
-from seatrial.model.lanes import LANES
-from seatrial.model.unknown import Unknown
+from seatrial.model.hca import LANES, Hca, Port, PortFamily, PortState
+from seatrial.model.words import Unknown
 from seatrial.node.frame import parse_frame
-from seatrial.node.hcas import read_hcas
-from seatrial.node.port_family import port_family
-from seatrial.node.port_rate import PortRate, port_rate
-from seatrial.node.ports import active_mtus, port_state
+from seatrial.node.hcas import active_mtus, port_state, read_hcas
+from seatrial.node.port_rate import PortRate, port_family, port_rate
 
 IB = "/sys/class/infiniband"
 

@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 
 from seatrial.launch.sources import collector
 from seatrial.model.facts import NodeFacts
+from seatrial.model.hardware import PciKind
 from seatrial.model.hca import PortFamily, PortState
-from seatrial.model.pci import PciKind
-from seatrial.model.unknown import Unknown
+from seatrial.model.words import Unknown
 from seatrial.node.frame import FactsFormatError
 from seatrial.node.hwloc_devices import links_of
-from seatrial.node.hwloc_xml import facts_from_xml
+from seatrial.node.hwloc_machine import facts_from_xml
 from seatrial.node.node import parse_facts
-from seatrial.node.topology_xml import xml_topology
+from seatrial.node.topology import xml_topology
 from tests.support.paths import DATA, SHARED
 
 HWLOC = SHARED / "nodes" / "hwloc"

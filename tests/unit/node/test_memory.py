@@ -9,12 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seatrial.launch.sources import collector
-from seatrial.model.memory import Dimm, MemoryFacts
-from seatrial.node.dimms import size_bytes, transfers_per_s
+from seatrial.model.hardware import Dimm, MemoryFacts
 from seatrial.node.frame import parse_frame
-from seatrial.node.memory import read_memory
+from seatrial.node.memory import Place, places, read_memory, size_bytes, transfers_per_s
 from seatrial.node.node import parse_facts
-from seatrial.node.slots import Place, places
 
 EDAC = "/sys/devices/system/edac/mc/mc"
 

@@ -4,9 +4,7 @@ import msgspec
 import pytest
 
 from seatrial.model.facts import NetworkInterface, NodeFacts
-from seatrial.model.memory import Dimm, MemoryFacts
-from seatrial.model.processor import IdleState, ProcessorFacts
-from seatrial.model.topology import Cache, Core, NumaNode, Topology
+from seatrial.model.hardware import Cache, Core, Dimm, IdleState, MemoryFacts, NumaNode, ProcessorFacts, Topology
 from seatrial.node.node import parse_facts
 from tests.support.paths import DATA, ROOT
 

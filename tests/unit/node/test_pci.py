@@ -4,12 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seatrial.model.pci import PciDevice, PciHop, PciKind
+from seatrial.model.hardware import PciDevice, PciHop, PciKind
 from seatrial.node.frame import Frame, parse_frame
-from seatrial.node.pci import pci_kind, read_pci
-from seatrial.node.pci_config import ExpressCapability, express_capability
-from seatrial.node.pci_link import LINK_FILES, link_of
-from seatrial.node.pci_path import pci_address, pci_chain
+from seatrial.node.pci import pci_address, pci_chain, pci_kind, read_pci
+from seatrial.node.pci_link import LINK_FILES, ExpressCapability, express_capability, link_of
 
 PCI = "/sys/bus/pci/devices"
 FILES = (

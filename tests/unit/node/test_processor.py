@@ -2,7 +2,7 @@
 
 import pytest
 
-from seatrial.model.processor import IN_NAME, IdleState, ProcessorFacts
+from seatrial.model.hardware import IN_NAME, IdleState, ProcessorFacts
 from seatrial.node.frame import parse_frame
 from seatrial.node.processor import read_processor
 from tests.support.paths import DATA

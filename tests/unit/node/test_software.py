@@ -21,7 +21,7 @@ from seatrial.model.system import (
     SoftwareFacts,
     SystemFacts,
 )
-from seatrial.model.unknown import Unknown
+from seatrial.model.words import Unknown
 from seatrial.node.frame import CommandOutput, Frame
 from seatrial.node.kernel import read_kernel
 from seatrial.node.node import node_facts

@@ -12,13 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seatrial.launch.sources import collector
-from seatrial.model.topology import Cache, Core, NumaNode, Topology
+from seatrial.model.hardware import Cache, Core, NumaNode, Topology
 from seatrial.node.frame import FactsFormatError, parse_frame
 from seatrial.node.node import parse_facts
 from seatrial.node.processor_sets import MOST, listed, masked
-from seatrial.node.topology import HWLOC, read_topology
+from seatrial.node.topology import HWLOC, read_topology, xml_topology
 from seatrial.node.topology_sysfs import sysfs_topology
-from seatrial.node.topology_xml import xml_topology
 from tests.support.paths import DATA
 
 RECORDED = DATA / "processors" / "virtual-machine.facts"

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from seatrial.node.frame import FactsFormatError
-from seatrial.node.mpi_settings import NOTHING_SET
+from seatrial.node.mpi import NOTHING_SET
 from seatrial.node.node import node_facts, parse_facts
 from seatrial.node.traffic import passed_between, read_traffic
 from tests.support.collecting import SHELLS, collect, write

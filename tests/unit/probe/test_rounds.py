@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from seatrial.launch.contract import MeasuresGroups
-from seatrial.model.errors import RoundRefused
 from seatrial.launch.local import LocalLauncher, mpirun_argv, outside_of_jobs
 from seatrial.launch.mpi import Mpi, find_mpi
 from seatrial.launch.probe_build import build, probe_sources
 from seatrial.launch.sources import source_folder
+from seatrial.model.errors import RoundRefused
 from seatrial.model.measurement import GroupRound, Kernel, Phase, Round, Shape
 
 RANKS = 4

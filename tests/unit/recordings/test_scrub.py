@@ -10,8 +10,7 @@ from seatrial.driver.facts_reading import FactsRead
 from seatrial.model.fabric import Fabric
 from seatrial.node.node import parse_facts
 from seatrial.recordings.recording import GATHER_FILE
-from seatrial.recordings.scrub import scrubbed, stand_ins
-from seatrial.recordings.scrub_outputs import scrub_fabric
+from seatrial.recordings.scrub import scrub_fabric, scrubbed, stand_ins
 from tests.support.builders import Cluster
 from tests.support.paths import SHARED
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from seatrial.limits.path import path_limit
 from seatrial.model.facts import NodeFacts
+from seatrial.model.hardware import PciKind
 from seatrial.model.hca import PortFamily
 from seatrial.model.limit import Limit
-from seatrial.model.pci import PciKind
 from seatrial.node.frame import FactsFormatError
 from seatrial.recordings.sysinfo import facts_from_sysinfo
 from tests.support.paths import SHARED

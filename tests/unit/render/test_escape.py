@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seatrial.model.order import natural_key, natural_sorted
+from seatrial.model.words import natural_key, natural_sorted
 from seatrial.render.escape import clean, plot_text, script_json, shorten
 
 

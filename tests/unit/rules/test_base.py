@@ -7,15 +7,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seatrial.model.facts import NetworkInterface, NodeFacts
+from seatrial.model.hardware import (
+    Core,
+    Dimm,
+    IdleState,
+    MemoryFacts,
+    PciDevice,
+    PciHop,
+    PciKind,
+    ProcessorFacts,
+    Topology,
+)
 from seatrial.model.hca import Hca, Port, PortFamily, PortState
-from seatrial.model.memory import Dimm, MemoryFacts
-from seatrial.model.pci import PciDevice, PciHop, PciKind
-from seatrial.model.processor import IdleState, ProcessorFacts
 from seatrial.model.subject import CLUSTER, node
 from seatrial.model.system import ClockState, KernelFacts, Limits, Mount, SoftwareFacts, SystemFacts
-from seatrial.model.topology import Core, Topology
-from seatrial.model.unknown import Unknown
 from seatrial.model.verdict import Finding, FindingKind
+from seatrial.model.words import Unknown
 from seatrial.rules.base import Readings, named, told
 from seatrial.rules.catalogue import RULES, fact_findings
 from tests.support.facts_examples import all_alike, cluster, odd, processor, server

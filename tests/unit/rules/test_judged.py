@@ -9,10 +9,9 @@ from seatrial.locate.explanation import Suspect
 from seatrial.model.errors import ExitCode
 from seatrial.model.fabric import NO_FABRIC
 from seatrial.model.facts import NodeFacts
+from seatrial.model.hardware import ProcessorFacts
 from seatrial.model.judgement import Judgement
-from seatrial.model.processor import ProcessorFacts
-from seatrial.model.recorded import RecordedRun
-from seatrial.model.run import NodeState
+from seatrial.model.run import NodeState, RecordedRun
 from seatrial.model.subject import CLUSTER, Direction, Subject, node
 from seatrial.model.verdict import FindingKind, Verdict
 from tests.support.builders import Cluster, names, sail, slow_part

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from seatrial.locate.evidence import Pair
-from seatrial.model.capping import CapCause, CappedPair
 from seatrial.model.judgement import PairVerdict
+from seatrial.model.loss import CapCause, CappedPair
 from seatrial.model.subject import Subject, SubjectKind
 from seatrial.model.verdict import Finding, FindingKind, Verdict
 from seatrial.model.words import count

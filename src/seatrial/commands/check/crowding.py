@@ -9,7 +9,7 @@ from seatrial.model.fabric import Component, Wiring
 from seatrial.model.measurement import Phase
 from seatrial.model.subject import SubjectKind
 from seatrial.model.verdict import Verdict
-from seatrial.pairs.conflicts import pieces
+from seatrial.pairs.rounds import pieces
 
 
 def crowded(evidence: Mapping[Pair, Evidence], suspicion: Suspicion) -> list[Pair]:

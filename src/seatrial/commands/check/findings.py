@@ -9,13 +9,12 @@ from seatrial.judgement.wording import latency_statement, link_remedy, sentence,
 from seatrial.locate.evidence import TELLING, Evidence, Pair, Series
 from seatrial.locate.explanation import Suspect, nodes_of
 from seatrial.locate.references import References
-from seatrial.model.estimate import Estimate
 from seatrial.model.limit import Limit
-from seatrial.model.measurement import Phase
+from seatrial.model.measurement import Estimate, Phase
 from seatrial.model.subject import FABRIC, Direction, SubjectKind
 from seatrial.model.units import BANDWIDTH, LATENCY, bandwidth, duration, share
 from seatrial.model.verdict import Experiment, Finding, FindingKind, Verdict
-from seatrial.statistics.median import median, median_estimate
+from seatrial.statistics.estimates import median, median_estimate
 
 SLOW_KINDS = {
     SubjectKind.NODE: FindingKind.SLOW_LINK,

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 
 import msgspec
 
-from seatrial.model.estimate import Estimate
 from seatrial.model.fabric import Fabric
 from seatrial.model.judgement import Judgement, PairVerdict
-from seatrial.model.order import leaf_order
+from seatrial.model.measurement import Estimate
 from seatrial.model.verdict import Verdict, worst
-from seatrial.statistics.median import median
+from seatrial.model.words import leaf_order
+from seatrial.statistics.estimates import median
 
 MOST_ROWS = 256
 NO_LEAF = "no leaf known"

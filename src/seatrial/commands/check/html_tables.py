@@ -11,9 +11,8 @@ from seatrial.model import units
 from seatrial.model.facts import NodeFacts
 from seatrial.model.judgement import Judgement
 from seatrial.model.limit import Limit
-from seatrial.model.order import natural_sorted
 from seatrial.model.run import Design, RunInfo, run_kind
-from seatrial.model.words import count
+from seatrial.model.words import count, natural_sorted
 from seatrial.render import fact_differences
 
 MOST_PAIRS = 2000

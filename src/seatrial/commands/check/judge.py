@@ -16,8 +16,8 @@ from seatrial.commands.check.power import powers, unsure_notes
 from seatrial.commands.check.rail_suspects import told_by_rail
 from seatrial.commands.check.require_retest import only_proved
 from seatrial.commands.check.suspects import LatencyMemory, Suspicion, suspect_all
-from seatrial.drift.differences import tcp_resent_between
-from seatrial.drift.hardware_groups import one_kernel
+from seatrial.drift.network_differences import tcp_resent_between
+from seatrial.drift.peer_groups import one_kernel
 from seatrial.judgement.rank_deaths import judge_deaths
 from seatrial.judgement.rank_notes import first_ranks
 from seatrial.limits.path import path_limits
@@ -28,13 +28,12 @@ from seatrial.model.judgement import Judgement, PairVerdict
 from seatrial.model.limit import Limit
 from seatrial.model.measurement import Phase
 from seatrial.model.pair_faults import Population
-from seatrial.model.recorded import RecordedRun
-from seatrial.model.run import Design, Ending
+from seatrial.model.run import Design, Ending, RecordedRun
 from seatrial.model.units import BANDWIDTH, LATENCY
 from seatrial.model.verdict import Finding, Verdict, worst
 from seatrial.rules.base import Readings
 from seatrial.rules.catalogue import fact_findings
-from seatrial.statistics.median import median
+from seatrial.statistics.estimates import median
 
 MOST_TIMED = 20_000
 """Measurements up to which parts are looked for that changed in the run; beyond it each part has too few for that, as

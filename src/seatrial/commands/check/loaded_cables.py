@@ -9,7 +9,7 @@ from seatrial.commands.check.loaded_rates import Key, carried
 from seatrial.model.fabric import Wiring
 from seatrial.model.measurement import Measurement
 from seatrial.model.subject import Direction, SubjectKind
-from seatrial.statistics.median import median
+from seatrial.statistics.estimates import median
 
 Rounds = Sequence[Sequence[Measurement]]
 

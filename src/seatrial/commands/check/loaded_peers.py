@@ -8,9 +8,8 @@ from seatrial.commands.check.loaded_rates import Alone, Key, Load, apart
 from seatrial.locate.effects import SCATTERS
 from seatrial.locate.scale import NORMAL
 from seatrial.locate.thresholds import CONTROL_PAIRS, GROSS, RETEST_RUNS
-from seatrial.model.estimate import Estimate
-from seatrial.statistics.median import median
-from seatrial.statistics.paired import paired_ratio
+from seatrial.model.measurement import Estimate
+from seatrial.statistics.estimates import median, paired_ratio
 
 EFFECT = 0.03
 """An uplink is slow where it carries less than its peers' by more than this share."""

@@ -8,8 +8,8 @@ import msgspec
 from seatrial.locate.evidence import Evidence, Pair, deciding, run_value
 from seatrial.model.measurement import Kernel, Measurement, Phase
 from seatrial.model.subject import Direction
-from seatrial.statistics.aggregate import Flow, together
-from seatrial.statistics.median import median
+from seatrial.statistics.concurrent_flows import Flow, together
+from seatrial.statistics.estimates import median
 
 WAYS = (Direction.OUT, Direction.IN)
 LEAST_S = 1e-9

@@ -11,16 +11,16 @@ from seatrial.commands.check.loaded_peers import EFFECT, compared, controls, lac
 from seatrial.commands.check.loaded_rates import Key
 from seatrial.commands.check.loaded_uplinks import scene_of
 from seatrial.commands.check.suspects import Suspicion
-from seatrial.drift.hardware_groups import one_kernel
+from seatrial.drift.peer_groups import one_kernel
 from seatrial.driver.measurer import Measurer
 from seatrial.driver.progress import Progress
 from seatrial.locate.evidence import Evidence, Pair
 from seatrial.locate.thresholds import RETEST_RUNS
 from seatrial.model.fabric import Wiring
 from seatrial.model.measurement import Phase, Round
-from seatrial.model.recorded import RecordedRun
+from seatrial.model.run import RecordedRun
 from seatrial.model.subject import SubjectKind
-from seatrial.pairs.loaded import again_rounds, first_rounds, leaves_of, load_shape
+from seatrial.pairs.load_rounds import again_rounds, first_rounds, leaves_of, load_shape
 from seatrial.pairs.survey import BANDWIDTH, thinned
 
 SHARE = 0.2

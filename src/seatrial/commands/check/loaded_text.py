@@ -2,7 +2,7 @@
 
 from seatrial.commands.check.html_tables import MOST_ROWS, Column, Table
 from seatrial.model import units
-from seatrial.model.loaded import LeafLoad, Loaded
+from seatrial.model.judgement import LeafLoad, Loaded
 from seatrial.model.subject import Direction
 from seatrial.render.json_text import Json, finite, number
 

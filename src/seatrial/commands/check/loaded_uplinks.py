@@ -24,14 +24,14 @@ from seatrial.locate.evidence import Evidence, Pair
 from seatrial.locate.explanation import Suspect
 from seatrial.locate.thresholds import RETEST_RUNS
 from seatrial.model.fabric import Wiring
-from seatrial.model.loaded import LeafLoad, Loaded
+from seatrial.model.judgement import LeafLoad, Loaded
 from seatrial.model.measurement import Measurement
-from seatrial.model.recorded import RecordedRun
+from seatrial.model.run import RecordedRun
 from seatrial.model.subject import Direction, link, uplink
 from seatrial.model.units import BANDWIDTH, bandwidth, share
 from seatrial.model.verdict import Experiment, Finding, FindingKind, Verdict
 from seatrial.model.words import count, some
-from seatrial.statistics.median import median, median_estimate
+from seatrial.statistics.estimates import median, median_estimate
 
 BISECTION = 0.4
 """Of the nodes: a round with this share of pairs loads the whole fabric. An odd number of leaves leaves one out."""
@@ -130,8 +130,7 @@ def _by_cables(wiring: Wiring | None, nodes: Collection[str]) -> float | None:
     """Over-subscription by design, where the cables are known."""
     if wiring is None:
         return None
-    from seatrial.fabric.capacity import oversubscription
-    from seatrial.fabric.routed import RoutedFabric
+    from seatrial.fabric.routed_fabric import RoutedFabric, oversubscription
 
     return oversubscription(wiring.routing, nodes) if isinstance(wiring, RoutedFabric) else None
 

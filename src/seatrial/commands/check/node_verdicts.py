@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from seatrial.model.judgement import NodeVerdict, PairVerdict
-from seatrial.model.recorded import RecordedRun
+from seatrial.model.run import RecordedRun
 from seatrial.model.subject import SubjectKind
 from seatrial.model.verdict import Finding, Verdict
 

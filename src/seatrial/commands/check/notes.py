@@ -11,10 +11,10 @@ from seatrial.locate.evidence import Evidence, Pair, Series
 from seatrial.locate.references import References
 from seatrial.model.limit import NoLimit
 from seatrial.model.measurement import Phase
-from seatrial.model.recorded import RecordedRun
+from seatrial.model.run import RecordedRun
 from seatrial.model.units import bandwidth
 from seatrial.model.verdict import Verdict
-from seatrial.statistics.median import median
+from seatrial.statistics.estimates import median
 
 MOST = 10
 """Pairs that are not decided, told one by one."""

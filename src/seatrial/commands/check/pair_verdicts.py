@@ -8,8 +8,8 @@ import msgspec
 from seatrial.locate.evidence import Evidence, Pair
 from seatrial.locate.references import References, above_gate_text, against_gate
 from seatrial.locate.thresholds import LIMIT_FLOOR
-from seatrial.model.estimate import Estimate
 from seatrial.model.limit import Limit
+from seatrial.model.measurement import Estimate
 from seatrial.model.units import bandwidth, duration, share
 from seatrial.model.verdict import Verdict
 

@@ -10,13 +10,13 @@ from seatrial.judgement.wording import WAYS, named, sentence
 from seatrial.locate.evidence import Pair, run_value
 from seatrial.locate.explanation import Blamed
 from seatrial.locate.thresholds import GROSS
-from seatrial.model.change import Change, ChangeKind
 from seatrial.model.fabric import Component
 from seatrial.model.measurement import Kernel, Measurement, Phase
+from seatrial.model.pair_faults import Change, ChangeKind
 from seatrial.model.subject import Direction, SubjectKind
 from seatrial.model.units import BANDWIDTH, share
 from seatrial.model.verdict import Finding, FindingKind, Verdict
-from seatrial.statistics.median import median
+from seatrial.statistics.estimates import median
 
 if TYPE_CHECKING:
     from seatrial.locate.part_series import Series

@@ -9,10 +9,9 @@ from seatrial.locate.references import Line, References
 from seatrial.locate.significance import detectable
 from seatrial.locate.thresholds import RETEST_PAIRS
 from seatrial.model.judgement import Power
-from seatrial.model.order import natural_sorted
 from seatrial.model.pair_faults import Population, Resolution
 from seatrial.model.units import BANDWIDTH, LATENCY, share
-from seatrial.model.words import some
+from seatrial.model.words import natural_sorted, some
 
 MOST_NODES = 6
 MARGIN = 1.5

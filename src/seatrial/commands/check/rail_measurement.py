@@ -8,7 +8,7 @@ from seatrial.driver.progress import Progress
 from seatrial.launch.contract import Manner
 from seatrial.launch.mpi import family_of
 from seatrial.launch.rails import rail_manner
-from seatrial.limits.rail_devices import rails_of, shared_rails
+from seatrial.limits.rail_paths import rails_of, shared_rails
 from seatrial.locate.evidence import Pair
 from seatrial.model.errors import SeatrialError
 from seatrial.model.facts import NodeFacts

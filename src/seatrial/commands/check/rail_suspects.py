@@ -9,12 +9,10 @@ import msgspec
 from seatrial.locate.evidence import Pair, run_value
 from seatrial.locate.explanation import Suspect
 from seatrial.locate.thresholds import PEERS_FLOOR
-from seatrial.model.estimate import Estimate
-from seatrial.model.measurement import Kernel, Measurement, Phase
+from seatrial.model.measurement import Estimate, Kernel, Measurement, Phase
 from seatrial.model.units import BANDWIDTH, bandwidth
 from seatrial.model.verdict import Experiment, Finding
-from seatrial.statistics.median import median, median_estimate
-from seatrial.statistics.paired import paired, too_few
+from seatrial.statistics.estimates import median, median_estimate, paired, too_few
 
 PAIRS_OF_EACH = 2
 """Pairs of each suspect that are measured over each rail."""

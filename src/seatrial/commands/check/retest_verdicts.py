@@ -10,8 +10,8 @@ from seatrial.locate.effects import SCATTERS
 from seatrial.locate.evidence import Pair
 from seatrial.locate.scale import NORMAL
 from seatrial.locate.thresholds import GROSS, NEAR, RETEST_RUNS, SURE
-from seatrial.model.estimate import Estimate
-from seatrial.statistics.median import median, median_estimate
+from seatrial.model.measurement import Estimate
+from seatrial.statistics.estimates import median, median_estimate
 
 ONE_LEVEL = 0.15
 """Log: runs of one part that lie further apart than this, and than noise puts them, are on several levels."""

@@ -43,14 +43,13 @@ from seatrial.model.fabric import Wiring
 from seatrial.model.facts import NodeFacts
 from seatrial.model.judgement import Judgement
 from seatrial.model.measurement import Kernel, Phase, Round, Shape
-from seatrial.model.recorded import RecordedRun
-from seatrial.model.run import Ending, NodeState, RunInfo
+from seatrial.model.run import Ending, NodeState, RecordedRun, RunInfo
 from seatrial.pairs.next_pairs import MOST_PAIRS
 from seatrial.pairs.survey import LATENCY, PILOT, USUAL_REPETITIONS, SurveyPlan, bandwidth_shape
-from seatrial.statistics.median import median
+from seatrial.statistics.estimates import median
 
 if TYPE_CHECKING:
-    from seatrial.fabric.routed import RoutedFabric
+    from seatrial.fabric.routed_fabric import RoutedFabric
 
 NEXT_STEPS = 3
 """How often pairs are chosen by what the last ones told."""

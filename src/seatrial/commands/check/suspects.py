@@ -14,9 +14,8 @@ from seatrial.locate.evidence import SHORTEST_S, Evidence, Pair
 from seatrial.locate.explanation import Blamed, Suspect, blame, locate, nodes_of, pair_suspects, suspects_of
 from seatrial.locate.references import References
 from seatrial.locate.thresholds import UNIFORM_SHARE, WAVERING_SHARE
-from seatrial.model.change import Change
 from seatrial.model.measurement import Phase
-from seatrial.model.pair_faults import Located
+from seatrial.model.pair_faults import Change, Located
 from seatrial.model.subject import SubjectKind
 from seatrial.model.units import BANDWIDTH, LATENCY
 from seatrial.model.verdict import Verdict

@@ -10,7 +10,7 @@ from seatrial.locate.scale import NORMAL
 from seatrial.locate.thresholds import MOST_LACK
 from seatrial.model.measurement import Phase
 from seatrial.model.units import BANDWIDTH
-from seatrial.statistics.median import median
+from seatrial.statistics.estimates import median
 
 FEWEST_PAIRS = 3
 """Ordered pairs in one direction of a part that were bad once; fewer may be a passing disturbance each."""

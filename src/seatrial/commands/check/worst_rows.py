@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from seatrial.commands.check.heatmap import share
 from seatrial.model.judgement import Judgement, NodeVerdict, PairVerdict
-from seatrial.model.order import NaturalKey, natural_key
 from seatrial.model.verdict import Verdict
+from seatrial.model.words import NaturalKey, natural_key
 
 
 def pairs_worst_first(judgement: Judgement, *, odd: bool = False) -> list[PairVerdict]:

@@ -8,7 +8,7 @@ from seatrial.commands.curve import rows
 from seatrial.commands.curve.judge import Curve
 from seatrial.commands.curve.points import CurvePoint
 from seatrial.model import units
-from seatrial.model.estimate import Estimate
+from seatrial.model.measurement import Estimate
 from seatrial.model.run import RunInfo
 from seatrial.render.curve_plot import BOTTOM, HEIGHT, LEFT, MOST_TICKS, RIGHT, TOP, WIDTH, curve_page
 from seatrial.render.json_text import Json

@@ -20,11 +20,10 @@ from seatrial.judgement.outcome import Outcome, failure_of, pair_of
 from seatrial.judgement.pair_limit import against_limit, limit_between
 from seatrial.judgement.rank_deaths import after_deaths, run_notes
 from seatrial.locate.evidence import Pair
-from seatrial.model.estimate import Estimate
 from seatrial.model.limit import Limit, NoLimit
-from seatrial.model.measurement import Kernel, Measurement
-from seatrial.model.recorded import RecordedRun
-from seatrial.statistics.median import median, median_estimate
+from seatrial.model.measurement import Estimate, Kernel, Measurement
+from seatrial.model.run import RecordedRun
+from seatrial.statistics.estimates import median, median_estimate
 from seatrial.statistics.piecewise import FEWEST_SIZES
 from seatrial.statistics.segments import RESAMPLES, Segmentation, segment
 

@@ -9,10 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seatrial.locate.evidence import SHORTEST_S, Pair, run_value
-from seatrial.model.estimate import Estimate
-from seatrial.model.measurement import Kernel, Measurement, Phase
-from seatrial.statistics.iterations import mean_estimate, p99_estimate
-from seatrial.statistics.median import median_estimate
+from seatrial.model.measurement import Estimate, Kernel, Measurement, Phase
+from seatrial.statistics.estimates import mean_estimate, median_estimate, p99_estimate
 
 FEW_TICKS = 100
 """An iteration of fewer ticks of the clock is known to no better than 1 %."""

@@ -7,10 +7,9 @@ import msgspec
 from seatrial.locate.evidence import Pair
 from seatrial.model.facts import NodeFacts
 from seatrial.model.placement import RankPlace
-from seatrial.model.recorded import RecordedRun
+from seatrial.model.run import RecordedRun
 from seatrial.node.adapter_distance import usable_cores
-from seatrial.node.core_masks import cores_of, crowds, known_cores
-from seatrial.node.rank_places import rank_places
+from seatrial.node.rank_places import cores_of, crowds, known_cores, rank_places
 from seatrial.rules.ranks_unbound import loose_ranks
 
 

@@ -7,8 +7,8 @@ from seatrial.commands.curve.judge import Curve
 from seatrial.commands.curve.points import FEW_TICKS, OVERHEAD_SHARE, ClockReading, CurvePoint
 from seatrial.commands.curve.rank_places import CurvePlaces, Spots
 from seatrial.model import units
-from seatrial.model.estimate import Estimate
 from seatrial.model.limit import Limit
+from seatrial.model.measurement import Estimate
 from seatrial.node.processor_sets import numbers
 from seatrial.render.curve_plot import Row
 from seatrial.statistics.segments import CONFIRMED, FEWEST_RUNS, Break, Segment

@@ -12,7 +12,7 @@ from seatrial.launch.environments.report import TaskReport
 from seatrial.model.launching import Obstacle, Remark, blocked, fine, last_lines, noted
 from seatrial.model.node_list import node_list
 from seatrial.model.words import by_text
-from seatrial.node.mpi_files import told, told_apart
+from seatrial.node.mpi import told, told_apart
 from seatrial.slurm.text import complaint, launch_failures
 
 STEP = "places"

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from seatrial.fabric.map_check import LinkProblem, device_name, link_text
 from seatrial.fabric.table_check import TableReport
 from seatrial.model.fabric_map import DeviceKind, FabricMap
-from seatrial.model.lanes import data_bits_per_s
-from seatrial.model.order import natural_sorted
+from seatrial.model.hca import data_bits_per_s
 from seatrial.model.units import link_rate
 from seatrial.model.verdict import Verdict
-from seatrial.model.words import count
+from seatrial.model.words import count, natural_sorted
 from seatrial.render.escape import clean
 from seatrial.render.json_text import json_text
 

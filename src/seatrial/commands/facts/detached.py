@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from seatrial import __version__
-from seatrial.archive.inside import read_tail
+from seatrial.archive.run_files import read_tail
 from seatrial.archive.writer import sentences
 from seatrial.driver.clock import new_run_name, now_text
 from seatrial.driver.facts_reading import cluster_launcher

@@ -3,7 +3,7 @@
 import msgspec
 
 from seatrial.drift.changes import Change, changes
-from seatrial.drift.drift import Difference, against, drift
+from seatrial.drift.comparison import Difference, against, drift
 from seatrial.driver.facts_reading import FactsRead
 from seatrial.model.errors import ExitCode, UsageError
 from seatrial.model.facts import NodeFacts

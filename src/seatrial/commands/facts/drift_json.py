@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 from seatrial.drift.changes import Change
-from seatrial.drift.common_facts import EVERYONE
-from seatrial.drift.drift import Difference
-from seatrial.drift.hardware_groups import Group
-from seatrial.model.order import natural_sorted
+from seatrial.drift.comparison import Difference
+from seatrial.drift.expected_differences import EVERYONE
+from seatrial.drift.peer_groups import Group
 from seatrial.model.verdict import Finding
+from seatrial.model.words import natural_sorted
 from seatrial.render.finding_json import finding_as_json
 from seatrial.render.json_text import Json, finite, json_text
 

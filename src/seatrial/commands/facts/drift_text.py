@@ -4,12 +4,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from seatrial.drift.changes import Change
-from seatrial.drift.drift import LOGIN_AND_COMPUTE, Difference
-from seatrial.drift.hardware_groups import groups
+from seatrial.drift.comparison import LOGIN_AND_COMPUTE, Difference
+from seatrial.drift.peer_groups import groups
 from seatrial.model.facts import NodeFacts
-from seatrial.model.order import natural_sorted
 from seatrial.model.verdict import Finding
-from seatrial.model.words import count, some
+from seatrial.model.words import count, natural_sorted, some
 from seatrial.render import finding_text
 from seatrial.render.escape import shorten
 from seatrial.render.fact_value import NOT_THERE, THERE, Value, value_text

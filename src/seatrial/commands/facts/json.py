@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import msgspec
 
 from seatrial.model.facts import NodeFacts
-from seatrial.model.order import natural_sorted
+from seatrial.model.words import natural_sorted
 from seatrial.render.json_text import Json, finite, json_text
 
 FORMAT = 1

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from seatrial.model import units
 from seatrial.model.facts import NetworkInterface, NodeFacts
+from seatrial.model.hardware import PciDevice, PciHop, PciKind
 from seatrial.model.hca import Hca, Port
-from seatrial.model.pci import PciDevice, PciHop, PciKind
 from seatrial.render.fact_differences import used_interfaces
 from seatrial.render.fact_value import lane_speed
 

@@ -8,9 +8,7 @@ from seatrial.commands.facts.node_devices import device_name
 from seatrial.drift.flat_fields import counted, ranges
 from seatrial.model import units
 from seatrial.model.facts import NodeFacts
-from seatrial.model.memory import Dimm
-from seatrial.model.processor import IN_NAME, ProcessorFacts
-from seatrial.model.topology import NumaNode
+from seatrial.model.hardware import IN_NAME, Dimm, NumaNode, ProcessorFacts
 from seatrial.model.words import count
 from seatrial.render.fact_value import hertz, memory_speed
 

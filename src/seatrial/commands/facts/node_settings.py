@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 from seatrial.model import units
 from seatrial.model.facts import NodeFacts
-from seatrial.model.order import natural_sorted
 from seatrial.model.system import Library
+from seatrial.model.words import natural_sorted
 from seatrial.node.mounts import KERNELS_OWN
-from seatrial.node.mpi_files import told as told_file
+from seatrial.node.mpi import told as told_file
 
 Row = tuple[str, str]
 

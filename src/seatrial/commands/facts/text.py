@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from seatrial.commands.facts import node_devices, node_hardware, node_settings
 from seatrial.model.facts import NodeFacts
-from seatrial.model.order import natural_sorted
+from seatrial.model.words import natural_sorted
 from seatrial.render.sheet import labelled, rendered, text
 
 if TYPE_CHECKING:

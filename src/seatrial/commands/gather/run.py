@@ -18,8 +18,7 @@ from seatrial.model.fabric import Fabric
 from seatrial.model.node_list import node_list
 from seatrial.recordings.recording import GATHER_FILE, RAW_FOLDER, Gathered
 from seatrial.recordings.recording_writer import gathered_text, refuse_taken, stream_name, write_recording
-from seatrial.recordings.scrub import StandIns, scrubbed, stand_ins
-from seatrial.recordings.scrub_outputs import scrub_fabric, scrub_features, scrub_sinfo
+from seatrial.recordings.scrub import StandIns, scrub_fabric, scrub_features, scrub_sinfo, scrubbed, stand_ins
 from seatrial.slurm.presence import is_here
 from seatrial.slurm.text import parse_sinfo
 

@@ -8,10 +8,10 @@ import msgspec
 from seatrial.launch.line_options import Dialect
 from seatrial.launch.line_parser import LaunchLine
 from seatrial.model.facts import NodeFacts
+from seatrial.model.hardware import Core
 from seatrial.model.placement import RankPlace
-from seatrial.model.topology import Core
 from seatrial.node.adapter_distance import good_order, usable_cores
-from seatrial.node.core_masks import cores_of, known_cores
+from seatrial.node.rank_places import cores_of, known_cores
 
 RANKFILE = "rankfile.txt"
 Groups = tuple[tuple[int, ...], ...]

@@ -8,10 +8,9 @@ import msgspec
 
 from seatrial.judgement.concurrency import together_s
 from seatrial.locate.evidence import run_value
-from seatrial.model.estimate import Estimate
-from seatrial.model.measurement import Kernel, Measurement, Phase
+from seatrial.model.measurement import Estimate, Kernel, Measurement, Phase
 from seatrial.model.units import BANDWIDTH, LATENCY, share
-from seatrial.statistics.median import WANTED_CONFIDENCE, median, median_estimate
+from seatrial.statistics.estimates import WANTED_CONFIDENCE, median, median_estimate
 
 ASKED, ADVISED = "asked", "advised"
 PRACTICAL = 1.02

@@ -11,7 +11,7 @@ from seatrial.commands.placement.picture import CoreCell, NodePicture, NumaBox
 from seatrial.commands.placement.text import HEADINGS, advised_row, headline, lines, row_cells
 from seatrial.launch.line_options import Dialect
 from seatrial.model import units
-from seatrial.model.estimate import Estimate
+from seatrial.model.measurement import Estimate
 from seatrial.model.run import RunInfo
 from seatrial.node.processor_sets import numbers
 from seatrial.render import finding_text

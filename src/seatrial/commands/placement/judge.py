@@ -21,12 +21,11 @@ from seatrial.model.errors import ExitCode, UsageError
 from seatrial.model.facts import NodeFacts
 from seatrial.model.limit import Limit
 from seatrial.model.placement import RankPlace, Start
-from seatrial.model.recorded import RecordedRun
-from seatrial.model.run import AskedLine, Ending, RunKind, run_kind
+from seatrial.model.run import AskedLine, Ending, RecordedRun, RunKind, run_kind
 from seatrial.model.units import BANDWIDTH, bandwidth
 from seatrial.model.verdict import Experiment, Finding, FindingKind, Verdict, worst
-from seatrial.node.core_masks import cores_of, known_cores, rank_names
 from seatrial.node.processor_sets import numbers
+from seatrial.node.rank_places import cores_of, known_cores, rank_names
 from seatrial.rules import nic_far_from_ranks, rank_across_sockets, ranks_share_core, ranks_unbound, smt_siblings_used
 from seatrial.rules.base import PLACEMENT_TELLS, Readings, findings_of
 

@@ -9,8 +9,8 @@ from seatrial.launch.line_parser import LaunchLine
 from seatrial.model.facts import NodeFacts
 from seatrial.model.placement import RankPlace
 from seatrial.model.verdict import Finding, FindingKind
-from seatrial.node.core_masks import cores_of, known_cores, rank_names
 from seatrial.node.processor_sets import Numbers, listed, numbers
+from seatrial.node.rank_places import cores_of, known_cores, rank_names
 from seatrial.rules.base import Readings, Rule, Violation, findings_of
 
 OPTION = re.compile(r"(?:--(?:membind|preferred)|-[mp])(?:=?(\d[\d,-]*))?")

@@ -8,7 +8,7 @@ from seatrial.commands.placement.advice import Advice
 from seatrial.model.facts import NodeFacts
 from seatrial.model.placement import RankPlace
 from seatrial.node.adapter_distance import Adapters, adapters_of, usable_cores
-from seatrial.node.core_masks import cores_of, known_cores
+from seatrial.node.rank_places import cores_of, known_cores
 
 
 class CoreCell(msgspec.Struct, frozen=True, kw_only=True):

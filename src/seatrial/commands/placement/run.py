@@ -39,10 +39,9 @@ from seatrial.launch.line_parser import LaunchLine, parse_line
 from seatrial.model.errors import LaunchError
 from seatrial.model.measurement import Kernel, Measurement, Phase, Round, Shape
 from seatrial.model.placement import RankPlace, Start
-from seatrial.model.recorded import RecordedRun
-from seatrial.model.run import AskedLine, Design, RunKind
+from seatrial.model.run import AskedLine, Design, RecordedRun, RunKind
 from seatrial.node.rank_places import rank_places
-from seatrial.pairs.placed import ROUNDS, abba, lasting, pilot_shapes, placed_pairs, placed_rounds
+from seatrial.pairs.rank_pairs import ROUNDS, abba, lasting, pilot_shapes, placed_pairs, placed_rounds
 
 RANKFILE = "rankfile.txt"
 DESIGN = "placement"

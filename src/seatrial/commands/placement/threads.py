@@ -8,8 +8,8 @@ from seatrial.model.facts import NodeFacts
 from seatrial.model.placement import RankPlace
 from seatrial.model.verdict import Finding, FindingKind
 from seatrial.model.words import count
-from seatrial.node.core_masks import crowds, rank_names
 from seatrial.node.processor_sets import numbers
+from seatrial.node.rank_places import crowds, rank_names
 from seatrial.rules.base import PLACEMENT_TELLS, Readings, Rule, Violation, findings_of
 
 REMEDY = (

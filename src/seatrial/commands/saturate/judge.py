@@ -11,13 +11,12 @@ from seatrial.judgement.outcome import Outcome, failure_of, pair_of
 from seatrial.judgement.pair_limit import against_limit, limit_between
 from seatrial.judgement.rank_deaths import after_deaths, run_notes
 from seatrial.locate.evidence import Pair, run_value
-from seatrial.model.estimate import Estimate
 from seatrial.model.limit import Limit, NoLimit
-from seatrial.model.measurement import Kernel, Measurement, Phase
-from seatrial.model.recorded import RecordedRun
+from seatrial.model.measurement import Estimate, Kernel, Measurement, Phase
+from seatrial.model.run import RecordedRun
 from seatrial.model.units import bandwidth, share
+from seatrial.statistics.estimates import median, median_estimate
 from seatrial.statistics.max_rate import MaxRate, Point, fit_max_rate
-from seatrial.statistics.median import median, median_estimate
 
 ENOUGH = 0.95
 """The port counts as driven from the number of ranks on that reaches this share of the most that any reached."""

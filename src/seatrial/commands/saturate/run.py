@@ -12,7 +12,7 @@ from seatrial.locate.evidence import run_value
 from seatrial.model.errors import UsageError
 from seatrial.model.measurement import Kernel, Phase, Round, Shape
 from seatrial.model.run import Design, RunKind
-from seatrial.pairs.ranks import (
+from seatrial.pairs.rank_pairs import (
     LATENCY_BYTES,
     SIZES,
     WINDOW,

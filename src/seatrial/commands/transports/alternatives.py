@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from seatrial.commands.transports.carriers import moved
 from seatrial.commands.transports.effects import BANDWIDTH_MATTERS, LATENCY_MATTERS, Effect, beyond, times_text, within
-from seatrial.model.estimate import Estimate
+from seatrial.model.measurement import Estimate
 from seatrial.model.subject import pair as pair_subject
 from seatrial.model.transport import Role
 from seatrial.model.units import BANDWIDTH, LATENCY, bandwidth, duration

@@ -14,8 +14,7 @@ from seatrial.commands.transports.effects import (
     beyond,
     within,
 )
-from seatrial.model.estimate import Estimate
-from seatrial.model.measurement import Kernel
+from seatrial.model.measurement import Estimate, Kernel
 from seatrial.model.transport import Carrier, Declared, Role, Variant
 from seatrial.model.units import bandwidth, duration
 

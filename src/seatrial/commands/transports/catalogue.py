@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from seatrial.commands.transports import intel_mpi, mpich, open_mpi
 from seatrial.commands.transports.components import MpiFamily, Stock
 from seatrial.model.transport import Carrier, Variant
-from seatrial.node.mpi_settings import is_variable
+from seatrial.node.mpi import is_variable
 
 Choose = Callable[[Stock, tuple[Carrier, ...]], tuple[Variant, ...]]
 FAMILIES: dict[MpiFamily, Choose] = {

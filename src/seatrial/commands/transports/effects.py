@@ -6,11 +6,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import msgspec
 
 from seatrial.locate.evidence import run_value
-from seatrial.model.estimate import Estimate
-from seatrial.model.measurement import Kernel, Measurement, Phase
+from seatrial.model.measurement import Estimate, Kernel, Measurement, Phase
 from seatrial.model.transport import Counted, Role, Variant, VariantNote
-from seatrial.statistics.median import median_estimate
-from seatrial.statistics.paired import paired_ratio
+from seatrial.statistics.estimates import median_estimate, paired_ratio
 
 COMPARED = 0.99
 """Confidence of each comparison with the default; about ten are made in a run."""

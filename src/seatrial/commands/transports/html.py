@@ -16,7 +16,7 @@ from seatrial.commands.transports.text import (
     variant_name,
     variant_text,
 )
-from seatrial.model.estimate import Estimate
+from seatrial.model.measurement import Estimate
 from seatrial.model.run import RunInfo
 from seatrial.model.transport import Role
 from seatrial.render import finding_text

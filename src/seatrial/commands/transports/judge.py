@@ -16,8 +16,7 @@ from seatrial.judgement.rank_deaths import run_notes
 from seatrial.locate.references import above_gate_text, against_gate
 from seatrial.model.facts import NodeFacts
 from seatrial.model.limit import Limit, NoLimit
-from seatrial.model.recorded import RecordedRun
-from seatrial.model.run import Ending
+from seatrial.model.run import Ending, RecordedRun
 from seatrial.model.transport import Carrier, Declared, Role, VariantNote
 from seatrial.model.verdict import Finding, Verdict
 

@@ -7,7 +7,7 @@ import msgspec
 from seatrial.commands.transports.judge import Ablated, Transports, judge_transports
 from seatrial.judgement.outcome import pair_of
 from seatrial.judgement.rank_deaths import run_notes
-from seatrial.model.recorded import RecordedRun
+from seatrial.model.run import RecordedRun
 from seatrial.model.transport import VariantNote
 from seatrial.model.verdict import Finding, worst
 

@@ -8,8 +8,8 @@ from seatrial.commands.transports.inventory import Offer, told
 from seatrial.commands.transports.judge import Transports
 from seatrial.commands.transports.rail_verdicts import TransportsByRail
 from seatrial.model import units
-from seatrial.model.estimate import Estimate
 from seatrial.model.limit import Limit
+from seatrial.model.measurement import Estimate
 from seatrial.model.transport import Role
 from seatrial.model.verdict import Finding
 from seatrial.render.finding_text import lines as finding_lines

@@ -3,12 +3,14 @@
 import time
 from collections.abc import Callable, Sequence
 
-from seatrial.archive.inside import read_tail
+import msgspec
+
+from seatrial.archive.run_files import read_tail
 from seatrial.lab.cluster import state
-from seatrial.lab.cluster.commands import attempt, call
 from seatrial.lab.cluster.host_argv import inside, settings
 from seatrial.lab.cluster.plan import LOGIN, LabPlan
-from seatrial.lab.cluster.processes import named, pids_in
+from seatrial.lab.cluster.processes import attempt, call, named, pids_in
+from seatrial.lab.faults.base import Planted
 from seatrial.model.errors import SeatrialError
 
 PATIENCE_S = 60.0
@@ -90,3 +92,31 @@ def last_words(plan: LabPlan, hosts: Sequence[str]) -> str:
             tail = read_tail(path.parent, path).splitlines()[-3:]
             words.append(f"\n{path} ends with:\n  " + "\n  ".join(tail))
     return "".join(words)
+
+
+# What stands: each lab with its nodes, rates and planted faults.
+
+
+class LabStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """One lab as it is now. `node_states` are Slurm's words, empty where slurmctld does not answer."""
+
+    name: str
+    standing: bool
+    plan: LabPlan | None = None
+    node_states: dict[str, str] = {}
+    planted: tuple[Planted, ...] = ()
+
+
+def status_of(name: str) -> LabStatus:
+    """One lab; one without readable state, or still being raised, is not standing."""
+    found = state.read(name)
+    if found is None or found.raiser is not None:
+        return LabStatus(name=name, standing=False, plan=found.plan if found else None)
+    return LabStatus(
+        name=name, standing=True, plan=found.plan, node_states=node_states(found.plan), planted=found.planted
+    )
+
+
+def all_labs() -> list[LabStatus]:
+    """Every lab on this machine, by name."""
+    return [status_of(name) for name in state.lab_names()]

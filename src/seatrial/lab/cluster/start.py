@@ -11,17 +11,13 @@ from types import FrameType
 from typing import NoReturn
 
 from seatrial.lab.cluster import state
-from seatrial.lab.cluster.commands import batch, call
 from seatrial.lab.cluster.daemons import start_controller, start_slurmd, wait_for_controller, wait_until_settled
 from seatrial.lab.cluster.host_setup import dress_script
-from seatrial.lab.cluster.network import host_side, hosts_file, port_rates, speed_file, switches, wiring
-from seatrial.lab.cluster.open_mpi_conf import PARAMETERS_FILE, parameters
-from seatrial.lab.cluster.plan import FABRIC, LOGIN, LabPlan
-from seatrial.lab.cluster.power import install_power
-from seatrial.lab.cluster.processes import SPACES, start_ticks
+from seatrial.lab.cluster.network import host_side, hosts_file, port_rates, shape_line, speed_file, switches, wiring
+from seatrial.lab.cluster.plan import FABRIC, LOGIN, PARAMETERS_FILE, LabPlan, parameters
+from seatrial.lab.cluster.processes import SPACES, batch, call, start_ticks
 from seatrial.lab.cluster.requirements import require_lab
-from seatrial.lab.cluster.shaping import shape_line
-from seatrial.lab.cluster.slurm_conf import cgroup_conf, slurm_conf, topology_conf
+from seatrial.lab.cluster.slurm_conf import cgroup_conf, install_power, slurm_conf, topology_conf
 from seatrial.lab.cluster.stop import raze
 from seatrial.lab.cluster.sysroot import here, own, write_base
 from seatrial.model.errors import SeatrialError

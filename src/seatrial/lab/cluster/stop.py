@@ -9,9 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from seatrial.lab.cluster import state
-from seatrial.lab.cluster.commands import attempt
 from seatrial.lab.cluster.plan import check_name, own_space
-from seatrial.lab.cluster.processes import SPACES, kill_all, kill_until_none, pids_marked, send, start_ticks
+from seatrial.lab.cluster.processes import SPACES, attempt, kill_all, kill_until_none, pids_marked, send, start_ticks
 from seatrial.model.errors import SeatrialError
 
 PATIENCE_S = 15.0

@@ -1,9 +1,8 @@
 """Sets the rate of a link, one end or both; shared by the faults that slow links down."""
 
-from seatrial.lab.cluster.commands import batch
-from seatrial.lab.cluster.network import port, trunk
+from seatrial.lab.cluster.network import port, shape_line, trunk
 from seatrial.lab.cluster.plan import FABRIC, LabPlan
-from seatrial.lab.cluster.shaping import shape_line
+from seatrial.lab.cluster.processes import batch
 from seatrial.model.subject import Direction
 
 

@@ -1,9 +1,9 @@
 """mount: a node has lost a file system that its peers have mounted."""
 
-from seatrial.lab.cluster.commands import call
 from seatrial.lab.cluster.host_argv import inside
 from seatrial.lab.cluster.host_setup import SCRATCH, mount_scratch
 from seatrial.lab.cluster.plan import LabPlan
+from seatrial.lab.cluster.processes import call
 from seatrial.lab.faults.base import Fault, Parameters
 
 MOUNT_AGAIN = f"mountpoint -q {SCRATCH} || {{ {mount_scratch()}; }}"

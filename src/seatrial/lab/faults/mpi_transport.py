@@ -1,10 +1,9 @@
 """mpi-transport: a node's own file of Open MPI's settings makes its TCP slow."""
 
 from seatrial.lab.cluster import state
-from seatrial.lab.cluster.commands import call
 from seatrial.lab.cluster.host_argv import inside
-from seatrial.lab.cluster.open_mpi_conf import PARAMETERS_FILE, parameters
-from seatrial.lab.cluster.plan import LabPlan
+from seatrial.lab.cluster.plan import PARAMETERS_FILE, LabPlan, parameters
+from seatrial.lab.cluster.processes import call
 from seatrial.lab.faults.base import Fault, Parameters
 
 SLOW = ("btl_tcp_sndbuf = 4096", "btl_tcp_rcvbuf = 4096")

@@ -1,7 +1,7 @@
 """mtu: a node's interface has another MTU than its peers."""
 
-from seatrial.lab.cluster.commands import batch
 from seatrial.lab.cluster.plan import LabPlan
+from seatrial.lab.cluster.processes import batch
 from seatrial.lab.faults.base import Fault, Parameters
 
 

@@ -1,10 +1,9 @@
 """node-down: a node loses power."""
 
-from seatrial.lab.cluster.commands import batch
 from seatrial.lab.cluster.daemons import alive, start_slurmd, wait_until_settled
 from seatrial.lab.cluster.network import port
 from seatrial.lab.cluster.plan import FABRIC, LabPlan
-from seatrial.lab.cluster.processes import kill_all
+from seatrial.lab.cluster.processes import batch, kill_all
 from seatrial.lab.faults.base import Fault, Parameters
 
 

@@ -1,9 +1,9 @@
 """packet-loss: a node's link loses frames at random."""
 
-from seatrial.lab.cluster.commands import attempt, call
 from seatrial.lab.cluster.host_argv import in_space
 from seatrial.lab.cluster.network import port
 from seatrial.lab.cluster.plan import FABRIC, LabPlan
+from seatrial.lab.cluster.processes import attempt, call
 from seatrial.lab.faults.base import Fault, Parameters
 from seatrial.model.subject import Direction
 

@@ -1,9 +1,9 @@
 """sysctl: a node's kernel is set otherwise than its peers' are."""
 
-from seatrial.lab.cluster.commands import call
 from seatrial.lab.cluster.host_argv import in_space
 from seatrial.lab.cluster.host_setup import SETTINGS
 from seatrial.lab.cluster.plan import LabPlan
+from seatrial.lab.cluster.processes import call
 from seatrial.lab.faults.base import Fault, Parameters
 
 KEY = "net/ipv4/tcp_rmem"

@@ -1,14 +1,113 @@
-"""What disturbs measurements on a simulated fabric, in simulated time: noise, drift, background jobs."""
+"""Conditions under which a simulated fabric is measured, and the independent random streams of one trial."""
 
+import enum
+import random
 from collections.abc import Sequence
 
+import msgspec
 import numpy as np
 
-from seatrial.fabric.routes import Path, Routes
-from seatrial.lab.simulator.conditions import Conditions, Stream, noise, stream_seed
-from seatrial.lab.simulator.jobs import Jobs
+from seatrial.fabric.routes import Route, Routes
 from seatrial.model.pair_table import Reals
-from seatrial.pairs.complete import Pair
+from seatrial.pairs.rounds import Pair
+
+RECORDED_NOISE = 0.0008
+"""Robust standard deviation of bandwidth in the recorded matrix: the noise whose shape is used."""
+NOISE_SHARE = (0, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 0.999, 1)
+NOISE_RATIO = (
+    *(0.93337, 0.98385, 0.98992, 0.99135, 0.9923, 0.99373, 0.99708, 0.99908),
+    *(1.0, 1.0004, 1.00064, 1.00091, 1.00109, 1.00112),
+)
+"""Quantiles of bandwidth over its median, 3,080 pairs of the 56 nodes with HDR100 in ../shared/data/pairwise
+(csd3-hdr100-openmpi.out): robust standard deviation 0.08 %, one pair in a thousand 1 % low or more, the worst 6.7 %."""
+
+
+class Stream(enum.IntEnum):
+    """What is drawn from a random stream of its own, so that no draw depends on another."""
+
+    FAULTS = 0
+    DESIGN = 1
+    NOISE = 2
+    PAIR_NOISE = 3
+    DRIFT = 4
+    JOBS = 5
+
+
+def stream_seed(seed: int, stream: Stream) -> int:
+    """The seed of one stream of the trial `seed`: 0 to 2**32 - 1 (numpy's SeedSequence with a key for each stream)."""
+    return int(np.random.SeedSequence(seed, spawn_key=(int(stream),)).generate_state(1)[0])
+
+
+class Conditions(msgspec.Struct, frozen=True, kw_only=True):
+    """Disturbances of a simulated fabric. All but the jobs are shares of the bandwidth, 0 for none."""
+
+    noise: float = RECORDED_NOISE
+    """Robust standard deviation of a pair from run to run, in the shape of the recorded matrix, with its tail."""
+    pair_noise: float = 0.0005
+    """Standard deviation of the offset that each ordered pair keeps for the whole run."""
+    drift: float = 0.001
+    """Standard deviation of the slow drift of the whole fabric, see `surroundings.Drift`."""
+    jobs: int = 0
+    """Other jobs that load cables part of the time (`jobs.Jobs`)."""
+    shared_nodes: bool = False
+    """Whether these jobs load the ports of the checked nodes, too."""
+
+
+def noise(count: int, chance: np.random.Generator, level: float = RECORDED_NOISE) -> Reals:
+    """Independent factors that scatter like the recorded matrix, their logarithms scaled to `level`."""
+    drawn: Reals = np.interp(chance.random(count), NOISE_SHARE, NOISE_RATIO)
+    return drawn ** (level / RECORDED_NOISE)
+
+
+# Background jobs of a simulated fabric: other traffic on its cables, and on its nodes if shared, part of the time.
+
+JOB_NODES = 8
+"""Nodes of one job, drawn over the whole fabric; each sends to the next one of them."""
+JOB_LOAD = 0.3
+"""Share of its path's bandwidth that each of these streams takes while the job communicates."""
+BUSY_S, QUIET_S = 2.0, 8.0
+"""Mean lengths of the phases with and without communication, in simulated seconds: a job is busy 20 % of the time."""
+
+
+class Jobs:
+    """All background jobs, each in a phase of its own."""
+
+    def __init__(self, count: int, routes: Routes, seed: int, *, shared_nodes: bool = False) -> None:
+        """`seed` of their places and of the lengths of their phases (exponential).
+
+        Nodes are allocated to one job at a time as a rule: a background job then runs on nodes of its own below the
+        same leaves, and its streams cross cables between switches only. `shared_nodes`: ports of the nodes as well.
+        """
+        self._draw = random.Random(seed)
+        self._streams: list[list[Route]] = []
+        for _ in range(count):
+            nodes = self._draw.sample(routes.adapters, min(JOB_NODES, len(routes.adapters)))
+            pairs = list(zip(nodes, [*nodes[1:], nodes[0]], strict=True))
+            paths = routes.paths(pairs) if shared_nodes else [path[1:-1] for path in routes.paths(pairs)]
+            self._streams.append([path for path in paths if path])
+        self._busy = [self._draw.random() < BUSY_S / (BUSY_S + QUIET_S) for _ in range(count)]
+        self._left_s = [self._length_s(busy) for busy in self._busy]
+
+    @property
+    def streams(self) -> list[Route]:
+        """Paths of all streams that flow now."""
+        return [path for busy, paths in zip(self._busy, self._streams, strict=True) if busy for path in paths]
+
+    def advance(self, seconds: float) -> None:
+        """Let that much simulated time pass."""
+        for job in range(len(self._busy)):
+            rest = seconds - self._left_s[job]
+            while rest >= 0:
+                self._busy[job] = not self._busy[job]
+                self._left_s[job] = self._length_s(self._busy[job])
+                rest -= self._left_s[job]
+            self._left_s[job] = -rest
+
+    def _length_s(self, busy: bool) -> float:
+        return self._draw.expovariate(1 / (BUSY_S if busy else QUIET_S))
+
+
+# What disturbs measurements on a simulated fabric, in simulated time: noise, drift, background jobs.
 
 DRIFT_S = 60.0
 """Correlation time of the drift: after that many simulated seconds 37 % of a deviation is left."""
@@ -64,7 +163,7 @@ class Surroundings:
         self._jobs = Jobs(conditions.jobs, routes, stream_seed(seed, Stream.JOBS), shared_nodes=conditions.shared_nodes)
 
     @property
-    def streams(self) -> list[Path]:
+    def streams(self) -> list[Route]:
         """Paths of the background jobs' streams that flow now."""
         return self._jobs.streams
 

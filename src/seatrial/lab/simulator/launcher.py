@@ -1,19 +1,156 @@
-"""The launcher's contract over a simulated fabric, so that the real driver measures, judges and names there."""
+"""A session of a probe that nobody started: what it would have timed, by the fabric's rates and distances."""
 
-from collections.abc import Sequence
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from seatrial.fabric.routed import RoutedFabric, Routing
-from seatrial.fabric.routes import Routes
-from seatrial.lab.simulator.conditions import Conditions
-from seatrial.lab.simulator.disturbances import Surroundings
+import numpy as np
+
+from seatrial import __version__
+from seatrial.fabric.routed_fabric import RoutedFabric, Routing
+from seatrial.fabric.routes import Route, Routes
+from seatrial.lab.simulator.disturbances import Conditions, Surroundings
 from seatrial.lab.simulator.faults import Planted
 from seatrial.lab.simulator.network import Network
 from seatrial.lab.simulator.nodes import SimulatedNodes
-from seatrial.lab.simulator.session import SimulatedSession
 from seatrial.launch.contract import PLAIN, FactsReading, Hosts, Manner
-from seatrial.model.errors import LaunchError
+from seatrial.model.errors import LaunchError, ProbeLost, RoundRefused
 from seatrial.model.fabric import Fabric
+from seatrial.model.measurement import Kernel, Measurement, Round
+from seatrial.model.pair_table import Reals
+from seatrial.pairs.rounds import Pair
+
+PAYLOAD_SHARE = 0.97
+"""Of a cable's data rate, in large messages. Public runs reach 0.93 to 0.99 of what physics permits."""
+NEAR_S, HOP_S = 1.0e-6, 0.15e-6
+"""One way: adapters and software, and each cable with the switch behind it."""
+LATENCY_SPREAD = 0.02
+"""Of a run, and again of each round trip in it: standard deviation of the logarithm."""
+WINDOW_SPREAD = 0.002
+"""Of each window within a run; what the run as a whole has comes from the surroundings."""
+ROUND_S = 0.002
+"""Between two rounds: the driver's work and the barriers."""
+
+
+class SimulatedSession:
+    """The contract's session over a simulated network. Nothing waits: rounds advance the simulated clock alone."""
+
+    def __init__(
+        self,
+        nodes: Sequence[str],
+        routes: Routes,
+        network: Network,
+        adapter_of: Mapping[str, str],
+        surroundings: Surroundings,
+    ) -> None:
+        """`adapter_of`: node -> its adapter in the routes' map."""
+        self.nodes = tuple(nodes)
+        self.header: dict[str, Any] = {
+            "record": "header",
+            "format": 1,
+            "probe": __version__,
+            "mpi_library": "none: simulated",
+            "ranks": len(self.nodes),
+        }
+        self.ranks: tuple[dict[str, Any], ...] = ()
+        self.spent_s = 0.0
+        """Seconds of the processor that the made-up measuring took."""
+        self._known = frozenset(nodes)
+        self._routes = routes
+        self._network = network
+        self._adapter_of = adapter_of
+        self._surroundings = surroundings
+        self._chance = surroundings.chance
+        self._quiet: dict[tuple[Pair, ...], Reals] = {}
+        self._paths: dict[tuple[Pair, ...], tuple[list[Pair], list[Route]]] = {}
+
+    def measure(self, wanted: Round, timeout_s: float) -> Iterator[Measurement]:
+        """See launch.contract.Session.measure; a pair without a way, or too slow for `timeout_s`, never answers."""
+        began = time.process_time()
+        self._refuse(wanted)
+        delivered, silent = self._answers(wanted, timeout_s)
+        self.spent_s += time.process_time() - began
+        yield from delivered
+        for source, target in silent:
+            raise ProbeLost(f"nothing came from {source} to {target} within {timeout_s:.0f} s", "timeout")
+
+    def _answers(self, wanted: Round, timeout_s: float) -> tuple[list[Measurement], list[Pair]]:
+        """What the pairs deliver, and those that deliver nothing in time."""
+        shape = wanted.shape
+        typical = self._typical_s(wanted)
+        spread = LATENCY_SPREAD if shape.kernel is Kernel.PINGPONG else WINDOW_SPREAD
+        times = shape.warmup + shape.iterations
+        slow = np.isnan(typical) | (typical * times > timeout_s)
+        self._surroundings.advance(ROUND_S + (timeout_s if slow.any() else float(typical.max(initial=0.0)) * times))
+        drawn = np.exp(spread * self._chance.standard_normal((len(wanted.pairs), times))) * typical[:, None]
+        delivered: list[Measurement] = []
+        silent: list[Pair] = []
+        for pair, late, row in zip(wanted.pairs, slow.tolist(), drawn.tolist(), strict=True):
+            if late:
+                silent.append(pair)
+                continue
+            delivered.append(
+                Measurement(
+                    phase=wanted.phase,
+                    repetition=wanted.repetition,
+                    shape=shape,
+                    source=pair[0],
+                    target=pair[1],
+                    times_s=tuple(row[shape.warmup :]),
+                    warmup_times_s=tuple(row[: shape.warmup]),
+                    pairs_at_once=len(wanted.pairs),
+                    variant=wanted.variant,
+                )
+            )
+        return delivered, silent
+
+    def close(self, *, kill: bool = False) -> None:
+        """Nothing to end."""
+
+    def _refuse(self, wanted: Round) -> None:
+        times = Counter(name for pair in wanted.pairs for name in pair)
+        for name, count in times.items():
+            if count > 1:
+                raise RoundRefused(f"{name} stands in the round {count} times")
+            if name not in self._known:
+                raise RoundRefused(f"{name} is not in this session")
+
+    def _typical_s(self, wanted: Round) -> Reals:
+        """Seconds of one round trip or one window of each pair in this run; NaN where there is no way."""
+        shape = wanted.shape
+        if shape.kernel is Kernel.PINGPONG:
+            hops = np.array([len(path) or np.nan for path in self._follow(wanted.pairs)[1]], dtype=np.float64)
+            run = np.exp(LATENCY_SPREAD * self._chance.standard_normal(len(hops)))
+            far: Reals = 2 * (NEAR_S + HOP_S * hops) * run
+            return far + 2 * shape.message_bytes / (PAYLOAD_SHARE * self._rates(wanted.pairs))
+        ways = wanted.pairs
+        if shape.kernel is Kernel.BOTHWAY:
+            ways = (*ways, *((target, source) for source, target in ways))
+        rates = (self._rates(ways) * self._surroundings.factors(ways)).reshape(-1, len(wanted.pairs)).min(axis=0)
+        window: Reals = shape.message_bytes * shape.window / (PAYLOAD_SHARE * rates)
+        return window
+
+    def _rates(self, ways: tuple[Pair, ...]) -> Reals:
+        """Bytes per second on the wire of pairs that run at once beside what flows now, without noise."""
+        ends, paths = self._follow(ways)
+        streams = self._surroundings.streams
+        if streams:
+            return self._network.rates(ends, paths, streams)
+        if ways not in self._quiet:
+            self._quiet[ways] = self._network.rates(ends, paths)
+        return self._quiet[ways]
+
+    def _follow(self, pairs: tuple[Pair, ...]) -> tuple[list[Pair], list[Route]]:
+        """Adapters and paths; every repetition of a survey asks for the same pairs, whose paths are looked up once."""
+        if pairs not in self._paths:
+            ends = [(self._adapter_of[source], self._adapter_of[target]) for source, target in pairs]
+            self._paths[pairs] = ends, self._routes.paths(ends)
+        return self._paths[pairs]
+
+
+# The launcher's contract over a simulated fabric, so that the real driver measures, judges and names there.
 
 
 class SimulatedLauncher:

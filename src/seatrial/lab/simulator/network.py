@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from seatrial.fabric.routes import Path, Routes
+from seatrial.fabric.routes import Route, Routes
+from seatrial.lab.simulator.disturbances import JOB_LOAD
 from seatrial.lab.simulator.faults import Planted
-from seatrial.lab.simulator.jobs import JOB_LOAD
 from seatrial.model.fabric_map import FabricLink
-from seatrial.model.lanes import data_bits_per_s
+from seatrial.model.hca import data_bits_per_s
 from seatrial.model.pair_table import Indices, Reals
-from seatrial.pairs.complete import Pair
+from seatrial.pairs.rounds import Pair
 
 UNKNOWN_RATE = 1e9
 """Bytes per second of a cable whose rate the map does not tell."""
@@ -39,11 +39,11 @@ class Network:
             np.minimum.at(left, np.array(fault.part.hops, dtype=np.intp), share)
         self._capacity: Reals = self.nominal * left
 
-    def expected(self, paths: Sequence[Path]) -> Reals:
+    def expected(self, paths: Sequence[Route]) -> Reals:
         """Bytes per second of each path alone, were nothing at fault; NaN for one without hops."""
         return np.array([self.nominal[list(path)].min() if path else np.nan for path in paths], dtype=np.float64)
 
-    def rates(self, pairs: Sequence[Pair], paths: Sequence[Path], others: Sequence[Path] = ()) -> Reals:
+    def rates(self, pairs: Sequence[Pair], paths: Sequence[Route], others: Sequence[Route] = ()) -> Reals:
         """Bytes per second of pairs that run at once, without noise; NaN for one without a path.
 
         `others`: paths of background streams, each of which asks for a share of its bandwidth (`jobs.JOB_LOAD`). A

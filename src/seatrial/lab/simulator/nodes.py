@@ -5,7 +5,7 @@ from urllib.parse import quote
 
 from seatrial.fabric.routes import Routes
 from seatrial.model.fabric_map import FabricDevice
-from seatrial.model.lanes import LANES, data_bits_per_s
+from seatrial.model.hca import LANES, data_bits_per_s
 
 HCA = "mlx5_0"
 MTU_BYTES = 4096

@@ -6,12 +6,12 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 import msgspec
 
 from seatrial.fabric.parts import Part, PartKind, Parts
-from seatrial.fabric.routed import RoutedFabric
+from seatrial.fabric.routed_fabric import RoutedFabric
 from seatrial.lab.simulator.faults import Planted
 from seatrial.lab.simulator.launcher import SimulatedLauncher
 from seatrial.model.subject import Direction, Subject, SubjectKind
 from seatrial.model.verdict import Finding, FindingKind
-from seatrial.pairs.complete import Pair
+from seatrial.pairs.rounds import Pair
 
 LOSS_CLASSES = (
     (0.05, "less than 5 %"),

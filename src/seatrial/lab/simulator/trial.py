@@ -13,7 +13,7 @@ from seatrial.driver.progress import Progress
 from seatrial.driver.settings import CHECK_BUDGET_S, CheckSettings
 from seatrial.fabric.parts import Parts
 from seatrial.fabric.routes import Routes
-from seatrial.lab.simulator.conditions import Conditions, Stream, stream_seed
+from seatrial.lab.simulator.disturbances import Conditions, Stream, stream_seed
 from seatrial.lab.simulator.faults import FaultSpec, Planted, draw_faults, random_faults
 from seatrial.lab.simulator.launcher import SimulatedLauncher
 from seatrial.lab.simulator.score import Namer, Score, score

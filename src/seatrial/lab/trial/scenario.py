@@ -8,7 +8,7 @@ from seatrial.archive.inputs import SCENARIO_BYTES, BadInput, read_input
 from seatrial.lab.cluster.plan import LabPlan, make_plan, parse_rate
 from seatrial.lab.faults.base import Parameters, check_parameters, check_rail, check_subject, check_timing
 from seatrial.lab.faults.catalogue import fault_named
-from seatrial.lab.trial.hogs import MOST_HOGS
+from seatrial.lab.trial.disturbances import MOST_HOGS
 from seatrial.lab.trial.score import Expected
 from seatrial.model.errors import UsageError
 from seatrial.model.subject import Direction, Subject

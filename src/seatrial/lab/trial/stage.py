@@ -18,7 +18,7 @@ from seatrial.lab.cluster.host_argv import as_user
 from seatrial.lab.cluster.plan import LabPlan
 from seatrial.lab.cluster.start import needed_folders, raise_lab
 from seatrial.lab.cluster.stop import raze
-from seatrial.lab.trial.hogs import hogs
+from seatrial.lab.trial.disturbances import hogs
 from seatrial.lab.trial.scenario import Scenario
 from seatrial.lab.trial.trial import Stage
 from seatrial.model.measurement import Phase

@@ -10,7 +10,7 @@ import msgspec
 
 from seatrial.lab.cluster.plan import LabPlan
 from seatrial.lab.faults.base import Planted
-from seatrial.lab.trial.flapping import Strike
+from seatrial.lab.trial.disturbances import Strike
 from seatrial.lab.trial.scenario import FaultSpec, Scenario
 from seatrial.lab.trial.score import CheckOutput, Score, score
 from seatrial.model.verdict import Verdict

@@ -9,7 +9,7 @@ from seatrial.failures.start_failure import ENTERED
 from seatrial.launch.environments.environment import Environment
 from seatrial.launch.environments.kind import Where
 from seatrial.launch.environments.report import TaskReport
-from seatrial.node.mpi_files import told, told_apart
+from seatrial.node.mpi import told, told_apart
 from seatrial.slurm.text import complaint, launch_failures
 
 WITNESSES = {"OMPI_MCA_seatrial_witness": "1", "UCX_SEATRIAL_WITNESS": "1", "FI_SEATRIAL_WITNESS": "1"}

@@ -7,7 +7,7 @@ import msgspec
 
 from seatrial.launch.environments.kind import SHELL
 from seatrial.model.system import MpiFile
-from seatrial.node.mpi_files import parse_file
+from seatrial.node.mpi import parse_file
 
 MARK = "seatrial-report"
 TEXT = r"""

@@ -13,9 +13,9 @@ from seatrial.lab.simulator.topology import parse_topology
 from seatrial.locate.evidence import Gathering, gather
 from seatrial.model.fabric import NO_FABRIC
 from seatrial.model.measurement import Kernel, Phase, Round
-from seatrial.model.recorded import RecordedRun
+from seatrial.model.run import RecordedRun
 from seatrial.model.verdict import Verdict
-from seatrial.pairs.sparse import sparse_rounds
+from seatrial.pairs.rounds import sparse_rounds
 from seatrial.pairs.survey import BANDWIDTH, LATENCY, MOST_SAMPLES, plan_survey, thinned
 from tests.support.builders import Cluster, names, sail, slow_part
 

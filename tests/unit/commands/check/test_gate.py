@@ -9,11 +9,10 @@ from seatrial.locate.references import against_gate
 from seatrial.model.errors import ExitCode
 from seatrial.model.limit import Limit, LimitTerm
 from seatrial.model.measurement import Kernel, Measurement, Phase
-from seatrial.model.recorded import RecordedRun
-from seatrial.model.run import Ending
+from seatrial.model.run import Ending, RecordedRun
 from seatrial.model.subject import pair
 from seatrial.model.verdict import FindingKind, Verdict
-from seatrial.statistics.median import median_estimate
+from seatrial.statistics.estimates import median_estimate
 from tests.support.builders import HEALTHY, Cluster, names, sail
 
 FAST = ("n1", "n2")

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from seatrial.commands.check.judge import judge
-from seatrial.model.recorded import RecordedRun
+from seatrial.model.run import RecordedRun
 from seatrial.model.subject import node
 from seatrial.model.system import Firmware
 from seatrial.model.verdict import FindingKind

@@ -13,7 +13,7 @@ import pytest
 from seatrial.commands.check.html import as_html
 from seatrial.commands.check.text import as_text
 from seatrial.model.verdict import Verdict
-from seatrial.pairs.sparse import sparse_rounds
+from seatrial.pairs.rounds import sparse_rounds
 from tests.support.report_examples import EVIL, big, facts, judgement, node, pair, run_info, slow_node, troubled
 
 VOID = {"meta", "br", "link", "img"}

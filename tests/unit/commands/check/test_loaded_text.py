@@ -7,9 +7,9 @@ from seatrial.commands.check.json import as_json
 from seatrial.commands.check.judge import judge
 from seatrial.commands.check.loaded_text import leaves_table, summary
 from seatrial.commands.check.text import as_text
-from seatrial.model.loaded import LeafLoad, Loaded
+from seatrial.model.judgement import LeafLoad, Loaded
 from seatrial.model.subject import Direction
-from seatrial.statistics.median import median_estimate
+from seatrial.statistics.estimates import median_estimate
 from tests.support.builders import Cluster, leaves, names, sail
 
 LOADED = Loaded(

@@ -4,8 +4,7 @@ import msgspec
 
 from seatrial.commands.check.judge import judge
 from seatrial.model.errors import ExitCode
-from seatrial.model.recorded import RecordedRun
-from seatrial.model.run import Ending, NodeState
+from seatrial.model.run import Ending, NodeState, RecordedRun
 from seatrial.model.subject import node, pair
 from seatrial.model.verdict import FindingKind, Verdict
 from tests.support.builders import Cluster, info_of, names, sail, slow_part

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from seatrial.commands.check.part_changes import change_statement, changes_of, flapping_as_one
-from seatrial.model.change import Change, ChangeKind
 from seatrial.model.measurement import Measurement, Phase, Round
+from seatrial.model.pair_faults import Change, ChangeKind
 from seatrial.model.subject import Direction, node, uplink
 from seatrial.model.verdict import Finding, FindingKind, Verdict
 from seatrial.pairs.survey import BANDWIDTH

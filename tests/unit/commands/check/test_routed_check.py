@@ -11,7 +11,7 @@ from seatrial.commands.check.run import CheckOutcome, run_check
 from seatrial.driver.settings import CheckSettings
 from seatrial.fabric.forwarding import parse_tables
 from seatrial.fabric.ibnetdiscover import parse_fabric
-from seatrial.fabric.routed import RoutedFabric, make_routing
+from seatrial.fabric.routed_fabric import RoutedFabric, make_routing
 from seatrial.model.errors import UsageError
 from seatrial.model.fabric import NO_FABRIC, Component
 from seatrial.model.subject import Direction, Subject, link, node, spine, uplink

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from seatrial.archive.reader import read_entries, read_info, read_run
-from seatrial.archive.recover import partial_folders
+from seatrial.archive.run_recovery import partial_folders
 from seatrial.commands.check import run
 from seatrial.commands.check.judge import judge
 from seatrial.commands.check.run import CheckOutcome, run_check

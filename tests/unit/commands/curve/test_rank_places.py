@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from seatrial.commands.curve.rank_places import CurvePlaces, curve_places
 from seatrial.commands.curve.rows import ranks
 from seatrial.model.placement import DefaultStart, Start
-from seatrial.model.recorded import RecordedRun
+from seatrial.model.run import RecordedRun
 from seatrial.node.node import parse_facts
 from seatrial.node.rank_places import rank_places
 from tests.support.builders import Cluster, info_of, names

@@ -14,7 +14,7 @@ from seatrial.launch.environments.spec import parse_environment
 from seatrial.launch.mpi import Family, Mpi
 from seatrial.model.errors import ExitCode
 from seatrial.model.launching import Examination, Obstacle, Weight, blocked, fine, noted, untried
-from seatrial.node.mpi_files import parse_file
+from seatrial.node.mpi import parse_file
 from tests.support.paths import ROOT
 
 OUTPUT = "0: seatrial-place n1 n1 1000\n1: seatrial-place n2.site.org n2 1001\nsrun: noise\n"

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from seatrial.commands.facts.drift_json import drift_as_json
 from seatrial.commands.facts.drift_text import MOST_DIFFERENCES, drift_as_text
 from seatrial.drift.changes import changes
-from seatrial.drift.drift import against, drift
-from seatrial.drift.hardware_groups import groups
+from seatrial.drift.comparison import against, drift
+from seatrial.drift.peer_groups import groups
 from seatrial.model import subject
 from seatrial.model.facts import NodeFacts
 from seatrial.model.verdict import Finding, FindingKind, Verdict
 from tests.support.fact_places import values
-from tests.unit.drift.test_drift import cluster, node
+from tests.unit.drift.test_comparison import cluster, node
 
 FINDING = Finding(
     kind=FindingKind.MTU_DIFFERS,

@@ -11,13 +11,20 @@ from hypothesis import strategies as st
 from seatrial.commands.facts.json import nodes_as_json
 from seatrial.commands.facts.text import nodes_as_text
 from seatrial.model.facts import NetworkInterface, NodeFacts
+from seatrial.model.hardware import (
+    Dimm,
+    IdleState,
+    MemoryFacts,
+    NumaNode,
+    PciDevice,
+    PciHop,
+    PciKind,
+    ProcessorFacts,
+    Topology,
+)
 from seatrial.model.hca import Hca, Port, PortFamily, PortState
-from seatrial.model.memory import Dimm, MemoryFacts
-from seatrial.model.pci import PciDevice, PciHop, PciKind
-from seatrial.model.processor import IdleState, ProcessorFacts
 from seatrial.model.system import ClockState, Firmware, KernelFacts, Library, Mount, SoftwareFacts, SystemFacts
-from seatrial.model.topology import NumaNode, Topology
-from seatrial.model.unknown import Unknown
+from seatrial.model.words import Unknown
 from seatrial.node.node import parse_facts
 from seatrial.render.fact_value import value_text
 from seatrial.render.node_names import few, folded

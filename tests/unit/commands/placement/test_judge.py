@@ -14,10 +14,9 @@ from seatrial.commands.placement.text import placement_as_text
 from seatrial.model.facts import NodeFacts
 from seatrial.model.measurement import Kernel, Measurement, Phase
 from seatrial.model.placement import RankPlace, Start
-from seatrial.model.recorded import RecordedRun
-from seatrial.model.run import Design
+from seatrial.model.run import Design, RecordedRun
 from seatrial.model.verdict import FindingKind, Verdict
-from seatrial.pairs.placed import abba, lasting, pilot_shapes, placed_pairs
+from seatrial.pairs.rank_pairs import abba, lasting, pilot_shapes, placed_pairs
 from tests.support.builders import Cluster, info_of, names, sail
 from tests.support.facts_examples import cluster, processor, server
 from tests.support.rule_cases import EVERYWHERE, ranks_on

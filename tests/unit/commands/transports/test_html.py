@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from seatrial.commands.transports.html import LEAST_SPAN, MOST_SPAN, axis_span, place, transports_as_html
-from seatrial.model.estimate import Estimate
+from seatrial.model.measurement import Estimate
 from tests.support.ablated import Launcher, by_rail, carry_out, plain, two_rails
 
 

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from seatrial.lab.cluster.host_setup import dress_script, outermost, sees
 from seatrial.lab.cluster.network import host_side, hosts_file, port_rates, speed_file, switches, wiring
-from seatrial.lab.cluster.open_mpi_conf import MpiSettings, parameters
-from seatrial.lab.cluster.plan import LabPlan, make_plan, own_space, parse_rate, rate_text
+from seatrial.lab.cluster.plan import LabPlan, MpiSettings, make_plan, own_space, parameters, parse_rate, rate_text
 from seatrial.lab.cluster.slurm_conf import cgroup_conf, slurm_conf, topology_conf
 from seatrial.model.errors import UsageError
 

@@ -7,8 +7,7 @@ import pytest
 
 from seatrial.lab.cluster.hardware import CARDS, base_files, base_links, width_files
 from seatrial.lab.cluster.network import host_side, port_rates, switches, wiring
-from seatrial.lab.cluster.open_mpi_conf import parameters
-from seatrial.lab.cluster.plan import make_plan
+from seatrial.lab.cluster.plan import make_plan, parameters
 from seatrial.lab.cluster.start import overlay
 from seatrial.lab.faults import link_rate, mtu, node_down, packet_loss
 from seatrial.lab.faults.base import Parameters, check_parameters, check_rail

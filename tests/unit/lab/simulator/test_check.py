@@ -18,7 +18,7 @@ from seatrial.model.measurement import Kernel, Phase, Round, Shape
 from seatrial.model.subject import Direction
 from seatrial.model.verdict import FindingKind
 from seatrial.pairs.survey import BANDWIDTH, LATENCY
-from seatrial.statistics.median import median
+from seatrial.statistics.estimates import median
 from tests.support import launcher_contract
 
 

@@ -7,11 +7,21 @@ from hypothesis import strategies as st
 
 from seatrial.fabric.parts import Parts
 from seatrial.fabric.routes import Routes
-from seatrial.importers.matrices import read_matrix
-from seatrial.lab.simulator.conditions import NOISE_RATIO, NOISE_SHARE, Conditions, noise
-from seatrial.lab.simulator.disturbances import Drift, PairNoise, Surroundings
+from seatrial.importers.formats import read_matrix
+from seatrial.lab.simulator.disturbances import (
+    BUSY_S,
+    JOB_LOAD,
+    NOISE_RATIO,
+    NOISE_SHARE,
+    QUIET_S,
+    Conditions,
+    Drift,
+    Jobs,
+    PairNoise,
+    Surroundings,
+    noise,
+)
 from seatrial.lab.simulator.faults import Planted
-from seatrial.lab.simulator.jobs import BUSY_S, JOB_LOAD, QUIET_S, Jobs
 from seatrial.lab.simulator.network import Network, fair_rates
 from seatrial.lab.simulator.topology import fat_tree
 from tests.support.paths import SHARED

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from seatrial.fabric.crossing import pairs_across
+from seatrial.fabric.crossing_pairs import pairs_across
 from seatrial.fabric.ibnetdiscover import parse_fabric
 from seatrial.fabric.parts import PartKind, Parts, Way, merged
 from seatrial.fabric.routes import Routes

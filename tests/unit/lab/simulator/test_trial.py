@@ -8,7 +8,7 @@ import pytest
 
 from seatrial.fabric.parts import Part, PartKind, Way
 from seatrial.fabric.routes import Routes
-from seatrial.lab.simulator.conditions import Conditions, Stream, stream_seed
+from seatrial.lab.simulator.disturbances import Conditions, Stream, stream_seed
 from seatrial.lab.simulator.faults import FaultSpec, Planted, draw_faults, parse_fault, random_faults
 from seatrial.lab.simulator.launcher import SimulatedLauncher
 from seatrial.lab.simulator.score import Match, Namer, Truth, score

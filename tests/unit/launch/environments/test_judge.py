@@ -15,7 +15,7 @@ from seatrial.launch.environments.report import TaskReport, parse_reports, quest
 from seatrial.launch.environments.spec import parse_environment
 from seatrial.launch.environments.trial import check_environment, has_environment, refuse_fatal
 from seatrial.model.errors import LaunchError
-from seatrial.node.mpi_files import parse_file
+from seatrial.node.mpi import parse_file
 from seatrial.process.process import Completed, run
 
 SLURM = {"SLURM_JOB_ID", "SLURM_PROCID"}

@@ -9,15 +9,13 @@ from seatrial.commands.curve.judge import Plateau, plateau_of, plateau_runs
 from seatrial.commands.curve.points import CurvePoint, points_of, runs_by_size
 from seatrial.judgement.pair_limit import against_limit, limit_between
 from seatrial.locate.evidence import Pair
-from seatrial.model.estimate import Estimate
 from seatrial.model.limit import Limit, NoLimit
-from seatrial.model.measurement import Kernel, Phase
-from seatrial.model.recorded import RecordedRun
+from seatrial.model.measurement import Estimate, Kernel, Phase
+from seatrial.model.run import RecordedRun
 from seatrial.model.verdict import Verdict
 from seatrial.pairs.rails import rails_of_variant
 from seatrial.pairs.sizes import REPETITIONS
-from seatrial.statistics.median import median_estimate
-from seatrial.statistics.paired import paired, too_few
+from seatrial.statistics.estimates import median_estimate, paired, too_few
 
 
 class RailCurve(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from seatrial.commands.curve.rails.curves import RailCurve, RailRatio, strength
 from seatrial.locate.evidence import Pair
 from seatrial.locate.thresholds import LATENCY_FLOOR_S, LATENCY_RATIO, LIMIT_FLOOR, PEERS_FLOOR
-from seatrial.model.estimate import Estimate
 from seatrial.model.limit import Limit
+from seatrial.model.measurement import Estimate
 from seatrial.model.subject import Direction
 from seatrial.model.subject import pair as pair_subject
 from seatrial.model.units import BANDWIDTH, LATENCY, bandwidth, duration, share
 from seatrial.model.verdict import Finding, FindingKind, Verdict
-from seatrial.statistics.paired import paired, too_few
+from seatrial.statistics.estimates import paired, too_few
 
 MORE_THAN_EVEN = 0.1
 """Rails that carry more together than the slowest's rate on each, and by this share at least, are not held by it."""

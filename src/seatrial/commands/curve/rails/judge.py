@@ -9,11 +9,11 @@ from seatrial.judgement.rank_deaths import after_deaths, run_notes
 from seatrial.locate.evidence import Pair
 from seatrial.locate.thresholds import PEERS_FLOOR
 from seatrial.model.measurement import Phase
-from seatrial.model.recorded import RecordedRun
+from seatrial.model.run import RecordedRun
 from seatrial.model.units import share
 from seatrial.model.verdict import Finding, Verdict, worst
 from seatrial.pairs.sizes import REPETITIONS
-from seatrial.statistics.paired import too_few
+from seatrial.statistics.estimates import too_few
 
 
 class RailComparison(Outcome, frozen=True, kw_only=True):

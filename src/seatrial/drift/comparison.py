@@ -1,0 +1,205 @@
+"""Nodes laid side by side: each fact that is not the same on all of them, and who has which value."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TypeGuard
+
+import msgspec
+
+from seatrial.drift.expected_differences import (
+    EVERYONE,
+    alike_everywhere,
+    excused_between_nodes,
+    shared_mounts,
+    tolerated_share,
+)
+from seatrial.drift.flat_facts import Flat, Part, parts
+from seatrial.drift.flat_fields import Scalar
+from seatrial.drift.peer_groups import groups
+from seatrial.drift.severity import family, leading
+from seatrial.model.facts import NodeFacts
+
+Value = Scalar | None
+"""None: the node did not tell, or has no such thing."""
+Holders = tuple[tuple[Value, tuple[str, ...]], ...]
+"""Each value and the nodes that have it: the rarest first, then by the nodes' names."""
+Whole = Mapping[str, NodeFacts]
+
+_ENCODER = msgspec.msgpack.Encoder()
+
+
+def fingerprint(part: Part) -> object:
+    """Equal for parts of one name only where the content is; what cannot be encoded equals only itself."""
+    try:
+        return _ENCODER.encode(part.content)
+    except (ValueError, OverflowError, TypeError):  # lone surrogates, numbers beyond 64 bits
+        return id(part.content)
+
+
+def unlike(facts: Whole, excused: Callable[[str], bool]) -> Iterator[tuple[str, Holders]]:
+    """The facts that differ, without those that `excused` names or that are within their tolerance.
+
+    A piece of the facts that is the same on all nodes is never taken apart. A node whose stream broke off does not
+    count where it tells nothing: that it broke off is a difference of its own.
+    """
+    pieces: defaultdict[str, dict[object, tuple[Part, list[str]]]] = defaultdict(dict)
+    for node, known in sorted(facts.items()):
+        for part in parts(known, steady=True):
+            pieces[part.name].setdefault(fingerprint(part), (part, []))[1].append(node)
+    broken = {node for node, known in facts.items() if not known.complete}
+    for classes in pieces.values():
+        flats = [(part.flat(steady=True), nodes) for part, nodes in classes.values()]
+        without = facts.keys() - {node for _, nodes in flats for node in nodes}
+        if without:
+            flats.append(({}, sorted(without)))
+        if len(flats) > 1:
+            yield from _unlike_in_piece(flats, broken, excused)
+
+
+def _unlike_in_piece(
+    flats: Sequence[tuple[Flat, list[str]]], broken: set[str], excused: Callable[[str], bool]
+) -> Iterator[tuple[str, Holders]]:
+    for fact in dict.fromkeys(fact for flat, _ in flats for fact in flat if not excused(fact)):
+        nodes_of: defaultdict[Value, list[str]] = defaultdict(list)
+        for flat, nodes in flats:
+            value = flat.get(fact)
+            nodes_of[value].extend(nodes if value is not None else (node for node in nodes if node not in broken))
+        share = tolerated_share(fact)
+        told = holders((value, nodes) for value, nodes in (within(nodes_of, share) if share else nodes_of).items())
+        if len(told) > 1:
+            yield fact, told
+
+
+def holders(nodes_of: Iterable[tuple[Value, Iterable[str]]]) -> Holders:
+    """The rarest value first, then by the nodes' names; a value that no node has is left out."""
+    named = ((value, tuple(sorted(nodes))) for value, nodes in nodes_of)
+    return tuple(sorted(((value, nodes) for value, nodes in named if nodes), key=lambda each: (len(each[1]), each[1])))
+
+
+def within(nodes_of: Mapping[Value, list[str]], share: float) -> dict[Value, list[str]]:
+    """Numbers that lie within `share` of the least of their cluster are taken for the most frequent one of it."""
+    numbers = sorted(value for value in nodes_of if _is_number(value))
+    clusters: list[list[float]] = []
+    for number in numbers:
+        if clusters and number - clusters[-1][0] <= share * abs(clusters[-1][0]):
+            clusters[-1].append(number)
+        else:
+            clusters.append([number])
+    merged = {value: nodes for value, nodes in nodes_of.items() if not _is_number(value)}
+    for cluster in clusters:
+        most = max(cluster, key=lambda number: len(nodes_of[number]))
+        merged[most] = [node for number in cluster for node in nodes_of[number]]
+    return merged
+
+
+def majority(told: Holders) -> tuple[str, ...]:
+    """The nodes with the value that more than half of all have; empty where no value has such a majority."""
+    everyone = sum(len(nodes) for _, nodes in told)
+    return told[-1][1] if told and 2 * len(told[-1][1]) > everyone else ()
+
+
+def _is_number(value: Value) -> TypeGuard[int | float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+# Which facts differ: between nodes that should be alike, between two times, between login and compute nodes.
+
+
+LOGIN_AND_COMPUTE = "login and compute nodes"
+
+
+class Difference(msgspec.Struct, frozen=True, kw_only=True):
+    """One fact that is not the same on nodes that should be alike."""
+
+    fact: str
+    group: str
+    """The make of the nodes that were compared, "all nodes", or "login and compute nodes"."""
+    usual: Value
+    """What more than half of them have; None where nothing has a majority, or where most do not have the fact."""
+    values: Holders
+    """Every value (None: not told, not there) and its nodes, the rarest first."""
+    weight: int
+    """100: known to spoil everything; 10: nothing is known."""
+    along_with: tuple[str, ...] = ()
+    """Facts of the same family (a device, a mount) that differ on the same nodes."""
+
+    @property
+    def odd(self) -> tuple[str, ...]:
+        """The nodes without the usual value; all where nothing is usual."""
+        usual = majority(self.values)
+        return tuple(node for _, nodes in self.values for node in nodes if nodes != usual)
+
+    @property
+    def compared(self) -> int:
+        """How many nodes there are in all."""
+        return sum(len(nodes) for _, nodes in self.values)
+
+
+def drift(facts: Mapping[str, NodeFacts]) -> tuple[Difference, ...]:
+    """The facts that differ within each group of like hardware, the most telling first.
+
+    Then those that are one within each group and differ between groups although hardware is no reason (versions,
+    shared mounts: `everywhere.alike_everywhere`). Order: what the fact is known to cost, then how few nodes are odd,
+    then the name. Facts that must differ are left out (`excuses.EXCUSES`).
+    """
+    makes = groups(facts)
+    found: list[Difference] = []
+    for make in makes:
+        found += _folded(make.name, unlike({node: facts[node] for node in make.nodes}, excused_between_nodes))
+    if len(makes) > 1:
+        told = {fact for each in found for fact in (each.fact, *each.along_with)}
+        shared = shared_mounts(facts)
+        apart = unlike(
+            facts, lambda fact: fact in told or excused_between_nodes(fact) or not alike_everywhere(fact, shared)
+        )
+        found += _folded(EVERYONE, apart)
+    return tuple(sorted(found, key=_most_telling_first))
+
+
+def against(login: NodeFacts, nodes: Mapping[str, NodeFacts]) -> tuple[Difference, ...]:
+    """What programs built on the login node would miss on the compute nodes: versions, libraries, shared mounts, paths.
+
+    A difference is told where the login node has not what is usual on the compute nodes; where nothing is usual there,
+    if none of them has it.
+    """
+    name = login.hostname if login.hostname not in nodes else f"{login.hostname} (login)"
+    everyone = {name: login, **nodes}
+    shared = shared_mounts(everyone)
+    found = []
+    for fact, told in unlike(everyone, lambda fact: excused_between_nodes(fact) or not alike_everywhere(fact, shared)):
+        others = tuple((value, tuple(node for node in holding if node != name)) for value, holding in told)
+        of_login = next((holding for value, holding in told if name in holding), (name,))
+        usual = majority(tuple(sorted(others, key=lambda each: len(each[1]))))
+        if (set(of_login) - {name}) and (not usual or usual[0] in of_login):
+            continue
+        found.append((fact, told))
+    return tuple(sorted(_folded(LOGIN_AND_COMPUTE, found), key=_most_telling_first))
+
+
+def _folded(group: str, found: Iterable[tuple[str, Holders]]) -> list[Difference]:
+    """One difference for all facts of a family that part the nodes in the same way."""
+    together: defaultdict[tuple[object, ...], list[tuple[str, Holders]]] = defaultdict(list)
+    for fact, told in found:
+        of_presence = len(told) == 2 and any(value is None for value, _ in told)
+        parted = tuple(nodes for _, nodes in told)
+        together[(family(fact, of_presence=of_presence), *parted)].append((fact, told))
+    return [_difference(group, each) for each in together.values()]
+
+
+def _difference(group: str, facts: list[tuple[str, Holders]]) -> Difference:
+    fact, weight, others = leading(name for name, _ in facts)
+    told = next(told for name, told in facts if name == fact)
+    usual = majority(told)
+    return Difference(
+        fact=fact,
+        group=group,
+        usual=next((value for value, nodes in told if nodes == usual), None),
+        values=told,
+        weight=weight,
+        along_with=others,
+    )
+
+
+def _most_telling_first(difference: Difference) -> tuple[int, float, int, str, str]:
+    odd = len(difference.odd)
+    return -difference.weight, odd / difference.compared, odd, difference.fact, difference.group

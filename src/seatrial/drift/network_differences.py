@@ -1,0 +1,66 @@
+"""How facts differ between nodes, and between two readings of one node."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from seatrial.drift.peer_groups import usual
+from seatrial.model.facts import NetworkInterface, NodeFacts
+
+
+class MtuDifference(msgspec.Struct, frozen=True, kw_only=True):
+    """A node whose fabric interface has another MTU than most. `usual_mtu_bytes` None: no MTU has a majority."""
+
+    node: str
+    interface: str
+    mtu_bytes: int
+    usual_mtu_bytes: int | None
+
+
+class TcpSegments(msgspec.Struct, frozen=True, kw_only=True):
+    """TCP segments a node sent, and sent again, between two readings."""
+
+    sent: int
+    resent: int
+
+
+def mtu_differences(facts: Mapping[str, NodeFacts]) -> tuple[MtuDifference, ...]:
+    """Nodes whose MTU is not that of more than half of all nodes whose MTU is known, sorted by node.
+
+    Where no MTU has such a majority, every node is named, since none can be called usual. Nodes whose fabric
+    interface or its MTU is unknown are left out. The interface is the fabric interface, or where no speed is known the
+    only one that could be.
+    """
+    interfaces = {node: _interface(each) for node, each in sorted(facts.items())}
+    known = {
+        node: (interface.name, interface.mtu_bytes)
+        for node, interface in interfaces.items()
+        if interface is not None and interface.mtu_bytes is not None
+    }
+    most = usual({node: mtu for node, (_, mtu) in known.items()})
+    return tuple(
+        MtuDifference(node=node, interface=name, mtu_bytes=mtu, usual_mtu_bytes=most)
+        for node, (name, mtu) in known.items()
+        if mtu != most
+    )
+
+
+def _interface(facts: NodeFacts) -> NetworkInterface | None:
+    candidates = facts.ethernet_interfaces
+    return facts.fabric_interface or (candidates[0] if len(candidates) == 1 else None)
+
+
+def tcp_resent_between(before: NodeFacts, after: NodeFacts) -> TcpSegments | None:
+    """Segments of the whole node (not of one job alone) between two readings.
+
+    None: a counter is missing in one of them, went backwards, or began anew with another boot.
+    """
+    if before.boot_id != after.boot_id:
+        return None
+    sent = _growth(before.tcp_segments_sent, after.tcp_segments_sent)
+    resent = _growth(before.tcp_segments_resent, after.tcp_segments_resent)
+    return None if sent is None or resent is None else TcpSegments(sent=sent, resent=resent)
+
+
+def _growth(before: int | None, after: int | None) -> int | None:
+    return after - before if before is not None and after is not None and after >= before else None

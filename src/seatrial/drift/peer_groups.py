@@ -1,0 +1,70 @@
+"""What is usual among nodes that should be alike."""
+
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Mapping
+from typing import TypeVar
+
+import msgspec
+
+from seatrial.model.facts import NodeFacts
+
+Value = TypeVar("Value", bound=Hashable)
+
+
+def usual(values: Mapping[str, Value]) -> Value | None:
+    """The value that more than half of the nodes have; None where none has such a majority."""
+    counts = Counter(values.values())
+    return next((value for value, count in counts.items() if 2 * count > len(values)), None)
+
+
+# Nodes of like hardware: those that should be alike in all that follows from it.
+
+Make = tuple[str, str, str]
+"""Vendor, product and processor model; "" where the node did not tell it."""
+
+
+class Group(msgspec.Struct, frozen=True, kw_only=True):
+    """Nodes of one make, sorted. `name`: vendor, product and processor model, as far as they were told."""
+
+    name: str
+    nodes: tuple[str, ...]
+
+
+def groups(facts: Mapping[str, NodeFacts]) -> tuple[Group, ...]:
+    """Nodes of one make each: same vendor, product and processor model; the largest group first, then by name.
+
+    What can break is no part of the make: a node that lost memory, a core or a card stays among those bought with it.
+    A node that did not tell its make (its facts broke off, or DMI is not readable) is put to the only group that it
+    could be of, so that it is compared with somebody.
+    """
+    of_make: defaultdict[Make, list[str]] = defaultdict(list)
+    for node, known in sorted(facts.items()):
+        of_make[_make(known)].append(node)
+    joined: dict[Make, list[str]] = {}
+    largest_first = sorted(of_make.items(), key=lambda each: (-len(each[1]), each[1]))
+    for make, nodes in sorted(largest_first, key=lambda each: each[0].count("")):
+        fitting = [other for other in joined if all(a in ("", b) for a, b in zip(make, other, strict=True))]
+        joined.setdefault(fitting[0] if "" in make and len(fitting) == 1 else make, []).extend(nodes)
+    named = [Group(name=_name(make), nodes=tuple(sorted(nodes))) for make, nodes in joined.items()]
+    return tuple(sorted(named, key=lambda group: (-len(group.nodes), group.nodes)))
+
+
+def hardware_groups(facts: Mapping[str, NodeFacts]) -> tuple[tuple[str, ...], ...]:
+    """The nodes of `groups`, without the names."""
+    return tuple(group.nodes for group in groups(facts))
+
+
+def _make(known: NodeFacts) -> Make:
+    return known.system.firmware.vendor, known.system.firmware.product, known.cpu_model
+
+
+def _name(make: Make) -> str:
+    vendor, product, processor = make
+    machine = " ".join(filter(None, (vendor, product)))
+    return ", ".join(filter(None, (machine, processor))) or "of a make that was not told"
+
+
+def one_kernel(facts: Iterable[NodeFacts]) -> bool:
+    """Whether any two of the nodes share a kernel, as virtual ones on one machine do."""
+    kernels = [known.boot_id for known in facts if known.boot_id]
+    return len(set(kernels)) < len(kernels)

@@ -1,0 +1,100 @@
+"""Pairs of adapters whose way crosses a given hop."""
+
+import random
+
+import numpy as np
+
+from seatrial.fabric.routes import Hop, Route, Routes
+from seatrial.fabric.switch_graph import Numbers
+
+TRIES = (192, 3072)
+"""Pairs looked at, and looked at when those hold too few."""
+
+
+def pairs_across(
+    routes: Routes, hop: Hop, wanted: int, seed: int, among: Numbers | None = None
+) -> list[tuple[tuple[str, str], Route]]:
+    """At most `wanted` different random ordered pairs that cross `hop`, each with its whole path; none: nobody does.
+
+    Sources are drawn from adapters whose leaf is nearer to where the hop begins than to where it ends, targets from
+    those to which its switch sends over it; what the routes then say decides. A hop that few pairs cross may end with
+    fewer pairs than there are. Half of an adapter's own pairs stay below its leaf switch, as far as there are any:
+    under D-mod-K one cable from a spine may lead to that adapter alone, and only they tell the two apart.
+    `among`: numbers of the adapters to draw from; None: all.
+    """
+    sources, targets = source_side(routes, hop), target_side(routes, hop)
+    if among is not None:
+        sources, targets = np.intersect1d(sources, among), np.intersect1d(targets, among)
+    if not sources.size or not targets.size:
+        return []
+    draw = random.Random(seed)
+    near = _near(routes, sources, targets)
+    pairs = [
+        (routes.adapters[one], routes.adapters[other]) for one, other in draw.sample(near, min(wanted // 2, len(near)))
+    ]
+    close = list(zip(pairs, routes.paths(pairs), strict=True))
+    wanted -= len(close)
+    found: dict[tuple[str, str], Route] = {}
+    for tries in TRIES:
+        drawn = _draw(routes, sources, targets, tries, draw)
+        for pair, path in zip(drawn, routes.paths(drawn), strict=True):
+            if hop in path and pair not in pairs:
+                found[pair] = path
+        if len(found) >= wanted:
+            break
+    chosen = draw.sample(sorted(found), min(wanted, len(found)))
+    return close + [(pair, found[pair]) for pair in chosen]
+
+
+def _near(routes: Routes, sources: Numbers, targets: Numbers) -> list[tuple[int, int]]:
+    """Of a hop of an adapter, its pairs with the others at the same leaf switch."""
+    if len(sources) > 1 and len(targets) > 1:
+        return []
+    alone = routes.adapters[int((sources if len(sources) == 1 else targets)[0])]
+    same = routes.leaf_of[alone]
+    return [
+        (one, other)
+        for one in sources.tolist()
+        for other in targets.tolist()
+        if one != other and routes.leaf_of[routes.adapters[one]] == routes.leaf_of[routes.adapters[other]] == same
+    ]
+
+
+def source_side(routes: Routes, hop: Hop) -> Numbers:
+    """Numbers of the adapters from which data can come over the hop."""
+    begin, end = _ends(routes, hop)
+    if not begin or not end:
+        return np.array([], dtype=np.intp)
+    if begin in routes.number:
+        return np.array([routes.number[begin]], dtype=np.intp)
+    if end in routes.number:
+        return np.arange(len(routes.adapters), dtype=np.intp)
+    return np.flatnonzero(routes.distances(begin) < routes.distances(end))
+
+
+def target_side(routes: Routes, hop: Hop) -> Numbers:
+    """Numbers of the adapters to which data can go over the hop."""
+    begin, end = _ends(routes, hop)
+    if not begin or not end:
+        return np.array([], dtype=np.intp)
+    sent = routes.sent_by(hop)
+    if begin in routes.number or end in routes.number:
+        return sent
+    return sent[routes.distances(end)[sent] < routes.distances(begin)[sent]]
+
+
+def _ends(routes: Routes, hop: Hop) -> tuple[str, str]:
+    """Devices at both ends; empty for one that takes no part, as a switch's own aggregation node."""
+    names = tuple(end.device for end in routes.ends(hop))
+    begin, end = (name if name in routes.number or name in routes.graph.place else "" for name in names)
+    return begin, end
+
+
+def _draw(routes: Routes, sources: Numbers, targets: Numbers, tries: int, draw: random.Random) -> list[tuple[str, str]]:
+    """Different pairs, all of them where there are no more than that."""
+    if len(sources) * len(targets) <= tries:
+        drawn = [(one, other) for one in sources.tolist() for other in targets.tolist()]
+    else:
+        both = zip(draw.choices(sources.tolist(), k=tries), draw.choices(targets.tolist(), k=tries), strict=True)
+        drawn = list(dict.fromkeys(both))
+    return [(routes.adapters[one], routes.adapters[other]) for one, other in drawn if one != other]

@@ -1,0 +1,253 @@
+"""A cluster's fabric by its real cables and routes: what a pair of nodes crosses, cable by cable."""
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
+
+import msgspec
+import numpy as np
+
+from seatrial.fabric.crossing_pairs import pairs_across
+from seatrial.fabric.forwarding import TableForwarding, Tables
+from seatrial.fabric.ibnetdiscover import adapters_of, unique_names
+from seatrial.fabric.parts import Part, PartKind, Parts
+from seatrial.fabric.routes import Hop, Route, Routes
+from seatrial.model.errors import UsageError
+from seatrial.model.fabric import Component, Fabric
+from seatrial.model.fabric_map import DeviceKind, FabricLink, FabricMap
+from seatrial.model.hca import data_bits_per_s
+from seatrial.model.words import some
+
+Pair = tuple[str, str]
+HOPS_TRIED = 3
+"""Cables of a bundle across which pairs are looked for."""
+TOLD = 5
+
+
+class Routing(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run keeps of the fabric's wiring: the map, the tables, and whose each adapter is."""
+
+    fabric: FabricMap
+    tables: Tables | None = None
+    """Of the nodes' adapters alone; None: routes are made up (D-mod-K)."""
+    adapter_of: dict[str, str] = {}
+    """Node -> key of its adapter."""
+    missing: tuple[str, ...] = ()
+    """Nodes of which the map has no adapter."""
+    leaf_of: dict[str, str] = {}
+    """Of those, who told of nothing but leaves."""
+    source: str = ""
+
+
+def make_routing(
+    fabric: FabricMap,
+    tables: Tables | None,
+    nodes: Collection[str],
+    known: Fabric,
+    *,
+    device: str = "",
+    source: str = "",
+) -> Routing:
+    """The wiring of `nodes`. Of those that the map lacks, `known` says the leaf, where it can.
+
+    Raises UsageError where the map has none of them.
+    """
+    found = Routes(fabric)
+    adapter_of = adapters_of(fabric, found.number, nodes, device)
+    if not adapter_of:
+        hosts = sorted({fabric.by_key[key].name for key in found.adapters})
+        rail = f" with an adapter called {device!r}" if device else ""
+        raise UsageError(
+            f"The fabric's map has none of the nodes ({some(list(nodes), TOLD)}){rail}; its adapters are called "
+            f"{some(hosts, TOLD)}.",
+            "The first word of an adapter's description must be the node's name (/sys/class/infiniband/*/node_desc).",
+        )
+    return Routing(
+        fabric=fabric,
+        tables=tables.only(set(adapter_of.values())) if tables else None,
+        adapter_of=adapter_of,
+        missing=tuple(node for node in nodes if node not in adapter_of),
+        leaf_of={node: leaf for node, leaf in known.leaf_of.items() if node in set(nodes)},
+        source=source or fabric.source,
+    )
+
+
+class RoutedFabric:
+    """A `model.fabric.Wiring` that knows cables. Two are equal where their routings are."""
+
+    def __init__(self, routing: Routing) -> None:
+        """Nodes without an adapter in the map are crossed as the leaf alone says."""
+        self.routing = routing
+        self._routes = Routes(routing.fabric, TableForwarding(routing.tables) if routing.tables else None)
+        self._parts = Parts(self._routes)
+        self._names = unique_names(routing.fabric.devices)
+        self._node_of = {key: node for node, key in routing.adapter_of.items()}
+        self._ours = np.array(sorted(self._routes.number[key] for key in self._node_of), dtype=np.intp)
+        self._coarse = Fabric(leaf_of=self._leaves(), source=self._told_by())
+        self._hops: dict[Pair, Route] = {}
+        self._parts_of: dict[int, Component] = {}
+        self._number_of: dict[Component, int] = {}
+        self._bundles_of: Mapping[Hop, list[int]] = {}
+        self._seen: int | None = None
+        """Directions of cables between switches that measured pairs crossed, once that is known."""
+        self._paths: dict[Pair, tuple[Component, ...]] = {}
+
+    @property
+    def leaf_of(self) -> dict[str, str]:
+        """Leaf switch of each node, by the map's names."""
+        return self._coarse.leaf_of
+
+    @property
+    def source(self) -> str:
+        """Who told, and how many were found."""
+        return self._coarse.source
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Nodes that the map lacks; whether routes are only supposed; how many cables were not crossed."""
+        notes = []
+        missing, found = self.routing.missing, self.routing.adapter_of
+        if missing:
+            notes.append(
+                f"{len(missing)} of {len(missing) + len(found)} nodes have no adapter in {self.routing.source} by the "
+                f"first word of its description ({some(missing, TOLD)}): of their ways the leaf switch alone is known, "
+                "if that."
+            )
+        if self.routing.tables is None:
+            notes.append(
+                "Which cables a pair crosses is supposed (shortest ways, spread by destination), for no forwarding "
+                "tables were given: a cable named here is as sure as that. Give them by --routes."
+            )
+        trunks = len(self._parts.trunks)
+        if self._seen is not None and self._seen < trunks:
+            notes.append(
+                f"Measured pairs crossed {self._seen} of {trunks} directions of the cables between switches; what is "
+                "wrong with the others was not seen."
+            )
+        return tuple(notes)
+
+    def path(self, source: str, target: str) -> Iterator[Component]:
+        """The node's link, each cable between switches in its direction, bundles that count, the other node's link."""
+        pair = source, target
+        if pair not in self._paths:
+            self._paths[pair] = self._path(pair)
+        return iter(self._paths[pair])
+
+    def measured(self, pairs: Collection[Pair]) -> "RoutedFabric":
+        """The same, where all uplinks of a leaf, and a spine, count as parts if these pairs cross enough of their
+        cables: with fewer, every bad cable would be ambiguous with its bundle."""
+        self._follow(pairs)
+        crossed = {hop for pair in pairs for hop in self._hops.get(pair, ())}
+        bundles = self._parts.bundles_in_use(crossed)
+        other = RoutedFabric.__new__(RoutedFabric)
+        other.__dict__.update(self.__dict__)
+        other._seen = len(crossed.intersection(self._parts.trunks))
+        if bundles != self._bundles_of:
+            other._bundles_of = bundles
+            other._paths = {}
+        return other
+
+    def across(self, part: Component, most: int, seed: int) -> list[Pair]:
+        """Pairs of our nodes that cross a cable, or some of a bundle's cables, drawn by `seed`."""
+        number = self._number_of.get(part)
+        if part.kind == "node" or number is None:
+            return []
+        hops = self._parts.numbered(number).hops
+        found: dict[Pair, None] = {}
+        for hop in hops[:: max(len(hops) // HOPS_TRIED, 1)][:HOPS_TRIED]:
+            for (source, target), _ in pairs_across(self._routes, hop, most, seed, self._ours):
+                found[self._node_of[source], self._node_of[target]] = None
+        return list(found)[:most]
+
+    def name_of(self, part: Part) -> str:
+        """The part's name as findings write it."""
+        if part.kind is PartKind.NODE:
+            return self._node_of[part.place]
+        if part.kind is PartKind.LINK:
+            link = self._routes.fabric.links[part.hops[0] // 2]
+            return "-".join(f"{self._names[end.device]}[{end.port}]" for end in (link.one, link.other))
+        if part.pair is not None:
+            return ">".join(self._node_of[key] for key in part.pair)
+        return self._names[part.place]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, RoutedFabric) and self.routing == other.routing
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _path(self, pair: Pair) -> tuple[Component, ...]:
+        if pair not in self._hops:
+            self._follow([pair])
+        hops = self._hops.get(pair, ())
+        if not hops:
+            return tuple(self._coarse.path(*pair))
+        of, known = self._bundles_of, self._parts_of
+        bundles = dict.fromkeys(bundle for hop in hops if hop in of for bundle in of[hop])
+        return tuple([known.get(number) or self._component(number) for number in (*hops[:-1], *bundles, hops[-1])])
+
+    def _follow(self, pairs: Iterable[Pair]) -> None:
+        """All at once, which is much faster than one after the other."""
+        adapters = self.routing.adapter_of
+        new = [pair for pair in pairs if pair not in self._hops and adapters.keys() >= set(pair)]
+        for pair, hops in zip(new, self._routes.paths([(adapters[a], adapters[b]) for a, b in new]), strict=True):
+            self._hops[pair] = hops
+
+    def _component(self, number: int) -> Component:
+        part = self._parts.numbered(number)
+        made = Component(kind=part.kind.value, name=self.name_of(part), direction=part.way)
+        self._parts_of[number] = made
+        self._number_of[made] = number
+        return made
+
+    def _leaves(self) -> dict[str, str]:
+        """By the map's names; a leaf of which only others told has the map's name, too, where its nodes agree."""
+        routing = self.routing
+        leaves = {node: self._names[self._routes.leaf_of[key]] for node, key in routing.adapter_of.items()}
+        same: dict[str, Counter[str]] = {}
+        for node, leaf in leaves.items():
+            if node in routing.leaf_of:
+                same.setdefault(routing.leaf_of[node], Counter())[leaf] += 1
+        for node in routing.missing:
+            if (told := routing.leaf_of.get(node)) is not None:
+                leaves[node] = same[told].most_common(1)[0][0] if told in same else told
+        return leaves
+
+    def _told_by(self) -> str:
+        routing = self.routing
+        switches = sum(device.kind is DeviceKind.SWITCH for device in routing.fabric.devices)
+        nodes = len(routing.adapter_of) + len(routing.missing)
+        by = "its forwarding tables" if routing.tables else "routes supposed"
+        return (
+            f"{routing.source}: {switches} switches, {len(routing.fabric.links)} cables, "
+            f"{len(routing.adapter_of)} of {nodes} nodes; {by}"
+        )
+
+
+# How far a fabric's uplinks are shared by design: what its cables say, before anything is measured.
+
+
+def oversubscription(routing: Routing, nodes: Collection[str]) -> float | None:
+    """The median over leaves of what `nodes` can send into their leaf over what its cables to other switches carry.
+
+    At least 1: wider uplinks help nobody. None where no such leaf, or the rate of a cable, is known.
+    """
+    kinds = {device.key: device.kind for device in routing.fabric.devices}
+    ours = {routing.adapter_of[node] for node in nodes if node in routing.adapter_of}
+    down: defaultdict[str, float] = defaultdict(float)
+    up: defaultdict[str, float] = defaultdict(float)
+    for link in routing.fabric.links:
+        rate = _rate(link)
+        for here, there in ((link.one.device, link.other.device), (link.other.device, link.one.device)):
+            if kinds.get(here) is not DeviceKind.SWITCH:
+                continue
+            if there in ours:
+                down[here] += rate
+            elif kinds.get(there) is DeviceKind.SWITCH:
+                up[here] += rate
+    ratios = sorted(down[leaf] / up[leaf] for leaf in down if up[leaf] > 0 and down[leaf] > 0)
+    return max(ratios[len(ratios) // 2], 1.0) if ratios else None
+
+
+def _rate(link: FabricLink) -> float:
+    """Bits per second, by the end that says less; 0 where neither is known."""
+    ends = (data_bits_per_s(link.width, link.speed), data_bits_per_s(link.other_width, link.other_speed))
+    return min((rate for rate in ends if rate), default=0.0)

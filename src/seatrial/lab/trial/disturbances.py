@@ -1,0 +1,125 @@
+"""Busy loops on the lab's machine, as another user's job would be: they take processor time from the check."""
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from seatrial.lab.cluster import state
+from seatrial.lab.faults.base import Planted
+from seatrial.model.errors import SeatrialError
+from seatrial.process.process import run
+
+MOST_HOGS = 16
+LOOP = """
+import os, sys
+while os.getppid() == int(sys.argv[1]):
+    for _ in range(1_000_000):
+        pass
+"""
+"""Ends by itself within a tenth of a second when its parent, given by number, is gone, even where that was killed."""
+LONGEST_S = 3600.0
+
+
+@contextmanager
+def hogs(lab: str, count: int) -> Iterator[None]:
+    """Keep that many busy loops running. They carry the lab's mark, so that `lab down` ends them as well."""
+    over = threading.Event()
+    variable, _, value = state.raised(lab).partition("=")
+
+    def busy() -> None:
+        argv = [sys.executable, "-S", "-c", LOOP, str(os.getpid())]
+        run(argv, timeout_s=LONGEST_S, extra_environment={variable: value}, give_up=lambda _: over.is_set())
+
+    threads = [threading.Thread(target=busy, name=f"hog {number}", daemon=True) for number in range(count)]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        for thread in threads:
+            thread.join()
+
+
+# Faults that begin late, and faults that come and go: when they strike, and the thread of a trial that plants them.
+
+LOOK_S = 0.05
+"""How often a trial checks whether the measuring has begun."""
+
+
+def flap(every_s: float, switch: Callable[[bool], bool], ended: Callable[[float], bool]) -> None:
+    """Turn a fault that is on off and on by turns, each for `every_s`.
+
+    `ended` waits for that many seconds at most and says whether to stop; `switch` turns the fault on or off and says
+    whether it is still planted. The turns are counted from the start, so that they do not drift.
+    """
+    due, on = time.monotonic() + every_s, True
+    while not ended(max(due - time.monotonic(), 0.0)):
+        on = not on
+        if not switch(on):
+            return
+        due += every_s
+
+
+class Strike:
+    """A fault of a trial that begins while the check runs: a thread that ends with the check.
+
+    `begun` says whether the measuring has begun, from which `after_s` counts; None: `after_s` counts from the start.
+    Use it as a context manager around the check.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        plant: Callable[[], Planted],
+        switch: Callable[[Planted, bool], bool],
+        begun: Callable[[], bool] | None,
+        after_s: float,
+    ) -> None:
+        self.problem = f"the check ended before the fault {name} was planted"
+        """What went wrong; empty once it was planted."""
+        self.changes_s: list[float] = []
+        """When the fault was turned on, off, on and so on, in seconds since the check began."""
+        self._name = name
+        self._plant = plant
+        self._switch = switch
+        self._begun = begun
+        self._after_s = after_s
+        self._over = threading.Event()
+        self._began_s = time.monotonic()
+        self._thread = threading.Thread(target=self._run, name=f"fault {name}", daemon=True)
+
+    def __enter__(self) -> "Strike":
+        self._began_s = time.monotonic()
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while self._begun is not None and not self._begun():
+            if self._over.wait(LOOK_S):
+                return
+        if self._over.wait(self._after_s):
+            return
+        try:
+            planted = self._plant()
+            self._note()
+            self.problem = ""
+            if planted.every_s:
+                flap(planted.every_s, lambda on: self._turn(planted, on), self._over.wait)
+        except (OSError, SeatrialError) as error:
+            self.problem = f"the fault {self._name} could not be planted: {error}"
+
+    def _turn(self, planted: Planted, on: bool) -> bool:
+        there = self._switch(planted, on)
+        self._note()
+        return there
+
+    def _note(self) -> None:
+        self.changes_s.append(time.monotonic() - self._began_s)

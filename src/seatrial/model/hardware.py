@@ -1,0 +1,189 @@
+"""What a node's processors are and how they are set."""
+
+import enum
+
+import msgspec
+
+IN_NAME = "the model's name"
+"""Where a base frequency is from that nobody measured or set: the maker's word in the processor's name."""
+
+
+class IdleState(msgspec.Struct, frozen=True, kw_only=True):
+    """One C-state of processor 0."""
+
+    name: str
+    latency_s: float | None
+    disabled: bool
+
+
+class ProcessorFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """Frequencies in Hz. Tuples over processors are in the order of their numbers."""
+
+    vendor: str = ""
+    microcode: str = ""
+    instruction_sets: tuple[str, ...] = ()
+    """The vector and matrix extensions that are there, in /proc/cpuinfo's words: sse2 avx avx2 fma avx512f."""
+    family: int | None = None
+    model_number: int | None = None
+    stepping: int | None = None
+    frequency_driver: str = ""
+    governors: dict[str, int] = {}
+    """Governor -> on how many processors."""
+    energy_preferences: dict[str, int] = {}
+    minimum_hz: tuple[float, ...] = ()
+    maximum_hz: tuple[float, ...] = ()
+    """What the policy allows (scaling_max_freq)."""
+    hardware_maximum_hz: tuple[float, ...] = ()
+    """cpuinfo_max_freq: with turbo, where there is turbo."""
+    present_hz: tuple[float, ...] = ()
+    """A sample of an instant."""
+    base_hz: float | None = None
+    base_hz_source: str = ""
+    """cpufreq/base_frequency, acpi_cppc/nominal_freq, hwloc's FrequencyBaseMHz, or IN_NAME."""
+    turbo: bool | None = None
+    smt_active: bool | None = None
+    idle_states: tuple[IdleState, ...] = ()
+    mitigations: dict[str, str] = {}
+    """Vulnerability -> what the kernel does about it, in its words."""
+    throttle_events: int | None = None
+    """Sum of core and package thermal throttle counts since boot."""
+    allowed: tuple[int, ...] = ()
+    """Processors on which this job may run (its cpuset, and Cpus_allowed_list of the collector)."""
+
+
+# Where processors, caches and memory lie in a node.
+
+
+class Core(msgspec.Struct, frozen=True, kw_only=True):
+    """One physical core. `processors`: the logical processors (SMT siblings) on it, by the kernel's numbers, sorted."""
+
+    processors: tuple[int, ...]
+    package: int | None = None
+    numa_node: int | None = None
+
+
+class NumaNode(msgspec.Struct, frozen=True, kw_only=True):
+    """One NUMA node; one without processors is memory alone (HBM, CXL)."""
+
+    index: int
+    processors: tuple[int, ...] = ()
+    memory_bytes: int | None = None
+    distances: tuple[int, ...] = ()
+    """The kernel's relative distances (10: local) to the nodes of the topology, in their order."""
+
+
+class Cache(msgspec.Struct, frozen=True, kw_only=True):
+    """One kind of cache: `count` of them, each `size_bytes` and shared by `shared_by` logical processors."""
+
+    level: int
+    kind: str
+    """data, instruction or unified."""
+    size_bytes: int | None
+    shared_by: int | None
+    count: int
+
+
+class Topology(msgspec.Struct, frozen=True, kw_only=True):
+    """All of it. `source`: "hwloc XML" or "sysfs"."""
+
+    cores: tuple[Core, ...] = ()
+    numa_nodes: tuple[NumaNode, ...] = ()
+    caches: tuple[Cache, ...] = ()
+    source: str = ""
+    order: tuple[int, ...] = ()
+    """The first processors of the cores as hwloc numbers these: of its core 0, its core 1, and so on."""
+
+    @property
+    def packages(self) -> tuple[int, ...]:
+        """The distinct packages (sockets) that are known, sorted."""
+        return tuple(sorted({core.package for core in self.cores if core.package is not None}))
+
+    @property
+    def processors(self) -> tuple[int, ...]:
+        """All logical processors, sorted."""
+        return tuple(sorted(number for core in self.cores for number in core.processors))
+
+    def package_of(self, numa_node: int) -> int | None:
+        """The package whose cores are on a NUMA node; None where none, or more than one, is."""
+        found = {core.package for core in self.cores if core.numa_node == numa_node}
+        return next(iter(found)) if len(found) == 1 else None
+
+
+# What memory a node has, where that can be read.
+
+
+class Dimm(msgspec.Struct, frozen=True, kw_only=True):
+    """One slot for memory. `size_bytes` 0: empty."""
+
+    locator: str
+    channel: str = ""
+    """What identifies its channel: "P0 A", "mc0 csrow0 channel1"; empty where the firmware's words do not tell."""
+    size_bytes: int | None = None
+    kind: str = ""
+    """DDR4, DDR5, HBM2, ..."""
+    rated_transfers_per_s: float | None = None
+    """What the module can: 3200e6 for 3200 MT/s."""
+    configured_transfers_per_s: float | None = None
+    package: int | None = None
+
+
+class MemoryFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """`source`: "dmidecode" (needs root), "EDAC", or "" with the reason in the node's `absent`."""
+
+    dimms: tuple[Dimm, ...] = ()
+    source: str = ""
+    corrected_errors: int | None = None
+    """EDAC's ce_count over all controllers, since boot."""
+    uncorrected_errors: int | None = None
+
+
+# PCIe devices and every hop between them and the processor.
+
+
+class PciKind(enum.StrEnum):
+    """What a device is for, from its class code."""
+
+    NETWORK = "network"
+    GPU = "gpu"
+    NVME = "nvme"
+    BRIDGE = "bridge"
+    OTHER = "other"
+
+
+class PciHop(msgspec.Struct, frozen=True, kw_only=True):
+    """One PCI function and the link between it and what is above it.
+
+    Speeds are raw transfer rates per lane: 8e9 for "8.0 GT/s". A device and a switch's upstream port tell of the link
+    above them; a root port and a switch's downstream port of the link below.
+    """
+
+    address: str
+    """domain:bus:device.function, 0000:01:00.0."""
+    current_transfers_per_s: float | None = None
+    max_transfers_per_s: float | None = None
+    current_width: int | None = None
+    """Lanes; None where unknown or 0."""
+    max_width: int | None = None
+    max_payload_bytes: int | None = None
+    """MaxPayload that is set (DevCtl)."""
+    max_payload_supported_bytes: int | None = None
+    max_read_request_bytes: int | None = None
+
+
+class PciDevice(msgspec.Struct, frozen=True, kw_only=True):
+    """A network, GPU or NVMe device and its way up to the root port."""
+
+    address: str
+    kind: PciKind
+    class_code: int | None = None
+    """24 bits: class, subclass, programming interface."""
+    vendor: int | None = None
+    device: int | None = None
+    driver: str = ""
+    names: tuple[str, ...] = ()
+    """What the kernel calls it: mlx5_0, ib0, eth0, nvme0, sorted."""
+    numa_node: int | None = None
+    """None: the firmware tells none (the kernel's -1)."""
+    path: tuple[PciHop, ...] = ()
+    """From the root port down to the device itself, which is the last."""
+    virtual_function: bool = False

@@ -1,0 +1,123 @@
+"""A whole recorded machine, from hwloc's XML."""
+
+import re
+from xml.etree import ElementTree as ET
+
+import msgspec
+
+from seatrial.model.facts import NodeFacts
+from seatrial.model.hardware import ProcessorFacts, Topology
+from seatrial.model.system import Firmware, SystemFacts
+from seatrial.node.frame import whole_number
+from seatrial.node.frequencies import named_hz
+from seatrial.node.hwloc_devices import NOT_TOLD, Devices, hwloc_devices
+from seatrial.node.hwloc_document import PLACES, infos, parse_hwloc
+from seatrial.node.processor_sets import Numbers, masked
+from seatrial.node.topology import xml_topology
+
+HOSTNAME = re.compile(r"[A-Za-z0-9._-]{1,253}")
+MEGAHERTZ = re.compile(r"[0-9]{1,6}")
+NEVER_TOLD = (
+    "boot_id", "tcp_segments_sent", "tcp_segments_resent", "oom_kills", "mpi_versions", "memory.dimms",
+    "settings", "system.limits", "system.clock", "system.mounts", "system.sensors", "software",
+)  # fmt: skip
+OFTEN_TOLD = (
+    "kernel", "cpu_model", "processors", "cores", "sockets", "numa_nodes", "memory_bytes", "interfaces", "hcas", "pci",
+)  # fmt: skip
+
+
+def facts_from_xml(text: str, name: str) -> NodeFacts:
+    """The facts in an export of hwloc 1, 2 or 3, whose node is called `name` where the export does not say.
+
+    Processors are those in the export: where it was made under a batch system, the job's. Raises FactsFormatError for
+    text that is no such export.
+    """
+    root = parse_hwloc(text)
+    topology = xml_topology(text)
+    says = _machine_infos(root)
+    devices = hwloc_devices(root)
+    model = _first(root, "CPUModel")
+    memories = [node.memory_bytes for node in topology.numa_nodes if node.memory_bytes is not None]
+    hostname = says.get("HostName", "")
+    processors = {each.get("os_index") for each in root.iter("object") if each.get("type") == "PU"}
+    facts = NodeFacts(
+        hostname=hostname if HOSTNAME.fullmatch(hostname) else name,
+        complete=True,
+        kernel=says.get("OSRelease", ""),
+        cpu_model=model,
+        processors=len(processors) or None,
+        cores=len(topology.cores) or None,
+        sockets=sum(PLACES.get(each.get("type", "")) == "Package" for each in root.iter("object")) or None,
+        numa_nodes=len(topology.numa_nodes) or None,
+        memory_bytes=sum(memories) if memories else None,
+        interfaces=devices.interfaces,
+        hcas=devices.hcas,
+        pci=devices.pci,
+        topology=topology,
+        processor=_processor(root, model, topology),
+        system=SystemFacts(firmware=_firmware(says)),
+    )
+    return _with_absent(facts, devices)
+
+
+def _machine_infos(root: ET.Element) -> dict[str, str]:
+    """Of the whole: up to version 2 those of the machine, in version 3 those of the topology, and some of both."""
+    machine = root.find("object")
+    return {**infos(root), **(infos(machine) if machine is not None else {})}
+
+
+def _first(root: ET.Element, info: str) -> str:
+    """The first info of that name in any object: a processor's is on its package, or where none is, on the machine."""
+    values = (each.get("value", "").strip() for each in root.iter("info") if each.get("name") == info)
+    return next(filter(None, values), "")
+
+
+def _firmware(says: dict[str, str]) -> Firmware:
+    return Firmware(
+        vendor=says.get("DMISysVendor", "").strip(),
+        product=says.get("DMIProductName", "").strip(),
+        board=says.get("DMIBoardName", "").strip(),
+        bios_vendor=says.get("DMIBIOSVendor", "").strip(),
+        bios_version=says.get("DMIBIOSVersion", "").strip(),
+        bios_date=says.get("DMIBIOSDate", "").strip(),
+        memory_mode=says.get("MemoryMode", "").strip().lower(),
+        cluster_mode=says.get("ClusterMode", "").strip().lower(),
+    )
+
+
+def _processor(root: ET.Element, model: str, topology: Topology) -> ProcessorFacts:
+    greatest = _frequencies(root, "FrequencyMaxMHz", topology.processors)
+    base = _frequencies(root, "FrequencyBaseMHz", topology.processors)
+    told = (base[0], "hwloc's FrequencyBaseMHz") if base and len(set(base)) == 1 else named_hz(model)
+    return ProcessorFacts(
+        vendor=_first(root, "CPUVendor"),
+        family=whole_number(_first(root, "CPUFamilyNumber")),
+        model_number=whole_number(_first(root, "CPUModelNumber")),
+        stepping=whole_number(_first(root, "CPUStepping")),
+        hardware_maximum_hz=greatest,
+        base_hz=told[0],
+        base_hz_source=told[1],
+    )
+
+
+def _frequencies(root: ET.Element, info: str, processors: Numbers) -> tuple[float, ...]:
+    """In Hz, by processor, from the kinds of processors that hwloc tells apart; none where one of them is not told."""
+    told: dict[int, float] = {}
+    for kind in root.iterfind("cpukind"):
+        megahertz = infos(kind).get(info, "")
+        if MEGAHERTZ.fullmatch(megahertz):
+            told.update(dict.fromkeys(masked(kind.get("cpuset", "")) or (), int(megahertz) * 1e6))
+    return tuple(told[each] for each in processors) if all(each in told for each in processors) else ()
+
+
+def _with_absent(facts: NodeFacts, devices: Devices) -> NodeFacts:
+    absent = dict.fromkeys(NEVER_TOLD, NOT_TOLD) | devices.absent
+    absent |= {field: NOT_TOLD for field in OFTEN_TOLD if not getattr(facts, field)}
+    for group in ("topology", "processor", "memory"):
+        record = getattr(facts, group)
+        names = (name for name in record.__struct_fields__ if getattr(record, name) in (None, "", (), {}))
+        absent |= {f"{group}.{name}": NOT_TOLD for name in names if name != "source"}
+    firmware = facts.system.firmware
+    names = (name for name in firmware.__struct_fields__ if not getattr(firmware, name))
+    absent |= {f"system.firmware.{name}": NOT_TOLD for name in names}
+    return msgspec.structs.replace(facts, absent=absent)

@@ -1,0 +1,243 @@
+"""MPI and transport libraries and what is compiled into them, from a frame."""
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from seatrial.model.system import Library, MpiFile
+from seatrial.model.words import Unknown
+from seatrial.node.frame import Frame, answer, whole_number, why_no_answer
+
+OMPI_COMPONENTS = "ompi_info --parsable"
+MPICH_VERSION = "mpichversion"
+UCX_VERSION = "ucx_info -v"
+UCX_DEVICES = "ucx_info -d"
+FABRIC_VERSION = "fi_info --version"
+FABRIC_PROVIDERS = "fi_info -l"
+LAUNCHERS = frozenset({"Hydra"})
+"""What starts MPI jobs and is itself no library."""
+COMPONENT = re.compile(r"mca:([^:]+):([^:]+)")
+DEVICE = re.compile(r"MPICH Device:\s*(\S+)")
+UCX = re.compile(r"# (?:Library version: |UCT version=)(\S+).*")
+UCX_PART = re.compile(r"#\s*(Transport|Device):\s*(\S+)")
+FABRIC = re.compile(r"libfabric: (\S+)")
+PROVIDER = re.compile(r"(\S+):")
+
+
+def read_libraries(frame: Frame) -> tuple[Library | Unknown, ...]:
+    """Each once: MPIs in the order their commands name them, then UCX and libfabric; unknown words as Unknown."""
+    components: dict[str, Callable[[Frame], dict[str, tuple[str, ...]]]] = {"Open MPI": _open_mpi, "MPICH": _mpich}
+    found: list[Library | Unknown] = []
+    for name, version in mpi_names(frame):
+        if not name:
+            found.append(Unknown(word=version))
+        elif name not in LAUNCHERS:
+            inside = components[name](frame) if name in components else {}
+            found.append(Library(name=name, version=version, components=inside))
+    ucx = _version(frame, UCX_VERSION, UCX, "UCX", _ucx(frame))
+    fabric = _version(frame, FABRIC_VERSION, FABRIC, "libfabric", _providers(frame))
+    return (*found, *ucx, *fabric)
+
+
+def _version(
+    frame: Frame, command: str, words: re.Pattern[str], name: str, components: dict[str, tuple[str, ...]]
+) -> tuple[Library | Unknown, ...]:
+    lines = [line.strip() for line in answer(frame, command)]
+    known = [match[1] for line in lines if (match := words.fullmatch(line))]
+    if known:
+        return (Library(name=name, version=known[0], components=components),)
+    return (Unknown(word=lines[0][:80]),) if lines and lines[0] else ()
+
+
+def _open_mpi(frame: Frame) -> dict[str, tuple[str, ...]]:
+    """Framework -> components, of lines "mca:btl:tcp"."""
+    lines = answer(frame, OMPI_COMPONENTS)
+    return _sorted((match[1], match[2]) for line in lines if (match := COMPONENT.match(line)))
+
+
+def _mpich(frame: Frame) -> dict[str, tuple[str, ...]]:
+    """The device it was built for: ch4:ofi, ch4:ucx, ch3:nemesis."""
+    return _sorted(("device", match[1]) for line in answer(frame, MPICH_VERSION) if (match := DEVICE.match(line)))
+
+
+def _ucx(frame: Frame) -> dict[str, tuple[str, ...]]:
+    names = {"Transport": "transports", "Device": "devices"}
+    return _sorted((names[m[1]], m[2]) for line in answer(frame, UCX_DEVICES) if (m := UCX_PART.match(line)))
+
+
+def _providers(frame: Frame) -> dict[str, tuple[str, ...]]:
+    lines = answer(frame, FABRIC_PROVIDERS)
+    return _sorted(("providers", match[1]) for line in lines if (match := PROVIDER.fullmatch(line.rstrip())))
+
+
+def _sorted(pairs: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    for framework, component in pairs:
+        found[framework].add(component)
+    return {framework: tuple(sorted(found[framework])) for framework in sorted(found)}
+
+
+MPI_COMMANDS = ("mpirun --version", "ompi_info --version", "mpichversion", "mpiexec --version")
+
+
+MPI_WORDS = (
+    (re.compile(r"mpi(?:run|exec) \(Open MPI\) (\S+)"), "Open MPI"),
+    (re.compile(r"Open MPI v(\S+)"), "Open MPI"),
+    (re.compile(r"MPICH Version:\s*(\S+)"), "MPICH"),
+    (re.compile(r"MVAPICH\S*(?: MPI)? Version\s*:\s*(\S+)", re.IGNORECASE), "MVAPICH"),
+    (re.compile(r"Intel\(R\) MPI Library .*Version (\S+)"), "Intel MPI"),
+    (re.compile(r"\s+Version:\s+(\S+)"), "Hydra"),
+)
+
+
+def mpi_versions(frame: Frame) -> tuple[str, ...]:
+    """Each MPI once ("Open MPI 4.1.4"), in the order the commands name them; one that we do not know, word for word."""
+    return tuple(f"{name} {version}" if name else version for name, version in mpi_names(frame))
+
+
+def mpi_names(frame: Frame) -> tuple[tuple[str, str], ...]:
+    """The same, name and version apart; the name is "" where we do not know the words, and those are the version."""
+    found: dict[tuple[str, str], None] = {}
+    for command in MPI_COMMANDS:
+        lines = answer(frame, command)
+        said = ("", lines[0].strip()[:80]) if lines else ("", "")
+        name_and_version = next(filter(None, map(_known, lines)), said)
+        if name_and_version[1]:
+            found[name_and_version] = None
+    return tuple(found)
+
+
+def why_no_mpi(frame: Frame) -> str:
+    """What each command that could have told it did instead."""
+    return "; ".join(why_no_answer(frame, command) for command in MPI_COMMANDS)
+
+
+def _known(line: str) -> tuple[str, str] | None:
+    for pattern, name in MPI_WORDS:
+        if match := pattern.match(line):
+            return name, match[1]
+    return None
+
+
+# The files that MPI's programs are made of, from a frame; and which of them are the same build.
+
+FILES = "cksum mpi-files"
+ASKED = "mpi-files"
+Build = tuple[int, int | None]
+"""Bytes, and the checksum where all that are compared tell one."""
+
+
+def read_mpi_files(frame: Frame) -> tuple[MpiFile, ...]:
+    """Each once by its name, in the stream's order; lines that are none are passed over."""
+    output = frame.commands.get(FILES)
+    found: dict[str, MpiFile] = {}
+    for line in output.lines if output is not None else ():
+        name, _, rest = line.partition(" ")
+        file = parse_file(rest, name)
+        if name and file is not None and file.size_bytes is not None:
+            found.setdefault(name, file)
+    return tuple(found.values())
+
+
+def why_no_files(frame: Frame) -> str:
+    """Why none are told."""
+    return frame.reason(ASKED)
+
+
+def parse_file(text: str, name: str = "") -> MpiFile | None:
+    """`CHECKSUM BYTES PATH`, as cksum prints it; None without a path. What is no number is not known."""
+    checksum, _, rest = text.partition(" ")
+    size, _, path = rest.partition(" ")
+    if not path.startswith("/"):
+        path = rest if rest.startswith("/") else ""
+    numbers = _natural(checksum), _natural(size)
+    return MpiFile(name=name, path=path, checksum=numbers[0], size_bytes=numbers[1]) if path else None
+
+
+def builds(files: Mapping[str, MpiFile]) -> dict[str, Build]:
+    """Node -> what tells one build of a file from another; nodes that do not tell its size are left out.
+
+    Where it lies does not count. By size alone where some node told no checksum.
+    """
+    sized = {node: file for node, file in files.items() if file.size_bytes is not None}
+    summed = all(file.checksum is not None for file in sized.values())
+    return {
+        node: (file.size_bytes, file.checksum if summed else None)
+        for node, file in sized.items()
+        if file.size_bytes is not None
+    }
+
+
+def told(file: MpiFile) -> str:
+    """Path, size and checksum for a reader."""
+    marks = [f"{file.size_bytes} bytes"] if file.size_bytes is not None else []
+    marks += [f"checksum {file.checksum}"] if file.checksum is not None else []
+    return f"{file.path} ({', '.join(marks)})" if marks else file.path
+
+
+def told_apart(files: Mapping[str, MpiFile]) -> dict[str, list[str]]:
+    """What each build is, as `told`, and who has it: one entry where all have the same."""
+    found: dict[Build, list[str]] = {}
+    for node, build in builds(files).items():
+        found.setdefault(build, []).append(node)
+    return {told(files[nodes[0]]): nodes for nodes in found.values()}
+
+
+def _natural(text: str) -> int | None:
+    number = whole_number(text)
+    return number if number is not None and number >= 0 else None
+
+
+# What MPIs and their transports are told on a node, by files and by the environment of a job there, from a frame.
+
+SYSTEM_FILE = "openmpi-mca-params.conf"
+USER_FILE = "~/.openmpi/mca-params.conf"
+NAMED = "mca_base_param_files "
+"""Before each file that the variable of this name gives Open MPI instead of the system's and the user's."""
+UCX_FILE = "ucx.conf"
+ENVIRONMENT = "environment of an MPI"
+OVERRIDE = "openmpi-mca-params-override.conf"
+"""Of the system: what it sets wins over the environment."""
+MCA = "OMPI_MCA_"
+NOTHING_SET = "no file of settings sets anything"
+
+
+def read_mpi_settings(frame: Frame) -> dict[str, str]:
+    """Name -> value: Open MPI's parameters by their names, all else as environment variables.
+
+    The last line of a name counts; the user's own file wins over the system's, the environment over these, and the
+    system's override over all, as in Open MPI.
+    """
+    found: dict[str, str] = {}
+    for path in _ordered(frame):
+        for line in frame.files[path]:
+            name, equals, value = line.partition("=")
+            if equals and name.strip():
+                found[name.strip().removeprefix(MCA)] = value.strip()
+    return dict(sorted(found.items()))
+
+
+def is_variable(name: str) -> bool:
+    """Whether it is an environment variable (UCX_TLS); Open MPI's parameters (btl) are in small letters."""
+    return name.isupper()
+
+
+def why_no_settings(frame: Frame) -> str:
+    """NOTHING_SET where files were looked for and set nothing; else why they were not looked for."""
+    looked = list(_ordered(frame)) or frame.reason(SYSTEM_FILE).endswith("no such file")
+    return NOTHING_SET if looked else frame.reason(SYSTEM_FILE)
+
+
+def _ordered(frame: Frame) -> Iterator[str]:
+    """What stands in a later one counts."""
+    files = sorted(frame.files)
+    named = [path for path in frame.files if path.startswith(NAMED)]
+    usual = [path for path in files if _name(path) == SYSTEM_FILE and path not in named]
+    yield from (path for path in files if _name(path) == UCX_FILE and path not in named)
+    yield from reversed(named) if named else (*usual, *(path for path in files if path == USER_FILE))
+    yield from (path for path in files if path == ENVIRONMENT)
+    yield from (path for path in files if _name(path) == OVERRIDE and path not in named)
+
+
+def _name(path: str) -> str:
+    return path.rpartition("/")[2]

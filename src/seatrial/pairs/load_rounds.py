@@ -1,0 +1,163 @@
+"""Rounds under load: which nodes send to which at once, so that uplinks and not single links are the bottleneck.
+
+A node either sends or receives in a round, so half of the nodes send at most. Sources and targets have the same place
+in their leaves as far as possible: on a fat tree with D-mod-K routes such pairs share no cable that they need not share
+(Zahavi, J. Parallel Distrib. Comput. 72, 2012).
+"""
+
+import random
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from seatrial.model.measurement import Shape
+from seatrial.model.subject import Direction
+from seatrial.model.words import leaf_order
+from seatrial.pairs.rounds import Pair
+from seatrial.pairs.sizes import as_many_as_last
+from seatrial.pairs.survey import BANDWIDTH, BANDWIDTH_ROUND_S
+
+Leaves = Mapping[str, Sequence[str]]
+"""The nodes of each leaf."""
+FEWEST_NODES = 4
+"""With fewer, a half is one node, and that is a single pair."""
+EACH_ALONE = 4
+"""Up to this many leaves each is loaded while the others are not; of more, half of them at once."""
+TIMES = 2
+"""How often each round is measured where leaves are loaded one by one, and the survey is long enough."""
+LONGEST_WINDOW_S = 0.04
+"""Wanted of one window of a node alone."""
+FEWEST_WINDOWS = 6
+"""Timed, of each stream."""
+SPLITS = 3
+"""Ways to divide more leaves into halves."""
+
+
+def load_shape(window_s: float) -> Shape:
+    """Streams for rounds under load; `window_s`: what one window of the survey takes alone.
+
+    Fewer messages a window where links are slow: streams that share an uplink take several times as long, and what they
+    carry together is counted window by window.
+    """
+    messages = round(min(max(BANDWIDTH.window * LONGEST_WINDOW_S / max(window_s, 1e-9), 1), BANDWIDTH.window))
+    each_s = window_s * messages / BANDWIDTH.window
+    iterations = as_many_as_last(BANDWIDTH_ROUND_S, each_s, FEWEST_WINDOWS, 1000)
+    return msgspec.structs.replace(BANDWIDTH, window=messages, iterations=iterations)
+
+
+def leaves_of(nodes: Sequence[str], leaf_of: Mapping[str, str]) -> dict[str, list[str]]:
+    """Nodes by leaf, both in natural order; nodes of unknown leaf are left out."""
+    order = sorted((node for node in nodes if leaf_of.get(node)), key=lambda node: leaf_order(leaf_of[node], node))
+    found: dict[str, list[str]] = {}
+    for node in order:
+        found.setdefault(leaf_of[node], []).append(node)
+    return found
+
+
+def leaf_round(leaves: Leaves, leaf: str, way: Direction, turn: int) -> list[Pair]:
+    """All nodes of one leaf send to (`way` OUT) or receive from (IN) nodes of the others, one each.
+
+    They are spread over all other leaves as evenly as their sizes allow, so that no foreign uplink carries more than
+    its share; each `turn` chooses other partners. Fewer pairs where the others have fewer nodes.
+    """
+    others = [name for name in leaves if name != leaf]
+    return _spread(leaves, [leaf], others, way, turn)
+
+
+def split_round(leaves: Leaves, senders: Sequence[str], receivers: Sequence[str], turn: int) -> list[Pair]:
+    """All nodes of some leaves send to nodes of others, each leaf to all of these as evenly as can be."""
+    return _spread(leaves, senders, receivers, Direction.OUT, turn)
+
+
+def halves(leaves: Leaves, draw: random.Random) -> tuple[list[str], list[str]]:
+    """Half of the leaves and the other half, drawn so that both have about as many nodes; an odd one is in neither."""
+    names = sorted(leaves, key=lambda name: (len(leaves[name]), draw.random()))
+    if len(names) % 2:
+        names.pop(draw.randrange(len(names)))
+    twos = [draw.sample(names[place : place + 2], 2) for place in range(0, len(names), 2)]
+    return [one for one, _ in twos], [other for _, other in twos]
+
+
+def bisection_rounds(nodes: Sequence[str]) -> list[list[Pair]]:
+    """The shift by half of the nodes, in two rounds: the first half sends to the second, and back."""
+    half = len(nodes) // 2
+    there = [(nodes[place], nodes[place + half]) for place in range(half)]
+    return [there, [(target, source) for source, target in there]]
+
+
+def light_rounds(leaves: Leaves, turn: int) -> list[list[Pair]]:
+    """One node of every leaf with one of another, there and back: what a node reaches while no uplink is loaded."""
+    chosen = [members[turn % len(members)] for members in leaves.values()]
+    half = len(chosen) // 2
+    there = list(zip(chosen[:half], chosen[half : 2 * half], strict=True))
+    return [there, [(target, source) for source, target in there]] if there else []
+
+
+def first_rounds(
+    leaves: Leaves, nodes: Sequence[str], seed: int, *, light: bool, times: int = TIMES
+) -> list[list[Pair]]:
+    """The rounds that every check measures, in the order of what they tell, as their time may be cut.
+
+    `times`: how often each is measured where leaves are loaded one by one.
+    `light`: begin with rounds of one pair a leaf, for nodes that were never measured without others at once.
+    """
+    names = list(leaves)
+    if len(nodes) < FEWEST_NODES:
+        return []
+    if len(names) < 2:
+        return [pairs for _ in range(times) for pairs in bisection_rounds(nodes)]
+    rounds = [pairs for turn in range(times) for pairs in light_rounds(leaves, turn)] if light else []
+    if len(names) <= EACH_ALONE:
+        ways = (Direction.OUT, Direction.IN) if len(names) > 2 else (Direction.OUT,)
+        for turn in range(times):
+            rounds += [leaf_round(leaves, name, way, turn) for name in names for way in ways]
+            rounds += bisection_rounds(nodes) if len(names) > 2 else []
+        return rounds
+    draw = random.Random(seed)
+    for turn in range(SPLITS):
+        there = split_round(leaves, *halves(leaves, draw), turn)
+        rounds += [there, [(target, source) for source, target in there]]
+    return rounds
+
+
+def _spread(leaves: Leaves, ours: Sequence[str], others: Sequence[str], way: Direction, turn: int) -> list[Pair]:
+    """Pairs of each node of `ours` with one of `others`, none of them twice, both leaf by leaf in turn."""
+    free = {name: dict.fromkeys(leaves[name]) for name in others}
+    longest = max(len(leaves[name]) for name in ours)
+    pairs: list[Pair] = []
+    for place in range(longest):
+        for number, name in enumerate(ours):
+            if place >= len(leaves[name]):
+                continue
+            partner = _partner(leaves, free, others, place, number + place + turn)
+            if partner is None:
+                return pairs
+            pair = (leaves[name][place], partner)
+            pairs.append(pair if way is Direction.OUT else pair[::-1])
+    return pairs
+
+
+def _partner(
+    leaves: Leaves, free: dict[str, dict[str, None]], others: Sequence[str], place: int, start: int
+) -> str | None:
+    """A free node, in the same place of its leaf if there is one; the leaves are asked in turn from `start` on."""
+    for step in range(len(others)):
+        name = others[(start + step) % len(others)]
+        if free[name]:
+            members = leaves[name]
+            same = members[place % len(members)]
+            chosen = same if same in free[name] else next(iter(free[name]))
+            del free[name][chosen]
+            return chosen
+    return None
+
+
+def again_rounds(leaves: Leaves, loaded: Sequence[tuple[str, Direction]], times: int, seed: int) -> list[list[Pair]]:
+    """Each of these leaves alone under load, `times` times, with other partners and in another order each time."""
+    draw = random.Random(seed)
+    rounds: list[list[Pair]] = []
+    for turn in range(times):
+        order = list(loaded)
+        draw.shuffle(order)
+        rounds += [leaf_round(leaves, leaf, way, turn) for leaf, way in order]
+    return rounds

@@ -1,0 +1,118 @@
+"""How many ranks of a node send at once, and in which order that is tried."""
+
+import random
+from collections.abc import Sequence
+
+import msgspec
+
+from seatrial.model.measurement import Kernel, Phase, Round, Shape
+from seatrial.pairs.rounds import Pair
+from seatrial.pairs.sizes import Pace, as_many_as_last, latency_shape, seconds_of
+
+SIZES = (64 << 10, 256 << 10, 1 << 20, 4 << 20)
+WINDOW = 4
+"""Messages in flight; the same at every size, so that the model's start-up is."""
+ROUND_S = 0.1
+LATENCY_BYTES = 8
+
+
+def doubling(most: int) -> tuple[int, ...]:
+    """1, 2, 4, ... up to `most`, which is included."""
+    counts = [1]
+    while counts[-1] * 2 < most:
+        counts.append(counts[-1] * 2)
+    return tuple(dict.fromkeys((*counts, most)))
+
+
+def place_pairs(pair: Pair, ranks: int) -> tuple[Pair, ...]:
+    """Each of the first `ranks` places of the one node with the same of the other."""
+    return tuple((f"{pair[0]}:{place}", f"{pair[1]}:{place}") for place in range(ranks))
+
+
+def window_shape(message_bytes: int, ranks: int, pace: Pace) -> Shape:
+    """Windows that fill `ROUND_S` if `ranks` share one rank's pace, 5 to 200, and one before them."""
+    iterations = as_many_as_last(ROUND_S, pace.time_s(ranks * WINDOW * message_bytes), 5, 200)
+    return Shape(
+        kernel=Kernel.ONEWAY,
+        message_bytes=message_bytes,
+        window=WINDOW,
+        warmup=1,
+        iterations=iterations,
+    )
+
+
+def saturation_rounds(pair: Pair, counts: Sequence[int], repetitions: int, pace: Pace, seed: int) -> tuple[Round, ...]:
+    """In each repetition latency and, at every size, bandwidth for each number of ranks, in an order drawn anew."""
+    rounds = []
+    for repetition in range(repetitions):
+        some = [(latency_shape(LATENCY_BYTES, pace), ranks) for ranks in counts]
+        some += [(window_shape(size, ranks, pace), ranks) for size in SIZES for ranks in counts]
+        random.Random(f"{seed} {repetition}").shuffle(some)
+        rounds += [
+            Round(phase=Phase.SATURATION, repetition=repetition, shape=shape, pairs=place_pairs(pair, ranks))
+            for shape, ranks in some
+        ]
+    return tuple(rounds)
+
+
+def repetitions_within(counts: Sequence[int], pace: Pace, budget_s: float, most: int, fewest: int) -> int:
+    """How often all of it can be measured in that time, `fewest` to `most`."""
+    once = sum(seconds_of(window_shape(size, ranks, pace), pace, ranks) for ranks in counts for size in SIZES)
+    return min(max(int(budget_s / once), fewest), most)
+
+
+# Which ranks measure with which when two placements are compared, and in which order the placements are started.
+
+TWIN_LATENCY_BYTES = 8
+MESSAGE_BYTES = 1 << 20
+TWIN_WINDOW = 4
+TWIN_ROUND_S = 0.1
+"""Wanted length of the timed part of a round."""
+ROUNDS = 3
+"""Of each kernel in one launch, which their median stands for: one that was disturbed does not matter."""
+
+
+def placed_pairs(places: Sequence[Sequence[str]]) -> tuple[Pair, ...]:
+    """`places`: those of each node. Rank i of one node with rank i of the next, nodes two by two, all at once.
+
+    Of a single node the ranks measure among themselves, two by two; a node or rank without a partner stays idle.
+    """
+    if len(places) == 1:
+        alone = places[0]
+        return tuple((alone[first], alone[first + 1]) for first in range(0, len(alone) - 1, 2))
+    return tuple(
+        pair for first in range(0, len(places) - 1, 2) for pair in zip(places[first], places[first + 1], strict=False)
+    )
+
+
+def abba(variants: Sequence[str], each: int) -> tuple[tuple[int, str], ...]:
+    """(repetition, variant), each variant `each` times: A B B A A B ..., so that a steady drift falls on all alike."""
+    there = tuple(variants)
+    return tuple(
+        (repetition, variant)
+        for repetition in range(each)
+        for variant in (there if repetition % 2 == 0 else there[::-1])
+    )
+
+
+def pilot_shapes() -> tuple[Shape, Shape]:
+    """A few of each, to find out how long one takes."""
+    return (
+        Shape(kernel=Kernel.PINGPONG, message_bytes=TWIN_LATENCY_BYTES, window=1, warmup=2, iterations=5),
+        Shape(kernel=Kernel.ONEWAY, message_bytes=MESSAGE_BYTES, window=TWIN_WINDOW, warmup=1, iterations=2),
+    )
+
+
+def lasting(shape: Shape, took_s: float) -> Shape:
+    """The shape with as many iterations as last `ROUND_S` where one takes `took_s`: 5 to 500, a fifth before them."""
+    iterations = as_many_as_last(TWIN_ROUND_S, took_s, 5, 500)
+    return msgspec.structs.replace(shape, warmup=max(iterations // 5, 1), iterations=iterations)
+
+
+def placed_rounds(repetition: int, variant: str, shapes: Sequence[Shape], pairs: tuple[Pair, ...]) -> tuple[Round, ...]:
+    """What is measured in one launch."""
+    return tuple(
+        Round(phase=Phase.VARIANT, repetition=repetition, shape=shape, pairs=pairs, variant=variant)
+        for _ in range(ROUNDS)
+        for shape in shapes
+    )

@@ -1,0 +1,217 @@
+"""Medians with intervals that assume nothing about the distribution."""
+
+import math
+from bisect import bisect_left
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seatrial.model.measurement import Estimate
+
+WANTED_CONFIDENCE = 0.95
+WANTED_DEVIATIONS = 1.96
+EXACT_RUNS = 20_000
+"""Of more runs the binomial distribution is as good as normal, and exact sums of it would take seconds to hours."""
+
+
+def median(values: Sequence[float]) -> float:
+    """The middle value, or the mean of the two middle ones. Raises ValueError for an empty sequence."""
+    if not values:
+        raise ValueError("no median of no values")
+    ordered = sorted(values)
+    half = len(ordered) // 2
+    return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
+
+
+def coverage(runs: int, rank: int) -> float:
+    """Probability that the `rank`-th smallest and largest of `runs` values enclose the true median.
+
+    Exact, from the binomial distribution: 1 - 2 P(X < rank), X ~ Bin(runs, 1/2) (David and Nagaraja,
+    Order Statistics, 3rd ed., 7.1). Holds for independent runs of any continuous distribution.
+    """
+    outside, ways = 0, 1
+    for fewer in range(rank):
+        outside += ways  # of `fewer` of the runs below the median
+        ways = ways * (runs - fewer) // (fewer + 1)
+    return 1 - 2 * outside / (1 << runs)
+
+
+def median_estimate(runs: Sequence[float]) -> Estimate:
+    """Median over runs (each run one value) with the narrowest order-statistic interval that reaches 95 %.
+
+    Fewer than six runs cannot reach 95 %: the interval is then their whole range, and its confidence says so
+    (75 % for three).
+    """
+    ordered = sorted(runs)
+    count = len(ordered)
+    centre = median(ordered)
+    rank, confidence, method = _interval(count)
+    return Estimate(
+        value=centre,
+        low=ordered[rank - 1],
+        high=ordered[count - rank],
+        confidence=confidence,
+        runs=count,
+        method=method,
+    )
+
+
+@lru_cache(maxsize=4096)
+def _interval(count: int) -> tuple[int, float, str]:
+    """Rank, confidence and name of the interval, which depend on nothing but the number of runs."""
+    if count > EXACT_RUNS:
+        return _normal_interval(count)
+    ranks = range(2, (count + 1) // 2 + 1)
+    rank = 1 + bisect_left(ranks, True, key=lambda each: coverage(count, each) < WANTED_CONFIDENCE)
+    method = f"median of {count} runs, order statistics {rank} and {count - rank + 1}"
+    return rank, coverage(count, rank), method
+
+
+def _normal_interval(count: int) -> tuple[int, float, str]:
+    """The same of many runs, where the number of runs below the median is normal: mean n/2, deviation sqrt(n)/2."""
+    rank = int((count - WANTED_DEVIATIONS * math.sqrt(count)) / 2)
+    confidence = math.erf((count + 1 - 2 * rank) / math.sqrt(2 * count))
+    return rank, confidence, f"median of {count} runs, order statistics {rank} and {count - rank + 1}"
+
+
+# Two settings compared block by block: what disturbs a block disturbs both, and cancels.
+
+
+FEWEST = 2
+STEPS = 200
+
+
+def student_cdf(t: float, degrees: int) -> float:
+    """P(T <= t) of Student's distribution. Exact finite series for whole degrees of freedom.
+
+    Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.3 (odd) and 26.7.4 (even).
+    """
+    angle = math.atan(t / math.sqrt(degrees))
+    cosine = math.cos(angle)
+    even = degrees % 2 == 0
+    term = 1.0 if even else cosine
+    total = term if degrees > 1 else 0.0
+    for step in range(2 if even else 3, degrees, 2):
+        term *= cosine * cosine * (step - 1) / step
+        total += term
+    between = math.sin(angle) * total if even else 2 / math.pi * (angle + math.sin(angle) * total)
+    return (1 + between) / 2
+
+
+def student_quantile(probability: float, degrees: int) -> float:
+    """The t below which Student's T stays with this probability, for a probability from 0.5 to below 1."""
+    low, high = 0.0, 1.0
+    while student_cdf(high, degrees) < probability:
+        high *= 2
+    for _ in range(STEPS):
+        middle = (low + high) / 2
+        if student_cdf(middle, degrees) < probability:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def paired_ratio(pairs: Sequence[tuple[float, float]], confidence: float) -> Estimate:
+    """How many times the second of each pair the first is: geometric mean of the ratios, with an interval.
+
+    Student's interval on the logarithms of the ratios, one ratio a block (Student, The probable error of a mean,
+    Biometrika 6, 1908; ratios rather than differences as Fleming and Wallace, How not to lie with statistics, CACM 29,
+    1986). One block gives no interval: it is then without bounds. Raises ValueError for none, and for numbers that
+    are not positive.
+    """
+    if not pairs or min(min(pair) for pair in pairs) <= 0:
+        raise ValueError(f"no ratios of {pairs}")
+    logs = [math.log(first / second) for first, second in pairs]
+    count = len(logs)
+    mean = math.fsum(logs) / count
+    half = math.inf
+    if count >= FEWEST:
+        spread = math.sqrt(math.fsum((value - mean) ** 2 for value in logs) / (count - 1))
+        half = student_quantile((1 + confidence) / 2, count - 1) * spread / math.sqrt(count)
+    return Estimate(
+        value=math.exp(mean),
+        low=math.exp(mean - half),
+        high=math.inf if mean + half > 700 else math.exp(mean + half),
+        confidence=confidence,
+        runs=count,
+        method=f"geometric mean of {count} paired ratios, Student's interval on their logarithms",
+    )
+
+
+def too_few(measured: Estimate) -> bool:
+    """Whether its interval cannot hold with 95 %: fewer than six runs."""
+    return measured.confidence < WANTED_CONFIDENCE
+
+
+def paired(runs: Sequence[float], beside: Sequence[float]) -> Estimate | None:
+    """The ratio in each repetition that has both; None where none has."""
+    both = [(one, other) for one, other in zip(runs, beside, strict=False) if not math.isnan(one + other) and other > 0]
+    return median_estimate([one / other for one, other in both]) if both else None
+
+
+# Statistics over the iterations of several runs, as benchmarks print them, with intervals over runs.
+#
+# Iterations of one run are not independent, so none of the intervals counts them: the run is the unit of replication.
+
+
+Numbers = NDArray[np.float64]
+
+FEWEST_FOR_P99 = 100
+"""Of fewer iterations the 99th percentile is the greatest one, and says nothing else."""
+P99 = 0.99
+
+
+def mean_estimate(runs: Sequence[Numbers]) -> Estimate:
+    """The mean of all iterations of all runs; none of the runs is empty. Raises ValueError for no runs.
+
+    Runs are clusters of iterations: the interval is Student's, from the deviations of the runs' own means, each as
+    heavy as its run has iterations (Cochran, Sampling Techniques, 3rd ed., 9.4 and 6.3: the ratio estimator). It ends
+    at the least iteration, below which no mean lies. One run has no interval.
+    """
+    if not runs:
+        raise ValueError("no mean of no runs")
+    counts = np.array([len(one) for one in runs], dtype=np.float64)
+    means = np.array([float(np.mean(one)) for one in runs])
+    everything = float(counts.sum())
+    value = float((counts * means).sum() / everything)
+    low = high = value
+    if len(runs) > 1:
+        spread = float(((counts * (means - value)) ** 2).sum()) * len(runs) / (len(runs) - 1)
+        half = student_quantile((1 + WANTED_CONFIDENCE) / 2, len(runs) - 1) * math.sqrt(spread) / everything
+        low, high = max(value - half, min(float(one.min()) for one in runs)), value + half
+    return Estimate(
+        value=value,
+        low=min(low, value),
+        high=high,
+        confidence=WANTED_CONFIDENCE if len(runs) > 1 else 0.0,
+        runs=len(runs),
+        method=f"mean of {int(everything)} iterations in {len(runs)} runs, Student's interval over runs",
+    )
+
+
+def p99_estimate(runs: Sequence[Numbers]) -> Estimate | None:
+    """What 99 % of all iterations of all runs do not exceed (nearest rank); None for fewer than `FEWEST_FOR_P99`.
+
+    The interval is that of the runs' own 99th percentiles, by order statistics over runs, widened to hold the value.
+    """
+    everything = np.concatenate(list(runs)) if runs else np.empty(0)
+    if len(everything) < FEWEST_FOR_P99:
+        return None
+    value = _nearest_rank(everything)
+    each = median_estimate([_nearest_rank(one) for one in runs])
+    return Estimate(
+        value=value,
+        low=min(each.low, value),
+        high=max(each.high, value),
+        confidence=each.confidence,
+        runs=len(runs),
+        method=f"99th percentile of {len(everything)} iterations; interval: that of each run, {each.method}",
+    )
+
+
+def _nearest_rank(times: Numbers) -> float:
+    rank = math.ceil(P99 * len(times)) - 1
+    return float(np.partition(times, rank)[rank])

@@ -1,0 +1,69 @@
+"""Nodes of like hardware: one way of grouping, for drift, rules and reports alike."""
+
+import random
+
+import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seatrial.drift.comparison import drift
+from seatrial.drift.peer_groups import groups, hardware_groups
+from seatrial.model.facts import NodeFacts
+from seatrial.model.system import Firmware, SystemFacts
+from seatrial.model.verdict import FindingKind
+from seatrial.rules.base import Readings
+from seatrial.rules.catalogue import fact_findings
+from tests.support.facts_examples import cluster
+
+
+def of_make(node: str, vendor: str, product: str, processor: str) -> NodeFacts:
+    firmware = Firmware(vendor=vendor, product=product)
+    return NodeFacts(hostname=node, complete=True, cpu_model=processor, system=SystemFacts(firmware=firmware))
+
+
+def test_a_make_is_vendor_product_and_processor_and_nothing_that_can_break() -> None:
+    facts = {f"n{number}": of_make(f"n{number}", "V", "P", "X") for number in range(3)}
+    facts["n1"] = msgspec.structs.replace(facts["n1"], processors=1, memory_bytes=1)
+    facts |= {
+        "o1": of_make("o1", "V", "Q", "X"),
+        "o2": of_make("o2", "V", "Q", "X"),
+        "p1": of_make("p1", "V", "P", "Y"),
+    }
+    assert hardware_groups(facts) == (("n0", "n1", "n2"), ("o1", "o2"), ("p1",))
+    assert [group.name for group in groups(facts)] == ["V P, X", "V Q, X", "V P, Y"]
+
+
+def test_what_was_told_in_part_is_joined_where_it_fits_one_make_only() -> None:
+    facts = {"a1": of_make("a1", "A", "P", "X"), "a2": of_make("a2", "A", "", ""), "b1": of_make("b1", "B", "P", "X")}
+    assert set(hardware_groups(facts)) == {("a1", "a2"), ("b1",)}
+    assert set(hardware_groups(facts | {"u1": of_make("u1", "", "", "X")})) == {("a1", "a2"), ("b1",), ("u1",)}
+    partly = {"a1": of_make("a1", "A", "", "X"), "a2": of_make("a2", "", "", "")}
+    assert hardware_groups(partly) == (("a1", "a2"),)
+
+
+def test_rules_hold_a_node_of_untold_make_against_its_peers_as_drift_does() -> None:
+    facts = cluster(4)
+    told = facts["n2"].system
+    untold = msgspec.structs.replace(told, firmware=msgspec.structs.replace(told.firmware, vendor="", product=""))
+    facts["n2"] = msgspec.structs.replace(facts["n2"], kernel="odd", system=untold)
+    assert [each.odd for each in drift(facts) if each.fact == "kernel"] == [("n2",)]
+    found = [one for one in fact_findings(Readings(facts=facts)) if one.kind is FindingKind.KERNEL_DIFFERS]
+    assert [one.subject.text for one in found] == ["node:n2"]
+
+
+words = st.sampled_from(("", "A", "B"))
+
+
+@given(st.lists(st.tuples(words, words, words), max_size=12), st.randoms(use_true_random=False))
+def test_every_node_is_in_one_group_whatever_the_order_of_reading(
+    makes: list[tuple[str, str, str]], draw: random.Random
+) -> None:
+    facts = {f"n{number}": of_make(f"n{number}", *make) for number, make in enumerate(makes)}
+    found = hardware_groups(facts)
+    assert sorted(node for group in found for node in group) == sorted(facts)
+    shuffled = list(facts.items())
+    draw.shuffle(shuffled)
+    assert hardware_groups(dict(shuffled)) == found
+    for group in found:
+        whole = {make for node in group if "" not in (make := makes[int(node[1:])])}
+        assert len(whole) <= 1
