@@ -1,0 +1,81 @@
+"""Archives that an earlier version wrote: every command that reads runs still reads them, and reports the same."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seatrial.archive.reader import damage_of, read_info, run_folders
+from seatrial.cli.main import run
+from tests.support.paths import DATA
+
+ARCHIVES = DATA / "archives"
+EXPECTED: dict[str, dict[str, Any]] = json.loads((ARCHIVES / "expected.json").read_text())
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Path:
+    """A copy, since reading adds samples.parquet."""
+    for name in EXPECTED:
+        shutil.copytree(ARCHIVES / name, tmp_path / name)
+    return tmp_path
+
+
+def holds(found: Any, expected: Any) -> bool:
+    """Whether `found` has all that `expected` has; floating-point numbers may differ in their last digits."""
+    if isinstance(expected, dict):
+        return isinstance(found, dict) and all(
+            key in found and holds(found[key], value) for key, value in expected.items()
+        )
+    if isinstance(expected, list):
+        return (
+            isinstance(found, list)
+            and len(found) == len(expected)
+            and all(holds(one, other) for one, other in zip(found, expected, strict=True))
+        )
+    if isinstance(expected, float):
+        return isinstance(found, float) and found == pytest.approx(expected, rel=1e-9)
+    return bool(found == expected)
+
+
+def test_every_archive_has_an_expectation() -> None:
+    assert {folder.name for folder in run_folders(ARCHIVES)} == set(EXPECTED)
+    assert all(damage_of(ARCHIVES / name, read_info(ARCHIVES / name)) == () for name in EXPECTED)
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_a_run_is_reported_as_before(name: str, archive: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code = run(["report", name, "--archive", str(archive), "--json"])
+    found = json.loads(capsys.readouterr().out)
+    assert holds(found, EXPECTED[name])
+    assert code == EXPECTED[name]["exit_code"]
+    page = archive / "page.html"
+    assert run(["report", name, "--archive", str(archive), "--html", str(page)]) == code
+    assert "</html>" in page.read_text()
+    assert run(["report", name, "--archive", str(archive)]) == code
+    verdict = EXPECTED[name]["verdict"]
+    assert verdict is None or verdict in capsys.readouterr().out
+
+
+def test_runs_list_counts_their_samples(archive: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["runs", "list", "--archive", str(archive), "--json"]) == 0
+    rows = {row["run"]: row for row in json.loads(capsys.readouterr().out)["runs"]}
+    assert {name: row["kind"] for name, row in rows.items()} == {name: name for name in EXPECTED}
+    assert {row["problem"] for row in rows.values()} == {""}
+    for name in EXPECTED:
+        assert run(["runs", "show", name, "--archive", str(archive)]) == 0
+        assert name in capsys.readouterr().out
+        assert run(["runs", "show", name, "--archive", str(archive), "--json"]) == 0
+        shown = json.loads(capsys.readouterr().out)
+        assert (shown["run"]["run"], shown["run"]["kind"]) == (name, name)
+    assert run(["runs", "list", "--archive", str(archive), "--json"]) == 0
+    rows = {row["run"]: row for row in json.loads(capsys.readouterr().out)["runs"]}
+    samples = {name: sum(_timed_samples(ARCHIVES / name)) for name in EXPECTED}
+    assert {name: row["samples"] for name, row in rows.items()} == samples
+
+
+def _timed_samples(folder: Path) -> list[int]:
+    lines = (json.loads(line) for line in (folder / "journal.jsonl").read_text().splitlines())
+    return [len(line["measurement"]["times_s"]) for line in lines if line["entry"] == "measurement"]
