@@ -1,4 +1,4 @@
-"""DuckDB opened so that little memory and no room to spill end in a sentence, not in a crash."""
+"""samples.parquet: one row for each sample, made from the journal by DuckDB; it can be deleted and made again."""
 
 import errno
 import glob
@@ -77,8 +77,6 @@ def _remedy(how: str) -> str:
 def _first_line(error: BaseException) -> str:
     return str(error).partition("\n")[0].removeprefix("Out of Memory Error: ").strip() or "nothing more to be had"
 
-
-# samples.parquet: one row a sample, made from the journal, so it can be deleted and made again.
 
 SPILL_FOLDER = "samples.spill"
 """Beside the samples, where there must be room anyway; /tmp may be full."""

@@ -1,4 +1,4 @@
-"""Nodes laid side by side: each fact that is not the same on all of them, and who has which value."""
+"""Which facts differ between nodes that should be alike, and which nodes have which value."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -100,9 +100,6 @@ def majority(told: Holders) -> tuple[str, ...]:
 
 def _is_number(value: Value) -> TypeGuard[int | float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-# Which facts differ: between nodes that should be alike, between two times, between login and compute nodes.
 
 
 LOGIN_AND_COMPUTE = "login and compute nodes"

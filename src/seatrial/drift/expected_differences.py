@@ -1,4 +1,4 @@
-"""Facts that must differ, and those that may by a little, each with the reason."""
+"""Facts that must differ or may differ a little, each with the reason, and facts that must be equal on all nodes."""
 
 import re
 from collections.abc import Mapping
@@ -105,7 +105,7 @@ def tolerated_share(fact: str) -> float:
     return next((each.share for each in TOLERANCES if re.fullmatch(each.pattern, fact, re.DOTALL)), 0.0)
 
 
-# What should be alike on all nodes, whatever their hardware.
+# Facts that must be equal on all nodes, whatever their hardware.
 
 EVERYONE = "all nodes"
 SHARED_FILE_SYSTEMS = re.compile(

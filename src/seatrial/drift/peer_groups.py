@@ -1,4 +1,4 @@
-"""What is usual among nodes that should be alike."""
+"""Peer groups: nodes of the same hardware, and the value that the majority of them has."""
 
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping
@@ -16,8 +16,6 @@ def usual(values: Mapping[str, Value]) -> Value | None:
     counts = Counter(values.values())
     return next((value for value, count in counts.items() if 2 * count > len(values)), None)
 
-
-# Nodes of like hardware: those that should be alike in all that follows from it.
 
 Make = tuple[str, str, str]
 """Vendor, product and processor model; "" where the node did not tell it."""

@@ -1,4 +1,4 @@
-"""What `ibnetdiscover` and `ibnetdiscover -p` print, as a map."""
+"""Parses the output of `ibnetdiscover` and `ibnetdiscover -p` into a map, and assigns adapters to nodes."""
 
 import re
 from collections import Counter, defaultdict
@@ -147,7 +147,7 @@ def _map(
     )
 
 
-# Which adapter of a map is whose: by the first word of its description, which is the node's name where it was set.
+# An adapter belongs to the node whose name is the first word of its description, where somebody set it.
 
 
 def adapters_of(fabric: FabricMap, wired: Collection[str], nodes: Iterable[str], device: str = "") -> dict[str, str]:

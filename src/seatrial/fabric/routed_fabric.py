@@ -1,4 +1,4 @@
-"""A cluster's fabric by its real cables and routes: what a pair of nodes crosses, cable by cable."""
+"""A fabric by its real cables and routes: what a pair of nodes crosses, cable by cable, and its oversubscription."""
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -222,7 +222,7 @@ class RoutedFabric:
         )
 
 
-# How far a fabric's uplinks are shared by design: what its cables say, before anything is measured.
+# Oversubscription by design: from the cables alone, before anything is measured.
 
 
 def oversubscription(routing: Routing, nodes: Collection[str]) -> float | None:

@@ -1,4 +1,4 @@
-"""Large texts in pieces of whole lines, so that no more than one piece is in memory."""
+"""Large tables of text: read in pieces of whole lines, split into fields, and converted to arrays of numbers."""
 
 import io
 import math
@@ -58,8 +58,6 @@ def whole_text(source: Iterator[bytes], form: str) -> str:
             )
     return b"".join(read).decode("utf-8", errors="replace")
 
-
-# Fields and numbers of many lines at once: bytes in, arrays of places and of doubles out.
 
 Bytes = NDArray[np.uint8]
 Places = NDArray[np.int64]

@@ -1,4 +1,4 @@
-"""A line that a script printed above a tool's output, to say between which two nodes it runs."""
+"""Which two nodes an output belongs to: from a heading above it, or from the names of all files together."""
 
 import itertools
 import re
@@ -38,8 +38,6 @@ def named_pair(line: str) -> tuple[Pair | None, bool]:
         return None, False
     return (names[0], names[1]), marked
 
-
-# Which two nodes a file was measured between, read from the names of all files together.
 
 Pieces = tuple[str, ...]
 """Words and what stands between them in turn: word, separator, word, ... word."""

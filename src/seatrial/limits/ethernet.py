@@ -1,4 +1,4 @@
-"""What TCP can carry over one Ethernet interface."""
+"""Payload limits of Ethernet ports: TCP over an interface, and RoCE, which is InfiniBand packets in UDP."""
 
 from collections.abc import Sequence
 
@@ -46,7 +46,7 @@ def tcp_payload_term(
     )
 
 
-# What one RoCE port carries: InfiniBand's packets inside UDP inside Ethernet frames.
+# RoCE: the packets of InfiniBand inside UDP inside Ethernet frames.
 
 ROCE_PACKET_OVERHEAD_BYTES = 82
 """Around the payload of each packet: preamble 8, Ethernet header 14, IPv4 20, UDP 8, BTH 12, ICRC 4, check sequence 4,

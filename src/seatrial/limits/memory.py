@@ -1,4 +1,4 @@
-"""What a package's memory channels carry: transfers per second times eight bytes, for each one with a module in it."""
+"""Bandwidth limits of the memory channels of a package, and of the links between sockets."""
 
 import re
 from collections import defaultdict
@@ -112,7 +112,7 @@ def _table_term(path: str, line: Microarchitecture) -> LimitTerm | None:
     )
 
 
-# What passes from one socket to another: QPI, UPI, xGMI. Nominal: software can read neither their speed nor number.
+# Between sockets: QPI, UPI, xGMI. Nominal, since software can read neither their speed nor their number.
 
 
 def link_bytes_per_s(link: SocketLink) -> float:

@@ -1,4 +1,4 @@
-"""What passes between one device and the processor: its PCIe links, and its own ports together."""
+"""Every limit inside one node: memory, sockets, the PCIe links and ports of each device, all rails together."""
 
 from seatrial.limits.ethernet import tcp_payload_term
 from seatrial.limits.memory import memory_limits, socket_limits
@@ -60,8 +60,6 @@ def summed(owner: str, terms: tuple[LimitTerm, ...]) -> LimitTerm:
         nominal=any(term.nominal for term in terms),
     )
 
-
-# Every limit inside one node.
 
 MEASURED = (PciKind.NETWORK, PciKind.GPU, PciKind.NVME)
 

@@ -1,4 +1,4 @@
-"""Which port of one node speaks with which port of another."""
+"""The limit of the path between two nodes: its smallest term, or the reason why no limit is known."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -50,9 +50,6 @@ def _speak(here: NodePort, there: NodePort) -> bool:
     prefixes = {here.port.subnet_prefix, there.port.subnet_prefix} - {"", DEFAULT_PREFIX}
     alike = here.port.subnet_prefix == there.port.subnet_prefix
     return alike or len(prefixes) < 2
-
-
-# The limit of the way from one node to another: the least of its terms, or the reason why there is none.
 
 
 def path_limit(source: NodeFacts, target: NodeFacts) -> Limit | NoLimit:

@@ -1,4 +1,4 @@
-"""Ports of which only the nominal rate is known: Omni-Path, True Scale, EFA. No packet overhead is taken off."""
+"""The ports of a node that can carry a job's messages, each with its limit term."""
 
 import msgspec
 
@@ -31,8 +31,6 @@ def nominal_terms(port: Port, node: str, label: str, where: str = "") -> Terms:
     )
     return Terms(terms=(term,), unknown=(f"{node} {label}: packet overhead of {family} is not counted",))
 
-
-# The ports of a node that can carry a job's messages, each with the term of its family.
 
 ON_ETHERNET = (PortFamily.ROCE, PortFamily.IWARP)
 

@@ -1,4 +1,4 @@
-"""Which ports and interfaces of two nodes are rails: ways between them of one kind, that MPI can take one by one."""
+"""The rails between two nodes, and the limit of the path over one or several of them."""
 
 from collections.abc import Sequence
 
@@ -113,9 +113,6 @@ def _one_sided(source: NodeFacts, target: NodeFacts) -> tuple[str, ...]:
         there = {rail.name for rail in rails_of(other)}
         said += [no_rail_because(other, rail.name) for rail in rails_of(facts) if rail.name not in there]
     return tuple(said)
-
-
-# The limit of the way between two nodes over some of their rails: each alone, or several together.
 
 
 def rail_limit(source: NodeFacts, target: NodeFacts, rails: Sequence[str]) -> Limit | NoLimit:

@@ -1,4 +1,4 @@
-"""Several ports of one node together: added up only where PCIe lets them through."""
+"""Several ports of one node together: their sum as far as PCIe permits, and the gate of all of them."""
 
 import math
 from collections import defaultdict
@@ -51,7 +51,7 @@ def together(rails: Sequence[Rail]) -> Flow:
     return Flow(bytes_per_s=sum(flow.bytes_per_s for flow in flows), cut=cut)
 
 
-# The gate: what all ports and interfaces of one end carry together. No measurement can be above it.
+# The gate: what all ports and interfaces of one node carry together. No valid measurement exceeds it.
 
 
 class Gate(msgspec.Struct, frozen=True, kw_only=True):

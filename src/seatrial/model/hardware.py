@@ -1,4 +1,4 @@
-"""What a node's processors are and how they are set."""
+"""The hardware of a node: processors, caches, NUMA nodes, memory modules and PCIe devices."""
 
 import enum
 
@@ -51,7 +51,7 @@ class ProcessorFacts(msgspec.Struct, frozen=True, kw_only=True):
     """Processors on which this job may run (its cpuset, and Cpus_allowed_list of the collector)."""
 
 
-# Where processors, caches and memory lie in a node.
+# Topology.
 
 
 class Core(msgspec.Struct, frozen=True, kw_only=True):
@@ -109,7 +109,7 @@ class Topology(msgspec.Struct, frozen=True, kw_only=True):
         return next(iter(found)) if len(found) == 1 else None
 
 
-# What memory a node has, where that can be read.
+# Memory.
 
 
 class Dimm(msgspec.Struct, frozen=True, kw_only=True):
@@ -137,7 +137,7 @@ class MemoryFacts(msgspec.Struct, frozen=True, kw_only=True):
     uncorrected_errors: int | None = None
 
 
-# PCIe devices and every hop between them and the processor.
+# PCIe.
 
 
 class PciKind(enum.StrEnum):

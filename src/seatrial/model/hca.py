@@ -1,7 +1,8 @@
-"""InfiniBand's speeds: what one lane signals, and the part of it that is data.
+"""Devices of /sys/class/infiniband and their ports, and the speeds of InfiniBand lanes.
 
-InfiniBand Architecture Specification, volume 2, release 1.7, chapters 5 and 6: 8b/10b up to QDR, 64b/66b from FDR10 on;
-HDR, NDR and XDR transcode 256 bits to 257 and add Reed-Solomon (544,514), so that a lane of HDR has 50 Gb/s exactly.
+Speeds: InfiniBand Architecture Specification, volume 2, release 1.7, chapters 5 and 6: 8b/10b up to QDR, 64b/66b from
+FDR10 on; HDR, NDR and XDR transcode 256 bits to 257 and add Reed-Solomon (544,514), so that a lane of HDR has exactly
+50 Gb/s.
 """
 
 import enum
@@ -43,9 +44,6 @@ def data_bits_per_s(width: int | None, speed_name: str) -> float | None:
     """Data rate of that many lanes, one direction; None for a speed or a width that is not known."""
     lane = LANES.get(speed_name)
     return float(width * lane.signalled_bits_per_s * lane.encoding) if lane and width else None
-
-
-# Devices of /sys/class/infiniband and their ports, each called by its right name.
 
 
 class PortFamily(enum.StrEnum):

@@ -1,4 +1,4 @@
-"""What a cluster carries when many of its nodes send at once, leaf by leaf and in all."""
+"""The complete judgement of one run. It is derived from the archive and computed again for every report."""
 
 import msgspec
 
@@ -47,9 +47,6 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
     where uplinks hold nobody back."""
     design_oversubscription: float | None = None
     """The same by the widths and speeds of the cables; None where these are not known."""
-
-
-# The whole outcome of judging one run: derived from the archive, disposable, made anew by every report.
 
 
 class PairVerdict(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -1,4 +1,4 @@
-"""A session of the probe that ended before its time: which rank died, of what, and on which node."""
+"""What a run lost: sessions of the probe that ended early, and pairs left out because of a known fault."""
 
 import enum
 from collections.abc import Iterable
@@ -72,9 +72,6 @@ class SessionLoss(msgspec.Struct, frozen=True, kw_only=True):
     detail: str = ""
     """The launcher's last words."""
     loss: Loss
-
-
-# Pairs that a survey left out since they cross a part that is known to be faulty.
 
 
 class CapCause(enum.StrEnum):

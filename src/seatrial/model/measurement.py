@@ -1,4 +1,4 @@
-"""A number with its uncertainty and the way it was got."""
+"""What the probe is asked, what it delivers, and an estimate with its uncertainty."""
 
 import enum
 from typing import Annotated
@@ -16,8 +16,6 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     runs: int
     method: str
 
-
-# What the probe is asked and what it delivers.
 
 LONGEST_S = 1e9
 """Thirty years. What an archive has beyond it, or below zero, is damage, and would overflow statistics."""

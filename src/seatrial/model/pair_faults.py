@@ -1,4 +1,4 @@
-"""What a table of pairs shows: parts at fault, parts that cannot be told apart, pairs that change, and its power."""
+"""What a table of pairs shows: faulty parts, parts that cannot be distinguished, unstable pairs, changes over time."""
 
 import enum
 
@@ -149,9 +149,6 @@ class Located(msgspec.Struct, frozen=True, kw_only=True):
     """Single pairs at fault beyond the worst ones, which are in `faults`."""
     unstable_pairs: int = 0
     """Ordered pairs that are bad once or vary, by metric and summed: those of `unstable`, and those not listed."""
-
-
-# A part of the cluster that changed while it was measured.
 
 
 class ChangeKind(enum.StrEnum):

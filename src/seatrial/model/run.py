@@ -1,4 +1,4 @@
-"""What is written down of a run beside its samples: run.json."""
+"""run.json, and everything that is known of a run when its archive is read."""
 
 import enum
 from collections.abc import Mapping
@@ -156,9 +156,6 @@ def run_kind(info: RunInfo) -> RunKind:
     """The run's kind; that of an older run by the name of its design, and a check where it has none."""
     design = info.design.name if info.design else ""
     return info.kind or _KIND_OF_DESIGN.get(design, RunKind.CHECK)
-
-
-# All that is known of a run: what an archive holds, read back.
 
 
 class RecordedRun(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""Numbers and names in sentences: counted in the right form, cut where they are many."""
+"""Numbers and names in sentences, the natural order of names, and words that we do not know."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -25,8 +25,6 @@ def by_text(said: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     return found
 
 
-# The one order in which names stand: n2 before n10.
-
 _DIGITS = re.compile(r"([0-9]+)")
 
 NaturalKey = tuple[tuple[tuple[int, int, str], ...], str]
@@ -50,9 +48,6 @@ def natural_sorted(names: Iterable[str]) -> list[str]:
 def leaf_order(leaf: str, name: str) -> tuple[bool, NaturalKey, NaturalKey]:
     """Sort key of a node: by leaf, those of unknown leaf last, then by name."""
     return leaf == "", natural_key(leaf), natural_key(name)
-
-
-# A word from outside that we have no name for: kept as it was, never guessed at, never a crash.
 
 
 class Unknown(msgspec.Struct, frozen=True, kw_only=True):

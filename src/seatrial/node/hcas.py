@@ -1,4 +1,4 @@
-"""The ports of a device of /sys/class/infiniband, from a frame."""
+"""Devices of /sys/class/infiniband and their ports, from a frame."""
 
 import re
 from functools import lru_cache
@@ -169,9 +169,6 @@ def _speed(frame: Frame, interfaces: tuple[str, ...]) -> float | None:
         if speed and not frame.lists.get(f"{NET}{name}/lower_*"):
             return speed
     return None
-
-
-# Devices of /sys/class/infiniband, from a frame.
 
 
 DEVICE_FILES = {

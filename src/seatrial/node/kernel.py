@@ -1,8 +1,4 @@
-"""The scheduler's granularity, wherever this kernel keeps it.
-
-Up to Linux 5.12 /proc/sys/kernel/sched_*_ns; from 5.13 /sys/kernel/debug/sched, for root alone; from 6.6 (EEVDF) there,
-and of latency, minimum and wakeup granularity only the base slice is left.
-"""
+"""The kernel's settings, from a frame."""
 
 import re
 
@@ -37,7 +33,8 @@ def _under(frame: Frame, before: str) -> dict[str, str]:
     return found
 
 
-# The kernel's settings, from a frame.
+# Scheduler granularity: up to Linux 5.12 in /proc/sys/kernel/sched_*_ns; from 5.13 in /sys/kernel/debug/sched, for
+# root only; from 6.6 (EEVDF) also there, with the base slice alone.
 
 
 COMMAND_LINE = "/proc/cmdline"

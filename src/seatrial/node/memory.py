@@ -1,4 +1,4 @@
-"""Which socket and which memory channel a slot belongs to, as far as the firmware's words for it tell."""
+"""Memory modules and their errors, from dmidecode and the EDAC files of a frame."""
 
 import functools
 import re
@@ -72,9 +72,6 @@ def _named(place: Place) -> Place:
     if place.channel and place.socket is not None:
         return place._replace(channel=f"P{place.socket} {place.channel}")
     return place
-
-
-# Memory modules, from what dmidecode prints and from the kernel's EDAC files of a frame.
 
 
 CONTROLLERS = "/sys/devices/system/edac/mc/mc"
@@ -177,8 +174,6 @@ def _edac_dimm(frame: Frame, controller: str, here: str) -> Dimm:
         package=int(socket[1]) if socket else None,
     )
 
-
-# Memory modules and their errors, from a frame.
 
 DMIDECODE = "dmidecode -t 17"
 

@@ -1,4 +1,4 @@
-"""What is mounted, and what of it answers, from a frame."""
+"""Mounts and whether they respond, from a frame; which mounts are transient."""
 
 import re
 
@@ -61,7 +61,7 @@ def _unescaped(text: str) -> str:
     return ESCAPE.sub(lambda match: chr(int(match[1], 8)), text)
 
 
-# The one list of mounts that come and go, or mean nothing to a job: nothing follows from where they differ.
+# Transient mounts: differences in them mean nothing.
 
 PASSING = (
     "/boot",

@@ -1,4 +1,4 @@
-"""MPI and transport libraries and what is compiled into them, from a frame."""
+"""MPI and transport libraries of a node: versions, components, the files of their programs, and their settings."""
 
 import re
 from collections import defaultdict
@@ -119,7 +119,7 @@ def _known(line: str) -> tuple[str, str] | None:
     return None
 
 
-# The files that MPI's programs are made of, from a frame; and which of them are the same build.
+# The files of the MPI programs, and which of them are the same build.
 
 FILES = "cksum mpi-files"
 ASKED = "mpi-files"
@@ -188,7 +188,7 @@ def _natural(text: str) -> int | None:
     return number if number is not None and number >= 0 else None
 
 
-# What MPIs and their transports are told on a node, by files and by the environment of a job there, from a frame.
+# Settings of MPI and of its transports, from files and from the environment of a job on the node.
 
 SYSTEM_FILE = "openmpi-mca-params.conf"
 USER_FILE = "~/.openmpi/mca-params.conf"

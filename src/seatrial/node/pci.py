@@ -1,4 +1,4 @@
-"""Where a device lies on PCI, from the real place of its folder in sysfs."""
+"""PCIe devices and their path to the root port, from a frame."""
 
 import re
 from functools import lru_cache
@@ -37,9 +37,6 @@ def pci_address(place: str) -> str:
     if not chain or "/usb" in place.partition(chain[-1])[2]:
         return ""
     return chain[-1]
-
-
-# PCIe devices and their way up to the root port, from a frame.
 
 
 HEX_NUMBER = re.compile(r"0x[0-9a-f]{1,8}")

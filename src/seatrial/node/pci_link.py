@@ -1,6 +1,6 @@
-"""The PCI Express capability in a function's configuration space.
+"""Links of PCI functions: speed, width and the maximum of both, from a frame and from configuration space.
 
-Sources: PCI Local Bus Specification 3.0, chapter 6.1 (header) and 6.7 (capabilities list); PCI Express Base
+Configuration space: PCI Local Bus Specification 3.0, chapter 6.1 (header) and 6.7 (capabilities list); PCI Express Base
 Specification, section 7.5.3 (PCI Express Capability Structure).
 """
 
@@ -90,9 +90,6 @@ def _number(config: bytes, start: int, count: int) -> int:
 def _size(code: int) -> int | None:
     """128 bytes, doubled for each step of the code; 6 and 7 are reserved."""
     return 128 << code if code <= 5 else None
-
-
-# The links of PCI functions: how fast, how wide, and how much of that is possible; from a frame.
 
 
 PCI = "/sys/bus/pci/devices/"

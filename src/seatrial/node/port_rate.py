@@ -1,4 +1,9 @@
-"""What is spoken on a port: InfiniBand, Omni-Path, True Scale, RoCE, iWARP or EFA."""
+"""The protocol of a port (InfiniBand, Omni-Path, True Scale, RoCE, iWARP, EFA) and its data rate.
+
+The kernel (drivers/infiniband/core/sysfs.c, rate_show) multiplies a nominal rate per lane by the width: before the
+encoding for SDR, DDR and QDR, rounded for FDR, the data rate from EDR on. It prints SDR for every speed that it does
+not know.
+"""
 
 import re
 from functools import lru_cache
@@ -46,12 +51,6 @@ def _words(*names: str) -> frozenset[str]:
     small = [name.lower() for name in names]
     return frozenset(part for name in small for part in (name, name.rstrip("0123456789"), name.partition("_")[0]))
 
-
-# The rate of a port as sysfs words it, and the data rate behind the words.
-#
-# The kernel (drivers/infiniband/core/sysfs.c, rate_show) multiplies a nominal rate per lane by the width: before the
-# encoding for SDR, DDR and QDR, rounded for FDR, the data rate from EDR on. It prints SDR for every speed that it does
-# not know.
 
 RATE = re.compile(r"([0-9]{1,4}(?:\.[0-9]{1,3})?) Gb/sec \(([0-9]{1,2})X(?: ([A-Z0-9]{1,8}))?\)")
 WIDTHS = (1, 2, 4, 8, 12)

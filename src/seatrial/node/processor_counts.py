@@ -1,4 +1,4 @@
-"""What /proc/cpuinfo of a frame says of a processor; all of a node are taken to be alike."""
+"""The number of processors, cores, sockets and NUMA nodes, and /proc/cpuinfo, from a frame."""
 
 import functools
 from collections.abc import Mapping
@@ -22,8 +22,6 @@ def _says(lines: tuple[str, ...]) -> dict[str, str]:
     pairs = (line.partition(":") for line in lines)
     return {key.strip(): value.strip() for key, _, value in pairs}
 
-
-# How many processors, cores, sockets and NUMA nodes there are, and the model's name, from a frame.
 
 NODES_ONLINE = "/sys/devices/system/node/online"
 

@@ -1,4 +1,4 @@
-"""Masks against cores: which ranks have fewer cores between them than they are."""
+"""Where the ranks run: their affinity masks, and groups of ranks that have fewer cores than members."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -101,9 +101,6 @@ def rank_names(ranks: Iterable[RankPlace]) -> str:
     """rank 3; ranks 0-3,8."""
     found = [rank.rank for rank in ranks]
     return f"rank {found[0]}" if len(found) == 1 else f"ranks {numbers(found)}"
-
-
-# What the probe's ranks said of where they are, from their records.
 
 
 def rank_places(

@@ -1,4 +1,4 @@
-"""Which Slurm and which MPI a node has, from what their commands say of themselves."""
+"""Slurm, modules system, MPI and transport libraries, from a frame."""
 
 import re
 
@@ -35,9 +35,6 @@ def slurm_version(frame: Frame, commands: tuple[str, ...]) -> str:
 def why_no_slurm(frame: Frame, commands: tuple[str, ...]) -> str:
     """What each command that could have told it did instead."""
     return "; ".join(why_no_answer(frame, command) for command in commands)
-
-
-# Slurm, MPI and transport libraries, from a frame.
 
 
 LMOD = "LMOD_VERSION"

@@ -1,4 +1,4 @@
-"""Whether the clock is kept right, from a frame."""
+"""Firmware, limits, clock, mounts and sensors, from a frame."""
 
 import re
 
@@ -75,8 +75,6 @@ def _systemd(lines: tuple[str, ...]) -> ClockState:
         source="timedatectl", synchronised={"yes": True, "no": False}.get(says.get("NTPSynchronized", ""))
     )
 
-
-# Firmware, limits, clock, mounts and sensors, from a frame.
 
 LIMITS = "/proc/self/limits"
 LIMIT_NAMES = {

@@ -1,4 +1,4 @@
-"""Cores, NUMA nodes and caches, from hwloc's XML."""
+"""Cores, NUMA nodes and caches, from hwloc's XML where the node has it, else from sysfs."""
 
 import functools
 import re
@@ -208,9 +208,6 @@ def _caches(walked: Walked) -> tuple[Cache, ...]:
         Cache(level=level, kind=kind, size_bytes=size or None, shared_by=sharers, count=count)
         for (level, kind, size, sharers), count in sorted(found.items())
     )
-
-
-# Cores, NUMA nodes and caches, from hwloc's XML where the node has it, else from sysfs.
 
 
 HWLOC = tuple(

@@ -1,4 +1,4 @@
-"""The order in which hwloc, and so an MPI, numbers cores: by what they lie in, the largest first."""
+"""Cores, NUMA nodes and caches, from the kernel's files of a frame, and the order in which hwloc numbers cores."""
 
 import functools
 from collections import Counter, defaultdict
@@ -45,8 +45,6 @@ def _shared(frame: Frame) -> Iterator[Numbers]:
             parse = listed if item == "shared_cpu_list" else masked
             yield from (held for cell in set(column.values()) if (held := parse(cell)))
 
-
-# Cores, NUMA nodes and caches, from the kernel's files of a frame.
 
 CPU = "/sys/devices/system/cpu/cpu[0-9]*"
 ROWS = f"{CPU}/topology"

@@ -1,4 +1,4 @@
-"""How many ranks of a node send at once, and in which order that is tried."""
+"""Pairs of ranks: how many ranks of a node send at once, and which ranks measure when placements are compared."""
 
 import random
 from collections.abc import Sequence
@@ -13,7 +13,15 @@ SIZES = (64 << 10, 256 << 10, 1 << 20, 4 << 20)
 WINDOW = 4
 """Messages in flight; the same at every size, so that the model's start-up is."""
 ROUND_S = 0.1
+"""Wanted length of the timed part of a round."""
 LATENCY_BYTES = 8
+
+
+MESSAGE_BYTES = 1 << 20
+
+
+ROUNDS = 3
+"""Of each kernel in one launch, which their median stands for: one that was disturbed does not matter."""
 
 
 def doubling(most: int) -> tuple[int, ...]:
@@ -61,17 +69,6 @@ def repetitions_within(counts: Sequence[int], pace: Pace, budget_s: float, most:
     return min(max(int(budget_s / once), fewest), most)
 
 
-# Which ranks measure with which when two placements are compared, and in which order the placements are started.
-
-TWIN_LATENCY_BYTES = 8
-MESSAGE_BYTES = 1 << 20
-TWIN_WINDOW = 4
-TWIN_ROUND_S = 0.1
-"""Wanted length of the timed part of a round."""
-ROUNDS = 3
-"""Of each kernel in one launch, which their median stands for: one that was disturbed does not matter."""
-
-
 def placed_pairs(places: Sequence[Sequence[str]]) -> tuple[Pair, ...]:
     """`places`: those of each node. Rank i of one node with rank i of the next, nodes two by two, all at once.
 
@@ -98,14 +95,14 @@ def abba(variants: Sequence[str], each: int) -> tuple[tuple[int, str], ...]:
 def pilot_shapes() -> tuple[Shape, Shape]:
     """A few of each, to find out how long one takes."""
     return (
-        Shape(kernel=Kernel.PINGPONG, message_bytes=TWIN_LATENCY_BYTES, window=1, warmup=2, iterations=5),
-        Shape(kernel=Kernel.ONEWAY, message_bytes=MESSAGE_BYTES, window=TWIN_WINDOW, warmup=1, iterations=2),
+        Shape(kernel=Kernel.PINGPONG, message_bytes=LATENCY_BYTES, window=1, warmup=2, iterations=5),
+        Shape(kernel=Kernel.ONEWAY, message_bytes=MESSAGE_BYTES, window=WINDOW, warmup=1, iterations=2),
     )
 
 
 def lasting(shape: Shape, took_s: float) -> Shape:
     """The shape with as many iterations as last `ROUND_S` where one takes `took_s`: 5 to 500, a fifth before them."""
-    iterations = as_many_as_last(TWIN_ROUND_S, took_s, 5, 500)
+    iterations = as_many_as_last(ROUND_S, took_s, 5, 500)
     return msgspec.structs.replace(shape, warmup=max(iterations // 5, 1), iterations=iterations)
 
 

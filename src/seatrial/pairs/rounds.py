@@ -1,4 +1,4 @@
-"""Every pair exactly once, in rounds of pairs that share no node."""
+"""Rounds of pairs that share no node: every pair once, a few random rounds, and parts of a round without conflicts."""
 
 import math
 import random
@@ -33,9 +33,6 @@ def circle_round(nodes: Sequence[str], turn: int) -> list[Pair]:
     half = len(circle) // 2
     facing = zip(circle[:half], reversed(circle[half:]), strict=True)
     return [(one, other) for one, other in facing if one is not None and other is not None]
-
-
-# A few random rounds instead of all, and what they promise.
 
 
 MOST_ROUNDS = 16
@@ -104,9 +101,6 @@ def sparse_rounds(nodes: Sequence[str], rounds: int, seed: int) -> list[list[Pai
     if rounds >= turns(len(order)):
         return circle_rounds(order)
     return [circle_round(order, turn) for turn in draw.sample(range(turns(len(order))), rounds)]
-
-
-# Pieces of a round whose pairs take nothing from each other: no common node, no common direction of a cable.
 
 
 def pieces(pairs: Sequence[Pair], paths: Sequence[Sequence[Hashable]]) -> list[list[int]]:

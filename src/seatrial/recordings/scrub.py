@@ -1,4 +1,7 @@
-"""The names in lines of /proc/mounts and of the kernel's command line: file servers, users."""
+"""Replaces names in recorded facts: hosts, file servers, clusters, users. The same name gets the same stand-in.
+
+Addresses, UUIDs and secrets are never recorded: the collector leaves them out (collect/parts/reading.sh).
+"""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -55,7 +58,7 @@ def mount_line(line: str, names: Callable[[str], str]) -> str:
     return " ".join([names(source), names(path), kind, names(hidden[1:])])
 
 
-# Takes the names out of what a site's commands print: sinfo's lines and ibnetdiscover's map.
+# Output of site commands: sinfo and ibnetdiscover.
 
 
 GUID = re.compile(r"(?<![0-9a-f])[0-9a-f]{16}(?![0-9a-f])")
@@ -140,11 +143,6 @@ def scrub_fabric(text: str, known: StandIns) -> str:
 
 def _stand_in(devices: dict[str, str], name: str, kind: str) -> str:
     return devices.setdefault(name, f"{kind}{len(devices) + 1}")
-
-
-# Takes the names out of raw streams of facts: hosts, file servers, cluster, users. The same name, the same stand-in.
-#
-# Addresses, UUIDs and secrets never were in them: the collector leaves those out itself (collect/parts/reading.sh).
 
 
 HOSTNAME = "/proc/sys/kernel/hostname"

@@ -1,4 +1,4 @@
-"""ttar, a plain-text archive format: "Path: p", "Lines: n", n lines, "Mode: m"; "SymlinkTo: t"; "Directory: p"."""
+"""Tar archives (plain, gzip, bzip2, xz) and ttar archives, unpacked safely although they come from strangers."""
 
 import bz2
 import gzip
@@ -59,8 +59,6 @@ def _content(lines: Iterator[tuple[int, bytes]], count: int) -> Iterator[bytes]:
         halves = (half.replace(NUL, b"\0") for half in line.split(b"\\" + NUL))
         yield NUL.join(halves).replace(b"\\" + NO_NEWLINE, NO_NEWLINE) + (b"\n" if whole else b"")
 
-
-# Tar archives, plain or compressed by gzip, bzip2 or xz, read with the care that strangers' archives need.
 
 BLOCK = 512
 CHUNK = 1 << 16

@@ -1,4 +1,7 @@
-"""Medians with intervals that assume nothing about the distribution."""
+"""Estimates with intervals over runs: medians, paired ratios, statistics of iterations.
+
+Iterations of one run are not independent, so no interval counts them: the unit of replication is the run.
+"""
 
 import math
 from bisect import bisect_left
@@ -150,11 +153,6 @@ def paired(runs: Sequence[float], beside: Sequence[float]) -> Estimate | None:
     """The ratio in each repetition that has both; None where none has."""
     both = [(one, other) for one, other in zip(runs, beside, strict=False) if not math.isnan(one + other) and other > 0]
     return median_estimate([one / other for one, other in both]) if both else None
-
-
-# Statistics over the iterations of several runs, as benchmarks print them, with intervals over runs.
-#
-# Iterations of one run are not independent, so none of the intervals counts them: the run is the unit of replication.
 
 
 Numbers = NDArray[np.float64]

@@ -3,7 +3,7 @@
 import pytest
 
 from seatrial.pairs.rails import rail_schedule
-from seatrial.pairs.rank_pairs import ROUNDS, TWIN_ROUND_S, abba, lasting, pilot_shapes, placed_pairs, placed_rounds
+from seatrial.pairs.rank_pairs import ROUND_S, ROUNDS, abba, lasting, pilot_shapes, placed_pairs, placed_rounds
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_there_and_back_so_that_drift_falls_on_all_alike() -> None:
 
 def test_a_round_lasts_as_long_as_wanted_and_has_a_warm_up() -> None:
     latency, bandwidth = pilot_shapes()
-    wanted = lasting(bandwidth, TWIN_ROUND_S / 100)
+    wanted = lasting(bandwidth, ROUND_S / 100)
     assert (wanted.iterations, wanted.warmup, wanted.window) == (100, 20, bandwidth.window)
     assert [lasting(latency, took_s).iterations for took_s in (10.0, 1e-9, 0.0)] == [5, 500, 500]
     assert lasting(latency, 10.0).warmup == 1

@@ -1,4 +1,4 @@
-"""Slurm's daemons in the lab: start them, ask them, wait for them."""
+"""Slurm's daemons in the lab: start them, query them, wait for them, and report the state of each lab."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -92,9 +92,6 @@ def last_words(plan: LabPlan, hosts: Sequence[str]) -> str:
             tail = read_tail(path.parent, path).splitlines()[-3:]
             words.append(f"\n{path} ends with:\n  " + "\n  ".join(tail))
     return "".join(words)
-
-
-# What stands: each lab with its nodes, rates and planted faults.
 
 
 class LabStatus(msgspec.Struct, frozen=True, kw_only=True):

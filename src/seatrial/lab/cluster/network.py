@@ -1,4 +1,4 @@
-"""How a virtual link is held to the rate of a real one: pure arithmetic and the lines that tc reads."""
+"""The wiring of a lab as lines for `ip -batch` and `tc -batch`, and how links are shaped to their rates; pure."""
 
 from seatrial.lab.cluster.plan import FABRIC, LOGIN, SPINE, LabPlan
 
@@ -53,10 +53,8 @@ def shape_line(device: str, design_bit_per_s: float, mtu: int, sent_at_bit_per_s
     return f"qdisc replace dev {device} root tbf rate {rate}bit burst {burst} limit {queue}"
 
 
-# The wiring of a lab as lines for `ip -batch` and `tc -batch`: pure.
-#
 # In the fabric's namespace `p-HOST` is a host's port on its switch, `up-LEAF` the leaf's end of its trunk and
-# `dn-LEAF` the spine's end of it. A second rail has all of this once more, beside the first and never touching it.
+# `dn-LEAF` the spine's end of it. A second rail repeats all of this beside the first, without a connection to it.
 
 
 def port(host: str, rail: int = 0) -> str:

@@ -1,4 +1,4 @@
-"""Open MPI's settings in the lab: TCP over eth0 between nodes and shared memory within one, or as it comes."""
+"""The plan of a lab: names, addresses, design rates and MPI settings, all derived from a few values."""
 
 import enum
 import re
@@ -30,8 +30,6 @@ def parameters(chosen: MpiSettings = MpiSettings.TCP, rails: Sequence[str] = ("e
     choice = (*CHOICE, f"btl_tcp_if_include = {','.join(rails)}")
     return "\n".join([*(choice if chosen is MpiSettings.TCP else ()), *COMMON, ""])
 
-
-# What a lab consists of: names, addresses and design rates, all derived from a handful of values.
 
 MAX_NODES = 64
 LOGIN = "login"

@@ -1,4 +1,4 @@
-"""Runs the programs that build the lab and turns their failures into sentences."""
+"""Programs that build the lab, and the processes of a lab, found by their network namespace."""
 
 import os
 import signal
@@ -38,8 +38,6 @@ def reason(done: Completed) -> str:
     lines = [line.strip() for line in (done.stderr or done.stdout).splitlines() if line.strip()]
     return lines[-1].rstrip(".") if lines else f"exit status {done.returncode}"
 
-
-# The processes of a lab, found by the network namespace they live in.
 
 SPACES = Path("/run/netns")
 

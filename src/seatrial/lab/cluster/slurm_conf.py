@@ -1,8 +1,8 @@
-"""Power saving in the lab: what Slurm is told of it, and the programs by which it suspends and resumes a node.
+"""The configuration of the lab's Slurm, and the programs by which it suspends and resumes nodes.
 
-slurmctld runs its programs on the login node, which sees no other host's namespaces, and a node that is off has no
-process that could be spoken to. So there is a chassis controller, as real nodes have one: it lives beside the switches,
-sees the machine as it is, and does as it is ordered through a pipe.
+slurmctld runs its programs on the login node, which sees no other host's namespaces, and a node that is off runs no
+process. As on real nodes a chassis controller does the work: it lives beside the switches, sees the whole machine, and
+receives its orders through a pipe.
 """
 
 import os
@@ -81,9 +81,6 @@ def install_power(plan: LabPlan) -> None:
 
 
 BACKGROUND = 'setsid "$0" >"$1" 2>&1 </dev/null &'
-
-
-# The configuration of the lab's Slurm: pure, one text per file.
 
 
 SECONDS_UNTIL_DOWN = 20

@@ -1,4 +1,4 @@
-"""Conditions under which a simulated fabric is measured, and the independent random streams of one trial."""
+"""What disturbs measurements on a simulated fabric, in simulated time: noise, drift and background jobs."""
 
 import enum
 import random
@@ -59,7 +59,7 @@ def noise(count: int, chance: np.random.Generator, level: float = RECORDED_NOISE
     return drawn ** (level / RECORDED_NOISE)
 
 
-# Background jobs of a simulated fabric: other traffic on its cables, and on its nodes if shared, part of the time.
+# Background jobs: traffic on the cables, and on the nodes if they are shared, part of the time.
 
 JOB_NODES = 8
 """Nodes of one job, drawn over the whole fabric; each sends to the next one of them."""
@@ -106,8 +106,6 @@ class Jobs:
     def _length_s(self, busy: bool) -> float:
         return self._draw.expovariate(1 / (BUSY_S if busy else QUIET_S))
 
-
-# What disturbs measurements on a simulated fabric, in simulated time: noise, drift, background jobs.
 
 DRIFT_S = 60.0
 """Correlation time of the drift: after that many simulated seconds 37 % of a deviation is left."""

@@ -1,4 +1,4 @@
-"""A session of a probe that nobody started: what it would have timed, by the fabric's rates and distances."""
+"""The launcher contract over a simulated fabric: the real driver measures, judges and locates on it."""
 
 import time
 from collections import Counter
@@ -148,9 +148,6 @@ class SimulatedSession:
             ends = [(self._adapter_of[source], self._adapter_of[target]) for source, target in pairs]
             self._paths[pairs] = ends, self._routes.paths(ends)
         return self._paths[pairs]
-
-
-# The launcher's contract over a simulated fabric, so that the real driver measures, judges and names there.
 
 
 class SimulatedLauncher:

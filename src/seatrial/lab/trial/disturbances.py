@@ -1,4 +1,4 @@
-"""Busy loops on the lab's machine, as another user's job would be: they take processor time from the check."""
+"""What disturbs a trial: busy loops on the same machine, and faults that begin late or come and go."""
 
 import os
 import sys
@@ -43,8 +43,6 @@ def hogs(lab: str, count: int) -> Iterator[None]:
         for thread in threads:
             thread.join()
 
-
-# Faults that begin late, and faults that come and go: when they strike, and the thread of a trial that plants them.
 
 LOOK_S = 0.05
 """How often a trial checks whether the measuring has begun."""
