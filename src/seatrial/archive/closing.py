@@ -24,7 +24,7 @@ def close_folder(folder: Path, info: RunInfo, tally: Tally, another: str, withou
     """Write the last files into the folder of an open run and rename it; the folder, and run.json as it is there.
 
     `another`: what is appended to the run's name where that is taken. `without`: errors for which samples.parquet is
-    left out, which the run's reason then says. Raises OSError and what `write_samples` raises.
+    left out, which the run's reason then states. Raises OSError and what `write_samples` raises.
     """
     for name in _names(layout.run_of(folder), another):
         final = folder.with_name(name)

@@ -26,11 +26,11 @@ class Tally:
         self.files: dict[str, str] = {}
         """SHA-256 of facts and fabric.json, by their path in the folder."""
         self.error = ""
-        """Why the first line that is no entry is none."""
+        """Why the first invalid line is invalid."""
         self._journal = hashlib.sha256()
 
     def add_line(self, line: bytes, entry: Entry | None) -> None:
-        """One line of the journal; `entry` None: it is none."""
+        """One line of the journal; `entry` None: the line is invalid."""
         self._journal.update(line)
         self.journal_bytes += len(line)
         self.entries += entry is not None
@@ -79,7 +79,7 @@ def add_files(folder: Path, tally: Tally) -> None:
 
 
 def tolerant(lines: Iterable[bytes], tally: Tally) -> Iterator[Entry]:
-    """The entries of a journal; `tally` gets all lines, and lines that are no entries are left out."""
+    """The entries of a journal; `tally` gets all lines; invalid lines are left out."""
     for line in lines:
         try:
             entry = next(decode([line]), None)

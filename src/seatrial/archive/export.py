@@ -137,7 +137,7 @@ def sample_counts(folders: list[Path]) -> dict[Path, int | DamagedRun]:
 
 
 def samples_problem(folder: Path) -> DamagedRun | None:
-    """What is wrong with the run's samples.parquet, as its ends show; None where it is well, or not there."""
+    """What is wrong with the run's samples.parquet, as its ends show; None where it is intact or missing."""
     path = folder / layout.SAMPLES_FILE
     try:
         if os.path.lexists(path):

@@ -50,7 +50,7 @@ _Record = TypeVar("_Record")
 
 
 class BadInput(UsageError):
-    """A file that is not read: it is no regular file, too large, outside of its folder, or not what it should be."""
+    """A file that is not read: not a regular file, too large, outside of its folder, or not what it should be."""
 
 
 def open_regular(path: Path, most_bytes: int, *, flags: int = 0) -> IO[bytes]:
@@ -72,7 +72,7 @@ def open_regular(path: Path, most_bytes: int, *, flags: int = 0) -> IO[bytes]:
 
 
 def read_input(path: Path, most_bytes: int) -> bytes:
-    """All of a regular file. Raises BadInput where it is none, or has more than `most_bytes`."""
+    """All of a regular file. Raises BadInput for anything else, or for more than `most_bytes`."""
     with open_regular(path, most_bytes) as stream:
         return read_up_to(stream, path, most_bytes)
 
@@ -80,7 +80,7 @@ def read_input(path: Path, most_bytes: int) -> bytes:
 def read_up_to(stream: IO[bytes], path: Path, most_bytes: int) -> bytes:
     """The rest of a stream. Raises BadInput where there is more than `most_bytes`, or it cannot be read.
 
-    Memory is taken for what is there: a read of `most_bytes` at once would reserve as much, and fail under a limit.
+    Memory is allocated for what exists: a read of `most_bytes` at once would reserve as much, and fail under a limit.
     """
     pieces: list[bytes] = []
     left = most_bytes
@@ -121,7 +121,7 @@ def open_argument(path: Path, most_bytes: int, waiting: Callable[[str], None] | 
 
 
 def argument_text(path: Path, most_bytes: int, waiting: Callable[[str], None] | None = None) -> str:
-    """The text of a file that the command line names, foreign bytes replaced. Raises BadInput."""
+    """The text of a file that the command line names, invalid bytes replaced. Raises BadInput."""
     with open_argument(path, most_bytes, waiting) as stream:
         return read_up_to(stream, path, most_bytes).decode("utf-8", errors="replace")
 
@@ -143,12 +143,12 @@ def too_large(path: object, most_bytes: int, found_bytes: int | None = None) -> 
 
 
 def cannot_be_read(path: Path, error: OSError) -> BadInput:
-    """The error for what the system says of a file."""
+    """The error for a system error on a file."""
     return BadInput(f"{path} cannot be read: {error.strerror or error}.")
 
 
 def _open(path: Path, flags: int = 0) -> int:
-    """O_NONBLOCK: opening a pipe that nobody writes to would wait for ever."""
+    """O_NONBLOCK: opening a pipe without a writer would wait for ever."""
     try:
         return os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC | flags)
     except OSError as error:

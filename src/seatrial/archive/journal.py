@@ -13,7 +13,7 @@ from seatrial.model.transport import VariantNote
 
 
 class SessionStarted(msgspec.Struct, frozen=True, kw_only=True, tag_field="entry", tag="session"):
-    """A launch of the probe: which node each rank is on, and what the probe said of itself and of its ranks."""
+    """A launch of the probe: which node each rank is on, and what the probe reported about itself and its ranks."""
 
     session: int
     nodes: tuple[str, ...]
@@ -91,7 +91,7 @@ class SessionLost(msgspec.Struct, frozen=True, kw_only=True, tag_field="entry", 
 
 
 class VariantNoted(msgspec.Struct, frozen=True, kw_only=True, tag_field="entry", tag="variant"):
-    """What a start under one of several settings left beside its samples: why it failed, bytes counted."""
+    """What a start under one of several settings produced besides its samples: why it failed, bytes counted."""
 
     note: VariantNote
 
@@ -124,7 +124,7 @@ def encode(entry: Entry) -> bytes:
 def decode(lines: Iterable[bytes]) -> Iterator[Entry]:
     """The entries of whole lines; a line that ends without newline, cut off in mid-write, is left out.
 
-    Raises msgspec.DecodeError or ValidationError at a whole line that is no entry.
+    Raises msgspec.DecodeError or ValidationError at a complete line that is not an entry.
     """
     for line in lines:
         if line.endswith(b"\n") and line.strip():

@@ -54,7 +54,7 @@ class Lease(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Held(enum.Enum):
-    """What a lease says to the process that wrote it."""
+    """The state of a lease for the process that wrote it."""
 
     OURS = enum.auto()
     """Or it cannot be read just now."""
@@ -77,7 +77,7 @@ def pid_namespace() -> str:
 
 
 def started_ticks(pid: int) -> int | None:
-    """When a process started, in clock ticks since boot; None: there is no such process, or it cannot be seen."""
+    """When a process started, in clock ticks since boot; None: the process does not exist, or cannot be seen."""
     with contextlib.suppress(OSError, ValueError, IndexError):
         state, *rest = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
         return None if state in (b"Z", b"X") else int(rest[18])
@@ -133,13 +133,13 @@ class Hold:
     def __init__(self, folder: Path, holder: Holder, with_beat: Callable[[], None] = lambda: None) -> None:
         """Write lease.json, in place of another one if there is one. Raises OSError.
 
-        `with_beat` is called by the thread before every beat; its OSError passes.
+        `with_beat` is called by the thread before every beat; its OSError is ignored.
         """
         self.folder = folder
         self._with_beat = with_beat
         self.lease = new_lease(holder)
         self.suspect = False
-        """Set by the thread when the lease is gone or somebody else's."""
+        """Set by the thread when the lease is gone or belongs to another process."""
         self.taken_by: Lease | None = None
         self._stop = threading.Event()
         thread = threading.Thread(target=self._beat_on, name="lease", daemon=True)
@@ -153,7 +153,7 @@ class Hold:
             self.beat()
 
     def beat(self) -> None:
-        """Count one further, unless the lease is no longer ours; errors of the file system pass."""
+        """Count one further, unless the lease is no longer ours; errors of the file system are ignored."""
         try:
             handle = os.open(self.folder / layout.LEASE_FILE, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
         except (FileNotFoundError, NotADirectoryError):
@@ -172,7 +172,7 @@ class Hold:
                 os.close(handle)
 
     def look(self) -> Held:
-        """What the file says now."""
+        """The current content of the file."""
         try:
             content = read_bytes(self.folder)
         except (FileNotFoundError, NotADirectoryError):
@@ -186,7 +186,7 @@ class Hold:
         self._stop.set()
 
     def _belongs(self, content: bytes) -> bool:
-        """Whether it is our lease; also where it is none, which another beat may mend."""
+        """Whether it is our lease; also for an unreadable one, which the next beat may repair."""
         found = parse(content)
         if found is None or found.token == self.lease.token:
             return True

@@ -1,4 +1,4 @@
-"""One row for each run of an archive. A damaged run has a row that says what is wrong, and hides no other."""
+"""One row for each run of an archive. A damaged run has a row that describes the damage, and hides no other."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -33,7 +33,7 @@ class RunRow(msgspec.Struct, frozen=True, kw_only=True):
     state: str = DAMAGED
     """`closed`, `damaged`, or how an open run is (`liveness.Life`)."""
     host: str = ""
-    """Where somebody works on an open run ..."""
+    """The host of the process that works on an open run ..."""
     since: str = ""
     """... and since when."""
     problem: str = ""
@@ -91,7 +91,7 @@ def _row(folder: Path, info: RunInfo | DamagedRun, samples: int | DamagedRun | N
 
 
 def _state(folder: Path) -> tuple[str, str, str]:
-    """`closed`, or how an open run is, with the host and the time where somebody works on it."""
+    """`closed`, or how an open run is, with host and time where a process works on it."""
     if not layout.is_open(folder):
         return CLOSED, "", ""
     found = presumed(folder)

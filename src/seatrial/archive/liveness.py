@@ -40,13 +40,13 @@ class Life(enum.StrEnum):
     CLOSING = "closing"
     """Another `runs recover` is closing it."""
     CUT_OFF = "cut-off"
-    """Nobody writes it any more."""
+    """No process writes it any more."""
     GONE = "gone"
-    """It is not there any more: somebody has closed it meanwhile."""
+    """It no longer exists: another process has closed it meanwhile."""
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
-    """An open run, how it is, and who has it where that is known."""
+    """An open run, its state, and its owner where known."""
 
     folder: Path
     life: Life
@@ -89,7 +89,7 @@ def _exists(pid: int) -> bool:
 def examine(
     folders: Sequence[Path], waiting: Callable[[float, int], None] = lambda _seconds, _runs: None
 ) -> list[Found]:
-    """How each of these open runs is, in order. Those that need watching are watched all at once.
+    """The state of each of these open runs, in order. Those that need watching are watched all at once.
 
     `waiting` is called once before that.
     """

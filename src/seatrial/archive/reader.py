@@ -54,7 +54,7 @@ RESTORE = "Restore the files from a copy; `seatrial runs export` writes the samp
 
 
 class _Heading(msgspec.Struct, frozen=True):
-    """What every format of run.json says."""
+    """What every format of run.json has."""
 
     format: int
     started: str = ""
@@ -120,7 +120,7 @@ def refuse_damaged(folder: Path) -> None:
 
 
 def _lines(journal: IO[bytes], path: Path) -> Iterator[bytes]:
-    """The lines of a journal. Raises BadInput at one that no writer of ours can have written."""
+    """The lines of a journal. Raises BadInput at one that our writer cannot have written."""
     while line := journal.readline(JOURNAL_LINE_BYTES + 1):
         if len(line) > JOURNAL_LINE_BYTES:
             raise too_large(f"A line of {path}", JOURNAL_LINE_BYTES)
@@ -152,19 +152,19 @@ def parse_all(texts: dict[str, str]) -> dict[str, NodeFacts]:
 
 
 def header_of(entries: Iterable[Entry]) -> dict[str, object]:
-    """What the probe said of itself in the run's first session; empty where there was none."""
+    """What the probe reported about itself in the run's first session; empty where there was none."""
     sessions = of_type(entries, SessionStarted)
     return sessions[0].header if sessions else {}
 
 
 def ranks_of(entries: Iterable[Entry]) -> dict[str, dict[str, Any]]:
-    """What the rank on each node or place said of itself in the run's first session."""
+    """What the rank on each node or place reported about itself in the run's first session."""
     sessions = of_type(entries, SessionStarted)
     return dict(zip(sessions[0].nodes, sessions[0].ranks, strict=False)) if sessions else {}
 
 
 def starts_of(entries: Iterable[Entry], nodes: Iterable[str]) -> tuple[Start, ...]:
-    """The launches of the probe whose ranks said where they are, then those that failed; `nodes`: those of the run."""
+    """The launches of the probe whose ranks reported their place, then those that failed; `nodes`: those of the run."""
     entries, nodes = list(entries), tuple(nodes)
     variants = {one.session: one.round.variant for one in of_type(entries, RoundStarted)}
     came_up = tuple(
@@ -246,7 +246,7 @@ def run_folders(archive: Path) -> list[Path]:
 
 
 def has_run_file(folder: Path) -> bool:
-    """Whether there is anything of that name; a folder that may not be read counts, since it may hold a run."""
+    """Whether anything of that name exists; an unreadable folder counts, since it may hold a run."""
     try:
         os.lstat(folder / layout.RUN_FILE)
     except PermissionError:
@@ -264,7 +264,9 @@ def _started(folder: Path) -> str:
 
 
 def where_now(folder: Path) -> Path:
-    """Where a run is that was found in `folder`: an open run is renamed when somebody begins to close it, and again."""
+    """Where a run is that was found in `folder`: an open run is renamed when a process begins to close it, and again
+    afterwards.
+    """
     if (folder / layout.RUN_FILE).exists():
         return folder
     run = layout.run_of(folder)

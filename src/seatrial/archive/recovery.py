@@ -1,4 +1,4 @@
-"""Closes the runs of an archive that nobody writes any more, each on its own: what fails for one stops no other."""
+"""Closes the runs of an archive that no process writes any more; a failure for one does not stop the others."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ ASIDE = "Its files are left as they were; move the folder out of the archive if 
 
 
 class LeftAlone(msgspec.Struct, frozen=True, kw_only=True):
-    """An open run that somebody still works on: who, where, since when; empty or 0 where it has no lease."""
+    """An open run that a process still works on: which, where, since when; empty or 0 where it has no lease."""
 
     run: str
     folder: str
@@ -57,7 +57,7 @@ def recover_runs(
 ) -> Recovery:
     """Close all runs that were cut off, or only `run`; with `force` also runs that are still being written.
 
-    `waiting`: see `examine`. Raises UsageError where there is no run of that name.
+    `waiting`: see `examine`. Raises UsageError for an unknown name.
     """
     folders = partial_folders(archive)
     if run:

@@ -32,7 +32,7 @@ def read_record(folder: Path, path: Path, kind: type[_Record], most_bytes: int) 
 
 
 def read_tail(folder: Path, path: Path, most_bytes: int = TAIL_BYTES) -> str:
-    """The end of a log below `folder`, at most so many bytes; empty where it cannot be read."""
+    """The end of a log below `folder`, at most `most_bytes`; empty where it cannot be read."""
     try:
         with opened_inside(folder, path, ANY_SIZE) as stream:
             stream.seek(max(stream.seek(0, os.SEEK_END) - most_bytes, 0))

@@ -61,9 +61,9 @@ def _has_journal(folder: Path) -> bool:
 
 
 def recover(folder: Path) -> Recovered:
-    """Close the run in the folder of an open run, whether it is still written or not: `examine` says that.
+    """Close the run in the folder of an open run, whether it is still written or not: `examine` finds that out.
 
-    Lines of the journal that are no entries (cut off in mid-write), and lines with numbers that no sample can have, go
+    Invalid lines of the journal (cut off while written), and lines with numbers that no sample can have, go
     to logs/torn.jsonl. Raises ClosedByOther, DamagedRun where run.json itself is lost, ArchiveError where nothing can
     be written, TooLittleMemory. The run then is as it was, and can be recovered later.
     """
@@ -186,7 +186,7 @@ def _is_storable(entry: Entry) -> bool:
 
 
 def _closed(info: RunInfo, entries: list[Entry], tally: Tally) -> RunInfo:
-    """run.json as the driver would have written it, from what the journal says."""
+    """run.json as the driver would have written it, from the journal."""
     if info.contents is not None and info.contents.journal_sha256 == tally.journal_sha256:
         return info  # the driver was killed between its last write and the rename
     sessions = of_type(entries, SessionStarted)

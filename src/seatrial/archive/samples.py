@@ -48,7 +48,7 @@ def opened(spill: Path | None = None) -> Iterator["duckdb.DuckDBPyConnection"]:
 
 
 def refuse_cramped() -> None:
-    """Raise TooLittleMemory where this process may not have what DuckDB takes for a start."""
+    """Raise TooLittleMemory where this process may not have the memory that DuckDB needs to start."""
     for which, how in LIMITS:
         limit, _ = resource.getrlimit(which)
         if limit != resource.RLIM_INFINITY and limit < NEEDS_BYTES:
@@ -79,7 +79,7 @@ def _first_line(error: BaseException) -> str:
 
 
 SPILL_FOLDER = "samples.spill"
-"""Beside the samples, where there must be room anyway; /tmp may be full."""
+"""Next to the samples, where there must be space anyway; /tmp may be full."""
 LEAST_LINE_BYTES = 1 << 20
 MADE_FROM = "journal_sha256"
 """Key in the file's own metadata."""
@@ -115,8 +115,8 @@ class SamplesUnmade(SeatrialError):
 def write_samples(folder: Path, run: str) -> None:
     """Make samples.parquet from the journal of the run in `folder`, whole or not at all.
 
-    The file says from which journal it was made (`journal_of`). Raises OSError, TooLittleMemory, SamplesUnmade, and
-    DamagedRun for a journal that is no regular file of the run.
+    The file names the journal that it was made from (`journal_of`). Raises OSError, TooLittleMemory, SamplesUnmade, and
+    DamagedRun for a journal that is not a regular file of the run.
     """
     check_inside(folder, folder / layout.JOURNAL_FILE)
     new = folder / f"{layout.SAMPLES_FILE}.new"
@@ -137,7 +137,7 @@ def write_samples(folder: Path, run: str) -> None:
 
 
 def journal_of(path: Path) -> str:
-    """SHA-256 of the journal that a samples.parquet was made from; empty where it does not say, or is none.
+    """SHA-256 of the journal that a samples.parquet was made from; empty where it has none, or is not such a file.
 
     Raises TooLittleMemory.
     """
@@ -155,7 +155,7 @@ def journal_of(path: Path) -> str:
 
 @contextmanager
 def _refusals() -> Iterator[None]:
-    """Turn what DuckDB says of the journal's lines, or of a file system without locks, into a sentence."""
+    """Turn DuckDB's errors on the lines of the journal, or of a file system without locks, into a sentence."""
     import duckdb
 
     try:
@@ -176,7 +176,7 @@ def _quoted(text: str) -> str:
 def _measured(journal: Path) -> tuple[int, str]:
     """How long a line may be, and the journal's SHA-256.
 
-    Bytes; at least so many that most journals are read alike. DuckDB takes twice as much memory at once.
+    Bytes; at least enough that most journals are read in the same way. DuckDB takes twice as much memory at once.
     """
     longest, digest = 0, hashlib.sha256()
     with journal.open("rb") as lines:
@@ -187,13 +187,13 @@ def _measured(journal: Path) -> tuple[int, str]:
 
 
 def exactly(path: Path) -> str:
-    """The path as DuckDB must be told it, which takes *, ? and [ for patterns."""
+    """The path as DuckDB needs it, which treats *, ? and [ as patterns."""
     return glob.escape(str(path))
 
 
 @contextmanager
 def system_errors() -> Iterator[None]:
-    """Turn what DuckDB says of the file system into the system's own error."""
+    """Turn DuckDB's errors of the file system into the system's own error."""
     import duckdb
 
     try:
@@ -213,7 +213,7 @@ def query_samples(files: list[Path], sql: str) -> list[tuple[Any, ...]]:
 
 @contextmanager
 def read_errors() -> Iterator[None]:
-    """Turn what DuckDB says of damaged samples into a sentence."""
+    """Turn DuckDB's errors on damaged samples into a sentence."""
     import duckdb
 
     try:

@@ -33,12 +33,12 @@ class ArchiveError(SeatrialError):
 
 
 class RunTaken(ArchiveError):
-    """The folder of the run was closed, renamed or removed by somebody else while its driver wrote to it."""
+    """The folder of the run was closed, renamed or removed by another process while its driver wrote to it."""
 
 
 @contextmanager
 def sentences(folder: Path) -> Iterator[None]:
-    """Turn the system's errors while writing into a sentence that says what is safe and what to do."""
+    """Turn the system's errors while writing into a sentence with what is safe and what to do."""
     try:
         yield
     except OSError as error:
@@ -145,7 +145,7 @@ class RunWriter:
     def close(self, info: RunInfo) -> Path:
         """Write samples.parquet and run.json, rename, and return the folder's final path.
 
-        Where there is too little memory for the samples they are left out, which the run's reason says: they are made
+        Where there is too little memory for the samples they are left out, as the run's reason states: they are made
         from the journal when they are asked for. A run whose folder was taken away is closed as RUN-rescued.
         """
         try:
@@ -158,7 +158,7 @@ class RunWriter:
     def _close(self, info: RunInfo) -> None:
         self._journal.close()
         if self._journal_bytes() != self._tally.journal_bytes:
-            # Somebody removed the journal alone, or a network file system wrote less than it had taken.
+            # Another process removed the journal alone, or a network file system wrote less than it had taken.
             self._copy.write_journal(self.folder)
         self.info = info
         without = (TooLittleMemory, SamplesUnmade)
@@ -166,7 +166,7 @@ class RunWriter:
         self._held.release()
 
     def _journal_bytes(self) -> int | None:
-        """Length of the journal on the disk; None where it is not there."""
+        """Length of the journal on the disk; None where it is missing."""
         try:
             return (self.folder / layout.JOURNAL_FILE).stat().st_size
         except FileNotFoundError:

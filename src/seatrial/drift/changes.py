@@ -22,7 +22,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 
     fact: str
     before: Value
-    """None: not told, not there."""
+    """None: unknown or absent."""
     after: Value
     nodes: tuple[str, ...]
     of: int

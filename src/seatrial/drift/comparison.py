@@ -20,7 +20,7 @@ from seatrial.drift.severity import family, leading
 from seatrial.model.facts import NodeFacts
 
 Value = Scalar | None
-"""None: the node did not tell, or has no such thing."""
+"""None: unknown or absent on this node."""
 Holders = tuple[tuple[Value, tuple[str, ...]], ...]
 """Each value and the nodes that have it: the rarest first, then by the nodes' names."""
 Whole = Mapping[str, NodeFacts]
@@ -39,8 +39,8 @@ def fingerprint(part: Part) -> object:
 def unlike(facts: Whole, excused: Callable[[str], bool]) -> Iterator[tuple[str, Holders]]:
     """The facts that differ, without those that `excused` names or that are within their tolerance.
 
-    A piece of the facts that is the same on all nodes is never taken apart. A node whose stream broke off does not
-    count where it tells nothing: that it broke off is a difference of its own.
+    Part of the facts that is the same on all nodes is never flattened. A node whose stream broke off does not
+    count where a fact is missing: the broken stream is a difference of its own.
     """
     pieces: defaultdict[str, dict[object, tuple[Part, list[str]]]] = defaultdict(dict)
     for node, known in sorted(facts.items()):
@@ -77,7 +77,7 @@ def holders(nodes_of: Iterable[tuple[Value, Iterable[str]]]) -> Holders:
 
 
 def within(nodes_of: Mapping[Value, list[str]], share: float) -> dict[Value, list[str]]:
-    """Numbers that lie within `share` of the least of their cluster are taken for the most frequent one of it."""
+    """Numbers within `share` of the smallest of their cluster count as the most frequent one of it."""
     numbers = sorted(value for value in nodes_of if _is_number(value))
     clusters: list[list[float]] = []
     for number in numbers:
@@ -110,11 +110,11 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
 
     fact: str
     group: str
-    """The make of the nodes that were compared, "all nodes", or "login and compute nodes"."""
+    """The model of the nodes that were compared, "all nodes", or "login and compute nodes"."""
     usual: Value
     """What more than half of them have; None where nothing has a majority, or where most do not have the fact."""
     values: Holders
-    """Every value (None: not told, not there) and its nodes, the rarest first."""
+    """Every value (None: unknown or absent) and its nodes, the rarest first."""
     weight: int
     """100: known to spoil everything; 10: nothing is known."""
     along_with: tuple[str, ...] = ()
@@ -156,7 +156,7 @@ def drift(facts: Mapping[str, NodeFacts]) -> tuple[Difference, ...]:
 def against(login: NodeFacts, nodes: Mapping[str, NodeFacts]) -> tuple[Difference, ...]:
     """What programs built on the login node would miss on the compute nodes: versions, libraries, shared mounts, paths.
 
-    A difference is told where the login node has not what is usual on the compute nodes; where nothing is usual there,
+    A difference is reported where the login node lacks the majority value of the compute nodes; without such a value,
     if none of them has it.
     """
     name = login.hostname if login.hostname not in nodes else f"{login.hostname} (login)"

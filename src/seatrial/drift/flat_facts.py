@@ -1,7 +1,7 @@
-"""Every fact of a node under one dotted name, so that nodes can be laid side by side.
+"""Every fact of a node under one dotted name, so that nodes can be compared.
 
 "processor.governors" -> "performance × 64", "hcas.mlx5_0.ports.1.rate_text" -> "100 Gb/sec (4X EDR)",
-"pci.0000:03:00.0.path.0000:00:02.1.current_width" -> 8. What was not told has no name. A record with a name of its own
+"pci.0000:03:00.0.path.0000:00:02.1.current_width" -> 8. An unknown fact has no name. A record with a name of its own
 (a device, a mount) is a fact too: "hcas.mlx5_0" -> True.
 """
 
@@ -21,7 +21,7 @@ Summary = Callable[[Any], object]
 
 
 class Part(NamedTuple):
-    """A piece of a node's facts: the name it begins with, what it holds, and what is to be told of that."""
+    """Part of a node's facts: the prefix of its names, its content, and its summary."""
 
     name: str
     content: object
@@ -37,7 +37,7 @@ class Part(NamedTuple):
 def parts(facts: NodeFacts, *, steady: bool = False) -> Iterator[Part]:
     """The facts in pieces: the fields of groups, and the devices one by one; `steady`: without `UNSTEADY` fields.
 
-    Pieces of equal name and content have equal facts, so what is alike on many nodes need be taken apart only once.
+    Pieces of equal name and content have equal facts, so what is equal on many nodes is flattened only once.
     """
     for field, summary in _steps(NodeFacts, steady):
         content = getattr(facts, field)
@@ -54,7 +54,7 @@ def parts(facts: NodeFacts, *, steady: bool = False) -> Iterator[Part]:
 
 @cache
 def _steps(record: type[msgspec.Struct], steady: bool) -> tuple[tuple[str, Summary | None], ...]:
-    """The fields of a record that are told, in order, and what sums each up; not those that its name holds already."""
+    """The fields of a record that are compared, in order, and their summaries; without those already in its name."""
     named = KEYS[record].fields if record in KEYS else ()
     return tuple(
         (field, SUMMARIES.get((record, field)))

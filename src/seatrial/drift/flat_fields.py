@@ -1,4 +1,4 @@
-"""How single fields are told side by side: which of them name a record, which are summarised, which left out."""
+"""How single fields are compared: which of them name a record, which are summarised, which are left out."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -57,7 +57,7 @@ def ranges(numbers: Iterable[int], width: int = 0) -> str:
 
 
 def extremes(values: tuple[float, ...]) -> dict[str, float]:
-    """The least and the most over the processors."""
+    """Minimum and maximum over the processors."""
     return {"least": min(values), "most": max(values)} if values else {}
 
 
@@ -155,13 +155,13 @@ SUMMARIES: dict[Field, Callable[[Any], object]] = {
     (SystemFacts, "mounts"): not_automounted,
     (Mount, "options"): mount_options,
 }
-"""Fields told in other words. Those of `Core` are told by `core_summary`."""
+"""Fields that are summarised. Those of `Core` are summarised by `core_summary`."""
 
 LEFT_OUT: dict[Field, str] = {
     (NodeFacts, "absent"): "why a fact is missing, no fact: that it is missing shows in its own place",
     (ProcessorFacts, "present_hz"): "a sample of an instant for each processor",
 }
-"""Fields that are not told -> why."""
+"""Fields that are left out -> why."""
 
 UNSTEADY: frozenset[Field] = frozenset(
     {(Port, "counters"), (NetworkInterface, "errors"), (SystemFacts, "sensors"), (ProcessorFacts, "throttle_events")}

@@ -53,7 +53,7 @@ def _interface(facts: NodeFacts) -> NetworkInterface | None:
 def tcp_resent_between(before: NodeFacts, after: NodeFacts) -> TcpSegments | None:
     """Segments of the whole node (not of one job alone) between two readings.
 
-    None: a counter is missing in one of them, went backwards, or began anew with another boot.
+    None: a counter is missing in one of them, went backwards, or was reset by another boot.
     """
     if before.boot_id != after.boot_id:
         return None

@@ -18,22 +18,22 @@ def usual(values: Mapping[str, Value]) -> Value | None:
 
 
 Make = tuple[str, str, str]
-"""Vendor, product and processor model; "" where the node did not tell it."""
+"""Vendor, product and processor model; "" where unknown."""
 
 
 class Group(msgspec.Struct, frozen=True, kw_only=True):
-    """Nodes of one make, sorted. `name`: vendor, product and processor model, as far as they were told."""
+    """Nodes of the same model, sorted. `name`: vendor, product and processor model, as far as they are known."""
 
     name: str
     nodes: tuple[str, ...]
 
 
 def groups(facts: Mapping[str, NodeFacts]) -> tuple[Group, ...]:
-    """Nodes of one make each: same vendor, product and processor model; the largest group first, then by name.
+    """Groups with the same vendor, product and processor model; the largest group first, then by name.
 
-    What can break is no part of the make: a node that lost memory, a core or a card stays among those bought with it.
-    A node that did not tell its make (its facts broke off, or DMI is not readable) is put to the only group that it
-    could be of, so that it is compared with somebody.
+    Parts that can break do not count: a node that lost memory, a core or a card stays in its group.
+    A node of unknown model (its facts broke off, or DMI is not readable) joins the only group that it
+    could belong to, so that it has peers.
     """
     of_make: defaultdict[Make, list[str]] = defaultdict(list)
     for node, known in sorted(facts.items()):

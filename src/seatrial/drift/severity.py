@@ -1,4 +1,4 @@
-"""How much a fact that differs is known to cost, so that the most telling difference stands first."""
+"""The known cost of a fact that differs, by which differences are sorted."""
 
 import re
 from collections.abc import Iterable

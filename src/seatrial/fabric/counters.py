@@ -18,7 +18,7 @@ ERRORS = (
     "ExcessiveBufferOverrunErrors",
     "VL15Dropped",
 )
-"""InfiniBand specification 16.1.3.5 (PortCounters). They saturate, and count since nobody knows when."""
+"""InfiniBand specification 16.1.3.5 (PortCounters). They saturate, and their start is unknown."""
 Port = tuple[int, int]
 """LID and number."""
 Counters = Mapping[Port, Mapping[str, int]]
@@ -39,7 +39,7 @@ def parse_counters(text: str) -> dict[Port, dict[str, int]]:
 
 
 def rising(before: Counters, after: Counters, names: Mapping[Port, str] | None = None) -> tuple[LinkProblem, ...]:
-    """Ports of which an error counter is higher in the second reading; one that fell was reset and says nothing."""
+    """Ports of which an error counter is higher in the second reading; one that fell was reset and means nothing."""
     problems = []
     for port in sorted(before.keys() & after.keys()):
         grown = [

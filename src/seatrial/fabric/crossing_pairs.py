@@ -1,4 +1,4 @@
-"""Pairs of adapters whose way crosses a given hop."""
+"""Pairs of adapters whose path crosses a given hop."""
 
 import random
 
@@ -14,13 +14,14 @@ TRIES = (192, 3072)
 def pairs_across(
     routes: Routes, hop: Hop, wanted: int, seed: int, among: Numbers | None = None
 ) -> list[tuple[tuple[str, str], Route]]:
-    """At most `wanted` different random ordered pairs that cross `hop`, each with its whole path; none: nobody does.
+    """At most `wanted` different random ordered pairs that cross `hop`, each with its whole path; empty where no pair
+    does.
 
     Sources are drawn from adapters whose leaf is nearer to where the hop begins than to where it ends, targets from
-    those to which its switch sends over it; what the routes then say decides. A hop that few pairs cross may end with
-    fewer pairs than there are. Half of an adapter's own pairs stay below its leaf switch, as far as there are any:
-    under D-mod-K one cable from a spine may lead to that adapter alone, and only they tell the two apart.
-    `among`: numbers of the adapters to draw from; None: all.
+    those to which its switch sends over it; the routes then decide. A hop that few pairs cross may end with fewer pairs
+    than there are. Half of an adapter's own pairs stay below its leaf switch, as far as there are any: under D-mod-K
+    one cable from a spine may lead to that adapter alone, and only they distinguish the two. `among`: numbers of the
+    adapters to draw from; None: all.
     """
     sources, targets = source_side(routes, hop), target_side(routes, hop)
     if among is not None:

@@ -103,7 +103,7 @@ def parse_tables(text: str, fabric: FabricMap) -> Tables:
 
 
 def _destinations(fabric: FabricMap) -> tuple[dict[str, str], dict[int, str]]:
-    """Adapter by the GUID and by the LID of its first port that hangs on a switch: the one that routes lead to."""
+    """Adapter by the GUID and by the LID of its first port with a switch: the one that routes lead to."""
     switches = {device.key for device in fabric.devices if device.kind is DeviceKind.SWITCH}
     adapters = {device.key for device in fabric.devices if device.kind is DeviceKind.ADAPTER}
     wired = {end for link in fabric.links for end, other in _both(link.one, link.other) if other.device in switches}

@@ -37,7 +37,7 @@ def parse_fabric(text: str) -> FabricMap:
 def parse_ibnetdiscover(text: str) -> FabricMap:
     """Blocks of one device each: `Switch 65 "S-..." # "name" ...`, then a line for each port that has a cable.
 
-    Every cable stands there twice, once at either end, and each end tells its own width and speed.
+    Every cable is listed twice, once at either end, and each end reports its own width and speed.
     """
     devices: dict[str, FabricDevice] = {}
     cables: Cables = {}
@@ -147,11 +147,11 @@ def _map(
     )
 
 
-# An adapter belongs to the node whose name is the first word of its description, where somebody set it.
+# An adapter belongs to the node whose name is the first word of its description, where an administrator set it.
 
 
 def adapters_of(fabric: FabricMap, wired: Collection[str], nodes: Iterable[str], device: str = "") -> dict[str, str]:
-    """Node -> key of its adapter, for the nodes that are found. `wired`: adapters that hang on a switch.
+    """Node -> key of its adapter, for the nodes that are found. `wired`: adapters that are connected to a switch.
 
     Names count without domain and in either case. Of several adapters of a node, its rails, the first one by name
     counts, or the one called `device` (mlx5_1, HCA-2).

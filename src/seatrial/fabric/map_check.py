@@ -1,4 +1,4 @@
-"""What a map alone gives away: cables trained below their sisters, ends that disagree, cables that are missing."""
+"""What a map alone shows: cables trained below comparable ones, ends that disagree, missing cables."""
 
 import enum
 from collections import Counter, defaultdict
@@ -39,7 +39,7 @@ RESEAT = "Look at the cable and both ports (iblinkinfo), reseat or swap the cabl
 def check_map(fabric: FabricMap) -> tuple[LinkProblem, ...]:
     """All problems of a map, cables first, in the order of the links.
 
-    A cable's sisters join the same kinds of devices at one of its two ends; at least three must agree, and be the
+    Comparable cables join the same kinds of devices at one of its two ends; at least three must agree, and be the
     majority, before one can be below them: a port that is meant for a slower node is alone in that.
     """
     devices = fabric.by_key
@@ -118,7 +118,7 @@ def _twin(rate: float, links: Sequence[FabricLink]) -> str:
 
 
 def _slower(link: FabricLink) -> tuple[int | None, str]:
-    """Width and speed of the end that says less."""
+    """Width and speed of the slower end."""
     first, second = (link.width, link.speed), (link.other_width, link.other_speed)
     here, there = data_bits_per_s(*first), data_bits_per_s(*second)
     return second if there is not None and (here is None or there < here) else first

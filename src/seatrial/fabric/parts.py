@@ -16,7 +16,7 @@ FEWEST_CABLES = 3
 
 class PartKind(enum.StrEnum):
     """NODE: an adapter's port and its cable. LINK: a cable between switches. UPLINK: all cables of a leaf switch to
-    other switches. SPINE: all cables of a switch that has no nodes. PAIR: the way from one adapter to another."""
+    other switches. SPINE: all cables of a switch that has no nodes. PAIR: the path from one adapter to another."""
 
     NODE = "node"
     LINK = "link"
@@ -46,10 +46,10 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Parts:
-    """All parts of a map. A number below `hops` is a hop, any other a bundle: `numbered` says which."""
+    """All parts of a map. A number below `hops` is a hop, any other a bundle: `numbered` has them."""
 
     def __init__(self, routes: Routes) -> None:
-        """`routes` give the map, and who hangs on which switch."""
+        """`routes` give the map, and the switch of each adapter."""
         self.routes = routes
         self._devices = routes.fabric.by_key
         leaves = frozenset(routes.leaf_of.values())
@@ -80,11 +80,11 @@ class Parts:
         return self.hops + len(self.bundles)
 
     def use(self, crossed: Collection[Hop]) -> None:
-        """Let the bundles count of which enough cables are crossed."""
+        """Keep only bundles with enough crossed cables."""
         self._bundles_of = self.bundles_in_use(crossed)
 
     def bundles_in_use(self, crossed: Collection[Hop]) -> dict[Hop, list[int]]:
-        """Hop -> numbers of the bundles that it belongs to and of which enough cables are crossed."""
+        """Hop -> numbers of the bundles that it belongs to and that have enough crossed cables."""
         found: defaultdict[Hop, list[int]] = defaultdict(list)
         for number, bundle in enumerate(self.bundles):
             if len({hop // 2 for hop in bundle.hops if hop in crossed}) >= FEWEST_CABLES:
@@ -113,7 +113,7 @@ class Parts:
         return Part(kind=PartKind.LINK, place=link.name, name=name, way=way, hops=(hop,))
 
     def of_pair(self, pair: tuple[str, str]) -> Part:
-        """The way from one to another."""
+        """The path from one to another."""
         name = f"{self._name(pair[0])} > {self._name(pair[1])}"
         return Part(kind=PartKind.PAIR, place=f"{pair[0]}>{pair[1]}", name=name, way=Way.OUT, hops=(), pair=pair)
 

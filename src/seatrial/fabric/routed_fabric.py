@@ -32,9 +32,9 @@ class Routing(msgspec.Struct, frozen=True, kw_only=True):
     adapter_of: dict[str, str] = {}
     """Node -> key of its adapter."""
     missing: tuple[str, ...] = ()
-    """Nodes of which the map has no adapter."""
+    """Nodes without an adapter in the map."""
     leaf_of: dict[str, str] = {}
-    """Of those, who told of nothing but leaves."""
+    """For those, the source that knows only leaves."""
     source: str = ""
 
 
@@ -47,7 +47,7 @@ def make_routing(
     device: str = "",
     source: str = "",
 ) -> Routing:
-    """The wiring of `nodes`. Of those that the map lacks, `known` says the leaf, where it can.
+    """The wiring of `nodes`. For nodes missing in the map, `known` may have the leaf.
 
     Raises UsageError where the map has none of them.
     """
@@ -75,7 +75,7 @@ class RoutedFabric:
     """A `model.fabric.Wiring` that knows cables. Two are equal where their routings are."""
 
     def __init__(self, routing: Routing) -> None:
-        """Nodes without an adapter in the map are crossed as the leaf alone says."""
+        """Nodes without an adapter in the map are crossed as their leaf implies."""
         self.routing = routing
         self._routes = Routes(routing.fabric, TableForwarding(routing.tables) if routing.tables else None)
         self._parts = Parts(self._routes)
@@ -98,7 +98,7 @@ class RoutedFabric:
 
     @property
     def source(self) -> str:
-        """Who told, and how many were found."""
+        """The source, and how many nodes were found."""
         return self._coarse.source
 
     @property
@@ -199,7 +199,7 @@ class RoutedFabric:
         return made
 
     def _leaves(self) -> dict[str, str]:
-        """By the map's names; a leaf of which only others told has the map's name, too, where its nodes agree."""
+        """By the map's names; a leaf known only from elsewhere gets the map's name, too, where its nodes agree."""
         routing = self.routing
         leaves = {node: self._names[self._routes.leaf_of[key]] for node, key in routing.adapter_of.items()}
         same: dict[str, Counter[str]] = {}
@@ -228,7 +228,7 @@ class RoutedFabric:
 def oversubscription(routing: Routing, nodes: Collection[str]) -> float | None:
     """The median over leaves of what `nodes` can send into their leaf over what its cables to other switches carry.
 
-    At least 1: wider uplinks help nobody. None where no such leaf, or the rate of a cable, is known.
+    At least 1: wider uplinks do not help. None where no such leaf, or the rate of a cable, is known.
     """
     kinds = {device.key: device.kind for device in routing.fabric.devices}
     ours = {routing.adapter_of[node] for node in nodes if node in routing.adapter_of}
@@ -248,6 +248,6 @@ def oversubscription(routing: Routing, nodes: Collection[str]) -> float | None:
 
 
 def _rate(link: FabricLink) -> float:
-    """Bits per second, by the end that says less; 0 where neither is known."""
+    """Bits per second, by the slower end; 0 where neither is known."""
     ends = (data_bits_per_s(link.width, link.speed), data_bits_per_s(link.other_width, link.other_speed))
     return min((rate for rate in ends if rate), default=0.0)

@@ -1,4 +1,4 @@
-"""Which cables the data from one adapter to another crosses, where each switch has one way to each destination."""
+"""Which cables the data from one adapter to another crosses, where each switch has one route to each destination."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ class Routes:
     """
 
     def __init__(self, fabric: FabricMap, forwarding: Forwarding | None = None) -> None:
-        """Adapters that hang on no switch have no routes."""
+        """Adapters without a switch have no routes."""
         self.fabric = fabric
         self._forwarding = forwarding or {}
         self._out: defaultdict[str, dict[int, tuple[str, Hop]]] = defaultdict(dict)
@@ -38,7 +38,7 @@ class Routes:
         switches = [key for key, kind in kinds.items() if kind is DeviceKind.SWITCH]
         known = frozenset(switches)
         self.leaf_of: dict[str, str] = {}
-        """Adapter -> the switch it hangs on; of several ports the first that leads to a switch."""
+        """Adapter -> its switch; of several ports the first that leads to a switch."""
         first: dict[str, Hop] = {}
         for key, kind in kinds.items():
             if kind is DeviceKind.ADAPTER:
@@ -60,7 +60,7 @@ class Routes:
         self._last = np.array([at_leaf[key][1] for key in order], dtype=np.intp)
 
     def path(self, source: str, target: str) -> Route:
-        """The hops from one adapter to another, in order; empty where there is no way, or it runs in a circle."""
+        """The hops from one adapter to another, in order; empty where there is no route, or it loops."""
         if source not in self.number or target not in self.number or source == target:
             return ()
         number = self.number[target]
@@ -127,7 +127,7 @@ class Routes:
         return there, hop
 
     def _told(self, switch: int, target: str) -> tuple[int, Hop] | None:
-        """What the fabric's own table says."""
+        """From the fabric's own table."""
         name = self.graph.names[switch]
         port = self._forwarding.get((name, target))
         if port is None or port not in self._out[name]:
@@ -136,7 +136,7 @@ class Routes:
         return self.graph.place.get(neighbour, -1), hop
 
     def _follow(self, source: Numbers, target: Numbers) -> list[Route]:
-        """A way that is longer than there are switches runs in a circle."""
+        """A route longer than the number of switches loops."""
         here, goal = self._leaf[source], self._leaf[target]
         columns = [self._first[source]]
         lost = self.graph.distance[here, self._goal[target]] == FAR

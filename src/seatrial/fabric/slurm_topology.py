@@ -1,4 +1,4 @@
-"""Which leaf switch each node hangs on, from `scontrol show topology`, or from topology.conf, which tells no levels."""
+"""The leaf switch of each node, from `scontrol show topology`, or from topology.conf, which has no levels."""
 
 import math
 import re
@@ -9,7 +9,7 @@ from seatrial.model.fabric import Fabric
 
 PRINTER = "scontrol show topology"
 MOST_NODES = 100_000
-"""Of one line. More is no cluster of today, and expanding it could take all memory."""
+"""In one line. No cluster has more today, and expanding it could take all memory."""
 
 NAMES = re.compile(r"[A-Za-z0-9_.,\-\[\]]+")
 INSIDE = re.compile(r"\[([^\]]*)")
@@ -56,7 +56,7 @@ def _switch(line: str) -> Switch | None:
 
 
 def _expand(names: str) -> tuple[str, ...] | None:
-    """The nodes of a Slurm host list, in its order; none for none. None: it is no such list, or too long a one."""
+    """The nodes of a Slurm host list, in its order; None for text that is not such a list, or too long."""
     if names in ("", "(null)"):
         return ()
     # Slow to load, and needed here only.

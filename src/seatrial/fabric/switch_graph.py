@@ -13,7 +13,7 @@ Ports = Mapping[int, tuple[str, int]]
 
 
 class SwitchGraph:
-    """Shortest ways among switches. A switch's ports stand in the order of their numbers."""
+    """Shortest routes among switches. The ports of a switch are in the order of their numbers."""
 
     def __init__(self, ports: Mapping[str, Ports], switches: Sequence[str], leaves: Sequence[str]) -> None:
         """`leaves`: the switches that are ever a goal; the others only pass data on."""
@@ -31,7 +31,7 @@ class SwitchGraph:
         self._first = np.concatenate(([0], np.cumsum(self._ports)[:-1])).astype(np.intp)
         self.goal = {name: number for number, name in enumerate(leaves)}
         self.distance = self._distances(np.array([self.place[name] for name in leaves], dtype=np.intp))
-        """int16, one row a switch, one column a leaf; FAR where there is no way."""
+        """int16, one row a switch, one column a leaf; FAR where there is no route."""
         self._level = self.distance.min(axis=1) if len(leaves) else np.zeros(len(switches), dtype=np.int16)
         self._divisor = self._divisors()
         self._known: dict[tuple[int, int], tuple[tuple[int, int], ...]] = {}

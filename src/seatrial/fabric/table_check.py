@@ -1,4 +1,4 @@
-"""What forwarding tables give away: switches without one, ways that end nowhere or run in a circle, idle uplinks."""
+"""What forwarding tables show: switches without one, routes that end nowhere or loop, idle uplinks."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ from seatrial.model.fabric_map import FabricMap
 from seatrial.model.words import count, some
 
 MOST_HOPS = 64
-"""A way that is longer runs in a circle: not even the fabric's own management packets can be sent so far."""
+"""A longer route loops: not even the fabric's own management packets can be sent so far."""
 ARRIVED, LOST, NO_TABLE = -1, -2, -3
 UNEVEN = 2.0
 """The busiest uplink of a leaf over the mean of all of them, from which the use is called uneven."""
@@ -79,7 +79,9 @@ def check_tables(fabric: FabricMap, tables: Tables) -> TableReport:
 
 
 def _followed(routes: Routes, tables: Tables, leaves: Sequence[str]) -> Places:
-    """One row a leaf, one column an adapter: ARRIVED, LOST, NO_TABLE, or the switch where a way was after MOST_HOPS."""
+    """One row a leaf, one column an adapter: ARRIVED, LOST, NO_TABLE, or the switch that a route reached after
+    MOST_HOPS.
+    """
     following = _next_switches(routes, tables)
     here = np.repeat(np.array([routes.graph.place[leaf] for leaf in leaves], dtype=np.intp), len(tables.adapters))
     target = np.tile(np.arange(len(tables.adapters), dtype=np.intp), len(leaves))

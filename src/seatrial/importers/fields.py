@@ -45,7 +45,7 @@ def pieces(source: Source) -> Iterator[bytes]:
 
 
 def whole_text(source: Iterator[bytes], form: str) -> str:
-    """All pieces as one text, foreign bytes replaced. Raises UsageError beyond MOST_TEXT_BYTES."""
+    """All pieces as one text, invalid bytes replaced. Raises UsageError beyond MOST_TEXT_BYTES."""
     read: list[bytes] = []
     left_bytes = MOST_TEXT_BYTES
     for piece in source:
@@ -164,7 +164,7 @@ def numbers(fields: Fields, chosen: Places) -> Reals:
     values[length == 0] = np.nan
     rest = np.flatnonzero(~plain & (length > 0))
     short = rest[length[rest] <= WORD_BYTES]
-    if len(short):  # "nan" or "-" may stand in every line
+    if len(short):  # "nan" or "-" may occur in every line
         at_every_place = np.ndarray((len(content) - 7,), dtype="<u8", buffer=content.data, strides=(1,))
         words, where = np.unique(at_every_place[start[short]] & MASKS[length[short]], return_inverse=True)
         values[short] = np.array([_number(word.tobytes().rstrip(b"\0")) for word in words.astype("<u8")])[where]

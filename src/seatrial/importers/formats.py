@@ -43,7 +43,10 @@ def read_matrix(source: Source, form: str = "auto") -> PairTable:
 
 
 def read_matrix_files(texts: Mapping[str, str], form: str = "auto") -> PairTable:
-    """A table of pairs from a folder, file name -> text. Raises UsageError likewise, or for a form of one file only."""
+    """A table of pairs from a folder, file name -> text.
+
+    Raises UsageError in the same cases, or for a form of one file only.
+    """
     if form == "auto":
         form = "linktest" if LIST in texts else "osu"
     if _known(form) not in FOLDERS:

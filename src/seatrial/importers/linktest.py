@@ -1,4 +1,4 @@
-"""What Jülich's LinkTest 1.x says of each pair: its output in serial mode, and the list of pingponganalysis -g.
+"""The results of Jülich's LinkTest 1.x for each pair: its output in serial mode, and the list of pingponganalysis -g.
 
 Built from the program's public source and the wiki of 2.x; no output of a real run has been seen.
 """
@@ -12,7 +12,7 @@ from seatrial.model.errors import UsageError
 from seatrial.model.pair_table import PairTable, repeated_pair_table
 
 LATENCY_BYTES = 1024
-"""A message that takes no more than this is said to measure latency, a longer one bandwidth."""
+"""A message of at most this size measures latency, a longer one bandwidth."""
 TASK = re.compile(r"(?m)^[ \t]*task\[(?P<rank>\d{1,9})\] on (?P<host>\S+)")
 SERIAL = re.compile(r"(?m)^[ \t]*(\d{1,9})->[ \t]*(\d{1,9}):[ \t]*(\d+\.\d+)us \([ \t]*(\d+\.\d+) MB/s\)")
 LISTED = re.compile(r"(?m)^[ \t]*(\d{1,9})[ \t]+(\d{1,9})[ \t]+(\d+\.\d{8})[ \t]+(\d+\.\d{8})[ \t]*$")
@@ -28,7 +28,7 @@ def is_linktest(text: str) -> bool:
 
 
 def is_sion(text: str) -> bool:
-    """A SION file, which is binary: its first four bytes say so, and LinkTest's own mark stands further on."""
+    """A SION file, which is binary: recognised by its first four bytes and LinkTest's own mark further on."""
     return text.startswith("sion") and ("\0" in text or "LKTST" in text or "LinkTest" in text)
 
 

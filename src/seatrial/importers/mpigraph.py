@@ -18,8 +18,8 @@ RECEIVED, FROM = b"Recv", b" from"
 def parse_mpigraph(text: Iterator[bytes]) -> PairTable:
     """The table after "Recv": a sender's clock stops when its buffers have the data, a receiver's when they are there.
 
-    Row `n1:0 from` holds what rank 0 got from each column; the output's own last line must be there. Ranks of one host
-    stay apart as HOST:RANK. Raises UsageError for an output that is cut off or holds no table.
+    Row `n1:0 from` holds what rank 0 received from each column; the output's own last line must be there. Ranks of one
+    host stay apart as HOST:RANK. Raises UsageError for an output that is cut off or holds no table.
     """
     names, rows = NodeNames(), PairColumns()
     columns: Places = np.zeros(0, dtype=np.int32)
@@ -50,7 +50,7 @@ def _cells(line: bytes) -> list[bytes]:
 
 
 def _rates(line: bytes, most: int) -> Reals:
-    """Bytes per second by column; an empty cell is a column, too. It says "MB" and divides by 1024 × 1024."""
+    """Bytes per second by column; an empty cell is a column, too. The output has "MB" and means 1024 × 1024 bytes."""
     fields = split_fields(b"0\t" + line)
     chosen = np.arange(1, min(len(fields.start), most + 1))
     with np.errstate(over="ignore"):

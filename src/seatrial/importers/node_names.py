@@ -13,7 +13,10 @@ RUN = 4
 
 
 class NodeNames:
-    """Names in the order in which they were met. A name is compared byte by byte: equal hashes do not suffice."""
+    """Names in the order in which they were first read.
+
+    A name is compared byte by byte: equal hashes do not suffice.
+    """
 
     def __init__(self) -> None:
         self.names: list[str] = []
@@ -25,7 +28,7 @@ class NodeNames:
         self._numbers: NDArray[np.int32] = np.zeros(0, dtype=np.int32)
 
     def number(self, raw: bytes) -> int:
-        """The number of one name, a new one where it was not met before."""
+        """The number of one name, a new one at its first occurrence."""
         found = self._raw.get(raw)
         if found is None:
             name = raw.decode("utf-8", errors="replace")
@@ -63,7 +66,7 @@ class NodeNames:
     def _look_up(
         self, fields: Fields, hashes: Words, words: list[Words], start: Places, length: Places
     ) -> NDArray[np.int32]:
-        """By the table of names that are known; those that are not become known first."""
+        """Looked up in the table of known names; new names are added first."""
         place, known = self._find(hashes, words, length)
         if not known.all():
             new = np.flatnonzero(~known)

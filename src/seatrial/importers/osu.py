@@ -148,7 +148,7 @@ def _of_kind(
 
 
 def _refuse_cut_off(tables: Sequence[SizeTable]) -> None:
-    """A table that ends before the size where most end was cut off; the least of two sizes would hide that."""
+    """A table that ends before the size where most end was cut off; the smaller of two sizes would hide that."""
     ends = sorted(max(table.values, default=0) for table in tables)
     usual = ends[len(ends) // 2]
     short = [table for table in tables if max(table.values, default=0) < usual]

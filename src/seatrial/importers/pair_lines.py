@@ -58,7 +58,7 @@ def _heading(text: Iterator[bytes]) -> tuple[str, bytes]:
 
 
 def parse_columns(text: Iterable[bytes], columns: tuple[str, ...]) -> PairTable:
-    """The lines of which the third and later fields are numbers, by the names of their columns.
+    """The lines whose third and later fields are numbers, by the names of their columns.
 
     A pair on several lines, or in several columns of one metric, keeps all its numbers. See `alive_or_dead` for 0 and
     NaN. Raises UsageError where no line fits.
@@ -94,7 +94,7 @@ def _column(fields: Fields, first: Places, count: Places, chosen: tuple[int, flo
 
 
 def alive_or_dead(values: Reals, dead: float) -> Reals:
-    """Those that are finite and above zero; NaN, which is no number at all, stays, since nothing was measured.
+    """Those that are finite and above zero; NaN stays, since nothing was measured.
 
     0, infinity and negative numbers were written by the tool for a pair that it tried: they become `dead`.
     """

@@ -40,10 +40,10 @@ def named_pair(line: str) -> tuple[Pair | None, bool]:
 
 
 Pieces = tuple[str, ...]
-"""Words and what stands between them in turn: word, separator, word, ... word."""
+"""Words and the separators between them: word, separator, word, ... word."""
 
 STRONG = re.compile(r"[-_. ](?:to|vs|and)[-_. ]|<?->|=>|→|--+|__+|\.\.+|[~+,@]")
-"""Stands between two names, hardly within one."""
+"""A separator between two names, rarely part of one."""
 SEPARATOR = re.compile(rf"({STRONG.pattern}|[-_. ])")
 TEST_WORDS = ("osu", "omb", "mpi", "bw", "bibw", "bandwidth", "latency", "lat", "mbw", "mr", "multi")
 TOOL_WORDS = frozenset({*TEST_WORDS, "result", "results", "output", "out", "log", "txt", "dat", "res"})
@@ -87,7 +87,7 @@ def _no_name(word: str) -> bool:
 
 
 def _commons(stems: Sequence[Pieces]) -> Iterator[tuple[int, int]]:
-    """How many words at the front and at the back may be no part of a name: those that all files share."""
+    """How many words at the front and at the back may not belong to a name: those that all files share."""
     if len(stems) < 2:
         yield 0, 0
         return
@@ -101,7 +101,7 @@ def _shared(stems: Sequence[Pieces]) -> range:
 
 
 def _reading(stems: Mapping[str, Pieces], front: int, back: int) -> tuple[tuple[int, int], dict[str, Pair]] | None:
-    """The best cut of each name without so many words on either side, and how well the cuts agree; None for no cut."""
+    """The best cut of each name without `front` and `back` words, and how well the cuts agree; None for no cut."""
     options = {file: _cuts(stem[2 * front : len(stem) - 2 * back]) for file, stem in stems.items()}
     support = Counter(name for cuts in options.values() for name in {name for cut in cuts for name in cut})
     total, alike, pairs = 0, 0, {}
@@ -129,6 +129,6 @@ def _alike(left: str, right: str) -> bool:
 
 
 def _trusted(pairs: Mapping[str, Pair], readings: int) -> bool:
-    """Ends that look alike, or names that stand on either side, or no other way to read them."""
+    """Similar ends, or names that occur on both sides, or no other way to read them."""
     left, right = ({pair[side] for pair in pairs.values()} for side in (0, 1))
     return readings == 1 or bool(left & right) or all(_alike(*pair) for pair in pairs.values())

@@ -26,7 +26,7 @@ def tcp_payload_share(mtu_bytes: int) -> float:
 def tcp_payload_term(
     interface: NetworkInterface, node: str, *, mtu_bytes: int | None = None, mtu_node: str = ""
 ) -> LimitTerm | None:
-    """The most payload, in bytes per second and one direction, that `interface` of `node` passes.
+    """The largest payload rate of `interface` of `node`, in bytes per second and one direction.
 
     `mtu_bytes` and `mtu_node` replace its own MTU where the other end's is smaller. None: speed or MTU is unknown, or
     the MTU leaves no room for payload.
@@ -67,7 +67,7 @@ def roce_payload_share(mtu_bytes: int, *, vlan: bool = False) -> float:
 
 
 def fitting_mtu(interface_mtu_bytes: int) -> int | None:
-    """The greatest InfiniBand MTU that fits an interface's: 1024 in 1500, 4096 in 9000. None: not even 256."""
+    """The largest InfiniBand MTU that fits an interface's: 1024 in 1500, 4096 in 9000. None: not even 256."""
     return next((mtu for mtu in MTUS if mtu <= interface_mtu_bytes - HEADROOM_BYTES), None)
 
 
@@ -78,7 +78,7 @@ def side_of(port: Port, interfaces: Sequence[NetworkInterface]) -> NetworkInterf
 
 
 def port_mtu(port: Port, interface: NetworkInterface | None) -> tuple[int | None, str]:
-    """The InfiniBand MTU and where it comes from; None where neither port nor interface tells one."""
+    """The InfiniBand MTU and where it comes from; None where neither port nor interface reports one."""
     if port.mtu_bytes:
         return port.mtu_bytes, "active MTU"
     if interface is not None and interface.mtu_bytes:

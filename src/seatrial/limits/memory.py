@@ -24,7 +24,7 @@ def memory_limits(facts: NodeFacts) -> tuple[Limit | NoLimit, ...]:
     """One for each package ("n1 package 0 > memory"), reads or writes or both together, in bytes per second.
 
     From the modules where they could be read; else nominal, from a table of processors; else no limit. Where the
-    modules' packages are not told, one for all packages together ("n1 > memory").
+    packages of the modules are unknown, one for all packages together ("n1 > memory").
     """
     packages = facts.topology.packages or tuple(range(facts.sockets or 1))
     dimms = [dimm for dimm in facts.memory.dimms if dimm.size_bytes]
@@ -46,7 +46,7 @@ def _path(facts: NodeFacts, package: int) -> str:
 
 
 def _from_modules(path: str, dimms: Sequence[Dimm], facts: NodeFacts) -> Limit | NoLimit | None:
-    """None where they do not tell their channels or speeds, or are of a kind whose channels are not 8 bytes wide."""
+    """None where their channels or speeds are unknown, or their channels are not 8 bytes wide."""
     channels: dict[str, list[Dimm]] = defaultdict(list)
     for dimm in dimms:
         channels[dimm.channel].append(dimm)
@@ -123,7 +123,7 @@ def link_bytes_per_s(link: SocketLink) -> float:
 def socket_limits(facts: NodeFacts) -> tuple[Limit | NoLimit, ...]:
     """For each ordered pair of packages ("n1 package 0 > package 1") bytes per second, one direction; none for one.
 
-    All links that the processors can have, each at its greatest speed: an upper bound.
+    All links that the processors can have, each at its highest speed: an upper bound.
     """
     packages = facts.topology.packages or tuple(range(facts.sockets or 1))
     return tuple(_limit(facts, here, there) for here in packages for there in packages if here != there)

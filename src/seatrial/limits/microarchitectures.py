@@ -1,7 +1,7 @@
 """What processors are known to have, by their numbers. Nominal, all of it: no software reads it from the machine.
 
 Numbers of families and models: Linux, arch/x86/include/asm/intel-family.h and the AMD64 processor programming
-references. Memory and links: the makers' product pages, the greatest that any processor of the line supports.
+references. Memory and links: the vendors' product pages, the maximum that any processor of the line supports.
 """
 
 import re

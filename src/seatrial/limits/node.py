@@ -12,9 +12,9 @@ from seatrial.model.limit import ComputePeak, Limit, LimitTerm, NoLimit, Terms, 
 
 
 def device_limit(device: PciDevice, facts: NodeFacts) -> Limit | NoLimit:
-    """The most that `device` writes to memory, bytes per second, one direction: path "n1 mlx5_0 > root".
+    """The largest rate at which `device` writes to memory, bytes per second, one direction: path "n1 mlx5_0 > root".
 
-    The least of every PCIe link above it and of what its active ports bring in together.
+    The smallest of every PCIe link above it and of the sum of its active ports.
     """
     label = device_label(device, facts)
     path = f"{facts.hostname} {label} > root"
@@ -31,7 +31,7 @@ def device_label(device: PciDevice, facts: NodeFacts) -> str:
 
 
 def ports_of(device: PciDevice, facts: NodeFacts) -> Terms:
-    """One term for the sum of a device's active ports; for its Ethernet interfaces where it is no HCA."""
+    """One term for the sum of a device's active ports; for its Ethernet interfaces where it is not an HCA."""
     node = facts.hostname
     ports = [port for port in node_ports(facts) if port.hca.pci_address == device.address]
     found = Terms()

@@ -14,7 +14,7 @@ from seatrial.model.hca import PortFamily
 from seatrial.model.limit import Limit, NoLimit, Terms, least
 
 DEFAULT_PREFIX = "fe80:0000:0000:0000"
-"""The subnet prefix before anybody set one: it tells no subnets apart (InfiniBand Architecture Specification 4.1.3)."""
+"""The default subnet prefix, which does not distinguish subnets (InfiniBand Architecture Specification 4.1.3)."""
 
 
 def with_capacity(ports: Sequence[NodePort]) -> list[tuple[float, NodePort]]:
@@ -36,7 +36,7 @@ def best_shared(
 
 
 def capacity(port: NodePort) -> float:
-    """The least of the port's term and its PCIe links', bytes per second; 0 where its rate is not known."""
+    """The smallest of the port's term and the terms of its PCIe links, bytes per second; 0 for an unknown rate."""
     terms = port.terms().terms
     if not terms:
         return 0.0
@@ -56,7 +56,7 @@ def path_limit(source: NodeFacts, target: NodeFacts) -> Limit | NoLimit:
     """The most MPI payload from `source` to `target` in bytes per second, one direction, from and to main memory.
 
     Over the best port of each end where both have active ports of one family on one subnet; else TCP over the fabric
-    interfaces. The limit is the least term of ports and PCIe links. The gate is what all ports and interfaces of an
+    interfaces. The limit is the smallest term of ports and PCIe links. The gate is what all ports and interfaces of an
     end carry together, and of the two ends the lesser: MPI may use several at once, and no more than all of them.
     """
     return _limit(_End(source), _End(target))
@@ -120,7 +120,7 @@ def _limit(source: _End, target: _End) -> Limit | NoLimit:
 
 
 def _terms(source: _End, target: _End) -> Terms:
-    """The terms of the fastest network that both ends share; none of them where `unknown` says why."""
+    """The terms of the fastest network that both ends share; without terms where `unknown` has the reason."""
     if source.facts.hostname == target.facts.hostname:
         return Terms(unknown=("shared memory inside one node: this limit is of paths between two",))
     for facts in (source.facts, target.facts):

@@ -55,28 +55,28 @@ class PciLink(NamedTuple):
 
     @property
     def ends(self) -> tuple[PciHop, ...]:
-        """Those that are known, upper first."""
+        """The known ends, upper first."""
         return (self.lower,) if self.upper is None else (self.upper, self.lower)
 
     @property
     def name(self) -> str:
-        """What it is called and told apart by: its upper end, which has no other link below it."""
+        """Its name and identity: its upper end, which has no other link below it."""
         return " to ".join(end.address for end in self.ends)
 
 
 def link_pairs(path: Sequence[PciHop]) -> tuple[PciLink, ...]:
     """The links of a path that begins at the root port, from there down.
 
-    A root port's or a switch's downstream port's registers tell of the link below it, those of a switch's upstream port
-    or of a device of the link above it (Link Status, PCI Express Base Specification 7.5.3.8). So hops are the ends of
-    links two by two; between the two ports of a switch there is none. The last hop of an odd path has no partner.
+    The registers of a root port or a switch's downstream port describe the link below it, those of a switch's upstream
+    port or of a device of the link above it (Link Status, PCI Express Base Specification 7.5.3.8). So hops are the ends
+    of links two by two; between the two ports of a switch there is none. The last hop of an odd path has no partner.
     """
     pairs = [PciLink(path[at], path[at + 1]) for at in range(0, len(path) - 1, 2)]
     return (*pairs, PciLink(None, path[-1])) if len(path) % 2 else tuple(pairs)
 
 
 def trainable(link: PciLink) -> LinkState:
-    """What both ends support: the lesser of their greatest speeds and widths. None: an end does not tell.
+    """What both ends support: the smaller of their maximum speeds and widths. None: an end does not report it.
 
     A link at this state is as fast as it can be, whatever one end alone could do.
     """
@@ -89,7 +89,7 @@ def trainable(link: PciLink) -> LinkState:
 
 
 def current(link: PciLink) -> LinkState:
-    """What the link runs at: the lesser of what its ends say, where they disagree."""
+    """The speed and width of the link: the smaller of both ends' where they disagree."""
     return LinkState(
         transfers_per_s=min(
             (end.current_transfers_per_s for end in link.ends if end.current_transfers_per_s), default=None
@@ -99,7 +99,7 @@ def current(link: PciLink) -> LinkState:
 
 
 def ends_agree(link: PciLink) -> bool:
-    """Whether no two ends tell of different states. If they do, one of them is emulated."""
+    """Whether all ends report the same state. If not, one of them is emulated."""
     speeds = {end.current_transfers_per_s for end in link.ends if end.current_transfers_per_s}
     widths = {end.current_width for end in link.ends if end.current_width}
     return len(speeds) < 2 and len(widths) < 2

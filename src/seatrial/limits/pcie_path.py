@@ -33,7 +33,7 @@ OVERHEADS = {MemoryAccess.WRITE: WRITE_OVERHEAD_BYTES, MemoryAccess.READ: READ_O
 
 
 def pcie_terms(device: PciDevice, node: str, label: str, direction: MemoryAccess) -> Terms:
-    """A term for each link that tells its state; what is missing is said. Bytes per second, one direction."""
+    """A term for each link with a known state, and what is missing. Bytes per second, one direction."""
     links = link_pairs(device.path)
     found = Terms()
     payload, where = packet(device, direction)
@@ -45,7 +45,7 @@ def pcie_terms(device: PciDevice, node: str, label: str, direction: MemoryAccess
 
 
 def packet(device: PciDevice, direction: MemoryAccess) -> tuple[int | None, str]:
-    """The greatest payload that a packet on the path can have, and where it was read; None where no hop tells.
+    """The largest payload of a packet on the path, and where it was read; None where no hop reports it.
 
     MaxPayload of any hop: a port that gets more treats it as malformed (PCI Express Base Specification 2.2.2), so the
     least that is known is a bound. A completion is no longer than what was asked for, MaxReadReq.
@@ -57,9 +57,9 @@ def packet(device: PciDevice, direction: MemoryAccess) -> tuple[int | None, str]
 
 
 def ceilings(device: PciDevice) -> tuple[tuple[str, float], ...]:
-    """Name of each link and the most that ever passes it, from the root down: for gates, which must not be too low.
+    """Name and upper bound of each link, from the root down: for gates, which must not be too low.
 
-    The least overhead that a packet can have, and the better of both ends' words where they disagree.
+    With the smallest overhead of a packet, and the better of both ends where they disagree.
     """
     payload, _ = packet(device, MemoryAccess.WRITE)
     found = []

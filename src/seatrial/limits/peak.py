@@ -49,7 +49,7 @@ def flops_per_cycle(facts: NodeFacts) -> tuple[int, str] | None:
 
 
 def compute_peaks(facts: NodeFacts) -> tuple[ComputePeak | NoLimit, ...]:
-    """Flop/s of all cores at the base frequency, and at the greatest one that any core has ("... at maximum")."""
+    """Flop/s of all cores at the base frequency, and at the highest one of any core ("... at maximum")."""
     node = facts.hostname
     cores = facts.cores or len(facts.topology.cores)
     rate = flops_per_cycle(facts)

@@ -10,8 +10,11 @@ from seatrial.model.hca import Hca, Port, PortFamily
 from seatrial.model.limit import LimitTerm, Terms
 
 NOMINAL_BITS_PER_S = {PortFamily.OMNI_PATH: 100e9, PortFamily.TRUE_SCALE: 32e9}
-"""Where the port tells no rate. Omni-Path 100: four lanes of 25.78125 Gb/s, of whose link transfer packets of 1056 bits
-1024 are flits' data; True Scale: 4X QDR, four lanes of 10 Gb/s in 8b/10b. EFA differs from instance to instance."""
+"""Where the port reports no rate.
+
+Omni-Path 100: four lanes of 25.78125 Gb/s, of whose link transfer packets of 1056 bits 1024 are flits' data; True
+Scale: 4X QDR, four lanes of 10 Gb/s in 8b/10b. EFA differs from instance to instance.
+"""
 
 
 def nominal_terms(port: Port, node: str, label: str, where: str = "") -> Terms:
@@ -89,7 +92,7 @@ def node_ports(facts: NodeFacts) -> tuple[NodePort, ...]:
 
 
 def unreadable(facts: NodeFacts) -> str:
-    """The first device that MPI may use and of which nothing can be said: no ports, or a family not known; or ""."""
+    """The first device that MPI may use and whose limit cannot be known: no ports, or an unknown family; or ""."""
     for hca in facts.active_hcas:
         if not hca.ports:
             return f"{hca.name}, whose ports could not be read"

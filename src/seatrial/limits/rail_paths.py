@@ -21,7 +21,7 @@ AS_FAST = 0.99
 
 
 class RailDevice(msgspec.Struct, frozen=True, kw_only=True):
-    """One way out of a node, by the name that MPI libraries have for it: `eth0`, `mlx5_0:1`."""
+    """One exit of a node, by the name that MPI libraries use for it: `eth0`, `mlx5_0:1`."""
 
     name: str
     kind: str
@@ -73,7 +73,7 @@ def shared_rails(source: NodeFacts, target: NodeFacts) -> SharedRails:
 
 
 def rail_named(facts: NodeFacts, name: str) -> RailDevice | None:
-    """The rail of that name; an HCA alone stands for its port 1. None where there is none that is up."""
+    """The rail of that name; the name of an HCA means its port 1. None where no such rail is up."""
     known = {rail.name: rail for rail in rails_of(facts)}
     return known.get(name) or known.get(f"{name}:1")
 
@@ -119,7 +119,7 @@ def rail_limit(source: NodeFacts, target: NodeFacts, rails: Sequence[str]) -> Li
     """The most MPI payload from `source` to `target` over these rails at once, bytes per second, one direction.
 
     One rail: the limit of a path that has nothing else. Several: their sum, and no more than the PCIe links above them
-    let through together (`limits.rails.together`, a greatest flow) at either end. The gate is that of these rails.
+    let through together (`limits.rails.together`, a maximum flow) at either end. The gate is that of these rails.
     """
     if len(rails) == 1:
         return path_limit(only(source, rails), only(target, rails))
@@ -154,7 +154,7 @@ def _sum_term(rails: Sequence[str], limits: Sequence[Limit]) -> LimitTerm:
 def _through_pcie(
     facts: NodeFacts, rails: Sequence[str], rates: Sequence[float], direction: MemoryAccess
 ) -> list[Rail]:
-    """Each rail with the PCIe links above it; a link that several share is told by its name."""
+    """Each rail with the PCIe links above it; a shared link has the same name."""
     return [
         Rail(name=rail, bytes_per_s=rate, links=link_rates(device, direction) if device else ())
         for rail, rate in zip(rails, rates, strict=True)

@@ -21,7 +21,7 @@ class Rail(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Flow(msgspec.Struct, frozen=True, kw_only=True):
-    """The most that rails carry together, and what holds it back: a least cut."""
+    """The maximum that rails carry together, and what limits it: a minimum cut."""
 
     bytes_per_s: float
     cut: tuple[tuple[str, float], ...]
@@ -29,9 +29,10 @@ class Flow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def together(rails: Sequence[Rail]) -> Flow:
-    """The greatest flow from the rails to the root: at each link the lesser of it and all that comes from below.
+    """The maximum flow from the rails to the root: at each link the smaller of its rate and of all that comes from
+    below.
 
-    A link that several rails share counts once; links are told apart by name. On a tree this is the greatest flow.
+    A link that several rails share counts once; links are identified by name. On a tree this is the maximum flow.
     """
     flows = [
         Flow(bytes_per_s=rail.bytes_per_s, cut=((rail.name, rail.bytes_per_s),)) for rail in rails if not rail.links
@@ -55,7 +56,7 @@ def together(rails: Sequence[Rail]) -> Flow:
 
 
 class Gate(msgspec.Struct, frozen=True, kw_only=True):
-    """Bytes per second, one direction; infinite where `unknown` says why."""
+    """Bytes per second, one direction; infinite where `unknown` has the reason."""
 
     bytes_per_s: float
     unknown: tuple[str, ...] = ()

@@ -6,7 +6,7 @@ from seatrial.model.loss import Loss, LossCause
 
 
 class ExitCode(enum.IntEnum):
-    """What a command tells the shell. The numbers are a promise; see docs/exit-codes.md."""
+    """The exit status of a command. The numbers are stable; see docs/exit-codes.md."""
 
     PASS = 0
     FINDINGS = 1
@@ -35,7 +35,7 @@ class UsageError(SeatrialError):
 class LaunchError(SeatrialError):
     """The probe could not be started as asked. `passing`: for no known reason, so that a second try may succeed.
 
-    `loss`: what the launcher says of a probe that died while it was started.
+    `loss`: what the launcher reported about a probe that died during its start.
     """
 
     def __init__(self, what: str, remedy: str = "", *, passing: bool = False, loss: Loss | None = None) -> None:

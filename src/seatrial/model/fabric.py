@@ -1,4 +1,4 @@
-"""Which leaf switch each node hangs on, and what a pair of nodes crosses."""
+"""The leaf switch of each node, and what a pair of nodes crosses."""
 
 from collections.abc import Collection, Iterator, Mapping
 from typing import Protocol
@@ -26,7 +26,7 @@ class Wiring(Protocol):
 
     @property
     def source(self) -> str:
-        """Who told."""
+        """Where this knowledge comes from."""
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -36,14 +36,14 @@ class Wiring(Protocol):
         """What data from one node to another crosses."""
 
     def measured(self, pairs: Collection[tuple[str, str]]) -> "Wiring":
-        """The same fabric, of which these pairs were measured: so much can be told apart."""
+        """The same fabric with its parts reduced to those that measurements of these pairs can distinguish."""
 
     def across(self, part: Component, most: int, seed: int) -> list[tuple[str, str]]:
-        """At most so many pairs that cross the part; empty where their nodes are plain to see from its name."""
+        """At most `most` pairs that cross the part; empty where its name already shows the nodes."""
 
 
 class Fabric(msgspec.Struct, frozen=True, kw_only=True):
-    """Leaf switch of each node, where known; `source` says who told."""
+    """Leaf switch of each node, where known; `source`: where that is known from."""
 
     leaf_of: dict[str, str]
     source: str

@@ -25,7 +25,7 @@ class FabricDevice(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def host(self) -> str:
-        """The first word of an adapter's description, which is the node's name where somebody set it."""
+        """The first word of an adapter's description, which is the node's name where an administrator set it."""
         return self.name.split(" ")[0] if self.name else self.key
 
     @property
@@ -42,9 +42,9 @@ class End(msgspec.Struct, frozen=True, kw_only=True, order=True):
 
 
 class FabricLink(msgspec.Struct, frozen=True, kw_only=True):
-    """One cable, once, its lesser end first. `speed` in the words of the tools: SDR to XDR; "" where not told.
+    """One cable, listed once, its smaller end first. `speed` as the tools print it: SDR to XDR; "" where not reported.
 
-    `width` and `speed` are what the first end says; `other_width` and `other_speed` what the second one says.
+    `width` and `speed` as the first end reports them; `other_width` and `other_speed` as the second one does.
     """
 
     one: End
@@ -61,7 +61,9 @@ class FabricLink(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Address(msgspec.Struct, frozen=True, kw_only=True):
-    """A port of an adapter, its LID and its GUID in 16 hex digits ("" where not told): what forwarding tables name."""
+    """A port of an adapter, its LID and its GUID in 16 hex digits ("" where not reported), by which forwarding tables
+    identify it.
+    """
 
     end: End
     lid: int

@@ -1,4 +1,4 @@
-"""What a node is, as far as it has been read. None: the node did not say; `absent` holds the reason."""
+"""What a node is, as far as it has been read. None: the node did not report it; `absent` holds the reason."""
 
 import msgspec
 
@@ -71,7 +71,7 @@ class NodeFacts(msgspec.Struct, frozen=True, kw_only=True):
     tcp_segments_sent: int | None = None
     tcp_segments_resent: int | None = None
     oom_kills: int | None = None
-    """Processes that the kernel has killed for want of memory since it was booted."""
+    """Processes that the kernel has killed for lack of memory since boot."""
     mpi_versions: tuple[str, ...] = ()
     absent: dict[str, str] = {}
     """Fact that could not be read -> why."""
@@ -83,7 +83,7 @@ class NodeFacts(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def ethernet_interfaces(self) -> tuple[NetworkInterface, ...]:
-        """The interfaces that can carry a job's TCP, each way out once: nothing stacked on another one of them."""
+        """The interfaces that can carry a job's TCP, each exit once: without interfaces stacked on others."""
         able = {each.name: each for each in self.interfaces if each.carries_ethernet}
         return tuple(each for each in able.values() if not any(lower in able for lower in each.lower))
 

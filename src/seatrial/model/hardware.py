@@ -5,7 +5,7 @@ import enum
 import msgspec
 
 IN_NAME = "the model's name"
-"""Where a base frequency is from that nobody measured or set: the maker's word in the processor's name."""
+"""Source of a base frequency that is only part of the processor's name."""
 
 
 class IdleState(msgspec.Struct, frozen=True, kw_only=True):
@@ -117,7 +117,9 @@ class Dimm(msgspec.Struct, frozen=True, kw_only=True):
 
     locator: str
     channel: str = ""
-    """What identifies its channel: "P0 A", "mc0 csrow0 channel1"; empty where the firmware's words do not tell."""
+    """What identifies its channel: "P0 A", "mc0 csrow0 channel1"; empty where the firmware's description does not
+    identify it.
+    """
     size_bytes: int | None = None
     kind: str = ""
     """DDR4, DDR5, HBM2, ..."""
@@ -171,7 +173,7 @@ class PciHop(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PciDevice(msgspec.Struct, frozen=True, kw_only=True):
-    """A network, GPU or NVMe device and its way up to the root port."""
+    """A network, GPU or NVMe device and its path up to the root port."""
 
     address: str
     kind: PciKind
@@ -183,7 +185,7 @@ class PciDevice(msgspec.Struct, frozen=True, kw_only=True):
     names: tuple[str, ...] = ()
     """What the kernel calls it: mlx5_0, ib0, eth0, nvme0, sorted."""
     numa_node: int | None = None
-    """None: the firmware tells none (the kernel's -1)."""
+    """None: the firmware reports none (the kernel's -1)."""
     path: tuple[PciHop, ...] = ()
     """From the root port down to the device itself, which is the last."""
     virtual_function: bool = False

@@ -47,7 +47,7 @@ def data_bits_per_s(width: int | None, speed_name: str) -> float | None:
 
 
 class PortFamily(enum.StrEnum):
-    """What is spoken on a port. The rate's text does not tell: Omni-Path and RoCE print InfiniBand speeds."""
+    """The protocol of a port. The text of the rate does not show it: Omni-Path and RoCE print InfiniBand speeds."""
 
     INFINIBAND = "InfiniBand"
     OMNI_PATH = "Omni-Path"
@@ -86,7 +86,7 @@ class Port(msgspec.Struct, frozen=True, kw_only=True):
     data_bits_per_s: float | None = None
     """After line encoding, all lanes, one direction: 32e9 for 4X QDR, 54.545e9 for 4X FDR."""
     mtu_bytes: int | None = None
-    """The InfiniBand MTU in use, where a command or the driver tells it."""
+    """The InfiniBand MTU in use, where a command or the driver reports it."""
     lid: int | None = None
     subnet_manager_lid: int | None = None
     """0: no subnet manager has been here."""

@@ -44,7 +44,7 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
     """Of what the same pairs reach one at a time."""
     oversubscription: float | None = None
     """Measured: how many times what they carry under load the nodes of a leaf could send; the median over leaves. 1
-    where uplinks hold nobody back."""
+    where uplinks limit no pair."""
     design_oversubscription: float | None = None
     """The same by the widths and speeds of the cables; None where these are not known."""
 
@@ -87,7 +87,7 @@ class Power(msgspec.Struct, frozen=True, kw_only=True):
 
     metric: str
     effect_ratio: float
-    """The practical effect: what lacks less is no fault."""
+    """The practical effect: a smaller loss is not a fault."""
     scatter_ratio: float
     """Standard deviation of a healthy pair."""
     detectable_ratio: float
@@ -97,7 +97,7 @@ class Power(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Judgement(msgspec.Struct, frozen=True, kw_only=True):
-    """All verdicts of a run, the references they were held against, and the findings, worst first."""
+    """All verdicts of a run, the references they were compared with, and the findings, worst first."""
 
     pairs: tuple[PairVerdict, ...]
     nodes: tuple[NodeVerdict, ...]
@@ -127,7 +127,7 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def verdict(self) -> Verdict:
-        """The gravest of all; a node that was taken out on purpose or is busy does not count."""
+        """The most severe of all; a node that was drained on purpose or is busy does not count."""
         if self.damage:
             return Verdict.INVALID
         excused = {state.node for state in self.lost if not state.fault}
@@ -138,7 +138,7 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def _withheld(self) -> bool:
-        """Whether nothing is called good: noise hid too much, or nobody knows which of two paces is right."""
+        """Whether a PASS is withheld: noise hid too much, or it is unknown which of two levels is right."""
         return bool(self.populations) or not all(power.enough for power in self.powers)
 
     @property

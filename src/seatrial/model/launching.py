@@ -1,4 +1,4 @@
-"""What stands in the way of a launch: remarks of the doctor, each of a known kind, with its remedy."""
+"""Obstacles to a launch: remarks of the doctor, each of a known kind, with its remedy."""
 
 import enum
 
@@ -12,7 +12,7 @@ MOST_LINES = 60
 
 
 class Obstacle(enum.StrEnum):
-    """What can stand in the way of a launch. The words are a promise; see docs/doctor.md."""
+    """Obstacles to a launch. The words are stable; see docs/doctor.md."""
 
     NO_SLURM = "no-slurm"
     CONTROLLER_SILENT = "controller-silent"
@@ -71,7 +71,7 @@ class Examination(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def blocked(self) -> tuple[Remark, ...]:
-        """What stands in the way."""
+        """The obstacle."""
         return tuple(one for one in self.remarks if one.weight is Weight.BLOCKED)
 
     @property
@@ -81,7 +81,7 @@ class Examination(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def exit_code(self) -> ExitCode:
-        """FINDINGS where something stands in the way, INCOMPLETE where not all could be tried."""
+        """FINDINGS where there is an obstacle, INCOMPLETE where not everything could be tried."""
         if self.blocked:
             return ExitCode.FINDINGS
         return ExitCode.INCOMPLETE if self.untried else ExitCode.PASS
@@ -98,12 +98,12 @@ def fine(step: str, says: str) -> Remark:
 
 
 def noted(step: str, obstacle: Obstacle, says: str, remedy: str = "", said: str = "") -> Remark:
-    """Worth knowing, and not in the way."""
+    """Worth knowing, but not an obstacle."""
     return Remark(step=step, weight=Weight.NOTE, says=says, obstacle=obstacle, remedy=remedy, said=said)
 
 
 def blocked(step: str, obstacle: Obstacle, says: str, remedy: str = "", said: str = "") -> Remark:
-    """In the way."""
+    """An obstacle."""
     return Remark(step=step, weight=Weight.BLOCKED, says=says, obstacle=obstacle, remedy=remedy, said=said)
 
 

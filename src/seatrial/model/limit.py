@@ -17,7 +17,7 @@ class LimitTerm(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Terms(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Terms, and for each that could not be computed a sentence that says why."""
+    """Terms, and for each that could not be computed a sentence with the reason."""
 
     terms: tuple[LimitTerm, ...] = ()
     unknown: tuple[str, ...] = ()
@@ -29,7 +29,7 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Limit(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The least of several terms on one path."""
+    """The smallest of several terms on one path."""
 
     path: str
     limit_bytes_per_s: float
@@ -38,7 +38,7 @@ class Limit(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     gate_bytes_per_s: float
     """Above this a measurement is INVALID: all ports of the slower end together could not carry it.
 
-    Infinite where the rate of one of them is not known; `unknown` then says of which."""
+    Infinite where the rate of one of them is not known; `unknown` then names it."""
     unknown: tuple[str, ...] = ()
     """Terms that are missing or that are bounds only, and why."""
 
@@ -83,7 +83,10 @@ class ComputePeak(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def least(path: str, found: Terms, gate_bytes_per_s: float | None = None) -> Limit | NoLimit:
-    """The limit that these terms make. No gate: it is the limit itself. No terms: no limit, for the reasons given."""
+    """The limit that follows from these terms. No gate: it equals the limit.
+
+    No terms: no limit, for the reasons given.
+    """
     if not found.terms:
         return NoLimit(path=path, reason="; ".join(found.unknown) or "nothing that bounds it could be read")
     binding = min(found.terms, key=lambda term: term.bytes_per_s)

@@ -9,7 +9,7 @@ from seatrial.model.measurement import Kernel, Measurement, Phase
 
 
 class LossCause(enum.StrEnum):
-    """Why a session was lost, as far as the launcher, Slurm and the nodes say."""
+    """Why a session was lost, as far as the launcher, Slurm and the nodes report it."""
 
     SIGNAL = "signal"
     """A signal ended a rank."""
@@ -19,14 +19,14 @@ class LossCause(enum.StrEnum):
     NODE_FAILURE = "node-failure"
     TIME_LIMIT = "time-limit"
     CANCELLED = "cancelled"
-    """Somebody, or Slurm, ended the step or the job."""
+    """A user, an administrator or Slurm ended the step or the job."""
     SILENT = "silent"
     """Nothing died as far as is known, and no answer came in time."""
     UNKNOWN = "unknown"
 
 
 class RankDeath(msgspec.Struct, frozen=True, kw_only=True):
-    """One rank that ended. What the launcher does not say is None or empty."""
+    """One rank that ended. What the launcher does not report is None or empty."""
 
     node: str = ""
     rank: int | None = None

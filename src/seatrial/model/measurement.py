@@ -56,7 +56,7 @@ class Phase(enum.StrEnum):
     PILOT = "pilot"
     SURVEY = "survey"
     NEXT = "next"
-    """Once more, with fewer pairs at once or alone, to tell contention and the suspects of the survey apart."""
+    """Repeated with fewer pairs at once or alone, to distinguish contention from the suspects of the survey."""
     RETEST = "retest"
     LOADED = "loaded"
     """Many pairs at once on purpose: all nodes of a leaf to other leaves, or half of the nodes to the other half."""

@@ -23,7 +23,7 @@ MID_NUMBER = re.compile(r"\d\[[^\[\]]*\]")
 
 
 UNKNOWN = re.compile(r"[^ -~]|[@*?%]")
-"""What is in no node name: other than ASCII, ClusterShell's groups and patterns."""
+"""Characters that no node name has: anything but ASCII, and ClusterShell's groups and patterns."""
 
 
 LONGEST_NODE = 253
@@ -62,7 +62,7 @@ def _parts(text: str) -> list[str]:
 
 
 def _how_many(text: str) -> int:
-    """The number of names that a text stands for, or a few more; nothing is expanded."""
+    """The number of names in a list, or slightly more; the list is not expanded."""
     return sum(
         math.prod(
             sum(int(last) - int(first) + 1 if last else 1 for first, last in RANGE.findall(ranges))

@@ -36,7 +36,7 @@ class LocatedFault(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Undecided(msgspec.Struct, frozen=True, kw_only=True):
-    """Parts of which one or several are at fault, and these pairs cannot tell which."""
+    """Parts of which at least one is at fault; these pairs cannot show which."""
 
     subjects: tuple[Subject, ...]
     metric: str
@@ -45,7 +45,7 @@ class Undecided(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Instability(enum.StrEnum):
-    """In which way the numbers of a pair or node disagree."""
+    """How the numbers of a pair or node disagree."""
 
     REPETITIONS = "repetitions"
     """The repetitions of one pair differ by more than noise."""
@@ -79,7 +79,7 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     low: float
     high: float
     decided: bool
-    """False: the interval reaches beyond the greatest practical effect, so that more measurements are needed."""
+    """False: the interval reaches beyond the largest practical effect, so that more measurements are needed."""
 
 
 class Population(msgspec.Struct, frozen=True, kw_only=True):
@@ -118,7 +118,7 @@ class Resolution(msgspec.Struct, frozen=True, kw_only=True):
     enough: bool
     """Whether noise would have let it show a loss of 10 %."""
     majority: bool
-    """False where so many pairs are clearly better than the median that it may be the level of slow nodes."""
+    """False where many pairs are clearly better than the median, so that the median may be the level of slow nodes."""
     measured_pairs: int
     expected_pairs: int
     """Ordered pairs of a complete table; half of them where every pair was measured in one direction only."""
@@ -159,7 +159,7 @@ class ChangeKind(enum.StrEnum):
     RECOVERY = "recovery"
     """Bad from the start, then good."""
     FLAPPING = "flapping"
-    """Good and bad in turn."""
+    """Alternates between good and bad."""
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
@@ -187,4 +187,4 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     period_s: float | None = None
     """Of flapping; None where the values show no rhythm."""
     ambiguous_with: tuple[Subject, ...] = ()
-    """Other parts that have the very same bad values."""
+    """Other parts with exactly the same bad values."""

@@ -21,7 +21,7 @@ class PairTable(msgspec.Struct, frozen=True, kw_only=True):
 
     NaN: not measured, which is not the same as DEAD_BANDWIDTH or DEAD_LATENCY_S: measured, and nothing arrived.
 
-    Data flows from `nodes[source[p]]` to `nodes[target[p]]`. A pair may stand in several rows, one a repetition.
+    Data flows from `nodes[source[p]]` to `nodes[target[p]]`. A pair may have several rows, one for each repetition.
     """
 
     nodes: tuple[str, ...]
@@ -41,7 +41,7 @@ class PairTable(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_ordered(self) -> bool:
-        """Whether every pair stands in one row only, and rows ascend by source and target."""
+        """Whether every pair has only one row, and rows ascend by source and target."""
         return is_ordered(self.source, self.target)
 
     @property
@@ -98,7 +98,10 @@ def repeated_pair_table(
     bandwidth: Mapping[tuple[str, str], Sequence[float]],
     latency: Mapping[tuple[str, str], Sequence[float]],
 ) -> PairTable:
-    """As `pair_table`, of several numbers a pair: as many rows as its longer sequence. Raises KeyError likewise."""
+    """As `pair_table`, of several numbers a pair: as many rows as its longer sequence.
+
+    Raises KeyError in the same cases.
+    """
     place = {node: number for number, node in enumerate(nodes)}
     rows = [
         (place[pair[0]], place[pair[1]], rate, late)

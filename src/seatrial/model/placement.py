@@ -6,7 +6,7 @@ import msgspec
 
 
 class RankPlace(msgspec.Struct, frozen=True, kw_only=True):
-    """One rank. `place`: what rounds call it; `node`: whose facts tell of its machine."""
+    """One rank. `place`: what rounds call it; `node`: the node whose facts describe its machine."""
 
     rank: int
     place: str
@@ -35,13 +35,13 @@ class Start(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DefaultStart(msgspec.Struct, frozen=True, kw_only=True):
-    """One launch by the MPI's own launcher with nothing said of binding: where it puts other programs' ranks."""
+    """One launch by the MPI's own launcher without binding options: where it places the ranks of other programs."""
 
     line: str
     """The launch line without the program, as a user would write it: `mpirun -n 2`."""
     nodes: tuple[str, ...] = ()
     """By rank."""
     ranks: tuple[dict[str, Any], ...] = ()
-    """What the ranks said of themselves."""
+    """What the ranks reported about themselves."""
     failure: str = ""
     """Why it did not come up; empty: it did."""

@@ -16,7 +16,7 @@ FORMAT = 1
 
 
 class Ending(enum.StrEnum):
-    """How a run ended. RUNNING in a folder that nobody writes to any more means: killed."""
+    """How a run ended. RUNNING in a folder that no process writes to any more means: killed."""
 
     RUNNING = "running"
     COMPLETE = "complete"
@@ -49,7 +49,7 @@ class NodeState(msgspec.Struct, frozen=True, kw_only=True):
     node: str
     reason: str
     fault: bool
-    """False where somebody took it out on purpose or it is busy."""
+    """False where it was drained on purpose or is busy."""
     rank_died: bool = False
     """It answers, and was left out since its ranks died again and again."""
 
@@ -79,7 +79,7 @@ class AskedLine(msgspec.Struct, frozen=True, kw_only=True):
     program: str = ""
     """The word that is the program, where it was named; empty: found in the line."""
     cores: int | None = None
-    """For each rank; None: as the line says."""
+    """For each rank; None: as the launch line specifies."""
 
 
 class Contents(msgspec.Struct, frozen=True, kw_only=True):
@@ -168,7 +168,7 @@ class RecordedRun(msgspec.Struct, frozen=True, kw_only=True):
     facts_after: Mapping[str, NodeFacts]
     measurements: tuple[Measurement, ...]
     starts: tuple[Start, ...] = ()
-    """Launches of the probe, in order, with what their ranks said of where they were."""
+    """Launches of the probe, in order, with the places that their ranks reported."""
     default_start: DefaultStart | None = None
     """Where the MPI's own launcher would have put the ranks, where that was looked at."""
     losses: tuple[SessionLoss, ...] = ()

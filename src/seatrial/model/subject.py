@@ -72,5 +72,5 @@ def spine(switch: str) -> Subject:
 
 
 def pair(source: str, target: str) -> Subject:
-    """The way from one node to another."""
+    """The path from one node to another."""
     return Subject(kind=SubjectKind.PAIR, name=f"{source}>{target}")

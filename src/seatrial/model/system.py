@@ -16,7 +16,7 @@ class KernelFacts(msgspec.Struct, frozen=True, kw_only=True):
     transparent_huge_pages: str = ""
     """always, madvise or never: the word in brackets."""
     modules: dict[str, str] = {}
-    """Loaded module -> its version, or "" where it tells none."""
+    """Loaded module -> its version, or "" where it reports none."""
 
 
 class Firmware(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,7 +48,7 @@ class ClockState(msgspec.Struct, frozen=True, kw_only=True):
     """Whether and how the clock is kept right."""
 
     source: str = ""
-    """chrony, ntp or timedatectl: who told."""
+    """chrony, ntp or timedatectl: the source."""
     synchronised: bool | None = None
     offset_s: float | None = None
     stratum: int | None = None
@@ -109,11 +109,11 @@ class MpiFile(msgspec.Struct, frozen=True, kw_only=True):
     """As PATH or the dynamic linker finds it."""
     size_bytes: int | None = None
     checksum: int | None = None
-    """POSIX's cksum; None where it was not had: the file is larger than 64 MiB, or there is no such command."""
+    """POSIX's cksum; None where it is missing: the file is larger than 64 MiB, or the command does not exist."""
 
 
 class SoftwareFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """Versions, as far as commands tell them."""
+    """Versions, as far as commands report them."""
 
     slurm_client: str = ""
     slurm_daemon: str = ""

@@ -24,7 +24,7 @@ class Role(enum.StrEnum):
 
     DEFAULT = "default"
     REFERENCE = "reference"
-    """The default once more, measured in short rounds as the hobbled ones are, which these are held against."""
+    """The default once more, measured in short rounds as the hobbled variants are, which are compared with it."""
     CONTROL = "control"
     """Takes away what cannot matter: where this changes the timing, the measuring was disturbed."""
     WITHOUT = "without"
@@ -47,14 +47,14 @@ class Variant(msgspec.Struct, frozen=True, kw_only=True):
     rail: str = ""
     """The one rail that it is measured over; empty: whatever the MPI takes."""
     held: dict[str, str] = {}
-    """What holds the MPI to that rail, beside `environment`."""
+    """Settings that keep the MPI on that rail, in addition to `environment`."""
 
 
 class Declared(msgspec.Struct, frozen=True, kw_only=True):
-    """What the MPI itself says it chose, in its verbose output."""
+    """What the MPI reports as its choice in its verbose output."""
 
     carriers: tuple[Carrier, ...] = ()
-    """By what it says it sends to the other rank; none: it said nothing that is known."""
+    """How it reports sending to the other rank; empty: its output has no known words."""
     words: tuple[str, ...] = ()
     """Its own words for it: pml cm, mtl ofi, btl tcp, tag(tcp/eth0)."""
     compiled: dict[str, tuple[str, ...]] = {}
@@ -71,7 +71,7 @@ class Counted(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class VariantNote(msgspec.Struct, frozen=True, kw_only=True):
-    """What one start of a variant left beside its samples."""
+    """What one start of a variant produced besides its samples."""
 
     variant: Variant
     block: int

@@ -29,7 +29,7 @@ class Scale(NamedTuple):
 
 
 def _scale(value: float, units: tuple[tuple[float, str], ...]) -> Scale:
-    """The greatest unit of which `value` is at least one after rounding."""
+    """The largest unit of which `value` is at least one after rounding."""
     size = abs(value)
     per_unit, unit = next((pair for pair in units if size >= pair[0] * 0.99995), units[-1])
     return Scale(per_unit, unit, 2 if size / per_unit < 9.995 else 1)
@@ -133,7 +133,7 @@ def share_estimate(measured: Estimate) -> str:
 
 
 def _with_interval(measured: Estimate, metric: str) -> str:
-    """Value and interval in one unit, with as many decimals as it takes to tell the interval's ends apart."""
+    """Value and interval in one unit, with as many decimals as distinguish the ends of the interval."""
     if metric not in (BANDWIDTH, LATENCY):
         return f"{measured.value:g} [{measured.low:g}–{measured.high:g}]"
     scale = bandwidth_scale(measured.value) if metric == BANDWIDTH else time_scale(measured.value)

@@ -25,7 +25,7 @@ class Verdict(enum.StrEnum):
 
     @property
     def gravity(self) -> int:
-        """0 for PASS, rising to INVALID; the worst of several verdicts is the one of the greatest gravity."""
+        """0 for PASS, rising to INVALID; the worst of several verdicts is the most severe."""
         return _GRAVITY[self]
 
 
@@ -33,12 +33,12 @@ _GRAVITY = {verdict: place for place, verdict in enumerate(Verdict)}
 
 
 def worst(verdicts: list[Verdict]) -> Verdict:
-    """The gravest of them; PASS where there is none."""
+    """The most severe of them; PASS for an empty list."""
     return max(verdicts, key=lambda verdict: verdict.gravity, default=Verdict.PASS)
 
 
 class FindingKind(enum.StrEnum):
-    """What can be wrong, one word each; docs/findings.md says what each means and what to do."""
+    """What can be wrong, one word each; docs/findings.md explains each and what to do."""
 
     NODE_DOWN = "node-down"
     RANK_DIED = "rank-died"
@@ -128,7 +128,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     remedy: str
     direction: Direction = Direction.BOTH
     ambiguous_with: tuple[Subject, ...] = ()
-    """Other subjects that these measurements cannot tell from this one."""
+    """Other subjects that these measurements cannot distinguish from this one."""
     metric: str = ""
     """`bandwidth_bytes_per_s`, `latency_s`, or empty where a fact and no number is at fault."""
     measured: Estimate | None = None
@@ -145,5 +145,5 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def rank(self) -> tuple[bool, int]:
-        """Findings sort by it: faults that were measured (lost nodes, too) before facts, then the gravest first."""
+        """Findings sort by it: faults that were measured (lost nodes, too) before facts, then the most severe first."""
         return self.verdict is Verdict.MISCONFIGURED, -self.verdict.gravity

@@ -7,7 +7,7 @@ import msgspec
 
 
 def count(number: int, noun: str, several: str = "") -> str:
-    """1 node, 2 nodes; `several`: the plural where it is not made by an s."""
+    """1 node, 2 nodes; `several`: the plural where it does not end in s."""
     return f"{number} {noun}" if number == 1 else f"{number} {several or noun + 's'}"
 
 
@@ -18,7 +18,7 @@ def some(names: Sequence[str], most: int) -> str:
 
 
 def by_text(said: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
-    """Of names and what is said of each: every text once, with the names that have it, in their order."""
+    """Groups (name, text) by text: every text once, with the names that have it, in their order."""
     found: dict[str, list[str]] = {}
     for name, text in said:
         found.setdefault(text, []).append(name)

@@ -12,7 +12,7 @@ from seatrial.model.placement import RankPlace
 from seatrial.node.rank_places import Cores, cores_of, known_cores
 
 FAR = 10_000
-"""Stands for a NUMA distance that the kernel does not tell; real ones end at 254."""
+"""Used for a NUMA distance that the kernel does not report; real ones end at 254."""
 
 
 SMALL = 0.8
@@ -30,9 +30,9 @@ class Distance(enum.StrEnum):
 
 
 class Adapters(msgspec.Struct, frozen=True, kw_only=True):
-    """Active adapters (for want of any the fabric interface) -> NUMA node and package of each.
+    """Active adapters (without any, the fabric interface) -> NUMA node and package of each.
 
-    No package where the NUMA node lies on several: all cores of that node are then as near as can be told.
+    No package where the NUMA node lies on several: all cores of that node then count as equally near.
     """
 
     numa_nodes: dict[str, int] = {}
@@ -40,7 +40,7 @@ class Adapters(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def adapters_of(facts: NodeFacts) -> Adapters:
-    """Empty where the place of one of them is not known: then nobody can say what is near."""
+    """Empty where the place of one of them is not known: then it is unknown what is near."""
     places: dict[str, int | None] = {
         hca.name: hca.numa_node for hca in facts.hcas if any(port.state is PortState.ACTIVE for port in hca.ports)
     }
@@ -68,25 +68,25 @@ def distance(core: Core, adapters: Adapters) -> Distance:
 
 
 def distance_of(cores: Sequence[Core], cpus: Iterable[int], adapters: Adapters) -> Distance:
-    """The greatest one of all cores that a mask has: a rank may be on any of them."""
+    """The largest distance of all cores in a mask: a rank may run on any of them."""
     order = list(Distance)
     return max((distance(cores[one], adapters) for one in cores_of(cores, cpus)), key=order.index, default=order[-1])
 
 
 def usable_processors(facts: NodeFacts | None, ranks: Sequence[RankPlace]) -> frozenset[int]:
-    """Those that the job has, as far as the collector's own mask and the ranks' show; all, where they do not."""
+    """The processors of the job, from the masks of the collector and of the ranks; all, where those are unknown."""
     everything = {number for core in known_cores(facts, ranks) for number in core.processors}
     allowed = set(facts.processor.allowed) & everything if facts else set()
     return frozenset(allowed | {cpu for rank in ranks for cpu in rank.cpus} if allowed else everything)
 
 
 def usable_cores(facts: NodeFacts | None, ranks: Sequence[RankPlace]) -> Cores:
-    """Cores of which the job has a processor."""
+    """Cores with at least one processor of the job."""
     return cores_of(known_cores(facts, ranks), usable_processors(facts, ranks))
 
 
 def small_cores(facts: NodeFacts | None) -> frozenset[Core]:
-    """Those that are built slower than others of the node: efficiency cores, LITTLE ones; none where it is not told."""
+    """Cores built slower than others of the node: efficiency cores, LITTLE cores; empty where that is unknown."""
     told = facts.processor.hardware_maximum_hz if facts else ()
     if facts is None or not told or len(told) != len(facts.topology.processors):
         return frozenset()
@@ -97,7 +97,7 @@ def small_cores(facts: NodeFacts | None) -> frozenset[Core]:
 def good_order(
     facts: NodeFacts | None, ranks: Sequence[RankPlace], cores_each: int = 1, *, threads: bool = False
 ) -> tuple[tuple[int, ...], ...] | None:
-    """Processors for each rank of a node in turn: cores of its own, nearest the adapter first.
+    """Processors for each rank of a node in order: its own cores, nearest to the adapter first.
 
     Large cores before small ones that are as near. One processor of each core, or with `threads` all of them. A rank
     of several cores has them within one NUMA node of one socket where that is possible, else within one socket. None
@@ -129,7 +129,7 @@ def good_order(
 
 
 def _grouped(pools: Sequence[Sequence[Core]], each: int) -> tuple[list[Sequence[Core]], list[Core]]:
-    """Groups of `each` from every pool in turn, and what is left over."""
+    """Groups of `each` from one pool after the other, and what is left over."""
     groups: list[Sequence[Core]] = []
     rest: list[Core] = []
     for pool in pools:

@@ -62,7 +62,7 @@ def _dumped_modes(frame: Frame) -> dict[str, str]:
 
 
 def _sub_numa_mode(frame: Frame) -> str:
-    """snc2 (Intel: two NUMA nodes a package, Cluster-on-Die included), nps4 (AMD from Zen on); "" where not told.
+    """snc2 (Intel: two NUMA nodes a package, Cluster-on-Die included), nps4 (AMD from Zen on); "" where unknown.
 
     Counts the NUMA nodes that have processors, by package. One node for each Intel package is no mode, since quadrant,
     hemisphere and all-to-all look the same; one node for several AMD packages is nps0. A virtual machine's NUMA nodes

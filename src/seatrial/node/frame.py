@@ -36,7 +36,7 @@ class CommandOutput(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Frame(msgspec.Struct, frozen=True, kw_only=True):
-    """One node's stream, taken apart and not yet understood."""
+    """One node's stream, split into items that are not yet interpreted."""
 
     hostname: str
     complete: bool
@@ -61,7 +61,7 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True):
     """Lines this version has no meaning for."""
 
     def integer(self, path: str) -> int | None:
-        """The value at `path` as a whole number of at most 18 digits, or None; `reason` then says why."""
+        """The value at `path` as a whole number of at most 18 digits, or None; `reason` then explains why."""
         return whole_number(self.values.get(path, "").strip())
 
     def reason(self, item: str) -> str:
@@ -188,7 +188,7 @@ def _column(names: tuple[str, ...], line: str) -> dict[str, str] | None:
 
 @lru_cache(maxsize=256)
 def _table(columns: tuple[str, ...], lines: tuple[str, ...]) -> tuple[dict[str, str], ...]:
-    """A dict for each row; rows of another length are left out. Shared between like nodes: nobody may change them."""
+    """A dict for each row; rows of another length are left out. Shared between equal nodes: must not be modified."""
     rows = [line.split(" ") for line in lines]
     return tuple(dict(zip(columns, row, strict=True)) for row in rows if len(row) == len(columns))
 
@@ -228,7 +228,7 @@ ADDERS: dict[str, Callable[[Frame, str, str], bool]] = {
     "@column": _add_column,
     "@hex": _add_bytes,
 }
-"""Word -> what takes in a line of it, and says whether it could."""
+"""Word -> the function that reads a line of it and returns whether it could."""
 
 
 NO_ANSWER = 124
@@ -242,7 +242,7 @@ def answer(frame: Frame, command: str) -> tuple[str, ...]:
 
 
 def why_no_answer(frame: Frame, command: str) -> str:
-    """What a command that told nothing did instead."""
+    """Why a command gave no answer."""
     output = frame.commands.get(command)
     if output is None:
         return frame.reason(command)

@@ -35,7 +35,7 @@ class Frequencies(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_frequencies(frame: Frame, absent: dict[str, str]) -> Frequencies:
-    """What cpufreq says of every processor, by processors or by policies; adds to `absent` what it does not."""
+    """What cpufreq reports for every processor, by processor or by policy; adds to `absent` what it does not report."""
     pattern = BY_PROCESSOR if frame.lists.get(BY_PROCESSOR) else BY_POLICY
     drivers = (f"{_folder(pattern, name)}/scaling_driver" for name in frame.lists.get(pattern, ())[:1])
     driver = next((frame.values.get(file, "") for file in drivers), "")
@@ -82,7 +82,7 @@ def named_hz(model_name: str) -> tuple[float | None, str]:
 
 
 def turbo(frame: Frame) -> bool | None:
-    """Whether all processors may go beyond the base frequency; None where neither driver nor policies tell."""
+    """Whether all processors may go beyond the base frequency; None where neither driver nor policies report it."""
     forbidden, boost = frame.integer(NO_TURBO), frame.integer(BOOST)
     if forbidden is not None:
         return forbidden == 0

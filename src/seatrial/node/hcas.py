@@ -146,7 +146,7 @@ def _counters(frame: Frame, name: str) -> tuple[dict[str, dict[str, int]], dict[
 def _interfaces(frame: Frame, name: str, number: int, *, alone: bool) -> tuple[str, ...]:
     """The one that RoCE is bound to by its first GID; else those of the device, or of this port of it.
 
-    Which port an interface is on, counted from 0, is said by dev_port, by older drivers in dev_id; the other is 0.
+    The port of an interface, counted from 0, is in dev_port, for older drivers in dev_id; the other one is 0.
     """
     bound = frame.values.get(f"{INFINIBAND}{name}/ports/{number}/gid_attrs/ndevs/0", "").strip()
     if INTERFACE.fullmatch(bound):

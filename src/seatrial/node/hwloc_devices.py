@@ -103,7 +103,7 @@ def _address(element: ET.Element) -> str:
 
 
 def _numa_node(found: Found) -> int | None:
-    """The only one nearby; None where several are: hwloc puts a device there where the firmware tells none."""
+    """The only one nearby; None for several: hwloc puts a device there where the firmware reports none."""
     near = masked(found.nodeset) or ()
     return near[0] if len(near) == 1 else None
 
@@ -140,7 +140,7 @@ def _hop(element: ET.Element) -> PciHop:
 def links_of(text: str) -> tuple[tuple[float, int], ...]:
     """Transfers per second and lanes of every link that hwloc would give this speed: "7.876923" is 3.0 x8 or 4.0 x4.
 
-    hwloc tells the product only, in GB/s of one direction after encoding, to a few decimals.
+    hwloc reports only the product, in GB/s of one direction after encoding, to a few decimals.
     """
     speed = float(text) if SPEED.fullmatch(text) else 0.0
     return tuple(
@@ -173,7 +173,7 @@ def _hca(name: str, address: str, found: Found) -> Hca:
 
 
 def _port(name: str, number: int, says: dict[str, str]) -> Port:
-    """A port with a LID speaks InfiniBand or a relative; one without may speak RoCE, or wait for a subnet manager."""
+    """A port with a LID uses InfiniBand or a related protocol; without one, RoCE, or it waits for a subnet manager."""
     state, lid = says.get("State", ""), says.get("LID", "")
     identifier = int(lid, 16) if HEXADECIMAL.fullmatch(lid) else None
     family = port_family("", name=name)

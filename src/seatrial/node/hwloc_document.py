@@ -1,4 +1,4 @@
-"""hwloc's XML, taken apart with its dangers shut out: where the topology and a whole recorded machine start from."""
+"""Safe parsing of hwloc's XML, from which the topology and a whole recorded machine are read."""
 
 import re
 from xml.etree import ElementTree as ET

@@ -27,7 +27,7 @@ OFTEN_TOLD = (
 
 
 def facts_from_xml(text: str, name: str) -> NodeFacts:
-    """The facts in an export of hwloc 1, 2 or 3, whose node is called `name` where the export does not say.
+    """The facts in an export of hwloc 1, 2 or 3, whose node is called `name` where the export has no name.
 
     Processors are those in the export: where it was made under a batch system, the job's. Raises FactsFormatError for
     text that is no such export.
@@ -101,7 +101,9 @@ def _processor(root: ET.Element, model: str, topology: Topology) -> ProcessorFac
 
 
 def _frequencies(root: ET.Element, info: str, processors: Numbers) -> tuple[float, ...]:
-    """In Hz, by processor, from the kinds of processors that hwloc tells apart; none where one of them is not told."""
+    """In Hz, by processor, from the kinds of processors that hwloc distinguishes; empty where one of them is not
+    reported.
+    """
     told: dict[int, float] = {}
     for kind in root.iterfind("cpukind"):
         megahertz = infos(kind).get(info, "")

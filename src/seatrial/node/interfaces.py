@@ -22,7 +22,7 @@ def read_interfaces(frame: Frame) -> Interfaces:
     """Every folder of /sys/class/net that /proc/net/dev lists too.
 
     /proc/net/dev is this process's own network namespace, /sys that of whoever mounted it: an interface that only
-    /sys shows belongs to another namespace, and nothing of ours can send through it.
+    /sys shows belongs to another namespace, and no process of the job can send through it.
     """
     listed = frame.lists.get(NET + "*")
     if listed is None:

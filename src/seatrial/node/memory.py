@@ -23,7 +23,7 @@ SLOTS_OF_A_CHANNEL = 3
 
 
 class Place(NamedTuple):
-    """Socket as numbered by the firmware (None: not told), and channel in words ("" likewise)."""
+    """Socket as numbered by the firmware (None: unknown), and channel in words ("": unknown)."""
 
     socket: int | None = None
     channel: str = ""
@@ -33,7 +33,7 @@ def places(slots: Sequence[tuple[str, str]]) -> tuple[Place, ...]:
     """Of each slot, of locator and bank locator, its place; sockets from 0 on, as the kernel's packages mostly are.
 
     A letter after DIMM is a channel's, unless the numbers behind it go beyond the slots that a channel can have: then
-    it is a socket's, and the channel is not told. Words that follow no pattern known here tell nothing.
+    it is a socket's, and the channel is unknown. Descriptions without a known pattern give nothing.
     """
     upper = [(locator.strip().upper(), bank.strip().upper()) for locator, bank in slots]
     letters_are_sockets = any(
@@ -62,7 +62,7 @@ def _place(locator: str, bank: str, letters_are_sockets: bool) -> Place:
 
 
 def _words(both: str) -> list[str]:
-    """The node and the controller that a channel is of, where they are told."""
+    """The node and the controller of a channel, where they are known."""
     node, controller = NODE.search(both), CONTROLLER.search(both)
     return [*([f"N{node[1]}"] if node else []), *([f"MC{controller[1]}"] if controller else [])]
 
@@ -79,7 +79,7 @@ UNITS = {"B": 1, "BYTES": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 
 """SMBIOS specification, 7.18.4, and dmidecode: multiples of 1024, whatever they are called."""
 NOTHING = ("", "Unknown", "Other", "None", "Not Specified", "<OUT OF SPEC>", "NO DIMM")
 TRANSFERS = re.compile(r"([0-9]{1,6}) (?:MT/s|MHz)")
-"""Older dmidecodes say MHz and mean transfers: SMBIOS specification, 7.18, Speed, "in megatransfers per second"."""
+"""Older dmidecodes print MHz and mean transfers: SMBIOS specification, 7.18, Speed, "in megatransfers per second"."""
 EDAC_PLACE = re.compile(r"(channel|branch|slot|csrow|memory) (\d+)")
 EDAC_SOCKET = re.compile(r"SrcID#(\d{1,3})")
 """CPU_SrcID#0_MC#1_Chan#0_DIMM#0: drivers/edac/skx_base.c and i10nm_base.c."""
@@ -138,7 +138,9 @@ def transfers_per_s(text: str) -> float | None:
 
 
 def edac_dimms(frame: Frame) -> tuple[Dimm, ...]:
-    """The modules that memory controllers with error correction tell of, by controller and number; none are empty."""
+    """The modules that memory controllers with error correction report, by controller and number; empty slots are
+    missing.
+    """
     return tuple(
         _edac_dimm(frame, controller, f"{CONTROLLERS}{controller}/{kind}{module}/")
         for controller in edac_controllers(frame)
@@ -181,7 +183,7 @@ DMIDECODE = "dmidecode -t 17"
 def read_memory(frame: Frame) -> tuple[MemoryFacts, dict[str, str]]:
     """The memory of a frame. Second: name of a fact, with the group in front of it -> why it is not known.
 
-    dmidecode tells more, the speeds and the empty slots, but asks for root; EDAC asks for a driver of the controller.
+    dmidecode reports more (speeds, empty slots) but needs root; EDAC needs a driver for the controller.
     """
     absent: dict[str, str] = {}
     dimms, source = dmi_dimms(answer(frame, DMIDECODE)), "dmidecode"
@@ -201,7 +203,7 @@ def read_memory(frame: Frame) -> tuple[MemoryFacts, dict[str, str]]:
 
 
 def _why_no_dmi(frame: Frame) -> str:
-    """dmidecode says nothing of the reason on its standard output; without root it cannot open the tables."""
+    """dmidecode does not print the reason on its standard output; without root it cannot open the tables."""
     output = frame.commands.get(DMIDECODE)
     if output is None or output.status == NO_ANSWER:
         return why_no_answer(frame, DMIDECODE)
@@ -209,7 +211,7 @@ def _why_no_dmi(frame: Frame) -> str:
 
 
 def _sum(frame: Frame, file: str) -> int | None:
-    """Over all controllers; None where there is none, or one of them does not tell."""
+    """Sum over all controllers; None without controllers, or where one of them does not report it."""
     counts = [frame.integer(f"{CONTROLLERS}{controller}/{file}") for controller in edac_controllers(frame)]
     known = [count for count in counts if count is not None]
     return sum(known) if known and len(known) == len(counts) else None

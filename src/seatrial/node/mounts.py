@@ -10,18 +10,18 @@ KERNELS_OWN = frozenset(
     {"proc", "sysfs", "devpts", "devtmpfs", "mqueue", "tracefs", "debugfs", "securityfs", "selinuxfs", "pstore", "bpf"}
     | {"fusectl", "configfs", "hugetlbfs", "rpc_pipefs", "nsfs", "binfmt_misc", "efivarfs", "cgroup", "cgroup2"}
 )
-"""Kinds of file system that hold no files of anybody's."""
+"""Kinds of file system that hold no user files."""
 ESCAPE = re.compile(r"\\([0-7]{3})")
 OF_THE_MOMENT = ("fd=", "pgrp=", "pipe_ino=", "mountport=", "addr=", "clientaddr=", "mountaddr=")
-"""Options that are chosen anew at every mount, or whose value is not collected."""
+"""Options that change with every mount, or whose value is not collected."""
 ANSWERS = {"yes": True, "no": False, "no answer": False}
 
 
 def read_mounts(frame: Frame) -> tuple[tuple[Mount, ...], dict[str, str]]:
     """All file systems but the kernel's own, in the order of /proc/mounts: the last one on a path is the visible one.
 
-    `reachable` is told of network file systems only, and of the path as a whole. Second: "system.mounts" -> why none is
-    known, or "system.mounts.PATH" -> why one is not reachable.
+    `reachable` is known for network file systems only, and for the path as a whole. Second: "system.mounts" -> why none
+    is known, or "system.mounts.PATH" -> why one is not reachable.
     """
     found: dict[Mount, None] = {}
     absent = {}

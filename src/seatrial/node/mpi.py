@@ -91,7 +91,7 @@ MPI_WORDS = (
 
 
 def mpi_versions(frame: Frame) -> tuple[str, ...]:
-    """Each MPI once ("Open MPI 4.1.4"), in the order the commands name them; one that we do not know, word for word."""
+    """Each MPI once ("Open MPI 4.1.4"), in the order the commands name them; an unknown one as it was printed."""
     return tuple(f"{name} {version}" if name else version for name, version in mpi_names(frame))
 
 
@@ -108,7 +108,7 @@ def mpi_names(frame: Frame) -> tuple[tuple[str, str], ...]:
 
 
 def why_no_mpi(frame: Frame) -> str:
-    """What each command that could have told it did instead."""
+    """Why none of the commands gave it."""
     return "; ".join(why_no_answer(frame, command) for command in MPI_COMMANDS)
 
 
@@ -124,7 +124,7 @@ def _known(line: str) -> tuple[str, str] | None:
 FILES = "cksum mpi-files"
 ASKED = "mpi-files"
 Build = tuple[int, int | None]
-"""Bytes, and the checksum where all that are compared tell one."""
+"""Bytes, and the checksum where all compared nodes have one."""
 
 
 def read_mpi_files(frame: Frame) -> tuple[MpiFile, ...]:
@@ -140,12 +140,12 @@ def read_mpi_files(frame: Frame) -> tuple[MpiFile, ...]:
 
 
 def why_no_files(frame: Frame) -> str:
-    """Why none are told."""
+    """Why none are known."""
     return frame.reason(ASKED)
 
 
 def parse_file(text: str, name: str = "") -> MpiFile | None:
-    """`CHECKSUM BYTES PATH`, as cksum prints it; None without a path. What is no number is not known."""
+    """`CHECKSUM BYTES PATH`, as cksum prints it; None without a path. A text that is not a number counts as unknown."""
     checksum, _, rest = text.partition(" ")
     size, _, path = rest.partition(" ")
     if not path.startswith("/"):
@@ -155,9 +155,9 @@ def parse_file(text: str, name: str = "") -> MpiFile | None:
 
 
 def builds(files: Mapping[str, MpiFile]) -> dict[str, Build]:
-    """Node -> what tells one build of a file from another; nodes that do not tell its size are left out.
+    """Node -> what distinguishes builds of a file; nodes that do not report its size are left out.
 
-    Where it lies does not count. By size alone where some node told no checksum.
+    Its path does not count. By size alone where a node has no checksum.
     """
     sized = {node: file for node, file in files.items() if file.size_bytes is not None}
     summed = all(file.checksum is not None for file in sized.values())
@@ -176,7 +176,7 @@ def told(file: MpiFile) -> str:
 
 
 def told_apart(files: Mapping[str, MpiFile]) -> dict[str, list[str]]:
-    """What each build is, as `told`, and who has it: one entry where all have the same."""
+    """Each build, as `told` describes it, and the nodes that have it: one entry where all have the same."""
     found: dict[Build, list[str]] = {}
     for node, build in builds(files).items():
         found.setdefault(build, []).append(node)
@@ -229,7 +229,7 @@ def why_no_settings(frame: Frame) -> str:
 
 
 def _ordered(frame: Frame) -> Iterator[str]:
-    """What stands in a later one counts."""
+    """The later one wins."""
     files = sorted(frame.files)
     named = [path for path in frame.files if path.startswith(NAMED)]
     usual = [path for path in files if _name(path) == SYSTEM_FILE and path not in named]

@@ -45,9 +45,9 @@ def parse_facts(text: str) -> NodeFacts:
 
 
 class AlikeParser:
-    """`parse_facts` for the nodes of a cluster: streams that differ in name and boot alone are taken apart once.
+    """`parse_facts` for the nodes of a cluster: streams that differ only in name and boot are parsed once.
 
-    Nodes of one image and one make often are so alike where counters are not read; what they have in common is then
+    Nodes with the same image and model often are, where counters are not read; what they have in common is then
     one and the same object.
     """
 

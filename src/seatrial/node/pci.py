@@ -29,9 +29,9 @@ def pci_chain(place: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4096)
 def pci_address(place: str) -> str:
-    """The PCI function that a device is, or is the virtio face of; "" where it is none.
+    """The PCI function of a device, also of one behind virtio; "" without one.
 
-    Whatever hangs on USB lies below a PCI function too, that of the USB controller, which is not its own.
+    USB devices lie below a PCI function too, that of the USB controller, which is not their own.
     """
     chain = pci_chain(place)
     if not chain or "/usb" in place.partition(chain[-1])[2]:

@@ -66,7 +66,7 @@ def express_capability(config: bytes) -> ExpressCapability | None:
 
 
 def lanes(number: int) -> int | None:
-    """A width that PCI Express has; None for 0 (no link), 63 and 255 (all ones: nobody answered) and the like."""
+    """A valid width of PCI Express; None for 0 (no link), 63 and 255 (all ones: no answer) and others."""
     return number if number in WIDTHS else None
 
 
@@ -123,7 +123,7 @@ def read_links(frame: Frame, addresses: tuple[str, ...]) -> dict[str, Link]:
 
 @lru_cache(maxsize=8192)
 def link_of(address: str, texts: tuple[str, ...], express: ExpressCapability | None = None) -> Link:
-    """`texts`: of the four LINK_FILES, "" where there is none. What they do not tell, the capability may."""
+    """`texts`: of the four LINK_FILES, "" where there is none. What they lack, the capability may contain."""
     current_speed, max_speed, current_width, max_width = texts
     told = express or ExpressCapability()
     hop = PciHop(

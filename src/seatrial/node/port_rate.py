@@ -17,9 +17,9 @@ MAKERS = {
     **dict.fromkeys(("qib", "ib_qib", "ipath", "ib_ipath", "infinipath"), PortFamily.TRUE_SCALE),
     "efa": PortFamily.EFA,
 }
-"""Drivers that speak one thing only, whatever sysfs says beside."""
+"""Drivers with only one protocol, whatever else sysfs reports."""
 IWARP = frozenset({"i40iw", "iw_cxgb3", "iw_cxgb4", "cxgb3", "cxgb4", "siw", "iw_nes", "nes"})
-"""irdma and qedr are not here: they speak RoCE too, and their node type tells which."""
+"""irdma and qedr are missing: they support RoCE too, and their node type shows which is in use."""
 
 
 @lru_cache(maxsize=1024)
@@ -30,7 +30,7 @@ def port_family(
 
     `link_layer`, `node_type` ("1: CA", "4: RNIC"), `board_id`, `hca_type`: as sysfs has them; `driver`: of the PCI
     device; `name`: the device's, which begins with its driver's unless someone gave it another. "": not known. The
-    kernel's include/rdma/ib_verbs.h has the node types and says which transport each speaks: rdma_node_get_transport.
+    kernel's include/rdma/ib_verbs.h has the node types and the transport of each: rdma_node_get_transport.
     """
     words = _words(driver, name, hca_type, board_id)
     made = [family for word, family in MAKERS.items() if word in words]
@@ -65,9 +65,9 @@ NOMINAL_GIGABITS = {
     "NDR": 100.0,
     "XDR": 200.0,
 }
-"""What the kernel counts one lane as; what it truly carries stands in `model.lanes`."""
+"""The kernel's rate of one lane; `model.hca.LANES` has the true one."""
 ETHERNET_GIGABITS = (10, 25, 40, 50, 56, 100, 200, 400, 800)
-"""What an Ethernet port can truly have; 2.5 ("1X SDR") and 20 ("4X DDR") are said where a driver found no better."""
+"""Real rates of Ethernet ports; drivers report 2.5 ("1X SDR") and 20 ("4X DDR") where they know no better value."""
 
 
 class PortRate(NamedTuple):
@@ -106,7 +106,7 @@ def port_rate(family: PortFamily | Unknown, text: str, interface_bits_per_s: flo
 
 
 def _printed(text: str) -> PortRate:
-    """The words taken apart. A width without a name is SDR, as older kernels print it, if the number fits."""
+    """The parsed words. A width without a name is SDR, as older kernels print it, if the number fits."""
     found = RATE.fullmatch(text.strip())
     if not found or int(found[2]) not in WIDTHS or not float(found[1]):
         return PortRate(why=f"rate says {text!r}")

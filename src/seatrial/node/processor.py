@@ -111,7 +111,7 @@ def throttle_events(frame: Frame) -> int | None:
     """Times that cores, and times that packages, were slowed down for heat, since boot.
 
     Every processor of a core counts the core's events, and every processor of a package the package's. So of the
-    counts of one core the greatest is taken, of those of one package likewise, and these are added up. A processor
+    counts of one core the largest is taken, also of those of one package, and these are added up. A processor
     whose core or package is not known counts for one of its own, and all of unknown package for one package.
     """
     cores = _counts(frame, "core_throttle_count")

@@ -27,7 +27,7 @@ NODES_ONLINE = "/sys/devices/system/node/online"
 
 
 class Processors(msgspec.Struct, frozen=True, kw_only=True):
-    """What the kernel says of the processors. Numbers of things; None where it does not say, and `absent` why."""
+    """What the kernel reports about the processors. Counts; None where it reports none, and `absent` has the reason."""
 
     model: str
     processors: int | None
@@ -61,7 +61,7 @@ def cpu_model(frame: Frame) -> str:
 
 
 def _processors(frame: Frame) -> int | None:
-    """Those online; where an old kernel does not list them, those it tells a core of."""
+    """Those online; where an old kernel does not list them, those with a known core."""
     return len(listed(frame.values.get(ONLINE, "")) or frame.tables.get(ROWS, ())) or None
 
 
@@ -71,6 +71,6 @@ def _numa_nodes(frame: Frame) -> int | None:
 
 
 def _sockets(frame: Frame) -> int | None:
-    """Distinct package numbers; the kernel's -1 says that the firmware tells none."""
+    """Distinct package numbers; -1 means that the firmware reports none."""
     packages = {package_number(row.get("physical_package_id", "?")) for row in frame.tables.get(ROWS, ())}
     return len(packages) if packages and None not in packages else None

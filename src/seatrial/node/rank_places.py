@@ -40,7 +40,7 @@ def cores_of(cores: Sequence[Core], cpus: Iterable[int]) -> Cores:
 def crowds(wants: Sequence[Cores]) -> list[Crowd]:
     """Groups that have fewer things between them than they are members; none where each can have one of its own.
 
-    `wants`: what each may have. By a greatest matching: members that are left over, and all whose thing they could
+    `wants`: what each may have. By a maximum matching: members that are left over, and all whose thing they could
     take, and so on, have too few (Hall's theorem; König's proof gives the group). Empty wants are left out.
     """
     owner = greatest_matching(wants)
@@ -108,8 +108,8 @@ def rank_places(
 ) -> tuple[RankPlace, ...]:
     """One rank for each record. `places`: by rank, what rounds call it; `nodes`: those whose facts are read.
 
-    A place NODE:0 belongs to NODE, unless it is a node by itself (ranks of this machine). What a record does not say,
-    or says in another form, is unknown.
+    A place NODE:0 belongs to NODE, unless it is a node by itself (ranks of this machine). What is missing in a record,
+    or has another form, is unknown.
     """
     known = set(nodes)
     found = []

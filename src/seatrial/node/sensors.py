@@ -26,7 +26,8 @@ UNITS = {"temp": ("degC", 1e-3), "fan": ("rpm", 1.0), "power": ("W", 1e-6)}
 def read_sensors(frame: Frame) -> tuple[tuple[Sensor, ...], dict[str, str]]:
     """Chip by chip, then the thermal zones: "coretemp Package id 0", in degC, rpm and W.
 
-    Equal names are told apart by " #2", " #3" in the order of the chips. Second: "system.sensors" -> why there is none.
+    Equal names are distinguished by " #2", " #3" in the order of the chips. Second: "system.sensors" -> why there is
+    none.
     """
     found = [*_chips(frame), *_zones(frame)]
     times: Counter[str] = Counter()

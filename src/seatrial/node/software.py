@@ -24,7 +24,7 @@ SLURM = re.compile(r"slurm\S* +(\S+)")
 
 
 def slurm_version(frame: Frame, commands: tuple[str, ...]) -> str:
-    """The version number ("22.05.8"), or "" where no command tells it; Debian calls the program slurm-wlm."""
+    """The version number ("22.05.8"), or "" where no command prints it; Debian calls the program slurm-wlm."""
     for command in commands:
         for line in answer(frame, command):
             if match := SLURM.fullmatch(line.strip()):
@@ -33,7 +33,7 @@ def slurm_version(frame: Frame, commands: tuple[str, ...]) -> str:
 
 
 def why_no_slurm(frame: Frame, commands: tuple[str, ...]) -> str:
-    """What each command that could have told it did instead."""
+    """Why none of the commands gave it."""
     return "; ".join(why_no_answer(frame, command) for command in commands)
 
 
@@ -45,8 +45,8 @@ TELL_MORE = (OMPI_COMPONENTS, UCX_VERSION, UCX_DEVICES, FABRIC_VERSION, FABRIC_P
 def read_software(frame: Frame) -> tuple[SoftwareFacts, dict[str, str]]:
     """The software of a frame.
 
-    Second: name of a fact ("software.slurm_client") -> why it is not known; "software.libraries" also says which
-    commands did not tell what is compiled in.
+    Second: name of a fact ("software.slurm_client") -> why it is not known; "software.libraries" also names the
+    commands that did not list what is compiled in.
     """
     facts = SoftwareFacts(
         slurm_client=slurm_version(frame, SLURM_CLIENTS),
@@ -69,7 +69,7 @@ def read_software(frame: Frame) -> tuple[SoftwareFacts, dict[str, str]]:
 
 
 def _modules_system(frame: Frame) -> str:
-    """Lmod tells its version in $LMOD_VERSION, Environment Modules through $MODULES_CMD --version."""
+    """Lmod has its version in $LMOD_VERSION, Environment Modules through $MODULES_CMD --version."""
     if lmod := frame.values.get(LMOD, "").strip():
         return f"Lmod {lmod}"
     for command in frame.commands:

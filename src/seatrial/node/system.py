@@ -24,7 +24,7 @@ KERNEL_UNREADABLE = "the kernel's own state (adjtimex) is not readable from a sh
 
 
 def read_clock(frame: Frame) -> tuple[ClockState, dict[str, str]]:
-    """What the first of chronyc, ntpq and timedatectl that answers says; offset in s, positive: this clock is ahead.
+    """The answer of the first of chronyc, ntpq and timedatectl that works; offset in s, positive: this clock is ahead.
 
     Second: name of a fact ("system.clock.synchronised") -> why it is not known.
     """
@@ -119,7 +119,7 @@ def read_system(frame: Frame) -> tuple[SystemFacts, dict[str, str]]:
 
 
 def read_limits(frame: Frame) -> tuple[Limits, dict[str, str]]:
-    """The soft limits of /proc/self/limits, which is in bytes; UNLIMITED (-1) where it says "unlimited"."""
+    """The soft limits of /proc/self/limits, which is in bytes; UNLIMITED (-1) for "unlimited"."""
     rows = (COLUMNS.split(line.strip()) for line in frame.files.get(LIMITS, ()))
     soft = {row[0]: row[1] for row in rows if len(row) >= 2}
     read = {field: _limit(soft.get(name, "")) for field, name in LIMIT_NAMES.items()}

@@ -46,7 +46,7 @@ class Walked(msgspec.Struct, kw_only=True):
 def xml_topology(text: str) -> Topology:
     """The topology of an export of hwloc 1, 2 or 3. Raises FactsFormatError where it is none.
 
-    Nodes of one make differ in the bytes of memory alone: these are taken out before, so that the rest is read once.
+    Nodes of the same model differ only in the bytes of memory: these are removed first, so that the rest is read once.
     """
     first, *rest = text.split(MEMORY)
     pieces = [piece.partition('"') for piece in rest]
@@ -64,7 +64,7 @@ def xml_topology(text: str) -> Topology:
 
 @functools.lru_cache(maxsize=64)
 def _skeleton(text: str) -> Topology:
-    """All but the bytes of memory: in their stead stand their places among `local_memory` in the text."""
+    """Everything but the bytes of memory, which are replaced by their index among `local_memory` in the text."""
     root = parse_hwloc(text)
     walked = _walk(root)
     _add_only_node(walked)
@@ -166,7 +166,7 @@ def _distances(root: ET.Element, indexes: Numbers) -> dict[int, Numbers]:
             rows = _rows(order, _words(matrix, "u64values"), indexes)
             if rows:
                 return rows
-    for matrix in root.iter("distances"):  # hwloc 1: parts of a base, which is the least of them
+    for matrix in root.iter("distances"):  # hwloc 1: multiples of a base, which is the smallest of them
         base = _real(matrix.get("latency_base", ""))
         values = [f"{base * _real(each.get('value', '')):.0f}" for each in matrix.iterfind("latency")]
         rows = _rows(list(indexes), values, indexes)
@@ -221,7 +221,8 @@ HWLOC = tuple(
 def read_topology(frame: Frame) -> tuple[Topology, dict[str, str]]:
     """The topology of a frame. Second: name of a fact, with the group in front of it -> why it is not known.
 
-    hwloc's XML wins where it is sound and whole. The kernel's files tell the same: cores, packages, NUMA nodes, caches.
+    hwloc's XML wins where it is valid and complete. The kernel's files give the same: cores, packages, NUMA nodes,
+    caches.
     """
     absent: dict[str, str] = {}
     topology = _from_hwloc(frame, absent) or sysfs_topology(frame)

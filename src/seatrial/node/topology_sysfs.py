@@ -16,7 +16,7 @@ CACHES = "/sys/devices/system/cpu/cpu[0-9]*/cache/index"
 def logical_order(cores: Sequence[Core], nodes: Iterable[NumaNode], shared: Iterable[Numbers]) -> Numbers:
     """The first processors of the cores, in hwloc's order: its core 0, its core 1, and so on.
 
-    What lies in one thing is ordered by the least processor of each part: packages, NUMA nodes, and what is `shared`
+    Contained parts are ordered by the smallest processor of each: packages, NUMA nodes, and what is `shared`
     (caches, of which each lists its processors).
     """
     packages: dict[int, set[int]] = {}
@@ -78,7 +78,9 @@ def sysfs_topology(frame: Frame) -> Topology:
 
 
 def sysfs_cores(frame: Frame) -> tuple[Core, ...]:
-    """The cores of a frame's online processors, sorted by their first one; none where one processor's is not told."""
+    """The cores of a frame's online processors, sorted by their first one; empty where the core of a processor is
+    unknown.
+    """
     indexes, sets, _, _ = _node_cells(frame)
     return _cores(_processor_rows(frame), frame.values.get(ONLINE, ""), indexes, sets)
 
@@ -126,7 +128,7 @@ def _node_cells(frame: Frame) -> tuple[Numbers, tuple[Numbers, ...], Cells, Cell
 def _cores(rows: tuple[Cells, ...], online: str, indexes: Numbers, sets: tuple[Numbers, ...]) -> tuple[Core, ...]:
     """Processors of equal siblings are one core; without siblings those of one package and core number are.
 
-    Offline processors are left out: their folder may still be there. Nothing where one processor's core is not told.
+    Offline processors are left out: their folder may still be there. Empty where the core of a processor is unknown.
     """
     node_of = {processor: index for index, held in zip(indexes, sets, strict=True) for processor in held}
     awake = set(listed(online) or ())
@@ -161,7 +163,7 @@ def _nodes(indexes: Numbers, sets: tuple[Numbers, ...], rows: Cells, online: str
 
 
 def node_distances(row: str, nodes: int) -> Numbers:
-    """The distances of a row of numbers; none where it is not one for each of so many nodes."""
+    """The distances in a row of numbers; empty where there is not one for each of `count` nodes."""
     known = [number(word) for word in row.split()]
     return tuple(each for each in known if each is not None) if len(known) == nodes and None not in known else ()
 

@@ -18,7 +18,7 @@ BANDWIDTH_S = 0.06
 FEWEST, MOST = 1, 200
 """Windows in one round."""
 ROUNDS = 3
-"""Of each kernel at each start, of which the best one counts."""
+"""Rounds of each kernel at each start; the best one counts."""
 LATENCY = Shape(kernel=Kernel.PINGPONG, message_bytes=LATENCY_BYTES, window=1, warmup=20, iterations=100)
 HOBBLED_LATENCY = msgspec.structs.replace(LATENCY, iterations=20)
 PILOT = Round(
@@ -30,7 +30,7 @@ PILOT = Round(
 
 
 def start_rounds(pair: tuple[str, str], window_s: float, role: Role) -> tuple[Round, ...]:
-    """The rounds of one start, kernels in turn; as many windows as fit the time, `window_s` each.
+    """The rounds of one start, alternating kernels; as many windows as fit the time, `window_s` each.
 
     Where a carrier is hobbled rounds are short, since it is slow; as are those of the reference, which it is held
     against: rates of processes that have just started rise with what they have already sent.
@@ -54,14 +54,14 @@ def bytes_of(wanted: Round) -> int:
 
 
 def ablation_order(variants: Sequence[Variant], block: int, draw: random.Random) -> tuple[Variant, ...]:
-    """The default first, the others in random order; every other block the other way round (ABBA)."""
+    """The default first, the others in random order; every other block reversed (ABBA)."""
     first, *others = variants
     draw.shuffle(others)
     return (first, *others) if block % 2 == 0 else (*others, first)
 
 
 def there_and_back(rails: Sequence[_Any], block: int) -> Sequence[_Any]:
-    """Rail after rail, every other block the other way round."""
+    """Rail after rail, every other block reversed."""
     return rails if block % 2 == 0 else rails[::-1]
 
 

@@ -15,10 +15,10 @@ _Cost = Callable[[Pair], int]
 def matchings(nodes: Sequence[str], leaf_of: Mapping[str, str], rounds: int, seed: int) -> list[list[Pair]]:
     """`rounds` random matchings of which no two share a pair; one node of an odd number rests in each.
 
-    Where leaves are known the matchings go between leaves and within them in turn, so that a node is seen with its
-    uplink and without it; a single one has both kinds. `sparse.wrongly_left` holds for them all the same: it asks only
-    that a node's partners are different and that the slow nodes lie anywhere. Rounds so many that they take a good part
-    of all pairs are drawn without regard to leaves: they have enough of both kinds.
+    Where leaves are known the matchings alternate between pairs across and within leaves, so that a node is seen with
+    its uplink and without it; a single one has both kinds. `sparse.wrongly_left` holds for them all the same: it asks
+    only that a node's partners are different and that the slow nodes lie anywhere. Rounds that take a good part of all
+    pairs are drawn without regard to leaves: they have enough of both kinds.
     """
     leaves = {leaf_of[node] for node in nodes if node in leaf_of}
     if len(leaves) < 2 or 4 * rounds > max(len(nodes), 4):
@@ -86,7 +86,7 @@ def capped(pairs: Sequence[Pair], at_once: int, leaf_of: Mapping[str, str], upli
     """The pairs in pieces: at most `at_once` in each, no node twice, no leaf left by more pairs than it has uplinks.
 
     `uplinks`: of each leaf, where known. A pair takes one of them even where it could share: so contention cannot be
-    taken for a fault.
+    mistaken for a fault.
     """
     pieces: list[list[Pair]] = []
     taken: list[Counter[tuple[str, str]]] = []
@@ -127,7 +127,7 @@ def _shuffled_pairs(nodes: Sequence[str], draw: random.Random) -> list[Pair]:
 
 
 def _both_kinds(nodes: Sequence[str], leaf_of: Mapping[str, str], draw: random.Random) -> list[Pair]:
-    """Two or three nodes of every leaf go abroad, the others stay among themselves; best of several draws."""
+    """Two or three nodes of every leaf have partners on other leaves, the others on their own; best of several."""
     tries = _TRIES if len(nodes) <= 64 else 1
     found: list[list[Pair]] = []
     for _ in range(tries):

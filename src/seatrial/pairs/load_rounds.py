@@ -57,7 +57,7 @@ def leaves_of(nodes: Sequence[str], leaf_of: Mapping[str, str]) -> dict[str, lis
 def leaf_round(leaves: Leaves, leaf: str, way: Direction, turn: int) -> list[Pair]:
     """All nodes of one leaf send to (`way` OUT) or receive from (IN) nodes of the others, one each.
 
-    They are spread over all other leaves as evenly as their sizes allow, so that no foreign uplink carries more than
+    They are spread over all other leaves as evenly as their sizes allow, so that no other uplink carries more than
     its share; each `turn` chooses other partners. Fewer pairs where the others have fewer nodes.
     """
     others = [name for name in leaves if name != leaf]
@@ -96,7 +96,7 @@ def light_rounds(leaves: Leaves, turn: int) -> list[list[Pair]]:
 def first_rounds(
     leaves: Leaves, nodes: Sequence[str], seed: int, *, light: bool, times: int = TIMES
 ) -> list[list[Pair]]:
-    """The rounds that every check measures, in the order of what they tell, as their time may be cut.
+    """The rounds that every check measures, the most informative first, as their time may be cut.
 
     `times`: how often each is measured where leaves are loaded one by one.
     `light`: begin with rounds of one pair a leaf, for nodes that were never measured without others at once.
@@ -121,7 +121,7 @@ def first_rounds(
 
 
 def _spread(leaves: Leaves, ours: Sequence[str], others: Sequence[str], way: Direction, turn: int) -> list[Pair]:
-    """Pairs of each node of `ours` with one of `others`, none of them twice, both leaf by leaf in turn."""
+    """Pairs of each node of `ours` with one of `others`, none of them twice, both alternating between leaves."""
     free = {name: dict.fromkeys(leaves[name]) for name in others}
     longest = max(len(leaves[name]) for name in ours)
     pairs: list[Pair] = []
@@ -140,7 +140,7 @@ def _spread(leaves: Leaves, ours: Sequence[str], others: Sequence[str], way: Dir
 def _partner(
     leaves: Leaves, free: dict[str, dict[str, None]], others: Sequence[str], place: int, start: int
 ) -> str | None:
-    """A free node, in the same place of its leaf if there is one; the leaves are asked in turn from `start` on."""
+    """A free node, in the same place of its leaf if there is one; the leaves are tried in order from `start` on."""
     for step in range(len(others)):
         name = others[(start + step) % len(others)]
         if free[name]:

@@ -1,6 +1,6 @@
-"""Next best pairs: the few whose outcome tells the remaining suspects of a tree of leaves apart.
+"""Next best pairs: the few whose outcome distinguishes the remaining suspects of a tree of leaves.
 
-A pair is as good as the worst part on its way (the bottleneck model), so one good pair acquits every part that it
+A pair is as good as the worst part on its path (the bottleneck model), so one good pair acquits every part that it
 crosses, and a bad pair all of whose parts but one are acquitted convicts that one.
 """
 
@@ -25,7 +25,7 @@ _GOOD = 3
 
 
 class Known(msgspec.Struct, frozen=True, kw_only=True):
-    """What measured pairs say. `blamed`: parts that explain the bad pairs best, those of one set not told apart."""
+    """What measured pairs show. `blamed`: parts that explain the bad pairs best, those of one set not distinguished."""
 
     bad: frozenset[Pair]
     good: frozenset[Pair]
@@ -35,7 +35,7 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
 def next_pairs(
     nodes: Sequence[str], known: Known, fabric: Wiring, *, asked: Collection[Pair], most: int = MOST_PAIRS, seed: int
 ) -> list[Pair]:
-    """At most `most` ordered pairs of `nodes` that were not `asked` yet; empty where no pair could tell anything.
+    """At most `most` ordered pairs of `nodes` that were not `asked` yet; empty where no pair could help.
 
     Two questions are put, each by pairs that otherwise cross acquitted parts alone. Of parts blamed together: a pair
     that crosses half of them (halving: Aldridge, Johnson and Scarlett, Group Testing, 2019, section 1.7). Of parts on

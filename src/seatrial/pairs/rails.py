@@ -12,9 +12,9 @@ from seatrial.pairs.sizes import REPETITIONS, Pace, geometric_sizes, latency_sha
 
 LATENCY_BYTES = 8
 PLATEAU_HALVINGS = 1
-"""The plateau is read from the largest size and so many halvings of it."""
+"""The plateau is read from the largest size and this many halvings of it."""
 MORE_REPETITIONS = 9
-"""Of nine runs the interval leaves the least and the greatest out, so that one disturbed run spoils nothing."""
+"""Of nine runs the interval leaves out minimum and maximum, so that one disturbed run has no effect."""
 TOGETHER = "+"
 Schedule = tuple[tuple[str, int], ...]
 """Variant and repetition, in the order of measuring."""
@@ -36,10 +36,10 @@ def rail_variants(rails: Sequence[str]) -> dict[str, tuple[str, ...]]:
 def rail_design(
     most_bytes: int, per_octave: int, variants: int, pace: Pace, *, start_s: float, budget_s: float
 ) -> RailDesign:
-    """The finest sizes of which every variant gets `MORE_REPETITIONS`, or else `REPETITIONS`, within the budget.
+    """The finest sizes for which every variant gets `MORE_REPETITIONS`, or else `REPETITIONS`, within the budget.
 
     Runs come before sizes: fewer than six runs settle nothing. The coarsest choice, one latency and the plateau, is
-    taken where nothing fits. `start_s`: what starting the probe anew costs; `rail_schedule` says how often.
+    taken where nothing fits. `start_s`: the cost of starting the probe again; `rail_schedule` shows how often.
     """
     choices = [_shapes(geometric_sizes(most_bytes, each), pace) for each in dict.fromkeys((per_octave, 1))]
     choices.append(_shapes(geometric_sizes(most_bytes, 1)[::-2][::-1], pace))
@@ -59,15 +59,15 @@ def _shapes(sizes: Sequence[int], pace: Pace) -> tuple[Shape, ...]:
 
 
 def rail_schedule(variants: Sequence[str], repetitions: int) -> Schedule:
-    """All variants in each repetition, there and back in turn (ABBA), so that drift falls on all of them alike.
+    """All variants in each repetition, forth and back (ABBA), so that drift affects all of them equally.
 
-    The variant at each turn needs no new start of the probe.
+    At each reversal the variant needs no new start of the probe.
     """
     return tuple((variant, repetition) for repetition, variant in abba(variants, repetitions))
 
 
 def rail_rounds(pair: Pair, design: RailDesign, variant: str, repetition: int, seed: int) -> tuple[Round, ...]:
-    """One repetition of one variant, in an order drawn anew."""
+    """One repetition of one variant, in a new random order."""
     shapes = list(design.shapes)
     random.Random(f"{seed} {repetition} {variant}").shuffle(shapes)
     return tuple(

@@ -21,7 +21,7 @@ MESSAGE_BYTES = 1 << 20
 
 
 ROUNDS = 3
-"""Of each kernel in one launch, which their median stands for: one that was disturbed does not matter."""
+"""Rounds of each kernel in one launch, whose median counts: a single disturbed one has no effect."""
 
 
 def doubling(most: int) -> tuple[int, ...]:
@@ -50,7 +50,7 @@ def window_shape(message_bytes: int, ranks: int, pace: Pace) -> Shape:
 
 
 def saturation_rounds(pair: Pair, counts: Sequence[int], repetitions: int, pace: Pace, seed: int) -> tuple[Round, ...]:
-    """In each repetition latency and, at every size, bandwidth for each number of ranks, in an order drawn anew."""
+    """In each repetition latency and, at every size, bandwidth for each number of ranks, in a new random order."""
     rounds = []
     for repetition in range(repetitions):
         some = [(latency_shape(LATENCY_BYTES, pace), ranks) for ranks in counts]
@@ -83,7 +83,9 @@ def placed_pairs(places: Sequence[Sequence[str]]) -> tuple[Pair, ...]:
 
 
 def abba(variants: Sequence[str], each: int) -> tuple[tuple[int, str], ...]:
-    """(repetition, variant), each variant `each` times: A B B A A B ..., so that a steady drift falls on all alike."""
+    """(repetition, variant), each variant `each` times: A B B A A B ..., so that a steady drift affects all of them
+    equally.
+    """
     there = tuple(variants)
     return tuple(
         (repetition, variant)

@@ -21,7 +21,7 @@ def circle_rounds(nodes: Sequence[str]) -> list[list[Pair]]:
 
 
 def turns(count: int) -> int:
-    """How many rounds the circle method has for so many nodes."""
+    """The number of rounds of the circle method for `count` nodes."""
     return max(count - 1 + count % 2, 0)
 
 
@@ -84,7 +84,7 @@ def rounds_needed(nodes: int, fault_share: float, error: float) -> int:
 
 
 def guarantee(nodes: int, rounds: int, fault_share: float) -> Guarantee:
-    """The promise of so many rounds."""
+    """The guarantee of that many rounds."""
     faulty = max(math.ceil(nodes * fault_share), 1)
     return Guarantee(nodes=nodes, faulty=faulty, rounds=rounds, wrongly_left=wrongly_left(nodes, faulty, rounds))
 

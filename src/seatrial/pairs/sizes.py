@@ -20,7 +20,7 @@ LATENCY_ROUND_S = 0.02
 BANDWIDTH_ROUND_S = 0.05
 """Wanted length of the timed part of a round."""
 ROUND_COST_S = 0.03
-"""What a round costs beside its timed part: a command, a reply, the waking of ranks that slept."""
+"""The cost of a round besides its timed part: a command, a reply, the waking of ranks that slept."""
 MOST_IN_FLIGHT = 64
 LEAST_WINDOW_BYTES = 4 << 20
 MOST_WINDOW_BYTES = 64 << 20
@@ -96,7 +96,7 @@ def repetitions_within(sizes: Sequence[int], pace: Pace, budget_s: float) -> int
 
 
 def curve_rounds(pair: Pair, sizes: Sequence[int], repetitions: int, pace: Pace, seed: int) -> tuple[Round, ...]:
-    """Latency and bandwidth at every size, once in each repetition, in an order drawn anew for each.
+    """Latency and bandwidth at every size, once in each repetition, in a new random order for each.
 
     What drifts during the run then falls on all sizes alike, and no size follows the one below it.
     """

@@ -31,7 +31,7 @@ LEAST_ROUND_TRIPS = 10
 """In one run of the latency kernel, however many pairs there are."""
 
 FAULT_SHARE = 0.1
-"""Of the nodes: so many slow ones a sparse design is made for."""
+"""Share of slow nodes for which a sparse design is made."""
 ERROR = 0.01
 """Healthy nodes that may be expected to stay unacquitted then."""
 
@@ -99,8 +99,8 @@ def plan_survey(
     Repetitions shrink from three to one to fit. `AUTO` is the complete design where that fits, else as many rounds of
     random pairs as fit, up to `MOST_ROUNDS` or what `SPARSE` would take. `SPARSE` takes the rounds that
     `sparse_rounds_wanted` asks for, fewer where they do not fit, and always enough to cross every node. `COMPLETE` and
-    `LEAF` are never cut: what the budget does not allow is then not measured, and said. `uplinks` of each leaf, where
-    known, cap the pairs that leave it at once. Of very many pairs each round is cut short (`thinned`).
+    `LEAF` are never cut: what the budget does not permit is then not measured, and reported. `uplinks` of each leaf,
+    where known, cap the pairs that leave it at once. Of very many pairs each round is cut short (`thinned`).
     """
     shape = bandwidth_shape(window_s)
     seconds_each = 2 * ((shape.iterations + shape.warmup) * window_s + ROUND_COST_S) + ROUND_COST_S

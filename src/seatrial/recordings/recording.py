@@ -1,4 +1,4 @@
-"""Recorded machines: what a file or folder holds, told by its content."""
+"""Recorded machines: what a file or folder holds, recognised by its content."""
 
 import enum
 import tempfile
@@ -67,7 +67,7 @@ def read_gathered(folder: Path) -> Gathered | None:
 
 
 class _Described(msgspec.Struct, frozen=True, kw_only=True):
-    """What gather.json and run.json alike say of features."""
+    """The features in gather.json and run.json."""
 
     features: dict[str, tuple[str, ...]] = {}
 
@@ -83,7 +83,7 @@ class Contents(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def form_of(path: Path) -> Form:
-    """What a file is, told by how it begins. Raises UsageError for what is no recording."""
+    """The kind of a file, by its first bytes. Raises UsageError for anything but a recording."""
     first = beginning(path)
     words = first.lstrip(b"\xef\xbb\xbf \t\r\n")
     if is_tar(first):
@@ -116,7 +116,7 @@ def unpacked(path: Path, form: Form) -> Iterator[Path]:
 
 
 def contents(folder: Path, label: object) -> Contents:
-    """The recordings that lie least deep in a folder; a run's raw facts count as one.
+    """The recordings at the highest level of a folder; a run's raw facts count as one.
 
     `label`: what people call the folder. Raises UsageError where there is none.
     """
@@ -178,7 +178,7 @@ def _folders(folder: Path) -> list[Path]:
 
 
 def text_of(path: Path) -> str:
-    """A text file, without its compression; foreign bytes are replaced. Raises UsageError."""
+    """A text file, without its compression; invalid bytes are replaced. Raises UsageError."""
     return whole(path).decode("utf-8", errors="replace")
 
 

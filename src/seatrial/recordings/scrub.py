@@ -71,7 +71,7 @@ MAKERS = re.compile(r"Mellanox|NVIDIA|Intel|Cornelis|QLogic|Voltaire|Technologie
 
 
 class StandIns:
-    """Every name that was found and what stands in for it."""
+    """Every name that was found and its stand-in."""
 
     def __init__(self, names: Mapping[str, str]) -> None:
         """`names`: name -> stand-in."""
@@ -80,7 +80,7 @@ class StandIns:
         self._peculiar = _words(name for name in self.names if _is_peculiar(name))
 
     def of(self, name: str) -> str:
-        """What stands in for a node, a server or the cluster; a name never seen stays."""
+        """The stand-in of a node, a server or the cluster; an unknown name stays."""
         return self.names.get(name, name)
 
     def everywhere(self, text: str) -> str:
@@ -179,7 +179,7 @@ def stand_ins(texts: Mapping[str, str], nodes: Iterable[str], cluster: str = "",
 
 
 def scrubbed(text: str, known: StandIns) -> str:
-    """One stream without those names; what is no name stays as it was, byte for byte."""
+    """One stream without those names; everything else stays as it was, byte for byte."""
     lines = []
     inside = ""
     for line in text.split("\n"):

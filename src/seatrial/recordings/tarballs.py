@@ -1,4 +1,4 @@
-"""Tar archives (plain, gzip, bzip2, xz) and ttar archives, unpacked safely although they come from strangers."""
+"""Tar archives (plain, gzip, bzip2, xz) and ttar archives, unpacked safely although their source is not trusted."""
 
 import bz2
 import gzip
@@ -143,7 +143,7 @@ def unpack_tar(path: Path, writer: TreeWriter) -> None:
         with opened(path) as stream, tarfile.open(fileobj=cast(IO[bytes], Capped(stream)), mode="r:") as archive:
             place = -1
             while (member := archive.next()) is not None:
-                if archive.offset <= place:  # a negative size leads back, for ever
+                if archive.offset <= place:  # a negative size leads back, without end
                     raise tarfile.ReadError(f"{member.name[:80]!r} has no size")
                 place = archive.offset
                 _unpack(archive, member, writer)

@@ -22,7 +22,7 @@ class TreeWriter:
     """Writes folders and files as they come and links at the end, when nothing more can be written through them."""
 
     def __init__(self, root: Path, *, largest_bytes: int = LARGEST_BYTES, most_members: int = MOST_MEMBERS) -> None:
-        """`root`: an empty folder of our own. Beyond so many bytes or members an archive is refused."""
+        """`root`: an empty folder of our own. An archive with more bytes or members is refused."""
         self._root = root
         self._largest_bytes = largest_bytes
         self._most_members = most_members
@@ -130,7 +130,7 @@ class TreeWriter:
 
 
 def too_large(most_bytes: int) -> UsageError:
-    """A recording that unpacks to more than so many bytes."""
+    """The error for a recording that unpacks to more bytes than the limit."""
     return UsageError(f"The recording unpacks to more than {most_bytes >> 20} MiB.", ONE_MACHINE)
 
 

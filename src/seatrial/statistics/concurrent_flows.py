@@ -20,9 +20,9 @@ class Flow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return list(accumulate((*self.warmup_s, *self.timed_s)))
 
     def carried(self, ends: Sequence[float], at_s: float) -> float:
-        """Bytes until `at_s`, of the window under way as much as the pace of those before it allows.
+        """Bytes until `at_s`, of the current window as much as the rate of those before it permits.
 
-        Its own pace would not do: it may have become faster once others had ended.
+        Its own rate would be wrong: it may have become faster once others had ended.
         """
         done = bisect_right(ends, at_s)
         if done == len(ends):
@@ -35,7 +35,7 @@ class Flow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 def together(flows: Sequence[Flow]) -> float:
     """Bytes per second of all flows while all of them run. Raises ValueError where there is none, or one without times.
 
-    Flows of a round begin at the same time and carry the same number of windows, so those that get less of a shared
+    Flows of a round begin at the same time and carry the same number of windows, so flows that get less of a shared
     bottleneck end later and then have it to themselves. Neither all bytes over the time of the slowest flow (too low:
     at the end the bottleneck may be idle) nor the sum of each flow's own rate (too high: the slow ones become faster
     once the fast ones are through) is what the bottleneck carries. Bytes are counted from the end of the first warm-up

@@ -16,7 +16,7 @@ from seatrial.model.measurement import Estimate
 WANTED_CONFIDENCE = 0.95
 WANTED_DEVIATIONS = 1.96
 EXACT_RUNS = 20_000
-"""Of more runs the binomial distribution is as good as normal, and exact sums of it would take seconds to hours."""
+"""Beyond it the binomial distribution is nearly normal, and exact sums would take seconds to hours."""
 
 
 def median(values: Sequence[float]) -> float:
@@ -44,7 +44,7 @@ def coverage(runs: int, rank: int) -> float:
 def median_estimate(runs: Sequence[float]) -> Estimate:
     """Median over runs (each run one value) with the narrowest order-statistic interval that reaches 95 %.
 
-    Fewer than six runs cannot reach 95 %: the interval is then their whole range, and its confidence says so
+    Fewer than six runs cannot reach 95 %: the interval is then their whole range, and its confidence shows that
     (75 % for three).
     """
     ordered = sorted(runs)
@@ -158,7 +158,7 @@ def paired(runs: Sequence[float], beside: Sequence[float]) -> Estimate | None:
 Numbers = NDArray[np.float64]
 
 FEWEST_FOR_P99 = 100
-"""Of fewer iterations the 99th percentile is the greatest one, and says nothing else."""
+"""Of fewer iterations the 99th percentile is just the maximum."""
 P99 = 0.99
 
 
@@ -167,7 +167,7 @@ def mean_estimate(runs: Sequence[Numbers]) -> Estimate:
 
     Runs are clusters of iterations: the interval is Student's, from the deviations of the runs' own means, each as
     heavy as its run has iterations (Cochran, Sampling Techniques, 3rd ed., 9.4 and 6.3: the ratio estimator). It ends
-    at the least iteration, below which no mean lies. One run has no interval.
+    at the smallest iteration, below which no mean lies. One run has no interval.
     """
     if not runs:
         raise ValueError("no mean of no runs")

@@ -36,7 +36,9 @@ class MaxRate(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def ranks_needed(self) -> float:
-        """R_N / R_C: so many ranks drive the port; 1 where one does, infinite where none of those measured did."""
+        """R_N / R_C: the number of ranks that drive the port; 1 where one does, infinite where none of the measured
+        ones did.
+        """
         if math.isinf(self.rank_bytes_per_s.value):
             return 1.0
         return max(self.node_bytes_per_s.value / self.rank_bytes_per_s.value, 1.0)
@@ -100,7 +102,7 @@ def _divided(points: Numbers, times: Numbers, last: float) -> tuple[float, float
     used = [0, *(place for place in (1, 2) if columns[:, place].any())]
     solution = np.zeros(3)
     solution[used] = np.linalg.lstsq(columns[:, used] / times[:, None], np.ones(len(points)), rcond=None)[0]
-    if solution[0] < 0:  # a start-up is no less than nothing
+    if solution[0] < 0:  # a start-up time is not negative
         solution[:] = 0
         solution[used[1:]] = np.linalg.lstsq(columns[:, used[1:]] / times[:, None], np.ones(len(points)), rcond=None)[0]
     rank, node = (1 / each if each > 0 else math.inf for each in solution[1:])

@@ -22,7 +22,7 @@ MOST_SEGMENTS = 8
 JUMP_SCALES = 3.0
 """A step of more than this many residual scales may be a switch; less is curvature (cache, MTU, packets)."""
 LEAST_JUMP = 0.05
-"""... and of at least this share of the time: a smaller one, however sure, matters to nobody."""
+"""... and of at least this share of the time: a smaller one does not matter, however certain."""
 RESAMPLES = 200
 CONFIDENCE = 0.95
 CONFIRMED = 0.95
@@ -73,7 +73,7 @@ class Break(msgspec.Struct, frozen=True, kw_only=True):
     high_bytes: int
     """... and no later than at this one. Of a step: over those resamples that found it."""
     jump: float
-    """The least step of the fitted time in the gap, a share of the time before; negative: the next is faster."""
+    """The smallest step of the fitted time in the gap, a share of the time before; negative: the next is faster."""
     step: bool
     """Whether the jump is `LEAST_JUMP` and more than `JUMP_SCALES` residual scales of the two pieces that meet here."""
     found_share: float | None = None
@@ -108,12 +108,12 @@ class Segmentation(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def steps(self) -> tuple[Break, ...]:
-        """Those that may be switches, confirmed or not."""
+        """Possible switches, confirmed or not."""
         return tuple(one for one in self.breaks if one.step)
 
     @property
     def unclear(self) -> tuple[Break, ...]:
-        """Where sizes between would tell more: the steps, and both ends of a short piece that may stand for a step.
+        """Where sizes in between would help: the steps, and both ends of a short piece that may be a step.
 
         A steep piece of few sizes between two that are a step apart fits a step as well as a break does.
         """

@@ -33,7 +33,7 @@ def slurm(plan: LabPlan, argv: Sequence[str]) -> str:
 
 
 def revive(plan: LabPlan) -> None:
-    """Make slurmctld ask every node for its state now, since it does so but rarely by itself."""
+    """Make slurmctld ask every node for its state now, since it rarely does so by itself."""
     attempt(inside(plan, LOGIN, ["env", "-C", "/", *settings(plan), "scontrol", "reconfigure"]))
 
 
@@ -51,7 +51,7 @@ def node_states(plan: LabPlan) -> dict[str, str]:
 
 
 def wait_until_settled(plan: LabPlan, nodes: Sequence[str], patience_s: float = PATIENCE_S) -> None:
-    """Until Slurm can start jobs on every one of `nodes`. Raises SeatrialError that names those that lag."""
+    """Until Slurm can start jobs on every one of `nodes`. Raises SeatrialError with the nodes that are not ready."""
 
     def settled() -> bool:
         states = node_states(plan)

@@ -65,7 +65,7 @@ def frequency_files(number: int) -> dict[str, str]:
 
 
 def firmware_files(version: str, date: str) -> dict[str, str]:
-    """What the firmware says of itself; the maker's name tells that nobody made it."""
+    """What the firmware reports; the vendor's name shows that the hardware does not exist."""
     contents = {
         "sys_vendor": "Seatrial",
         "product_name": "Lab Node",

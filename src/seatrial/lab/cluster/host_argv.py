@@ -32,7 +32,7 @@ def inside(plan: LabPlan, host: str, argv: Sequence[str]) -> list[str]:
 def as_user(plan: LabPlan, argv: Sequence[str], *, host: str = LOGIN, cwd: str | None = None) -> list[str]:
     """`argv` as someone logged in on `host` would run it: Slurm configured, in the same folder as here.
 
-    Raises UsageError for an unknown host, or a folder under /tmp that the lab was not told to keep visible.
+    Raises UsageError for an unknown host, or a folder under /tmp that the lab does not keep visible.
     """
     if host not in plan.hosts:
         raise UsageError(f"The lab {plan.name!r} has no host {host!r}.", f"It has {', '.join(plan.hosts)}.")
@@ -46,7 +46,7 @@ def as_user(plan: LabPlan, argv: Sequence[str], *, host: str = LOGIN, cwd: str |
 
 
 def settings(plan: LabPlan) -> list[str]:
-    """The environment of a user of the lab; Open MPI's mpirun refuses root unless told twice."""
+    """The environment of a user of the lab; Open MPI's mpirun refuses root without both variables."""
     return [
         f"SLURM_CONF={state.folder(plan.name)}/slurm.conf",
         f"SEATRIAL_LAB={plan.name}",

@@ -1,4 +1,4 @@
-"""The script that dresses a host: its hostname, its own mounts, and files of ours laid over the machine's."""
+"""The script that sets up a host: its hostname, its own mounts, and our files over those of the machine."""
 
 import shlex
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ def dress_script(host: str, *, stage: str, labs: str, folders: Sequence[str], ov
     """POSIX sh, to be run within the host's new network, hostname and mount namespaces.
 
     `stage` is an empty folder to hold mounts aside, `labs` the folder of all labs' states, `folders` what must stay
-    visible under the private /tmp, `overlay` path -> file of ours to be seen there. TCP gets the one congestion
+    visible under the private /tmp, `overlay` path -> our file to be seen there. TCP gets the one congestion
     control that every kernel allows in a namespace, does not remember one measurement's losses in the next, and may
     fill as much memory as newer kernels let it.
     """

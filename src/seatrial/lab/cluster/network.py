@@ -73,7 +73,7 @@ def switch(name: str, rail: int = 0) -> str:
 
 
 def wiring(plan: LabPlan) -> list[str]:
-    """The namespaces and the cables between them; the cables begin and end inside, none ever shows outside."""
+    """The namespaces and the cables between them; the cables begin and end inside, none is visible outside."""
     fabric = plan.space(FABRIC)
     lines = [f"netns add {space}" for space in plan.spaces]
     for host in plan.hosts:
@@ -84,7 +84,7 @@ def wiring(plan: LabPlan) -> list[str]:
 
 
 def interfaces(plan: LabPlan, host: str) -> tuple[str, ...]:
-    """Those of a host; the login node hangs on the first rail alone."""
+    """Those of a host; the login node is on the first rail only."""
     return plan.rail_names[:1] if host == LOGIN else plan.rail_names
 
 

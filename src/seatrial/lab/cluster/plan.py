@@ -53,7 +53,7 @@ class LabPlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     folders: tuple[str, ...] = ()
     mpi_settings: MpiSettings = MpiSettings.TCP
     rails: int = 1
-    """Networks that every node hangs on, each with switches of its own."""
+    """Networks of every node, each with its own switches."""
     suspend_after_s: int = 0
     """Slurm suspends a node that was idle for so long; 0: never."""
 

@@ -13,7 +13,7 @@ TIMEOUT_S = 30.0
 
 
 def call(argv: Sequence[str], *, stdin: str = "", timeout_s: float = TIMEOUT_S) -> str:
-    """Run a program that must succeed and return its standard output. Raises SeatrialError with what it said."""
+    """Run a program that must succeed and return its standard output. Raises SeatrialError with its output."""
     done = run(argv, timeout_s=timeout_s, stdin=stdin)
     if not done.ok:
         raise SeatrialError(f"{' '.join(argv[:6])} failed: {reason(done)}.")
@@ -32,7 +32,7 @@ def batch(program: str, space: str | None, lines: Sequence[str]) -> None:
 
 
 def reason(done: Completed) -> str:
-    """The last line a program said, or how it ended."""
+    """The last line that a program printed, or how it ended."""
     if done.timed_out:
         return "it did not end in time"
     lines = [line.strip() for line in (done.stderr or done.stdout).splitlines() if line.strip()]
@@ -112,7 +112,7 @@ def kill_until_none(look: Callable[[], list[int]], timeout_s: float = 10.0) -> l
     """Kill what `look` finds until it finds nothing; return the processes that would not die.
 
     One that was found and has ended since counts as found: it may have left a child behind. What has ended and is not
-    yet collected has neither namespace nor environment (proc(5)), so no look finds it.
+    yet collected has neither namespace nor environment (proc(5)), so it cannot be found.
     """
     deadline = time.monotonic() + timeout_s
     while pids := look():

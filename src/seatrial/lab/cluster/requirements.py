@@ -39,7 +39,7 @@ def why_not() -> SeatrialError | None:
 
 
 def require_root() -> None:
-    """Raise SeatrialError unless run as root: nobody else may see or touch a lab's state."""
+    """Raise SeatrialError unless run as root: no other user may see or change a lab's state."""
     if os.geteuid() != 0:
         raise SeatrialError("Only root can see and change labs.", "Run seatrial lab as root.")
 

@@ -39,7 +39,7 @@ def power_settings(plan: LabPlan, folder: str) -> list[str]:
 def power_programs(plan: LabPlan, folder: str, environment: Sequence[str]) -> dict[str, str]:
     """The programs, path below `folder` -> POSIX sh. Slurm gives its own the nodes as `n[1-3]`.
 
-    `slurmd -b` says that the node has just booted, which Slurm waits for.
+    `slurmd -b` reports that the node has just booted, which Slurm waits for.
 
     `environment`: KEY=VALUE of a daemon of this lab.
     """

@@ -1,4 +1,4 @@
-"""Raises a lab: wiring, hosts, daemons, in that order; or tears down what it had built."""
+"""Starts a lab: wiring, hosts, daemons, in that order; tears down what it had built if that fails."""
 
 import os
 import signal
@@ -91,7 +91,7 @@ def _write_files(plan: LabPlan, home: Path) -> None:
 
 
 def overlay(home: Path, host: str, rails: Sequence[str] = ("eth0",)) -> dict[str, str]:
-    """What is laid over the machine's own files and folders on a host: path -> file or folder of the lab."""
+    """What replaces the machine's own files and folders on a host: path -> file or folder of the lab."""
     files = {
         "/etc/hosts": str(home / "overlay/hosts"),
         PARAMETERS_FILE: str(home / "overlay/openmpi"),

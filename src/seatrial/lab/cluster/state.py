@@ -18,14 +18,14 @@ FORMAT = 1
 
 
 class Raiser(msgspec.Struct, frozen=True, kw_only=True):
-    """The process that raises a lab; the start time tells it from a later one with the same number."""
+    """The process that starts a lab; the start time distinguishes it from a later one with the same number."""
 
     pid: int
     start_ticks: int
 
 
 class LabState(msgspec.Struct, frozen=True, kw_only=True):
-    """lab.json. `raiser` is there until the lab stands."""
+    """lab.json. `raiser` is set until the lab runs."""
 
     format: int = FORMAT
     plan: LabPlan
@@ -57,7 +57,7 @@ def save(state: LabState) -> None:
 
 
 def lab_names() -> list[str]:
-    """The labs that stand, or stand half."""
+    """The labs that run, completely or partly."""
     return sorted(path.name for path in ROOT.iterdir() if path.is_dir()) if ROOT.is_dir() else []
 
 
@@ -71,7 +71,10 @@ def read(name: str) -> LabState | None:
 
 
 def standing(name: str) -> LabState:
-    """The state of a lab that stands. Raises UsageError that lists the others, SeatrialError for a half-raised one."""
+    """The state of a running lab.
+
+    Raises UsageError that lists the others, SeatrialError for a lab that is only half started.
+    """
     check_name(name)
     if name not in lab_names():
         others = ", ".join(lab_names()) or "none"

@@ -10,7 +10,7 @@ from seatrial.model.errors import UsageError
 
 
 class FaultSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """A fault to be planted somewhere. `share` of the design rate is left, 0 to 1; `way` None: drawn."""
+    """A fault to be planted somewhere. `share` of the design rate is left, 0 to 1; `way` None: random."""
 
     kind: PartKind
     share: float

@@ -67,7 +67,7 @@ class SimulatedSession:
         self._paths: dict[tuple[Pair, ...], tuple[list[Pair], list[Route]]] = {}
 
     def measure(self, wanted: Round, timeout_s: float) -> Iterator[Measurement]:
-        """See launch.contract.Session.measure; a pair without a way, or too slow for `timeout_s`, never answers."""
+        """See launch.contract.Session.measure; a pair without a route, or too slow for `timeout_s`, never answers."""
         began = time.process_time()
         self._refuse(wanted)
         delivered, silent = self._answers(wanted, timeout_s)
@@ -118,7 +118,7 @@ class SimulatedSession:
                 raise RoundRefused(f"{name} is not in this session")
 
     def _typical_s(self, wanted: Round) -> Reals:
-        """Seconds of one round trip or one window of each pair in this run; NaN where there is no way."""
+        """Seconds of one round trip or one window of each pair in this run; NaN where there is no route."""
         shape = wanted.shape
         if shape.kernel is Kernel.PINGPONG:
             hops = np.array([len(path) or np.nan for path in self._follow(wanted.pairs)[1]], dtype=np.float64)
@@ -133,7 +133,7 @@ class SimulatedSession:
         return window
 
     def _rates(self, ways: tuple[Pair, ...]) -> Reals:
-        """Bytes per second on the wire of pairs that run at once beside what flows now, without noise."""
+        """Bytes per second on the wire of pairs that run at once, together with the current traffic, without noise."""
         ends, paths = self._follow(ways)
         streams = self._surroundings.streams
         if streams:
@@ -163,7 +163,10 @@ class SimulatedLauncher:
         seed: int = 0,
         conditions: Conditions | None = None,
     ) -> None:
-        """`seed` of the trial, for the disturbances. Nodes are the adapters of `routes` that hang on a switch."""
+        """`seed` of the trial, for the disturbances.
+
+        Nodes are the adapters of `routes` that are connected to a switch.
+        """
         self.routes = routes
         self.nodes = SimulatedNodes(routes)
         self.surroundings = Surroundings(conditions or Conditions(), routes, seed)
@@ -193,7 +196,10 @@ class SimulatedLauncher:
         return FactsReading(texts={node: self.nodes.facts_text(node) for node in nodes}, silent={})
 
     def start(self, nodes: Sequence[str], log: Path, manner: Manner = PLAIN) -> SimulatedSession:
-        """A session on those nodes. Raises LaunchError for several ranks a node: there are none to tell apart."""
+        """A session on those nodes.
+
+        Raises LaunchError for several ranks a node: the simulator has one rank for each node.
+        """
         if manner.ranks_per_node != 1:
             raise LaunchError("The simulated fabric has one rank a node.", "Measure that on a cluster.")
         session = SimulatedSession(nodes, self.routes, self._network, self.nodes.adapter_of, self.surroundings)

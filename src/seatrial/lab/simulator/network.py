@@ -13,9 +13,9 @@ from seatrial.model.pair_table import Indices, Reals
 from seatrial.pairs.rounds import Pair
 
 UNKNOWN_RATE = 1e9
-"""Bytes per second of a cable whose rate the map does not tell."""
+"""Bytes per second of a cable whose rate is not in the map."""
 DEAD = 1e-6
-"""Share that counts as nothing: a pair over a dead cable is as good as never done."""
+"""Share that counts as nothing: a pair over a dead cable practically never ends."""
 
 
 class Network:
@@ -47,7 +47,7 @@ class Network:
         """Bytes per second of pairs that run at once, without noise; NaN for one without a path.
 
         `others`: paths of background streams, each of which asks for a share of its bandwidth (`jobs.JOB_LOAD`). A
-        faulty pair and a stream have a narrow place of their own on their way.
+        faulty pair and a stream have their own bottleneck on their path.
         """
         ways = [*paths, *others]
         lengths = [len(path) for path in ways]

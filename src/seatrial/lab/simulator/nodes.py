@@ -1,4 +1,4 @@
-"""Nodes of a simulated fabric: their names, their leaves, and the facts that each would tell of itself."""
+"""Nodes of a simulated fabric: their names, their leaves, and the facts that each would report."""
 
 from collections import Counter
 from urllib.parse import quote
@@ -10,14 +10,14 @@ from seatrial.model.hca import LANES, data_bits_per_s
 HCA = "mlx5_0"
 MTU_BYTES = 4096
 UNKNOWN_CABLE = (4, "SDR")
-"""What an adapter says of a cable whose rate the map does not tell: 1e9 bytes per second, as `network.UNKNOWN_RATE`."""
+"""What an adapter reports for a cable whose rate is not in the map: 1e9 bytes per second, as `network.UNKNOWN_RATE`."""
 
 
 class SimulatedNodes:
-    """One node an adapter, since that is what is measured; nodes stand in the order of leaf and port."""
+    """One node an adapter, since that is what is measured; nodes are in the order of leaf and port."""
 
     def __init__(self, routes: Routes) -> None:
-        """Adapters of one host, and switches of one name, are told apart by what else is known of them."""
+        """Adapters of one host, and switches of one name, are distinguished by what else is known of them."""
         devices = routes.fabric.by_key
         self.adapter_of = _named([devices[key] for key in routes.adapters], host=True)
         """Node -> key of its adapter in the map."""

@@ -56,7 +56,7 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True):
-    """One finding of the check, or a set of subjects of which one is at fault."""
+    """One finding of the check, or a set of subjects with at least one at fault."""
 
     finding: FindingKind
     subject: Subject

@@ -1,4 +1,4 @@
-"""Maps of fabrics that nobody built: fat trees of two and three levels, dragonflies."""
+"""Maps of simulated fabrics: fat trees of two and three levels, dragonflies."""
 
 import itertools
 import math

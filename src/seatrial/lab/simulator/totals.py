@@ -32,7 +32,7 @@ class Totals(msgspec.Struct, frozen=True, kw_only=True):
     right: int
     verdicts: dict[str, int]
     false_pass: int
-    """Trials with a fault that was missed although the check says PASS."""
+    """Trials with a fault that was missed although the check reports PASS."""
     recall: Share
     recall_by_kind: dict[str, Share]
     recall_by_loss: dict[str, Share]

@@ -94,7 +94,7 @@ class Score(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def right(self) -> bool:
-        """Nothing missed, nobody blamed wrongly, every interval true."""
+        """Nothing missed, no false finding, every interval true."""
         return not self.misses and not self.false_names and not self.wrong_intervals
 
 

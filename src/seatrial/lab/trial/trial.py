@@ -38,7 +38,7 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunResult(msgspec.Struct, frozen=True, kw_only=True):
-    """One run of one scenario. `problem` says why there is no score, or what else went wrong."""
+    """One run of one scenario. `problem`: why there is no score, or what else went wrong."""
 
     seconds: float
     verdict: str = ""
