@@ -184,7 +184,7 @@ def kernel_table(folder: Path) -> list[tuple[Any, ...]]:
     """Of each kernel in a run: phase, kernel, message bytes, ordered pairs, samples, one-way latency in seconds,
     bandwidth in bytes per second (one of them None), and the median of the raw times in seconds.
 
-    Latency and bandwidth are what reports mean by them (`diagnosis.evidence.run_value`): in each round the median over
+    Latency and bandwidth are what reports mean by them (`locate.evidence.run_value`): in each round the median over
     iterations, of that the median over the rounds of a pair, of that the median over pairs.
     """
     return query_samples([samples_file(folder)], KERNEL_TABLE)

@@ -24,9 +24,7 @@ def locate(
     file: Annotated[
         Path, typer.Argument(help="The other tool's output: a file, or a folder of files.", metavar="FILE")
     ],
-    form: Annotated[
-        str, typer.Option("--format", help="auto, nxnlatbw, osu, mpigraph, linktest or csv.", metavar="NAME")
-    ] = "auto",
+    form: Annotated[str, typer.Option("--format", help="Format of FILE; auto recognises it.", metavar="NAME")] = "auto",
     topology: Annotated[
         Path | None,
         typer.Option(help="Leaf switches: a topology.conf of Slurm, or ibnetdiscover's output.", metavar="FILE"),

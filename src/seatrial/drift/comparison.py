@@ -137,7 +137,7 @@ def drift(facts: Mapping[str, NodeFacts]) -> tuple[Difference, ...]:
 
     Then those that are one within each group and differ between groups although hardware is no reason (versions,
     shared mounts: `everywhere.alike_everywhere`). Order: what the fact is known to cost, then how few nodes are odd,
-    then the name. Facts that must differ are left out (`excuses.EXCUSES`).
+    then the name. Facts that must differ are left out (`EXCUSES`).
     """
     makes = groups(facts)
     found: list[Difference] = []

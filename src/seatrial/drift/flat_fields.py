@@ -166,4 +166,4 @@ LEFT_OUT: dict[Field, str] = {
 UNSTEADY: frozenset[Field] = frozenset(
     {(Port, "counters"), (NetworkInterface, "errors"), (SystemFacts, "sensors"), (ProcessorFacts, "throttle_events")}
 )
-"""Fields that differ between all nodes and all times: comparing does not take them apart; `excuses` has the reasons."""
+"""Fields that differ between all nodes and all times, and are not flattened; `EXCUSES` has the reasons."""

@@ -21,7 +21,7 @@ class CheckSettings(msgspec.Struct, frozen=True, kw_only=True):
     partition: str = ""
     budget_s: float = CHECK_BUDGET_S
     design: str = "auto"
-    """A `pairing.survey.DesignChoice`."""
+    """A `pairs.survey.DesignChoice`."""
     wait_s: float = 600.0
     round_timeout_s: float = 10.0
     pairs_at_once: int = 0

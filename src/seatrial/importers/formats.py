@@ -1,8 +1,9 @@
-"""Every form of matrix that can be read, and how each is recognised."""
+"""The table of importers: every format of another tool's matrix, how it is recognised, and how it is read."""
 
 import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
 
 from seatrial.importers.fields import Source, pieces, whole_text
 from seatrial.importers.linktest import LIST, is_linktest, parse_linktest, parse_linktest_files
@@ -13,48 +14,65 @@ from seatrial.model.errors import UsageError
 from seatrial.model.pair_table import PairTable
 
 Pieces = Iterator[bytes]
-FORMATS: dict[str, tuple[Callable[[str], bool], Callable[[Pieces], PairTable]]] = {
-    "mpigraph": (lambda text: "START mpiGraph" in text or "\nRecv\t" in text, parse_mpigraph),
-    "osu": (lambda text: bool(re.search(r"#\s*OSU\s", text)), lambda text: parse_osu(whole_text(text, "osu"))),
-    "linktest": (is_linktest, lambda text: parse_linktest(whole_text(text, "linktest"))),
-    "nxnlatbw": (lambda text: bool(re.search(r"(?m)^\d+,\d+,[\d.]+,[\d.]+\s*$", text)), parse_nxnlatbw),
-    "csv": (bool, parse_csv),
+Files = Mapping[str, str]
+"""File name -> text."""
+
+
+class Importer(NamedTuple):
+    """`fits` recognises the beginning of a file, `read` reads it. The others are for formats that come as a folder."""
+
+    fits: Callable[[str], bool]
+    read: Callable[[Pieces], PairTable]
+    fits_folder: Callable[[Files], bool] | None = None
+    read_folder: Callable[[Files], PairTable] | None = None
+
+
+FORMATS = {
+    "mpigraph": Importer(lambda text: "START mpiGraph" in text or "\nRecv\t" in text, parse_mpigraph),
+    "osu": Importer(
+        lambda text: bool(re.search(r"#\s*OSU\s", text)),
+        lambda text: parse_osu(whole_text(text, "osu")),
+        lambda texts: LIST not in texts,
+        parse_osu_files,
+    ),
+    "linktest": Importer(
+        is_linktest,
+        lambda text: parse_linktest(whole_text(text, "linktest")),
+        lambda texts: LIST in texts,
+        parse_linktest_files,
+    ),
+    "nxnlatbw": Importer(lambda text: bool(re.search(r"(?m)^\d+,\d+,[\d.]+,[\d.]+\s*$", text)), parse_nxnlatbw),
+    "csv": Importer(bool, parse_csv),
 }
-"""Name -> how its beginning is recognised, how it is read; the first that is recognised is taken."""
-FOLDERS: dict[str, Callable[[Mapping[str, str]], PairTable]] = {
-    "osu": parse_osu_files,
-    "linktest": parse_linktest_files,
-}
-"""Forms that also come as a folder of files."""
+"""The first format that fits is taken. docs/locate.md has a row for each."""
 
 
 def read_matrix(source: Source, form: str = "auto") -> PairTable:
-    """A table of pairs from another tool's output. Raises UsageError for an unknown form, or another text.
+    """A table of pairs from another tool's output. Raises UsageError for an unknown format, or another text.
 
-    The first PIECE_BYTES decide which form it is. Tables of numbers are read piece by piece.
+    The first PIECE_BYTES decide which format it is. Tables of numbers are read piece by piece.
     """
     text = pieces(source)
     if form == "auto":
         first = next(text, b"")
         beginning = first.decode("utf-8", errors="replace")
-        form = next((name for name, (fits, _) in FORMATS.items() if fits(beginning)), "csv")
+        form = next((name for name, importer in FORMATS.items() if importer.fits(beginning)), "csv")
         text = itertools.chain([first], text)
-    return FORMATS[_known(form)][1](text)
+    return _importer(form).read(text)
 
 
-def read_matrix_files(texts: Mapping[str, str], form: str = "auto") -> PairTable:
-    """A table of pairs from a folder, file name -> text.
-
-    Raises UsageError in the same cases, or for a form of one file only.
-    """
+def read_matrix_files(texts: Files, form: str = "auto") -> PairTable:
+    """A table of pairs from a folder. Raises UsageError in the same cases, and for a format of one file only."""
+    folders = {name: importer for name, importer in FORMATS.items() if importer.fits_folder is not None}
     if form == "auto":
-        form = "linktest" if LIST in texts else "osu"
-    if _known(form) not in FOLDERS:
-        raise UsageError(f"--format {form} is of one file, and this is a folder.", f"Folders: {', '.join(FOLDERS)}.")
-    return FOLDERS[form](texts)
+        form = next(name for name, importer in folders.items() if importer.fits_folder and importer.fits_folder(texts))
+    read = _importer(form).read_folder
+    if read is None:
+        raise UsageError(f"--format {form} is of one file, and this is a folder.", f"Folders: {', '.join(folders)}.")
+    return read(texts)
 
 
-def _known(form: str) -> str:
+def _importer(form: str) -> Importer:
     if form not in FORMATS:
         raise UsageError(f"--format {form!r} is not a known format.", f"Known: auto, {', '.join(FORMATS)}.")
-    return form
+    return FORMATS[form]

@@ -46,7 +46,7 @@ class Network:
     def rates(self, pairs: Sequence[Pair], paths: Sequence[Route], others: Sequence[Route] = ()) -> Reals:
         """Bytes per second of pairs that run at once, without noise; NaN for one without a path.
 
-        `others`: paths of background streams, each of which asks for a share of its bandwidth (`jobs.JOB_LOAD`). A
+        `others`: paths of background streams, each of which asks for a share of its bandwidth (`JOB_LOAD`). A
         faulty pair and a stream have their own bottleneck on their path.
         """
         ways = [*paths, *others]
