@@ -15,9 +15,10 @@ from seatrial.archive.journal import Delivered, RoundEnded, RoundStarted, Sessio
 from seatrial.archive.writer import RunWriter, ended
 from seatrial.commands.check.judge import assess
 from seatrial.commands.check.retest_plan import plan_retest
+from seatrial.model import formats
 from seatrial.model.fabric import Component, Fabric, Wiring
 from seatrial.model.measurement import Kernel, Measurement, Phase, Round
-from seatrial.model.run import FORMAT, Ending, NodeState, RecordedRun, RunInfo
+from seatrial.model.run import Ending, NodeState, RecordedRun, RunInfo
 from seatrial.model.subject import Direction
 from seatrial.node.node import parse_facts
 from seatrial.pairs.rounds import circle_rounds
@@ -137,7 +138,7 @@ def survey_rounds(cluster: Cluster, pairs_at_once: int = 0) -> tuple[Round, ...]
 def info_of(cluster: Cluster, **changes: object) -> RunInfo:
     """run.json of a complete run on the cluster."""
     info = RunInfo(
-        format=FORMAT,
+        format=formats.RUN,
         run="run",
         seatrial="0.1.0",
         command=("check",),

@@ -38,11 +38,12 @@ from seatrial.archive.run_files import (
     read_inside,
     read_record,
 )
+from seatrial.model import formats
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.facts import NodeFacts
 from seatrial.model.measurement import LONGEST_S, Measurement
 from seatrial.model.placement import DefaultStart, Start
-from seatrial.model.run import FORMAT, Ending, RecordedRun, RunInfo
+from seatrial.model.run import Ending, RecordedRun, RunInfo
 from seatrial.node.node import AlikeParser
 from seatrial.node.rank_places import rank_places
 
@@ -66,10 +67,10 @@ def read_info(folder: Path) -> RunInfo:
     content = read_inside(folder, path, DESCRIPTION_BYTES)
     with damage():
         heading = decoded(content, _Heading, path)
-        if heading.format <= FORMAT:
+        if heading.format <= formats.RUN:
             return decoded(content, RunInfo, path)
     raise DamagedRun(
-        f"{path} has format {heading.format}; this version of seatrial reads formats up to {FORMAT}.",
+        f"{path} has format {heading.format}; this version of seatrial reads formats up to {formats.RUN}.",
         "Use a newer version of seatrial.",
     )
 

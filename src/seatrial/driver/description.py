@@ -8,7 +8,8 @@ from seatrial.driver.clock import new_run_name, now_text
 from seatrial.driver.settings import CheckSettings
 from seatrial.driver.site import environment_of
 from seatrial.launch.contract import Hosts, Launcher
-from seatrial.model.run import FORMAT, RunInfo, RunKind
+from seatrial.model import formats
+from seatrial.model.run import RunInfo, RunKind
 
 if TYPE_CHECKING:
     pass
@@ -23,7 +24,7 @@ def describe(
     seed = read_info(settings.replay).seed if settings.replay else settings.seed
     environment = environment_of(settings, local=launcher.name == "local")
     return RunInfo(
-        format=FORMAT,
+        format=formats.RUN,
         run=settings.run or new_run_name(kind.value),
         kind=kind,
         seatrial=__version__,

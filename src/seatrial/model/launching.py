@@ -6,7 +6,6 @@ import msgspec
 
 from seatrial.model.errors import ExitCode
 
-FORMAT = 1
 MOST_LINES = 60
 """Of what programs printed, in a remark."""
 

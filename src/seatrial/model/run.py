@@ -11,9 +11,6 @@ from seatrial.model.loss import CappedPair, SessionLoss
 from seatrial.model.measurement import Measurement
 from seatrial.model.placement import DefaultStart, Start
 
-FORMAT = 1
-"""History: 1, November 2026, the first."""
-
 
 class Ending(enum.StrEnum):
     """How a run ended. RUNNING in a folder that no process writes to any more means: killed."""

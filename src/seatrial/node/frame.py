@@ -7,11 +7,8 @@ from typing import NamedTuple
 
 import msgspec
 
+from seatrial.model import formats
 from seatrial.model.errors import SeatrialError
-
-VERSION = 1
-"""1: values, links, lists, files, tables, commands, absences (the first); since then real places, columns, bytes,
-which older readers keep among the lines unknown to them."""
 
 OPENING = "#seatrial-facts "
 CLOSING = "#end "
@@ -110,12 +107,13 @@ def _hostname(opening: str) -> str:
     words = opening.split()
     if not opening.startswith(OPENING) or len(words) != 3:
         raise FactsFormatError(
-            f"These are not facts: the first line is {opening[:80]!r}, not '{OPENING}{VERSION} HOSTNAME'.",
+            f"These are not facts: the first line is {opening[:80]!r}, not '{OPENING}{formats.FACTS_STREAM} HOSTNAME'.",
             "The node must run collect/facts.sh with a POSIX shell and nothing printed before it.",
         )
-    if words[1] != str(VERSION):
+    if words[1] != str(formats.FACTS_STREAM):
         raise FactsFormatError(
-            f"The facts of {words[2]} are of version {words[1][:20]!r}; this seatrial reads version {VERSION}.",
+            f"The facts of {words[2]} are of version {words[1][:20]!r}; "
+            f"this seatrial reads version {formats.FACTS_STREAM}.",
             "Collect them again with the facts.sh of this version.",
         )
     return words[2]

@@ -12,6 +12,7 @@ import msgspec
 
 from seatrial.archive import layout
 from seatrial.archive.inputs import DESCRIPTION_BYTES, BadInput, decoded, read_input
+from seatrial.model import formats
 from seatrial.model.errors import UsageError
 from seatrial.node.frame import OPENING
 from seatrial.recordings.tarballs import beginning, is_tar, is_ttar, unpack_tar, unpack_ttar, whole
@@ -21,8 +22,6 @@ _Record = TypeVar("_Record")
 GATHER_FILE = "gather.json"
 STREAM_SUFFIX = ".facts"
 RAW_FOLDER = "raw"
-FORMAT = 1
-"""1: gather.json, NODE.facts, raw/ (the first)."""
 DEEPEST_LOOK = 3
 MOST_FOLDERS = 10_000
 EXPECTED = (
@@ -44,7 +43,7 @@ class Form(enum.Enum):
 class Gathered(msgspec.Struct, frozen=True, kw_only=True):
     """gather.json: what a recording is."""
 
-    format: int = FORMAT
+    format: int = formats.RECORDING
     seatrial: str = ""
     at: str = ""
     """UTC, ISO 8601."""

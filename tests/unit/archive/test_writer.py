@@ -22,8 +22,9 @@ from seatrial.archive.reader import (
 from seatrial.archive.run_files import DamagedRun
 from seatrial.archive.run_recovery import recover
 from seatrial.archive.writer import ArchiveError, RunWriter, ended
+from seatrial.model import formats
 from seatrial.model.errors import ExitCode, UsageError
-from seatrial.model.run import FORMAT, Ending
+from seatrial.model.run import Ending
 from tests.support.builders import Cluster, fill, info_of, names, record, sail
 
 SMALL = Cluster(nodes=names(3))
@@ -173,9 +174,9 @@ def test_raw_facts_come_back_byte_for_byte(tmp_path: Path) -> None:
 def test_a_later_format_is_refused_by_its_number(tmp_path: Path, change: dict[str, str]) -> None:
     folder = record(SMALL, tmp_path)
     content = msgspec.json.decode((folder / layout.RUN_FILE).read_bytes())
-    content |= {"format": FORMAT + 1, **change}
+    content |= {"format": formats.RUN + 1, **change}
     (folder / layout.RUN_FILE).write_bytes(msgspec.json.encode(content))
-    with pytest.raises(DamagedRun, match=rf"has format {FORMAT + 1}; .* reads formats up to {FORMAT}"):
+    with pytest.raises(DamagedRun, match=rf"has format {formats.RUN + 1}; .* reads formats up to {formats.RUN}"):
         read_run(folder)
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from seatrial.commands.gather import run
-from seatrial.recordings.recording import FORMAT, GATHER_FILE, Gathered
+from seatrial.model import formats
+from seatrial.recordings.recording import GATHER_FILE, Gathered
 from tests.support.builders import Cluster, names, record, sail
 from tests.support.paths import ROOT
 from tests.support.slurm_scripts import GRANTS
@@ -331,7 +332,7 @@ class TestGather:
         assert sorted(path.suffix for path in Path("new/it").iterdir() if path.is_file()) == [".facts", ".json"]
         gathered = json.loads(Path("new/it", GATHER_FILE).read_text())
         assert set(gathered) == set(Gathered.__struct_fields__)
-        assert gathered["format"] == FORMAT
+        assert gathered["format"] == formats.RECORDING
 
     @pytest.mark.parametrize("output", ["it.tar.gz", "it"])
     def test_what_is_there_is_never_overwritten(self, capsys: pytest.CaptureFixture[str], output: str) -> None:

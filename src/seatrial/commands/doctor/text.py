@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from seatrial.model.launching import FORMAT, Examination, Remark, Weight
+from seatrial.model import formats
+from seatrial.model.launching import Examination, Remark, Weight
 from seatrial.render.json_text import json_text
 from seatrial.render.sheet import labelled, rendered, text
 
@@ -60,7 +61,7 @@ def examination_as_json(found: Examination) -> str:
     first = first_of(found)
     return json_text(
         {
-            "format": FORMAT,
+            "format": formats.REPORT,
             "verdict": verdict_of(found),
             "exit_code": int(found.exit_code),
             "first": first.says if first else "",

@@ -11,10 +11,10 @@ import msgspec
 from seatrial.archive.inputs import DESCRIPTION_BYTES, BadInput, decoded, read_input
 from seatrial.lab.cluster.plan import LabPlan, check_name
 from seatrial.lab.faults.base import Planted
+from seatrial.model import formats
 from seatrial.model.errors import SeatrialError, UsageError
 
 ROOT = Path("/run/seatrial-lab")
-FORMAT = 1
 
 
 class Raiser(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,7 +27,7 @@ class Raiser(msgspec.Struct, frozen=True, kw_only=True):
 class LabState(msgspec.Struct, frozen=True, kw_only=True):
     """lab.json. `raiser` is set until the lab runs."""
 
-    format: int = FORMAT
+    format: int = formats.LAB
     plan: LabPlan
     raiser: Raiser | None = None
     planted: tuple[Planted, ...] = ()

@@ -7,11 +7,10 @@ import msgspec
 from seatrial.lab.simulator.score import Claim, Fault, Match, Truth
 from seatrial.lab.simulator.totals import Share, Totals, totals
 from seatrial.lab.simulator.trial import Trial
+from seatrial.model import formats
 from seatrial.model.subject import Direction, Subject
 from seatrial.render.escape import clean
 
-FORMAT = 2
-"""Of the JSON object; 1 was that of a simulator with a locator of its own."""
 MEGABYTE = 1e6
 MATCHES = {
     Match.NAMED: "named",
@@ -80,7 +79,7 @@ def totals_text(total: Totals) -> str:
 def as_data(topology: str, trials: Sequence[Trial]) -> dict[str, object]:
     """The JSON object of all trials."""
     return {
-        "format": FORMAT,
+        "format": formats.SIMULATION,
         "right": all(one.score.right for one in trials),
         "topology": topology,
         "totals": msgspec.to_builtins(totals(trials)),

@@ -1,0 +1,24 @@
+"""The format number of everything that seatrial writes for itself or prints for other programs.
+
+A number rises when a reader of the old format would misread the new one; new fields alone do not raise it. Readers
+refuse a higher number than their own, and read every lower one.
+"""
+
+RUN = 1
+"""run.json and journal.jsonl of a run (`model.run`, `archive.journal`)."""
+
+RECORDING = 1
+"""gather.json of a recorded machine (`recordings.recording`)."""
+
+FACTS_STREAM = 1
+"""Output of collect/facts.sh (`node.frame`): values, links, lists, files, tables, commands, absences. Real places,
+columns and bytes came later; older readers keep them among the lines unknown to them."""
+
+LAB = 1
+"""lab.json of a virtual cluster (`lab.cluster.state`)."""
+
+REPORT = 1
+"""The JSON object that a command prints with --json."""
+
+SIMULATION = 2
+"""The JSON object of `seatrial lab simulate`. 1 was that of a simulator with its own locator."""
