@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from seatrial.model.errors import LaunchError
 from seatrial.model.facts import NodeFacts
-from seatrial.rules import mpi_settings_differ
 from seatrial.rules.base import Readings, findings_of, one_place_per_host
+from seatrial.rules.software import MPI_SETTINGS
 
 
 class ToldByFacts(LaunchError):
@@ -14,6 +14,6 @@ class ToldByFacts(LaunchError):
 
 def with_settings(error: LaunchError, facts: Mapping[str, NodeFacts]) -> LaunchError:
     """The same error; as ToldByFacts where a node has other MPI settings than its peers."""
-    if not findings_of(mpi_settings_differ.RULE, one_place_per_host(Readings(facts=facts))):
+    if not findings_of(MPI_SETTINGS, one_place_per_host(Readings(facts=facts))):
         return error
     return ToldByFacts(error.what, error.remedy, passing=error.passing)

@@ -8,7 +8,7 @@ from seatrial.model.run import RecordedRun
 from seatrial.node.adapter_distance import Adapters, Distance, adapters_of, distance, usable_cores
 from seatrial.node.rank_places import cores_of, known_cores, rank_names
 from seatrial.rules.base import named
-from seatrial.rules.ranks_unbound import loose_ranks
+from seatrial.rules.ranks import loose_ranks
 
 Ranks = Mapping[str, tuple[RankPlace, ...]]
 

@@ -1,6 +1,6 @@
-"""What a rule is, and how what it sees becomes findings: one for each node, or one for the cluster where all are so."""
+"""What a rule is, and how violations become findings: one per node, or one of the cluster if nearly all share it."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -11,29 +11,29 @@ from seatrial.model.subject import CLUSTER, Subject, node
 from seatrial.model.verdict import Finding, FindingKind, Verdict
 
 SHARE_OF_ALL = 0.9
-"""Where so many of the nodes are alike in what is wrong, it is one thing of the cluster and no matter of each."""
+"""A violation on this share of the nodes is one finding of the cluster instead of one for each node."""
 
 MOST_NAMED = 3
 """Nodes that a sentence names before it counts the rest."""
 
-MOST_TOLD = 4
-"""Details of one node that a finding tells before it counts the rest."""
+MOST_CLAUSES = 4
+"""Violations of one node that a finding lists before it counts the rest."""
 
-PLACEMENT_TELLS = "`seatrial placement -- LAUNCH LINE` prints how"
-"""In remedies of rules about ranks; that command itself has a better one."""
+PLACEMENT_HINT = "`seatrial placement -- LAUNCH LINE` prints how"
+"""In the remedies of rules about ranks; that command itself replaces it by its own advice."""
 
 
 class Readings(msgspec.Struct, frozen=True, kw_only=True):
-    """What the rules look at. `after`: the same nodes read a second time."""
+    """The input of all rules. `after`: the same nodes, read a second time."""
 
     facts: Mapping[str, NodeFacts]
     after: Mapping[str, NodeFacts] = {}
     features: Mapping[str, tuple[str, ...]] = {}
-    """By node: the words that the scheduler has for it."""
+    """Node -> the features that the scheduler lists for it."""
     ranks: Mapping[str, tuple[RankPlace, ...]] = {}
-    """By node: the ranks that were launched on it, in their order, as far as their masks are known."""
+    """Node -> the ranks that were launched on it, in order; ranks with an unknown mask are left out."""
     groups: tuple[tuple[str, ...], ...] = ()
-    """Nodes of one make each; empty: not yet worked out."""
+    """Peer groups: nodes of the same model. Empty: not yet computed."""
 
     @property
     def peers(self) -> tuple[tuple[str, ...], ...]:
@@ -41,7 +41,7 @@ class Readings(msgspec.Struct, frozen=True, kw_only=True):
         return self.groups or hardware_groups(self.facts)
 
     def read_twice(self) -> Iterable[tuple[str, NodeFacts, NodeFacts]]:
-        """Node, first and second reading, where both are of one boot: counters begin anew with each."""
+        """Node, first and second reading, if both are of the same boot: counters restart with each boot."""
         for name, before in self.facts.items():
             after = self.after.get(name)
             if after is not None and before.boot_id and before.boot_id == after.boot_id:
@@ -52,77 +52,91 @@ class Violation(msgspec.Struct, frozen=True, kw_only=True):
     """One thing that is wrong."""
 
     node: str | None
-    """None: the nodes are at odds, and nobody can say which of them is right."""
-    says: str
-    """What is, with numbers: a clause without a capital letter or a full stop."""
-    key: str
-    """Violations with one key are one and the same thing on several nodes."""
-    remedy: str
+    """None: the nodes differ, and no majority shows which of them is right."""
+    clause: str
+    """The observation with its numbers: a clause without a capital letter or a full stop."""
+    key: Hashable
+    """Violations of several nodes with the same key are the same problem."""
+    details: Hashable = None
+    """The values in the clause that may differ between violations with the same key."""
+    remedy: str = ""
+    """Empty: the remedy of the rule."""
+
+
+Look = Callable[[Readings], Iterable[Violation]]
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True):
-    """A known-bad fact. `look`: who has it; `knows`: whether a node tells at all; None: all do."""
+    """A known-bad fact. `look`: who has it. `knows`: whether a node reports the fact at all; None: all nodes do."""
 
     kind: FindingKind
-    title: str
-    """A few words."""
-    look: Callable[[Readings], Iterable[Violation]]
+    order: int
+    """Position in reports: what is broken comes before what is slow, and that before what only differs."""
+    look: Look
+    remedy: str
     knows: Callable[[NodeFacts], bool] | None = None
 
 
+def on_each_node(check: Callable[[str, NodeFacts], Iterable[Violation]]) -> Look:
+    """A rule that judges each node by its own facts; `check` receives the node's name and facts."""
+
+    def look(readings: Readings) -> Iterator[Violation]:
+        for name, facts in readings.facts.items():
+            yield from check(name, facts)
+
+    return look
+
+
 def one_place_per_host(readings: Readings) -> Readings:
-    """Several places of one host (same name, same boot) have one set of facts: the first of them stands for all."""
+    """Places of one host (same name, same boot) share one set of facts; the first place represents them."""
     hosts: dict[tuple[str, str], str] = {}
-    for name, known in readings.facts.items():
-        hosts.setdefault((known.hostname or name, known.boot_id), name)
-    facts = {name: readings.facts[name] for name in hosts.values()}
+    for name, facts in readings.facts.items():
+        hosts.setdefault((facts.hostname or name, facts.boot_id), name)
     ranks: dict[str, tuple[RankPlace, ...]] = {}
-    for name, there in readings.ranks.items():
-        told = readings.facts.get(name)
-        stands = hosts[told.hostname or name, told.boot_id] if told else name
-        ranks[stands] = (*ranks.get(stands, ()), *there)
-    return msgspec.structs.replace(readings, facts=facts, ranks=ranks, groups=hardware_groups(facts))
+    for name, of_place in readings.ranks.items():
+        facts_of_place = readings.facts.get(name)
+        host = hosts[facts_of_place.hostname or name, facts_of_place.boot_id] if facts_of_place else name
+        ranks[host] = (*ranks.get(host, ()), *of_place)
+    of_hosts = {name: readings.facts[name] for name in hosts.values()}
+    return msgspec.structs.replace(readings, facts=of_hosts, ranks=ranks, groups=hardware_groups(of_hosts))
 
 
 def findings_of(rule: Rule, readings: Readings) -> list[Finding]:
-    """What one rule finds: the cluster first, then the nodes in the order of the readings."""
-    seen = list(rule.look(readings))
-    if not seen:
+    """The findings of one rule: the cluster first, then the nodes in the order of the readings."""
+    violations = list(rule.look(readings))
+    if not violations:
         return []
-    by_key: dict[str, dict[str, Violation]] = {}
-    for one in seen:
-        if one.node is not None:
-            by_key.setdefault(one.key, {}).setdefault(one.node, one)
+    by_key: dict[Hashable, dict[str, Violation]] = {}
+    for violation in violations:
+        if violation.node is not None:
+            by_key.setdefault(violation.key, {}).setdefault(violation.node, violation)
     known = sum(map(rule.knows, readings.facts.values())) if rule.knows else len(readings.facts)
-    everywhere = {key for key, befallen in by_key.items() if len(befallen) >= max(2, SHARE_OF_ALL * known)}
-    findings = [_of_all(rule, list(by_key[key].values()), known, readings) for key in by_key if key in everywhere]
-    at_odds = [one for one in seen if one.node is None]
-    if at_odds:
-        findings.append(
-            _finding(rule, CLUSTER, f"The nodes are at odds: {told([one.says for one in at_odds])}", at_odds)
-        )
-    by_node: dict[str, list[Violation]] = {}
-    for one in seen:
-        if one.node is not None and one.key not in everywhere:
-            by_node.setdefault(one.node, []).append(one)
-    for name in (name for name in readings.facts if name in by_node):
-        clauses = told([one.says for one in by_node[name]])
-        findings.append(_finding(rule, node(name), f"Node {name}: {clauses}", by_node[name]))
+    everywhere = {key for key, by_node in by_key.items() if len(by_node) >= max(2, SHARE_OF_ALL * known)}
+    findings = [_of_cluster(rule, by_key[key], known, readings) for key in by_key if key in everywhere]
+    undecided = [violation for violation in violations if violation.node is None]
+    if undecided:
+        findings.append(_finding(rule, CLUSTER, f"The nodes differ: {_clauses(undecided)}", undecided))
+    of_node: dict[str, list[Violation]] = {}
+    for violation in violations:
+        if violation.node is not None and violation.key not in everywhere:
+            of_node.setdefault(violation.node, []).append(violation)
+    for name in (name for name in readings.facts if name in of_node):
+        findings.append(_finding(rule, node(name), f"Node {name}: {_clauses(of_node[name])}", of_node[name]))
     return findings
 
 
-def _of_all(rule: Rule, befallen: list[Violation], known: int, readings: Readings) -> Finding:
-    nodes = [one.node for one in befallen if one.node is not None]
+def _of_cluster(rule: Rule, by_node: Mapping[str, Violation], known: int, readings: Readings) -> Finding:
+    nodes = list(by_node)
     who = f"All {len(nodes)} nodes" if len(nodes) >= known else f"{len(nodes)} of {known} nodes"
-    who += " that tell it" if known < len(readings.facts) else ""
-    clause = befallen[0].says
-    if any(one.says != clause for one in befallen):
-        clause = f"for one, {nodes[0]}: {clause}"
-    return _finding(rule, CLUSTER, f"{who} ({named(nodes)}): {clause}", befallen[:1])
+    who += " that report it" if known < len(readings.facts) else ""
+    first = by_node[nodes[0]]
+    differ = any(violation.details != first.details for violation in by_node.values())
+    clause = f"for example {nodes[0]}: {first.clause}" if differ else first.clause
+    return _finding(rule, CLUSTER, f"{who} ({named(nodes)}): {clause}", [first])
 
 
 def _finding(rule: Rule, subject: Subject, statement: str, violations: Sequence[Violation]) -> Finding:
-    remedies = list(dict.fromkeys(one.remedy for one in violations))[:MOST_TOLD]
+    remedies = list(dict.fromkeys(violation.remedy or rule.remedy for violation in violations))[:MOST_CLAUSES]
     return Finding(
         kind=rule.kind,
         subject=subject,
@@ -140,8 +154,8 @@ def named(nodes: Sequence[str]) -> str:
     return f"{', '.join(nodes[:MOST_NAMED])} and {rest} more"
 
 
-def told(clauses: Sequence[str]) -> str:
+def _clauses(violations: Sequence[Violation]) -> str:
     """The first few clauses, each once, and the number of the rest."""
-    distinct = list(dict.fromkeys(clauses))
-    rest = len(distinct) - MOST_TOLD
-    return "; ".join(distinct[:MOST_TOLD]) + (f"; and {rest} more of this kind" if rest > 0 else "")
+    distinct = list({(violation.key, violation.details): violation.clause for violation in violations}.values())
+    rest = len(distinct) - MOST_CLAUSES
+    return "; ".join(distinct[:MOST_CLAUSES]) + (f"; and {rest} more of this kind" if rest > 0 else "")

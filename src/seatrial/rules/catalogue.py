@@ -1,113 +1,28 @@
-"""All rules, most telling first: what is broken, what is slower than it could be, and at last what only differs."""
+"""All rules: what is broken first, then what is slower than it could be, and at last what only differs.
+
+A new rule is one row in the table of its subject; its `order` places it here.
+"""
 
 from seatrial.model.verdict import Finding
-from seatrial.rules import (
-    bios_differs,
-    clock_source_differs,
-    clock_unsynchronised,
-    cores_differ,
-    device_missing,
-    error_counters_rising,
-    firmware_mode,
-    frequency_capped,
-    governor,
-    half_duplex,
-    hca_firmware_differs,
-    hca_missing,
-    huge_pages_differ,
-    idle_states_differ,
-    interface_speed_differs,
-    kernel_differs,
-    kernel_parameters_differ,
-    memlock_too_small,
-    memory_channel_empty,
-    memory_differs,
-    memory_errors,
-    memory_slow,
-    microcode_differs,
-    mitigations_differ,
-    module_version_differs,
-    mount_dead,
-    mount_missing,
-    mount_options_differ,
-    mpi_build_differs,
-    mpi_settings_differ,
-    mtu_differs,
-    nic_far_from_ranks,
-    no_subnet_manager,
-    pcie_link_degraded,
-    pcie_payload_small,
-    pcie_starves_port,
-    port_down,
-    port_rate_differs,
-    power_limit_differs,
-    rank_across_sockets,
-    ranks_share_core,
-    ranks_unbound,
-    scheduler_granularity_differs,
-    smt_differs,
-    smt_siblings_used,
-    software_differs,
-    sysctl_differs,
-    throttled,
-    turbo_off,
-)
 from seatrial.rules.base import Readings, Rule, findings_of, one_place_per_host
+from seatrial.rules.kernel import KERNEL
+from seatrial.rules.memory import MEMORY, MEMORY_ERRORS
+from seatrial.rules.mounts import MOUNTS
+from seatrial.rules.network import NETWORK, RISING_COUNTERS
+from seatrial.rules.pcie import PCIE
+from seatrial.rules.processors import PROCESSORS, THROTTLED
+from seatrial.rules.ranks import RANKS
+from seatrial.rules.software import SOFTWARE
 
-RULES: tuple[Rule, ...] = (
-    pcie_link_degraded.RULE,
-    port_down.RULE,
-    no_subnet_manager.RULE,
-    port_rate_differs.RULE,
-    interface_speed_differs.RULE,
-    error_counters_rising.RULE,
-    hca_missing.RULE,
-    device_missing.RULE,
-    pcie_starves_port.RULE,
-    half_duplex.RULE,
-    mtu_differs.RULE,
-    governor.RULE,
-    frequency_capped.RULE,
-    throttled.RULE,
-    turbo_off.RULE,
-    power_limit_differs.RULE,
-    memory_errors.RULE,
-    cores_differ.RULE,
-    memory_differs.RULE,
-    memory_channel_empty.RULE,
-    memory_slow.RULE,
-    mount_dead.RULE,
-    mount_missing.RULE,
-    memlock_too_small.RULE,
-    ranks_share_core.RULE,
-    smt_siblings_used.RULE,
-    ranks_unbound.RULE,
-    rank_across_sockets.RULE,
-    nic_far_from_ranks.RULE,
-    pcie_payload_small.RULE,
-    firmware_mode.RULE,
-    smt_differs.RULE,
-    clock_unsynchronised.RULE,
-    clock_source_differs.RULE,
-    kernel_differs.RULE,
-    kernel_parameters_differ.RULE,
-    scheduler_granularity_differs.RULE,
-    sysctl_differs.RULE,
-    huge_pages_differ.RULE,
-    idle_states_differ.RULE,
-    hca_firmware_differs.RULE,
-    bios_differs.RULE,
-    microcode_differs.RULE,
-    mitigations_differ.RULE,
-    module_version_differs.RULE,
-    mount_options_differ.RULE,
-    software_differs.RULE,
-    mpi_build_differs.RULE,
-    mpi_settings_differ.RULE,
-)
+TABLES = (PCIE, NETWORK, PROCESSORS, MEMORY, MOUNTS, RANKS, KERNEL, SOFTWARE)
+
+RULES: tuple[Rule, ...] = tuple(sorted((rule for table in TABLES for rule in table), key=lambda rule: rule.order))
+
+READ_TWICE = (RISING_COUNTERS, MEMORY_ERRORS, THROTTLED)
+"""Rules about what happened between two readings."""
 
 
 def fact_findings(readings: Readings) -> list[Finding]:
-    """What all rules find, in the catalogue's order; several places of one host are looked at once."""
+    """The findings of all rules, in the catalogue's order; places of one host are judged once."""
     hosts = one_place_per_host(readings)
     return [finding for rule in RULES for finding in findings_of(rule, hosts)]

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
+from seatrial.drift.comparison import unlike
 from seatrial.model.facts import NodeFacts
 from seatrial.model.hardware import Dimm
 from seatrial.model.verdict import FindingKind
 from seatrial.rules.base import Readings, Rule, Violation
-from seatrial.rules.peers import unlike
 
 EQUAL = 0.99
 """2933 and 2934 MT/s are one speed in two firmwares' words."""

@@ -6,88 +6,112 @@ from typing import TypeVar
 
 from seatrial.drift.peer_groups import usual
 from seatrial.model.facts import NodeFacts
-from seatrial.rules.base import Readings, Violation, named
+from seatrial.rules.base import Look, Readings, Violation, named
 
 Value = TypeVar("Value", bound=Hashable)
 Worse = Callable[[Value, Value], bool]
-"""Whether a value is worse than the usual one; None in its place: any difference is one too many."""
+"""Whether a value is worse than the majority's. None instead of a function: every difference counts."""
+Grouping = Callable[[Readings], Iterable[Sequence[str]]]
 
 MOST_COMPARED = 16
-"""Tables that one is compared with before it is taken for another one."""
+"""Distinct tables that a table is compared with before it counts as distinct itself."""
 
 MOST_VALUES = 3
-"""Values that a sentence tells where there are many."""
+"""Values that a sentence lists before it counts the rest."""
 
 
-def unlike(
-    readings: Readings,
+def peer_groups(readings: Readings) -> Iterable[Sequence[str]]:
+    """Nodes of the same model."""
+    return readings.peers
+
+
+def peers_with_same(read: Callable[[NodeFacts], Hashable]) -> Grouping:
+    """Peers that also agree in another fact, such as the kernel, on which the compared one depends."""
+
+    def groups(readings: Readings) -> list[list[str]]:
+        divided: list[list[str]] = []
+        for group in readings.peers:
+            by_fact: dict[Hashable, list[str]] = {}
+            for name in group:
+                by_fact.setdefault(read(readings.facts[name]), []).append(name)
+            divided += by_fact.values()
+        return divided
+
+    return groups
+
+
+def differs(
     what: str,
     read: Callable[[NodeFacts], Value | None],
-    remedy: str,
     *,
     show: Callable[[Value], str] = str,
     worse: Worse[Value] | None = None,
-) -> Iterator[Violation]:
-    """One fact against those of the peers. None and "" are unknown: they neither vote nor differ."""
-    for group in readings.peers:
-        values = known((name, read(readings.facts[name])) for name in group)
-        yield from unlike_values(values, what, remedy, show=show, worse=worse)
+    groups: Grouping = peer_groups,
+) -> Look:
+    """One fact compared with the peers'. None and "" are unknown: such a node neither votes nor differs."""
+
+    def look(readings: Readings) -> Iterator[Violation]:
+        for group in groups(readings):
+            values = known((name, read(readings.facts[name])) for name in group)
+            yield from compare_values(values, what, show=show, worse=worse)
+
+    return look
 
 
-def unlike_items(
-    readings: Readings,
+def items_differ(
     read: Callable[[NodeFacts], Mapping[str, Value | None]],
-    remedy: str,
     *,
     show: Callable[[Value], str] = str,
     worse: Worse[Value] | None = None,
-    groups: Sequence[Sequence[str]] = (),
-) -> Iterator[Violation]:
-    """Every named fact of a table against the same one of the peers; a name that a node lacks is unknown there."""
-    for group in groups or readings.peers:
-        tables = {name: read(readings.facts[name]) for name in group}
-        yield from unlike_tables(tables, remedy, show=show, worse=worse)
+    groups: Grouping = peer_groups,
+) -> Look:
+    """Every item of a table compared with the same item of the peers; an item that a node lacks is unknown there."""
+
+    def look(readings: Readings) -> Iterator[Violation]:
+        for group in groups(readings):
+            tables = {name: read(readings.facts[name]) for name in group}
+            yield from compare_tables(tables, show=show, worse=worse)
+
+    return look
 
 
-def unlike_tables(
+def compare_tables(
     tables: Mapping[str, Mapping[str, Value | None]],
-    remedy: str,
     *,
     show: Callable[[Value], str] = str,
     worse: Worse[Value] | None = None,
 ) -> Iterator[Violation]:
-    """The same, the tables of one group of peers given."""
-    kinds = different(tables.values())
+    """Node -> table, of one peer group: every item by itself."""
+    kinds = distinct_tables(tables.values())
     for item in dict.fromkeys(item for table in kinds for item in table):
         if len({table.get(item) for table in kinds}) < 2:
             continue
         values = known((name, table.get(item)) for name, table in tables.items())
-        yield from unlike_values(values, item, remedy, show=show, worse=worse)
+        yield from compare_values(values, item, show=show, worse=worse)
 
 
-def different(tables: Iterable[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
-    """Each table once, since most nodes are alike and what they share need not be looked at node by node.
+def distinct_tables(tables: Iterable[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
+    """Each table once: most nodes are alike, and what they share need not be compared node by node.
 
-    Where hardly two are alike, some come twice.
+    With more than MOST_COMPARED distinct tables, some are repeated.
     """
-    found: list[Mapping[str, Value]] = []
+    distinct: list[Mapping[str, Value]] = []
     for table in tables:
-        if all(table != other for other in found[:MOST_COMPARED]):
-            found.append(table)
-    return found
+        if all(table != other for other in distinct[:MOST_COMPARED]):
+            distinct.append(table)
+    return distinct
 
 
-def unlike_values(
+def compare_values(
     values: Mapping[str, Value],
     what: str,
-    remedy: str,
     *,
     show: Callable[[Value], str] = str,
     worse: Worse[Value] | None = None,
 ) -> Iterator[Violation]:
-    """Nodes whose value is worse than that of most; where no value has a majority, one violation of nobody's.
+    """Nodes whose value is worse than the majority's; without a majority one violation without a node.
 
-    Of two nodes that differ nobody can say which is right; of three, two make a majority.
+    Of two nodes that differ nobody can say which is right; of three nodes, two are a majority.
     """
     distinct = set(values.values())
     if len(distinct) < 2:
@@ -95,12 +119,12 @@ def unlike_values(
     most = usual(values)
     if most is None:
         if worse is None or any(worse(one, other) for one in distinct for other in distinct if one != other):
-            yield Violation(node=None, says=split(values, what, show), key=what, remedy=remedy)
+            yield Violation(node=None, clause=split(values, what, show), key=what, details=tuple(values.items()))
         return
     for name, value in values.items():
         if value != most and (worse is None or worse(value, most)):
-            says = f"{what} is {show(value)}, where most of its peers have {show(most)}"
-            yield Violation(node=name, says=says, key=f"{what} {show(value)}", remedy=remedy)
+            clause = f"{what} is {show(value)}, where most of its peers have {show(most)}"
+            yield Violation(node=name, clause=clause, key=(what, value), details=most)
 
 
 def split(values: Mapping[str, Value], what: str, show: Callable[[Value], str] = str) -> str:
@@ -116,17 +140,6 @@ def split(values: Mapping[str, Value], what: str, show: Callable[[Value], str] =
     return f"{what} is {', '.join(parts[:-1])} and {parts[-1]}{ending}"
 
 
-def same_kernel(readings: Readings) -> list[list[str]]:
-    """The peers, divided by kernel: for facts that follow from it."""
-    divided: list[list[str]] = []
-    for group in readings.peers:
-        kernels: dict[str, list[str]] = {}
-        for name in group:
-            kernels.setdefault(readings.facts[name].kernel, []).append(name)
-        divided += kernels.values()
-    return divided
-
-
-def known(told: Iterable[tuple[str, Value | None]]) -> dict[str, Value]:
-    """Without the nodes that did not tell."""
-    return {name: value for name, value in told if value is not None and value != ""}
+def known(values: Iterable[tuple[str, Value | None]]) -> dict[str, Value]:
+    """Without the nodes whose value is unknown."""
+    return {name: value for name, value in values if value is not None and value != ""}

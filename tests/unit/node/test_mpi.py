@@ -16,7 +16,7 @@ from seatrial.node.mpi import builds, parse_file, read_mpi_files, read_mpi_setti
 from seatrial.node.node import parse_facts
 from seatrial.rules.base import Readings
 from seatrial.rules.catalogue import fact_findings
-from seatrial.rules.mpi_settings_differ import look
+from seatrial.rules.software import MPI_SETTINGS
 from tests.support.collecting import SHELLS, collect, program
 from tests.support.facts_examples import cluster
 from tests.support.rule_cases import mpi
@@ -114,8 +114,8 @@ def test_nodes_of_another_make_are_not_compared_and_two_are_at_odds() -> None:
     two = {name: one for name, one in cluster(every={"software": mpi(1)}, odd={"software": mpi(2)}).items()
            if name in ("n1", "n2")}  # fmt: skip
     (finding,) = [one for one in fact_findings(Readings(facts=two)) if one.kind is FindingKind.MPI_BUILD_DIFFERS]
-    assert finding.statement.startswith("The nodes are at odds: its libmpi is /opt/lib")
-    assert "no proof" in finding.remedy
+    assert finding.statement.startswith("The nodes differ: its libmpi is /opt/lib")
+    assert "do not prove" in finding.remedy
 
 
 # Settings of an MPI on a node: which files and variables are read, and which of them counts.
@@ -169,5 +169,5 @@ def test_a_variable_that_one_node_sets_for_its_jobs_is_named() -> None:
         name: parse_facts("\n".join([f"#seatrial-facts 1 {name}", *lines, f"#end {name}", ""]))
         for name, lines in {"n1": (SYSTEM, "@end"), "n2": (SYSTEM, "@end", *odd), "n3": (SYSTEM, "@end")}.items()
     }
-    (violation,) = look(Readings(facts=facts, groups=(tuple(facts),)))
-    assert violation.node == "n2" and "its MPI setting UCX_TLS is tcp,self" in violation.says
+    (violation,) = MPI_SETTINGS.look(Readings(facts=facts, groups=(tuple(facts),)))
+    assert violation.node == "n2" and "its MPI setting UCX_TLS is tcp,self" in violation.clause

@@ -21,7 +21,7 @@ ALSO = {
 def test_each_kind_has_one_rule_and_both_cases() -> None:
     assert len(KINDS) == len(set(KINDS)) >= 24
     assert set(FIRING) == set(SILENT) == set(KINDS)
-    assert all(rule.title for rule in RULES)
+    assert len({rule.order for rule in RULES}) == len(RULES)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -11,8 +11,8 @@ from seatrial.model.subject import CLUSTER, node
 from seatrial.model.verdict import Finding, FindingKind
 from seatrial.rules.base import Readings
 from seatrial.rules.catalogue import fact_findings
-from seatrial.rules.lasting_mounts import autofs_places, lasting_mounts
-from seatrial.rules.pcie_starves_port import able
+from seatrial.rules.mounts import autofs_places, lasting_mounts
+from seatrial.rules.pcie import path_rate
 from tests.support.facts_examples import (
     CARD,
     all_alike,
@@ -78,7 +78,7 @@ def test_ends_that_disagree_or_are_unknown_are_no_evidence() -> None:
 
 def test_eight_lanes_of_the_second_generation_equal_qdr() -> None:
     slot = device(CARD, hop(ROOT, speed=5e9, width=8), own=hop(CARD, speed=5e9, width=8))
-    assert able(slot) == 32e9
+    assert path_rate(slot) == 32e9
     qdr = all_alike(hcas=(hca("mlx4_0", port(data_bits_per_s=32e9)),), pci=(slot,))
     assert of(FindingKind.PCIE_STARVES_PORT, qdr) == []
     third = device(CARD, hop(ROOT, speed=8e9, width=4), own=hop(CARD, speed=8e9, width=4))

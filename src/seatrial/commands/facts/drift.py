@@ -8,12 +8,8 @@ from seatrial.driver.facts_reading import FactsRead
 from seatrial.model.errors import ExitCode, UsageError
 from seatrial.model.facts import NodeFacts
 from seatrial.model.verdict import Finding
-from seatrial.rules import error_counters_rising, memory_errors, throttled
 from seatrial.rules.base import Readings, findings_of
-from seatrial.rules.catalogue import fact_findings
-
-READ_TWICE = (error_counters_rising.RULE, memory_errors.RULE, throttled.RULE)
-"""Rules about what happened between two readings."""
+from seatrial.rules.catalogue import READ_TWICE, fact_findings
 
 
 class Drift(msgspec.Struct, frozen=True, kw_only=True):

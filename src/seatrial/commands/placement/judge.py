@@ -26,16 +26,8 @@ from seatrial.model.units import BANDWIDTH, bandwidth
 from seatrial.model.verdict import Experiment, Finding, FindingKind, Verdict, worst
 from seatrial.node.processor_sets import numbers
 from seatrial.node.rank_places import cores_of, known_cores, rank_names
-from seatrial.rules import nic_far_from_ranks, rank_across_sockets, ranks_share_core, ranks_unbound, smt_siblings_used
-from seatrial.rules.base import PLACEMENT_TELLS, Readings, findings_of
-
-RULES = (
-    ranks_share_core.RULE,
-    smt_siblings_used.RULE,
-    ranks_unbound.RULE,
-    rank_across_sockets.RULE,
-    nic_far_from_ranks.RULE,
-)
+from seatrial.rules.base import PLACEMENT_HINT, Readings, findings_of
+from seatrial.rules.ranks import RANKS
 
 MOST_DIGITS = 9
 UNSHOWN = (FindingKind.THREADS_SHARE_CORE, FindingKind.MEMORY_FAR_FROM_RANKS)
@@ -75,7 +67,7 @@ def placement_findings(facts: Mapping[str, NodeFacts], ranks: Mapping[str, tuple
     """What the rules that concern ranks say of them; nodes whose facts could not be read count too."""
     known = {node: facts.get(node) or NodeFacts(hostname=node, complete=False) for node in ranks}
     readings = Readings(facts=known, ranks=ranks, groups=(tuple(known),))
-    return [finding for rule in RULES for finding in findings_of(rule, readings)]
+    return [finding for rule in RANKS for finding in findings_of(rule, readings)]
 
 
 def recorded_line(recorded: RecordedRun) -> LaunchLine:
@@ -181,7 +173,7 @@ def _proved(finding: Finding, fix: Fix, why: str, tried: bool, advised: bool) ->
     Threads and memory do not show in messages: what is said of them stays as it is.
     """
     here = "the advised line does so" if advised else ""
-    remedy = finding.remedy.replace(f" ({PLACEMENT_TELLS})", f" ({here})" if here else "")
+    remedy = finding.remedy.replace(f" ({PLACEMENT_HINT})", f" ({here})" if here else "")
     if fix is Fix.NONE or finding.kind in UNSHOWN:
         return msgspec.structs.replace(finding, remedy=remedy)
     experiment = Experiment(

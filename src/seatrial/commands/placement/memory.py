@@ -41,9 +41,7 @@ def memory_findings(
     """Of ranks none of whose cores is on such a node. Memory without processors (HBM, CXL) is chosen on purpose."""
     wanted = memory_nodes(line)
     known = {node: facts.get(node) or NodeFacts(hostname=node, complete=False) for node in ranks}
-    rule = Rule(
-        kind=FindingKind.MEMORY_FAR_FROM_RANKS, title="memory on another NUMA node", look=partial(_look, wanted)
-    )
+    rule = Rule(kind=FindingKind.MEMORY_FAR_FROM_RANKS, order=296, look=partial(_look, wanted), remedy=REMEDY)
     return findings_of(rule, Readings(facts=known, ranks=ranks, groups=(tuple(known),))) if wanted else []
 
 
@@ -73,11 +71,11 @@ def _look(wanted: Numbers, readings: Readings) -> Iterator[Violation]:
         far = _far(readings.facts[node], ranks, wanted)
         if far:
             verb = "runs" if len(far) == 1 else "run"
-            says = (
+            clause = (
                 f"memory of {rank_names(far)}, which {verb} elsewhere, lies on NUMA node {numbers(wanted)} by numactl"
             )
-            key = f"memory of {len(far)} ranks lies on NUMA node {numbers(wanted)}"
-            yield Violation(node=node, says=says, key=key, remedy=REMEDY)
+            details = tuple(rank.rank for rank in far)
+            yield Violation(node=node, clause=clause, key=(len(far), tuple(wanted)), details=details)
 
 
 def _far(facts: NodeFacts, ranks: Sequence[RankPlace], wanted: Numbers) -> list[RankPlace]:

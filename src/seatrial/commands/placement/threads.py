@@ -10,10 +10,10 @@ from seatrial.model.verdict import Finding, FindingKind
 from seatrial.model.words import count
 from seatrial.node.processor_sets import numbers
 from seatrial.node.rank_places import crowds, rank_names
-from seatrial.rules.base import PLACEMENT_TELLS, Readings, Rule, Violation, findings_of
+from seatrial.rules.base import PLACEMENT_HINT, Readings, Rule, Violation, findings_of
 
 REMEDY = (
-    f"Give each rank as many cores as it has threads ({PLACEMENT_TELLS}): srun -c N, mpirun --map-by slot:PE=N; or "
+    f"Give each rank as many cores as it has threads ({PLACEMENT_HINT}): srun -c N, mpirun --map-by slot:PE=N; or "
     "start fewer threads, or fewer ranks a node. Messages do not show it: compare the program's own times."
 )
 
@@ -31,7 +31,7 @@ def threads_findings(
     if not each or each < 2:
         return []
     known = {node: facts.get(node) or NodeFacts(hostname=node, complete=False) for node in ranks}
-    rule = Rule(kind=FindingKind.THREADS_SHARE_CORE, title="threads share a core", look=partial(_look, each))
+    rule = Rule(kind=FindingKind.THREADS_SHARE_CORE, order=295, look=partial(_look, each), remedy=REMEDY)
     return findings_of(rule, Readings(facts=known, ranks=ranks, groups=(tuple(known),)))
 
 
@@ -47,9 +47,9 @@ def _look(each: int, readings: Readings) -> Iterator[Violation]:
             apart = "" if len(members) == 1 else " between them"
             many = f"{each} threads" if len(members) == 1 else f"{each} threads each"
             verb = "is" if len(members) == 1 else "are"
-            says = f"{rank_names(members)} {verb} to start {many} and may use {what}{apart}"
-            key = f"{len(members)} ranks of {each} threads have {len(have)} processors"
-            yield Violation(node=node, says=says, key=key, remedy=REMEDY)
+            clause = f"{rank_names(members)} {verb} to start {many} and may use {what}{apart}"
+            details = (tuple(rank.rank for rank in members), tuple(have))
+            yield Violation(node=node, clause=clause, key=(len(members), each, len(have)), details=details)
 
 
 def _together(ranks: Sequence[RankPlace]) -> list[list[RankPlace]]:

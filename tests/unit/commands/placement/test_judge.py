@@ -147,7 +147,7 @@ def test_it_is_said_why_nothing_is_advised() -> None:
 
 def test_one_finding_tells_of_all_nodes_whose_ranks_are_far() -> None:
     (finding,) = judge_placement(run_of(((0,), (1,)), starts=0)).findings
-    assert finding.statement.startswith("All 2 nodes (n1, n2): for one, n1: ranks 0-1 may run on socket 0 only")
+    assert finding.statement.startswith("All 2 nodes (n1, n2): for example n1: ranks 0-1 may run on socket 0 only")
 
 
 def test_too_few_launches_decide_nothing() -> None:

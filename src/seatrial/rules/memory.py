@@ -1,0 +1,199 @@
+"""Rules about memory: errors, missing and slow modules, the limit of locked memory, huge pages."""
+
+from collections.abc import Iterator
+from operator import lt
+
+from seatrial.model.facts import NodeFacts
+from seatrial.model.hardware import Dimm
+from seatrial.model.hca import PortState
+from seatrial.model.units import memory, size
+from seatrial.model.verdict import FindingKind
+from seatrial.rules.base import Readings, Rule, Violation, on_each_node
+from seatrial.rules.peers import compare_values, differs, items_differ
+
+SAME_SIZE = 0.98
+"""The kernel reserves a different few MiB on each boot; the smallest module of a large node is 3 % of its memory."""
+
+SAME_SPEED = 0.99
+"""Firmwares report the same speed as 2933 or 2934 MT/s."""
+
+ENOUGH_LOCKED_BYTES = 1 << 30
+"""A window of 64 messages of 4 MiB in both directions (osu_bibw) pins 512 MiB: reported to Open MPI's developers to
+hang at a limit of 128 MiB and to pass at 512 MiB. The other half is for the library's own buffers and queues."""
+
+HUGE_PAGES = ("vm.nr_hugepages", "vm.nr_overcommit_hugepages", "vm.nr_hugepages_mempolicy")
+
+
+def memory_errors(readings: Readings) -> Iterator[Violation]:
+    """Uncorrected errors count since the kernel started; corrected ones between the two readings."""
+    for node, facts in readings.facts.items():
+        after = readings.after.get(node, facts)
+        if after.boot_id != facts.boot_id:
+            after = facts
+        lost = max(facts.memory.uncorrected_errors or 0, after.memory.uncorrected_errors or 0)
+        if lost > 0:
+            clause = f"{lost} uncorrected memory errors since the kernel was started"
+            yield Violation(node=node, clause=clause, key="uncorrected", details=lost)
+    for node, before, after in readings.read_twice():
+        earlier, later = before.memory.corrected_errors, after.memory.corrected_errors
+        if earlier is not None and later is not None and later > earlier:
+            clause = f"{later - earlier} memory errors were corrected during the run"
+            yield Violation(node=node, clause=clause, key="corrected", details=later - earlier)
+
+
+def counts_errors(facts: NodeFacts) -> bool:
+    """Whether EDAC counts errors on it."""
+    return facts.memory.uncorrected_errors is not None or facts.memory.corrected_errors is not None
+
+
+def less_memory(readings: Readings) -> Iterator[Violation]:
+    """Sizes within 2 % count as the same."""
+    for group in readings.peers:
+        sizes = {name: total for name in group if (total := readings.facts[name].memory_bytes)}
+        steps = stepped(set(sizes.values()))
+        values = {name: steps[total] for name, total in sizes.items()}
+        yield from compare_values(values, "its memory", show=memory, worse=lt)
+
+
+def stepped(sizes: set[int]) -> dict[int, int]:
+    """Size -> the greatest of the sizes that count as the same."""
+    steps: dict[int, int] = {}
+    greatest = 0
+    for total in sorted(sizes, reverse=True):
+        if total < SAME_SIZE * greatest or not greatest:
+            greatest = total
+        steps[total] = greatest
+    return steps
+
+
+def empty_channels(node: str, facts: NodeFacts) -> Iterator[Violation]:
+    """Socket by socket; a socket with a slot of unknown content is skipped."""
+    for package, channels in channels_by_package(facts).items():
+        empty = tuple(name for name, dimms in channels.items() if not any(dimm.size_bytes for dimm in dimms))
+        unknown = any(dimm.size_bytes is None for dimms in channels.values() for dimm in dimms)
+        if empty and len(empty) < len(channels) and not unknown:
+            socket = "" if package is None else f" of socket {package}"
+            clause = f"{len(empty)} of {len(channels)} memory channels{socket} are empty ({', '.join(empty)})"
+            yield Violation(node=node, clause=clause, key=(package, len(channels), empty))
+
+
+def channels_by_package(facts: NodeFacts) -> dict[int | None, dict[str, list[Dimm]]]:
+    """Socket -> channel -> its slots; slots of an unknown channel are left out."""
+    packages: dict[int | None, dict[str, list[Dimm]]] = {}
+    for dimm in facts.memory.dimms:
+        if dimm.channel:
+            packages.setdefault(dimm.package, {}).setdefault(dimm.channel, []).append(dimm)
+    return packages
+
+
+def slow_memory(readings: Readings) -> Iterator[Violation]:
+    """The modules against their own rating, and the slowest of them against the peers'."""
+    for node, facts in readings.facts.items():
+        slow = [dimm for dimm in facts.memory.dimms if is_slow(dimm)]
+        if slow:
+            configured, rated = slow[0].configured_transfers_per_s, slow[0].rated_transfers_per_s
+            clause = f"{len(slow)} memory modules run at {transfers(configured)}, rated {transfers(rated)}"
+            yield Violation(node=node, clause=clause, key=(configured, rated), details=len(slow))
+    what = "the speed of its slowest memory module"
+    yield from differs(what, slowest, show=transfers, worse=is_below)(readings)
+
+
+def is_slow(dimm: Dimm) -> bool:
+    """Whether an installed module runs below its rating."""
+    rated, configured = dimm.rated_transfers_per_s, dimm.configured_transfers_per_s
+    return bool(dimm.size_bytes != 0 and rated and configured and is_below(configured, rated))
+
+
+def is_below(speed: float, reference: float) -> bool:
+    """Whether a speed is less than the reference by more than rounding."""
+    return speed < SAME_SPEED * reference
+
+
+def slowest(facts: NodeFacts) -> float | None:
+    """Transfers per second of the slowest module; None if none reports its speed."""
+    dimms = facts.memory.dimms
+    return min(
+        (d.configured_transfers_per_s for d in dimms if d.size_bytes != 0 and d.configured_transfers_per_s),
+        default=None,
+    )
+
+
+def transfers(per_s: float | None) -> str:
+    """3200 MT/s."""
+    return "unknown" if per_s is None else f"{per_s / 1e6:.0f} MT/s"
+
+
+def small_memlock(node: str, facts: NodeFacts) -> Iterator[Violation]:
+    """Nodes with an RDMA adapter and a finite limit; -1 is unlimited."""
+    limit = facts.system.limits.locked_memory_bytes
+    if limit is not None and 0 <= limit < ENOUGH_LOCKED_BYTES and has_rdma(facts):
+        clause = (
+            f"a process of the job may lock {size(limit)} of memory, and RDMA locks every buffer that it sends from"
+        )
+        yield Violation(node=node, clause=clause, key=limit)
+
+
+def has_rdma(facts: NodeFacts) -> bool:
+    """Whether a port of an adapter is active."""
+    return any(port.state is PortState.ACTIVE for hca in facts.hcas for port in hca.ports)
+
+
+def huge_pages(facts: NodeFacts) -> dict[str, str | None]:
+    """The setting of transparent huge pages, and the numbers of reserved ones."""
+    reserved = {name: facts.settings.sysctls.get(name) for name in HUGE_PAGES}
+    return {"the setting of transparent huge pages": facts.settings.transparent_huge_pages, **reserved}
+
+
+MEMORY_ERRORS = Rule(
+    kind=FindingKind.MEMORY_ERRORS,
+    order=170,
+    look=memory_errors,
+    knows=counts_errors,
+    remedy="Find the module (ras-mc-ctl --error-count, the BMC's log), reseat it, then replace it. Correcting costs "
+    "time under load, and a module that is corrected often will soon fail.",
+)
+
+MEMORY = (
+    MEMORY_ERRORS,
+    Rule(
+        kind=FindingKind.MEMORY_DIFFERS,
+        order=190,
+        look=less_memory,
+        remedy="Find the module that is missing or switched off (dmidecode -t 17, the BMC's log), reseat it or replace "
+        "it. Check also for huge pages, crashkernel= and mem= on the kernel's command line.",
+    ),
+    Rule(
+        kind=FindingKind.MEMORY_CHANNEL_EMPTY,
+        order=200,
+        look=on_each_node(empty_channels),
+        knows=lambda facts: bool(channels_by_package(facts)),
+        remedy="Check whether a module is missing, badly seated, or switched off by the BIOS after an error "
+        "(dmidecode -t 17, the BMC's log). Each empty channel takes its share of the socket's bandwidth with it.",
+    ),
+    Rule(
+        kind=FindingKind.MEMORY_SLOW,
+        order=210,
+        look=slow_memory,
+        knows=lambda facts: slowest(facts) is not None,
+        remedy="Check the BIOS's memory speed and power profile, and which speed the processor supports with this "
+        "number of modules in a channel; one slow module slows down all of its socket. If the processor allows no "
+        "more, all nodes show it alike.",
+    ),
+    Rule(
+        kind=FindingKind.MEMLOCK_TOO_SMALL,
+        order=240,
+        look=on_each_node(small_memlock),
+        knows=lambda facts: facts.system.limits.locked_memory_bytes is not None and has_rdma(facts),
+        remedy="Set it to unlimited for all users on all nodes (memlock in /etc/security/limits.d), and for slurmd "
+        "itself, whose jobs inherit it (LimitMEMLOCK=infinity in its unit; PropagateResourceLimitsExcept=MEMLOCK in "
+        "slurm.conf).",
+    ),
+    Rule(
+        kind=FindingKind.HUGE_PAGES_DIFFER,
+        order=390,
+        look=items_differ(huge_pages),
+        remedy="Set it as on the other nodes (/sys/kernel/mm/transparent_hugepage/enabled, sysctl vm.nr_hugepages, and "
+        "transparent_hugepage= and hugepages= on the kernel's command line). Programs limited by memory differ by "
+        "tenths.",
+    ),
+)

@@ -1,0 +1,223 @@
+"""Rules about adapters, ports and Ethernet interfaces."""
+
+from collections import Counter
+from collections.abc import Iterator
+from operator import lt
+
+from seatrial.drift.network_differences import mtu_differences
+from seatrial.model.facts import ETHERNET, NodeFacts
+from seatrial.model.hca import Port, PortFamily, PortState
+from seatrial.model.units import link_rate
+from seatrial.model.verdict import FindingKind
+from seatrial.rules.base import Readings, Rule, Violation, on_each_node
+from seatrial.rules.peers import compare_tables, differs, items_differ
+
+ACTIVE = PortState.ACTIVE.value
+MANAGED = (PortFamily.INFINIBAND, PortFamily.OMNI_PATH, PortFamily.TRUE_SCALE)
+"""Port families that need a subnet manager."""
+
+SERIOUS = (
+    "symbol_error",
+    "link_error_recovery",
+    "link_downed",
+    "port_rcv_errors",
+    "port_xmit_discards",
+    "local_link_integrity_errors",
+    "excessive_buffer_overrun_errors",
+    "VL15_dropped",
+)
+"""Counters of an InfiniBand port (specification 16.1.3.5) that do not grow within minutes on a good link."""
+
+WIRE = ("rx_errors", "tx_errors")
+"""Of an Ethernet interface. Dropped packets are ignored: a full buffer is not a fault of the link."""
+
+
+def port_states(facts: NodeFacts) -> dict[str, str | None]:
+    """Port -> state, with the physical state; None for unknown states and for ports that wait for a subnet manager."""
+    states: dict[str, str | None] = {}
+    for hca in facts.hcas:
+        for port in hca.ports:
+            state = port.state.value if isinstance(port.state, PortState) and not waits_for_manager(port) else None
+            if state is not None and state != ACTIVE and port.physical_state:
+                state = f"{state} ({port.physical_state})"
+            states[f"port {hca.name}/{port.number}"] = state
+    return states
+
+
+def unmanaged_ports(node: str, facts: NodeFacts) -> Iterator[Violation]:
+    """InfiniBand specification 14.2.5.6: the physical link alone leads to INIT; the manager sets the rest."""
+    for hca in facts.hcas:
+        for port in hca.ports:
+            name = f"{hca.name}/{port.number}"
+            if waits_for_manager(port):
+                clause = f"port {name} has its link up and stays in state INIT: no subnet manager configured it"
+                yield Violation(node=node, clause=clause, key=PortState.INIT, details=name)
+            elif port.family in MANAGED and port.state is PortState.ACTIVE and port.subnet_manager_lid == 0:
+                clause = f"port {name} is active and knows no subnet manager (sm_lid 0)"
+                yield Violation(node=node, clause=clause, key=PortState.ACTIVE, details=name)
+
+
+def waits_for_manager(port: Port) -> bool:
+    """Whether the link is up and no subnet manager has configured it."""
+    return port.family in MANAGED and port.state is PortState.INIT and port.physical_state == "LinkUp"
+
+
+def has_managed_port(facts: NodeFacts) -> bool:
+    """Whether it has a port that needs a subnet manager."""
+    return any(port.family in MANAGED for hca in facts.hcas for port in hca.ports)
+
+
+def active_rates(facts: NodeFacts) -> dict[str, float | None]:
+    """Port -> bit/s after encoding, of active ports only."""
+    return {
+        f"the data rate of port {hca.name}/{port.number}": port.data_bits_per_s
+        for hca in facts.hcas
+        for port in hca.ports
+        if port.state is PortState.ACTIVE
+    }
+
+
+def fastest_speed(facts: NodeFacts) -> float | None:
+    """bit/s of the fastest interface that is up, whatever its name; None if none reports its speed."""
+    interface = facts.fabric_interface
+    return interface.speed_bits_per_s if interface else None
+
+
+def rising_counters(readings: Readings) -> Iterator[Violation]:
+    """Growth only: totals began at an unknown time, and these counters stop at their greatest value."""
+    for node, before, after in readings.read_twice():
+        earlier = error_counters(before)
+        for (part, counter), total in error_counters(after).items():
+            grown = total - earlier.get((part, counter), total)
+            if grown > 0:
+                clause = f"{counter} of {part} rose by {grown} during the run"
+                yield Violation(node=node, clause=clause, key=counter, details=(part, grown))
+
+
+def error_counters(facts: NodeFacts) -> dict[tuple[str, str], int]:
+    """Part and counter -> total."""
+    totals = {
+        (f"port {hca.name}/{port.number}", name): port.counters[name]
+        for hca in facts.hcas
+        for port in hca.ports
+        for name in SERIOUS
+        if name in port.counters
+    }
+    for interface in facts.interfaces:
+        if interface.link_type == ETHERNET:
+            totals |= {(interface.name, name): interface.errors[name] for name in WIRE if name in interface.errors}
+    return totals
+
+
+def missing_adapters(readings: Readings) -> Iterator[Violation]:
+    """By driver, since names and numbers may move; all together if an adapter does not report its driver."""
+    all_drivers = all(hca.driver for facts in readings.facts.values() for hca in facts.hcas)
+
+    def counts(facts: NodeFacts) -> Counter[str]:
+        return Counter(f"the number of adapters{f' of {hca.driver}' if all_drivers else ''}" for hca in facts.hcas)
+
+    none = {kind: 0 for facts in readings.facts.values() for kind in counts(facts)}
+    for group in readings.peers:
+        tables: dict[str, dict[str, int | None]] = {}
+        for name in group:
+            facts = readings.facts[name]
+            # an incomplete reading may lack adapters that the node has
+            tables[name] = {**none, **counts(facts)} if facts.complete else {}
+        yield from compare_tables(tables, worse=lt)
+
+
+def half_duplex(node: str, facts: NodeFacts) -> Iterator[Violation]:
+    """Interfaces that are up and carry Ethernet."""
+    for interface in facts.interfaces:
+        if interface.duplex == "half" and interface.carries_ethernet:
+            yield Violation(node=node, clause=f"{interface.name} runs in half duplex", key=interface.name)
+
+
+def unlike_mtus(readings: Readings) -> Iterator[Violation]:
+    """All nodes are compared, whatever their model: they talk to each other. Without a majority each is named."""
+    for odd in mtu_differences(readings.facts):
+        most = odd.usual_mtu_bytes
+        compared = "and no MTU has a majority among its peers" if most is None else f"where its peers have {most}"
+        yield Violation(
+            node=odd.node,
+            clause=f"MTU {odd.mtu_bytes} on {odd.interface}, {compared}",
+            key=(odd.node, odd.mtu_bytes),
+            remedy=f"Set it alike on all nodes and switch ports (ip link set {odd.interface} mtu N).",
+        )
+
+
+def firmwares(facts: NodeFacts) -> dict[str, str | None]:
+    """Adapter and board -> firmware. Only adapters of the same board are compared: other boards have other firmware."""
+    return {
+        f"the firmware of {hca.name}{f' ({hca.board_id})' if hca.board_id else ''}": hca.firmware for hca in facts.hcas
+    }
+
+
+RISING_COUNTERS = Rule(
+    kind=FindingKind.ERROR_COUNTERS_RISING,
+    order=60,
+    look=rising_counters,
+    remedy="Reseat the cable, then replace it, then the transceiver; read the same counters of the switch port, since "
+    "an error is counted where it arrives, not where it is made (ibqueryerrors, ethtool -S).",
+)
+
+NETWORK = (
+    Rule(
+        kind=FindingKind.PORT_DOWN,
+        order=20,
+        look=items_differ(port_states, worse=lambda own, peers: own != ACTIVE and peers == ACTIVE),
+        remedy="Check the cable and the switch port, then the port itself (ibstat, ibportstate, mlxlink): Polling "
+        "means that nothing answers at the other end, Disabled that somebody switched it off.",
+    ),
+    Rule(
+        kind=FindingKind.NO_SUBNET_MANAGER,
+        order=30,
+        look=on_each_node(unmanaged_ports),
+        knows=has_managed_port,
+        remedy="Start the subnet manager of this fabric (opensm, opafm, or the switch's own) and read its log; if "
+        "other ports of the fabric are active, find out why it does not reach this one (sminfo, saquery).",
+    ),
+    Rule(
+        kind=FindingKind.PORT_RATE_DIFFERS,
+        order=40,
+        look=items_differ(active_rates, show=link_rate, worse=lt),
+        remedy="Replace the cable first, then check the switch port and what both ends allow (iblinkinfo, mlxlink, "
+        "ethtool): a failed lane halves the width, a bad or too long cable lowers the speed.",
+    ),
+    Rule(
+        kind=FindingKind.INTERFACE_SPEED_DIFFERS,
+        order=50,
+        look=differs("the speed of its fastest interface", fastest_speed, show=link_rate, worse=lt),
+        remedy="Check what both ends offer (ethtool) and whether the fast interface is up at all; then replace the "
+        "cable or the transceiver, and correct the speed of the switch port.",
+    ),
+    RISING_COUNTERS,
+    Rule(
+        kind=FindingKind.HCA_MISSING,
+        order=70,
+        look=missing_adapters,
+        remedy="Check whether the bus shows the card (lspci). If it does, its driver did not start (dmesg, openibd or "
+        "rdma service); if not, reseat it, then check its power and the slot.",
+    ),
+    Rule(
+        kind=FindingKind.HALF_DUPLEX,
+        order=100,
+        look=on_each_node(half_duplex),
+        knows=lambda facts: any(interface.duplex for interface in facts.interfaces),
+        remedy="One end negotiates and the other does not: let both negotiate (ethtool -s DEVICE autoneg on), or set "
+        "both alike. Half duplex on a switched link is a mismatch, and it costs collisions.",
+    ),
+    Rule(
+        kind=FindingKind.MTU_DIFFERS,
+        order=110,
+        look=unlike_mtus,
+        remedy="Set it alike on all nodes and switch ports (ip link set DEVICE mtu N).",
+    ),
+    Rule(
+        kind=FindingKind.HCA_FIRMWARE_DIFFERS,
+        order=410,
+        look=items_differ(firmwares),
+        remedy="Bring all adapters of this board to the same firmware (mlxfwmanager, mstflint, or the vendor's own "
+        "tool), then restart.",
+    ),
+)

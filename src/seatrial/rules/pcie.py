@@ -1,0 +1,203 @@
+"""Rules about PCIe: degraded links, missing devices, slots slower than their port, small packets."""
+
+from collections import Counter
+from collections.abc import Iterator
+from operator import lt
+
+from seatrial.drift.peer_groups import usual
+from seatrial.limits.pcie import LinkState, PciLink, current, ends_agree, link_pairs, raw_bytes_per_s, trainable
+from seatrial.model.facts import NodeFacts
+from seatrial.model.hardware import PciDevice, PciKind
+from seatrial.model.hca import PortState
+from seatrial.model.units import link_rate
+from seatrial.model.verdict import FindingKind
+from seatrial.rules.base import Readings, Rule, Violation, on_each_node
+from seatrial.rules.peers import compare_tables
+
+COUNTED = {PciKind.GPU: "GPUs", PciKind.NVME: "NVMe drives"}
+"""Network adapters are left to the rules about their ports."""
+
+SAME_RATE = 0.98
+"""PCIe 2.0 x8 and 4X QDR both carry 32 Gb/s, PCIe 3.0 x4 carries 31.5: neither is a card in a wrong slot. The next
+combination on the market, 40 Gb/s Ethernet on PCIe 3.0 x4, has 0.79 of what it needs."""
+
+
+def degraded_links(node: str, facts: NodeFacts) -> Iterator[Violation]:
+    """Every link once, even if several functions of a card share it."""
+    seen = set()
+    for device in facts.pci:
+        for link in [] if device.virtual_function else link_pairs(device.path):
+            identity = link.upper.address if link.upper else link.name
+            now, could = current(link), trainable(link)
+            if identity not in seen and degraded(link, device.kind):
+                seen.add(identity)
+                name = device_name(device)
+                clause = f"the PCIe link {link.name} ({name}) runs at {now}, where both ends support {could}"
+                yield Violation(node=node, clause=clause, key=(link.name, now, could), details=name)
+
+
+def degraded(link: PciLink, kind: PciKind) -> bool:
+    """Whether the link could be faster. The lesser of both ends' abilities counts: a card in an older slot is healthy.
+
+    Nothing is claimed if an end is unknown or the ends report different states (one of them is emulated). The speed of
+    a GPU's link is ignored: runtime power management lowers it while the GPU is idle.
+    """
+    if link.upper is None or not ends_agree(link):
+        return False
+    now, could = current(link), trainable(link)
+    narrow = below(now.width, could.width)
+    return narrow or (kind is not PciKind.GPU and below(now.transfers_per_s, could.transfers_per_s))
+
+
+def below(now: float | None, could: float | None) -> bool:
+    """Whether both are known and the first is less."""
+    return now is not None and could is not None and now < could
+
+
+def device_name(device: PciDevice) -> str:
+    """The name of its interface or, if it has none, its kind and address."""
+    return device.names[0] if device.names else f"{device.kind.value} device {device.address}"
+
+
+def reports_link_state(facts: NodeFacts) -> bool:
+    """Whether the state of any link is known."""
+    unknown = LinkState()
+    return any(current(link) != unknown for device in facts.pci for link in link_pairs(device.path))
+
+
+def missing_devices(readings: Readings) -> Iterator[Violation]:
+    """By kind, vendor and model."""
+    none = {kind: 0 for facts in readings.facts.values() for kind in device_counts(facts)}
+    for group in readings.peers:
+        tables: dict[str, dict[str, int | None]] = {}
+        for name in group:
+            facts = readings.facts[name]
+            tables[name] = {**none, **device_counts(facts)} if lists_devices(facts) else {}
+        yield from compare_tables(tables, worse=lt)
+
+
+def lists_devices(facts: NodeFacts) -> bool:
+    """Whether its bus can be read, with the identity of every device."""
+    return facts.complete and bool(facts.pci) and all(None not in (each.vendor, each.device) for each in facts.pci)
+
+
+def device_counts(facts: NodeFacts) -> Counter[str]:
+    """The number of its devices, by kind and identity; virtual functions come and go and are ignored."""
+    return Counter(
+        f"the number of {COUNTED[device.kind]} {device.vendor:04x}:{device.device:04x}"
+        for device in facts.pci
+        if device.kind in COUNTED
+        and device.vendor is not None
+        and device.device is not None
+        and not device.virtual_function
+    )
+
+
+def starved_ports(node: str, facts: NodeFacts) -> Iterator[Violation]:
+    """Each card against its fastest active port alone: two ports that only together exceed the slot are a choice."""
+    rates = port_rates(facts)
+    for device in facts.pci:
+        port, path = rates.get(device.address), path_rate(device)
+        if port and path and not device.virtual_function and path < SAME_RATE * port:
+            name = device_name(device)
+            clause = (
+                f"PCIe lets {link_rate(path)} through to {name} ({device.address}), whose port runs at "
+                f"{link_rate(port)}"
+            )
+            yield Violation(node=node, clause=clause, key=(device.address, path, port), details=name)
+
+
+def port_rates(facts: NodeFacts) -> dict[str, float]:
+    """PCI address -> data rate in bit/s of its fastest active port."""
+    rates: dict[str, float] = {}
+    for hca in facts.hcas:
+        for port in hca.ports:
+            if port.state is PortState.ACTIVE and port.data_bits_per_s:
+                rates[hca.pci_address] = max(rates.get(hca.pci_address, 0.0), port.data_bits_per_s)
+    for interface in facts.interfaces:
+        if interface.state == "up" and interface.speed_bits_per_s and interface.pci_address:
+            rates[interface.pci_address] = max(rates.get(interface.pci_address, 0.0), interface.speed_bits_per_s)
+    rates.pop("", None)
+    return rates
+
+
+def path_rate(device: PciDevice) -> float | None:
+    """bit/s after line encoding that the narrowest link of its path can train to; None if no link is known.
+
+    What the links could do, since a link that runs below that is a finding of its own.
+    """
+    rates = []
+    for link in link_pairs(device.path):
+        could, now = trainable(link), current(link)
+        state = could if link.upper is not None and None not in (could.transfers_per_s, could.width) else now
+        rates.append(raw_bytes_per_s(LinkState(transfers_per_s=state.transfers_per_s, width=state.width)))
+    known = [rate for rate in rates if rate is not None]
+    return 8 * min(known) if known else None
+
+
+def small_payloads(readings: Readings) -> Iterator[Violation]:
+    """Device by device, by its address."""
+    for group in readings.peers:
+        tables = {node: payloads(readings.facts[node]) for node in group}
+        for address in dict.fromkeys(address for table in tables.values() for address in table):
+            values = {node: table[address][0] for node, table in tables.items() if address in table}
+            most = usual(values)
+            for node, value in values.items():
+                supported = tables[node][address][1]
+                if most is not None and value < most and value < supported:
+                    clause = (
+                        f"PCIe device {address} sends at most {value} bytes in a packet, where its path supports "
+                        f"{supported} and most of its peers use {most}"
+                    )
+                    yield Violation(node=node, clause=clause, key=(address, value), details=(supported, most))
+
+
+def payloads(facts: NodeFacts) -> dict[str, tuple[int, int]]:
+    """Address -> MaxPayload that is set, and what every hop of the path supports; in bytes."""
+    return {
+        device.address: (set_to, supported)
+        for device in facts.pci
+        if (set_to := device.path[-1].max_payload_bytes if device.path else None) and (supported := _supported(device))
+    }
+
+
+def _supported(device: PciDevice) -> int | None:
+    of_hops = [hop.max_payload_supported_bytes for hop in device.path]
+    known = [size for size in of_hops if size]
+    return min(known) if known and len(known) == len(of_hops) else None
+
+
+PCIE = (
+    Rule(
+        kind=FindingKind.PCIE_LINK_DEGRADED,
+        order=10,
+        look=on_each_node(degraded_links),
+        knows=reports_link_state,
+        remedy="Reseat the card and clean the slot; check risers and cables, and the speed and lanes that the BIOS "
+        "allows the slot (lspci -vv: LnkCap against LnkSta). If the link still trains low, replace the card or the "
+        "board.",
+    ),
+    Rule(
+        kind=FindingKind.DEVICE_MISSING,
+        order=80,
+        look=missing_devices,
+        remedy="Search the kernel's log for a device that fell off the bus (dmesg: AER, Xid 79, link down) and the "
+        "BMC's log; power the node off and on, then reseat the device. If it stays away, it is dead or its power cable "
+        "is loose.",
+    ),
+    Rule(
+        kind=FindingKind.PCIE_STARVES_PORT,
+        order=90,
+        look=on_each_node(starved_ports),
+        knows=lambda facts: bool(port_rates(facts)) and bool(facts.pci),
+        remedy="Move the card to a slot with more lanes or of a newer generation that its processor feeds directly: "
+        "lspci -vv, LnkCap of the card and of the port above it, and the board's manual.",
+    ),
+    Rule(
+        kind=FindingKind.PCIE_PAYLOAD_SMALL,
+        order=300,
+        look=small_payloads,
+        remedy="Let the kernel set it alike on the whole path (boot with pci=pcie_bus_perf or pcie_bus_safe), or set "
+        "MaxPayload in the BIOS as on the other nodes. At 128 bytes a sixth of the link is headers, at 256 a twelfth.",
+    ),
+)

@@ -1,0 +1,212 @@
+"""Rules about processors: frequency, power, cores, SMT, idle states, microcode and mitigations."""
+
+from collections.abc import Iterator
+from operator import lt
+
+from seatrial.model.facts import NodeFacts
+from seatrial.model.hardware import ProcessorFacts
+from seatrial.model.verdict import FindingKind
+from seatrial.rules.base import Readings, Rule, Violation, on_each_node
+from seatrial.rules.peers import differs, items_differ, peers_with_same
+
+BEST_GOVERNOR = "performance"
+HARDWARE_CHOOSES = ("intel_pstate", "amd-pstate-epp", "amd_pstate_epp", "")
+"""Drivers in active mode: the processor itself chooses its frequency and only receives a preference; "powersave" does
+not mean the lowest frequency there (kernel: admin-guide/pm/intel_pstate, amd-pstate). In passive mode the drivers have
+other names: intel_cpufreq, amd-pstate. An unknown driver gets the benefit of the doubt."""
+
+ALLOWED_SHARE = 0.95
+"""Steps of 100 MHz and rounding in firmware tables stay within a twentieth."""
+
+MOST_WATTS = 1e6
+"""Larger power limits mean that there is none."""
+
+
+def slow_governors(node: str, facts: NodeFacts) -> Iterator[Violation]:
+    """Every governor but performance, unless the hardware chooses the frequency and prefers performance."""
+    processor = facts.processor
+    slow = {name: count for name, count in processor.governors.items() if name and name != BEST_GOVERNOR and count}
+    if slow and not hardware_prefers_performance(processor):
+        total = sum(processor.governors.values())
+        clause = " and ".join(f"governor {name} on {count} of {total} processors" for name, count in slow.items())
+        if processor.energy_preferences:
+            clause += f", energy preference {', '.join(processor.energy_preferences)}"
+        details = (total, tuple(slow.items()), tuple(processor.energy_preferences))
+        yield Violation(node=node, clause=clause, key=frozenset(slow), details=details)
+
+
+def hardware_prefers_performance(facts: ProcessorFacts) -> bool:
+    """powersave in active mode with the energy preference performance is as fast as the governor performance."""
+    return (
+        facts.frequency_driver in HARDWARE_CHOOSES
+        and set(facts.governors) <= {"powersave", BEST_GOVERNOR}
+        and set(facts.energy_preferences) == {BEST_GOVERNOR}
+    )
+
+
+def capped_frequencies(node: str, facts: NodeFacts) -> Iterator[Violation]:
+    """scaling_max_freq against cpuinfo_max_freq, processor by processor."""
+    capped = capped_processors(facts.processor)
+    if capped:
+        allowed, able = min(capped)
+        total = len(facts.processor.maximum_hz)
+        clause = f"{len(capped)} of {total} processors may run at {ghz(allowed)} at most and can at {ghz(able)}"
+        yield Violation(node=node, clause=clause, key=(allowed, able), details=(len(capped), total))
+
+
+def capped_processors(facts: ProcessorFacts) -> list[tuple[float, float]]:
+    """Allowed and possible frequency of each capped processor, in Hz.
+
+    With turbo off only the base frequency is available, whichever way the kernel reports it.
+    """
+    if len(facts.maximum_hz) != len(facts.hardware_maximum_hz):
+        return []
+    return [
+        (allowed, able)
+        for allowed, able in zip(facts.maximum_hz, facts.hardware_maximum_hz, strict=True)
+        if 0 < allowed < ALLOWED_SHARE * able
+        and not (facts.turbo is False and facts.base_hz and allowed >= ALLOWED_SHARE * facts.base_hz)
+    ]
+
+
+def ghz(frequency_hz: float) -> str:
+    """3.4 GHz."""
+    return f"{frequency_hz / 1e9:.3g} GHz"
+
+
+def throttled(readings: Readings) -> Iterator[Violation]:
+    """The growth between two readings: earlier events may date from a summer's day."""
+    for node, before, after in readings.read_twice():
+        earlier, later = before.processor.throttle_events, after.processor.throttle_events
+        if earlier is not None and later is not None and later > earlier:
+            clause = f"its processors were throttled {later - earlier} times for heat during the run"
+            yield Violation(node=node, clause=clause, key="throttled", details=later - earlier)
+
+
+def power_limits(facts: NodeFacts) -> dict[str, int | None]:
+    """RAPL domain -> whole watts: the hardware counts in eighths and rounds what was set."""
+    return {
+        f"the power limit {name}": round(watts)
+        for name, watts in facts.system.power_limits_w.items()
+        if 0 < watts < MOST_WATTS
+    }
+
+
+def missing_cores(readings: Readings) -> Iterator[Violation]:
+    """Cores first; processors only among nodes with as many cores and the same SMT: nothing is reported twice."""
+    yield from differs("the number of its cores", lambda facts: facts.cores, worse=lt)(readings)
+    yield from items_differ(processor_counts, worse=lt)(readings)
+
+
+def processor_counts(facts: NodeFacts) -> dict[str, int | None]:
+    """Its number of processors, under a name that only comparable nodes share."""
+    smt = {True: ", SMT on", False: ", SMT off", None: ""}[facts.processor.smt_active]
+    cores = "" if facts.cores is None else f" ({facts.cores} cores{smt})"
+    return {f"the number of its processors{cores}": facts.processors}
+
+
+def on_or_off(state: bool) -> str:
+    """On, off."""
+    return "on" if state else "off"
+
+
+def allowed_idle_states(facts: NodeFacts) -> str | None:
+    """The names of the allowed idle states of processor 0, from shallow to deep; None if none are reported."""
+    states = facts.processor.idle_states
+    return " ".join(state.name for state in states if not state.disabled) or "empty" if states else None
+
+
+def stepping(facts: NodeFacts) -> tuple[int | None, int | None, int | None]:
+    """Family, model and stepping: each stepping has a microcode of its own."""
+    return facts.processor.family, facts.processor.model_number, facts.processor.stepping
+
+
+def mitigations(facts: NodeFacts) -> dict[str, str | None]:
+    """Vulnerability -> mitigation, without the part that only follows from SMT being on or off."""
+    return {
+        f"the mitigation of {name}": "; ".join(
+            part for each in words.split(";") if not (part := each.strip()).upper().startswith("SMT")
+        )
+        for name, words in facts.processor.mitigations.items()
+    }
+
+
+THROTTLED = Rule(
+    kind=FindingKind.THROTTLED,
+    order=140,
+    look=throttled,
+    remedy="Check inlet temperature, fans and dust, then the paste under the heat sink, and the BMC's log; compare "
+    "the temperatures of the node's neighbours in the rack.",
+)
+
+PROCESSORS = (
+    Rule(
+        kind=FindingKind.GOVERNOR,
+        order=120,
+        look=on_each_node(slow_governors),
+        knows=lambda facts: bool(facts.processor.governors),  # virtual machines have none
+        remedy="Set it to performance on all processors and make that survive a restart (cpupower frequency-set -g "
+        "performance; tuned-adm profile hpc-compute or latency-performance); if Slurm sets it, check CpuFreqDef.",
+    ),
+    Rule(
+        kind=FindingKind.FREQUENCY_CAPPED,
+        order=130,
+        look=on_each_node(capped_frequencies),
+        knows=lambda facts: bool(facts.processor.maximum_hz and facts.processor.hardware_maximum_hz),
+        remedy="Lift the cap (cpupower frequency-set -u MAX) and find out what sets it: a tuned profile, Slurm's "
+        "CpuFreqDef, thermald, the BMC's power capping.",
+    ),
+    THROTTLED,
+    Rule(
+        kind=FindingKind.TURBO_OFF,
+        order=150,
+        look=differs("turbo", lambda facts: facts.processor.turbo, show=on_or_off, worse=lt),
+        remedy="Set it as on the other nodes: in the BIOS, or by /sys/devices/system/cpu/intel_pstate/no_turbo or "
+        "cpufreq/boost. All nodes off is a choice that a site may make; one node off makes every job wait for it.",
+    ),
+    Rule(
+        kind=FindingKind.POWER_LIMIT_DIFFERS,
+        order=160,
+        look=items_differ(power_limits, show=lambda watts: f"{watts} W"),
+        remedy="Set it as on the other nodes: power profile and cTDP in the BIOS, power capping of the BMC, intel-rapl "
+        "in /sys/class/powercap. A lower limit lowers the frequency under load, and nothing else shows it.",
+    ),
+    Rule(
+        kind=FindingKind.CORES_DIFFER,
+        order=180,
+        look=missing_cores,
+        remedy="Find out which processors are offline (/sys/devices/system/cpu/offline) and why: nr_cpus, maxcpus or "
+        "isolcpus on the kernel's command line, cores switched off in the BIOS, a processor that the BMC reports as "
+        "failed.",
+    ),
+    Rule(
+        kind=FindingKind.SMT_DIFFERS,
+        order=320,
+        look=differs("SMT", lambda facts: facts.processor.smt_active, show=on_or_off),
+        remedy="Set it as on the other nodes, in the BIOS or by /sys/devices/system/cpu/smt/control, and compare it "
+        "with ThreadsPerCore in slurm.conf: binding by number selects other cores where it differs.",
+    ),
+    Rule(
+        kind=FindingKind.IDLE_STATES_DIFFER,
+        order=400,
+        look=differs("the set of allowed idle states", allowed_idle_states),
+        remedy="Set them as on the other nodes: C-states in the BIOS, intel_idle.max_cstate and processor.max_cstate "
+        "on the kernel's command line, the tuned profile. Waking from a deep state takes tens of microseconds, which "
+        "delays small messages.",
+    ),
+    Rule(
+        kind=FindingKind.MICROCODE_DIFFERS,
+        order=430,
+        look=differs("the microcode", lambda facts: facts.processor.microcode, groups=peers_with_same(stepping)),
+        remedy="Bring all nodes to the same microcode: the same BIOS, the same microcode package in the image, then "
+        "restart. Revisions have changed frequency tables and the cost of mitigations.",
+    ),
+    Rule(
+        kind=FindingKind.MITIGATIONS_DIFFER,
+        order=440,
+        # another kernel knows other vulnerabilities and describes them in other words
+        look=items_differ(mitigations, groups=peers_with_same(lambda facts: facts.kernel)),
+        remedy="Start all nodes with the same mitigations= and the same microcode. Mitigations slow down system calls "
+        "and interrupts, which shows most in latency over TCP.",
+    ),
+)
