@@ -5,7 +5,6 @@ from collections.abc import Sequence
 
 from seatrial.failures.cause import first_cause
 from seatrial.failures.devices import DEVICES
-from seatrial.failures.hydra import HYDRA
 from seatrial.failures.job_refusals import REFUSALS
 from seatrial.failures.libraries import LIBRARIES
 from seatrial.failures.mpi_summary import LAST
@@ -15,6 +14,7 @@ from seatrial.failures.pmi import PMI
 from seatrial.failures.programs import PROGRAMS
 from seatrial.failures.slurm_commands import SLURM
 from seatrial.failures.transports import TRANSPORTS
+from seatrial.launch.line_options import HYDRA
 
 SURE = (*PMI, *MPI, *HYDRA, *TRANSPORTS, *PROGRAMS, *LIBRARIES, *SLURM)
 CAUSES = (*SURE, *DEVICES, *LAST)

@@ -1,1 +1,1 @@
-"""Faults of known truth, one file each; the list of them is in `catalogue`."""
+"""Faults that a virtual cluster can have, so that the truth about it is known."""

@@ -1,4 +1,4 @@
-"""What every fault declares, and what is remembered of a planted one."""
+"""What a fault declares, and the record of a planted one."""
 
 from collections.abc import Callable
 from typing import Literal
@@ -11,13 +11,12 @@ from seatrial.model.subject import Direction
 
 Place = Literal["node", "leaf"]
 SHORTEST_PERIOD_S = 0.2
-"""Of a fault that flaps: setting a rate takes a few hundredths of a second."""
+"""Shortest period of a fault that flaps: setting a rate takes a few hundredths of a second."""
 LONGEST_S = 3600.0
-Mark = Literal["link", "mtu", "frames", "life", "governor", "pcie", "firmware", "mount", "scheduler", "sysctl", "mpi"]
 
 
 class Parameters(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """The values of a fault; each kind says which of them it takes."""
+    """The values of a fault; each kind declares which of them it takes."""
 
     percent: float | None = None
     rate_bit_per_s: int | None = None
@@ -50,13 +49,13 @@ class Parameters(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class Planted(msgspec.Struct, frozen=True, kw_only=True):
-    """One fault that is in a lab now. `subject` is the bare name: n3, leaf2."""
+    """One fault that is planted in a lab. `subject` is the bare name: n3, leaf2."""
 
     kind: str
     subject: str
     parameters: Parameters = Parameters()
     every_s: float = 0.0
-    """The fault flaps: it is on for this long, then off for as long, by turns. 0: it stays."""
+    """The fault flaps: it is on for this long, then off for as long, in turn. 0: it stays."""
 
     @property
     def text(self) -> str:
@@ -68,18 +67,20 @@ class Planted(msgspec.Struct, frozen=True, kw_only=True):
 class Fault(msgspec.Struct, frozen=True, kw_only=True):
     """One kind of fault.
 
-    `takes` says what it befalls. Of each group in `needs` exactly one parameter must be given; those in `may` can be.
-    Two faults with the same `marks` cannot befall the same subject, since clearing one would clear the other.
+    `takes` is the kind of its target. Of each group in `needs` exactly one parameter must be given; those in `may` can
+    be. Two faults with the same `marks` cannot be planted on the same target, since clearing one would clear the other.
     """
 
     kind: str
     description: str
     takes: Place
-    marks: Mark
+    marks: str
     plant: Callable[[LabPlan, str, Parameters], None]
     clear: Callable[[LabPlan, str], None]
     needs: tuple[tuple[str, ...], ...] = ()
     may: tuple[str, ...] = ()
+    stops_node: bool = False
+    """The node takes part in nothing until the fault is cleared, which takes too long for a fault that flaps."""
 
 
 def check_parameters(fault: Fault, parameters: Parameters) -> None:
@@ -107,7 +108,7 @@ def check_timing(fault: Fault, *, after_s: float = 0.0, every_s: float = 0.0) ->
         raise UsageError(f"A fault cannot begin after {after_s:g} s.", f"Give 0 to {LONGEST_S:g} s.")
     if every_s and not SHORTEST_PERIOD_S <= every_s <= LONGEST_S:
         raise UsageError(f"A fault cannot flap every {every_s:g} s.", f"Give {SHORTEST_PERIOD_S:g} to {LONGEST_S:g} s.")
-    if every_s and fault.marks == "life":
+    if every_s and fault.stops_node:
         raise UsageError(
             f"The fault {fault.kind} cannot flap: a node takes longer to come back.",
             "Let a fault of a link flap, or plant this one once.",
@@ -127,13 +128,13 @@ def check_subject(fault: Fault, plan: LabPlan, subject: str) -> None:
     known = plan.node_names if fault.takes == "node" else plan.leaf_names
     if subject not in known:
         raise UsageError(
-            f"The fault {fault.kind} befalls a {fault.takes}, and {subject!r} is none of this lab.",
+            f"The fault {fault.kind} needs a {fault.takes}, and this lab has no {fault.takes} {subject!r}.",
             f"It has {', '.join(known)}.",
         )
 
 
 def faulty_rate(design_bit_per_s: int, parameters: Parameters) -> float:
-    """The rate that a fault leaves of the design rate."""
+    """The rate in bit/s that remains of the design rate."""
     if parameters.rate_bit_per_s is not None:
         return parameters.rate_bit_per_s
     return design_bit_per_s * (parameters.percent or 100) / 100

@@ -1,15 +1,20 @@
-"""Sets the rate of a link, one end or both; shared by the faults that slow links down."""
+"""Faults of links and of the network: rates, MTU, lost frames."""
 
+from seatrial.lab.cluster.host_argv import in_space
 from seatrial.lab.cluster.network import port, shape_line, trunk
 from seatrial.lab.cluster.plan import FABRIC, LabPlan
-from seatrial.lab.cluster.processes import batch
+from seatrial.lab.cluster.processes import attempt, batch, call
+from seatrial.lab.faults.base import Fault, Parameters, faulty_rate
 from seatrial.model.subject import Direction
+
+PER = 100_000
+"""The resolution of the share of frames that are dropped."""
 
 
 def set_node_rate(
     plan: LabPlan, node: str, rate_bit_per_s: float, direction: Direction = Direction.BOTH, rail: str | None = None
 ) -> None:
-    """Hold a node's link on one rail (the first) to a rate: what it sends (out), what it is sent (in), or both."""
+    """Limit a node's link on one rail (the first) to a rate: what it sends (out), what it receives (in), or both."""
     interface = rail or plan.rail_names[0]
     design = plan.rate_bit_per_s
     if direction is not Direction.IN:
@@ -19,14 +24,129 @@ def set_node_rate(
         batch("tc", plan.space(FABRIC), [shape_line(end, rate_bit_per_s, plan.mtu, design)])
 
 
-def design_node_rates(plan: LabPlan, node: str) -> None:
-    """Every link of a node back to the design rate."""
+def reset_node_rates(plan: LabPlan, node: str) -> None:
+    """Return every link of a node to the design rate."""
     for rail in plan.rail_names:
         set_node_rate(plan, node, plan.rate_bit_per_s, rail=rail)
 
 
+def slow_link(plan: LabPlan, node: str, parameters: Parameters) -> None:
+    """Slow down a node's link: the given direction, or both."""
+    rate = faulty_rate(plan.rate_bit_per_s, parameters)
+    set_node_rate(plan, node, rate, parameters.direction or Direction.BOTH, parameters.rail)
+
+
 def set_uplink_rate(plan: LabPlan, leaf: str, rate_bit_per_s: float) -> None:
-    """Hold the trunk between a leaf and the spine to a rate, both ways."""
+    """Limit the trunk between a leaf and the spine to a rate, both ways."""
     ends = (trunk(end, leaf) for end in ("up", "dn"))
     lines = [shape_line(end, rate_bit_per_s, plan.mtu, plan.rate_bit_per_s) for end in ends]
     batch("tc", plan.space(FABRIC), lines)
+
+
+def slow_uplink(plan: LabPlan, leaf: str, parameters: Parameters) -> None:
+    """Slow down both directions of the trunk."""
+    set_uplink_rate(plan, leaf, faulty_rate(plan.uplink_rate_bit_per_s, parameters))
+
+
+def reset_uplink_rate(plan: LabPlan, leaf: str) -> None:
+    """Return the trunk to the design rate."""
+    set_uplink_rate(plan, leaf, plan.uplink_rate_bit_per_s)
+
+
+def change_mtu(plan: LabPlan, node: str, parameters: Parameters) -> None:
+    """Set the MTU of the node's interface; the switch port keeps the design's."""
+    batch("ip", plan.space(node), [f"link set {parameters.rail or plan.rail_names[0]} mtu {parameters.mtu}"])
+
+
+def reset_mtu(plan: LabPlan, node: str) -> None:
+    """Return every interface of the node to the design's MTU."""
+    batch("ip", plan.space(node), [f"link set {rail} mtu {plan.mtu}" for rail in plan.rail_names])
+
+
+def drop_rules(table: str, device: str, percent: float) -> str:
+    """An nft ruleset that drops that share of the frames that arrive at `device`, at random."""
+    share = max(1, round(percent / 100 * PER))
+    return (
+        f"table netdev {table} {{\n  chain loss {{\n"
+        f'    type filter hook ingress device "{device}" priority 0; policy accept;\n'
+        f"    numgen random mod {PER} < {share} drop\n  }}\n}}\n"
+    )
+
+
+def drop_places(plan: LabPlan, node: str, rail: str | None = None) -> dict[Direction, tuple[str, str]]:
+    """Where frames are dropped, as (namespace, device): behind the cable, so that the sender does not notice."""
+    interface = rail or plan.rail_names[0]
+    end = port(node, plan.rail_names.index(interface))
+    return {Direction.OUT: (plan.space(FABRIC), end), Direction.IN: (plan.space(node), interface)}
+
+
+def drop_frames(plan: LabPlan, node: str, parameters: Parameters) -> None:
+    """Drop frames of the given direction, or both ways."""
+    for direction, (space, device) in drop_places(plan, node, parameters.rail).items():
+        if parameters.direction in (None, Direction.BOTH, direction):
+            text = drop_rules(f"loss-{node}", device, parameters.percent or 0)
+            call(in_space(space, ["nft", "-f", "-"]), stdin=text)
+
+
+def stop_dropping(plan: LabPlan, node: str) -> None:
+    """Remove the rules that drop frames."""
+    for space, _device in drop_places(plan, node).values():
+        attempt(in_space(space, ["nft", "delete", "table", "netdev", f"loss-{node}"]))
+
+
+LINKS = (
+    Fault(
+        kind="link-rate",
+        description="The node's link carries less than its design rate, both ways: a bad cable, a port that trained "
+        "down. The rate that the node reports stays the design's.",
+        takes="node",
+        marks="link",
+        needs=(("percent", "rate"),),
+        may=("rail",),
+        plant=slow_link,
+        clear=reset_node_rates,
+    ),
+    Fault(
+        kind="uplink-rate",
+        description="The trunk between a leaf switch and the spine carries less than its design rate, both ways: a "
+        "trunk that lost a cable. Only traffic between leaves suffers.",
+        takes="leaf",
+        marks="link",
+        needs=(("percent", "rate"),),
+        plant=slow_uplink,
+        clear=reset_uplink_rate,
+    ),
+    Fault(
+        kind="one-way-rate",
+        description="The node's link carries less than its design rate in one direction: out is what the node sends, "
+        "in what it receives. Tests that add up both directions miss it easily.",
+        takes="node",
+        marks="link",
+        needs=(("percent", "rate"), ("direction",)),
+        may=("rail",),
+        plant=slow_link,
+        clear=reset_node_rates,
+    ),
+    Fault(
+        kind="mtu",
+        description="The node's interface has another MTU than the rest of the fabric: a setting lost at a "
+        "reinstallation. TCP agrees on the smaller one, so little speed is lost and nobody notices.",
+        takes="node",
+        marks="mtu",
+        needs=(("mtu",),),
+        may=("rail",),
+        plant=change_mtu,
+        clear=reset_mtu,
+    ),
+    Fault(
+        kind="packet-loss",
+        description="The node's link loses that percentage of its frames at random, both ways or in one direction: a "
+        "dirty connector, a failing transceiver. TCP repeats them, so it shows as retransmissions and lost speed.",
+        takes="node",
+        marks="frames",
+        needs=(("percent",),),
+        may=("direction", "rail"),
+        plant=drop_frames,
+        clear=stop_dropping,
+    ),
+)

@@ -93,7 +93,7 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     @property
     def ends_lives(self) -> bool:
         """Whether a fault ends or stops processes while the check runs, so that the lab cannot be used again."""
-        return any(fault.during and fault_named(fault.kind).marks == "life" for fault in self.faults)
+        return any(fault.during and fault_named(fault.kind).stops_node for fault in self.faults)
 
     def plan(self, name: str, folders: tuple[str, ...] = ()) -> LabPlan:
         """The lab of this scenario, under a name."""

@@ -9,7 +9,7 @@ from seatrial.lab.cluster.hardware import CARDS, base_files, base_links, width_f
 from seatrial.lab.cluster.network import host_side, port_rates, switches, wiring
 from seatrial.lab.cluster.plan import make_plan, parameters
 from seatrial.lab.cluster.start import overlay
-from seatrial.lab.faults import link_rate, mtu, node_down, packet_loss
+from seatrial.lab.faults import links, nodes
 from seatrial.lab.faults.base import Parameters, check_parameters, check_rail
 from seatrial.lab.faults.catalogue import fault_named
 from seatrial.lab.trial.scenario import parse_scenario
@@ -68,37 +68,35 @@ def typed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     def batch(program: str, space: str | None, given: list[str]) -> None:
         lines.extend(f"{space} {program} {line}" for line in given)
 
-    from seatrial.lab.faults import links
-
-    for module in (links, mtu, node_down):
+    for module in (links, nodes):
         monkeypatch.setattr(module, "batch", batch)
     return lines
 
 
 def test_a_fault_befalls_the_rail_named_and_else_the_first(typed: list[str]) -> None:
-    link_rate.plant(TWO, "n3", Parameters(percent=60, rail="eth1"))
+    fault_named("link-rate").plant(TWO, "n3", Parameters(percent=60, rail="eth1"))
     assert [line.partition(" root")[0] for line in typed] == [
         "st-a-n3 tc qdisc replace dev eth1",
         "st-a-fabric tc qdisc replace dev p1-n3",
     ]
     typed.clear()
-    link_rate.plant(TWO, "n3", Parameters(percent=60))
-    mtu.plant(TWO, "n3", Parameters(mtu=1400, rail="eth1"))
+    fault_named("link-rate").plant(TWO, "n3", Parameters(percent=60))
+    fault_named("mtu").plant(TWO, "n3", Parameters(mtu=1400, rail="eth1"))
     assert ["eth0" in typed[0], "p-n3" in typed[1], typed[2]] == [True, True, "st-a-n3 ip link set eth1 mtu 1400"]
-    assert packet_loss.places(TWO, "n3", "eth1") != packet_loss.places(TWO, "n3") == packet_loss.places(ONE, "n3")
+    assert links.drop_places(TWO, "n3", "eth1") != links.drop_places(TWO, "n3") == links.drop_places(ONE, "n3")
 
 
 def test_clearing_sets_every_rail_back(typed: list[str]) -> None:
-    link_rate.clear(TWO, "n3")
+    fault_named("link-rate").clear(TWO, "n3")
     assert sum("eth0" in line for line in typed) == sum("p1-n3" in line for line in typed) == 1
     typed.clear()
-    mtu.clear(TWO, "n3")
+    fault_named("mtu").clear(TWO, "n3")
     assert [line.split()[-3] for line in typed] == ["eth0", "eth1"]
 
 
 def test_a_node_that_loses_power_loses_both_links(typed: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(node_down, "kill_all", lambda _: None)
-    node_down.plant(TWO, "n3", Parameters())
+    monkeypatch.setattr(nodes, "kill_all", lambda _: None)
+    fault_named("node-down").plant(TWO, "n3", Parameters())
     assert typed == ["st-a-fabric ip link set p-n3 down", "st-a-fabric ip link set p1-n3 down"]
 
 

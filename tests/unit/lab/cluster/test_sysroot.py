@@ -9,10 +9,11 @@ from seatrial.lab.cluster import state
 from seatrial.lab.cluster.hardware import CARD_FOLDER, DMI, base_files
 from seatrial.lab.cluster.plan import LabPlan, make_plan
 from seatrial.lab.cluster.sysroot import base, here, own, processors, search_path, write_base
-from seatrial.lab.faults import firmware, governor, mount, pcie_width, scheduler_granularity, sysctl
+from seatrial.lab.faults import facts
 from seatrial.lab.faults.base import Fault, Parameters
+from seatrial.lab.faults.catalogue import fault_named
 
-OVERLAID = (governor.FAULT, pcie_width.FAULT, firmware.FAULT, scheduler_granularity.FAULT)
+OVERLAID = tuple(map(fault_named, ("governor", "pcie-width", "firmware", "scheduler-granularity")))
 
 
 @pytest.fixture
@@ -96,7 +97,7 @@ def test_faults_on_one_node_go_one_by_one(plan: LabPlan) -> None:
     for fault in OVERLAID:
         fault.plant(plan, "n1", Parameters())
     everything = differing(plan, "n1")
-    pcie_width.FAULT.clear(plan, "n1")
+    fault_named("pcie-width").clear(plan, "n1")
     left = differing(plan, "n1")
     assert {path for path in everything if path not in left} == {path for path in everything if "pci" in path}
     for fault in OVERLAID:
@@ -111,13 +112,13 @@ def test_what_is_planted_for_real(plan: LabPlan, monkeypatch: pytest.MonkeyPatch
         said.append((argv, stdin))
         return ""
 
-    monkeypatch.setattr(mount, "call", call)
-    monkeypatch.setattr(sysctl, "call", call)
+    monkeypatch.setattr(facts, "call", call)
+    mount, sysctl = fault_named("mount"), fault_named("sysctl")
     orders: list[Callable[[], None]] = [
-        lambda: mount.FAULT.plant(plan, "n2", Parameters()),
-        lambda: mount.FAULT.clear(plan, "n2"),
-        lambda: sysctl.FAULT.plant(plan, "n2", Parameters()),
-        lambda: sysctl.FAULT.clear(plan, "n2"),
+        lambda: mount.plant(plan, "n2", Parameters()),
+        lambda: mount.clear(plan, "n2"),
+        lambda: sysctl.plant(plan, "n2", Parameters()),
+        lambda: sysctl.clear(plan, "n2"),
     ]
     for order in orders:
         order()

@@ -6,7 +6,7 @@ from seatrial.lab.cluster.plan import make_plan
 from seatrial.lab.cluster.planting import bare
 from seatrial.lab.faults.base import Parameters, check_parameters, check_subject, faulty_rate
 from seatrial.lab.faults.catalogue import FAULTS, fault_named
-from seatrial.lab.faults.packet_loss import rules
+from seatrial.lab.faults.links import drop_rules
 from seatrial.model.errors import UsageError
 from seatrial.model.subject import Direction
 
@@ -64,5 +64,5 @@ def test_rates_subjects_and_loss() -> None:
     assert faulty_rate(10**9, Parameters(percent=60)) == 6 * 10**8
     assert faulty_rate(10**9, Parameters(rate_bit_per_s=10**8)) == 10**8
     assert (bare("node:n3"), bare("uplink:leaf2"), bare("n3")) == ("n3", "leaf2", "n3")
-    assert "numgen random mod 100000 < 2000 drop" in rules("t", "eth0", 2)
+    assert "numgen random mod 100000 < 2000 drop" in drop_rules("t", "eth0", 2)
     assert Parameters(percent=60, rate_bit_per_s=10**8).text == "percent=60 rate=100mbit"

@@ -1,0 +1,107 @@
+"""Faults that the facts of a node show: overlaid files that the collector reads, a lost mount, a kernel setting."""
+
+from collections.abc import Callable, Mapping
+
+from seatrial.lab.cluster.hardware import BASE_SLICE_FILE, DMI, LINK_WIDTH, bus_links, governor_files, width_files
+from seatrial.lab.cluster.host_argv import in_space, inside
+from seatrial.lab.cluster.host_setup import SCRATCH, SETTINGS, mount_scratch
+from seatrial.lab.cluster.plan import LabPlan
+from seatrial.lab.cluster.processes import call
+from seatrial.lab.cluster.sysroot import clear_facts, plant_facts, processors
+from seatrial.lab.faults.base import Fault, Parameters
+
+Files = Callable[[LabPlan], Mapping[str, str]]
+"""Path -> content, or path -> target of a symbolic link."""
+
+TCP_MEMORY = "net/ipv4/tcp_rmem"
+UNTUNED_TCP_MEMORY = "4096 131072 6291456"
+"""The former default of Linux (net/ipv4/tcp.c), which still suffices to fill 1gbit here."""
+
+
+def no_links(_plan: LabPlan) -> Mapping[str, str]:
+    """None: the files are reached directly."""
+    return {}
+
+
+def overlay(kind: str, description: str, files: Files, links: Files = no_links) -> Fault:
+    """A fault whose files replace those of the peers on one node; nothing becomes slower."""
+
+    def plant(plan: LabPlan, node: str, _parameters: Parameters) -> None:
+        plant_facts(plan, node, files(plan), links(plan))
+
+    def clear(plan: LabPlan, node: str) -> None:
+        clear_facts(plan, node, [*files(plan), *links(plan)])
+
+    return Fault(kind=kind, description=description, takes="node", marks=kind, plant=plant, clear=clear)
+
+
+def unmount(plan: LabPlan, node: str, _parameters: Parameters) -> None:
+    """Unmount the scratch file system, even if it is in use."""
+    call(inside(plan, node, ["umount", "-l", SCRATCH]))
+
+
+def remount(plan: LabPlan, node: str) -> None:
+    """Mount it again, unless it is mounted."""
+    call(inside(plan, node, ["sh", "-c", f"mountpoint -q {SCRATCH} || {{ {mount_scratch()}; }}"]))
+
+
+def untune_tcp(plan: LabPlan, node: str, _parameters: Parameters) -> None:
+    """Set the value of an untuned kernel."""
+    _set_tcp_memory(plan, node, UNTUNED_TCP_MEMORY)
+
+
+def retune_tcp(plan: LabPlan, node: str) -> None:
+    """Set the value that every host of the lab has."""
+    _set_tcp_memory(plan, node, SETTINGS[TCP_MEMORY])
+
+
+def _set_tcp_memory(plan: LabPlan, node: str, value: str) -> None:
+    call(in_space(plan.space(node), ["tee", f"/proc/sys/{TCP_MEMORY}"]), stdin=f"{value}\n")
+
+
+FACTS = (
+    overlay(
+        kind="governor",
+        description="The frequency governor of every processor of the node is powersave instead of performance, as "
+        "after an update of the operating system. By overlay: nothing becomes slower.",
+        files=lambda _plan: governor_files(processors(), "powersave"),
+    ),
+    overlay(
+        kind="pcie-width",
+        description="The PCIe link of the node's network card has trained to 4 lanes where card and slot have 8: a "
+        "badly seated card, dirt in the slot. By overlay: 4 lanes are still far above the network's rate.",
+        files=lambda plan: width_files(LINK_WIDTH // 2, plan.rails),
+        links=lambda plan: bus_links(plan.rails),
+    ),
+    overlay(
+        kind="firmware",
+        description="The node's BIOS is older than its peers': a board that was replaced, an update that the node "
+        "missed. By overlay.",
+        files=lambda _plan: {f"{DMI}/bios_version": "2.1.8\n", f"{DMI}/bios_date": "06/02/2021\n"},
+    ),
+    Fault(
+        kind="mount",
+        description=f"The node's scratch file system, {SCRATCH}, is not mounted: a line lost from fstab, a server that "
+        "did not answer when the node was started. For real: what is written there goes to the file system below.",
+        takes="node",
+        marks="mount",
+        plant=unmount,
+        clear=remount,
+    ),
+    overlay(
+        kind="scheduler-granularity",
+        description="The kernel's scheduler gives slices of 24 ms where the peers' gives 2.8 ms: a tuning profile "
+        "meant for another kernel. By overlay, since the nodes share one kernel.",
+        files=lambda _plan: {BASE_SLICE_FILE: "24000000\n"},
+    ),
+    Fault(
+        kind="sysctl",
+        description="net.ipv4.tcp_rmem, the memory that a TCP connection may fill with received data, is at the "
+        "6 MiB of an untuned kernel where the peers have 32 MiB: a file lost from /etc/sysctl.d. For real, in the "
+        "node's network namespace.",
+        takes="node",
+        marks="sysctl",
+        plant=untune_tcp,
+        clear=retune_tcp,
+    ),
+)
