@@ -1,4 +1,4 @@
-"""What one known way to fail looks like, what it means, and what to do."""
+"""A known way to fail: the message, its meaning, and what to do."""
 
 import re
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ LONGEST_QUOTE = 240
 
 
 class Cause(msgspec.Struct, frozen=True, kw_only=True):
-    """One known way to fail. All expressions look at text as `plain` leaves it."""
+    """One known way to fail. All expressions are searched in text as `plain` returns it."""
 
     look: str
     """A regular expression. Its first group that matched is what `\\1` stands for in the meaning."""
@@ -21,14 +21,16 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True):
     """A sentence without its capital. `{nodes}` stands for the nodes found by `where`, or "the nodes"."""
     remedy: str
     where: tuple[str, ...] = ()
-    """Regular expressions whose only group is a node, or a set of them, that says so; the first to find one holds."""
+    """Regular expressions whose only group is a node, or a node set, that reports it; the first that matches counts."""
     also: str = ""
-    """A regular expression that has to be found as well, before or after."""
+    """A regular expression that must match as well, before or after."""
     unless: str = ""
-    """A regular expression: what was said later, or elsewhere, by which the failure was overcome."""
+    """A regular expression for output that shows that the failure was overcome."""
+    transient: bool = False
+    """Another start may succeed: the message does not quite say what was wrong, or what it names may pass."""
 
     def meant(self, text: str) -> str | None:
-        """The meaning in words, or None where `text` does not look like it."""
+        """The meaning in words, or None if `text` does not match."""
         match = re.search(self.look, text)
         if match is None or not re.search(self.also, text) or (self.unless and re.search(self.unless, text)):
             return None
@@ -47,18 +49,19 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True):
         return NODES
 
 
-def first_cause(causes: Iterable[Cause], text: str) -> tuple[str, str] | None:
-    """Meaning and remedy of the first cause that `text` looks like, whatever its launcher put around it."""
-    return first_of(causes, plain(text))
-
-
-def first_of(causes: Iterable[Cause], text: str) -> tuple[str, str] | None:
-    """The same for text that is plain already."""
+def first_match(causes: Iterable[Cause], text: str) -> tuple[str, Cause] | None:
+    """The first cause that matches plain text, and its meaning with the details of the text filled in."""
     for cause in causes:
         meaning = cause.meant(text)
         if meaning is not None:
-            return meaning, cause.remedy
+            return meaning, cause
     return None
+
+
+def first_cause(causes: Iterable[Cause], text: str) -> tuple[str, str] | None:
+    """Meaning and remedy of the first cause that matches `text`, whatever its launcher put around it."""
+    match = first_match(causes, plain(text))
+    return (match[0], match[1].remedy) if match is not None else None
 
 
 def wrapped(words: str) -> str:

@@ -2,10 +2,9 @@
 
 import re
 
-from seatrial.failures.cause import Cause, first_cause, first_of
-from seatrial.failures.libraries import LIBRARIES
+from seatrial.failures.cause import Cause, first_cause, first_match
 from seatrial.failures.plain_text import without_colours
-from seatrial.failures.programs import PROGRAMS
+from seatrial.failures.programs import LIBRARIES, PROGRAMS
 
 LABEL = re.compile(r"^ *(\d+): ?(.*)$", re.MULTILINE)
 """What `srun --label` puts before each task's line."""
@@ -116,9 +115,10 @@ def why_not_entered(text: str) -> tuple[str, str] | None:
 
     `text`: standard error, with or without `srun --label`; of several tasks the first is believed.
     """
-    known = first_of(ENVIRONMENTS, _in_one_line(without_colours(text)))
-    if known is not None:
-        return known[0][:LONGEST], known[1]
+    match = first_match(ENVIRONMENTS, _in_one_line(without_colours(text)))
+    if match is not None:
+        meaning, cause = match
+        return meaning[:LONGEST], cause.remedy
     program = first_cause((*PROGRAMS, *LIBRARIES), text)
     return (program[0].rstrip("."), program[1]) if program is not None else None
 

@@ -1,15 +1,64 @@
-"""Why a job stands in the queue: the word that squeue gives for it (REASON), and whether waiting helps.
+"""Why a job waits in the queue: the reason that squeue prints, and whether waiting helps.
 
-Source of the words: Slurm's job_state_reason.c and slurm.schedmd.com/job_reason_codes.html, Slurm 18 to 25.
+Source of the reasons: Slurm's job_state_reason.c and slurm.schedmd.com/job_reason_codes.html, Slurm 18 to 25.
 """
 
 import re
 
 import msgspec
 
-from seatrial.failures.job_refusals import OTHER, RESERVATIONS
-from seatrial.failures.pending_limits import LIMITS
-from seatrial.failures.reason import Pending
+from seatrial.failures.job_refusals import ACCOUNT, OTHER, QOS, RESERVATIONS
+
+
+class Pending(msgspec.Struct, frozen=True, kw_only=True):
+    """One reason. `hopeless`: no waiting helps until somebody changes something."""
+
+    look: str
+    meaning: str
+    remedy: str = ""
+    hopeless: bool = False
+
+
+TELL = "`sacctmgr show assoc user=$USER` and `sacctmgr show qos` tell the limit."
+LESS = "Ask for less: fewer nodes by --nodes, a shorter --budget, or --node-hours."
+RESOURCE = r"(?:Cpu|CPU|Node|Mem|Memory|Energy|GRES|License|BB|Billing|Unknown)"
+
+LIMITS = (
+    Pending(
+        look="AccountNotAllowed|account not (?:known|permitted)|InvalidAccount",
+        meaning="the account may not use the partition",
+        remedy=ACCOUNT,
+        hopeless=True,
+    ),
+    Pending(
+        look="QOSNotAllowed|QOS not permitted|InvalidQOS",
+        meaning="the QOS may not be used with the partition",
+        remedy=QOS,
+        hopeless=True,
+    ),
+    Pending(
+        look=rf"(?:QOS|Assoc)Max{RESOURCE}(?:Minutes)?Per(?:Job|Node)|(?:QOS|Assoc)MaxWall\w*|MaxMemPerLimit",
+        meaning="the job is larger or longer than your account or QOS may have",
+        remedy=f"{LESS} {TELL}",
+        hopeless=True,
+    ),
+    Pending(look=r"QOSMin\w+", meaning="the job is smaller than the QOS wants", remedy=QOS, hopeless=True),
+    Pending(
+        look=rf"(?:QOS|Assoc)Grp{RESOURCE}RunMin\w*",
+        meaning="running jobs of your account or QOS have so many hours left together that this one does not fit",
+        remedy=f"Wait until some are over, or give a shorter --budget. {TELL}",
+    ),
+    Pending(
+        look=rf"(?:QOS|Assoc)Grp(?:{RESOURCE}Min\w*|Wall\w*)|QOSUsageThreshold|(?:Association|QOS)TimeLimit",
+        meaning="your account or QOS has used up the hours that it was granted",
+        remedy=f"Give a shorter --budget, name another account, or ask your site for more hours. {TELL}",
+    ),
+    Pending(
+        look=r"(?:QOS|Assoc)(?:Max|Grp)\w+|Max\w+PerAccount|(?:Association|QOS)(?:Job|Resource)Limit|AccountingPolicy",
+        meaning="your account or QOS has as much in use as it may have at once, or may not have so much at all",
+        remedy=f"Wait until a job of yours is over, or ask for less by --nodes. {TELL}",
+    ),
+)
 
 SHORTER = "Give a shorter --budget, or choose another by --partition."
 RELEASE = "scontrol release JOB, or ask your site."

@@ -1,26 +1,23 @@
-"""Why an MPI program did not start, from what its launcher wrote to standard error; pure."""
+"""Why an MPI program did not start, from what its launcher wrote to standard error."""
 
 import re
 from collections.abc import Sequence
 
-from seatrial.failures.cause import first_cause
-from seatrial.failures.devices import DEVICES
+import msgspec
+
+from seatrial.failures.cause import first_match
 from seatrial.failures.job_refusals import REFUSALS
-from seatrial.failures.libraries import LIBRARIES
-from seatrial.failures.mpi_summary import LAST
-from seatrial.failures.open_mpi import MPI
+from seatrial.failures.open_mpi import LAST, MPI
 from seatrial.failures.plain_text import plain, without_warnings
-from seatrial.failures.pmi import PMI
-from seatrial.failures.programs import PROGRAMS
+from seatrial.failures.pmi import HYDRA, PMI
+from seatrial.failures.programs import LIBRARIES, PROGRAMS
 from seatrial.failures.slurm_commands import SLURM
-from seatrial.failures.transports import TRANSPORTS
+from seatrial.failures.transports import DEVICES, TRANSPORTS
 from seatrial.launch.line_options import HYDRA
 
 SURE = (*PMI, *MPI, *HYDRA, *TRANSPORTS, *PROGRAMS, *LIBRARIES, *SLURM)
 CAUSES = (*SURE, *DEVICES, *LAST)
-"""The first that fits is named, so those that tell more come first."""
-GUESSES = frozenset(cause.remedy for cause in (*DEVICES, *LAST)) - {cause.remedy for cause in SURE}
-"""The advice for what may pass by itself, since MPI did not quite say what was wrong."""
+"""The first match counts, so specific causes come first."""
 ASKS = re.compile(r"Unable to allocate resources: |Job submit/allocate failed: ")
 """By a launch line that gets hold of its nodes itself."""
 NOISE = re.compile(
@@ -32,20 +29,37 @@ MOST_LINES = 3
 SAID_NOTHING = "it said nothing"
 
 
-def explain(text: str, nodes: Sequence[str] = ()) -> tuple[str, str]:
-    """What it means and what to do; for a failure that is not known the telling lines themselves, and no advice.
+class StartFailure(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a program did not start. Of an unknown cause `meaning` quotes the output, and there is no remedy."""
 
-    `nodes`: that of each task, where they are known; a node is then named where srun names its task alone.
+    meaning: str
+    remedy: str = ""
+    transient: bool = True
+    """Another start may succeed."""
+    silent: bool = False
+    """The output contains nothing but noise."""
+
+
+def explain(text: str, nodes: Sequence[str] = ()) -> StartFailure:
+    """The first cause that matches the output, else the lines of the output that matter.
+
+    `nodes`: the node of each task, if known; a node is then named where srun names its task alone.
     """
     text = plain(text)
     text = text.partition(f"{ENTERED}\n")[2] or text
     text = re.sub(r"\btask (\d+)(?= launch failed)", lambda task: _placed(task, nodes), text)
     telling = without_warnings(text)
-    known = first_cause((*REFUSALS, *CAUSES) if ASKS.search(telling) else CAUSES, telling)
-    if known is not None:
-        return known
-    quoted = _quoted(telling)
-    return (quoted, "") if quoted else first_cause(CAUSES, text) or (_quoted(text) or SAID_NOTHING, "")
+    match = first_match((*REFUSALS, *CAUSES) if ASKS.search(telling) else CAUSES, plain(telling))
+    if match is None:
+        quoted = _quoted(telling)
+        if quoted:
+            return StartFailure(meaning=quoted)
+        match = first_match(CAUSES, plain(text))
+    if match is None:
+        quoted = _quoted(text)
+        return StartFailure(meaning=quoted or SAID_NOTHING, silent=not quoted)
+    meaning, cause = match
+    return StartFailure(meaning=meaning, remedy=cause.remedy, transient=cause.transient)
 
 
 def _quoted(text: str) -> str:

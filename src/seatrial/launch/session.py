@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from seatrial.failures.rank_deaths import Ranks, read_loss
-from seatrial.failures.start_failure import GUESSES, explain
+from seatrial.failures.start_failure import explain
 from seatrial.launch.probe_text import (
     STOP,
     check_header,
@@ -80,13 +80,12 @@ class PipeSession:
             self.nodes = tuple(wanted or ()) if one_host else ()
             loss = self._loss(timed_out=timed_out)
             self.close(kill=True)
-            meaning, remedy = explain(self._said(), wanted or ())
-            if timed_out and not remedy:
-                remedy = TOO_LATE
+            failure = explain(self._said(), wanted or ())
+            remedy = failure.remedy or (TOO_LATE if timed_out else "")
             late = f"not within {timeout_s:.0f} s; " if timed_out else ""
             many = f" on {ranks} ranks" if ranks else ""
-            what = f"The probe did not start{many}: {late}{meaning}"
-            passing = not timed_out and (not remedy or remedy in GUESSES)
+            what = f"The probe did not start{many}: {late}{failure.meaning}"
+            passing = failure.transient and not timed_out
             raise LaunchError(what, remedy, passing=passing, loss=loss) from error
         except BaseException:
             self.close(kill=True)

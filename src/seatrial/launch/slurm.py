@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from seatrial.fabric.slurm_topology import parse_topology
-from seatrial.failures.start_failure import SAID_NOTHING, explain
+from seatrial.failures.start_failure import explain
 from seatrial.launch.contract import PLAIN, FactsReading, Hosts, Manner
 from seatrial.launch.default_launch import default_argv, default_line, job_variables, look
 from seatrial.launch.environments.environment import NO_ENVIRONMENT, Environment
@@ -212,11 +212,11 @@ class SlurmLauncher:
             patience.took(seconds)
         failures = slurm_text.launch_failures(done.stderr)
         otherwise = f"{DUMB} within {seconds:.0f} s{patience.compared()}" if done.timed_out else DUMB
-        meaning = explain(done.stderr)[0].rstrip(".")
+        failure = explain(done.stderr)
         if strange and len(strange) + len(texts) <= len(nodes):
             otherwise = f"a node answered that calls itself {', '.join(strange)}, which is not Slurm's name for it"
-        elif not texts and meaning != SAID_NOTHING:
-            otherwise = meaning
+        elif not texts and not failure.silent:
+            otherwise = failure.meaning.rstrip(".")
         return texts, {node: failures.get(node, otherwise) for node in nodes if node not in texts}
 
     def start(self, nodes: Sequence[str], log: Path, manner: Manner = PLAIN) -> PipeSession:

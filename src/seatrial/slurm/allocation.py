@@ -5,8 +5,7 @@ from collections.abc import Callable, Sequence
 
 from seatrial.failures.cause import first_cause
 from seatrial.failures.job_refusals import REFUSALS
-from seatrial.failures.pending_jobs import why_pending
-from seatrial.failures.reason import Pending
+from seatrial.failures.pending_jobs import Pending, why_pending
 from seatrial.failures.start_failure import CAUSES
 from seatrial.model.errors import LaunchError
 from seatrial.model.node_list import node_list

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from seatrial.failures.pending_jobs import why_pending
-from seatrial.failures.reason import Pending
+from seatrial.failures.pending_jobs import Pending, why_pending
 from seatrial.model.errors import LaunchError
 from seatrial.process.process import run
 from seatrial.slurm import argv as slurm_argv

@@ -38,7 +38,8 @@ def said(name: str) -> str:
     ],
 )
 def test_a_recorded_failure_is_named_with_its_fix(name: str, meaning: str, remedy: str) -> None:
-    found, advice = explain(said(name))
+    failure = explain(said(name))
+    found, advice = failure.meaning, failure.remedy
     assert meaning in found
     assert remedy in advice
 
@@ -87,27 +88,30 @@ def test_a_recorded_failure_is_named_with_its_fix(name: str, meaning: str, remed
     ],
 )
 def test_other_texts(text: str, meaning: str) -> None:
-    found, advice = explain(text)
+    failure = explain(text)
+    found, advice = failure.meaning, failure.remedy
     assert meaning in found
     assert advice
 
 
 def test_a_task_is_named_by_its_node_where_that_is_known() -> None:
-    found, _ = explain("srun: error: task 1 launch failed: Unspecified error", ("n1", "n2"))
+    failure = explain("srun: error: task 1 launch failed: Unspecified error", ("n1", "n2"))
+    found = failure.meaning
     assert "could not begin task 1 (on n2)" in found
     assert (
-        explain("[n1:26041] PMIX ERROR: ERROR in file ../gds_ds12_lock_pthread.c at line 169")[0] == "it said nothing"
+        explain("[n1:26041] PMIX ERROR: ERROR in file ../gds_ds12_lock_pthread.c at line 169").meaning
+        == "it said nothing"
     )
 
 
 def test_the_probe_is_called_by_its_name_and_the_node_too() -> None:
     text = said("binary-missing-on-one").replace("/shared/bin/hello.ompi", "/home/x/1a/seatrial-probe")
-    assert explain(text)[0] == "the probe /home/x/1a/seatrial-probe is not there on n2."
+    assert explain(text).meaning == "the probe /home/x/1a/seatrial-probe is not there on n2."
 
 
 def test_several_nodes_are_all_named_once() -> None:
     lines = [f"slurmstepd-{node}: error: execve(): /p: No such file or directory" for node in ("n1", "n3", "n1")]
-    assert explain("\n".join(lines))[0] == "the program /p is not there on n1, n3."
+    assert explain("\n".join(lines)).meaning == "the program /p is not there on n1, n3."
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,8 @@ srun: Force Terminated StepId=1.1
     ],
 )
 def test_what_it_means_and_what_to_do(text: str, meaning: str, remedy: str) -> None:
-    said, advice = explain(text)
+    failure = explain(text)
+    said, advice = failure.meaning, failure.remedy
     assert meaning in said
     assert remedy in advice
     assert bool(advice) == bool(remedy)

@@ -194,6 +194,6 @@ def test_no_expression_takes_long_on_hostile_text() -> None:
 )
 def test_a_megabyte_of_anything_is_explained(piece: str) -> None:
     before = time.process_time()
-    assert explain(piece * (MANY // len(piece)))[0]
+    assert explain(piece * (MANY // len(piece))).meaning
     assert why_not_entered(piece * (MANY // len(piece))) is None
     assert time.process_time() - before < 20

@@ -4,7 +4,7 @@ import textwrap
 
 import pytest
 
-from seatrial.failures.start_failure import explain
+from seatrial.failures.start_failure import StartFailure, explain
 from tests.support.wild import texts
 
 RULE = "-" * 74
@@ -14,7 +14,8 @@ LABELLED = ("0: ", "1: ", "3: ", "[1,1]<")
 
 @pytest.mark.parametrize(("text", "meaning", "remedy"), STARTS)
 def test_what_other_machines_print_is_named_with_its_fix(text: str, meaning: str, remedy: str) -> None:
-    found, advice = explain(text)
+    failure = explain(text)
+    found, advice = failure.meaning, failure.remedy
     assert meaning in found
     assert remedy in advice
     assert not {"\\", "{", "\n"} & set(found)
@@ -24,7 +25,8 @@ def test_what_other_machines_print_is_named_with_its_fix(text: str, meaning: str
 @pytest.mark.parametrize("dress", ["{}\r", "0: {}", " 7: {}\r", "[1,0]<stderr>:{}", "[prterun-n1-7@1,0]<stderr>: {}",
                                    "\x1b[1;31m{}\x1b[0m"])  # fmt: skip
 def test_labels_colours_and_ends_of_lines_change_nothing(text: str, meaning: str, remedy: str, dress: str) -> None:
-    found, advice = explain("\n".join(dress.format(line) for line in text.split("\n")))
+    failure = explain("\n".join(dress.format(line) for line in text.split("\n")))
+    found, advice = failure.meaning, failure.remedy
     assert meaning in found
     assert remedy in advice
 
@@ -35,7 +37,8 @@ def test_the_box_of_open_mpi_may_be_broken_anywhere(width: int) -> None:
         'The application appears to have been direct launched using "srun", but OMPI was not built with SLURM\'s PMI '
         "support and therefore cannot execute."
     )
-    found, advice = explain(f"{RULE}\n{textwrap.fill(words, width)}\n{RULE}\n")
+    failure = explain(f"{RULE}\n{textwrap.fill(words, width)}\n{RULE}\n")
+    found, advice = failure.meaning, failure.remedy
     assert "(OMPI was not built with SLURM's PMI support)" in found
     assert "--mpi" in advice
 
@@ -96,8 +99,8 @@ HARMLESS = (
     ],
 )
 def test_a_harmless_warning_before_it_is_not_taken_for_the_cause(warning: str, text: str, meaning: str) -> None:
-    assert meaning in explain(warning + text)[0]
-    assert meaning in explain("".join(f"0: {line}\r\n" for line in (warning + text).split("\n")))[0]
+    assert meaning in explain(warning + text).meaning
+    assert meaning in explain("".join(f"0: {line}\r\n" for line in (warning + text).split("\n"))).meaning
 
 
 GUESSED = ("hfi units", "transport 'rc_x'")
@@ -106,17 +109,21 @@ GUESSED = ("hfi units", "transport 'rc_x'")
 
 @pytest.mark.parametrize("warning", [one for one in HARMLESS if not any(words in one for words in GUESSED)])
 def test_before_what_is_not_known_it_is_not_quoted(warning: str) -> None:
-    assert explain(f"{warning}The moon is full over n7.\n") == ("The moon is full over n7.", "")
+    assert explain(f"{warning}The moon is full over n7.\n") == StartFailure(meaning="The moon is full over n7.")
 
 
 def test_what_is_not_known_is_quoted_without_what_is_harmless() -> None:
-    assert explain(NO_PARAMETERS + "[n1:1] The moon is full\n")[0] == "[n1:1] The moon is full"
-    assert "No preset parameters" in explain(NO_PARAMETERS)[0]
-    assert explain("0: \x1b[31mThe moon\x1b[0m is full\r\n1: The moon is full\r\n")[0] == "The moon is full"
+    assert explain(NO_PARAMETERS + "[n1:1] The moon is full\n").meaning == "[n1:1] The moon is full"
+    assert "No preset parameters" in explain(NO_PARAMETERS).meaning
+    assert explain("0: \x1b[31mThe moon\x1b[0m is full\r\n1: The moon is full\r\n").meaning == "The moon is full"
 
 
 def test_many_nodes_are_counted_and_long_quotes_cut() -> None:
     lines = [f"slurmstepd-n{number}: error: execve(): /p: No such file or directory" for number in range(1, 21)]
-    assert explain("\n".join(lines))[0] == "the program /p is not there on n1, n2, n3, n4, n5, n6, n7, n8 and 12 more."
-    found, _ = explain("sinfo: error: Munge encode failed: Socket " + "x" * 5000)
+    assert (
+        explain("\n".join(lines)).meaning
+        == "the program /p is not there on n1, n2, n3, n4, n5, n6, n7, n8 and 12 more."
+    )
+    failure = explain("sinfo: error: Munge encode failed: Socket " + "x" * 5000)
+    found = failure.meaning
     assert len(found) < 400

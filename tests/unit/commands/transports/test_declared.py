@@ -75,6 +75,7 @@ def test_no_text_breaks_it(text: str) -> None:
     ],
 )
 def test_why_a_start_without_a_transport_failed(name: str, meaning: str, remedy: str) -> None:
-    said, advice = explain((RECORDED / f"{name}.err").read_text())
+    failure = explain((RECORDED / f"{name}.err").read_text())
+    said, advice = failure.meaning, failure.remedy
     assert meaning in said
     assert remedy in advice

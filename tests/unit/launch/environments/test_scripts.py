@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.failures.start_failure import explain
+from seatrial.failures.start_failure import StartFailure, explain
 from seatrial.launch.environments.discovery import look_inside
 from seatrial.launch.environments.report import parse_reports, question
 from seatrial.launch.environments.spec import parse_environment
@@ -110,5 +110,5 @@ def test_the_first_task_alone_tells_whether_it_hears() -> None:
 
 def test_the_greeting_of_a_module_is_no_reason_for_a_failure() -> None:
     greeting = "Read the news\nseatrial: entered\n"
-    assert explain(f"{greeting}orterun: no slots\nseatrial: entered\n") == ("orterun: no slots", "")
-    assert explain("Read the news\n") == ("Read the news", "")
+    assert explain(f"{greeting}orterun: no slots\nseatrial: entered\n") == StartFailure(meaning="orterun: no slots")
+    assert explain("Read the news\n") == StartFailure(meaning="Read the news")
