@@ -28,6 +28,8 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True):
     """A regular expression for output that shows that the failure was overcome."""
     transient: bool = False
     """Another start may succeed: the message does not quite say what was wrong, or what it names may pass."""
+    other_mpi_type: bool = False
+    """The remedy proposes another `srun --mpi`."""
 
     def meant(self, text: str) -> str | None:
         """The meaning in words, or None if `text` does not match."""

@@ -125,6 +125,7 @@ LAST = (
         "OMPI_MCA_btl_base_verbose=10; `seatrial doctor` tries every --mpi.",
         where=(AGREES,),
         transient=True,
+        other_mpi_type=True,
     ),
     Cause(
         look=r"(Local abort before MPI_INIT completed)",
@@ -141,5 +142,6 @@ LAST = (
         remedy="MPICH_DBG or I_MPI_DEBUG=10 tells more; `seatrial transports` shows which devices there are, and "
         "`seatrial doctor` tries every --mpi.",
         transient=True,
+        other_mpi_type=True,
     ),
 )

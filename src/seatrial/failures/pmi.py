@@ -15,6 +15,7 @@ PMI = (
         look=f"({wrapped('OMPI was not built with SLURM')}'s\\s+PMI\\s+support)",
         meaning=r"the launcher and this Open MPI do not know each other (\1), so its ranks found nobody to join.",
         remedy=CHOOSE,
+        other_mpi_type=True,
     ),
     Cause(
         look=r"PMI server not found|Please set I_MPI_PMI_LIBRARY",
@@ -27,6 +28,7 @@ PMI = (
         meaning=r"Slurm's PMIx plugin does not find the PMIx library that it was built with (\1).",
         remedy="Install that version of PMIx where srun and slurmd run, and start with an LD_LIBRARY_PATH that hides "
         "none; or choose another --mpi.",
+        other_mpi_type=True,
     ),
     Cause(
         look=r"Invalid MPI type '([^']*)'|[Cc]ouldn't find the specified plugin name for mpi/(\w+)",
@@ -46,6 +48,7 @@ PMI = (
         remedy="Look whether a firewall lets the nodes speak to each other on all ports, and whether all have the same "
         "PMIx; or choose another --mpi (`seatrial doctor` tries them).",
         where=(STEPD,),
+        other_mpi_type=True,
     ),
     Cause(
         look=r"mpi/pmix\w*:[^\n]*?(PMIx_server_init failed[^\n]*|[Cc]an(?:not|'t) create[^\n]*|mkdir[^\n]*failed[^\n]*"
@@ -54,38 +57,45 @@ PMI = (
         remedy="Look whether slurmd's spool folder and /tmp are full or read-only there, and into slurmd's log; or "
         "choose another --mpi.",
         where=(STEPD_NAMED, STEPD),
+        other_mpi_type=True,
     ),
     Cause(
         look=r"(mpi/pmi2: (?:invalid PMI1 init|failed to parse|request not begin|value not properly|no value for)"
         r"[^\n]*)",
         meaning=r"Slurm's pmi2 does not understand what the ranks say (\1): they were built for another PMI.",
         remedy=CHOOSE,
+        other_mpi_type=True,
     ),
     Cause(
         look=r"(No PMIx server was reachable, but a PMI1/2 was detected)",
         meaning=r"each rank came up alone, as a world of one (\1): Open MPI 5 knows no other PMI than PMIx.",
         remedy=f"Start it by --mpi=pmix. {CHOOSE}",
+        other_mpi_type=True,
     ),
     Cause(
         look=r"(requires access to a local PMIx server to execute|uses unsupported PMI version \w+)",
         meaning=r"the launcher and this MPI do not know each other (\1), so its ranks found nobody to join.",
         remedy=CHOOSE,
+        other_mpi_type=True,
     ),
     Cause(
         look=r"(PMII_singinit: execv failed|write_line error; fd=-1 buf=:cmd=(?!abort)\w+)",
         meaning=r"each rank came up alone, as a world of one (\1): this MPICH sees no PMI of its launcher.",
         remedy=CHOOSE,
+        other_mpi_type=True,
     ),
     Cause(
         look=r"\bPMI[2xX]?_\w+ returned -?\d|PMI\w*_Init[^\n]{0,200}failed|PMI_Get_\w+ (?:returned|\[)"
         r"|_pmi_(?:mmap|inet)\w*:[^\n]*(?:[Ff]ailed|failure)",
         meaning=NOT_KNOWN,
         remedy=CHOOSE,
+        other_mpi_type=True,
     ),
     Cause(
         look=r"OPAL ERROR: (Unreachable|Not found) in file \S*(?:pmix\w*|ext\d\w*|s[12])_client\.c",
         meaning=NOT_KNOWN,
         remedy=CHOOSE,
+        other_mpi_type=True,
     ),
     Cause(
         look=r"MPI\s+runtime\s+init\s+failed[\s\S]{0,600}?\n\s+((?:node rank|local rank|(?:num )?local \w+|job size"
@@ -93,6 +103,7 @@ PMI = (
         meaning=r"Open MPI was not told by its launcher what it has to know (\1): their PMIx do not fit together.",
         remedy="Use an Open MPI that was built with Slurm's own PMIx (--with-pmix), or choose another --mpi: "
         "`seatrial doctor` tries them.",
+        other_mpi_type=True,
     ),
     Cause(
         look=r"Framework:\s+psec\s+Component:\s+(\w+)",
@@ -103,6 +114,7 @@ PMI = (
         look=r"MPI plugin's pre-launch setup failed|Failed mpi_hook_slurmstepd_prefork|Invalid MPI plugin name",
         meaning="Slurm's own part of MPI's start (its --mpi plugin) failed.",
         remedy="Choose another --mpi, or look into slurmd's log on the nodes; often its PMIx library is missing there.",
+        other_mpi_type=True,
     ),
 )
 

@@ -36,6 +36,8 @@ class StartFailure(msgspec.Struct, frozen=True, kw_only=True):
     remedy: str = ""
     transient: bool = True
     """Another start may succeed."""
+    other_mpi_type: bool = False
+    """The remedy proposes another `srun --mpi`."""
     silent: bool = False
     """The output contains nothing but noise."""
 
@@ -59,7 +61,9 @@ def explain(text: str, nodes: Sequence[str] = ()) -> StartFailure:
         quoted = _quoted(text)
         return StartFailure(meaning=quoted or SAID_NOTHING, silent=not quoted)
     meaning, cause = match
-    return StartFailure(meaning=meaning, remedy=cause.remedy, transient=cause.transient)
+    return StartFailure(
+        meaning=meaning, remedy=cause.remedy, transient=cause.transient, other_mpi_type=cause.other_mpi_type
+    )
 
 
 def _quoted(text: str) -> str:

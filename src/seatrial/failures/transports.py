@@ -166,6 +166,7 @@ DEVICES = (
         remedy="Choose another --mpi, as `seatrial doctor` tries them; or use an MPI that was built with Slurm's PMIx.",
         where=(AGREES,),
         transient=True,
+        other_mpi_type=True,
     ),
 )
 """Believed where nothing else tells."""

@@ -148,6 +148,7 @@ def check_header(header: Mapping[str, Any], wanted_ranks: int | None) -> None:
             f"the launcher and this MPI ({header.get('mpi_library', 'unknown')}) do not know each other.",
             "Under Slurm choose another --mpi (srun --mpi=list shows which: pmix, pmi2); without it use the mpirun of "
             "the same MPI as mpicc.",
+            other_mpi_type=True,
         )
     if ranks != wanted_ranks:
         raise LaunchError(f"{wanted_ranks} ranks were asked for and {ranks} came up.", "Look into the run's logs.")

@@ -86,7 +86,9 @@ class PipeSession:
             many = f" on {ranks} ranks" if ranks else ""
             what = f"The probe did not start{many}: {late}{failure.meaning}"
             passing = failure.transient and not timed_out
-            raise LaunchError(what, remedy, passing=passing, loss=loss) from error
+            raise LaunchError(
+                what, remedy, passing=passing, loss=loss, other_mpi_type=failure.other_mpi_type
+            ) from error
         except BaseException:
             self.close(kill=True)
             raise

@@ -35,13 +35,23 @@ class UsageError(SeatrialError):
 class LaunchError(SeatrialError):
     """The probe could not be started as asked. `passing`: for no known reason, so that a second try may succeed.
 
-    `loss`: what the launcher reported about a probe that died during its start.
+    `loss`: what the launcher reported about a probe that died during its start. `other_mpi_type`: the remedy is another
+    `srun --mpi`.
     """
 
-    def __init__(self, what: str, remedy: str = "", *, passing: bool = False, loss: Loss | None = None) -> None:
+    def __init__(
+        self,
+        what: str,
+        remedy: str = "",
+        *,
+        passing: bool = False,
+        loss: Loss | None = None,
+        other_mpi_type: bool = False,
+    ) -> None:
         super().__init__(what, remedy)
         self.passing = passing
         self.loss = loss
+        self.other_mpi_type = other_mpi_type
 
 
 class ProbeLost(SeatrialError):

@@ -19,8 +19,6 @@ NONE_WORKS = (
     "None of srun's types works with this MPI: use the MPI's own mpirun, or an MPI that was built for one of them "
     "(configure --with-pmix or --with-pmi)."
 )
-OTHER_TYPE = ("another --mpi", "`seatrial doctor` tries")
-"""What remedies say that are of no use once all types were tried."""
 TRAFFIC_TIMEOUT_S = 20.0
 MOST_BYTES = 1 << 16
 
@@ -33,6 +31,8 @@ class Tried(msgspec.Struct, frozen=True, kw_only=True):
     remedy: str = ""
     said: str = ""
     """What was printed meanwhile."""
+    other_mpi_type: bool = False
+    """The remedy is another type, which is of no use once all types were tried."""
 
     @property
     def works(self) -> bool:
@@ -68,7 +68,8 @@ def try_start(launcher: Launcher, nodes: Sequence[str], mpi: str) -> Tried:
             launcher.start(nodes, errors, manner).close()
         except LaunchError as error:
             why = error.what.partition(" ranks: ")[2] or error.what
-            return Tried(how=how, why=why, remedy=error.remedy, said=last_words(errors))
+            said = last_words(errors)
+            return Tried(how=how, why=why, remedy=error.remedy, said=said, other_mpi_type=error.other_mpi_type)
     return Tried(how=how)
 
 
@@ -115,7 +116,7 @@ def judge_types(tried: Sequence[Tried], chosen: str) -> list[Remark]:
     remarks = []
     if used is not None and not used.works:
         remedy = f"Use {' or '.join(works)}, which work{'' if len(works) > 1 else 's'} here." if works else used.remedy
-        if not works and any(word in remedy.lower() for word in OTHER_TYPE):
+        if not works and used.other_mpi_type:
             remedy = NONE_WORKS
         obstacle = Obstacle.MPI_TYPE if works else Obstacle.NO_START
         remarks.append(blocked(STEP, obstacle, f"{chosen}: {used.why}", remedy, used.said))

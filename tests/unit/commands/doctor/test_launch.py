@@ -86,7 +86,7 @@ def test_each_silent_node_is_named_with_its_own_reason_and_none_for_anothers() -
 
 
 def test_an_mpi_that_no_type_works_with_is_not_sent_in_circles() -> None:
-    singletons = starts.Tried(how="--mpi=pmix", why="2 worlds of one rank", remedy="Choose another --mpi.")
+    singletons = starts.Tried(how="--mpi=pmix", why="2 worlds of one rank", remedy="x", other_mpi_type=True)
     (one, _) = starts.judge_types([singletons, starts.Tried(how="--mpi=none", why="so, too")], "--mpi=pmix")
     assert (one.obstacle, one.remedy) == (Obstacle.NO_START, starts.NONE_WORKS)
     broken = starts.Tried(how="--mpi=pmix", why="slurmd", remedy="Often the plugin of that --mpi is missing.")
