@@ -9,8 +9,7 @@ import pytest
 
 from seatrial.commands.transports import ablation, run
 from seatrial.commands.transports.ablation import TransportsSettings
-from seatrial.commands.transports.judge import Transports
-from seatrial.commands.transports.rail_verdicts import TransportsByRail
+from seatrial.commands.transports.judge import Transports, TransportsByRail
 from seatrial.driver.settings import CheckSettings
 from seatrial.launch.contract import PLAIN, FactsReading, Manner
 from seatrial.model.errors import LaunchError, ProbeLost

@@ -12,8 +12,7 @@ from seatrial.cli.options import AsJson, Html
 from seatrial.cli.site_options import with_site_options
 
 if TYPE_CHECKING:
-    from seatrial.commands.transports.judge import Transports
-    from seatrial.commands.transports.rail_verdicts import TransportsByRail
+    from seatrial.commands.transports.judge import Transports, TransportsByRail
     from seatrial.driver.settings import CheckSettings
     from seatrial.model.run import RunInfo
 

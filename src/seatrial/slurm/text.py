@@ -127,10 +127,14 @@ def partition_lines(lines: Sequence[NodeLine], partition: str) -> tuple[NodeLine
 
 def why_not(line: NodeLine) -> NodeState:
     """Why a node that is not idle is left out, and whether that is a fault."""
-    said = [line.state, *(FLAGS.get(flag, flag) for flag in line.flags if FLAGS.get(flag, flag))]
-    reason = f"Slurm says {', '.join(said)}" + (f" ({line.reason})" if line.reason else "")
     fault = line.state in BROKEN or "*" in line.flags
-    return NodeState(node=line.node, reason=reason, fault=fault)
+    return NodeState(node=line.node, reason=f"Slurm says {state_words(line)}", fault=fault)
+
+
+def state_words(line: NodeLine) -> str:
+    """State, flags and reason of a node, as Slurm reports them."""
+    words = [line.state, *(FLAGS.get(flag, flag) for flag in line.flags if FLAGS.get(flag, flag))]
+    return ", ".join(words) + (f" ({line.reason})" if line.reason else "")
 
 
 def reservation_nodes(text: str) -> str:

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from seatrial.commands.doctor import mpi_types, node_states, partition, versions
+from seatrial.commands.doctor import node_states, partition, questions, versions
 from seatrial.failures.environments import ENVIRONMENTS, why_not_entered
 from seatrial.failures.job_refusals import REFUSALS
 from seatrial.failures.pending_jobs import why_pending
@@ -121,13 +121,13 @@ def test_what_mpi_says_is_not_taken_for_an_environments_word() -> None:
     ],
 )  # fmt: skip
 def test_lists_of_mpi_types_of_all_slurms(text: str, types: tuple[str, ...]) -> None:
-    assert mpi_types.parse_mpi_list(text) == types
+    assert questions.parse_mpi_list(text) == types
 
 
 def test_values_of_a_configuration_that_are_not_set() -> None:
     text = "MpiDefault              = (null)\nMpiParams               =\nPluginDir               = /usr/lib64/slurm\n"
-    assert mpi_types.default_type(text) == "none"
-    assert mpi_types.default_type("MpiDefault              = pmix_v4\n") == "pmix_v4"
+    assert questions.default_type(text) == "none"
+    assert questions.default_type("MpiDefault              = pmix_v4\n") == "pmix_v4"
     assert config_value(text, "MpiParams") == ""
 
 

@@ -119,7 +119,7 @@ def judge_programs(reports: Sequence[TaskReport], nodes: Sequence[str], probe: s
     return found
 
 
-def able(reports: Sequence[TaskReport], nodes: Sequence[str]) -> tuple[str, ...]:
+def able_nodes(reports: Sequence[TaskReport], nodes: Sequence[str]) -> tuple[str, ...]:
     """The nodes that can run the probe as far as one can see; all of them where none answered what it has."""
     unable = {one.host.partition(".")[0] for one in reports if not one.program or one.missing}
     return tuple(node for node in nodes if node.partition(".")[0] not in unable)

@@ -1,19 +1,19 @@
-"""What Slurm says of the nodes: which are down, drained, suspended, reserved or busy; pure."""
+"""Node states reported by Slurm: down, drained, suspended, reserved or busy."""
 
 from collections.abc import Sequence
 
 from seatrial.model.launching import Obstacle, Remark, blocked, fine, noted
 from seatrial.model.node_list import node_list
-from seatrial.slurm.text import BROKEN, DRAINED, RESERVED, RESUME_TIMEOUT, NodeLine, partition_lines, why_not
+from seatrial.slurm.text import BROKEN, DRAINED, RESERVED, RESUME_TIMEOUT, NodeLine, partition_lines, state_words
 
 STEP = "nodes"
 RESUME = "scontrol update NodeName={nodes} State=RESUME"
 Kind = tuple[Obstacle, str]
-"""What is the matter, and Slurm's words for it."""
+"""The obstacle, and the state in Slurm's words."""
 BUSY: Kind = (Obstacle.NO_ROOM, "")
 
 
-def chosen(lines: Sequence[NodeLine], partition: str, wanted: Sequence[str]) -> tuple[NodeLine, ...]:
+def selected_nodes(lines: Sequence[NodeLine], partition: str, wanted: Sequence[str]) -> tuple[NodeLine, ...]:
     """The nodes asked for, each once; without any those of the partition."""
     mine = partition_lines(lines, partition)
     if not wanted:
@@ -23,10 +23,10 @@ def chosen(lines: Sequence[NodeLine], partition: str, wanted: Sequence[str]) -> 
 
 
 def kind_of(line: NodeLine) -> Kind | None:
-    """What is the matter with a node that is not simply free; None for one that is."""
+    """The obstacle of a node that is not free; None for a free node."""
     if line.idle:
         return None
-    words = why_not(line).reason.removeprefix("Slurm says ")
+    words = state_words(line)
     kinds = (
         (line.suspended or line.falling_asleep, Obstacle.NODE_SUSPENDED),
         (line.state in BROKEN or "*" in line.flags, Obstacle.NODE_DOWN),
@@ -41,12 +41,12 @@ def kind_of(line: NodeLine) -> Kind | None:
 def judge_nodes(
     lines: Sequence[NodeLine], partition: str, wanted: Sequence[str], *, jobs: int, resume_s: str = ""
 ) -> list[Remark]:
-    """A remark for each way in which nodes are not free, down ones first.
+    """A remark for each obstacle, down nodes first.
 
-    Drained and reserved ones are in the way where they were asked for, and where no two others are left to wait for.
-    `jobs`: how many jobs run on the cluster now; `resume_s`: Slurm's ResumeTimeout as it says it.
+    Drained and reserved nodes block a launch if they were asked for, or if fewer than two other nodes are left.
+    `jobs`: the number of jobs that run on the cluster; `resume_s`: Slurm's ResumeTimeout as Slurm prints it.
     """
-    some = chosen(lines, partition, wanted)
+    some = selected_nodes(lines, partition, wanted)
     groups: dict[Kind, list[str]] = {}
     for line in some:
         kind = kind_of(line)
@@ -72,18 +72,18 @@ def _remark(kind: Kind, nodes: list[str], in_the_way: bool, all_nodes: int, jobs
     weigh = blocked if in_the_way else noted
     match obstacle:
         case Obstacle.NODE_DOWN:
-            look = "Look whether they answer and slurmd runs there"
-            look = "Look into the log of the site's ResumeProgram" if RESUME_TIMEOUT in words else look
+            look = "Check whether they answer and slurmd runs there"
+            look = "Read the log of the site's ResumeProgram" if RESUME_TIMEOUT in words else look
             remedy = f"{look}; then {RESUME.format(nodes=names)}."
             return blocked(STEP, obstacle, f"{subject} down: Slurm says {words}.", remedy)
         case Obstacle.NODE_DRAINED:
-            remedy = f"Once what was wrong is repaired: {RESUME.format(nodes=names)}."
+            remedy = f"After repairing what was wrong: {RESUME.format(nodes=names)}."
             return weigh(STEP, obstacle, f"{subject} taken out of service: Slurm says {words}.", remedy)
         case Obstacle.NODE_SUSPENDED:
             within = f", within {resume_s} (ResumeTimeout)" if resume_s else ""
             says = (
                 f"{subject} suspended to save power: Slurm says {words}. An allocation wakes {_them(nodes)}{within} "
-                f"and keeps {_them(nodes)} awake while it lasts; afterwards it is Slurm's affair again."
+                f"and keeps {_them(nodes)} awake while it lasts; afterwards Slurm decides again."
             )
             return noted(STEP, obstacle, says, "Nothing; give --wait that much more.")
         case Obstacle.NODE_RESERVED:
@@ -92,8 +92,8 @@ def _remark(kind: Kind, nodes: list[str], in_the_way: bool, all_nodes: int, jobs
         case Obstacle.NO_ROOM:
             run = "1 job runs" if jobs == 1 else f"{jobs} jobs run"
             says = f"{len(nodes)} of {all_nodes} nodes {_is(nodes)} in use ({run} on the cluster)."
-            return noted(STEP, obstacle, says, "They are left alone; those named by --nodes are waited for.")
-    return weigh(STEP, obstacle, f"{subject} not to be had: Slurm says {words}.", "scontrol show node tells more.")
+            return noted(STEP, obstacle, says, "They are skipped; nodes named by --nodes are waited for.")
+    return weigh(STEP, obstacle, f"{subject} not available: Slurm says {words}.", "scontrol show node shows more.")
 
 
 def _is(nodes: Sequence[str]) -> str:

@@ -1,6 +1,7 @@
 """What the doctor asks Slurm and this machine before anything is started."""
 
 import os
+import re
 import socket
 from collections.abc import Mapping
 
@@ -11,6 +12,7 @@ from seatrial.process.process import Completed, run
 from seatrial.slurm import argv as slurm_argv
 from seatrial.slurm import text
 from seatrial.slurm.presence import COMMAND_TIMEOUT_S, asked_settled
+from seatrial.slurm.text import config_value
 
 CLIENT = ("srun", "--version")
 NODES = ("scontrol", "--oneliner", "show", "node")
@@ -111,3 +113,28 @@ def of_job(job: str, nodes: tuple[str, ...]) -> dict[str, str]:
 
 def _said(argv: tuple[str, ...]) -> str:
     return run(argv, timeout_s=COMMAND_TIMEOUT_S).stdout
+
+
+ASIDE = {"cray_shasta", "openmpi", "lam", "mvapich", "mpichgm", "mpichmx", "mpich1_p4", "mpich1_shmem"}
+"""cray_shasta is for one vendor's MPI on its own machines, openmpi means none on all Slurms since 2012, and the others
+are for MPIs of before 2010, which Slurm listed until 19.05."""
+
+
+def parse_mpi_list(text: str) -> tuple[str, ...]:
+    """From `srun --mpi=list`: a title, then a word a line.
+
+    Slurm before 22.05 puts `srun: ` before each, the oldest ones `mpi/`, too; later ones name the versions of pmix in a
+    line of its own, which say nothing that the word pmix does not.
+    """
+    words = []
+    for line in text.splitlines():
+        word = line.strip().removeprefix("srun: ").strip().removeprefix("mpi/")
+        if re.fullmatch(r"[\w-]+", word) and word not in ASIDE:
+            words.append(word)
+    return tuple(dict.fromkeys(words))
+
+
+def default_type(config: str) -> str:
+    """The site's MpiDefault in `scontrol show config`; `none` where it says nothing."""
+    named = config_value(config, "MpiDefault").removeprefix("mpi/")
+    return named if named not in ("", "(null)") else "none"

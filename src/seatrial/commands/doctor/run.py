@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from seatrial.commands.doctor import environments, mpi_types, node_identity, node_states, partition, starts, versions
+from seatrial.commands.doctor import node_identity, node_states, partition, questions, starts, versions
 from seatrial.commands.doctor.questions import (
     SlurmAnswers,
     ask_slurm,
@@ -104,8 +104,8 @@ class Doctor:
         around = job_now(job) if job else None
         stranger = around.stranger(environ(), user_id()) if around else ""
         self.remarks += job_variables.judge_variables(environ(), around.state if around else "", stranger)
-        self._default_mpi = os.environ.get("SLURM_MPI_TYPE") or mpi_types.default_type(answers.config)
-        self._offered = mpi_types.parse_mpi_list(answers.mpi_types)
+        self._default_mpi = os.environ.get("SLURM_MPI_TYPE") or questions.default_type(answers.config)
+        self._offered = questions.parse_mpi_list(answers.mpi_types)
         if not job:
             self._judge_cluster(answers)
         return True
@@ -249,7 +249,7 @@ class Doctor:
             probe = str(launcher.probe)
             reports = parse_reports(launcher.report(left, question(probe), {}, within=True, mpi="none").stdout)
             self.remarks += node_identity.judge_programs(reports, left, probe)
-            left = node_identity.able(reports, left)
+            left = node_identity.able_nodes(reports, left)
         return left
 
     def _entered(self, launcher: SlurmLauncher, nodes: Sequence[str]) -> bool:
@@ -257,7 +257,7 @@ class Doctor:
         if not launcher.environment:
             return True
         self._progress.stage(f"Trying the environment on {len(nodes)} nodes")
-        found = environments.judge_tried(try_out(launcher, nodes))
+        found = starts.judge_environment_trial(try_out(launcher, nodes))
         self.remarks += found
         return not any(one.weight is Weight.BLOCKED for one in found)
 

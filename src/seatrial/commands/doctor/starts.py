@@ -7,10 +7,11 @@ from pathlib import Path
 import msgspec
 
 from seatrial.launch.contract import Launcher, Manner, Session
+from seatrial.launch.environments.judge import Tried, judge_environment
 from seatrial.launch.mpi import Mpi
 from seatrial.launch.session import PipeSession
 from seatrial.model.errors import LaunchError, ProbeLost, RoundRefused
-from seatrial.model.launching import Obstacle, Remark, Weight, blocked, fine, last_lines, noted
+from seatrial.model.launching import Obstacle, Remark, Weight, blocked, fine, last_lines, noted, untried
 from seatrial.model.measurement import Phase, Round, Shape
 
 STEP = "start"
@@ -23,7 +24,7 @@ TRAFFIC_TIMEOUT_S = 20.0
 MOST_BYTES = 1 << 16
 
 
-class Tried(msgspec.Struct, frozen=True, kw_only=True):
+class StartTrial(msgspec.Struct, frozen=True, kw_only=True):
     """One way to start, and why it does not work; empty where it does."""
 
     how: str
@@ -58,7 +59,7 @@ def last_words(errors: Path) -> str:
     return last_lines(content[-MOST_BYTES:].decode("utf-8", errors="replace"))
 
 
-def try_start(launcher: Launcher, nodes: Sequence[str], mpi: str) -> Tried:
+def try_start(launcher: Launcher, nodes: Sequence[str], mpi: str) -> StartTrial:
     """The probe, one rank a node, by srun's `mpi`; empty: in the site's own way."""
     manner = Manner(options=(f"--mpi={mpi}",) if mpi else ())
     how = f"--mpi={mpi}" if mpi else "the site's own --mpi"
@@ -69,8 +70,8 @@ def try_start(launcher: Launcher, nodes: Sequence[str], mpi: str) -> Tried:
         except LaunchError as error:
             why = error.what.partition(" ranks: ")[2] or error.what
             said = last_words(errors)
-            return Tried(how=how, why=why, remedy=error.remedy, said=said, other_mpi_type=error.other_mpi_type)
-    return Tried(how=how)
+            return StartTrial(how=how, why=why, remedy=error.remedy, said=said, other_mpi_type=error.other_mpi_type)
+    return StartTrial(how=how)
 
 
 def try_traffic(launcher: Launcher, nodes: Sequence[str], mpi: str, shape: Shape) -> Remark:
@@ -109,7 +110,7 @@ def _traffic(session: Session, shape: Shape, by: str) -> Remark:
     return fine(STEP, f"{many} ranks came up on {where}{by}, as one world, and messages pass.")
 
 
-def judge_types(tried: Sequence[Tried], chosen: str) -> list[Remark]:
+def judge_types(tried: Sequence[StartTrial], chosen: str) -> list[Remark]:
     """Which types work; the one that would be used comes first. `chosen`: its `--mpi=...`."""
     works = [one.how for one in tried if one.works]
     used = next((one for one in tried if one.how == chosen), None)
@@ -122,7 +123,7 @@ def judge_types(tried: Sequence[Tried], chosen: str) -> list[Remark]:
         remarks.append(blocked(STEP, obstacle, f"{chosen}: {used.why}", remedy, used.said))
     if works:
         remarks.append(fine(STEP, f"{', '.join(works)} work{'' if len(works) > 1 else 's'} with this MPI."))
-    others: dict[str, list[Tried]] = {}
+    others: dict[str, list[StartTrial]] = {}
     for one in tried:
         if not one.works and one is not used and (used is None or one.why != used.why):
             others.setdefault(one.why, []).append(one)
@@ -166,4 +167,22 @@ def judge_mpirun(mpi: Mpi, inside: Launched, outside: Launched) -> list[Remark]:
             inside.remedy or "Use srun, or an mpirun that was built with support for Slurm.",
             inside.said,
         )
+    ]
+
+
+ENVIRONMENT_STEP = "environment"
+
+
+def judge_environment_trial(tried: Tried) -> list[Remark]:
+    """A remark for each fault; one that all is well where there is none, or that nothing ran outside of it either."""
+    spec = tried.environment.spec
+    if not tried.plain:
+        says = f"What {spec} does to a launch was not seen: outside of it nothing started either."
+        return [untried(ENVIRONMENT_STEP, Obstacle.ENVIRONMENT, says)]
+    faults = judge_environment(tried)
+    if not faults:
+        return [fine(ENVIRONMENT_STEP, f"{spec} is entered on the nodes, and hides nothing from the launch.")]
+    return [
+        (blocked if fault.fatal else noted)(ENVIRONMENT_STEP, Obstacle.ENVIRONMENT, fault.what, fault.remedy)
+        for fault in faults
     ]

@@ -1,4 +1,4 @@
-"""Whether Slurm's commands and daemons are of versions that understand each other; pure.
+"""Whether Slurm's commands and daemons are of versions that understand each other.
 
 Source of the window: https://slurm.schedmd.com/upgrades.html, "Compatibility Window": the two major releases before one
 are understood by it, since 24.11 the three before. Commands and slurmd may be older than slurmctld, never newer.
@@ -39,7 +39,7 @@ def window(release: Release) -> int:
 
 
 def judge_versions(client: str, controller: str, nodes: Mapping[str, str]) -> list[Remark]:
-    """`srun --version`, the controller's SLURM_VERSION, and each node's Version; empty texts are passed over."""
+    """`srun --version`, the controller's SLURM_VERSION, and each node's Version; empty texts are skipped."""
     ours = release_of(controller)
     if ours is None:
         return []
@@ -48,36 +48,29 @@ def judge_versions(client: str, controller: str, nodes: Mapping[str, str]) -> li
         release = release_of(text)
         if release is not None:
             by_release.setdefault(release, []).append(node)
-    found = [_judged(f"slurmd on {node_list(some)}", release, ours) for release, some in sorted(by_release.items())]
+    found = [_judged(f"slurmd on {node_list(some)} is", release, ours) for release, some in sorted(by_release.items())]
     mine = release_of(client)
     if mine is not None:
-        found.insert(0, _judged("the commands here", mine, ours))
+        found.insert(0, _judged("The commands here are", mine, ours))
     remarks = [one for one in found if one is not None]
     if remarks:
         return remarks
     return [fine(STEP, f"{client.strip() or 'Slurm'} here, {controller.strip()} at the controller{_nodes(nodes)}")]
 
 
-def _judged(what: str, release: Release, controller: Release) -> Remark | None:
+def _judged(subject: str, release: Release, controller: Release) -> Remark | None:
     distance = behind(release, controller)
     name, its = _text(release), _text(controller)
     if distance is None or 0 <= distance <= window(controller):
         return None
     if distance < 0:
-        says = f"{what} are of Slurm {name}, newer than the controller's {its}, which does not understand them."
-        return blocked(
-            STEP, Obstacle.SLURM_VERSIONS, _singular(says), "Upgrade slurmctld first, or use the site's own."
-        )
+        says = f"{subject} of Slurm {name}, newer than the controller's {its}, which does not understand them."
+        return blocked(STEP, Obstacle.SLURM_VERSIONS, says, "Upgrade slurmctld first, or use the site's own.")
     says = (
-        f"{what} are of Slurm {name}, {distance} major releases older than the controller's {its}, "
+        f"{subject} of Slurm {name}, {distance} major releases older than the controller's {its}, "
         f"which understands {window(controller)}."
     )
-    return blocked(STEP, Obstacle.SLURM_VERSIONS, _singular(says), "Upgrade them, or use the site's own commands.")
-
-
-def _singular(says: str) -> str:
-    capital = says[0].upper() + says[1:] if says.startswith("the ") else says
-    return capital.replace(" are of Slurm", " is of Slurm") if says.startswith("slurmd") else capital
+    return blocked(STEP, Obstacle.SLURM_VERSIONS, says, "Upgrade them, or use the site's own commands.")
 
 
 def _nodes(nodes: Mapping[str, str]) -> str:

@@ -1,8 +1,8 @@
-"""Which variants are worth a start: one file for each family of MPIs, listed here."""
+"""Which variants are worth a start, by family of MPIs."""
 
 from collections.abc import Callable, Mapping
 
-from seatrial.commands.transports import intel_mpi, mpich, open_mpi
+from seatrial.commands.transports import mpich, open_mpi
 from seatrial.commands.transports.components import MpiFamily, Stock
 from seatrial.model.transport import Carrier, Variant
 from seatrial.node.mpi import is_variable
@@ -13,21 +13,21 @@ FAMILIES: dict[MpiFamily, Choose] = {
     MpiFamily.MPICH_UCX: mpich.variants,
     MpiFamily.MPICH_OFI: mpich.variants,
     MpiFamily.MPICH_CH3: mpich.variants,
-    MpiFamily.INTEL_MPI: intel_mpi.variants,
+    MpiFamily.INTEL_MPI: mpich.intel_variants,
 }
-VERBOSE = {**open_mpi.VERBOSE, **mpich.VERBOSE, **intel_mpi.VERBOSE}
-"""Each MPI heeds its own and ignores the others'."""
+VERBOSE = {**open_mpi.VERBOSE, **mpich.VERBOSE, **mpich.INTEL_VERBOSE}
+"""Each MPI reads its own variables and ignores the others'."""
 CHOOSING = (*(f"{open_mpi.MCA}{name}" for name in ("pml", "mtl", "btl")), "UCX_TLS", "FI_PROVIDER")
-"""Variables that name the transports to choose from, which variants set anew."""
+"""Variables that name the transports to choose from; variants set them."""
 
 
 def own_settings(environment: Mapping[str, str], files: Mapping[str, str]) -> dict[str, str]:
     """What the site has set of `CHOOSING`, parameter by parameter.
 
-    `files`: what a node tells of its files and a job's environment there, which wins over our own `environment`.
+    `files`: the settings in a node's files and in a job's environment there; they override our own `environment`.
     """
-    told = {name if is_variable(name) else open_mpi.MCA + name: value for name, value in files.items()}
-    known = {**environment, **told}
+    of_node = {name if is_variable(name) else open_mpi.MCA + name: value for name, value in files.items()}
+    known = {**environment, **of_node}
     return {name: known[name] for name in CHOOSING if known.get(name)}
 
 

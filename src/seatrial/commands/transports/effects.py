@@ -30,11 +30,11 @@ LEAST = 1e-12
 
 
 BASES = (Role.DEFAULT, Role.REFERENCE)
-"""What others are held against."""
+"""The variants that others are compared with."""
 
 
 UNMEASURED = "not measured"
-"""Said of a variant that was planned and neither failed nor delivered."""
+"""Shown for a variant that was planned, and neither failed nor delivered."""
 
 
 class Value(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,7 +53,9 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True):
     variant: Variant
     starts: int = 0
     failure: str = ""
-    """Why it is INVALID; empty: it ran."""
+    """Why it has no numbers; empty: it ran."""
+    unmeasured: bool = False
+    """It was planned, and neither failed nor delivered."""
     latency_s: Estimate | None = None
     bandwidth_bytes_per_s: Estimate | None = None
     latency_times: Estimate | None = None
@@ -134,7 +136,8 @@ def effects_of(measurements: Iterable[Measurement], notes: Sequence[VariantNote]
 def _effect(notes: Sequence[VariantNote], mine: Mapping[int, Value], base: Mapping[int, Value]) -> Effect:
     variant = notes[0].variant
     if not mine:
-        return Effect(variant=variant, failure=next((note.failure for note in notes if note.failure), UNMEASURED))
+        failure = next((note.failure for note in notes if note.failure), "")
+        return Effect(variant=variant, failure=failure or UNMEASURED, unmeasured=not failure)
     confidence = TRACED if variant.role is Role.HOBBLED else COMPARED
     blocks = [block for block in sorted(mine) if block in base] if variant.role not in BASES else []
     compared = [(mine[block], base[block]) for block in blocks]

@@ -4,8 +4,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 
 from seatrial.commands.transports.effects import BANDWIDTH_MATTERS, BASES, LATENCY_MATTERS, Effect
-from seatrial.commands.transports.judge import Transports
-from seatrial.commands.transports.rail_verdicts import TransportsByRail
+from seatrial.commands.transports.judge import Transports, TransportsByRail
 from seatrial.commands.transports.text import (
     carried_lines,
     factor_text,

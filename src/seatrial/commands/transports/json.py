@@ -2,8 +2,7 @@
 
 import msgspec
 
-from seatrial.commands.transports.judge import Transports
-from seatrial.commands.transports.rail_verdicts import TransportsByRail
+from seatrial.commands.transports.judge import Transports, TransportsByRail
 from seatrial.model.run import RunInfo
 from seatrial.render.finding_json import finding_as_json
 from seatrial.render.json_text import Json, finite, json_text

@@ -5,11 +5,18 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from seatrial.commands.transports.alternatives import slower_than_alternatives
-from seatrial.commands.transports.carriers import NEVER, CarrierVerdict, carrier_verdicts, default_of
+from seatrial.commands.transports.carriers import (
+    HELD,
+    NEVER,
+    CarrierVerdict,
+    Stray,
+    carrier_verdicts,
+    default_of,
+    strayed,
+)
 from seatrial.commands.transports.components import stock_of
-from seatrial.commands.transports.effects import UNMEASURED, Effect, effects_of
+from seatrial.commands.transports.effects import Effect, effects_of
 from seatrial.commands.transports.inventory import Offer, missing_drivers, offers
-from seatrial.commands.transports.stray_traffic import HELD, Stray, strayed
 from seatrial.judgement.outcome import Outcome, failure_of, pair_of
 from seatrial.judgement.pair_limit import limit_between
 from seatrial.judgement.rank_deaths import run_notes
@@ -18,7 +25,7 @@ from seatrial.model.facts import NodeFacts
 from seatrial.model.limit import Limit, NoLimit
 from seatrial.model.run import Ending, RecordedRun
 from seatrial.model.transport import Carrier, Declared, Role, VariantNote
-from seatrial.model.verdict import Finding, Verdict
+from seatrial.model.verdict import Finding, Verdict, worst
 
 LEAST_STARTS = 3
 
@@ -135,8 +142,8 @@ def _answer(
 
 
 def _barred(default: Effect, limit: Limit | NoLimit, stray: Stray) -> Answer | None:
-    """Where the default's own numbers are none, or not to be believed."""
-    if default is NEVER or default.failure == UNMEASURED:
+    """If the default has no numbers, or numbers that cannot be right."""
+    if default is NEVER or default.unmeasured:
         return Answer(verdict=Verdict.INCONCLUSIVE, reason="nothing was measured")
     if default.failure:
         return Answer(verdict=Verdict.INVALID, reason=f"the default did not run: {default.failure}")
@@ -188,3 +195,38 @@ def _against(carrier: Carrier, names: Sequence[str] | None) -> str:
     if carrier is Carrier.TCP and names is not None and not names:
         return "no interface counted the bytes"
     return ""
+
+
+class TransportsByRail(Ablated, frozen=True, kw_only=True):
+    """All that is derived from one run over several rails, each alone; its verdict is the gravest of theirs."""
+
+    rails: tuple[Transports, ...]
+
+
+def judge_run(recorded: RecordedRun, notes: Sequence[VariantNote]) -> Transports | TransportsByRail:
+    """A run of either kind, as its notes show."""
+    rails = tuple(dict.fromkeys(note.variant.rail for note in notes if note.variant.rail))
+    if not rails:
+        return judge_transports(recorded, notes)
+    why = recorded.info.reason
+    silent = msgspec.structs.replace(recorded, info=msgspec.structs.replace(recorded.info, reason=""), losses=())
+    found = tuple(judge_transports(silent, notes, rail) for rail in rails)
+    told = "; ".join(f"{one.rail}: {_briefly(one)}" for one in found)
+    return TransportsByRail(
+        pair=pair_of(recorded),
+        rails=found,
+        verdict=worst([one.verdict for one in found]),
+        reason=f"{told}. {why}" if why and any(not one.complete for one in found) else told,
+        findings=_once([finding for one in found for finding in one.findings]),
+        notes=run_notes(recorded),
+        complete=all(one.complete for one in found),
+    )
+
+
+def _briefly(one: Transports) -> str:
+    return f"{one.carried_by} carried the data" if one.carried_by else one.reason
+
+
+def _once(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """A missing driver is missing on every rail."""
+    return tuple(one for place, one in enumerate(findings) if one not in findings[:place])

@@ -1,10 +1,13 @@
-"""MPICH's transports: ch4 over UCX by UCX_TLS, ch4 over OFI by FI_PROVIDER, shared memory by leaving it out."""
+"""Transports of MPICH and Intel MPI: ch4 over UCX by UCX_TLS, over OFI by FI_PROVIDER, shared memory by leaving it out.
+
+Intel MPI (2019 and later) has I_MPI_FABRICS for shared memory. Its shared memory, TCP and missing devices were tried
+with 2021.18 on one machine; the rest is from its documentation.
+"""
 
 from collections.abc import Mapping
 from functools import partial
 
-from seatrial.commands.transports.components import MpiFamily, Stock
-from seatrial.commands.transports.exclusion import leave_out
+from seatrial.commands.transports.components import MpiFamily, Stock, carrier_variant, leave_out
 from seatrial.model.transport import Carrier, Role, Variant
 
 VERBOSE = {
@@ -16,6 +19,8 @@ VERBOSE = {
 UCX_NAMES = {Carrier.SHARED_MEMORY: "sm", Carrier.TCP: "tcp", Carrier.VERBS: "ib"}
 """UCX's words for whole kinds of transports."""
 PROVIDERS = {Carrier.TCP: "tcp", Carrier.VERBS: "verbs", Carrier.PSM2: "psm2"}
+INTEL_VERBOSE = {"I_MPI_DEBUG": "10", "FI_LOG_LEVEL": "info", "FI_LOG_SUBSYS": "core"}
+INTEL_PROVIDERS = {**PROVIDERS, Carrier.UCX: "mlx"}
 NO_LOCAL = {"MPIR_CVAR_NOLOCAL": "1", "MPIR_CVAR_CH3_NOLOCAL": "1"}
 """The second is ch3's name for it."""
 UCX_WORDS = {
@@ -35,23 +40,36 @@ def variants(stock: Stock, _presumed: tuple[Carrier, ...]) -> tuple[Variant, ...
         return (
             Variant(name="default", role=Role.DEFAULT),
             Variant(name="control", role=Role.CONTROL, environment={"UCX_TLS": "self", "FI_PROVIDER": "^usnic"}),
-            _variant(Role.WITHOUT, Carrier.SHARED_MEMORY, NO_LOCAL),
+            carrier_variant(Role.WITHOUT, Carrier.SHARED_MEMORY, NO_LOCAL),
         )
     if stock.family is MpiFamily.MPICH_OFI:
         return (
             Variant(name="default", role=Role.DEFAULT),
             Variant(name="control", role=Role.CONTROL, environment={"UCX_TLS": "self"}),
-            _variant(Role.WITHOUT, Carrier.SHARED_MEMORY, NO_LOCAL),
+            carrier_variant(Role.WITHOUT, Carrier.SHARED_MEMORY, NO_LOCAL),
             *without_providers(stock, PROVIDERS),
-            *(_variant(Role.FORCED, one, {"FI_PROVIDER": name}) for one, name in PROVIDERS.items()),
+            *(carrier_variant(Role.FORCED, one, {"FI_PROVIDER": name}) for one, name in PROVIDERS.items()),
         )
     own = stock.own.get("UCX_TLS", "")
     away = {one: leave_out((name,), own, partial(_is_part, one)) for one, name in UCX_NAMES.items()}
     return (
         Variant(name="default", role=Role.DEFAULT),
         Variant(name="control", role=Role.CONTROL, environment={"FI_PROVIDER": "^usnic"}),
-        *(_variant(Role.WITHOUT, one, {"UCX_TLS": value}) for one, value in away.items() if value),
-        *(_variant(Role.FORCED, one, {"UCX_TLS": f"{name},self"}) for one, name in UCX_NAMES.items()),
+        *(carrier_variant(Role.WITHOUT, one, {"UCX_TLS": value}) for one, value in away.items() if value),
+        *(carrier_variant(Role.FORCED, one, {"UCX_TLS": f"{name},self"}) for one, name in UCX_NAMES.items()),
+    )
+
+
+def intel_variants(stock: Stock, presumed: tuple[Carrier, ...]) -> tuple[Variant, ...]:
+    """Shared memory excluded by I_MPI_FABRICS, providers excluded and forced by FI_PROVIDER."""
+    forced = {one: {"I_MPI_FABRICS": "ofi", "FI_PROVIDER": name} for one, name in INTEL_PROVIDERS.items()}
+    excluded = {one: name for one, name in INTEL_PROVIDERS.items() if one in presumed or not presumed}
+    return (
+        Variant(name="default", role=Role.DEFAULT),
+        Variant(name="control", role=Role.CONTROL, environment={"UCX_IB_REG_METHODS": "rcache"}),
+        *([carrier_variant(Role.WITHOUT, Carrier.SHARED_MEMORY, {"I_MPI_FABRICS": "ofi"})] if stock.within else []),
+        *without_providers(stock, excluded),
+        *(carrier_variant(Role.FORCED, one, settings) for one, settings in forced.items()),
     )
 
 
@@ -59,7 +77,7 @@ def without_providers(stock: Stock, providers: Mapping[Carrier, str]) -> tuple[V
     """Each of libfabric's providers away that the site's own setting allows; `tcp;ofi_rxm` is tcp."""
     own = stock.own.get("FI_PROVIDER", "")
     away = {one: leave_out((name,), own, partial(_is_provider, name)) for one, name in providers.items()}
-    return tuple(_variant(Role.WITHOUT, one, {"FI_PROVIDER": value}) for one, value in away.items() if value)
+    return tuple(carrier_variant(Role.WITHOUT, one, {"FI_PROVIDER": value}) for one, value in away.items() if value)
 
 
 def _is_part(one: Carrier, word: str) -> bool:
@@ -68,7 +86,3 @@ def _is_part(one: Carrier, word: str) -> bool:
 
 def _is_provider(name: str, word: str) -> bool:
     return name in word.split(";")
-
-
-def _variant(role: Role, one: Carrier, environment: dict[str, str]) -> Variant:
-    return Variant(name=f"{role} {one}", role=role, carrier=one, environment=environment)

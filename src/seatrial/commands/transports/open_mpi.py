@@ -5,8 +5,7 @@ Parameters of components that a version lacks (vader in 5, sm in 4) are ignored 
 
 import msgspec
 
-from seatrial.commands.transports.components import Stock
-from seatrial.commands.transports.exclusion import leave_out
+from seatrial.commands.transports.components import Stock, carrier_variant, leave_out
 from seatrial.model.hca import PortFamily
 from seatrial.model.measurement import Kernel
 from seatrial.model.transport import Carrier, Role, Variant
@@ -63,9 +62,9 @@ def variants(stock: Stock, presumed: tuple[Carrier, ...]) -> tuple[Variant, ...]
         Variant(name="default", role=Role.DEFAULT),
         Variant(name="reference", role=Role.REFERENCE),
         Variant(name="control", role=Role.CONTROL, environment=control(stock)),
-        *(_variant(Role.WITHOUT, one, away) for one in presumed if (away := _without(one, stock))),
+        *(carrier_variant(Role.WITHOUT, one, away) for one in presumed if (away := _without(one, stock))),
         *(hobbled(one) for one in there),
-        *(_variant(Role.FORCED, one, mca(forced(one, stock))) for one in _candidates(stock)),
+        *(carrier_variant(Role.FORCED, one, mca(forced(one, stock))) for one in _candidates(stock)),
     )
 
 
@@ -116,8 +115,8 @@ def _without(one: Carrier, stock: Stock) -> dict[str, str]:
 def hobbled(one: Carrier) -> Variant:
     """What slows that one alone, by half at least, and stops none."""
     if one is Carrier.OFI:
-        return msgspec.structs.replace(_variant(Role.HOBBLED, one, mca(OFI_HOBBLE)), slows=Kernel.PINGPONG)
-    return _variant(Role.HOBBLED, one, UCX_HOBBLE if one is Carrier.UCX else mca(HOBBLES[one]))
+        return msgspec.structs.replace(carrier_variant(Role.HOBBLED, one, mca(OFI_HOBBLE)), slows=Kernel.PINGPONG)
+    return carrier_variant(Role.HOBBLED, one, UCX_HOBBLE if one is Carrier.UCX else mca(HOBBLES[one]))
 
 
 def forced(one: Carrier, stock: Stock) -> dict[str, str]:
@@ -132,7 +131,3 @@ def forced(one: Carrier, stock: Stock) -> dict[str, str]:
         Carrier.PSM2: {"pml": "cm", "mtl": "psm2"},
         Carrier.PSM: {"pml": "cm", "mtl": "psm"},
     }[one]
-
-
-def _variant(role: Role, one: Carrier, environment: dict[str, str]) -> Variant:
-    return Variant(name=f"{role} {one}", role=role, carrier=one, environment=environment)

@@ -8,8 +8,7 @@ from seatrial.archive.journal import VariantNoted, of_type
 from seatrial.archive.reader import read_entries, read_run, refuse_damaged
 from seatrial.archive.writer import RunWriter
 from seatrial.commands.transports.ablation import Ablation, TransportsSettings
-from seatrial.commands.transports.judge import Transports
-from seatrial.commands.transports.rail_verdicts import TransportsByRail, judge_run
+from seatrial.commands.transports.judge import Transports, TransportsByRail, judge_run
 from seatrial.driver.closing import carried_out
 from seatrial.driver.description import describe
 from seatrial.driver.node_hours import within_node_hours

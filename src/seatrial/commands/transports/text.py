@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING
 
 from seatrial.commands.transports.effects import Effect, times_text
 from seatrial.commands.transports.inventory import Offer, told
-from seatrial.commands.transports.judge import Transports
-from seatrial.commands.transports.rail_verdicts import TransportsByRail
+from seatrial.commands.transports.judge import Transports, TransportsByRail
 from seatrial.model import units
 from seatrial.model.limit import Limit
 from seatrial.model.measurement import Estimate

@@ -8,7 +8,7 @@ import pytest
 from seatrial.cli import main
 from seatrial.commands.doctor import run
 from seatrial.commands.doctor.html import examination_as_html
-from seatrial.commands.doctor.starts import Tried, judge_types, last_words
+from seatrial.commands.doctor.starts import StartTrial, judge_types, last_words
 from seatrial.model.launching import (
     MOST_LINES,
     Examination,
@@ -85,6 +85,6 @@ def test_the_last_lines_of_a_failed_start_are_kept(tmp_path: Path) -> None:
     assert len(said.splitlines()) == MOST_LINES
     assert last_words(tmp_path / "none") == ""
     assert last_lines("") == ""
-    tried = [Tried(how="--mpi=pmi2", why="no PMI", said="OMPI was not built"), Tried(how="--mpi=pmix")]
+    tried = [StartTrial(how="--mpi=pmi2", why="no PMI", said="OMPI was not built"), StartTrial(how="--mpi=pmix")]
     one = judge_types(tried, "--mpi=pmi2")[0]
     assert (one.weight, one.said) == (Weight.BLOCKED, "OMPI was not built")

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from seatrial.cli import main
-from seatrial.commands.doctor import environments, node_identity, starts
+from seatrial.commands.doctor import node_identity, starts
 from seatrial.commands.doctor.questions import of_job
 from seatrial.commands.doctor.text import examination_as_json, examination_as_text
 from seatrial.launch.environments.judge import Tried
@@ -47,7 +47,9 @@ def test_what_an_environment_does_is_in_the_way_or_worth_knowing() -> None:
         *within: TaskReport, plain: tuple[TaskReport, ...] = (task("PMIX_RANK", "SLURM_PROCID"),)
     ) -> list[Weight]:
         environment = parse_environment("script:/w")
-        found = environments.judge_tried(Tried(environment=environment, nodes=("n1",), plain=plain, within=within))
+        found = starts.judge_environment_trial(
+            Tried(environment=environment, nodes=("n1",), plain=plain, within=within)
+        )
         assert {one.step for one in found} == {"environment"}
         return [one.weight for one in found]
 
@@ -86,10 +88,10 @@ def test_each_silent_node_is_named_with_its_own_reason_and_none_for_anothers() -
 
 
 def test_an_mpi_that_no_type_works_with_is_not_sent_in_circles() -> None:
-    singletons = starts.Tried(how="--mpi=pmix", why="2 worlds of one rank", remedy="x", other_mpi_type=True)
-    (one, _) = starts.judge_types([singletons, starts.Tried(how="--mpi=none", why="so, too")], "--mpi=pmix")
+    singletons = starts.StartTrial(how="--mpi=pmix", why="2 worlds of one rank", remedy="x", other_mpi_type=True)
+    (one, _) = starts.judge_types([singletons, starts.StartTrial(how="--mpi=none", why="so, too")], "--mpi=pmix")
     assert (one.obstacle, one.remedy) == (Obstacle.NO_START, starts.NONE_WORKS)
-    broken = starts.Tried(how="--mpi=pmix", why="slurmd", remedy="Often the plugin of that --mpi is missing.")
+    broken = starts.StartTrial(how="--mpi=pmix", why="slurmd", remedy="Often the plugin of that --mpi is missing.")
     assert starts.judge_types([broken], "--mpi=pmix")[0].remedy == broken.remedy
 
 
@@ -99,7 +101,7 @@ def test_nodes_without_the_probe_or_its_library_are_named_and_dropped() -> None:
     probe, library = node_identity.judge_programs(reports, nodes, "/p")
     assert (probe.obstacle, "on n2." in probe.says) == (Obstacle.PROGRAM_MISSING, True)
     assert (library.obstacle, library.says) == (Obstacle.LIBRARY_MISSING, "libmpi.so.40 is missing on n3.")
-    assert node_identity.able(reports, nodes) == ("n1", "n4")
+    assert node_identity.able_nodes(reports, nodes) == ("n1", "n4")
 
 
 def test_several_versions_of_mpi_are_noted() -> None:
@@ -112,10 +114,10 @@ def test_several_versions_of_mpi_are_noted() -> None:
 
 def test_a_wrong_mpi_type_is_blocked_with_the_one_that_works() -> None:
     tried = [
-        starts.Tried(how="--mpi=pmi2", why="no PMI"),
-        starts.Tried(how="--mpi=pmix"),
-        starts.Tried(how="--mpi=none", why="no PMI"),
-        starts.Tried(how="--mpi=x", why="odd"),
+        starts.StartTrial(how="--mpi=pmi2", why="no PMI"),
+        starts.StartTrial(how="--mpi=pmix"),
+        starts.StartTrial(how="--mpi=none", why="no PMI"),
+        starts.StartTrial(how="--mpi=x", why="odd"),
     ]
     first, works, odd = starts.judge_types(tried, "--mpi=pmi2")
     assert (first.obstacle, first.weight) == (Obstacle.MPI_TYPE, Weight.BLOCKED)
@@ -125,7 +127,10 @@ def test_a_wrong_mpi_type_is_blocked_with_the_one_that_works() -> None:
 
 
 def test_where_no_type_works_it_is_not_the_type() -> None:
-    first, second = starts.Tried(how="--mpi=pmix", why="no library", remedy="Install."), starts.Tried(how="x", why="no")
+    first, second = (
+        starts.StartTrial(how="--mpi=pmix", why="no library", remedy="Install."),
+        starts.StartTrial(how="x", why="no"),
+    )
     one, _ = starts.judge_types([first, second], "--mpi=pmix")
     assert (one.obstacle, one.remedy) == (Obstacle.NO_START, "Install.")
 

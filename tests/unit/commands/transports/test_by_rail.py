@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from seatrial.commands.transports import run
+from seatrial.commands.transports.carriers import HELD, strayed
 from seatrial.commands.transports.json import transports_as_json
-from seatrial.commands.transports.stray_traffic import HELD, strayed
 from seatrial.commands.transports.text import transports_as_text
 from seatrial.model.errors import ExitCode, ProbeLost, SeatrialError, UsageError
 from seatrial.model.transport import Carrier, Counted, Role, Variant, VariantNote

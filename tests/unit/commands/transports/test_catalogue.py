@@ -4,8 +4,7 @@ import msgspec
 import pytest
 
 from seatrial.commands.transports.catalogue import VERBOSE, own_settings, variants
-from seatrial.commands.transports.components import MpiFamily, Stock, family_of, stock_of
-from seatrial.commands.transports.exclusion import leave_out
+from seatrial.commands.transports.components import MpiFamily, Stock, family_of, leave_out, stock_of
 from seatrial.commands.transports.inventory import expected, missing_drivers, offers
 from seatrial.model.facts import NodeFacts
 from seatrial.model.hca import Hca, PortFamily
