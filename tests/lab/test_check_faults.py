@@ -208,7 +208,7 @@ def test_a_probe_that_the_nodes_do_not_see(check: Check, tmp_path_factory: pytes
     with tempfile.TemporaryDirectory(dir="/dev/shm") as unseen:
         done = check("--probe-dir", unseen)
     assert done.returncode == 2
-    assert re.search(r"the probe \S+ is not there on n\d", done.stderr)
+    assert re.search(r"the probe \S+ does not exist on n\d", done.stderr)
     assert "--probe-dir" in done.stderr
 
 

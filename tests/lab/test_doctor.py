@@ -129,7 +129,7 @@ def test_pmi2_with_open_mpi_and_a_binary_missing_on_one_node(lab: LabPlan, tmp_p
     assert missing[0] == "program-missing"
     assert missing[1].endswith("on n2.")
     assert done.returncode == 2
-    assert "is not there on n2." in done.stderr
+    assert "does not exist on n2." in done.stderr
 
 
 @pytest.mark.skipif(shutil.which("mpicc.mpich") is None, reason="no MPICH (libmpich-dev)")
@@ -154,7 +154,7 @@ def test_drained_and_down_nodes_and_a_partition_that_refuses(lab: LabPlan, tmp_p
     with partition(lab, "MaxNodes=1", "MaxNodes=UNLIMITED"):
         done = check(lab, tmp_path)
     assert done.returncode == 2
-    assert "the partition allows no job of so many nodes, or of so few (PartitionNodeLimit)" in done.stderr
+    assert "the number of nodes is outside the partition's limits (PartitionNodeLimit)" in done.stderr
     stranger = ("unshare", "--user", "--map-user=65534", "--map-group=65534")
     with partition(lab, "AllowGroups=daemon", "AllowGroups=ALL"):
         found = doctor(lab, prefix=stranger)

@@ -13,7 +13,7 @@ LONGEST = 300
 LONGEST_LINE = 20_000
 OF_MPI = r"(?<!PMIX )(?<!OPAL )(?<!PRTE )(?<!PRRTE )(?<!ORTE )(?<!MPICH )"
 SPIDER = "`module spider NAME` lists its versions; MODULEPATH says where modules are looked for."
-BY_HAND = "Load it by hand in a new shell: where that fails, too, the module is to be mended."
+BY_HAND = "Load it by hand in a new shell: where that fails, too, the module needs repair."
 
 ENVIRONMENTS = (
     Cause(
@@ -40,7 +40,7 @@ ENVIRONMENTS = (
     Cause(
         look=r"Unable to locate a modulefile for ('[^']*')",
         meaning=r"there is no module \1",
-        remedy="`module avail` lists those there are; MODULEPATH says where they are looked for.",
+        remedy="`module avail` lists the existing ones; MODULEPATH says where they are looked for.",
     ),
     Cause(
         look=r"Loading (\S+) ERROR: Module cannot be loaded due to a conflict|Module '(\S+)' conflicts with",
@@ -78,7 +78,7 @@ ENVIRONMENTS = (
     Cause(
         look=r"error: (cannot connect to (?:socket|daemon) at \S+.*?)" + END,
         meaning=r"Nix's daemon does not answer: \1",
-        remedy="Start nix-daemon there, and look whether /nix is mounted; a cluster's nodes need a daemon each.",
+        remedy="Start nix-daemon there, and check whether /nix is mounted; a cluster's nodes need a daemon each.",
     ),
     Cause(
         look=r"error: (flake \S+ does not provide attribute .+?)(?=,|" + END[3:],
@@ -98,7 +98,7 @@ ENVIRONMENTS = (
     ),
     Cause(
         look=r"FATAL: +.*?(mount source \S+ doesn't exist)",
-        meaning=r"the container is told to mount what is not there: \1",
+        meaning=r"the container is set to mount what does not exist: \1",
         remedy="Mount it on that node, or take it out of --bind, APPTAINER_BIND and apptainer.conf.",
     ),
     Cause(

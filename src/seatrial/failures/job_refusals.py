@@ -61,15 +61,15 @@ REQUESTS = (
     ),
     Cause(
         look=r"(Job dependency problem|Circular job dependency|Job is in held state)",
-        meaning=r"the job is told to wait for something (\1).",
+        meaning=r"the job is set to wait for something (\1).",
         remedy="Take --dependency and --hold out of the launch line, and unset SLURM_DEPENDENCY.",
     ),
 )
 
 ACCOUNT = "Name another by SALLOC_ACCOUNT (SBATCH_ACCOUNT for --detach); `sacctmgr show assoc user=$USER` lists yours."
 QOS = "Name another by SALLOC_QOS (SBATCH_QOS for --detach); `sacctmgr show assoc user=$USER format=qos` lists yours."
-OTHER = "Choose another by --partition; `scontrol show partition` says who may use which, and how."
-RESERVATIONS = "scontrol show reservation lists those there are; unset SALLOC_RESERVATION and SBATCH_RESERVATION."
+OTHER = "Choose another by --partition; `scontrol show partition` shows who may use which, and how."
+RESERVATIONS = "scontrol show reservation lists the existing ones; unset SALLOC_RESERVATION and SBATCH_RESERVATION."
 
 WHO = (
     Cause(
@@ -98,14 +98,15 @@ WHO = (
     Cause(
         look=r"((?:Assoc|QOS)Max\w*Submit\w*|MaxSubmitJobs\w+)",
         meaning=r"you have as many jobs in the queue as your account or QOS allows (\1).",
-        remedy="Wait until some of them are over; `sacctmgr show assoc user=$USER`, `sacctmgr show qos` tell how many.",
+        remedy="Wait until some of them have ended; `sacctmgr show assoc user=$USER`, `sacctmgr show qos` tell how "
+        "many.",
     ),
     Cause(
         look=r"error: ((?:Assoc|QOS)\w+|Max\w+PerAccount)\s[\s\S]{0,2000}?Job violates accounting/QOS policy"
         r"|(Job violates accounting/QOS policy[^\n]*)",
         meaning=r"a limit of your account or QOS forbids such a job (\1).",
         remedy="Ask for less: fewer nodes by --nodes, a shorter --budget, or --node-hours; `sacctmgr show assoc "
-        "user=$USER` and `sacctmgr show qos` tell the limit.",
+        "user=$USER` and `sacctmgr show qos` show the limit.",
     ),
     Cause(
         look=r"(breached requested QOS usage threshold)",
@@ -120,7 +121,7 @@ WHO = (
     Cause(
         look=r"[Ii]nvalid partition(?: name)? specified(?:: (\S+))?",
         meaning=r"there is no such partition \1.",
-        remedy="sinfo lists those there are.",
+        remedy="sinfo lists the existing ones.",
     ),
     Cause(
         look=r"Only batch jobs are accepted",
@@ -131,7 +132,7 @@ WHO = (
         look=r"(?:MaxJobCount limit reached|unable to accept job, sleeping and retrying"
         r"|Unable to create job record, try again)",
         meaning="Slurm's queue is full (MaxJobCount), for everybody.",
-        remedy="Wait until jobs are over; the site may raise MaxJobCount.",
+        remedy="Wait until jobs have ended; the site may raise MaxJobCount.",
     ),
 )
 NOT_NOW = (
@@ -154,13 +155,13 @@ NOT_NOW = (
     Cause(
         look=r"Waiting for resource configuration[\s\S]{0,4000}?Job allocation \d+ has been revoked",
         meaning="a suspended node did not come up within Slurm's ResumeTimeout, and Slurm took the allocation back.",
-        remedy="`seatrial doctor` says which is down now; look into the log of the site's ResumeProgram.",
+        remedy="`seatrial doctor` says which is down now; read the log of the site's ResumeProgram.",
         unless=r"Prolog failure|PrologSlurmctld failed",
     ),
     Cause(
         look=r"(Prolog failure on node [\w.-]+|PrologSlurmctld failed)",
         meaning=r"the site's prolog failed on {nodes} (\1), and Slurm took the allocation back.",
-        remedy="`seatrial doctor` says which nodes are drained now; look into slurmd's and slurmctld's log there.",
+        remedy="`seatrial doctor` says which nodes are drained now; read slurmd's and slurmctld's log there.",
         where=(r"Prolog failure on node ([\w.-]+)",),
     ),
     Cause(

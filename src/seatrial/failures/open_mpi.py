@@ -17,7 +17,8 @@ MPI = (
         + "|"
         + wrapped("All nodes which are allocated for this job are already filled"),
         meaning=r"mpirun has not as many slots as ranks were asked for (\1).",
-        remedy="Ask for fewer ranks, or start it within an allocation of so many tasks (salloc --ntasks=N): outside of "
+        remedy="Ask for fewer ranks, or start it within an allocation with as many tasks (salloc --ntasks=N): "
+        "outside of "
         "one it has this machine's cores alone.",
     ),
     Cause(
@@ -26,7 +27,7 @@ MPI = (
         + wrapped("(no allocated resources for the application)")
         + "|"
         + wrapped("(unable to find an allocation for this job)"),
-        meaning=r"mpirun was told of nodes that are not in its allocation, or has none (\1).",
+        meaning=r"mpirun was given nodes that are not in its allocation, or has none (\1).",
         remedy="Leave --host and --hostfile out within an allocation, or name nodes of it; check SLURM_JOB_NODELIST.",
     ),
     Cause(
@@ -43,20 +44,20 @@ MPI = (
     Cause(
         look=r"(?m)^(?:\S*: line \d+: |\S*sh: (?:line \d+: )?)\S*?((?:orted|prted|hydra_\w+): "
         r"(?:command not found|No such file or directory|not found))",
-        meaning=r"mpirun's own daemon is not there on the other nodes (\1).",
+        meaning=r"mpirun's own daemon does not exist on the other nodes (\1).",
         remedy="Install that MPI on all nodes in the same folder, or call mpirun by its full path (or with --prefix); "
         "or use srun.",
     ),
     Cause(
         look=r"ssh: Could not resolve hostname ([\w.-]+)",
-        meaning=r"mpirun does not find the node \1 by its name.",
-        remedy="Mend its name in --host or the hostfile, or in DNS and /etc/hosts; within an allocation leave both "
+        meaning=r"mpirun cannot resolve the name of the node \1.",
+        remedy="Correct its name in --host or the hostfile, or in DNS and /etc/hosts; within an allocation leave both "
         "out.",
     ),
     Cause(
         look=r"(ssh: connect to host [^\n]*|Permission denied \([\w,-]*(?:publickey|password)[\w,-]*\)"
         r"|Host key verification failed)",
-        meaning=r"mpirun does not get to the other nodes by ssh (\1).",
+        meaning=r"mpirun cannot reach the other nodes by ssh (\1).",
         remedy="Use srun, or an mpirun that was built with support for Slurm and so needs none; or see that ssh to "
         "them works without a question.",
         where=(r"Remote host:\s+(\S+)",),
@@ -69,7 +70,7 @@ MPI = (
         + r"|A daemon died unexpectedly (?:with status|on signal) \d+"
         + f"|{RTE} (?:does not know how to route a message to|is unable to establish a communication connection to)",
         meaning="mpirun's own daemon does not come up on {nodes}, or ends at once.",
-        remedy="Use srun; or look whether Open MPI is installed there in the same folder, whether its /tmp can be "
+        remedy="Use srun; or check whether Open MPI is installed there in the same folder, whether its /tmp can be "
         "written, and whether it reaches the node that mpirun runs on.",
         where=(r"Remote daemon:[^\n]* on node (\S+)", r"target node:\s+(\S+)", r"Remote host:\s+(\S+)"),
     ),
@@ -77,7 +78,7 @@ MPI = (
         look=r"(?:PMIx|PRTE) detected a call to mkdir[\s\S]{0,120}?Directory:\s+(\S+)|unable to (?:write|create)"
         r"[^\n]*session ?directory",
         meaning=r"Open MPI cannot make the folder of its session on {nodes} (\1).",
-        remedy="Look whether that file system is full or read-only there; set TMPDIR to a folder of the node's own.",
+        remedy="Check whether that file system is full or read-only there; set TMPDIR to a folder of the node's own.",
         where=(AGREES,),
     ),
     Cause(
@@ -94,7 +95,7 @@ MPI = (
     Cause(
         look=r"(opal_init|orte_init|prte_init|pmix_init|PMIx_Init) failed",
         meaning=r"Open MPI cannot set itself up on {nodes} (\1 failed).",
-        remedy="Look whether /tmp is full or read-only there, and whether all of Open MPI is installed, its plugins "
+        remedy="Check whether /tmp is full or read-only there, and whether all of Open MPI is installed, its plugins "
         "too: `ompi_info` must run there without an error.",
         where=(AGREES,),
     ),
@@ -113,7 +114,7 @@ LAST = (
     Cause(
         look=r"looks like (?!MPI_INIT|MPI_Init|ompi_mpi_init)\w+ failed for[\s\S]{0,700}?\n\s+(\w[^\n]*)\n\s+-->",
         meaning=r"Open MPI cannot set itself up on {nodes} (\1).",
-        remedy="Look whether all of it is installed there (`ompi_info` must run without an error), and whether /tmp "
+        remedy="Check whether all of it is installed there (`ompi_info` must run without an error), and whether /tmp "
         "can be written.",
         where=(AGREES,),
         transient=True,

@@ -19,7 +19,7 @@ class Pending(msgspec.Struct, frozen=True, kw_only=True):
     hopeless: bool = False
 
 
-TELL = "`sacctmgr show assoc user=$USER` and `sacctmgr show qos` tell the limit."
+TELL = "`sacctmgr show assoc user=$USER` and `sacctmgr show qos` show the limit."
 LESS = "Ask for less: fewer nodes by --nodes, a shorter --budget, or --node-hours."
 RESOURCE = r"(?:Cpu|CPU|Node|Mem|Memory|Energy|GRES|License|BB|Billing|Unknown)"
 
@@ -45,8 +45,8 @@ LIMITS = (
     Pending(look=r"QOSMin\w+", meaning="the job is smaller than the QOS wants", remedy=QOS, hopeless=True),
     Pending(
         look=rf"(?:QOS|Assoc)Grp{RESOURCE}RunMin\w*",
-        meaning="running jobs of your account or QOS have so many hours left together that this one does not fit",
-        remedy=f"Wait until some are over, or give a shorter --budget. {TELL}",
+        meaning="running jobs of your account or QOS leave too few hours for this one",
+        remedy=f"Wait until some have ended, or give a shorter --budget. {TELL}",
     ),
     Pending(
         look=rf"(?:QOS|Assoc)Grp(?:{RESOURCE}Min\w*|Wall\w*)|QOSUsageThreshold|(?:Association|QOS)TimeLimit",
@@ -55,8 +55,8 @@ LIMITS = (
     ),
     Pending(
         look=r"(?:QOS|Assoc)(?:Max|Grp)\w+|Max\w+PerAccount|(?:Association|QOS)(?:Job|Resource)Limit|AccountingPolicy",
-        meaning="your account or QOS has as much in use as it may have at once, or may not have so much at all",
-        remedy=f"Wait until a job of yours is over, or ask for less by --nodes. {TELL}",
+        meaning="your account or QOS has as much in use as it may have at once, or may not have this much at all",
+        remedy=f"Wait until a job of yours has ended, or ask for less by --nodes. {TELL}",
     ),
 )
 
@@ -68,11 +68,13 @@ REASONS = (
     Pending(look="PartitionInactive", meaning="the partition is inactive", remedy=OTHER, hopeless=True),
     Pending(
         look="PartitionNodeLimit",
-        meaning="the partition allows no job of so many nodes, or of so few",
+        meaning="the number of nodes is outside the partition's limits",
         remedy="Name fewer or more by --nodes; `scontrol show partition` tells how many (MinNodes, MaxNodes).",
         hopeless=True,
     ),
-    Pending(look="PartitionTimeLimit", meaning="the partition allows no job so long", remedy=SHORTER, hopeless=True),
+    Pending(
+        look="PartitionTimeLimit", meaning="the job is longer than the partition allows", remedy=SHORTER, hopeless=True
+    ),
     Pending(look="PartitionConfig", meaning="the partition does not allow what is asked", remedy=OTHER, hopeless=True),
     *LIMITS,
     Pending(
@@ -94,7 +96,7 @@ REASONS = (
     ),
     Pending(
         look="DeadLine",
-        meaning="the job cannot be over by its deadline",
+        meaning="the job cannot end before its deadline",
         remedy="Give a shorter --budget.",
         hopeless=True,
     ),
@@ -124,19 +126,21 @@ REASONS = (
         meaning="a node asked for is out of service",
         remedy="`seatrial doctor` says which and why; name others by --nodes.",
     ),
-    Pending(look="BeginTime", meaning="its time to begin has not come: Slurm delays a job that it put back"),
-    Pending(look="^Prolog", meaning="the site's prolog runs"),
+    Pending(look="BeginTime", meaning="its start time is in the future: Slurm delays a job that it requeued"),
+    Pending(look="^Prolog", meaning="the site's prolog is running"),
     Pending(look="Cleaning", meaning="an earlier start of it is being cleaned up"),
-    Pending(look="SchedDefer", meaning="Slurm's scheduler comes to it later", remedy="Do it without --idle-only."),
+    Pending(
+        look="SchedDefer", meaning="Slurm's scheduler considers the job later", remedy="Do it without --idle-only."
+    ),
     Pending(look="MaxPoweredUpNodes", meaning="no more nodes may be powered up at once"),
     Pending(look="Power(?:NotAvail|Reserved)", meaning="there is no power left under the cluster's cap"),
     Pending(look="(?:MpiPorts|Ports)Busy", meaning="all ports that Slurm reserves for MPI are in use"),
     Pending(look="BurstBuffer", meaning="it waits for the burst buffer"),
     Pending(look="JobArrayTaskLimit", meaning="as many tasks of the array run as may at once"),
-    Pending(look="FedJobLock", meaning="another cluster of the federation looks at it"),
+    Pending(look="FedJobLock", meaning="another cluster of the federation considers the job"),
     Pending(look="Licenses", meaning="the licences it asks for are in use"),
-    Pending(look="Resources", meaning="others have the nodes"),
-    Pending(look="Priority", meaning="other jobs come first"),
+    Pending(look="Resources", meaning="other jobs use the nodes"),
+    Pending(look="Priority", meaning="jobs with a higher priority come first"),
 )
 
 

@@ -2,7 +2,7 @@
 
 from seatrial.failures.cause import Cause, wrapped
 
-NOT_KNOWN = "the launcher and this MPI do not know each other, so its ranks found nobody to join."
+NOT_KNOWN = "the launcher and this MPI do not know each other, so its ranks did not find each other."
 CHOOSE = (
     "`seatrial doctor` tries every --mpi that srun offers and tells which work; without Slurm use the mpirun of the "
     "same MPI as mpicc."
@@ -13,13 +13,13 @@ STEPD_NAMED = r"slurmstepd-([\w.-]+): error:[^\n]*mpi/pmix"
 PMI = (
     Cause(
         look=f"({wrapped('OMPI was not built with SLURM')}'s\\s+PMI\\s+support)",
-        meaning=r"the launcher and this Open MPI do not know each other (\1), so its ranks found nobody to join.",
+        meaning=r"the launcher and this Open MPI do not know each other (\1), so its ranks did not find each other.",
         remedy=CHOOSE,
         other_mpi_type=True,
     ),
     Cause(
         look=r"PMI server not found|Please set I_MPI_PMI_LIBRARY",
-        meaning="Intel MPI was told of no PMI, so its ranks found nobody to join.",
+        meaning="Intel MPI was given no PMI, so its ranks did not find each other.",
         remedy="Set I_MPI_PMI_LIBRARY to Slurm's libpmi2.so (or libpmi.so), and choose --mpi pmi2.",
     ),
     Cause(
@@ -38,14 +38,15 @@ PMI = (
     Cause(
         look=r"(mpi/pmix[^\n]*: (?:Address already in use|Cannot bind[^\n]*))",
         meaning=r"Slurm's PMIx cannot open its socket on {nodes} (\1).",
-        remedy="A process of an earlier job holds it, or two slurmd share a /tmp: look into slurmd's spool and TmpDir.",
+        remedy="A process of an earlier job holds it, or two slurmd share a /tmp: read slurmd's spool and TmpDir.",
         where=(STEPD_NAMED, STEPD),
     ),
     Cause(
         look=r"mpi/pmix\w*:[^\n]*?(send failed, rc=[^\n]*|Can(?:not| not) (?:send message|establish)[^\n]*"
         r"|Unable to connect to[^\n]*|collective timeout[^\n]*|unexpected contrib from[^\n]*)",
-        meaning=r"Slurm's PMIx on {nodes} does not reach its like on the other nodes (\1).",
-        remedy="Look whether a firewall lets the nodes speak to each other on all ports, and whether all have the same "
+        meaning=r"Slurm's PMIx on {nodes} does not reach the PMIx of the other nodes (\1).",
+        remedy="Check whether a firewall lets the nodes speak to each other on all ports, and whether all have the "
+        "same "
         "PMIx; or choose another --mpi (`seatrial doctor` tries them).",
         where=(STEPD,),
         other_mpi_type=True,
@@ -54,7 +55,7 @@ PMI = (
         look=r"mpi/pmix\w*:[^\n]*?(PMIx_server_init failed[^\n]*|[Cc]an(?:not|'t) create[^\n]*|mkdir[^\n]*failed[^\n]*"
         r"|No space left on device|pmixp_stepd_init\(\) failed)",
         meaning=r"Slurm's PMIx cannot set itself up on {nodes} (\1).",
-        remedy="Look whether slurmd's spool folder and /tmp are full or read-only there, and into slurmd's log; or "
+        remedy="Check whether slurmd's spool folder and /tmp are full or read-only there, and read slurmd's log; or "
         "choose another --mpi.",
         where=(STEPD_NAMED, STEPD),
         other_mpi_type=True,
@@ -74,7 +75,7 @@ PMI = (
     ),
     Cause(
         look=r"(requires access to a local PMIx server to execute|uses unsupported PMI version \w+)",
-        meaning=r"the launcher and this MPI do not know each other (\1), so its ranks found nobody to join.",
+        meaning=r"the launcher and this MPI do not know each other (\1), so its ranks did not find each other.",
         remedy=CHOOSE,
         other_mpi_type=True,
     ),
@@ -100,7 +101,7 @@ PMI = (
     Cause(
         look=r"MPI\s+runtime\s+init\s+failed[\s\S]{0,600}?\n\s+((?:node rank|local rank|(?:num )?local \w+|job size"
         r"|universe size|[\w ]+)\n\s+--> Returned[^\n]*)",
-        meaning=r"Open MPI was not told by its launcher what it has to know (\1): their PMIx do not fit together.",
+        meaning=r"Open MPI did not receive from its launcher what it needs (\1): their PMIx do not fit together.",
         remedy="Use an Open MPI that was built with Slurm's own PMIx (--with-pmix), or choose another --mpi: "
         "`seatrial doctor` tries them.",
         other_mpi_type=True,
@@ -113,7 +114,7 @@ PMI = (
     Cause(
         look=r"MPI plugin's pre-launch setup failed|Failed mpi_hook_slurmstepd_prefork|Invalid MPI plugin name",
         meaning="Slurm's own part of MPI's start (its --mpi plugin) failed.",
-        remedy="Choose another --mpi, or look into slurmd's log on the nodes; often its PMIx library is missing there.",
+        remedy="Choose another --mpi, or read slurmd's log on the nodes; often its PMIx library is missing there.",
         other_mpi_type=True,
     ),
 )
@@ -128,7 +129,7 @@ HYDRA = (
     ),
     Cause(
         look=r"HYD\w*(?:create_process|spawn)[^\n]*execvp error on file ([^\n]*?) \(No such file or directory\)",
-        meaning=r"the program \1 is not there on {nodes}.",
+        meaning=r"the program \1 does not exist on {nodes}.",
         remedy="Install it there, or name one in a folder that all nodes share; a script needs its "
         "interpreter before it.",
         where=(PROXY,),
@@ -136,12 +137,12 @@ HYDRA = (
     Cause(
         look=r"HYD\w*(?:create_process|spawn)[^\n]*execvp error on file ([^\n]*?) \(Permission denied\)",
         meaning=r"the program \1 may not be run on {nodes}.",
-        remedy="Look whether it is mounted noexec there, and whether you may read and run it.",
+        remedy="Check whether it is mounted noexec there, and whether you may read and run it.",
         where=(PROXY,),
     ),
     Cause(
         look=r"unable to (change wdir to [^\n]*)",
-        meaning=r"the folder that one stands in is not there on {nodes} (\1).",
+        meaning=r"the current folder does not exist on {nodes} (\1).",
         remedy="Start it from a folder that all nodes share.",
         where=(PROXY,),
     ),
@@ -149,7 +150,8 @@ HYDRA = (
         look=r"[Uu]nable to run (?:bstrap_)?proxy on [\w.-]+|[Uu]nable to run bstrap_proxy"
         r"|hydra_bstrap_proxy or it crashed",
         meaning="Intel MPI's mpirun cannot start its own daemon on {nodes}.",
-        remedy="Set I_MPI_HYDRA_BOOTSTRAP=slurm within an allocation, look whether Intel MPI is installed there in the "
+        remedy="Set I_MPI_HYDRA_BOOTSTRAP=slurm within an allocation, check whether Intel MPI is installed there in "
+        "the "
         "same folder, and whether ssh works without a password; or use srun with I_MPI_PMI_LIBRARY.",
         where=(r"[Uu]nable to run (?:bstrap_)?proxy on ([\w.-]+)",),
     ),

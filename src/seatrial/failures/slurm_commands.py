@@ -21,19 +21,19 @@ TRUST = (
     Cause(
         look=r"Munge \w+ failed: (Failed to (?:access|connect|receive)[^\n]*|Socket[^\n]*|Munged communication[^\n]*"
         r"|Unable to connect[^\n]*)",
-        meaning=r"munged, by which Slurm knows who asks, does not answer (\1).",
-        remedy="Start it (systemctl start munge), and look whether the folder of its socket may be read.",
+        meaning=r"munged, which authenticates users to Slurm, does not answer (\1).",
+        remedy="Start it (systemctl start munge), and check whether the folder of its socket may be read.",
     ),
     Cause(
         look=r"(sack[\w.]*\.socket[^\n]*)",
-        meaning=r"Slurm's sackd, by which it knows who asks, does not answer (\1).",
+        meaning=r"Slurm's sackd, which authenticates users, does not answer (\1).",
         remedy="Start it (systemctl start sackd; on nodes slurmd does it), and look for /etc/slurm/slurm.key.",
     ),
     Cause(
         look=r"(Unauthorized credential[^\n]*|Replayed credential|Invalid authentication credential|Invalid credential"
         r"|Protocol authentication error|Invalid job credential|Job credential (?:revoked|replayed)"
         r"|Error generating job credential|Authentication credential invalid|Munge decode failed[^\n]*)",
-        meaning=r"a daemon of Slurm does not accept who is asking (\1).",
+        meaning=r"a daemon of Slurm rejects the user's credential (\1).",
         remedy="Give all machines the same munge.key, the same time and the same user numbers, and restart munged.",
     ),
     Cause(
@@ -44,7 +44,7 @@ TRUST = (
     ),
     Cause(
         look=r"(Insane message length|Zero Bytes were transmitted or received)",
-        meaning=r"the other end of Slurm hung up in mid-sentence (\1).",
+        meaning=r"the other end of Slurm closed the connection in the middle of a message (\1).",
         remedy="Compare Slurm's versions, munge.key and the clock at both ends, and look into slurmctld's log.",
     ),
 )
@@ -61,19 +61,20 @@ CONTROLLER = (
     Cause(
         look=r"cannot stat file ([^\n]*?)(?:, retrying[^\n]*)?(?:\n|$)",
         meaning=r"Slurm's commands cannot read the file of their configuration (\1).",
-        remedy="Unset SLURM_CONF, or set it to the site's slurm.conf; look whether that file's folder is mounted here.",
+        remedy="Unset SLURM_CONF, or set it to the site's slurm.conf; check whether that file's folder is mounted "
+        "here.",
     ),
     Cause(
         look=r"Parse error in file (\S+ line \d+)|(Parsing error[^\n]*)"
         r"|fatal: (Unable to process configuration file[^\n]*)",
         meaning=r"Slurm's commands cannot read their configuration (\1).",
-        remedy="Mend that line, or set SLURM_CONF to the site's slurm.conf.",
+        remedy="Correct that line, or set SLURM_CONF to the site's slurm.conf.",
     ),
     Cause(
         look=r"Unable to resolve \"([\w.-]+)\"[\s\S]{0,400}?Unable to establish control(?:ler)? machine"
         r"|Unable to establish control(?:ler)? machine()",
         meaning=r"the name of Slurm's controller is not known here (\1).",
-        remedy="Mend DNS or /etc/hosts of this machine, or SlurmctldHost in slurm.conf.",
+        remedy="Correct DNS or /etc/hosts of this machine, or SlurmctldHost in slurm.conf.",
     ),
 )
 ASKED = (
@@ -85,13 +86,13 @@ ASKED = (
     Cause(
         look=r"([Cc]ontroller is in standby mode|backup controller in standby mode)",
         meaning=r"Slurm's commands asked its second controller, which does not work while the first does (\1).",
-        remedy="Look whether slurmctld on the first host of SlurmctldHost can be reached from here: scontrol ping.",
+        remedy="Check whether slurmctld on the first host of SlurmctldHost can be reached from here: scontrol ping.",
     ),
     Cause(
         look=r"Unable to contact slurm controller \((.*?)\)|Unable to contact slurm controller"
         r"|([Ss]lurm controller not responding)",
         meaning=r"Slurm's controller does not answer (\1).",
-        remedy="Look whether slurmctld runs and can be reached from here: scontrol ping.",
+        remedy="Check whether slurmctld runs and can be reached from here: scontrol ping.",
     ),
     Cause(
         look=r"(?:slurm_\w+|allocate|resources|error|failed): (Socket timed out on send/recv operation)",
@@ -101,7 +102,7 @@ ASKED = (
     ),
     Cause(
         look=r"(Rate limit exceeded, please retry \w+)",
-        meaning=r"Slurm's controller was asked more often than it allows (\1).",
+        meaning=r"Slurm's controller received more requests than it allows (\1).",
         remedy="Try again in a minute; look what else of yours asks it all the time (watch squeue, scripts): sdiag.",
     ),
     Cause(
@@ -111,8 +112,8 @@ ASKED = (
     ),
     Cause(
         look=r"(Problem talking to (?:the )?database|Unable to connect to database)",
-        meaning=r"SLURM_CLUSTERS names a cluster, and Slurm's database does not tell where it is (\1).",
-        remedy="Unset SLURM_CLUSTERS, or look whether slurmdbd answers: sacctmgr show cluster.",
+        meaning=r"SLURM_CLUSTERS names a cluster, and Slurm's database does not know it (\1).",
+        remedy="Unset SLURM_CLUSTERS, or check whether slurmdbd answers: sacctmgr show cluster.",
     ),
     Cause(
         look=r"Only allocated \d+ nodes? asked for|Invalid numeric value \"\" for --jobid",
@@ -128,7 +129,7 @@ ASKED = (
     Cause(
         look=rf"{COMMAND}: (?:error|fatal): ((?:unrecognized |Failed to parse |Invalid --|Invalid (?:argument|numeric "
         r"value|value) |Bad value |[\w-]+ is (?:invalid|not valid))[^\n]*)",
-        meaning=r"srun or salloc does not take what a variable of this shell tells it (\1).",
+        meaning=r"srun or salloc rejects the value of a variable of this shell (\1).",
         remedy="Unset that variable: env | grep -E '^S(LURM|ALLOC|BATCH)_' lists them.",
     ),
     Cause(

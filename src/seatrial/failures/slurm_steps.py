@@ -7,14 +7,14 @@ STEP_ON = r"STEP \S+ ON (\S+) CANCELLED"
 TASK = r"srun: error: ([\w.,\[\]-]+): tasks? [\d,-]+:"
 NO_STEP = r"Unable to create step for job (?:\d+: )?"
 OF_SHELL = "Unset those that you do not mean: env | grep ^SLURM_ lists them; or start from a new shell."
-LOOK_THERE = "Look into slurmd's log there; often the plugin of that --mpi or its PMIx library is missing."
+LOOK_THERE = "Read slurmd's log there; often the plugin of that --mpi or its PMIx library is missing."
 
 STEPS = (
     Cause(
         look=r"failed on node \S+: (Communication connection failure|Unable to contact[^\n]*|Connection refused"
         r"|Connection timed out[^\n]*|No route to host)",
         meaning=r"slurmd on {nodes} cannot be reached (\1).",
-        remedy="Look whether the node is up and slurmd runs there, and whether a firewall lets SrunPortRange through.",
+        remedy="Check whether the node is up and slurmd runs there, and whether a firewall lets SrunPortRange through.",
         where=(LAUNCH,),
     ),
     Cause(
@@ -26,25 +26,25 @@ STEPS = (
     Cause(
         look=r"(?:can't find address for host|Can't find an address)([^\n]*)",
         meaning="the address of {nodes} is not known here.",
-        remedy="Mend its name in DNS or /etc/hosts of this machine and of all nodes, or its NodeAddr in slurm.conf.",
+        remedy="Correct its name in DNS or /etc/hosts of this machine and of all nodes, or its NodeAddr in slurm.conf.",
         where=(r"can't find address for host ([\w.-]+)", LAUNCH),
     ),
     Cause(
         look=r"failed(?: on node \S+)?: (User not found on host|Group ID not found on host|Invalid user ID)",
         meaning=r"the user is not known on {nodes} (\1).",
-        remedy="Look whether the directory service (LDAP, sssd) answers there: getent passwd USER.",
+        remedy="Check whether the directory service (LDAP, sssd) answers there: getent passwd USER.",
         where=(LAUNCH,),
     ),
     Cause(
         look=r"failed on node \S+: (Job prolog failed|Slurmd could not \w+ job[^\n]*|Job epilog failed)",
         meaning=r"slurmd on {nodes} could not begin the job (\1).",
-        remedy="Look into slurmd's log there, and into the site's prolog.",
+        remedy="Read slurmd's log there, and check the site's prolog.",
         where=(LAUNCH,),
     ),
     Cause(
         look=r"failed(?: on node \S+)?: (Unable to satisfy cpu bind request|Unable to layout tasks on given cpus)"
         r"|(CPU binding outside of job step allocation)",
-        meaning=r"a step was told to bind its tasks to cores that the job does not have on {nodes} (\1).",
+        meaning=r"a step was set to bind its tasks to cores that the job does not have on {nodes} (\1).",
         remedy="Unset SLURM_CPU_BIND, SLURM_CPU_BIND_TYPE and SLURM_CPU_BIND_LIST, as they are left in a shell that "
         "srun started (srun --pty); or take whole nodes.",
         where=(LAUNCH,),
@@ -52,26 +52,25 @@ STEPS = (
     Cause(
         look=r"failed(?: on node \S+)?: (Plugin initialization failed)",
         meaning=r"slurmd on {nodes} has a plugin that does not load (\1): that of cgroups, most often.",
-        remedy="Look into slurmd's log there; CgroupPlugin in cgroup.conf has to be what that system mounts "
-        "(cgroup/v2).",
+        remedy="Read slurmd's log there; CgroupPlugin in cgroup.conf has to be what that system mounts (cgroup/v2).",
         where=(LAUNCH,),
     ),
     Cause(
         look=r"failed(?: on node \S+)?: (Error configuring interconnect)",
         meaning=r"slurmd on {nodes} got no address of the fabric for the step (\1).",
-        remedy="Look into slurmd's and slurmctld's log (SwitchType), and whether the fabric's service answers "
+        remedy="Read slurmd's and slurmctld's log (SwitchType), and whether the fabric's service answers "
         "(Slingshot: cxi_rh, the fabric manager).",
         where=(LAUNCH,),
     ),
     Cause(
         look=r"(tasks? \d[\d,-]*(?: \(on [^)]*\))?) launch failed: Unspecified error",
-        meaning=r"slurmd could not begin \1, and only its log tells why.",
-        remedy="Look into slurmd's log on that node; often Slurm's PMIx cannot write to its folder there (/tmp is full "
+        meaning=r"slurmd could not begin \1, and only its log says why.",
+        remedy="Read slurmd's log on that node; often Slurm's PMIx cannot write to its folder there (/tmp is full "
         "or read-only).",
     ),
     Cause(
         look=r"failed on node \S+: (Unspecified error)",
-        meaning=r"slurmd on {nodes} could not begin the task, and only its log tells why.",
+        meaning=r"slurmd on {nodes} could not begin the task, and only its log says why.",
         remedy=LOOK_THERE,
         where=(LAUNCH,),
     ),
@@ -92,7 +91,7 @@ STEPS = (
     Cause(
         look=NO_STEP + r"(Job/step already completing or completed|Invalid job id specified|Job has already finished)",
         meaning=r"the job ended before its step began (\1).",
-        remedy="Start again; where it happens every time look into the site's prolog and its limits of time.",
+        remedy="Start again; where it happens every time check the site's prolog and its time limits.",
     ),
     Cause(
         look=r"step creation (?:temporarily|still) disabled, retrying \(([^)\n]*)\)",
@@ -103,12 +102,12 @@ STEPS = (
     Cause(
         look=r"(Node failure on [\w.,\[\]-]+|DUE TO NODE FAILURE)",
         meaning="Slurm lost {nodes} while the step ran, and ended it.",
-        remedy="`seatrial doctor` says which are down; look at their consoles and into slurmd's log.",
+        remedy="`seatrial doctor` says which are down; look at their consoles and read slurmd's log.",
         where=(r"Node failure on ([\w.,\[\]-]+)", STEP_ON),
     ),
     Cause(
         look=r"(DUE TO TIME LIMIT)",
-        meaning="the job's time was over, and Slurm ended it.",
+        meaning="the job reached its time limit, and Slurm ended it.",
         remedy="Ask for a job that lasts longer, or give a shorter --budget.",
     ),
     Cause(
@@ -125,12 +124,12 @@ STEPS = (
     Cause(
         look=r"failed on node \S+: ([^\n]+)|(?:tasks?|step) [\d,.-]+ launch failed: ([^\n]+)",
         meaning=r"slurmd on {nodes} could not begin the step (\1).",
-        remedy="Look into slurmd's log there.",
+        remedy="Read slurmd's log there.",
         where=(LAUNCH, r"tasks? [\d,-]+ \(on ([^)]*)\) launch failed"),
     ),
     Cause(
         look=NO_STEP + r"([^\n]+)",
-        meaning=r"Slurm does not take the step (\1).",
+        meaning=r"Slurm rejects the step (\1).",
         remedy=OF_SHELL,
     ),
 )

@@ -19,30 +19,30 @@ TRANSPORTS = (
     ),
     Cause(
         look=r"invalid value was given for btl_tcp_if_include[\s\S]{0,200}?Value:\s+(\S+)",
-        meaning=r"the nodes have no interface \1, which Open MPI's TCP was told to use.",
+        meaning=r"the nodes have no interface \1, which Open MPI's TCP was set to use.",
         remedy="Name one that all nodes have in btl_tcp_if_include, or leave it unset.",
     ),
     Cause(
         look=r"requested\s+component\s+was\s+not\s+found[\s\S]{0,600}?Component:\s+(openib)\b",
-        meaning=r"Open MPI was told to use its component \1, which is not here: Open MPI 5 has none.",
+        meaning=r"Open MPI was set to use its component \1, which does not exist here: Open MPI 5 has none.",
         remedy="See who says so (env | grep OMPI_MCA; openmpi-mca-params.conf), and name ucx (OMPI_MCA_pml=ucx) or "
         "nothing.",
     ),
     Cause(
         look=r"requested\s+component\s+was\s+not\s+found[\s\S]{0,600}?Component:\s+(\S+)",
-        meaning=r"Open MPI was told to use its component \1, which is not here or cannot be opened.",
+        meaning=r"Open MPI was set to use its component \1, which does not exist here or cannot be opened.",
         remedy="See who says so (env | grep OMPI_MCA; openmpi-mca-params.conf), and name one that `ompi_info` lists.",
     ),
     Cause(
         look=r"(?:network device|transport) '([^'\n]+)' is not available, please use",
         also=r"PML ucx cannot be selected|MPIDI_UCX|ucp_\w+\([^\n]*failed|no active messages transport",
-        meaning=r"UCX was told to use \1, which is not here.",
+        meaning=r"UCX was set to use \1, which does not exist here.",
         remedy=UCX_CHOICE,
         where=(UCX_HOST,),
     ),
     Cause(
         look=r"PML (\w+) cannot be selected",
-        meaning=r"Open MPI's pml \1 finds nothing here that it could work with: no device, no provider, no component.",
+        meaning=r"Open MPI's pml \1 finds nothing usable here: no device, no provider, no component.",
         remedy=LEFT_TO_CHOOSE,
     ),
     Cause(
@@ -89,7 +89,7 @@ TRANSPORTS = (
     Cause(
         look=r"(OFI (?:endpoint|EP|domain|fabric|fi_\w+|get address)[^\n(]*failed(?: \([^\n)]*\))?)",
         meaning=r"libfabric finds a device and cannot open it (\1).",
-        remedy="Name another provider by FI_PROVIDER (fi_info lists them; tcp works everywhere), or look whether that "
+        remedy="Name another provider by FI_PROVIDER (fi_info lists them; tcp works everywhere), or check whether that "
         "device's port is up and may be opened (ulimit -l unlimited).",
     ),
     Cause(
@@ -117,7 +117,8 @@ DEVICES = (
     Cause(
         look=r"(?:btl_tcp\w*\.c[^\n]*|Message:\s+)connect\(\) to (\S+(?: port \d+)? failed[^\n]*)",
         meaning=r"Open MPI's TCP does not get through from {nodes} (connect() to \1).",
-        remedy="Look whether a firewall lets the nodes speak on all ports; where a node has several networks, name one "
+        remedy="Check whether a firewall lets the nodes speak on all ports; where a node has several networks, name "
+        "one "
         "that all share: export OMPI_MCA_btl_tcp_if_include=10.0.0.0/16.",
         where=(r"(?m)^\[([\w.-]+)\]\[\[[\d,]+\],\d+\]\[btl_tcp", r"Local host:\s+(\S+)"),
         transient=True,
@@ -135,20 +136,20 @@ DEVICES = (
         look=r"(PSM[23]? (?:can't open \w+ unit[^\n]*|no \w+ units are active[^\n]*)"
         r"|PSM2? was unable to open an endpoint)",
         meaning=r"the Omni-Path or PSM device of {nodes} cannot be opened (\1).",
-        remedy="Look whether its port is up and enough contexts are free (opainfo, hfi1_control -i); on one node "
+        remedy="Check whether its port is up and enough contexts are free (opainfo, hfi1_control -i); on one node "
         "PSM2_DEVICES=self,shm (PSM3_DEVICES) does without it.",
         where=(r"(?m)^([A-Za-z][\w.-]*?)(?:\.\d+|:rank\d+: )PSM",),
         transient=True,
     ),
     Cause(
         look=r"network device '([^']+)' is not available",
-        meaning=r"UCX_NET_DEVICES names \1, which is not here.",
+        meaning=r"UCX_NET_DEVICES names \1, which does not exist here.",
         remedy=UCX_CHOICE,
         where=(UCX_HOST,),
     ),
     Cause(
         look=r"transport '([^']+)' is not available",
-        meaning=r"UCX_TLS names \1, which is not here.",
+        meaning=r"UCX_TLS names \1, which does not exist here.",
         remedy=UCX_CHOICE,
         where=(UCX_HOST,),
     ),

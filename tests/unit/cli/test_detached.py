@@ -98,7 +98,7 @@ def test_while_it_waits_its_state_is_said_and_the_exit_code_is_2(
     submit()
     capsys.readouterr()
     assert main.run(["runs", "collect"]) == 2
-    said = "later: job 42 is PENDING: others have the nodes (Resources)."
+    said = "later: job 42 is PENDING: other jobs use the nodes (Resources)."
     assert capsys.readouterr().out == f"{said}\n"
     assert main.run(["runs", "collect", "later", "--json"]) == 2
     assert json.loads(capsys.readouterr().out) == {"format": 1, "state": said}

@@ -106,7 +106,7 @@ def test_how_far_it_is(slurm: SlurmScripts, archive: Path, capsys: pytest.Captur
     slurm.says("squeue", "42|RUNNING|n2|None\n43|PENDING|n3|Resources\n")
     found = collect(capsys)
     assert (found["code"], found["read"]) == (2, ["n1"])
-    assert found["waiting"] == {"n2": "RUNNING", "n3": "PENDING: others have the nodes (Resources)"}
+    assert found["waiting"] == {"n2": "RUNNING", "n3": "PENDING: other jobs use the nodes (Resources)"}
     assert main.run(["runs", "collect", "later"]) == 2
     out = capsys.readouterr().out
     assert out.startswith("later: 1 of 3 nodes read.\n")
@@ -197,7 +197,7 @@ def test_a_job_that_slurm_took_without_saying_so_counts(
     slurm.says("squeue", "9|PENDING|n3|Priority\n")
     found = collect(capsys)
     assert (found["read"], found["left_out"]) == (["n1", "n2"], {})
-    assert found["waiting"] == {"n3": "PENDING: other jobs come first (Priority)"}
+    assert found["waiting"] == {"n3": "PENDING: jobs with a higher priority come first (Priority)"}
 
 
 def test_where_slurm_takes_no_job_at_all_nothing_is_left_behind(

@@ -26,13 +26,13 @@ def said(name: str) -> str:
         ("openmpi-pmi2", "do not know each other (OMPI was not built with SLURM's PMI", "seatrial doctor"),
         ("openmpi-none", "this Open MPI do not know each other", "--mpi"),
         ("mpi-unknown", "no MPI type 'pmi9'", "srun --mpi=list"),
-        ("binary-missing-on-one", "the program /shared/bin/hello.ompi is not there on n2.", "all nodes share"),
+        ("binary-missing-on-one", "the program /shared/bin/hello.ompi does not exist on n2.", "all nodes share"),
         ("noexec-on-one", "the program /shared/bin/hello.ompi may not be run on n2.", "noexec"),
         ("library-cut-off-on-one", "libmpi.so.40 is cut off on n2.", "again"),
         ("library-missing-on-one", "the library libown.so.1 is missing on n2.", "module"),
         ("old-job", "job 4711 is over", "unset SLURM_JOB_ID"),
-        ("munge-off", "munged, by which Slurm knows who asks, does not answer (Failed to access", "start munge"),
-        ("munge-other", "hung up in mid-sentence (Zero Bytes were transmitted or received)", "munge.key"),
+        ("munge-off", "munged, which authenticates users to Slurm, does not answer (Failed to access", "start munge"),
+        ("munge-other", "closed the connection in the middle of a message (Zero Bytes were transmitted or received)", "munge.key"),
         ("controller-gone", "controller does not answer (connect failure)", "scontrol ping"),
         ("no-configuration", "does not know where Slurm's controller is", "SLURM_CONF"),
     ],
@@ -54,11 +54,11 @@ def test_a_recorded_failure_is_named_with_its_fix(name: str, meaning: str, remed
         ("srun: error: Task launch for 47.0 failed on node c-1: Invalid job credential", "Invalid job credential"),
         ("srun: error: Task launch for 14.0 failed on node c0: Job credential expired", "on c0: clocks differ"),
         ("error: Munge decode failed: Rewound credential\nerror: Check for out of sync clocks", "clocks differ"),
-        ("sinfo: error: Unauthorized credential for client UID=1000 GID=1000", "does not accept who is asking"),
-        ("slurm_load_partitions: Insane message length", "hung up in mid-sentence"),
+        ("sinfo: error: Unauthorized credential for client UID=1000 GID=1000", "rejects the user's credential"),
+        ("slurm_load_partitions: Insane message length", "closed the connection in the middle of a message"),
         ("srun: error: Unable to allocate resources: Incompatible versions of client and server code", "too far apart"),
         ("srun: error: n3: task 2: Illegal instruction (core dumped)", "the processors of n3 do not have"),
-        ("slurmstepd-n3: error: execve(): /x/seatrial-probe: Exec format error", "no program for the processors of n3"),
+        ("slurmstepd-n3: error: execve(): /x/seatrial-probe: Exec format error", "not a program for the processors of n3"),
         ("/x/p: /lib/libc.so.6: version `GLIBC_2.38' not found (required by /x/p)", "newer C library"),
         ("/x/p: symbol lookup error: /x/p: undefined symbol: MPI_Session_init", "no MPI_Session_init in it"),
         ("MPI startup(): PMI server not found. Please set I_MPI_PMI_LIBRARY variable", "Intel MPI"),
@@ -76,7 +76,7 @@ def test_a_recorded_failure_is_named_with_its_fix(name: str, meaning: str, remed
         ("srun: error: Task launch for StepId=172.2 failed on node n2: Unspecified error", "slurmd on n2 could not"),
         ('srun: error: Invalid numeric value "" for --jobid.', "variables of another job"),
         ("srun: error: Only allocated 2 nodes asked for 4", "variables of another job"),
-        ('srun: error: unrecognized --cpu-bind argument "x"', 'tells it (unrecognized --cpu-bind argument "x")'),
+        ('srun: error: unrecognized --cpu-bind argument "x"', 'of a variable of this shell (unrecognized --cpu-bind argument "x")'),
         ("sinfo: error: Problem talking to database", "SLURM_CLUSTERS names a cluster"),
         ("It looks like orte_init failed\n[n2:07] [[1,0],0] ORTE_ERROR_LOG", "set itself up on n2 (orte_init failed)"),
         ("An ORTE daemon has unexpectedly failed after launch", "mpirun's own daemon"),
@@ -106,12 +106,12 @@ def test_a_task_is_named_by_its_node_where_that_is_known() -> None:
 
 def test_the_probe_is_called_by_its_name_and_the_node_too() -> None:
     text = said("binary-missing-on-one").replace("/shared/bin/hello.ompi", "/home/x/1a/seatrial-probe")
-    assert explain(text).meaning == "the probe /home/x/1a/seatrial-probe is not there on n2."
+    assert explain(text).meaning == "the probe /home/x/1a/seatrial-probe does not exist on n2."
 
 
 def test_several_nodes_are_all_named_once() -> None:
     lines = [f"slurmstepd-{node}: error: execve(): /p: No such file or directory" for node in ("n1", "n3", "n1")]
-    assert explain("\n".join(lines)).meaning == "the program /p is not there on n1, n3."
+    assert explain("\n".join(lines)).meaning == "the program /p does not exist on n1, n3."
 
 
 @pytest.mark.parametrize(

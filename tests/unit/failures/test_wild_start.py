@@ -122,7 +122,7 @@ def test_many_nodes_are_counted_and_long_quotes_cut() -> None:
     lines = [f"slurmstepd-n{number}: error: execve(): /p: No such file or directory" for number in range(1, 21)]
     assert (
         explain("\n".join(lines)).meaning
-        == "the program /p is not there on n1, n2, n3, n4, n5, n6, n7, n8 and 12 more."
+        == "the program /p does not exist on n1, n2, n3, n4, n5, n6, n7, n8 and 12 more."
     )
     failure = explain("sinfo: error: Munge encode failed: Socket " + "x" * 5000)
     found = failure.meaning

@@ -128,14 +128,14 @@ def test_the_allocation_of_a_killed_program_is_given_back_although_its_children_
 
 
 def test_a_reason_that_no_waiting_removes_ends_it_early(commands: Commands, tmp_path: Path) -> None:
-    with pytest.raises(LaunchError, match="will not grant n1: the partition allows no job of so many") as caught:
+    with pytest.raises(LaunchError, match="will not grant n1: the number of nodes is outside the partition's limits") as caught:
         obtain(commands(PENDING, "PartitionNodeLimit"), ("n1",), 60)
     assert "--nodes" in caught.value.remedy
     assert cancelled(tmp_path) == "7\n"
 
 
 def test_others_jobs_are_waited_for_as_long_as_told(commands: Commands, tmp_path: Path) -> None:
-    with pytest.raises(LaunchError, match=r"did not grant n\[1-2\] within 3 s: others have the nodes \(Resources\)"):
+    with pytest.raises(LaunchError, match=r"did not grant n\[1-2\] within 3 s: other jobs use the nodes \(Resources\)"):
         obtain(commands(PENDING, "Resources"), ("n1", "n2"), 3)
     assert cancelled(tmp_path) == "7\n"
 

@@ -121,7 +121,7 @@ srun: error: n1: task 0: Exited with exit code 96
         ("sh: 11: /bin/spack: not found\n", "there is no spack"),
         ("guix shell: error: openmpii: unknown package\n", "Guix says: openmpii: unknown package"),
         ("FATAL:   could not open image /i.sif: no such file\n", "the container does not start: could not open image"),
-        ("slurmstepd-n2: error: execve(): guix: No such file or directory\n", "the program guix is not there on n2"),
+        ("slurmstepd-n2: error: execve(): guix: No such file or directory\n", "the program guix does not exist on n2"),
     ],
 )
 def test_what_the_kinds_say_is_known(said: str, told: str) -> None:
