@@ -13,7 +13,6 @@ from seatrial.failures.pmi import HYDRA, PMI
 from seatrial.failures.programs import LIBRARIES, PROGRAMS
 from seatrial.failures.slurm_commands import SLURM
 from seatrial.failures.transports import DEVICES, TRANSPORTS
-from seatrial.launch.line_options import HYDRA
 
 SURE = (*PMI, *MPI, *HYDRA, *TRANSPORTS, *PROGRAMS, *LIBRARIES, *SLURM)
 CAUSES = (*SURE, *DEVICES, *LAST)

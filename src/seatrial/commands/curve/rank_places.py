@@ -11,7 +11,6 @@ from seatrial.model.run import RecordedRun
 from seatrial.node.adapter_distance import usable_cores
 from seatrial.node.rank_places import cores_of, crowds, known_cores, rank_places
 from seatrial.rules.ranks import loose_ranks
-from seatrial.rules.ranks_unbound import loose_ranks
 
 
 class RankSpot(msgspec.Struct, frozen=True, kw_only=True):
