@@ -87,7 +87,7 @@ def test_two_labs_stand_at_once_and_do_not_see_each_other(lab4: LabPlan, lab_nam
     done = in_lab(small(lab_name), ["srun", "-N2", "sh", "-c", "hostname; grep -c nsfs /proc/self/mountinfo"])
     assert sorted(done.stdout.split()) == ["0", "0", "n1", "n2"], done.stderr
     assert len(in_lab(lab4, ["srun", "-N4", "hostname"]).stdout.split()) == 4
-    with pytest.raises(SeatrialError, match="stands already"):
+    with pytest.raises(SeatrialError, match="is running already"):
         raise_lab(small(lab_name))
 
 

@@ -59,7 +59,7 @@ def _make(known: NodeFacts) -> Make:
 def _name(make: Make) -> str:
     vendor, product, processor = make
     machine = " ".join(filter(None, (vendor, product)))
-    return ", ".join(filter(None, (machine, processor))) or "of a make that was not told"
+    return ", ".join(filter(None, (machine, processor))) or "of unknown model"
 
 
 def one_kernel(facts: Iterable[NodeFacts]) -> bool:

@@ -20,8 +20,8 @@ class Weight(msgspec.Struct, frozen=True, kw_only=True):
 WEIGHTS = (
     Weight(pattern=r"complete$", weight=100, why="the node's facts broke off: all else of it is in doubt"),
     Weight(pattern=r"node$", weight=95, why="a node that was read at one time and not at the other"),
-    Weight(pattern=r"boot_id$", weight=45, why="a node that was started anew, and may have come up otherwise"),
-    Weight(pattern=r"hcas\..*\.rate_text$", weight=91, why="a port's rate in the kernel's words tells width and speed"),
+    Weight(pattern=r"boot_id$", weight=45, why="a node that was rebooted, and may have changed"),
+    Weight(pattern=r"hcas\..*\.rate_text$", weight=91, why="a port's rate in the kernel's words shows width and speed"),
     Weight(
         pattern=r"hcas\..*\.(state|physical_state|speed_name|width|data_bits_per_s|link_layer|family)$",
         weight=90,
@@ -30,16 +30,14 @@ WEIGHTS = (
     Weight(
         pattern=r"hcas\..*\.mtu_bytes$", weight=85, why="packets of another size, or none where the path is narrower"
     ),
-    Weight(
-        pattern=r"hcas\.[^.]+(\.ports\.[0-9]+)?$", weight=92, why="an adapter or a port is missing, or one too many"
-    ),
+    Weight(pattern=r"hcas\.[^.]+(\.ports\.[0-9]+)?$", weight=92, why="an adapter or a port is missing, or additional"),
     Weight(pattern=r"hcas\..*\.firmware$", weight=50, why="odd firmware"),
     Weight(
         pattern=r"hcas\..*\.(subnet_manager_lid|subnet_prefix)$",
         weight=60,
         why="no subnet manager, or another's subnet",
     ),
-    Weight(pattern=r"hcas\..*\.counters", weight=REST, why="counters tell by growing, not by differing"),
+    Weight(pattern=r"hcas\..*\.counters", weight=REST, why="the growth of counters matters, not their difference"),
     Weight(pattern=r"hcas\.", weight=55, why="another adapter, or in another place"),
     Weight(
         pattern=r"pci\..*\.(current|max)_(width|transfers_per_s)$",
@@ -50,7 +48,7 @@ WEIGHTS = (
         pattern=r"pci\..*\.max_(payload|payload_supported|read_request)_bytes$", weight=70, why="packets on the bus"
     ),
     Weight(pattern=r"pci\..*\.numa_node$", weight=65, why="a device on another socket than its twins"),
-    Weight(pattern=r"pci\.[0-9a-f:]+\.[0-9a-f]+$", weight=82, why="a device is missing, or one too many"),
+    Weight(pattern=r"pci\.[0-9a-f:]+\.[0-9a-f]+$", weight=82, why="a device is missing, or additional"),
     Weight(pattern=r"pci\.", weight=40, why="another device, driver or place"),
     Weight(pattern=r"interfaces\..*\.(speed_bits_per_s|duplex)$", weight=90, why="a link negotiated below its rate"),
     Weight(pattern=r"interfaces\..*\.(state|carrier)$", weight=86, why="a link that is down"),
@@ -79,7 +77,7 @@ WEIGHTS = (
         pattern=r"system\.limits\.locked_memory_bytes$", weight=58, why="RDMA registers its buffers as locked memory"
     ),
     Weight(pattern=r"system\.firmware\.|processor\.microcode$", weight=55, why="odd firmware"),
-    Weight(pattern=r"system\.clock\.", weight=54, why="a slow clock source, or one that nobody sets right"),
+    Weight(pattern=r"system\.clock\.", weight=54, why="a slow clock source, or a clock that is not synchronised"),
     Weight(pattern=r"system\.(mounts|paths)\.", weight=52, why="a file system that is not there fails the job"),
     Weight(pattern=r"mpi_versions$|software\.", weight=50, why="another version runs other code"),
     Weight(pattern=r"processor\.", weight=48, why="another processor"),

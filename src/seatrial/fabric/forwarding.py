@@ -89,14 +89,14 @@ def parse_tables(text: str, fabric: FabricMap) -> Tables:
     if not seen:
         first = next((line for line in text.splitlines() if line.strip()), "")
         raise UsageError(
-            f"These are no forwarding tables: the first line is {first[:80]!r}.",
+            f"These are not forwarding tables: the first line is {first[:80]!r}.",
             "Give the output of dump_fts, dump_lfts, or of ibroute for every switch.",
         )
     if not found or not adapters:
         raise UsageError(
             f"The forwarding tables ({seen} switches) are of another fabric: the map has none of their switches."
             if not found
-            else "The map tells no adapter's LID, so that no table can be read against it.",
+            else "The map has no LIDs of adapters, so that no table can be matched with it.",
             "Give tables and map of the same fabric, read at the same time.",
         )
     return Tables(adapters=adapters, ports={key: tuple(ports) for key, ports in found.items()})

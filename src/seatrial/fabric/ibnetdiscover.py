@@ -29,7 +29,7 @@ def parse_fabric(text: str) -> FabricMap:
         return parse_ports(text)
     first = next((line for line in lines if line.strip()), "")
     raise UsageError(
-        f"This is no fabric: the first line is {first[:80]!r}.",
+        f"This is not a map of a fabric: the first line is {first[:80]!r}.",
         "Give the output of ibnetdiscover, or of ibnetdiscover -p.",
     )
 

@@ -89,4 +89,4 @@ def _why_none(lines: list[str]) -> str:
         return "printed nothing"
     if any(line.startswith(("BlockName=", "AggregatedBlock=")) for line in lines):
         return "a block topology, which names no leaf switches"
-    return f"names no leaf switch, says {lines[0][:120]!r}"
+    return f"names no leaf switch; it begins with {lines[0][:120]!r}"

@@ -132,9 +132,9 @@ def _broken(
             subject=", ".join(targets[:TOLD]),
             says=f"By the tables {wrong} of {bad.size} ways from a leaf switch to an adapter "
             f"{'run in a circle' if circle else 'do not arrive'}, the first {first}; concerned: {some(targets, TOLD)}.",
-            remedy="Let the subnet manager route anew; if it comes back, look at its routing engine and its log."
+            remedy="Let the subnet manager compute the routes again; if it persists, check its routing engine and log."
             if circle
-            else "Read map and tables at the same time; if it stays, let the subnet manager sweep and route anew.",
+            else "Read map and tables at the same time; if it persists, let the subnet manager compute routes again.",
         )
     ]
 

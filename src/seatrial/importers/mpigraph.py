@@ -41,7 +41,7 @@ def parse_mpigraph(text: Iterator[bytes]) -> PairTable:
         raise UsageError("This output of mpiGraph is cut off: its last line is missing.", "Run mpiGraph to its end.")
     table = rows.table(_hosts(names.names, columns))
     if not len(table.source):
-        raise UsageError("There is no table of received bandwidths in this output of mpiGraph.")
+        raise UsageError("This output of mpiGraph has no table of received bandwidths.")
     return table
 
 

@@ -111,7 +111,7 @@ def _judged(tables: Sequence[SizeTable]) -> PairTable:
     nodes = dict.fromkeys(name for pair in (*latency, *bandwidth) for name in pair)
     if not nodes:
         raise UsageError(
-            "There is no table of OSU between two nodes here.", "osu_latency, osu_bw, osu_bibw or osu_mbw_mr are read."
+            "This text has no OSU table between two nodes.", "osu_latency, osu_bw, osu_bibw or osu_mbw_mr are read."
         )
     return repeated_pair_table(tuple(nodes), bandwidth, latency)
 
@@ -156,5 +156,5 @@ def _refuse_cut_off(tables: Sequence[SizeTable]) -> None:
         named = ", ".join(f"{table.where} ({' '.join(table.pair or ())})" for table in short[:TOLD])
         raise UsageError(
             f"{len(short) or len(tables)} of {len(tables)} tables end before {usual or 1} bytes: {named or 'all'}.",
-            "Run these pairs again, or take them away: a test that was cut off says nothing of its pair.",
+            "Run these pairs again, or remove them: a test that was cut off shows nothing about its pair.",
         )

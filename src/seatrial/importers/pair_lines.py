@@ -78,7 +78,7 @@ def parse_columns(text: Iterable[bytes], columns: tuple[str, ...]) -> PairTable:
             rows.add(source, target, *values)
     table = rows.table(names.names)
     if not len(table.source):
-        raise UsageError("There is no line of a pair in this file.", "Lines look like source,target,latency,bandwidth.")
+        raise UsageError("No line of this file describes a pair.", "Lines look like source,target,latency,bandwidth.")
     return table
 
 

@@ -65,7 +65,7 @@ def pairs_of_names(files: Sequence[str]) -> dict[str, Pair]:
     found = [pairs for score, pairs in readings if score == best]
     if not found or any(pairs != found[0] for pairs in found) or not _trusted(found[0], len(readings)):
         raise UsageError(
-            f"The file names ({len(stems)}) do not tell which two nodes each is of, such as {files[0]!r}.",
+            f"The file names ({len(stems)}) do not show which two nodes each file belongs to, such as {files[0]!r}.",
             "Name them NODE--NODE.out, or put all in one file, each table under a line '# NODE NODE'.",
         )
     return found[0]

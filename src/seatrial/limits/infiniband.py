@@ -28,7 +28,7 @@ def infiniband_terms(port: Port, node: str, label: str, mtu_bytes: int | None = 
     if rate is None:
         return Terms(unknown=(f"{node} {label}: active, and its data rate is not known",))
     bits_per_s, inputs, formula = rate
-    unknown = () if mtus else (f"{node} {label}: MTU is not known (ibv_devinfo tells it); {mtu} bytes at most",)
+    unknown = () if mtus else (f"{node} {label}: MTU is not known (ibv_devinfo prints it); {mtu} bytes at most",)
     speed = f"{port.speed_name or f'{bits_per_s / 1e9:.4g} Gb/s'}{f' {port.width}X' if port.width else ''}"
     term = LimitTerm(
         name=f"{node} {label}: InfiniBand {speed}, MTU {mtu if mtus else 'unknown'}",

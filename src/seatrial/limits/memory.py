@@ -77,14 +77,14 @@ def _speeds(transfers_per_s: Sequence[float]) -> str:
 
 def _from_table(facts: NodeFacts, package: int) -> Limit | NoLimit:
     path = _path(facts, package)
-    why = facts.absent.get("memory.dimms") or facts.absent.get("memory") or "channel or speed of the modules not told"
+    why = facts.absent.get("memory.dimms") or facts.absent.get("memory") or "channel or speed of the modules unknown"
     line = recognise(facts)
     term = _table_term(path, line) if line else None
     if term is None:
         model = facts.cpu_model or "this processor"
         reason = f"its modules could not be read ({why}), and what {model} supports is not in the table"
         return NoLimit(path=path, reason=reason)
-    return least(path, Terms(terms=(term,), unknown=(f"{why}; all channels at full speed are taken",)))
+    return least(path, Terms(terms=(term,), unknown=(f"{why}; all channels are assumed at full speed",)))
 
 
 def _table_term(path: str, line: Microarchitecture) -> LimitTerm | None:

@@ -40,7 +40,7 @@ def pcie_terms(device: PciDevice, node: str, label: str, direction: MemoryAccess
     for link in links:
         found += _link_terms(link, node, label, direction, payload, where)
     if not found.terms:
-        return Terms(unknown=(f"{node} {label}: PCIe {device.address} tells no link state",))
+        return Terms(unknown=(f"{node} {label}: PCIe {device.address} reports no link state",))
     return found
 
 
@@ -100,7 +100,7 @@ def _link_terms(
     raw = raw_bytes_per_s(state)
     speed, width = state.transfers_per_s, state.width
     if raw is None or speed is None or width is None:
-        return Terms(unknown=(f"{node} {label}: PCIe link {link.name}: {state} is no rate that is known",))
+        return Terms(unknown=(f"{node} {label}: PCIe link {link.name}: {state} is not a known rate",))
     unknown = []
     if not ends_agree(link):
         unknown.append(f"{node} {label}: the ends of PCIe link {link.name} disagree on its state; the lesser is taken")
@@ -110,7 +110,7 @@ def _link_terms(
     here = f"{files}: current_link_speed, current_link_width on {node}"
     if payload is None or speed >= FLIT_MODE:
         unknown.append(
-            f"{node} {label}: packet overhead of FLIT mode is not counted; 242 of 256 bytes are taken for payload"
+            f"{node} {label}: packet overhead of FLIT mode is not counted; 242 of 256 bytes are assumed to be payload"
             if speed >= FLIT_MODE
             else f"{node} {label}: MaxPayload of PCIe is not known (reading it takes root); packet overhead not counted"
         )

@@ -61,7 +61,7 @@ def compute_peaks(facts: NodeFacts) -> tuple[ComputePeak | NoLimit, ...]:
     base = _base(facts)
     if base is None:
         path = f"{node} cores > floating point at base frequency"
-        peaks.append(NoLimit(path=path, reason="the base frequency could not be read, and the name tells none"))
+        peaks.append(NoLimit(path=path, reason="the base frequency could not be read, and the name contains none"))
     else:
         peaks.append(_peak(facts, "base frequency", cores, rate, base))
     top = max(facts.processor.hardware_maximum_hz or facts.processor.maximum_hz, default=None)

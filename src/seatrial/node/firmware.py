@@ -50,7 +50,7 @@ def read_firmware(frame: Frame) -> tuple[Firmware, dict[str, str]]:
     if not memory_mode:
         absent["system.firmware.memory_mode"] = f"{frame.reason(HWLOC_DUMP)}; no memory-side cache"
     if not cluster_mode:
-        absent["system.firmware.cluster_mode"] = f"{frame.reason(HWLOC_DUMP)}; one NUMA node a package, or not told"
+        absent["system.firmware.cluster_mode"] = f"{frame.reason(HWLOC_DUMP)}; one NUMA node per package, or unknown"
     return firmware, absent
 
 

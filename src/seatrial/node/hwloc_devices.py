@@ -179,7 +179,7 @@ def _port(name: str, number: int, says: dict[str, str]) -> Port:
     family = port_family("", name=name)
     return Port(
         number=number,
-        family=family if identifier or family is not PortFamily.INFINIBAND else Unknown(word="no link layer told"),
+        family=family if identifier or family is not PortFamily.INFINIBAND else Unknown(word="no link layer reported"),
         state=PORT_STATES.get(state) or (Unknown(word=state) if state else None),
         lid=identifier,
         subnet_prefix=says.get("GID0", "")[:19],

@@ -28,7 +28,7 @@ def parse_hwloc(text: str) -> ET.Element:
         root = ET.fromstring(text)  # noqa: S314 - declarations are refused above
     except (ET.ParseError, ValueError) as error:
         raise FactsFormatError(
-            f"This is no well-formed XML: {error}.", "Export it again with `lstopo --of xml`."
+            f"This is not well-formed XML: {error}.", "Export it again with `lstopo --of xml`."
         ) from None
     if root.tag != "topology" or root.find("object") is None:
         raise FactsFormatError(

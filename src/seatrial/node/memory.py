@@ -197,7 +197,11 @@ def read_memory(frame: Frame) -> tuple[MemoryFacts, dict[str, str]]:
         for field, file in (("corrected_errors", "ce_count"), ("uncorrected_errors", "ue_count"))
     }
     absent.update(
-        {f"memory.{field}": "EDAC: no controller tells them all" for field, count in counts.items() if count is None}
+        {
+            f"memory.{field}": "EDAC: no controller reports all of them"
+            for field, count in counts.items()
+            if count is None
+        }
     )
     return MemoryFacts(dimms=dimms, source=source, **counts), absent
 

@@ -118,7 +118,9 @@ def _printed(text: str) -> PortRate:
 def _as_printed(nominal_bits_per_s: float, text: str, *, ethernet: bool) -> PortRate:
     """The number is the data rate, since drivers choose the words to come near it; unless no Ethernet has it."""
     if ethernet and nominal_bits_per_s / 1e9 not in ETHERNET_GIGABITS:
-        return PortRate(nominal_bits_per_s=nominal_bits_per_s, why=f"rate says {text!r}, which is no speed of Ethernet")
+        return PortRate(
+            nominal_bits_per_s=nominal_bits_per_s, why=f"rate says {text!r}, which is not an Ethernet speed"
+        )
     return PortRate(data_bits_per_s=nominal_bits_per_s, nominal_bits_per_s=nominal_bits_per_s)
 
 
@@ -129,7 +131,7 @@ def _infiniband(printed: PortRate, text: str) -> PortRate:
         return printed._replace(why=f"rate says {text!r}, a speed that is not known")
     expected = printed.width * nominal * 1e9
     if abs(printed.nominal_bits_per_s - expected) > 0.01 * expected:
-        return printed._replace(why=f"rate says {text!r}, whose number is not that of its name")
+        return printed._replace(why=f"rate says {text!r}, whose number contradicts its name")
     return printed._replace(data_bits_per_s=data_bits_per_s(printed.width, printed.speed_name))
 
 

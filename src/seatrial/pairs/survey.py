@@ -185,7 +185,7 @@ def _sparse_words(nodes: Sequence[str], choice: DesignChoice, random_rounds: int
     if choice is not DesignChoice.LEAF:
         told = guarantee(len(nodes), random_rounds, FAULT_SHARE).statement
     more = "A larger --budget measures more" if choice is DesignChoice.AUTO else "--design complete measures all"
-    return f"{told} Pairs measured alone afterwards tell the suspects apart. {more}."
+    return f"{told} Pairs measured alone afterwards distinguish the suspects. {more}."
 
 
 def _rounds(

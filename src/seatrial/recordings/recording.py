@@ -96,7 +96,9 @@ def form_of(path: Path) -> Form:
     if words.startswith(b"{"):
         return Form.JSON
     shown = words[:40].decode("utf-8", errors="replace")
-    raise UsageError(f"{path} is no recording: it begins with {shown!r}." if shown else f"{path} is empty.", EXPECTED)
+    raise UsageError(
+        f"{path} is not a recording: it begins with {shown!r}." if shown else f"{path} is empty.", EXPECTED
+    )
 
 
 @contextmanager

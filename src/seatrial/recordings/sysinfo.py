@@ -23,7 +23,7 @@ DESCRIPTION = re.compile(
 INFINIBAND_DRIVERS = {"8086": "hfi1", "1077": "qib", "1fc1": "qib"}
 """By PCI vendor: whose InfiniBand is not InfiniBand (the kernel's drivers/infiniband/hw/{hfi1,qib})."""
 VECTOR_SETS = ("sse", "avx", "fma", "amx", "neon", "asimd", "sve", "altivec", "vsx")
-UNTOLD = "the sysinfo file does not tell"
+UNTOLD = "the sysinfo file does not contain it"
 
 
 def facts_from_sysinfo(text: str) -> dict[str, NodeFacts]:
@@ -31,7 +31,7 @@ def facts_from_sysinfo(text: str) -> dict[str, NodeFacts]:
     try:
         nodes = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise FactsFormatError(f"This is no JSON: {error}.") from error
+        raise FactsFormatError(f"This is not JSON: {error}.") from error
     if isinstance(nodes, dict) and isinstance(nodes.get("hostname"), str):
         nodes = {nodes["hostname"]: nodes}
     found = {

@@ -113,7 +113,7 @@ def test_numbers_are_those_of_float_to_the_last_bit(texts: list[str]) -> None:
 
 
 def test_digits_of_other_scripts_are_no_numbers() -> None:
-    with pytest.raises(UsageError, match="no line of a pair"):
+    with pytest.raises(UsageError, match="No line of this file describes a pair"):
         read_matrix(HEADING + "a,b,\uff11,\u0665\n", "csv")
 
 

@@ -155,7 +155,7 @@ def test_the_two_nodes_of_a_files_name(kind: str, design: str) -> None:
     "files", [["cn7-gpu-a01.out"], ["results.txt"], ["1.txt", "2.txt"], ["a-b-c.x", "d-e-f.x"], ["n1-n1.txt"]]
 )
 def test_names_with_two_readings_or_none_are_refused(files: list[str]) -> None:
-    with pytest.raises(UsageError, match="do not tell which two nodes"):
+    with pytest.raises(UsageError, match="do not show which two nodes"):
         pairs_of_names(files)
 
 

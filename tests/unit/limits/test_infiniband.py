@@ -58,7 +58,7 @@ def test_unknown_mtu_is_taken_for_the_greatest_and_said_to_be_unknown() -> None:
     found = infiniband_terms(port(mtu=None), "n1", "mlx5_0")
     assert found.terms[0].bytes_per_s == pytest.approx(12.421e9, rel=1e-4)
     assert found.terms[0].name.endswith("MTU unknown")
-    assert found.unknown == ("n1 mlx5_0: MTU is not known (ibv_devinfo tells it); 4096 bytes at most",)
+    assert found.unknown == ("n1 mlx5_0: MTU is not known (ibv_devinfo prints it); 4096 bytes at most",)
 
 
 def test_the_smaller_mtu_counts() -> None:

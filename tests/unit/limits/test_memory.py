@@ -73,7 +73,7 @@ def test_nominal_channels(facts: NodeFacts, line: str, channels: int) -> None:
     assert limit.nominal
     assert limit.terms[0].inputs["channels"] == channels
     assert line in limit.binding
-    assert any("all channels at full speed are taken" in why for why in limit.unknown)
+    assert any("all channels are assumed at full speed" in why for why in limit.unknown)
 
 
 def test_a64fx_has_four_stacks() -> None:

@@ -159,7 +159,7 @@ def test_a_virtual_function_tells_nothing_and_its_bridge_does() -> None:
 def test_no_limit_where_no_link_tells_its_state(path: tuple[PciHop, ...]) -> None:
     found = device_limit(device(path=path), node("n1"))
     assert isinstance(found, NoLimit)
-    assert found.reason == "n1 mlx5_0: PCIe 0000:03:00.0 tells no link state"
+    assert found.reason == "n1 mlx5_0: PCIe 0000:03:00.0 reports no link state"
 
 
 speeds = st.sampled_from([2.5e9, 5e9, 8e9, 16e9, 32e9, 64e9])

@@ -269,7 +269,7 @@ def test_roce_takes_the_speed_of_the_interface_it_is_bound_to() -> None:
     assert "hcas.rxe0.ports.1.data_bits_per_s" not in absent
     hcas, absent = read(*lines, "@value /sys/class/net/eth0/speed|-1")
     assert hcas[0].ports[0].data_bits_per_s is None
-    assert absent["hcas.rxe0.ports.1.data_bits_per_s"].endswith(f"rate says {rate!r}, which is no speed of Ethernet")
+    assert absent["hcas.rxe0.ports.1.data_bits_per_s"].endswith(f"rate says {rate!r}, which is not an Ethernet speed")
 
 
 def test_a_bond_does_not_lend_a_port_the_sum_of_its_members() -> None:

@@ -213,7 +213,7 @@ def test_a_port_without_a_lid_may_speak_roce() -> None:
     text = f'<topology version="2.0"><object type="Machine">{inside}</object></topology>'
     families = {hca.name: hca.ports[0].family for hca in facts_from_xml(text, "n1").hcas}
     assert families == {
-        "mlx5_0": Unknown(word="no link layer told"), "hfi1_0": PortFamily.OMNI_PATH, "qib0": PortFamily.TRUE_SCALE,
+        "mlx5_0": Unknown(word="no link layer reported"), "hfi1_0": PortFamily.OMNI_PATH, "qib0": PortFamily.TRUE_SCALE,
     }  # fmt: skip
 
 

@@ -289,4 +289,4 @@ def test_objects_nested_without_end_break_nothing() -> None:
 def test_broken_xml_of_a_node_gives_sysfs_and_the_reason() -> None:
     found, absent = topology_of(*rows("0 0 0 0"), f"@command {HWLOC[0]}", "|<topology>", "@end 0")
     assert (found.source, len(found.cores)) == ("sysfs", 1)
-    assert absent["topology.source"].startswith(f"{HWLOC[0]}: This is no well-formed XML")
+    assert absent["topology.source"].startswith(f"{HWLOC[0]}: This is not well-formed XML")

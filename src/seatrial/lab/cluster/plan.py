@@ -126,9 +126,11 @@ def make_plan(
         raise UsageError(f"{leaves} leaves cannot carry {nodes} nodes.", f"Give --leaves between 1 and {nodes}.")
     check_mtu(mtu)
     if not 1 <= rails <= MOST_RAILS:
-        raise UsageError(f"{rails} rails cannot be laid.", f"Give --rails between 1 and {MOST_RAILS}.")
+        raise UsageError(f"{rails} rails are not possible.", f"Give --rails between 1 and {MOST_RAILS}.")
     if mpi_settings not in list(MpiSettings):
-        raise UsageError(f"{mpi_settings!r} is no choice of MPI settings.", f"Give one of {', '.join(MpiSettings)}.")
+        raise UsageError(
+            f"{mpi_settings!r} is not a valid choice of MPI settings.", f"Give one of {', '.join(MpiSettings)}."
+        )
     return LabPlan(
         name=name,
         nodes=nodes,
@@ -147,14 +149,15 @@ def check_name(name: str) -> None:
     """Refuse a lab name that does not fit into the names of namespaces and sockets."""
     if not NAME.fullmatch(name):
         raise UsageError(
-            f"{name!r} is no name for a lab.", "Use up to 16 small letters, digits and hyphens, no hyphen at an end."
+            f"{name!r} is not a valid name for a lab.",
+            "Use up to 16 small letters, digits and hyphens, no hyphen at an end.",
         )
 
 
 def check_mtu(mtu: int) -> None:
     """Refuse an MTU that IPv4 or an Ethernet link could not carry."""
     if not 576 <= mtu <= 9216:
-        raise UsageError(f"{mtu} is no MTU for an Ethernet link.", "Give bytes between 576 and 9216.")
+        raise UsageError(f"{mtu} is not a valid MTU for an Ethernet link.", "Give bytes between 576 and 9216.")
 
 
 def parse_rate(text: str) -> int:
@@ -162,7 +165,7 @@ def parse_rate(text: str) -> int:
     match = RATE.fullmatch(text.strip().lower())
     rate = round(float(match[1]) * BITS[match[2]]) if match else 0
     if not 1e6 <= rate <= 100e9:
-        raise UsageError(f"{text!r} is no rate for a link.", "Give 1mbit to 100gbit, as in 600mbit.")
+        raise UsageError(f"{text!r} is not a valid rate for a link.", "Give 1mbit to 100gbit, as in 600mbit.")
     return rate
 
 

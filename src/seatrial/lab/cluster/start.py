@@ -43,7 +43,7 @@ def raise_lab(plan: LabPlan) -> None:
         home.mkdir(mode=0o700)
     except FileExistsError:
         raise SeatrialError(
-            f"A lab named {plan.name!r} stands already.",
+            f"A lab named {plan.name!r} is running already.",
             f"Use it, choose another --name, or remove it with: seatrial lab down --name {plan.name}",
         ) from None
     with _terminations_raised(), _children_marked(plan.name):

@@ -78,7 +78,7 @@ def standing(name: str) -> LabState:
     check_name(name)
     if name not in lab_names():
         others = ", ".join(lab_names()) or "none"
-        raise UsageError(f"No lab named {name!r} stands.", f"Standing: {others}. Raise one with: seatrial lab up")
+        raise UsageError(f"No lab named {name!r} is running.", f"Running: {others}. Start one with: seatrial lab up")
     state = read(name)
     if state is None or state.raiser is not None:
         raise SeatrialError(f"The lab {name!r} is half raised.", f"Remove it with: seatrial lab down --name {name}")
