@@ -111,16 +111,16 @@ def files_damage(folder: Path, recorded: Contents) -> tuple[str, ...]:
     listed = _listed(folder, recorded)
     if listed is None:
         return (f"{layout.FILES_FILE} is missing or was changed: it listed {count(recorded.files, 'file')}",)
-    found = dict(_evidence(folder))
-    lost = [name for name in listed if name not in found]
-    changed = [name for name, path in found.items() if name in listed and _sha256(path) != listed[name]]
-    added = [name for name in found if name not in listed]
-    told = (
+    evidence = dict(_evidence(folder))
+    lost = [name for name in listed if name not in evidence]
+    changed = [name for name, path in evidence.items() if name in listed and _sha256(path) != listed[name]]
+    added = [name for name in evidence if name not in listed]
+    problems = (
         (lost, "missing"),
         (changed, "changed after the run was closed"),
         (added, "added after the run was closed"),
     )
-    return tuple(f"{some(names, MOST_NAMED)}: {what}" for names, what in told if names)
+    return tuple(f"{some(names, MOST_NAMED)}: {what}" for names, what in problems if names)
 
 
 def shorter(folder: Path, info: RunInfo) -> bool:

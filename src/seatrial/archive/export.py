@@ -113,11 +113,11 @@ def export(folders: list[Path], target: Path, form: ExportFormat) -> int:
 @contextmanager
 def _sentences(target: Path) -> Iterator[None]:
     """Turn the system's errors while writing `target` into a sentence; half a file does not stay."""
-    there = target.exists()
+    existed = target.exists()
     try:
         yield
     except OSError as error:
-        if not there and target.is_file():
+        if not existed and target.is_file():
             target.unlink(missing_ok=True)
         why = "there is no space left" if error.errno in (errno.ENOSPC, errno.EDQUOT) else str(error.strerror or error)
         raise ArchiveError(

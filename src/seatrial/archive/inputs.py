@@ -60,11 +60,11 @@ def open_regular(path: Path, most_bytes: int, *, flags: int = 0) -> IO[bytes]:
     """
     handle = _open(path, flags)
     try:
-        found = os.fstat(handle)
-        if not stat.S_ISREG(found.st_mode):
-            raise BadInput(f"{path} is {_kind(found.st_mode)}, not a regular file.", "Give a regular file.")
-        if found.st_size > most_bytes:
-            raise too_large(path, most_bytes, found.st_size)
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode):
+            raise BadInput(f"{path} is {_kind(status.st_mode)}, not a regular file.", "Give a regular file.")
+        if status.st_size > most_bytes:
+            raise too_large(path, most_bytes, status.st_size)
         return os.fdopen(handle, "rb")
     except BaseException:
         os.close(handle)

@@ -187,10 +187,10 @@ class Hold:
 
     def _belongs(self, content: bytes) -> bool:
         """Whether it is our lease; also for an unreadable one, which the next beat may repair."""
-        found = parse(content)
-        if found is None or found.token == self.lease.token:
+        lease = parse(content)
+        if lease is None or lease.token == self.lease.token:
             return True
-        self.suspect, self.taken_by = True, found
+        self.suspect, self.taken_by = True, lease
         return False
 
     def _beat_on(self) -> None:

@@ -94,6 +94,6 @@ def _state(folder: Path) -> tuple[str, str, str]:
     """`closed`, or how an open run is, with host and time where a process works on it."""
     if not layout.is_open(folder):
         return CLOSED, "", ""
-    found = presumed(folder)
-    held = found.lease if found.life in (Life.RUNNING, Life.CLOSING) else None
-    return found.life.value, held.host if held else "", held.since if held else ""
+    state = presumed(folder)
+    held = state.lease if state.life in (Life.RUNNING, Life.CLOSING) else None
+    return state.life.value, held.host if held else "", held.since if held else ""

@@ -72,8 +72,8 @@ def proof(held: Lease) -> bool | None:
         return None
     if not _exists(held.pid):
         return False
-    known = held.started_ticks and Path(f"/proc/{held.pid}").exists() and lease.started_ticks(os.getpid())
-    return False if known else None  # /proc may hide the processes of others (hidepid)
+    identified = held.started_ticks and Path(f"/proc/{held.pid}").exists() and lease.started_ticks(os.getpid())
+    return False if identified else None  # /proc may hide the processes of others (hidepid)
 
 
 def _exists(pid: int) -> bool:
@@ -93,11 +93,11 @@ def examine(
 
     `waiting` is called once before that.
     """
-    found = {folder: glance(folder) for folder in folders}
-    undecided = [folder for folder, one in found.items() if one is None]
+    states = {folder: glance(folder) for folder in folders}
+    undecided = [folder for folder, one in states.items() if one is None]
     if undecided:
-        found |= _watch(undecided, waiting)
-    return [one for one in found.values() if one is not None]
+        states |= _watch(undecided, waiting)
+    return [one for one in states.values() if one is not None]
 
 
 def glance(folder: Path) -> Found | None:
@@ -116,9 +116,9 @@ def glance(folder: Path) -> Found | None:
 
 def presumed(folder: Path) -> Found:
     """As `glance`; where that does not decide it, by the age of its files, which clocks that differ make wrong."""
-    known = glance(folder)
-    if known is not None:
-        return known
+    state = glance(folder)
+    if state is not None:
+        return state
     return _found(folder, lease.read_lease(folder), alive=_age_s(folder) < LATELY_S)
 
 

@@ -142,14 +142,14 @@ def read_facts_texts(folder: Path, reading: str) -> dict[str, str]:
 
 def parse_all(texts: dict[str, str]) -> dict[str, NodeFacts]:
     """Facts by node; a text that is none is left out."""
-    found = {}
+    parsed = {}
     parser = AlikeParser()
     for node, text in texts.items():
         try:
-            found[node] = parser.parse(text)
+            parsed[node] = parser.parse(text)
         except SeatrialError:
             continue
-    return found
+    return parsed
 
 
 def header_of(entries: Iterable[Entry]) -> dict[str, object]:
@@ -189,17 +189,17 @@ def measurements_of(entries: Iterable[Entry]) -> tuple[Measurement, ...]:
         if isinstance(entry, RoundStarted) and 0 <= entry.at_s <= LONGEST_S:
             began_s[entry.number] = entry.at_s
         elif isinstance(entry, Delivered):
-            one = entry.measurement
-            if one.at_s is None and entry.number in began_s:
-                one = msgspec.structs.replace(one, at_s=began_s[entry.number])
-            measurements.append(one)
+            measurement = entry.measurement
+            if measurement.at_s is None and entry.number in began_s:
+                measurement = msgspec.structs.replace(measurement, at_s=began_s[entry.number])
+            measurements.append(measurement)
     return tuple(measurements)
 
 
 def default_start_of(entries: Iterable[Entry]) -> DefaultStart | None:
     """The last launch with the binding of the MPI's own launcher; None: there was none."""
-    found = of_type(entries, DefaultStarted)
-    return found[-1].start if found else None
+    starts = of_type(entries, DefaultStarted)
+    return starts[-1].start if starts else None
 
 
 def read_run(folder: Path) -> RecordedRun:
@@ -288,9 +288,9 @@ def find_run(archive: Path, name: str) -> Path:
     if name == "last" and folders:
         return folders[-1]
     exact = [folder for folder in folders if layout.run_of(folder) == name]
-    found = exact or [folder for folder in folders if folder.name.startswith(name)]
-    if len(found) == 1:
-        return found[0]
-    if not found:
+    matching = exact or [folder for folder in folders if folder.name.startswith(name)]
+    if len(matching) == 1:
+        return matching[0]
+    if not matching:
         raise UsageError(f"There is no run {name!r} in {archive}.", "seatrial runs list shows those there are.")
-    raise UsageError(f"{name!r} could be {len(found)} runs: {', '.join(folder.name for folder in found[:5])}.")
+    raise UsageError(f"{name!r} could be {len(matching)} runs: {', '.join(folder.name for folder in matching[:5])}.")

@@ -66,16 +66,16 @@ def recover_runs(
             return _closed_already(archive, run)
     cut_off = [Found(folder=folder, life=Life.CUT_OFF) for folder in folders]
     recovered, damaged, left = [], [], []
-    for found in cut_off if force else examine(folders, waiting):
+    for candidate in cut_off if force else examine(folders, waiting):
         try:
-            if found.life is Life.CUT_OFF:
-                recovered.append(recover(found.folder))
+            if candidate.life is Life.CUT_OFF:
+                recovered.append(recover(candidate.folder))
             else:
-                left.append(found)
+                left.append(candidate)
         except ClosedByOther:
-            left.append(msgspec.structs.replace(found, life=Life.GONE))
+            left.append(msgspec.structs.replace(candidate, life=Life.GONE))
         except Exception as error:
-            damaged.append(_not_closed(found.folder, error))
+            damaged.append(_not_closed(candidate.folder, error))
     return Recovery(
         recovered=tuple(recovered),
         running=tuple(_left_alone(one) for one in left if one.life is Life.RUNNING),

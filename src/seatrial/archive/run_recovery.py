@@ -178,9 +178,9 @@ def _is_storable(entry: Entry) -> bool:
     """Whether samples.parquet can hold its numbers; a probe cannot have delivered others."""
     if not isinstance(entry, Delivered):
         return True
-    one: Measurement = entry.measurement
-    shape = one.shape
-    numbers = (entry.number, one.repetition, one.pairs_at_once, one.errors)
+    measurement: Measurement = entry.measurement
+    shape = measurement.shape
+    numbers = (entry.number, measurement.repetition, measurement.pairs_at_once, measurement.errors)
     sizes = (shape.message_bytes, shape.window, shape.warmup, shape.iterations)
     return all(-LARGEST <= number <= LARGEST for number in (*numbers, *sizes))
 

@@ -165,8 +165,8 @@ def _refusals() -> Iterator[None]:
             raise
         raise SamplesUnmade(f"{layout.SAMPLES_FILE} cannot be written ({error.strerror}).") from error
     except duckdb.Error as error:
-        said = str(error).partition("\n")[0]
-        raise SamplesUnmade(f"{layout.SAMPLES_FILE} cannot be made from the journal ({said}).") from error
+        first_line = str(error).partition("\n")[0]
+        raise SamplesUnmade(f"{layout.SAMPLES_FILE} cannot be made from the journal ({first_line}).") from error
 
 
 def _quoted(text: str) -> str:

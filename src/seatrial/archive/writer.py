@@ -227,10 +227,10 @@ class RunWriter:
         if held is not Held.MISSING:
             return held is Held.TAKEN
         try:
-            there, ours = (self.folder / layout.JOURNAL_FILE).stat(), os.fstat(self._journal.fileno())
+            status, ours = (self.folder / layout.JOURNAL_FILE).stat(), os.fstat(self._journal.fileno())
         except (OSError, ValueError):  # also where the journal is closed already
             return True
-        return (there.st_dev, there.st_ino) != (ours.st_dev, ours.st_ino)
+        return (status.st_dev, status.st_ino) != (ours.st_dev, ours.st_ino)
 
 
 def ended(info: RunInfo, ending: Ending, at: str, reason: str = "") -> RunInfo:

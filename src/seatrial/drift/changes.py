@@ -40,9 +40,9 @@ def changes(before: Mapping[str, NodeFacts], after: Mapping[str, NodeFacts]) -> 
     """
     both = sorted(before.keys() & after.keys())
     nodes_of: defaultdict[Step, list[str]] = defaultdict(list)
-    known: dict[tuple[object, ...], tuple[Step, ...]] = {}
+    compared: dict[tuple[object, ...], tuple[Step, ...]] = {}
     for node in both:
-        for step in _steps(before[node], after[node], known):
+        for step in _steps(before[node], after[node], compared):
             nodes_of[step].append(node)
     found = [
         *_folded(nodes_of, len(both)),

@@ -65,9 +65,9 @@ def _unlike_in_piece(
             value = flat.get(fact)
             nodes_of[value].extend(nodes if value is not None else (node for node in nodes if node not in broken))
         share = tolerated_share(fact)
-        told = holders((value, nodes) for value, nodes in (within(nodes_of, share) if share else nodes_of).items())
-        if len(told) > 1:
-            yield fact, told
+        values = holders((value, nodes) for value, nodes in (within(nodes_of, share) if share else nodes_of).items())
+        if len(values) > 1:
+            yield fact, values
 
 
 def holders(nodes_of: Iterable[tuple[Value, Iterable[str]]]) -> Holders:
@@ -144,10 +144,10 @@ def drift(facts: Mapping[str, NodeFacts]) -> tuple[Difference, ...]:
     for make in makes:
         found += _folded(make.name, unlike({node: facts[node] for node in make.nodes}, excused_between_nodes))
     if len(makes) > 1:
-        told = {fact for each in found for fact in (each.fact, *each.along_with)}
+        reported = {fact for each in found for fact in (each.fact, *each.along_with)}
         shared = shared_mounts(facts)
         apart = unlike(
-            facts, lambda fact: fact in told or excused_between_nodes(fact) or not alike_everywhere(fact, shared)
+            facts, lambda fact: fact in reported or excused_between_nodes(fact) or not alike_everywhere(fact, shared)
         )
         found += _folded(EVERYONE, apart)
     return tuple(sorted(found, key=_most_telling_first))

@@ -116,11 +116,11 @@ def mount_options(options: tuple[str, ...]) -> str:
 
 def parameters(command_line: str) -> dict[str, str]:
     """The kernel's parameters one by one; one that is given several times with all its values."""
-    told: dict[str, str] = {}
+    values: dict[str, str] = {}
     for word in command_line.split():
         name, _, value = word.partition("=")
-        told[name] = f"{told[name]} {value}" if name in told else value
-    return told
+        values[name] = f"{values[name]} {value}" if name in values else value
+    return values
 
 
 KEYS: dict[type[msgspec.Struct], Key] = {

@@ -36,8 +36,8 @@ def groups(facts: Mapping[str, NodeFacts]) -> tuple[Group, ...]:
     could belong to, so that it has peers.
     """
     of_make: defaultdict[Make, list[str]] = defaultdict(list)
-    for node, known in sorted(facts.items()):
-        of_make[_make(known)].append(node)
+    for node, node_facts in sorted(facts.items()):
+        of_make[_make(node_facts)].append(node)
     joined: dict[Make, list[str]] = {}
     largest_first = sorted(of_make.items(), key=lambda each: (-len(each[1]), each[1]))
     for make, nodes in sorted(largest_first, key=lambda each: each[0].count("")):

@@ -122,5 +122,5 @@ def family(fact: str, *, of_presence: bool) -> str:
     """
     if of_presence and _DEVICES.match(fact):
         return "devices"
-    found = _FAMILIES.match(fact)
-    return found[0] if found else fact
+    match = _FAMILIES.match(fact)
+    return match[0] if match else fact

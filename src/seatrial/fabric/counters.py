@@ -26,16 +26,16 @@ Counters = Mapping[Port, Mapping[str, int]]
 
 def parse_counters(text: str) -> dict[Port, dict[str, int]]:
     """Blocks of `# Port counters: Lid 4 port 1`, one counter a line. Lines of other form are passed over."""
-    found: dict[Port, dict[str, int]] = {}
-    here: dict[str, int] = {}
+    by_port: dict[Port, dict[str, int]] = {}
+    counters: dict[str, int] = {}
     for line in text.splitlines():
         if head := HEAD.match(line):
-            here = found.setdefault((int(head[1]), int(head[2])), {})
+            counters = by_port.setdefault((int(head[1]), int(head[2])), {})
         elif line.startswith("#"):
-            here = {}
+            counters = {}
         elif counter := LINE.match(line):
-            here[counter[1]] = int(counter[2], 0)
-    return found
+            counters[counter[1]] = int(counter[2], 0)
+    return by_port
 
 
 def rising(before: Counters, after: Counters, names: Mapping[Port, str] | None = None) -> tuple[LinkProblem, ...]:

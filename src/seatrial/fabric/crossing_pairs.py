@@ -35,16 +35,16 @@ def pairs_across(
     ]
     close = list(zip(pairs, routes.paths(pairs), strict=True))
     wanted -= len(close)
-    found: dict[tuple[str, str], Route] = {}
+    paths: dict[tuple[str, str], Route] = {}
     for tries in TRIES:
         drawn = _draw(routes, sources, targets, tries, draw)
         for pair, path in zip(drawn, routes.paths(drawn), strict=True):
             if hop in path and pair not in pairs:
-                found[pair] = path
-        if len(found) >= wanted:
+                paths[pair] = path
+        if len(paths) >= wanted:
             break
-    chosen = draw.sample(sorted(found), min(wanted, len(found)))
-    return close + [(pair, found[pair]) for pair in chosen]
+    chosen = draw.sample(sorted(paths), min(wanted, len(paths)))
+    return close + [(pair, paths[pair]) for pair in chosen]
 
 
 def _near(routes: Routes, sources: Numbers, targets: Numbers) -> list[tuple[int, int]]:

@@ -72,14 +72,14 @@ def parse_tables(text: str, fabric: FabricMap) -> Tables:
     adapters = tuple(dict.fromkeys(by_lid.values()))
     place = {key: number for number, key in enumerate(adapters)}
     switches = {device.key for device in fabric.devices if device.kind is DeviceKind.SWITCH}
-    found: dict[str, list[int]] = {}
+    rows: dict[str, list[int]] = {}
     seen = 0
     row: list[int] | None = None
     for line in text.splitlines():
         if head := HEAD.match(line):
             seen += 1
             key = f"S-{head[1].lower().zfill(16)}"
-            row = found.setdefault(key, [NO_PORT] * len(adapters)) if key in switches else None
+            row = rows.setdefault(key, [NO_PORT] * len(adapters)) if key in switches else None
         elif row is not None and (entry := ENTRY.match(line)):
             guid = PORT_GUID.search(entry[3])
             key = by_guid.get(guid[1].lower().zfill(16), "") if guid else ""
@@ -92,14 +92,14 @@ def parse_tables(text: str, fabric: FabricMap) -> Tables:
             f"These are not forwarding tables: the first line is {first[:80]!r}.",
             "Give the output of dump_fts, dump_lfts, or of ibroute for every switch.",
         )
-    if not found or not adapters:
+    if not rows or not adapters:
         raise UsageError(
             f"The forwarding tables ({seen} switches) are of another fabric: the map has none of their switches."
-            if not found
+            if not rows
             else "The map has no LIDs of adapters, so that no table can be matched with it.",
             "Give tables and map of the same fabric, read at the same time.",
         )
-    return Tables(adapters=adapters, ports={key: tuple(ports) for key, ports in found.items()})
+    return Tables(adapters=adapters, ports={key: tuple(ports) for key, ports in rows.items()})
 
 
 def _destinations(fabric: FabricMap) -> tuple[dict[str, str], dict[int, str]]:

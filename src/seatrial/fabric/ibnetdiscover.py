@@ -73,19 +73,19 @@ def parse_ports(text: str) -> FabricMap:
     unknown: list[str] = []
     addresses: list[Address] = []
     for line in text.splitlines():
-        found = PORT_LINE.match(line.strip())
-        if not found:
+        match = PORT_LINE.match(line.strip())
+        if not match:
             unknown += [line] if line.strip() and not line.startswith("#") else []
             continue
-        names = _names(found[11], both=found[7] is not None)
-        one = _end(devices, found[1], found[2], found[3], found[4], names[0])
-        if found[7] is None:
-            down.append(one)
+        names = _names(match[11], both=match[7] is not None)
+        first = _end(devices, match[1], match[2], match[3], match[4], names[0])
+        if match[7] is None:
+            down.append(first)
             continue
-        if devices[one.device].kind is DeviceKind.ADAPTER:
-            addresses.append(Address(end=one, lid=int(found[2]), guid=found[4].lower().zfill(16)))
-        other = _end(devices, found[7], found[8], found[9], found[10], names[1])
-        cables[one, other] = (int(found[5]), found[6].replace("???", "")) if found[5] else (None, "")
+        if devices[first.device].kind is DeviceKind.ADAPTER:
+            addresses.append(Address(end=first, lid=int(match[2]), guid=match[4].lower().zfill(16)))
+        other = _end(devices, match[7], match[8], match[9], match[10], names[1])
+        cables[first, other] = (int(match[5]), match[6].replace("???", "")) if match[5] else (None, "")
     return _map(devices, cables, down, unknown, "ibnetdiscover -p", addresses)
 
 
@@ -117,8 +117,8 @@ def _end(devices: dict[str, FabricDevice], word: str, lid: str, port: str, guid:
 
 def _names(text: str, *, both: bool) -> tuple[str, str]:
     inner = text.strip().removeprefix("(").removesuffix(")").strip()
-    here, _, there = inner.partition("' - '") if both else (inner, "", "")
-    return here.strip("' "), there.strip("' ")
+    first, _, second = inner.partition("' - '") if both else (inner, "", "")
+    return first.strip("' "), second.strip("' ")
 
 
 def _map(
@@ -160,8 +160,8 @@ def adapters_of(fabric: FabricMap, wired: Collection[str], nodes: Iterable[str],
     for one in fabric.devices:
         if one.key in wired and device.lower() in ("", one.rail.lower()):
             rails[short(one.host)].append(one)
-    found = {node: min(rails[short(node)], key=_by_name) for node in nodes if short(node) in rails}
-    return {node: one.key for node, one in found.items()}
+    adapters = {node: min(rails[short(node)], key=_by_name) for node in nodes if short(node) in rails}
+    return {node: one.key for node, one in adapters.items()}
 
 
 def short(name: str) -> str:

@@ -72,11 +72,11 @@ def _disagreeing(fabric: FabricMap, devices: dict[str, FabricDevice]) -> Iterato
     for link in fabric.links:
         both_told = link.width and link.other_width and link.speed and link.other_speed
         if both_told and (link.width, link.speed) != (link.other_width, link.other_speed):
-            one, other = _rate_text(link.width, link.speed), _rate_text(link.other_width, link.other_speed)
+            first, other = _rate_text(link.width, link.speed), _rate_text(link.other_width, link.other_speed)
             yield LinkProblem(
                 kind=LinkProblemKind.ENDS_DISAGREE,
                 subject=link_text(link, devices),
-                says=f"The ends of {link_text(link, devices)} disagree: {one} at the first, {other} at the second.",
+                says=f"The ends of {link_text(link, devices)} disagree: {first} at the first, {other} at the second.",
                 remedy="A cable trains to one rate: an end's firmware, or the moment of reading, is wrong. Read again.",
             )
 
@@ -130,11 +130,11 @@ def _rate(link: FabricLink) -> float | None:
 
 def _usual(links: Sequence[FabricLink]) -> tuple[float, int, int, str] | None:
     """The rate that more than half of at least three links have: rate, how many have it, of how many, its name."""
-    known = [(rate, _rate_text(*_slower(link))) for link in links if (rate := _rate(link)) is not None]
-    if len(known) < FEWEST_SISTERS:
+    rates = [(rate, _rate_text(*_slower(link))) for link in links if (rate := _rate(link)) is not None]
+    if len(rates) < FEWEST_SISTERS:
         return None
-    (rate, name), count = Counter(known).most_common(1)[0]
-    return (rate, count, len(known), name) if 2 * count > len(known) else None
+    (rate, name), count = Counter(rates).most_common(1)[0]
+    return (rate, count, len(rates), name) if 2 * count > len(rates) else None
 
 
 def _missing(fabric: FabricMap, devices: dict[str, FabricDevice]) -> Iterator[LinkProblem]:
@@ -145,13 +145,13 @@ def _missing(fabric: FabricMap, devices: dict[str, FabricDevice]) -> Iterator[Li
         if all(devices[end].kind is DeviceKind.SWITCH for end in ends if end in devices):
             cables[min(ends), max(ends)] += 1
     counts: defaultdict[str, list[int]] = defaultdict(list)
-    for (one, other), count in cables.items():
-        counts[one].append(count)
+    for (first, other), count in cables.items():
+        counts[first].append(count)
         counts[other].append(count)
-    for (one, other), count in sorted(cables.items()):
-        expected = [_most(counts[end]) for end in (one, other)]
+    for (first, other), count in sorted(cables.items()):
+        expected = [_most(counts[end]) for end in (first, other)]
         if all(usual is not None and count < usual for usual in expected):
-            between = f"{_name(devices, one)} and {_name(devices, other)}"
+            between = f"{_name(devices, first)} and {_name(devices, other)}"
             yield LinkProblem(
                 kind=LinkProblemKind.CABLES_MISSING,
                 subject=between,

@@ -85,12 +85,12 @@ class Parts:
 
     def bundles_in_use(self, crossed: Collection[Hop]) -> dict[Hop, list[int]]:
         """Hop -> numbers of the bundles that it belongs to and that have enough crossed cables."""
-        found: defaultdict[Hop, list[int]] = defaultdict(list)
+        in_use: defaultdict[Hop, list[int]] = defaultdict(list)
         for number, bundle in enumerate(self.bundles):
             if len({hop // 2 for hop in bundle.hops if hop in crossed}) >= FEWEST_CABLES:
                 for hop in bundle.hops:
-                    found[hop].append(self.hops + number)
-        return dict(found)
+                    in_use[hop].append(self.hops + number)
+        return dict(in_use)
 
     def crossed(self, path: Route) -> tuple[int, ...]:
         """The hops of a path and the bundles that they belong to, as numbers."""

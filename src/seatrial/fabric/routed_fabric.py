@@ -51,10 +51,10 @@ def make_routing(
 
     Raises UsageError where the map has none of them.
     """
-    found = Routes(fabric)
-    adapter_of = adapters_of(fabric, found.number, nodes, device)
+    routes = Routes(fabric)
+    adapter_of = adapters_of(fabric, routes.number, nodes, device)
     if not adapter_of:
-        hosts = sorted({fabric.by_key[key].name for key in found.adapters})
+        hosts = sorted({fabric.by_key[key].name for key in routes.adapters})
         rail = f" with an adapter called {device!r}" if device else ""
         raise UsageError(
             f"The fabric's map has none of the nodes ({some(list(nodes), TOLD)}){rail}; its adapters are called "
@@ -105,17 +105,17 @@ class RoutedFabric:
     def notes(self) -> tuple[str, ...]:
         """Nodes that the map lacks; whether routes are only supposed; how many cables were not crossed."""
         notes = []
-        missing, found = self.routing.missing, self.routing.adapter_of
+        missing, adapter_of = self.routing.missing, self.routing.adapter_of
         if missing:
             notes.append(
-                f"{len(missing)} of {len(missing) + len(found)} nodes have no adapter in {self.routing.source} by the "
-                f"first word of its description ({some(missing, TOLD)}): of their ways the leaf switch alone is known, "
-                "if that."
+                f"{len(missing)} of {len(missing) + len(adapter_of)} nodes have no adapter in {self.routing.source} by "
+                f"the first word of its description ({some(missing, TOLD)}): of their routes only the leaf switch "
+                "is known, if at all."
             )
         if self.routing.tables is None:
             notes.append(
-                "Which cables a pair crosses is supposed (shortest ways, spread by destination), for no forwarding "
-                "tables were given: a cable named here is as sure as that. Give them by --routes."
+                "The cables that a pair crosses are assumed (shortest routes, spread by destination), since no "
+                "forwarding tables were given: findings on cables depend on it. Give the tables with --routes."
             )
         trunks = len(self._parts.trunks)
         if self._seen is not None and self._seen < trunks:
@@ -152,11 +152,11 @@ class RoutedFabric:
         if part.kind == "node" or number is None:
             return []
         hops = self._parts.numbered(number).hops
-        found: dict[Pair, None] = {}
+        pairs_found: dict[Pair, None] = {}
         for hop in hops[:: max(len(hops) // HOPS_TRIED, 1)][:HOPS_TRIED]:
             for (source, target), _ in pairs_across(self._routes, hop, most, seed, self._ours):
-                found[self._node_of[source], self._node_of[target]] = None
-        return list(found)[:most]
+                pairs_found[self._node_of[source], self._node_of[target]] = None
+        return list(pairs_found)[:most]
 
     def name_of(self, part: Part) -> str:
         """The part's name as findings write it."""
@@ -180,9 +180,9 @@ class RoutedFabric:
         hops = self._hops.get(pair, ())
         if not hops:
             return tuple(self._coarse.path(*pair))
-        of, known = self._bundles_of, self._parts_of
+        of, parts = self._bundles_of, self._parts_of
         bundles = dict.fromkeys(bundle for hop in hops if hop in of for bundle in of[hop])
-        return tuple([known.get(number) or self._component(number) for number in (*hops[:-1], *bundles, hops[-1])])
+        return tuple([parts.get(number) or self._component(number) for number in (*hops[:-1], *bundles, hops[-1])])
 
     def _follow(self, pairs: Iterable[Pair]) -> None:
         """All at once, which is much faster than one after the other."""
@@ -236,13 +236,13 @@ def oversubscription(routing: Routing, nodes: Collection[str]) -> float | None:
     up: defaultdict[str, float] = defaultdict(float)
     for link in routing.fabric.links:
         rate = _rate(link)
-        for here, there in ((link.one.device, link.other.device), (link.other.device, link.one.device)):
-            if kinds.get(here) is not DeviceKind.SWITCH:
+        for near, far in ((link.one.device, link.other.device), (link.other.device, link.one.device)):
+            if kinds.get(near) is not DeviceKind.SWITCH:
                 continue
-            if there in ours:
-                down[here] += rate
-            elif kinds.get(there) is DeviceKind.SWITCH:
-                up[here] += rate
+            if far in ours:
+                down[near] += rate
+            elif kinds.get(far) is DeviceKind.SWITCH:
+                up[near] += rate
     ratios = sorted(down[leaf] / up[leaf] for leaf in down if up[leaf] > 0 and down[leaf] > 0)
     return max(ratios[len(ratios) // 2], 1.0) if ratios else None
 

@@ -79,15 +79,15 @@ class Routes:
 
     def paths(self, pairs: Sequence[tuple[str, str]]) -> list[Route]:
         """`path` of every pair; thousands together cost little more than one."""
-        found: list[Route] = [()] * len(pairs)
+        result: list[Route] = [()] * len(pairs)
         known = [row for row, (one, other) in enumerate(pairs) if one != other and {one, other} <= self.number.keys()]
         source = np.array([self.number[pairs[row][0]] for row in known], dtype=np.intp)
         target = np.array([self.number[pairs[row][1]] for row in known], dtype=np.intp)
         for begin in range(0, len(known), CHUNK):
             piece = slice(begin, begin + CHUNK)
             for row, path in zip(known[piece], self._follow(source[piece], target[piece]), strict=True):
-                found[row] = path
-        return found
+                result[row] = path
+        return result
 
     def ends(self, hop: Hop) -> tuple[End, End]:
         """Where a hop begins and where it leads."""

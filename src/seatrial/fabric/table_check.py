@@ -96,19 +96,19 @@ def _followed(routes: Routes, tables: Tables, leaves: Sequence[str]) -> Places:
 def _next_switches(routes: Routes, tables: Tables) -> Places:
     """One row a switch, one column an adapter: the switch that comes next, ARRIVED, LOST, or NO_TABLE."""
     adapter = {key: number for number, key in enumerate(tables.adapters)}
-    found = np.full((len(routes.graph.names), len(adapter)), LOST, dtype=np.intp)
+    switches = np.full((len(routes.graph.names), len(adapter)), LOST, dtype=np.intp)
     for row, switch in enumerate(routes.graph.names):
         if switch not in tables.ports:
-            found[row] = NO_TABLE
+            switches[row] = NO_TABLE
             continue
         ports = np.array(tables.ports[switch], dtype=np.intp)
         for port, neighbour in routes.neighbours(switch).items():
             chosen = np.flatnonzero(ports == port)
             if neighbour in routes.graph.place:
-                found[row, chosen] = routes.graph.place[neighbour]
+                switches[row, chosen] = routes.graph.place[neighbour]
             elif neighbour in adapter:
-                found[row, chosen[chosen == adapter[neighbour]]] = ARRIVED
-    return found
+                switches[row, chosen[chosen == adapter[neighbour]]] = ARRIVED
+    return switches
 
 
 def _broken(
@@ -163,8 +163,8 @@ def _statement(uplinks: Sequence[Uplinks]) -> str:
         for one in uplinks
         if one.uneven
     ]
-    said = [f"{len(uplinks)} leaf switches with {ports} uplinks"]
-    said.append(f"no route uses {len(idle)} of them: {some(idle, TOLD)}" if idle else "routes use all of them")
+    clauses = [f"{len(uplinks)} leaf switches with {ports} uplinks"]
+    clauses.append(f"no route uses {len(idle)} of them: {some(idle, TOLD)}" if idle else "routes use all of them")
     if uneven:
-        said.append(f"badly uneven: {some(uneven, TOLD)}")
-    return "; ".join(said) + "."
+        clauses.append(f"badly uneven: {some(uneven, TOLD)}")
+    return "; ".join(clauses) + "."

@@ -68,16 +68,16 @@ def _table(text: str, hosts: Mapping[int, str]) -> PairTable:
     names = _names(ranks, hosts)
     sizes = sorted(time * rate for _, _, time, rate in measured)
     short = sizes[len(sizes) // 2] <= LATENCY_BYTES
-    found: defaultdict[Pair, list[float]] = defaultdict(list)
+    values: defaultdict[Pair, list[float]] = defaultdict(list)
     for a, b, time, rate in measured:
-        found[names[a], names[b]].append(time if short else rate)
-    return repeated_pair_table(tuple(names.values()), {} if short else found, found if short else {})
+        values[names[a], names[b]].append(time if short else rate)
+    return repeated_pair_table(tuple(names.values()), {} if short else values, values if short else {})
 
 
 def _names(ranks: list[int], hosts: Mapping[int, str]) -> dict[int, str]:
     """A rank's host; HOST:RANK for all where several share one or any has none; the bare number where none has any."""
     if not hosts:
         return {rank: str(rank) for rank in ranks}
-    known = [hosts.get(rank, "") for rank in ranks]
-    alone = len(set(known)) == len(ranks) and all(known)
+    names = [hosts.get(rank, "") for rank in ranks]
+    alone = len(set(names)) == len(ranks) and all(names)
     return {rank: hosts[rank] if alone else f"{hosts.get(rank, 'rank')}:{rank}" for rank in ranks}

@@ -137,14 +137,14 @@ def _of_kind(
     if test == "bi-directional bandwidth":
         unit /= 2
     dead = DEAD_LATENCY_S if tests is LATENCIES else DEAD_BANDWIDTH
-    found: defaultdict[Pair, list[float]] = defaultdict(list)
+    values: defaultdict[Pair, list[float]] = defaultdict(list)
     for table in chosen:
         if table.pair is not None:
-            found[table.pair].append(table.values[size] * unit or dead)
+            values[table.pair].append(table.values[size] * unit or dead)
     if test in BOTH_WAYS:
-        for a, b in [pair for pair in found if pair[::-1] not in found]:
-            found[b, a] = found[a, b]
-    return dict(found)
+        for a, b in [pair for pair in values if pair[::-1] not in values]:
+            values[b, a] = values[a, b]
+    return dict(values)
 
 
 def _refuse_cut_off(tables: Sequence[SizeTable]) -> None:

@@ -113,9 +113,9 @@ def _in_order(
         measured = np.zeros(count**2, dtype=np.bool_)
         measured[keys] = True
         if int(np.count_nonzero(measured)) == len(keys):
-            found = np.flatnonzero(measured)
-            ordered = {metric: _scattered(column, keys, count**2)[found] for metric, column in values.items()}
-            return (found // count).astype(np.int32), (found % count).astype(np.int32), ordered
+            rows_found = np.flatnonzero(measured)
+            ordered = {metric: _scattered(column, keys, count**2)[rows_found] for metric, column in values.items()}
+            return (rows_found // count).astype(np.int32), (rows_found % count).astype(np.int32), ordered
         del measured
     order = np.argsort(keys, kind="stable")
     return source[order], target[order], {metric: column[order] for metric, column in values.items()}

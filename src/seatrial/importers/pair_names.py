@@ -62,13 +62,17 @@ def pairs_of_names(files: Sequence[str]) -> dict[str, Pair]:
     stems = {file: _pieces(file) for file in files}
     readings = [reading for common in _commons(list(stems.values())) if (reading := _reading(stems, *common))]
     best = max((score for score, _ in readings), default=None)
-    found = [pairs for score, pairs in readings if score == best]
-    if not found or any(pairs != found[0] for pairs in found) or not _trusted(found[0], len(readings)):
+    best_pairs = [pairs for score, pairs in readings if score == best]
+    if (
+        not best_pairs
+        or any(pairs != best_pairs[0] for pairs in best_pairs)
+        or not _trusted(best_pairs[0], len(readings))
+    ):
         raise UsageError(
             f"The file names ({len(stems)}) do not show which two nodes each file belongs to, such as {files[0]!r}.",
             "Name them NODE--NODE.out, or put all in one file, each table under a line '# NODE NODE'.",
         )
-    return found[0]
+    return best_pairs[0]
 
 
 def _pieces(file: str) -> Pieces:

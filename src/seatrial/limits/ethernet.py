@@ -35,13 +35,13 @@ def tcp_payload_term(
     speed = interface.speed_bits_per_s
     if speed is None or mtu is None or tcp_payload_share(mtu) == 0:
         return None
-    here = f"/sys/class/net/{interface.name}"
+    folder = f"/sys/class/net/{interface.name}"
     foreign = mtu_bytes is not None and mtu_node not in ("", node)
     return LimitTerm(
         name=f"{node} {interface.name}: TCP payload at {speed / 1e6:.0f} Mb/s, MTU {mtu}",
         bytes_per_s=speed / 8 * tcp_payload_share(mtu),
         inputs={"speed_bits_per_s": speed, "mtu_bytes": float(mtu)},
-        source=f"{here}/speed on {node}, MTU of {mtu_node}" if foreign else f"{here}/speed and mtu on {node}",
+        source=f"{folder}/speed on {node}, MTU of {mtu_node}" if foreign else f"{folder}/speed and mtu on {node}",
         formula=FORMULA,
     )
 

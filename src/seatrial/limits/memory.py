@@ -54,10 +54,10 @@ def _from_modules(path: str, dimms: Sequence[Dimm], facts: NodeFacts) -> Limit |
         return None
     speeds = []
     for modules in channels.values():
-        told = [dimm.configured_transfers_per_s for dimm in modules if dimm.configured_transfers_per_s]
-        if not told:
+        configured = [dimm.configured_transfers_per_s for dimm in modules if dimm.configured_transfers_per_s]
+        if not configured:
             return None
-        speeds.append(min(told))
+        speeds.append(min(configured))
     total = sum(speeds)
     term = LimitTerm(
         name=f"{path.partition(' > ')[0]}: {len(speeds)} channels of {dimms[0].kind} at {_speeds(speeds)}",
@@ -148,5 +148,5 @@ def _limit(facts: NodeFacts, here: int, there: int) -> Limit | NoLimit:
         formula="links * transfers_per_s * bytes_per_transfer",
         nominal=True,
     )
-    said = f"how many {link.kind} links this board wires up, and their speed: at most these"
-    return least(path, Terms(terms=(term,), unknown=(said,)))
+    unknown_text = f"how many {link.kind} links this board wires up, and their speed: at most these"
+    return least(path, Terms(terms=(term,), unknown=(unknown_text,)))

@@ -34,17 +34,19 @@ def ports_of(device: PciDevice, facts: NodeFacts) -> Terms:
     """One term for the sum of a device's active ports; for its Ethernet interfaces where it is not an HCA."""
     node = facts.hostname
     ports = [port for port in node_ports(facts) if port.hca.pci_address == device.address]
-    found = Terms()
+    terms_of_ports = Terms()
     for port in ports:
-        found += port.terms()
+        terms_of_ports += port.terms()
     if not ports:
         interfaces = [each for each in facts.ethernet_interfaces if each.pci_address == device.address]
         terms = (tcp_payload_term(interface, node) for interface in interfaces)
-        found = Terms(terms=tuple(term for term in terms if term is not None))
-    unread = len(ports) - len(found.terms) if ports else 0
-    if unread or len(found.terms) < 2:
-        return Terms(terms=() if unread else found.terms, unknown=found.unknown)
-    return Terms(terms=(summed(f"{node} {device_label(device, facts)}", found.terms),), unknown=found.unknown)
+        terms_of_ports = Terms(terms=tuple(term for term in terms if term is not None))
+    unread = len(ports) - len(terms_of_ports.terms) if ports else 0
+    if unread or len(terms_of_ports.terms) < 2:
+        return Terms(terms=() if unread else terms_of_ports.terms, unknown=terms_of_ports.unknown)
+    return Terms(
+        terms=(summed(f"{node} {device_label(device, facts)}", terms_of_ports.terms),), unknown=terms_of_ports.unknown
+    )
 
 
 def summed(owner: str, terms: tuple[LimitTerm, ...]) -> LimitTerm:

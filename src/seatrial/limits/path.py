@@ -112,11 +112,11 @@ class _End:
 
 def _limit(source: _End, target: _End) -> Limit | NoLimit:
     path = f"{source.facts.hostname}>{target.facts.hostname}"
-    found = _terms(source, target)
-    if not found.terms:
-        return NoLimit(path=path, reason="; ".join(found.unknown))
+    path_terms = _terms(source, target)
+    if not path_terms.terms:
+        return NoLimit(path=path, reason="; ".join(path_terms.unknown))
     gate = min((source.gate, target.gate), key=lambda each: each.bytes_per_s)
-    return least(path, found + Terms(unknown=gate.unknown) if gate.unknown else found, gate.bytes_per_s)
+    return least(path, path_terms + Terms(unknown=gate.unknown) if gate.unknown else path_terms, gate.bytes_per_s)
 
 
 def _terms(source: _End, target: _End) -> Terms:
@@ -153,7 +153,7 @@ def _over_tcp(source: NodeFacts, target: NodeFacts) -> Terms:
     no_room = Terms(unknown=("the MTU of one end leaves no room for payload",))
     ends = [(facts, facts.fabric_interface) for facts in (source, target)]
     mtus = [(end.mtu_bytes, facts.hostname) for facts, end in ends if end is not None and end.mtu_bytes is not None]
-    found = Terms(unknown=_unshared(source, target))
+    unshared = Terms(unknown=_unshared(source, target))
     for (facts, interface), direction in zip(ends, (MemoryAccess.READ, MemoryAccess.WRITE), strict=True):
         if interface is None:
             return no_room
@@ -165,8 +165,8 @@ def _over_tcp(source: NodeFacts, target: NodeFacts) -> Terms:
         device = next((each for each in facts.pci if each.address == interface.pci_address), None)
         bus = _bus(device, node, interface.name, direction)
         own = Terms(terms=(term,))
-        found += bus + own if direction is MemoryAccess.READ else own + bus
-    return found
+        unshared += bus + own if direction is MemoryAccess.READ else own + bus
+    return unshared
 
 
 def _bus(device: PciDevice | None, node: str, label: str, direction: MemoryAccess) -> Terms:
@@ -177,9 +177,9 @@ def _bus(device: PciDevice | None, node: str, label: str, direction: MemoryAcces
 
 def _perhaps(source: _End, target: _End) -> str:
     """Why a faster network than TCP cannot be ruled out, or "": a device that cannot be read, and one to talk to."""
-    for here, there in ((source, target), (target, source)):
-        if here.strange and there.facts.active_hcas:
-            return f"{here.facts.hostname} has {here.strange}: MPI may use it"
+    for near, far in ((source, target), (target, source)):
+        if near.strange and far.facts.active_hcas:
+            return f"{near.facts.hostname} has {near.strange}: MPI may use it"
     return ""
 
 

@@ -50,10 +50,10 @@ def packet(device: PciDevice, direction: MemoryAccess) -> tuple[int | None, str]
     MaxPayload of any hop: a port that gets more treats it as malformed (PCI Express Base Specification 2.2.2), so the
     least that is known is a bound. A completion is no longer than what was asked for, MaxReadReq.
     """
-    known = [(hop.max_payload_bytes, f"MaxPayload of {hop.address}") for hop in device.path if hop.max_payload_bytes]
-    if direction is MemoryAccess.READ and known and device.path[-1].max_read_request_bytes:
-        known.append((device.path[-1].max_read_request_bytes, f"MaxReadReq of {device.path[-1].address}"))
-    return min(known, default=(None, ""))
+    payloads = [(hop.max_payload_bytes, f"MaxPayload of {hop.address}") for hop in device.path if hop.max_payload_bytes]
+    if direction is MemoryAccess.READ and payloads and device.path[-1].max_read_request_bytes:
+        payloads.append((device.path[-1].max_read_request_bytes, f"MaxReadReq of {device.path[-1].address}"))
+    return min(payloads, default=(None, ""))
 
 
 def ceilings(device: PciDevice) -> tuple[tuple[str, float], ...]:
@@ -66,8 +66,8 @@ def ceilings(device: PciDevice) -> tuple[tuple[str, float], ...]:
     for link in link_pairs(device.path):
         states = (LinkState(transfers_per_s=e.current_transfers_per_s, width=e.current_width) for e in link.ends)
         rates = [_payload_rate(state, payload, READ_OVERHEAD_BYTES) for state in states]
-        known = [rate for rate in rates if rate is not None]
-        found += [(_identity(link), max(known))] if known else []
+        known_rates = [rate for rate in rates if rate is not None]
+        found += [(_identity(link), max(known_rates))] if known_rates else []
     return tuple(found)
 
 
@@ -107,21 +107,21 @@ def _link_terms(
     inputs = {"transfers_per_s": speed, "encoding": ENCODINGS[speed], "width": float(width)}
     name = f"{node} {label}: PCIe link {link.name} at {state}"
     files = " and ".join(f"/sys/bus/pci/devices/{end.address}" for end in link.ends)
-    here = f"{files}: current_link_speed, current_link_width on {node}"
+    files_on_node = f"{files}: current_link_speed, current_link_width on {node}"
     if payload is None or speed >= FLIT_MODE:
         unknown.append(
             f"{node} {label}: packet overhead of FLIT mode is not counted; 242 of 256 bytes are assumed to be payload"
             if speed >= FLIT_MODE
             else f"{node} {label}: MaxPayload of PCIe is not known (reading it takes root); packet overhead not counted"
         )
-        term = LimitTerm(name=name, bytes_per_s=raw, inputs=inputs, source=here, formula=RAW)
+        term = LimitTerm(name=name, bytes_per_s=raw, inputs=inputs, source=files_on_node, formula=RAW)
         return Terms(terms=(term,), unknown=tuple(unknown))
     overhead = OVERHEADS[direction]
     term = LimitTerm(
         name=f"{name}, {direction.value}s of {payload} bytes",
         bytes_per_s=raw * payload_share(payload, overhead),
         inputs={**inputs, "payload_bytes": float(payload), "overhead_bytes": float(overhead)},
-        source=f"{here}, {where}",
+        source=f"{files_on_node}, {where}",
         formula=FORMULA,
     )
     return Terms(terms=(term,), unknown=tuple(unknown))

@@ -74,17 +74,17 @@ def shared_rails(source: NodeFacts, target: NodeFacts) -> SharedRails:
 
 def rail_named(facts: NodeFacts, name: str) -> RailDevice | None:
     """The rail of that name; the name of an HCA means its port 1. None where no such rail is up."""
-    known = {rail.name: rail for rail in rails_of(facts)}
-    return known.get(name) or known.get(f"{name}:1")
+    rails = {rail.name: rail for rail in rails_of(facts)}
+    return rails.get(name) or rails.get(f"{name}:1")
 
 
 def no_rail_because(facts: NodeFacts, name: str) -> str:
     """Why a node has no rail of that name: it is down, or not there; and which there are."""
     have = ", ".join(rail.name for rail in rails_of(facts)) or "none"
     device = name.partition(":")[0]
-    there = device in {*(hca.name for hca in facts.hcas), *(each.name for each in facts.interfaces)}
+    exists = device in {*(hca.name for hca in facts.hcas), *(each.name for each in facts.interfaces)}
     return (
-        f"{facts.hostname} has {name}, and it is not up" if there else f"{facts.hostname} has no {name}: it has {have}"
+        f"{facts.hostname} has {name}, and it is not up" if exists else f"{facts.hostname} has no {name}: it has {have}"
     )
 
 
@@ -102,17 +102,17 @@ def only(facts: NodeFacts, names: Sequence[str]) -> NodeFacts:
 
 
 def _lesser(here: RailDevice, there: RailDevice) -> RailDevice:
-    known = [rail.bytes_per_s for rail in (here, there) if rail.bytes_per_s is not None]
-    return msgspec.structs.replace(here, bytes_per_s=min(known, default=None))
+    rates = [rail.bytes_per_s for rail in (here, there) if rail.bytes_per_s is not None]
+    return msgspec.structs.replace(here, bytes_per_s=min(rates, default=None))
 
 
 def _one_sided(source: NodeFacts, target: NodeFacts) -> tuple[str, ...]:
     """Rails that one node has up and the other has not."""
-    said = []
+    reasons = []
     for facts, other in ((source, target), (target, source)):
-        there = {rail.name for rail in rails_of(other)}
-        said += [no_rail_because(other, rail.name) for rail in rails_of(facts) if rail.name not in there]
-    return tuple(said)
+        other_rails = {rail.name for rail in rails_of(other)}
+        reasons += [no_rail_because(other, rail.name) for rail in rails_of(facts) if rail.name not in other_rails]
+    return tuple(reasons)
 
 
 def rail_limit(source: NodeFacts, target: NodeFacts, rails: Sequence[str]) -> Limit | NoLimit:
@@ -166,5 +166,5 @@ def _device_of(facts: NodeFacts, rail: str) -> PciDevice | None:
     name = rail.partition(":")[0]
     addresses = {each.name: each.pci_address for each in facts.interfaces}
     addresses |= {hca.name: hca.pci_address for hca in facts.hcas}
-    known = {device.address: device for device in facts.pci}
-    return known.get(addresses.get(name, ""))
+    devices = {device.address: device for device in facts.pci}
+    return devices.get(addresses.get(name, ""))

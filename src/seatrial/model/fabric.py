@@ -56,10 +56,10 @@ class Fabric(msgspec.Struct, frozen=True, kw_only=True):
     def path(self, source: str, target: str) -> Iterator[Component]:
         """What data from one node to another crosses, in order. Nodes of unknown leaf share an unseen one."""
         yield Component(kind="node", name=source, direction=Direction.OUT)
-        here, there = self.leaf_of.get(source), self.leaf_of.get(target)
-        if here is not None and there is not None and here != there:
-            yield Component(kind="uplink", name=here, direction=Direction.OUT)
-            yield Component(kind="uplink", name=there, direction=Direction.IN)
+        source_leaf, target_leaf = self.leaf_of.get(source), self.leaf_of.get(target)
+        if source_leaf is not None and target_leaf is not None and source_leaf != target_leaf:
+            yield Component(kind="uplink", name=source_leaf, direction=Direction.OUT)
+            yield Component(kind="uplink", name=target_leaf, direction=Direction.IN)
         yield Component(kind="node", name=target, direction=Direction.IN)
 
     def measured(self, pairs: Collection[tuple[str, str]]) -> "Fabric":

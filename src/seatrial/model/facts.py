@@ -90,7 +90,7 @@ class NodeFacts(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def fabric_interface(self) -> NetworkInterface | None:
         """The fastest of them whose speed is known; the first by name among equals. None: there is none."""
-        known = [
+        with_speed = [
             (-each.speed_bits_per_s, each.name, each) for each in self.ethernet_interfaces if each.speed_bits_per_s
         ]
-        return min(known)[2] if known else None
+        return min(with_speed)[2] if with_speed else None

@@ -105,8 +105,8 @@ class Topology(msgspec.Struct, frozen=True, kw_only=True):
 
     def package_of(self, numa_node: int) -> int | None:
         """The package whose cores are on a NUMA node; None where none, or more than one, is."""
-        found = {core.package for core in self.cores if core.numa_node == numa_node}
-        return next(iter(found)) if len(found) == 1 else None
+        packages = {core.package for core in self.cores if core.numa_node == numa_node}
+        return next(iter(packages)) if len(packages) == 1 else None
 
 
 # Memory.

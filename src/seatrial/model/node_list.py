@@ -50,15 +50,15 @@ def node_list(nodes: Sequence[str]) -> str:
 
 def _parts(text: str) -> list[str]:
     """n[1,3],m -> n[1,3] and m: split at the commas between names, not at those between a name's numbers."""
-    found: list[list[str]] = []
+    parts: list[list[str]] = []
     depth = 0
     for piece in text.split(","):
         if depth > 0:
-            found[-1].append(piece)
+            parts[-1].append(piece)
         else:
-            found.append([piece])
+            parts.append([piece])
         depth += piece.count("[") - piece.count("]")
-    return [",".join(pieces) for pieces in found]
+    return [",".join(pieces) for pieces in parts]
 
 
 def _how_many(text: str) -> int:
@@ -84,9 +84,9 @@ def expand(text: str) -> tuple[str, ...]:
     for ranges in MID_NUMBER.findall(text):
         if len({len(number) for number in re.findall(r"\d+", ranges[1:])}) > 1:
             raise ValueError("numbers of different lengths follow a digit; write n[18-19,110] instead of n1[8-10]")
-    one = ONE_RANGE.fullmatch(text)
-    if one and int(one[2]) <= int(one[3]):  # ClusterShell takes ten times as long for a large range
-        nodes = tuple(f"{one[1]}{number}" for number in range(int(one[2]), int(one[3]) + 1))
+    bracket = ONE_RANGE.fullmatch(text)
+    if bracket and int(bracket[2]) <= int(bracket[3]):  # ClusterShell takes ten times as long for a large range
+        nodes = tuple(f"{bracket[1]}{number}" for number in range(int(bracket[2]), int(bracket[3]) + 1))
     else:
         nodes = _expanded(text)
     if longest := max((node for node in nodes if len(node) > LONGEST_NODE), key=len, default=""):

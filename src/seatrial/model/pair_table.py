@@ -60,12 +60,12 @@ class PairTable(msgspec.Struct, frozen=True, kw_only=True):
         if self.is_ordered:
             dense[self.keys()] = values
             return dense.reshape(len(self.nodes), len(self.nodes))
-        known = ~np.isnan(values)
-        key, values = self.keys()[known], values[known]
+        measured = ~np.isnan(values)
+        key, values = self.keys()[measured], values[measured]
         order = np.lexsort((values, key))
         key, values = key[order], values[order]
-        found, first, count = np.unique(key, return_index=True, return_counts=True)
-        dense[found] = (values[first + (count - 1) // 2] + values[first + count // 2]) / 2
+        cells, first, count = np.unique(key, return_index=True, return_counts=True)
+        dense[cells] = (values[first + (count - 1) // 2] + values[first + count // 2]) / 2
         return dense.reshape(len(self.nodes), len(self.nodes))
 
 

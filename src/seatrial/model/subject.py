@@ -41,8 +41,8 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True, order=True):
         """The inverse of `text`. Raises ValueError that shows the text and the known kinds."""
         kind, colon, name = text.partition(":")
         if not colon or not name or kind not in tuple(SubjectKind):
-            known = ", ".join(SubjectKind)
-            raise ValueError(f"{text!r} names no subject: it needs the form KIND:NAME, KIND one of {known}")
+            kinds = ", ".join(SubjectKind)
+            raise ValueError(f"{text!r} names no subject: it needs the form KIND:NAME, KIND one of {kinds}")
         return cls(kind=SubjectKind(kind), name=name)
 
 

@@ -19,10 +19,10 @@ def some(names: Sequence[str], most: int) -> str:
 
 def by_text(said: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     """Groups (name, text) by text: every text once, with the names that have it, in their order."""
-    found: dict[str, list[str]] = {}
+    names_of: dict[str, list[str]] = {}
     for name, text in said:
-        found.setdefault(text, []).append(name)
-    return found
+        names_of.setdefault(text, []).append(name)
+    return names_of
 
 
 _DIGITS = re.compile(r"([0-9]+)")

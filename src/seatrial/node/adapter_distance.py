@@ -48,14 +48,14 @@ def adapters_of(facts: NodeFacts) -> Adapters:
     if not places and not facts.active_hcas and interface is not None:
         numa_nodes = [device.numa_node for device in facts.pci if device.address == interface.pci_address]
         places = {interface.name: numa_nodes[0]} if numa_nodes else {}
-    known = {name: numa for name, numa in places.items() if numa is not None}
+    placed = {name: numa for name, numa in places.items() if numa is not None}
     packages = {
-        name: package for name, numa in known.items() if (package := facts.topology.package_of(numa)) is not None
+        name: package for name, numa in placed.items() if (package := facts.topology.package_of(numa)) is not None
     }
     with_cores = {core.numa_node for core in facts.topology.cores}
-    if len(known) < len(places) or not with_cores.issuperset(known.values()):
+    if len(placed) < len(places) or not with_cores.issuperset(placed.values()):
         return Adapters()
-    return Adapters(numa_nodes=known, packages=packages)
+    return Adapters(numa_nodes=placed, packages=packages)
 
 
 def distance(core: Core, adapters: Adapters) -> Distance:
@@ -87,11 +87,11 @@ def usable_cores(facts: NodeFacts | None, ranks: Sequence[RankPlace]) -> Cores:
 
 def small_cores(facts: NodeFacts | None) -> frozenset[Core]:
     """Cores built slower than others of the node: efficiency cores, LITTLE cores; empty where that is unknown."""
-    told = facts.processor.hardware_maximum_hz if facts else ()
-    if facts is None or not told or len(told) != len(facts.topology.processors):
+    maximum_hz = facts.processor.hardware_maximum_hz if facts else ()
+    if facts is None or not maximum_hz or len(maximum_hz) != len(facts.topology.processors):
         return frozenset()
-    most = dict(zip(facts.topology.processors, told, strict=True))
-    return frozenset(core for core in facts.topology.cores if most[core.processors[0]] < SMALL * max(told))
+    most = dict(zip(facts.topology.processors, maximum_hz, strict=True))
+    return frozenset(core for core in facts.topology.cores if most[core.processors[0]] < SMALL * max(maximum_hz))
 
 
 def good_order(
@@ -140,8 +140,8 @@ def _grouped(pools: Sequence[Sequence[Core]], each: int) -> tuple[list[Sequence[
 
 
 def _processors(cores: Sequence[Core], usable: frozenset[int], threads: bool) -> tuple[int, ...]:
-    found = [[number for number in core.processors if number in usable] for core in cores]
-    return tuple(number for here in found for number in (here if threads else here[:1]))
+    by_core = [[number for number in core.processors if number in usable] for core in cores]
+    return tuple(number for here in by_core for number in (here if threads else here[:1]))
 
 
 def _hops(facts: NodeFacts | None, node: int | None, adapters: Adapters) -> int:
@@ -150,9 +150,9 @@ def _hops(facts: NodeFacts | None, node: int | None, adapters: Adapters) -> int:
         return FAR
     order = [one.index for one in facts.topology.numa_nodes]
     rows = {one.index: one.distances for one in facts.topology.numa_nodes}
-    known = [
+    distances = [
         rows[near][order.index(node)]
         for near in adapters.numa_nodes.values()
         if node in order and len(rows.get(near, ())) == len(order)
     ]
-    return min(known, default=FAR)
+    return min(distances, default=FAR)

@@ -90,8 +90,8 @@ def _sub_numa_mode(frame: Frame) -> str:
 
 
 def _cpulists(frame: Frame) -> list[str]:
-    told = frame.columns.get((NODES, "cpulist"), {})
+    cpulists = frame.columns.get((NODES, "cpulist"), {})
     return [
-        told.get(number) or frame.values.get(NODES.replace("[0-9]*", f"{number}/cpulist"), "")
+        cpulists.get(number) or frame.values.get(NODES.replace("[0-9]*", f"{number}/cpulist"), "")
         for number in frame.lists.get(NODES, ())
     ]

@@ -246,5 +246,5 @@ def why_no_answer(frame: Frame, command: str) -> str:
         return frame.reason(command)
     if output.status == NO_ANSWER:
         return f"{command}: no answer in 5 s"
-    said = output.lines[-1].strip() if output.lines else "nothing"
-    return f"{command}: exit status {output.status}, said {said[:120]!r}"
+    last_line = output.lines[-1].strip() if output.lines else "nothing"
+    return f"{command}: exit status {output.status}, said {last_line[:120]!r}"

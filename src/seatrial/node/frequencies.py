@@ -50,9 +50,9 @@ def read_frequencies(frame: Frame, absent: dict[str, str]) -> Frequencies:
             ("present_hz", "scaling_cur_freq"),
         )
     }
-    known = {"frequency_driver": driver, "governors": governors, "energy_preferences": preferences, **hz}
+    values = {"frequency_driver": driver, "governors": governors, "energy_preferences": preferences, **hz}
     why = frame.reason(pattern) if frame.lists.get(pattern) else "no cpufreq: the kernel does not set frequencies here"
-    absent.update({f"processor.{field}": why for field, value in known.items() if not value})
+    absent.update({f"processor.{field}": why for field, value in values.items() if not value})
     return Frequencies(driver=driver, governors=dict(governors), energy_preferences=dict(preferences), **hz)
 
 
@@ -77,8 +77,8 @@ def base_hz(frame: Frame, model_name: str) -> tuple[float | None, str]:
 
 def named_hz(model_name: str) -> tuple[float | None, str]:
     """The frequency behind the @ of a model's name, and that it is from there; None where there is none."""
-    found = BEHIND_AT.search(model_name)
-    return (float(found[1]) * 1e9, IN_NAME) if found else (None, "")
+    match = BEHIND_AT.search(model_name)
+    return (float(match[1]) * 1e9, IN_NAME) if match else (None, "")
 
 
 def turbo(frame: Frame) -> bool | None:

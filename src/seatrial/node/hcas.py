@@ -57,12 +57,12 @@ def read_ports(frame: Frame, hca: Hca) -> tuple[tuple[Port, ...], dict[str, str]
             port, mtu_bytes=mtus.get((hca.name, number)), counters=counters.get(str(number), {})
         )
         ports.append(port)
-        group, here = f"hcas.{hca.name}.ports.{number}", f"{INFINIBAND}{hca.name}/ports/{number}"
-        absent.update(_absences(frame, group, here, port))
+        group, folder = f"hcas.{hca.name}.ports.{number}", f"{INFINIBAND}{hca.name}/ports/{number}"
+        absent.update(_absences(frame, group, folder, port))
         if port.data_bits_per_s is None:
-            absent[f"{group}.data_bits_per_s"] = f"{here}/{why}" if port.rate_text else frame.reason(f"{here}/rate")
+            absent[f"{group}.data_bits_per_s"] = f"{folder}/{why}" if port.rate_text else frame.reason(f"{folder}/rate")
         if str(number) in odd or not port.counters:
-            absent[f"{group}.counters"] = f"{here}/{odd.get(str(number), 'counters: none can be read')}"
+            absent[f"{group}.counters"] = f"{folder}/{odd.get(str(number), 'counters: none can be read')}"
     return tuple(ports), absent
 
 
@@ -77,7 +77,7 @@ def port_state(text: str | None) -> PortState | Unknown | None:
 def active_mtus(lines: tuple[str, ...]) -> dict[tuple[str, int], int]:
     """Device and port -> bytes, from what ibv_devinfo prints: "hca_id:", then "port:", then "active_mtu:"."""
     device, port = "", 0
-    found: dict[tuple[str, int], int] = {}
+    mtus: dict[tuple[str, int], int] = {}
     for line in lines:
         word, _, rest = line.strip().partition(":")
         value = rest.split()[0] if rest.split() else ""
@@ -86,14 +86,14 @@ def active_mtus(lines: tuple[str, ...]) -> dict[tuple[str, int], int]:
         elif word == "port":
             port = int(value) if NUMBER.fullmatch(value) else 0
         elif word == "active_mtu" and device and port and MTU.fullmatch(value):
-            found[device, port] = int(value)
-    return found
+            mtus[device, port] = int(value)
+    return mtus
 
 
 def _port(frame: Frame, hca: Hca, number: int, interfaces: tuple[str, ...]) -> tuple[Port, str]:
     """The port but for its MTU and counters, and why its data rate is not known."""
-    here = f"{INFINIBAND}{hca.name}/ports/{number}"
-    text = {field: frame.values.get(f"{here}/{file}", "").strip() for field, file in PORT_FILES.items()}
+    folder = f"{INFINIBAND}{hca.name}/ports/{number}"
+    text = {field: frame.values.get(f"{folder}/{file}", "").strip() for field, file in PORT_FILES.items()}
     family = port_family(text["link_layer"], hca.node_type, hca.driver, hca.board_id, hca.hca_type, hca.name)
     rate = port_rate(family, text["rate_text"], _speed(frame, interfaces))
     port = Port(
@@ -132,15 +132,15 @@ def _local_identifier(text: str) -> int | None:
 def _counters(frame: Frame, name: str) -> tuple[dict[str, dict[str, int]], dict[str, str]]:
     """Port -> counter -> total, and port -> the first that is no number, such as "N/A (no PMA)"."""
     pattern = f"{INFINIBAND}{name}/ports/*"
-    found: dict[str, dict[str, int]] = {}
+    totals: dict[str, dict[str, int]] = {}
     odd: dict[str, str] = {}
     for counter, file in COUNTER_FILES:
         for number, text in frame.columns.get((pattern, file), {}).items():
             if COUNT.fullmatch(text) and int(text) <= MOST:
-                found.setdefault(number, {})[counter] = int(text)
+                totals.setdefault(number, {})[counter] = int(text)
             else:
                 odd.setdefault(number, f"{file} says {text!r}")
-    return found, odd
+    return totals, odd
 
 
 def _interfaces(frame: Frame, name: str, number: int, *, alone: bool) -> tuple[str, ...]:
@@ -182,29 +182,29 @@ def read_hcas(frame: Frame) -> tuple[tuple[Hca, ...], dict[str, str]]:
     listed = frame.lists.get(f"{INFINIBAND}*")
     if listed is None:
         return (), {"hcas": frame.reason(f"{INFINIBAND}*")}
-    found = []
+    hcas = []
     absent: dict[str, str] = {}
     for name in sorted(set(listed)):
         hca = _hca(frame, name)
         ports, without = read_ports(frame, hca)
-        found.append(msgspec.structs.replace(hca, ports=ports))
+        hcas.append(msgspec.structs.replace(hca, ports=ports))
         for field, file in DEVICE_FILES.items():
             if getattr(hca, field) in (None, ""):
                 absent[f"hcas.{name}.{field}"] = frame.reason(f"{INFINIBAND}{name}/{file}")
         absent.update(without)
-    return tuple(found), absent
+    return tuple(hcas), absent
 
 
 def _hca(frame: Frame, name: str) -> Hca:
-    here = f"{INFINIBAND}{name}"
-    numa_node = frame.integer(f"{here}/device/numa_node")
+    folder = f"{INFINIBAND}{name}"
+    numa_node = frame.integer(f"{folder}/device/numa_node")
     return Hca(
         name=name,
-        driver=frame.values.get(f"{here}/device/driver", ""),
-        firmware=frame.values.get(f"{here}/fw_ver", "").strip(),
-        board_id=frame.values.get(f"{here}/board_id", "").strip(),
-        hca_type=frame.values.get(f"{here}/hca_type", "").strip(),
-        node_type=frame.values.get(f"{here}/node_type", "").strip(),
-        pci_address=pci_address(frame.real.get(f"{here}/device", "")),
+        driver=frame.values.get(f"{folder}/device/driver", ""),
+        firmware=frame.values.get(f"{folder}/fw_ver", "").strip(),
+        board_id=frame.values.get(f"{folder}/board_id", "").strip(),
+        hca_type=frame.values.get(f"{folder}/hca_type", "").strip(),
+        node_type=frame.values.get(f"{folder}/node_type", "").strip(),
+        pci_address=pci_address(frame.real.get(f"{folder}/device", "")),
         numa_node=numa_node if numa_node is not None and numa_node >= 0 else None,
     )

@@ -88,13 +88,13 @@ def _walk(root: ET.Element) -> Iterator[Found]:
     """Every object in the document's order, without recursion."""
     waiting = [Found(each, (), "") for each in reversed(root.findall("object"))]
     while waiting:
-        found = waiting.pop()
-        yield found
-        inside = found.above
-        if found.element.get("pci_busid"):
-            inside = (*found.above, found.element)
-        nodeset = found.element.get("nodeset", found.nodeset)
-        waiting.extend(Found(each, inside, nodeset) for each in reversed(found.element.findall("object")))
+        item = waiting.pop()
+        yield item
+        inside = item.above
+        if item.element.get("pci_busid"):
+            inside = (*item.above, item.element)
+        nodeset = item.element.get("nodeset", item.nodeset)
+        waiting.extend(Found(each, inside, nodeset) for each in reversed(item.element.findall("object")))
 
 
 def _address(element: ET.Element) -> str:

@@ -40,7 +40,7 @@ def parse_hwloc(text: str) -> ET.Element:
 
 def infos(element: ET.Element) -> dict[str, str]:
     """Name -> value of the infos directly under an element; the first of each name."""
-    found: dict[str, str] = {}
-    for each in element.iterfind("info"):
-        found.setdefault(each.get("name", ""), each.get("value", ""))
-    return found
+    values: dict[str, str] = {}
+    for info in element.iterfind("info"):
+        values.setdefault(info.get("name", ""), info.get("value", ""))
+    return values

@@ -88,15 +88,15 @@ def _firmware(says: dict[str, str]) -> Firmware:
 def _processor(root: ET.Element, model: str, topology: Topology) -> ProcessorFacts:
     greatest = _frequencies(root, "FrequencyMaxMHz", topology.processors)
     base = _frequencies(root, "FrequencyBaseMHz", topology.processors)
-    told = (base[0], "hwloc's FrequencyBaseMHz") if base and len(set(base)) == 1 else named_hz(model)
+    base_frequency = (base[0], "hwloc's FrequencyBaseMHz") if base and len(set(base)) == 1 else named_hz(model)
     return ProcessorFacts(
         vendor=_first(root, "CPUVendor"),
         family=whole_number(_first(root, "CPUFamilyNumber")),
         model_number=whole_number(_first(root, "CPUModelNumber")),
         stepping=whole_number(_first(root, "CPUStepping")),
         hardware_maximum_hz=greatest,
-        base_hz=told[0],
-        base_hz_source=told[1],
+        base_hz=base_frequency[0],
+        base_hz_source=base_frequency[1],
     )
 
 
@@ -104,12 +104,12 @@ def _frequencies(root: ET.Element, info: str, processors: Numbers) -> tuple[floa
     """In Hz, by processor, from the kinds of processors that hwloc distinguishes; empty where one of them is not
     reported.
     """
-    told: dict[int, float] = {}
+    by_processor: dict[int, float] = {}
     for kind in root.iterfind("cpukind"):
         megahertz = infos(kind).get(info, "")
         if MEGAHERTZ.fullmatch(megahertz):
-            told.update(dict.fromkeys(masked(kind.get("cpuset", "")) or (), int(megahertz) * 1e6))
-    return tuple(told[each] for each in processors) if all(each in told for each in processors) else ()
+            by_processor.update(dict.fromkeys(masked(kind.get("cpuset", "")) or (), int(megahertz) * 1e6))
+    return tuple(by_processor[each] for each in processors) if all(each in by_processor for each in processors) else ()
 
 
 def _with_absent(facts: NodeFacts, devices: Devices) -> NodeFacts:

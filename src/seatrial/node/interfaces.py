@@ -36,14 +36,14 @@ def read_interfaces(frame: Frame) -> Interfaces:
         absent["interfaces"] = f"{', '.join(foreign)}: in /sys/class/net, but not in this namespace's {SOCKETS}"
     elif missing:
         absent["interfaces"] = f"{', '.join(missing)}: in {SOCKETS}, but not in /sys/class/net"
-    found = []
+    interfaces = []
     for name in sorted(set(listed) & ours):
         interface = _interface(frame, name)
-        found.append(interface)
+        interfaces.append(interface)
         for field, file in (("link_type", "type"), ("speed_bits_per_s", "speed"), ("mtu_bytes", "mtu")):
             if getattr(interface, field) is None:
                 absent[f"interfaces.{name}.{field}"] = frame.reason(f"{NET}{name}/{file}")
-    return Interfaces(interfaces=tuple(found), absent=absent)
+    return Interfaces(interfaces=tuple(interfaces), absent=absent)
 
 
 def ethernet_speed(frame: Frame, name: str) -> float | None:
@@ -53,22 +53,22 @@ def ethernet_speed(frame: Frame, name: str) -> float | None:
 
 
 def _interface(frame: Frame, name: str) -> NetworkInterface:
-    here = f"{NET}{name}"
-    mtu = frame.integer(f"{here}/mtu")
-    carrier = frame.integer(f"{here}/carrier")
-    totals = {total: frame.integer(f"{here}/statistics/{total}") for total in TOTALS}
+    folder = f"{NET}{name}"
+    mtu = frame.integer(f"{folder}/mtu")
+    carrier = frame.integer(f"{folder}/carrier")
+    totals = {total: frame.integer(f"{folder}/statistics/{total}") for total in TOTALS}
     return NetworkInterface(
         name=name,
-        link_type=frame.integer(f"{here}/type"),
-        state=frame.values.get(f"{here}/operstate", "unknown").strip() or "unknown",
+        link_type=frame.integer(f"{folder}/type"),
+        state=frame.values.get(f"{folder}/operstate", "unknown").strip() or "unknown",
         carrier=None if carrier is None else carrier == 1,
         speed_bits_per_s=ethernet_speed(frame, name),
         mtu_bytes=mtu if mtu is not None and mtu > 0 else None,
-        driver=frame.values.get(f"{here}/device/driver", ""),
-        enslaved=f"{here}/master" in frame.values,
+        driver=frame.values.get(f"{folder}/device/driver", ""),
+        enslaved=f"{folder}/master" in frame.values,
         bridge=name in frame.lists.get(f"{NET}*/bridge", ()),
-        lower=frame.lists.get(f"{here}/lower_*", ()),
-        duplex=frame.values.get(f"{here}/duplex", "").strip(),
-        pci_address=pci_address(frame.real.get(f"{here}/device", "")),
+        lower=frame.lists.get(f"{folder}/lower_*", ()),
+        duplex=frame.values.get(f"{folder}/duplex", "").strip(),
+        pci_address=pci_address(frame.real.get(f"{folder}/device", "")),
         errors={total: count for total, count in totals.items() if count is not None and count >= 0},
     )

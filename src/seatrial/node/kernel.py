@@ -18,19 +18,19 @@ def read_scheduler(frame: Frame) -> tuple[dict[str, str], dict[str, str]]:
     """
     old = _under(frame, OLD)
     old.pop(AUTOGROUP, None)
-    found = {**old, **_under(frame, f"{NEW}/")}
-    if found:
-        return dict(sorted(found.items())), {}
+    granularities = {**old, **_under(frame, f"{NEW}/")}
+    if granularities:
+        return dict(sorted(granularities.items())), {}
     return {}, {"settings.scheduler": f"no {OLD}*_ns (up to Linux 5.12); {frame.reason(NEW)}"}
 
 
 def _under(frame: Frame, before: str) -> dict[str, str]:
-    found = {}
+    values = {}
     for path, text in frame.values.items():
         if path.startswith(before):
             chosen = CHOSEN.search(text)
-            found[path.removeprefix(before)] = chosen[1] if chosen else " ".join(text.split())
-    return found
+            values[path.removeprefix(before)] = chosen[1] if chosen else " ".join(text.split())
+    return values
 
 
 # Scheduler granularity: up to Linux 5.12 in /proc/sys/kernel/sched_*_ns; from 5.13 in /sys/kernel/debug/sched, for

@@ -91,7 +91,7 @@ Device = dict[str, str]
 def dmi_dimms(lines: tuple[str, ...]) -> tuple[Dimm, ...]:
     """The slots of `dmidecode -t 17`, in its order, the empty ones with a size of 0 bytes."""
     devices = list(_devices(lines))
-    found = places([(device.get("Locator", ""), device.get("Bank Locator", "")) for device in devices])
+    slots = places([(device.get("Locator", ""), device.get("Bank Locator", "")) for device in devices])
     return tuple(
         Dimm(
             locator=device.get("Locator", ""),
@@ -104,7 +104,7 @@ def dmi_dimms(lines: tuple[str, ...]) -> tuple[Dimm, ...]:
             ),
             package=place.socket,
         )
-        for device, place in zip(devices, found, strict=True)
+        for device, place in zip(devices, slots, strict=True)
     )
 
 
@@ -127,8 +127,8 @@ def size_bytes(text: str) -> int | None:
     if text == "No Module Installed":
         return 0
     amount, _, unit = text.partition(" ")
-    known = amount.isascii() and amount.isdigit() and len(amount) <= 12 and unit.upper() in UNITS
-    return int(amount) * UNITS[unit.upper()] if known else None
+    valid = amount.isascii() and amount.isdigit() and len(amount) <= 12 and unit.upper() in UNITS
+    return int(amount) * UNITS[unit.upper()] if valid else None
 
 
 def transfers_per_s(text: str) -> float | None:
@@ -217,5 +217,5 @@ def _why_no_dmi(frame: Frame) -> str:
 def _sum(frame: Frame, file: str) -> int | None:
     """Sum over all controllers; None without controllers, or where one of them does not report it."""
     counts = [frame.integer(f"{CONTROLLERS}{controller}/{file}") for controller in edac_controllers(frame)]
-    known = [count for count in counts if count is not None]
-    return sum(known) if known and len(known) == len(counts) else None
+    reported = [count for count in counts if count is not None]
+    return sum(reported) if reported and len(reported) == len(counts) else None

@@ -23,16 +23,16 @@ def read_mounts(frame: Frame) -> tuple[tuple[Mount, ...], dict[str, str]]:
     `reachable` is known for network file systems only, and for the path as a whole. Second: "system.mounts" -> why none
     is known, or "system.mounts.PATH" -> why one is not reachable.
     """
-    found: dict[Mount, None] = {}
+    mounts: dict[Mount, None] = {}
     absent = {}
     for line in frame.files.get(MOUNTS, ()):
         words = line.split(" ")
         if len(words) < 4 or words[2] in KERNELS_OWN or words[1].startswith(("/proc/", "/sys/")):
             continue
-        said = frame.values.get(f"mount {words[1]}")
+        state = frame.values.get(f"mount {words[1]}")
         path = _unescaped(words[1])
-        reachable = ANSWERS.get(said or "") if words[2] != "autofs" else None
-        if said == "no answer":
+        reachable = ANSWERS.get(state or "") if words[2] != "autofs" else None
+        if state == "no answer":
             absent[f"system.mounts.{path}"] = "no answer in 3 s"
         mount = Mount(
             path=path,
@@ -41,10 +41,10 @@ def read_mounts(frame: Frame) -> tuple[tuple[Mount, ...], dict[str, str]]:
             options=tuple(each for each in words[3].split(",") if not each.startswith(OF_THE_MOMENT)),
             reachable=reachable,
         )
-        found[mount] = None
-    if not found:
+        mounts[mount] = None
+    if not mounts:
         absent["system.mounts"] = frame.reason(MOUNTS)
-    return tuple(found), absent
+    return tuple(mounts), absent
 
 
 def read_paths(frame: Frame) -> dict[str, bool]:

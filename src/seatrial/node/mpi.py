@@ -27,25 +27,25 @@ PROVIDER = re.compile(r"(\S+):")
 def read_libraries(frame: Frame) -> tuple[Library | Unknown, ...]:
     """Each once: MPIs in the order their commands name them, then UCX and libfabric; unknown words as Unknown."""
     components: dict[str, Callable[[Frame], dict[str, tuple[str, ...]]]] = {"Open MPI": _open_mpi, "MPICH": _mpich}
-    found: list[Library | Unknown] = []
+    libraries: list[Library | Unknown] = []
     for name, version in mpi_names(frame):
         if not name:
-            found.append(Unknown(word=version))
+            libraries.append(Unknown(word=version))
         elif name not in LAUNCHERS:
             inside = components[name](frame) if name in components else {}
-            found.append(Library(name=name, version=version, components=inside))
+            libraries.append(Library(name=name, version=version, components=inside))
     ucx = _version(frame, UCX_VERSION, UCX, "UCX", _ucx(frame))
     fabric = _version(frame, FABRIC_VERSION, FABRIC, "libfabric", _providers(frame))
-    return (*found, *ucx, *fabric)
+    return (*libraries, *ucx, *fabric)
 
 
 def _version(
     frame: Frame, command: str, words: re.Pattern[str], name: str, components: dict[str, tuple[str, ...]]
 ) -> tuple[Library | Unknown, ...]:
     lines = [line.strip() for line in answer(frame, command)]
-    known = [match[1] for line in lines if (match := words.fullmatch(line))]
-    if known:
-        return (Library(name=name, version=known[0], components=components),)
+    versions = [match[1] for line in lines if (match := words.fullmatch(line))]
+    if versions:
+        return (Library(name=name, version=versions[0], components=components),)
     return (Unknown(word=lines[0][:80]),) if lines and lines[0] else ()
 
 
@@ -71,10 +71,10 @@ def _providers(frame: Frame) -> dict[str, tuple[str, ...]]:
 
 
 def _sorted(pairs: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
-    found: defaultdict[str, set[str]] = defaultdict(set)
+    by_kind: defaultdict[str, set[str]] = defaultdict(set)
     for framework, component in pairs:
-        found[framework].add(component)
-    return {framework: tuple(sorted(found[framework])) for framework in sorted(found)}
+        by_kind[framework].add(component)
+    return {framework: tuple(sorted(by_kind[framework])) for framework in sorted(by_kind)}
 
 
 MPI_COMMANDS = ("mpirun --version", "ompi_info --version", "mpichversion", "mpiexec --version")
@@ -97,14 +97,14 @@ def mpi_versions(frame: Frame) -> tuple[str, ...]:
 
 def mpi_names(frame: Frame) -> tuple[tuple[str, str], ...]:
     """The same, name and version apart; the name is "" where we do not know the words, and those are the version."""
-    found: dict[tuple[str, str], None] = {}
+    names: dict[tuple[str, str], None] = {}
     for command in MPI_COMMANDS:
         lines = answer(frame, command)
-        said = ("", lines[0].strip()[:80]) if lines else ("", "")
-        name_and_version = next(filter(None, map(_known, lines)), said)
+        unknown = ("", lines[0].strip()[:80]) if lines else ("", "")
+        name_and_version = next(filter(None, map(_known, lines)), unknown)
         if name_and_version[1]:
-            found[name_and_version] = None
-    return tuple(found)
+            names[name_and_version] = None
+    return tuple(names)
 
 
 def why_no_mpi(frame: Frame) -> str:
@@ -130,13 +130,13 @@ Build = tuple[int, int | None]
 def read_mpi_files(frame: Frame) -> tuple[MpiFile, ...]:
     """Each once by its name, in the stream's order; lines that are none are passed over."""
     output = frame.commands.get(FILES)
-    found: dict[str, MpiFile] = {}
+    files: dict[str, MpiFile] = {}
     for line in output.lines if output is not None else ():
         name, _, rest = line.partition(" ")
         file = parse_file(rest, name)
         if name and file is not None and file.size_bytes is not None:
-            found.setdefault(name, file)
-    return tuple(found.values())
+            files.setdefault(name, file)
+    return tuple(files.values())
 
 
 def why_no_files(frame: Frame) -> str:
@@ -177,10 +177,10 @@ def told(file: MpiFile) -> str:
 
 def told_apart(files: Mapping[str, MpiFile]) -> dict[str, list[str]]:
     """Each build, as `told` describes it, and the nodes that have it: one entry where all have the same."""
-    found: dict[Build, list[str]] = {}
+    nodes_of: dict[Build, list[str]] = {}
     for node, build in builds(files).items():
-        found.setdefault(build, []).append(node)
-    return {told(files[nodes[0]]): nodes for nodes in found.values()}
+        nodes_of.setdefault(build, []).append(node)
+    return {told(files[nodes[0]]): nodes for nodes in nodes_of.values()}
 
 
 def _natural(text: str) -> int | None:
@@ -208,13 +208,13 @@ def read_mpi_settings(frame: Frame) -> dict[str, str]:
     The last line of a name counts; the user's own file wins over the system's, the environment over these, and the
     system's override over all, as in Open MPI.
     """
-    found: dict[str, str] = {}
+    settings: dict[str, str] = {}
     for path in _ordered(frame):
         for line in frame.files[path]:
             name, equals, value = line.partition("=")
             if equals and name.strip():
-                found[name.strip().removeprefix(MCA)] = value.strip()
-    return dict(sorted(found.items()))
+                settings[name.strip().removeprefix(MCA)] = value.strip()
+    return dict(sorted(settings.items()))
 
 
 def is_variable(name: str) -> bool:

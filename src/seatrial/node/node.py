@@ -138,5 +138,5 @@ def tcp_counters(frame: Frame) -> dict[str, int]:
     if len(lines) != 2 or len(lines[0]) != len(lines[1]):
         return {}
     names, numbers = lines
-    found = zip(names, map(whole_number, numbers), strict=True)
-    return {name: number for name, number in found if number is not None}
+    counters = zip(names, map(whole_number, numbers), strict=True)
+    return {name: number for name, number in counters if number is not None}

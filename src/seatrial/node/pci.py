@@ -85,22 +85,22 @@ def pci_kind(class_code: int | None, vendor: int | None = None) -> PciKind:
 
 
 def _device(frame: Frame, address: str, code: str, links: dict[str, Link]) -> PciDevice:
-    here = f"{PCI}{address}"
+    folder = f"{PCI}{address}"
     class_code, vendor = _hexadecimal(code), _hexadecimal(_cell(frame, address, "vendor"))
     numa_node = whole_number(_cell(frame, address, "numa_node"))
-    names = {name.rpartition("/")[2] for pattern in NAMES for name in frame.lists.get(f"{here}/{pattern}", ())}
-    chain = pci_chain(frame.real.get(here, "")) or (address,)
+    names = {name.rpartition("/")[2] for pattern in NAMES for name in frame.lists.get(f"{folder}/{pattern}", ())}
+    chain = pci_chain(frame.real.get(folder, "")) or (address,)
     return PciDevice(
         address=address,
         kind=pci_kind(class_code, vendor),
         class_code=class_code,
         vendor=vendor,
         device=_hexadecimal(_cell(frame, address, "device")),
-        driver=frame.values.get(f"{here}/driver", ""),
+        driver=frame.values.get(f"{folder}/driver", ""),
         names=tuple(sorted(names)),
         numa_node=numa_node if numa_node is not None and numa_node >= 0 else None,
         path=tuple(_link(links, each).hop for each in chain),
-        virtual_function=f"{here}/physfn" in frame.values,
+        virtual_function=f"{folder}/physfn" in frame.values,
     )
 
 
@@ -119,10 +119,10 @@ def _hexadecimal(text: str) -> int | None:
 
 def _absences(frame: Frame, device: PciDevice, links: dict[str, Link]) -> dict[str, str]:
     """Of a file that no function has, once for all; else of each hop."""
-    here, group = f"{PCI}{device.address}", f"pci.{device.address}"
+    folder, group = f"{PCI}{device.address}", f"pci.{device.address}"
     absent = {}
-    if here not in frame.real:
-        absent[f"{group}.path"] = frame.reason(here)
+    if folder not in frame.real:
+        absent[f"{group}.path"] = frame.reason(folder)
     if device.numa_node is None:
         absent[f"{group}.numa_node"] = why_no_cell(frame, device.address, "numa_node")
     for hop in device.path:
@@ -133,6 +133,6 @@ def _absences(frame: Frame, device: PciDevice, links: dict[str, Link]) -> dict[s
                 continue
             why = why_no_cell(frame, hop.address, file)
             if device.virtual_function and hop.address == device.address:
-                why += f"; a virtual function shares the link of {frame.values[f'{here}/physfn']}"
+                why += f"; a virtual function shares the link of {frame.values[f'{folder}/physfn']}"
             absent[f"{group}.path.{hop.address}.{field}"] = why
     return absent

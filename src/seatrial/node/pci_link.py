@@ -125,16 +125,16 @@ def read_links(frame: Frame, addresses: tuple[str, ...]) -> dict[str, Link]:
 def link_of(address: str, texts: tuple[str, ...], express: ExpressCapability | None = None) -> Link:
     """`texts`: of the four LINK_FILES, "" where there is none. What they lack, the capability may contain."""
     current_speed, max_speed, current_width, max_width = texts
-    told = express or ExpressCapability()
+    capability = express or ExpressCapability()
     hop = PciHop(
         address=address,
-        current_transfers_per_s=_transfers_per_s(current_speed) or told.current_transfers_per_s,
-        max_transfers_per_s=_transfers_per_s(max_speed) or told.max_transfers_per_s,
-        current_width=_lanes(current_width) or told.current_width,
-        max_width=_lanes(max_width) or told.max_width,
-        max_payload_bytes=told.max_payload_bytes,
-        max_payload_supported_bytes=told.max_payload_supported_bytes,
-        max_read_request_bytes=told.max_read_request_bytes,
+        current_transfers_per_s=_transfers_per_s(current_speed) or capability.current_transfers_per_s,
+        max_transfers_per_s=_transfers_per_s(max_speed) or capability.max_transfers_per_s,
+        current_width=_lanes(current_width) or capability.current_width,
+        max_width=_lanes(max_width) or capability.max_width,
+        max_payload_bytes=capability.max_payload_bytes,
+        max_payload_supported_bytes=capability.max_payload_supported_bytes,
+        max_read_request_bytes=capability.max_read_request_bytes,
     )
     return Link(hop, tuple(field for field in LINK_FILES if getattr(hop, field) is None))
 
@@ -163,8 +163,8 @@ def _express(frame: Frame, address: str) -> ExpressCapability | None:
 
 
 def _transfers_per_s(text: str) -> float | None:
-    found = SPEED.fullmatch(text.strip())
-    return float(found[1]) * 1e9 or None if found else None
+    match = SPEED.fullmatch(text.strip())
+    return float(match[1]) * 1e9 or None if match else None
 
 
 def _lanes(text: str) -> int | None:

@@ -107,11 +107,11 @@ def port_rate(family: PortFamily | Unknown, text: str, interface_bits_per_s: flo
 
 def _printed(text: str) -> PortRate:
     """The parsed words. A width without a name is SDR, as older kernels print it, if the number fits."""
-    found = RATE.fullmatch(text.strip())
-    if not found or int(found[2]) not in WIDTHS or not float(found[1]):
+    match = RATE.fullmatch(text.strip())
+    if not match or int(match[2]) not in WIDTHS or not float(match[1]):
         return PortRate(why=f"rate says {text!r}")
-    width, nominal = int(found[2]), float(found[1]) * 1e9
-    name = found[3] or ("SDR" if nominal == width * 2.5e9 else "")
+    width, nominal = int(match[2]), float(match[1]) * 1e9
+    name = match[3] or ("SDR" if nominal == width * 2.5e9 else "")
     return PortRate(speed_name=name, width=width, nominal_bits_per_s=nominal)
 
 

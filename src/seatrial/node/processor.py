@@ -145,9 +145,9 @@ def _counts(frame: Frame, file: str) -> dict[int, int]:
 
 def _allowed(frame: Frame) -> Numbers:
     """Where the collector may run and where its job may: its own step may have been given less."""
-    found = set(listed(frame.values.get(JOB, "")) or ())
+    allowed = set(listed(frame.values.get(JOB, "")) or ())
     for line in frame.files.get(STATUS, ()):
         name, _, processors = line.partition(":")
         if name == "Cpus_allowed_list":
-            found.update(listed(processors) or ())
-    return tuple(sorted(found))
+            allowed.update(listed(processors) or ())
+    return tuple(sorted(allowed))

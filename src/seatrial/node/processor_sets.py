@@ -15,14 +15,14 @@ def listed(text: str) -> Numbers | None:
 
     Lists: Documentation/admin-guide/kernel-parameters.rst, "cpu lists", without the strides, which files do not have.
     """
-    found: set[int] = set()
+    members: set[int] = set()
     for part in text.strip().split(",") if text.strip() else ():
         first, dash, last = part.partition("-")
         low, high = number(first), number(last if dash else first)
         if low is None or high is None or high < low:
             return None
-        found.update(range(low, high + 1))
-    return tuple(sorted(found))
+        members.update(range(low, high + 1))
+    return tuple(sorted(members))
 
 
 @functools.lru_cache(maxsize=1 << 12)

@@ -24,11 +24,11 @@ class Crowd(msgspec.Struct, frozen=True, kw_only=True):
 def known_cores(facts: NodeFacts | None, ranks: Iterable[RankPlace]) -> tuple[Core, ...]:
     """The node's cores. Where they are not known, or do not hold all masks, each processor counts as one."""
     cores = facts.topology.cores if facts else ()
-    told = {number for core in cores for number in core.processors}
+    processors = {number for core in cores for number in core.processors}
     named = {number for rank in ranks for number in rank.cpus}
-    if cores and named <= told:
+    if cores and named <= processors:
         return cores
-    return tuple(Core(processors=(number,)) for number in sorted(named | told))
+    return tuple(Core(processors=(number,)) for number in sorted(named | processors))
 
 
 def cores_of(cores: Sequence[Core], cpus: Iterable[int]) -> Cores:
@@ -54,8 +54,8 @@ def crowds(wants: Sequence[Cores]) -> list[Crowd]:
             members, have = members | other[0], have | other[1]
             groups.remove(other)
         groups.append((members, have))
-    found = [Crowd(members=tuple(sorted(members)), have=tuple(sorted(have))) for members, have in groups]
-    return sorted(found, key=lambda crowd: crowd.members)
+    crowded = [Crowd(members=tuple(sorted(members)), have=tuple(sorted(have))) for members, have in groups]
+    return sorted(crowded, key=lambda crowd: crowd.members)
 
 
 def _reached(member: int, wants: Sequence[Cores], owner: Mapping[int, int]) -> tuple[set[int], set[int]]:
@@ -99,8 +99,8 @@ def greatest_matching(wants: Sequence[Cores]) -> dict[int, int]:
 
 def rank_names(ranks: Iterable[RankPlace]) -> str:
     """rank 3; ranks 0-3,8."""
-    found = [rank.rank for rank in ranks]
-    return f"rank {found[0]}" if len(found) == 1 else f"ranks {numbers(found)}"
+    ids = [rank.rank for rank in ranks]
+    return f"rank {ids[0]}" if len(ids) == 1 else f"ranks {numbers(ids)}"
 
 
 def rank_places(

@@ -48,12 +48,12 @@ def _chips(frame: Frame) -> list[Sensor]:
         reading = frame.integer(match[0])
         if reading is None:
             continue
-        here = f"{HWMON}/hwmon{chip}"
+        folder = f"{HWMON}/hwmon{chip}"
         unit, scale = UNITS[kind]
-        critical = frame.integer(f"{here}/{kind}{number}_crit")
-        label = frame.values.get(f"{here}/{kind}{number}_label", "").strip() or f"{kind}{number}"
+        critical = frame.integer(f"{folder}/{kind}{number}_crit")
+        label = frame.values.get(f"{folder}/{kind}{number}_label", "").strip() or f"{kind}{number}"
         sensors[chip, kind, number] = Sensor(
-            name=f"{frame.values.get(f'{here}/name', '').strip() or f'hwmon{chip}'} {label}",
+            name=f"{frame.values.get(f'{folder}/name', '').strip() or f'hwmon{chip}'} {label}",
             unit=unit,
             value=reading * scale,
             critical=critical * scale if critical is not None else None,
@@ -77,14 +77,14 @@ def read_power_limits(frame: Frame) -> tuple[dict[str, float], dict[str, str]]:
 
     Second: "system.power_limits_w" -> why there is none.
     """
-    found = {}
+    limits = {}
     for path, text in sorted(each for each in frame.values.items() if each[0].startswith(POWER)):
         match = POWER_LIMIT.fullmatch(path)
         limit = frame.integer(path) if match else None
         if match and limit is not None:
             constraint = frame.values.get(f"{match[1]}name", text).strip()
-            found[f"{_domain(frame.values, match[2])} {constraint}"] = limit * 1e-6
-    return found, {} if found else {"system.power_limits_w": "no /sys/class/powercap/*/constraint_*_power_limit_uw"}
+            limits[f"{_domain(frame.values, match[2])} {constraint}"] = limit * 1e-6
+    return limits, {} if limits else {"system.power_limits_w": "no /sys/class/powercap/*/constraint_*_power_limit_uw"}
 
 
 def _domain(values: Mapping[str, str], folder: str) -> str:

@@ -196,17 +196,17 @@ def _rows(order: Sequence[int | None], values: Sequence[str], indexes: Numbers) 
 
 
 def _caches(walked: Walked) -> tuple[Cache, ...]:
-    found: Counter[tuple[int, str, int, int]] = Counter()
+    counts: Counter[tuple[int, str, int, int]] = Counter()
     for place, element in walked.caches.items():
         level, size = number(element.get("depth", "")), element.get("cache_size", "")
         if level is None or not walked.sharers[place]:
             continue
         kind = KINDS.get(element.get("cache_type", ""), "")
         amount = int(size) if size.isascii() and size.isdigit() and len(size) < 20 else 0
-        found[level, kind, amount, walked.sharers[place]] += 1
+        counts[level, kind, amount, walked.sharers[place]] += 1
     return tuple(
         Cache(level=level, kind=kind, size_bytes=size or None, shared_by=sharers, count=count)
-        for (level, kind, size, sharers), count in sorted(found.items())
+        for (level, kind, size, sharers), count in sorted(counts.items())
     )
 
 

@@ -23,8 +23,10 @@ def logical_order(cores: Sequence[Core], nodes: Iterable[NumaNode], shared: Iter
     for core in cores:
         if core.package is not None:
             packages.setdefault(core.package, set()).update(core.processors)
-    known = {processor for core in cores for processor in core.processors}
-    sets = {frozenset(part) & known for part in (*packages.values(), *(node.processors for node in nodes), *shared)}
+    processors = {processor for core in cores for processor in core.processors}
+    sets = {
+        frozenset(part) & processors for part in (*packages.values(), *(node.processors for node in nodes), *shared)
+    }
     holders = sorted(sets, key=len, reverse=True)
     least = {holder: min(holder) for holder in holders if holder}
     around: dict[int, list[int]] = {core.processors[0]: [] for core in cores}
@@ -88,8 +90,8 @@ def sysfs_cores(frame: Frame) -> tuple[Core, ...]:
 def node_memory_bytes(line: str) -> int | None:
     """ "Node 0 MemTotal: 8387892 kB" -> bytes; the kernel's "kB" are 1024 bytes."""
     words = line.split()
-    told = len(words) >= 2 and words[-1] == "kB" and words[-2].isascii() and words[-2].isdigit()
-    return int(words[-2]) * 1024 if told and len(words[-2]) <= 18 else None
+    valid = len(words) >= 2 and words[-1] == "kB" and words[-2].isascii() and words[-2].isdigit()
+    return int(words[-2]) * 1024 if valid and len(words[-2]) <= 18 else None
 
 
 def _processor_rows(frame: Frame) -> tuple[Cells, ...]:
@@ -112,14 +114,14 @@ def _node_cells(frame: Frame) -> tuple[Numbers, tuple[Numbers, ...], Cells, Cell
     names = {index: name for name in frame.lists.get(NODES, ()) if (index := number(name)) is not None}
     indexes = tuple(sorted(names))
     distances = frame.columns.get((NODES, "distance"), {})
-    here = [f"{NODE}{names[index]}/" for index in indexes]
+    folders = [f"{NODE}{names[index]}/" for index in indexes]
     return (
         indexes,
         tuple(
             listed(frame.values.get(f"{each}cpulist", "?")) or masked(frame.values.get(f"{each}cpumap", "")) or ()
-            for each in here
+            for each in folders
         ),
-        tuple(frame.values.get(f"{each}meminfo", "") for each in here),
+        tuple(frame.values.get(f"{each}meminfo", "") for each in folders),
         tuple(distances.get(names[index], "") for index in indexes),
     )
 
@@ -164,13 +166,17 @@ def _nodes(indexes: Numbers, sets: tuple[Numbers, ...], rows: Cells, online: str
 
 def node_distances(row: str, nodes: int) -> Numbers:
     """The distances in a row of numbers; empty where there is not one for each of `count` nodes."""
-    known = [number(word) for word in row.split()]
-    return tuple(each for each in known if each is not None) if len(known) == nodes and None not in known else ()
+    distances = [number(word) for word in row.split()]
+    return (
+        tuple(each for each in distances if each is not None)
+        if len(distances) == nodes and None not in distances
+        else ()
+    )
 
 
 def read_caches(frame: Frame) -> tuple[Cache, ...]:
     """Each kind once, sorted by level and kind, with how many there are: those that different processors share."""
-    found: Counter[CacheKind] = Counter()
+    counts: Counter[CacheKind] = Counter()
     online = frame.values.get(ONLINE, "")
     for place in CACHE_PLACES:
         pattern = f"{CPU}/cache/index{place}"
@@ -181,10 +187,10 @@ def read_caches(frame: Frame) -> tuple[Cache, ...]:
         lists = frame.columns.get((pattern, "shared_cpu_list"), {})
         sharers = lists or frame.columns.get((pattern, "shared_cpu_map"), {})
         cells = tuple(_cells(column, names) for column in (*columns, sharers))
-        found.update(_caches_at((names, *cells), online, bool(lists)))
+        counts.update(_caches_at((names, *cells), online, bool(lists)))
     return tuple(
         Cache(level=level, kind=kind, size_bytes=size, shared_by=sharers, count=count)
-        for (level, kind, size, sharers), count in sorted(found.items(), key=_order)
+        for (level, kind, size, sharers), count in sorted(counts.items(), key=_order)
     )
 
 

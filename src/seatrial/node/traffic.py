@@ -19,24 +19,24 @@ Traffic = Mapping[str, tuple[int, int]]
 def read_traffic(text: str) -> Traffic:
     """Interfaces of this network namespace (/proc/net/dev) and ports of HCAs; raises FactsFormatError for no facts."""
     frame = parse_frame(text)
-    found: dict[str, tuple[int, int]] = {}
+    totals: dict[str, tuple[int, int]] = {}
     for row in frame.files.get(SOCKETS, ()):
         name, colon, numbers = row.partition(":")
         columns = numbers.split()
         if colon and len(columns) > SENT and all(map(WHOLE_NUMBER.fullmatch, (columns[RECEIVED], columns[SENT]))):
-            found[name.strip()] = int(columns[RECEIVED]), int(columns[SENT])
+            totals[name.strip()] = int(columns[RECEIVED]), int(columns[SENT])
     for hca in read_hcas(frame)[0]:
         for port in hca.ports:
             ways = [port.counters.get(name) for name in BOTH_WAYS]
             if ways[0] is not None and ways[1] is not None:
-                found[f"{hca.name}/{port.number}"] = ways[0] * PORT_UNIT_BYTES, ways[1] * PORT_UNIT_BYTES
-    return found
+                totals[f"{hca.name}/{port.number}"] = ways[0] * PORT_UNIT_BYTES, ways[1] * PORT_UNIT_BYTES
+    return totals
 
 
 def passed_between(before: Traffic, after: Traffic) -> dict[str, int]:
     """Device -> bytes that it counted meanwhile, the greater of both ways; one that was reset counted nothing."""
-    found = {}
+    passed = {}
     for name, (received, sent) in after.items():
         if name in before:
-            found[name] = max(received - before[name][0], sent - before[name][1], 0)
-    return found
+            passed[name] = max(received - before[name][0], sent - before[name][1], 0)
+    return passed

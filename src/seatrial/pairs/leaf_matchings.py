@@ -27,12 +27,12 @@ def matchings(nodes: Sequence[str], leaf_of: Mapping[str, str], rounds: int, see
     if rounds == 1:
         return [_both_kinds(nodes, leaf_of, draw)]
     used: set[frozenset[str]] = set()
-    found = []
+    chosen_rounds = []
     for number in range(rounds):
         pairs = _within(nodes, leaf_of, used, draw) if number % 2 else _between(nodes, leaf_of, used, draw)
         used |= {frozenset(pair) for pair in pairs}
-        found.append(pairs)
-    return found
+        chosen_rounds.append(pairs)
+    return chosen_rounds
 
 
 def leaf_design(nodes: Sequence[str], leaf_of: Mapping[str, str], seed: int) -> list[list[Pair]]:
@@ -54,20 +54,20 @@ def covering(
 ) -> list[Pair]:
     """The few pairs that the rounds lack so that they cross every node, and every leaf's uplinks by two pairs."""
     draw = random.Random(seed)
-    known = {frozenset(pair) for pairs in rounds for pair in pairs}
-    crossed = {name for pair in known for name in pair}
+    covered = {frozenset(pair) for pairs in rounds for pair in pairs}
+    crossed = {name for pair in covered for name in pair}
     crossings: Counter[str] = Counter()
-    for pair in known:
+    for pair in covered:
         crossings.update(_leaves_crossed(pair, leaf_of))
     members = _members([node for node in nodes if node in leaf_of], leaf_of)
     added: list[Pair] = []
 
     def add(name: str, others: Collection[str]) -> None:
-        partners = [other for other in others if other != name and frozenset((name, other)) not in known]
+        partners = [other for other in others if other != name and frozenset((name, other)) not in covered]
         if partners:
             other = min(draw.sample(partners, len(partners)), key=lambda one: crossings[leaf_of.get(one, "")])
             added.append((name, other))
-            known.add(frozenset((name, other)))
+            covered.add(frozenset((name, other)))
             crossed.update((name, other))
             crossings.update(_leaves_crossed((name, other), leaf_of))
 
@@ -129,7 +129,7 @@ def _shuffled_pairs(nodes: Sequence[str], draw: random.Random) -> list[Pair]:
 def _both_kinds(nodes: Sequence[str], leaf_of: Mapping[str, str], draw: random.Random) -> list[Pair]:
     """Two or three nodes of every leaf have partners on other leaves, the others on their own; best of several."""
     tries = _TRIES if len(nodes) <= 64 else 1
-    found: list[list[Pair]] = []
+    both: list[list[Pair]] = []
     for _ in range(tries):
         inside: list[Pair] = []
         abroad: list[str] = []
@@ -138,8 +138,8 @@ def _both_kinds(nodes: Sequence[str], leaf_of: Mapping[str, str], draw: random.R
             staying = max(len(names) - LEAST_CROSSINGS, 0) // 2 * 2
             inside += zip(order[:staying:2], order[1:staying:2], strict=True)
             abroad += order[staying:]
-        found.append(inside + _between(abroad, leaf_of, set(), draw))
-    return max(found, key=lambda pairs: len({frozenset(leaf_of.get(name, "") for name in pair) for pair in pairs}))
+        both.append(inside + _between(abroad, leaf_of, set(), draw))
+    return max(both, key=lambda pairs: len({frozenset(leaf_of.get(name, "") for name in pair) for pair in pairs}))
 
 
 def _within(

@@ -48,10 +48,10 @@ def load_shape(window_s: float) -> Shape:
 def leaves_of(nodes: Sequence[str], leaf_of: Mapping[str, str]) -> dict[str, list[str]]:
     """Nodes by leaf, both in natural order; nodes of unknown leaf are left out."""
     order = sorted((node for node in nodes if leaf_of.get(node)), key=lambda node: leaf_order(leaf_of[node], node))
-    found: dict[str, list[str]] = {}
+    members: dict[str, list[str]] = {}
     for node in order:
-        found.setdefault(leaf_of[node], []).append(node)
-    return found
+        members.setdefault(leaf_of[node], []).append(node)
+    return members
 
 
 def leaf_round(leaves: Leaves, leaf: str, way: Direction, turn: int) -> list[Pair]:
@@ -81,16 +81,16 @@ def halves(leaves: Leaves, draw: random.Random) -> tuple[list[str], list[str]]:
 def bisection_rounds(nodes: Sequence[str]) -> list[list[Pair]]:
     """The shift by half of the nodes, in two rounds: the first half sends to the second, and back."""
     half = len(nodes) // 2
-    there = [(nodes[place], nodes[place + half]) for place in range(half)]
-    return [there, [(target, source) for source, target in there]]
+    forward = [(nodes[place], nodes[place + half]) for place in range(half)]
+    return [forward, [(target, source) for source, target in forward]]
 
 
 def light_rounds(leaves: Leaves, turn: int) -> list[list[Pair]]:
     """One node of every leaf with one of another, there and back: what a node reaches while no uplink is loaded."""
     chosen = [members[turn % len(members)] for members in leaves.values()]
     half = len(chosen) // 2
-    there = list(zip(chosen[:half], chosen[half : 2 * half], strict=True))
-    return [there, [(target, source) for source, target in there]] if there else []
+    forward = list(zip(chosen[:half], chosen[half : 2 * half], strict=True))
+    return [forward, [(target, source) for source, target in forward]] if forward else []
 
 
 def first_rounds(
@@ -115,8 +115,8 @@ def first_rounds(
         return rounds
     draw = random.Random(seed)
     for turn in range(SPLITS):
-        there = split_round(leaves, *halves(leaves, draw), turn)
-        rounds += [there, [(target, source) for source, target in there]]
+        forward = split_round(leaves, *halves(leaves, draw), turn)
+        rounds += [forward, [(target, source) for source, target in forward]]
     return rounds
 
 

@@ -103,5 +103,5 @@ def _offered(
 
 def _across(parts: Sequence[Component], nodes: Collection[str], fabric: Wiring, draw: random.Random) -> list[Pair]:
     """Pairs that cross cables in question, where the fabric knows of cables: few of all pairs do."""
-    found = (pair for part in parts for pair in fabric.across(part, _ACROSS, draw.getrandbits(32)))
-    return [pair for pair in dict.fromkeys(found) if pair[0] in nodes and pair[1] in nodes]
+    crossing = (pair for part in parts for pair in fabric.across(part, _ACROSS, draw.getrandbits(32)))
+    return [pair for pair in dict.fromkeys(crossing) if pair[0] in nodes and pair[1] in nodes]

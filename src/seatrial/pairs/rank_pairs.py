@@ -86,11 +86,11 @@ def abba(variants: Sequence[str], each: int) -> tuple[tuple[int, str], ...]:
     """(repetition, variant), each variant `each` times: A B B A A B ..., so that a steady drift affects all of them
     equally.
     """
-    there = tuple(variants)
+    forward = tuple(variants)
     return tuple(
         (repetition, variant)
         for repetition in range(each)
-        for variant in (there if repetition % 2 == 0 else there[::-1])
+        for variant in (forward if repetition % 2 == 0 else forward[::-1])
     )
 
 

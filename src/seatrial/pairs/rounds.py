@@ -111,7 +111,7 @@ def pieces(pairs: Sequence[Pair], paths: Sequence[Sequence[Hashable]]) -> list[l
     busiest node or cable has pairs, times the things on a way. A pair without a path is taken to cross nothing.
     """
     taken: defaultdict[Hashable, int] = defaultdict(int)
-    found: list[list[int]] = []
+    result: list[list[int]] = []
     for place, (pair, path) in enumerate(zip(pairs, paths, strict=True)):
         wanted: list[Hashable] = [("node", pair[0]), ("node", pair[1]), *path]
         full = 0
@@ -121,7 +121,7 @@ def pieces(pairs: Sequence[Pair], paths: Sequence[Sequence[Hashable]]) -> list[l
         number = free.bit_length() - 1
         for thing in wanted:
             taken[thing] |= free
-        if number == len(found):
-            found.append([])
-        found[number].append(place)
-    return found
+        if number == len(result):
+            result.append([])
+        result[number].append(place)
+    return result

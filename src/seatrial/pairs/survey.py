@@ -181,11 +181,11 @@ def _plan(
 
 def _sparse_words(nodes: Sequence[str], choice: DesignChoice, random_rounds: int) -> str:
     """What the rounds promise, and how to measure more."""
-    told = "All pairs within each leaf, and one pair for every two leaves."
+    statement = "All pairs within each leaf, and one pair for every two leaves."
     if choice is not DesignChoice.LEAF:
-        told = guarantee(len(nodes), random_rounds, FAULT_SHARE).statement
+        statement = guarantee(len(nodes), random_rounds, FAULT_SHARE).statement
     more = "A larger --budget measures more" if choice is DesignChoice.AUTO else "--design complete measures all"
-    return f"{told} Pairs measured alone afterwards distinguish the suspects. {more}."
+    return f"{statement} Pairs measured alone afterwards distinguish the suspects. {more}."
 
 
 def _rounds(

@@ -107,8 +107,8 @@ def scrub_sinfo(text: str, known: StandIns) -> str:
         node, state, partition, reason = fields
         name = partition.rstrip("*")
         stand_in = partitions.setdefault(name, f"p{len(partitions) + 1}") + partition[len(name) :]
-        said = reason if reason.strip().lower() in ("none", "") else "HIDDEN"
-        lines.append(f"{known.of(node.strip())}|{state}|{stand_in}|{said}\n")
+        shown_reason = reason if reason.strip().lower() in ("none", "") else "HIDDEN"
+        lines.append(f"{known.of(node.strip())}|{state}|{stand_in}|{shown_reason}\n")
     return "".join(lines)
 
 
@@ -217,9 +217,9 @@ def _own_names(text: str) -> Iterable[str]:
     opening = text.partition("\n")[0].split(" ")
     if len(opening) == 3:
         yield opening[2]
-    found = re.search(rf"^@value {re.escape(HOSTNAME)}\|(\S+)$", text, re.MULTILINE)
-    if found:
-        yield found[1]
+    match = re.search(rf"^@value {re.escape(HOSTNAME)}\|(\S+)$", text, re.MULTILINE)
+    if match:
+        yield match[1]
 
 
 def _found_in_mounts(texts: Iterable[str]) -> tuple[dict[str, None], dict[str, None]]:

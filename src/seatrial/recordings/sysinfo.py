@@ -107,13 +107,13 @@ def _hca(name: str, said: Mapping[str, Any]) -> Hca:
 
 
 def _pci(net: Mapping[str, Any]) -> tuple[PciDevice, ...]:
-    found: dict[str, PciDevice] = {}
+    devices: dict[str, PciDevice] = {}
     for name in sorted(net):
         match = DESCRIPTION.match(_text(_part(net, name), "descr"))
         if match:
             address = _full(match[1])
-            names = (*found[address].names, name) if address in found else (name,)
-            found[address] = PciDevice(
+            names = (*devices[address].names, name) if address in devices else (name,)
+            devices[address] = PciDevice(
                 address=address,
                 kind=PciKind.NETWORK,
                 class_code=int(match[2], 16) << 8,
@@ -121,7 +121,7 @@ def _pci(net: Mapping[str, Any]) -> tuple[PciDevice, ...]:
                 device=int(match[4], 16),
                 names=names,
             )
-    return tuple(found[address] for address in sorted(found))
+    return tuple(devices[address] for address in sorted(devices))
 
 
 def _address(said: Mapping[str, Any]) -> str:
@@ -136,8 +136,8 @@ def _full(address: str) -> str:
 
 def _numa_nodes(cpu: Mapping[str, Any]) -> tuple[NumaNode, ...]:
     keys = ((re.fullmatch(r"NUMA node([0-9]{1,5}) CPU\(s\)", str(key)), key) for key in cpu)
-    found = [NumaNode(index=int(match[1]), processors=listed(_text(cpu, key)) or ()) for match, key in keys if match]
-    return tuple(sorted(found, key=lambda node: node.index))
+    nodes = [NumaNode(index=int(match[1]), processors=listed(_text(cpu, key)) or ()) for match, key in keys if match]
+    return tuple(sorted(nodes, key=lambda node: node.index))
 
 
 def _processor(cpu: Mapping[str, Any], processors: int | None) -> ProcessorFacts:

@@ -199,14 +199,14 @@ def p99_estimate(runs: Sequence[Numbers]) -> Estimate | None:
     if len(everything) < FEWEST_FOR_P99:
         return None
     value = _nearest_rank(everything)
-    each = median_estimate([_nearest_rank(one) for one in runs])
+    estimate = median_estimate([_nearest_rank(one) for one in runs])
     return Estimate(
         value=value,
-        low=min(each.low, value),
-        high=max(each.high, value),
-        confidence=each.confidence,
+        low=min(estimate.low, value),
+        high=max(estimate.high, value),
+        confidence=estimate.confidence,
         runs=len(runs),
-        method=f"99th percentile of {len(everything)} iterations; interval: that of each run, {each.method}",
+        method=f"99th percentile of {len(everything)} iterations; interval: that of each run, {estimate.method}",
     )
 
 

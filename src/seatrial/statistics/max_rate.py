@@ -85,8 +85,8 @@ def predicted(points: Numbers, parameters: Sequence[float]) -> Numbers:
 def _best(points: Numbers, times: Numbers) -> tuple[float, float, float]:
     """α, R_N, R_C of the best division by BIC: a bound is taken to be seen only where it explains more than noise."""
     counts = np.unique(points[:, 0])
-    found = [_divided(points, times, last) for last in (0.0, *counts)]
-    return min(found, key=lambda fit: _bic(points, times, fit))
+    divisions = [_divided(points, times, last) for last in (0.0, *counts)]
+    return min(divisions, key=lambda fit: _bic(points, times, fit))
 
 
 def _bic(points: Numbers, times: Numbers, fit: tuple[float, float, float]) -> float:

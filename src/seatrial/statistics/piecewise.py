@@ -95,15 +95,15 @@ def _divisions(squares: Numbers, most: int) -> tuple[list[Numbers], list[Places]
         begun.append(np.argmin(candidates, axis=1))
         best.append(np.take_along_axis(candidates, begun[-1][:, None], axis=1)[:, 0])
     row = np.arange(series)
-    found = []
+    divisions = []
     for pieces in range(most):
         last = np.full(series, count - 1, dtype=np.intp)
         cuts: list[Places] = []
         for chosen in reversed(begun[:pieces]):
             cuts.append(chosen[row, last])
             last = cuts[-1] - 1
-        found.append(np.array(cuts[::-1], dtype=np.intp).reshape(pieces, series).T)
-    return [each[:, -1] for each in best], found
+        divisions.append(np.array(cuts[::-1], dtype=np.intp).reshape(pieces, series).T)
+    return [each[:, -1] for each in best], divisions
 
 
 def bic_of(fitted: Pieces) -> Numbers:

@@ -202,9 +202,9 @@ def _resampled(
 
 
 def _medians(table: Numbers, otherwise: Numbers) -> Numbers:
-    known = ~np.isnan(table).all(axis=0)
+    measured = ~np.isnan(table).all(axis=0)
     medians = otherwise.copy()
-    medians[known] = np.nanmedian(table[:, known], axis=0)
+    medians[measured] = np.nanmedian(table[:, measured], axis=0)
     return medians
 
 
@@ -286,6 +286,6 @@ def _interval(value: float, others: Numbers) -> Interval:
 
 def _rate(slope: float, others: Numbers) -> Interval:
     """From seconds per byte to bytes per second, the interval's ends changing places."""
-    found = _interval(slope, others)
-    value, low, high = (1 / each if each > 0 else math.inf for each in (found.value, found.high, found.low))
+    interval = _interval(slope, others)
+    value, low, high = (1 / each if each > 0 else math.inf for each in (interval.value, interval.high, interval.low))
     return Interval(value=value, low=low, high=high)

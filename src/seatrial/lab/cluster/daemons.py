@@ -106,12 +106,10 @@ class LabStatus(msgspec.Struct, frozen=True, kw_only=True):
 
 def status_of(name: str) -> LabStatus:
     """One lab; one without readable state, or still being raised, is not standing."""
-    found = state.read(name)
-    if found is None or found.raiser is not None:
-        return LabStatus(name=name, standing=False, plan=found.plan if found else None)
-    return LabStatus(
-        name=name, standing=True, plan=found.plan, node_states=node_states(found.plan), planted=found.planted
-    )
+    lab = state.read(name)
+    if lab is None or lab.raiser is not None:
+        return LabStatus(name=name, standing=False, plan=lab.plan if lab else None)
+    return LabStatus(name=name, standing=True, plan=lab.plan, node_states=node_states(lab.plan), planted=lab.planted)
 
 
 def all_labs() -> list[LabStatus]:

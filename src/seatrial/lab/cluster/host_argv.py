@@ -36,13 +36,13 @@ def as_user(plan: LabPlan, argv: Sequence[str], *, host: str = LOGIN, cwd: str |
     """
     if host not in plan.hosts:
         raise UsageError(f"The lab {plan.name!r} has no host {host!r}.", f"It has {', '.join(plan.hosts)}.")
-    there = cwd or str(Path.cwd())
-    if not sees(plan.folders, there):
+    folder = cwd or str(Path.cwd())
+    if not sees(plan.folders, folder):
         raise UsageError(
-            f"{there} cannot be seen from within the lab, whose hosts have a /tmp of their own.",
-            f"Raise the lab with --share {there}, or change to another folder.",
+            f"{folder} cannot be seen from within the lab, whose hosts have a /tmp of their own.",
+            f"Raise the lab with --share {folder}, or change to another folder.",
         )
-    return inside(plan, host, ["env", "-C", there, *settings(plan), *argv])
+    return inside(plan, host, ["env", "-C", folder, *settings(plan), *argv])
 
 
 def settings(plan: LabPlan) -> list[str]:

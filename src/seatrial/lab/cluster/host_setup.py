@@ -82,8 +82,8 @@ def outermost(folders: Sequence[str]) -> list[str]:
 
 def lay(path: str, source: str) -> str:
     """Show `source` at `path`. A path that this machine does not have is left out."""
-    there, ours = shlex.quote(path), shlex.quote(source)
-    return f"if [ -e {there} ]; then mount --bind {ours} {there}; fi"
+    target, ours = shlex.quote(path), shlex.quote(source)
+    return f"if [ -e {target} ]; then mount --bind {ours} {target}; fi"
 
 
 def sees(folders: Sequence[str], folder: str) -> bool:

@@ -57,11 +57,11 @@ def pids_marked(setting: str) -> list[int]:
 def _those(fits: Callable[[int], bool]) -> list[int]:
     """The processes that fit, looked for until no new one shows: a daemon forks and its parent has gone when asked."""
     seen: set[int] = set()
-    found = []
+    pids = []
     while new := set(all_pids()) - seen:
-        found += [pid for pid in sorted(new) if fits(pid)]
+        pids += [pid for pid in sorted(new) if fits(pid)]
         seen |= new
-    return found
+    return pids
 
 
 def all_pids() -> list[int]:

@@ -64,8 +64,8 @@ def mounts_below(home: Path) -> list[str]:
 
 def _end_raiser(name: str) -> None:
     """A lab that is being raised meanwhile is not raised any further."""
-    found = state.read(name)
-    raiser = found.raiser if found else None
+    lab = state.read(name)
+    raiser = lab.raiser if lab else None
     if raiser and raiser.pid != os.getpid() and start_ticks(raiser.pid) == raiser.start_ticks:
         send([raiser.pid], signal.SIGKILL)
 

@@ -139,8 +139,8 @@ def _draw_part(parts: Parts, spec: FaultSpec, draw: random.Random) -> Part | Non
 
 
 def _two(parts: Parts, draw: random.Random) -> tuple[str, str]:
-    one, other = draw.sample(range(len(parts.routes.adapters)), 2)
-    return parts.routes.adapters[one], parts.routes.adapters[other]
+    first, other = draw.sample(range(len(parts.routes.adapters)), 2)
+    return parts.routes.adapters[first], parts.routes.adapters[other]
 
 
 def _cables(part: Part) -> int:

@@ -180,8 +180,8 @@ class SimulatedLauncher:
 
     def wiring(self) -> RoutedFabric:
         """The fabric by its cables and routes, as `check --fabric` has it from a map."""
-        told = "the simulated fabric's map"
-        return RoutedFabric(Routing(fabric=self.routes.fabric, adapter_of=self.nodes.adapter_of, source=told))
+        source = "the simulated fabric's map"
+        return RoutedFabric(Routing(fabric=self.routes.fabric, adapter_of=self.nodes.adapter_of, source=source))
 
     def hosts(self) -> Hosts:
         """All nodes, in the order of leaf and port."""

@@ -30,9 +30,9 @@ class SimulatedNodes:
             for key in (link.one.device, link.other.device):
                 if key in self._cable:
                     ends = ((link.width, link.speed), (link.other_width, link.other_speed))
-                    known = [(rate, width, speed) for width, speed in ends if (rate := data_bits_per_s(width, speed))]
-                    if known:
-                        _, width, speed = min(known, key=lambda end: end[0])
+                    rates = [(rate, width, speed) for width, speed in ends if (rate := data_bits_per_s(width, speed))]
+                    if rates:
+                        _, width, speed = min(rates, key=lambda end: end[0])
                         self._cable[key] = (width or 1, speed)
         self._texts: dict[tuple[int, str], str] = {}
 
@@ -52,21 +52,21 @@ def _port_text(width: int, speed: str) -> str:
     """The lines of one active port. Its rate is printed before the encoding up to QDR, after it from FDR10 on."""
     lane = LANES[speed]
     printed = lane.signalled_bits_per_s * (1 if speed in ("SDR", "DDR", "QDR") else lane.encoding) * width
-    here = f"/sys/class/infiniband/{HCA}"
+    folder = f"/sys/class/infiniband/{HCA}"
     values = {
-        f"{here}/node_type": "1: CA",
-        f"{here}/hca_type": "MT4129",
-        f"{here}/fw_ver": "28.39.1002",
-        f"{here}/ports/1/state": "4: ACTIVE",
-        f"{here}/ports/1/phys_state": "5: LinkUp",
-        f"{here}/ports/1/link_layer": "InfiniBand",
-        f"{here}/ports/1/rate": f"{float(printed) / 1e9:g} Gb/sec ({width}X {speed})",
-        f"{here}/ports/1/lid": "0x1",
-        f"{here}/ports/1/sm_lid": "0x1",
+        f"{folder}/node_type": "1: CA",
+        f"{folder}/hca_type": "MT4129",
+        f"{folder}/fw_ver": "28.39.1002",
+        f"{folder}/ports/1/state": "4: ACTIVE",
+        f"{folder}/ports/1/phys_state": "5: LinkUp",
+        f"{folder}/ports/1/link_layer": "InfiniBand",
+        f"{folder}/ports/1/rate": f"{float(printed) / 1e9:g} Gb/sec ({width}X {speed})",
+        f"{folder}/ports/1/lid": "0x1",
+        f"{folder}/ports/1/sm_lid": "0x1",
     }
     lines = [
         "@list /sys/class/infiniband/*|mlx5_0",
-        f"@list {here}/ports/*|1",
+        f"@list {folder}/ports/*|1",
         *(f"@value {path}|{value}" for path, value in values.items()),
         "@command ibv_devinfo",
         f"|hca_id:\t{HCA}",

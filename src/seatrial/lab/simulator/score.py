@@ -141,8 +141,8 @@ def _slowed(planted: Sequence[Planted], namer: Namer) -> Callable[[Subject], boo
         if subject.kind is not SubjectKind.PAIR:
             return subject in cables
         source, target = (launcher.nodes.adapter_of.get(name, "") for name in _pair_of(subject))
-        known = source in launcher.routes.number and target in launcher.routes.number
-        return known and not faulty.isdisjoint(launcher.routes.path(source, target))
+        routed = source in launcher.routes.number and target in launcher.routes.number
+        return routed and not faulty.isdisjoint(launcher.routes.path(source, target))
 
     return slowed
 

@@ -106,9 +106,9 @@ def dragonfly(nodes: int, settings: Mapping[str, int] | None = None) -> FabricMa
     for group in names:
         for first, second in itertools.combinations(group, 2):
             made.cable(first, second)
-    each = max(math.ceil((groups - 1) / routers), 1)
+    per_pair = max(math.ceil((groups - 1) / routers), 1)
     for one, other in itertools.combinations(range(groups), 2):
-        made.cable(names[one][(other - 1) // each], names[other][one // each])
+        made.cable(names[one][(other - 1) // per_pair], names[other][one // per_pair])
     return made.map(f"dragonfly:{nodes}")
 
 

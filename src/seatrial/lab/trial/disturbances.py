@@ -115,9 +115,9 @@ class Strike:
             self.problem = f"the fault {self._name} could not be planted: {error}"
 
     def _turn(self, planted: Planted, on: bool) -> bool:
-        there = self._switch(planted, on)
+        turned = self._switch(planted, on)
         self._note()
-        return there
+        return turned
 
     def _note(self) -> None:
         self.changes_s.append(time.monotonic() - self._began_s)

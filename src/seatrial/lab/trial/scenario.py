@@ -156,6 +156,6 @@ def _check(scenario: Scenario) -> None:
 
 def _check_expected(plan: LabPlan, text: str) -> None:
     subject = Subject.parse(text)
-    known = {"node": plan.node_names, "uplink": plan.leaf_names}.get(subject.kind.value)
-    if known is not None and subject.name not in known:
-        raise UsageError(f"The expected subject {text!r} is none of this lab.", f"It has {', '.join(known)}.")
+    names = {"node": plan.node_names, "uplink": plan.leaf_names}.get(subject.kind.value)
+    if names is not None and subject.name not in names:
+        raise UsageError(f"The expected subject {text!r} is none of this lab.", f"It has {', '.join(names)}.")

@@ -57,9 +57,9 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True):
 
     def meets(self, finding: Finding) -> bool:
         """Whether a finding is this one: its kind fits, and it names one of our subjects or is ambiguous with it."""
-        there = self.direction in ("", finding.direction)
+        same_direction = self.direction in ("", finding.direction)
         return (
-            there
+            same_direction
             and finding.kind in self.kinds
             and not set(self.subjects).isdisjoint((finding.subject, *finding.ambiguous_with))
         )
