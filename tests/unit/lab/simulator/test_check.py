@@ -11,7 +11,9 @@ from seatrial.fabric.parts import Parts
 from seatrial.fabric.routes import Routes
 from seatrial.lab.simulator.faults import draw_faults, parse_fault
 from seatrial.lab.simulator.launcher import SimulatedLauncher
+from seatrial.lab.simulator.score import Match, Truth
 from seatrial.lab.simulator.topology import parse_topology
+from seatrial.lab.simulator.trial import SimulatedFabric, TrialSettings, run_trial
 from seatrial.launch.contract import Manner
 from seatrial.model.errors import ExitCode, LaunchError, ProbeLost, RoundRefused
 from seatrial.model.measurement import Kernel, Phase, Round, Shape
@@ -151,3 +153,31 @@ def test_the_tools_to_look_with_are_those_of_the_port(tmp_path: Path) -> None:
     (finding,) = outcome.judgement.findings
     assert "(ibstat, perfquery)" in finding.remedy
     assert "ethtool" not in finding.remedy
+
+
+# Contention on a healthy oversubscribed fabric is not a fault, whatever is known of the fabric.
+
+
+@pytest.mark.parametrize("routed", [False, True])
+def test_a_healthy_over_subscribed_fabric_passes_with_and_without_routes(tmp_path: Path, routed: bool) -> None:
+    """Hundreds of pairs were left INCONCLUSIVE; more knowledge must never give a worse answer."""
+    fabric = SimulatedFabric(parse_topology("fat-tree:400,oversubscription=4"))
+    trial, outcome = run_trial(fabric, TrialSettings(routed=routed), [], seed=1, archive=tmp_path)
+    assert trial.score.claims == ()
+    assert trial.exit_code is ExitCode.PASS
+    assert any("contention, no fault" in note for note in outcome.judgement.notes)
+    assert trial.cost.measurements < 10_500
+
+
+# A slow uplink just at the old threshold of a pair is found, with and without routes.
+
+
+@pytest.mark.parametrize("routed", [False, True])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_an_uplink_at_exactly_nine_tenths_is_named(tmp_path: Path, seed: int, routed: bool) -> None:
+    """90 % was the threshold: half of its pairs lay above, acquitted it, and the other half was named one by one."""
+    fabric = SimulatedFabric(parse_topology("fat-tree:100"))
+    settings = TrialSettings(specs=(parse_fault("uplink:0.9"),), routed=routed)
+    trial, _ = run_trial(fabric, settings, fabric.plant(settings, seed), seed=seed, archive=tmp_path)
+    assert trial.score.faults[0].match in (Match.NAMED, Match.IN_SET), trial.score.claims
+    assert [one for one in trial.score.claims if one.truth is Truth.FALSE] == []
