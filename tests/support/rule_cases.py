@@ -95,7 +95,7 @@ NEAR = ((8,), (9,))
 EVERYWHERE = tuple(range(16))
 
 
-FIRING: dict[FindingKind, Readings] = {
+FIRING: dict[str, Readings] = {
     FindingKind.RANKS_SHARE_CORE: placed(NEAR, ((8,), (8,))),
     FindingKind.SMT_SIBLINGS_USED: placed(NEAR, ((8,), (24,)), topology=smt(), processors=32),
     FindingKind.RANKS_UNBOUND: placed(NEAR, (EVERYWHERE, EVERYWHERE)),
@@ -170,7 +170,7 @@ FIRING: dict[FindingKind, Readings] = {
     ),
 }
 
-SILENT: dict[FindingKind, Readings] = {
+SILENT: dict[str, Readings] = {
     FindingKind.RANKS_SHARE_CORE: placed(((8, 9), (8, 9)), ((8,), (8, 9))),
     # as many ranks as threads: no core is free
     FindingKind.SMT_SIBLINGS_USED: placed(

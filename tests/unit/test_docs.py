@@ -62,7 +62,8 @@ def test_every_exit_code_has_its_row() -> None:
 
 def finding_problems(text: str) -> list[str]:
     """Each kind of finding has one heading of the third level, and no heading is of another kind."""
-    return compared([title for level, title, _, _ in headings(text) if level == 3], FindingKind)
+    kinds = dict.fromkeys([*FindingKind, *(rule.kind for rule in RULES)])
+    return compared([title for level, title, _, _ in headings(text) if level == 3], kinds)
 
 
 def test_every_finding_has_its_heading() -> None:

@@ -121,7 +121,8 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """A verdict that matters: who, what, by how much against which reference, how it was proved, what to do."""
 
-    kind: FindingKind
+    kind: str
+    """A `FindingKind`, or the kind that a rule about facts declares."""
     subject: Subject
     verdict: Verdict
     statement: str

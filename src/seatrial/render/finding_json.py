@@ -8,7 +8,7 @@ from seatrial.render.json_text import Json, number
 def finding_as_json(finding: Finding) -> Json:
     """One finding, with the fields that docs/report.md describes."""
     return {
-        "kind": finding.kind.value,
+        "kind": str(finding.kind),
         "subject": finding.subject.text,
         "ambiguous_with": [subject.text for subject in finding.ambiguous_with],
         "direction": finding.direction.value,

@@ -23,7 +23,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
 def title(finding: Finding) -> str:
     """node:n3, slow-link, out."""
     where = "" if finding.direction is Direction.BOTH else f", {finding.direction.value}"
-    return f"{finding.subject.text}  {finding.kind.value}{where}"
+    return f"{finding.subject.text}  {finding.kind}{where}"
 
 
 def card(finding: Finding) -> dict[str, Any]:

@@ -31,7 +31,7 @@ from tests.support.facts_examples import settings as kernel_settings
 POWERSAVE = processor(governors={"powersave": 16})
 
 
-def fact_text(findings: list[Finding]) -> list[tuple[FindingKind, str]]:
+def fact_text(findings: list[Finding]) -> list[tuple[str, str]]:
     return [(one.kind, one.subject.text) for one in findings]
 
 

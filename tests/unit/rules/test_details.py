@@ -35,7 +35,7 @@ from tests.support.facts_examples import (
 UPSTREAM, DOWNSTREAM, ROOT = "0000:41:00.0", "0000:42:00.0", "0000:40:01.0"
 
 
-def of(kind: FindingKind, readings: Readings) -> list[Finding]:
+def of(kind: str, readings: Readings) -> list[Finding]:
     return [one for one in fact_findings(readings) if one.kind is kind]
 
 
@@ -301,7 +301,7 @@ def test_a_mount_that_answers_nobody_is_one_thing() -> None:
 
 
 def test_slurms_words_for_modes_are_understood() -> None:
-    def found(*words: str) -> list[FindingKind]:
+    def found(*words: str) -> list[str]:
         return [one.kind for one in fact_findings(Readings(facts={"n1": server()}, features={"n1": words}))]
 
     assert found("knl", "quad", "cache") == []

@@ -11,10 +11,9 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from seatrial.model.facts import NodeFacts
-from seatrial.model.verdict import FindingKind
 from seatrial.node.node import parse_facts
 from seatrial.rules.base import Readings
-from seatrial.rules.catalogue import fact_findings
+from seatrial.rules.catalogue import RULES, fact_findings
 from tests.support.paths import ROOT
 
 BENCH = ROOT / "bench"
@@ -88,7 +87,7 @@ def changed(text: str, plants: tuple[tuple[str, str], ...]) -> str:
 
 
 def found(facts: dict[str, NodeFacts], after: dict[str, NodeFacts] | None = None) -> set[tuple[str, str]]:
-    return {(one.kind.value, one.subject.text) for one in fact_findings(Readings(facts=facts, after=after or {}))}
+    return {(one.kind, one.subject.text) for one in fact_findings(Readings(facts=facts, after=after or {}))}
 
 
 def cluster(node: Callable[[int], str], second: str = "") -> dict[str, NodeFacts]:
@@ -102,7 +101,7 @@ def test_a_quiet_cluster_names_no_node(node: Callable[[int], str]) -> None:
 
 @pytest.mark.parametrize("kind", PLANTED)
 def test_one_line_otherwise_names_the_node_and_nothing_else(node: Callable[[int], str], kind: str) -> None:
-    assert kind in tuple(FindingKind)
+    assert kind in {rule.kind for rule in RULES}
     odd = found(cluster(node, changed(node(2), PLANTED[kind]))) - found(cluster(node))
     assert (kind, "node:n2") in odd
     assert {name for name, _ in odd} <= {kind, *COMPANY.get(kind, set())}

@@ -1,4 +1,4 @@
-"""Whether each node is who Slurm thinks it is, has the time, the probe, its libraries and the same MPI; pure."""
+"""Names and clocks of the nodes, and whether each has the probe, its libraries and the same MPI."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -17,9 +17,9 @@ from seatrial.slurm.text import complaint, launch_failures
 
 STEP = "places"
 CLOCK_NOTED_S = 5.0
-"""Less than this the start of the step itself may take."""
+"""The start of the step itself may take up to this long."""
 CLOCK_BLOCKED_S = 300.0
-"""munge's credentials live for so long by default (munge(7), TTL)."""
+"""The default lifetime of munge's credentials (munge(7), TTL)."""
 MARK = "seatrial-place"
 TEXT = (
     'read -r host </proc/sys/kernel/hostname; printf "seatrial-place %s %s %s\\n" "$host" "${SLURMD_NODENAME:-$host}" '
@@ -34,7 +34,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     host: str
     node: str
     time_s: float | None = None
-    """None where it has no `date`."""
+    """None if it has no `date`."""
 
 
 def question() -> list[str]:
@@ -55,7 +55,7 @@ def judge_places(places: Sequence[Place], *, asked_s: float, answered_s: float) 
     if strange:
         each = ", ".join(f"{one.node} calls itself {one.host}" for one in strange[:4])
         remedy = (
-            "Give the node the hostname that slurm.conf has for it (hostnamectl set-hostname NODENAME), and look into "
+            "Give the node the hostname that slurm.conf has for it (hostnamectl set-hostname NODENAME), and check "
             "/etc/hostname and its DHCP."
         )
         found.append(blocked(STEP, Obstacle.HOSTNAME_DIFFERS, f"Hostnames differ from Slurm's: {each}.", remedy))
@@ -71,9 +71,9 @@ def judge_places(places: Sequence[Place], *, asked_s: float, answered_s: float) 
 
 
 def judge_silent(silent: Sequence[str], said: str) -> list[Remark]:
-    """Granted nodes on which nothing could be started, by srun's words for each; `said`: its standard error.
+    """Granted nodes on which nothing could be started, by srun's message for each; `said`: its standard error.
 
-    One of which it said nothing is named only where it blames none: the step ended because of the others.
+    A node that srun does not mention is named only if srun blames no node: else the others ended the step.
     """
     failures = launch_failures(said)
     blamed = [node for node in silent if node in failures] or silent
@@ -82,7 +82,7 @@ def judge_silent(silent: Sequence[str], said: str) -> list[Remark]:
         of_each = "\n".join(f"Task launch for step 0 failed on node {node}: {reason}" for node in nodes)
         meaning, remedy = first_cause(SLURM, of_each if reason else said) or (
             f"{reason or complaint(said)}.",
-            "Look whether it is up, and into slurmd's log there.",
+            "Check whether it is up, and read slurmd's log there.",
         )
         says = f"Nothing can be started on {node_list(nodes)}: {meaning}"
         found.append(blocked(STEP, Obstacle.NODE_SILENT, says, remedy, last_lines(said)))
@@ -99,7 +99,7 @@ def judge_programs(reports: Sequence[TaskReport], nodes: Sequence[str], probe: s
     found = []
     without = names(one.host for one in reports if not one.program)
     if without:
-        says = f"The probe {probe} is not there, or may not be run, on {node_list(without)}."
+        says = f"The probe {probe} does not exist, or may not be run, on {node_list(without)}."
         found.append(blocked(STEP, Obstacle.PROGRAM_MISSING, says, SAME))
     missing = sorted({name for one in reports if one.program for name in one.missing})
     if missing:

@@ -1,10 +1,11 @@
-"""What a partition allows and to whom, from `scontrol --oneliner show partition`; pure."""
+"""What a partition allows and to whom, from `scontrol --oneliner show partition`."""
 
 import re
 from collections.abc import Callable, Collection, Mapping
 
 from seatrial.model.launching import Obstacle, Remark, blocked, fine, noted
 from seatrial.model.node_list import expand
+from seatrial.model.words import count
 
 STEP = "partition"
 OTHER = "Choose another by --partition, or ask your site."
@@ -31,7 +32,7 @@ def default_of(partitions: Mapping[str, Mapping[str, str]]) -> str:
 
 
 def minutes_of(text: str) -> int | None:
-    """`1-02:30:00`, `30:00`, `UNLIMITED` as minutes; None for no limit and for what is no time."""
+    """`1-02:30:00`, `30:00`, `UNLIMITED` as minutes; None for no limit and for invalid times."""
     match = re.fullmatch(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)", text)
     if text.upper() in UNLIMITED or not match:
         return None
@@ -49,7 +50,7 @@ def judge_partition(
     host: str = "",
     budget_s: Callable[[int], float] = lambda _: 0.0,
 ) -> list[Remark]:
-    """What it has against a job of so many nodes and minutes of this user.
+    """Whether it accepts a job of this user with that many nodes and minutes.
 
     `groups`: names of the user's groups; `host`: this machine's name; `budget_s`: the --budget of a check that asks for
     so many minutes.
@@ -93,11 +94,11 @@ def _nodes(name: str, values: Mapping[str, str], nodes: int) -> list[Remark]:
     found = []
     most, least = values.get("MaxNodes", ""), values.get("MinNodes", "")
     if most.isdecimal() and nodes > int(most):
-        says = f"The partition {name} allows no more than {most} a job (MaxNodes), and {nodes} nodes are wanted."
+        says = f"The partition {name} allows jobs of at most {count(int(most), 'node')} (MaxNodes), and {nodes} nodes are wanted."
         pair = f"Name at most {most} by --nodes, or choose another by --partition."
         found.append(_refuses(says, pair if int(most) > 1 else f"No pair fits into it. {OTHER}"))
     if least.isdecimal() and nodes < int(least):
-        says = f"The partition {name} takes no job of less than {least} nodes (MinNodes), and {nodes} are wanted."
+        says = f"The partition {name} takes no job with fewer than {least} nodes (MinNodes), and {nodes} are wanted."
         found.append(_refuses(says))
     return found
 
@@ -131,8 +132,11 @@ def _shared(name: str, shares: str) -> list[Remark]:
     word, _, jobs = shares.partition(":")
     if word.upper() != "FORCE" or jobs == "1":
         return []
-    says = f"The partition {name} gives no job a node alone (OverSubscribe={shares}): others may compute beside us."
-    return [noted(STEP, Obstacle.PARTITION_REFUSES, says, "Measure on another by --partition, or in a quiet hour.")]
+    says = (
+        f"The partition {name} gives no job a node of its own (OverSubscribe={shares}): other jobs may run beside "
+        "this one."
+    )
+    return [noted(STEP, Obstacle.PARTITION_REFUSES, says, "Measure on another one by --partition, or at a quiet time.")]
 
 
 def _people(name: str, values: Mapping[str, str], user_id: int, groups: Collection[str]) -> list[Remark]:

@@ -17,7 +17,7 @@ from seatrial.slurm.text import config_value
 CLIENT = ("srun", "--version")
 NODES = ("scontrol", "--oneliner", "show", "node")
 PARTITIONS = ("scontrol", "--all", "--oneliner", "show", "partition")
-"""Also those that Slurm hides from users who may not use them."""
+"""Includes partitions that Slurm hides from users who may not use them."""
 RUNNING = ("squeue", "--noheader", "--states=R", "--format=%i")
 MPI_TYPES = ("srun", "--mpi=list")
 GROUPS = ("id", "-Gn")
@@ -69,7 +69,7 @@ def versions_of(nodes: str) -> Mapping[str, str]:
 
 
 def config_of(answers: SlurmAnswers, key: str) -> str:
-    """One value of the controller's configuration; empty where it is not said."""
+    """One value of the controller's configuration; empty if it is not set."""
     return text.config_value(answers.config, key)
 
 
@@ -135,6 +135,6 @@ def parse_mpi_list(text: str) -> tuple[str, ...]:
 
 
 def default_type(config: str) -> str:
-    """The site's MpiDefault in `scontrol show config`; `none` where it says nothing."""
+    """The site's MpiDefault in `scontrol show config`; `none` if it is not set."""
     named = config_value(config, "MpiDefault").removeprefix("mpi/")
     return named if named not in ("", "(null)") else "none"

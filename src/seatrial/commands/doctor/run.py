@@ -42,10 +42,10 @@ from seatrial.slurm.job import job_now
 from seatrial.slurm.text import NodeLine, parse_sinfo
 
 LASTS_S = 240.0
-"""How long the nodes are held at most."""
+"""Maximum time for which the nodes are held."""
 MYSELF = "`seatrial doctor`"
 FEW = 2
-"""Ways to start are tried on so many nodes; the one that would be used on all."""
+"""Ways to start are tried on this many nodes; the one that would be used, on all."""
 
 
 def examine(settings: CheckSettings, progress: Progress | None = None) -> Examination:
@@ -56,7 +56,7 @@ def examine(settings: CheckSettings, progress: Progress | None = None) -> Examin
 
 
 class Doctor:
-    """One examination under way. Each step says whether the next ones make sense."""
+    """One examination in progress. Each step returns whether the next ones make sense."""
 
     def __init__(self, settings: CheckSettings, progress: Progress) -> None:
         self.remarks: list[Remark] = []
@@ -111,7 +111,7 @@ class Doctor:
         return True
 
     def _silent(self, answers: SlurmAnswers) -> bool:
-        """What to say of a Slurm that is not here, or does not answer."""
+        """The remark about a Slurm that is not installed, or does not answer."""
         absent = presence.absent(answers.sinfo)
         if answers.sinfo.returncode == NOT_STARTED:
             says = "There are no Slurm commands here (sinfo)."
@@ -163,7 +163,7 @@ class Doctor:
         )
 
     def _vain(self) -> bool:
-        """Whether what is seen already lets nothing be started at all."""
+        """Whether the remarks so far show that nothing can be started."""
         return any(one.obstacle in (Obstacle.JOB_VARIABLES, Obstacle.NO_SLURM) for one in self._blocked())
 
     def _blocked(self) -> tuple[Remark, ...]:
@@ -182,7 +182,7 @@ class Doctor:
         return launcher
 
     def _start(self, launcher: Launcher) -> None:
-        """Get hold of the nodes, look at them through Slurm itself, and start the probe in every way there is."""
+        """Allocate the nodes, examine them through Slurm itself, and start the probe in every way there is."""
         nodes = self._allocated(launcher)
         if not nodes:
             return

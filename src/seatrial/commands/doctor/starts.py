@@ -1,4 +1,4 @@
-"""Tries starts of the probe in one way after the other, and says what came of each."""
+"""Starts of the probe, tried in one way after the other, and the result of each."""
 
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -103,7 +103,7 @@ def _traffic(session: Session, shape: Shape, by: str) -> Remark:
             STEP,
             Obstacle.NO_TRAFFIC,
             f"{len(session.nodes)} ranks came up{by}, and no message gets from {pair[0]} to {pair[1]}: {error.what}",
-            "Look whether a firewall lets the nodes speak to each other, and which network MPI takes.",
+            "Check whether a firewall lets the nodes talk to each other, and which network MPI uses.",
         )
     many = len(session.nodes)
     where = "this machine" if ":" in session.nodes[0] else f"{many} nodes"
@@ -174,10 +174,10 @@ ENVIRONMENT_STEP = "environment"
 
 
 def judge_environment_trial(tried: Tried) -> list[Remark]:
-    """A remark for each fault; one that all is well where there is none, or that nothing ran outside of it either."""
+    """A remark for each fault; one remark if there is no fault, or if nothing ran outside of the environment either."""
     spec = tried.environment.spec
     if not tried.plain:
-        says = f"What {spec} does to a launch was not seen: outside of it nothing started either."
+        says = f"The effect of {spec} on a launch is unknown: outside of it nothing started either."
         return [untried(ENVIRONMENT_STEP, Obstacle.ENVIRONMENT, says)]
     faults = judge_environment(tried)
     if not faults:

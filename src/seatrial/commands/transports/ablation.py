@@ -1,4 +1,4 @@
-"""The probe started again and again under settings that take transports away, slow and force them, in blocks."""
+"""Repeated starts of the probe, in blocks, under settings that exclude, slow down and force transports."""
 
 import math
 import os
@@ -64,7 +64,7 @@ class Part(msgspec.Struct, kw_only=True):
 
     @property
     def alive(self) -> list[Variant]:
-        """Those that have not failed; none where the default has, which the others are held against."""
+        """The variants that have not failed; none if the default has failed, since the others are compared with it."""
         if not self.variants or self.variants[0].name in self.dead:
             return []
         return [one for one in self.variants if one.name not in self.dead]
@@ -121,7 +121,7 @@ class Ablation(TwoNodes):
         return str(self.measurer.header.get("mpi_library", ""))
 
     def _read_components(self) -> None:
-        """What is compiled in takes longer to read and is needed once; a node that does not tell costs nothing."""
+        """What is compiled in takes longer to read and is needed once; a node that does not answer costs nothing."""
         full = choose_launcher(msgspec.structs.replace(self.settings, quick_facts=False))
         full.job = self._launcher.job
         texts = full.read_facts(self._nodes).texts

@@ -1,4 +1,4 @@
-"""slower-than-alternative: a forced transport beats the default by more than matters."""
+"""slower-than-alternative: a forced transport beats the default by a relevant amount."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ MCA = "OMPI_MCA_"
 def slower_than_alternatives(effects: Sequence[Effect], pair: tuple[str, str]) -> list[Finding]:
     """One finding for each forced variant whose paired interval excludes the practical threshold.
 
-    Over one rail alone, what left that rail is no alternative on it.
+    Over one rail alone, a variant whose bytes left that rail is not an alternative on it.
     """
     default = next((one for one in effects if one.variant.role is Role.DEFAULT), None)
     if default is None or default.latency_s is None or default.bandwidth_bytes_per_s is None:
@@ -73,7 +73,7 @@ def words(one: Effect) -> str:
 
 
 def setting(environment: dict[str, str]) -> str:
-    """The lines that make it so: for one job, and for good where Open MPI's own file can."""
+    """The lines that set it: for one job, and permanently if Open MPI's own file can."""
     line = "For a job: export " + " ".join(f"{name}={value}" for name, value in environment.items()) + "."
     lasting = [f"{name.removeprefix(MCA)} = {value}" for name, value in environment.items() if name.startswith(MCA)]
     if len(lasting) < len(environment):

@@ -1,4 +1,4 @@
-"""Carrier by carrier: what taking it away or slowing it did, and what that proves."""
+"""Carrier by carrier: the effect of excluding it or slowing it down, and what that proves."""
 
 import math
 from collections import defaultdict
@@ -25,7 +25,7 @@ NEVER = Effect(variant=Variant(name="default", role=Role.DEFAULT), failure="it w
 
 
 class CarrierVerdict(msgspec.Struct, frozen=True, kw_only=True):
-    """One carrier. `carried` None: nothing decides."""
+    """One carrier. `carried` None: undecided."""
 
     carrier: Carrier
     declared: bool
@@ -71,7 +71,7 @@ def _one(mine: Sequence[Effect], default: Effect, reference: Effect, *, strange:
         return False, f"{_doing(clear)} changed nothing"
     ran = next((one for one in tracers if not one.failure), None)
     if ran is not None:
-        return None, f"{_doing(ran)} shows neither an effect nor that there is none"
+        return None, f"{_doing(ran)} shows neither an effect nor its absence"
     broken = next((one for one in (*tracers, *mine) if one.failure), None)
     if broken is not None:
         return None, f"{_doing(broken)} leaves nothing that starts, which proves nothing: {broken.failure}"
@@ -79,7 +79,7 @@ def _one(mine: Sequence[Effect], default: Effect, reference: Effect, *, strange:
 
 
 def shows(one: Effect, default: Effect) -> bool:
-    """Whether taking it away or slowing it had an effect: other devices counted the bytes, or the timing changed."""
+    """Whether excluding it or slowing it down had an effect: other devices counted the bytes, or the timing changed."""
     if one.failure:
         return False
     if moved(one, default):
@@ -104,12 +104,12 @@ def moved(one: Effect, default: Effect) -> bool:
 
 
 def _clears(one: Effect) -> bool:
-    """Only slowing clears: where a carrier is taken away another one may be as fast."""
+    """Only slowing down clears a carrier: if it is excluded, another one may be as fast."""
     return one.variant.role is Role.HOBBLED and not one.failure and within(one.hobble_times, TRACER_SHOWS)
 
 
 def _settled(verdict: CarrierVerdict, effects: Sequence[Effect]) -> CarrierVerdict:
-    """Where another one is proved, a carrier whose absence changes nothing was not it."""
+    """If another carrier is proved, one whose absence changes nothing carried nothing."""
     mine = [one for one in effects if one.variant.carrier is verdict.carrier and one.variant.role is Role.WITHOUT]
     if not any(not one.failure and not one.changed for one in mine):
         return verdict
@@ -158,11 +158,11 @@ def over(names: Sequence[str]) -> str:
 
 
 WHOLE = 0.9
-"""A rail that counted this share of the bytes sent carried them; what others counted meanwhile was others' traffic."""
+"""A rail that counted this share of the bytes sent carried them; other devices counted other traffic."""
 
 
 class Stray(msgspec.Struct, frozen=True, kw_only=True):
-    """Why nothing can be said of the rail; without a verdict: the bytes kept to it."""
+    """Why the rail cannot be judged; without a verdict: the bytes stayed on it."""
 
     verdict: Verdict | None = None
     reason: str = ""
@@ -189,7 +189,7 @@ def strayed(rail: str, notes: Sequence[VariantNote]) -> Stray:
     others = {name: max(parts) for name, parts in shares.items() if max(parts) >= PASSED}
     if others:
         said = ", ".join(f"{name} counted {share(part)} of the bytes" for name, part in others.items())
-        what = f"the setting did not hold the MPI to {rail}: {said}, {rail} {share(own)}"
+        what = f"the setting did not restrict the MPI to {rail}: {said}, {rail} {share(own)}"
         return Stray(verdict=Verdict.INVALID, reason=what)
     return _open(rail, f"it counted {share(own)} of them, and no other device the rest")
 

@@ -1,4 +1,4 @@
-"""What an MPI says it uses, read from its verbose standard error."""
+"""The transport that an MPI declares, read from its verbose standard error."""
 
 import re
 from collections import defaultdict
@@ -84,7 +84,7 @@ def _open_mpi(text: str) -> tuple[list[Carrier], list[str]]:
 
 
 def _ucx(text: str) -> tuple[list[Carrier], list[str]]:
-    """UCX tells its lanes for each kind of peer; the one with itself among them is the rank's own."""
+    """UCX lists its lanes for each kind of peer; the list that contains `self` is the rank's own."""
     carriers: list[Carrier] = []
     words: list[str] = []
     for lanes in dict.fromkeys(UCX_WAY.findall(text)):

@@ -1,4 +1,4 @@
-"""How each variant stands to the default, block by block, and over which devices its bytes went."""
+"""Each variant compared with the default, block by block, and the devices that its bytes went over."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,13 +20,13 @@ LATENCY_MATTERS = 1.10
 TRACER_SHOWS = 1.5
 """A hobbled carrier takes twice as long at least: beyond this factor it was the one, below it was not."""
 WIRE_SHOWS = 1.05
-"""A hobbled carrier that sends small pieces sends more headers: so many times the bytes of the default."""
+"""A hobbled carrier that sends small pieces sends more headers: this many times the bytes of the default."""
 PASSED = 0.2
 """A device that counted this share of the bytes sent carried them; rails share them, and other traffic is less."""
 
 
 LEAST = 1e-12
-"""Stands for a time below what the clock tells."""
+"""Replaces a time below the resolution of the clock."""
 
 
 BASES = (Role.DEFAULT, Role.REFERENCE)
@@ -61,7 +61,7 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True):
     latency_times: Estimate | None = None
     bandwidth_times: Estimate | None = None
     devices: tuple[str, ...] | None = None
-    """Those that counted its bytes; none: no device did; None: not read."""
+    """The devices that counted its bytes; empty: no device did; None: not read."""
     wire_share: float | None = None
     """Bytes that these counted over bytes that the probe sent: headers, acknowledgements and repetitions count."""
 

@@ -13,7 +13,7 @@ from seatrial.model.transport import Carrier
 from seatrial.model.verdict import Finding, FindingKind, Verdict
 
 OVER_SOCKETS = (Carrier.TCP, Carrier.OFI, Carrier.UCX)
-"""What can carry messages where there is nothing but Ethernet."""
+"""What can carry messages if there is only Ethernet."""
 BEST: dict[PortFamily, tuple[Carrier, ...]] = {
     PortFamily.INFINIBAND: (Carrier.UCX, Carrier.VERBS),
     PortFamily.ROCE: (Carrier.UCX, Carrier.VERBS),
@@ -36,7 +36,7 @@ MAKERS = {"mlx4_core": "Mellanox", "mlx5_core": "Mellanox", "mlx4_ib": "Mellanox
 
 
 class Offer(msgspec.Struct, frozen=True, kw_only=True):
-    """One node: devices in words, libraries with what is compiled into them, and what that lets one expect."""
+    """One node: its devices, its libraries with their components, and the carriers to expect from both."""
 
     node: str
     devices: tuple[str, ...]
@@ -73,7 +73,7 @@ def expected(facts: NodeFacts, *, within: bool) -> tuple[Carrier, ...]:
 
 
 def missing_drivers(facts: Mapping[str, NodeFacts], stock: Stock) -> list[Finding]:
-    """Devices for which this Open MPI has no driver at all; nothing is said where components are not known."""
+    """Devices for which this Open MPI has no driver at all; nothing is reported if the components are unknown."""
     found = []
     for name, one in facts.items():
         for family in sorted(families(one), key=str):

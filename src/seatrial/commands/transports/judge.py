@@ -1,4 +1,4 @@
-"""Which transport carried the data: what became slower when it was slowed or taken away."""
+"""Which transport carried the data: what became slower when a transport was slowed down or excluded."""
 
 from collections.abc import Mapping, Sequence
 
@@ -31,14 +31,14 @@ LEAST_STARTS = 3
 
 
 class Ablated(Outcome, frozen=True, kw_only=True):
-    """What an ablation came to, over one rail or several; that a transport is not proved is no finding."""
+    """The result of an ablation over one rail or several; a transport that is not proved is not a finding."""
 
     verdict: Verdict
     findings: tuple[Finding, ...]
 
     @property
     def named(self) -> bool:
-        """Whether there is a finding: numbers that prove nothing are at no part's fault."""
+        """Whether there is a finding: numbers that prove nothing are not a fault of any part."""
         return bool(self.findings)
 
 
@@ -54,7 +54,7 @@ class Transports(Ablated, frozen=True, kw_only=True):
     carried_by: Carrier | None
     limit: Limit | NoLimit
     rail: str = ""
-    """The one rail that the MPI was held to; empty: it was left the choice."""
+    """The one rail that the MPI was restricted to; empty: it could choose."""
     held: dict[str, str] = msgspec.field(default_factory=dict)
     """By which settings."""
 
@@ -189,7 +189,7 @@ def _witness(names: Sequence[str] | None) -> str:
 
 
 def _against(carrier: Carrier, names: Sequence[str] | None) -> str:
-    """What the counters say against it; empty: nothing."""
+    """What the counters show against it; empty: nothing."""
     if carrier is Carrier.SHARED_MEMORY and names:
         return f"{', '.join(names)} counted the bytes"
     if carrier is Carrier.TCP and names is not None and not names:
@@ -198,25 +198,25 @@ def _against(carrier: Carrier, names: Sequence[str] | None) -> str:
 
 
 class TransportsByRail(Ablated, frozen=True, kw_only=True):
-    """All that is derived from one run over several rails, each alone; its verdict is the gravest of theirs."""
+    """All that is derived from one run over several rails, each alone; its verdict is the worst of theirs."""
 
     rails: tuple[Transports, ...]
 
 
 def judge_run(recorded: RecordedRun, notes: Sequence[VariantNote]) -> Transports | TransportsByRail:
-    """A run of either kind, as its notes show."""
+    """The judgement of a run over one rail, or over each rail by itself."""
     rails = tuple(dict.fromkeys(note.variant.rail for note in notes if note.variant.rail))
     if not rails:
         return judge_transports(recorded, notes)
     why = recorded.info.reason
     silent = msgspec.structs.replace(recorded, info=msgspec.structs.replace(recorded.info, reason=""), losses=())
     found = tuple(judge_transports(silent, notes, rail) for rail in rails)
-    told = "; ".join(f"{one.rail}: {_briefly(one)}" for one in found)
+    summary = "; ".join(f"{one.rail}: {_briefly(one)}" for one in found)
     return TransportsByRail(
         pair=pair_of(recorded),
         rails=found,
         verdict=worst([one.verdict for one in found]),
-        reason=f"{told}. {why}" if why and any(not one.complete for one in found) else told,
+        reason=f"{summary}. {why}" if why and any(not one.complete for one in found) else summary,
         findings=_once([finding for one in found for finding in one.findings]),
         notes=run_notes(recorded),
         complete=all(one.complete for one in found),

@@ -17,7 +17,7 @@ VERBOSE = {
     "FI_LOG_SUBSYS": "core",
 }
 UCX_NAMES = {Carrier.SHARED_MEMORY: "sm", Carrier.TCP: "tcp", Carrier.VERBS: "ib"}
-"""UCX's words for whole kinds of transports."""
+"""UCX's names of whole kinds of transports."""
 PROVIDERS = {Carrier.TCP: "tcp", Carrier.VERBS: "verbs", Carrier.PSM2: "psm2"}
 INTEL_VERBOSE = {"I_MPI_DEBUG": "10", "FI_LOG_LEVEL": "info", "FI_LOG_SUBSYS": "core"}
 INTEL_PROVIDERS = {**PROVIDERS, Carrier.UCX: "mlx"}
@@ -28,13 +28,13 @@ UCX_WORDS = {
     Carrier.TCP: ("tcp",),
     Carrier.VERBS: ("ib", "rc", "ud", "dc"),
 }
-"""How words of UCX_TLS begin that are part of such a kind: rc_x, sysv."""
+"""Prefixes of words in UCX_TLS that belong to such a kind: rc_x, sysv."""
 
 
 def variants(stock: Stock, _presumed: tuple[Carrier, ...]) -> tuple[Variant, ...]:
-    """Every carrier is taken away and forced, whatever is presumed: no setting is known that slows just one of them.
+    """Every carrier is excluded and forced, whatever is presumed: no setting is known that slows down just one of them.
 
-    None is taken away that the site's own setting leaves out.
+    A carrier that the site's own setting excludes is not excluded again.
     """
     if stock.family is MpiFamily.MPICH_CH3:
         return (
@@ -74,7 +74,7 @@ def intel_variants(stock: Stock, presumed: tuple[Carrier, ...]) -> tuple[Variant
 
 
 def without_providers(stock: Stock, providers: Mapping[Carrier, str]) -> tuple[Variant, ...]:
-    """Each of libfabric's providers away that the site's own setting allows; `tcp;ofi_rxm` is tcp."""
+    """Each of libfabric's providers that the site's own setting allows, excluded; `tcp;ofi_rxm` is tcp."""
     own = stock.own.get("FI_PROVIDER", "")
     away = {one: leave_out((name,), own, partial(_is_provider, name)) for one, name in providers.items()}
     return tuple(carrier_variant(Role.WITHOUT, one, {"FI_PROVIDER": value}) for one, value in away.items() if value)

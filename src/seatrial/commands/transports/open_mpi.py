@@ -1,4 +1,4 @@
-"""Open MPI's transports and how to take each away, slow it and force it: MCA parameters of 4.x and 5.x.
+"""Open MPI's transports and how to exclude, slow down and force each: MCA parameters of 4.x and 5.x.
 
 Parameters of components that a version lacks (vader in 5, sm in 4) are ignored by it.
 """
@@ -22,7 +22,7 @@ VERBOSE = {
     "UCX_LOG_LEVEL": "info",
     "UCX_LOG_FILE": "stderr",
 }
-"""Lets it say what it chooses; UCX's words go to standard error, since standard output is the probe's."""
+"""Makes it report what it chooses; UCX writes to standard error, since standard output is the probe's."""
 
 HOBBLES: dict[Carrier, dict[str, str]] = {
     Carrier.TCP: {
@@ -56,7 +56,7 @@ def mca(settings: dict[str, str]) -> dict[str, str]:
 
 
 def variants(stock: Stock, presumed: tuple[Carrier, ...]) -> tuple[Variant, ...]:
-    """Default, reference, control, each presumed carrier away, every one that is there hobbled and forced."""
+    """Default, reference, control, each presumed carrier excluded, every available one hobbled and forced."""
     there = carriers(stock)
     return (
         Variant(name="default", role=Role.DEFAULT),
@@ -69,7 +69,7 @@ def variants(stock: Stock, presumed: tuple[Carrier, ...]) -> tuple[Variant, ...]
 
 
 def carriers(stock: Stock) -> tuple[Carrier, ...]:
-    """Those that are compiled in and can carry what goes between, or within, nodes."""
+    """The carriers that are compiled in and can connect these ranks, between or within nodes."""
     known = {
         Carrier.OFI: stock.has("mtl", "ofi"),
         Carrier.UCX: stock.has("pml", "ucx"),
@@ -88,7 +88,7 @@ def _candidates(stock: Stock) -> tuple[Carrier, ...]:
 
 
 def control(stock: Stock) -> dict[str, str]:
-    """True Scale's driver away where there is no True Scale; else CUDA's shared memory, for device memory only.
+    """Excludes True Scale's driver if there is no True Scale; else CUDA's shared memory, used for device memory only.
 
     Where the site's own setting has left it out already, that setting once more.
     """
@@ -120,7 +120,7 @@ def hobbled(one: Carrier) -> Variant:
 
 
 def forced(one: Carrier, stock: Stock) -> dict[str, str]:
-    """That one and nothing else, but for a rank's messages to itself."""
+    """That carrier alone, apart from a rank's messages to itself."""
     shared = "vader" if "vader" in stock.compiled.get("btl", ("vader",)) else "sm"
     return {
         Carrier.OFI: {"pml": "cm", "mtl": "ofi"},

@@ -22,7 +22,7 @@ from seatrial.model.run import RunInfo, RunKind, run_kind
 
 
 class TransportsOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """The run and what it says."""
+    """The run and its judgement."""
 
     folder: Path
     run: RunInfo

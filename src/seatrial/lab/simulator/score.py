@@ -10,7 +10,7 @@ from seatrial.fabric.routed_fabric import RoutedFabric
 from seatrial.lab.simulator.faults import Planted
 from seatrial.lab.simulator.launcher import SimulatedLauncher
 from seatrial.model.subject import Direction, Subject, SubjectKind
-from seatrial.model.verdict import Finding, FindingKind
+from seatrial.model.verdict import Finding
 from seatrial.pairs.rounds import Pair
 
 LOSS_CLASSES = (
@@ -58,7 +58,7 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True):
 class Claim(msgspec.Struct, frozen=True, kw_only=True):
     """One finding of the check, or a set of subjects with at least one at fault."""
 
-    finding: FindingKind
+    finding: str
     subject: Subject
     direction: Direction
     ambiguous_with: tuple[Subject, ...]

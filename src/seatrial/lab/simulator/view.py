@@ -106,7 +106,7 @@ def _trial_data(trial: Trial) -> dict[str, object]:
         ],
         "findings": [
             {
-                "kind": one.finding.value,
+                "kind": one.finding,
                 "subject": one.subject.text,
                 "direction": one.direction.value,
                 "ambiguous_with": [subject.text for subject in one.ambiguous_with],

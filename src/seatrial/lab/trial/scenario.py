@@ -13,6 +13,10 @@ from seatrial.lab.trial.score import Expected
 from seatrial.model.errors import UsageError
 from seatrial.model.subject import Direction, Subject
 from seatrial.model.verdict import FindingKind, Verdict
+from seatrial.rules.catalogue import RULES
+
+KINDS = frozenset([*FindingKind, *(rule.kind for rule in RULES)])
+"""Everything that a check can find."""
 
 
 class FaultSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -49,7 +53,7 @@ class FaultSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 class ExpectSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One finding that the check must make, or may; of several kinds or subjects any one suffices."""
 
-    kind: FindingKind | tuple[FindingKind, ...]
+    kind: str | tuple[str, ...]
     subject: str | tuple[str, ...]
     direction: Direction | None = None
     of_peers: float | None = None
@@ -59,9 +63,9 @@ class ExpectSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     def expected(self) -> Expected:
         """The same as the score takes it."""
         subjects = (self.subject,) if isinstance(self.subject, str) else self.subject
-        kinds = (self.kind,) if isinstance(self.kind, FindingKind) else self.kind
+        kinds = (self.kind,) if isinstance(self.kind, str) else self.kind
         return Expected(
-            kinds=tuple(kind.value for kind in kinds),
+            kinds=kinds,
             subjects=subjects,
             direction=self.direction or "",
             of_peers=self.of_peers,
@@ -148,6 +152,9 @@ def _check(scenario: Scenario) -> None:
             raise UsageError("An expected finding has no subject.", "Give one, or a list of alternatives.")
         if not spec.expected.kinds:
             raise UsageError("An expected finding has no kind.", "Give one, or a list of alternatives.")
+        for kind_of_finding in spec.expected.kinds:
+            if kind_of_finding not in KINDS:
+                raise UsageError(f"There is no finding {kind_of_finding!r}.", "docs/findings.md lists them.")
         if spec.of_peers is not None and not 0 <= spec.of_peers <= 1:
             raise UsageError(f"of_peers = {spec.of_peers:g} is not a share.", "Give 0 to 1.")
         for subject in spec.expected.subjects:

@@ -48,7 +48,7 @@ def test_a_setting_that_is_not_obeyed_is_no_proof(monkeypatch: pytest.MonkeyPatc
     assert [one.verdict for one in found.rails] == [Verdict.INVALID, Verdict.PASS]
     assert found.rails[0].carried_by is None
     assert (found.verdict, found.exit_code) == (Verdict.INVALID, ExitCode.INCOMPLETE)
-    assert "the setting did not hold the MPI to eth0: eth1 counted 100 % of the bytes, eth0 0 %" in found.reason
+    assert "the setting did not restrict the MPI to eth0: eth1 counted 100 % of the bytes, eth0 0 %" in found.reason
 
 
 def test_a_rail_over_which_nothing_starts_costs_itself_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

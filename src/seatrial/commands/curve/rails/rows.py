@@ -17,7 +17,7 @@ def summary(found: RailComparison) -> list[tuple[str, str]]:
     """Label and text of each line."""
     rows: list[tuple[str, str]] = []
     for finding in found.findings:
-        rows += [(finding.kind.value, finding.statement), ("", finding.remedy)]
+        rows += [(str(finding.kind), finding.statement), ("", finding.remedy)]
     for curve in found.curves:
         latency = f"; latency {units.estimate(curve.latency_s, units.LATENCY)}" if curve.latency_s else ""
         measured = units.estimate(curve.bandwidth, units.BANDWIDTH) if curve.bandwidth else "not measured"
