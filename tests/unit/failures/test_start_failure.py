@@ -1,7 +1,9 @@
 """Why a program did not start, from recorded standard error."""
 
+import msgspec
 import pytest
 
+from seatrial.failures import start_failure
 from seatrial.failures.start_failure import explain
 
 OPEN_MPI = """[n1:17681] OPAL ERROR: Unreachable in file ext3x_client.c at line 112
@@ -41,3 +43,31 @@ def test_what_it_means_and_what_to_do(text: str, meaning: str, remedy: str) -> N
     assert remedy in advice
     assert bool(advice) == bool(remedy)
     assert "Terminated" not in said
+
+
+@pytest.mark.parametrize(
+    ("text", "transient", "other_mpi_type"),
+    [
+        (OPEN_MPI, False, True),
+        ("srun: error: task 0: Bus error\n", True, False),
+        ("[n1:1] PMIX ERROR: UNREACHABLE in file ptl_tcp.c at line 1790\n", True, True),
+        ("[1.0] [n1:7] parser.c UCX network device 'mlx5_9:1' is not available\n", False, False),
+        ("slurmstepd-n1: error: execve(): /x/p: Permission denied", False, False),
+        (CRASH, True, False),
+    ],
+)
+def test_whether_another_start_or_type_helps_depends_on_no_text(
+    text: str, transient: bool, other_mpi_type: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failure = explain(text)
+    assert (failure.transient, failure.other_mpi_type) == (transient, other_mpi_type)
+    mute = tuple(msgspec.structs.replace(cause, meaning="x", remedy="y") for cause in start_failure.CAUSES)
+    monkeypatch.setattr(start_failure, "CAUSES", mute)
+    assert msgspec.structs.replace(explain(text), meaning="", remedy="") == msgspec.structs.replace(
+        failure, meaning="", remedy=""
+    )
+
+
+def test_noise_alone_is_silence() -> None:
+    assert explain("srun: error: n2: task 1: Terminated\n").silent
+    assert not explain("The moon is full\n").silent

@@ -13,7 +13,7 @@ from seatrial.lab.faults import facts
 from seatrial.lab.faults.base import Fault, Parameters
 from seatrial.lab.faults.catalogue import fault_named
 
-OVERLAID = tuple(map(fault_named, ("governor", "pcie-width", "firmware", "scheduler-granularity")))
+OVERLAID = tuple(fault for fault in facts.FACTS if fault.kind not in ("mount", "sysctl"))
 
 
 @pytest.fixture
