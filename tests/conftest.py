@@ -1,6 +1,62 @@
-"""What holds for all tests: hypothesis does not judge by the clock on a machine whose cores others may take."""
+"""What holds for all tests: hypothesis has no deadline on a busy machine, and the end of a run lists every skip."""
 
+from collections.abc import Iterator
+
+import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.support.summary import REPETITIONS, Skip, plural, repetition_counter, repetition_table, skip_table
 
 settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("busy")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    """Attach the number of repeated measurements to the report, which also travels from pytest-xdist's workers."""
+    if count := repetition_counter.take():
+        item.user_properties.append((REPETITIONS, count))
+    return (yield)
+
+
+class _Summary:
+    """Collects, in the process that prints, what the tests report."""
+
+    def __init__(self) -> None:
+        self.skips: list[Skip] = []
+        self.repetitions: list[tuple[str, int]] = []
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.skipped and not hasattr(report, "wasxfail"):
+            self.skips.append(Skip(file=report.nodeid.partition("::")[0], reason=_reason(report)))
+        if report.when == "teardown":  # the last report of a test holds the properties of all its phases
+            count = sum(int(str(value)) for name, value in report.user_properties if name == REPETITIONS)
+            self.repetitions.append((report.nodeid, count))
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.skipped:
+            self.skips.append(Skip(file=report.nodeid, reason=_reason(report)))
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        reasons = plural(len({skip.reason for skip in self.skips}), "reason")
+        _print(terminalreporter, f"{plural(len(self.skips), 'skip')}, {reasons}", skip_table(self.skips))
+        table = repetition_table(self.repetitions)
+        total = sum(count for _, count in self.repetitions)
+        _print(terminalreporter, f"{plural(total, 'repeated measurement')}, {plural(len(table), 'test')}", table)
+
+
+def _reason(report: pytest.TestReport | pytest.CollectReport) -> str:
+    text = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+    return text.removeprefix("Skipped: ")
+
+
+def _print(terminalreporter: pytest.TerminalReporter, title: str, lines: list[str]) -> None:
+    if lines:
+        terminalreporter.section(title)
+        for line in lines:
+            terminalreporter.write_line(line)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """The summary is a plugin with a state of its own, so that no list is shared between runs in one process."""
+    config.pluginmanager.register(_Summary(), "seatrial-summary")

@@ -8,6 +8,7 @@ from typing import TypeVar
 from seatrial.lab.cluster.daemons import node_states
 from seatrial.lab.cluster.plan import LabPlan
 from seatrial.process.process import Completed
+from tests.support.summary import repetition_counter
 
 LONG_S = 60.0
 TRIES = 3
@@ -37,12 +38,13 @@ def inconclusive(done: Completed) -> bool:
 
 
 def decided(attempt: Callable[[], T], undecided: Callable[[T], bool]) -> T:
-    """What an attempt finds, made again where it says of itself that it could not decide: somebody took the cores.
+    """The result of an attempt, repeated while it reports that it could not decide because the machine was busy.
 
-    `undecided` may go by the program's own word for that alone, never by a name that is wrong.
+    `undecided` may use only the program's own verdict, never a wrong name. The end of the test run lists repetitions.
     """
     for _ in range(TRIES - 1):
-        found = attempt()
-        if not undecided(found):
-            return found
+        result = attempt()
+        if not undecided(result):
+            return result
+        repetition_counter.add()
     return attempt()

@@ -11,11 +11,10 @@ import pytest
 from seatrial.archive import layout
 from seatrial.archive.reader import read_info, run_folders
 from seatrial.archive.writer import RunWriter
+from seatrial.cli import main
 from seatrial.model.run import Ending
 from tests.support.builders import Cluster, abandoned, fill, info_of, names, record, sail, slow_part
 from tests.support.paths import ROOT
-
-main = pytest.importorskip("seatrial.cli.main", exc_type=ImportError)
 
 HEALTHY = Cluster(nodes=names(3))
 SICK = Cluster(nodes=names(4), parts=slow_part("node", "n2", 0.6))

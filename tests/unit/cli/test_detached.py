@@ -14,12 +14,11 @@ from seatrial.archive import recovery
 from seatrial.archive.reader import run_folders
 from seatrial.archive.run_recovery import Recovered, recover
 from seatrial.archive.writer import ArchiveError, RunWriter
+from seatrial.cli import main
 from seatrial.driver import detached
 from seatrial.model.run import Ending
 from tests.support.builders import Cluster, abandoned, fill, info_of, names, record, sail, slow_part
 from tests.support.slurm_scripts import SlurmScripts, in_place_of_slurm
-
-main = pytest.importorskip("seatrial.cli.main", exc_type=ImportError)
 
 CLUSTER = Cluster(nodes=names(3), parts=slow_part("node", "n2", 0.6))
 

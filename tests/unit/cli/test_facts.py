@@ -15,8 +15,6 @@ from tests.support.paths import ROOT
 from tests.support.slurm_scripts import GRANTS
 from tests.unit.cli.test_commands import Ran
 
-main = pytest.importorskip("seatrial.cli.main", exc_type=ImportError)
-
 SINFO = """\
 #!/bin/sh
 case "$*" in

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from seatrial.cli import main
 from seatrial.commands.facts import detached
 from seatrial.driver.submitted import find_submitted
 from tests.support.slurm_scripts import SlurmScripts, in_place_of_slurm
-
-main = pytest.importorskip("seatrial.cli.main", exc_type=ImportError)
 
 
 @pytest.fixture

@@ -14,10 +14,10 @@ from seatrial.importers.fields import pieces
 from seatrial.importers.formats import FORMATS, read_matrix
 from seatrial.importers.mpigraph import parse_mpigraph
 from seatrial.model.errors import UsageError
-from tests.support.paths import SHARED
+from tests.support.paths import SHARED, needs_shared
 
 PAIRWISE = SHARED / "pairwise"
-recorded = pytest.mark.skipif(not PAIRWISE.is_dir(), reason="../shared/data/pairwise is not here")
+recorded = needs_shared(PAIRWISE)
 
 
 def csv(count: int, slow: str = "", heading: str = "source,target,latency_us,bandwidth_mb_s") -> str:

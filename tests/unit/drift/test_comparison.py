@@ -17,9 +17,10 @@ from seatrial.model.facts import NetworkInterface, NodeFacts
 from seatrial.model.hardware import MemoryFacts, PciDevice, PciHop, PciKind, ProcessorFacts
 from seatrial.model.hca import Hca, Port, PortFamily, PortState
 from seatrial.model.system import ClockState, Firmware, KernelFacts, Mount, Sensor, SoftwareFacts, SystemFacts
+from seatrial.recordings.sysinfo import facts_from_sysinfo
 from tests.support.fact_places import EXAMPLE, PLACES, SCALARS, Place, values
 from tests.support.flattened import flatten
-from tests.support.paths import SHARED
+from tests.support.paths import SHARED, needs_shared
 
 DATA = SHARED
 
@@ -82,12 +83,9 @@ def test_nodes_that_are_alike_do_not_drift_whatever_must_differ() -> None:
     assert drift(facts) == ()
 
 
+@needs_shared(DATA / "nodes")
 def test_a_real_cluster_of_equals_does_not_drift() -> None:
-    path = DATA / "nodes/alaska-sysinfo.json"
-    if not path.exists():
-        pytest.skip("the recorded machines are not here")
-    sysinfo = pytest.importorskip("seatrial.recordings.sysinfo")
-    facts = sysinfo.facts_from_sysinfo(path.read_text())
+    facts = facts_from_sysinfo((DATA / "nodes/alaska-sysinfo.json").read_text())
     assert len(facts) == 16
     assert drift(facts) == ()
     odd = sorted(facts)[5]

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from seatrial.fabric.ibnetdiscover import parse_fabric, parse_ibnetdiscover, parse_ports
 from seatrial.model.errors import UsageError
 from seatrial.model.fabric_map import DeviceKind, End
-from tests.support.paths import SHARED
+from tests.support.paths import SHARED, needs_shared
 
 FABRICS = SHARED / "fabrics"
-recorded = pytest.mark.skipif(not FABRICS.is_dir(), reason="../shared/data/fabrics is not here")
+recorded = needs_shared(FABRICS)
 SMALL = """\
 # Topology file: generated on some day
 vendid=0x2c9

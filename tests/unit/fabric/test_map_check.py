@@ -17,10 +17,10 @@ from seatrial.fabric.ibnetdiscover import parse_fabric
 from seatrial.fabric.map_check import LinkProblemKind, check_map
 from seatrial.model.fabric_map import FabricMap
 from seatrial.model.hca import data_bits_per_s
-from tests.support.paths import SHARED
+from tests.support.paths import SHARED, needs_shared
 
 FABRICS = SHARED / "fabrics"
-recorded = pytest.mark.skipif(not FABRICS.is_dir(), reason="../shared/data/fabrics is not here")
+recorded = needs_shared(FABRICS)
 
 
 def fabric(rates: dict[tuple[str, int], str], cables: int = 4) -> str:

@@ -13,7 +13,7 @@ from seatrial.importers.formats import read_matrix, read_matrix_files
 from seatrial.importers.osu import size_tables
 from seatrial.importers.pair_names import named_pair, pairs_of_names
 from seatrial.model.errors import UsageError
-from tests.support.paths import SHARED
+from tests.support.paths import SHARED, needs_shared
 
 OUTPUTS = SHARED / "outputs" / "osu"
 SIZES = (1, 2, 4, 8, 1024, 4194304)
@@ -171,7 +171,7 @@ def test_lines_that_name_nothing() -> None:
     assert named_pair("# src=n1 dst=n2") == (("n1", "n2"), True)
 
 
-@pytest.mark.skipif(not OUTPUTS.is_dir(), reason="../shared/data/outputs is not here")
+@needs_shared(OUTPUTS)
 def test_recorded_outputs_have_one_table_each() -> None:
     for name, count in (("Osu_bw", 1), ("Osu_bibw", 1), ("Osu_latency", 1), ("Osu_mbw_mr__4", 1), ("Osu_allreduce", 0)):
         for file in OUTPUTS.glob(f"*{name}.out"):

@@ -3,7 +3,6 @@
 import random
 
 import numpy as np
-import pytest
 
 from seatrial.fabric.ibnetdiscover import parse_fabric
 from seatrial.fabric.parts import Parts
@@ -12,12 +11,12 @@ from seatrial.fabric.routes import Routes
 from seatrial.locate.table import locate_in_table
 from seatrial.model.pair_table import pair_table
 from seatrial.pairs.rounds import sparse_rounds
-from tests.support.paths import SHARED
+from tests.support.paths import SHARED, needs_shared
 
 NDR = SHARED / "fabrics" / "ndr-582-cas.ibnetdiscover"
 
 
-@pytest.mark.skipif(not NDR.exists(), reason="../shared/data/fabrics is not here")
+@needs_shared(NDR)
 def test_slow_cables_of_the_ndr_fabric_are_found_in_six_rounds() -> None:
     """1 to 5 directions of cables between switches, 5 to 50 % slow; the noise is 0.1 %, as of the real matrices."""
     routes = Routes(parse_fabric(NDR.read_text()))

@@ -11,11 +11,11 @@ from seatrial.model.pair_faults import Located
 from seatrial.model.pair_table import PairTable
 from seatrial.model.units import BANDWIDTH, LATENCY
 from seatrial.model.verdict import Verdict
-from tests.support.paths import SHARED
+from tests.support.paths import SHARED, needs_shared
 
 PAIRWISE = SHARED / "pairwise"
 FILES = ("alaska-roce25-openmpi.out", "csd3-hdr100-openmpi.out")
-pytestmark = pytest.mark.skipif(not PAIRWISE.is_dir(), reason="../shared/data/pairwise is not here")
+pytestmark = needs_shared(PAIRWISE)
 
 
 def planted(table: PairTable, slow: set[int], loss: float = 0.0, excess: float = 0.0) -> PairTable:

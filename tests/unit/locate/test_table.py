@@ -18,10 +18,10 @@ from seatrial.model.pair_table import PairTable, pair_table
 from seatrial.model.subject import Direction, SubjectKind
 from seatrial.pairs.rounds import circle_rounds, sparse_rounds
 from tests.support.pair_tables import Cell, draw_rates, named_nodes, table_of_rates
-from tests.support.paths import SHARED
+from tests.support.paths import SHARED, needs_shared
 
 PAIRWISE = SHARED / "pairwise"
-recorded = pytest.mark.skipif(not PAIRWISE.is_dir(), reason="../shared/data/pairwise is not here")
+recorded = needs_shared(PAIRWISE)
 Pairs = dict[tuple[str, str], float]
 
 

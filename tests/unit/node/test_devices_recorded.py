@@ -10,11 +10,11 @@ from seatrial.model.facts import NetworkInterface, NodeFacts
 from seatrial.model.hardware import PciDevice, PciHop, PciKind
 from seatrial.model.hca import Hca, Port, PortFamily, PortState
 from seatrial.node.node import parse_facts
-from tests.support.paths import ROOT
+from tests.support.paths import ROOT, SHARED, needs_shared
 from tests.unit.node.test_script import collect
 
-NODES = ROOT.parent / "shared" / "data" / "nodes"
-recorded = pytest.mark.skipif(not NODES.is_dir(), reason="the recorded machines are not beside this checkout")
+NODES = SHARED / "nodes"
+recorded = needs_shared(NODES)
 
 
 def unpack_ttar(text: str, root: Path) -> None:

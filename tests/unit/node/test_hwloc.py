@@ -23,11 +23,10 @@ from seatrial.node.hwloc_devices import links_of
 from seatrial.node.hwloc_machine import facts_from_xml
 from seatrial.node.node import parse_facts
 from seatrial.node.topology import xml_topology
-from tests.support.paths import DATA, SHARED
+from tests.support.paths import DATA, SHARED, needs_shared
 
-HWLOC = SHARED / "nodes" / "hwloc"
-RECORDED = DATA
-needs_data = pytest.mark.skipif(not HWLOC.is_dir(), reason="the recorded machines are not here")
+MACHINES = SHARED / "nodes" / "hwloc"
+needs_data = needs_shared(MACHINES)
 
 Counts = tuple[int | None, int | None, int | None, int | None]
 """Processors, cores, packages, NUMA nodes."""
@@ -89,7 +88,7 @@ HWLOC_DIFFERS = {
 
 
 def xml_text(name: str) -> str:
-    return (HWLOC / f"{name}.xml").read_text()
+    return (MACHINES / f"{name}.xml").read_text()
 
 
 def counts(facts: NodeFacts) -> Counts:
@@ -98,7 +97,7 @@ def counts(facts: NodeFacts) -> Counts:
 
 def unpack(name: str, folder: Path) -> Path:
     """The recorded tree, without the thousands of files that neither we nor hwloc need."""
-    with tarfile.open(HWLOC / f"{name}.tar.bz2") as archive:
+    with tarfile.open(MACHINES / f"{name}.tar.bz2") as archive:
         archive.extractall(folder, [each for each in archive if not UNNEEDED.search(each.name)], filter="tar")
     return next(each for each in folder.iterdir() if (each / "sys").is_dir())
 
@@ -114,8 +113,8 @@ def collected(root: Path) -> NodeFacts:
 
 @needs_data
 def test_every_recorded_machine_has_its_counts_here() -> None:
-    assert {path.name.removesuffix(".xml") for path in HWLOC.glob("*.xml")} == set(XML_COUNTS)
-    assert {path.name.removesuffix(".tar.bz2") for path in HWLOC.glob("*.tar.bz2")} == set(TREE_COUNTS)
+    assert {path.name.removesuffix(".xml") for path in MACHINES.glob("*.xml")} == set(XML_COUNTS)
+    assert {path.name.removesuffix(".tar.bz2") for path in MACHINES.glob("*.tar.bz2")} == set(TREE_COUNTS)
 
 
 @needs_data
@@ -225,7 +224,7 @@ def test_the_name_of_the_node() -> None:
 
 @cache
 def sound(name: str) -> str:
-    return (RECORDED / f"{name}.facts").read_text()
+    return (DATA / f"{name}.facts").read_text()
 
 
 def own_xml() -> str:

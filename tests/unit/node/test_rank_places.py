@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,12 +21,12 @@ from seatrial.rules.base import Readings, one_place_per_host
 from seatrial.rules.catalogue import fact_findings
 from tests.support.builders import Cluster, info_of
 from tests.support.facts_examples import processor, server
-from tests.support.paths import SHARED
+from tests.support.paths import SHARED, needs_shared
 from tests.support.rule_cases import placed, ranks_on, smt
 
 RECORDED = SHARED / "nodes" / "hwloc" / "32em64t-2n8c2t-pci-normalio.xml"
 """Two sockets of eight cores, two threads each; mlx5_0 hangs on the second."""
-needs_data = pytest.mark.skipif(not RECORDED.exists(), reason="the recorded machines are not here")
+needs_data = needs_shared(RECORDED)
 
 WANTS = st.lists(st.frozensets(st.integers(0, 4), min_size=1), max_size=5)
 

@@ -15,7 +15,7 @@ from seatrial.model.system import ClockState, Firmware, Limits, Sensor, SystemFa
 from seatrial.node.frame import CommandOutput, Frame, parse_frame
 from seatrial.node.system import read_system
 from tests.support.collecting import SHELLS, collect, program, write
-from tests.support.paths import SHARED
+from tests.support.paths import SHARED, needs_shared
 
 DATA = SHARED / "nodes"
 
@@ -223,10 +223,9 @@ def unpack_ttar(archive: Path, root: Path) -> None:
             path.write_text("".join(f"{next(lines)}\n" for _ in range(int(content))).replace("EOF\n", ""))
 
 
+@needs_shared(DATA)
 def test_a_recorded_tree_of_node_exporter(tmp_path: Path) -> None:
     archive = DATA / "node_exporter-sys.ttar"
-    if not archive.exists():
-        pytest.skip("the recorded machines are not here")
     unpack_ttar(archive, tmp_path)
     facts, _ = read_system(collect(str(tmp_path)))
     firmware = facts.firmware
@@ -237,6 +236,7 @@ def test_a_recorded_tree_of_node_exporter(tmp_path: Path) -> None:
     assert sensors["thermal cpu-thermal"].value == 12.376
 
 
+@needs_shared(DATA)
 @pytest.mark.parametrize(
     ("name", "product", "modes"),
     [("memorysidecaches", "PowerEdge R740", ("cache", "snc2")),
@@ -244,8 +244,6 @@ def test_a_recorded_tree_of_node_exporter(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_recorded_machines_of_hwloc(tmp_path: Path, name: str, product: str, modes: tuple[str, str]) -> None:
     archive = DATA / "hwloc" / f"{name}.tar.bz2"
-    if not archive.exists():
-        pytest.skip("the recorded machines are not here")
     subprocess.run(["/bin/tar", "xjf", archive, "-C", tmp_path], check=True)
     facts, _ = read_system(collect(str(next(tmp_path.iterdir()))))
     assert facts.firmware.product == product

@@ -20,7 +20,7 @@ from seatrial.recordings.recording_writer import gathered_text
 from seatrial.recordings.tarballs import unpack_ttar
 from seatrial.recordings.trees import TreeWriter
 from tests.support.builders import Cluster, names, record, sail
-from tests.support.paths import SHARED
+from tests.support.paths import SHARED, needs_shared
 
 DATA = SHARED / "nodes"
 MACHINES = sorted(path for path in DATA.rglob("*") if path.is_file()) if DATA.is_dir() else []
@@ -75,7 +75,7 @@ def tarball(path: Path, folder: Path, mode: str = "w:gz") -> Path:
     return path
 
 
-@pytest.mark.skipif(not MACHINES, reason="needs the recorded machines in ../shared/data")
+@needs_shared(DATA)
 @pytest.mark.parametrize("path", MACHINES, ids=lambda path: path.name)
 def test_every_recorded_machine_is_read(path: Path) -> None:
     read = read_recording(path)

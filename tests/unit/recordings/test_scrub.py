@@ -12,7 +12,7 @@ from seatrial.node.node import parse_facts
 from seatrial.recordings.recording import GATHER_FILE
 from seatrial.recordings.scrub import scrub_fabric, scrubbed, stand_ins
 from tests.support.builders import Cluster
-from tests.support.paths import SHARED
+from tests.support.paths import SHARED, needs_shared
 
 FABRICS = SHARED / "fabrics"
 NAMES = (
@@ -174,7 +174,7 @@ def test_a_node_that_slurm_calls_otherwise_has_one_stand_in() -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.skipif(not FABRICS.is_dir(), reason="needs ../shared/data/fabrics")
+@needs_shared(FABRICS)
 def test_a_real_fabric_keeps_its_shape_and_loses_its_names() -> None:
     text = (FABRICS / "ndr-582-cas.ibnetdiscover").read_text()
     clean = scrub_fabric(text, stand_ins({}, []))

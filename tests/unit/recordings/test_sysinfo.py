@@ -14,7 +14,7 @@ from seatrial.model.hca import PortFamily
 from seatrial.model.limit import Limit
 from seatrial.node.frame import FactsFormatError
 from seatrial.recordings.sysinfo import facts_from_sysinfo
-from tests.support.paths import SHARED
+from tests.support.paths import SHARED, needs_shared
 
 DATA = SHARED / "nodes" / "alaska-sysinfo.json"
 INFINIBAND = "03:00.0 Infiniband controller [0207]: Mellanox Technologies MT27700 [ConnectX-4] [15b3:1013] (rev 01)"
@@ -119,7 +119,7 @@ def test_one_node_without_its_name_around_it() -> None:
     assert list(facts_from_sysinfo(json.dumps(NODE))) == ["n1"]
 
 
-@pytest.mark.skipif(not DATA.is_file(), reason="needs ../shared/data/nodes/alaska-sysinfo.json")
+@needs_shared(DATA)
 def test_sixteen_nodes_that_are_alike() -> None:
     nodes = facts_from_sysinfo(DATA.read_text())
     assert len(nodes) == 16

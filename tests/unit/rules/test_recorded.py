@@ -9,10 +9,10 @@ from seatrial.model.verdict import Finding, FindingKind
 from seatrial.recordings.sysinfo import facts_from_sysinfo
 from seatrial.rules.base import Readings
 from seatrial.rules.catalogue import fact_findings
-from tests.support.paths import SHARED
+from tests.support.paths import SHARED, needs_shared
 
 DATA = SHARED / "nodes"
-pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="no ../shared/data beside the repository")
+pytestmark = needs_shared(DATA)
 
 
 def found(path: Path) -> list[Finding]:

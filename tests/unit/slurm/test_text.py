@@ -19,7 +19,7 @@ from seatrial.slurm.text import (
     unlabelled,
     why_not,
 )
-from tests.support.paths import SHARED
+from tests.support.paths import SHARED, needs_shared
 
 RECORDED = SHARED / "slurm"
 
@@ -102,7 +102,7 @@ def test_what_is_no_node_is_passed_over(text: str) -> None:
     assert parse_sinfo(text) == ()
 
 
-@pytest.mark.skipif(not (RECORDED / "gsi-sinfo.txt").exists(), reason="no recorded site beside the checkout")
+@needs_shared(RECORDED / "gsi-sinfo.txt")
 def test_a_recorded_site_of_many_nodes() -> None:
     recorded = (RECORDED / "gsi-sinfo.txt").read_text().splitlines()
     rows = [line.rsplit(",", 1) for line in recorded if "," in line]

@@ -12,7 +12,7 @@ import pytest
 from seatrial.pairs.sizes import geometric_sizes
 from seatrial.statistics.piecewise import FEWEST_SIZES
 from seatrial.statistics.segments import Break, Segmentation, segment
-from tests.support.paths import SHARED
+from tests.support.paths import SHARED, needs_shared
 
 DATA = SHARED
 SIZES = geometric_sizes(4 << 20)
@@ -119,14 +119,13 @@ def near(one: Break, label: float) -> bool:
     return label / 2 <= one.last_bytes and one.first_bytes <= label * 2
 
 
+@needs_shared(DATA / "calibration")
 def test_the_switches_that_people_labelled_in_a_calibration() -> None:
     """MPI_Send of PlaFRIM's miriel nodes, labelled 1420, 65536, 131072, 400000 (platform-calibration, MIT licence).
 
     All four are found; one more at 16 to 17 B (1.57 to 1.78 µs) is in the data and was not labelled.
     """
     path = DATA / "calibration" / "miriel-testplatform_PingPong.csv"
-    if not path.exists():
-        pytest.skip(f"{path} is not here")
     runs: dict[int, list[float]] = defaultdict(list)
     with path.open() as lines:
         for call, size, _, took in csv.reader(lines):
@@ -139,6 +138,7 @@ def test_the_switches_that_people_labelled_in_a_calibration() -> None:
     assert [(one.last_bytes, one.first_bytes) for one in unlabelled] == [(16, 17)]
 
 
+@needs_shared(DATA / "outputs")
 @pytest.mark.parametrize(
     ("system", "rate", "steps"), [("alaska-roce25", 3.057e9, [(128, 256)]), ("csd3-hdr100", 12.27e9, [])]
 )
@@ -148,8 +148,6 @@ def test_osu_latency_of_two_clusters(system: str, rate: float, steps: list[tuple
     One run shows steps, and cannot confirm that they are switches.
     """
     path = DATA / "outputs" / "osu" / f"{system}-openmpi-Osu_latency.out"
-    if not path.exists():
-        pytest.skip(f"{path} is not here")
     lines = re.findall(r"^(\d+)\s+([\d.]+)$", path.read_text(), re.MULTILINE)
     found = segment({int(size): [float(micros) * 1e-6] for size, micros in lines if int(size)})
     assert found.segments[-1].bytes_per_s.value == pytest.approx(rate, rel=0.01)

@@ -16,7 +16,7 @@ from seatrial.model.placement import RankPlace
 from seatrial.model.verdict import FindingKind
 from seatrial.node.adapter_distance import Distance, adapters_of, distance, good_order, usable_processors
 from tests.support.facts_examples import hca, port, processor, server
-from tests.support.paths import SHARED
+from tests.support.paths import SHARED, needs_shared
 from tests.support.rule_cases import ranks_on
 
 RECORDED = SHARED / "nodes" / "hwloc"
@@ -29,7 +29,7 @@ MACHINES = (
     "16em64t-4s2c2t-offlines-xml.xml",
     "irregulargroups-disallowed.xml",
 )
-needs_data = pytest.mark.skipif(not RECORDED.exists(), reason="the recorded machines are not here")
+needs_data = needs_shared(RECORDED)
 SHAPES = {
     "two sockets": (2, 1, 8, 1),
     "two sockets, two threads a core": (2, 1, 8, 2),

@@ -8,7 +8,7 @@ import pytest
 
 from seatrial.cli.simulate import simulate
 from seatrial.model.errors import UsageError
-from tests.support.paths import SHARED
+from tests.support.paths import SHARED, needs_shared
 
 NDR = SHARED / "fabrics" / "ndr-582-cas.ibnetdiscover"
 
@@ -69,7 +69,7 @@ def test_runs_and_pages_are_written_where_asked(tmp_path: Path) -> None:
     assert page.read_text().startswith("<!doctype html>")
 
 
-@pytest.mark.skipif(not NDR.exists(), reason="../shared/data/fabrics is not here")
+@needs_shared(NDR)
 def test_a_file_of_ibnetdiscover_is_a_topology(capsys: pytest.CaptureFixture[str]) -> None:
     assert simulate(str(NDR), ["node:0.6:both"], seed=2, as_json=True) == 0
     assert json.loads(capsys.readouterr().out)["trials"][0]["nodes"] == 542

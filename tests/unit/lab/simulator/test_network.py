@@ -24,7 +24,7 @@ from seatrial.lab.simulator.disturbances import (
 from seatrial.lab.simulator.faults import Planted
 from seatrial.lab.simulator.network import Network, fair_rates
 from seatrial.lab.simulator.topology import fat_tree
-from tests.support.paths import SHARED
+from tests.support.paths import SHARED, needs_shared
 
 MATRIX = SHARED / "pairwise" / "csd3-hdr100-openmpi.out"
 NDR_BYTES_PER_S = 50e9
@@ -126,7 +126,7 @@ def test_a_pair_without_a_way_measures_nothing() -> None:
     assert np.isnan(Network(routes).rates([("H-none", routes.adapters[0])], [()])).all()
 
 
-@pytest.mark.skipif(not MATRIX.exists(), reason="../shared/data/pairwise is not here")
+@needs_shared(MATRIX)
 def test_the_noise_is_that_of_the_recorded_matrix() -> None:
     bandwidth = read_matrix(MATRIX.read_text()).bandwidth_bytes_per_s
     ratio = bandwidth / np.median(bandwidth)

@@ -14,7 +14,7 @@ from seatrial.lab.simulator.faults import draw_faults, parse_fault
 from seatrial.lab.simulator.topology import dragonfly, fat_tree, fat_tree3, parse_topology
 from seatrial.model.errors import UsageError
 from seatrial.model.fabric_map import DeviceKind, FabricMap
-from tests.support.paths import SHARED
+from tests.support.paths import SHARED, needs_shared
 
 NDR = SHARED / "fabrics" / "ndr-582-cas.ibnetdiscover"
 SMALL = {
@@ -108,7 +108,7 @@ def test_pairs_below_one_leaf_are_offered_for_an_adapter() -> None:
         assert len(near) >= 4
 
 
-@pytest.mark.skipif(not NDR.exists(), reason="../shared/data/fabrics is not here")
+@needs_shared(NDR)
 def test_a_switchs_own_engine_takes_no_part() -> None:
     routes = Routes(parse_fabric(NDR.read_text()))
     engines = [
