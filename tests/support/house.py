@@ -1,0 +1,136 @@
+"""The house rules that can be counted, and the bounds on what does not keep them yet.
+
+`python -m tests.support.house` tightens the bounds to today's counts. It never loosens one.
+"""
+
+import ast
+import functools
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from tests.support import wording
+from tests.support.paths import DATA, ROOT
+
+FILE = DATA / "house" / "bounds.json"
+SOURCES = sorted(ROOT.glob("src/seatrial/**/*.py"))
+SHORT_LINES = 40
+
+NOT_NOUNS = re.compile(
+    r"(?:apart|proved|direct|left_open|usual|enough|excuses|under_way|told|found|known|said|here|there|now|one|each"
+    r"|inside|outside|beside|between|again|anew|dead|dense|sparse|complete|additive|common"
+    r"|utils?|helpers?|misc|stuff|tools"
+    r"|(?:paired|placed|loaded|routed|recorded|submitted|detached|averaged|taken|given|shown|wanted|needed|judged|left))"
+)
+"""File names that say nothing of what is inside: adjectives, participles, prepositions, and drawers for anything."""
+FLEETING = frozenset({"one", "each", "told", "found", "known", "said", "here", "there", "now"})
+"""Names that no value has that outlives a comprehension."""
+
+
+class Bounds(msgspec.Struct, frozen=True, kw_only=True):
+    """What does not keep the rules yet. Counts and lists may only become smaller."""
+
+    short_files: tuple[str, ...]
+    """Files of src with fewer than 40 lines."""
+    odd_names: tuple[str, ...]
+    """Files of src whose name is not a noun."""
+    imports_inside_functions: int
+    fleeting_names: int
+    """Values in src that are called `one`, `each`, `told`, `found`, `known`, `said`, `here`, `there` or `now`."""
+    phrases: dict[str, int]
+    """How often each phrase to avoid occurs."""
+
+    def tightened(self, counted: "Bounds") -> "Bounds":
+        """The smaller of both in every part."""
+        return Bounds(
+            short_files=tuple(name for name in self.short_files if name in counted.short_files),
+            odd_names=tuple(name for name in self.odd_names if name in counted.odd_names),
+            imports_inside_functions=min(self.imports_inside_functions, counted.imports_inside_functions),
+            fleeting_names=min(self.fleeting_names, counted.fleeting_names),
+            phrases={
+                name: smaller for name, most in self.phrases.items() if (smaller := min(most, counted.phrases[name]))
+            },
+        )
+
+
+def relative(path: Path) -> str:
+    """`cli/main.py`."""
+    return path.relative_to(ROOT / "src" / "seatrial").as_posix()
+
+
+@functools.cache
+def lines(path: Path) -> int:
+    """How many lines a file has."""
+    return len(path.read_text().splitlines())
+
+
+@functools.cache
+def tree(path: Path) -> ast.Module:
+    """The syntax tree of a Python file."""
+    return ast.parse(path.read_text())
+
+
+def short_files() -> tuple[str, ...]:
+    """Files with fewer than 40 lines, except those that only declare a package or start it."""
+    return tuple(
+        relative(path) for path in SOURCES if lines(path) < SHORT_LINES and not path.name.startswith("__")
+    )  # fmt: skip
+
+
+def odd_names() -> tuple[str, ...]:
+    """Files whose name says nothing of what is inside."""
+    return tuple(relative(path) for path in SOURCES if NOT_NOUNS.fullmatch(path.stem))
+
+
+def imports_inside_functions(module: ast.Module) -> int:
+    """Import statements inside functions, each counted once."""
+    functions = [node for node in ast.walk(module) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    found = {
+        (node.lineno, node.col_offset)
+        for function in functions
+        for node in ast.walk(function)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+    }
+    return len(found)
+
+
+def fleeting_names(module: ast.AST) -> int:
+    """Assignments, loop variables and parameters with a fleeting name; those of comprehensions and lambdas are fine."""
+    return sum(_is_fleeting(node) for node in _outside_comprehensions(module))
+
+
+def _is_fleeting(node: ast.AST) -> bool:
+    if isinstance(node, ast.Name):
+        return isinstance(node.ctx, ast.Store) and node.id in FLEETING
+    return isinstance(node, ast.arg) and node.arg in FLEETING
+
+
+def _outside_comprehensions(node: ast.AST) -> Iterator[ast.AST]:
+    yield node
+    for child in ast.iter_child_nodes(node):
+        if not isinstance(child, ast.comprehension | ast.Lambda):
+            yield from _outside_comprehensions(child)
+
+
+def counted() -> Bounds:
+    """Today's state."""
+    return Bounds(
+        short_files=short_files(),
+        odd_names=odd_names(),
+        imports_inside_functions=sum(imports_inside_functions(tree(path)) for path in SOURCES),
+        fleeting_names=sum(fleeting_names(tree(path)) for path in SOURCES),
+        phrases=wording.counts(),
+    )
+
+
+def read_bounds() -> Bounds:
+    """The bounds that are kept in the repository."""
+    return msgspec.json.decode(FILE.read_bytes(), type=Bounds)
+
+
+BOUNDS = read_bounds()
+
+if __name__ == "__main__":
+    FILE.write_bytes(msgspec.json.format(msgspec.json.encode(BOUNDS.tightened(counted())), indent=1) + b"\n")
