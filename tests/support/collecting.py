@@ -40,6 +40,19 @@ def collect(sysroot: str, shell: str = "sh", **environment: str) -> Frame:
     return finish(start(sysroot, shell, **environment))
 
 
+def collected_text(sysroot: str, **environment: str) -> str:
+    """A full stream of /bin/sh as text, with everything that the script reads when it is not asked to be quick."""
+    done = subprocess.run(
+        ["/bin/sh", "-s"],
+        input=collector().encode(),
+        capture_output=True,
+        check=True,
+        env={**os.environ, "SEATRIAL_SYSROOT": sysroot, **environment},
+    )
+    assert done.stderr == b""
+    return done.stdout.decode("utf-8", "replace")
+
+
 def children_s() -> float:
     """Processor seconds of all programs that were started and have ended: other load on the machine does not count."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
