@@ -174,6 +174,7 @@ def sysfs_tree(of: Machine, root: Path, hostname: str = "n1") -> Path:
             f"{cpu}/cpu{processor}/topology/physical_package_id": str(of.socket_of(core)),
             f"{cpu}/cpu{processor}/topology/thread_siblings_list": ranges(siblings),
             f"{cpu}/cpu{processor}/cpufreq/scaling_governor": "performance",
+            f"{cpu}/cpu{processor}/cpufreq/cpuinfo_max_freq": "3000000",
         }
         shared = {"0": ("1", "Data", "32K", siblings), "1": ("3", "Unified", "16384K", _package(of, core))}
         for index, (level, kind, size, sharers) in shared.items():

@@ -14,6 +14,7 @@ from seatrial.importers.fields import pieces
 from seatrial.importers.formats import FORMATS, read_matrix
 from seatrial.importers.mpigraph import parse_mpigraph
 from seatrial.model.errors import UsageError
+from tests.support.matrices import matrix, nxnlatbw
 from tests.support.paths import SHARED, needs_shared
 
 PAIRWISE = SHARED / "pairwise"
@@ -41,21 +42,34 @@ def mpigraph(count: int, slow: int) -> str:
     )
 
 
-@recorded
-def test_the_cluster_of_two_leaf_switches(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["locate", str(PAIRWISE / "alaska-roce25-openmpi.out"), "--json"]) == 0
+def file_of(name: str, folder: Path) -> str:
+    """The path of a recorded matrix, or of one that is generated from its description."""
+    if name.endswith(".out"):
+        return str(PAIRWISE / name)
+    (folder / "matrix.out").write_text(nxnlatbw(matrix(name)))
+    return str(folder / "matrix.out")
+
+
+ROCE = "16 nodes, 3.045 GB/s, 1.37 us, 9+7 on leaves, 2.05 us between leaves"
+HDR100 = "56 nodes, 12.2 GB/s, 1.1 us"
+
+
+@pytest.mark.parametrize("name", [ROCE, pytest.param("alaska-roce25-openmpi.out", marks=recorded)])
+def test_the_cluster_of_two_leaf_switches(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = file_of(name, tmp_path)
+    assert run(["locate", file, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["faults"] == found["ambiguous"] == []
     assert [len(one["nodes"]) for one in found["classes"]] == [9, 7]
-    assert run(["locate", str(PAIRWISE / "alaska-roce25-openmpi.out")]) == 0
+    assert run(["locate", file]) == 0
     said = capsys.readouterr().out
     assert said.startswith("PASS")
     assert "9 + 7 nodes near each other" in said
 
 
-@recorded
-def test_a_healthy_cluster(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["locate", str(PAIRWISE / "csd3-hdr100-openmpi.out")]) == 0
+@pytest.mark.parametrize("name", [HDR100, pytest.param("csd3-hdr100-openmpi.out", marks=recorded)])
+def test_a_healthy_cluster(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["locate", file_of(name, tmp_path)]) == 0
     assert "3080 of 3080 ordered pairs" in capsys.readouterr().out
 
 

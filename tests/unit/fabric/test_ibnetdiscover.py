@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from seatrial.fabric.ibnetdiscover import parse_fabric, parse_ibnetdiscover, parse_ports
 from seatrial.model.errors import UsageError
 from seatrial.model.fabric_map import DeviceKind, End
+from tests.support.fabrics import fabric_text, port_list
 from tests.support.paths import SHARED, needs_shared
 
 FABRICS = SHARED / "fabrics"
@@ -58,6 +59,31 @@ def test_a_list_of_ports() -> None:
     assert (link.speed, link.other_speed) == ("EDR", "EDR")
     assert found.down == (End(device="S-00000000000000b0", port=37),)
     assert found.by_key["S-00000000000000b0"].name == "leaf 1"
+
+
+def test_a_generated_fabric_of_612_adapters() -> None:
+    found = parse_fabric(fabric_text("36 leaves x 16 hosts, 4 spines, 2 cables, 4xNDR, engines"))
+    assert Counter(device.kind for device in found.devices) == {
+        DeviceKind.ADAPTER: 36 * 16,
+        DeviceKind.SWITCH: 40,
+        DeviceKind.AGGREGATION: 40,
+    }
+    assert len(found.links) == 36 * 16 + 36 * 4 * 2 + 40
+    rates = {(link.width, link.speed, link.other_width, link.other_speed) for link in found.links}
+    assert (rates, found.unknown, found.down) == ({(4, "NDR", 4, "NDR")}, (), ())
+
+
+def test_a_list_of_ports_says_what_the_map_says() -> None:
+    text = fabric_text("3 leaves x 2 hosts, 2 spines, 4xHDR, engines")
+    fabric = parse_fabric(text)
+    listed = parse_fabric(port_list(text))
+    assert listed.links == fabric.links
+    assert [(device.key, device.name, device.kind) for device in listed.devices] == [
+        (device.key, device.name, device.kind) for device in fabric.devices
+    ]
+    uplink = next(link for link in fabric.links if link.other.device.startswith("S-"))
+    cut = parse_fabric(port_list(text, down=[uplink.one]))
+    assert (len(cut.links), cut.down) == (len(fabric.links) - 1, (uplink.one,))
 
 
 @recorded

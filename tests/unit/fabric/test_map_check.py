@@ -17,6 +17,7 @@ from seatrial.fabric.ibnetdiscover import parse_fabric
 from seatrial.fabric.map_check import LinkProblemKind, check_map
 from seatrial.model.fabric_map import FabricMap
 from seatrial.model.hca import data_bits_per_s
+from tests.support import fabrics
 from tests.support.paths import SHARED, needs_shared
 
 FABRICS = SHARED / "fabrics"
@@ -71,6 +72,25 @@ def test_ends_that_disagree() -> None:
 
 def test_a_missing_cable_needs_sisters_at_both_ends() -> None:
     assert kinds(fabric({("leaf", 20): "", ("spine2", 1): ""})) == []
+
+
+def test_a_missing_cable_of_a_fat_tree() -> None:
+    whole = fabrics.fabric_text("12 leaves x 4 hosts, 4 spines, 2 cables, 4xNDR, engines")
+    assert kinds(whole) == []
+    (problem,) = check_map(parse_fabric(fabrics.without_cable(whole, "leaf3", "spine2")))
+    assert problem.kind is LinkProblemKind.CABLES_MISSING
+    assert "one cable" in problem.says and "has 2" in problem.says
+    assert {"leaf3", "spine2"} <= set(problem.subject.replace("-", " ").split())
+
+
+def test_counters_of_two_readings() -> None:
+    first = {(7, 1): {"SymbolErrorCounter": 3, "PortXmitData": 10}, (9, 2): {"LinkDownedCounter": 0}}
+    before = parse_counters(fabrics.counters(first))
+    assert {port: {name: found[name] for name in first[port]} for port, found in before.items()} == first
+    second = {(7, 1): {"SymbolErrorCounter": 8, "PortXmitData": 900}, (9, 2): {"LinkDownedCounter": 0}}
+    (problem,) = rising(before, parse_counters(fabrics.counters(second)), {(7, 1): "leaf[1]"})
+    assert "leaf[1]: SymbolErrorCounter +5" in problem.says
+    assert rising(before, before) == ()
 
 
 @recorded

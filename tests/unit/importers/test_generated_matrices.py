@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from seatrial.importers.matrices import FORMATS as READ
-from seatrial.importers.matrices import read_matrix
+from seatrial.importers.formats import FORMATS as READ
+from seatrial.importers.formats import read_matrix
 from tests.support.matrices import FORMATS, matrix
 
 OF = matrix("6 nodes, 12.2 GB/s, 1.1 us, 3+3 on leaves, 1.6 us between leaves", seed=3)

@@ -171,6 +171,29 @@ def test_lines_that_name_nothing() -> None:
     assert named_pair("# src=n1 dst=n2") == (("n1", "n2"), True)
 
 
+@pytest.mark.parametrize(
+    ("title", "heading", "row", "count"),
+    [
+        ("Bandwidth Test v5.6.2", "# Size      Bandwidth (MB/s)", "{size:<10d}{rate:20.2f}", 1),
+        ("Bi-Directional Bandwidth Test v5.6.2", "# Size      Bandwidth (MB/s)", "{size:<10d}{rate:20.2f}", 1),
+        ("Latency Test v7.4", "# Size          Latency (us)", "{size:<10d}{rate:20.2f}", 1),
+        (
+            "Multiple Bandwidth / Message Rate Test v5.6.2", "# Size                  MB/s        Messages/s",
+            "{size:<10d}{rate:20.2f}{rate:20.2f}", 1,
+        ),
+        (
+            "Allreduce Latency Test v5.6.2", "# Size       Avg Latency(us)   Min Latency(us)   Max Latency(us)",
+            "{size:<10d}{rate:20.2f}{rate:20.2f}{rate:20.2f}", 0,
+        ),
+    ],
+)  # fmt: skip
+def test_generated_outputs_have_one_table_each(title: str, heading: str, row: str, count: int) -> None:
+    rows = [row.format(size=1 << power, rate=1000.0 + power) for power in range(23)]
+    tables = size_tables("\n".join([f"# OSU MPI {title}", heading, *rows, ""]), "a-b.out")
+    assert len(tables) == count
+    assert not tables or max(tables[0].values) == 4 << 20
+
+
 @needs_shared(OUTPUTS)
 def test_recorded_outputs_have_one_table_each() -> None:
     for name, count in (("Osu_bw", 1), ("Osu_bibw", 1), ("Osu_latency", 1), ("Osu_mbw_mr__4", 1), ("Osu_allreduce", 0)):

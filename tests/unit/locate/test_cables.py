@@ -3,6 +3,7 @@
 import random
 
 import numpy as np
+import pytest
 
 from seatrial.fabric.ibnetdiscover import parse_fabric
 from seatrial.fabric.parts import Parts
@@ -11,18 +12,26 @@ from seatrial.fabric.routes import Routes
 from seatrial.locate.table import locate_in_table
 from seatrial.model.pair_table import pair_table
 from seatrial.pairs.rounds import sparse_rounds
+from tests.support.fabrics import fabric_text
 from tests.support.paths import SHARED, needs_shared
 
 NDR = SHARED / "fabrics" / "ndr-582-cas.ibnetdiscover"
 
 
-@needs_shared(NDR)
-def test_slow_cables_of_the_ndr_fabric_are_found_in_six_rounds() -> None:
+@pytest.mark.parametrize(
+    ("fabric", "adapters", "trunks"),
+    [
+        ("16 leaves x 16 hosts, 8 spines, 2 cables, 4xNDR, engines", 256, 512),
+        pytest.param("", 542, 1064, marks=needs_shared(NDR)),
+    ],
+    ids=["generated", "recorded"],
+)
+def test_slow_cables_of_an_ndr_fabric_are_found_in_six_rounds(fabric: str, adapters: int, trunks: int) -> None:
     """1 to 5 directions of cables between switches, 5 to 50 % slow; the noise is 0.1 %, as of the real matrices."""
-    routes = Routes(parse_fabric(NDR.read_text()))
+    routes = Routes(parse_fabric(fabric_text(fabric) if fabric else NDR.read_text()))
     parts = Parts(routes)
     wiring = RoutedFabric(Routing(fabric=routes.fabric, adapter_of={key: key for key in routes.adapters}))
-    assert (len(routes.adapters), len(parts.trunks)) == (542, 1064)
+    assert (len(routes.adapters), len(parts.trunks)) == (adapters, trunks)
     hit = planted = false = elements = named = 0
     for seed in range(12):
         draw = random.Random(f"faults {seed}")

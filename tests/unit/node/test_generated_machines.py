@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 
 from seatrial.driver.facts_reading import read_recording
 from seatrial.model.facts import NodeFacts
+from seatrial.model.hardware import Core, PciHop, PciKind
 from seatrial.model.hca import PortFamily, PortState
-from seatrial.model.pci import PciHop, PciKind
-from seatrial.model.topology import Core
 from seatrial.node.frame import FactsFormatError
-from seatrial.node.hwloc_xml import facts_from_xml
+from seatrial.node.hwloc_machine import facts_from_xml
 from tests.support.machine_forms import facts_of, hwloc_xml, sysinfo, tarball, ttar
 from tests.support.machines import Machine, machine, mask, ranges, sysfs_tree
 from tests.unit.node.test_hwloc import mangled

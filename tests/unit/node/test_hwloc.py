@@ -13,7 +13,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from seatrial.launch.sources import collector
 from seatrial.model.facts import NodeFacts
 from seatrial.model.hardware import PciKind
 from seatrial.model.hca import PortFamily, PortState
@@ -23,6 +22,7 @@ from seatrial.node.hwloc_devices import links_of
 from seatrial.node.hwloc_machine import facts_from_xml
 from seatrial.node.node import parse_facts
 from seatrial.node.topology import xml_topology
+from tests.support.collecting import collected_text
 from tests.support.paths import DATA, SHARED, needs_shared
 
 MACHINES = SHARED / "nodes" / "hwloc"
@@ -103,12 +103,7 @@ def unpack(name: str, folder: Path) -> Path:
 
 
 def collected(root: Path) -> NodeFacts:
-    environment = {**os.environ, "SEATRIAL_SYSROOT": str(root)}
-    done = subprocess.run(
-        ["/bin/sh", "-s"], input=collector().encode(), capture_output=True, check=True, env=environment
-    )
-    assert done.stderr == b""
-    return parse_facts(done.stdout.decode("utf-8", "replace"))
+    return parse_facts(collected_text(str(root)))
 
 
 @needs_data

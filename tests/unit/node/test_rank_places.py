@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,6 +22,8 @@ from seatrial.rules.base import Readings, one_place_per_host
 from seatrial.rules.catalogue import fact_findings
 from tests.support.builders import Cluster, info_of
 from tests.support.facts_examples import processor, server
+from tests.support.machine_forms import hwloc_xml
+from tests.support.machines import machine
 from tests.support.paths import SHARED, needs_shared
 from tests.support.rule_cases import placed, ranks_on, smt
 
@@ -115,9 +118,13 @@ def test_places_of_one_host_are_judged_as_one() -> None:
     assert {one.kind for one in fact_findings(merged)} >= {FindingKind.RANKS_SHARE_CORE}
 
 
-@needs_data
-def test_a_recorded_server_of_two_sockets() -> None:
-    facts = facts_from_xml(RECORDED.read_text(), "n1")
+GENERATED = "2 sockets x 8 cores x 2 threads, HCA mlx5_0 4xEDR gen3 x16 on socket 1"
+
+
+@pytest.mark.parametrize("source", ["generated", pytest.param("recorded", marks=needs_data)])
+def test_a_server_of_two_sockets(source: str) -> None:
+    text = hwloc_xml(machine(GENERATED)) if source == "generated" else RECORDED.read_text()
+    facts = facts_from_xml(text, "n1")
     adapters = adapters_of(facts)
     assert adapters.packages == {"mlx5_0": 1}
     far = [core for core in facts.topology.cores if distance(core, adapters) is Distance.OTHER]

@@ -12,6 +12,7 @@ from seatrial.node.node import parse_facts
 from seatrial.recordings.recording import GATHER_FILE
 from seatrial.recordings.scrub import scrub_fabric, scrubbed, stand_ins
 from tests.support.builders import Cluster
+from tests.support.fabrics import fabric_text
 from tests.support.paths import SHARED, needs_shared
 
 FABRICS = SHARED / "fabrics"
@@ -172,6 +173,16 @@ def test_a_node_that_slurm_calls_otherwise_has_one_stand_in() -> None:
     assert [known.of(name) for name in ("a7", "host-7", "host-7.x.org", "a8", "host-8", "a9")] == [
         "n1", "n1", "n1", "n2", "n2", "n3",
     ]  # fmt: skip
+
+
+def test_a_generated_fabric_keeps_its_shape_and_loses_its_names() -> None:
+    text = fabric_text("6 leaves x 8 hosts, 2 spines, 4xHDR").replace('"n', '"virgo').replace("leaf", "leaf-a")
+    clean = scrub_fabric(text, stand_ins({}, []))
+    assert len(clean.splitlines()) == len(text.splitlines())
+    assert "virgo" in text and not re.search(r"virgo|leaf-a|spine1", clean)
+    guid = r'"([SH])-[0-9a-f]{16}"'
+    assert re.findall(guid, clean) == re.findall(guid, text)
+    assert len(set(re.findall(r'"[SH]-([0-9a-f]{16})"', clean))) == 48 + 8
 
 
 @needs_shared(FABRICS)

@@ -102,9 +102,18 @@ def test_what_is_no_node_is_passed_over(text: str) -> None:
     assert parse_sinfo(text) == ()
 
 
-@needs_shared(RECORDED / "gsi-sinfo.txt")
-def test_a_recorded_site_of_many_nodes() -> None:
-    recorded = (RECORDED / "gsi-sinfo.txt").read_text().splitlines()
+SITE = {"allocated": 40, "down": 1, "down*": 9, "drained": 3, "drained*": 2, "draining": 2, "fail*": 1, "idle": 60,
+        "mixed": 7}  # fmt: skip
+"""State -> nodes of a site with as many states as a real one."""
+
+
+@pytest.mark.parametrize(
+    "source", ["generated", pytest.param("recorded", marks=needs_shared(RECORDED / "gsi-sinfo.txt"))]
+)
+def test_a_site_of_many_nodes(source: str) -> None:
+    states = [state for state, count in SITE.items() for _ in range(count)]
+    text = "".join(f"cn{number:04d},{state}\n" for number, state in enumerate(states))
+    recorded = (text if source == "generated" else (RECORDED / "gsi-sinfo.txt").read_text()).splitlines()
     rows = [line.rsplit(",", 1) for line in recorded if "," in line]
     lines = parse_sinfo("".join(f"{node}|{state}|main*|none\n" for node, state in rows))
     assert len(lines) == len(rows) > 100

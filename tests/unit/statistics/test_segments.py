@@ -138,6 +138,31 @@ def test_the_switches_that_people_labelled_in_a_calibration() -> None:
     assert [(one.last_bytes, one.first_bytes) for one in unlabelled] == [(16, 17)]
 
 
+def test_three_switches_of_a_generated_calibration() -> None:
+    """Fifty timed messages of each of 90 sizes, as platform calibrations measure them; all switches and no other."""
+    labels = (1420, 65536, 400_000)
+    sizes = sorted({round(2 ** (power / 4)) for power in range(90)})
+
+    def truth(size: int) -> float:
+        passed = sum(size > label for label in labels)
+        return (2e-6 + size / 3e9) * (1 + 0.35 * passed)
+
+    found = segment(noisy({size: truth(size) for size in sizes}, 50, 0.02, 4), resamples=60)
+    assert [label for label in labels if not any(near(one, label) for one in found.switches)] == []
+    assert [one for one in found.switches if not any(near(one, label) for label in labels)] == []
+
+
+def test_a_generated_table_of_osu_latency_with_one_step() -> None:
+    """One run shows a step, and cannot confirm that it is a switch."""
+    sizes = [1 << power for power in range(23)]
+    lines = [f"{size:<10d}{1e6 * two_protocols(size):20.2f}" for size in sizes]
+    rows = re.findall(r"^(\d+)\s+([\d.]+)$", "\n".join(lines), re.MULTILINE)
+    found = segment({int(size): [float(micros) * 1e-6] for size, micros in rows})
+    assert found.segments[-1].bytes_per_s.value == pytest.approx(10e9, rel=0.01)
+    assert [(one.last_bytes, one.first_bytes) for one in found.steps] == [(8192, 16384)]
+    assert found.switches == ()
+
+
 @needs_shared(DATA / "outputs")
 @pytest.mark.parametrize(
     ("system", "rate", "steps"), [("alaska-roce25", 3.057e9, [(128, 256)]), ("csd3-hdr100", 12.27e9, [])]

@@ -1,6 +1,7 @@
 """What is advised on recorded machines and invented ones: cores of the job, none twice, the nearest first."""
 
 from functools import cache
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -15,7 +16,12 @@ from seatrial.model.hardware import Core, NumaNode, Topology
 from seatrial.model.placement import RankPlace
 from seatrial.model.verdict import FindingKind
 from seatrial.node.adapter_distance import Distance, adapters_of, distance, good_order, usable_processors
+from seatrial.node.node import parse_facts
+from tests.support.collecting import collected_text, write
 from tests.support.facts_examples import hca, port, processor, server
+from tests.support.machine_forms import facts_of
+from tests.support.machines import machine as generated
+from tests.support.machines import sysfs_tree
 from tests.support.paths import SHARED, needs_shared
 from tests.support.rule_cases import ranks_on
 
@@ -197,10 +203,7 @@ def test_a_rank_lies_across_sockets_only_where_it_must() -> None:
     assert across == []
 
 
-@needs_data
-@pytest.mark.parametrize("name", MACHINES)
-def test_recorded_machines_are_advised_their_near_cores_first(name: str) -> None:
-    facts = recorded(name)
+def check_near_cores_first(facts: NodeFacts) -> None:
     cores = facts.topology.cores
     for many in (1, 2, len(cores) // 2, len(cores)):
         ranks = ranks_on("n1", *[(cores[0].processors[0],)] * many)
@@ -209,9 +212,28 @@ def test_recorded_machines_are_advised_their_near_cores_first(name: str) -> None
             check_order(facts, ranks, each, threads=True)
 
 
+GENERATED = (
+    "4 sockets x 10 cores, HCA qib0 4xQDR gen3 x4 on socket 1",
+    "2 sockets x 8 cores x 2 threads, HCA mlx5_0 4xEDR gen3 x16 on socket 1",
+    "2 sockets x 16 cores x 2 threads, 8 NUMA nodes, HCA mlx5_0 4xHDR gen4 x16 on socket 0",
+    "1 socket x 6 cores x 4 threads",
+)
+
+
+@pytest.mark.parametrize("text", GENERATED)
+def test_generated_machines_are_advised_their_near_cores_first(text: str, tmp_path: Path) -> None:
+    check_near_cores_first(facts_of(generated(text), tmp_path))
+
+
 @needs_data
-def test_a_recorded_server_of_four_sockets() -> None:
-    facts = recorded(FOUR_SOCKETS)
+@pytest.mark.parametrize("name", MACHINES)
+def test_recorded_machines_are_advised_their_near_cores_first(name: str) -> None:
+    check_near_cores_first(recorded(name))
+
+
+@pytest.mark.parametrize("source", ["generated", pytest.param("recorded", marks=needs_data)])
+def test_a_server_of_four_sockets(source: str, tmp_path: Path) -> None:
+    facts = facts_of(generated(GENERATED[0]), tmp_path) if source == "generated" else recorded(FOUR_SOCKETS)
     first = {package: core for core in reversed(facts.topology.cores) if (package := core.package) is not None}
     ranks = ranks_on("n1", *[first[package].processors for package in (0, 1, 2)])
     (finding,) = placement_findings({"n1": facts}, {"n1": ranks})
@@ -222,6 +244,16 @@ def test_a_recorded_server_of_four_sockets() -> None:
     package_of = {number: core.package for core in facts.topology.cores for number in core.processors}
     assert [package_of[group[0]] for group in order[:10]] == [1] * 10
     assert package_of[order[10][0]] != 1
+
+
+def test_small_cores_of_a_generated_machine_come_last(tmp_path: Path) -> None:
+    """Four cores of 3.0 GHz and four of 2.0 in turns of two."""
+    tree = sysfs_tree(generated("1 socket x 8 cores"), tmp_path)
+    for number in (0, 1, 4, 5):
+        write(tree, f"/sys/devices/system/cpu/cpu{number}/cpufreq/cpuinfo_max_freq", "2000000\n")
+    order = good_order(parse_facts(collected_text(str(tree))), ranks_on("n1", *[(0,)] * 6))
+    assert order is not None
+    assert [group[0] for group in order] == [2, 3, 6, 7, 0, 1]
 
 
 @needs_data

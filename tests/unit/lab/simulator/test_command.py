@@ -8,6 +8,7 @@ import pytest
 
 from seatrial.cli.simulate import simulate
 from seatrial.model.errors import UsageError
+from tests.support.fabrics import fabric_text
 from tests.support.paths import SHARED, needs_shared
 
 NDR = SHARED / "fabrics" / "ndr-582-cas.ibnetdiscover"
@@ -67,6 +68,12 @@ def test_runs_and_pages_are_written_where_asked(tmp_path: Path) -> None:
     assert info["seed"] != 4, "the design has a random stream of its own"
     assert (tmp_path / "runs" / "sim" / "samples.parquet").is_file()
     assert page.read_text().startswith("<!doctype html>")
+
+
+def test_a_generated_file_of_ibnetdiscover_is_a_topology(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "fabric").write_text(fabric_text("6 leaves x 8 hosts, 4 spines, 4xNDR, engines"))
+    assert simulate(str(tmp_path / "fabric"), ["node:0.6:both"], seed=2, as_json=True) == 0
+    assert json.loads(capsys.readouterr().out)["trials"][0]["nodes"] == 48
 
 
 @needs_shared(NDR)

@@ -132,6 +132,9 @@ def test_the_noise_is_that_of_the_recorded_matrix() -> None:
     ratio = bandwidth / np.median(bandwidth)
     assert len(ratio) == 3080
     assert np.quantile(ratio, NOISE_SHARE) == pytest.approx(NOISE_RATIO, abs=2e-5)
+
+
+def test_the_noise_that_is_drawn() -> None:
     drawn = noise(20_000, np.random.default_rng(1))
     robust = 1.4826 * np.median(np.abs(drawn - np.median(drawn)))
     assert robust == pytest.approx(0.0008, rel=0.15)
