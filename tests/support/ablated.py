@@ -5,9 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import pytest
 
-from seatrial.commands.transports import ablation, run
+from seatrial.commands.transports import run
 from seatrial.commands.transports.ablation import TransportsSettings
 from seatrial.commands.transports.judge import Transports, TransportsByRail
 from seatrial.driver.settings import CheckSettings
@@ -16,6 +15,7 @@ from seatrial.model.errors import LaunchError, ProbeLost
 from seatrial.model.measurement import Kernel, Measurement, Round
 from seatrial.pairs.ablation import bytes_of
 from tests.support.builders import Cluster
+from tests.support.launchers import use_launcher
 from tests.support.paths import DATA
 from tests.support.railed import INCLUDE, Railed
 from tests.support.scripted import ScriptedLauncher, ScriptedSession
@@ -97,12 +97,9 @@ def two_rails(**trouble: Any) -> Launcher:
     return Launcher(Railed(nodes=("n1", "n2")), **trouble)
 
 
-def carry_out(
-    launcher: Launcher, monkeypatch: pytest.MonkeyPatch, folder: Path, *, budget_s: float = 600, **changes: Any
-) -> run.TransportsOutcome:
+def carry_out(launcher: Launcher, folder: Path, *, budget_s: float = 600, **changes: Any) -> run.TransportsOutcome:
     """The whole run, of three starts."""
-    for module in (run, ablation):
-        monkeypatch.setattr(module, "choose_launcher", lambda _: launcher)
+    use_launcher(launcher)
     site = CheckSettings(archive=folder, run="t", budget_s=budget_s)
     settings = TransportsSettings(site=site, **{"starts": 3, **changes})
     return run.run_transports(settings)

@@ -67,6 +67,22 @@ def named_rows(text: str, *head: str) -> list[str]:
     return [row[0].removeprefix("`").removesuffix("`") for row in table(text, *head)]
 
 
+ITEM = re.compile(r"^\s*(?:[-*]|\d+\.) ((?:\*\*)?`[^`]+`(?:,? (?:and )?`[^`]+`)*)", re.MULTILINE)
+"""The names with which an item of a list begins."""
+
+
+def own_lines(text: str) -> set[str]:
+    """Names that have a line of their own: in the first cell of a table row, at the start of a list item, a heading.
+
+    Several names may share a line (`source`, `target`). A name that only prose mentions has none.
+    """
+    first_cells = " ".join(row[0] for rows in tables(text) for row in rows[1:])
+    items = " ".join(ITEM.findall(text))
+    titles = [title for _, title, _, _ in headings(text)]
+    named = re.findall(r"`([^`]+)`", " ".join([first_cells, items, *titles]))
+    return {*named, *titles}
+
+
 def option_problems(text: str, path: str, parameters: Sequence[Any]) -> list[str]:
     """What is wrong with the section of the command `path`: options without a row, rows without an option, arguments
     and defaults that are not those of the code.

@@ -1,7 +1,8 @@
 """Finds out where we are and which launcher fits."""
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from pathlib import Path
 
 import msgspec
@@ -32,6 +33,8 @@ from seatrial.model.errors import LaunchError, UsageError
 from seatrial.slurm.presence import is_here
 
 LAUNCHERS = ("auto", "slurm", "local")
+launcher_factory: ContextVar[Callable[..., Launcher] | None] = ContextVar("launcher_factory", default=None)
+"""Makes the launcher of a run from its settings in place of Slurm and local MPI; tests set it. A replay ignores it."""
 
 
 def choose_launcher(settings: CheckSettings) -> Launcher:
@@ -41,6 +44,8 @@ def choose_launcher(settings: CheckSettings) -> Launcher:
     """
     if settings.replay is not None:
         return replay_launcher(settings)
+    if (make := launcher_factory.get()) is not None:
+        return make(settings)
     if settings.launcher not in LAUNCHERS:
         raise UsageError(
             f"--launcher {settings.launcher} is none of {', '.join(LAUNCHERS[:3])}.",

@@ -17,9 +17,9 @@ from seatrial.cli.main import run
 from seatrial.commands.check.judge import judge
 from seatrial.commands.curve.judge import judge_curve
 from seatrial.commands.saturate.judge import judge_saturation
-from seatrial.driver import two_nodes
 from seatrial.model.errors import SeatrialError
 from tests.support.builders import Cluster, as_closed_by_earlier_version, leaves, names, record, slow_part
+from tests.support.launchers import launching_with
 from tests.support.scripted import ScriptedLauncher
 
 NUMBERS = (0, -1, 1, 2**31, 2**53 + 1, 2**62, 2**63, 2**64, 0.0, -0.0, 5e-324, 1e-300, 1e-12, 1e9, 1e308, -1e308)
@@ -54,8 +54,7 @@ def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
     archive = tmp_path_factory.mktemp("fuzz")
     cluster = Cluster(nodes=names(4), leaf_of=leaves(2, 2), parts=slow_part("node", "n2", 0.6))
     record(cluster, archive, "run")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(two_nodes, "choose_launcher", lambda _: ScriptedLauncher(Cluster(nodes=names(2))))
+    with launching_with(ScriptedLauncher(Cluster(nodes=names(2)))):
         assert run(["curve", "--run", "curve", "--max-size", "2KiB", "--archive", str(archive)]) in (0, 1, 2)
         assert run(["saturate", "--run", "saturation", "--ranks", "1,2", "--archive", str(archive)]) in (0, 1, 2)
     return archive

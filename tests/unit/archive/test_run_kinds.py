@@ -13,15 +13,14 @@ from seatrial.archive.writer import RunWriter, ended
 from seatrial.cli.curve import curve
 from seatrial.cli.main import run
 from seatrial.cli.saturate import saturate
-from seatrial.commands.check import run as check_run
 from seatrial.commands.check.run import run_check
-from seatrial.driver import two_nodes
 from seatrial.driver.settings import CheckSettings
 from seatrial.judgement.outcome import pair_of
 from seatrial.model.errors import LaunchError
 from seatrial.model.run import AskedLine, Design, Ending, RecordedRun, RunInfo, RunKind, run_kind
 from tests.support.ablated import Launcher, carry_out
 from tests.support.builders import Cluster, info_of, names
+from tests.support.launchers import use_launcher
 from tests.support.scripted import ScriptedLauncher
 
 GONE = "No allocation could be had within 10 s."
@@ -92,8 +91,7 @@ def test_every_command_that_measures_writes_its_kind_at_the_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     launcher = NoNodes(TWO)
-    monkeypatch.setattr(two_nodes, "choose_launcher", lambda _: launcher)
-    monkeypatch.setattr(check_run, "choose_launcher", lambda _: launcher)
+    use_launcher(launcher)
     for name, measure in (
         ("check", lambda: run_check(CheckSettings(archive=tmp_path, run="check"))),
         ("curve", lambda: curve(archive=tmp_path, run="curve")),
@@ -105,7 +103,7 @@ def test_every_command_that_measures_writes_its_kind_at_the_start(
         info = read_info(tmp_path / name)
         assert (info.kind, info.ending, info.reason) == (RunKind(name), Ending.FAILED, GONE)
         assert info.design is None
-    assert carry_out(Launcher(), monkeypatch, tmp_path).run.kind is RunKind.TRANSPORTS
+    assert carry_out(Launcher(), tmp_path).run.kind is RunKind.TRANSPORTS
 
 
 @pytest.mark.parametrize(("design", "kind"), OLD.items())

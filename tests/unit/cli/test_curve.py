@@ -17,11 +17,11 @@ from seatrial.cli.curve import curve, message_size
 from seatrial.cli.main import run
 from seatrial.commands.curve.html import curve_as_html
 from seatrial.commands.curve.judge import judge_curve
-from seatrial.driver import two_nodes
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.measurement import Kernel, Round
 from seatrial.model.run import Ending
 from tests.support.builders import HEALTHY, Cluster, names
+from tests.support.launchers import use_launcher
 from tests.support.scripted import ScriptedLauncher
 
 SWITCH = 5000
@@ -49,7 +49,7 @@ def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def script(monkeypatch: pytest.MonkeyPatch, cluster: Cluster, **trouble: Any) -> ScriptedLauncher:
     launcher = ScriptedLauncher(cluster, **trouble)
-    monkeypatch.setattr(two_nodes, "choose_launcher", lambda _: launcher)
+    use_launcher(launcher)
     return launcher
 
 
@@ -82,7 +82,6 @@ def test_a_replay_says_the_same_and_the_archive_gives_the_samples(
 ) -> None:
     script(monkeypatch, GOOD)
     _, first = measured(capsys, archive, run="before")
-    monkeypatch.undo()
     _, again = measured(capsys, archive, run="again", replay="before")
     assert {**again, "run": "", "launcher": ""} == {**first, "run": "", "launcher": ""}
     folder = archive / "before"

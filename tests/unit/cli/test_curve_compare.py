@@ -14,12 +14,12 @@ from seatrial.commands.curve import run as experiment
 from seatrial.commands.curve.html import curve_as_html
 from seatrial.commands.curve.judge import fit_latency, judge_curve
 from seatrial.commands.curve.text import curve_as_text
-from seatrial.driver import two_nodes
 from seatrial.launch.contract import PLAIN, Manner
 from seatrial.model.measurement import Kernel, Phase
 from seatrial.model.placement import DefaultStart
 from seatrial.statistics.segments import Segmentation
 from tests.support.builders import names
+from tests.support.launchers import use_launcher
 from tests.support.scripted import ScriptedLauncher, ScriptedSession
 from tests.unit.cli.test_curve import Pairwise
 
@@ -46,7 +46,7 @@ class PlacedLauncher(ScriptedLauncher):
 def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("COLUMNS", "100")
     launcher = PlacedLauncher(Pairwise(nodes=names(2), boot_id="one"))
-    monkeypatch.setattr(two_nodes, "choose_launcher", lambda _: launcher)
+    use_launcher(launcher)
     return tmp_path / "archive"
 
 
@@ -130,7 +130,7 @@ def test_an_interrupted_curve_keeps_its_places_and_asks_no_default(
             raise KeyboardInterrupt
 
     launcher = PlacedLauncher(Pairwise(nodes=names(2)), on_round=interrupt)
-    monkeypatch.setattr(two_nodes, "choose_launcher", lambda _: launcher)
+    use_launcher(launcher)
     found = measured(capsys, tmp_path / "archive", run="r")
     assert not found["complete"]
     assert found["ranks"]["default"] is None

@@ -11,10 +11,10 @@ from seatrial.cli.curve import curve, rail_names
 from seatrial.cli.main import run
 from seatrial.commands.curve.rails.html import rails_as_html
 from seatrial.commands.curve.rails.judge import judge_rails
-from seatrial.driver import two_nodes
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.verdict import FindingKind
 from tests.support.builders import names
+from tests.support.launchers import use_launcher
 from tests.support.railed import INCLUDE, Railed, RailedLauncher
 
 BOTH = "eth0+eth1"
@@ -39,7 +39,7 @@ def measured(
     **options: Any,
 ) -> tuple[int, dict[str, Any], RailedLauncher]:
     launcher = RailedLauncher(cluster, **(trouble or {}))
-    monkeypatch.setattr(two_nodes, "choose_launcher", lambda _: launcher)
+    use_launcher(launcher)
     code = curve(archive=archive, as_json=True, **{"rails": "auto", "budget": "6s", **options})
     return code, json.loads(capsys.readouterr().out), launcher
 
@@ -190,8 +190,6 @@ def test_replay_report_text_and_page_say_the_same(
 ) -> None:
     cluster = pair_of(shares={"eth0": 1.0, "eth1": 0.6})
     _, first, _ = measured(capsys, archive, monkeypatch, cluster, run="before")
-    monkeypatch.undo()
-    monkeypatch.setenv("COLUMNS", "100")
     curve(archive=archive, as_json=True, replay="before", run="again", rails="auto", budget="6s")
     again = json.loads(capsys.readouterr().out)
     assert {**again, "run": "", "launcher": ""} == {**first, "run": "", "launcher": ""}

@@ -15,7 +15,6 @@ from seatrial.cli.main import run
 from seatrial.cli.saturate import rank_counts, saturate
 from seatrial.commands.saturate.html import drawing, saturation_as_html, ticks
 from seatrial.commands.saturate.judge import AtSize, Saturation, judge_saturation
-from seatrial.driver import two_nodes
 from seatrial.launch.probe_text import nodes_by_rank
 from seatrial.model.errors import LaunchError, UsageError
 from seatrial.model.limit import NoLimit
@@ -23,6 +22,7 @@ from seatrial.model.measurement import Estimate, Kernel, Round
 from seatrial.pairs.rank_pairs import doubling, place_pairs
 from seatrial.slurm import argv as slurm_argv
 from tests.support.builders import HEALTHY, Cluster, info_of, names
+from tests.support.launchers import use_launcher
 from tests.support.scripted import ScriptedLauncher
 
 Pair = tuple[str, str]
@@ -51,7 +51,7 @@ def measured(
     **options: Any,
 ) -> tuple[int, dict[str, Any]]:
     launcher = ScriptedLauncher(cluster)
-    monkeypatch.setattr(two_nodes, "choose_launcher", lambda _: launcher)
+    use_launcher(launcher)
     code = saturate(archive=archive, as_json=True, **options)
     return code, json.loads(capsys.readouterr().out)
 
@@ -67,7 +67,6 @@ def test_ranks_that_cannot_drive_the_port_alone_are_a_finding(
     assert found["model"]["rank_bytes_per_s"]["value"] == pytest.approx(40e6, rel=0.02)
     assert [one["ranks"] for one in found["by_ranks"]] == [1, 2, 4, 8]
     assert found["by_ranks"][1]["latency_s"]["value"] == pytest.approx(20e-6, rel=0.02)
-    monkeypatch.undo()
     assert run(["report", "before", "--archive", str(tmp_path), "--json"]) == 1
     assert json.loads(capsys.readouterr().out) == found
     assert run(["report", "before", "--archive", str(tmp_path), "--html", str(tmp_path / "x.html")]) == 1
@@ -96,7 +95,7 @@ def test_the_text_names_each_number_of_ranks(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     launcher = ScriptedLauncher(Shared(nodes=names(2)))
-    monkeypatch.setattr(two_nodes, "choose_launcher", lambda _: launcher)
+    use_launcher(launcher)
     assert saturate("n1", "n2", archive=tmp_path, ranks="1,4") == 1
     said = capsys.readouterr().out
     assert "1 rank " in said
@@ -131,7 +130,7 @@ def test_a_step_of_several_ranks_a_node() -> None:
 
 def test_the_page_escapes_and_fetches_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     launcher = ScriptedLauncher(Shared(nodes=names(2)))
-    monkeypatch.setattr(two_nodes, "choose_launcher", lambda _: launcher)
+    use_launcher(launcher)
     assert saturate("n1", "n2", archive=tmp_path, ranks="1,2", run="r", html=tmp_path / "x.html") == 1
     recorded = read_run(tmp_path / "r")
     evil = "<script>alert(1)</script>"

@@ -9,7 +9,6 @@ import pytest
 from seatrial.archive.journal import SessionLost, of_type
 from seatrial.archive.reader import read_entries, read_run
 from seatrial.archive.writer import RunWriter
-from seatrial.commands.check import run
 from seatrial.commands.check.judge import judge
 from seatrial.commands.check.run import CheckOutcome, run_check
 from seatrial.driver.measurer import Measurer
@@ -25,6 +24,7 @@ from seatrial.model.subject import CLUSTER, node
 from seatrial.model.verdict import FindingKind, Verdict
 from seatrial.pairs.survey import BANDWIDTH
 from tests.support.builders import Cluster, info_of, names
+from tests.support.launchers import use_launcher
 from tests.support.scripted import ScriptedLauncher
 
 NOWHERE = Loss(cause=LossCause.UNKNOWN)
@@ -65,7 +65,7 @@ class Trial:
         self.monkeypatch = monkeypatch
 
     def __call__(self, launcher: ScriptedLauncher) -> CheckOutcome:
-        self.monkeypatch.setattr(run, "choose_launcher", lambda _: launcher)
+        use_launcher(launcher)
         return run_check(CheckSettings(archive=self.archive, run="trial", round_timeout_s=0.5))
 
 

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.commands.check import run
 from seatrial.commands.check.run import run_check
 from seatrial.driver.settings import CheckSettings
 from seatrial.driver.start_failure import ToldByFacts, with_settings
@@ -16,6 +15,7 @@ from seatrial.model.system import SoftwareFacts
 from seatrial.model.verdict import FindingKind
 from tests.support.builders import Cluster
 from tests.support.facts_examples import cluster
+from tests.support.launchers import use_launcher
 from tests.support.scripted import ScriptedLauncher
 
 
@@ -48,7 +48,7 @@ def test_only_settings_that_differ_explain_a_start_that_failed() -> None:
 
 def test_the_check_ends_with_the_finding(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     launcher = AtOdds(Cluster(nodes=("n1", "n2")), starts_fail=9)
-    monkeypatch.setattr(run, "choose_launcher", lambda _: launcher)
+    use_launcher(launcher)
     outcome = run_check(CheckSettings(archive=tmp_path, run="odd"))
     assert [one.kind for one in outcome.judgement.findings] == [FindingKind.MPI_SETTINGS_DIFFER]
     assert outcome.judgement.exit_code is ExitCode.FINDINGS
@@ -60,6 +60,6 @@ def test_the_check_ends_with_the_finding(monkeypatch: pytest.MonkeyPatch, tmp_pa
 def test_a_start_that_fails_for_another_reason_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     launcher = AtOdds(Cluster(nodes=("n1", "n2")), starts_fail=9)
     launcher.pmls = ("ob1", "ob1")
-    monkeypatch.setattr(run, "choose_launcher", lambda _: launcher)
+    use_launcher(launcher)
     with pytest.raises(LaunchError, match="did not start"):
         run_check(CheckSettings(archive=tmp_path, run="odd"))

@@ -16,13 +16,13 @@ from seatrial.cli.saturate import saturate
 from seatrial.commands.transports import run as transports_run
 from seatrial.commands.transports.json import transports_as_json
 from seatrial.commands.transports.text import transports_as_text
-from seatrial.driver import two_nodes
 from seatrial.model.errors import ProbeLost
 from seatrial.model.loss import Loss, LossCause, RankDeath
 from seatrial.model.measurement import Phase, Round
 from seatrial.model.verdict import FindingKind
 from tests.support import ablated
 from tests.support.builders import Cluster, names
+from tests.support.launchers import use_launcher
 from tests.support.railed import Railed, RailedLauncher
 from tests.support.scripted import ScriptedLauncher
 
@@ -48,7 +48,7 @@ def measure(
 ) -> Callable[[Callable[..., int], Kills], tuple[int, dict[str, Any], str]]:
     def measured(command: Callable[..., int], kills: Kills) -> tuple[int, dict[str, Any], str]:
         launcher = ScriptedLauncher(Cluster(nodes=names(2)), kills=kills)
-        monkeypatch.setattr(two_nodes, "choose_launcher", lambda _: launcher)
+        use_launcher(launcher)
         monkeypatch.setenv("COLUMNS", "300")
         archive = Path(tempfile.mkdtemp(dir=tmp_path))  # `last` cannot tell runs of one second apart
         code = command(archive=archive, as_json=True, budget="2s")
@@ -102,7 +102,7 @@ def test_a_rail_under_which_ranks_die_is_given_up_and_noted(
         return KILLED if wanted.variant == "eth1" else None
 
     launcher = RailedLauncher(Railed(nodes=names(2)), kills=on_eth1)
-    monkeypatch.setattr(two_nodes, "choose_launcher", lambda _: launcher)
+    use_launcher(launcher)
     curve(archive=tmp_path, as_json=True, rails="auto", budget="6s")
     found = json.loads(capsys.readouterr().out)
     assert any("Under the settings of eth1 the probe was lost" in note for note in found["notes"])
@@ -112,7 +112,7 @@ def test_a_rail_under_which_ranks_die_is_given_up_and_noted(
 def test_ablations_that_crash_are_noted_and_nobodys_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     died = ProbeLost("The probe ended in mid-work: srun: error: n2: task 1: Killed", "died", KILLED)
     launcher = ablated.Launcher(losses={"forced TCP": [died, died]})
-    outcome = ablated.carry_out(launcher, monkeypatch, tmp_path)
+    outcome = ablated.carry_out(launcher, tmp_path)
     found = ablated.plain(outcome)
     assert any("Under the settings of forced TCP the probe was lost 2 times" in note for note in found.notes)
     assert "forced TCP the probe was lost" in transports_as_text(found, width=300)

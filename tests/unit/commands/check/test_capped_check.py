@@ -13,7 +13,6 @@ from seatrial.archive.journal import PairCapped, of_type
 from seatrial.archive.reader import read_entries, read_run
 from seatrial.archive.run_recovery import _closed
 from seatrial.archive.writer import RunWriter
-from seatrial.commands.check import run
 from seatrial.commands.check.judge import judge
 from seatrial.commands.check.run import CheckOutcome, run_check
 from seatrial.driver.measurer import LEAST_PATIENCE_S, Measurer
@@ -25,6 +24,7 @@ from seatrial.model.subject import node, uplink
 from seatrial.model.verdict import FindingKind, Verdict
 from seatrial.pairs.survey import BANDWIDTH, LATENCY
 from tests.support.builders import Cluster, info_of, leaves, names, slow_part, survey_rounds
+from tests.support.launchers import use_launcher
 from tests.support.scripted import ScriptedLauncher
 
 LOSSY = Cluster(
@@ -35,7 +35,7 @@ LOSSY = Cluster(
 
 def checked(cluster: Cluster, archive: Path, monkeypatch: pytest.MonkeyPatch, **given: object) -> CheckOutcome:
     launcher = ScriptedLauncher(cluster, **given)  # type: ignore[arg-type]
-    monkeypatch.setattr(run, "choose_launcher", lambda _: launcher)
+    use_launcher(launcher)
     return run_check(CheckSettings(archive=archive, run="trial", round_timeout_s=0.5))
 
 
@@ -82,7 +82,6 @@ def test_the_archive_and_a_recovered_journal_have_the_pairs(tmp_path: Path, monk
 
 def test_a_replay_leaves_the_same_pairs_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     outcome = checked(LOSSY, tmp_path, monkeypatch)
-    monkeypatch.undo()
     again = run_check(CheckSettings(archive=tmp_path, run="again", replay=outcome.folder, round_timeout_s=0.5))
     assert set(again.recorded.info.capped_pairs) == set(outcome.recorded.info.capped_pairs)
     assert [one.subject for one in again.judgement.findings] == [node("n3")]
@@ -130,7 +129,7 @@ def test_pairs_of_a_part_that_turns_out_good_are_measured_after_all(
             launcher.cluster = healthy
 
     launcher.on_round = repair
-    monkeypatch.setattr(run, "choose_launcher", lambda _: launcher)
+    use_launcher(launcher)
     outcome = run_check(CheckSettings(archive=tmp_path, run="trial", round_timeout_s=0.5))
     assert outcome.recorded.info.capped_pairs == ()
     assert not [pair for pair in outcome.judgement.pairs if pair.verdict is Verdict.NOT_RUN]

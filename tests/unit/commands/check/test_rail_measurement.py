@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from seatrial.archive.reader import read_run
-from seatrial.commands.check import run
 from seatrial.commands.check.judge import judge
 from seatrial.commands.check.rail_measurement import rail_manners
 from seatrial.commands.check.rail_suspects import PAIRS_OF_EACH
@@ -16,6 +15,7 @@ from seatrial.model.measurement import Phase
 from seatrial.model.subject import node
 from seatrial.node.node import parse_facts
 from tests.support.builders import Cluster, names
+from tests.support.launchers import use_launcher
 from tests.support.railed import INCLUDE, Railed, RailedLauncher
 
 SLOW = Railed(nodes=names(4), ends={("n3", "eth1"): 0.6})
@@ -25,7 +25,7 @@ def checked(
     monkeypatch: pytest.MonkeyPatch, archive: Path, cluster: Railed, **trouble: Any
 ) -> tuple[CheckOutcome, RailedLauncher]:
     launcher = RailedLauncher(cluster, **trouble)
-    monkeypatch.setattr(run, "choose_launcher", lambda _: launcher)
+    use_launcher(launcher)
     return run_check(CheckSettings(archive=archive, run="trial", round_timeout_s=0.5)), launcher
 
 

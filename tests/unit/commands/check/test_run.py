@@ -9,7 +9,6 @@ import pytest
 
 from seatrial.archive.reader import read_entries, read_info, read_run
 from seatrial.archive.run_recovery import partial_folders
-from seatrial.commands.check import run
 from seatrial.commands.check.judge import judge
 from seatrial.commands.check.run import CheckOutcome, run_check
 from seatrial.commands.check.survey_plan import default_pairs_at_once
@@ -22,6 +21,7 @@ from seatrial.model.subject import Direction, node, pair, uplink
 from seatrial.model.verdict import FindingKind, Verdict
 from seatrial.node.node import parse_facts
 from tests.support.builders import Cluster, leaves, names, record, sail, slow_part
+from tests.support.launchers import use_launcher
 from tests.support.scripted import ScriptedLauncher
 
 
@@ -38,7 +38,7 @@ class SeaTrial:
         self.monkeypatch = monkeypatch
 
     def __call__(self, launcher: ScriptedLauncher, **options: object) -> CheckOutcome:
-        self.monkeypatch.setattr(run, "choose_launcher", lambda _: launcher)
+        use_launcher(launcher)
         settings = CheckSettings(archive=self.archive, run="trial", round_timeout_s=0.5)
         return run_check(msgspec.structs.replace(settings, **options))
 
@@ -319,7 +319,6 @@ def test_a_lossy_node_of_a_sparse_survey_is_told_from_its_partner(sea_trial: Sea
 def test_a_sparse_run_is_replayed_as_it_was(sea_trial: SeaTrial, tmp_path: Path) -> None:
     parts = slow_part("node", "n4", 0.6)
     first = sea_trial(ScriptedLauncher(Cluster(nodes=names(8), parts=parts)), design="sparse", seed=5)
-    sea_trial.monkeypatch.undo()
     then = run_check(CheckSettings(archive=tmp_path, replay=first.folder, run="then"))
     assert then.judgement.findings == first.judgement.findings
     assert then.judgement.design == first.judgement.design

@@ -14,7 +14,7 @@ from tests.support.ablated import Launcher, by_rail, carry_out, plain, two_rails
 
 
 def test_every_setting_is_drawn_with_its_interval(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    outcome = carry_out(Launcher(), monkeypatch, tmp_path)
+    outcome = carry_out(Launcher(), tmp_path)
     page = transports_as_html(outcome.run, outcome.found)
     ran = [one for one in plain(outcome).effects if one.latency_times is not None and not one.failure]
     failed = [one for one in plain(outcome).effects if one.failure]
@@ -27,13 +27,13 @@ def test_every_setting_is_drawn_with_its_interval(monkeypatch: pytest.MonkeyPatc
 
 
 def test_each_rail_has_a_part_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    outcome = carry_out(two_rails(), monkeypatch, tmp_path, rails=())
+    outcome = carry_out(two_rails(), tmp_path, rails=())
     page = transports_as_html(outcome.run, by_rail(outcome))
     assert page.index("<h2>Rail eth0: PASS</h2>") < page.index("<h2>Rail eth1: PASS</h2>")
 
 
 def test_what_comes_from_outside_is_escaped(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    outcome = carry_out(Launcher(), monkeypatch, tmp_path)
+    outcome = carry_out(Launcher(), tmp_path)
     evil = "<script>alert(1)</script>"
     offers = tuple(replace(offer, devices=(evil,)) for offer in plain(outcome).offers)
     page = transports_as_html(

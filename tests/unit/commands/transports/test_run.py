@@ -19,7 +19,7 @@ HANGS = ProbeLost("The probe did not answer in time.", "timeout")
 
 def test_the_default_is_proved_and_the_absent_is_invalid(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     launcher = Launcher()
-    outcome = carry_out(launcher, monkeypatch, tmp_path)
+    outcome = carry_out(launcher, tmp_path)
     found = plain(outcome)
     assert (found.verdict, found.carried_by, found.complete) == (Verdict.PASS, Carrier.OFI, True)
     broken = {one.variant.name: one.failure for one in found.effects if one.failure}
@@ -34,28 +34,28 @@ def test_the_default_is_proved_and_the_absent_is_invalid(monkeypatch: pytest.Mon
 
 
 def test_it_is_judged_the_same_from_the_archive(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    outcome = carry_out(Launcher(), monkeypatch, tmp_path)
+    outcome = carry_out(Launcher(), tmp_path)
     again = run.judged_again(outcome.folder)
     assert again.found == outcome.found
     assert {one.variant for one in read_run(outcome.folder).measurements if one.phase is Phase.VARIANT} >= {"default"}
 
 
 def test_a_variant_that_hangs_costs_itself_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    found = plain(carry_out(Launcher(losses={"forced TCP": [HANGS]}), monkeypatch, tmp_path))
+    found = plain(carry_out(Launcher(losses={"forced TCP": [HANGS]}), tmp_path))
     assert found.carried_by is Carrier.OFI
     (hung,) = (one for one in found.effects if one.variant.name == "forced TCP")
     assert "did not answer in time" in hung.failure
 
 
 def test_a_default_that_hangs_ends_the_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    found = plain(carry_out(Launcher(losses={"default": [HANGS]}), monkeypatch, tmp_path))
+    found = plain(carry_out(Launcher(losses={"default": [HANGS]}), tmp_path))
     assert found.verdict is Verdict.INVALID
     assert not found.complete
 
 
 def test_within_a_node_two_ranks_share_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     launcher = Launcher()
-    found = plain(carry_out(launcher, monkeypatch, tmp_path, within="n1"))
+    found = plain(carry_out(launcher, tmp_path, within="n1"))
     assert found.pair == ("n1:0", "n1:1")
     assert {one.ranks_per_node for one in launcher.manners} == {2}
     assert set(launcher.starts) == {("n1",)}
@@ -63,13 +63,13 @@ def test_within_a_node_two_ranks_share_it(monkeypatch: pytest.MonkeyPatch, tmp_p
 
 def test_a_node_that_is_none_and_two_ways_at_once_are_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with pytest.raises(SeatrialError, match="n9 cannot be measured"):
-        carry_out(Launcher(), monkeypatch, tmp_path, within="n9")
+        carry_out(Launcher(), tmp_path, within="n9")
     with pytest.raises(UsageError, match="cannot be given together"):
-        carry_out(Launcher(), monkeypatch, tmp_path, within="n1", ends=("n1", "n2"))
+        carry_out(Launcher(), tmp_path, within="n1", ends=("n1", "n2"))
 
 
 def test_a_run_of_another_kind_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    folder = carry_out(Launcher(), monkeypatch, tmp_path).folder
+    folder = carry_out(Launcher(), tmp_path).folder
     info = folder / "run.json"
     info.write_text(info.read_text().replace('"kind": "transports"', '"kind": "curve"'))
     with pytest.raises(SeatrialError, match="not a run of seatrial transports, but of seatrial curve"):
@@ -81,7 +81,7 @@ DIED = ProbeLost("The probe ended.", "died")
 
 def test_a_probe_that_died_once_is_started_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     losses: dict[str, list[ProbeLost | None]] = {"default": [None, DIED], "forced TCP": [DIED, DIED]}
-    outcome = carry_out(Launcher(losses=losses), monkeypatch, tmp_path)
+    outcome = carry_out(Launcher(losses=losses), tmp_path)
     found = plain(outcome)
     assert found.carried_by is Carrier.OFI
     assert found.complete
@@ -93,7 +93,7 @@ def test_a_probe_that_died_once_is_started_again(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_node_that_is_gone_ends_the_run_and_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    found = plain(carry_out(Launcher(dies_at={"n2": 20}), monkeypatch, tmp_path))
+    found = plain(carry_out(Launcher(dies_at={"n2": 20}), tmp_path))
     assert (found.verdict, found.complete) == (Verdict.INCONCLUSIVE, False)
     assert "the default was measured once, and 3 are needed. 1 of 2 nodes still answer" in found.reason
     assert "n2: stopped answering in mid-run" in found.reason
@@ -106,7 +106,7 @@ def test_a_budget_that_is_spent_ends_in_mid_block(monkeypatch: pytest.MonkeyPatc
     launcher = Launcher()
     clock = iter(range(10**6))
     monkeypatch.setattr("time.monotonic", lambda: float(next(clock)))
-    found = plain(carry_out(launcher, monkeypatch, tmp_path, budget_s=60))
+    found = plain(carry_out(launcher, tmp_path, budget_s=60))
     assert {one.repetition for one in launcher.asked if one.variant} == {0}
     assert len(found.effects) < 12
     assert "The budget of 60 s was spent in block 1 of 3" in found.reason
@@ -117,7 +117,7 @@ def test_what_was_interrupted_before_the_first_start_is_told(monkeypatch: pytest
     def interrupt(_: int) -> None:
         raise KeyboardInterrupt
 
-    outcome = carry_out(Launcher(on_round=interrupt), monkeypatch, tmp_path)
+    outcome = carry_out(Launcher(on_round=interrupt), tmp_path)
     found = plain(outcome)
     assert found.reason == "seatrial transports was interrupted before it measured anything"
     assert found.notes[0].startswith("Interrupted")
