@@ -253,6 +253,6 @@ def _write_adapter(of: Machine, adapter: Adapter, root: Path, interface: str) ->
     }
     (root / "sys/bus/pci/drivers/mlx5_core").mkdir(parents=True, exist_ok=True)
     for path, target in links.items():
-        link = root / path.lstrip("/")
-        link.parent.mkdir(parents=True, exist_ok=True)
-        link.symlink_to(target)
+        place_of_link = root / path.lstrip("/")
+        place_of_link.parent.mkdir(parents=True, exist_ok=True)
+        place_of_link.symlink_to(target)

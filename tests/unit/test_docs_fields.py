@@ -85,7 +85,7 @@ class TestTheseTestsCanFail:
         text = "\n\n".join(path.read_text() for path in sorted((ROOT / "docs").glob(pages)))
         lines = [line for line in text.splitlines() if name not in own_lines_of(line)]
         (tmp_path / pages.replace("*", "")).write_text("\n".join([*lines, f"The field `{name}` is in prose."]))
-        assert left_out(pages, names, tmp_path) == [name]
+        assert name in left_out(pages, names, tmp_path)
 
     def test_lines_of_every_form(self) -> None:
         text = "| field | meaning |\n|---|---|\n| `a`, `b` | `c` |\n\n- `d`: `e`\n- **`f`**\n\n### g\n\n`h` is here."

@@ -1,7 +1,18 @@
-"""The time of day and names made from it."""
+"""The clock that times a run, the time of day, and names made from it."""
 
 import secrets
+import time
+from collections.abc import Callable
+from contextvars import ContextVar
 from datetime import UTC, datetime
+
+clock: ContextVar[Callable[[], float]] = ContextVar("clock", default=time.monotonic)
+"""What `monotonic_s` reads; tests set it to move time themselves."""
+
+
+def monotonic_s() -> float:
+    """Seconds on a clock that never goes back; budgets and the times of rounds count on it."""
+    return clock.get()()
 
 
 def now_text() -> str:

@@ -1,7 +1,6 @@
 """Carries rounds out, whatever happens: a round that hangs costs its culprit, never what was delivered."""
 
 import math
-import time
 from collections.abc import Sequence
 
 import msgspec
@@ -18,6 +17,7 @@ from seatrial.archive.journal import (
 from seatrial.archive.run_files import read_tail
 from seatrial.archive.writer import RunWriter
 from seatrial.driver.capping import UNTOUCHED, Caps
+from seatrial.driver.clock import monotonic_s
 from seatrial.driver.node_selection import grouped
 from seatrial.driver.progress import Progress
 from seatrial.driver.session_losses import Losses, placed
@@ -76,7 +76,7 @@ class Measurer:
         self._session: Session | None = None
         self._sessions = 0
         self._number = 0
-        self._began = time.monotonic()
+        self._began = monotonic_s()
         self._deadline = math.inf
         self._cut = False
         """Whether a round was given up since its deadline had come."""
@@ -101,11 +101,11 @@ class Measurer:
         return self._losses.all
 
     def run(self, rounds: Sequence[Round], deadline: float) -> bool:
-        """Measure the rounds in order; False where `deadline` (time.monotonic) came first. Raises as `measure`."""
+        """Measure the rounds in order; False where `deadline` (monotonic_s) came first. Raises as `measure`."""
         self._deadline, self._cut = deadline, False
         try:
             for done, one in enumerate(rounds):
-                if time.monotonic() > deadline:
+                if monotonic_s() > deadline:
                     self._progress.advance(len(rounds) - done)
                     return False
                 self.measure(one)
@@ -176,7 +176,7 @@ class Measurer:
         known = self._round_lost(lost, wanted)
         delivered = {one.pair for one in self.measurements[first:]}
         left = tuple(pair for pair in left if pair not in delivered)
-        if left and time.monotonic() > self._deadline:
+        if left and monotonic_s() > self._deadline:
             self._cut = True
         elif known:
             self._measure(msgspec.structs.replace(wanted, pairs=left))
@@ -208,7 +208,7 @@ class Measurer:
             loss,
             session=self._sessions,
             moment=moment,
-            at_s=time.monotonic() - self._began,
+            at_s=monotonic_s() - self._began,
             manner=self._manner,
             detail=detail,
             number=self._number if wanted else 0,
@@ -323,7 +323,7 @@ class Measurer:
         if self.starts and self.starts[-1].session == self._sessions:
             self.starts[-1] = msgspec.structs.replace(self.starts[-1], variant=wanted.variant)
         self._number += 1
-        at_s = round(time.monotonic() - self._began, 6)
+        at_s = round(monotonic_s() - self._began, 6)
         self._writer.append(RoundStarted(number=self._number, session=self._sessions, at_s=at_s, round=wanted))
         outcome, detail = "interrupted", ""
         try:

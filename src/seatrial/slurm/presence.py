@@ -3,7 +3,7 @@
 import os
 import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from seatrial.failures.cause import first_cause
@@ -47,22 +47,27 @@ def _no_file(named: str) -> str:
         return f"{named}: {error.strerror}"
 
 
-def asked_settled(argv: Sequence[str]) -> Completed:
+def asked_settled(
+    argv: Sequence[str],
+    ask: Callable[[Sequence[str]], Completed] = asked,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Completed:
     """sinfo as `slurm_text.parse_sinfo` reads it, once nodes that clean up after a job are done, or `SETTLE_S` later.
 
     Only nodes that were cleaning up at the first answer are waited for: on a large cluster some node always does. The
     pauses grow, since each answer costs the controller a walk over all nodes.
     """
-    deadline = time.monotonic() + SETTLE_S
+    deadline = clock() + SETTLE_S
     pause_s = 0.2
     awaited: set[str] | None = None
     while True:
-        sinfo = asked(argv)
+        sinfo = ask(argv)
         completing = {line.node for line in text.parse_sinfo(sinfo.stdout) if line.completing}
         awaited = completing if awaited is None else awaited & completing
-        if not sinfo.ok or not awaited or time.monotonic() > deadline:
+        if not sinfo.ok or not awaited or clock() > deadline:
             return sinfo
-        time.sleep(pause_s)
+        sleep(pause_s)
         pause_s = 2 * pause_s
 
 

@@ -1,10 +1,7 @@
 """Every measurement carries the time at which its round began, in new archives and in old ones."""
 
 import json
-import time
 from pathlib import Path
-
-import pytest
 
 from seatrial.archive import layout
 from seatrial.archive.export import samples_file
@@ -19,6 +16,7 @@ from seatrial.driver.site import replay_launcher
 from seatrial.model.measurement import Phase, Round
 from seatrial.pairs.survey import BANDWIDTH
 from tests.support.builders import Cluster, as_closed_by_earlier_version, info_of, names, record, sail
+from tests.support.clocks import Clock, use_clock
 from tests.support.scripted import ScriptedLauncher
 
 CLUSTER = Cluster(nodes=names(3))
@@ -39,15 +37,13 @@ def journal_lines(folder: Path, kind: str) -> list[bytes]:
     return [line for line in lines if json.loads(line)["entry"] == kind]
 
 
-def test_the_measurer_gives_each_measurement_the_time_of_its_round(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    now = [100.0]
-    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+def test_the_measurer_gives_each_measurement_the_time_of_its_round(tmp_path: Path) -> None:
+    clock = Clock(100.0)
+    use_clock(clock)
     launcher = ScriptedLauncher(CLUSTER)
     measurer = Measurer(launcher, RunWriter(tmp_path, info_of(CLUSTER)), CLUSTER.nodes, Silent(), 0.5)
     for number, pair in enumerate((("n1", "n2"), ("n2", "n3"))):
-        now[0] = 101.5 + number
+        clock.now_s = 101.5 + number
         measurer.measure(Round(phase=Phase.SURVEY, repetition=0, shape=BANDWIDTH, pairs=(pair,)))
     assert [one.at_s for one in measurer.measurements] == [1.5, 2.5]
     entries = read_entries(measurer._writer.folder)

@@ -16,6 +16,7 @@ from seatrial.model.errors import LaunchError, SeatrialError
 from seatrial.model.measurement import Kernel, Measurement, Phase, Round
 from seatrial.pairs.survey import BANDWIDTH, LATENCY
 from tests.support.builders import Cluster, info_of, names, survey_rounds
+from tests.support.clocks import Clock, use_clock
 from tests.support.scripted import ScriptedLauncher
 
 
@@ -174,14 +175,10 @@ def test_past_the_deadline_no_round_is_begun(tmp_path: Path) -> None:
     assert scene.progress.done == len(scene.survey)
 
 
-def test_a_deadline_in_mid_survey_keeps_what_there_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    now = [0.0]
-    monkeypatch.setattr(time, "monotonic", lambda: now[0])
-
-    def tick(number: int) -> None:
-        now[0] += 1.0
-
-    scene = Scene(tmp_path, ScriptedLauncher(Cluster(nodes=names(4)), on_round=tick))
+def test_a_deadline_in_mid_survey_keeps_what_there_is(tmp_path: Path) -> None:
+    clock = Clock()
+    use_clock(clock)
+    scene = Scene(tmp_path, ScriptedLauncher(Cluster(nodes=names(4)), on_round=lambda _: clock.advance(1.0)))
     assert not scene.measurer.run(scene.survey, 4.5)
     assert len(scene.launcher.rounds) == 5
     assert scene.measurer.measurements

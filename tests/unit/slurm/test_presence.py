@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -10,6 +9,7 @@ from seatrial.failures.slurm_commands import NO_SITE
 from seatrial.model.errors import LaunchError
 from seatrial.process.process import Completed, environment, step_binding
 from seatrial.slurm import presence
+from tests.support.clocks import Clock
 
 
 @pytest.fixture
@@ -103,32 +103,27 @@ def completing(*nodes: str) -> Completed:
     return Completed(argv=("sinfo",), returncode=0, stdout=text, stderr="")
 
 
-def asked_at(monkeypatch: pytest.MonkeyPatch, answers: Callable[[int], Completed]) -> list[float]:
+def asked_at(answers: Callable[[int], Completed]) -> list[float]:
     """The times at which sinfo is asked until it is settled, on a clock that only sleep moves."""
-    now = [0.0]
+    clock = Clock()
     asked: list[float] = []
 
     def ask(_: Sequence[str]) -> Completed:
-        asked.append(now[0])
+        asked.append(clock())
         return answers(len(asked))
 
-    def sleep(seconds: float) -> None:
-        now[0] += seconds
-
-    monkeypatch.setattr(presence, "asked", ask)
-    monkeypatch.setattr(presence, "time", SimpleNamespace(monotonic=lambda: now[0], sleep=sleep))
-    presence.asked_settled(("sinfo",))
+    presence.asked_settled(("sinfo",), ask, clock, clock.sleep)
     return asked
 
 
-def test_nodes_that_clean_up_are_waited_for_with_growing_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = asked_at(monkeypatch, lambda _: completing("n1"))
+def test_nodes_that_clean_up_are_waited_for_with_growing_pauses() -> None:
+    asked = asked_at(lambda _: completing("n1"))
     assert len(asked) <= 7
     assert asked[1] < 0.5
     assert asked[-1] >= presence.SETTLE_S
-    assert len(asked_at(monkeypatch, lambda number: completing(*["n1"] * (number < 3)))) == 3
+    assert len(asked_at(lambda number: completing(*["n1"] * (number < 3)))) == 3
 
 
-def test_other_jobs_that_end_meanwhile_are_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_jobs_that_end_meanwhile_are_not_waited_for() -> None:
     """On a large cluster some node is always cleaning up."""
-    assert len(asked_at(monkeypatch, lambda number: completing(f"n{number}", f"n{number + 1}"))) == 3
+    assert len(asked_at(lambda number: completing(f"n{number}", f"n{number + 1}"))) == 3

@@ -1,6 +1,5 @@
 """The stage of a check in which many nodes send at once, so that uplinks show what they carry."""
 
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from seatrial.commands.check.loaded_rates import Key
 from seatrial.commands.check.loaded_uplinks import scene_of
 from seatrial.commands.check.suspects import Suspicion
 from seatrial.drift.peer_groups import one_kernel
+from seatrial.driver.clock import monotonic_s
 from seatrial.driver.measurer import Measurer
 from seatrial.driver.progress import Progress
 from seatrial.locate.evidence import Evidence, Pair
@@ -49,7 +49,7 @@ def measure_loaded(
 
     Nodes that are known to be at fault, and nodes behind an uplink that is, stay out. `replay`: the recorded run that
     is played, whose rounds are repeated whatever they were chosen by. `survey_s`: how long the survey took.
-    `deadline`: by time.monotonic. False where it came before all leaves that carry less were measured again.
+    `deadline`: by monotonic_s. False where it came before all leaves that carry less were measured again.
     """
     if replay is not None:
         return measurer.run(recorded_rounds(replay), deadline)
@@ -64,7 +64,7 @@ def measure_loaded(
         return True
     most = max(map(len, rounds))
     progress.stage(f"Measuring {len(measurer.nodes)} nodes under load, up to {most} pairs at once")
-    stage.run(rounds, min(deadline, time.monotonic() + max(SHARE * survey_s, LEAST_S)))
+    stage.run(rounds, min(deadline, monotonic_s() + max(SHARE * survey_s, LEAST_S)))
     return stage.again(evidence)
 
 

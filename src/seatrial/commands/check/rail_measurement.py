@@ -1,8 +1,8 @@
 """Slow pairs once more over each rail alone, where nodes have several and the MPI's setting for it is known."""
 
-import time
 from collections.abc import Mapping, Sequence
 
+from seatrial.driver.clock import monotonic_s
 from seatrial.driver.measurer import Measurer
 from seatrial.driver.progress import Progress
 from seatrial.launch.contract import Manner
@@ -43,7 +43,7 @@ def measure_over_rails(
 
     Every node that takes part must have the rails, since the probe is started on all of them.
     """
-    if not pairs or time.monotonic() > deadline:
+    if not pairs or monotonic_s() > deadline:
         return
     known = [facts[node] for node in measurer.nodes if node in facts]
     manners = rail_manners(str(measurer.header.get("mpi_library", "")), known)

@@ -2,7 +2,6 @@
 
 import math
 import random
-import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,6 +22,7 @@ from seatrial.commands.check.require_retest import only_proved
 from seatrial.commands.check.retest_plan import plan_retest
 from seatrial.commands.check.survey_plan import check_design, pilot_pairs, survey_of
 from seatrial.commands.check.suspects import Suspicion
+from seatrial.driver.clock import monotonic_s
 from seatrial.driver.closing import carried_out, closed
 from seatrial.driver.description import describe
 from seatrial.driver.fabric_files import wiring_of, with_leaves
@@ -145,12 +145,12 @@ class Check:
         preflight(self._launcher, self.measurer, self._progress)
         self._progress.stage(f"Starting the probe on {len(self.measurer.nodes)} nodes")
         self._start()
-        deadline = time.monotonic() + self._settings.budget_s
+        deadline = monotonic_s() + self._settings.budget_s
         plan = self._plan()
         self._progress.stage(f"Measuring {plan.design.planned_pairs} ordered pairs of {len(self.measurer.nodes)} nodes")
-        began = time.monotonic()
+        began = monotonic_s()
         in_time = self._survey_passes(plan, deadline)
-        survey_s = time.monotonic() - began
+        survey_s = monotonic_s() - began
         self._spread_out(plan, deadline)
         self._tell_apart(next_bandwidth, bandwidth_shape(self.measurer.window_s), deadline)
         in_time = self._retest(deadline) and in_time

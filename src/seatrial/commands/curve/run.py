@@ -1,10 +1,9 @@
 """Latency and bandwidth of one pair over message sizes, and a closer look at every step that may be a switch."""
 
-import time
-
 import msgspec
 
 from seatrial.commands.curve.judge import Curve, fit_latency, judge_curve
+from seatrial.driver.clock import monotonic_s
 from seatrial.driver.node_hours import allocation_s
 from seatrial.driver.progress import Progress
 from seatrial.driver.two_nodes import TwoNodes, TwoNodesOutcome, TwoNodesSettings, run_two_nodes
@@ -53,7 +52,7 @@ def _carry_out(trial: TwoNodes, settings: CurveSettings) -> str:
     budget_s = trial.settings.budget_s
     trial.begin(allocation_s(budget_s))
     trial.start()
-    deadline = time.monotonic() + budget_s
+    deadline = monotonic_s() + budget_s
     pace = _pilot(trial, settings.most_bytes)
     sizes = geometric_sizes(settings.most_bytes, settings.per_octave)
     repetitions = repetitions_within(sizes, pace, GRID_SHARE * budget_s)

@@ -19,6 +19,7 @@ from seatrial.commands.doctor.questions import (
     user_id,
     versions_of,
 )
+from seatrial.driver.clock import monotonic_s
 from seatrial.driver.node_hours import allocation_s, fewer_nodes, longest_budget_s
 from seatrial.driver.node_selection import enough, grouped
 from seatrial.driver.progress import Progress, Silent
@@ -220,14 +221,14 @@ class Doctor:
             return ()
         waking = f"; Slurm wakes {', '.join(hosts.asleep)}" if hosts.asleep else ""
         self._progress.stage(f"Waiting for {len(nodes)} nodes{waking}")
-        began = time.monotonic()
+        began = monotonic_s()
         try:
             launcher.allocate(nodes, self._lasts_s)
         except SeatrialError as error:
             self.remarks.append(blocked("allocation", Obstacle.NO_ALLOCATION, error.what, error.remedy))
             return ()
         if isinstance(launcher, SlurmLauncher) and "SLURM_JOB_ID" not in os.environ:
-            took = time.monotonic() - began
+            took = monotonic_s() - began
             woken = f", {node_list(hosts.asleep)} woken for it" if hosts.asleep else ""
             self.remarks.append(fine("allocation", f"{node_list(nodes)} granted after {took:.0f} s{woken}."))
         return nodes

@@ -3,7 +3,6 @@
 import os
 import re
 import tempfile
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from seatrial.commands.placement.advice import Advice
 from seatrial.commands.placement.gain import ADVISED, ASKED
 from seatrial.commands.placement.judge import Placement, advice_of, disobeyed, judge_placement, shown_by_messages
 from seatrial.commands.placement.line_facts import line_facts
+from seatrial.driver.clock import monotonic_s
 from seatrial.driver.closing import carried_out
 from seatrial.driver.description import describe
 from seatrial.driver.facts_reading import FactsRead
@@ -94,7 +94,7 @@ class Placing(RunUnderWay):
         self._writer.append(SurveyPlanned(pairs=self._pairs))
         for node, text in self._found.facts.texts.items():
             self._writer.write_facts(node, layout.BEFORE, text)
-        deadline = time.monotonic() + self._settings.site.budget_s
+        deadline = monotonic_s() + self._settings.site.budget_s
         self.measurer.begin(PLAIN)
         ranks = by_node(self.measurer.starts[0].ranks)
         advice = advice_of(self.facts, ranks, self._found.line)

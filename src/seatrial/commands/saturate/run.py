@@ -1,10 +1,9 @@
 """One, two, four, ... ranks of a node sending to as many of another, all at once."""
 
-import time
-
 import msgspec
 
 from seatrial.commands.saturate.judge import Saturation, judge_saturation
+from seatrial.driver.clock import monotonic_s
 from seatrial.driver.node_hours import allocation_s
 from seatrial.driver.progress import Progress
 from seatrial.driver.two_nodes import TwoNodes, TwoNodesOutcome, TwoNodesSettings, run_two_nodes
@@ -49,7 +48,7 @@ def _carry_out(trial: TwoNodes, settings: SaturateSettings) -> str:
     trial.begin(allocation_s(budget_s))
     counts = counts_of(trial, settings.ranks)
     trial.start(counts[-1])
-    deadline = time.monotonic() + budget_s
+    deadline = monotonic_s() + budget_s
     pace = _pilot(trial)
     repetitions = repetitions_within(counts, pace, budget_s, REPETITIONS, FEWEST_REPETITIONS)
     rounds = saturation_rounds(trial.pair, counts, repetitions, pace, trial.seed)

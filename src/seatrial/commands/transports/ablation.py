@@ -3,7 +3,6 @@
 import math
 import os
 import random
-import time
 from collections.abc import Sequence
 
 import msgspec
@@ -16,6 +15,7 @@ from seatrial.commands.transports.catalogue import VERBOSE, own_settings, varian
 from seatrial.commands.transports.components import stock_of
 from seatrial.commands.transports.declared_transport import read_declared
 from seatrial.commands.transports.judge import is_within
+from seatrial.driver.clock import monotonic_s
 from seatrial.driver.node_hours import allocation_s
 from seatrial.driver.progress import Progress
 from seatrial.driver.rails import choose_rails, manners_of
@@ -102,7 +102,7 @@ class Ablation(TwoNodes):
         self._read_components()
         self.progress.stage("Asking the MPI what it uses")
         parts, remarks = ([Part()], []) if self._rails is None else self._parts(self._rails)
-        self._deadline = time.monotonic() + budget_s
+        self._deadline = monotonic_s() + budget_s
         for part in parts:
             self._ask(part)
         self.designed(_design(parts, self._starts))
@@ -187,7 +187,7 @@ class Ablation(TwoNodes):
         counting = block == 0
         self._before = self._traffic() if counting else {}
         for one in ablation_order(part.alive, block, random.Random(f"{self.seed} {block}")):
-            self._cut = self._cut or time.monotonic() > self._deadline
+            self._cut = self._cut or monotonic_s() > self._deadline
             if self._cut or not part.alive:
                 return
             failure, sent = self._start(one, block, part)

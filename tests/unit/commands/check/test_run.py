@@ -1,7 +1,6 @@
 """The main job from end to end, over recordings and over clusters that misbehave."""
 
 import random
-import time
 from pathlib import Path
 
 import msgspec
@@ -21,6 +20,7 @@ from seatrial.model.subject import Direction, node, pair, uplink
 from seatrial.model.verdict import FindingKind, Verdict
 from seatrial.node.node import parse_facts
 from tests.support.builders import Cluster, leaves, names, record, sail, slow_part
+from tests.support.clocks import Clock, use_clock
 from tests.support.launchers import use_launcher
 from tests.support.scripted import ScriptedLauncher
 
@@ -171,15 +171,11 @@ def test_all_nodes_but_one_die(sea_trial: SeaTrial) -> None:
     assert outcome.judgement.exit_code is ExitCode.FINDINGS
 
 
-def test_a_budget_that_is_spent_is_said(sea_trial: SeaTrial, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = time.monotonic
-    shift = [0.0]
-    monkeypatch.setattr(time, "monotonic", lambda: real() + shift[0])
-
-    def wait(number: int) -> None:
-        shift[0] += 20.0
-
-    outcome = sea_trial(ScriptedLauncher(Cluster(nodes=names(4)), on_round=wait), budget_s=100.0)
+def test_a_budget_that_is_spent_is_said(sea_trial: SeaTrial) -> None:
+    clock = Clock()
+    use_clock(clock)
+    launcher = ScriptedLauncher(Cluster(nodes=names(4)), on_round=lambda _: clock.advance(20.0))
+    outcome = sea_trial(launcher, budget_s=100.0)
     assert any("The budget of 100 s was spent" in note for note in outcome.judgement.notes)
     assert outcome.judgement.exit_code is ExitCode.INCOMPLETE
     assert Verdict.NOT_RUN in {one.verdict for one in outcome.judgement.pairs}

@@ -1,10 +1,9 @@
 """`curve --rails`: one pair over each of its rails alone and over all of them, launch by launch in turn."""
 
-import time
-
 import msgspec
 
 from seatrial.commands.curve.rails.judge import RailComparison, judge_rails
+from seatrial.driver.clock import monotonic_s
 from seatrial.driver.node_hours import allocation_s
 from seatrial.driver.progress import Progress
 from seatrial.driver.rails import choose_rails, manners_of
@@ -45,11 +44,11 @@ def _carry_out(trial: TwoNodes, settings: RailsSettings) -> str:
     trial.begin(allocation_s(budget_s))
     rails, remark = choose_rails(trial, settings.rails)
     variants = rail_variants([rail.name for rail in rails])
-    began = time.monotonic()
+    began = monotonic_s()
     trial.start()
-    start_s = time.monotonic() - began
+    start_s = monotonic_s() - began
     manners = manners_of(str(trial.measurer.header.get("mpi_library", "")), rails, variants)
-    deadline = time.monotonic() + budget_s
+    deadline = monotonic_s() + budget_s
     pace = _pilot(trial, settings.most_bytes, len(rails))
     design = rail_design(
         settings.most_bytes, settings.per_octave, len(variants), pace, start_s=start_s, budget_s=budget_s
@@ -57,7 +56,7 @@ def _carry_out(trial: TwoNodes, settings: RailsSettings) -> str:
     trial.designed(_design(design, tuple(variants)))
     trial.progress.stage(f"Measuring {', '.join(variants)} in turn, from {trial.pair[0]} to {trial.pair[1]}")
     failed = Turns(trial, design, manners).take(deadline)
-    spent = [] if time.monotonic() <= deadline else [_spent(budget_s, design.repetitions)]
+    spent = [] if monotonic_s() <= deadline else [_spent(budget_s, design.repetitions)]
     return " ".join((*remark, *failed, *spent))
 
 
@@ -71,11 +70,11 @@ class Turns:
         self._failed: dict[str, str] = {}
 
     def take(self, deadline: float) -> list[str]:
-        """Until all are measured or `deadline` (time.monotonic) comes; a sentence for each variant that failed."""
+        """Until all are measured or `deadline` (monotonic_s) comes; a sentence for each variant that failed."""
         schedule = rail_schedule(tuple(self._manners), self._design.repetitions)
         self._trial.progress.rounds(len(schedule))
         for variant, repetition in schedule:
-            if time.monotonic() > deadline:
+            if monotonic_s() > deadline:
                 break
             if variant not in self._failed:
                 self._one(variant, repetition, deadline)
@@ -93,7 +92,7 @@ class Turns:
             self._failed[variant] = error.what
             return
         for one in rail_rounds(self._trial.pair, self._design, variant, repetition, self._trial.seed):
-            if time.monotonic() > deadline:
+            if monotonic_s() > deadline:
                 return
             measurer.measure(one)
             if len(measurer.hung) > hung:
