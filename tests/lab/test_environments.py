@@ -11,7 +11,7 @@ import pytest
 from seatrial.lab.cluster.host_argv import as_user
 from seatrial.lab.cluster.plan import LabPlan
 from seatrial.process.process import Completed, run
-from tests.support import stand_ins
+from tests.support import wrapper_programs
 from tests.unit.launch.environments.test_lmod import lmod_home, put_modules
 
 pytestmark = pytest.mark.lab
@@ -39,7 +39,7 @@ def test_a_module_is_loaded_for_every_rank(lab4: LabPlan, tmp_path: Path) -> Non
         pytest.skip("environment modules are not installed")
     for name in ("mpicc", "mpiexec"):
         program = shutil.which(f"{name}.openmpi") or shutil.which(name)
-        stand_ins.put(tmp_path / "bin", name, f'#!/bin/sh\nexec {program} "$@"\n')
+        wrapper_programs.put(tmp_path / "bin", name, f'#!/bin/sh\nexec {program} "$@"\n')
     (tmp_path / "site-mpi").write_text(f"#%Module\nprepend-path PATH {tmp_path}/bin\n")
     done = check(
         lab4, tmp_path, "--environment", "module:site-mpi", "--json", "--probe-dir", str(tmp_path), "--run", "m"
@@ -55,7 +55,7 @@ def test_lmod_on_every_node_and_what_it_cannot_load_there(lab4: LabPlan, tmp_pat
     core = put_modules(tmp_path)
     for name in ("mpicc", "mpiexec"):
         program = shutil.which(f"{name}.openmpi") or shutil.which(name)
-        stand_ins.put(tmp_path / "bin", name, f'#!/bin/sh\nexec {program} "$@"\n')
+        wrapper_programs.put(tmp_path / "bin", name, f'#!/bin/sh\nexec {program} "$@"\n')
     around = (f"MODULEPATH={core}", f"MODULESHOME={home}")
     options = ("--environment", "module:gcc openmpi", "--wrap", "inside", "--probe-dir", str(tmp_path))
     done = check(lab4, tmp_path, *options, "--json", "--run", "m", around=around)
@@ -68,7 +68,7 @@ def test_lmod_on_every_node_and_what_it_cannot_load_there(lab4: LabPlan, tmp_pat
 
 
 def test_what_env_i_hides_from_the_ranks_is_named(lab4: LabPlan, tmp_path: Path) -> None:
-    bare = stand_ins.put(tmp_path, "bare", '#!/bin/sh\nexec env -i PATH="$PATH" "$@"\n')
+    bare = wrapper_programs.put(tmp_path, "bare", '#!/bin/sh\nexec env -i PATH="$PATH" "$@"\n')
     inside = check(lab4, tmp_path, "--environment", f"script:{bare}")
     assert inside.returncode == 2
     assert "loses PMIX_RANK, PMIX_NAMESPACE" in inside.stderr
@@ -77,7 +77,7 @@ def test_what_env_i_hides_from_the_ranks_is_named(lab4: LabPlan, tmp_path: Path)
 
 def test_slurms_variables_alone_are_enough_to_part_the_ranks(lab4: LabPlan, tmp_path: Path) -> None:
     unset = "for name in $(export -p | sed -n 's/^export \\(SLURM_[A-Z_]*\\)=.*/\\1/p'); do unset \"$name\"; done"
-    script = stand_ins.put(tmp_path, "forgetful", f'#!/bin/sh\n{unset}\nexec "$@"\n')
+    script = wrapper_programs.put(tmp_path, "forgetful", f'#!/bin/sh\n{unset}\nexec "$@"\n')
     done = check(lab4, tmp_path, "--environment", f"script:{script}")
     assert done.returncode == 2
     assert "2 worlds of one rank" in done.stderr

@@ -1,4 +1,4 @@
-"""Running collect/facts.sh on made-up machines, in every shell that is here."""
+"""Runs collect/facts.sh on generated machines, in every shell that is installed."""
 
 import os
 import resource

@@ -1,4 +1,4 @@
-"""A node of which every fact is told, and every place in it where another value can be planted."""
+"""A node with every fact, each place in it where a test can put another value, and its facts by dotted name."""
 
 import enum
 import types
@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Union
 import msgspec
 from hypothesis import strategies as st
 
+from seatrial.drift.flat_facts import Flat, parts
 from seatrial.model.facts import NodeFacts
 
 Record = type[msgspec.Struct]
@@ -87,3 +88,8 @@ SCALARS: dict[type, st.SearchStrategy[Any]] = {
 }
 EXAMPLE: NodeFacts = example(NodeFacts)
 PLACES = tuple(places())
+
+
+def flatten(facts: NodeFacts) -> Flat:
+    """Dotted name -> value, in the base unit that ends the name; facts that change all the time included."""
+    return {name: value for part in parts(facts) for name, value in part.flat().items()}

@@ -1,4 +1,4 @@
-"""A launcher whose trouble is written down beforehand."""
+"""A launcher with prescribed failures: hangs, deaths, refusals."""
 
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence

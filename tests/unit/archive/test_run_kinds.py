@@ -18,10 +18,10 @@ from seatrial.driver.settings import CheckSettings
 from seatrial.judgement.outcome import pair_of
 from seatrial.model.errors import LaunchError
 from seatrial.model.run import AskedLine, Design, Ending, RecordedRun, RunInfo, RunKind, run_kind
-from tests.support.ablated import Launcher, carry_out
 from tests.support.builders import Cluster, info_of, names
 from tests.support.launchers import use_launcher
 from tests.support.scripted import ScriptedLauncher
+from tests.support.transport_launcher import Launcher, carry_out
 
 GONE = "No allocation could be had within 10 s."
 TWO = Cluster(nodes=names(2))

@@ -15,7 +15,7 @@ from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.verdict import FindingKind
 from tests.support.builders import names
 from tests.support.launchers import use_launcher
-from tests.support.railed import INCLUDE, Railed, RailedLauncher
+from tests.support.rail_cluster import INCLUDE, Railed, RailedLauncher
 
 BOTH = "eth0+eth1"
 

@@ -18,8 +18,7 @@ from seatrial.model.hardware import MemoryFacts, PciDevice, PciHop, PciKind, Pro
 from seatrial.model.hca import Hca, Port, PortFamily, PortState
 from seatrial.model.system import ClockState, Firmware, KernelFacts, Mount, Sensor, SoftwareFacts, SystemFacts
 from seatrial.recordings.sysinfo import facts_from_sysinfo
-from tests.support.fact_places import EXAMPLE, PLACES, SCALARS, Place, values
-from tests.support.flattened import flatten
+from tests.support.fact_places import EXAMPLE, PLACES, SCALARS, Place, flatten, values
 from tests.support.machine_forms import sysinfo
 from tests.support.machines import machine
 from tests.support.paths import SHARED, needs_shared

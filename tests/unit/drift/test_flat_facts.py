@@ -15,8 +15,7 @@ from seatrial.model.hca import Hca, Port, PortFamily
 from seatrial.model.system import KernelFacts, Mount, SystemFacts
 from seatrial.model.words import Unknown
 from seatrial.node.node import parse_facts
-from tests.support.fact_places import EXAMPLE, PLACES, Place, example, values
-from tests.support.flattened import flatten
+from tests.support.fact_places import EXAMPLE, PLACES, Place, example, flatten, values
 from tests.support.paths import DATA
 
 RECORDED = DATA / "facts"

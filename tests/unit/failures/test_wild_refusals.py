@@ -14,7 +14,7 @@ from seatrial.failures.start_failure import CAUSES, explain
 from seatrial.model.launching import Obstacle
 from seatrial.slurm.allocation import refused
 from seatrial.slurm.text import complaint, config_value, parse_sinfo, why_not
-from tests.support.wild import texts
+from tests.support.failure_texts import texts
 
 FAILED = "salloc: error: Job submit/allocate failed"
 

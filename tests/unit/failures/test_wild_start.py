@@ -5,7 +5,7 @@ import textwrap
 import pytest
 
 from seatrial.failures.start_failure import StartFailure, explain
-from tests.support.wild import texts
+from tests.support.failure_texts import texts
 
 RULE = "-" * 74
 STARTS = [text for name in ("pmi", "mpirun", "transports", "programs", "steps", "slurm") for text in texts(name)]

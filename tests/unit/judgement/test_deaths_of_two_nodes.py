@@ -20,10 +20,10 @@ from seatrial.model.errors import ProbeLost
 from seatrial.model.loss import Loss, LossCause, RankDeath
 from seatrial.model.measurement import Phase, Round
 from seatrial.model.verdict import FindingKind
-from tests.support import ablated
+from tests.support import transport_launcher
 from tests.support.builders import Cluster, names
 from tests.support.launchers import use_launcher
-from tests.support.railed import Railed, RailedLauncher
+from tests.support.rail_cluster import Railed, RailedLauncher
 from tests.support.scripted import ScriptedLauncher
 
 KILLED = Loss(cause=LossCause.SIGNAL, suspects=("n2",), deaths=(RankDeath(node="n2", rank=1, signal=9),))
@@ -111,9 +111,9 @@ def test_a_rail_under_which_ranks_die_is_given_up_and_noted(
 
 def test_ablations_that_crash_are_noted_and_nobodys_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     died = ProbeLost("The probe ended in mid-work: srun: error: n2: task 1: Killed", "died", KILLED)
-    launcher = ablated.Launcher(losses={"forced TCP": [died, died]})
-    outcome = ablated.carry_out(launcher, tmp_path)
-    found = ablated.plain(outcome)
+    launcher = transport_launcher.Launcher(losses={"forced TCP": [died, died]})
+    outcome = transport_launcher.carry_out(launcher, tmp_path)
+    found = transport_launcher.plain(outcome)
     assert any("Under the settings of forced TCP the probe was lost 2 times" in note for note in found.notes)
     assert "forced TCP the probe was lost" in transports_as_text(found, width=300)
     assert "forced TCP the probe was lost" in transports_as_json(outcome.run, found)

@@ -18,7 +18,7 @@ from seatrial.pairs.load_rounds import (
     split_round,
 )
 from tests.support.builders import names
-from tests.support.loaded_examples import even, sizes
+from tests.support.shared_links import even, sizes
 
 
 def grouped(leaf_of: dict[str, str]) -> dict[str, list[str]]:

@@ -5,7 +5,7 @@ import pytest
 from seatrial.model.measurement import Phase
 from seatrial.model.subject import Direction
 from seatrial.model.verdict import FindingKind
-from tests.support.loaded_examples import NODE, Shared, even, judged, sailed, sizes
+from tests.support.shared_links import NODE, Shared, even, judged, sailed, sizes
 
 BOTH = ("out", "in")
 

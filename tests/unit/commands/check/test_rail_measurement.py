@@ -16,7 +16,7 @@ from seatrial.model.subject import node
 from seatrial.node.node import parse_facts
 from tests.support.builders import Cluster, names
 from tests.support.launchers import use_launcher
-from tests.support.railed import INCLUDE, Railed, RailedLauncher
+from tests.support.rail_cluster import INCLUDE, Railed, RailedLauncher
 
 SLOW = Railed(nodes=names(4), ends={("n3", "eth1"): 0.6})
 

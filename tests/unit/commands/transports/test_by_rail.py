@@ -13,7 +13,7 @@ from seatrial.model.errors import ExitCode, ProbeLost, SeatrialError, UsageError
 from seatrial.model.transport import Carrier, Counted, Role, Variant, VariantNote
 from seatrial.model.verdict import Verdict
 from tests.support import scripted
-from tests.support.ablated import Launcher, by_rail, carry_out, two_rails
+from tests.support.transport_launcher import Launcher, by_rail, carry_out, two_rails
 
 HANGS = ProbeLost("The probe did not answer in time.", "timeout")
 

@@ -11,8 +11,8 @@ from seatrial.model.hca import Hca, PortFamily
 from seatrial.model.subject import node
 from seatrial.model.system import Library, SoftwareFacts
 from seatrial.model.transport import Carrier, Declared, Role
-from tests.support.ablation_examples import STOCK
 from tests.support.facts_examples import device, port
+from tests.support.transport_series import STOCK
 
 
 def names(stock: Stock, *presumed: Carrier) -> list[str]:

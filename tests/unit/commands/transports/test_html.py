@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from seatrial.commands.transports.html import LEAST_SPAN, MOST_SPAN, axis_span, place, transports_as_html
 from seatrial.model.measurement import Estimate
-from tests.support.ablated import Launcher, by_rail, carry_out, plain, two_rails
+from tests.support.transport_launcher import Launcher, by_rail, carry_out, plain, two_rails
 
 
 def test_every_setting_is_drawn_with_its_interval(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from seatrial.commands.transports.effects import times_text
 from seatrial.model.errors import ExitCode
 from seatrial.model.transport import Carrier, Declared
 from seatrial.model.verdict import FindingKind, Verdict
-from tests.support.ablation_examples import OFI, STOCK, judged
+from tests.support.transport_series import OFI, STOCK, judged
 
 SLOW_OFI = {"hobbled OFI": (8.0, 1.2)}
 TCP = Declared(carriers=(Carrier.TCP,), words=("pml ob1", "btl tcp"))

@@ -12,7 +12,7 @@ from seatrial.model.errors import ProbeLost, SeatrialError, UsageError
 from seatrial.model.measurement import Phase
 from seatrial.model.transport import Carrier
 from seatrial.model.verdict import Verdict
-from tests.support.ablated import Launcher, carry_out, plain
+from tests.support.transport_launcher import Launcher, carry_out, plain
 
 HANGS = ProbeLost("The probe did not answer in time.", "timeout")
 

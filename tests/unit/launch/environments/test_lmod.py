@@ -11,7 +11,7 @@ from seatrial.launch.environments.spec import parse_environment
 from seatrial.launch.mpi import find_mpi
 from seatrial.model.errors import LaunchError
 from seatrial.process.process import Completed, run
-from tests.support import stand_ins
+from tests.support import wrapper_programs
 
 PLACES = (Path(sys.prefix) / "lmod/usr/share/lmod/lmod", Path("/usr/share/lmod/lmod"))
 
@@ -45,7 +45,7 @@ def core(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("MODULEPATH", str(folder))
     for name in ("mpicc", "mpiexec"):
         program = shutil.which(f"{name}.openmpi") or shutil.which(name)
-        stand_ins.put(tmp_path / "bin", name, f'#!/bin/sh\nexec {program} "$@"\n')
+        wrapper_programs.put(tmp_path / "bin", name, f'#!/bin/sh\nexec {program} "$@"\n')
     return folder
 
 

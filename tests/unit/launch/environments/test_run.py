@@ -22,7 +22,7 @@ from seatrial.launch.mpi import Family, find_mpi
 from seatrial.launch.probe_build import NAME, build, key, probe_sources
 from seatrial.model.errors import LaunchError, UsageError
 from seatrial.process.process import run
-from tests.support import stand_ins
+from tests.support import wrapper_programs
 
 MPIS = {"openmpi": Family.OPEN_MPI, "mpich": Family.MPICH}
 
@@ -33,7 +33,7 @@ def folder_of(mpi: str, home: Path) -> Path:
         program = shutil.which(f"{name}.{mpi}")
         if program is None:
             pytest.skip(f"{name}.{mpi} is not installed")
-        stand_ins.put(home / mpi / "bin", name, f'#!/bin/sh\nexec {program} "$@"\n')
+        wrapper_programs.put(home / mpi / "bin", name, f'#!/bin/sh\nexec {program} "$@"\n')
     return home / mpi / "bin"
 
 
@@ -104,17 +104,17 @@ def test_nix_really_enters(in_nix_store: str, tmp_path: Path) -> None:
     assert mpi.mpicc == f"{in_nix_store}/bin/mpicc"
     assert mpi.mpirun == f"{in_nix_store}/bin/mpiexec"
     assert mpi.family is Family.MPICH
-    recorder = stand_ins.put(tmp_path, "recorder", stand_ins.RECORDER)
+    recorder = wrapper_programs.put(tmp_path, "recorder", wrapper_programs.RECORDER)
     words = ["a b", "$(x)", "'\"", "line\nfeed", ""]
     done = run(environment.wrap([str(recorder), *words]), timeout_s=60)
     assert done.ok, done.stderr
-    assert stand_ins.written(recorder) == words
+    assert wrapper_programs.written(recorder) == words
 
 
 def test_a_script_wraps_launcher_or_ranks(tmp_path: Path, probe: Path) -> None:
     """Local, so the environment is around mpirun, and inside where that is asked for."""
     record = tmp_path / "started"
-    wrap = stand_ins.put(tmp_path, "wrap", f'#!/bin/sh\nprintf "%s\\n" "$1" >>{record}\nexec "$@"\n')
+    wrap = wrapper_programs.put(tmp_path, "wrap", f'#!/bin/sh\nprintf "%s\\n" "$1" >>{record}\nexec "$@"\n')
     settings = CheckSettings(archive=tmp_path, launcher="local", environment=f"script:{wrap}", probe=probe)
     started = {}
     for where in ("auto", "inside"):
@@ -128,7 +128,7 @@ def test_a_script_wraps_launcher_or_ranks(tmp_path: Path, probe: Path) -> None:
 
 def test_a_probe_belongs_to_its_environment(tmp_path: Path) -> None:
     record = tmp_path / "started"
-    wrap = stand_ins.put(tmp_path, "wrap", f'#!/bin/sh\nprintf "%s\\n" "$2" >>{record}\nshift\nexec "$@"\n')
+    wrap = wrapper_programs.put(tmp_path, "wrap", f'#!/bin/sh\nprintf "%s\\n" "$2" >>{record}\nshift\nexec "$@"\n')
     one, other = (parse_environment(f"script:{wrap} {value}") for value in "bc")
     mpi = find_mpi("", one)
     assert len({key(mpi, []), key(mpi, [], one), key(mpi, [], other)}) == 3
@@ -139,7 +139,7 @@ def test_a_probe_belongs_to_its_environment(tmp_path: Path) -> None:
 
 
 def test_pmi_lost_in_a_script_ends_a_check_before_it_measures(tmp_path: Path, probe: Path) -> None:
-    bare = stand_ins.put(tmp_path, "bare", '#!/bin/sh\nexec env -i PATH="$PATH" "$@"\n')
+    bare = wrapper_programs.put(tmp_path, "bare", '#!/bin/sh\nexec env -i PATH="$PATH" "$@"\n')
     settings = CheckSettings(
         archive=tmp_path, launcher="local", environment=f"script:{bare}", wrap="inside", probe=probe
     )

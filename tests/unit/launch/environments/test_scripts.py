@@ -14,7 +14,7 @@ from seatrial.launch.environments.step import ask
 from seatrial.model.errors import LaunchError, ProbeLost
 from seatrial.process.pipe import LONGEST_LINE_BYTES, LinePipe
 from seatrial.process.process import run
-from tests.support import stand_ins
+from tests.support import wrapper_programs
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ from tests.support import stand_ins
     ],
 )
 def test_why_a_script_cannot_be_entered(text: str, told: str, remedy: str, tmp_path: Path) -> None:
-    script = stand_ins.put(tmp_path, "a script", text)
+    script = wrapper_programs.put(tmp_path, "a script", text)
     with pytest.raises(LaunchError) as caught:
         look_inside(parse_environment(f"script:'{script}'"), "")
     assert told in caught.value.what
@@ -52,7 +52,7 @@ def test_what_is_not_there_to_be_started(spec: str, told: str, monkeypatch: pyte
 
 
 def test_a_script_that_may_not_be_run(tmp_path: Path) -> None:
-    script = stand_ins.put(tmp_path, "wrap", "#!/bin/sh\n")
+    script = wrapper_programs.put(tmp_path, "wrap", "#!/bin/sh\n")
     script.chmod(0o644)
     with pytest.raises(LaunchError, match=f"{script} may not be run") as caught:
         look_inside(parse_environment(f"script:{script}"), "")

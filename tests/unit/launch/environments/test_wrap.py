@@ -15,7 +15,7 @@ from seatrial.launch.environments.spec import parse_environment
 from seatrial.launch.environments.table import KINDS
 from seatrial.model.errors import UsageError
 from seatrial.process.process import run
-from tests.support import stand_ins
+from tests.support import wrapper_programs
 
 HOSTILE = [
     "a b",
@@ -95,14 +95,14 @@ def test_no_word_from_outside_gets_into_the_shells_text(name: str) -> None:
 def test_modules_are_loaded_and_all_words_arrive(names: list[str], argv: list[str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         home, record = Path(folder), Path(folder) / "modules"
-        stand_ins.put(home / "init", "sh", stand_ins.MODULE_INIT)
-        recorder = stand_ins.put(home, "recorder", stand_ins.RECORDER + "cat\n")
+        wrapper_programs.put(home / "init", "sh", wrapper_programs.MODULE_INIT)
+        recorder = wrapper_programs.put(home, "recorder", wrapper_programs.RECORDER + "cat\n")
         wrapped = parse_environment(f"module:{shlex.join(names)}").wrap([str(recorder), *argv])
         around = {"MODULESHOME": folder, "MODULE_RECORD": str(record)}
         done = run(wrapped, timeout_s=20, stdin="the probe's own\n", extra_environment=around, cwd=folder)
         assert (done.returncode, done.stdout) == (0, "the probe's own\n"), done.stderr
-        assert stand_ins.written(recorder) == argv
-        assert stand_ins.read_words(record) == [word for name in names for word in ("load", name)]
+        assert wrapper_programs.written(recorder) == argv
+        assert wrapper_programs.read_words(record) == [word for name in names for word in ("load", name)]
         assert not (home / "hurt").exists()
 
 
@@ -114,13 +114,13 @@ def test_modules_are_loaded_and_all_words_arrive(names: list[str], argv: list[st
     ],
 )
 def test_spack_is_asked_for_text_to_evaluate(kind: str, asked: list[str], tmp_path: Path) -> None:
-    spack = stand_ins.put(tmp_path / "bin", "spack", stand_ins.SPACK)
-    recorder = stand_ins.put(tmp_path, "recorder", stand_ins.RECORDER + 'echo "$WITNESS"\n')
+    spack = wrapper_programs.put(tmp_path / "bin", "spack", wrapper_programs.SPACK)
+    recorder = wrapper_programs.put(tmp_path, "recorder", wrapper_programs.RECORDER + 'echo "$WITNESS"\n')
     wrapped = parse_environment(f"{kind}:'a $(touch hurt)' ./b").wrap([str(recorder), *HOSTILE])
     done = run(wrapped, timeout_s=20, extra_environment={"SPACK_ROOT": str(tmp_path)}, cwd=str(tmp_path))
     assert (done.returncode, done.stdout) == (0, "loaded\n"), done.stderr
-    assert stand_ins.written(spack) == asked
-    assert stand_ins.written(recorder) == HOSTILE
+    assert wrapper_programs.written(spack) == asked
+    assert wrapper_programs.written(recorder) == HOSTILE
     assert not (tmp_path / "hurt").exists()
 
 
@@ -134,16 +134,16 @@ def test_spack_is_asked_for_text_to_evaluate(kind: str, asked: list[str], tmp_pa
 def test_all_words_arrive_behind_a_stand_in(spec: str, argv: list[str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         name = spec.partition(":")[0].partition("-")[0]
-        stand_in = stand_ins.put(Path(folder), name, stand_ins.SCRIPT)
-        recorder = stand_ins.put(Path(folder), "recorder", stand_ins.RECORDER)
+        stand_in = wrapper_programs.put(Path(folder), name, wrapper_programs.SCRIPT)
+        recorder = wrapper_programs.put(Path(folder), "recorder", wrapper_programs.RECORDER)
         inner = [str(recorder), *argv]
         wrapped = parse_environment(spec.format(folder)).seeing("/seen").wrap(inner)
         own = wrapped[5:] if "seatrial-container" in wrapped else wrapped
-        around = {"PATH": f"{folder}:{os.environ['PATH']}", **stand_ins.drops(own, inner)}
+        around = {"PATH": f"{folder}:{os.environ['PATH']}", **wrapper_programs.drops(own, inner)}
         done = run(["env", *wrapped], timeout_s=20, extra_environment=around, cwd=folder)
         assert done.ok, done.stderr
-        assert stand_ins.written(stand_in) == own[1:]
-        assert stand_ins.written(recorder) == argv
+        assert wrapper_programs.written(stand_in) == own[1:]
+        assert wrapper_programs.written(recorder) == argv
         assert not (Path(folder) / "hurt").exists()
 
 
@@ -154,12 +154,12 @@ def test_all_words_arrive_behind_a_stand_in(spec: str, argv: list[str]) -> None:
 def test_a_container_sees_what_pmix_keeps_on_the_node(spec: str, flag: str, tmp_path: Path) -> None:
     spool = tmp_path / "spool of n1"
     spool.mkdir()
-    program = stand_ins.put(tmp_path, spec.partition(":")[0].partition("-")[0], stand_ins.RECORDER)
+    program = wrapper_programs.put(tmp_path, spec.partition(":")[0].partition("-")[0], wrapper_programs.RECORDER)
     told = {}
     for there in (f"{spool}/", str(tmp_path / "gone"), "relative", ""):
         around = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "PMIX_SERVER_TMPDIR": there}
         assert run(parse_environment(spec).wrap(HOSTILE), timeout_s=20, extra_environment=around).ok
-        told[there] = stand_ins.written(program)
+        told[there] = wrapper_programs.written(program)
         assert told[there][-len(HOSTILE) :] == HOSTILE
     assert told[f"{spool}/"][1] == f"{flag}{spool}"
     assert [word for word in told[str(tmp_path / "gone")] if "gone" in word] == []
@@ -167,7 +167,7 @@ def test_a_container_sees_what_pmix_keeps_on_the_node(spec: str, flag: str, tmp_
 
 
 def test_a_module_that_is_not_there_starts_nothing(tmp_path: Path) -> None:
-    stand_ins.put(tmp_path / "init", "sh", "module() { echo 'no such module' >&2; return 1; }")
+    wrapper_programs.put(tmp_path / "init", "sh", "module() { echo 'no such module' >&2; return 1; }")
     done = run(
         parse_environment("module:nope").wrap(["touch", str(tmp_path / "started")]),
         timeout_s=20,
@@ -179,7 +179,7 @@ def test_a_module_that_is_not_there_starts_nothing(tmp_path: Path) -> None:
 
 
 def test_old_modules_call_every_load_a_success_and_are_not_believed(tmp_path: Path) -> None:
-    stand_ins.put(tmp_path / "init", "sh", stand_ins.OLD_MODULES)
+    wrapper_programs.put(tmp_path / "init", "sh", wrapper_programs.OLD_MODULES)
     around = {"MODULESHOME": str(tmp_path), "LMOD_CMD": "", "MODULES_CMD": "", "LOADEDMODULES": ""}
     done = [
         run(parse_environment(f"module:{names}").wrap(["echo", "started"]), timeout_s=20, extra_environment=around)
@@ -192,7 +192,7 @@ def test_old_modules_call_every_load_a_success_and_are_not_believed(tmp_path: Pa
 
 
 def test_spack_that_fails_starts_nothing(tmp_path: Path) -> None:
-    stand_ins.put(tmp_path / "bin", "spack", "#!/bin/sh\necho 'touch hurt'\nexit 1\n")
+    wrapper_programs.put(tmp_path / "bin", "spack", "#!/bin/sh\necho 'touch hurt'\nexit 1\n")
     argv = parse_environment("spack:nope").wrap(["touch", "started"])
     done = run(argv, timeout_s=20, extra_environment={"SPACK_ROOT": str(tmp_path)}, cwd=str(tmp_path))
     assert done.returncode == 96

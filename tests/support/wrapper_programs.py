@@ -1,4 +1,4 @@
-"""Programs that cannot be installed here, played: each writes its argv down, drops its own words, and runs the rest."""
+"""Replacements for programs that cannot be installed: each records its argv, drops its own words, runs the rest."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A launcher whose MPI takes OFI by itself, and the run of `seatrial transports` over it."""
+"""A launcher whose MPI chooses OFI, and runs of `seatrial transports` over it."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -17,7 +17,7 @@ from seatrial.pairs.ablation import bytes_of
 from tests.support.builders import Cluster
 from tests.support.launchers import use_launcher
 from tests.support.paths import DATA
-from tests.support.railed import INCLUDE, Railed
+from tests.support.rail_cluster import INCLUDE, Railed
 from tests.support.scripted import ScriptedLauncher, ScriptedSession
 
 LOG = (DATA / "transports" / "openmpi-cm.err").read_text()

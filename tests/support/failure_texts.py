@@ -1,4 +1,4 @@
-"""Texts of failures on other machines than ours: recorded/wild/*.txt.
+"""Texts of failures on other machines than ours: tests/data/wild/*.txt.
 
 A block is `# program and version that printed it`, `= what the sentence has to say`, `> what the advice has to say`,
 and the telling lines as they were printed; `%%` stands between blocks. Names of people, machines and paths are changed.
