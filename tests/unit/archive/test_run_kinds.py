@@ -87,9 +87,7 @@ def test_lists_of_runs_name_the_kind(kind: RunKind, tmp_path: Path, capsys: pyte
     assert f"kind      {kind.value}\n" in capsys.readouterr().out
 
 
-def test_every_command_that_measures_writes_its_kind_at_the_start(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_command_that_measures_writes_its_kind_at_the_start(tmp_path: Path) -> None:
     launcher = NoNodes(TWO)
     use_launcher(launcher)
     for name, measure in (

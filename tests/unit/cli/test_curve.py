@@ -47,7 +47,7 @@ def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "archive"
 
 
-def script(monkeypatch: pytest.MonkeyPatch, cluster: Cluster, **trouble: Any) -> ScriptedLauncher:
+def script(cluster: Cluster, **trouble: Any) -> ScriptedLauncher:
     launcher = ScriptedLauncher(cluster, **trouble)
     use_launcher(launcher)
     return launcher
@@ -62,9 +62,9 @@ GOOD = Pairwise(nodes=names(2))
 
 
 def test_the_switch_is_placed_to_two_percent_and_the_plateau_held_against_the_limit(
-    capsys: pytest.CaptureFixture[str], archive: Path, monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str], archive: Path
 ) -> None:
-    launcher = script(monkeypatch, GOOD)
+    launcher = script(GOOD)
     code, found = measured(capsys, archive)
     assert (code, found["verdict"], found["exit_code"]) == (0, "PASS", 0)
     (switch,) = found["latency"]["switches"]
@@ -78,9 +78,9 @@ def test_the_switch_is_placed_to_two_percent_and_the_plateau_held_against_the_li
 
 
 def test_a_replay_says_the_same_and_the_archive_gives_the_samples(
-    capsys: pytest.CaptureFixture[str], archive: Path, monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str], archive: Path
 ) -> None:
-    script(monkeypatch, GOOD)
+    script(GOOD)
     _, first = measured(capsys, archive, run="before")
     _, again = measured(capsys, archive, run="again", replay="before")
     assert {**again, "run": "", "launcher": ""} == {**first, "run": "", "launcher": ""}
@@ -96,17 +96,15 @@ def test_a_replay_says_the_same_and_the_archive_gives_the_samples(
         assert {row["phase"] for row in csv.DictReader(lines)} == {"pilot", "curve"}
 
 
-def test_the_report_of_a_curve_is_the_curve(
-    capsys: pytest.CaptureFixture[str], archive: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    script(monkeypatch, GOOD)
+def test_the_report_of_a_curve_is_the_curve(capsys: pytest.CaptureFixture[str], archive: Path) -> None:
+    script(GOOD)
     code, first = measured(capsys, archive)
     assert run(["report", "last", "--archive", str(archive), "--json"]) == code
     assert json.loads(capsys.readouterr().out) == first
 
 
-def test_text_and_page(capsys: pytest.CaptureFixture[str], archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    script(monkeypatch, GOOD)
+def test_text_and_page(capsys: pytest.CaptureFixture[str], archive: Path) -> None:
+    script(GOOD)
     page = archive.parent / "page.html"
     assert curve("n1", "n2", archive=archive, html=page) == 0
     said = capsys.readouterr().out
@@ -120,9 +118,9 @@ def test_text_and_page(capsys: pytest.CaptureFixture[str], archive: Path, monkey
     assert "<script" not in text
 
 
-def test_names_cannot_harm_the_page(archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_names_cannot_harm_the_page(archive: Path) -> None:
     cluster = Pairwise(nodes=("<script>1</script>", "\x1b[2Jn2"))
-    script(monkeypatch, cluster)
+    script(cluster)
     curve(archive=archive, run="r", max_size="4KiB")
     recorded = read_run(archive / "r")
     page = curve_as_html(recorded.info, judge_curve(recorded))
@@ -134,53 +132,44 @@ def test_names_cannot_harm_the_page(archive: Path, monkeypatch: pytest.MonkeyPat
 def test_verdicts_against_the_limit(
     capsys: pytest.CaptureFixture[str],
     archive: Path,
-    monkeypatch: pytest.MonkeyPatch,
     everything: float,
     verdict: str,
     code: int,
 ) -> None:
-    script(monkeypatch, Pairwise(nodes=names(2), everything=everything))
+    script(Pairwise(nodes=names(2), everything=everything))
     assert measured(capsys, archive, max_size="1MiB", per_octave=1)[0] == code
-    script(monkeypatch, Pairwise(nodes=names(2), everything=everything))
+    script(Pairwise(nodes=names(2), everything=everything))
     assert measured(capsys, archive, max_size="1MiB", per_octave=1)[1]["verdict"] == verdict
 
 
-def test_without_a_limit_there_is_no_verdict(
-    capsys: pytest.CaptureFixture[str], archive: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    script(monkeypatch, Pairwise(nodes=names(2), megabits=None))
+def test_without_a_limit_there_is_no_verdict(capsys: pytest.CaptureFixture[str], archive: Path) -> None:
+    script(Pairwise(nodes=names(2), megabits=None))
     code, found = measured(capsys, archive, max_size="64KiB", per_octave=1)
     assert (code, found["verdict"], found["limit_bytes_per_s"]) == (0, None, None)
     assert "speed is unknown" in found["no_limit_because"]
 
 
-def test_a_pair_that_hangs_is_not_run(
-    capsys: pytest.CaptureFixture[str], archive: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    script(monkeypatch, GOOD, hangs=[("n1", "n2")])
+def test_a_pair_that_hangs_is_not_run(capsys: pytest.CaptureFixture[str], archive: Path) -> None:
+    script(GOOD, hangs=[("n1", "n2")])
     code, found = measured(capsys, archive)
     assert (code, found["verdict"], found["complete"], found["latency"]) == (2, "NOT_RUN", False, None)
     assert "left out" in " ".join(found["notes"])
 
 
-def test_ctrl_c_keeps_what_was_measured(
-    capsys: pytest.CaptureFixture[str], archive: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ctrl_c_keeps_what_was_measured(capsys: pytest.CaptureFixture[str], archive: Path) -> None:
     def interrupt(number: int) -> None:
         if number == 150:
             raise KeyboardInterrupt
 
-    script(monkeypatch, GOOD, on_round=interrupt)
+    script(GOOD, on_round=interrupt)
     code, found = measured(capsys, archive)
     assert (code, found["complete"]) == (2, False)
     assert found["plateau"] is not None
     assert "Interrupted" in " ".join(found["notes"])
 
 
-def test_a_spent_budget_is_said(
-    capsys: pytest.CaptureFixture[str], archive: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    script(monkeypatch, GOOD)
+def test_a_spent_budget_is_said(capsys: pytest.CaptureFixture[str], archive: Path) -> None:
+    script(GOOD)
     _, found = measured(capsys, archive, budget="0.001s")
     assert "was spent before all sizes" in " ".join(found["notes"])
 
@@ -194,18 +183,16 @@ def test_a_spent_budget_is_said(
         (("n1", "n9"), SeatrialError, "n9 cannot be measured"),
     ],
 )
-def test_nodes_that_make_no_pair(
-    archive: Path, monkeypatch: pytest.MonkeyPatch, ends: tuple[str, ...], error: type[Exception], said: str
-) -> None:
-    script(monkeypatch, Pairwise(nodes=names(3)))
+def test_nodes_that_make_no_pair(archive: Path, ends: tuple[str, ...], error: type[Exception], said: str) -> None:
+    script(Pairwise(nodes=names(3)))
     options: Mapping[str, str] = dict(zip(("source", "target"), ends, strict=False))
     with pytest.raises(error, match=said):
         curve(archive=archive, **options)
     assert run_folders(archive) == []
 
 
-def test_node_hours_cut_the_time_of_a_pair_and_say_so(archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    script(monkeypatch, GOOD).job = ""
+def test_node_hours_cut_the_time_of_a_pair_and_say_so(archive: Path) -> None:
+    script(GOOD).job = ""
     curve(archive=archive, run="cut", max_size="4KiB", node_hours=0.4)
     said = "To stay within --node-hours 0.4, 2 nodes are measured, for 60 s of 300: at most 0.40 node-hours."
     assert said in read_run(archive / "cut").info.reason

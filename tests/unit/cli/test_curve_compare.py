@@ -123,7 +123,7 @@ def test_where_the_ranks_ran_and_what_the_default_would_do(capsys: pytest.Captur
 
 
 def test_an_interrupted_curve_keeps_its_places_and_asks_no_default(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     def interrupt(number: int) -> None:
         if number == 60:

@@ -298,9 +298,7 @@ def test_a_job_that_slurm_does_not_take_leaves_nothing_behind(
     assert list(archive.iterdir()) == []
 
 
-def test_without_slurm_nothing_can_be_left_to_it(
-    slurm: SlurmScripts, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_slurm_nothing_can_be_left_to_it(slurm: SlurmScripts, capsys: pytest.CaptureFixture[str]) -> None:
     slurm.runs("sinfo", "exit 127")
     assert submit() == 64
     assert "--detach needs Slurm" in capsys.readouterr().err

@@ -33,7 +33,6 @@ def pair_of(**truth: Any) -> Railed:
 def measured(
     capsys: pytest.CaptureFixture[str],
     archive: Path,
-    monkeypatch: pytest.MonkeyPatch,
     cluster: Railed,
     trouble: dict[str, Any] | None = None,
     **options: Any,
@@ -49,9 +48,9 @@ def kinds(found: dict[str, Any]) -> list[str]:
 
 
 def test_two_good_rails_double_the_bandwidth_and_nothing_is_found(
-    capsys: pytest.CaptureFixture[str], archive: Path, monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str], archive: Path
 ) -> None:
-    code, found, launcher = measured(capsys, archive, monkeypatch, pair_of())
+    code, found, launcher = measured(capsys, archive, pair_of())
     assert (code, found["verdict"], found["findings"]) == (0, "PASS", [])
     assert [one["variant"] for one in found["rails"]] == ["eth0", "eth1", BOTH]
     assert found["gain"]["ratio"]["value"] == pytest.approx(2, rel=0.01)
@@ -63,30 +62,26 @@ def test_two_good_rails_double_the_bandwidth_and_nothing_is_found(
     assert launcher.closed
 
 
-def test_a_budget_that_allows_it_gives_whole_curves(
-    capsys: pytest.CaptureFixture[str], archive: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    _, coarse, _ = measured(capsys, archive, monkeypatch, pair_of())
-    _, fine, _ = measured(capsys, archive, monkeypatch, pair_of(), budget="5m", max_size="64KiB", per_octave=1)
+def test_a_budget_that_allows_it_gives_whole_curves(capsys: pytest.CaptureFixture[str], archive: Path) -> None:
+    _, coarse, _ = measured(capsys, archive, pair_of())
+    _, fine, _ = measured(capsys, archive, pair_of(), budget="5m", max_size="64KiB", per_octave=1)
     assert [len(one["points"]) for one in coarse["rails"]] == [3, 3, 3]
     assert [len(one["points"]) for one in fine["rails"]] == [17, 17, 17]
     assert fine["rails"][0]["plateau"]["bandwidth_bytes_per_s"]["runs"] == 9
 
 
 def test_every_launch_measures_each_variant_once_there_and_back(
-    capsys: pytest.CaptureFixture[str], archive: Path, monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str], archive: Path
 ) -> None:
-    _, _, launcher = measured(capsys, archive, monkeypatch, pair_of())
+    _, _, launcher = measured(capsys, archive, pair_of())
     turns = list(dict.fromkeys((one.repetition, one.variant) for one in launcher.rounds if one.variant))
     assert [variant for repetition, variant in turns if repetition == 0] == ["eth0", "eth1", BOTH]
     assert [variant for repetition, variant in turns if repetition == 1] == [BOTH, "eth1", "eth0"]
 
 
-def test_a_slow_rail_is_named_and_so_is_what_it_costs_both(
-    capsys: pytest.CaptureFixture[str], archive: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_slow_rail_is_named_and_so_is_what_it_costs_both(capsys: pytest.CaptureFixture[str], archive: Path) -> None:
     cluster = pair_of(shares={"eth0": 1.0, "eth1": 0.6})
-    code, found, _ = measured(capsys, archive, monkeypatch, cluster)
+    code, found, _ = measured(capsys, archive, cluster)
     assert (code, found["verdict"]) == (1, "SLOW")
     assert kinds(found) == ["slow-rail", "rails-held-back"]
     slow, held = found["findings"]
@@ -99,59 +94,51 @@ def test_a_slow_rail_is_named_and_so_is_what_it_costs_both(
 
 
 def test_two_rails_that_carry_no_more_than_one_are_named_with_a_cause(
-    capsys: pytest.CaptureFixture[str], archive: Path, monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str], archive: Path
 ) -> None:
-    code, found, _ = measured(capsys, archive, monkeypatch, pair_of(striping=False))
+    code, found, _ = measured(capsys, archive, pair_of(striping=False))
     assert (code, kinds(found)) == (1, ["rails-held-back"])
     assert "no more than one rail" in found["findings"][0]["statement"]
     assert "where physics permits 2.00 times" in found["findings"][0]["statement"]
     assert "UCX_MAX_RNDV_RAILS" in found["findings"][0]["remedy"]
 
 
-def test_both_rails_slow_are_named_though_they_are_alike(
-    capsys: pytest.CaptureFixture[str], archive: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    _, found, _ = measured(capsys, archive, monkeypatch, pair_of(shares={"eth0": 0.5, "eth1": 0.5}))
+def test_both_rails_slow_are_named_though_they_are_alike(capsys: pytest.CaptureFixture[str], archive: Path) -> None:
+    _, found, _ = measured(capsys, archive, pair_of(shares={"eth0": 0.5, "eth1": 0.5}))
     assert kinds(found) == ["slow-rail", "slow-rail", "rails-held-back"]
     assert all("50 % of its limit" in finding["statement"] for finding in found["findings"][:2])
 
 
-def test_a_late_rail_is_named(
-    capsys: pytest.CaptureFixture[str], archive: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    _, found, _ = measured(capsys, archive, monkeypatch, pair_of(slower={"eth1": 3.0}))
+def test_a_late_rail_is_named(capsys: pytest.CaptureFixture[str], archive: Path) -> None:
+    _, found, _ = measured(capsys, archive, pair_of(slower={"eth1": 3.0}))
     assert kinds(found) == ["slow-rail"]
     assert found["findings"][0]["metric"] == "latency_s"
     assert "over eth1 alone" in found["findings"][0]["statement"]
 
 
 def test_a_setting_that_is_not_heeded_is_no_measurement_of_one_rail(
-    capsys: pytest.CaptureFixture[str], archive: Path, monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str], archive: Path
 ) -> None:
-    code, found, _ = measured(capsys, archive, monkeypatch, pair_of(deaf=True))
+    code, found, _ = measured(capsys, archive, pair_of(deaf=True))
     assert (code, found["verdict"], found["findings"], found["gain"]) == (1, "INVALID", [], None)
     assert "the setting did not hold the MPI to eth0" in found["reason"]
 
 
-def test_few_runs_settle_nothing(
-    capsys: pytest.CaptureFixture[str], archive: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_few_runs_settle_nothing(capsys: pytest.CaptureFixture[str], archive: Path) -> None:
     def interrupt(number: int) -> None:
         if number == 42:
             raise KeyboardInterrupt
 
     cluster = pair_of(shares={"eth0": 1.0, "eth1": 0.6})
-    code, found, _ = measured(capsys, archive, monkeypatch, cluster, {"on_round": interrupt})
+    code, found, _ = measured(capsys, archive, cluster, {"on_round": interrupt})
     assert 1 < found["rails"][0]["plateau"]["bandwidth_bytes_per_s"]["runs"] < 6
     assert (code, found["verdict"], found["findings"]) == (2, "INCONCLUSIVE", [])
     assert "and 6 are needed" in found["reason"]
 
 
-def test_runs_on_both_sides_of_the_line_are_inconclusive(
-    capsys: pytest.CaptureFixture[str], archive: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_runs_on_both_sides_of_the_line_are_inconclusive(capsys: pytest.CaptureFixture[str], archive: Path) -> None:
     cluster = pair_of(shares={"eth0": 1.0, "eth1": 0.9}, wobble=0.04, seed=1)
-    code, found, _ = measured(capsys, archive, monkeypatch, cluster)
+    code, found, _ = measured(capsys, archive, cluster)
     assert (code, found["verdict"], found["findings"]) == (2, "INCONCLUSIVE", [])
 
 
@@ -161,11 +148,10 @@ def test_runs_on_both_sides_of_the_line_are_inconclusive(
 def test_a_rail_over_which_nothing_runs_does_not_cost_the_others(
     capsys: pytest.CaptureFixture[str],
     archive: Path,
-    monkeypatch: pytest.MonkeyPatch,
     trouble: dict[str, Any],
     said: str,
 ) -> None:
-    code, found, _ = measured(capsys, archive, monkeypatch, pair_of(), trouble, run="r")
+    code, found, _ = measured(capsys, archive, pair_of(), trouble, run="r")
     assert (code, found["complete"], found["verdict"]) == (2, False, "NOT_RUN")
     assert [one["verdict"] for one in found["rails"]] == ["PASS", "NOT_RUN", "PASS"]
     note = " ".join(found["notes"])
@@ -175,21 +161,19 @@ def test_a_rail_over_which_nothing_runs_does_not_cost_the_others(
 
 
 def test_a_rail_that_is_down_is_said_before_anything_is_measured(
-    capsys: pytest.CaptureFixture[str], archive: Path, monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str], archive: Path
 ) -> None:
     with pytest.raises(SeatrialError, match="share fewer than two rails that are up: eth0; n2 has eth1, and it is not"):
-        measured(capsys, archive, monkeypatch, pair_of(down="eth1"))
+        measured(capsys, archive, pair_of(down="eth1"))
     with pytest.raises(UsageError, match="--rails eth1: n2 has eth1, and it is not up"):
-        measured(capsys, archive, monkeypatch, pair_of(down="eth1"), rails="eth0,eth1")
+        measured(capsys, archive, pair_of(down="eth1"), rails="eth0,eth1")
     with pytest.raises(UsageError, match="--rails ib0: n1 has no ib0: it has eth0, eth1"):
-        measured(capsys, archive, monkeypatch, pair_of(), rails="eth0,ib0")
+        measured(capsys, archive, pair_of(), rails="eth0,ib0")
 
 
-def test_replay_report_text_and_page_say_the_same(
-    capsys: pytest.CaptureFixture[str], archive: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_replay_report_text_and_page_say_the_same(capsys: pytest.CaptureFixture[str], archive: Path) -> None:
     cluster = pair_of(shares={"eth0": 1.0, "eth1": 0.6})
-    _, first, _ = measured(capsys, archive, monkeypatch, cluster, run="before")
+    _, first, _ = measured(capsys, archive, cluster, run="before")
     curve(archive=archive, as_json=True, replay="before", run="again", rails="auto", budget="6s")
     again = json.loads(capsys.readouterr().out)
     assert {**again, "run": "", "launcher": ""} == {**first, "run": "", "launcher": ""}
@@ -207,10 +191,8 @@ def test_replay_report_text_and_page_say_the_same(
     assert FindingKind.SLOW_RAIL in text
 
 
-def test_names_cannot_harm_the_page(
-    capsys: pytest.CaptureFixture[str], archive: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    measured(capsys, archive, monkeypatch, Railed(nodes=("<script>1</script>", "\x1b[2Jn2")), run="r")
+def test_names_cannot_harm_the_page(capsys: pytest.CaptureFixture[str], archive: Path) -> None:
+    measured(capsys, archive, Railed(nodes=("<script>1</script>", "\x1b[2Jn2")), run="r")
     recorded = read_run(archive / "r")
     page = rails_as_html(recorded.info, judge_rails(recorded))
     assert "<script" not in page

@@ -45,7 +45,6 @@ class Shared(Cluster):
 
 def measured(
     capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
     archive: Path,
     cluster: Cluster,
     **options: Any,
@@ -57,10 +56,10 @@ def measured(
 
 
 def test_ranks_that_cannot_drive_the_port_alone_are_a_finding(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     cluster = Shared(nodes=names(2))
-    code, found = measured(capsys, monkeypatch, tmp_path, cluster, ranks="1,2,4,8", run="before")
+    code, found = measured(capsys, tmp_path, cluster, ranks="1,2,4,8", run="before")
     assert (code, found["verdict"], found["ranks_needed"]) == (1, "PASS", 4)
     assert found["finding"].startswith("One rank of n1 cannot drive its port: it carries 40.0 MB/s, 34 %")
     assert found["model"]["node_bytes_per_s"]["value"] == pytest.approx(HEALTHY, rel=0.02)
@@ -82,18 +81,14 @@ def test_ranks_that_cannot_drive_the_port_alone_are_a_finding(
     assert {**json.loads(capsys.readouterr().out), "run": ""} == {**found, "run": ""}
 
 
-def test_a_rank_that_drives_the_port_is_none(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    code, found = measured(capsys, monkeypatch, tmp_path, Shared(nodes=names(2), one=1e9), ranks="2")
+def test_a_rank_that_drives_the_port_is_none(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    code, found = measured(capsys, tmp_path, Shared(nodes=names(2), one=1e9), ranks="2")
     assert (code, found["verdict"], found["finding"], found["ranks_needed"]) == (0, "PASS", "", 1)
     assert found["model"]["rank_bytes_per_s"]["value"] is None
     assert 0.97 < found["one_rank_share"]["value"] < 1.03
 
 
-def test_the_text_names_each_number_of_ranks(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_the_text_names_each_number_of_ranks(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     launcher = ScriptedLauncher(Shared(nodes=names(2)))
     use_launcher(launcher)
     assert saturate("n1", "n2", archive=tmp_path, ranks="1,4") == 1
@@ -128,7 +123,7 @@ def test_a_step_of_several_ranks_a_node() -> None:
     assert {"--nodes=2", "--ntasks=8", "--ntasks-per-node=4"} <= set(argv)
 
 
-def test_the_page_escapes_and_fetches_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_page_escapes_and_fetches_nothing(tmp_path: Path) -> None:
     launcher = ScriptedLauncher(Shared(nodes=names(2)))
     use_launcher(launcher)
     assert saturate("n1", "n2", archive=tmp_path, ranks="1,2", run="r", html=tmp_path / "x.html") == 1

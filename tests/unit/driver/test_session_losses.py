@@ -53,16 +53,15 @@ class Deaths:
 
 
 @pytest.fixture
-def trial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> "Trial":
-    return Trial(tmp_path, monkeypatch)
+def trial(tmp_path: Path) -> "Trial":
+    return Trial(tmp_path)
 
 
 class Trial:
     """A check over a scripted launcher."""
 
-    def __init__(self, archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, archive: Path) -> None:
         self.archive = archive
-        self.monkeypatch = monkeypatch
 
     def __call__(self, launcher: ScriptedLauncher) -> CheckOutcome:
         use_launcher(launcher)

@@ -46,7 +46,7 @@ def test_only_settings_that_differ_explain_a_start_that_failed() -> None:
     assert with_settings(error, cluster()) is error
 
 
-def test_the_check_ends_with_the_finding(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_check_ends_with_the_finding(tmp_path: Path) -> None:
     launcher = AtOdds(Cluster(nodes=("n1", "n2")), starts_fail=9)
     use_launcher(launcher)
     outcome = run_check(CheckSettings(archive=tmp_path, run="odd"))
@@ -57,7 +57,7 @@ def test_the_check_ends_with_the_finding(monkeypatch: pytest.MonkeyPatch, tmp_pa
     assert launcher.closed
 
 
-def test_a_start_that_fails_for_another_reason_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_start_that_fails_for_another_reason_is_an_error(tmp_path: Path) -> None:
     launcher = AtOdds(Cluster(nodes=("n1", "n2")), starts_fail=9)
     launcher.pmls = ("ob1", "ob1")
     use_launcher(launcher)

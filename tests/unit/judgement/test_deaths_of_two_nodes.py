@@ -95,9 +95,7 @@ def test_deaths_in_every_session_end_the_run(measure: Measured, command: Callabl
     assert "died in 3 sessions" in text
 
 
-def test_a_rail_under_which_ranks_die_is_given_up_and_noted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_rail_under_which_ranks_die_is_given_up_and_noted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def on_eth1(_session: int, wanted: Round, _nodes: Sequence[str]) -> Loss | None:
         return KILLED if wanted.variant == "eth1" else None
 
@@ -109,7 +107,7 @@ def test_a_rail_under_which_ranks_die_is_given_up_and_noted(
     assert not any("rank-died" in finding["kind"] for finding in found["findings"])
 
 
-def test_ablations_that_crash_are_noted_and_nobodys_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ablations_that_crash_are_noted_and_nobodys_fault(tmp_path: Path) -> None:
     died = ProbeLost("The probe ended in mid-work: srun: error: n2: task 1: Killed", "died", KILLED)
     launcher = transport_launcher.Launcher(losses={"forced TCP": [died, died]})
     outcome = transport_launcher.carry_out(launcher, tmp_path)

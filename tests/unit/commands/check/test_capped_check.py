@@ -33,7 +33,7 @@ LOSSY = Cluster(
 """5 % packet loss each way: every tenth round trip stalls, and a window takes 50 times the usual."""
 
 
-def checked(cluster: Cluster, archive: Path, monkeypatch: pytest.MonkeyPatch, **given: object) -> CheckOutcome:
+def checked(cluster: Cluster, archive: Path, **given: object) -> CheckOutcome:
     launcher = ScriptedLauncher(cluster, **given)  # type: ignore[arg-type]
     use_launcher(launcher)
     return run_check(CheckSettings(archive=archive, run="trial", round_timeout_s=0.5))
@@ -45,8 +45,8 @@ def seconds_through(outcome: CheckOutcome, name: str) -> float:
     return sum(sum(one.times_s) + sum(one.warmup_times_s) for one in own)
 
 
-def test_a_lossy_node_is_named_and_costs_little(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    outcome = checked(LOSSY, tmp_path, monkeypatch)
+def test_a_lossy_node_is_named_and_costs_little(tmp_path: Path) -> None:
+    outcome = checked(LOSSY, tmp_path)
     assert [(one.kind, one.subject) for one in outcome.judgement.findings] == [(FindingKind.PACKET_LOSS, node("n3"))]
     assert outcome.judgement.exit_code is ExitCode.FINDINGS
     assert seconds_through(outcome, "n3") < 45
@@ -54,10 +54,8 @@ def test_a_lossy_node_is_named_and_costs_little(tmp_path: Path, monkeypatch: pyt
     assert len(others) == 9 * 8
 
 
-def test_pairs_that_were_left_out_are_not_called_good_nor_missing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    judgement = checked(LOSSY, tmp_path, monkeypatch).judgement
+def test_pairs_that_were_left_out_are_not_called_good_nor_missing(tmp_path: Path) -> None:
+    judgement = checked(LOSSY, tmp_path).judgement
     spared = [pair for pair in judgement.pairs if pair.verdict is Verdict.NOT_RUN]
     assert len(spared) >= 8
     assert all("n3" in (pair.source, pair.target) for pair in spared)
@@ -68,8 +66,8 @@ def test_pairs_that_were_left_out_are_not_called_good_nor_missing(
     assert note.startswith(f"{len(spared)} ordered pairs across n3 were not measured: it loses packets")
 
 
-def test_the_archive_and_a_recovered_journal_have_the_pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    outcome = checked(LOSSY, tmp_path, monkeypatch)
+def test_the_archive_and_a_recovered_journal_have_the_pairs(tmp_path: Path) -> None:
+    outcome = checked(LOSSY, tmp_path)
     recorded = read_run(outcome.folder)
     assert recorded.info.capped_pairs
     assert recorded == outcome.recorded
@@ -80,16 +78,16 @@ def test_the_archive_and_a_recovered_journal_have_the_pairs(tmp_path: Path, monk
     assert set(_closed(cut_off, entries, Tally()).capped_pairs) == set(recorded.info.capped_pairs)
 
 
-def test_a_replay_leaves_the_same_pairs_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    outcome = checked(LOSSY, tmp_path, monkeypatch)
+def test_a_replay_leaves_the_same_pairs_out(tmp_path: Path) -> None:
+    outcome = checked(LOSSY, tmp_path)
     again = run_check(CheckSettings(archive=tmp_path, run="again", replay=outcome.folder, round_timeout_s=0.5))
     assert set(again.recorded.info.capped_pairs) == set(outcome.recorded.info.capped_pairs)
     assert [one.subject for one in again.judgement.findings] == [node("n3")]
 
 
-def test_a_slow_node_behind_a_lossy_one_is_named_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_node_behind_a_lossy_one_is_named_too(tmp_path: Path) -> None:
     both = {**LOSSY.parts, **slow_part("node", "n8", 0.6)}
-    outcome = checked(altered(LOSSY, parts=both), tmp_path, monkeypatch)
+    outcome = checked(altered(LOSSY, parts=both), tmp_path)
     found = {(one.kind, one.subject) for one in outcome.judgement.findings}
     assert found == {(FindingKind.PACKET_LOSS, node("n3")), (FindingKind.SLOW_LINK, node("n8"))}
 
@@ -98,19 +96,17 @@ def altered(cluster: Cluster, **changes: object) -> Cluster:
     return dataclasses.replace(cluster, **changes)  # type: ignore[arg-type]
 
 
-def test_a_node_at_a_fiftieth_of_its_speed_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    outcome = checked(altered(LOSSY, loss={}), tmp_path, monkeypatch)
+def test_a_node_at_a_fiftieth_of_its_speed_is_named(tmp_path: Path) -> None:
+    outcome = checked(altered(LOSSY, loss={}), tmp_path)
     (finding,) = outcome.judgement.findings
     assert (finding.kind, finding.subject) == (FindingKind.SLOW_LINK, node("n3"))
     assert seconds_through(outcome, "n3") < 60
     assert outcome.judgement.complete
 
 
-def test_a_very_slow_uplink_is_named_and_pairs_inside_the_leaves_are_measured(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_very_slow_uplink_is_named_and_pairs_inside_the_leaves_are_measured(tmp_path: Path) -> None:
     cluster = altered(LOSSY, loss={}, parts=slow_part("uplink", "leaf2", 0.05))
-    outcome = checked(cluster, tmp_path, monkeypatch)
+    outcome = checked(cluster, tmp_path)
     (finding,) = outcome.judgement.findings
     assert uplink("leaf2") in (finding.subject, *finding.ambiguous_with)
     inside = [pair for pair in outcome.judgement.pairs if cluster.leaf_of[pair.source] == cluster.leaf_of[pair.target]]
@@ -118,9 +114,7 @@ def test_a_very_slow_uplink_is_named_and_pairs_inside_the_leaves_are_measured(
     assert outcome.judgement.complete
 
 
-def test_pairs_of_a_part_that_turns_out_good_are_measured_after_all(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pairs_of_a_part_that_turns_out_good_are_measured_after_all(tmp_path: Path) -> None:
     launcher = ScriptedLauncher(LOSSY)
     healthy = altered(LOSSY, loss={}, parts={})
 

@@ -21,16 +21,14 @@ from tests.support.rail_cluster import INCLUDE, Railed, RailedLauncher
 SLOW = Railed(nodes=names(4), ends={("n3", "eth1"): 0.6})
 
 
-def checked(
-    monkeypatch: pytest.MonkeyPatch, archive: Path, cluster: Railed, **trouble: Any
-) -> tuple[CheckOutcome, RailedLauncher]:
+def checked(archive: Path, cluster: Railed, **trouble: Any) -> tuple[CheckOutcome, RailedLauncher]:
     launcher = RailedLauncher(cluster, **trouble)
     use_launcher(launcher)
     return run_check(CheckSettings(archive=archive, run="trial", round_timeout_s=0.5)), launcher
 
 
-def test_the_rail_of_a_slow_node_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    outcome, launcher = checked(monkeypatch, tmp_path, SLOW)
+def test_the_rail_of_a_slow_node_is_named(tmp_path: Path) -> None:
+    outcome, launcher = checked(tmp_path, SLOW)
     (finding,) = outcome.judgement.findings
     assert finding.subject == node("n3")
     assert "It is the rail eth1: over eth1 alone 70." in finding.statement
@@ -47,25 +45,23 @@ def test_the_rail_of_a_slow_node_is_named(monkeypatch: pytest.MonkeyPatch, tmp_p
     assert judge(read_run(outcome.folder)) == outcome.judgement
 
 
-def test_a_node_slow_on_both_rails_is_said_to_be(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_node_slow_on_both_rails_is_said_to_be(tmp_path: Path) -> None:
     cluster = Railed(nodes=names(4), ends={("n3", "eth0"): 0.6, ("n3", "eth1"): 0.6})
-    outcome, _ = checked(monkeypatch, tmp_path, cluster)
+    outcome, _ = checked(tmp_path, cluster)
     (finding,) = outcome.judgement.findings
     assert "No rail is slower than another" in finding.statement
     assert not finding.experiments[-1].confirmed
 
 
-def test_healthy_rails_cost_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    outcome, launcher = checked(monkeypatch, tmp_path, Railed(nodes=names(4)))
+def test_healthy_rails_cost_nothing(tmp_path: Path) -> None:
+    outcome, launcher = checked(tmp_path, Railed(nodes=names(4)))
     assert outcome.judgement.findings == ()
     assert len(launcher.starts) == 1
 
 
 @pytest.mark.parametrize("trouble", [{"unstartable": "eth1"}, {"silent_over": "eth1"}])
-def test_a_rail_that_fails_costs_the_finding_nothing(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, trouble: dict[str, str]
-) -> None:
-    outcome, _ = checked(monkeypatch, tmp_path, SLOW, **trouble)
+def test_a_rail_that_fails_costs_the_finding_nothing(tmp_path: Path, trouble: dict[str, str]) -> None:
+    outcome, _ = checked(tmp_path, SLOW, **trouble)
     (finding,) = outcome.judgement.findings
     assert finding.subject == node("n3")
     assert "rail" not in finding.statement

@@ -26,16 +26,15 @@ from tests.support.scripted import ScriptedLauncher
 
 
 @pytest.fixture
-def sea_trial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> "SeaTrial":
-    return SeaTrial(tmp_path, monkeypatch)
+def sea_trial(tmp_path: Path) -> "SeaTrial":
+    return SeaTrial(tmp_path)
 
 
 class SeaTrial:
     """Runs a check over a scripted launcher."""
 
-    def __init__(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, tmp_path: Path) -> None:
         self.archive = tmp_path
-        self.monkeypatch = monkeypatch
 
     def __call__(self, launcher: ScriptedLauncher, **options: object) -> CheckOutcome:
         use_launcher(launcher)

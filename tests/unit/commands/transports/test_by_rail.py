@@ -18,7 +18,7 @@ from tests.support.transport_launcher import Launcher, by_rail, carry_out, two_r
 HANGS = ProbeLost("The probe did not answer in time.", "timeout")
 
 
-def test_each_rail_has_its_own_verdict(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_each_rail_has_its_own_verdict(tmp_path: Path) -> None:
     launcher = two_rails()
     outcome = carry_out(launcher, tmp_path, rails=())
     found = by_rail(outcome)
@@ -30,20 +30,20 @@ def test_each_rail_has_its_own_verdict(monkeypatch: pytest.MonkeyPatch, tmp_path
     assert launcher.sent["eth0"] == launcher.sent["eth1"] > 0
 
 
-def test_it_is_judged_the_same_from_the_archive(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_it_is_judged_the_same_from_the_archive(tmp_path: Path) -> None:
     outcome = carry_out(two_rails(), tmp_path, rails=("eth1", "eth0"))
     assert run.judged_again(outcome.folder).found == outcome.found
     assert [one.rail for one in by_rail(outcome).rails] == ["eth1", "eth0"]
 
 
-def test_rails_take_turns_within_each_block(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_rails_take_turns_within_each_block(tmp_path: Path) -> None:
     launcher = two_rails()
     carry_out(launcher, tmp_path, rails=())
     seen = [(one.repetition, one.variant.rpartition(" ")[2]) for one in launcher.asked if one.variant]
     assert list(dict.fromkeys(seen)) == [(0, "eth0"), (0, "eth1"), (1, "eth1"), (1, "eth0"), (2, "eth0"), (2, "eth1")]
 
 
-def test_a_setting_that_is_not_obeyed_is_no_proof(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_setting_that_is_not_obeyed_is_no_proof(tmp_path: Path) -> None:
     found = by_rail(carry_out(two_rails(strays={"eth0": "eth1"}), tmp_path, rails=()))
     assert [one.verdict for one in found.rails] == [Verdict.INVALID, Verdict.PASS]
     assert found.rails[0].carried_by is None
@@ -51,23 +51,21 @@ def test_a_setting_that_is_not_obeyed_is_no_proof(monkeypatch: pytest.MonkeyPatc
     assert "the setting did not restrict the MPI to eth0: eth1 counted 100 % of the bytes, eth0 0 %" in found.reason
 
 
-def test_a_rail_over_which_nothing_starts_costs_itself_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_rail_over_which_nothing_starts_costs_itself_alone(tmp_path: Path) -> None:
     found = by_rail(carry_out(two_rails(unstartable="eth1"), tmp_path, rails=()))
     assert [one.verdict for one in found.rails] == [Verdict.PASS, Verdict.INVALID]
     assert "eth1: the default did not run: The probe did not start on 2 ranks: no route to host" in found.reason
     assert not found.complete
 
 
-def test_a_default_that_hangs_costs_its_rail_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_default_that_hangs_costs_its_rail_alone(tmp_path: Path) -> None:
     launcher = two_rails(losses={"default over eth0": [HANGS]})
     found = by_rail(carry_out(launcher, tmp_path, rails=()))
     assert [one.carried_by for one in found.rails] == [None, Carrier.OFI]
     assert not [one for one in launcher.asked if one.variant.endswith("over eth0") and one.repetition > 0]
 
 
-def test_an_alternative_is_found_on_the_rail_on_which_it_is_one(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_an_alternative_is_found_on_the_rail_on_which_it_is_one(tmp_path: Path) -> None:
     found = by_rail(carry_out(two_rails(late={"forced TCP over eth1": 0.5}), tmp_path, rails=()))
     (finding,) = found.findings
     assert "TCP (pml=ob1 btl=tcp,self) beats the default over eth1: latency" in finding.statement
@@ -76,21 +74,21 @@ def test_an_alternative_is_found_on_the_rail_on_which_it_is_one(
     assert found.rails[0].findings == ()
 
 
-def test_what_leaves_the_rail_is_no_alternative_on_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_what_leaves_the_rail_is_no_alternative_on_it(tmp_path: Path) -> None:
     name = "forced TCP over eth1"
     launcher = two_rails(late={name: 0.5}, strays={name: "eth0"})
     found = by_rail(carry_out(launcher, tmp_path, rails=()))
     assert (found.findings, found.exit_code) == ((), ExitCode.PASS)
 
 
-def test_what_cut_the_run_off_is_told_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_what_cut_the_run_off_is_told_once(tmp_path: Path) -> None:
     found = by_rail(carry_out(two_rails(dies_at={"n2": 60}), tmp_path, rails=()))
     assert (found.verdict, found.complete) == (Verdict.INCONCLUSIVE, False)
     assert found.reason.startswith("eth0: the default was measured once, and 3 are needed; eth1: ")
     assert transports_as_text(found, width=400).count("n2: stopped answering in mid-run") == 1
 
 
-def test_it_is_told_rail_by_rail(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_it_is_told_rail_by_rail(tmp_path: Path) -> None:
     outcome = carry_out(two_rails(), tmp_path, rails=())
     text = transports_as_text(outcome.found, width=120)
     assert text.startswith("PASS  n1 to n2, each rail alone: eth0: OFI carried the data; eth1: OFI carried the data")
@@ -105,12 +103,12 @@ def test_it_is_told_rail_by_rail(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     assert (told["verdict"], told["exit_code"], told["source"], told["findings"]) == ("PASS", 0, "n1", [])
 
 
-def test_within_a_node_there_are_no_rails(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_within_a_node_there_are_no_rails(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no rails between them"):
         carry_out(two_rails(), tmp_path, rails=(), within="n1")
 
 
-def test_nodes_of_one_rail_have_none_to_compare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_nodes_of_one_rail_have_none_to_compare(tmp_path: Path) -> None:
     with pytest.raises(SeatrialError, match="fewer than two rails"):
         carry_out(Launcher(), tmp_path, rails=())
 

@@ -3,7 +3,6 @@
 import math
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -13,7 +12,7 @@ from seatrial.model.measurement import Estimate
 from tests.support.transport_launcher import Launcher, by_rail, carry_out, plain, two_rails
 
 
-def test_every_setting_is_drawn_with_its_interval(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_every_setting_is_drawn_with_its_interval(tmp_path: Path) -> None:
     outcome = carry_out(Launcher(), tmp_path)
     page = transports_as_html(outcome.run, outcome.found)
     ran = [one for one in plain(outcome).effects if one.latency_times is not None and not one.failure]
@@ -26,13 +25,13 @@ def test_every_setting_is_drawn_with_its_interval(monkeypatch: pytest.MonkeyPatc
     assert "default-src 'none'" in page
 
 
-def test_each_rail_has_a_part_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_each_rail_has_a_part_of_its_own(tmp_path: Path) -> None:
     outcome = carry_out(two_rails(), tmp_path, rails=())
     page = transports_as_html(outcome.run, by_rail(outcome))
     assert page.index("<h2>Rail eth0: PASS</h2>") < page.index("<h2>Rail eth1: PASS</h2>")
 
 
-def test_what_comes_from_outside_is_escaped(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_what_comes_from_outside_is_escaped(tmp_path: Path) -> None:
     outcome = carry_out(Launcher(), tmp_path)
     evil = "<script>alert(1)</script>"
     offers = tuple(replace(offer, devices=(evil,)) for offer in plain(outcome).offers)

@@ -1,5 +1,6 @@
 """The ablation driven against a scripted launcher whose default is OFI."""
 
+import itertools
 from pathlib import Path
 
 import pytest
@@ -12,12 +13,13 @@ from seatrial.model.errors import ProbeLost, SeatrialError, UsageError
 from seatrial.model.measurement import Phase
 from seatrial.model.transport import Carrier
 from seatrial.model.verdict import Verdict
+from tests.support.clocks import use_clock
 from tests.support.transport_launcher import Launcher, carry_out, plain
 
 HANGS = ProbeLost("The probe did not answer in time.", "timeout")
 
 
-def test_the_default_is_proved_and_the_absent_is_invalid(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_default_is_proved_and_the_absent_is_invalid(tmp_path: Path) -> None:
     launcher = Launcher()
     outcome = carry_out(launcher, tmp_path)
     found = plain(outcome)
@@ -33,27 +35,27 @@ def test_the_default_is_proved_and_the_absent_is_invalid(monkeypatch: pytest.Mon
     assert '"carried_by": "OFI"' in transports_as_json(outcome.run, found)
 
 
-def test_it_is_judged_the_same_from_the_archive(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_it_is_judged_the_same_from_the_archive(tmp_path: Path) -> None:
     outcome = carry_out(Launcher(), tmp_path)
     again = run.judged_again(outcome.folder)
     assert again.found == outcome.found
     assert {one.variant for one in read_run(outcome.folder).measurements if one.phase is Phase.VARIANT} >= {"default"}
 
 
-def test_a_variant_that_hangs_costs_itself_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_variant_that_hangs_costs_itself_alone(tmp_path: Path) -> None:
     found = plain(carry_out(Launcher(losses={"forced TCP": [HANGS]}), tmp_path))
     assert found.carried_by is Carrier.OFI
     (hung,) = (one for one in found.effects if one.variant.name == "forced TCP")
     assert "did not answer in time" in hung.failure
 
 
-def test_a_default_that_hangs_ends_the_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_default_that_hangs_ends_the_run(tmp_path: Path) -> None:
     found = plain(carry_out(Launcher(losses={"default": [HANGS]}), tmp_path))
     assert found.verdict is Verdict.INVALID
     assert not found.complete
 
 
-def test_within_a_node_two_ranks_share_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_within_a_node_two_ranks_share_it(tmp_path: Path) -> None:
     launcher = Launcher()
     found = plain(carry_out(launcher, tmp_path, within="n1"))
     assert found.pair == ("n1:0", "n1:1")
@@ -61,14 +63,14 @@ def test_within_a_node_two_ranks_share_it(monkeypatch: pytest.MonkeyPatch, tmp_p
     assert set(launcher.starts) == {("n1",)}
 
 
-def test_a_node_that_is_none_and_two_ways_at_once_are_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_node_that_is_none_and_two_ways_at_once_are_refused(tmp_path: Path) -> None:
     with pytest.raises(SeatrialError, match="n9 cannot be measured"):
         carry_out(Launcher(), tmp_path, within="n9")
     with pytest.raises(UsageError, match="cannot be given together"):
         carry_out(Launcher(), tmp_path, within="n1", ends=("n1", "n2"))
 
 
-def test_a_run_of_another_kind_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_run_of_another_kind_is_refused(tmp_path: Path) -> None:
     folder = carry_out(Launcher(), tmp_path).folder
     info = folder / "run.json"
     info.write_text(info.read_text().replace('"kind": "transports"', '"kind": "curve"'))
@@ -79,7 +81,7 @@ def test_a_run_of_another_kind_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_p
 DIED = ProbeLost("The probe ended.", "died")
 
 
-def test_a_probe_that_died_once_is_started_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_probe_that_died_once_is_started_again(tmp_path: Path) -> None:
     losses: dict[str, list[ProbeLost | None]] = {"default": [None, DIED], "forced TCP": [DIED, DIED]}
     outcome = carry_out(Launcher(losses=losses), tmp_path)
     found = plain(outcome)
@@ -92,7 +94,7 @@ def test_a_probe_that_died_once_is_started_again(monkeypatch: pytest.MonkeyPatch
     assert run.judged_again(outcome.folder).found == found
 
 
-def test_a_node_that_is_gone_ends_the_run_and_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_node_that_is_gone_ends_the_run_and_is_named(tmp_path: Path) -> None:
     found = plain(carry_out(Launcher(dies_at={"n2": 20}), tmp_path))
     assert (found.verdict, found.complete) == (Verdict.INCONCLUSIVE, False)
     assert "the default was measured once, and 3 are needed. 1 of 2 nodes still answer" in found.reason
@@ -102,10 +104,10 @@ def test_a_node_that_is_gone_ends_the_run_and_is_named(monkeypatch: pytest.Monke
     assert text.count("stopped answering in mid-run") == 1
 
 
-def test_a_budget_that_is_spent_ends_in_mid_block(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_budget_that_is_spent_ends_in_mid_block(tmp_path: Path) -> None:
     launcher = Launcher()
-    clock = iter(range(10**6))
-    monkeypatch.setattr("time.monotonic", lambda: float(next(clock)))
+    seconds = itertools.count()
+    use_clock(lambda: float(next(seconds)))
     found = plain(carry_out(launcher, tmp_path, budget_s=60))
     assert {one.repetition for one in launcher.asked if one.variant} == {0}
     assert len(found.effects) < 12
@@ -113,7 +115,7 @@ def test_a_budget_that_is_spent_ends_in_mid_block(monkeypatch: pytest.MonkeyPatc
     assert not found.complete
 
 
-def test_what_was_interrupted_before_the_first_start_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_what_was_interrupted_before_the_first_start_is_told(tmp_path: Path) -> None:
     def interrupt(_: int) -> None:
         raise KeyboardInterrupt
 
