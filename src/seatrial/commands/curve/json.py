@@ -12,7 +12,7 @@ FORMAT = 1
 
 
 def curve_as_json(run: RunInfo, curve: Curve) -> str:
-    """docs/curves.md says what each field means."""
+    """docs/curve.md says what each field means."""
     found = {
         **outcome_fields(run, curve, FORMAT),
         "launcher": run.launcher,

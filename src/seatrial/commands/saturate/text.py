@@ -69,7 +69,7 @@ def _model(model: MaxRate) -> str:
 
 
 def saturation_as_json(run: RunInfo, found: Saturation) -> str:
-    """docs/curves.md says what each field means."""
+    """docs/saturate.md says what each field means."""
     content = {
         **outcome_fields(run, found, FORMAT),
         "finding": found.finding,

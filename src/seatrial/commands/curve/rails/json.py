@@ -13,7 +13,7 @@ FORMAT = 1
 
 
 def rails_as_json(run: RunInfo, found: RailComparison) -> str:
-    """docs/curves.md says what each field means."""
+    """docs/curve.md says what each field means."""
     content = {
         **outcome_fields(run, found, FORMAT),
         "launcher": run.launcher,
