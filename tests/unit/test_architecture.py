@@ -165,8 +165,8 @@ class TestTheseTestsCanFail:
             ("1. `driver.measurer.Measurer.vanish`: x", "driver.measurer.Measurer.vanish: does not exist"),
             ("1. `nowhere.at.all`: x", "nowhere.at.all: does not exist"),
             (
-                "1. `statistics.median.median`: x\n   1. `cli.main.run`: x",
-                "statistics.median.median -> cli.main.run: goes up a layer",
+                "1. `statistics.estimates.median`: x\n   1. `cli.main.run`: x",
+                "statistics.estimates.median -> cli.main.run: goes up a layer",
             ),
             (
                 "1. `cli.main.run`: x\n   1. `node.frame.parse_frame`: x",
