@@ -18,7 +18,7 @@ import made_up_node
 from made_up_commands import OUTPUTS, hwloc_xml
 
 from seatrial.drift.comparison import Difference, drift
-from seatrial.launch.sources import collector
+from seatrial.launch.collector import collector
 from seatrial.model.facts import NodeFacts
 from seatrial.node.node import parse_facts
 from seatrial.process.process import run

@@ -17,11 +17,11 @@ import msgspec
 from seatrial.commands.check.json import as_json_text
 from seatrial.commands.check.run import run_check
 from seatrial.commands.check.text import as_text
-from seatrial.driver.settings import CheckSettings
 from seatrial.lab.simulator.faults import parse_fault
 from seatrial.lab.simulator.launcher import SimulatedLauncher
 from seatrial.lab.simulator.topology import parse_topology
 from seatrial.lab.simulator.trial import SimulatedFabric, TrialSettings
+from seatrial.model.settings import CheckSettings
 
 SIZES = (100, 1000, 10_000)
 TRIALS: tuple[tuple[str, ...], ...] = ((), ("node:0.8:both", "node:0.6:in"))

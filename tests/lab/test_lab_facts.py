@@ -9,7 +9,7 @@ from seatrial.lab.cluster.hardware import CARD, ROOT_PORT
 from seatrial.lab.cluster.host_argv import as_user
 from seatrial.lab.cluster.plan import LabPlan
 from seatrial.lab.faults.base import Parameters
-from seatrial.launch.sources import collector
+from seatrial.launch.collector import collector
 from seatrial.model.facts import NodeFacts
 from seatrial.node.frame import parse_frame
 from seatrial.node.node import node_facts

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from seatrial.launch.sources import collector
+from seatrial.launch.collector import collector
 from seatrial.node.frame import Frame, parse_frame
 
 SHELLS = [shell for shell in ("sh", "dash", "busybox sh", "bash") if shutil.which(shell.split()[0])]

@@ -38,7 +38,7 @@ class ScriptedLauncher:
         start_losses: Sequence[Loss] = (),
         end_loss: Loss | None = None,
         starts_fail: int = 0,
-        passing: bool = False,
+        transient: bool = False,
         refused: Sequence[Pair] = (),
         left_out: Sequence[NodeState] = (),
     ) -> None:
@@ -51,7 +51,7 @@ class ScriptedLauncher:
         self.end_loss = end_loss
         self.sessions = 0
         self.starts_fail = starts_fail
-        self.passing = passing
+        self.transient = transient
         self.refused = set(refused)
         self.left_out = tuple(left_out)
         self.draw = random.Random(cluster.seed)
@@ -82,9 +82,9 @@ class ScriptedLauncher:
         if self.starts_fail or self.silent() & set(nodes):
             self.starts_fail = max(self.starts_fail - 1, 0)
             what = f"The probe did not start on {len(nodes)} ranks: it said nothing"
-            raise LaunchError(what, passing=self.passing)
+            raise LaunchError(what, transient=self.transient)
         if self.start_losses:
-            raise LaunchError("The probe did not start: it crashed", passing=True, loss=self.start_losses.pop(0))
+            raise LaunchError("The probe did not start: it crashed", transient=True, loss=self.start_losses.pop(0))
         self.sessions += 1
         return ScriptedSession(self, nodes)
 

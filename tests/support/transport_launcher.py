@@ -7,12 +7,11 @@ from typing import Any
 import msgspec
 
 from seatrial.commands.transports import run
-from seatrial.commands.transports.ablation import TransportsSettings
 from seatrial.commands.transports.judge import Transports, TransportsByRail
-from seatrial.driver.settings import CheckSettings
 from seatrial.launch.contract import PLAIN, FactsReading, Manner
 from seatrial.model.errors import LaunchError, ProbeLost
 from seatrial.model.measurement import Kernel, Measurement, Round
+from seatrial.model.settings import SiteSettings, TransportsSettings
 from seatrial.pairs.ablation import bytes_of
 from tests.support.builders import Cluster
 from tests.support.launchers import use_launcher
@@ -100,7 +99,7 @@ def two_rails(**trouble: Any) -> Launcher:
 def carry_out(launcher: Launcher, folder: Path, *, budget_s: float = 600, **changes: Any) -> run.TransportsOutcome:
     """The whole run, of three starts."""
     use_launcher(launcher)
-    site = CheckSettings(archive=folder, run="t", budget_s=budget_s)
+    site = SiteSettings(archive=folder, run="t", budget_s=budget_s)
     settings = TransportsSettings(site=site, **{"starts": 3, **changes})
     return run.run_transports(settings)
 

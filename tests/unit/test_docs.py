@@ -10,7 +10,7 @@ import typer
 
 from seatrial.archive import journal
 from seatrial.archive.samples import QUERY
-from seatrial.cli.main import app
+from seatrial.cli.main import application
 from seatrial.model.errors import ExitCode
 from seatrial.model.judgement import Judgement
 from seatrial.model.run import Ending, RunInfo, RunKind
@@ -31,7 +31,7 @@ def commands(command: Any, path: str) -> Iterator[tuple[str, Any]]:
         yield path, command
 
 
-COMMANDS = dict(commands(typer.main.get_command(app), "seatrial"))
+COMMANDS = dict(commands(typer.main.get_command(application()), "seatrial"))
 
 
 @pytest.mark.parametrize("path", COMMANDS)

@@ -57,7 +57,7 @@ def _sweep(folder: Path) -> None:
 def write_run_file(folder: Path, info: RunInfo) -> None:
     """run.json, replaced in one step."""
     new = folder / f"{layout.RUN_FILE}.new"
-    new.write_bytes(msgspec.json.format(msgspec.json.encode(info), indent=2) + b"\n")
+    new.write_bytes(msgspec.json.format(msgspec.json.encode(info, enc_hook=str), indent=2) + b"\n")
     new.rename(folder / layout.RUN_FILE)
 
 

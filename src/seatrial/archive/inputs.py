@@ -6,7 +6,7 @@ import select
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO, TypeVar
+from typing import IO, Any, TypeVar
 
 import msgspec
 
@@ -129,11 +129,18 @@ def argument_text(path: Path, most_bytes: int, waiting: Callable[[str], None] | 
 def decoded(content: bytes, kind: type[_Record], path: Path) -> _Record:
     """The record in a JSON file. Raises BadInput, also for one that is nested too deeply."""
     try:
-        return msgspec.json.decode(content, type=kind)
+        return msgspec.json.decode(content, type=kind, dec_hook=_path_from)
     except RecursionError as error:
         raise BadInput(f"{path} is nested too deeply.") from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise BadInput(f"{path} cannot be read: {error}.") from error
+
+
+def _path_from(kind: type[Any], value: object) -> Path:
+    """Paths are stored as text. Raises TypeError for anything else, which becomes a DecodeError."""
+    if kind is not Path or not isinstance(value, str):
+        raise TypeError(f"Expected a path, got {type(value).__name__}")
+    return Path(value)
 
 
 def too_large(path: object, most_bytes: int, found_bytes: int | None = None) -> BadInput:

@@ -31,13 +31,8 @@ from seatrial.archive.journal import (
     decode,
     of_type,
 )
-from seatrial.archive.run_files import (
-    DamagedRun,
-    damage,
-    opened_inside,
-    read_inside,
-    read_record,
-)
+from seatrial.archive.run_files import DamagedRun, damage, opened_inside, read_inside, read_record
+from seatrial.fabric import routed_fabric as routed
 from seatrial.model import formats
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.facts import NodeFacts
@@ -229,11 +224,8 @@ def read_wiring(folder: Path) -> "RoutedFabric | None":
     path = folder / layout.FABRIC_FILE
     if not os.path.lexists(path):
         return None
-    # Slow to load, and few runs have it.
-    from seatrial.fabric.routed_fabric import RoutedFabric, Routing
-
     try:
-        return RoutedFabric(read_record(folder, path, Routing, WIRING_BYTES))
+        return routed.RoutedFabric(read_record(folder, path, routed.Routing, WIRING_BYTES))
     except LookupError as error:
         raise DamagedRun(f"{path} cannot be read: {error}.", "Without that file, leaves alone are known.") from error
 

@@ -142,8 +142,10 @@ class RunWriter:
             self._refuse_lost()
         return self.folder / layout.LOGS_FOLDER / name
 
-    def close(self, info: RunInfo) -> Path:
+    def close(self, info: RunInfo, failure: SeatrialError | None = None) -> Path:
         """Write samples.parquet and run.json, rename, and return the folder's final path.
+
+        `failure`: the error that ended the run, whose message is the reason of `info`.
 
         Where there is too little memory for the samples they are left out, as the run's reason states: they are made
         from the journal when they are asked for. A run whose folder was taken away is closed as RUN-rescued.
@@ -152,7 +154,7 @@ class RunWriter:
             with self._writing():
                 self._close(info)
         except RunTaken as error:
-            self._rescue(info, error)
+            self._rescue(info, error, reported=isinstance(failure, RunTaken))
         return self.folder
 
     def _close(self, info: RunInfo) -> None:
@@ -172,12 +174,12 @@ class RunWriter:
         except FileNotFoundError:
             return None
 
-    def _rescue(self, info: RunInfo, taken: RunTaken) -> None:
-        """Write all that was delivered into a new folder, and close that."""
+    def _rescue(self, info: RunInfo, taken: RunTaken, *, reported: bool) -> None:
+        """Write all that was delivered into a new folder, and close that. `reported`: its reason says already why."""
         self._held.release()
         with contextlib.suppress(OSError):
             self._journal.close()
-        said = "" if taken.what in info.reason else taken.what
+        said = "" if reported else taken.what
         for number in range(1, MOST_RESCUES):
             run = f"{info.run}-{RESCUED}" + (f"-{number}" if number > 1 else "")
             folder = self.archive / f"{run}{layout.PARTIAL}"

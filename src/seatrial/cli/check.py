@@ -1,19 +1,31 @@
 """seatrial check: the main job."""
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import Annotated
 
 import typer
-from msgspec.structs import replace
+from msgspec.structs import asdict
 
-from seatrial.cli.options import AsJson, FabricDevice, FabricFile, Html, RoutesFile, file_or_live, share_of, time_text
+from seatrial.cli.options import (
+    AsJson,
+    FabricDevice,
+    FabricFile,
+    Html,
+    RoutesFile,
+    file_or_live,
+    parse_nodes,
+    share_of,
+    time_text,
+)
+from seatrial.cli.outcome import show
+from seatrial.cli.progress import progress_on
 from seatrial.cli.site_options import refuse_idle_only, with_site_options
-from seatrial.driver.settings import DEFAULTS
-from seatrial.model.errors import UsageError
+from seatrial.commands.check import run as check_run
+from seatrial.driver import detached as driver_detached
+from seatrial.driver import submitted as driver_submitted
+from seatrial.model.settings import DEFAULTS, CheckSettings, SiteSettings
 from seatrial.render.json_text import json_text
-
-if TYPE_CHECKING:
-    from seatrial.driver.settings import CheckSettings
 
 
 @with_site_options(budget=time_text(DEFAULTS.budget_s))
@@ -40,22 +52,25 @@ def check(
         str,
         typer.Option(help="Smallest excess of latency that is a fault.  [default: 10 % and 0.3 µs]", metavar="SHARE"),
     ] = "",
+    settings_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--settings", help="Take all settings from a file that --detach wrote.", metavar="FILE", hidden=True
+        ),
+    ] = None,
     *,
-    site: "CheckSettings",
+    site: SiteSettings,
 ) -> int:
     """Measure latency and bandwidth over all pairs of nodes, judge them, and name what is at fault."""
-    from seatrial.cli.outcome import show
-    from seatrial.cli.progress import progress_on
-    from seatrial.commands.check.run import run_check
-    from seatrial.driver.detached import submit_check
 
-    settings = replace(
-        site,
-        nodes=parse_nodes(nodes),
+    if settings_file is not None:
+        settings = driver_submitted.read_settings(settings_file.absolute())
+        return measure(settings, as_json=as_json, html=html)
+    settings = CheckSettings(
+        **{**asdict(site), "nodes": parse_nodes(nodes), "ranks": ranks},
         design=design,
         pairs_at_once=pairs_at_once,
         loaded=not no_loaded,
-        ranks=ranks,
         fabric=file_or_live(fabric),
         routes=file_or_live(routes),
         device=device,
@@ -64,7 +79,7 @@ def check(
     )
     if detach:
         refuse_idle_only(site)
-        submitted = submit_check(settings)
+        submitted = driver_detached.submit_check(settings)
         if as_json:
             print(json_text({"format": 1, "run": submitted.run, "job": submitted.job, "cut": submitted.cut}), end="")
             return 0
@@ -72,21 +87,12 @@ def check(
             print(submitted.cut)
         print(f"Job {submitted.job} will measure; `seatrial runs collect {submitted.run}` says how it went.")
         return 0
+    return measure(settings, as_json=as_json, html=html)
+
+
+def measure(settings: CheckSettings, *, as_json: bool, html: Path | None) -> int:
+    """Carry out the check here, print it, write the page, and return the exit code."""
+
     with progress_on(sys.stderr) as progress:
-        outcome = run_check(settings, progress)
+        outcome = check_run.run_check(settings, progress)
     return show(outcome.folder, outcome.recorded, outcome.judgement, as_json=as_json, html=html)
-
-
-def parse_nodes(text: str, what: str = "--nodes") -> tuple[str, ...]:
-    """n[1-3],n7 -> its nodes. `what`: the option that gave them. Raises UsageError that shows the text."""
-    if not text:
-        return ()
-    from seatrial.model.node_list import expand
-
-    try:
-        nodes = expand(text)
-    except ValueError as error:
-        raise UsageError(f"{what} {text!r} is not a valid list of nodes: {error}.", "Write n[1-4] or n1,n3.") from error
-    if not nodes:
-        raise UsageError(f"{what} {text!r} names no node.", "Write n[1-4] or n1,n3.")
-    return nodes

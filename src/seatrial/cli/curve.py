@@ -9,15 +9,25 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from msgspec.structs import replace
 
-from seatrial.cli.options import AsJson, Html
+from seatrial.cli.options import AsJson, Html, rail_names
+from seatrial.cli.outcome import tell
+from seatrial.cli.progress import progress_on
 from seatrial.cli.site_options import with_site_options
+from seatrial.commands.curve import html as curve_html
+from seatrial.commands.curve import json as curve_json
+from seatrial.commands.curve import run as curve_run
+from seatrial.commands.curve import text as curve_text
+from seatrial.commands.curve.rails import html as rails_html
+from seatrial.commands.curve.rails import json as rails_json
+from seatrial.commands.curve.rails import run as rails_run
+from seatrial.commands.curve.rails import text as rails_text
 from seatrial.model.errors import UsageError
+from seatrial.model.settings import CurveSettings, RailsSettings, SiteSettings
 from seatrial.pairs.sizes import PER_OCTAVE
 
 if TYPE_CHECKING:
     from seatrial.commands.curve.judge import Curve
     from seatrial.commands.curve.rails.judge import RailComparison
-    from seatrial.driver.settings import CheckSettings
     from seatrial.model.run import RunInfo
 
 UNITS = {"": 1, "b": 1, "kib": 1 << 10, "k": 1 << 10, "mib": 1 << 20, "m": 1 << 20, "gib": 1 << 30, "g": 1 << 30}
@@ -37,77 +47,54 @@ def curve(
     as_json: AsJson = False,
     html: Html = None,
     *,
-    site: "CheckSettings",
+    site: SiteSettings,
 ) -> int:
     """Measure a pair over message sizes: pieces of the latency, protocol switches, plateau against the limit."""
-    from seatrial.cli.progress import progress_on
-    from seatrial.commands.curve.run import CurveSettings, run_curve
-    from seatrial.driver.two_nodes import TwoNodesSettings
 
     ends = tuple(end for end in (source, target) if end)
     if site.launcher != "local" and site.replay is None:
         site = replace(site, nodes=ends)
-    two, most_bytes = TwoNodesSettings(site=site, ends=ends), message_size(max_size)
+    most_bytes = message_size(max_size)
     if rails:
-        from seatrial.commands.curve.rails.run import RailsSettings, run_rails
-
-        wanted = RailsSettings(two=two, rails=rail_names(rails), most_bytes=most_bytes, per_octave=per_octave)
+        wanted = RailsSettings(
+            site=site, ends=ends, rails=rail_names(rails), most_bytes=most_bytes, per_octave=per_octave
+        )
         with progress_on(sys.stderr) as progress:
-            compared = run_rails(wanted, progress)
+            compared = rails_run.run_rails(wanted, progress)
         outcome = compared.outcome
         return show_rails(outcome.folder, outcome.recorded.info, compared.comparison, as_json=as_json, html=html)
-    settings = CurveSettings(two=two, most_bytes=most_bytes, per_octave=per_octave)
+    settings = CurveSettings(site=site, ends=ends, most_bytes=most_bytes, per_octave=per_octave)
     with progress_on(sys.stderr) as progress:
-        found = run_curve(settings, progress)
+        found = curve_run.run_curve(settings, progress)
     return show_curve(found.outcome.folder, found.outcome.recorded.info, found.curve, as_json=as_json, html=html)
 
 
 def show_curve(folder: Path, info: "RunInfo", curve: "Curve", *, as_json: bool, html: Path | None) -> int:
     """Print, write, and return the exit code."""
-    from seatrial.cli.outcome import tell
-    from seatrial.commands.curve.html import curve_as_html
-    from seatrial.commands.curve.json import curve_as_json
-    from seatrial.commands.curve.text import curve_as_text
 
     return tell(
         folder,
         curve.exit_code,
-        json=partial(curve_as_json, info, curve),
-        text=partial(curve_as_text, curve),
+        json=partial(curve_json.curve_as_json, info, curve),
+        text=partial(curve_text.curve_as_text, curve),
         as_json=as_json,
-        page=partial(curve_as_html, info, curve),
+        page=partial(curve_html.curve_as_html, info, curve),
         html=html,
     )
 
 
 def show_rails(folder: Path, info: "RunInfo", found: "RailComparison", *, as_json: bool, html: Path | None) -> int:
     """Print, write, and return the exit code."""
-    from seatrial.cli.outcome import tell
-    from seatrial.commands.curve.rails.html import rails_as_html
-    from seatrial.commands.curve.rails.json import rails_as_json
-    from seatrial.commands.curve.rails.text import rails_as_text
 
     return tell(
         folder,
         found.exit_code,
-        json=partial(rails_as_json, info, found),
-        text=partial(rails_as_text, found),
+        json=partial(rails_json.rails_as_json, info, found),
+        text=partial(rails_text.rails_as_text, found),
         as_json=as_json,
-        page=partial(rails_as_html, info, found),
+        page=partial(rails_html.rails_as_html, info, found),
         html=html,
     )
-
-
-def rail_names(text: str) -> tuple[str, ...]:
-    """`eth0,eth1` -> eth0, eth1; `auto`: none. Raises UsageError that shows the value."""
-    if text == "auto":
-        return ()
-    names = tuple(word.strip() for word in text.split(","))
-    if len(names) < 2 or not all(re.fullmatch(r"[\w.-]+(:\d+)?", name, re.ASCII) for name in names):
-        raise UsageError(
-            f"--rails {text!r} is no list of two rails or more.", "Write eth0,eth1, mlx5_0:1,mlx5_1:1 or auto."
-        )
-    return names
 
 
 def message_size(text: str) -> int:

@@ -6,12 +6,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from msgspec.structs import replace
 
-from seatrial.cli.options import AsJson, Html, time_text, width_and_colour
+from seatrial.cli.options import AsJson, Html, parse_nodes, time_text, width_and_colour
+from seatrial.cli.outcome import write_page
+from seatrial.cli.progress import progress_on
 from seatrial.cli.site_options import with_site_options
-from seatrial.driver.settings import CHECK_BUDGET_S, DOCTOR_WAIT_S
+from seatrial.commands.doctor import html as doctor_html
+from seatrial.commands.doctor import run as doctor_run
+from seatrial.commands.doctor import text as doctor_text
+from seatrial.model.settings import CHECK_BUDGET_S, DOCTOR_WAIT_S
 
 if TYPE_CHECKING:
-    from seatrial.driver.settings import CheckSettings
+    from seatrial.model.settings import SiteSettings
 
 
 @with_site_options(
@@ -23,27 +28,20 @@ def doctor(
     as_json: AsJson = False,
     html: Html = None,
     *,
-    site: "CheckSettings",
+    site: "SiteSettings",
 ) -> int:
     """Try a launch step by step, cheapest first, and name what stands in the way, with what to do about it."""
-    from seatrial.cli.check import parse_nodes
-    from seatrial.cli.progress import progress_on
-    from seatrial.commands.doctor.run import examine
-    from seatrial.commands.doctor.text import examination_as_json, examination_as_text
 
     settings = replace(site, nodes=parse_nodes(nodes))
     with progress_on(sys.stderr) as progress:
-        found = examine(settings, progress)
+        found = doctor_run.examine(settings, progress)
     if as_json:
-        print(examination_as_json(found), end="")
+        print(doctor_text.examination_as_json(found), end="")
     else:
         width, colour = width_and_colour()
-        print(examination_as_text(found, width=width, colour=colour), end="")
+        print(doctor_text.examination_as_text(found, width=width, colour=colour), end="")
     if html is not None:
-        from seatrial.cli.outcome import write_page
-        from seatrial.commands.doctor.html import examination_as_html
-
-        write_page(html, examination_as_html(found))
+        write_page(html, doctor_html.examination_as_html(found))
         if not as_json:
             print(f"Page: {html}")
     return int(found.exit_code)

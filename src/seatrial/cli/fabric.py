@@ -1,5 +1,7 @@
 """seatrial fabric: the InfiniBand fabric's map, and what is wrong with its cables."""
 
+import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -7,6 +9,10 @@ import typer
 
 from seatrial.archive.inputs import ROUTES_BYTES
 from seatrial.cli.options import AsJson, RoutesFile, read_text, seconds
+from seatrial.commands.fabric import view as fabric_view
+from seatrial.fabric import counters as fabric_counters
+from seatrial.fabric import forwarding, ibnetdiscover, map_check, table_check
+from seatrial.launch import site_outputs
 from seatrial.model.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -22,11 +28,13 @@ Live = Annotated[bool, typer.Option("--live", help="Ask the fabric itself, by ib
 @app.command("show")
 def show(file: File = None, live: Live = False, routes: RoutesFile = "", as_json: AsJson = False) -> int:
     """Show switches, adapters and cables with the rates they trained to, and how routes use the uplinks."""
-    from seatrial.commands.fabric.view import fabric_as_json, fabric_as_text
 
     fabric = read_map(file, live)
     tables = read_routes(fabric, routes)
-    print(fabric_as_json(fabric, (), 0, tables) if as_json else fabric_as_text(fabric, tables), end="")
+    print(
+        fabric_view.fabric_as_json(fabric, (), 0, tables) if as_json else fabric_view.fabric_as_text(fabric, tables),
+        end="",
+    )
     return ExitCode.PASS
 
 
@@ -45,69 +53,63 @@ def check(
     as_json: AsJson = False,
 ) -> int:
     """Name cables that trained below their sisters, ends that disagree, missing cables, rising errors, bad routes."""
-    from seatrial.commands.fabric.view import fabric_as_json, problems_as_text
-    from seatrial.fabric.map_check import check_map
 
     if watch and not live:
         raise UsageError(f"--watch {watch} reads the counters of a living fabric.", "Add --live, or give --counters.")
     fabric = read_map(file, live)
     tables = read_routes(fabric, routes)
-    problems: list[LinkProblem] = [*check_map(fabric), *(tables.problems if tables else ())]
+    problems: list[LinkProblem] = [*map_check.check_map(fabric), *(tables.problems if tables else ())]
     if counters is not None:
         problems += risen(fabric, read_text(counters[0]), read_text(counters[1]))
     if watch:
         problems += watched(fabric, seconds(watch, "--watch"))
     code = ExitCode.FINDINGS if problems else ExitCode.PASS
-    text = fabric_as_json(fabric, problems, code, tables) if as_json else problems_as_text(fabric, problems, tables)
+    text = (
+        fabric_view.fabric_as_json(fabric, problems, code, tables)
+        if as_json
+        else fabric_view.problems_as_text(fabric, problems, tables)
+    )
     print(text, end="")
     return code
 
 
 def read_map(file: Path | None, live: bool) -> "FabricMap":
     """From the file or the living fabric. Raises UsageError unless exactly one of both is asked for."""
-    from seatrial.fabric.ibnetdiscover import parse_fabric
-    from seatrial.launch.infiniband import discover
 
     if (file is None) != live:
         raise UsageError("Name the fabric once.", "Give a FILE with the output of ibnetdiscover, or --live.")
-    return parse_fabric(read_text(file) if file is not None else discover())
+    return ibnetdiscover.parse_fabric(read_text(file) if file is not None else site_outputs.discover())
 
 
 def read_routes(fabric: "FabricMap", routes: str) -> "TableReport | None":
     """What the fabric's forwarding tables say; None where none are named."""
     if not routes:
         return None
-    from seatrial.fabric.forwarding import parse_tables
-    from seatrial.fabric.table_check import check_tables
-    from seatrial.launch.infiniband import read_tables
 
-    text = read_tables() if routes == "live" else read_text(Path(routes), ROUTES_BYTES)
-    return check_tables(fabric, parse_tables(text, fabric))
+    text = site_outputs.read_tables() if routes == "live" else read_text(Path(routes), ROUTES_BYTES)
+    return table_check.check_tables(fabric, forwarding.parse_tables(text, fabric))
 
 
 def risen(fabric: "FabricMap", before: str, after: str) -> "tuple[LinkProblem, ...]":
     """Errors that rose between two outputs of perfquery."""
-    from seatrial.fabric.counters import parse_counters, rising
 
-    first, second = parse_counters(before), parse_counters(after)
+    first, second = fabric_counters.parse_counters(before), fabric_counters.parse_counters(after)
     if not first.keys() & second.keys():
         raise UsageError(
             f"The two readings have no port in common ({len(first)} and {len(second)} ports).",
             "Give two outputs of `perfquery --loop_ports LID`, or several one after the other.",
         )
     lids = {device.lid: device.name or device.key for device in fabric.devices if device.lid}
-    return rising(first, second, {port: f"{lids.get(port[0], f'lid {port[0]}')}[{port[1]}]" for port in first})
+    return fabric_counters.rising(
+        first, second, {port: f"{lids.get(port[0], f'lid {port[0]}')}[{port[1]}]" for port in first}
+    )
 
 
 def watched(fabric: "FabricMap", apart_s: float) -> "tuple[LinkProblem, ...]":
     """Errors that rise while we wait."""
-    import sys
-    import time
-
-    from seatrial.launch.infiniband import read_counters
 
     lids = sorted({device.lid for device in fabric.devices if device.lid})
-    before = read_counters(lids)
+    before = site_outputs.read_counters(lids)
     print(f"Read the counters of {len(lids)} devices; again in {apart_s:.0f} s.", file=sys.stderr)
     time.sleep(apart_s)
-    return risen(fabric, before, read_counters(lids))
+    return risen(fabric, before, site_outputs.read_counters(lids))

@@ -7,22 +7,23 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from seatrial.cli.options import parse_nodes
+from seatrial.cli.progress import progress_on
 from seatrial.cli.site_options import refuse_idle_only
+from seatrial.commands.facts import detached as facts_detached
 from seatrial.model.errors import ExitCode, UsageError
+from seatrial.model.node_list import node_list
+from seatrial.model.words import by_text, count
 from seatrial.render.escape import clean
 from seatrial.render.json_text import json_text
 
 if TYPE_CHECKING:
     from seatrial.commands.facts.detached import FactsCollected
-    from seatrial.driver.settings import CheckSettings
+    from seatrial.model.settings import SiteSettings
 
 
-def leave_to_the_queue(nodes: str, site: "CheckSettings", *, at_once: bool, source: Path | None, as_json: bool) -> int:
+def leave_to_the_queue(nodes: str, site: "SiteSettings", *, at_once: bool, source: Path | None, as_json: bool) -> int:
     """Hand in the jobs and say how to hear of them. Raises UsageError for options that do not fit together."""
-    from seatrial.cli.check import parse_nodes
-    from seatrial.cli.progress import progress_on
-    from seatrial.commands.facts.detached import submit_facts
-    from seatrial.model.words import count
 
     if source is not None or at_once:
         raise UsageError(
@@ -34,7 +35,7 @@ def leave_to_the_queue(nodes: str, site: "CheckSettings", *, at_once: bool, sour
     if not wanted:
         raise UsageError("--detach reads nodes through Slurm's queue.", "Name NODES: n[1-4] or n1,n3.")
     with progress_on(sys.stderr) as progress:
-        submitted = submit_facts(replace(site, nodes=wanted), progress)
+        submitted = facts_detached.submit_facts(replace(site, nodes=wanted), progress)
     if as_json:
         told = {"run": submitted.run, "nodes": submitted.nodes, "left_out": submitted.left_out, "name": submitted.name}
         print(json_text({"format": 1, **told}), end="")
@@ -75,8 +76,6 @@ def tell_facts(found: "FactsCollected", *, as_json: bool) -> int:
 
 def _lines(what: str, why: Mapping[str, str]) -> None:
     """`waits     n[3-5]: PENDING (Resources)`: each reason once, with the nodes that have it."""
-    from seatrial.model.node_list import node_list
-    from seatrial.model.words import by_text
 
     for reason, nodes in by_text(why.items()).items():
         print(clean(f"  {what:9} {node_list(nodes)}: {reason}"))

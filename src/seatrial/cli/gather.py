@@ -8,11 +8,17 @@ import typer
 from msgspec.structs import replace
 
 from seatrial.cli.nodes import From, refuse_for_this_machine, say_silent
+from seatrial.cli.options import parse_nodes
+from seatrial.cli.progress import progress_on
 from seatrial.cli.site_options import QUEUE, with_site_options
+from seatrial.commands.gather import run as gather_run
+from seatrial.driver import clock as driver_clock
+from seatrial.driver import site as driver_site
 from seatrial.model.errors import ExitCode, UsageError
+from seatrial.model.words import count
 
 if TYPE_CHECKING:
-    from seatrial.driver.settings import CheckSettings
+    from seatrial.model.settings import SiteSettings
 
 
 @with_site_options(only=("launcher", *QUEUE))
@@ -27,19 +33,12 @@ def gather(
     ] = None,
     scrub: Annotated[bool, typer.Option("--scrub", help="Replace names of hosts, servers and users.")] = False,
     *,
-    site: "CheckSettings",
+    site: "SiteSettings",
 ) -> int:
     """Record raw facts of the nodes, for `--from` and for others to look at."""
-    from seatrial.cli.check import parse_nodes
-    from seatrial.cli.progress import progress_on
-    from seatrial.commands.gather.run import GatherSettings
-    from seatrial.commands.gather.run import gather as record
-    from seatrial.driver.clock import new_run_name
-    from seatrial.driver.site import LAUNCHERS
-    from seatrial.model.words import count
 
-    if site.launcher not in LAUNCHERS:
-        raise UsageError(f"--launcher {site.launcher} is none of {', '.join(LAUNCHERS)}.")
+    if site.launcher not in driver_site.LAUNCHERS:
+        raise UsageError(f"--launcher {site.launcher} is none of {', '.join(driver_site.LAUNCHERS)}.")
     site = replace(site, nodes=parse_nodes(nodes, "NODES"))
     if site.launcher == "local":
         if site.nodes or site.partition:
@@ -47,10 +46,10 @@ def gather(
         refuse_for_this_machine(site)
     if source is not None:
         refuse_for_this_machine(site)
-    target = output or Path(f"{new_run_name('gather')}.tar.gz")
-    settings = GatherSettings(output=target, site=site, scrub=scrub, source=source)
+    target = output or Path(f"{driver_clock.new_run_name('gather')}.tar.gz")
+    settings = gather_run.GatherSettings(output=target, site=site, scrub=scrub, source=source)
     with progress_on(sys.stderr) as progress:
-        gathered = record(settings, progress)
+        gathered = gather_run.gather(settings, progress)
     say_silent(gathered.silent)
     print(f"{count(len(gathered.nodes), 'node')} in {target}")
     return ExitCode.INCOMPLETE if gathered.silent else ExitCode.PASS

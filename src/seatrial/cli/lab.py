@@ -1,13 +1,28 @@
 """seatrial lab: the virtual cluster, its faults, and the trial of this program's own findings."""
 
 import os
+import sys
+import threading
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from seatrial.cli.options import seconds
 from seatrial.cli.simulate import simulate
+from seatrial.lab.cluster import daemons, host_argv, planting, requirements, state, stop
+from seatrial.lab.cluster import plan as cluster_plan
+from seatrial.lab.cluster import start as cluster_start
+from seatrial.lab.faults import base as faults_base
+from seatrial.lab.faults import catalogue
+from seatrial.lab.trial import disturbances
+from seatrial.lab.trial import scenario as trial_scenario
+from seatrial.lab.trial import stage as trial_stage
+from seatrial.lab.trial import trial as trial_trial
 from seatrial.model.errors import ExitCode, UsageError
+from seatrial.model.subject import Direction
+from seatrial.render.json_text import json_text
 
 if TYPE_CHECKING:
     from seatrial.lab.cluster.daemons import LabStatus
@@ -55,15 +70,10 @@ def up(
     ] = "",
 ) -> int:
     """Raise a lab; returns when every node is idle."""
-    import time
-
-    from seatrial.cli.options import seconds
-    from seatrial.lab.cluster.plan import make_plan, rate_text
-    from seatrial.lab.cluster.start import needed_folders, raise_lab
 
     shared = _existing(share or [])
-    folders = tuple(sorted({*needed_folders(), *shared}))
-    plan = make_plan(
+    folders = tuple(sorted({*cluster_start.needed_folders(), *shared}))
+    plan = cluster_plan.make_plan(
         name=name,
         nodes=nodes,
         leaves=leaves,
@@ -76,9 +86,10 @@ def up(
         suspend_after_s=round(seconds(suspend_after, "--suspend-after")) if suspend_after else 0,
     )
     began = time.monotonic()
-    raise_lab(plan)
+    cluster_start.raise_lab(plan)
     print(
-        f"Lab {name}: {nodes} nodes on {plan.leaves} leaves, {rate_text(plan.rate_bit_per_s)} links{_rails(plan)}, "
+        f"Lab {name}: {nodes} nodes on {plan.leaves} leaves, {cluster_plan.rate_text(plan.rate_bit_per_s)} "
+        f"links{_rails(plan)}, "
         f"up in {time.monotonic() - began:.1f} s. Try: seatrial lab run --name {name} -- sinfo"
     )
     return ExitCode.PASS
@@ -101,12 +112,9 @@ def down(
     every: Annotated[bool, typer.Option("--all", help="Every lab on this machine.")] = False,
 ) -> int:
     """Remove a lab, standing or half raised: processes, namespaces, mounts, files. Nothing there is no error."""
-    from seatrial.lab.cluster import state, stop
-    from seatrial.lab.cluster.plan import check_name
-    from seatrial.lab.cluster.requirements import require_root
 
-    require_root()
-    check_name(name)
+    requirements.require_root()
+    cluster_plan.check_name(name)
     for one in state.lab_names() if every else [name]:
         there = stop.exists(one)
         stop.raze(one)
@@ -121,23 +129,18 @@ def run(
     on: Annotated[str, typer.Option(help="On which host: login or a node.", metavar="HOST")] = "login",
 ) -> None:
     """Run a command as a user of the cluster would, on the login node or on a node, in this same folder."""
-    from seatrial.lab.cluster import state
-    from seatrial.lab.cluster.host_argv import as_user
-    from seatrial.lab.cluster.requirements import require_lab
 
-    require_lab()
-    argv = as_user(state.standing(name).plan, command, host=on)
+    requirements.require_lab()
+    argv = host_argv.as_user(state.standing(name).plan, command, host=on)
     os.execvp(argv[0], argv)  # noqa: S606
 
 
 @app.command()
 def status(as_json: AsJson = False) -> int:
     """Show the labs that stand: nodes with Slurm's word for each, design rates, planted faults."""
-    from seatrial.lab.cluster.daemons import all_labs
-    from seatrial.lab.cluster.requirements import require_root
 
-    require_root()
-    labs = all_labs()
+    requirements.require_root()
+    labs = daemons.all_labs()
     if as_json:
         _print_json({"format": 1, "labs": labs})
         return ExitCode.PASS
@@ -150,14 +153,13 @@ def status(as_json: AsJson = False) -> int:
 
 
 def _status_lines(lab: "LabStatus") -> list[str]:
-    from seatrial.lab.cluster.plan import rate_text
 
     if lab.plan is None or not lab.standing:
         return [f"Lab {lab.name}: half raised. Remove it with: seatrial lab down --name {lab.name}"]
     plan = lab.plan
     lines = [
-        f"Lab {lab.name}: {plan.nodes} nodes, links {rate_text(plan.rate_bit_per_s)}{_rails(plan)}, "
-        f"trunks {rate_text(plan.uplink_rate_bit_per_s)}, MTU {plan.mtu}"
+        f"Lab {lab.name}: {plan.nodes} nodes, links {cluster_plan.rate_text(plan.rate_bit_per_s)}{_rails(plan)}, "
+        f"trunks {cluster_plan.rate_text(plan.uplink_rate_bit_per_s)}, MTU {plan.mtu}"
     ]
     for leaf in plan.leaf_names:
         states = ", ".join(f"{node} {lab.node_states.get(node, 'unknown')}" for node in plan.members(leaf))
@@ -190,30 +192,22 @@ def fault_add(
     ] = "",
 ) -> int:
     """Plant one fault in a lab."""
-    import time
-
-    from seatrial.cli.options import seconds
-    from seatrial.lab.cluster.plan import parse_rate
-    from seatrial.lab.cluster.planting import planned, plant
-    from seatrial.lab.faults.base import Parameters, check_timing
-    from seatrial.lab.faults.catalogue import fault_named
-    from seatrial.model.subject import Direction
 
     if direction is not None and direction not in list(Direction):
         raise UsageError(f"--direction {direction!r} is none.", f"Give one of {', '.join(Direction)}.")
-    parameters = Parameters(
+    parameters = faults_base.Parameters(
         percent=percent,
-        rate_bit_per_s=None if rate is None else parse_rate(rate),
+        rate_bit_per_s=None if rate is None else cluster_plan.parse_rate(rate),
         direction=None if direction is None else Direction(direction),
         mtu=mtu,
         rail=rail,
     )
     after_s = seconds(after, "--after") if after else 0.0
     every_s = seconds(every, "--every") if every else 0.0
-    check_timing(fault_named(kind), after_s=after_s, every_s=every_s)
-    planned(name, kind, subject, parameters, every_s)
+    faults_base.check_timing(catalogue.fault_named(kind), after_s=after_s, every_s=every_s)
+    planting.planned(name, kind, subject, parameters, every_s)
     time.sleep(after_s)
-    planted = plant(name, kind, subject, parameters, every_s)
+    planted = planting.plant(name, kind, subject, parameters, every_s)
     print(f"Lab {name}: planted {planted.text}", flush=True)
     if every_s:
         _flap(name, planted)
@@ -222,15 +216,11 @@ def fault_add(
 
 def _flap(name: str, planted: "Planted") -> None:
     """Let a planted fault flap in the foreground; an interrupt clears it."""
-    import threading
-
-    from seatrial.lab.cluster.planting import clear, switch
-    from seatrial.lab.trial.disturbances import flap
 
     try:
-        flap(planted.every_s, lambda on: switch(name, planted, on), threading.Event().wait)
+        disturbances.flap(planted.every_s, lambda on: planting.switch(name, planted, on), threading.Event().wait)
     except KeyboardInterrupt:
-        clear(name, planted.subject, planted.kind)
+        planting.clear(name, planted.subject, planted.kind)
     print(f"Lab {name}: cleared {planted.kind} on {planted.subject}")
 
 
@@ -241,9 +231,8 @@ def fault_clear(
     name: Name = "lab",
 ) -> int:
     """Clear planted faults, all unless told which; the design state is back when this returns."""
-    from seatrial.lab.cluster.planting import bare, clear
 
-    cleared = clear(name, bare(subject) if subject else None, kind)
+    cleared = planting.clear(name, planting.bare(subject) if subject else None, kind)
     for one in cleared:
         print(f"Lab {name}: cleared {one.kind} on {one.subject}")
     if not cleared:
@@ -254,16 +243,14 @@ def fault_clear(
 @fault_app.command("list")
 def fault_list(as_json: AsJson = False) -> int:
     """List the kinds of faults, and those planted now."""
-    from seatrial.lab.cluster import state
-    from seatrial.lab.faults.catalogue import FAULTS
 
     planted = {name: found.planted for name in state.lab_names() if (found := state.read(name))}
     if as_json:
-        kinds = [{"kind": one.kind, "takes": one.takes, "needs": one.needs, "may": one.may} for one in FAULTS]
-        about = [{**kind, "description": one.description} for kind, one in zip(kinds, FAULTS, strict=True)]
+        kinds = [{"kind": one.kind, "takes": one.takes, "needs": one.needs, "may": one.may} for one in catalogue.FAULTS]
+        about = [{**kind, "description": one.description} for kind, one in zip(kinds, catalogue.FAULTS, strict=True)]
         _print_json({"format": 1, "kinds": about, "planted": planted})
         return ExitCode.PASS
-    for one in FAULTS:
+    for one in catalogue.FAULTS:
         options = [" | ".join(f"--{name}" for name in group) for group in one.needs] + [
             f"[--{name}]" for name in one.may
         ]
@@ -285,25 +272,19 @@ def trial(
     as_json: AsJson = False,
 ) -> int:
     """Raise a lab for each scenario, plant its faults, run `check`, and score what it named."""
-    import sys
 
-    from seatrial.lab.cluster.requirements import require_lab
-    from seatrial.lab.trial.scenario import read_scenario
-    from seatrial.lab.trial.stage import real_stage
-    from seatrial.lab.trial.trial import RunResult, complaints, run_scenario
-
-    scenarios = [read_scenario(path) for path in files]
-    require_lab()
-    stage = real_stage(keep)
+    scenarios = [trial_scenario.read_scenario(path) for path in files]
+    requirements.require_lab()
+    stage = trial_stage.real_stage(keep)
     results = []
     for scenario in scenarios:
 
-        def said(number: int, result: RunResult, name: str = scenario.name) -> None:
-            words = "; ".join(complaints(result)) or "right"
+        def said(number: int, result: trial_trial.RunResult, name: str = scenario.name) -> None:
+            words = "; ".join(trial_trial.complaints(result)) or "right"
             kept = f", kept in {result.kept}" if result.kept else ""
             print(f"{name} run {number}: {words} ({result.seconds:.0f} s{kept})", file=sys.stderr, flush=True)
 
-        results.append(run_scenario(scenario, repeat, stage, said))
+        results.append(trial_trial.run_scenario(scenario, repeat, stage, said))
     right = all(result.right for result in results)
     if as_json:
         _print_json({"format": 1, "right": right, "scenarios": [_row(result) for result in results]})
@@ -313,10 +294,11 @@ def trial(
 
 
 def _row(result: "ScenarioResult") -> dict[str, object]:
-    from seatrial.lab.trial.trial import complaints
 
     counts = {name.replace(" ", "_"): count for name, count in result.counts.items()}
-    wrong = [{"run": number, "kept": run.kept, "complaints": complaints(run)} for number, run in _wrong(result)]
+    wrong = [
+        {"run": number, "kept": run.kept, "complaints": trial_trial.complaints(run)} for number, run in _wrong(result)
+    ]
     rest = {"verdicts": result.verdicts, "wrong": wrong, "results": result.runs}
     return {"name": result.name, "right": result.right, **counts, **rest}
 
@@ -339,6 +321,5 @@ def _print_table(rows: dict[str, dict[str, float]]) -> None:
 
 
 def _print_json(value: object) -> None:
-    from seatrial.render.json_text import json_text
 
     print(json_text(value), end="")

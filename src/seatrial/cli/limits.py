@@ -7,10 +7,13 @@ import typer
 from seatrial.cli.nodes import From, Nodes, read_facts, say_silent
 from seatrial.cli.options import AsJson, width_and_colour
 from seatrial.cli.site_options import QUEUE, with_site_options
+from seatrial.commands.limits import json as limits_json
+from seatrial.commands.limits import paths
+from seatrial.commands.limits import text as limits_text
 from seatrial.model.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
-    from seatrial.driver.settings import CheckSettings
+    from seatrial.model.settings import SiteSettings
 
 
 @with_site_options(only=QUEUE)
@@ -23,28 +26,28 @@ def limits(
     as_json: AsJson = False,
     sources: Annotated[bool, typer.Option("--sources", help="Formula, inputs and where each was read, too.")] = False,
     *,
-    site: "CheckSettings",
+    site: "SiteSettings",
 ) -> int:
     """Print the limit of every path inside the nodes and between them, and which term binds."""
-    from seatrial.commands.limits.json import limits_json_text
-    from seatrial.commands.limits.paths import limits_between, limits_inside, limits_of_pair, nothing_known
-    from seatrial.commands.limits.text import limits_text
 
     read = read_facts(_with_pair(nodes, pair, recorded=source is not None), source, site)
     say_silent(read.silent)
     for node in pair or ():
         if node not in read.facts and node not in read.silent:
             raise UsageError(f"--pair: there is no node {node!r}.", f"There is {', '.join(sorted(read.facts)[:5])}.")
-    found = limits_inside(read.facts)
+    found = paths.limits_inside(read.facts)
     if pair and all(node in read.facts for node in pair):
-        found += limits_of_pair(read.facts, *pair)
+        found += paths.limits_of_pair(read.facts, *pair)
     elif not pair:
-        found += limits_between(read.facts)
+        found += paths.limits_between(read.facts)
     width, colour = width_and_colour()
     print(
-        limits_json_text(found) if as_json else limits_text(found, width=width, colour=colour, sources=sources), end=""
+        limits_json.limits_json_text(found)
+        if as_json
+        else limits_text.limits_text(found, width=width, colour=colour, sources=sources),
+        end="",
     )
-    return ExitCode.INCOMPLETE if read.silent or nothing_known(found) else ExitCode.PASS
+    return ExitCode.INCOMPLETE if read.silent or paths.nothing_known(found) else ExitCode.PASS
 
 
 def _with_pair(nodes: str, pair: tuple[str, str] | None, *, recorded: bool) -> str:

@@ -7,7 +7,16 @@ import typer
 
 from seatrial.archive.inputs import MATRIX_BYTES, ROUTES_BYTES, open_argument
 from seatrial.cli.options import AsJson, RoutesFile, read_text, read_texts, say_waiting, share_of
+from seatrial.commands.locate import json as locate_json
+from seatrial.commands.locate import text as locate_text
+from seatrial.fabric import forwarding, ibnetdiscover, slurm_topology
+from seatrial.fabric import routed_fabric as routed
+from seatrial.fabric import routes as fabric_routes
+from seatrial.importers import formats
+from seatrial.locate import classes as locate_classes
+from seatrial.locate import table as locate_table
 from seatrial.model.errors import ExitCode, UsageError
+from seatrial.model.fabric import NO_FABRIC
 from seatrial.model.units import BANDWIDTH, LATENCY
 from seatrial.model.verdict import Verdict
 
@@ -47,19 +56,14 @@ def locate(
     as_json: AsJson = False,
 ) -> int:
     """Name the slow and late nodes, uplinks and cables in an n×n table of latency or bandwidth measured elsewhere."""
-    from seatrial.commands.locate.json import located_as_json
-    from seatrial.commands.locate.text import located_as_text
-    from seatrial.importers.formats import read_matrix, read_matrix_files
-    from seatrial.locate.classes import topology_classes
-    from seatrial.locate.table import locate_in_table
 
     asked = _asked(effect, latency_effect)
     if file.is_dir():
-        table = read_matrix_files(read_texts(file), form)
+        table = formats.read_matrix_files(read_texts(file), form)
     else:
         with open_argument(file, MATRIX_BYTES, say_waiting) as stream:
-            table = read_matrix(stream, form)
-    classes = topology_classes(table)
+            table = formats.read_matrix(stream, form)
+    classes = locate_classes.topology_classes(table)
     if routes and table.pairs > MOST_ROUTED_PAIRS:
         raise UsageError(
             f"The table has {table.pairs} pairs; with --routes at most {MOST_ROUTED_PAIRS} are read.",
@@ -67,10 +71,10 @@ def locate(
         )
     wiring = wiring_of(topology, routes, table.nodes) if routes else None
     groups = leaf_groups(read_text(topology), table.nodes) if topology else (classes.groups if classes else ())
-    located = locate_in_table(table, groups, wiring, asked=asked)
+    located = locate_table.locate_in_table(table, groups, wiring, asked=asked)
     code = EXIT_CODES.get(located.verdict, ExitCode.INCOMPLETE)
-    render = located_as_json(table, located, groups, classes, code) if as_json else ""
-    print(render or located_as_text(table, located, groups, classes), end="")
+    render = locate_json.located_as_json(table, located, groups, classes, code) if as_json else ""
+    print(render or locate_text.located_as_text(table, located, groups, classes), end="")
     return code
 
 
@@ -86,16 +90,13 @@ def _asked(effect: str, latency_effect: str) -> dict[str, float]:
 
 def leaf_groups(text: str, nodes: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
     """The table's nodes by leaf switch. Raises UsageError where the topology knows none of them."""
-    from seatrial.fabric.ibnetdiscover import parse_fabric
-    from seatrial.fabric.routes import Routes
-    from seatrial.fabric.slurm_topology import parse_topology
 
     if "SwitchName" in text:
-        leaf_of = dict(parse_topology(text).leaf_of)
+        leaf_of = dict(slurm_topology.parse_topology(text).leaf_of)
     else:
-        fabric = parse_fabric(text)
+        fabric = ibnetdiscover.parse_fabric(text)
         devices = fabric.by_key
-        leaf_of = {devices[adapter].host: leaf for adapter, leaf in Routes(fabric).leaf_of.items()}
+        leaf_of = {devices[adapter].host: leaf for adapter, leaf in fabric_routes.Routes(fabric).leaf_of.items()}
     groups: dict[str, list[str]] = {}
     for node in nodes:
         if node in leaf_of:
@@ -111,15 +112,11 @@ def leaf_groups(text: str, nodes: tuple[str, ...]) -> tuple[tuple[str, ...], ...
 
 def wiring_of(topology: Path | None, routes: str, nodes: tuple[str, ...]) -> "RoutedFabric":
     """The cables of the table's nodes. Raises UsageError where map or tables are none, or know none of the nodes."""
-    from seatrial.fabric.forwarding import parse_tables
-    from seatrial.fabric.ibnetdiscover import parse_fabric
-    from seatrial.fabric.routed_fabric import RoutedFabric, make_routing
-    from seatrial.model.fabric import NO_FABRIC
 
     if topology is None:
         raise UsageError(
             f"--routes {routes} needs the map that it belongs to.", "Add --topology, ibnetdiscover's output."
         )
-    fabric = parse_fabric(read_text(topology))
-    tables = parse_tables(read_text(Path(routes), ROUTES_BYTES), fabric)
-    return RoutedFabric(make_routing(fabric, tables, nodes, NO_FABRIC, source=topology.name))
+    fabric = ibnetdiscover.parse_fabric(read_text(topology))
+    tables = forwarding.parse_tables(read_text(Path(routes), ROUTES_BYTES), fabric)
+    return routed.RoutedFabric(routed.make_routing(fabric, tables, nodes, NO_FABRIC, source=topology.name))

@@ -6,11 +6,12 @@ import re
 import sys
 import traceback
 from collections.abc import Sequence
-from functools import cache
-from typing import Any, NoReturn
+from types import ModuleType
+from typing import Any, NamedTuple, NoReturn
 
 import typer
 
+from seatrial import __version__
 from seatrial.cli import (
     check,
     curve,
@@ -34,36 +35,111 @@ from seatrial.cli.values import strict
 from seatrial.model.errors import ExitCode, SeatrialError
 from seatrial.render.escape import clean
 
-app = typer.Typer(
-    help="Measure a cluster through its own Slurm and MPI, judge every number, name what is at fault.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-)
-app.command("check")(check.check)
-app.command("report")(report.report)
-app.command("facts")(facts.facts)
-app.command("limits")(limits.limits)
-app.command("locate")(locate.locate)
-app.command("curve")(curve.curve)
-app.command("saturate")(saturate.saturate)
-app.command("transports")(transports.transports)
-app.command("placement", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})(
-    placement.placement
-)
-app.command("gather")(gather.gather)
-app.command("doctor")(doctor.doctor)
-app.add_typer(fabric.app, name="fabric")
-app.add_typer(runs.app, name="runs")
-app.add_typer(lab.app, name="lab")
+
+class Command(NamedTuple):
+    """A command, or a group of them, and where it is declared."""
+
+    module: ModuleType
+    """Its function has the module's name; a group is its `app`."""
+    help: str
+    """As the function or group says it itself; here for --help, which then executes no command's module."""
+    context: dict[str, Any] | None = None
+
+    @property
+    def name(self) -> str:
+        """As it is typed."""
+        return self.module.__name__.rpartition(".")[2]
+
+    def load(self) -> Any:  # noqa: ANN401 - a function, or a Typer
+        """Execute the module; what it declares."""
+        return getattr(self.module, self.name, None) or self.module.app
 
 
-@app.callback(invoke_without_command=True)
+HELP = "Measure a cluster through its own Slurm and MPI, judge every number, name what is at fault."
+LINE_FOLLOWS = {"ignore_unknown_options": True, "allow_interspersed_args": False}
+"""For a command whose arguments are a command line of the user's."""
+COMMANDS = (
+    Command(
+        check,
+        "Measure latency and bandwidth over all pairs of nodes, judge them, and name what is at fault.",
+    ),
+    Command(
+        report,
+        "Print a run's verdicts and findings, or write them as a page; exits as the command that measured did.",
+    ),
+    Command(
+        facts,
+        "Print what nodes are; with --drift, --since or --with-login what differs, and exit 1 where there are "
+        "findings.",
+    ),
+    Command(
+        limits,
+        "Print the limit of every path inside the nodes and between them, and which term binds.",
+    ),
+    Command(
+        locate,
+        "Name the slow and late nodes, uplinks and cables in an n×n table of latency or bandwidth measured elsewhere.",
+    ),
+    Command(
+        curve,
+        "Measure a pair over message sizes: pieces of the latency, protocol switches, plateau against the limit.",
+    ),
+    Command(
+        saturate,
+        "Let 1, 2, 4, ... ranks of one node send to another's at once: how many drive the port.",
+    ),
+    Command(
+        transports,
+        "Find out which transport carries the data: take each away, slow it, force it, and see what changes.",
+    ),
+    Command(
+        placement,
+        "Start a launch line with the probe in place of its program: where its ranks are, and what would be better.",
+        LINE_FOLLOWS,
+    ),
+    Command(gather, "Record raw facts of the nodes, for `--from` and for others to look at."),
+    Command(
+        doctor,
+        "Try a launch step by step, cheapest first, and name what stands in the way, with what to do about it.",
+    ),
+    Command(fabric, "The InfiniBand fabric: its map, and what is wrong with its cables."),
+    Command(runs, "List, show, export, recover and collect archived runs."),
+    Command(
+        lab,
+        "A virtual cluster on this machine, faults of known truth, and the trial of `check` against them.",
+    ),
+)
+
+
+def application(arguments: Sequence[str] = ()) -> typer.Typer:
+    """The command that the arguments name; all where they name none, as for --help.
+
+    This is where commands are loaded: with `lazy`, a module of the table is executed when its name is looked up here.
+    """
+    app = typer.Typer(
+        help=HELP,
+        no_args_is_help=True,
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+    )
+    app.callback(invoke_without_command=True)(_version)
+    named = [one for one in COMMANDS if arguments and one.name == arguments[0]]
+    for one in named or COMMANDS:
+        found = _nothing if arguments == ["--help"] else one.load()
+        if isinstance(found, typer.Typer):
+            app.add_typer(found, name=one.name)
+        else:
+            app.command(one.name, help=one.help, context_settings=one.context)(found)
+    return app
+
+
+def _nothing() -> None:
+    """In place of every command where only their names and help are printed."""
+
+
 def _version(version: bool = typer.Option(False, "--version", help="Print the version and exit.")) -> None:
     if version:
-        from seatrial import __version__
-
         print(f"seatrial {__version__}")
         raise typer.Exit
     memory.make_do()
@@ -102,7 +178,7 @@ def run(arguments: list[str]) -> int:
     Typer's own main would turn Ctrl-C into 130 and a closed pipe into 1, which are not what ours mean.
     """
     try:
-        with _command().make_context("seatrial", list(arguments)) as context:
+        with command(arguments).make_context("seatrial", list(arguments)) as context:
             result = context.command.invoke(context)
     except typer.Exit as done:
         return done.exit_code
@@ -118,9 +194,9 @@ def run(arguments: list[str]) -> int:
     return result if isinstance(result, int) else ExitCode.PASS
 
 
-@cache
-def _command() -> Any:  # noqa: ANN401 - Typer's own class of commands
-    return strict(typer.main.get_command(app))
+def command(arguments: Sequence[str] = ()) -> Any:  # noqa: ANN401 - Typer's own class of commands
+    """The parser of what the arguments name, see `application`."""
+    return strict(typer.main.get_command(application(arguments)))
 
 
 def explain(error: BaseException, arguments: Sequence[str] = ()) -> tuple[ExitCode, str]:

@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from msgspec.structs import replace
 
-from seatrial.cli.check import parse_nodes
+from seatrial.cli.options import parse_nodes
+from seatrial.cli.progress import progress_on
+from seatrial.driver import facts_reading
 from seatrial.model.errors import UsageError
+from seatrial.model.words import natural_sorted
+from seatrial.render.escape import clean
 
 if TYPE_CHECKING:
     from seatrial.driver.facts_reading import FactsRead
-    from seatrial.driver.settings import CheckSettings
+    from seatrial.model.settings import SiteSettings
 
 Nodes = Annotated[str, typer.Argument(help="n[1-4] or n1,n3, through Slurm.  [default: this machine]", metavar="NODES")]
 From = Annotated[
@@ -22,27 +26,25 @@ From = Annotated[
 ]
 
 
-def read_facts(nodes: str, source: Path | None, site: "CheckSettings") -> "FactsRead":
+def read_facts(nodes: str, source: Path | None, site: "SiteSettings") -> "FactsRead":
     """The facts that the options ask for; of a recording, those of the nodes that are named.
 
     Raises UsageError for options that do not fit together and nodes that a recording does not have.
     """
-    from seatrial.cli.progress import progress_on
-    from seatrial.driver.facts_reading import only, read_cluster, read_here, read_recording
 
     wanted = parse_nodes(nodes, "NODES")
     if source is not None:
         with progress_on(sys.stderr) as progress:
-            read = read_recording(source, progress)
-        return only(read, wanted, source) if wanted else read
+            read = facts_reading.read_recording(source, progress)
+        return facts_reading.only(read, wanted, source) if wanted else read
     if not wanted:
         refuse_for_this_machine(site)
-        return read_here()
+        return facts_reading.read_here()
     with progress_on(sys.stderr) as progress:
-        return read_cluster(replace(site, nodes=wanted), progress)
+        return facts_reading.read_cluster(replace(site, nodes=wanted), progress)
 
 
-def refuse_for_this_machine(site: "CheckSettings") -> None:
+def refuse_for_this_machine(site: "SiteSettings") -> None:
     """Raises UsageError for an option that means nothing where this machine is read."""
     for option, given in (
         ("--partition", site.partition),
@@ -55,8 +57,6 @@ def refuse_for_this_machine(site: "CheckSettings") -> None:
 
 def say_silent(silent: Mapping[str, str]) -> None:
     """Say on standard error which nodes gave no facts, and why."""
-    from seatrial.model.words import natural_sorted
-    from seatrial.render.escape import clean
 
     for node in natural_sorted(silent):
         print(clean(f"seatrial: {node} gave no facts: {silent[node]}"), file=sys.stderr)

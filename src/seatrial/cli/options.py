@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -11,6 +12,7 @@ import typer
 from seatrial.archive.inputs import MAP_BYTES, TABLES_BYTES, argument_text, read_input
 from seatrial.cli.values import path_trouble
 from seatrial.model.errors import UsageError
+from seatrial.model.node_list import expand
 from seatrial.render.escape import clean
 
 MOST_FILES = 50_000
@@ -179,7 +181,31 @@ def read_texts(folder: Path) -> dict[str, str]:
 
 def width_and_colour() -> tuple[int, bool]:
     """Columns of the terminal, and whether it wants colour (NO_COLOR is heeded)."""
-    import shutil
-
     terminal = sys.stdout.isatty()
     return shutil.get_terminal_size((100, 40)).columns, terminal and not os.environ.get("NO_COLOR")
+
+
+def parse_nodes(text: str, what: str = "--nodes") -> tuple[str, ...]:
+    """n[1-3],n7 -> its nodes. `what`: the option that gave them. Raises UsageError that shows the text."""
+    if not text:
+        return ()
+
+    try:
+        nodes = expand(text)
+    except ValueError as error:
+        raise UsageError(f"{what} {text!r} is not a valid list of nodes: {error}.", "Write n[1-4] or n1,n3.") from error
+    if not nodes:
+        raise UsageError(f"{what} {text!r} names no node.", "Write n[1-4] or n1,n3.")
+    return nodes
+
+
+def rail_names(text: str) -> tuple[str, ...]:
+    """`eth0,eth1` -> eth0, eth1; `auto`: none. Raises UsageError that shows the value."""
+    if text == "auto":
+        return ()
+    names = tuple(word.strip() for word in text.split(","))
+    if len(names) < 2 or not all(re.fullmatch(r"[\w.-]+(:\d+)?", name, re.ASCII) for name in names):
+        raise UsageError(
+            f"--rails {text!r} is no list of two rails or more.", "Write eth0,eth1, mlx5_0:1,mlx5_1:1 or auto."
+        )
+    return names

@@ -4,34 +4,37 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from seatrial.cli.options import width_and_colour
+from seatrial.commands.check import html as check_html
+from seatrial.commands.check import json as check_json
+from seatrial.commands.check import text as check_text
 from seatrial.model.errors import ExitCode, SeatrialError
-from seatrial.model.judgement import Judgement
-from seatrial.model.run import RecordedRun
 from seatrial.render.escape import clean
+
+if TYPE_CHECKING:
+    from seatrial.model.judgement import Judgement
+    from seatrial.model.run import RecordedRun
 
 
 def show(
     folder: Path,
-    recorded: RecordedRun,
-    judgement: Judgement,
+    recorded: "RecordedRun",
+    judgement: "Judgement",
     *,
     as_json: bool,
     html: Path | None,
 ) -> int:
     """Print, write, and return the exit code."""
-    from seatrial.commands.check.html import as_html
-    from seatrial.commands.check.json import as_json_text
-    from seatrial.commands.check.text import as_text
 
     return tell(
         folder,
         judgement.exit_code,
-        json=partial(as_json_text, recorded.info, judgement, judgement.exit_code),
-        text=partial(as_text, recorded.info, judgement, recorded.facts),
+        json=partial(check_json.as_json_text, recorded.info, judgement, judgement.exit_code),
+        text=partial(check_text.as_text, recorded.info, judgement, recorded.facts),
         as_json=as_json,
-        page=partial(as_html, recorded.info, judgement, recorded.facts),
+        page=partial(check_html.as_html, recorded.info, judgement, recorded.facts),
         html=html,
     )
 

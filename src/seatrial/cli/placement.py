@@ -8,11 +8,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from seatrial.cli.options import AsJson, Html
+from seatrial.cli.outcome import tell
+from seatrial.cli.progress import progress_on
 from seatrial.cli.site_options import with_site_options
+from seatrial.commands.placement import html as placement_html
+from seatrial.commands.placement import json as placement_json
+from seatrial.commands.placement import run as placement_run
+from seatrial.commands.placement import text as placement_text
+from seatrial.model.settings import PlacementSettings, SiteSettings
 
 if TYPE_CHECKING:
     from seatrial.commands.placement.judge import Placement
-    from seatrial.driver.settings import CheckSettings
     from seatrial.model.run import RunInfo
 
 
@@ -34,31 +40,25 @@ def placement(
     as_json: AsJson = False,
     html: Html = None,
     *,
-    site: "CheckSettings",
+    site: SiteSettings,
 ) -> int:
     """Start a launch line with the probe in place of its program: where its ranks are, and what would be better."""
-    from seatrial.cli.progress import progress_on
-    from seatrial.commands.placement.run import PlacementSettings, run_placement
 
     settings = PlacementSettings(site=site, words=tuple(line), program=program, cores=cores, starts=starts)
     with progress_on(sys.stderr) as progress:
-        found = run_placement(settings, progress)
+        found = placement_run.run_placement(settings, progress)
     return show_placement(found.folder, found.recorded.info, found.placement, as_json=as_json, html=html)
 
 
 def show_placement(folder: Path, info: "RunInfo", found: "Placement", *, as_json: bool, html: Path | None) -> int:
     """Print, write, and return the exit code."""
-    from seatrial.cli.outcome import tell
-    from seatrial.commands.placement.html import placement_as_html
-    from seatrial.commands.placement.json import placement_as_json
-    from seatrial.commands.placement.text import placement_as_text
 
     return tell(
         folder,
         found.exit_code,
-        json=partial(placement_as_json, info, found),
-        text=partial(placement_as_text, found),
+        json=partial(placement_json.placement_as_json, info, found),
+        text=partial(placement_text.placement_as_text, found),
         as_json=as_json,
-        page=partial(placement_as_html, info, found),
+        page=partial(placement_html.placement_as_html, info, found),
         html=html,
     )

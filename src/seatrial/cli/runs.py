@@ -7,9 +7,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 import typer
 
+from seatrial.archive import export as archive_export
+from seatrial.archive import listing, reader, recovery, run_files
 from seatrial.archive.layout import ExportFormat
+from seatrial.cli import report
+from seatrial.cli.facts_detached import tell_facts
 from seatrial.cli.options import Archive, AsJson, archive_folder
+from seatrial.cli.progress import progress_on
+from seatrial.commands.facts import detached as facts_detached
+from seatrial.driver import detached as driver_detached
+from seatrial.driver import submitted as driver_submitted
 from seatrial.model.errors import ExitCode
+from seatrial.model.run import run_kind
 from seatrial.model.units import bandwidth, duration, size
 from seatrial.model.words import count
 from seatrial.render.escape import clean
@@ -27,9 +36,8 @@ Run = Annotated[str, typer.Argument(help="A run's name, the beginning of one, it
 @app.command("list")
 def list_runs(archive: Archive = None, as_json: AsJson = False) -> int:
     """Print all runs, oldest first, including those that were cut off and those that are damaged."""
-    from seatrial.archive.listing import list_archive
 
-    rows = [msgspec.to_builtins(row) for row in list_archive(archive_folder(archive))]
+    rows = [msgspec.to_builtins(row) for row in listing.list_archive(archive_folder(archive))]
     if as_json:
         print(json_text({"format": 1, "runs": rows}), end="")
     elif not rows:
@@ -51,21 +59,17 @@ def _state_text(row: dict[str, Any]) -> str:
 @app.command("show")
 def show_run(run: Run = "last", archive: Archive = None, as_json: AsJson = False) -> int:
     """Print what a run is: run.json, and a line for each kernel measured."""
-    from seatrial.archive.export import kernel_table
-    from seatrial.archive.reader import damage_of, find_run, read_info
-    from seatrial.archive.run_files import DamagedRun
-    from seatrial.model.run import run_kind
 
-    folder = find_run(archive_folder(archive), run)
-    info = read_info(folder)
-    damage = damage_of(folder, info)
+    folder = reader.find_run(archive_folder(archive), run)
+    info = reader.read_info(folder)
+    damage = reader.damage_of(folder, info)
     columns = ("phase", "kernel", "message_bytes", "ordered_pairs", "samples", "one_way_latency", "bandwidth")
     names = (*columns[:5], "latency_s", "bandwidth_bytes_per_s", "median_time_s")
     kernels: list[dict[str, Any]] = []
     problem = ""
     try:
-        kernels = [dict(zip(names, row, strict=True)) for row in kernel_table(folder)]
-    except DamagedRun as error:
+        kernels = [dict(zip(names, row, strict=True)) for row in archive_export.kernel_table(folder)]
+    except run_files.DamagedRun as error:
         problem = str(error)
     code = ExitCode.INCOMPLETE if damage or problem else ExitCode.PASS
     if as_json:
@@ -104,12 +108,10 @@ def export_run(
     archive: Archive = None,
 ) -> int:
     """Write a run's raw samples, one row each, for other programs."""
-    from seatrial.archive.export import export
-    from seatrial.archive.reader import damage_of, find_run, read_info
 
-    folder = find_run(archive_folder(archive), run)
-    damage = damage_of(folder, read_info(folder))
-    count = export([folder], output, form)
+    folder = reader.find_run(archive_folder(archive), run)
+    damage = reader.damage_of(folder, reader.read_info(folder))
+    count = archive_export.export([folder], output, form)
     print(f"{count} samples in {output}")
     if damage:
         print(f"seatrial: INVALID: the run is damaged: {clean('; '.join(damage))}.", file=sys.stderr)
@@ -127,15 +129,13 @@ def recover_runs(
     as_json: AsJson = False,
 ) -> int:
     """Close runs that were cut off, with every sample delivered before. Runs still being written are left alone."""
-    from seatrial.archive.recovery import recover_runs, watching
-    from seatrial.cli.progress import progress_on
 
     with progress_on(sys.stderr) as progress:
-        found = recover_runs(
+        found = recovery.recover_runs(
             archive_folder(archive),
             run,
             force=force,
-            waiting=lambda seconds, runs: progress.stage(watching(seconds, runs)),
+            waiting=lambda seconds, runs: progress.stage(recovery.watching(seconds, runs)),
         )
     if as_json:
         print(json_text({"format": 1, **msgspec.structs.asdict(found)}), end="")
@@ -163,23 +163,16 @@ def _tell(found: "Recovery") -> None:
 @app.command("collect")
 def collect_run(run: Run = "last", archive: Archive = None, as_json: AsJson = False) -> int:
     """Say how a detached check or reading of facts stands; a check that is over is reported, and exits as it did."""
-    from seatrial.cli.progress import progress_on
-    from seatrial.cli.report import show_run
-    from seatrial.commands.facts.detached import WHAT, collect_facts
-    from seatrial.driver.detached import collect
-    from seatrial.driver.submitted import find_submitted
 
-    folder, submitted = find_submitted(archive_folder(archive), run)
-    if submitted.what == WHAT:
-        from seatrial.cli.facts_detached import tell_facts
-
-        return tell_facts(collect_facts(folder, submitted), as_json=as_json)
+    folder, submitted = driver_submitted.find_submitted(archive_folder(archive), run)
+    if submitted.what == facts_detached.WHAT:
+        return tell_facts(facts_detached.collect_facts(folder, submitted), as_json=as_json)
     with progress_on(sys.stderr) as progress:
-        found = collect(folder, submitted, progress)
+        found = driver_detached.collect(folder, submitted, progress)
     if found.folder is None:
         print(json_text({"format": 1, "state": found.state}) if as_json else f"{clean(found.state)}\n", end="")
         return ExitCode.INCOMPLETE
-    return show_run(found.folder, as_json=as_json, html=None)
+    return report.show_run(found.folder, as_json=as_json, html=None)
 
 
 def _problems(rows: list[dict[str, Any]]) -> None:

@@ -9,12 +9,17 @@ import typer
 from msgspec.structs import replace
 
 from seatrial.cli.options import AsJson, Html
+from seatrial.cli.outcome import tell
+from seatrial.cli.progress import progress_on
 from seatrial.cli.site_options import with_site_options
+from seatrial.commands.saturate import html as saturate_html
+from seatrial.commands.saturate import run as saturate_run
+from seatrial.commands.saturate import text as saturate_text
 from seatrial.model.errors import UsageError
+from seatrial.model.settings import SaturateSettings, SiteSettings
 
 if TYPE_CHECKING:
     from seatrial.commands.saturate.judge import Saturation
-    from seatrial.driver.settings import CheckSettings
     from seatrial.model.run import RunInfo
 
 MOST_RANKS = 1024
@@ -30,18 +35,15 @@ def saturate(
     as_json: AsJson = False,
     html: Html = None,
     *,
-    site: "CheckSettings",
+    site: SiteSettings,
 ) -> int:
     """Let 1, 2, 4, ... ranks of one node send to another's at once: how many drive the port."""
-    from seatrial.cli.progress import progress_on
-    from seatrial.commands.saturate.run import SaturateSettings, run_saturate
-    from seatrial.driver.two_nodes import TwoNodesSettings
 
     ends = tuple(end for end in (source, target) if end)
     site = replace(site, launcher="slurm", nodes=() if site.replay else ends)
-    settings = SaturateSettings(two=TwoNodesSettings(site=site, ends=ends), ranks=rank_counts(ranks))
+    settings = SaturateSettings(site=site, ends=ends, ranks=rank_counts(ranks))
     with progress_on(sys.stderr) as progress:
-        found = run_saturate(settings, progress)
+        found = saturate_run.run_saturate(settings, progress)
     outcome = found.outcome
     return show_saturation(outcome.folder, outcome.recorded.info, found.saturation, as_json=as_json, html=html)
 
@@ -50,17 +52,14 @@ def show_saturation(
     folder: Path, info: "RunInfo", saturation: "Saturation", *, as_json: bool, html: Path | None
 ) -> int:
     """Print, write, and return the exit code."""
-    from seatrial.cli.outcome import tell
-    from seatrial.commands.saturate.html import saturation_as_html
-    from seatrial.commands.saturate.text import saturation_as_json, saturation_as_text
 
     return tell(
         folder,
         saturation.exit_code,
-        json=partial(saturation_as_json, info, saturation),
-        text=partial(saturation_as_text, saturation),
+        json=partial(saturate_text.saturation_as_json, info, saturation),
+        text=partial(saturate_text.saturation_as_text, saturation),
         as_json=as_json,
-        page=partial(saturation_as_html, info, saturation),
+        page=partial(saturate_html.saturation_as_html, info, saturation),
         html=html,
     )
 

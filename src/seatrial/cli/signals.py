@@ -4,6 +4,7 @@ import contextlib
 import os
 import signal
 import sys
+import threading
 from types import FrameType
 from typing import Any
 
@@ -48,7 +49,6 @@ class Interruptions:
         if not (what.exc_type and issubclass(what.exc_type, KeyboardInterrupt)):
             sys.__unraisablehook__(what)
             return
-        import threading
 
         self.count = 0
         again = threading.Timer(AGAIN_S, os.kill, (os.getpid(), signal.SIGINT))

@@ -9,10 +9,24 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from seatrial.archive import inputs
 from seatrial.cli.options import AsJson, Html, RunName, run_name, seconds, share_of, time_text, width_and_colour
-from seatrial.driver.settings import CHECK_BUDGET_S
+from seatrial.cli.outcome import write_page
+from seatrial.cli.progress import progress_on
+from seatrial.commands.check import html as check_html
+from seatrial.commands.check import text as check_text
+from seatrial.driver import progress as driver_progress
+from seatrial.fabric import ibnetdiscover
+from seatrial.lab.simulator import disturbances
+from seatrial.lab.simulator import faults as simulator_faults
+from seatrial.lab.simulator import topology as simulator_topology
+from seatrial.lab.simulator import totals as simulator_totals
+from seatrial.lab.simulator import trial as simulator_trial
+from seatrial.lab.simulator import view as simulator_view
 from seatrial.model.errors import ExitCode, UsageError
+from seatrial.model.settings import CHECK_BUDGET_S
 from seatrial.pairs.survey import DesignChoice
+from seatrial.render.json_text import json_text
 
 if TYPE_CHECKING:
     from seatrial.commands.check.run import CheckOutcome
@@ -80,15 +94,13 @@ def simulate(
 
     The driver, the judgement and the archive are those of `seatrial check`; only the measurements are made up.
     """
-    from seatrial.lab.simulator.faults import parse_fault
-    from seatrial.lab.simulator.trial import SimulatedFabric, TrialSettings
 
     if repeat > 1 and html is not None:
         raise UsageError(f"--html cannot show {repeat} trials.", "Leave out --repeat or --html.")
     if run and archive is None:
         raise UsageError(f"--run {run!r} names a run that is not kept.", "Add --archive DIR, or leave out --run.")
-    settings = TrialSettings(
-        specs=tuple(parse_fault(text) for text in fault or []),
+    settings = simulator_trial.TrialSettings(
+        specs=tuple(simulator_faults.parse_fault(text) for text in fault or []),
         random_faults=faults,
         routed=routed,
         design=design.value,
@@ -97,7 +109,7 @@ def simulate(
         command=tuple(sys.argv[1:]),
     )
     name = run_name(run)
-    fabric = SimulatedFabric(_map(topology))
+    fabric = simulator_trial.SimulatedFabric(_map(topology))
     with _folder(archive) as folder:
         trials = [
             _trial(fabric, settings, seed + number, folder, _numbered(name, seed + number, repeat), html,
@@ -121,55 +133,50 @@ def _trial(
     quiet: bool,
 ) -> "Trial":
     """One trial; prints the report of the check where it is the only one, else a line, and neither with `quiet`."""
-    from seatrial.cli.progress import progress_on
-    from seatrial.driver.progress import Silent
-    from seatrial.lab.simulator.trial import run_trial
-    from seatrial.lab.simulator.view import trial_line, trial_text
 
     planted = fabric.plant(settings, seed)
     if alone:
         with progress_on(sys.stderr) as progress:
-            trial, outcome = run_trial(fabric, settings, planted, seed=seed, archive=folder, run=run, progress=progress)
+            trial, outcome = simulator_trial.run_trial(
+                fabric, settings, planted, seed=seed, archive=folder, run=run, progress=progress
+            )
         _report(outcome, html, quiet=quiet)
     else:
-        trial, _ = run_trial(fabric, settings, planted, seed=seed, archive=folder, run=run, progress=Silent())
+        trial, _ = simulator_trial.run_trial(
+            fabric, settings, planted, seed=seed, archive=folder, run=run, progress=driver_progress.Silent()
+        )
     if not quiet:
-        print(trial_text(trial) if alone else trial_line(trial) + "\n", end="", flush=True)
+        print(
+            simulator_view.trial_text(trial) if alone else simulator_view.trial_line(trial) + "\n", end="", flush=True
+        )
     return trial
 
 
 def _report(outcome: "CheckOutcome", html: Path | None, *, quiet: bool) -> None:
-    from seatrial.cli.outcome import write_page
-    from seatrial.commands.check.html import as_html
-    from seatrial.commands.check.text import as_text
 
     recorded = outcome.recorded
     if not quiet:
         width, colour = width_and_colour()
-        print(as_text(recorded.info, outcome.judgement, recorded.facts, width=width, colour=colour))
+        print(check_text.as_text(recorded.info, outcome.judgement, recorded.facts, width=width, colour=colour))
     if html is not None:
-        write_page(html, as_html(recorded.info, outcome.judgement, recorded.facts))
+        write_page(html, check_html.as_html(recorded.info, outcome.judgement, recorded.facts))
 
 
 def _conclude(topology: str, trials: "list[Trial]", archive: Path | None, *, as_json: bool) -> None:
     """What all trials come to, and where they are kept."""
-    from seatrial.lab.simulator.totals import totals
-    from seatrial.lab.simulator.view import as_data, totals_text
-    from seatrial.render.json_text import json_text
 
     if as_json:
-        print(json_text(as_data(topology, trials)), end="")
+        print(json_text(simulator_view.as_data(topology, trials)), end="")
         return
     if len(trials) > 1:
-        print(totals_text(totals(trials)), end="")
+        print(simulator_view.totals_text(simulator_totals.totals(trials)), end="")
     if archive is not None:
         print(f"Archive: {archive}")
 
 
 def _conditions(noise: str, pair_noise: str, drift: str, jobs: int, *, shared_nodes: bool) -> "Conditions":
-    from seatrial.lab.simulator.disturbances import Conditions
 
-    return Conditions(
+    return disturbances.Conditions(
         noise=_share(noise, "--noise"),
         pair_noise=_share(pair_noise, "--pair-noise"),
         drift=_share(drift, "--drift"),
@@ -198,16 +205,13 @@ def _folder(archive: Path | None) -> Iterator[Path]:
 
 
 def _map(topology: str) -> "FabricMap":
-    from seatrial.archive.inputs import MAP_BYTES, BadInput, argument_text
-    from seatrial.fabric.ibnetdiscover import parse_fabric
-    from seatrial.lab.simulator.topology import SHAPES, parse_topology
 
-    if topology.partition(":")[0] in SHAPES:
-        return parse_topology(topology)
+    if topology.partition(":")[0] in simulator_topology.SHAPES:
+        return simulator_topology.parse_topology(topology)
     try:
-        return parse_fabric(argument_text(Path(topology), MAP_BYTES))
-    except BadInput as error:
+        return ibnetdiscover.parse_fabric(inputs.argument_text(Path(topology), inputs.MAP_BYTES))
+    except inputs.BadInput as error:
         raise UsageError(
             f"--topology {topology}: {error.what}",
-            f"Give a file of ibnetdiscover, or {', '.join(f'{one}:NODES' for one in SHAPES)}.",
+            f"Give a file of ibnetdiscover, or {', '.join(f'{one}:NODES' for one in simulator_topology.SHAPES)}.",
         ) from None

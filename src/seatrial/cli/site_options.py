@@ -4,10 +4,11 @@ import sys
 from collections.abc import Callable, Collection
 from functools import wraps
 from inspect import Signature, signature
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from seatrial.archive import reader
 from seatrial.cli.options import (
     Archive,
     EnvironmentSpec,
@@ -31,11 +32,8 @@ from seatrial.cli.options import (
     seconds,
     time_text,
 )
-from seatrial.driver.settings import DEFAULTS, PAIR_BUDGET_S
 from seatrial.model.errors import UsageError
-
-if TYPE_CHECKING:
-    from seatrial.driver.settings import CheckSettings
+from seatrial.model.settings import DEFAULTS, PAIR_BUDGET_S, SiteSettings
 
 
 def site_settings(
@@ -59,13 +57,11 @@ def site_settings(
     replay: Replay = "",
     run: RunName = DEFAULTS.run,
     seed: Seed = DEFAULTS.seed,
-) -> "CheckSettings":
+) -> SiteSettings:
     """The settings that the shared options make; its parameters are these options. Raises UsageError for a value."""
-    from seatrial.archive.reader import find_run
-    from seatrial.driver.settings import CheckSettings
 
     folder = archive_folder(archive)
-    return CheckSettings(
+    return SiteSettings(
         archive=folder,
         launcher=launcher,
         partition=partition,
@@ -80,14 +76,14 @@ def site_settings(
         probe_dir=probe_dir,
         environment=environment,
         wrap=wrap,
-        replay=find_run(folder, replay) if replay else None,
+        replay=reader.find_run(folder, replay) if replay else None,
         run=run_name(run),
         seed=seed,
         command=tuple(sys.argv[1:]),
     )
 
 
-def refuse_idle_only(site: "CheckSettings") -> None:
+def refuse_idle_only(site: SiteSettings) -> None:
     """Raises UsageError where what is left to the queue is not to stand in it."""
     if site.idle_only:
         raise UsageError("--idle-only does not stand in the queue, and --detach does.", "Give one of both.")

@@ -8,6 +8,7 @@ import contextlib
 import errno
 import io
 import os
+import select
 import sys
 from collections.abc import Sequence
 
@@ -97,6 +98,5 @@ def _text(outlet: Outlet, like: "io.TextIOWrapper | object | None", errors: str)
 
 
 def _wait_for(number: int) -> None:
-    import select
 
     select.select([], [number], [])

@@ -8,12 +8,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from msgspec.structs import replace
 
-from seatrial.cli.options import AsJson, Html
+from seatrial.cli.options import AsJson, Html, parse_nodes, rail_names
+from seatrial.cli.outcome import tell
+from seatrial.cli.progress import progress_on
 from seatrial.cli.site_options import with_site_options
+from seatrial.commands.transports import html as transports_html
+from seatrial.commands.transports import json as transports_json
+from seatrial.commands.transports import run as transports_run
+from seatrial.commands.transports import text as transports_text
+from seatrial.model.settings import SiteSettings, TransportsSettings
 
 if TYPE_CHECKING:
     from seatrial.commands.transports.judge import Transports, TransportsByRail
-    from seatrial.driver.settings import CheckSettings
     from seatrial.model.run import RunInfo
 
 
@@ -28,21 +34,16 @@ def transports(
     as_json: AsJson = False,
     html: Html = None,
     *,
-    site: "CheckSettings",
+    site: SiteSettings,
 ) -> int:
     """Find out which transport carries the data: take each away, slow it, force it, and see what changes."""
-    from seatrial.cli.check import parse_nodes
-    from seatrial.cli.curve import rail_names
-    from seatrial.cli.progress import progress_on
-    from seatrial.commands.transports.ablation import TransportsSettings
-    from seatrial.commands.transports.run import run_transports
 
     ends = parse_nodes(nodes)
     site = replace(site, nodes=ends or ((within,) if within else ()))
     over = rail_names(rails) if rails else None
     settings = TransportsSettings(site=site, ends=ends, within=within, starts=starts, rails=over)
     with progress_on(sys.stderr) as progress:
-        outcome = run_transports(settings, progress)
+        outcome = transports_run.run_transports(settings, progress)
     return show_transports(outcome.folder, outcome.run, outcome.found, as_json=as_json, html=html)
 
 
@@ -50,17 +51,13 @@ def show_transports(
     folder: Path, run: "RunInfo", found: "Transports | TransportsByRail", *, as_json: bool, html: Path | None
 ) -> int:
     """Print, write, and return the exit code."""
-    from seatrial.cli.outcome import tell
-    from seatrial.commands.transports.html import transports_as_html
-    from seatrial.commands.transports.json import transports_as_json
-    from seatrial.commands.transports.text import transports_as_text
 
     return tell(
         folder,
         found.exit_code,
-        json=partial(transports_as_json, run, found),
-        text=partial(transports_as_text, found),
+        json=partial(transports_json.transports_as_json, run, found),
+        text=partial(transports_text.transports_as_text, found),
         as_json=as_json,
-        page=partial(transports_as_html, run, found),
+        page=partial(transports_html.transports_as_html, run, found),
         html=html,
     )

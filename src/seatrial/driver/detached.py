@@ -13,14 +13,20 @@ from seatrial.archive.run_files import read_tail
 from seatrial.archive.run_recovery import partial_folders
 from seatrial.archive.writer import sentences
 from seatrial.driver.clock import new_run_name, now_text
-from seatrial.driver.node_hours import allocation_s, within_node_hours
-from seatrial.driver.node_selection import enough
+from seatrial.driver.node_selection import allocation_s, enough, within_node_hours
 from seatrial.driver.progress import Progress
-from seatrial.driver.settings import CheckSettings
 from seatrial.driver.site import choose_launcher
-from seatrial.driver.submitted import CANCELLED, Submitted, await_the_last_file, new_folder, write_submitted
+from seatrial.driver.submitted import (
+    CANCELLED,
+    Submitted,
+    await_the_last_file,
+    new_folder,
+    write_settings,
+    write_submitted,
+)
 from seatrial.launch.slurm import SlurmLauncher
 from seatrial.model.errors import SeatrialError, UsageError
+from seatrial.model.settings import CheckSettings
 from seatrial.slurm.queue import QueueLine, cancel_named, jobs_by_name, jobs_by_number, submit, this_user
 
 SCRIPT = """\
@@ -58,8 +64,6 @@ def submit_check(settings: CheckSettings) -> Submitted:
     fresh = new_run_name("check")
     name = settings.run or fresh
     folder = new_folder(settings.archive, name)
-    child = [sys.executable, "-P", "-m", "seatrial", "check", *child_options(settings, name)]
-    argv = [str(settings.archive / name / layout.RUN_FILE), *child]
     seconds = allocation_s(settings.budget_s)
     called, user = f"seatrial-{fresh}", this_user()
     try:
@@ -67,6 +71,9 @@ def submit_check(settings: CheckSettings) -> Submitted:
         with sentences(settings.archive):
             script.write_text(SCRIPT, encoding="ascii")
             script.chmod(0o755)
+        given = write_settings(folder, settings_within(settings, name))
+        child = [sys.executable, "-P", "-m", "seatrial", "check", "--settings", str(given)]
+        argv = [str(settings.archive / name / layout.RUN_FILE), *child]
         job = submit(nodes, seconds, settings.partition, called, folder / "output.txt", script, argv)
         submitted = Submitted(run=name, job=job, name=called, user=user, at=now_text(), nodes=nodes, cut=cut)
         write_submitted(folder, submitted)
@@ -77,34 +84,11 @@ def submit_check(settings: CheckSettings) -> Submitted:
     return submitted
 
 
-def child_options(settings: CheckSettings, name: str) -> list[str]:
-    """The options of the check inside the job; nodes and partition are the job's."""
-    options = [
-        *("--run", name),
-        *("--archive", str(settings.archive)),
-        *("--launcher", "slurm"),
-        *("--budget", f"{settings.budget_s:.12g}s"),
-        *("--design", settings.design),
-        *("--round-timeout", f"{settings.round_timeout_s:.12g}s"),
-        *("--pairs-at-once", str(settings.pairs_at_once)),
-        *("--seed", str(settings.seed)),
-        *(() if settings.loaded else ("--no-loaded",)),
-    ]
-    for option, value in (
-        ("--mpi", settings.mpi),
-        ("--mpicc", settings.mpicc),
-        ("--probe", settings.probe),
-        ("--probe-dir", settings.probe_dir),
-        ("--environment", settings.environment),
-        ("--wrap", settings.wrap),
-        ("--fabric", settings.fabric),
-        ("--routes", settings.routes),
-        ("--device", settings.device),
-        ("--effect", settings.effect),
-        ("--latency-effect", settings.latency_effect),
-    ):
-        options += [option, str(value)] if value else []
-    return options
+def settings_within(settings: CheckSettings, name: str) -> CheckSettings:
+    """The settings of the check inside the job, whose nodes and time are those of the job."""
+    return msgspec.structs.replace(
+        settings, run=name, launcher="slurm", nodes=(), partition="", idle_only=False, node_hours=0.0
+    )
 
 
 def collect(folder: Path, submitted: Submitted, progress: Progress) -> Collected:

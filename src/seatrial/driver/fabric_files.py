@@ -8,11 +8,13 @@ import msgspec
 
 from seatrial.archive.inputs import MAP_BYTES, ROUTES_BYTES, argument_text
 from seatrial.archive.reader import read_wiring
-from seatrial.driver.settings import CheckSettings
+from seatrial.fabric import forwarding, ibnetdiscover
+from seatrial.fabric import routed_fabric as routed
 from seatrial.launch.contract import Hosts
-from seatrial.launch.infiniband import discover, read_tables
+from seatrial.launch.site_outputs import discover, read_tables
 from seatrial.model.errors import UsageError
 from seatrial.model.fabric import Fabric
+from seatrial.model.settings import CheckSettings
 
 if TYPE_CHECKING:
     from seatrial.fabric.routed_fabric import RoutedFabric
@@ -31,20 +33,17 @@ def wiring_of(settings: CheckSettings, hosts: Hosts, nodes: Sequence[str]) -> "R
             if given:
                 raise UsageError(f"{option} {given} says something of a fabric that is not named.", "Add --fabric.")
         return read_wiring(settings.replay) if settings.replay else None
-    # Slow to load, and needed here only.
-    from seatrial.fabric.forwarding import parse_tables
-    from seatrial.fabric.ibnetdiscover import parse_fabric
-    from seatrial.fabric.routed_fabric import RoutedFabric, make_routing
-
-    fabric = parse_fabric(discover() if settings.fabric == LIVE else argument_text(Path(settings.fabric), MAP_BYTES))
+    fabric = ibnetdiscover.parse_fabric(
+        discover() if settings.fabric == LIVE else argument_text(Path(settings.fabric), MAP_BYTES)
+    )
     tables = None
     if settings.routes:
-        tables = parse_tables(
+        tables = forwarding.parse_tables(
             read_tables() if settings.routes == LIVE else argument_text(Path(settings.routes), ROUTES_BYTES), fabric
         )
     source = fabric.source if settings.fabric == LIVE else Path(settings.fabric).name
-    routing = make_routing(fabric, tables, nodes, hosts.fabric, device=settings.device, source=source)
-    return RoutedFabric(routing)
+    routing = routed.make_routing(fabric, tables, nodes, hosts.fabric, device=settings.device, source=source)
+    return routed.RoutedFabric(routing)
 
 
 def with_leaves(hosts: Hosts, wiring: "RoutedFabric | None") -> Hosts:

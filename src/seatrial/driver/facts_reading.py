@@ -9,18 +9,18 @@ import msgspec
 from seatrial.archive import layout
 from seatrial.archive.inputs import ANY_SIZE, BadInput, open_regular
 from seatrial.archive.reader import find_run, read_facts_texts, read_info
-from seatrial.driver.node_hours import fewer_nodes
+from seatrial.driver.node_selection import fewer_nodes
 from seatrial.driver.progress import Progress, Silent
-from seatrial.driver.settings import CheckSettings
-from seatrial.launch.recorded_tree import collect_tree
+from seatrial.launch.collector import QUICK_FACTS, collect_tree, collector
 from seatrial.launch.slurm import SlurmLauncher
-from seatrial.launch.sources import QUICK_FACTS, collector
 from seatrial.model.errors import LaunchError, SeatrialError, UsageError
 from seatrial.model.fabric import NO_FABRIC, Fabric
 from seatrial.model.facts import NodeFacts
 from seatrial.model.node_list import node_list
 from seatrial.model.run import NodeState
+from seatrial.model.settings import SiteSettings
 from seatrial.model.words import count
+from seatrial.node import hwloc_machine as hwloc_xml
 from seatrial.node.node import parse_facts
 from seatrial.process.process import run
 from seatrial.recordings.recording import EXPECTED, Form, contents, form_of, stream_node, text_of, unpacked
@@ -64,7 +64,7 @@ def read_here(*, quick: bool = False) -> FactsRead:
     return FactsRead(facts={facts.hostname: facts}, texts={facts.hostname: done.stdout}, launcher="local")
 
 
-def cluster_launcher(site: CheckSettings) -> SlurmLauncher:
+def cluster_launcher(site: SiteSettings) -> SlurmLauncher:
     """For reading the facts of `site.nodes`, or of all that are idle. Raises UsageError where there is no Slurm."""
     if not is_here():
         named = f"NODES {_first_of(site.nodes)} needs" if site.nodes else "--launcher slurm needs"
@@ -83,7 +83,7 @@ def _first_of(nodes: Sequence[str]) -> str:
     return node_list(nodes[:MOST_NAMED]) + (f" and {rest:,} more" if rest > 0 else "")
 
 
-def read_cluster(site: CheckSettings, progress: Progress) -> FactsRead:
+def read_cluster(site: SiteSettings, progress: Progress) -> FactsRead:
     """The nodes, or all that are idle, in an allocation of our own or inside the job that we are part of.
 
     Raises UsageError for a node or partition that Slurm does not know and where there is no Slurm, LaunchError where
@@ -141,9 +141,7 @@ def read_recording(path: Path, progress: Progress | None = None) -> FactsRead:
         return FactsRead(facts={name: facts}, texts={name: text})
     if form is Form.JSON:
         return FactsRead(facts=facts_from_sysinfo(text))
-    from seatrial.node.hwloc_machine import facts_from_xml  # brings the XML parser along
-
-    machine = facts_from_xml(text, _plain(path))
+    machine = hwloc_xml.facts_from_xml(text, _plain(path))
     return FactsRead(facts={machine.hostname: machine})
 
 

@@ -26,7 +26,7 @@ from seatrial.model.errors import LaunchError, ProbeLost, RoundRefused, Seatrial
 from seatrial.model.loss import CappedPair, Loss, LossCause, Moment, SessionLoss, unmeasured
 from seatrial.model.measurement import Kernel, Measurement, Round
 from seatrial.model.placement import Start
-from seatrial.model.run import NodeState
+from seatrial.model.run import NodeCause, NodeState
 from seatrial.node.rank_places import rank_places
 
 Pair = tuple[str, str]
@@ -222,7 +222,8 @@ class Measurer:
             what = f"the rank on {node} died in {self._losses.of(node)} sessions"
             if node not in self.nodes or len(self.nodes) <= max(self._fewest, 2):
                 raise self._losses.too_many(what[0].upper() + what[1:], last)
-            self.lose(NodeState(node=node, reason=f"{what}, and was not started again", fault=True, rank_died=True))
+            reason = f"{what}, and was not started again"
+            self.lose(NodeState(node=node, reason=reason, fault=True, rank_died=True, cause=NodeCause.RANK_DIED))
         self._losses.refuse_more()
         return bool(worn)
 
@@ -238,7 +239,7 @@ class Measurer:
         """The nodes that gave no sign of life, which are taken out."""
         silent = self._launcher.read_facts(self.nodes).silent if self.nodes else {}
         for node, why in silent.items():
-            self.lose(NodeState(node=node, reason=f"{what}: {why}", fault=True))
+            self.lose(NodeState(node=node, reason=f"{what}: {why}", fault=True, cause=NodeCause.SILENT))
         return tuple(silent)
 
     def lose(self, state: NodeState) -> None:
@@ -298,9 +299,9 @@ class Measurer:
             silent = self._silent("did not answer when the probe was started")
             if error.loss is not None:
                 self._note_loss(_of_silent(error.loss, silent), Moment.START, error.what)
-            if silent or (not self._altered and error.passing and self._drop_worn_out()):
+            if silent or (not self._altered and error.transient and self._drop_worn_out()):
                 return self.start()
-            if failed + 1 == STARTS or not error.passing:
+            if failed + 1 == STARTS or not error.transient:
                 raise
             if error.loss is None:
                 self.remarks.append(f"A start of the probe failed and was repeated: {error.what}")

@@ -1,22 +1,25 @@
-"""Whether there are nodes enough to measure a pair; if not, why, and what to do."""
+"""Which nodes are measured, and for how long: at least two, and within the node-hour limit."""
 
+import math
 import os
-import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
-from seatrial.driver.settings import CheckSettings
+import msgspec
+
 from seatrial.launch.contract import Hosts
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.node_list import node_list
-from seatrial.model.run import NodeState
-from seatrial.model.words import by_text
-from seatrial.slurm.text import BUSY
+from seatrial.model.run import NodeCause, NodeState
+from seatrial.model.settings import SiteSettings
+from seatrial.model.words import by_text, count
+from seatrial.slurm.argv import SPARE_MINUTES, minutes
 
 FEWEST = 2
 MOST_REASONS = 4
 
 
-def enough(hosts: Hosts, settings: CheckSettings) -> tuple[str, ...]:
+def enough(hosts: Hosts, settings: SiteSettings) -> tuple[str, ...]:
     """The nodes to measure. Raises an error that says why where there are not two of them."""
     left_out = {state.node for state in hosts.left_out}
     nodes = tuple(node for node in hosts.nodes if node not in left_out)
@@ -37,10 +40,10 @@ def grouped(states: Iterable[NodeState]) -> str:
     return "; ".join([*told[:MOST_REASONS], *(["..."] if len(told) > MOST_REASONS else [])])
 
 
-def _remedy(hosts: Hosts, settings: CheckSettings) -> str:
+def _remedy(hosts: Hosts, settings: SiteSettings) -> str:
     if settings.idle_only and settings.nodes:
         return "Wait until they are free, or stand in the queue for them: without --idle-only."
-    if any(_busy(state) for state in hosts.left_out):
+    if any(state.cause is NodeCause.BUSY for state in hosts.left_out):
         return "Wait for idle nodes, or name busy ones with --nodes."
     if hosts.left_out:
         return "`seatrial doctor` tells what to do about each; or name others with --nodes."
@@ -49,5 +52,109 @@ def _remedy(hosts: Hosts, settings: CheckSettings) -> str:
     return "Choose a partition of two nodes or more by --partition; sinfo lists them."
 
 
-def _busy(state: NodeState) -> bool:
-    return bool(BUSY & set(re.findall(r"\w+", state.reason.partition("(")[0])))
+# To stay within the node-hours, the time is reduced first, then the number of nodes; the report says so.
+
+SHORTEST_BUDGET_S = 60.0
+"""Rather than measure for less than this, fewer nodes are taken."""
+AROUND_S = 300.0
+"""For starting, and for reading facts before and after."""
+FEWEST_NODES = 2
+_Site = TypeVar("_Site", bound=SiteSettings)
+
+
+class Thrift(msgspec.Struct, frozen=True, kw_only=True):
+    """How many nodes for how long of measuring."""
+
+    nodes: int
+    budget_s: float
+
+
+def allocation_s(budget_s: float) -> float:
+    """How long the nodes are asked for, where so long is measured; what is over is given back at once."""
+    return 2 * budget_s + AROUND_S
+
+
+def longest_budget_s(limit_minutes: int) -> float:
+    """The longest budget whose allocation is asked for with that time limit; 0 or less where none is."""
+    return ((limit_minutes - SPARE_MINUTES) * 60 - AROUND_S) / 2
+
+
+def node_hours_of(nodes: int, budget_s: float) -> float:
+    """What the allocation may cost at most: its time limit times its nodes, in node-hours."""
+    return nodes * minutes(allocation_s(budget_s)) / 60
+
+
+def fit(node_hours: float, nodes: int, budget_s: float, *, fewest: int = FEWEST_NODES) -> Thrift:
+    """At most so many nodes for at most that budget, within the node-hours.
+
+    Raises UsageError where not even the `fewest` nodes fit for the shortest time.
+    """
+    shortest_s = min(budget_s, SHORTEST_BUDGET_S)
+    least = node_hours_of(fewest, shortest_s)
+    if node_hours < least:
+        limit = minutes(allocation_s(shortest_s))
+        raise _too_little(node_hours, fewest, f" for {shortest_s:.0f} s of measuring", limit, least)
+    fitting = min(nodes, int(node_hours / node_hours_of(1, shortest_s) + 1e-9))
+    left_s = (math.floor(node_hours * 60 / fitting + 1e-9) - SPARE_MINUTES) * 60 - AROUND_S
+    return Thrift(nodes=fitting, budget_s=min(budget_s, max(left_s / 2, shortest_s)))
+
+
+def within_node_hours(
+    settings: _Site, hosts: Hosts, nodes: Sequence[str], *, job: str = "", fewest: int = FEWEST_NODES
+) -> tuple[_Site, Hosts, tuple[str, ...], str]:
+    """Settings, hosts and nodes that fit, and a sentence on what was cut; empty where nothing was.
+
+    `job`: that we are part of; it is allocated already, and costs what it costs. `fewest`: with so many as there are
+    time alone is cut. Raises UsageError where nothing fits.
+    """
+    if not settings.node_hours or job or settings.replay is not None:
+        return settings, hosts, tuple(nodes), ""
+    found = fit(settings.node_hours, len(nodes), settings.budget_s, fewest=fewest)
+    kept, states = _cut_to(found.nodes, nodes, settings.node_hours)
+    if not states and found.budget_s == settings.budget_s:
+        return settings, hosts, kept, ""
+    fewer = f"{len(kept)} of {len(nodes)} nodes are" if states else f"{count(len(kept), 'node')} {_are(len(kept))}"
+    cost = node_hours_of(len(kept), found.budget_s)
+    said = (
+        f"To stay within --node-hours {settings.node_hours:g}, {fewer} measured, for {found.budget_s:.0f} s of "
+        f"{settings.budget_s:.0f}: at most {cost:.2f} node-hours."
+    )
+    return (
+        msgspec.structs.replace(settings, budget_s=found.budget_s),
+        msgspec.structs.replace(hosts, nodes=kept, left_out=(*hosts.left_out, *states)),
+        kept,
+        said,
+    )
+
+
+def fewer_nodes(
+    node_hours: float, nodes: Sequence[str], limit_minutes: int, *, fewest: int = 1
+) -> tuple[tuple[str, ...], tuple[NodeState, ...]]:
+    """As many nodes, from the first, as may be had for so long each within the node-hours; and those left out.
+
+    No node-hours: all. Raises UsageError where not even the `fewest` fit.
+    """
+    if not node_hours:
+        return tuple(nodes), ()
+    least = fewest * limit_minutes / 60
+    if node_hours < least:
+        raise _too_little(node_hours, fewest, "", limit_minutes, least)
+    return _cut_to(int(node_hours * 60 / limit_minutes + 1e-9), nodes, node_hours)
+
+
+def _cut_to(fitting: int, nodes: Sequence[str], node_hours: float) -> tuple[tuple[str, ...], tuple[NodeState, ...]]:
+    why = f"left out to stay within --node-hours {node_hours:g}"
+    states = (NodeState(node=node, reason=why, fault=False, cause=NodeCause.NODE_HOURS) for node in nodes[fitting:])
+    return tuple(nodes[:fitting]), tuple(states)
+
+
+def _too_little(node_hours: float, fewest: int, purpose: str, limit_minutes: int, least: float) -> UsageError:
+    return UsageError(
+        f"--node-hours {node_hours:g} is too little: {count(fewest, 'node')}{purpose} {_are(fewest)} asked for "
+        f"with a time limit of {limit_minutes} minutes.",
+        f"Give at least {math.ceil(100 * least - 1e-9) / 100:g}.",
+    )
+
+
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"

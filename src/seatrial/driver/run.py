@@ -1,55 +1,174 @@
-"""What every run that is described step by step keeps: its measurer, its facts, and what is known of it by now."""
+"""A run in progress: how every command that measures starts it, records it, and ends it whatever happens."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
 
-from seatrial.archive.writer import RunWriter
-from seatrial.driver.closing import closed
+from seatrial import __version__
+from seatrial.archive import layout
+from seatrial.archive.reader import parse_all, read_info
+from seatrial.archive.writer import RunWriter, ended
+from seatrial.driver.clock import new_run_name, now_text
 from seatrial.driver.measurer import Measurer
-from seatrial.launch.contract import Launcher
+from seatrial.driver.preflight import ExplainedByFacts, preflight
+from seatrial.driver.progress import Progress
+from seatrial.driver.session_losses import TooManyLost
+from seatrial.driver.site import environment_of
+from seatrial.launch.contract import Hosts, Launcher
+from seatrial.model import formats
+from seatrial.model.errors import SeatrialError
+from seatrial.model.fabric import Wiring
 from seatrial.model.facts import NodeFacts
-from seatrial.model.run import Design, Ending, RecordedRun, RunInfo
+from seatrial.model.run import Design, Ending, NodeCause, NodeState, RecordedRun, RunInfo, RunKind
+from seatrial.model.settings import CheckSettings, Settings, SiteSettings
+
+INTERRUPTED = "Interrupted: what had been measured was kept, the rest was not measured."
+MOST_REMARKS = 3
+"""Of the measurer, that become part of the reason with which a run is closed."""
 
 
-class RunUnderWay:
-    """Such a run; `planned`: the ordered pairs that it is about."""
+class Run:
+    """One run: its settings, its folder in the archive, its nodes, and what was measured so far.
+
+    Commands give `carry_out` their work, or make a class of their own from this one.
+    """
 
     def __init__(
-        self, launcher: Launcher, writer: RunWriter, measurer: Measurer, planned: Sequence[tuple[str, str]]
+        self,
+        settings: SiteSettings,
+        launcher: Launcher,
+        writer: RunWriter,
+        progress: Progress,
+        *,
+        nodes: Sequence[str],
+        planned: Sequence[tuple[str, str]] = (),
+        left_out: Sequence[NodeState] = (),
+        wiring: Wiring | None = None,
+        fewest: int = 2,
     ) -> None:
-        self.measurer = measurer
+        """`planned`: ordered pairs, as far as known; `left_out`: nodes that were not available; `fewest`: ranks."""
+        self.settings = settings
+        self.progress = progress
+        self.measurer = Measurer(launcher, writer, nodes, progress, settings.round_timeout_s, fewest)
         self.facts: dict[str, NodeFacts] = {}
+        self.facts_after: dict[str, NodeFacts] = {}
         self._launcher = launcher
         self._writer = writer
         self._planned = tuple(planned)
+        self._left_out = tuple(left_out)
+        self._wiring = wiring
+
+    @property
+    def seed(self) -> int:
+        """For the random order of rounds."""
+        return self._writer.info.seed
+
+    def carry_out(self, work: Callable[[], str]) -> Path:
+        """Do the work, which returns a remark for the report or nothing, and close the run; its folder.
+
+        An error of the work becomes the reason with which the run is closed. It is raised again where nothing was
+        measured and no finding will say what is wrong. A run is closed exactly once, also after Ctrl-C.
+        """
+        ending, reason = Ending.FAILED, ""
+        failure: SeatrialError | None = None
+        try:
+            reason = work()
+            ending = Ending.COMPLETE
+        except KeyboardInterrupt:
+            ending, reason = Ending.INTERRUPTED, INTERRUPTED
+        except SeatrialError as error:
+            failure, reason = error, str(error)
+        finally:
+            folder = self._finish(ending, reason, failure)
+        if failure and not self.measurer.measurements and not isinstance(failure, (ExplainedByFacts, TooManyLost)):
+            raise failure
+        return folder
+
+    def _finish(self, ending: Ending, reason: str, failure: SeatrialError | None) -> Path:
+        """Give the nodes back and close the run."""
+        try:
+            self.measurer.close(kill=ending is not Ending.COMPLETE)
+        finally:
+            self._launcher.close()
+        said = " ".join((reason, *self.measurer.remarks[:MOST_REMARKS])).strip()
+        return self._writer.close(ended(self._info(), ending, now_text(), said), failure)
+
+    def allocate(self, nodes: Sequence[str], seconds: float) -> None:
+        """Get the nodes for that long. Raises LaunchError."""
+        self._launcher.allocate(nodes, seconds)
+        self._writer.describe(msgspec.structs.replace(self._writer.info, job=self._launcher.job))
+
+    def read_facts(self, nodes: Sequence[str], reading: str, silent: str) -> dict[str, NodeFacts]:
+        """The facts of the nodes, which are kept. Nodes that do not answer are lost, for the reason `silent`."""
+        facts = self._launcher.read_facts(nodes)
+        for node, text in facts.texts.items():
+            self._writer.write_facts(node, reading, text)
+        for node, why in facts.silent.items():
+            self.measurer.lose(NodeState(node=node, reason=f"{silent}: {why}", fault=True, cause=NodeCause.SILENT))
+        return parse_all(facts.texts)
+
+    def inspect(self, nodes: Sequence[str]) -> None:
+        """Before anything is measured: read the facts, and try the environment of the launch. Raises LaunchError."""
+        self.facts = self.read_facts(nodes, layout.BEFORE, "did not answer")
+        preflight(self._launcher, self.measurer, self.progress)
 
     def designed(self, design: Design) -> None:
-        """Write down what is going to be measured."""
+        """Record what is going to be measured."""
         self._writer.describe(msgspec.structs.replace(self._writer.info, design=design))
 
+    def note_cut(self, cut: str) -> None:
+        """Report what --node-hours cut off, now and in the report; empty: nothing."""
+        if cut:
+            self.progress.stage(cut)
+            self.measurer.remarks.append(cut)
+
     def recorded(self) -> RecordedRun:
-        """What is known by now."""
+        """The run as a judge sees it, with what is known so far."""
         return RecordedRun(
             info=self._info(),
             planned=self._planned,
             facts=self.facts,
-            facts_after={},
+            facts_after=self.facts_after,
             measurements=tuple(self.measurer.measurements),
             starts=tuple(self.measurer.starts),
             losses=tuple(self.measurer.losses),
             sessions=self.measurer.sessions,
+            wiring=self._wiring,
         )
 
     def _info(self) -> RunInfo:
         return msgspec.structs.replace(
             self._writer.info,
             mpi_library=str(self.measurer.header.get("mpi_library", "")),
-            lost=tuple(self.measurer.lost.values()),
+            lost=(*self._left_out, *self.measurer.lost.values()),
             hanging_pairs=tuple(self.measurer.hung),
+            capped_pairs=self.measurer.capped,
         )
 
-    def finish(self, ending: Ending, reason: str) -> Path:
-        """Give everything back, close the run, and return its folder."""
-        return closed(self._launcher, self._writer, self.measurer, self._info, ending, reason)
+
+def describe(settings: Settings, launcher: Launcher, hosts: Hosts, nodes: Sequence[str]) -> RunInfo:
+    """run.json at the start of a run with these settings."""
+    site, kind = settings.site, RunKind(str(settings.__struct_config__.tag))
+    environment = environment_of(site, local=launcher.name == "local")
+    check = settings if isinstance(settings, CheckSettings) else None
+    return RunInfo(
+        format=formats.RUN,
+        run=site.run or new_run_name(kind.value),
+        kind=kind,
+        seatrial=__version__,
+        command=site.command,
+        started=now_text(),
+        launcher=launcher.name,
+        cluster=hosts.cluster,
+        nodes=tuple(nodes),
+        fabric=hosts.fabric,
+        features={node: hosts.features[node] for node in nodes if node in hosts.features},
+        lost=hosts.left_out,
+        seed=read_info(site.replay).seed if site.replay else site.seed,
+        environment=environment.spec,
+        wrap=environment.where.value if environment else "",
+        effect=check.effect if check else None,
+        latency_effect=check.latency_effect if check else None,
+        settings=settings,
+    )

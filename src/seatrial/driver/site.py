@@ -18,10 +18,8 @@ from seatrial.archive.reader import (
     read_info,
     refuse_damaged,
 )
-from seatrial.driver.settings import CheckSettings
 from seatrial.launch.contract import Launcher
-from seatrial.launch.environments.environment import NO_ENVIRONMENT, Environment
-from seatrial.launch.environments.kind import Where
+from seatrial.launch.environments.environment import NO_ENVIRONMENT, Environment, Where
 from seatrial.launch.environments.spec import AUTO, parse_environment
 from seatrial.launch.line_parser import is_srun, launcher_of
 from seatrial.launch.local import LocalLauncher
@@ -30,6 +28,7 @@ from seatrial.launch.probe_build import build, default_folder, prebuilt
 from seatrial.launch.replay import ReplayLauncher
 from seatrial.launch.slurm import SlurmLauncher
 from seatrial.model.errors import LaunchError, UsageError
+from seatrial.model.settings import SiteSettings
 from seatrial.slurm.presence import is_here
 
 LAUNCHERS = ("auto", "slurm", "local")
@@ -37,7 +36,7 @@ launcher_factory: ContextVar[Callable[..., Launcher] | None] = ContextVar("launc
 """Makes the launcher of a run from its settings in place of Slurm and local MPI; tests set it. A replay ignores it."""
 
 
-def choose_launcher(settings: CheckSettings) -> Launcher:
+def choose_launcher(settings: SiteSettings) -> Launcher:
     """Replay where a recording is named, Slurm where it answers, else this machine's MPI. Builds the probe.
 
     Raises UsageError for options that do not fit together, LaunchError for what is missing on this site.
@@ -83,7 +82,7 @@ def choose_launcher(settings: CheckSettings) -> Launcher:
     return LocalLauncher(mpi, probe_path, settings.ranks, quick_facts=settings.quick_facts, environment=environment)
 
 
-def environment_of(settings: CheckSettings, *, local: bool) -> Environment:
+def environment_of(settings: SiteSettings, *, local: bool) -> Environment:
     """The environment that the settings name. A replay starts nothing, in none.
 
     On this machine alone mpirun is taken from the environment, too, unless that is told to be inside.
@@ -96,7 +95,7 @@ def environment_of(settings: CheckSettings, *, local: bool) -> Environment:
     return environment
 
 
-def replay_launcher(settings: CheckSettings) -> ReplayLauncher:
+def replay_launcher(settings: SiteSettings) -> ReplayLauncher:
     """A launcher that plays the run in the folder `settings.replay`."""
     folder = settings.replay
     assert folder is not None  # noqa: S101 - the caller looked
@@ -113,17 +112,17 @@ def replay_launcher(settings: CheckSettings) -> ReplayLauncher:
     )
 
 
-def probe_for(settings: CheckSettings) -> Path:
+def probe_for(settings: SiteSettings) -> Path:
     """The probe for a launcher that is not ours to choose: built, or prebuilt. Errors as of `choose_launcher`."""
     return _probe(settings, environment_of(settings, local=False))[1]
 
 
-def environment_of_line(settings: CheckSettings, words: Sequence[str]) -> Environment:
+def environment_of_line(settings: SiteSettings, words: Sequence[str]) -> Environment:
     """What a user's own launch line runs in: around srun as it suits the kind, around all of a line with mpirun."""
     return environment_of(settings, local=not is_srun(launcher_of(words)))
 
 
-def _probe(settings: CheckSettings, environment: Environment) -> tuple[Mpi, Path]:
+def _probe(settings: SiteSettings, environment: Environment) -> tuple[Mpi, Path]:
     if settings.probe is None:
         mpi = find_mpi(settings.mpicc, environment)
         return mpi, build(mpi, settings.probe_dir or default_folder(), environment)

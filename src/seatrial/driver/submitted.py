@@ -12,9 +12,11 @@ from seatrial.archive.reader import find_run
 from seatrial.archive.run_files import DamagedRun, read_record
 from seatrial.archive.writer import sentences
 from seatrial.model.errors import UsageError
+from seatrial.model.settings import CheckSettings
 
 SUBMITTED = ".submitted"
 JOB_FILE = "job.json"
+SETTINGS_FILE = "settings.json"
 CLOSING_S = 3.0
 CANCELLED = "CANCELLED"
 
@@ -57,10 +59,24 @@ def new_folder(archive: Path, run: str) -> Path:
 
 def write_submitted(folder: Path, submitted: Submitted) -> None:
     """Write job.json, at once or not at all. Raises ArchiveError."""
+    _write(folder, JOB_FILE, submitted)
+
+
+def write_settings(folder: Path, settings: CheckSettings) -> Path:
+    """Write settings.json, with which the job starts; its path. Raises ArchiveError."""
+    return _write(folder, SETTINGS_FILE, settings)
+
+
+def read_settings(path: Path) -> CheckSettings:
+    """The settings in such a file. Raises DamagedRun."""
+    return read_record(path.parent, path, CheckSettings, DESCRIPTION_BYTES)
+
+
+def _write(folder: Path, name: str, record: msgspec.Struct) -> Path:
     with sentences(folder.parent):
-        partial = folder / f"{JOB_FILE}{layout.PARTIAL}"
-        partial.write_bytes(msgspec.json.encode(submitted))
-        partial.replace(folder / JOB_FILE)
+        partial = folder / f"{name}{layout.PARTIAL}"
+        partial.write_bytes(msgspec.json.encode(record, enc_hook=str))
+        return partial.replace(folder / name)
 
 
 def await_the_last_file() -> None:

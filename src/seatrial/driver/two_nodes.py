@@ -5,34 +5,20 @@ from pathlib import Path
 
 import msgspec
 
-from seatrial.archive import layout
 from seatrial.archive.journal import DefaultStarted, SurveyPlanned
-from seatrial.archive.reader import parse_all
 from seatrial.archive.writer import RunWriter
-from seatrial.driver.closing import carried_out
-from seatrial.driver.description import describe
-from seatrial.driver.measurer import Measurer
-from seatrial.driver.node_hours import within_node_hours
-from seatrial.driver.node_selection import enough
-from seatrial.driver.preflight import preflight
+from seatrial.driver.node_selection import enough, within_node_hours
 from seatrial.driver.progress import Progress, Silent
-from seatrial.driver.run import RunUnderWay
-from seatrial.driver.settings import CheckSettings
+from seatrial.driver.run import Run, describe
 from seatrial.driver.site import choose_launcher
 from seatrial.launch.contract import Hosts, Launcher, Manner, StartsByDefault
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.placement import DefaultStart
-from seatrial.model.run import NodeState, RecordedRun, RunKind
+from seatrial.model.run import RecordedRun
+from seatrial.model.settings import CurveSettings, SaturateSettings, SiteSettings
 
 Pair = tuple[str, str]
 DEFAULT_LOG = "default-launch.err"
-
-
-class TwoNodesSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """What `check` takes, too, and between which nodes; no ends: the only two there are."""
-
-    site: CheckSettings
-    ends: tuple[str, ...] = ()
 
 
 class TwoNodesOutcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,52 +28,31 @@ class TwoNodesOutcome(msgspec.Struct, frozen=True, kw_only=True):
     recorded: RecordedRun
 
 
-class TwoNodes(RunUnderWay):
-    """Such a run under way."""
+class TwoNodes(Run):
+    """A run that measures one pair."""
 
     def __init__(
         self,
-        settings: CheckSettings,
+        settings: SiteSettings,
         launcher: Launcher,
         writer: RunWriter,
         pair: Pair,
         progress: Progress,
         nodes: Sequence[str] = (),
     ) -> None:
-        """`nodes`: those that hold the pair, where its ends are places of one; empty: the pair itself."""
-        self.settings = settings
+        """`nodes`: those that hold the pair, where its ends are places on one node; empty: the pair itself."""
         self.pair = pair
-        self.progress = progress
         self._nodes = tuple(nodes) or pair
-        measurer = Measurer(launcher, writer, self._nodes, progress, settings.round_timeout_s)
-        super().__init__(launcher, writer, measurer, (pair,))
+        super().__init__(settings, launcher, writer, progress, nodes=self._nodes, planned=(pair,))
         self._default: DefaultStart | None = None
 
-    @property
-    def seed(self) -> int:
-        """What draws the order of rounds."""
-        return self._writer.info.seed
-
     def begin(self, seconds: float) -> None:
-        """Get hold of the nodes for that long, and read their facts."""
+        """Get the nodes for that long, and read their facts."""
         self.progress.stage(f"Waiting for {' and '.join(self._nodes)}")
-        self._launcher.allocate(self._nodes, seconds)
-        self._writer.describe(msgspec.structs.replace(self._writer.info, job=self._launcher.job))
+        self.allocate(self._nodes, seconds)
         self._writer.append(SurveyPlanned(pairs=(self.pair,)))
         self.progress.stage(f"Reading the facts of {' and '.join(self._nodes)}")
-        reading = self._launcher.read_facts(self._nodes)
-        for node, text in reading.texts.items():
-            self._writer.write_facts(node, layout.BEFORE, text)
-        for node, why in reading.silent.items():
-            self.measurer.lose(NodeState(node=node, reason=f"did not answer: {why}", fault=True))
-        self.facts = parse_all(reading.texts)
-        preflight(self._launcher, self.measurer, self.progress)
-
-    def note_cut(self, cut: str) -> None:
-        """Say what --node-hours cut away, here and in the report; empty: nothing."""
-        if cut:
-            self.progress.stage(cut)
-            self.measurer.remarks.append(cut)
+        self.inspect(self._nodes)
 
     def start(self, ranks_per_node: int = 1) -> None:
         """Start the probe on both nodes; with several ranks a node, pairs are made of places (NODE:0, NODE:1)."""
@@ -111,7 +76,7 @@ class TwoNodes(RunUnderWay):
 
 
 def run_two_nodes(
-    kind: RunKind, settings: TwoNodesSettings, work: Callable[[TwoNodes], str], progress: Progress | None = None
+    settings: CurveSettings | SaturateSettings, work: Callable[[TwoNodes], str], progress: Progress | None = None
 ) -> TwoNodesOutcome:
     """Carry out `work`, whose answer is a remark for the report or empty. Whatever ends it, the run is closed.
 
@@ -125,10 +90,10 @@ def run_two_nodes(
     hosts = launcher.hosts()
     pair = pick_ends(enough(hosts, site), hosts, settings.ends)
     site, hosts, _, cut = within_node_hours(site, hosts, pair, job=launcher.job)
-    writer = RunWriter(site.archive, describe(site, launcher, hosts, pair, kind))
+    writer = RunWriter(site.archive, describe(msgspec.structs.replace(settings, site=site), launcher, hosts, pair))
     trial = TwoNodes(site, launcher, writer, pair, progress)
     trial.note_cut(cut)
-    folder = carried_out(trial, lambda: work(trial))
+    folder = trial.carry_out(lambda: work(trial))
     return TwoNodesOutcome(folder=folder, recorded=trial.recorded())
 
 

@@ -10,8 +10,7 @@ from pathlib import Path
 
 from seatrial.launch.contract import PLAIN, FactsReading, Hosts, Manner
 from seatrial.launch.environments.discovery import find_program
-from seatrial.launch.environments.environment import NO_ENVIRONMENT, Environment
-from seatrial.launch.environments.kind import Where
+from seatrial.launch.environments.environment import NO_ENVIRONMENT, Environment, Where
 from seatrial.launch.line_options import Dialect
 from seatrial.launch.line_parser import LaunchLine, is_srun, launcher_of
 from seatrial.launch.mpi import Family, family_of

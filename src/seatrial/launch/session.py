@@ -85,9 +85,9 @@ class PipeSession:
             late = f"not within {timeout_s:.0f} s; " if timed_out else ""
             many = f" on {ranks} ranks" if ranks else ""
             what = f"The probe did not start{many}: {late}{failure.meaning}"
-            passing = failure.transient and not timed_out
+            transient = failure.transient and not timed_out
             raise LaunchError(
-                what, remedy, passing=passing, loss=loss, other_mpi_type=failure.other_mpi_type
+                what, remedy, transient=transient, loss=loss, other_mpi_type=failure.other_mpi_type
             ) from error
         except BaseException:
             self.close(kill=True)

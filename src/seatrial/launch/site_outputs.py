@@ -1,7 +1,10 @@
-"""What a site's own commands say, kept raw beside the facts: Slurm's topology and nodes, the InfiniBand fabric."""
+"""Output of a site's own commands: Slurm's topology and nodes, and the map, tables and counters of InfiniBand."""
 
 import os
+import shutil
+from collections.abc import Iterable
 
+from seatrial.model.errors import LaunchError
 from seatrial.process.process import run
 from seatrial.slurm import argv as slurm_argv
 
@@ -27,3 +30,51 @@ def fabric_outputs() -> dict[str, str]:
         return {}
     done = run(IBNETDISCOVER, timeout_s=FABRIC_TIMEOUT_S)
     return {"ibnetdiscover.txt": done.stdout} if done.ok and done.stdout.strip() else {}
+
+
+DISCOVER_TIMEOUT_S = 300.0
+COUNTERS_TIMEOUT_S = 30.0
+TABLES_TIMEOUT_S = 600.0
+TABLE_TOOLS = ("dump_fts", "dump_lfts")
+"""The former is one program and takes seconds, the latter asks switch by switch."""
+
+
+def discover() -> str:
+    """The output of `ibnetdiscover`. Raises LaunchError where the tool is not there, or may not ask the fabric."""
+    if not shutil.which("ibnetdiscover"):
+        raise LaunchError(
+            "There is no ibnetdiscover on this machine.",
+            "Install infiniband-diags, or give a FILE with its output from another machine.",
+        )
+    done = run(["ibnetdiscover"], timeout_s=DISCOVER_TIMEOUT_S)
+    if done.timed_out:
+        raise LaunchError(f"ibnetdiscover did not end within {DISCOVER_TIMEOUT_S:.0f} s.")
+    if not done.ok or ("Switch" not in done.stdout and "Ca" not in done.stdout):
+        said = (done.stderr.strip().splitlines() or ["nothing"])[-1]
+        raise LaunchError(
+            f"ibnetdiscover found no fabric: {said}.", "It needs an active port, and usually root (/dev/infiniband)."
+        )
+    return done.stdout
+
+
+def read_counters(lids: Iterable[int]) -> str:
+    """`perfquery` of every port of the devices with these LIDs, one after the other; silent ones are left out."""
+    texts = [run(["perfquery", "--loop_ports", str(lid)], timeout_s=COUNTERS_TIMEOUT_S) for lid in lids]
+    return "".join(done.stdout for done in texts if done.ok)
+
+
+def read_tables() -> str:
+    """`dump_fts`: the forwarding tables of all switches. Raises LaunchError as `discover` does."""
+    tool = next((name for name in TABLE_TOOLS if shutil.which(name)), "")
+    if not tool:
+        raise LaunchError(
+            "There is no dump_fts on this machine.",
+            "Install infiniband-diags, or give a file with its output from another machine.",
+        )
+    done = run([tool], timeout_s=TABLES_TIMEOUT_S)
+    if done.timed_out:
+        raise LaunchError(f"{tool} did not end within {TABLES_TIMEOUT_S:.0f} s.")
+    if "Unicast lids" not in done.stdout:
+        said = (done.stderr.strip().splitlines() or ["nothing"])[-1]
+        raise LaunchError(f"{tool} found no tables: {said}.", "It needs an active port, and usually root.")
+    return done.stdout

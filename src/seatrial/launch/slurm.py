@@ -8,14 +8,13 @@ from pathlib import Path
 
 from seatrial.fabric.slurm_topology import parse_topology
 from seatrial.failures.start_failure import explain
+from seatrial.launch.collector import EXTRA_S_PER_NODE, QUICK_FACTS, Patience, collector
 from seatrial.launch.contract import PLAIN, FactsReading, Hosts, Manner
 from seatrial.launch.default_launch import default_argv, default_line, job_variables, look
 from seatrial.launch.environments.environment import NO_ENVIRONMENT, Environment
-from seatrial.launch.environments.step import ask
+from seatrial.launch.environments.report import ask
 from seatrial.launch.mpi import Mpi
-from seatrial.launch.patience import EXTRA_S_PER_NODE, Patience
 from seatrial.launch.session import PipeSession
-from seatrial.launch.sources import QUICK_FACTS, collector
 from seatrial.model.errors import LaunchError, UsageError
 from seatrial.model.fabric import Fabric
 from seatrial.model.node_list import expand, node_list

@@ -33,10 +33,10 @@ class UsageError(SeatrialError):
 
 
 class LaunchError(SeatrialError):
-    """The probe could not be started as asked. `passing`: for no known reason, so that a second try may succeed.
+    """The probe could not be started as requested.
 
-    `loss`: what the launcher reported about a probe that died during its start. `other_mpi_type`: the remedy is another
-    `srun --mpi`.
+    `transient`: no lasting cause is known, so another attempt may succeed. `loss`: what the launcher reported about a
+    probe that died during its start. `other_mpi_type`: the remedy is another `srun --mpi`.
     """
 
     def __init__(
@@ -44,12 +44,12 @@ class LaunchError(SeatrialError):
         what: str,
         remedy: str = "",
         *,
-        passing: bool = False,
+        transient: bool = False,
         loss: Loss | None = None,
         other_mpi_type: bool = False,
     ) -> None:
         super().__init__(what, remedy)
-        self.passing = passing
+        self.transient = transient
         self.loss = loss
         self.other_mpi_type = other_mpi_type
 

@@ -10,6 +10,7 @@ from seatrial.model.facts import NodeFacts
 from seatrial.model.loss import CappedPair, SessionLoss
 from seatrial.model.measurement import Measurement
 from seatrial.model.placement import DefaultStart, Start
+from seatrial.model.settings import Settings
 
 
 class Ending(enum.StrEnum):
@@ -40,15 +41,36 @@ class RunKind(enum.StrEnum):
         return "seatrial curve --rails" if self is RunKind.RAILS else f"seatrial {self.value}"
 
 
+class NodeCause(enum.StrEnum):
+    """Why a node was not measured, for decisions; `NodeState.reason` says it to a person."""
+
+    UNKNOWN = ""
+    """Also in runs that were recorded before causes were stored."""
+    BUSY = "busy"
+    """It runs the jobs of others, or Slurm has planned it for one."""
+    UNAVAILABLE = "unavailable"
+    """Down, drained, reserved or powered down."""
+    RESUME_TIMEOUT = "resume-timeout"
+    """Slurm woke it, and it did not come up within ResumeTimeout."""
+    SILENT = "silent"
+    """It gave no facts or stopped answering."""
+    RANK_DIED = "rank-died"
+    """Its ranks died repeatedly; the node itself answers."""
+    NODE_HOURS = "node-hours"
+    """Left out to stay within --node-hours."""
+
+
 class NodeState(msgspec.Struct, frozen=True, kw_only=True):
-    """A node that was wanted and could not be measured, or stopped answering, and what was seen of it."""
+    """A requested node that could not be measured or stopped answering, and what was observed."""
 
     node: str
     reason: str
+    """A sentence for the report; nothing is decided by its text."""
     fault: bool
     """False where it was drained on purpose or is busy."""
     rank_died: bool = False
-    """It answers, and was left out since its ranks died again and again."""
+    """It answers, and was left out because its ranks died repeatedly."""
+    cause: NodeCause = NodeCause.UNKNOWN
 
 
 class Design(msgspec.Struct, frozen=True, kw_only=True):
@@ -126,11 +148,13 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     kind: RunKind | None = None
     """None: written before kinds were; `run_kind` derives it."""
     line: AskedLine | None = None
-    """Of a placement."""
+    """Of a placement whose run has no `settings`."""
     effect: float | None = None
     """The practical effect of bandwidth that was asked for, as a share; None: the default."""
     latency_effect: float | None = None
     """The same of latency."""
+    settings: Settings | None = None
+    """What the command was asked to do; None: written before settings were stored."""
     contents: Contents | None = None
     """None while the run is open, and in runs that were closed by versions which did not store it."""
 

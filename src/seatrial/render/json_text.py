@@ -15,20 +15,24 @@ def json_text(value: object) -> str:
     Records become objects. Infinity and NaN, which JSON does not have, become null.
     """
     try:
-        written = json.dumps(value, ensure_ascii=True, allow_nan=False, default=msgspec.to_builtins)
+        written = json.dumps(value, ensure_ascii=True, allow_nan=False, default=_builtins)
     except ValueError:
         value = finite(value)
         written = json.dumps(value, ensure_ascii=True, allow_nan=False)
     try:  # json's own indenting takes ten times as long
         return msgspec.json.format(written, indent=1) + "\n"
     except msgspec.DecodeError:  # half a surrogate pair, from foreign bytes
-        return json.dumps(value, ensure_ascii=True, allow_nan=False, default=msgspec.to_builtins, indent=1) + "\n"
+        return json.dumps(value, ensure_ascii=True, allow_nan=False, default=_builtins, indent=1) + "\n"
+
+
+def _builtins(value: object) -> Any:  # noqa: ANN401 - whatever JSON can hold
+    return msgspec.to_builtins(value, enc_hook=str)
 
 
 def finite(value: Any) -> Any:  # noqa: ANN401 - whatever JSON can hold
     """The same with null for what is not finite, and records as objects."""
     if isinstance(value, msgspec.Struct):
-        value = msgspec.to_builtins(value)
+        value = _builtins(value)
     if isinstance(value, float):
         return number(value)
     if isinstance(value, dict):

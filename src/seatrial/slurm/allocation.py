@@ -9,7 +9,7 @@ from seatrial.failures.pending_jobs import Pending, why_pending
 from seatrial.failures.start_failure import CAUSES
 from seatrial.model.errors import LaunchError
 from seatrial.model.node_list import node_list
-from seatrial.model.run import NodeState
+from seatrial.model.run import NodeCause, NodeState
 from seatrial.process.holder import Holding, Start
 from seatrial.process.process import run
 from seatrial.slurm import argv as slurm_argv
@@ -158,7 +158,7 @@ def _not_granted(said: str, waiting: Waiting, nodes: Sequence[str], wait_s: floa
 
 def _lost(what: str, lost: Sequence[NodeState]) -> LaunchError:
     """The error for nodes that were granted, and taken out of service before the job began."""
-    if all(text.RESUME_TIMEOUT in state.reason for state in lost):
+    if all(state.cause is NodeCause.RESUME_TIMEOUT for state in lost):
         asleep = node_list([state.node for state in lost])
         return LaunchError(
             f"Slurm granted {what}, and {asleep} did not wake up in time ({text.RESUME_TIMEOUT}).",

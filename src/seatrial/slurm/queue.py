@@ -53,7 +53,7 @@ class QueueLine(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def why(self) -> str:
         """PENDING: the nodes are in use by others (Resources)."""
-        if self.reason in ("", "None"):
+        if not self.reason:
             return self.state
         known = self._known
         return f"{self.state}: {known.meaning} ({self.reason})" if known else f"{self.state} ({self.reason})"
@@ -85,9 +85,14 @@ def parse_queue(text: str) -> tuple[QueueLine, ...]:
     """Lines of `squeue --format=%i|%T|%n|%r`; lines of another form are passed over."""
     fields = (line.split("|", 3) for line in text.splitlines())
     return tuple(
-        QueueLine(job=job.strip(), state=state.strip().upper(), asked=asked.strip(), reason=reason.strip())
+        QueueLine(job=job.strip(), state=state.strip().upper(), asked=asked.strip(), reason=_reason_of(reason))
         for job, state, asked, reason in (each for each in fields if len(each) == 4)
     )
+
+
+def _reason_of(word: str) -> str:
+    """Slurm writes None for a job that waits for nothing."""
+    return "" if word.strip() == "None" else word.strip()
 
 
 def submit(

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from seatrial.failures.plain_text import HARMLESS, without_colours
-from seatrial.model.run import NodeState
+from seatrial.model.run import NodeCause, NodeState
 from seatrial.slurm.argv import HOLDS
 
+PLANNED = "-"
 FLAGS = {
     "*": "not responding",
     "~": "powered down",
@@ -18,7 +19,7 @@ FLAGS = {
     "$": "in a maintenance reservation",
     "@": "about to reboot",
     "^": "rebooting",
-    "-": "planned for another job",
+    PLANNED: "planned for another job",
     "+": "",
 }
 BROKEN = {"down", "error", "fail", "failing", "failg", "unknown", "unk", "no_respond"}
@@ -28,7 +29,7 @@ RESERVED = {"reserved", "resv", "maint"}
 COMPLETING = {"completing", "comp"}
 BUSY = {"allocated", "alloc", "mixed", "mix", "planned", "plnd", "blocked", *COMPLETING}
 RESUME_TIMEOUT = "ResumeTimeout reached"
-"""The reason for which a node is taken out of service that was woken in vain."""
+"""Slurm's reason for a node that it took out of service because the node did not boot in time."""
 COMMAND = re.compile(r"^(?:salloc|srun|sbatch|sinfo|squeue|scontrol|scancel): (?:error: |fatal: )?")
 HELD = re.compile(rf"^{HOLDS} (\d+)$", re.MULTILINE)
 NOT_GIVEN_BACK = re.compile(r"Unable to clean up job allocation")
@@ -128,13 +129,19 @@ def partition_lines(lines: Sequence[NodeLine], partition: str) -> tuple[NodeLine
 def why_not(line: NodeLine) -> NodeState:
     """Why a node that is not idle is left out, and whether that is a fault."""
     fault = line.state in BROKEN or "*" in line.flags
-    return NodeState(node=line.node, reason=f"Slurm says {state_words(line)}", fault=fault)
+    return NodeState(node=line.node, reason=f"Slurm says {state_words(line)}", fault=fault, cause=_cause_of(line))
 
 
 def state_words(line: NodeLine) -> str:
     """State, flags and reason of a node, as Slurm reports them."""
     words = [line.state, *(FLAGS.get(flag, flag) for flag in line.flags if FLAGS.get(flag, flag))]
     return ", ".join(words) + (f" ({line.reason})" if line.reason else "")
+
+
+def _cause_of(line: NodeLine) -> NodeCause:
+    if RESUME_TIMEOUT in line.reason:
+        return NodeCause.RESUME_TIMEOUT
+    return NodeCause.BUSY if line.state in BUSY or PLANNED in line.flags else NodeCause.UNAVAILABLE
 
 
 def reservation_nodes(text: str) -> str:

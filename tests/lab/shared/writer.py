@@ -16,7 +16,7 @@ from seatrial.archive.writer import RunWriter
 from seatrial.cli.main import explain
 from seatrial.cli.main import run as command_line
 from seatrial.commands.check.run import run_check
-from seatrial.driver.settings import CheckSettings
+from seatrial.model.settings import CheckSettings
 from tests.support.builders import Cluster, names
 from tests.support.scripted import ScriptedLauncher
 

@@ -17,10 +17,10 @@ from seatrial.archive.writer import RunWriter
 from seatrial.cli.main import run
 from seatrial.commands.check.headline import headline, overall
 from seatrial.commands.check.judge import judge
-from seatrial.driver.settings import CheckSettings
 from seatrial.driver.site import replay_launcher
 from seatrial.model.errors import ExitCode
 from seatrial.model.run import Contents, Design, Ending
+from seatrial.model.settings import CheckSettings
 from seatrial.model.verdict import Verdict
 from tests.support.builders import Cluster, abandoned, fill, info_of, names, record, sail
 from tests.support.paths import ROOT

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from seatrial.archive import recovery
 from seatrial.archive.reader import run_folders
@@ -16,7 +17,11 @@ from seatrial.archive.run_recovery import Recovered, recover
 from seatrial.archive.writer import ArchiveError, RunWriter
 from seatrial.cli import main
 from seatrial.driver import detached
+from seatrial.driver.detached import settings_within
+from seatrial.driver.submitted import read_settings, write_settings
+from seatrial.model.errors import SeatrialError
 from seatrial.model.run import Ending
+from seatrial.model.settings import CheckSettings
 from tests.support.builders import Cluster, abandoned, fill, info_of, names, record, sail, slow_part
 from tests.support.slurm_scripts import SlurmScripts, in_place_of_slurm
 
@@ -46,10 +51,41 @@ def test_what_is_handed_to_the_queue(slurm: SlurmScripts, archive: Path, capsys:
     script = asked.index(str(archive / "later.submitted" / "batch.sh"))
     assert asked[script + 1] == str(archive / "later" / "run.json")
     assert asked[script + 2 : script + 7] == [sys.executable, "-P", "-m", "seatrial", "check"]
-    options = dict(zip(asked[script + 7 :: 2], asked[script + 8 :: 2], strict=True))
-    assert options["--archive"] == str(archive)
-    assert (options["--run"], options["--budget"], options["--seed"]) == ("later", "120s", "7")
-    assert "--detach" not in asked
+    assert asked[script + 7 :] == ["--settings", str(archive / "later.submitted" / "settings.json")]
+    settings = read_settings(Path(asked[-1]))
+    assert (settings.archive, settings.probe) == (archive, Path("/bin/true"))
+    assert (settings.run, settings.budget_s, settings.seed, settings.launcher) == ("later", 120.0, 7, "slurm")
+
+
+def test_a_job_takes_every_setting_but_those_that_the_job_decides(tmp_path: Path) -> None:
+    changed = CheckSettings(
+        archive=tmp_path, nodes=("n1", "n2"), partition="main", idle_only=True, node_hours=2.0, design="sparse",
+        pairs_at_once=3, loaded=False, ranks=4, wait_s=7.0, round_timeout_s=8.0, mpi="pmix", mpicc="cc", effect=0.02,
+        latency_effect=0.2, probe=tmp_path / "probe", probe_dir=tmp_path, environment="module:x", wrap="inside", seed=9,
+        fabric="live", routes="live", device="mlx5_1", budget_s=77.0, command=("check", "--detach"),
+    )  # fmt: skip
+    given = read_settings(write_settings(tmp_path, settings_within(changed, "later")))
+    decided = {"run": "later", "launcher": "slurm", "nodes": (), "partition": "", "idle_only": False, "node_hours": 0.0}
+    assert given == replace(changed, **decided)
+
+
+def test_a_check_starts_with_the_settings_of_a_file(
+    slurm: SlurmScripts, archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[CheckSettings] = []
+
+    def run_check(settings: CheckSettings, progress: object) -> None:
+        seen.append(settings)
+        raise SeatrialError("far enough")
+
+    monkeypatch.setattr("seatrial.commands.check.run.run_check", run_check)
+    submit("--effect", "2%", "--design", "sparse")
+    file = archive / "later.submitted" / "settings.json"
+    assert main.run(["check", "--settings", str(file)]) == 2
+    assert (seen[0].effect, seen[0].design, seen[0].run) == (0.02, "sparse", "later")
+    file.write_text("{")
+    assert main.run(["check", "--settings", str(file)]) == 2
+    assert len(seen) == 1
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import typer
 
-from seatrial.cli.main import app, run
+from seatrial.cli.main import application, run
 from seatrial.cli.site_options import site_settings
 from seatrial.model.node_list import expand, node_list
 from tests.support.builders import Cluster, names, record
@@ -100,7 +100,7 @@ def leaves(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str
         yield path, command
 
 
-LEAVES = dict(leaves(typer.main.get_command(app)))
+LEAVES = dict(leaves(typer.main.get_command(application())))
 CHANGING = {("lab", "up"), ("lab", "down"), ("lab", "run"), ("lab", "trial"), ("lab", "status")}
 """They would change this machine, or ask for root before they look at their options."""
 WITH = {

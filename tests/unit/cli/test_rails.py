@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from seatrial.archive.reader import read_info, read_run
-from seatrial.cli.curve import curve, rail_names
+from seatrial.cli.curve import curve
 from seatrial.cli.main import run
+from seatrial.cli.options import rail_names
 from seatrial.commands.curve.rails.html import rails_as_html
 from seatrial.commands.curve.rails.judge import judge_rails
 from seatrial.model.errors import SeatrialError, UsageError

@@ -7,15 +7,15 @@ import pytest
 import typer
 
 from seatrial.cli.doctor import doctor
-from seatrial.cli.main import app
+from seatrial.cli.main import application
 from seatrial.cli.options import seconds, time_text
 from seatrial.cli.site_options import site_settings, with_site_options
-from seatrial.driver.node_hours import allocation_s
-from seatrial.driver.settings import DEFAULTS, CheckSettings
+from seatrial.driver.node_selection import allocation_s
 from seatrial.model.launching import Examination
+from seatrial.model.settings import DEFAULTS, CheckSettings
 from seatrial.slurm.argv import minutes
 
-COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+COMMANDS = typer.main.get_command(application()).commands  # type: ignore[attr-defined]
 OFFERED = set(signature(site_settings).parameters)
 NEEDS = {
     "check": OFFERED,

@@ -11,9 +11,9 @@ from seatrial.archive.samples import query_samples
 from seatrial.archive.writer import RunWriter
 from seatrial.driver.measurer import Measurer
 from seatrial.driver.progress import Silent
-from seatrial.driver.settings import CheckSettings
 from seatrial.driver.site import replay_launcher
 from seatrial.model.measurement import Phase, Round
+from seatrial.model.settings import CheckSettings
 from seatrial.pairs.survey import BANDWIDTH
 from tests.support.builders import Cluster, as_closed_by_earlier_version, info_of, names, record, sail
 from tests.support.clocks import Clock, use_clock

@@ -240,7 +240,7 @@ def test_long_windows_are_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize("failures", [1, STARTS - 1])
 def test_a_start_that_fails_in_passing_is_repeated_and_said(tmp_path: Path, failures: int) -> None:
-    scene = Scene(tmp_path, ScriptedLauncher(Cluster(nodes=names(4)), starts_fail=failures, passing=True))
+    scene = Scene(tmp_path, ScriptedLauncher(Cluster(nodes=names(4)), starts_fail=failures, transient=True))
     assert scene.run()
     assert len(scene.measured()) == 12
     assert len(scene.launcher.starts) == failures + 1
@@ -249,7 +249,7 @@ def test_a_start_that_fails_in_passing_is_repeated_and_said(tmp_path: Path, fail
 
 
 def test_a_start_that_fails_again_is_not_repeated_for_ever(tmp_path: Path) -> None:
-    scene = Scene(tmp_path, ScriptedLauncher(Cluster(nodes=names(4)), starts_fail=9, passing=True))
+    scene = Scene(tmp_path, ScriptedLauncher(Cluster(nodes=names(4)), starts_fail=9, transient=True))
     with pytest.raises(LaunchError):
         scene.run()
     assert len(scene.launcher.starts) == STARTS

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seatrial.driver.node_hours import SHORTEST_BUDGET_S, fewer_nodes, fit, node_hours_of, within_node_hours
-from seatrial.driver.settings import CheckSettings
+from seatrial.driver.node_selection import SHORTEST_BUDGET_S, fewer_nodes, fit, node_hours_of, within_node_hours
 from seatrial.launch.contract import Hosts
 from seatrial.model.errors import UsageError
 from seatrial.model.fabric import NO_FABRIC
+from seatrial.model.settings import CheckSettings
 
 
 @given(st.floats(0.01, 1e4), st.integers(2, 5000), st.floats(1, 1e5))

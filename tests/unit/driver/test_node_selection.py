@@ -5,31 +5,37 @@ from pathlib import Path
 import pytest
 
 from seatrial.driver.node_selection import enough, grouped
-from seatrial.driver.settings import CheckSettings
 from seatrial.launch.contract import Hosts
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.fabric import NO_FABRIC
-from seatrial.model.run import NodeState
+from seatrial.model.run import NodeCause, NodeState
+from seatrial.model.settings import CheckSettings
 
 
-def left_out(reason: str, *nodes: str) -> tuple[NodeState, ...]:
-    return tuple(NodeState(node=node, reason=reason, fault=False) for node in nodes)
+def left_out(reason: str, *nodes: str, cause: NodeCause = NodeCause.UNAVAILABLE) -> tuple[NodeState, ...]:
+    return tuple(NodeState(node=node, reason=reason, fault=False, cause=cause) for node in nodes)
 
 
 @pytest.mark.parametrize(
-    ("there", "reason", "remedy"),
+    ("there", "reason", "cause", "remedy"),
     [
-        ((), "Slurm says drained (tonight)", "seatrial doctor"),
-        ((), "Slurm says drained (was allocated too long)", "seatrial doctor"),
-        (("n9",), "Slurm says mixed", "Wait for idle nodes"),
-        (("n9",), "", "Choose a partition of two nodes or more"),
+        ((), "Slurm says drained (tonight)", NodeCause.UNAVAILABLE, "seatrial doctor"),
+        ((), "Slurm says allocated", NodeCause.UNAVAILABLE, "seatrial doctor"),
+        (("n9",), "Slurm says mixed", NodeCause.BUSY, "Wait for idle nodes"),
+        (("n9",), "Slurm says drained", NodeCause.BUSY, "Wait for idle nodes"),
+        (("n9",), "", NodeCause.UNKNOWN, "Choose a partition of two nodes or more"),
     ],
 )
 def test_the_remedy_fits_what_is_missing(
-    there: tuple[str, ...], reason: str, remedy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    there: tuple[str, ...],
+    reason: str,
+    cause: NodeCause,
+    remedy: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.delenv("SLURM_JOB_ID", raising=False)
-    hosts = Hosts(nodes=there, left_out=left_out(reason, "n1", "n2") if reason else (), fabric=NO_FABRIC)
+    hosts = Hosts(nodes=there, left_out=left_out(reason, "n1", "n2", cause=cause) if reason else (), fabric=NO_FABRIC)
     with pytest.raises(SeatrialError) as caught:
         enough(hosts, CheckSettings(archive=tmp_path))
     assert remedy in caught.value.remedy

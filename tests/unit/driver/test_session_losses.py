@@ -14,12 +14,12 @@ from seatrial.commands.check.run import CheckOutcome, run_check
 from seatrial.driver.measurer import Measurer
 from seatrial.driver.progress import Silent
 from seatrial.driver.session_losses import MOST_PER_NODE, MOST_UNEXPLAINED, TooManyLost
-from seatrial.driver.settings import CheckSettings
 from seatrial.launch.contract import Manner
 from seatrial.model.errors import ExitCode
 from seatrial.model.loss import Loss, LossCause, Moment, RankDeath
 from seatrial.model.measurement import Phase, Round
 from seatrial.model.run import Ending, RecordedRun
+from seatrial.model.settings import CheckSettings
 from seatrial.model.subject import CLUSTER, node
 from seatrial.model.verdict import FindingKind, Verdict
 from seatrial.pairs.survey import BANDWIDTH

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.launch import patience
-from seatrial.launch.patience import FIRST_WORD_S, LONGEST_S, SHORTEST_S, TIMES, Patience
+from seatrial.launch import collector
+from seatrial.launch.collector import FIRST_WORD_S, LONGEST_S, SHORTEST_S, TIMES, Patience
 from seatrial.launch.slurm import SlurmLauncher
 from seatrial.process.process import run
 from tests.support.slurm_scripts import SlurmScripts, in_place_of_slurm
@@ -45,8 +45,8 @@ def test_a_program_that_is_given_up_is_ended_and_what_it_said_is_kept() -> None:
 @pytest.fixture
 def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SlurmScripts:
     """srun that starts nothing where n2 is among the nodes."""
-    monkeypatch.setattr(patience, "FIRST_WORD_S", 0.2)
-    monkeypatch.setattr(patience, "SHORTEST_S", 0.5)
+    monkeypatch.setattr(collector, "FIRST_WORD_S", 0.2)
+    monkeypatch.setattr(collector, "SHORTEST_S", 0.5)
     scripts = in_place_of_slurm(tmp_path / "bin", tmp_path / "archive", monkeypatch)
     scripts.says("squeue", "42|RUNNING|0|n[1-3]\n")
     scripts.runs(

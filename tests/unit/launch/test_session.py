@@ -20,17 +20,17 @@ def test_what_is_said_on_standard_output_counts(tmp_path: Path) -> None:
     error = failed(f"echo '{UCX}'; echo 'MPI_Init: no luck' >&2; exit 1", tmp_path)
     assert "UCX finds no device of those that it was allowed (asked rc_x on all devices)" in error.what
     assert "UCX_TLS" in error.remedy
-    assert not error.passing
+    assert not error.transient
 
 
 def test_a_start_that_failed_for_no_known_reason_may_pass_by_itself(tmp_path: Path) -> None:
-    assert failed("echo 'The moon is full' >&2; exit 1", tmp_path).passing
+    assert failed("echo 'The moon is full' >&2; exit 1", tmp_path).transient
     guessed = failed("echo '[n1:7] Local abort before MPI_INIT completed completed' >&2; exit 1", tmp_path)
     assert "MPI_Init failed on n1" in guessed.what
-    assert (bool(guessed.remedy), guessed.passing) == (True, True)
+    assert (bool(guessed.remedy), guessed.transient) == (True, True)
     assert not failed(
         "echo 'srun: fatal: SLURM_MEM_PER_CPU and SLURM_MEM_PER_NODE are mutually exclusive' >&2; exit 1", tmp_path
-    ).passing
+    ).transient
 
 
 def test_endless_banter_is_not_kept(tmp_path: Path) -> None:

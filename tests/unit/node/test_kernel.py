@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seatrial.launch.sources import collector
+from seatrial.launch.collector import collector
 from seatrial.node.frame import Frame, parse_frame
 from seatrial.node.kernel import read_kernel
 from tests.support.collecting import SHELLS, collect, write

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seatrial.launch.sources import collector
+from seatrial.launch.collector import collector
 from seatrial.model.hardware import Dimm, MemoryFacts
 from seatrial.node.frame import parse_frame
 from seatrial.node.memory import Place, places, read_memory, size_bytes, transfers_per_s

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.launch.sources import collector
+from seatrial.launch.collector import collector
 from seatrial.limits.path import path_limit
 from seatrial.model.facts import NodeFacts
 from seatrial.model.limit import Limit

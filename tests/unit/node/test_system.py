@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seatrial.launch.sources import collector
+from seatrial.launch.collector import collector
 from seatrial.model.system import ClockState, Firmware, Limits, Sensor, SystemFacts
 from seatrial.node.frame import CommandOutput, Frame, parse_frame
 from seatrial.node.system import read_system

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seatrial.launch.sources import collector
+from seatrial.launch.collector import collector
 from seatrial.model.hardware import Cache, Core, NumaNode, Topology
 from seatrial.node.frame import FactsFormatError, parse_frame
 from seatrial.node.node import parse_facts

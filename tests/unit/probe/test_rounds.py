@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from seatrial.launch.collector import source_folder
 from seatrial.launch.contract import MeasuresGroups
 from seatrial.launch.local import LocalLauncher, mpirun_argv, outside_of_jobs
 from seatrial.launch.mpi import Mpi, find_mpi
 from seatrial.launch.probe_build import build, probe_sources
-from seatrial.launch.sources import source_folder
 from seatrial.model.errors import RoundRefused
 from seatrial.model.measurement import GroupRound, Kernel, Phase, Round, Shape
 

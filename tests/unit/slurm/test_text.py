@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from seatrial.model.run import NodeCause
 from seatrial.slurm.text import (
     complaint,
     config_value,
@@ -83,6 +84,21 @@ def test_why_not_says_slurms_word_its_flags_and_the_reason() -> None:
     assert reasons["n3"] == "Slurm says down, not responding (Node unexpectedly rebooted)"
     assert reasons["n4"] == "Slurm says drained (memory | upgrade)"
     assert reasons["n7"] == "Slurm says idle, powered down"
+
+
+@pytest.mark.parametrize(
+    ("line", "cause"),
+    [
+        ("mixed|main*|none", NodeCause.BUSY),
+        ("idle-|main*|none", NodeCause.BUSY),
+        ("drained|main*|was allocated too long", NodeCause.UNAVAILABLE),
+        ("down*|main*|Not responding", NodeCause.UNAVAILABLE),
+        ("down~|main*|ResumeTimeout reached", NodeCause.RESUME_TIMEOUT),
+    ],
+)
+def test_a_node_that_is_left_out_has_a_cause(line: str, cause: NodeCause) -> None:
+    (node,) = parse_sinfo(f"n1|{line}")
+    assert why_not(node).cause is cause
 
 
 def test_a_word_of_tomorrow_stays_what_it_is() -> None:

@@ -2,7 +2,7 @@
 
 import math
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,6 @@ import msgspec
 
 from seatrial.archive import layout
 from seatrial.archive.journal import SurveyPlanned
-from seatrial.archive.reader import parse_all
 from seatrial.archive.writer import RunWriter
 from seatrial.commands.check.crowding import apart, crowded, still_crowded
 from seatrial.commands.check.distinguishing_pairs import next_bandwidth, next_latency
@@ -23,27 +22,22 @@ from seatrial.commands.check.retest_plan import plan_retest
 from seatrial.commands.check.survey_plan import check_design, pilot_pairs, survey_of
 from seatrial.commands.check.suspects import Suspicion
 from seatrial.driver.clock import monotonic_s
-from seatrial.driver.closing import carried_out, closed
-from seatrial.driver.description import describe
 from seatrial.driver.fabric_files import wiring_of, with_leaves
-from seatrial.driver.measurer import Measurer
-from seatrial.driver.node_hours import allocation_s, within_node_hours
-from seatrial.driver.node_selection import enough
-from seatrial.driver.preflight import preflight
+from seatrial.driver.node_selection import allocation_s, enough, within_node_hours
+from seatrial.driver.preflight import explained_by_facts
 from seatrial.driver.progress import Progress, Silent
-from seatrial.driver.settings import CheckSettings
+from seatrial.driver.run import Run, describe
 from seatrial.driver.site import choose_launcher
-from seatrial.driver.start_failure import with_settings
 from seatrial.launch.contract import Hosts, Launcher
 from seatrial.locate.effects import SCATTERS
 from seatrial.locate.explanation import Suspect
 from seatrial.locate.thresholds import SUSPICION
 from seatrial.model.errors import LaunchError
 from seatrial.model.fabric import Wiring
-from seatrial.model.facts import NodeFacts
 from seatrial.model.judgement import Judgement
 from seatrial.model.measurement import Kernel, Phase, Round, Shape
-from seatrial.model.run import Ending, NodeState, RecordedRun, RunInfo
+from seatrial.model.run import RecordedRun
+from seatrial.model.settings import CheckSettings
 from seatrial.pairs.next_pairs import MOST_PAIRS
 from seatrial.pairs.survey import LATENCY, PILOT, USUAL_REPETITIONS, SurveyPlan, bandwidth_shape
 from seatrial.statistics.estimates import median
@@ -103,13 +97,13 @@ def run_check(
         writer.write_wiring(wiring.routing)
     check = Check(settings, launcher, writer, hosts, progress, wiring)
     check.measurer.remarks += [cut] if cut else []
-    folder = carried_out(check, lambda: check.carry_out(nodes))
+    folder = check.carry_out(lambda: check.measure_pairs(nodes))
     recorded = check.recorded()
     return CheckOutcome(folder=folder, recorded=recorded, judgement=judge(recorded, check.assessor))
 
 
-class Check:
-    """One check under way."""
+class Check(Run):
+    """A run that measures all pairs, judges them while it goes on, and measures suspects again."""
 
     def __init__(
         self,
@@ -120,34 +114,25 @@ class Check:
         progress: Progress,
         wiring: Wiring | None = None,
     ) -> None:
+        nodes, left_out = writer.info.nodes, hosts.left_out
+        super().__init__(settings, launcher, writer, progress, nodes=nodes, left_out=left_out, wiring=wiring)
         self._settings = settings
-        self._wiring = wiring
-        self._launcher = launcher
-        self._writer = writer
-        self._progress = progress
-        self._facts: Mapping[str, NodeFacts] = {}
-        self._facts_after: Mapping[str, NodeFacts] = {}
-        self._planned: tuple[tuple[str, str], ...] = ()
-        self._left_out = hosts.left_out
         self._waking = f"; Slurm wakes {', '.join(hosts.asleep)}" if hosts.asleep else ""
         self.assessor = Assessor()
         self._scatter = math.inf
         """Of healthy pairs, after the last repetition of the survey."""
-        self.measurer = Measurer(launcher, writer, writer.info.nodes, progress, settings.round_timeout_s)
 
-    def carry_out(self, nodes: Sequence[str]) -> str:
+    def measure_pairs(self, nodes: Sequence[str]) -> str:
         """All stages in order; a sentence where the budget ended it early, else empty."""
-        self._progress.stage(f"Waiting for {len(nodes)} nodes{self._waking}")
-        self._launcher.allocate(nodes, allocation_s(self._settings.budget_s))
-        self._writer.describe(msgspec.structs.replace(self._writer.info, job=self._launcher.job))
-        self._progress.stage(f"Reading the facts of {len(nodes)} nodes")
-        self._facts = self._read_facts(nodes, layout.BEFORE, "did not answer")
-        preflight(self._launcher, self.measurer, self._progress)
-        self._progress.stage(f"Starting the probe on {len(self.measurer.nodes)} nodes")
+        self.progress.stage(f"Waiting for {len(nodes)} nodes{self._waking}")
+        self.allocate(nodes, allocation_s(self._settings.budget_s))
+        self.progress.stage(f"Reading the facts of {len(nodes)} nodes")
+        self.inspect(nodes)
+        self.progress.stage(f"Starting the probe on {len(self.measurer.nodes)} nodes")
         self._start()
         deadline = monotonic_s() + self._settings.budget_s
         plan = self._plan()
-        self._progress.stage(f"Measuring {plan.design.planned_pairs} ordered pairs of {len(self.measurer.nodes)} nodes")
+        self.progress.stage(f"Measuring {plan.design.planned_pairs} ordered pairs of {len(self.measurer.nodes)} nodes")
         began = monotonic_s()
         in_time = self._survey_passes(plan, deadline)
         survey_s = monotonic_s() - began
@@ -160,8 +145,8 @@ class Check:
         in_time = self._under_load(survey_s, deadline) and in_time
         self._over_rails(deadline)
         self.measurer.close()
-        self._progress.stage("Reading the facts again")
-        self._facts_after = self._read_facts(self.measurer.answering, layout.AFTER, "stopped answering during the run")
+        self.progress.stage("Reading the facts again")
+        self.facts_after = self.read_facts(self.measurer.answering, layout.AFTER, "stopped answering during the run")
         spent = (
             f"The budget of {self._settings.budget_s:.0f} s was spent before all was measured; give more by --budget."
         )
@@ -174,12 +159,12 @@ class Check:
             passes = passes[:USUAL_REPETITIONS]
         in_time = True
         for one in passes:
-            self._progress.rounds(len(one))
+            self.progress.rounds(len(one))
             in_time = self.measurer.run(one, deadline)
             done += 1
             if not in_time or (not self._settings.replay and self._enough_passes(done)):
                 break
-        self._writer.describe(msgspec.structs.replace(self._writer.info, design=plan.after(done)))
+        self.designed(plan.after(done))
         return in_time
 
     def _enough_passes(self, done: int) -> bool:
@@ -193,20 +178,12 @@ class Check:
             return True
         return done >= USUAL_REPETITIONS and line.scatter > REPEATING_HELPS * before
 
-    def _read_facts(self, nodes: Sequence[str], reading: str, what: str) -> dict[str, NodeFacts]:
-        facts = self._launcher.read_facts(nodes)
-        for node, text in facts.texts.items():
-            self._writer.write_facts(node, reading, text)
-        for node, why in facts.silent.items():
-            self.measurer.lose(NodeState(node=node, reason=f"{what}: {why}", fault=True))
-        return parse_all(facts.texts)
-
     def _start(self) -> None:
-        """Start the probe. Raises LaunchError; ToldByFacts where nodes' MPI is set otherwise than their peers'."""
+        """Start the probe. Raises LaunchError; ExplainedByFacts where MPI settings differ."""
         try:
             self.measurer.start()
         except LaunchError as error:
-            raise with_settings(error, self._facts) from error
+            raise explained_by_facts(error, self.facts) from error
 
     def _plan(self) -> SurveyPlan:
         nodes = self.measurer.nodes
@@ -216,13 +193,13 @@ class Check:
             dict.fromkeys(pair for one in plan.rounds for pair in one.pairs if one.shape.kernel is Kernel.ONEWAY)
         )
         self._writer.append(SurveyPlanned(pairs=self._planned))
-        self._writer.describe(msgspec.structs.replace(self._writer.info, design=plan.design))
+        self.designed(plan.design)
         return plan
 
     def _survey(self, window_s: float) -> SurveyPlan:
         info = self._writer.info
         return survey_of(
-            self._settings, self.measurer.nodes, self._facts, info.fabric, window_s=window_s, seed=info.seed
+            self._settings, self.measurer.nodes, self.facts, info.fabric, window_s=window_s, seed=info.seed
         )
 
     def _pilot(self, nodes: Sequence[str]) -> float:
@@ -239,7 +216,7 @@ class Check:
         cables that are not known, repeat with ever fewer pairs at once while that helps.
         """
         shape = next((one.shape for one in plan.rounds if one.shape.kernel is Kernel.ONEWAY), PILOT)
-        draw = random.Random(self._writer.info.seed)
+        draw = random.Random(self.seed)
         at_once, before, step = FEWER * plan.design.pairs_at_once, math.inf, 0
         while at_once > 1:
             evidence, references, suspicion = self.assessor.assess(self.recorded())
@@ -251,8 +228,8 @@ class Check:
             at_once = max(at_once // FEWER, 1)
             found = apart(pairs, references.fabric, at_once)
             at_once = min(at_once, max(map(len, found)))
-            self._progress.stage(f"Measuring {len(pairs)} slow pairs again, up to {at_once} at once")
-            self._progress.rounds(len(found))
+            self.progress.stage(f"Measuring {len(pairs)} slow pairs again, up to {at_once} at once")
+            self.progress.rounds(len(found))
             rounds = [Round(phase=Phase.NEXT, repetition=step, shape=shape, pairs=tuple(one)) for one in found]
             if not self.measurer.run(rounds, deadline):
                 return
@@ -262,13 +239,13 @@ class Check:
         asked: list[tuple[str, str]] = []
         for step in range(NEXT_STEPS):
             evidence, references, suspicion = self.assessor.assess(self.recorded())
-            seed = self._writer.info.seed + step
+            seed = self.seed + step
             pairs = choose(evidence, references.fabric, suspicion, self._open_nodes(), asked=asked, seed=seed)
             if not pairs:
                 break
             asked += pairs
-            self._progress.stage(f"Measuring {len(pairs)} pairs that tell suspects apart, alone")
-            self._progress.rounds(len(pairs))
+            self.progress.stage(f"Measuring {len(pairs)} pairs that tell suspects apart, alone")
+            self.progress.rounds(len(pairs))
             rounds = [Round(phase=Phase.NEXT, repetition=step, shape=shape, pairs=(pair,)) for pair in pairs]
             if not self.measurer.run(rounds, deadline):
                 break
@@ -304,7 +281,7 @@ class Check:
         recorded = self.recorded()
         return measure_loaded(
             self.measurer,
-            self._progress,
+            self.progress,
             recorded,
             self.assessor.assess(recorded),
             replay=self._settings.replay,
@@ -317,7 +294,7 @@ class Check:
         evidence, _, suspicion = self.assessor.assess(self.recorded())
         pairs = pairs_to_split(only_proved(suspicion, evidence)[0].slow)
         shape = bandwidth_shape(self.measurer.window_s)
-        measure_over_rails(self.measurer, self._facts, pairs, shape, self._progress, deadline)
+        measure_over_rails(self.measurer, self.facts, pairs, shape, self.progress, deadline)
 
     def _retest_late(self, deadline: float) -> bool:
         """Once more those that the last pairs left late or lossy: one look alone convicts nobody."""
@@ -330,34 +307,7 @@ class Check:
     ) -> bool:
         shapes = [bandwidth_shape(self.measurer.window_s)] if bandwidth else []
         shapes += [LATENCY] if latency else []
-        rounds = plan_retest(suspects, suspicion.good(), shapes, self._writer.info.seed)
-        self._progress.stage(f"Measuring {len({one.pairs for one in rounds})} suspect and control pairs again, alone")
-        self._progress.rounds(len(rounds))
+        rounds = plan_retest(suspects, suspicion.good(), shapes, self.seed)
+        self.progress.stage(f"Measuring {len({one.pairs for one in rounds})} suspect and control pairs again, alone")
+        self.progress.rounds(len(rounds))
         return self.measurer.run(rounds, deadline)
-
-    def recorded(self) -> RecordedRun:
-        """What is known by now."""
-        return RecordedRun(
-            info=self._info(),
-            planned=self._planned,
-            facts=self._facts,
-            facts_after=self._facts_after,
-            measurements=tuple(self.measurer.measurements),
-            starts=tuple(self.measurer.starts),
-            losses=tuple(self.measurer.losses),
-            sessions=self.measurer.sessions,
-            wiring=self._wiring,
-        )
-
-    def _info(self) -> RunInfo:
-        return msgspec.structs.replace(
-            self._writer.info,
-            mpi_library=str(self.measurer.header.get("mpi_library", "")),
-            lost=(*self._left_out, *self.measurer.lost.values()),
-            hanging_pairs=tuple(self.measurer.hung),
-            capped_pairs=self.measurer.capped,
-        )
-
-    def finish(self, ending: Ending, reason: str) -> Path:
-        """Give everything back, close the run, and return its folder."""
-        return closed(self._launcher, self._writer, self.measurer, self._info, ending, reason)

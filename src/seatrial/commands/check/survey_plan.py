@@ -6,11 +6,11 @@ from pathlib import Path
 from seatrial.archive.journal import RoundStarted, SurveyPlanned
 from seatrial.archive.reader import read_entries, read_info
 from seatrial.drift.peer_groups import one_kernel
-from seatrial.driver.settings import CheckSettings
 from seatrial.model.errors import UsageError
 from seatrial.model.fabric import Fabric
 from seatrial.model.facts import NodeFacts
 from seatrial.model.measurement import Kernel, Phase, Round
+from seatrial.model.settings import CheckSettings
 from seatrial.pairs.rounds import Pair, circle_rounds
 from seatrial.pairs.survey import BANDWIDTH, DesignChoice, SurveyPlan, plan_survey
 

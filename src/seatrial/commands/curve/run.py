@@ -4,12 +4,13 @@ import msgspec
 
 from seatrial.commands.curve.judge import Curve, fit_latency, judge_curve
 from seatrial.driver.clock import monotonic_s
-from seatrial.driver.node_hours import allocation_s
+from seatrial.driver.node_selection import allocation_s
 from seatrial.driver.progress import Progress
-from seatrial.driver.two_nodes import TwoNodes, TwoNodesOutcome, TwoNodesSettings, run_two_nodes
+from seatrial.driver.two_nodes import TwoNodes, TwoNodesOutcome, run_two_nodes
 from seatrial.locate.evidence import run_value
 from seatrial.model.measurement import Kernel, Measurement, Phase, Round, Shape
-from seatrial.model.run import Design, RunKind
+from seatrial.model.run import Design
+from seatrial.model.settings import CurveSettings
 from seatrial.pairs.sizes import (
     REPETITIONS,
     Pace,
@@ -27,14 +28,6 @@ MOST_STEPS = 10
 PILOT_BYTES = 8
 
 
-class CurveSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """The options of `seatrial curve`, parsed."""
-
-    two: TwoNodesSettings
-    most_bytes: int
-    per_octave: int
-
-
 class CurveOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """The run and what it says."""
 
@@ -44,7 +37,7 @@ class CurveOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
 def run_curve(settings: CurveSettings, progress: Progress | None = None) -> CurveOutcome:
     """Carry out `seatrial curve`; errors as of run_two_nodes."""
-    outcome = run_two_nodes(RunKind.CURVE, settings.two, lambda trial: _carry_out(trial, settings), progress)
+    outcome = run_two_nodes(settings, lambda trial: _carry_out(trial, settings), progress)
     return CurveOutcome(outcome=outcome, curve=judge_curve(outcome.recorded))
 
 

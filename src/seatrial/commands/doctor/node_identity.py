@@ -7,7 +7,7 @@ import msgspec
 
 from seatrial.failures.cause import first_cause
 from seatrial.failures.slurm_commands import SLURM
-from seatrial.launch.environments.kind import SHELL
+from seatrial.launch.environments.environment import SHELL
 from seatrial.launch.environments.report import TaskReport
 from seatrial.model.launching import Obstacle, Remark, blocked, fine, last_lines, noted
 from seatrial.model.node_list import node_list

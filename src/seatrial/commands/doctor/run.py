@@ -20,10 +20,8 @@ from seatrial.commands.doctor.questions import (
     versions_of,
 )
 from seatrial.driver.clock import monotonic_s
-from seatrial.driver.node_hours import allocation_s, fewer_nodes, longest_budget_s
-from seatrial.driver.node_selection import enough, grouped
+from seatrial.driver.node_selection import allocation_s, enough, fewer_nodes, grouped, longest_budget_s
 from seatrial.driver.progress import Progress, Silent
-from seatrial.driver.settings import CheckSettings
 from seatrial.driver.site import choose_launcher
 from seatrial.launch import slurm
 from seatrial.launch.contract import Launcher
@@ -35,9 +33,11 @@ from seatrial.launch.slurm import SlurmLauncher
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.launching import Examination, Obstacle, Remark, Weight, blocked, fine, noted, untried
 from seatrial.model.node_list import node_list
+from seatrial.model.settings import SiteSettings
 from seatrial.pairs.survey import LATENCY
 from seatrial.process.process import NOT_STARTED
-from seatrial.slurm import job_variables, presence
+from seatrial.slurm import job as job_variables
+from seatrial.slurm import presence
 from seatrial.slurm.argv import longest_s, minutes
 from seatrial.slurm.job import job_now
 from seatrial.slurm.text import NodeLine, parse_sinfo
@@ -49,7 +49,7 @@ FEW = 2
 """Ways to start are tried on this many nodes; the one that would be used, on all."""
 
 
-def examine(settings: CheckSettings, progress: Progress | None = None) -> Examination:
+def examine(settings: SiteSettings, progress: Progress | None = None) -> Examination:
     """Try a launch as `settings` would make it. Raises UsageError for names that do not exist, nothing else."""
     doctor = Doctor(settings, progress or Silent())
     doctor.examine()
@@ -59,7 +59,7 @@ def examine(settings: CheckSettings, progress: Progress | None = None) -> Examin
 class Doctor:
     """One examination in progress. Each step returns whether the next ones make sense."""
 
-    def __init__(self, settings: CheckSettings, progress: Progress) -> None:
+    def __init__(self, settings: SiteSettings, progress: Progress) -> None:
         self.remarks: list[Remark] = []
         self._settings = settings
         self._progress = progress
@@ -170,7 +170,7 @@ class Doctor:
     def _blocked(self) -> tuple[Remark, ...]:
         return Examination(remarks=tuple(self.remarks)).blocked
 
-    def _prepared(self, settings: CheckSettings) -> Launcher | None:
+    def _prepared(self, settings: SiteSettings) -> Launcher | None:
         try:
             launcher = choose_launcher(settings)
         except UsageError:

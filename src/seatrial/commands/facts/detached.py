@@ -16,14 +16,14 @@ from seatrial.archive.run_files import read_tail
 from seatrial.archive.writer import sentences
 from seatrial.driver.clock import new_run_name, now_text
 from seatrial.driver.facts_reading import cluster_launcher
-from seatrial.driver.node_hours import fewer_nodes
+from seatrial.driver.node_selection import fewer_nodes
 from seatrial.driver.progress import Progress
-from seatrial.driver.settings import CheckSettings
 from seatrial.driver.submitted import CANCELLED, Submitted, await_the_last_file, new_folder, write_submitted
+from seatrial.launch.collector import collector
 from seatrial.launch.contract import Hosts
 from seatrial.launch.site_outputs import slurm_outputs
-from seatrial.launch.sources import collector
 from seatrial.model.errors import LaunchError, SeatrialError, UsageError
+from seatrial.model.settings import SiteSettings
 from seatrial.model.words import count
 from seatrial.recordings.recording import GATHER_FILE, RAW_FOLDER, STREAM_SUFFIX, Gathered, read_gathered, stream_node
 from seatrial.recordings.recording_writer import gathered_text
@@ -68,7 +68,7 @@ class FactsCollected(msgspec.Struct, frozen=True, kw_only=True):
     """The command that ends the jobs that are left."""
 
 
-def submit_facts(site: CheckSettings, progress: Progress) -> Submitted:
+def submit_facts(site: SiteSettings, progress: Progress) -> Submitted:
     """Hand in a job for each node. Nodes that are down, or for which Slurm takes none, are in `left_out`.
 
     Raises UsageError for options that do not fit, LaunchError where Slurm takes no job at all, ArchiveError.

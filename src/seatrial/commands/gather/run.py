@@ -11,11 +11,11 @@ from seatrial.commands.gather.copy import read_again
 from seatrial.driver.clock import now_text
 from seatrial.driver.facts_reading import FactsRead, read_cluster, read_here
 from seatrial.driver.progress import Progress
-from seatrial.driver.settings import CheckSettings
 from seatrial.launch.site_outputs import fabric_outputs, slurm_outputs
 from seatrial.model.errors import SeatrialError
 from seatrial.model.fabric import Fabric
 from seatrial.model.node_list import node_list
+from seatrial.model.settings import SiteSettings
 from seatrial.recordings.recording import GATHER_FILE, RAW_FOLDER, Gathered
 from seatrial.recordings.recording_writer import gathered_text, refuse_taken, stream_name, write_recording
 from seatrial.recordings.scrub import StandIns, scrub_fabric, scrub_features, scrub_sinfo, scrubbed, stand_ins
@@ -27,7 +27,7 @@ class GatherSettings(msgspec.Struct, frozen=True, kw_only=True):
     """The options of `seatrial gather`, parsed."""
 
     output: Path
-    site: CheckSettings
+    site: SiteSettings
     """Of which nodes, and how they are had. No nodes: all idle ones where there is Slurm, else this machine."""
     scrub: bool = False
     source: Path | None = None

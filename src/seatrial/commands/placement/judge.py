@@ -21,7 +21,8 @@ from seatrial.model.errors import ExitCode, UsageError
 from seatrial.model.facts import NodeFacts
 from seatrial.model.limit import Limit
 from seatrial.model.placement import RankPlace, Start
-from seatrial.model.run import AskedLine, Ending, RecordedRun, RunKind, run_kind
+from seatrial.model.run import AskedLine, Ending, RecordedRun, RunInfo, RunKind, run_kind
+from seatrial.model.settings import PlacementSettings
 from seatrial.model.units import BANDWIDTH, bandwidth
 from seatrial.model.verdict import Experiment, Finding, FindingKind, Verdict, worst
 from seatrial.node.processor_sets import numbers
@@ -73,7 +74,7 @@ def placement_findings(facts: Mapping[str, NodeFacts], ranks: Mapping[str, tuple
 def recorded_line(recorded: RecordedRun) -> LaunchLine:
     """The launch line that the run was about. Raises UsageError for a run of another kind."""
     info = recorded.info
-    asked = info.line or _line_of_command(info.command)
+    asked = info.settings if isinstance(info.settings, PlacementSettings) else _line_of_older_run(info)
     if run_kind(info) is not RunKind.PLACEMENT or asked is None:
         raise UsageError(f"The run {info.run} is not a run of seatrial placement, but of {run_kind(info).command}.")
     if info.launcher not in list(Dialect):
@@ -81,10 +82,11 @@ def recorded_line(recorded: RecordedRun) -> LaunchLine:
     return parse_line(asked.words, Dialect(info.launcher), asked.program, asked.cores)
 
 
-def _line_of_command(command: tuple[str, ...]) -> AskedLine | None:
-    """Of runs older than `RunInfo.line`: the words behind the first --, and the options before it."""
-    if "--" not in command:
-        return None
+def _line_of_older_run(info: RunInfo) -> AskedLine | None:
+    """For runs without `RunInfo.settings`: their `line`, or else the words of the command after the first --."""
+    command = info.command
+    if info.line is not None or "--" not in command:
+        return info.line
     before, words = command[: command.index("--")], command[command.index("--") + 1 :]
     cores = _value_of("--cores", before)
     known = cores.isascii() and cores.isdecimal() and len(cores) <= MOST_DIGITS

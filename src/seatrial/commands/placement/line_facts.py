@@ -9,18 +9,18 @@ import msgspec
 
 from seatrial.archive.reader import parse_all
 from seatrial.driver.facts_reading import ALLOCATED_S, FactsRead, read_here
-from seatrial.driver.node_hours import fewer_nodes
+from seatrial.driver.node_selection import fewer_nodes
 from seatrial.driver.progress import Progress
-from seatrial.driver.settings import CheckSettings
 from seatrial.launch.line_options import Dialect
 from seatrial.launch.line_parser import LaunchLine
 from seatrial.launch.slurm import SlurmLauncher
 from seatrial.model.errors import SeatrialError
+from seatrial.model.settings import SiteSettings
 from seatrial.slurm.argv import minutes
 from seatrial.slurm.presence import is_here
 
 
-def line_facts(hosts: Sequence[str], line: LaunchLine, site: CheckSettings, progress: Progress) -> FactsRead:
+def line_facts(hosts: Sequence[str], line: LaunchLine, site: SiteSettings, progress: Progress) -> FactsRead:
     """Of this machine by itself, of others through Slurm, by the names that they gave themselves.
 
     Inside the line's job where it has one, else in a short allocation, for which --wait, --idle-only and --node-hours

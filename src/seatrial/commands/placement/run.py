@@ -16,13 +16,9 @@ from seatrial.commands.placement.gain import ADVISED, ASKED
 from seatrial.commands.placement.judge import Placement, advice_of, disobeyed, judge_placement, shown_by_messages
 from seatrial.commands.placement.line_facts import line_facts
 from seatrial.driver.clock import monotonic_s
-from seatrial.driver.closing import carried_out
-from seatrial.driver.description import describe
 from seatrial.driver.facts_reading import FactsRead
-from seatrial.driver.measurer import Measurer
 from seatrial.driver.progress import Progress, Silent
-from seatrial.driver.run import RunUnderWay
-from seatrial.driver.settings import CheckSettings
+from seatrial.driver.run import Run, describe
 from seatrial.driver.site import environment_of_line, probe_for
 from seatrial.judgement.rank_notes import by_node
 from seatrial.launch.contract import PLAIN, Hosts, Manner
@@ -39,7 +35,8 @@ from seatrial.launch.line_parser import LaunchLine, parse_line
 from seatrial.model.errors import LaunchError
 from seatrial.model.measurement import Kernel, Measurement, Phase, Round, Shape
 from seatrial.model.placement import RankPlace, Start
-from seatrial.model.run import AskedLine, Design, RecordedRun, RunKind
+from seatrial.model.run import Design, RecordedRun
+from seatrial.model.settings import PlacementSettings
 from seatrial.node.rank_places import rank_places
 from seatrial.pairs.rank_pairs import ROUNDS, abba, lasting, pilot_shapes, placed_pairs, placed_rounds
 
@@ -50,17 +47,6 @@ TRIES = 2
 """Of the first start under the advised placement, which may well not be possible."""
 
 
-class PlacementSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """The options of `seatrial placement`, parsed. `starts`: of each placement; 0: look only."""
-
-    site: CheckSettings
-    words: tuple[str, ...]
-    program: str = ""
-    cores: int | None = None
-    """So many for each rank, whatever the line says."""
-    starts: int
-
-
 class PlacementOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """The run's folder, what is in it, and what it says."""
 
@@ -69,8 +55,8 @@ class PlacementOutcome(msgspec.Struct, frozen=True, kw_only=True):
     placement: Placement
 
 
-class Placing(RunUnderWay):
-    """Such a run under way."""
+class Placing(Run):
+    """A run that starts a launch line."""
 
     def __init__(
         self,
@@ -80,27 +66,25 @@ class Placing(RunUnderWay):
         found: "Found",
         progress: Progress,
     ) -> None:
-        self._settings = settings
+        self._starts = settings.starts
         self._found = found
-        self._progress = progress
         self._pairs = placed_pairs([[rank.place for rank in there] for there in found.by_host.values()])
         places = tuple(rank.place for rank in found.ranks)
-        measurer = Measurer(launcher, writer, places, progress, settings.site.round_timeout_s, fewest=1)
-        super().__init__(launcher, writer, measurer, self._pairs)
+        super().__init__(settings.site, launcher, writer, progress, nodes=places, planned=self._pairs, fewest=1)
         self.facts = found.facts.facts
 
-    def carry_out(self) -> str:
+    def measure_line(self) -> str:
         """Start once to see; where there is something to advise, measure with it and without; a remark or empty."""
         self._writer.append(SurveyPlanned(pairs=self._pairs))
         for node, text in self._found.facts.texts.items():
             self._writer.write_facts(node, layout.BEFORE, text)
-        deadline = monotonic_s() + self._settings.site.budget_s
+        deadline = monotonic_s() + self.settings.budget_s
         self.measurer.begin(PLAIN)
         ranks = by_node(self.measurer.starts[0].ranks)
         advice = advice_of(self.facts, ranks, self._found.line)
         if advice and advice.rankfile:
             self._rankfile.write_text(advice.rankfile, encoding="utf-8")
-        starts = self._settings.starts if shown_by_messages(self.facts, ranks) else 0
+        starts = self._starts if shown_by_messages(self.facts, ranks) else 0
         self._describe(starts if advice and self._pairs else 0)
         if advice is None or not starts:
             return ""
@@ -122,8 +106,8 @@ class Placing(RunUnderWay):
     def _prove(self, advice: Advice, starts: int, deadline: float) -> str:
         """Stops where the advised placement does not come up, or comes up otherwise: then it is withdrawn."""
         shapes = self._pilot()
-        self._progress.stage(f"Starting the line as it is and as advised in turn, {starts} of each")
-        self._progress.rounds(2 * starts * ROUNDS * len(shapes))
+        self.progress.stage(f"Starting the line as it is and as advised in turn, {starts} of each")
+        self.progress.rounds(2 * starts * ROUNDS * len(shapes))
         for repetition, variant in abba((ASKED, ADVISED), starts):
             self.measurer.close()
             if variant == ASKED:
@@ -131,7 +115,7 @@ class Placing(RunUnderWay):
             elif not self._begins(self._manner(advice), first=repetition == 0):
                 return ""
             if not self.measurer.run(placed_rounds(repetition, variant, shapes, self._pairs), deadline):
-                budget = self._settings.site.budget_s
+                budget = self.settings.budget_s
                 return f"The budget of {budget:.0f} s was spent before all was measured {starts} times."
             if variant == ADVISED and disobeyed(self.facts, self.measurer.starts, advice):
                 return ""
@@ -226,12 +210,12 @@ def run_placement(settings: PlacementSettings, progress: Progress | None = None)
     named += ["--environment", site.environment, "--wrap", site.wrap] if around else []
     named += ["--cores", str(line.cores)] if line.cores else []
     site = msgspec.structs.replace(site, command=("placement", *named, "--", *settings.words))
-    info = describe(site, launcher, hosts, hosts.nodes, RunKind.PLACEMENT)
-    asked = AskedLine(words=settings.words, program=settings.program, cores=line.cores)
-    info = msgspec.structs.replace(info, wrap=around.where.value if around else "", line=asked)
+    settings = msgspec.structs.replace(settings, site=site, cores=line.cores)
+    info = describe(settings, launcher, hosts, hosts.nodes)
+    info = msgspec.structs.replace(info, wrap=around.where.value if around else "")
     writer = RunWriter(site.archive, info)
     placing = Placing(settings, launcher, writer, found, progress)
-    folder = carried_out(placing, placing.carry_out)
+    folder = placing.carry_out(placing.measure_line)
     recorded = placing.recorded()
     return PlacementOutcome(folder=folder, recorded=recorded, placement=judge_placement(recorded))
 

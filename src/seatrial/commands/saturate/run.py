@@ -4,13 +4,14 @@ import msgspec
 
 from seatrial.commands.saturate.judge import Saturation, judge_saturation
 from seatrial.driver.clock import monotonic_s
-from seatrial.driver.node_hours import allocation_s
+from seatrial.driver.node_selection import allocation_s
 from seatrial.driver.progress import Progress
-from seatrial.driver.two_nodes import TwoNodes, TwoNodesOutcome, TwoNodesSettings, run_two_nodes
+from seatrial.driver.two_nodes import TwoNodes, TwoNodesOutcome, run_two_nodes
 from seatrial.locate.evidence import run_value
 from seatrial.model.errors import UsageError
 from seatrial.model.measurement import Kernel, Phase, Round, Shape
-from seatrial.model.run import Design, RunKind
+from seatrial.model.run import Design
+from seatrial.model.settings import SaturateSettings
 from seatrial.pairs.rank_pairs import (
     LATENCY_BYTES,
     SIZES,
@@ -23,13 +24,6 @@ from seatrial.pairs.rank_pairs import (
 from seatrial.pairs.sizes import FEWEST_REPETITIONS, REPETITIONS, Pace
 
 
-class SaturateSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """The options of `seatrial saturate`, parsed. `ranks`: how many at once, each in turn; empty: up to the cores."""
-
-    two: TwoNodesSettings
-    ranks: tuple[int, ...] = ()
-
-
 class SaturateOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """The run and what it says."""
 
@@ -39,7 +33,7 @@ class SaturateOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
 def run_saturate(settings: SaturateSettings, progress: Progress | None = None) -> SaturateOutcome:
     """Carry out `seatrial saturate`; errors as of run_two_nodes."""
-    outcome = run_two_nodes(RunKind.SATURATE, settings.two, lambda trial: _carry_out(trial, settings), progress)
+    outcome = run_two_nodes(settings, lambda trial: _carry_out(trial, settings), progress)
     return SaturateOutcome(outcome=outcome, saturation=judge_saturation(outcome.recorded))
 
 

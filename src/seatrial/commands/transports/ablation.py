@@ -16,15 +16,15 @@ from seatrial.commands.transports.components import stock_of
 from seatrial.commands.transports.declared_transport import read_declared
 from seatrial.commands.transports.judge import is_within
 from seatrial.driver.clock import monotonic_s
-from seatrial.driver.node_hours import allocation_s
+from seatrial.driver.node_selection import allocation_s
 from seatrial.driver.progress import Progress
 from seatrial.driver.rails import choose_rails, manners_of
-from seatrial.driver.settings import CheckSettings
 from seatrial.driver.site import choose_launcher
 from seatrial.driver.two_nodes import Pair, TwoNodes
 from seatrial.launch.contract import Launcher, Manner
 from seatrial.model.errors import LaunchError, ProbeLost, RoundRefused, SeatrialError
 from seatrial.model.run import Design
+from seatrial.model.settings import TransportsSettings
 from seatrial.model.transport import Counted, Declared, Role, Variant, VariantNote
 from seatrial.node.traffic import Traffic, passed_between, read_traffic
 from seatrial.pairs.ablation import PILOT, ablation_order, bytes_of, over_rail, start_rounds, there_and_back
@@ -35,19 +35,6 @@ DESIGN = "transports"
 DEFAULT = "default"
 FAILURES = (LaunchError, ProbeLost, RoundRefused)
 """Of one start, which others survive."""
-
-
-class TransportsSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """The options of `seatrial transports`, parsed."""
-
-    site: CheckSettings
-    ends: tuple[str, ...] = ()
-    within: str = ""
-    """A node: two ranks on it instead of one on each of two."""
-    starts: int
-    """Of the probe under each variant."""
-    rails: tuple[str, ...] | None = None
-    """Each alone; none named: those of the fastest kind that both nodes have. None: the MPI is left the choice."""
 
 
 class Part(msgspec.Struct, kw_only=True):
@@ -94,7 +81,7 @@ class Ablation(TwoNodes):
         self._cut = False
         """Whether a start was left out since the deadline had come."""
 
-    def carry_out(self) -> str:
+    def measure_variants(self) -> str:
         """All variants in every block; a remark for the report, or nothing."""
         budget_s = self.settings.budget_s
         self.begin(allocation_s(budget_s))
@@ -251,7 +238,7 @@ class Ablation(TwoNodes):
 
 def _passing(error: SeatrialError) -> bool:
     """Whether the same may go well when it is tried again: a start without a known reason, a probe that died."""
-    return error.passing if isinstance(error, LaunchError) else getattr(error, "outcome", "") == "died"
+    return error.transient if isinstance(error, LaunchError) else getattr(error, "outcome", "") == "died"
 
 
 def _counted(before: dict[str, Traffic], after: dict[str, Traffic]) -> tuple[Counted, ...]:

@@ -7,18 +7,17 @@ import msgspec
 from seatrial.archive.journal import VariantNoted, of_type
 from seatrial.archive.reader import read_entries, read_run, refuse_damaged
 from seatrial.archive.writer import RunWriter
-from seatrial.commands.transports.ablation import Ablation, TransportsSettings
+from seatrial.commands.transports.ablation import Ablation
 from seatrial.commands.transports.judge import Transports, TransportsByRail, judge_run
-from seatrial.driver.closing import carried_out
-from seatrial.driver.description import describe
-from seatrial.driver.node_hours import within_node_hours
-from seatrial.driver.node_selection import enough
+from seatrial.driver.node_selection import enough, within_node_hours
 from seatrial.driver.progress import Progress, Silent
+from seatrial.driver.run import describe
 from seatrial.driver.site import choose_launcher
 from seatrial.driver.two_nodes import Pair, pick_ends
 from seatrial.launch.contract import Hosts, Launcher
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.run import RunInfo, RunKind, run_kind
+from seatrial.model.settings import TransportsSettings
 
 
 class TransportsOutcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,10 +49,10 @@ def run_transports(settings: TransportsSettings, progress: Progress | None = Non
     nodes, pair, each = place(settings, launcher, hosts)
     site, hosts, nodes, cut = within_node_hours(site, hosts, nodes, job=launcher.job, fewest=len(nodes))
     settings = msgspec.structs.replace(settings, site=site)
-    writer = RunWriter(site.archive, describe(site, launcher, hosts, nodes, RunKind.TRANSPORTS))
+    writer = RunWriter(site.archive, describe(settings, launcher, hosts, nodes))
     trial = Ablation(settings, launcher, writer, nodes, pair, each, progress)
     trial.note_cut(cut)
-    folder = carried_out(trial, trial.carry_out)
+    folder = trial.carry_out(trial.measure_variants)
     recorded = trial.recorded()
     return TransportsOutcome(folder=folder, run=recorded.info, found=judge_run(recorded, trial.notes))
 

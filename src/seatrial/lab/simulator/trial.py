@@ -10,7 +10,6 @@ import msgspec
 
 from seatrial.commands.check.run import CheckOutcome, run_check
 from seatrial.driver.progress import Progress
-from seatrial.driver.settings import CHECK_BUDGET_S, CheckSettings
 from seatrial.fabric.parts import Parts
 from seatrial.fabric.routes import Routes
 from seatrial.lab.simulator.disturbances import Conditions, Stream, stream_seed
@@ -19,6 +18,7 @@ from seatrial.lab.simulator.launcher import SimulatedLauncher
 from seatrial.lab.simulator.score import Namer, Score, score
 from seatrial.model.errors import ExitCode, UsageError
 from seatrial.model.fabric_map import FabricMap
+from seatrial.model.settings import CHECK_BUDGET_S, CheckSettings
 from seatrial.model.verdict import Verdict
 
 

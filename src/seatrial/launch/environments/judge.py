@@ -6,8 +6,7 @@ import msgspec
 
 from seatrial.failures.environments import why_not_entered
 from seatrial.failures.start_failure import ENTERED
-from seatrial.launch.environments.environment import Environment
-from seatrial.launch.environments.kind import Where
+from seatrial.launch.environments.environment import Environment, Where
 from seatrial.launch.environments.report import TaskReport
 from seatrial.node.mpi import told, told_apart
 from seatrial.slurm.text import complaint, launch_failures

@@ -1,13 +1,24 @@
-"""What one task says of the environment that it finds itself in: the question, and the answer parsed; pure."""
+"""The question about an environment that each task answers: how it is asked, and the parser of the answers."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from seatrial.launch.environments.kind import SHELL
+from seatrial.launch.environments.environment import SHELL
 from seatrial.model.system import MpiFile
 from seatrial.node.mpi import parse_file
+from seatrial.process.process import Completed, run
+
+HEARD = "seatrial-heard"
+"""The line that the first task gets on standard input, as the probe gets its commands there."""
+
+
+def ask(argv: Sequence[str], tasks: int, *, timeout_s: float, variables: Mapping[str, str] | None = None) -> Completed:
+    """Run it; more than so many answers are long is not kept, whatever an environment says besides."""
+    kept_bytes = (1 << 20) + (tasks << 16)
+    return run(argv, timeout_s=timeout_s, stdin=f"{HEARD}\n", extra_environment=variables, kept_bytes=kept_bytes)
+
 
 MARK = "seatrial-report"
 TEXT = r"""

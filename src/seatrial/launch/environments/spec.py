@@ -1,12 +1,35 @@
-"""KIND:WORDS -> Environment; pure."""
+"""The table of all kinds of environments, and the parser of KIND:WORDS."""
 
 import shlex
 
-from seatrial.launch.environments.environment import NO_ENVIRONMENT, Environment
-from seatrial.launch.environments.kind import Kind, Where
-from seatrial.launch.environments.script import SCRIPT
-from seatrial.launch.environments.table import KINDS
+from seatrial.launch.environments.environment import NO_ENVIRONMENT, Environment, Kind, Where
+from seatrial.launch.environments.kinds import (
+    APPTAINER,
+    GUIX,
+    GUIX_CONTAINER,
+    GUIX_ENVIRONMENT,
+    GUIX_MANIFEST,
+    NIX,
+    SCRIPT,
+    SINGULARITY,
+)
+from seatrial.launch.environments.module_systems import MODULE, SPACK, SPACK_ENV
 from seatrial.model.errors import UsageError
+
+KINDS = (
+    MODULE,
+    SPACK,
+    SPACK_ENV,
+    GUIX,
+    GUIX_MANIFEST,
+    GUIX_CONTAINER,
+    GUIX_ENVIRONMENT,
+    NIX,
+    APPTAINER,
+    SINGULARITY,
+    SCRIPT,
+)
+
 
 AUTO = "auto"
 LONGEST = 4096

@@ -7,8 +7,7 @@ from typing import Protocol, runtime_checkable
 from seatrial.launch.environments.discovery import TIMEOUT_S, ended
 from seatrial.launch.environments.environment import NO_ENVIRONMENT, Environment
 from seatrial.launch.environments.judge import WITNESSES, EnvironmentFault, Tried, judge_environment
-from seatrial.launch.environments.report import TaskReport, parse_reports, question
-from seatrial.launch.environments.step import ask
+from seatrial.launch.environments.report import TaskReport, ask, parse_reports, question
 from seatrial.model.errors import LaunchError
 from seatrial.process.process import Completed
 

@@ -17,9 +17,9 @@ from seatrial.commands.check.judge import judge
 from seatrial.commands.check.run import CheckOutcome, run_check
 from seatrial.driver.measurer import LEAST_PATIENCE_S, Measurer
 from seatrial.driver.progress import Silent
-from seatrial.driver.settings import CheckSettings
 from seatrial.model.errors import ExitCode
 from seatrial.model.measurement import Kernel, Phase, Round
+from seatrial.model.settings import CheckSettings
 from seatrial.model.subject import node, uplink
 from seatrial.model.verdict import FindingKind, Verdict
 from seatrial.pairs.survey import BANDWIDTH, LATENCY

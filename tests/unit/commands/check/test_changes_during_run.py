@@ -6,8 +6,8 @@ from pathlib import Path
 import msgspec
 
 from seatrial.commands.check.run import CheckOutcome, run_check
-from seatrial.driver.settings import CheckSettings
 from seatrial.model.measurement import Kernel, Measurement, Phase, Round
+from seatrial.model.settings import CheckSettings
 from seatrial.model.subject import node
 from seatrial.model.verdict import FindingKind, Verdict
 from tests.support.builders import Cluster, names

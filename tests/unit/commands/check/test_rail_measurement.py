@@ -10,8 +10,8 @@ from seatrial.commands.check.judge import judge
 from seatrial.commands.check.rail_measurement import rail_manners
 from seatrial.commands.check.rail_suspects import PAIRS_OF_EACH
 from seatrial.commands.check.run import CheckOutcome, run_check
-from seatrial.driver.settings import CheckSettings
 from seatrial.model.measurement import Phase
+from seatrial.model.settings import CheckSettings
 from seatrial.model.subject import node
 from seatrial.node.node import parse_facts
 from tests.support.builders import Cluster, names

@@ -8,12 +8,12 @@ import pytest
 from seatrial.archive.reader import read_run
 from seatrial.commands.check.judge import judge
 from seatrial.commands.check.run import CheckOutcome, run_check
-from seatrial.driver.settings import CheckSettings
 from seatrial.fabric.forwarding import parse_tables
 from seatrial.fabric.ibnetdiscover import parse_fabric
 from seatrial.fabric.routed_fabric import RoutedFabric, make_routing
 from seatrial.model.errors import UsageError
 from seatrial.model.fabric import NO_FABRIC, Component
+from seatrial.model.settings import CheckSettings
 from seatrial.model.subject import Direction, Subject, link, node, spine, uplink
 from seatrial.model.verdict import Finding, FindingKind
 from tests.support.builders import Cluster, names, slow_part

@@ -11,11 +11,11 @@ from seatrial.archive.run_recovery import partial_folders
 from seatrial.commands.check.judge import judge
 from seatrial.commands.check.run import CheckOutcome, run_check
 from seatrial.commands.check.survey_plan import default_pairs_at_once
-from seatrial.driver.settings import CheckSettings
 from seatrial.model.errors import ExitCode, LaunchError, SeatrialError, UsageError
 from seatrial.model.fabric import Component
 from seatrial.model.measurement import Kernel, Measurement, Phase, Round
 from seatrial.model.run import Ending, NodeState
+from seatrial.model.settings import CheckSettings
 from seatrial.model.subject import Direction, node, pair, uplink
 from seatrial.model.verdict import FindingKind, Verdict
 from seatrial.node.node import parse_facts

@@ -5,7 +5,7 @@ import pytest
 from seatrial.commands.doctor import node_states, partition, questions, versions
 from seatrial.commands.doctor.questions import versions_of
 from seatrial.model.launching import Obstacle, Remark, Weight
-from seatrial.slurm import job_variables
+from seatrial.slurm import job
 from seatrial.slurm.text import parse_sinfo
 from tests.support.paths import DATA
 
@@ -200,7 +200,7 @@ def test_old_and_uneven_daemons_are_named() -> None:
     [
         ({}, "", Weight.OK, "Outside"),
         ({"SLURM_CONF": "/etc/slurm.conf"}, "", Weight.OK, "Outside"),
-        ({"SLURM_JOB_ID": "7", **dict.fromkeys(job_variables.OF_JOB, "1")}, "RUNNING", Weight.OK, "running"),
+        ({"SLURM_JOB_ID": "7", **dict.fromkeys(job.OF_JOB, "1")}, "RUNNING", Weight.OK, "running"),
         ({"SLURM_JOB_ID": "7"}, "", Weight.BLOCKED, "no such job any more"),
         ({"SLURM_JOB_ID": "7", "SLURM_JOB_NUM_NODES": "2"}, "RUNNING", Weight.NOTE, "SLURM_JOB_NODELIST is lost"),
         ({"SLURM_JOB_NODELIST": "n1"}, "", Weight.BLOCKED, "SLURM_JOB_ID is not"),
@@ -209,7 +209,7 @@ def test_old_and_uneven_daemons_are_named() -> None:
     ],
 )  # fmt: skip
 def test_variables_of_this_shell(environ: dict[str, str], state: str, weight: Weight, word: str) -> None:
-    (one,) = job_variables.judge_variables(environ, state)
+    (one,) = job.judge_variables(environ, state)
     assert one.weight is weight
     assert word in one.says
 
@@ -221,7 +221,7 @@ def test_a_node_that_was_woken_in_vain_is_down_for_another_reason() -> None:
 
 
 def test_the_job_of_somebody_else_is_not_ours_to_use() -> None:
-    (one,) = job_variables.judge_variables({"SLURM_JOB_ID": "7"}, "RUNNING", "1001")
+    (one,) = job.judge_variables({"SLURM_JOB_ID": "7"}, "RUNNING", "1001")
     assert (one.weight, one.obstacle) == (Weight.BLOCKED, Obstacle.JOB_VARIABLES)
     assert "user 1001's job" in one.says
 

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from seatrial.commands.check.run import CheckOutcome, run_check
-from seatrial.driver.settings import CheckSettings
 from seatrial.fabric.parts import Parts
 from seatrial.fabric.routes import Routes
 from seatrial.lab.simulator.faults import draw_faults, parse_fault
@@ -17,6 +16,7 @@ from seatrial.lab.simulator.trial import SimulatedFabric, TrialSettings, run_tri
 from seatrial.launch.contract import Manner
 from seatrial.model.errors import ExitCode, LaunchError, ProbeLost, RoundRefused
 from seatrial.model.measurement import Kernel, Phase, Round, Shape
+from seatrial.model.settings import CheckSettings
 from seatrial.model.subject import Direction
 from seatrial.model.verdict import FindingKind
 from seatrial.pairs.survey import BANDWIDTH, LATENCY

@@ -6,13 +6,13 @@ import msgspec
 import pytest
 
 from seatrial.commands.check.run import CheckOutcome, run_check
-from seatrial.driver.settings import CheckSettings
 from seatrial.fabric.parts import PartKind, Parts, Way, merged
 from seatrial.fabric.routes import Routes
 from seatrial.lab.simulator.faults import Planted
 from seatrial.lab.simulator.launcher import SimulatedLauncher
 from seatrial.lab.simulator.topology import parse_topology
 from seatrial.model.fabric_map import DeviceKind, FabricMap
+from seatrial.model.settings import CheckSettings
 from seatrial.model.verdict import FindingKind
 
 

@@ -11,16 +11,17 @@ import pytest
 
 from seatrial.archive.reader import read_info
 from seatrial.commands.check.run import run_check
-from seatrial.commands.placement.run import PlacementSettings, run_placement
-from seatrial.driver.detached import child_options
-from seatrial.driver.settings import CheckSettings
+from seatrial.commands.placement.run import run_placement
+from seatrial.driver.detached import settings_within
 from seatrial.driver.site import choose_launcher, environment_of
-from seatrial.launch.environments.kind import Where
+from seatrial.driver.submitted import read_settings, write_settings
+from seatrial.launch.environments.environment import Where
 from seatrial.launch.environments.spec import parse_environment
 from seatrial.launch.local import LocalLauncher
 from seatrial.launch.mpi import Family, find_mpi
 from seatrial.launch.probe_build import NAME, build, key, probe_sources
 from seatrial.model.errors import LaunchError, UsageError
+from seatrial.model.settings import CheckSettings, PlacementSettings
 from seatrial.process.process import run
 from tests.support import wrapper_programs
 
@@ -151,9 +152,9 @@ def test_pmi_lost_in_a_script_ends_a_check_before_it_measures(tmp_path: Path, pr
 
 
 def test_a_detached_check_takes_its_environment_along(tmp_path: Path) -> None:
-    options = child_options(CheckSettings(archive=tmp_path, environment="module:a 'b c'", wrap="inside"), "x")
-    assert options[options.index("--environment") + 1] == "module:a 'b c'"
-    assert options[options.index("--wrap") + 1] == "inside"
+    settings = CheckSettings(archive=tmp_path, environment="module:a 'b c'", wrap="inside")
+    given = read_settings(write_settings(tmp_path, settings_within(settings, "x")))
+    assert (given.environment, given.wrap) == ("module:a 'b c'", "inside")
 
 
 def test_the_command_line_and_the_site_name_an_environment(tmp_path: Path) -> None:

@@ -9,10 +9,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from seatrial.launch.environments.environment import NO_ENVIRONMENT
-from seatrial.launch.environments.kind import Where
-from seatrial.launch.environments.spec import parse_environment
-from seatrial.launch.environments.table import KINDS
+from seatrial.launch.environments.environment import NO_ENVIRONMENT, Where
+from seatrial.launch.environments.spec import KINDS, parse_environment
 from seatrial.model.errors import UsageError
 from seatrial.process.process import run
 from tests.support import wrapper_programs

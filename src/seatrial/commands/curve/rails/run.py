@@ -4,26 +4,18 @@ import msgspec
 
 from seatrial.commands.curve.rails.judge import RailComparison, judge_rails
 from seatrial.driver.clock import monotonic_s
-from seatrial.driver.node_hours import allocation_s
+from seatrial.driver.node_selection import allocation_s
 from seatrial.driver.progress import Progress
 from seatrial.driver.rails import choose_rails, manners_of
-from seatrial.driver.two_nodes import TwoNodes, TwoNodesOutcome, TwoNodesSettings, run_two_nodes
+from seatrial.driver.two_nodes import TwoNodes, TwoNodesOutcome, run_two_nodes
 from seatrial.launch.contract import Manner
 from seatrial.locate.evidence import run_value
 from seatrial.model.errors import LaunchError
 from seatrial.model.measurement import Kernel, Phase, Round, Shape
-from seatrial.model.run import Design, RunKind
+from seatrial.model.run import Design
+from seatrial.model.settings import RailsSettings
 from seatrial.pairs.rails import LATENCY_BYTES, RailDesign, rail_design, rail_rounds, rail_schedule, rail_variants
 from seatrial.pairs.sizes import Pace
-
-
-class RailsSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """The options of `seatrial curve --rails`, parsed. No rails: those of the fastest kind that both nodes have."""
-
-    two: TwoNodesSettings
-    rails: tuple[str, ...] = ()
-    most_bytes: int
-    per_octave: int
 
 
 class RailsOutcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,7 +27,7 @@ class RailsOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
 def run_rails(settings: RailsSettings, progress: Progress | None = None) -> RailsOutcome:
     """Carry out `seatrial curve --rails`; errors as of run_two_nodes."""
-    outcome = run_two_nodes(RunKind.RAILS, settings.two, lambda trial: _carry_out(trial, settings), progress)
+    outcome = run_two_nodes(settings, lambda trial: _carry_out(trial, settings), progress)
     return RailsOutcome(outcome=outcome, comparison=judge_rails(outcome.recorded))
 
 

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from seatrial.commands.check.run import run_check
-from seatrial.driver.settings import CheckSettings
-from seatrial.driver.start_failure import ToldByFacts, with_settings
+from seatrial.driver.preflight import ExplainedByFacts, explained_by_facts
 from seatrial.launch.contract import FactsReading
 from seatrial.model.errors import ExitCode, LaunchError
 from seatrial.model.run import Ending
+from seatrial.model.settings import CheckSettings
 from seatrial.model.system import SoftwareFacts
 from seatrial.model.verdict import FindingKind
 from tests.support.builders import Cluster
@@ -40,10 +40,10 @@ def test_only_settings_that_differ_explain_a_start_that_failed() -> None:
         odd={"software": SoftwareFacts(mpi_settings={"pml": "cm"})},
     )
     error = LaunchError("The probe did not start.", "Do this.")
-    told = with_settings(error, apart)
-    assert isinstance(told, ToldByFacts)
+    told = explained_by_facts(error, apart)
+    assert isinstance(told, ExplainedByFacts)
     assert str(told) == str(error)
-    assert with_settings(error, cluster()) is error
+    assert explained_by_facts(error, cluster()) is error
 
 
 def test_the_check_ends_with_the_finding(tmp_path: Path) -> None:

@@ -1,10 +1,10 @@
-"""Environment modules and Lmod."""
+"""Environments that are loaded into a shell: environment modules, Lmod and Spack."""
 
 from collections.abc import Sequence
 
-from seatrial.launch.environments.kind import Kind, Where, Words, shell_argv
+from seatrial.launch.environments.environment import Kind, Where, Words, shell_argv
 
-FIND = r"""
+FIND_MODULE = r"""
 seatrial_left=$1
 shift
 known() { command -v module >/dev/null 2>&1; }
@@ -36,7 +36,7 @@ known || {
 }
 """
 """A shell function that init/sh brings along. OpenHPC's profile script does nothing where Slurm names nodes."""
-LOAD = r"""
+LOAD_MODULES = r"""
 silent() {
     [ -z "${LMOD_CMD:-}${MODULES_CMD:-}" ] && [ "${LOADEDMODULES:-}" = "$seatrial_had" ] || return 1
     case $(module load "$1" </dev/null 2>&1) in *ERROR:[0-9]*) return 0 ;; esac
@@ -55,18 +55,69 @@ echo "seatrial: entered" >&2
 exec "$@"
 """
 """What modules print must not mix with the probe's records. The old ones in C (3.2) call every load a success."""
-TEXT = FIND + LOAD
+MODULE_TEXT = FIND_MODULE + LOAD_MODULES
 
 
-def wrap(words: Words, _folders: Words, argv: Sequence[str]) -> list[str]:
+def wrap_modules(words: Words, _folders: Words, argv: Sequence[str]) -> list[str]:
     """Load the modules in order, then become argv."""
-    return shell_argv(TEXT, "seatrial-module", words, argv)
+    return shell_argv(MODULE_TEXT, "seatrial-module", words, argv)
 
 
 MODULE = Kind(
     name="module",
     form="NAME...",
     where=Where.OUTSIDE,
-    wrap=wrap,
+    wrap=wrap_modules,
     keeping="See by `module show` which of these modules unsets them.",
+)
+
+
+FIND_SPACK = r"""
+seatrial_left=$1
+shift
+seatrial_spack=$(command -v spack) || seatrial_spack=${SPACK_ROOT:-}/bin/spack
+"""
+SPACK_LOOP = r"""
+    [ "$?" = 0 ] || {
+        printf 'seatrial: spack cannot bring %s in\n' "$1" >&2
+        exit 96
+    }
+    eval "$seatrial_said" </dev/null >&2
+    shift
+    seatrial_left=$((seatrial_left - 1))
+done
+exec "$@"
+"""
+SPACK_LOAD = (
+    FIND_SPACK
+    + r"""while [ "$seatrial_left" -gt 0 ]; do
+    seatrial_said=$("$seatrial_spack" load --sh "$1" </dev/null)"""
+    + SPACK_LOOP
+)
+SPACK_ACTIVATE = (
+    FIND_SPACK
+    + r"""while [ "$seatrial_left" -gt 0 ]; do
+    case $1 in
+        */*) seatrial_said=$("$seatrial_spack" env activate --sh --dir "$1" </dev/null) ;;
+        *) seatrial_said=$("$seatrial_spack" env activate --sh "$1" </dev/null) ;;
+    esac"""
+    + SPACK_LOOP
+)
+"""What is evaluated is what spack prints to be evaluated; its own shell function does the same."""
+
+
+def wrap_load(words: Words, _folders: Words, argv: Sequence[str]) -> list[str]:
+    """Load one spec after the other, then become argv."""
+    return shell_argv(SPACK_LOAD, "seatrial-spack", words, argv)
+
+
+def wrap_activate(words: Words, _folders: Words, argv: Sequence[str]) -> list[str]:
+    """Activate the environment of that name, or in that folder, then become argv."""
+    return shell_argv(SPACK_ACTIVATE, "seatrial-spack", words, argv)
+
+
+SPACK_KEEPING = "See by `spack load --sh` or `spack env activate --sh` which package unsets them."
+SPACK = Kind(name="spack", form="SPEC...", where=Where.OUTSIDE, wrap=wrap_load, keeping=SPACK_KEEPING)
+SPACK_ENV = Kind(
+    name="spack-env", form="NAME or FOLDER", where=Where.OUTSIDE, wrap=wrap_activate, keeping=SPACK_KEEPING
 )

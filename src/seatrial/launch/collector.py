@@ -1,0 +1,92 @@
+"""The collector of facts: its text, its use on a recorded machine, and how long nodes are given to answer."""
+
+import tempfile
+from pathlib import Path
+
+from seatrial.model.errors import LaunchError, SeatrialError
+from seatrial.process.process import run
+
+
+def source_folder(name: str) -> Path:
+    """The folder `probe` or `collect`. Raises SeatrialError where the installation lost it."""
+    package = Path(__file__).resolve().parent.parent
+    for folder in (package / "_sources" / name, package.parent.parent / name):
+        if folder.is_dir():
+            return folder
+    raise SeatrialError(f"seatrial's own folder {name!r} is missing.", "Install seatrial again.")
+
+
+QUICK_FACTS = {"SEATRIAL_FACTS": "quick"}
+"""Environment in which the collector leaves out what takes long and changes no verdict of a check."""
+
+
+def collector() -> str:
+    """The text of facts.sh and its parts, which nodes read on their standard input."""
+    folder = source_folder("collect")
+    files = [*sorted(folder.glob("parts/*.sh")), folder / "facts.sh"]
+    return "\n".join(file.read_text(encoding="utf-8") for file in files)
+
+
+TREE_TIMEOUT_S = 120.0
+
+
+def collect_tree(root: Path, label: object) -> str:
+    """What facts.sh says of the tree; no command is run, since it would speak of this machine.
+
+    `label`: what people call the tree. Raises LaunchError where the collector fails or falls silent.
+    """
+    with tempfile.TemporaryDirectory(prefix="seatrial-") as folder:
+        tree = Path(folder) / "tree"  # the collector divides its roots at colons, which the real path may hold
+        tree.symlink_to(root.resolve(), target_is_directory=True)
+        done = run(
+            ["sh", "-s"], stdin=collector(), timeout_s=TREE_TIMEOUT_S, extra_environment={"SEATRIAL_SYSROOT": str(tree)}
+        )
+    if not done.ok:
+        why = (
+            f"it took more than {TREE_TIMEOUT_S:.0f} s" if done.timed_out else done.stderr.strip() or "it said nothing"
+        )
+        raise LaunchError(f"The collector cannot read {label}: {why}.", "It needs a POSIX shell (sh) and cat on PATH.")
+    return done.stdout
+
+
+# Nodes are given less time once others have shown how long a reading takes.
+
+LONGEST_S = 15.0
+FIRST_WORD_S = 5.0
+"""A step that has started says its first word at once. Where one node hangs, srun starts none of them, and says nothing
+until Slurm's MessageTimeout has passed a second time."""
+SHORTEST_S = 11.0
+TIMES = 8.0
+"""A node that takes so many times what the slowest of its peers took does not answer."""
+EXTRA_S_PER_NODE = 0.02
+
+
+class Patience:
+    """That of one reading. Its steps run side by side: each tells here what it took, and asks whether to go on."""
+
+    def __init__(self) -> None:
+        self.slowest_s = 0.0
+        """Of the steps in which all nodes answered; 0 while there is none."""
+
+    def longest_s(self, nodes: int) -> float:
+        """Seconds that a step on so many nodes may take in any case."""
+        return LONGEST_S + EXTRA_S_PER_NODE * nodes
+
+    def took(self, seconds: float) -> None:
+        """All nodes of a step have answered within these seconds."""
+        self.slowest_s = max(self.slowest_s, seconds)
+
+    def over(self, nodes: int, seconds: float, said_anything: bool) -> bool:
+        """Whether a step on so many nodes is in vain, that has run for `seconds`.
+
+        One on several nodes is where it has said nothing, since they can be asked apart; any one where the others of
+        the reading were there long ago.
+        """
+        extra_s = EXTRA_S_PER_NODE * nodes
+        if nodes > 1 and not said_anything and seconds > FIRST_WORD_S + extra_s:
+            return True
+        return bool(self.slowest_s) and seconds > max(SHORTEST_S, TIMES * self.slowest_s) + extra_s
+
+    def compared(self) -> str:
+        """What the others took, for a sentence on those that did not answer; empty where none did."""
+        return f", where others took {self.slowest_s:.1f} s" if self.slowest_s else ""

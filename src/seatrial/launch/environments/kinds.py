@@ -1,0 +1,135 @@
+"""Environments that a program enters by itself: scripts of the site, Nix, Guix, Apptainer."""
+
+from collections.abc import Sequence
+
+from seatrial.launch.environments.environment import SHELL, Kind, Where, Words, Wrap
+
+
+def wrap_script(words: Words, _folders: Words, argv: Sequence[str]) -> list[str]:
+    """The program, its own arguments, then argv."""
+    return [*words, *argv]
+
+
+SCRIPT = Kind(
+    name="script",
+    form="/PATH/PROGRAM [ARGUMENT...]",
+    where=Where.INSIDE,
+    wrap=wrap_script,
+    takes_options=True,
+    keeping="The script has to leave them alone: no env -i, or one that passes SLURM_* and PMI* on.",
+)
+
+
+NIX_FEATURES = ("--extra-experimental-features", "nix-command flakes")
+
+
+def wrap_nix(words: Words, _folders: Words, argv: Sequence[str]) -> list[str]:
+    """`nix shell`, not nix-shell: that one takes its command as text for a shell."""
+    return ["nix", *NIX_FEATURES, "shell", *words, "--command", *argv]
+
+
+NIX = Kind(
+    name="nix",
+    form="INSTALLABLE...",
+    where=Where.INSIDE,
+    wrap=wrap_nix,
+    takes_options=True,
+    keeping="Take --ignore-environment out of the SPEC, or add --keep NAME for each of them.",
+)
+
+
+KEPT = ("SLURM", "PMI", "OMPI_", "PRTE_", "MPICH_", "MPIR_", "HYDRA_", "HYDI_", "I_MPI_", "MV2_", "MVP_", "PALS_",
+        "UCX_", "FI_", "PSM", "HFI_", "MPI_", "CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "TMPDIR")  # fmt: skip
+"""How the names begin of what Slurm, PMI, MPI and its transports tell a rank by variables; PMI stands for PMIX, too."""
+PRESERVED = tuple(f"--preserve=^{name}" for name in KEPT)
+
+
+def wrap_packages(words: Words, _folders: Words, argv: Sequence[str]) -> list[str]:
+    """`guix shell --pure` with these packages."""
+    return ["guix", "shell", "--pure", *PRESERVED, *words, "--", *argv]
+
+
+def wrap_manifest(words: Words, _folders: Words, argv: Sequence[str]) -> list[str]:
+    """`guix shell --pure` with what these manifests list."""
+    return ["guix", "shell", "--pure", *PRESERVED, *(f"--manifest={word}" for word in words), "--", *argv]
+
+
+def wrap_container(words: Words, folders: Words, argv: Sequence[str]) -> list[str]:
+    """`guix shell --container` on the host's network, which sees the folders."""
+    seen = [f"--share={folder}" for folder in folders]
+    options = ["--container", "--network", *PRESERVED, *seen]
+    return on_node("--share=", "guix", "shell", [*options, *words, "--", *argv])
+
+
+def wrap_environment(words: Words, _folders: Words, argv: Sequence[str]) -> list[str]:
+    """`guix environment --pure --ad-hoc`, for Guix before 1.4."""
+    return ["guix", "environment", "--pure", *PRESERVED, "--ad-hoc", *words, "--", *argv]
+
+
+GUIX_KEEPING = "Add --preserve=^NAME to the SPEC for each of them."
+GUIX = Kind(
+    name="guix", form="PACKAGE...", where=Where.INSIDE, wrap=wrap_packages, takes_options=True, keeping=GUIX_KEEPING
+)
+GUIX_MANIFEST = Kind(
+    name="guix-manifest",
+    form="FILE...",
+    where=Where.INSIDE,
+    wrap=wrap_manifest,
+    keeping="Use guix:-m FILE --preserve=…",
+)
+GUIX_CONTAINER = Kind(
+    name="guix-container", form="PACKAGE...", where=Where.INSIDE, wrap=wrap_container, takes_options=True,
+    keeping=GUIX_KEEPING,
+)  # fmt: skip
+GUIX_ENVIRONMENT = Kind(
+    name="guix-environment", form="PACKAGE...", where=Where.INSIDE, wrap=wrap_environment, takes_options=True,
+    keeping=GUIX_KEEPING,
+)  # fmt: skip
+
+
+# Containers: what they have to see of a node is known only on that node.
+
+CONTAINER_TEXT = r"""
+seatrial_flag=$1
+seatrial_program=$2
+seatrial_verb=$3
+shift 3
+case ${PMIX_SERVER_TMPDIR:-} in
+    /*) [ -d "$PMIX_SERVER_TMPDIR" ] && set -- "$seatrial_flag${PMIX_SERVER_TMPDIR%/}" "$@" ;;
+esac
+exec "$seatrial_program" "$seatrial_verb" "$@"
+"""
+"""Slurm's PMIx keeps what the ranks of a node share in its spool: without it they do not find their server's data."""
+
+
+def on_node(flag: str, program: str, verb: str, rest: Sequence[str]) -> list[str]:
+    """`program verb rest...`, with an option `flag` right behind the verb for each folder that is there.
+
+    `flag`: ends where the folder's path begins, as in `--bind=`.
+    """
+    return [SHELL, "-c", CONTAINER_TEXT, "seatrial-container", flag, program, verb, *rest]
+
+
+# Singularity is the former name of Apptainer.
+
+APPTAINER_KEEPING = "Take --cleanenv and --containall out of the SPEC, and see that APPTAINER_CLEANENV is not set."
+
+
+def wrapped_by(program: str) -> Wrap:
+    """`exec` of that program, which sees the folders."""
+
+    def wrap(words: Words, folders: Words, argv: Sequence[str]) -> list[str]:
+        bound = [part for folder in folders for part in ("--bind", folder)]
+        return on_node("--bind=", program, "exec", [*bound, *words, *argv])
+
+    return wrap
+
+
+APPTAINER = Kind(
+    name="apptainer", form="IMAGE", where=Where.INSIDE, wrap=wrapped_by("apptainer"), takes_options=True,
+    name_last=True, keeping=APPTAINER_KEEPING,
+)  # fmt: skip
+SINGULARITY = Kind(
+    name="singularity", form="IMAGE", where=Where.INSIDE, wrap=wrapped_by("singularity"), takes_options=True,
+    name_last=True, keeping=APPTAINER_KEEPING,
+)  # fmt: skip

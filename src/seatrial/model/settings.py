@@ -1,0 +1,137 @@
+"""What each measuring command is asked to do. All defaults of its options are defined here, and only here.
+
+A run keeps its settings in run.json; a job in Slurm's queue receives them as a file.
+"""
+
+from pathlib import Path
+
+import msgspec
+
+CHECK_BUDGET_S = 600.0
+PAIR_BUDGET_S = 300.0
+"""For the commands that measure one pair or one launch line: curve, saturate, transports, placement."""
+DOCTOR_WAIT_S = 60.0
+"""Time for `seatrial doctor` to wait in the Slurm queue."""
+
+
+class SiteSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """Where and how to measure: the options that all measuring commands share."""
+
+    archive: Path
+    launcher: str = "auto"
+    nodes: tuple[str, ...] = ()
+    partition: str = ""
+    budget_s: float = PAIR_BUDGET_S
+    wait_s: float = 600.0
+    """Maximum time to wait in the Slurm queue."""
+    round_timeout_s: float = 10.0
+    ranks: int = 2
+    """Ranks of the local launcher."""
+    mpi: str = ""
+    mpicc: str = ""
+    probe: Path | None = None
+    probe_dir: Path | None = None
+    environment: str = ""
+    """The environment in which the probe is built and started, as docs/environments.md describes it."""
+    wrap: str = "auto"
+    """Where it is entered: auto, inside, outside."""
+    idle_only: bool = False
+    """Take only nodes that are free now, and never wait in the queue."""
+    node_hours: float = 0.0
+    """Node-hour limit of the allocation; 0: no limit."""
+    replay: Path | None = None
+    run: str = ""
+    """The run's name; empty: a new one."""
+    seed: int = 1
+    quick_facts: bool = True
+    """Do not read the facts that take long: which components the libraries contain."""
+    command: tuple[str, ...] = ()
+    """The words of the command line, for the report."""
+
+
+class CheckSettings(SiteSettings, frozen=True, kw_only=True, tag_field="kind", tag="check"):
+    """The options of `seatrial check`."""
+
+    budget_s: float = CHECK_BUDGET_S
+    design: str = "auto"
+    """A `pairs.survey.DesignChoice`."""
+    pairs_at_once: int = 0
+    """0: half the nodes, or one where nodes share a kernel."""
+    loaded: bool = True
+    """Also measure rounds in which many nodes send at once, for the bandwidth of uplinks."""
+    fabric: str = ""
+    """A file with the output of ibnetdiscover, or `live`; empty: only leaf switches are known."""
+    routes: str = ""
+    """A file with forwarding tables, or `live`."""
+    device: str = ""
+    """The adapter that each node uses where it has several, such as mlx5_1; empty: the first."""
+    effect: float | None = None
+    """Smallest loss of bandwidth that is a fault, as a share; None: the default of `locate.effects`."""
+    latency_effect: float | None = None
+    """Smallest excess of latency that is a fault, as a share; None: the default."""
+
+    @property
+    def site(self) -> SiteSettings:
+        """The shared options."""
+        return self
+
+
+class CurveSettings(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="curve"):
+    """The options of `seatrial curve`."""
+
+    site: SiteSettings
+    ends: tuple[str, ...] = ()
+    """The two nodes; none: the only two there are."""
+    most_bytes: int = 4 << 20
+    """The largest message."""
+    per_octave: int = 2
+    """Message sizes for each doubling."""
+
+
+class RailsSettings(CurveSettings, frozen=True, kw_only=True, tag="rails"):
+    """The options of `seatrial curve --rails`."""
+
+    rails: tuple[str, ...] = ()
+    """Empty: all rails of the fastest kind that both nodes have."""
+
+
+class SaturateSettings(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="saturate"):
+    """The options of `seatrial saturate`."""
+
+    site: SiteSettings
+    ends: tuple[str, ...] = ()
+    """The two nodes; none: the only two there are."""
+    ranks: tuple[int, ...] = ()
+    """Numbers of ranks that send at once, in turn; empty: doubled up to the number of cores."""
+
+
+class PlacementSettings(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="placement"):
+    """The options of `seatrial placement`."""
+
+    site: SiteSettings
+    words: tuple[str, ...]
+    """The launch line."""
+    program: str = ""
+    """The word that is the program; empty: found in the line."""
+    cores: int | None = None
+    """Cores for each rank; None: as the line says."""
+    starts: int = 6
+    """Launches of each placement; 0: only read where the ranks are."""
+
+
+class TransportsSettings(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="transports"):
+    """The options of `seatrial transports`."""
+
+    site: SiteSettings
+    ends: tuple[str, ...] = ()
+    within: str = ""
+    """A node: two ranks on it instead of one on each of two nodes."""
+    starts: int = 4
+    """Starts of the probe under each variant."""
+    rails: tuple[str, ...] | None = None
+    """Each alone; none named: those of the fastest kind that both nodes have. None: the MPI chooses."""
+
+
+Settings = CheckSettings | CurveSettings | RailsSettings | SaturateSettings | PlacementSettings | TransportsSettings
+"""Of a run; `kind` in JSON says which."""
+DEFAULTS = CheckSettings(archive=Path())

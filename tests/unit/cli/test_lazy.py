@@ -1,0 +1,107 @@
+"""Modules are executed when they are used first, and commands when they are named."""
+
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+import typer
+
+from seatrial.cli import main
+
+
+def loaded_by(*arguments: str) -> set[str]:
+    """Names of the modules that a command executes, in a process of its own."""
+    text = f"""
+        import sys
+        from seatrial.cli import lazy
+        lazy.install()
+        from seatrial.cli.main import run
+        run({list(arguments)!r})
+        done = [name for name, one in list(sys.modules.items()) if type(one) is not lazy.LazyModule]
+        print("LOADED", *done)
+    """
+    argv = [sys.executable, "-P", "-c", textwrap.dedent(text)]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=True)
+    return set(done.stdout.rpartition("LOADED")[2].split())
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ("check", "--help"), ("runs", "--help"), ("lab", "up", "--help")])
+def test_help_executes_no_command(arguments: tuple[str, ...]) -> None:
+    loaded = loaded_by(*arguments)
+    assert "seatrial.cli.main" in loaded
+    heavy = {"numpy", "duckdb", "plotly", "rich", "jinja2", "ClusterShell"}
+    assert not heavy & {name.partition(".")[0] for name in loaded}
+    files = {name for name in loaded if name.startswith(("seatrial.commands.", "seatrial.driver.", "seatrial.lab."))}
+    source = Path(main.__file__).parents[1]
+    assert {name for name in files if not source.joinpath(*name.split(".")[1:]).is_dir()} <= {
+        "seatrial.driver.progress"
+    }
+
+
+def test_a_command_executes_no_other() -> None:
+    others = {f"seatrial.cli.{one.name}" for one in main.COMMANDS} - {"seatrial.cli.report", "seatrial.cli.facts"}
+    assert others & loaded_by("runs", "list", "--help") == {"seatrial.cli.runs"}
+
+
+@pytest.mark.parametrize("one", main.COMMANDS, ids=lambda one: one.name)
+def test_the_table_has_the_help_of_every_command(one: main.Command) -> None:
+    found = one.load()
+    assert one.help == (found.info.help if isinstance(found, typer.Typer) else found.__doc__)
+
+
+LAZILY = """
+from seatrial.cli import lazy
+lazy.install()
+import sys
+sys.path.insert(0, {folder!r})
+import seatrial
+seatrial.__path__.append({folder!r})
+from seatrial import slow
+assert type(slow) is lazy.LazyModule
+{then}
+"""
+
+
+def lazily(folder: Path, module: str, then: str) -> str:
+    """What a program prints that has imported `seatrial.slow` lazily."""
+    (folder / "slow.py").write_text(textwrap.dedent(module))
+    text = LAZILY.format(folder=str(folder), then=textwrap.dedent(then))
+    done = subprocess.run([sys.executable, "-P", "-c", text], capture_output=True, text=True, timeout=60, check=False)
+    return done.stdout + done.stderr
+
+
+def test_threads_that_use_a_module_first_at_once_all_find_it_whole(tmp_path: Path) -> None:
+    said = lazily(
+        tmp_path,
+        "import time\nprint('executed')\ntime.sleep(0.5)\nvalue = 7\n",
+        """
+        from concurrent.futures import ThreadPoolExecutor
+        with ThreadPoolExecutor(4) as pool:
+            print(list(pool.map(lambda _: slow.value, range(4))))
+        """,
+    )
+    assert said == "executed\n[7, 7, 7, 7]\n"
+
+
+def test_a_module_that_fails_is_tried_again_and_names_that_it_lacks_are_errors(tmp_path: Path) -> None:
+    said = lazily(
+        tmp_path,
+        """
+        import os
+        if "READY" not in os.environ:
+            raise MemoryError("not yet")
+        value = 7
+        """,
+        """
+        import os
+        try:
+            slow.value
+        except MemoryError as error:
+            print(error)
+        os.environ["READY"] = "1"
+        print(slow.value, hasattr(slow, "nothing"), type(slow) is lazy.LazyModule)
+        """,
+    )
+    assert said == "not yet\n7 False False\n"
