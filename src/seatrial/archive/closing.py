@@ -70,7 +70,7 @@ def _names(run: str, another: str) -> Iterator[str]:
 
 
 def _is_free(final: Path) -> bool:
-    """Whether a folder can be renamed so: nothing is there, or an empty folder."""
+    """Whether a folder can get this name: nothing has it, or an empty folder."""
     if final.is_symlink() or final.exists():
         return final.is_dir() and not final.is_symlink() and not any(final.iterdir())
     return True

@@ -88,7 +88,7 @@ def _belongs(folder: Path, path: Path) -> bool:
 
 
 def export(folders: list[Path], target: Path, form: ExportFormat) -> int:
-    """Write the samples of those runs into one file; how many. Raises ArchiveError."""
+    """Write the samples of those runs into one file; returns their number. Raises ArchiveError."""
     files = [exactly(samples_file(folder)) for folder in folders]
     with opened() as connection:
         with read_errors():

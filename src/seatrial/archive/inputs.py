@@ -37,7 +37,7 @@ ANY_SIZE = 1 << 62
 NOTICE_S = 2.0
 """A pipe that is silent for this long is reported as being waited for ..."""
 SILENT_S = 600.0
-"""... and one that is silent for this long is given up. ibnetdiscover takes minutes on a large fabric."""
+"""... and abandoned after this time. ibnetdiscover takes minutes on a large fabric."""
 PIECE_BYTES = MIB
 KINDS = (
     (stat.S_ISDIR, "a folder"),

@@ -51,7 +51,7 @@ class RoundStarted(msgspec.Struct, frozen=True, kw_only=True, tag_field="entry",
 
 
 class Delivered(msgspec.Struct, frozen=True, kw_only=True, tag_field="entry", tag="measurement"):
-    """What one pair delivered in a round."""
+    """The measurement of one pair in a round."""
 
     number: int
     measurement: Measurement
@@ -85,7 +85,7 @@ class PairCapped(msgspec.Struct, frozen=True, kw_only=True, tag_field="entry", t
 
 
 class SessionLost(msgspec.Struct, frozen=True, kw_only=True, tag_field="entry", tag="session-lost"):
-    """A session ended before its time, or did not come up: when, where, and of what, as far as it is known."""
+    """A session ended early, or did not start: when, where and why, as far as known."""
 
     loss: SessionLoss
 
@@ -122,7 +122,7 @@ def encode(entry: Entry) -> bytes:
 
 
 def decode(lines: Iterable[bytes]) -> Iterator[Entry]:
-    """The entries of whole lines; a line that ends without newline, cut off in mid-write, is left out.
+    """The entries of whole lines; a line that ends without newline, cut off while it was written, is left out.
 
     Raises msgspec.DecodeError or ValidationError at a complete line that is not an entry.
     """
@@ -135,5 +135,5 @@ def decode(lines: Iterable[bytes]) -> Iterator[Entry]:
 
 
 def of_type(entries: Iterable[Entry], kind: type[_Any]) -> list[_Any]:
-    """Those of the entries that are of one kind, in order."""
+    """The entries of one kind, in order."""
     return [entry for entry in entries if isinstance(entry, kind)]

@@ -22,7 +22,7 @@ AFTER = "after"
 
 
 def file_name(node: str) -> str:
-    """A harmless file name, whatever the node is called; `unquote` turns it back."""
+    """A safe file name for any node name; `unquote` reverses it."""
     return quote(node, safe="").replace(".", "%2E")
 
 
@@ -49,7 +49,7 @@ def run_of(folder: Path) -> str:
 
 
 def claim_of(folder: Path) -> Path:
-    """A name for an open run that no other process can choose, too."""
+    """A name for an open run that no other process can choose."""
     return folder.with_name(f"{run_of(folder)}.{secrets.token_hex(4)}{CLOSING}")
 
 

@@ -110,7 +110,7 @@ def read_bytes(folder: Path) -> bytes:
 
 
 def parse(content: bytes) -> Lease | None:
-    """The lease; None where the content is none, as while it is being written on another host."""
+    """The lease; None for other content, as while it is being written on another host."""
     try:
         return msgspec.json.decode(content, type=Lease)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -118,7 +118,7 @@ def parse(content: bytes) -> Lease | None:
 
 
 def read_lease(folder: Path) -> Lease | None:
-    """The lease of an open run; None where there is none that can be read."""
+    """The lease of an open run; None without a readable one."""
     with contextlib.suppress(OSError):
         return parse(read_bytes(folder))
     return None

@@ -29,7 +29,7 @@ AGES_S = 86_400.0
 
 
 Waiting = Callable[[float, int], None]
-"""Called before runs are watched: seconds that it takes at most, number of runs."""
+"""Called before runs are watched, with the maximum time in seconds and the number of runs."""
 
 
 class Life(enum.StrEnum):
@@ -101,7 +101,7 @@ def examine(
 
 
 def glance(folder: Path) -> Found | None:
-    """How an open run is, as far as this shows at once; None: its files must be watched."""
+    """The state of an open run, if it shows immediately; None: its files must be watched."""
     held = lease.read_lease(folder)
     if not folder.exists():
         return Found(folder=folder, life=Life.GONE)

@@ -83,7 +83,7 @@ def read_entries(folder: Path) -> list[Entry]:
 def read_journal(folder: Path, info: RunInfo) -> tuple[list[Entry], tuple[str, ...]]:
     """The journal, and how a closed run differs from what was recorded when it was closed, a sentence each.
 
-    Of a journal that differs all lines are given that can be read. Raises DamagedRun.
+    Of a changed journal every readable line is returned. Raises DamagedRun.
     """
     if info.contents is None or layout.is_open(folder):
         return read_entries(folder), ()
@@ -136,7 +136,7 @@ def read_facts_texts(folder: Path, reading: str) -> dict[str, str]:
 
 
 def parse_all(texts: dict[str, str]) -> dict[str, NodeFacts]:
-    """Facts by node; a text that is none is left out."""
+    """Facts by node; a text without facts is left out."""
     parsed = {}
     parser = AlikeParser()
     for node, text in texts.items():
@@ -148,7 +148,7 @@ def parse_all(texts: dict[str, str]) -> dict[str, NodeFacts]:
 
 
 def header_of(entries: Iterable[Entry]) -> dict[str, object]:
-    """What the probe reported about itself in the run's first session; empty where there was none."""
+    """What the probe reported about itself in the run's first session; empty without a session."""
     sessions = of_type(entries, SessionStarted)
     return sessions[0].header if sessions else {}
 
@@ -192,7 +192,7 @@ def measurements_of(entries: Iterable[Entry]) -> tuple[Measurement, ...]:
 
 
 def default_start_of(entries: Iterable[Entry]) -> DefaultStart | None:
-    """The last launch with the binding of the MPI's own launcher; None: there was none."""
+    """The last launch with the binding of the MPI's own launcher; None without one."""
     starts = of_type(entries, DefaultStarted)
     return starts[-1].start if starts else None
 
@@ -220,7 +220,7 @@ def read_run(folder: Path) -> RecordedRun:
 
 
 def read_wiring(folder: Path) -> "RoutedFabric | None":
-    """The fabric's cables and routes that were given to the run in `folder`; None: none were. Raises DamagedRun."""
+    """The fabric's cables and routes that were given to the run in `folder`; None without any. Raises DamagedRun."""
     path = folder / layout.FABRIC_FILE
     if not os.path.lexists(path):
         return None
@@ -272,7 +272,7 @@ def where_now(folder: Path) -> Path:
 def find_run(archive: Path, name: str) -> Path:
     """The folder of a run: a path, a run's name or the beginning of one, or `last`, the one begun last.
 
-    Raises UsageError where there is none, or more than one.
+    Raises UsageError for no match, or several.
     """
     if has_run_file(Path(name)):
         return Path(name)

@@ -1,4 +1,4 @@
-"""A compressed copy of what a run delivered, in memory: for the case that its folder is taken away under the driver.
+"""A compressed copy of what a run delivered, in memory, for the case that its folder is removed while the driver runs.
 
 Another host may remove the files, and a network file system then gives none of them back.
 """

@@ -1,4 +1,4 @@
-"""Closes one run whose driver was killed: every sample that was delivered is given back."""
+"""Closes one run whose driver was killed: every sample that was delivered is recovered."""
 
 import contextlib
 import os
@@ -43,7 +43,7 @@ class Recovered(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ClosedByOther(ArchiveError):
-    """The run is not there any more, or another process has begun to close it."""
+    """The run no longer exists, or another process has begun to close it."""
 
 
 def partial_folders(archive: Path) -> list[Path]:
@@ -175,7 +175,7 @@ def _sift(content: bytes) -> tuple[list[bytes], list[bytes]]:
 
 
 def _is_storable(entry: Entry) -> bool:
-    """Whether samples.parquet can hold its numbers; a probe cannot have delivered others."""
+    """Whether samples.parquet can hold its numbers; the probe cannot deliver any others."""
     if not isinstance(entry, Delivered):
         return True
     measurement: Measurement = entry.measurement

@@ -25,14 +25,14 @@ SAFE = "What was measured is safe in the journal."
 
 
 class TooLittleMemory(SeatrialError):
-    """DuckDB cannot have the memory that it needs; nothing that was measured is lost by that."""
+    """DuckDB cannot get the memory that it needs; no measurement is lost."""
 
 
 @contextmanager
 def opened(spill: Path | None = None) -> Iterator["duckdb.DuckDBPyConnection"]:
-    """A connection of its own. What does not fit into memory goes to the folder `spill`, which is made when needed.
+    """A separate connection. What does not fit into memory goes to the folder `spill`, which is created when needed.
 
-    `spill` None: a temporary folder of its own; where none can be made, to nowhere. Raises TooLittleMemory.
+    `spill` None: a temporary folder, or no spilling where none can be created. Raises TooLittleMemory.
     """
     refuse_cramped()
     import duckdb
@@ -109,7 +109,7 @@ FROM delivered ORDER BY round, source, target, warm DESC, iteration
 
 
 class SamplesUnmade(SeatrialError):
-    """The samples cannot be made from this journal; nothing that was measured is lost by that."""
+    """The samples cannot be made from this journal; no measurement is lost."""
 
 
 def write_samples(folder: Path, run: str) -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from seatrial.fabric.routed_fabric import Routing
 
 RESCUED = "rescued"
-"""Appended to the name of a run whose folder was taken away from its driver."""
+"""Appended to the name of a run whose folder was removed while its driver ran."""
 MOST_RESCUES = 100
 
 
@@ -116,7 +116,7 @@ class RunWriter:
         self._write_file(name, text.encode("utf-8"))
 
     def write_wiring(self, routing: "Routing") -> None:
-        """Keep what was given of the fabric's cables and routes."""
+        """Store the given cables and routes of the fabric."""
         self._write_file(layout.FABRIC_FILE, msgspec.json.encode(routing))
 
     def _write_file(self, name: str, content: bytes) -> None:
@@ -148,7 +148,7 @@ class RunWriter:
         `failure`: the error that ended the run, whose message is the reason of `info`.
 
         Where there is too little memory for the samples they are left out, as the run's reason states: they are made
-        from the journal when they are asked for. A run whose folder was taken away is closed as RUN-rescued.
+        from the journal when they are needed. A run whose folder was removed is closed as RUN-rescued.
         """
         try:
             with self._writing():
@@ -199,7 +199,7 @@ class RunWriter:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """Refuse where the run is not ours any more, before and after an error of the system; else its sentence."""
+        """Refuse where the run is no longer ours, before and after a system error; else report that error."""
         self._refuse_lost()
         try:
             with sentences(self.archive):
@@ -224,7 +224,7 @@ class RunWriter:
         )
 
     def _is_lost(self) -> bool:
-        """Whether the folder is not ours any more: another lease, or none and another journal."""
+        """Whether the folder is no longer ours: another lease, or no lease and another journal."""
         held = self._held.look()
         if held is not Held.MISSING:
             return held is Held.TAKEN

@@ -35,7 +35,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 def changes(before: Mapping[str, NodeFacts], after: Mapping[str, NodeFacts]) -> tuple[Change, ...]:
     """Facts that changed, by what they are known to cost, then by how few nodes they changed on, then by name.
 
-    What changes by itself (`EXCUSES`) is left out. A new boot is one change, `boot_id`, without its values;
+    What changes on its own (`EXCUSES`) is left out. A new boot is one change, `boot_id`, without its values;
     nodes that are in one of the readings alone are changes of the fact "node".
     """
     both = sorted(before.keys() & after.keys())

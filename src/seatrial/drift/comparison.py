@@ -112,17 +112,17 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     group: str
     """The model of the nodes that were compared, "all nodes", or "login and compute nodes"."""
     usual: Value
-    """What more than half of them have; None where nothing has a majority, or where most do not have the fact."""
+    """The majority value; None where there is none, or where most do not have the fact."""
     values: Holders
     """Every value (None: unknown or absent) and its nodes, the rarest first."""
     weight: int
-    """100: known to spoil everything; 10: nothing is known."""
+    """100: known to affect everything; 10: no effect is known."""
     along_with: tuple[str, ...] = ()
     """Facts of the same family (a device, a mount) that differ on the same nodes."""
 
     @property
     def odd(self) -> tuple[str, ...]:
-        """The nodes without the usual value; all where nothing is usual."""
+        """The nodes without the majority value; all where there is none."""
         usual = majority(self.values)
         return tuple(node for _, nodes in self.values for node in nodes if nodes != usual)
 

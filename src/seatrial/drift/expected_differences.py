@@ -87,7 +87,7 @@ _OVER_TIME = re.compile("|".join(f"(?:{each.pattern})" for each in EXCUSES if ea
 
 @lru_cache(maxsize=1 << 17)
 def excused_between_nodes(fact: str) -> bool:
-    """Whether a fact may differ between nodes that are alike."""
+    """Whether a fact may differ between equal nodes."""
     return _BETWEEN_NODES.fullmatch(fact) is not None
 
 

@@ -98,7 +98,7 @@ def idle_gpu_path(devices: tuple[PciDevice, ...]) -> tuple[PciDevice, ...]:
 
 
 def not_automounted(mounts: tuple[Mount, ...]) -> tuple[Mount, ...]:
-    """Mounts that are not made and unmade by use: none of those below, or over, an automounter's own mount."""
+    """Mounts that do not come and go with use: none at or below the mount point of an automounter."""
     automounted = [mount.path for mount in mounts if mount.kind == "autofs"]
     return tuple(
         mount
@@ -115,7 +115,7 @@ def mount_options(options: tuple[str, ...]) -> str:
 
 
 def parameters(command_line: str) -> dict[str, str]:
-    """The kernel's parameters one by one; one that is given several times with all its values."""
+    """The kernel's parameters one by one; a repeated one with all its values."""
     values: dict[str, str] = {}
     for word in command_line.split():
         name, _, value = word.partition("=")

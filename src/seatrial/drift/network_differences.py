@@ -27,7 +27,7 @@ class TcpSegments(msgspec.Struct, frozen=True, kw_only=True):
 def mtu_differences(facts: Mapping[str, NodeFacts]) -> tuple[MtuDifference, ...]:
     """Nodes whose MTU is not that of more than half of all nodes whose MTU is known, sorted by node.
 
-    Where no MTU has such a majority, every node is named, since none can be called usual. Nodes whose fabric
+    Where no MTU has such a majority, every node is listed, since there is no majority value. Nodes whose fabric
     interface or its MTU is unknown are left out. The interface is the fabric interface, or where no speed is known the
     only one that could be.
     """

@@ -10,7 +10,7 @@ REST = 10
 
 
 class Weight(msgspec.Struct, frozen=True, kw_only=True):
-    """Facts whose dotted names begin with `pattern`, and what they weigh; the first that fits counts."""
+    """Facts whose dotted names begin with `pattern`, and their weight; the first that matches counts."""
 
     pattern: str
     weight: int
@@ -99,7 +99,7 @@ _DEVICES = re.compile(r"(?:hcas|interfaces|pci|system\.sensors|system\.power_lim
 
 @lru_cache(maxsize=1 << 14)
 def weight(fact: str) -> int:
-    """From 100, known to spoil everything, down to `REST`, nothing known."""
+    """From 100, known to affect everything, down to `REST`, no known effect."""
     return next((weight for pattern, weight in _PATTERNS if pattern.match(fact)), REST)
 
 
@@ -118,7 +118,7 @@ def family(fact: str, *, of_presence: bool) -> str:
     """What a fact belongs to: differences of one family on the same nodes have one cause.
 
     `of_presence`: it is there on some nodes and missing on others; then all devices are one family, since an adapter
-    takes its interfaces and its place on the bus with it.
+    also lacks its interfaces and its place on the bus.
     """
     if of_presence and _DEVICES.match(fact):
         return "devices"

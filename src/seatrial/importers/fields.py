@@ -64,7 +64,7 @@ Places = NDArray[np.int64]
 PADDING = 64
 """Zeros after a piece, so that words of eight bytes can be read at every place."""
 NEWLINES = b"\n\r\x0b\x0c\x1c\x1d\x1e"
-"""What Python takes for the end of a line."""
+"""What Python treats as the end of a line."""
 NEITHER, SPACE, DELIMITER, NEWLINE = 0, 1, 2, 3
 LONGEST_PLAIN = 17
 """Bytes of a number that fit into an integer of 64 bits, the point included."""
@@ -122,7 +122,10 @@ def split_fields(piece: bytes) -> Fields:
 
 
 def _empty_before(content: Bytes, kind: Bytes, start: Places, bounds: Places, newlines: Places) -> Places | None:
-    """By field with text: how many empty ones lie before it in its line. None: there is none in the whole piece."""
+    """For each field with text the number of empty ones before it in its line.
+
+    None: no empty one in the whole piece.
+    """
     hard = kind == DELIMITER
     if not len(start) or not (hard[0] or (hard[1:] & (kind[:-1] != NEITHER)).any()):
         return None

@@ -50,7 +50,7 @@ def _cells(line: bytes) -> list[bytes]:
 
 
 def _rates(line: bytes, most: int) -> Reals:
-    """Bytes per second by column; an empty cell is a column, too. The output has "MB" and means 1024 × 1024 bytes."""
+    """Bytes per second by column; an empty cell counts as a column. The output has "MB" and means 1024 × 1024 bytes."""
     fields = split_fields(b"0\t" + line)
     chosen = np.arange(1, min(len(fields.start), most + 1))
     with np.errstate(over="ignore"):

@@ -107,7 +107,7 @@ class PairColumns:
 def _in_order(
     source: Places, target: Places, count: int, values: dict[str, Reals]
 ) -> tuple[Places, Places, dict[str, Reals]]:
-    """The rows by source and target. Where most pairs of nodes have one row, a matrix takes the place of sorting."""
+    """The rows by source and target. Where most pairs of nodes have one row, a matrix replaces sorting."""
     keys = source.astype(np.int64) * count + target
     if count**2 <= DENSE * len(keys):
         measured = np.zeros(count**2, dtype=np.bool_)

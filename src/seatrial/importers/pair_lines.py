@@ -111,7 +111,7 @@ def _scale(name: str) -> tuple[str, float] | None:
 
 
 def given(field: str, dead: float) -> float | None:
-    """The number in a field; None if the field holds no number at all, so that nothing was measured.
+    """The number in a field; None if the field has no number, so that nothing was measured.
 
     0, NaN, infinity and negative numbers become `dead`, as in `alive_or_dead`.
     """

@@ -57,7 +57,7 @@ VLAN_BYTES = 4
 MTUS = (4096, 2048, 1024, 512, 256)
 
 HEADROOM_BYTES = 96
-"""What Linux takes off the interface's MTU before it looks for the InfiniBand MTU that fits: iboe_get_mtu in
+"""What Linux subtracts from the interface's MTU before it chooses the InfiniBand MTU that fits: iboe_get_mtu in
 include/rdma/ib_addr.h (GRH 40, UDP 8, BTH 12, XRC 4, atomic 28, ICRC 4)."""
 
 

@@ -65,7 +65,7 @@ def path_limit(source: NodeFacts, target: NodeFacts) -> Limit | NoLimit:
 def path_limits(
     pairs: Iterable[tuple[str, str]], facts: Mapping[str, NodeFacts]
 ) -> dict[tuple[str, str], Limit | NoLimit]:
-    """`path_limit` of every ordered pair both of whose nodes have facts; each node is looked at once."""
+    """`path_limit` of every ordered pair both of whose nodes have facts; each node is evaluated once."""
     wanted = [pair for pair in pairs if pair[0] in facts and pair[1] in facts]
     ends = {node: _End(facts[node]) for pair in wanted for node in pair}
     return {(source, target): _limit(ends[source], ends[target]) for source, target in wanted}

@@ -78,7 +78,7 @@ def link_pairs(path: Sequence[PciHop]) -> tuple[PciLink, ...]:
 def trainable(link: PciLink) -> LinkState:
     """What both ends support: the smaller of their maximum speeds and widths. None: an end does not report it.
 
-    A link at this state is as fast as it can be, whatever one end alone could do.
+    A link in this state is as fast as possible, even if one end alone could do more.
     """
     speeds = [end.max_transfers_per_s for end in link.ends]
     widths = [end.max_width for end in link.ends]
@@ -106,7 +106,7 @@ def ends_agree(link: PciLink) -> bool:
 
 
 def raw_bytes_per_s(state: LinkState) -> float | None:
-    """After line encoding, one direction: transfers × encoding × lanes / 8. None: not known, or no speed of PCIe."""
+    """After line encoding, one direction: transfers × encoding × lanes / 8. None: not known, or not a PCIe speed."""
     encoding = ENCODINGS.get(state.transfers_per_s or 0.0)
     if encoding is None or state.transfers_per_s is None or not state.width:
         return None

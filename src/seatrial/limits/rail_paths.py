@@ -116,9 +116,10 @@ def _one_sided(source: NodeFacts, target: NodeFacts) -> tuple[str, ...]:
 
 
 def rail_limit(source: NodeFacts, target: NodeFacts, rails: Sequence[str]) -> Limit | NoLimit:
-    """The most MPI payload from `source` to `target` over these rails at once, bytes per second, one direction.
+    """The largest rate of MPI payload from `source` to `target` over these rails at once, bytes per second, one
+    direction.
 
-    One rail: the limit of a path that has nothing else. Several: their sum, and no more than the PCIe links above them
+    One rail: the limit of a path with only this rail. Several: their sum, and no more than the PCIe links above them
     let through together (`limits.rails.together`, a maximum flow) at either end. The gate is that of these rails.
     """
     if len(rails) == 1:

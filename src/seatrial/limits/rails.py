@@ -65,7 +65,7 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
 def gate_of(facts: NodeFacts) -> Gate:
     """All active ports and all Ethernet interfaces at once, each at its own MTU, through the PCIe links that are known.
 
-    A true upper bound: MPI may stripe over all of them, whatever it does. A RoCE or iWARP port and its interface are
+    A true upper bound even if MPI stripes over all of them. A RoCE or iWARP port and its interface are
     one wire, and the better of both counts. What is not known does not narrow it.
     """
     rails = [*port_rails(facts), *_interface_rails(facts)]

@@ -55,7 +55,10 @@ class LaunchError(SeatrialError):
 
 
 class ProbeLost(SeatrialError):
-    """A session ended or fell silent in mid-round. `outcome` is `timeout` or `died`; `loss`: what is known of it."""
+    """A session ended, or gave no answer during a round.
+
+    `outcome` is `timeout` or `died`; `loss`: what is known of it.
+    """
 
     def __init__(self, what: str, outcome: str, loss: Loss | None = None) -> None:
         super().__init__(what)

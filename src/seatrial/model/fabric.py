@@ -18,7 +18,7 @@ class Component(msgspec.Struct, frozen=True, kw_only=True, order=True):
 
 
 class Wiring(Protocol):
-    """A fabric, however much of it is known."""
+    """The wiring of a fabric, as far as it is known."""
 
     @property
     def leaf_of(self) -> Mapping[str, str]:
@@ -50,7 +50,7 @@ class Fabric(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Nothing: it never claims more than it knows."""
+        """Empty: every part of it is known."""
         return ()
 
     def path(self, source: str, target: str) -> Iterator[Component]:
@@ -63,11 +63,11 @@ class Fabric(msgspec.Struct, frozen=True, kw_only=True):
         yield Component(kind="node", name=target, direction=Direction.IN)
 
     def measured(self, pairs: Collection[tuple[str, str]]) -> "Fabric":
-        """Itself: its parts are the same, whatever was measured."""
+        """The fabric itself: its parts do not depend on what was measured."""
         return self
 
     def across(self, part: Component, most: int, seed: int) -> list[tuple[str, str]]:
-        """None: nodes and leaves have names."""
+        """Empty: nodes and leaves have names."""
         return []
 
 

@@ -78,7 +78,7 @@ class NodeFacts(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def active_hcas(self) -> tuple[Hca, ...]:
-        """Those with a port that is active, or whose state could not be read."""
+        """Adapters with a port that is active, or whose state could not be read."""
         return tuple(hca for hca in self.hcas if hca.active)
 
     @property
@@ -89,7 +89,7 @@ class NodeFacts(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def fabric_interface(self) -> NetworkInterface | None:
-        """The fastest of them whose speed is known; the first by name among equals. None: there is none."""
+        """The fastest with a known speed; the first by name among equals. None without any."""
         with_speed = [
             (-each.speed_bits_per_s, each.name, each) for each in self.ethernet_interfaces if each.speed_bits_per_s
         ]

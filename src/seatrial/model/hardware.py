@@ -104,7 +104,7 @@ class Topology(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(sorted(number for core in self.cores for number in core.processors))
 
     def package_of(self, numa_node: int) -> int | None:
-        """The package whose cores are on a NUMA node; None where none, or more than one, is."""
+        """The package with cores on a NUMA node; None for no package or several."""
         packages = {core.package for core in self.cores if core.numa_node == numa_node}
         return next(iter(packages)) if len(packages) == 1 else None
 

@@ -17,13 +17,13 @@ class LeafLoad(msgspec.Struct, frozen=True, kw_only=True):
     leaf: str
     direction: Direction
     nodes: int
-    """That sent or received at once."""
+    """Nodes that sent or received at the same time."""
     bytes_per_s: Estimate
     """Of all of them together, one value a round."""
     alone_bytes_per_s: float
     """What the same nodes reach one at a time, added up."""
     of_peers: float | None = None
-    """Share of what other leaves carry in rounds of the same kind, 1 where alike; None: there is nothing to compare."""
+    """Share of what other leaves carry in rounds of the same kind, 1 where equal; None: nothing to compare with."""
 
     @property
     def share(self) -> float:

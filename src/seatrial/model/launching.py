@@ -45,7 +45,7 @@ class Weight(enum.StrEnum):
 
     OK = "ok"
     NOTE = "note"
-    """Launches work nevertheless, or it is none of the nodes wanted."""
+    """Launches work nevertheless, or the node is not one of those wanted."""
     BLOCKED = "blocked"
     NOT_TRIED = "not tried"
 

@@ -14,14 +14,14 @@ class LossCause(enum.StrEnum):
     SIGNAL = "signal"
     """A signal ended a rank."""
     EXIT = "exit"
-    """A rank ended by itself, with an exit code."""
+    """A rank ended on its own, with an exit code."""
     OUT_OF_MEMORY = "out-of-memory"
     NODE_FAILURE = "node-failure"
     TIME_LIMIT = "time-limit"
     CANCELLED = "cancelled"
     """A user, an administrator or Slurm ended the step or the job."""
     SILENT = "silent"
-    """Nothing died as far as is known, and no answer came in time."""
+    """No process is known to have died, and no answer came in time."""
     UNKNOWN = "unknown"
 
 
@@ -101,7 +101,7 @@ class CappedPair(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def unmeasured(capped: Iterable[CappedPair], measurements: Iterable[Measurement]) -> tuple[CappedPair, ...]:
-    """Those of the pairs whose bandwidth was not measured in any phase that a verdict counts."""
+    """The pairs whose bandwidth was not measured in any phase that counts for a verdict."""
     measured = {
         one.pair
         for one in measurements

@@ -59,7 +59,7 @@ class Phase(enum.StrEnum):
     """Repeated with fewer pairs at once or alone, to distinguish contention from the suspects of the survey."""
     RETEST = "retest"
     LOADED = "loaded"
-    """Many pairs at once on purpose: all nodes of a leaf to other leaves, or half of the nodes to the other half."""
+    """Many pairs at once, deliberately: all nodes of a leaf to other leaves, or half of the nodes to the other half."""
     CURVE = "curve"
     SATURATION = "saturation"
     VARIANT = "variant"

@@ -19,7 +19,7 @@ ONE_RANGE = re.compile(r"((?:[\w.-]*[A-Za-z_.-])?)\[(0|[1-9]\d{0,8})-([1-9]\d{0,
 
 
 MID_NUMBER = re.compile(r"\d\[[^\[\]]*\]")
-"""n1[8-12]: ClusterShell takes it for n[18-112]."""
+"""n1[8-12]: ClusterShell reads it as n[18-112]."""
 
 
 UNKNOWN = re.compile(r"[^ -~]|[@*?%]")

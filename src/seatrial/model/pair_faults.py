@@ -70,7 +70,7 @@ class Unstable(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Observation(msgspec.Struct, frozen=True, kw_only=True):
-    """A node that clearly differs from its peers, by less than the practical effect; so it is not named."""
+    """A node that clearly differs from its peers, by less than the practical effect; so it is not reported."""
 
     subject: Subject
     metric: str
@@ -104,7 +104,7 @@ class Resolution(msgspec.Struct, frozen=True, kw_only=True):
 
     `effect_ratio`: the practical effect that a node must reach to be named. `detectable_ratio`: the smallest loss of
     one node, both directions, that would have been named with 95 % power; None where no loss would have been.
-    `hidden_ratio`: the part of it that is due to noise, whatever the practical effect.
+    `hidden_ratio`: the part of it that is due to noise, independent of the practical effect.
     """
 
     metric: str
@@ -163,13 +163,13 @@ class ChangeKind(enum.StrEnum):
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
-    """A part whose values changed while it was measured, and the others' did not."""
+    """A part whose values changed during the measurement while those of other parts did not."""
 
     subject: Subject
     direction: Direction
     kind: ChangeKind
     p: float
-    """Probability of such a change anywhere in a run in which nothing changes, at most."""
+    """Upper bound of the probability of such a change anywhere in a run without changes."""
     since_s: float
     """Time of the change; of flapping, when it was first seen to be bad. Seconds since the run began."""
     since_low_s: float

@@ -46,7 +46,7 @@ class PairTable(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def pairs(self) -> int:
-        """How many different ordered pairs there are, whatever their repetitions."""
+        """The number of different ordered pairs, without repetitions."""
         return len(self.source) if self.is_ordered else len(np.unique(self.keys()))
 
     def matrix(self, name: str) -> NDArray[np.float64]:

@@ -19,9 +19,9 @@ class RankPlace(msgspec.Struct, frozen=True, kw_only=True):
     """The one on which it was when it was asked."""
     pid: int | None = None
     clock_resolution_s: float | None = None
-    """The smallest step that its clock shows; None: not known."""
+    """Resolution of its clock; None: not known."""
     clock_overhead_s: float | None = None
-    """What one reading of its clock takes."""
+    """Time for one reading of its clock."""
 
 
 class Start(msgspec.Struct, frozen=True, kw_only=True):

@@ -144,13 +144,13 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     environment: str = ""
     """The SPEC of what the probe was built and started in."""
     wrap: str = ""
-    """Where that was entered, `inside` or `outside`; empty where there was none."""
+    """Where the environment was entered, `inside` or `outside` of srun; empty without one."""
     kind: RunKind | None = None
-    """None: written before kinds were; `run_kind` derives it."""
+    """None: written before kinds existed; `run_kind` derives it."""
     line: AskedLine | None = None
     """Of a placement whose run has no `settings`."""
     effect: float | None = None
-    """The practical effect of bandwidth that was asked for, as a share; None: the default."""
+    """The requested practical effect of bandwidth, as a share; None: the default."""
     latency_effect: float | None = None
     """The same of latency."""
     settings: Settings | None = None

@@ -48,7 +48,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True, order=True):
 
 FABRIC = Subject(kind=SubjectKind.FABRIC, name="all")
 CLUSTER = Subject(kind=SubjectKind.CLUSTER, name="all")
-"""All nodes alike, where what they share is at fault."""
+"""All nodes, where something that they share is at fault."""
 
 
 def node(name: str) -> Subject:

@@ -26,9 +26,9 @@ class Role(enum.StrEnum):
     REFERENCE = "reference"
     """The default once more, measured in short rounds as the hobbled variants are, which are compared with it."""
     CONTROL = "control"
-    """Takes away what cannot matter: where this changes the timing, the measuring was disturbed."""
+    """Removes what cannot matter: where this changes the timing, the measurement was disturbed."""
     WITHOUT = "without"
-    """Takes one carrier away."""
+    """Removes one carrier."""
     HOBBLED = "hobbled"
     """Slows one carrier and leaves the choice to the MPI: only what it chose can become slower."""
     FORCED = "forced"
@@ -45,7 +45,7 @@ class Variant(msgspec.Struct, frozen=True, kw_only=True):
     slows: Kernel = Kernel.ONEWAY
     """Where hobbling shows: bandwidth, or latency (PINGPONG)."""
     rail: str = ""
-    """The one rail that it is measured over; empty: whatever the MPI takes."""
+    """The one rail that it is measured over; empty: as the MPI chooses."""
     held: dict[str, str] = {}
     """Settings that keep the MPI on that rail, in addition to `environment`."""
 

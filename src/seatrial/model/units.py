@@ -103,7 +103,7 @@ def memory(count_bytes: int | None) -> str:
 
 
 def quantity(value: float | None, metric: str) -> str:
-    """A value of a finding's metric in the unit that fits it; a metric not known here is given as it is."""
+    """A value of a finding's metric in the unit that fits it; an unknown metric gets no unit."""
     if metric == BANDWIDTH:
         return bandwidth(value)
     if metric == LATENCY:

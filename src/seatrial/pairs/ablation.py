@@ -66,7 +66,7 @@ def there_and_back(rails: Sequence[_Any], block: int) -> Sequence[_Any]:
 
 
 def over_rail(variants: Sequence[Variant], rail: str, held: Mapping[str, str]) -> tuple[Variant, ...]:
-    """The same held to one rail, by names of their own: samples bear them. No rail: as they are."""
+    """The same variants restricted to one rail, with distinct names for their samples. No rail: unchanged."""
     if not rail:
         return tuple(variants)
     return tuple(

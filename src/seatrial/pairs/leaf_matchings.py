@@ -145,7 +145,7 @@ def _both_kinds(nodes: Sequence[str], leaf_of: Mapping[str, str], draw: random.R
 def _within(
     nodes: Sequence[str], leaf_of: Mapping[str, str], used: set[frozenset[str]], draw: random.Random
 ) -> list[Pair]:
-    """A matching inside every leaf; those left over, one of an odd leaf, find each other abroad."""
+    """A matching inside every leaf; those left over, one of an odd leaf, are paired across leaves."""
     pairs: list[Pair] = []
     for names in _members(nodes, leaf_of).values():
         pairs += _improved(_shuffled_pairs(names, draw), lambda pair: frozenset(pair) in used, draw)

@@ -34,7 +34,7 @@ SPLITS = 3
 
 
 def load_shape(window_s: float) -> Shape:
-    """Streams for rounds under load; `window_s`: what one window of the survey takes alone.
+    """Streams for rounds under load; `window_s`: the time of one window of the survey alone.
 
     Fewer messages a window where links are slow: streams that share an uplink take several times as long, and what they
     carry together is counted window by window.

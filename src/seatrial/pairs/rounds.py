@@ -42,7 +42,7 @@ MOST_ROUNDS = 16
 class Guarantee(msgspec.Struct, frozen=True, kw_only=True):
     """What k rounds of disjoint random pairs can promise among `nodes` nodes of which `faulty` are slow.
 
-    `wrongly_left`: expected number of healthy nodes all of whose partners are faulty, so that nothing acquits them.
+    `wrongly_left`: expected number of healthy nodes all of whose partners are faulty, so that no good pair clears them.
     """
 
     nodes: int

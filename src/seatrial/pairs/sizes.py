@@ -29,7 +29,7 @@ LATENCIES_A_WINDOW = 200
 
 
 class Pace(msgspec.Struct, frozen=True, kw_only=True):
-    """What a pilot found: about how long a message takes. Only lengths of rounds follow from it, no result."""
+    """The result of a pilot: about how long a message takes. It only sets the lengths of rounds."""
 
     latency_s: float = 20e-6
     bytes_per_s: float = 117e6
@@ -54,7 +54,7 @@ def between(last_bytes: int, first_bytes: int) -> int | None:
 
 
 def as_many_as_last(lasting_s: float, each_s: float, fewest: int, most: int) -> int:
-    """How many things of `each_s` last that long, `fewest` to `most`; those where one takes no time at all."""
+    """How many iterations of `each_s` last that long, `fewest` to `most`; `most` for a duration of zero."""
     return round(min(max(lasting_s / each_s, fewest), most)) if each_s > 0 else most
 
 
@@ -98,7 +98,7 @@ def repetitions_within(sizes: Sequence[int], pace: Pace, budget_s: float) -> int
 def curve_rounds(pair: Pair, sizes: Sequence[int], repetitions: int, pace: Pace, seed: int) -> tuple[Round, ...]:
     """Latency and bandwidth at every size, once in each repetition, in a new random order for each.
 
-    What drifts during the run then falls on all sizes alike, and no size follows the one below it.
+    Drift during the run then affects all sizes equally, and no size follows the one below it.
     """
     rounds = []
     for repetition in range(repetitions):

@@ -58,7 +58,7 @@ class Gathered(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_gathered(folder: Path) -> Gathered | None:
-    """gather.json of a recording's folder; None where there is none, or none that can be read."""
+    """gather.json of a recording's folder; None where it is missing or unreadable."""
     try:
         return _description(folder / GATHER_FILE, Gathered)
     except BadInput:
@@ -72,7 +72,7 @@ class _Described(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Contents(msgspec.Struct, frozen=True, kw_only=True):
-    """What lies in a folder: streams by node, those of a run's second reading, trees by the name of their folder."""
+    """The content of a folder: streams by node, those of a run's second reading, trees by the name of their folder."""
 
     streams: dict[str, str] = {}
     after: dict[str, str] = {}
@@ -119,7 +119,7 @@ def unpacked(path: Path, form: Form) -> Iterator[Path]:
 def contents(folder: Path, label: object) -> Contents:
     """The recordings at the highest level of a folder; a run's raw facts count as one.
 
-    `label`: what people call the folder. Raises UsageError where there is none.
+    `label`: the name of the folder in messages. Raises UsageError without recordings.
     """
     level = [folder]
     for _ in range(DEEPEST_LOOK):

@@ -71,7 +71,7 @@ DAMAGE = (tarfile.TarError, EOFError, OSError, zlib.error, lzma.LZMAError, Value
 
 
 class Capped:
-    """A stream that refuses to be read beyond a length, or too much at once."""
+    """A stream that refuses reads beyond a total length, or of too much at once."""
 
     def __init__(self, stream: IO[bytes], largest: int = LARGEST_STREAM) -> None:
         self._stream = stream

@@ -1,4 +1,4 @@
-"""Rebuilds a recorded tree of files in an empty folder, so that nothing of it can lead or be written outside."""
+"""Rebuilds a recorded tree of files in an empty folder; nothing in it can be written or point outside."""
 
 import errno
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,7 +19,7 @@ ONE_MACHINE = "Record sys and proc of one machine."
 
 
 class TreeWriter:
-    """Writes folders and files as they come and links at the end, when nothing more can be written through them."""
+    """Writes folders and files first and links at the end, when nothing can be written through them."""
 
     def __init__(self, root: Path, *, largest_bytes: int = LARGEST_BYTES, most_members: int = MOST_MEMBERS) -> None:
         """`root`: an empty folder of our own. An archive with more bytes or members is refused."""
