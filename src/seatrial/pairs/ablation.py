@@ -2,14 +2,12 @@
 
 import random
 from collections.abc import Mapping, Sequence
-from typing import TypeVar
 
 import msgspec
 
 from seatrial.model.measurement import Kernel, Phase, Round, Shape
 from seatrial.model.transport import Role, Variant
 
-_Any = TypeVar("_Any")
 MESSAGE_BYTES = 4 << 20
 LATENCY_BYTES = 8
 WINDOW = 2
@@ -58,11 +56,6 @@ def ablation_order(variants: Sequence[Variant], block: int, draw: random.Random)
     first, *others = variants
     draw.shuffle(others)
     return (first, *others) if block % 2 == 0 else (*others, first)
-
-
-def there_and_back(rails: Sequence[_Any], block: int) -> Sequence[_Any]:
-    """Rail after rail, every other block reversed."""
-    return rails if block % 2 == 0 else rails[::-1]
 
 
 def over_rail(variants: Sequence[Variant], rail: str, held: Mapping[str, str]) -> tuple[Variant, ...]:

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 import msgspec
 
 from seatrial.model.measurement import Phase, Round, Shape
-from seatrial.pairs.rank_pairs import abba
-from seatrial.pairs.rounds import Pair
+from seatrial.pairs.rounds import Pair, abba
 from seatrial.pairs.sizes import REPETITIONS, Pace, geometric_sizes, latency_shape, seconds_of, stream_shape
 
 LATENCY_BYTES = 8

@@ -82,18 +82,6 @@ def placed_pairs(places: Sequence[Sequence[str]]) -> tuple[Pair, ...]:
     )
 
 
-def abba(variants: Sequence[str], each: int) -> tuple[tuple[int, str], ...]:
-    """(repetition, variant), each variant `each` times: A B B A A B ..., so that a steady drift affects all of them
-    equally.
-    """
-    forward = tuple(variants)
-    return tuple(
-        (repetition, variant)
-        for repetition in range(each)
-        for variant in (forward if repetition % 2 == 0 else forward[::-1])
-    )
-
-
 def pilot_shapes() -> tuple[Shape, Shape]:
     """A few of each, to find out how long one takes."""
     return (

@@ -3,7 +3,8 @@
 import pytest
 
 from seatrial.pairs.rails import rail_schedule
-from seatrial.pairs.rank_pairs import ROUND_S, ROUNDS, abba, lasting, pilot_shapes, placed_pairs, placed_rounds
+from seatrial.pairs.rank_pairs import ROUND_S, ROUNDS, lasting, pilot_shapes, placed_pairs, placed_rounds
+from seatrial.pairs.rounds import abba
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,8 @@ from seatrial.model.placement import RankPlace, Start
 from seatrial.model.run import Design, RecordedRun
 from seatrial.model.settings import PlacementSettings
 from seatrial.node.rank_places import rank_places
-from seatrial.pairs.rank_pairs import ROUNDS, abba, lasting, pilot_shapes, placed_pairs, placed_rounds
+from seatrial.pairs.rank_pairs import ROUNDS, lasting, pilot_shapes, placed_pairs, placed_rounds
+from seatrial.pairs.rounds import abba
 
 RANKFILE = "rankfile.txt"
 DESIGN = "placement"

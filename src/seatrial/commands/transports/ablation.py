@@ -27,7 +27,8 @@ from seatrial.model.run import Design
 from seatrial.model.settings import TransportsSettings
 from seatrial.model.transport import Counted, Declared, Role, Variant, VariantNote
 from seatrial.node.traffic import Traffic, passed_between, read_traffic
-from seatrial.pairs.ablation import PILOT, ablation_order, bytes_of, over_rail, start_rounds, there_and_back
+from seatrial.pairs.ablation import PILOT, ablation_order, bytes_of, over_rail, start_rounds
+from seatrial.pairs.rounds import abba_block
 
 TRIES = 2
 """A start that fails for no known reason, or whose probe dies, is tried once more: see experiment.measurer.STARTS."""
@@ -97,7 +98,7 @@ class Ablation(TwoNodes):
         for block in range(self._starts):
             alive = sum(len(part.alive) for part in parts)
             self.progress.stage(f"Starting {alive} variants, {block + 1} of {self._starts}")
-            for part in there_and_back([part for part in parts if part.alive], block):
+            for part in abba_block([part for part in parts if part.alive], block):
                 self._block(block, part)
             if self._cut:
                 remarks.append(_too_short(budget_s, block, self._starts))

@@ -16,7 +16,8 @@ from seatrial.model.measurement import Kernel, Measurement, Phase
 from seatrial.model.placement import RankPlace, Start
 from seatrial.model.run import Design, RecordedRun
 from seatrial.model.verdict import FindingKind, Verdict
-from seatrial.pairs.rank_pairs import abba, lasting, pilot_shapes, placed_pairs
+from seatrial.pairs.rank_pairs import lasting, pilot_shapes, placed_pairs
+from seatrial.pairs.rounds import abba
 from tests.support.builders import Cluster, info_of, names, sail
 from tests.support.facts_examples import cluster, processor, server
 from tests.support.rule_cases import EVERYWHERE, ranks_on
