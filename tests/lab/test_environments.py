@@ -64,7 +64,7 @@ def test_lmod_on_every_node_and_what_it_cannot_load_there(lab4: LabPlan, tmp_pat
     assert (info["wrap"], info["ending"]) == ("inside", "complete"), info["reason"]
     refused = check(lab4, tmp_path, "--environment", "module:openmpi", around=around)
     assert refused.returncode == 2
-    assert 'Lmod has "openmpi", and cannot load it before other modules are' in refused.stderr
+    assert 'Lmod has "openmpi", and other modules must be loaded before it' in refused.stderr
 
 
 def test_what_env_i_hides_from_the_ranks_is_named(lab4: LabPlan, tmp_path: Path) -> None:

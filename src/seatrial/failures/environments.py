@@ -1,4 +1,4 @@
-"""An environment cannot be entered: what modules, Spack, Guix, Nix and containers print then."""
+"""Messages of modules, Spack, Guix, Nix and containers about an environment that cannot be entered."""
 
 import re
 
@@ -7,19 +7,19 @@ from seatrial.failures.plain_text import without_colours
 from seatrial.failures.programs import LIBRARIES, PROGRAMS
 
 LABEL = re.compile(r"^ *(\d+): ?(.*)$", re.MULTILINE)
-"""What `srun --label` puts before each task's line."""
+"""The prefix that `srun --label` puts before each line of a task."""
 END = r"(?= While processing| Please contact| HINT| seatrial:| srun:|$)"
 LONGEST = 300
 LONGEST_LINE = 20_000
 OF_MPI = r"(?<!PMIX )(?<!OPAL )(?<!PRTE )(?<!PRRTE )(?<!ORTE )(?<!MPICH )"
 SPIDER = "`module spider NAME` lists its versions; MODULEPATH says where modules are looked for."
-BY_HAND = "Load it by hand in a new shell: where that fails, too, the module needs repair."
+BY_HAND = "Load it by hand in a new shell; if that fails, too, the module needs repair."
 
 ENVIRONMENTS = (
     Cause(
         look=r"seatrial: there is no module command here",
         meaning="there is no module command: neither environment modules nor Lmod were found",
-        remedy="Set MODULESHOME to the folder whose init/sh brings the command along.",
+        remedy="Set MODULESHOME to the folder whose init/sh defines the command.",
     ),
     Cause(
         look=r'The following module\(s\) are unknown: ("[^"]+"(?:,? "[^"]+")*)',
@@ -28,7 +28,7 @@ ENVIRONMENTS = (
     ),
     Cause(
         look=r'exist but cannot be loaded as requested: ("[^"]+"(?:,? "[^"]+")*)',
-        meaning=r"Lmod has \1, and cannot load it before other modules are",
+        meaning=r"Lmod has \1, and other modules must be loaded before it",
         remedy="`module spider NAME` says which, a compiler most often: name them first, as in module:gcc openmpi.",
     ),
     Cause(
@@ -107,13 +107,13 @@ ENVIRONMENTS = (
         remedy="The image has to be in a folder that all nodes share; what else it has to see is named by --bind.",
     ),
 )  # fmt: skip
-"""For text in one line, as Lmod breaks its own wherever the terminal ends."""
+"""For text in one line, since Lmod wraps its own at the width of the terminal."""
 
 
 def why_not_entered(text: str) -> tuple[str, str] | None:
     """Meaning, without its full stop, and remedy; None where nothing in `text` is known.
 
-    `text`: standard error, with or without `srun --label`; of several tasks the first is believed.
+    `text`: standard error, with or without `srun --label`; of several tasks the first counts.
     """
     match = first_match(ENVIRONMENTS, _in_one_line(without_colours(text)))
     if match is not None:

@@ -1,4 +1,4 @@
-"""What salloc and sbatch print when Slurm refuses a job: who asks, what is asked, and when."""
+"""Messages of salloc and sbatch if Slurm refuses a job: because of the user, the request, or the time."""
 
 from seatrial.failures.cause import Cause
 

@@ -11,7 +11,7 @@ from seatrial.failures.job_refusals import ACCOUNT, OTHER, QOS, RESERVATIONS
 
 
 class Pending(msgspec.Struct, frozen=True, kw_only=True):
-    """One reason. `hopeless`: no waiting helps until somebody changes something."""
+    """One reason. `hopeless`: the job cannot start until somebody changes something."""
 
     look: str
     meaning: str

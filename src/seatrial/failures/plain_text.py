@@ -1,4 +1,4 @@
-"""What a program wrote to standard error without what its launcher and the terminal put around it; pure."""
+"""Standard error of a program, without what its launcher and the terminal put around it."""
 
 import re
 
@@ -6,13 +6,13 @@ ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\n]{0,200}(?:\x07
 LABEL = re.compile(r"^(?: *(\d+):(?: |$)|\[([\w@,.-]+)\]<std(?:err|out)>:[ \t]?)(.*)$")
 """What srun --label ("3: ") and mpirun --tag-output ("[1,3]<stderr>:") put before each line of a rank."""
 LONGEST_LINE = 6000
-"""More than a path may have, and what is said of it."""
+"""More than a path may have, with a message about it."""
 MOST_CHARACTERS = 200_000
-"""Of longer texts both ends are read: what was wrong first, and what came of it."""
+"""Of longer texts both ends are read: the first error, and its consequences."""
 RULE = re.compile(r"^[-=*]{20,}$")
 WARNS = re.compile(r"^\s*(?:\[[\w.-]+:\d+\]\s*)?WARNING: ")
 TELLS = re.compile(r"btl_tcp_if_|failed to TCP connect")
-"""Boxes that begin as a warning, and after which Open MPI does not come up."""
+"""Boxes that begin as a warning, and after which Open MPI does not start."""
 HARMLESS = re.compile(
     r"\(ignored\)\s*$"  # a component of Open MPI that was left out
     r"|\bUCX +(?:WARN|INFO|DEBUG)\b(?!.* is not available, please use)|libfabric:\S*<(?:info|warn)>"
@@ -25,18 +25,18 @@ HARMLESS = re.compile(
     r"|I_MPI_PMI_LIBRARY will be ignored|Error in initializing MVAPICH2 ptmalloc|NONEXIST-KEY|_pmi2_kvs_get failed"
     r"|^Read -1, expected \d+, errno = \d+$"
 )
-"""Lines that are said on good starts, too."""
+"""Lines that are printed on good starts, too."""
 STEP_CREATED = "srun: Step created for"
 STEP_WAITS = re.compile(r"step creation (?:temporarily|still) disabled, retrying")
 
 
 def without_colours(text: str) -> str:
-    """Without what moves a terminal's cursor and colours its words."""
+    """Without the sequences that move a terminal's cursor and colour its text."""
     return ESCAPES.sub("", text.replace("\r\n", "\n"))
 
 
 def plain(text: str) -> str:
-    """Without colours, carriage returns and labels; the lines of each labelled rank together, where it first spoke.
+    """Without colours, carriage returns and labels; the lines of each labelled rank together, at its first line.
 
     Of several empty lines one is left, and of a line the first LONGEST_LINE characters.
     """

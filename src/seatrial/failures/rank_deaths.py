@@ -1,4 +1,4 @@
-"""Which rank of an MPI program died, from what its launcher wrote; pure.
+"""Which rank of an MPI program died, from the output of its launcher.
 
 Launchers end all ranks once one has died. What they report before that is the cause, what they report after it may be
 a consequence, and nobody is suspected for a consequence.
@@ -34,12 +34,12 @@ OWN_HANDLER = re.compile(r"(?m)^\[([\w.-]+):(\d+)\] Signal: [^\n]*\((\d+)\)")
 SIGNALS = {signal.strsignal(number): int(number) for number in signal.valid_signals()}
 KILL, TERM = int(signal.SIGKILL), int(signal.SIGTERM)
 SHELL_SIGNALS = range(129, 129 + 31)
-"""Exit codes by which a shell around the program says that a signal ended it."""
+"""Exit codes with which a shell around the program reports that a signal ended it."""
 TIME_LIMIT, NODE_FAIL = "DUE TO TIME LIMIT", "DUE TO NODE FAILURE"
 
 
 class Ranks(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the ranks of the session are, as far as it came up."""
+    """Where the ranks of the session are, as far as they started."""
 
     places: Sequence[str] = ()
     """By rank."""
@@ -48,7 +48,7 @@ class Ranks(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_loss(text: str, ranks: Ranks, *, timed_out: bool = False) -> Loss:
-    """What `text` says of a session's end. `timed_out`: it did not answer, which is all where the text says nothing."""
+    """How a session ended according to `text`. `timed_out`: it did not answer; the cause if the text reports none."""
     text = plain(text)
     deaths = tuple(_slurm_deaths(text, ranks)) or tuple(_mpirun_deaths(text, ranks))
     failed = tuple(node for found in NODE_FAILURE.findall(text) for node in _nodes(found))
@@ -64,7 +64,7 @@ def read_loss(text: str, ranks: Ranks, *, timed_out: bool = False) -> Loss:
 
 
 def _from_outside(text: str, deaths: Sequence[RankDeath]) -> bool:
-    """Whether Slurm or a user ended the step, and no rank's death did.
+    """Whether Slurm or a user ended the step, rather than the death of a rank.
 
     srun reports that it aborts the step before the ranks' ends; where the two cross on the way, the first rank that is
     seen to end was terminated (signal 15), which a death by itself hardly is.
@@ -101,7 +101,7 @@ def _slurm_deaths(text: str, ranks: Ranks) -> Iterator[RankDeath]:
 
 
 def _end(words: str) -> tuple[int | None, int | None, bool]:
-    """Exit code, signal, and whether memory ran out, from srun's words for a task's end."""
+    """Exit code, signal, and whether memory ran out, from srun's message about the end of a task."""
     words = words.partition(" (core dumped)")[0].strip()
     exited = EXIT_CODE.search(words)
     if exited:
@@ -141,7 +141,7 @@ def _mpirun_deaths(text: str, ranks: Ranks) -> Iterator[RankDeath]:
 
 
 def _at_the_same_proxy(rank: int | None, ranks: Ranks) -> tuple[int | None, ...]:
-    """Ranks one of which died by a signal where Hydra names `rank`.
+    """The ranks of which one died by a signal if Hydra names `rank`.
 
     Its proxy on each host kills the other ranks there, and then reports one of all with the signals of all combined.
     """
@@ -152,7 +152,7 @@ def _at_the_same_proxy(rank: int | None, ranks: Ranks) -> tuple[int | None, ...]
 
 
 def _with_memory(text: str, deaths: tuple[RankDeath, ...]) -> tuple[RankDeath, ...]:
-    """The deaths, those marked that slurmstepd says the kernel killed for want of memory."""
+    """The deaths; those that slurmstepd attributes to the kernel's lack of memory are marked."""
     nodes = set(OOM_KILL.findall(text))
     if not nodes:
         return deaths
@@ -163,7 +163,7 @@ def _with_memory(text: str, deaths: tuple[RankDeath, ...]) -> tuple[RankDeath, .
 
 
 def _suspects(deaths: Sequence[RankDeath]) -> tuple[str, ...]:
-    """Nodes one of which is to blame; a rank that only exited may have reacted to another's death."""
+    """The nodes of which one is at fault; a rank that only exited may have reacted to another's death."""
     first = [death for death in deaths if death.first]
     struck = [death for death in first if death.signal is not None]
     if struck:
@@ -176,7 +176,7 @@ def _suspects(deaths: Sequence[RankDeath]) -> tuple[str, ...]:
 
 
 def _known(deaths: Sequence[RankDeath]) -> tuple[str, ...]:
-    """Their nodes; none where one of them has no known node."""
+    """Their nodes; none if the node of one of them is unknown."""
     nodes = _unique(death.node for death in deaths)
     return () if "" in nodes else nodes
 
@@ -203,7 +203,7 @@ def _place_of(rank: int | None, host: str, ranks: Ranks) -> str:
 
 
 def _place_at(host: str, ranks: Ranks) -> str:
-    """The node of that host name; empty where it is none of them, or several are on that host."""
+    """The node of that host name; empty if it is none of them, or if several are on that host."""
     short = host.partition(".")[0]
     fits = [place for place in ranks.places if short in (place.partition(".")[0], place.rpartition(":")[0])]
     return fits[0] if len(fits) == 1 or (fits and len({fit.rpartition(":")[0] for fit in fits}) == 1) else ""
@@ -219,7 +219,7 @@ def _nodes(text: str) -> tuple[str, ...]:
 
 
 def _numbers(text: str) -> list[int]:
-    """1-3,5 -> 1, 2, 3, 5; a range of more than a million is none."""
+    """1-3,5 -> 1, 2, 3, 5; a range is cut after a million."""
     found: list[int] = []
     for part in text.split(","):
         first, dash, last = part.partition("-")

@@ -1,4 +1,4 @@
-"""Slurm grants a job and does not start its step, or ends it: what srun and slurmstepd print then."""
+"""Messages of srun and slurmstepd if Slurm grants a job and does not start its step, or ends it."""
 
 from seatrial.failures.cause import Cause
 
@@ -133,4 +133,4 @@ STEPS = (
         remedy=OF_SHELL,
     ),
 )
-"""Those that quote Slurm's own reason come last. `TRUST` is asked before them: credentials are another matter."""
+"""Causes that quote Slurm's own reason come last. `TRUST` comes before them: credentials are another matter."""

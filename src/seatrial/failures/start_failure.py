@@ -18,12 +18,12 @@ SURE = (*PMI, *MPI, *HYDRA, *TRANSPORTS, *PROGRAMS, *LIBRARIES, *SLURM)
 CAUSES = (*SURE, *DEVICES, *LAST)
 """The first match counts, so specific causes come first."""
 ASKS = re.compile(r"Unable to allocate resources: |Job submit/allocate failed: ")
-"""By a launch line that gets hold of its nodes itself."""
+"""From a launch line that allocates its nodes itself."""
 NOISE = re.compile(
     r"Terminated$|Killed$|_step_signal: Terminating|forcing job termination|Force Terminated|Job step aborted"
     r"|CANCELLED AT|PMIX ERROR: ERROR in file \S+gds_ds12_lock|^[-*\s]*$|^\*\*\*"
 )
-"""The line of PMIx is said to ordinary users at every start, good or bad."""
+"""PMIx prints its line to ordinary users at every start, good or bad."""
 MOST_LINES = 3
 SAID_NOTHING = "it said nothing"
 
@@ -76,4 +76,4 @@ def _placed(task: re.Match[str], nodes: Sequence[str]) -> str:
 
 
 ENTERED = "seatrial: entered"
-"""Said on standard error by those of our shell texts in which others talk: what came before was their greeting."""
+"""Our shell scripts print it to standard error after login scripts: what comes before is not about the start."""

@@ -111,7 +111,7 @@ TRANSPORTS = (
         where=(r"(?m)^[ \t]*Host:\s+([\w.-]+)",),
     ),
 )
-"""The crash at 0xc8 is Open MPI 4.1's, in a list of transports that is empty."""
+"""The crash at 0xc8 is Open MPI 4.1's, in an empty list of transports."""
 
 DEVICES = (
     Cause(
@@ -170,4 +170,4 @@ DEVICES = (
         other_mpi_type=True,
     ),
 )
-"""Believed where nothing else tells."""
+"""Used if nothing more specific matches."""

@@ -71,7 +71,7 @@ def test_a_module_behind_another_decides_which_mpi_is_found(core: Path) -> None:
     ("spec", "told", "remedy"),
     [
         ("module:nope/1", 'Lmod knows no module "nope/1"', "module spider"),
-        ("module:openmpi/4.1", 'Lmod has "openmpi/4.1", and cannot load it before other modules', "a compiler"),
+        ("module:openmpi/4.1", 'Lmod has "openmpi/4.1", and other modules must be loaded before it', "a compiler"),
         ("module:strict", 'load module "strict" without these module(s) loaded: gcc/12.', "Name those modules first"),
         ("module:private", "Lmod says: For members of project X alone.", "by hand"),
     ],
@@ -108,7 +108,7 @@ srun: error: n1: task 0: Exited with exit code 96
 @pytest.mark.parametrize(
     ("said", "told"),
     [
-        (SAID_BY_SRUN, 'Lmod has "openmpi/4.1", and cannot load it before other modules are'),
+        (SAID_BY_SRUN, 'Lmod has "openmpi/4.1", and other modules must be loaded before it'),
         ("ERROR: Unable to locate a modulefile for 'nope'\n", "there is no module 'nope'"),
         ("ModuleCmd_Load.c(213):ERROR:105: Unable to locate a modulefile for 'x'\n", "there is no module 'x'"),
         ("Loading b\n  ERROR: Module cannot be loaded due to a conflict.\n    HINT: Might\n", "module b does not go"),
