@@ -22,8 +22,7 @@ from seatrial.commands.curve.rails import json as rails_json
 from seatrial.commands.curve.rails import run as rails_run
 from seatrial.commands.curve.rails import text as rails_text
 from seatrial.model.errors import UsageError
-from seatrial.model.settings import CurveSettings, RailsSettings, SiteSettings
-from seatrial.pairs.sizes import PER_OCTAVE
+from seatrial.model.settings import CURVE_MOST_BYTES, CURVE_PER_OCTAVE, CurveSettings, RailsSettings, SiteSettings
 
 if TYPE_CHECKING:
     from seatrial.commands.curve.judge import Curve
@@ -39,8 +38,10 @@ MOST_BYTES = 1 << 30
 def curve(
     source: Annotated[str, typer.Argument(help="The node that sends.", metavar="[A")] = "",
     target: Annotated[str, typer.Argument(help="The node that receives; none named: the only two.", metavar="B]")] = "",
-    max_size: Annotated[str, typer.Option(help="The largest message: 64KiB, 4MiB.", metavar="SIZE")] = "4MiB",
-    per_octave: Annotated[int, typer.Option(help="Sizes for each doubling.", min=1, max=16)] = PER_OCTAVE,
+    max_size: Annotated[
+        str, typer.Option(help="The largest message: 64KiB, 4MiB.", metavar="SIZE")
+    ] = f"{CURVE_MOST_BYTES >> 20}MiB",
+    per_octave: Annotated[int, typer.Option(help="Sizes for each doubling.", min=1, max=16)] = CURVE_PER_OCTAVE,
     rails: Annotated[
         str, typer.Option(help="Compare rails, each alone and all together: eth0,eth1, or auto.", metavar="LIST")
     ] = "",

@@ -15,7 +15,7 @@ from seatrial.commands.placement import html as placement_html
 from seatrial.commands.placement import json as placement_json
 from seatrial.commands.placement import run as placement_run
 from seatrial.commands.placement import text as placement_text
-from seatrial.model.settings import PlacementSettings, SiteSettings
+from seatrial.model.settings import PLACEMENT_STARTS, PlacementSettings, SiteSettings
 
 if TYPE_CHECKING:
     from seatrial.commands.placement.judge import Placement
@@ -36,7 +36,7 @@ def placement(
     ] = None,
     starts: Annotated[
         int, typer.Option(help="Launches of each placement; 0: look only.", min=0, max=100, metavar="N")
-    ] = 6,
+    ] = PLACEMENT_STARTS,
     as_json: AsJson = False,
     html: Html = None,
     *,

@@ -16,7 +16,7 @@ from seatrial.commands.transports import html as transports_html
 from seatrial.commands.transports import json as transports_json
 from seatrial.commands.transports import run as transports_run
 from seatrial.commands.transports import text as transports_text
-from seatrial.model.settings import SiteSettings, TransportsSettings
+from seatrial.model.settings import TRANSPORTS_STARTS, SiteSettings, TransportsSettings
 
 if TYPE_CHECKING:
     from seatrial.commands.transports.judge import Transports, TransportsByRail
@@ -30,7 +30,9 @@ def transports(
     rails: Annotated[
         str, typer.Option(help="Over each of these rails alone: eth0,eth1, or auto.", metavar="LIST")
     ] = "",
-    starts: Annotated[int, typer.Option(help="Starts of the probe under each variant.", min=3, max=100)] = 4,
+    starts: Annotated[
+        int, typer.Option(help="Starts of the probe under each variant.", min=3, max=100)
+    ] = TRANSPORTS_STARTS,
     as_json: AsJson = False,
     html: Html = None,
     *,

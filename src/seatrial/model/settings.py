@@ -10,6 +10,10 @@ import msgspec
 CHECK_BUDGET_S = 600.0
 PAIR_BUDGET_S = 300.0
 """For the commands that measure one pair or one launch line: curve, saturate, transports, placement."""
+CURVE_MOST_BYTES = 4 << 20
+CURVE_PER_OCTAVE = 2
+PLACEMENT_STARTS = 6
+TRANSPORTS_STARTS = 4
 DOCTOR_WAIT_S = 60.0
 """Time for `seatrial doctor` to wait in the Slurm queue."""
 
@@ -82,9 +86,9 @@ class CurveSettings(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind",
     site: SiteSettings
     ends: tuple[str, ...] = ()
     """The two nodes; none: the only two there are."""
-    most_bytes: int = 4 << 20
+    most_bytes: int = CURVE_MOST_BYTES
     """The largest message."""
-    per_octave: int = 2
+    per_octave: int = CURVE_PER_OCTAVE
     """Message sizes for each doubling."""
 
 
@@ -115,7 +119,7 @@ class PlacementSettings(msgspec.Struct, frozen=True, kw_only=True, tag_field="ki
     """The word that is the program; empty: found in the line."""
     cores: int | None = None
     """Cores for each rank; None: as the line says."""
-    starts: int = 6
+    starts: int = PLACEMENT_STARTS
     """Launches of each placement; 0: only read where the ranks are."""
 
 
@@ -126,7 +130,7 @@ class TransportsSettings(msgspec.Struct, frozen=True, kw_only=True, tag_field="k
     ends: tuple[str, ...] = ()
     within: str = ""
     """A node: two ranks on it instead of one on each of two nodes."""
-    starts: int = 4
+    starts: int = TRANSPORTS_STARTS
     """Starts of the probe under each variant."""
     rails: tuple[str, ...] | None = None
     """Each alone; none named: those of the fastest kind that both nodes have. None: the MPI chooses."""

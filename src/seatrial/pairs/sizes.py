@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import msgspec
 
 from seatrial.model.measurement import Kernel, Phase, Round, Shape
+from seatrial.model.settings import CURVE_PER_OCTAVE
 from seatrial.pairs.rounds import Pair
 
-PER_OCTAVE = 2
 REPETITIONS = 6
 """The fewest runs whose range covers the median with 95 % (96.9 %)."""
 FEWEST_REPETITIONS = 3
@@ -39,7 +39,7 @@ class Pace(msgspec.Struct, frozen=True, kw_only=True):
         return self.latency_s + message_bytes / self.bytes_per_s
 
 
-def geometric_sizes(most_bytes: int, per_octave: int = PER_OCTAVE) -> tuple[int, ...]:
+def geometric_sizes(most_bytes: int, per_octave: int = CURVE_PER_OCTAVE) -> tuple[int, ...]:
     """1 B to `most_bytes`, both included, `per_octave` sizes for each doubling, rounded to whole bytes."""
     steps = math.floor(per_octave * math.log2(most_bytes))
     return tuple(sorted({round(2 ** (step / per_octave)) for step in range(steps + 1)} | {most_bytes}))
