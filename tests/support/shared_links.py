@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from seatrial.commands.check.judge import assess
+from seatrial.commands.check.assessment import assess
 from seatrial.commands.check.loaded_rounds import measure_loaded
 from seatrial.commands.check.loaded_uplinks import LoadedVerdict, judge_loaded
 from seatrial.driver.progress import Silent

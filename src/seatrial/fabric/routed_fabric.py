@@ -125,6 +125,11 @@ class RoutedFabric:
             )
         return tuple(notes)
 
+    @property
+    def bundles(self) -> Mapping[Hop, list[int]]:
+        """Bundles that count as parts, by each of their cables' directions."""
+        return self._bundles_of
+
     def path(self, source: str, target: str) -> Iterator[Component]:
         """The node's link, each cable between switches in its direction, bundles that count, the other node's link."""
         pair = source, target

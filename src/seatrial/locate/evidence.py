@@ -131,24 +131,33 @@ class _Run(msgspec.Struct, frozen=True, gc=False):
 Runs = dict[Phase, list[_Run]]
 
 
-class Gathering:
-    """Evidence of one run that grows: what was taken in is not looked at again."""
+class Fresh(msgspec.Struct, frozen=True, kw_only=True):
+    """What a step of a growing run added: the pairs whose evidence it changed, and whether any of them is new."""
+
+    pairs: frozenset[Pair] = frozenset()
+    sources: frozenset[tuple[Kernel, Phase]] = frozenset()
+    """Kernels and phases of the measurements that were added."""
+    has_new_pairs: bool = False
+
+
+class PairEvidence:
+    """Evidence of one run that grows. Each measurement is read once; only the pairs that it concerns are renewed."""
 
     def __init__(self) -> None:
+        self.by_pair: dict[Pair, Evidence] = {}
+        """Every ordered pair of which anything was measured, sorted by name."""
         self._taken = 0
         self._bandwidth: defaultdict[Pair, Runs] = defaultdict(dict)
         self._latency: defaultdict[Pair, Runs] = defaultdict(dict)
         """By the pair in the order of its names."""
-        self._evidence: dict[Pair, Evidence] = {}
 
-    def take(self, measurements: Sequence[Measurement]) -> dict[Pair, Evidence]:
-        """Evidence for every ordered pair of which anything was measured, by name; rounds of phases in `APART` do not
-        count.
+    def take(self, measurements: Sequence[Measurement]) -> Fresh:
+        """Read the measurements that were added since the last call; rounds of phases in `APART` do not count.
 
-        `measurements`: all of the run until now, those of the last call first. Evidence that nothing was added to is
-        the same object as before.
+        `measurements`: all of the run until now, those of the last call first.
         """
         changed: set[Pair] = set()
+        sources: set[tuple[Kernel, Phase]] = set()
         for one in measurements[self._taken :]:
             if one.phase in APART or not one.times_s:
                 continue
@@ -159,14 +168,16 @@ class Gathering:
             elif one.shape.kernel is Kernel.ONEWAY:
                 _add(self._bandwidth[pair], one)
                 changed.add(pair)
+            sources.add((one.shape.kernel, one.phase))
         self._taken = len(measurements)
-        known = len(self._evidence)
+        before = len(self.by_pair)
         shared: dict[Pair, dict[Phase, Series]] = {}
         for pair in changed:
-            self._evidence[pair] = self._of(pair, shared)
-        if len(self._evidence) > known:
-            self._evidence = dict(sorted(self._evidence.items()))
-        return dict(self._evidence)
+            self.by_pair[pair] = self._of(pair, shared)
+        has_new_pairs = len(self.by_pair) > before
+        if has_new_pairs:
+            self.by_pair = dict(sorted(self.by_pair.items()))
+        return Fresh(pairs=frozenset(changed), sources=frozenset(sources), has_new_pairs=has_new_pairs)
 
     def _of(self, pair: Pair, shared: dict[Pair, dict[Phase, Series]]) -> Evidence:
         """`shared`: latency holds for both directions."""
@@ -183,7 +194,9 @@ class Gathering:
 
 def gather(measurements: Iterable[Measurement]) -> dict[Pair, Evidence]:
     """Evidence for every ordered pair of which anything was measured; the pilot's rounds do not count."""
-    return Gathering().take(tuple(measurements))
+    evidence = PairEvidence()
+    evidence.take(tuple(measurements))
+    return evidence.by_pair
 
 
 def _in_order(pair: Pair) -> Pair:

@@ -1,7 +1,7 @@
 """From bad pairs to the parts of the cluster that explain them."""
 
-from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping
 
 import msgspec
 
@@ -28,8 +28,71 @@ class Blamed(msgspec.Struct, frozen=True):
     pairs: frozenset[Pair]
 
 
+class Crossings:
+    """How many of certain pairs cross each part of the fabric, kept up to date while pairs join and leave.
+
+    Nothing is counted before somebody asks: where nothing is suspected, nobody does.
+    """
+
+    def __init__(self, fabric: Wiring, pairs: Iterable[Pair] = ()) -> None:
+        self.fabric = fabric
+        self.pairs = set(pairs)
+        self._counts: Counter[Component] | None = None
+
+    def change(self, joined: Collection[Pair], left: Collection[Pair]) -> None:
+        """Add and remove pairs."""
+        joined, left = self._join(joined), self._leave(left)
+        if self._counts is not None:
+            for pair in joined:
+                self._counts.update(self.fabric.path(*pair))
+            for pair in left:
+                self._counts.subtract(self.fabric.path(*pair))
+
+    def changed(self, joined: Collection[Pair], left: Collection[Pair]) -> "Crossings":
+        """A copy with pairs added and removed."""
+        copy = Crossings(self.fabric, self.pairs)
+        copy._counts = None if self._counts is None else self._counts.copy()
+        copy.change(joined, left)
+        return copy
+
+    def rewire(self, fabric: Wiring, *, recount: bool) -> None:
+        """Follow the pairs through another view of the fabric; `recount`: its paths are others."""
+        self.fabric = fabric
+        if recount:
+            self._counts = None
+
+    def count(self, part: Component) -> int:
+        """Pairs that cross the part."""
+        return self._counted()[part]
+
+    @property
+    def parts(self) -> frozenset[Component]:
+        """Parts that any pair crosses."""
+        return frozenset(part for part, count in self._counted().items() if count > 0)
+
+    def _counted(self) -> Counter[Component]:
+        if self._counts is None:
+            self._counts = Counter(part for pair in self.pairs for part in self.fabric.path(*pair))
+        return self._counts
+
+    def _join(self, pairs: Collection[Pair]) -> set[Pair]:
+        fresh = set(pairs) - self.pairs
+        self.pairs |= fresh
+        return fresh
+
+    def _leave(self, pairs: Collection[Pair]) -> set[Pair]:
+        gone = self.pairs.intersection(pairs)
+        self.pairs -= gone
+        return gone
+
+
 def locate(bad: Mapping[Pair, float], good: Collection[Pair], fabric: Wiring, *, acquit: bool = True) -> list[Suspect]:
-    """The fewest parts that explain every bad pair, those that explain most first.
+    """The fewest parts that explain every bad pair, those that explain most first. See `blame`."""
+    return suspects_of(blame(bad, Crossings(fabric, good), acquit=acquit))
+
+
+def blame(bad: Mapping[Pair, float], good: Crossings, *, acquit: bool = True) -> list[Blamed]:
+    """Directions of parts that explain the bad pairs; each bad pair that nothing explains is on its own, at the end.
 
     `bad` maps each bad ordered pair to its weight (1 for slow; the number of lost packets for lossy). Under the
     bottleneck model a pair is as good as the worst part on its way, so one good pair acquits every part that it crosses
@@ -39,12 +102,7 @@ def locate(bad: Mapping[Pair, float], good: Collection[Pair], fabric: Wiring, *,
     named together. Packets are lost by chance, so there a good pair acquits nobody and only weighs against. A bad pair
     whose every part is acquitted stands for itself.
     """
-    return suspects_of(blame(bad, good, fabric, acquit=acquit))
-
-
-def blame(bad: Mapping[Pair, float], good: Collection[Pair], fabric: Wiring, *, acquit: bool = True) -> list[Blamed]:
-    """The same by direction, each bad pair that nothing explains on its own last."""
-    groups = _cover(bad, good, fabric, acquit=acquit)
+    groups = _cover(bad, good, acquit=acquit)
     explained = {one for blamed in groups for one in blamed.pairs}
     return groups + [Blamed(frozenset(), frozenset([one])) for one in bad if one not in explained]
 
@@ -59,11 +117,9 @@ def suspects_of(groups: Collection[Blamed]) -> list[Suspect]:
     return [_suspect(group) for group in merged.values()] + pair_suspects(alone)
 
 
-def blamed_parts(
-    bad: Mapping[Pair, float], good: Collection[Pair], fabric: Wiring, *, acquit: bool = True
-) -> list[frozenset[Component]]:
-    """What `locate` blames, by direction; the parts of one set lie on the same bad pairs."""
-    return [blamed.components for blamed in _cover(bad, good, fabric, acquit=acquit)]
+def blamed_parts(bad: Mapping[Pair, float], good: Crossings, *, acquit: bool = True) -> list[frozenset[Component]]:
+    """What `blame` names, by direction; the parts of one set lie on the same bad pairs."""
+    return [blamed.components for blamed in _cover(bad, good, acquit=acquit)]
 
 
 def pair_suspects(pairs: Collection[Pair]) -> list[Suspect]:
@@ -85,24 +141,20 @@ def pair_suspects(pairs: Collection[Pair]) -> list[Suspect]:
     return found
 
 
-def _cover(bad: Mapping[Pair, float], good: Collection[Pair], fabric: Wiring, *, acquit: bool) -> list[Blamed]:
+def _cover(bad: Mapping[Pair, float], good: Crossings, *, acquit: bool) -> list[Blamed]:
     on_bad: dict[Component, set[Pair]] = defaultdict(set)
-    through_good: dict[Component, int] = defaultdict(int)
     for one in bad:
-        for part in fabric.path(*one):
+        for part in good.fabric.path(*one):
             on_bad[part].add(one)
-    for one in good:
-        for part in fabric.path(*one):
-            through_good[part] += 1
-    candidates = {part: pairs for part, pairs in on_bad.items() if not (acquit and through_good[part])}
+    candidates = {part: pairs for part, pairs in on_bad.items() if not (acquit and good.count(part))}
     left = set(bad)
     blamed: list[Blamed] = []
-    for part in _convicted(bad, candidates, fabric) if acquit else ():
+    for part in _convicted(bad, candidates, good.fabric) if acquit else ():
         blamed.append(Blamed(frozenset([part]), frozenset(candidates[part])))
         left -= candidates.pop(part)
     while left and candidates:
         scores = {
-            part: (sum(bad[one] for one in pairs & left), -through_good[part]) for part, pairs in candidates.items()
+            part: (sum(bad[one] for one in pairs & left), -good.count(part)) for part, pairs in candidates.items()
         }
         top = max(scores.values())
         if top[0] <= 0:

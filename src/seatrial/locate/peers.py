@@ -1,11 +1,13 @@
 """What healthy pairs give and how much they scatter, from few or many pairs of which up to half may be slow."""
 
-from collections import defaultdict
+import math
+from array import array
 from collections.abc import Mapping
 
 import msgspec
 import numpy as np
 
+from seatrial.locate.rows import Flags
 from seatrial.locate.scale import NORMAL
 from seatrial.model.pair_table import Reals
 
@@ -31,39 +33,93 @@ class Peers(msgspec.Struct, frozen=True, kw_only=True):
     scatter: float
 
 
+class PeerTable:
+    """One number per ordered pair of a fleet, as logarithms. Numbers change a few at a time; `peers` is vectorised."""
+
+    def __init__(self) -> None:
+        self._row: dict[Pair, int] = {}
+        self._node: dict[str, int] = {}
+        self._logs = array("d")
+        self._source, self._target = array("q"), array("q")
+        self._reverse = array("q")
+        """Row of the other direction; -1 where that direction has no earlier row."""
+
+    def update(self, values: Mapping[Pair, float | None]) -> bool:
+        """Set the numbers of these pairs; None, zero and less: the pair is not a peer. Whether anything changed."""
+        changed = False
+        for pair, value in values.items():
+            log = math.log(value) if value is not None and value > 0 else math.nan
+            row = self._row.get(pair)
+            if row is None:
+                self._add(pair, log)
+                changed = True
+            elif log != self._logs[row] and not (math.isnan(log) and math.isnan(self._logs[row])):
+                self._logs[row] = log
+                changed = True
+        return changed
+
+    def _add(self, pair: Pair, log: float) -> None:
+        self._row[pair] = len(self._logs)
+        self._logs.append(log)
+        for nodes, name in zip((self._source, self._target), pair, strict=True):
+            nodes.append(self._node.setdefault(name, len(self._node)))
+        self._reverse.append(self._row.get(pair[::-1], -1))
+
+    def peers(self) -> Peers | None:
+        """What healthy pairs give and how much they scatter; None where there is no number.
+
+        First the median over nodes of each node's upper quartile, which half of the nodes may not reach. The scatter
+        about it is the least of what lies above it, of the better half, and of the differences of a pair's two
+        directions; then that of all pairs within CORE scatters, as long as that adds any. The reference is the median
+        of these.
+        """
+        if not self._logs:
+            return None
+        logs = np.array(self._logs)
+        known = np.isfinite(logs)
+        every = logs[known]
+        if not every.size:
+            return None
+        rough = self._rough(every, known)
+        scatter = min(_above(every, rough), self._directions(logs), _better_half(every))
+        scatter = max(scatter if np.isfinite(scatter) else _few(every), LEAST_SCATTER)
+        core = every
+        for _ in range(MOST_ROUNDS):
+            core = every[every > rough - CORE * scatter]
+            centre = float(np.median(core))
+            wider = NORMAL * float(np.median(np.abs(core - centre)))
+            if wider <= scatter * 1.01:
+                break
+            scatter = wider
+        return Peers(log=float(np.median(core)), scatter=scatter)
+
+    def _rough(self, logs: Reals, known: Flags) -> float:
+        """The median over nodes of each node's UPPER quantile."""
+        node = np.concatenate([np.array(self._source)[known], np.array(self._target)[known]])
+        both = np.concatenate([logs, logs])
+        ordered = both[np.lexsort((-both, node))]
+        count = np.bincount(node)
+        first = np.cumsum(count) - count
+        place = np.maximum(np.ceil((1 - UPPER) * count).astype(np.intp) - 1, 0)
+        paces = np.sort(ordered[(first + place)[count > 0]])
+        return float(paces[len(paces) // 2])
+
+    def _directions(self, logs: Reals) -> float:
+        """Scatter of one direction, from the differences of both. Of latency both are one number: no difference."""
+        reverse = np.array(self._reverse)
+        there = reverse >= 0
+        apart = np.abs(logs[there] - logs[reverse[there]])
+        apart = apart[np.isfinite(apart)]
+        if len(apart) < FEWEST_EXCESSES or not apart.any():
+            return float("inf")
+        return NORMAL * float(np.median(apart)) / float(np.sqrt(2))
+
+
 def peers_of(values: Mapping[Pair, float]) -> Peers | None:
-    """`values`: one positive number per ordered pair, larger is better. None where there is none.
-
-    First the median over nodes of each node's upper quartile, which half of the nodes may not reach. The scatter about
-    it is the least of what lies above it, of the better half, and of the differences of a pair's two directions; then
-    that of all pairs within CORE scatters, as long as that adds any. The reference is the median of these.
-    """
-    logs = {pair: float(np.log(value)) for pair, value in values.items() if value > 0}
-    if not logs:
-        return None
-    by_node: dict[str, list[float]] = defaultdict(list)
-    for pair, log in logs.items():
-        for node in pair:
-            by_node[node].append(log)
-    paces = sorted(_upper(own) for own in by_node.values())
-    rough = paces[len(paces) // 2]
-    every = np.array(list(logs.values()))
-    scatter = min(_above(every, rough), _directions(logs), _better_half(every))
-    scatter = max(scatter if np.isfinite(scatter) else _few(every), LEAST_SCATTER)
-    core = every
-    for _ in range(MOST_ROUNDS):
-        core = every[every > rough - CORE * scatter]
-        centre = float(np.median(core))
-        wider = NORMAL * float(np.median(np.abs(core - centre)))
-        if wider <= scatter * 1.01:
-            break
-        scatter = wider
-    return Peers(log=float(np.median(core)), scatter=scatter)
-
-
-def _upper(logs: list[float]) -> float:
-    ordered = sorted(logs, reverse=True)
-    return ordered[max(int(np.ceil((1 - UPPER) * len(ordered))) - 1, 0)]
+    """`values`: one positive number per ordered pair, larger is better. None where there is none. See `PeerTable`."""
+    table = PeerTable()
+    table.update(values)
+    return table.peers()
 
 
 def _above(logs: Reals, rough: float) -> float:
@@ -81,11 +137,3 @@ def _better_half(logs: Reals) -> float:
     if len(better) < FEWEST_EXCESSES:
         return float("inf")
     return HALF_NORMAL * NORMAL * float(np.median(np.abs(better - np.median(better))))
-
-
-def _directions(logs: Mapping[Pair, float]) -> float:
-    """Scatter of one direction, from the differences of both. Of latency both are one number, which tells nothing."""
-    apart = [abs(log - logs[back]) for pair, log in logs.items() if pair < (back := pair[::-1]) and back in logs]
-    if len(apart) < FEWEST_EXCESSES or not any(apart):
-        return float("inf")
-    return NORMAL * float(np.median(apart)) / float(np.sqrt(2))

@@ -1,15 +1,14 @@
 """What a pair is compared with: its limit, and its peers, whose scatter says which difference counts."""
 
 import math
-from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import msgspec
 
 from seatrial.drift.peer_groups import groups
 from seatrial.locate.effects import SCATTERS, practical_effects
 from seatrial.locate.evidence import SHORTEST_S, Evidence, Pair
-from seatrial.locate.peers import Peers, peers_of
+from seatrial.locate.peers import Peers, PeerTable
 from seatrial.locate.thresholds import (
     GATE_TOLERANCE,
     GROSS_GATE,
@@ -92,44 +91,74 @@ def crosses(fabric: Wiring, pair: Pair) -> bool:
     return here is not None and there is not None and here != there
 
 
-def make_references(
-    evidence: Mapping[Pair, Evidence],
-    limits: Mapping[Pair, Limit],
-    fabric: Wiring,
-    *,
-    alike: bool = True,
-    one_kernel: bool = False,
-    asked: Mapping[str, float | None] | None = None,
-    scales: Mapping[Pair, float] | None = None,
-) -> References:
-    """References from the fleet itself, from what was measured before anything was measured again.
+class Baselines:
+    """The references of a run that grows, from the fleet itself: from what was measured before any retest.
 
-    `peers_of` says how. Of latency pairs inside a leaf apart from those between leaves, since two classes of latency
-    are two distances and no fault. A bandwidth that physics forbids is no reference. `one_kernel`: nodes share one, so
-    that its scheduler decides on small latencies. `asked`: practical effect by metric, as a share; None: the default.
-    `scales`: see `scales_of`.
+    `PeerTable` says how. Latency of pairs inside a leaf is apart from that of pairs between leaves, since two classes
+    of latency are two distances and no fault. A bandwidth that physics forbids is not a reference.
     """
-    rates: dict[Pair, float] = {}
-    speeds: dict[bool, dict[Pair, float]] = defaultdict(dict)
-    for pair, known in evidence.items():
-        rate, speed = known.first_bandwidth, known.first_speed
-        if rate is not None and not impossible(rate, limits.get(pair)):
-            rates[pair] = rate / (scales or {}).get(pair, 1.0)
-        if speed is not None:
-            speeds[crosses(fabric, pair)][pair] = speed
-    rate_peers, wanted = peers_of(rates), asked or {}
-    return References(
-        limits=limits,
-        fabric=fabric,
-        bandwidth=_bandwidth_line(rate_peers, wanted.get(BANDWIDTH)) if rate_peers else None,
-        speed={
-            far: _speed_line(peers, one_kernel, wanted.get(LATENCY))
-            for far, own in speeds.items()
-            if (peers := peers_of(own))
-        },
-        alike=alike,
-        scales=scales or {},
-    )
+
+    def __init__(
+        self, *, alike: bool = True, one_kernel: bool = False, asked: Mapping[str, float | None] | None = None
+    ) -> None:
+        """`one_kernel`: nodes share one, so that its scheduler decides on small latencies.
+
+        `asked`: practical effect by metric, as a share; None: the default.
+        """
+        self._alike = alike
+        self._one_kernel = one_kernel
+        self._asked = asked or {}
+        self._rates = PeerTable()
+        self._speeds = {False: PeerTable(), True: PeerTable()}
+        self._bandwidth: Line | None = None
+        self._speed: dict[bool, Line] = {}
+        self._scales: Mapping[Pair, float] = {}
+
+    def update(
+        self,
+        evidence: Mapping[Pair, Evidence],
+        changed: Collection[Pair],
+        limits: Mapping[Pair, Limit],
+        fabric: Wiring,
+        scales: Mapping[Pair, float] | None = None,
+    ) -> References:
+        """`changed`: pairs of which anything was measured since the last call.
+
+        `scales`: see `scales_of`.
+        """
+        rescaled = (scales or {}) != self._scales
+        self._scales = scales or {}
+        speeds: dict[bool, dict[Pair, float | None]] = {False: {}, True: {}}
+        for pair in changed:
+            speeds[crosses(fabric, pair)][pair] = evidence[pair].first_speed
+        rates = {pair: self._rate(pair, evidence[pair], limits) for pair in (evidence if rescaled else changed)}
+        if self._rates.update(rates):
+            peers = self._rates.peers()
+            self._bandwidth = _bandwidth_line(peers, self._asked.get(BANDWIDTH)) if peers else None
+        for far, own in speeds.items():
+            if self._speeds[far].update(own) and (peers := self._speeds[far].peers()):
+                self._speed[far] = _speed_line(peers, self._one_kernel, self._asked.get(LATENCY))
+        return References(
+            limits=limits,
+            fabric=fabric,
+            bandwidth=self._bandwidth,
+            speed=dict(sorted(self._speed.items())),
+            alike=self._alike,
+            scales=self._scales,
+        )
+
+    def _rate(self, pair: Pair, known: Evidence, limits: Mapping[Pair, Limit]) -> float | None:
+        rate = known.first_bandwidth
+        if rate is None or impossible(rate, limits.get(pair)):
+            return None
+        return rate / self._scales.get(pair, 1.0)
+
+
+def make_references(
+    evidence: Mapping[Pair, Evidence], limits: Mapping[Pair, Limit], fabric: Wiring, *, alike: bool = True
+) -> References:
+    """References of a run that does not grow any more."""
+    return Baselines(alike=alike).update(evidence, evidence, limits, fabric)
 
 
 def scales_of(limits: Mapping[Pair, Limit], facts: Mapping[str, NodeFacts]) -> dict[Pair, float]:

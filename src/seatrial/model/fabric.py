@@ -32,6 +32,10 @@ class Wiring(Protocol):
     def notes(self) -> tuple[str, ...]:
         """Sentences on what is not known of it."""
 
+    @property
+    def bundles(self) -> Mapping[int, list[int]]:
+        """Bundles that count as parts, by direction of a cable. While these are the same, all paths are."""
+
     def path(self, source: str, target: str) -> Iterator[Component]:
         """What data from one node to another crosses."""
 
@@ -52,6 +56,11 @@ class Fabric(msgspec.Struct, frozen=True, kw_only=True):
     def notes(self) -> tuple[str, ...]:
         """Empty: every part of it is known."""
         return ()
+
+    @property
+    def bundles(self) -> dict[int, list[int]]:
+        """None: its uplinks are parts of their own."""
+        return {}
 
     def path(self, source: str, target: str) -> Iterator[Component]:
         """What data from one node to another crosses, in order. Nodes of unknown leaf share an unseen one."""

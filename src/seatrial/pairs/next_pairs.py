@@ -25,10 +25,11 @@ _GOOD = 3
 
 
 class Known(msgspec.Struct, frozen=True, kw_only=True):
-    """What measured pairs show. `blamed`: parts that explain the bad pairs best, those of one set not distinguished."""
+    """What measured pairs show. `acquitted`: parts that a good pair crosses. `blamed`: parts that explain the bad pairs
+    best; those of one set cannot be distinguished."""
 
     bad: frozenset[Pair]
-    good: frozenset[Pair]
+    acquitted: frozenset[Component]
     blamed: tuple[frozenset[Component], ...]
 
 
@@ -42,7 +43,7 @@ def next_pairs(
     bad pairs that another part explains: a pair that crosses as many of them as can be, since all are likely good and
     one good pair then acquits them all.
     """
-    acquitted = frozenset(part for pair in known.good for part in fabric.path(*pair))
+    acquitted = known.acquitted
     on_bad = [frozenset(fabric.path(*pair)) - acquitted for pair in known.bad]
     proved = frozenset(part for parts in on_bad if len(parts) == 1 for part in parts)
     blamed = frozenset(part for parts in known.blamed for part in parts)

@@ -79,6 +79,7 @@ class Spines:
     leaf_of: Mapping[str, str] = {}
     source = "made up"
     notes: tuple[str, ...] = ()
+    bundles: Mapping[int, list[int]] = {}
 
     def path(self, source: str, target: str) -> Iterator[Component]:
         here, there = int(source[1:]), int(target[1:])

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seatrial.locate.explanation import blamed_parts
+from seatrial.locate.explanation import Crossings, blamed_parts
 from seatrial.model.fabric import NO_FABRIC, Component, Fabric
 from seatrial.model.subject import Direction
 from seatrial.pairs.leaf_matchings import matchings
@@ -18,8 +18,8 @@ Pair = tuple[str, str]
 
 def known(measured: list[Pair], sick: set[Component], fabric: Fabric) -> Known:
     bad = frozenset(pair for pair in measured if sick & set(fabric.path(*pair)))
-    good = frozenset(measured) - bad
-    return Known(bad=bad, good=good, blamed=tuple(blamed_parts(dict.fromkeys(bad, 1.0), good, fabric)))
+    good = Crossings(fabric, frozenset(measured) - bad)
+    return Known(bad=bad, acquitted=good.parts, blamed=tuple(blamed_parts(dict.fromkeys(bad, 1.0), good)))
 
 
 def both(pairs: list[Pair]) -> list[Pair]:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from seatrial.commands.check.assessment import Assessor, on_one_machine
 from seatrial.commands.check.capped_pairs import capped_notes, explained, with_reasons
 from seatrial.commands.check.findings import Scene, high_latency, packet_loss, slow_fabric, slow_link, unstable_link
 from seatrial.commands.check.loaded_peers import EFFECT
@@ -11,90 +12,26 @@ from seatrial.commands.check.loaded_uplinks import judge_loaded
 from seatrial.commands.check.lost_and_invalid import hanging_findings, invalid_findings, lost_findings
 from seatrial.commands.check.node_verdicts import judge_nodes
 from seatrial.commands.check.notes import make_notes
-from seatrial.commands.check.part_changes import changed_parts, changes_of, flapping_as_one, since_when
+from seatrial.commands.check.pair_verdicts import bandwidth_reason, latency_reason
+from seatrial.commands.check.part_changes import changed_parts, flapping_as_one, since_when
 from seatrial.commands.check.power import powers, unsure_notes
 from seatrial.commands.check.rail_suspects import told_by_rail
 from seatrial.commands.check.require_retest import only_proved
-from seatrial.commands.check.suspects import LatencyMemory, Suspicion, suspect_all
+from seatrial.commands.check.suspects import Suspicion
 from seatrial.drift.network_differences import tcp_resent_between
-from seatrial.drift.peer_groups import one_kernel
 from seatrial.judgement.rank_deaths import judge_deaths
 from seatrial.judgement.rank_notes import first_ranks
-from seatrial.limits.path import path_limits
-from seatrial.locate.evidence import Evidence, Gathering, Pair, deciding
-from seatrial.locate.references import References, make_references, scales_of
-from seatrial.model.facts import NodeFacts
+from seatrial.locate.evidence import Evidence, Pair, deciding
+from seatrial.locate.references import References
 from seatrial.model.judgement import Judgement, PairVerdict
-from seatrial.model.limit import Limit
 from seatrial.model.measurement import Phase
 from seatrial.model.pair_faults import Population
 from seatrial.model.run import Design, Ending, RecordedRun
-from seatrial.model.units import BANDWIDTH, LATENCY
+from seatrial.model.units import BANDWIDTH
 from seatrial.model.verdict import Finding, Verdict, worst
 from seatrial.rules.base import Readings
 from seatrial.rules.catalogue import fact_findings
 from seatrial.statistics.estimates import median
-
-MOST_TIMED = 20_000
-"""Measurements up to which parts are looked for that changed in the run; beyond it each part has too few for that, as
-it has where many pairs at once are in each other's way, round by round another one."""
-Assessment = tuple[Mapping[Pair, Evidence], References, Suspicion]
-
-
-class Assessor:
-    """`assess` for one run that grows, again and again: what did not change since is not computed anew."""
-
-    def __init__(self) -> None:
-        self._gathering = Gathering()
-        self._memory = LatencyMemory()
-        self._limits: dict[Pair, Limit] = {}
-        self._looked: set[Pair] = set()
-        """Pairs whose limit was looked for."""
-        self._of: tuple[int, Mapping[str, NodeFacts]] | None = None
-        self._last: Assessment | None = None
-
-    def assess(self, recorded: RecordedRun) -> Assessment:
-        """Evidence, references and suspects. Facts and fabric are those of the first call."""
-        now = len(recorded.measurements), recorded.facts
-        if self._last is not None and self._of is not None and now[0] == self._of[0] and now[1] is self._of[1]:
-            return self._last
-        evidence = self._gathering.take(recorded.measurements)
-        fresh = dict.fromkeys(pair for pair in evidence if pair not in self._looked)
-        self._looked.update(fresh)
-        self._limits |= limits_of(fresh, recorded.facts)
-        alike = not on_one_machine(recorded.facts)
-        timed = alike and now[0] <= MOST_TIMED and all(one.pairs_at_once == 1 for one in evidence.values())
-        changes = changes_of(recorded.measurements, recorded.fabric.leaf_of, recorded.info.effect) if timed else ()
-        asked = {BANDWIDTH: recorded.info.effect, LATENCY: recorded.info.latency_effect}
-        references = make_references(
-            evidence,
-            self._limits,
-            recorded.fabric.measured(evidence),
-            alike=alike,
-            one_kernel=one_kernel(recorded.facts.values()),
-            asked=asked,
-            scales=scales_of(self._limits, recorded.facts),
-        )
-        self._of, self._last = (
-            now,
-            (evidence, references, suspect_all(evidence, references, self._memory, asked, changes)),
-        )
-        return self._last
-
-
-def assess(recorded: RecordedRun) -> Assessment:
-    """Evidence, references and suspects: what the driver needs to choose the next experiment."""
-    return Assessor().assess(recorded)
-
-
-def on_one_machine(facts: Mapping[str, NodeFacts]) -> bool:
-    """Whether what was measured are ranks of one and the same host."""
-    return len(facts) > 1 and len({known.hostname for known in facts.values()}) == 1
-
-
-def limits_of(pairs: "Mapping[Pair, object]", facts: Mapping[str, NodeFacts]) -> dict[Pair, Limit]:
-    """Limits of those pairs that have one."""
-    return {pair: limit for pair, limit in path_limits(pairs, facts).items() if isinstance(limit, Limit)}
 
 
 def sent_again(recorded: RecordedRun) -> dict[str, float]:
@@ -122,7 +59,7 @@ def judge(recorded: RecordedRun, assessor: Assessor | None = None) -> Judgement:
         *lost_findings(recorded.info.lost),
         *hanging_findings(recorded.info.hanging_pairs),
         *deaths.findings,
-        *invalid_findings(suspicion.bandwidth),
+        *invalid_findings(suspicion.bandwidth, evidence, references),
         *_pair_findings(recorded, evidence, references, suspicion),
         *loaded.findings,
         *_fact_findings(recorded),
@@ -253,13 +190,16 @@ def _pair_verdicts(
             verdicts.append(PairVerdict(source=source, target=target, verdict=Verdict.NOT_RUN, reason=reason))
             continue
         bandwidth, latency = suspicion.bandwidth[pair], suspicion.latency[pair]
-        both = [bandwidth, latency] if pair in wanted or evidence[pair].latency else [bandwidth]
-        reasons = [one.reason for one in both if one is bandwidth or one.verdict is not Verdict.PASS]
+        verdicts_of_pair = [bandwidth.verdict]
+        reasons = [bandwidth_reason(pair, bandwidth, evidence[pair], references)]
+        if pair in wanted or evidence[pair].latency:
+            verdicts_of_pair.append(latency.verdict)
+            reasons += [] if latency.verdict is Verdict.PASS else [latency_reason(pair, latency, references)]
         verdicts.append(
             PairVerdict(
                 source=source,
                 target=target,
-                verdict=worst([one.verdict for one in both]),
+                verdict=worst(verdicts_of_pair),
                 reason="; ".join(reasons),
                 bandwidth_bytes_per_s=bandwidth.estimate,
                 latency_s=latency.estimate,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from seatrial.archive.journal import RoundStarted
 from seatrial.archive.reader import read_entries
-from seatrial.commands.check.judge import Assessment, on_one_machine
+from seatrial.commands.check.assessment import Assessment, on_one_machine
 from seatrial.commands.check.loaded_peers import EFFECT, compared, controls, lacks, suspects
 from seatrial.commands.check.loaded_rates import Key
 from seatrial.commands.check.loaded_uplinks import scene_of

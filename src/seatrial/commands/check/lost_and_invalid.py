@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Mapping
 
-from seatrial.commands.check.pair_verdicts import Judged
-from seatrial.locate.evidence import Pair
+from seatrial.commands.check.pair_verdicts import Judged, bandwidth_reason
+from seatrial.locate.evidence import Evidence, Pair
+from seatrial.locate.references import References
 from seatrial.model.run import NodeState
 from seatrial.model.subject import node, pair
 from seatrial.model.units import BANDWIDTH
@@ -39,14 +40,16 @@ def hanging_findings(pairs: Iterable[Pair]) -> list[Finding]:
     ]
 
 
-def invalid_findings(judged: Mapping[Pair, Judged]) -> list[Finding]:
+def invalid_findings(
+    judged: Mapping[Pair, Judged], evidence: Mapping[Pair, Evidence], references: References
+) -> list[Finding]:
     """Numbers that are faster than physics permits."""
     return [
         Finding(
             kind=FindingKind.FASTER_THAN_PHYSICS,
             subject=pair(*one),
             verdict=Verdict.INVALID,
-            statement=f"From {one[0]} to {one[1]}: {verdict.reason}.",
+            statement=f"From {one[0]} to {one[1]}: {bandwidth_reason(one, verdict, evidence[one], references)}.",
             remedy="Do not trust this number: the data took another way, was never sent, or a fact is wrong.",
             metric=BANDWIDTH,
             measured=verdict.estimate,

@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping
 
 from seatrial.commands.check.crowding import contended
+from seatrial.commands.check.pair_verdicts import bandwidth_reason, latency_reason
 from seatrial.commands.check.suspects import Suspicion
 from seatrial.judgement.rank_notes import first_ranks, wandering_notes
 from seatrial.limits.path import path_limit
@@ -49,7 +50,7 @@ def make_notes(
     notes += _in_each_others_way(evidence, references, suspicion)
     notes += wandering_notes(recorded.facts, first_ranks(recorded))
     notes += _not_again(evidence, references, suspicion)
-    notes += _undecided(suspicion)
+    notes += _undecided(evidence, references, suspicion)
     return tuple(notes)
 
 
@@ -66,15 +67,16 @@ def _in_each_others_way(evidence: Mapping[Pair, Evidence], references: Reference
     ]
 
 
-def _undecided(suspicion: Suspicion) -> list[str]:
+def _undecided(evidence: Mapping[Pair, Evidence], references: References, suspicion: Suspicion) -> list[str]:
     """A sentence for each of the first pairs that are not decided, and how many more there are."""
-    verdicts = (*suspicion.bandwidth.items(), *suspicion.latency.items())
-    open_pairs = {
-        pair: judged for pair, judged in verdicts if judged.verdict is Verdict.INCONCLUSIVE and not judged.unproved
-    }
-    notes = [
-        f"{pair[0]} to {pair[1]} is not decided: {judged.reason}." for pair, judged in list(open_pairs.items())[:MOST]
-    ]
+    open_pairs: dict[Pair, str] = {}
+    for pair, judged in suspicion.bandwidth.items():
+        if judged.is_open:
+            open_pairs[pair] = bandwidth_reason(pair, judged, evidence[pair], references)
+    for pair, judged in suspicion.latency.items():
+        if judged.is_open:
+            open_pairs[pair] = latency_reason(pair, judged, references)
+    notes = [f"{pair[0]} to {pair[1]} is not decided: {why}." for pair, why in list(open_pairs.items())[:MOST]]
     if len(open_pairs) > MOST:
         notes.append(f"{len(open_pairs) - MOST} more pairs are not decided.")
     return notes

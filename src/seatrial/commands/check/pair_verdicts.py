@@ -1,12 +1,14 @@
-"""The survey's verdict on one pair's numbers; the retest of the parts that it suspects is judged in `retested`."""
+"""The survey's verdict on each pair's numbers, renewed where the numbers or their references changed."""
 
-from collections.abc import Callable
-from functools import partial
+import math
+from array import array
+from collections.abc import Callable, Mapping
 
 import msgspec
+import numpy as np
 
-from seatrial.locate.evidence import Evidence, Pair
-from seatrial.locate.references import References, above_gate_text, against_gate
+from seatrial.locate.evidence import SHORTEST_S, Evidence, Pair
+from seatrial.locate.references import Line, References, above_gate_text, against_gate
 from seatrial.locate.thresholds import LIMIT_FLOOR
 from seatrial.model.limit import Limit
 from seatrial.model.measurement import Estimate
@@ -15,18 +17,16 @@ from seatrial.model.verdict import Verdict
 
 CLEAR = 0.5
 """Part of the lack that makes a pair bad; below it the pair is clearly good."""
+BELOW, ABOVE, UNKNOWN = 1, 2, -1
+"""Sides of a line: worse than it allows; clearly better; not compared yet."""
 
 
 class Judged(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One metric of one pair: verdict, the reason in words, the estimate.
-
-    A check judges every pair several times and prints few of the reasons: words are made when somebody asks.
-    """
+    """One metric of one pair: the verdict and what it follows from. `bandwidth_reason` and `latency_reason` word it."""
 
     verdict: Verdict
-    told: Callable[[], str]
     remark: str = ""
-    """What else there is to say."""
+    """What the retest adds to the reason."""
     estimate: Estimate | None = None
     clear: bool = False
     """Clearly good, so that it acquits what it crosses."""
@@ -40,9 +40,9 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Bad in the survey and not measured again, while others of the same part were good when they were."""
 
     @property
-    def reason(self) -> str:
-        """In words."""
-        return f"{self.told()}; {self.remark}" if self.remark else self.told()
+    def is_open(self) -> bool:
+        """Whether it was measured again as far as the plan went, and is not decided."""
+        return self.verdict is Verdict.INCONCLUSIVE and not self.unproved
 
     def decided(self, verdict: Verdict, why: str = "", *, unproved: bool = False, refuted: bool = False) -> "Judged":
         """The same with another verdict, and why."""
@@ -61,29 +61,121 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return self.decided(Verdict.INCONCLUSIVE, why, unproved=unproved, refuted=refuted)
 
 
-def judge_bandwidth(pair: Pair, evidence: Evidence, references: References) -> Judged:
-    """Compared with the gate first, then with the peers, then with the limit."""
-    estimate, first = evidence.bandwidth_estimate, evidence.first_bandwidth
+class MetricVerdicts:
+    """Verdicts on one metric of all pairs of a growing run."""
+
+    def __init__(self) -> None:
+        self.judged: dict[Pair, Judged] = {}
+        """Sorted by pair."""
+        self.slow: set[Pair] = set()
+        self.above_gate: set[Pair] = set()
+        self.measured = 0
+        """Pairs with a number."""
+        self._lines = _Comparison()
+
+    def update(
+        self,
+        numbers: Mapping[Pair, tuple[float | None, bool]],
+        lines: Mapping[bool, Line | None],
+        judge: Callable[[Pair, bool, bool], Judged],
+    ) -> tuple[set[Pair], set[Pair]]:
+        """Judge the pairs again whose numbers changed, and those for which the new lines make a difference.
+
+        `numbers`: of the pairs that changed, what is compared with the line of its kind (larger is better; None:
+        nothing is) and that kind. `judge`: makes the verdict of a pair from whether it is below the line and whether
+        it is clearly above. Returns pairs that have become clearly good, and pairs that no longer are.
+        """
+        for pair, (number, kind) in numbers.items():
+            self._lines.put(pair, number, kind)
+        before = len(self.judged)
+        joined: set[Pair] = set()
+        left: set[Pair] = set()
+        for pair, below, clear in self._lines.moved(lines):
+            self._replace(pair, judge(pair, below, clear), joined, left)
+        if len(self.judged) > before:
+            self.judged = dict(sorted(self.judged.items()))
+        return joined, left
+
+    def _replace(self, pair: Pair, judged: Judged, joined: set[Pair], left: set[Pair]) -> None:
+        old = self.judged.get(pair)
+        self.judged[pair] = judged
+        self.measured += (judged.estimate is not None) - (old is not None and old.estimate is not None)
+        for holds, pairs in ((judged.verdict is Verdict.SLOW, self.slow), (judged.above_gate, self.above_gate)):
+            if holds:
+                pairs.add(pair)
+            else:
+                pairs.discard(pair)
+        was_clear = old is not None and old.clear
+        if judged.clear != was_clear:
+            (joined if judged.clear else left).add(pair)
+
+
+class _Comparison:
+    """Numbers of pairs beside a line, as arrays: 60,000 comparisons take less than a millisecond."""
+
+    def __init__(self) -> None:
+        self._row: dict[Pair, int] = {}
+        self._pairs: list[Pair] = []
+        self._logs = array("d")
+        self._kinds = array("b")
+        self._sides = array("b")
+        """Below the line 1, clearly above 2; -1 before a comparison."""
+
+    def put(self, pair: Pair, number: float | None, kind: bool) -> None:
+        log = math.nan if number is None else math.log(max(number, SHORTEST_S))
+        row = self._row.get(pair)
+        if row is not None:
+            self._logs[row], self._kinds[row], self._sides[row] = log, kind, UNKNOWN
+            return
+        self._row[pair] = len(self._pairs)
+        self._pairs.append(pair)
+        self._logs.append(log)
+        self._kinds.append(kind)
+        self._sides.append(UNKNOWN)
+
+    def moved(self, lines: Mapping[bool, Line | None]) -> list[tuple[Pair, bool, bool]]:
+        """Pairs that are new or on another side than before, with whether they are below and clearly above."""
+        logs, kinds, before = np.array(self._logs), np.array(self._kinds), np.array(self._sides)
+        sides = np.zeros(len(logs), dtype=np.int8)
+        for kind, line in lines.items():
+            own = kinds == kind
+            if line is None:
+                sides[own] = ABOVE
+                continue
+            over = logs[own] - line.usual
+            sides[own] = np.where(over < -line.lack, BELOW, 0) + np.where(over >= -CLEAR * line.lack, ABOVE, 0)
+        rows = np.flatnonzero(sides != before).tolist()
+        for row in rows:
+            self._sides[row] = int(sides[row])
+        return [(self._pairs[row], self._sides[row] & BELOW > 0, self._sides[row] & ABOVE > 0) for row in rows]
+
+
+def judge_bandwidth(pair: Pair, known: Evidence, references: References, below: bool, clear: bool) -> Judged:
+    """Compared with the gate first, then with the peers, then with the limit.
+
+    `below`: worse than its peers by more than the line allows. `clear`: not worse than them by half of that.
+    """
+    estimate, first = known.bandwidth_estimate, known.first_bandwidth
     if estimate is None or first is None:
-        return Judged(verdict=Verdict.NOT_RUN, told=lambda: "bandwidth not measured")
+        return Judged(verdict=Verdict.NOT_RUN)
     limit = references.limits.get(pair)
-    above = against_gate(estimate, limit, evidence.slowest_window_bytes_per_s)
-    if limit and above:
-        return Judged(
-            verdict=above, told=partial(above_gate_text, estimate, limit, above), estimate=estimate, above_gate=True
-        )
-    line = references.bandwidth if references.alike else None
-    over = references.rate_over_peers(pair, first) if line else 0.0
-    lack = line.lack if line else 0.0
-    below_peers = line is not None and over < -lack
+    above = against_gate(estimate, limit, known.slowest_window_bytes_per_s)
+    if above:
+        return Judged(verdict=above, estimate=estimate, above_gate=True)
     below_limit = limit is not None and first < limit_floor(limit)
     return Judged(
-        verdict=Verdict.SLOW if below_peers or below_limit else Verdict.PASS,
-        told=partial(_how_fast, estimate, references.peers_of(pair), limit),
+        verdict=Verdict.SLOW if below or below_limit else Verdict.PASS,
         estimate=estimate,
-        clear=not below_limit and over >= -CLEAR * lack,
-        below_limit_only=below_limit and not below_peers,
+        clear=clear and not below_limit,
+        below_limit_only=below_limit and not below,
     )
+
+
+def judge_latency(known: Evidence, below: bool, clear: bool) -> Judged:
+    """Compared with pairs of the same distance; there is no limit for latency yet."""
+    if known.latency_estimate is None:
+        return Judged(verdict=Verdict.NOT_RUN)
+    return Judged(verdict=Verdict.SLOW if below else Verdict.PASS, estimate=known.latency_estimate, clear=clear)
 
 
 def limit_floor(limit: Limit | None) -> float:
@@ -91,30 +183,31 @@ def limit_floor(limit: Limit | None) -> float:
     return LIMIT_FLOOR * limit.limit_bytes_per_s if limit else 0.0
 
 
-def _how_fast(estimate: Estimate, peers: float | None, limit: Limit | None) -> str:
-    said = [f"{share(estimate.value / peers)} of its peers"] if peers else []
-    said += [f"{share(estimate.value / limit.limit_bytes_per_s)} of its limit"] if limit else []
-    return f"{bandwidth(estimate.value)}, {' and '.join(said)}"
+def bandwidth_reason(pair: Pair, judged: Judged, known: Evidence, references: References) -> str:
+    """The verdict on a pair's bandwidth in words."""
+    return _with_remark(_bandwidth_words(pair, known, references), judged)
 
 
-def _how_late(estimate: Estimate, peers: float) -> str:
-    return f"latency {duration(estimate.value)}, {estimate.value / peers:.1f} times its peers'"
+def latency_reason(pair: Pair, judged: Judged, references: References) -> str:
+    """The verdict on a pair's latency in words."""
+    if judged.estimate is None:
+        return _with_remark("latency not measured", judged)
+    peers = references.latency_s[references.crosses(pair)]
+    times = f"{judged.estimate.value / peers:.1f} times its peers'"
+    return _with_remark(f"latency {duration(judged.estimate.value)}, {times}", judged)
 
 
-def judge_latency(pair: Pair, evidence: Evidence, references: References) -> Judged:
-    """Compared with pairs of the same distance; there is no limit for latency yet."""
-    estimate, first, line = (
-        evidence.latency_estimate,
-        evidence.first_speed,
-        references.speed.get(references.crosses(pair)),
-    )
-    if estimate is None or first is None or line is None:
-        return Judged(verdict=Verdict.NOT_RUN, told=lambda: "latency not measured")
-    over = line.over_peers(first)
-    late = over < -line.lack and references.alike
-    return Judged(
-        verdict=Verdict.SLOW if late else Verdict.PASS,
-        told=partial(_how_late, estimate, references.latency_s[references.crosses(pair)]),
-        estimate=estimate,
-        clear=over >= -CLEAR * line.lack or not references.alike,
-    )
+def _with_remark(words: str, judged: Judged) -> str:
+    return f"{words}; {judged.remark}" if judged.remark else words
+
+
+def _bandwidth_words(pair: Pair, known: Evidence, references: References) -> str:
+    estimate, limit, peers = known.bandwidth_estimate, references.limits.get(pair), references.peers_of(pair)
+    if estimate is None:
+        return "bandwidth not measured"
+    above = against_gate(estimate, limit, known.slowest_window_bytes_per_s)
+    if limit and above:
+        return above_gate_text(estimate, limit, above)
+    shares = [f"{share(estimate.value / peers)} of its peers"] if peers else []
+    shares += [f"{share(estimate.value / limit.limit_bytes_per_s)} of its limit"] if limit else []
+    return f"{bandwidth(estimate.value)}, {' and '.join(shares)}"

@@ -1,6 +1,7 @@
 """What the retest makes of the survey's suspects, and of the verdicts on their pairs."""
 
-from collections.abc import Mapping, Sequence
+from collections import ChainMap
+from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
@@ -15,21 +16,29 @@ from seatrial.model.verdict import Verdict
 
 
 class Proofs(msgspec.Struct, frozen=True, kw_only=True):
-    """Suspects by outcome (`slow`: confirmed, or not measured again yet), and the verdict on every pair."""
+    """Suspects by outcome (`slow`: confirmed, or not measured again yet), and the verdicts that this changed."""
 
     slow: tuple[Blamed, ...]
     unstable: tuple[Blamed, ...]
     open: tuple[Blamed, ...]
-    judged: Mapping[Pair, Judged]
+    changed: Mapping[Pair, Judged]
+    """Verdicts that differ from the survey's, or say more."""
     look: SecondLook
 
 
 def prove_bandwidth(
-    groups: Sequence[Blamed], judged: Mapping[Pair, Judged], evidence: Mapping[Pair, Evidence], references: References
+    groups: Sequence[Blamed],
+    judged: Mapping[Pair, Judged],
+    evidence: Mapping[Pair, Evidence],
+    retested: Collection[Pair],
+    references: References,
 ) -> Proofs:
-    """Every group's retest, compared with the peers in the same minutes and with the limit."""
+    """Every group's retest, compared with the peers in the same minutes and with the limit.
+
+    `judged`: the survey's verdicts. `retested`: pairs whose bandwidth was measured again.
+    """
     line = references.bandwidth
-    runs = {pair: known.bandwidth[Phase.RETEST].runs for pair, known in evidence.items() if _again(known.bandwidth)}
+    runs = {pair: evidence[pair].bandwidth[Phase.RETEST].runs for pair in sorted(retested)}
 
     def floor(pair: Pair) -> float:
         return references.rate_over_peers(pair, limit_floor(references.limits.get(pair)))
@@ -50,14 +59,18 @@ def prove_bandwidth(
 
 
 def prove_latency(
-    groups: Sequence[Blamed], judged: Mapping[Pair, Judged], evidence: Mapping[Pair, Evidence], references: References
+    groups: Sequence[Blamed],
+    judged: Mapping[Pair, Judged],
+    evidence: Mapping[Pair, Evidence],
+    retested: Collection[Pair],
+    references: References,
 ) -> Proofs:
     """The same of late parts. They are late in nearly every run or not late: load makes a microsecond waver."""
     lines = references.speed
     runs = {
-        pair: [1 / max(run, SHORTEST_S) for run in known.latency[Phase.RETEST].runs]
-        for pair, known in evidence.items()
-        if _again(known.latency) and references.crosses(pair) in lines
+        pair: [1 / max(run, SHORTEST_S) for run in evidence[pair].latency[Phase.RETEST].runs]
+        for pair in sorted(retested)
+        if references.crosses(pair) in lines
     }
     look = SecondLook(
         runs,
@@ -67,7 +80,7 @@ def prove_latency(
         max((line.scatter for line in lines.values()), default=0.0),
     )
     slow, unstable = [], []
-    result = dict(judged)
+    result: dict[Pair, Judged] = {}
     for group in groups:
         outcome = look.of(group.pairs).outcome
         if outcome in (Outcome.UNSEEN, Outcome.CONFIRMED):
@@ -77,11 +90,7 @@ def prove_latency(
             unstable.append(group)
         for pair in group.pairs:
             result[pair] = judged[pair].decided(Verdict.PASS)
-    return Proofs(slow=tuple(slow), unstable=tuple(unstable), open=(), judged=result, look=look)
-
-
-def _again(by_phase: Mapping[Phase, object]) -> bool:
-    return Phase.RETEST in by_phase
+    return Proofs(slow=tuple(slow), unstable=tuple(unstable), open=(), changed=result, look=look)
 
 
 def _own(group: Blamed) -> bool:
@@ -91,7 +100,8 @@ def _own(group: Blamed) -> bool:
 
 class _Proofs:
     def __init__(self, judged: Mapping[Pair, Judged], look: SecondLook) -> None:
-        self._judged = dict(judged)
+        self._changed: dict[Pair, Judged] = {}
+        self._judged: Mapping[Pair, Judged] = ChainMap(self._changed, dict(judged))
         self._look = look
         self._slow: list[Blamed] = []
         self._unstable: list[Blamed] = []
@@ -122,7 +132,7 @@ class _Proofs:
             slow=left(self._slow),
             unstable=left(self._unstable),
             open=left(self._open),
-            judged=self._judged,
+            changed=self._changed,
             look=self._look,
         )
 
@@ -141,7 +151,7 @@ class _Proofs:
             case Outcome.OPEN:
                 self._open.append(group)
                 for pair in group.pairs:
-                    self._judged[pair] = self._judged[pair].opened(_why_open(verified))
+                    self._changed[pair] = self._judged[pair].opened(_why_open(verified))
             case Outcome.REFUTED | Outcome.MIXED:
                 for pair in sorted(group.pairs):
                     self._alone(pair, verified.outcome)
@@ -149,7 +159,7 @@ class _Proofs:
     def _decide(self, group: Blamed, verdict: Verdict) -> None:
         for pair in group.pairs:
             if not self._judged[pair].above_gate:
-                self._judged[pair] = self._judged[pair].decided(verdict)
+                self._changed[pair] = self._judged[pair].decided(verdict)
 
     def _alone(self, pair: Pair, part: Outcome) -> None:
         """A pair of a part that is not at fault: by its own runs, or not decided."""
@@ -158,17 +168,17 @@ class _Proofs:
         if verified.outcome is Outcome.UNSEEN:
             if before.verdict is Verdict.SLOW:
                 why = "not measured again, and others of the same part were good when they were"
-                self._judged[pair] = before.opened(why, refuted=True)
+                self._changed[pair] = before.opened(why, refuted=True)
             return
         alone = Blamed(frozenset(), frozenset([pair]))
         match verified.if_shared:
             case Outcome.CONFIRMED:
-                self._judged[pair] = before.decided(Verdict.SLOW)
+                self._changed[pair] = before.decided(Verdict.SLOW)
                 self._slow.append(alone)
             case Outcome.REFUTED:
-                self._judged[pair] = before.decided(Verdict.PASS)
+                self._changed[pair] = before.decided(Verdict.PASS)
             case _:
-                self._judged[pair] = before.opened(_why_open(verified))
+                self._changed[pair] = before.opened(_why_open(verified))
                 self._open.append(alone)
 
     def look_at_controls(self, pairs: "set[Pair]") -> None:
@@ -176,7 +186,7 @@ class _Proofs:
         for pair in pairs:
             if self._look.of([pair]).outcome in (Outcome.CONFIRMED, Outcome.UNSTABLE):
                 why = "good in the survey, and bad only when measured beside suspects"
-                self._judged[pair] = self._judged[pair].opened(why)
+                self._changed[pair] = self._judged[pair].opened(why)
 
 
 def _why_open(verified: Verified) -> str:

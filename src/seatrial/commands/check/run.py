@@ -11,9 +11,10 @@ import msgspec
 from seatrial.archive import layout
 from seatrial.archive.journal import SurveyPlanned
 from seatrial.archive.writer import RunWriter
+from seatrial.commands.check.assessment import Assessor
 from seatrial.commands.check.crowding import apart, crowded, still_crowded
 from seatrial.commands.check.distinguishing_pairs import next_bandwidth, next_latency
-from seatrial.commands.check.judge import Assessor, judge
+from seatrial.commands.check.judge import judge
 from seatrial.commands.check.loaded_rounds import measure_loaded
 from seatrial.commands.check.rail_measurement import measure_over_rails
 from seatrial.commands.check.rail_suspects import pairs_to_split

@@ -1,17 +1,18 @@
 """What the numbers cast suspicion on: loss, then bandwidth, then latency."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
-from seatrial.commands.check.averaged_suspects import averaged, locate_survey
-from seatrial.commands.check.pair_verdicts import Judged, judge_bandwidth, judge_latency
+from seatrial.commands.check.averaged_suspects import averaged
+from seatrial.commands.check.pair_verdicts import Judged, MetricVerdicts
 from seatrial.commands.check.part_changes import with_changes
 from seatrial.commands.check.proofs import prove_bandwidth, prove_latency
 from seatrial.commands.check.retest_verdicts import SecondLook
+from seatrial.commands.check.survey import Survey
 from seatrial.commands.check.transient_suspects import once_bad
-from seatrial.locate.evidence import SHORTEST_S, Evidence, Pair
-from seatrial.locate.explanation import Blamed, Suspect, blame, locate, nodes_of, pair_suspects, suspects_of
+from seatrial.locate.evidence import SHORTEST_S, Pair
+from seatrial.locate.explanation import Blamed, Crossings, Suspect, blame, nodes_of, pair_suspects, suspects_of
 from seatrial.locate.references import References
 from seatrial.locate.thresholds import UNIFORM_SHARE, WAVERING_SHARE
 from seatrial.model.measurement import Phase
@@ -32,6 +33,10 @@ class Suspicion(msgspec.Struct, frozen=True, kw_only=True):
     late: tuple[Suspect, ...]
     open: tuple[Suspect, ...]
     """Measured again, and its runs lie on both sides of the line."""
+    acquitted: Mapping[str, Crossings]
+    """By metric: pairs that are clearly good, with the parts that they cross."""
+    without_stalls: Crossings
+    """Pairs of which no round trip waited for a retransmission."""
     too_fast: tuple[Suspect, ...]
     """Pairs above the gate of their limit, each alone: for certain or not yet."""
     distant: tuple[Pair, ...]
@@ -68,91 +73,95 @@ class Suspicion(msgspec.Struct, frozen=True, kw_only=True):
         found = []
         for pair, judged in self.bandwidth.items():
             late = self.latency[pair].verdict
-            if judged.clear and late is Verdict.PASS and not suspected & set(pair):
+            if judged.clear and late is Verdict.PASS and suspected.isdisjoint(pair):
                 found.append(pair)
         return found
 
 
-class LatencyMemory:
-    """Verdicts on latency, kept while neither a pair's numbers nor what they are compared with change."""
+def suspect_all(survey: Survey, references: References, changes: Sequence[Change] = ()) -> Suspicion:
+    """Locate what the bad pairs of a survey have in common, and let the retest decide.
 
-    def __init__(self) -> None:
-        self._against: tuple[object, ...] = ()
-        self._known: dict[Pair, tuple[object, Judged]] = {}
-
-    def judged(self, evidence: Mapping[Pair, Evidence], references: References) -> dict[Pair, Judged]:
-        """`judge_latency` of every pair."""
-        against = dict(references.speed), references.alike, references.fabric
-        if against != self._against:
-            self._against, self._known = against, {}
-        result = {}
-        for pair, known in evidence.items():
-            of, before = self._known.get(pair, (None, None))
-            if before is None or of is not known.latency:
-                before = judge_latency(pair, known, references)
-                self._known[pair] = known.latency, before
-            result[pair] = before
-        return result
-
-
-def suspect_all(
-    evidence: Mapping[Pair, Evidence],
-    references: References,
-    memory: LatencyMemory | None = None,
-    asked: Mapping[str, float | None] | None = None,
-    changes: Sequence[Change] = (),
-) -> Suspicion:
-    """Judge every pair, locate what the bad ones have in common, and let the retest decide.
-
-    Pairs across a lossy part are slow and late for that reason and are blamed on nothing else. `memory` of the same
-    run, where it is judged again and again. `asked`: practical effect by metric; None: the default.
-    `changes`: parts that changed while they were measured.
+    Pairs across a lossy part are slow and late for that reason and are blamed on nothing else. `changes`: parts that
+    changed while they were measured.
     """
-    bandwidth = {pair: judge_bandwidth(pair, known, references) for pair, known in evidence.items()}
-    latency = (memory or LatencyMemory()).judged(evidence, references)
-    located = locate_survey(evidence, references, asked or {})
-    lossy = _lossy(evidence, references)
-    excused = {pair for pair in evidence if any(_crosses(suspect, pair, references) for suspect in lossy)}
-    uniform = _uniformly_slow(bandwidth)
-    rates = [] if uniform else _blamed(bandwidth, excused, references)
-    rates = averaged(located, BANDWIDTH, rates, evidence, excused)
-    rates = with_changes(once_bad(rates, evidence, references, excused), changes, evidence.keys(), excused)
-    proved = prove_bandwidth(rates, bandwidth, evidence, references)
-    late_groups = averaged(located, LATENCY, _blamed(latency, excused, references), evidence, excused)
-    late_proofs = prove_latency([one for one in late_groups if one.components], latency, evidence, references)
+    evidence, rates, speeds = survey.evidence, survey.verdicts(BANDWIDTH), survey.verdicts(LATENCY)
+    lossy = _lossy(survey)
+    excused = _excused(lossy, survey, references)
+    uniform = _uniformly_slow(rates)
+    groups = [] if uniform else _blamed(rates, excused, survey.good(BANDWIDTH))
+    groups = averaged(survey.located, BANDWIDTH, groups, evidence, excused)
+    groups = with_changes(once_bad(groups, survey.survey_runs, references, excused), changes, evidence.keys(), excused)
+    proved = prove_bandwidth(groups, rates.judged, evidence, survey.retested[BANDWIDTH], references)
     unstable = suspects_of(proved.unstable)
-    restless = _most_nodes(unstable, evidence)
-    late = suspects_of(late_proofs.slow)
-    latency = dict(late_proofs.judged)
-    wavering = suspects_of((*late_proofs.slow, *late_proofs.unstable))
-    late_everywhere = _wavering(evidence, wavering, references)
-    if late_everywhere:
-        latency, late = _left_open(latency, wavering), []
-    distant = () if late_everywhere else _distant(latency, late, excused)
+    restless = _most_nodes(unstable, survey.nodes)
+    late = _late(survey, references, excused)
     return Suspicion(
-        bandwidth=proved.judged,
-        latency={pair: one.decided(Verdict.PASS) if pair in distant else one for pair, one in latency.items()},
+        bandwidth={**rates.judged, **proved.changed},
+        latency={**speeds.judged, **late.changed},
+        acquitted={
+            BANDWIDTH: _acquitted(survey.good(BANDWIDTH), proved.changed),
+            LATENCY: _acquitted(survey.good(LATENCY), late.changed),
+        },
+        without_stalls=survey.without_stalls.changed((), ()),
         lossy=tuple(lossy),
         slow=tuple(suspects_of(proved.slow)),
         unstable=() if restless else tuple(unstable),
-        late=tuple(late),
+        late=late.suspects,
         open=tuple(suspects_of(proved.open)),
-        too_fast=tuple(pair_suspects([pair for pair, one in bandwidth.items() if one.above_gate])),
-        distant=distant,
+        too_fast=tuple(pair_suspects(sorted(rates.above_gate))),
+        distant=late.distant,
         uniformly_slow=uniform,
         second_look=proved.look,
-        located=located,
+        located=survey.located,
         changes=tuple(changes),
         excused=frozenset(excused),
         restless=restless,
-        late_everywhere=late_everywhere,
+        late_everywhere=late.everywhere,
     )
 
 
-def _blamed(judged: Mapping[Pair, Judged], excused: set[Pair], references: References) -> list[Blamed]:
-    bad = {pair: 1.0 for pair, one in judged.items() if one.verdict is Verdict.SLOW and pair not in excused}
-    good = [pair for pair, one in judged.items() if one.clear]
-    return blame(bad, good, references.fabric) if bad else []
+class _Late(msgspec.Struct, frozen=True, kw_only=True):
+    """What is late, and the verdicts on latency that differ from the survey's."""
+
+    suspects: tuple[Suspect, ...]
+    distant: tuple[Pair, ...]
+    everywhere: bool
+    changed: Mapping[Pair, Judged]
+
+
+def _late(survey: Survey, references: References, excused: set[Pair]) -> _Late:
+    evidence, speeds = survey.evidence, survey.verdicts(LATENCY)
+    groups = _blamed(speeds, excused, survey.good(LATENCY))
+    groups = averaged(survey.located, LATENCY, groups, evidence, excused)
+    parts = [one for one in groups if one.components]
+    proofs = prove_latency(parts, speeds.judged, evidence, survey.retested[LATENCY], references)
+    changed = dict(proofs.changed)
+    late = suspects_of(proofs.slow)
+    wavering = suspects_of((*proofs.slow, *proofs.unstable))
+    if _wavering(survey, wavering, references):
+        for pair in dict.fromkeys(pair for suspect in wavering for pair in suspect.pairs):
+            changed[pair] = changed.get(pair, speeds.judged[pair]).opened("so were others beside it")
+        return _Late(suspects=(), distant=(), everywhere=True, changed=changed)
+    blamed = {pair for suspect in late for pair in suspect.pairs} | excused
+    distant = tuple(
+        pair
+        for pair in sorted(speeds.slow)
+        if pair not in blamed and changed.get(pair, speeds.judged[pair]).verdict is Verdict.SLOW
+    )
+    for pair in distant:
+        changed[pair] = changed.get(pair, speeds.judged[pair]).decided(Verdict.PASS)
+    return _Late(suspects=tuple(late), distant=distant, everywhere=False, changed=changed)
+
+
+def _acquitted(good: Crossings, changed: Mapping[Pair, Judged]) -> Crossings:
+    """The survey's good pairs, with what the retest made of them."""
+    clear = [pair for pair, one in changed.items() if one.clear]
+    return good.changed(clear, changed.keys() - set(clear))
+
+
+def _blamed(verdicts: MetricVerdicts, excused: set[Pair], good: Crossings) -> list[Blamed]:
+    bad = dict.fromkeys(sorted(verdicts.slow - excused), 1.0)
+    return blame(bad, good) if bad else []
 
 
 def is_part(suspect: Suspect) -> bool:
@@ -160,31 +169,20 @@ def is_part(suspect: Suspect) -> bool:
     return suspect.subject.kind is not SubjectKind.PAIR
 
 
-def _distant(judged: Mapping[Pair, Judged], late: Sequence[Suspect], excused: set[Pair]) -> tuple[Pair, ...]:
-    blamed = {pair for suspect in late for pair in suspect.pairs} | excused
-    return tuple(pair for pair, one in judged.items() if one.verdict is Verdict.SLOW and pair not in blamed)
-
-
-def _wavering(evidence: Mapping[Pair, Evidence], late: Sequence[Suspect], references: References) -> bool:
+def _wavering(survey: Survey, late: Sequence[Suspect], references: References) -> bool:
     """Whether, in the retest of late parts, pairs that do not cross them were late too in many of their runs."""
     if not late:
         return False
     runs: list[bool] = []
-    for pair, known in evidence.items():
-        again, line = known.latency.get(Phase.RETEST), references.speed.get(references.crosses(pair))
-        if again and line is not None and not any(_crosses(suspect, pair, references) for suspect in late):
+    for pair in survey.retested[LATENCY]:
+        again, line = survey.evidence[pair].latency[Phase.RETEST], references.speed.get(references.crosses(pair))
+        if line is not None and not any(_crosses(suspect, pair, references) for suspect in late):
             runs += [line.over_peers(1 / max(run, SHORTEST_S)) < -line.effect for run in again.runs]
     return sum(runs) > WAVERING_SHARE * len(runs)
 
 
-def _left_open(judged: Mapping[Pair, Judged], late: Sequence[Suspect]) -> dict[Pair, Judged]:
-    pairs = {pair for suspect in late for pair in suspect.pairs}
-    return {pair: one.opened("so were others beside it") if pair in pairs else one for pair, one in judged.items()}
-
-
-def _most_nodes(suspects: Sequence[Suspect], evidence: Mapping[Pair, Evidence]) -> bool:
+def _most_nodes(suspects: Sequence[Suspect], nodes: Collection[str]) -> bool:
     """Whether pairs of more than half of the nodes are among the suspects' own."""
-    nodes = {name for pair in evidence for name in pair}
     blamed = {name for suspect in suspects for name in nodes_of(suspect)}
     blamed |= {
         name
@@ -196,18 +194,26 @@ def _most_nodes(suspects: Sequence[Suspect], evidence: Mapping[Pair, Evidence]) 
     return 2 * len(blamed) > len(nodes) > 2
 
 
-def _lossy(evidence: Mapping[Pair, Evidence], references: References) -> list[Suspect]:
+def _lossy(survey: Survey) -> list[Suspect]:
     """Parts whose round trips stalled; where they were measured again, only if they stalled again."""
-    bad = {pair: float(known.stalls) for pair, known in evidence.items() if known.stalls}
-    good = [pair for pair, known in evidence.items() if known.latency and not known.stalls]
+    evidence = survey.evidence
+    bad = {pair: float(evidence[pair].stalls) for pair in sorted(survey.stalled)}
+    suspects = suspects_of(blame(bad, survey.without_stalls, acquit=False)) if bad else []
     confirmed = []
-    for suspect in locate(bad, good, references.fabric, acquit=False) if bad else []:
+    for suspect in suspects:
         again = [
             evidence[pair].latency[Phase.RETEST] for pair in suspect.pairs if Phase.RETEST in evidence[pair].latency
         ]
         if not again or any(series.stalls for series in again):
             confirmed.append(suspect)
     return confirmed
+
+
+def _excused(lossy: Sequence[Suspect], survey: Survey, references: References) -> set[Pair]:
+    """Pairs that are slow and late since they cross a lossy part."""
+    if not lossy:
+        return set()
+    return {pair for pair in survey.evidence if any(_crosses(suspect, pair, references) for suspect in lossy)}
 
 
 def _crosses(suspect: Suspect, pair: Pair, references: References) -> bool:
@@ -217,12 +223,12 @@ def _crosses(suspect: Suspect, pair: Pair, references: References) -> bool:
     return any((SubjectKind(part.kind), part.name) in names for part in references.fabric.path(*pair))
 
 
-def _uniformly_slow(judged: Mapping[Pair, Judged]) -> tuple[Pair, ...]:
+def _uniformly_slow(verdicts: MetricVerdicts) -> tuple[Pair, ...]:
     """All measured pairs, where nearly all are below the limit's floor and none below its peers."""
-    slow = [pair for pair, one in judged.items() if one.verdict is Verdict.SLOW]
+    slow, judged = verdicts.slow, verdicts.judged
+    if not slow or len(slow) < UNIFORM_SHARE * verdicts.measured:
+        return ()
     measured = [pair for pair, one in judged.items() if one.estimate is not None]
     nodes = {name for pair in measured for name in pair}
     alike = all(judged[pair].below_limit_only for pair in slow)
-    if len(nodes) > 2 and slow and alike and len(slow) >= UNIFORM_SHARE * len(measured):
-        return tuple(measured)
-    return ()
+    return tuple(measured) if len(nodes) > 2 and alike else ()

@@ -5,12 +5,13 @@ import random
 import msgspec
 import pytest
 
+from seatrial.commands.check.assessment import Assessor, assess
 from seatrial.commands.check.crowding import apart, contended, crowded, still_crowded
-from seatrial.commands.check.judge import Assessor, assess, judge
+from seatrial.commands.check.judge import judge
 from seatrial.fabric.routes import Routes
 from seatrial.lab.simulator.launcher import SimulatedLauncher
 from seatrial.lab.simulator.topology import parse_topology
-from seatrial.locate.evidence import Gathering, gather
+from seatrial.locate.evidence import PairEvidence, gather
 from seatrial.model.fabric import NO_FABRIC
 from seatrial.model.measurement import Kernel, Phase, Round
 from seatrial.model.run import RecordedRun
@@ -105,9 +106,10 @@ def test_nothing_is_crowded_where_pairs_were_measured_alone() -> None:
 
 def test_evidence_that_grows_is_the_same_as_evidence_at_once() -> None:
     measurements = sail(Cluster(nodes=names(6), parts=slow_part("node", "n3", 0.6))).measurements
-    gathering = Gathering()
+    growing = PairEvidence()
     for end in (0, 5, 40, 41, len(measurements)):
-        assert gathering.take(measurements[:end]) == gather(measurements[:end])
+        growing.take(measurements[:end])
+        assert growing.by_pair == gather(measurements[:end])
 
 
 def test_a_growing_run_is_judged_as_if_it_came_at_once() -> None:

@@ -4,9 +4,11 @@ from collections.abc import Mapping
 
 import pytest
 
+from seatrial.commands.check.pair_verdicts import bandwidth_reason
+from seatrial.commands.check.survey import Survey
 from seatrial.commands.check.suspects import suspect_all
 from seatrial.limits.path import path_limit
-from seatrial.locate.evidence import Evidence, Series
+from seatrial.locate.evidence import Evidence, Fresh, Series
 from seatrial.locate.references import make_references
 from seatrial.model.fabric import NO_FABRIC
 from seatrial.model.facts import NetworkInterface, NodeFacts
@@ -34,8 +36,10 @@ def verdict(
     assert isinstance(limit, Limit)
     evidence = {**others, PAIR: Evidence(bandwidth=series, latency={})}
     references = make_references(evidence, {PAIR: limit}, NO_FABRIC, alike=True)
-    judged = suspect_all(evidence, references).bandwidth[PAIR]
-    return judged.verdict, judged.reason
+    growing = Survey(NO_FABRIC)
+    growing.update(evidence, Fresh(pairs=frozenset(evidence), has_new_pairs=True), references)
+    judged = suspect_all(growing, references).bandwidth[PAIR]
+    return judged.verdict, bandwidth_reason(PAIR, judged, evidence[PAIR], references)
 
 
 @pytest.mark.parametrize("again", [(78,), (72, 89), (104, 97, 113), (93, 91, 94, 111), (77, 118, 76, 72)])

@@ -1,0 +1,92 @@
+"""The assessment of a growing run: evidence, references and suspects, of which new measurements renew their share."""
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from seatrial.commands.check.part_changes import changes_of
+from seatrial.commands.check.survey import Survey
+from seatrial.commands.check.suspects import Suspicion, suspect_all
+from seatrial.drift.peer_groups import one_kernel
+from seatrial.limits.path import path_limits
+from seatrial.locate.evidence import Evidence, Pair, PairEvidence
+from seatrial.locate.references import Baselines, References, scales_of
+from seatrial.model.facts import NodeFacts
+from seatrial.model.limit import Limit
+from seatrial.model.pair_faults import Change
+from seatrial.model.run import RecordedRun
+from seatrial.model.units import BANDWIDTH, LATENCY
+
+MOST_TIMED = 20_000
+"""Measurements up to which parts are looked for that changed in the run. In larger runs each part has too few, and in
+runs of many pairs at once contention differs from round to round."""
+
+
+class Assessment(NamedTuple):
+    """What the driver chooses the next experiment from, and what a judgement is made of."""
+
+    evidence: Mapping[Pair, Evidence]
+    references: References
+    suspicion: Suspicion
+
+
+class Assessor:
+    """Assesses one run again and again while it grows. Facts, fabric and effects are those of the first call."""
+
+    def __init__(self) -> None:
+        self._pairs = PairEvidence()
+        self._limits: dict[Pair, Limit] = {}
+        self._scales: Mapping[Pair, float] = {}
+        self._taken = 0
+        self._growing: _Growing | None = None
+        self._last: Assessment | None = None
+
+    def assess(self, recorded: RecordedRun) -> Assessment:
+        """`recorded`: the run until now. What was measured before the last call comes first, and is not read again."""
+        if self._last is not None and len(recorded.measurements) == self._taken:
+            return self._last
+        self._taken = len(recorded.measurements)
+        fresh = self._pairs.take(recorded.measurements)
+        evidence = dict(self._pairs.by_pair)
+        growing = self._growing = self._growing or _Growing(recorded)
+        if fresh.has_new_pairs:
+            self._limits |= limits_of((pair for pair in fresh.pairs if pair not in self._limits), recorded.facts)
+            self._scales = scales_of(self._limits, recorded.facts)
+            growing.fabric = growing.fabric.measured(evidence)
+        references = growing.baselines.update(evidence, fresh.pairs, self._limits, growing.fabric, self._scales)
+        growing.survey.update(evidence, fresh, references)
+        suspicion = suspect_all(growing.survey, references, growing.changes(recorded, evidence))
+        self._last = Assessment(evidence, references, suspicion)
+        return self._last
+
+
+class _Growing:
+    """What a run that grows is assessed by, begun with its first measurements."""
+
+    def __init__(self, recorded: RecordedRun) -> None:
+        asked = {BANDWIDTH: recorded.info.effect, LATENCY: recorded.info.latency_effect}
+        self.alike = not on_one_machine(recorded.facts)
+        self.fabric = recorded.fabric.measured(())
+        self.baselines = Baselines(alike=self.alike, one_kernel=one_kernel(recorded.facts.values()), asked=asked)
+        self.survey = Survey(self.fabric, asked)
+
+    def changes(self, recorded: RecordedRun, evidence: Mapping[Pair, Evidence]) -> tuple[Change, ...]:
+        """Parts that changed during the run, where its measurements can show that."""
+        few = self.alike and len(recorded.measurements) <= MOST_TIMED
+        if not few or any(one.pairs_at_once != 1 for one in evidence.values()):
+            return ()
+        return changes_of(recorded.measurements, recorded.fabric.leaf_of, recorded.info.effect)
+
+
+def assess(recorded: RecordedRun) -> Assessment:
+    """Evidence, references and suspects of a run that does not grow any more."""
+    return Assessor().assess(recorded)
+
+
+def on_one_machine(facts: Mapping[str, NodeFacts]) -> bool:
+    """Whether what was measured are ranks of one and the same host."""
+    return len(facts) > 1 and len({known.hostname for known in facts.values()}) == 1
+
+
+def limits_of(pairs: Iterable[Pair], facts: Mapping[str, NodeFacts]) -> dict[Pair, Limit]:
+    """Limits of those pairs that have one."""
+    return {pair: limit for pair, limit in path_limits(pairs, facts).items() if isinstance(limit, Limit)}

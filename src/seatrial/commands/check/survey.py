@@ -1,0 +1,114 @@
+"""What a growing run says of its pairs, kept up to date: new measurements renew only what they change."""
+
+from collections.abc import Collection, Mapping
+
+from seatrial.commands.check.averaged_suspects import locate_survey
+from seatrial.commands.check.pair_verdicts import Judged, MetricVerdicts, judge_bandwidth, judge_latency
+from seatrial.commands.check.transient_suspects import SurveyRuns
+from seatrial.locate.evidence import Evidence, Fresh, Pair
+from seatrial.locate.explanation import Crossings
+from seatrial.locate.references import References
+from seatrial.model.fabric import Wiring
+from seatrial.model.measurement import Kernel, Phase
+from seatrial.model.pair_faults import Located
+from seatrial.model.units import BANDWIDTH, LATENCY
+
+AVERAGED = {(kernel, phase) for kernel in Kernel for phase in (Phase.SURVEY, Phase.NEXT)}
+"""What averages over all pairs of a node are taken from; a retest says nothing of the pairs that it left out."""
+
+
+class Survey:
+    """Verdicts on all pairs before any retest, which parts good pairs acquit, and which pairs were measured again."""
+
+    def __init__(self, fabric: Wiring, asked: Mapping[str, float | None] | None = None) -> None:
+        """`asked`: practical effect by metric, as a share; None: the default."""
+        self.evidence: Mapping[Pair, Evidence] = {}
+        self.nodes: set[str] = set()
+        self.retested: dict[str, set[Pair]] = {BANDWIDTH: set(), LATENCY: set()}
+        self.stalled: set[Pair] = set()
+        """Pairs of which a round trip waited for a retransmission."""
+        self.located: Located | None = None
+        """What averages over all pairs of each node show; None where too few pairs were measured."""
+        self._asked = asked or {}
+        self._verdicts = {BANDWIDTH: MetricVerdicts(), LATENCY: MetricVerdicts()}
+        self._good = {BANDWIDTH: Crossings(fabric), LATENCY: Crossings(fabric)}
+        self._without_stalls = Crossings(fabric)
+        self._survey_runs = SurveyRuns({}, {})
+        self._fabric = fabric
+        self._scales: Mapping[Pair, float] = {}
+
+    def update(self, evidence: Mapping[Pair, Evidence], fresh: Fresh, references: References) -> None:
+        """`evidence`: of all pairs; `fresh`: what the last measurements added to it. `references`: of all of them."""
+        self.evidence = evidence
+        rewired = references.fabric.bundles != self._fabric.bundles
+        if rewired or references.fabric is not self._fabric:
+            self._rewire(references.fabric, recount=rewired)
+        if fresh.has_new_pairs:
+            self.nodes.update(name for pair in fresh.pairs for name in pair)
+        rescaled = references.scales != self._scales
+        self._scales = references.scales
+        for pair in fresh.pairs:
+            self._note(pair, evidence[pair])
+        self._judge(evidence if rescaled else fresh.pairs, references)
+        if rewired or rescaled or fresh.has_new_pairs or fresh.sources & AVERAGED:
+            self.located = locate_survey(evidence, references, self._asked)
+        if rescaled or (Kernel.ONEWAY, Phase.SURVEY) in fresh.sources:
+            self._survey_runs = SurveyRuns(evidence, references.scales)
+
+    @property
+    def survey_runs(self) -> SurveyRuns:
+        """All repetitions of the survey."""
+        return self._survey_runs
+
+    def verdicts(self, metric: str) -> MetricVerdicts:
+        """By the survey alone."""
+        return self._verdicts[metric]
+
+    def good(self, metric: str) -> Crossings:
+        """Pairs that are clearly good by the survey, with the parts that they cross."""
+        return self._good[metric]
+
+    @property
+    def without_stalls(self) -> Crossings:
+        """Pairs whose latency was measured and of which no round trip waited for a retransmission."""
+        return self._without_stalls
+
+    def _rewire(self, fabric: Wiring, *, recount: bool) -> None:
+        """Take another view of the fabric; `recount`: its paths differ from those that were counted."""
+        self._fabric = fabric
+        every = (*self._good.values(), self._without_stalls)
+        for crossings in every:
+            crossings.rewire(fabric, recount=recount)
+
+    def _note(self, pair: Pair, known: Evidence) -> None:
+        for metric, by_phase in ((BANDWIDTH, known.bandwidth), (LATENCY, known.latency)):
+            if Phase.RETEST in by_phase:
+                self.retested[metric].add(pair)
+        if known.stalls:
+            self.stalled.add(pair)
+            self._without_stalls.change((), [pair])
+        elif known.latency:
+            self._without_stalls.change([pair], ())
+
+    def _judge(self, changed: Collection[Pair], references: References) -> None:
+        evidence = self.evidence
+        rates = {}
+        speeds = {}
+        for pair in changed:
+            first = evidence[pair].first_bandwidth
+            rates[pair] = (None if first is None else first / references.scale(pair)), False
+            speeds[pair] = evidence[pair].first_speed, references.crosses(pair)
+
+        def rate(pair: Pair, below: bool, clear: bool) -> Judged:
+            return judge_bandwidth(pair, evidence[pair], references, below, clear)
+
+        def speed(pair: Pair, below: bool, clear: bool) -> Judged:
+            return judge_latency(evidence[pair], below, clear)
+
+        alike = references.alike
+        rate_lines = {False: references.bandwidth if alike else None}
+        speed_lines = {far: references.speed.get(far) if alike else None for far in (False, True)}
+        moved = self._verdicts[BANDWIDTH].update(rates, rate_lines, rate)
+        self._good[BANDWIDTH].change(*moved)
+        moved = self._verdicts[LATENCY].update(speeds, speed_lines, speed)
+        self._good[LATENCY].change(*moved)
