@@ -14,7 +14,7 @@ from seatrial.archive import layout
 from seatrial.archive.journal import Delivered, RoundEnded, RoundStarted, SessionStarted, SurveyPlanned
 from seatrial.archive.writer import RunWriter, ended
 from seatrial.commands.check.assessment import assess
-from seatrial.commands.check.retest_plan import plan_retest
+from seatrial.commands.check.next_experiments import plan_retest
 from seatrial.model import formats
 from seatrial.model.fabric import Component, Fabric, Wiring
 from seatrial.model.measurement import Kernel, Measurement, Phase, Round

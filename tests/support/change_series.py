@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from seatrial.locate.changes import find_changes
-from seatrial.locate.effects import practical_effects
 from seatrial.locate.part_series import Series
+from seatrial.locate.thresholds import practical_effects
 from seatrial.model.pair_faults import Change
 from seatrial.model.units import BANDWIDTH
 from seatrial.pairs.rounds import circle_rounds

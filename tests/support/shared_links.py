@@ -8,7 +8,7 @@ import msgspec
 
 from seatrial.commands.check.assessment import assess
 from seatrial.commands.check.loaded_rounds import measure_loaded
-from seatrial.commands.check.loaded_uplinks import LoadedVerdict, judge_loaded
+from seatrial.commands.check.uplink_verdicts import LoadedVerdict, judge_loaded
 from seatrial.driver.progress import Silent
 from seatrial.model.measurement import Measurement, Phase, Round
 from seatrial.model.run import Design, RecordedRun

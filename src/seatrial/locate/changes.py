@@ -5,8 +5,6 @@ from collections.abc import Mapping, Sequence
 import msgspec
 import numpy as np
 
-from seatrial.locate.common_steps import without_common
-from seatrial.locate.effects import Effects, to_loss
 from seatrial.locate.flapping import Flaps, flapping
 from seatrial.locate.part_series import (
     Series,
@@ -15,10 +13,12 @@ from seatrial.locate.part_series import (
     lacking,
     parts_of,
     scatter_of,
+    without_common,
 )
 from seatrial.locate.rows import Flags
 from seatrial.locate.significance import ERROR_RATE
 from seatrial.locate.steps import FEWEST, Found, Table, steps
+from seatrial.locate.thresholds import Effects, to_loss
 from seatrial.locate.uplinks import FEWEST_GROUPS, FEWEST_NODES
 from seatrial.model.pair_faults import Change, ChangeKind
 from seatrial.model.pair_table import Indices, Reals

@@ -4,7 +4,7 @@ import msgspec
 import numpy as np
 
 from seatrial.locate.rows import Flags
-from seatrial.locate.scale import relative_scale
+from seatrial.locate.significance import relative_scale
 from seatrial.model.pair_table import Indices, PairTable, Places, Reals
 
 APART = 6.0

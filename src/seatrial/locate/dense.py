@@ -6,15 +6,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from seatrial.locate.additive import BLOCK
-from seatrial.locate.distances import level_again, level_distances
-from seatrial.locate.effects import Effects, to_loss
 from seatrial.locate.group_test import group_name, group_test
 from seatrial.locate.metric_result import MetricResult, evidence, fault_of, names_of, pair_findings
 from seatrial.locate.nodes import BOTH, FEWEST_CELLS, IN, OUT, NodeEffects, direction_of, node_effects
-from seatrial.locate.populations import Split, levelled, split
+from seatrial.locate.populations import Split, level_again, level_distances, levelled, split
 from seatrial.locate.rows import Rows, matrix_of
-from seatrial.locate.scale import resolution
-from seatrial.locate.significance import adjusted_p
+from seatrial.locate.significance import adjusted_p, resolution
+from seatrial.locate.thresholds import Effects, to_loss
 from seatrial.locate.uplinks import UplinkEffect, slow_uplinks
 from seatrial.model.fabric import Wiring
 from seatrial.model.pair_faults import LocatedFault, Method, Observation, Population, Resolution, Undecided

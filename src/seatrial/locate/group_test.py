@@ -6,11 +6,10 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
-from seatrial.locate.bottleneck import Ways, explain
-from seatrial.locate.effects import SCATTERS, Effects
+from seatrial.locate.part_cover import Ways, explain
 from seatrial.locate.rows import Rows
-from seatrial.locate.scale import relative_scale
-from seatrial.locate.significance import adjusted_p, critical_value, detectable
+from seatrial.locate.significance import adjusted_p, critical_value, detectable, relative_scale
+from seatrial.locate.thresholds import SCATTERS, Effects
 from seatrial.locate.uplinks import half_scatter
 from seatrial.model.fabric import Component, Wiring
 from seatrial.model.pair_table import Indices, Reals

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
-from seatrial.locate.dead import by_node, dead_parts
-from seatrial.locate.effects import Effects, to_loss
 from seatrial.locate.group_test import PartEffect
+from seatrial.locate.part_cover import by_node, dead_parts
 from seatrial.locate.rows import Rows
 from seatrial.locate.single_pairs import MOST_LISTED, back_rows, single_pairs
+from seatrial.locate.thresholds import Effects, to_loss
 from seatrial.model.pair_faults import (
     LocatedFault,
     Method,

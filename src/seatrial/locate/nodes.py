@@ -6,9 +6,9 @@ import msgspec
 import numpy as np
 
 from seatrial.locate.additive import EFFICIENCY, NORMAL, Fit, additive_fit, medians
-from seatrial.locate.effects import Effects
 from seatrial.locate.rows import Flags
 from seatrial.locate.significance import critical_value, detectable
+from seatrial.locate.thresholds import Effects
 from seatrial.model.pair_table import Indices, Reals
 
 WAYS = 3

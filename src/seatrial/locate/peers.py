@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 
 from seatrial.locate.rows import Flags
-from seatrial.locate.scale import NORMAL
+from seatrial.locate.significance import NORMAL
 from seatrial.model.pair_table import Reals
 
 Pair = tuple[str, str]

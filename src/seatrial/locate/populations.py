@@ -1,9 +1,9 @@
-"""Two populations of nodes: two adapters, two generations, or a third of all nodes with the same fault."""
+"""Levels that divide a table: two populations of nodes (two generations, say), and two distances of pairs."""
 
 import msgspec
 import numpy as np
 
-from seatrial.locate.additive import BLOCK, NORMAL
+from seatrial.locate.additive import BLOCK, NORMAL, Fit
 from seatrial.locate.rows import Flags
 from seatrial.model.pair_table import Reals
 
@@ -78,3 +78,38 @@ def upper_quantiles(y: Reals) -> Reals:
 
 def _scatter(values: Reals) -> float:
     return NORMAL * float(np.median(np.abs(values - np.median(values))))
+
+
+# Distances: pairs of two distances are brought to one level, so that each can be compared with every other.
+
+CLOSE = 0.1
+"""A step of less than this part of the residual scale changes nothing."""
+
+
+def level_distances(y: Reals, near: Flags) -> None:
+    """Lift the far cells of `y[i, j]` by what nodes usually lose from near to far.
+
+    The difference is taken node by node, so that slow nodes, of which one group may have more, do not shift it.
+    """
+    steps = []
+    for table in (y, y.T):
+        here, there = upper_quantiles(np.where(near, table, np.nan)), upper_quantiles(np.where(near, np.nan, table))
+        step = there - here
+        steps.append(step[np.isfinite(step)])
+    known = np.concatenate(steps)
+    if known.size:
+        y[~near] -= y.dtype.type(np.median(known))
+
+
+def level_again(y: Reals, near: Flags, fit: Fit, reference: Flags) -> bool:
+    """The same from the residuals between reference nodes, in which no node counts; True if it changed anything."""
+    cells = np.ix_(reference, reference)
+    residual = y[cells] - np.nan_to_num(fit.out)[reference, None] - np.nan_to_num(fit.into)[reference]
+    known, close = np.isfinite(residual), near[cells]
+    if not (known & close).any() or not (known & ~close).any():
+        return False
+    step = float(np.median(residual[known & ~close]) - np.median(residual[known & close]))
+    if abs(step) < CLOSE * fit.scale:
+        return False
+    y[~near] -= y.dtype.type(step)
+    return True

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 import msgspec
 
 from seatrial.drift.peer_groups import groups
-from seatrial.locate.effects import SCATTERS, practical_effects
+from seatrial.locate.effects import SCATTERS
 from seatrial.locate.evidence import SHORTEST_S, Evidence, Pair
 from seatrial.locate.peers import Peers, PeerTable
 from seatrial.locate.thresholds import (
@@ -16,7 +16,9 @@ from seatrial.locate.thresholds import (
     LATENCY_RATIO,
     MOST_LACK,
     RETEST_RUNS,
+    SCATTERS,
     SUSPICION,
+    practical_effects,
 )
 from seatrial.model.fabric import Wiring
 from seatrial.model.facts import NodeFacts

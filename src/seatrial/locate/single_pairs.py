@@ -3,9 +3,9 @@
 import msgspec
 import numpy as np
 
-from seatrial.locate.effects import Effects
 from seatrial.locate.rows import Rows
 from seatrial.locate.significance import ERROR_RATE, adjusted_p, critical_value
+from seatrial.locate.thresholds import Effects
 from seatrial.model.pair_faults import Instability
 from seatrial.model.pair_table import Indices, Reals
 

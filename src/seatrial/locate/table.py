@@ -7,12 +7,12 @@ import msgspec
 import numpy as np
 
 from seatrial.locate.dense import judge_dense
-from seatrial.locate.effects import SCATTERS, Effects, practical_effects, to_loss
 from seatrial.locate.group_test import FEWEST_ROWS, group_test
 from seatrial.locate.metric_result import MetricResult, dead_faults, evidence, fault_of, pair_findings
 from seatrial.locate.nodes import FEWEST_CELLS
 from seatrial.locate.rows import Rows, expected_pairs, rows_of, selected
 from seatrial.locate.significance import ERROR_RATE, detectable
+from seatrial.locate.thresholds import SCATTERS, Effects, practical_effects, to_loss
 from seatrial.model.fabric import Wiring
 from seatrial.model.pair_faults import Located, LocatedFault, Method, Resolution, Undecided
 from seatrial.model.pair_table import Indices, PairTable

@@ -5,11 +5,10 @@ from collections import defaultdict
 import msgspec
 import numpy as np
 
-from seatrial.locate.bottleneck import Ways, explain
-from seatrial.locate.effects import SCATTERS, Effects
+from seatrial.locate.part_cover import Ways, explain
 from seatrial.locate.rows import Flags
-from seatrial.locate.scale import NORMAL, relative_scale
-from seatrial.locate.significance import adjusted_p, critical_value
+from seatrial.locate.significance import NORMAL, adjusted_p, critical_value, relative_scale
+from seatrial.locate.thresholds import SCATTERS, Effects
 from seatrial.model.pair_table import Indices, Reals
 from seatrial.model.subject import Direction
 

@@ -14,7 +14,7 @@ from seatrial.importers import fields as fields_module
 from seatrial.importers.fields import numbers, pieces, split_fields, whole_text
 from seatrial.importers.formats import read_matrix
 from seatrial.importers.node_names import NodeNames
-from seatrial.locate.bottleneck import Ways, explain
+from seatrial.locate.part_cover import Ways, explain
 from seatrial.locate.single_pairs import MOST_LISTED
 from seatrial.locate.table import locate_in_table
 from seatrial.model.errors import UsageError

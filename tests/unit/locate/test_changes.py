@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seatrial.locate.changes import find_changes
-from seatrial.locate.effects import practical_effects
 from seatrial.locate.flapping import period
 from seatrial.locate.part_series import Series
+from seatrial.locate.thresholds import practical_effects
 from seatrial.model.pair_faults import Change, ChangeKind
 from seatrial.model.units import BANDWIDTH
 from tests.support.change_series import EFFECTS, Scene, Share, drop, flaps, named_parts, recovery, said

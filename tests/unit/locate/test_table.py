@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seatrial.commands.locate.text import located_as_text
-from seatrial.locate.bottleneck import Ways, explain
 from seatrial.locate.classes import topology_classes
-from seatrial.locate.scale import relative_scale, resolution
+from seatrial.locate.part_cover import Ways, explain
+from seatrial.locate.significance import relative_scale, resolution
 from seatrial.locate.single_pairs import MOST_LISTED
 from seatrial.locate.table import locate_in_table
 from seatrial.model.pair_faults import Located

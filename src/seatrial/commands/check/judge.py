@@ -1,32 +1,37 @@
-"""The judgement of a whole run, from what its archive holds."""
+"""The judgement of a whole run from the contents of its archive: findings, and a verdict on each pair and node."""
 
 from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from seatrial.commands.check.assessment import Assessor, on_one_machine
-from seatrial.commands.check.capped_pairs import capped_notes, explained, with_reasons
 from seatrial.commands.check.findings import Scene, high_latency, packet_loss, slow_fabric, slow_link, unstable_link
-from seatrial.commands.check.loaded_peers import EFFECT
-from seatrial.commands.check.loaded_uplinks import judge_loaded
-from seatrial.commands.check.lost_and_invalid import hanging_findings, invalid_findings, lost_findings
-from seatrial.commands.check.node_verdicts import judge_nodes
-from seatrial.commands.check.notes import make_notes
+from seatrial.commands.check.leaf_loads import EFFECT
+from seatrial.commands.check.notes import make_notes, powers, unsure_notes
 from seatrial.commands.check.pair_verdicts import bandwidth_reason, latency_reason
 from seatrial.commands.check.part_changes import changed_parts, flapping_as_one, since_when
-from seatrial.commands.check.power import powers, unsure_notes
 from seatrial.commands.check.rail_suspects import told_by_rail
 from seatrial.commands.check.require_retest import only_proved
 from seatrial.commands.check.suspects import Suspicion
+from seatrial.commands.check.unmeasured_pairs import (
+    capped_notes,
+    explained,
+    hanging_findings,
+    invalid_findings,
+    lost_findings,
+    with_reasons,
+)
+from seatrial.commands.check.uplink_verdicts import judge_loaded
 from seatrial.drift.network_differences import tcp_resent_between
 from seatrial.judgement.rank_deaths import judge_deaths
 from seatrial.judgement.rank_notes import first_ranks
 from seatrial.locate.evidence import Evidence, Pair, deciding
 from seatrial.locate.references import References
-from seatrial.model.judgement import Judgement, PairVerdict
+from seatrial.model.judgement import Judgement, NodeVerdict, PairVerdict
 from seatrial.model.measurement import Phase
 from seatrial.model.pair_faults import Population
 from seatrial.model.run import Design, Ending, RecordedRun
+from seatrial.model.subject import SubjectKind
 from seatrial.model.units import BANDWIDTH
 from seatrial.model.verdict import Finding, Verdict, worst
 from seatrial.rules.base import Readings
@@ -208,3 +213,66 @@ def _pair_verdicts(
             )
         )
     return verdicts
+
+
+# The verdict on a node: the worst finding that names it, and its best numbers.
+
+
+def judge_nodes(
+    recorded: RecordedRun, pairs: Sequence[PairVerdict], findings: Sequence[Finding]
+) -> tuple[NodeVerdict, ...]:
+    """One verdict for every node that was wanted, in the run's order, lost ones last."""
+    lost = {state.node: state.reason for state in recorded.info.lost}
+    names = [*recorded.info.nodes, *(name for name in lost if name not in recorded.info.nodes)]
+    blamed: dict[str, Finding] = {}
+    for finding in findings:
+        for subject in (finding.subject, *finding.ambiguous_with):
+            if subject.kind is SubjectKind.NODE and (
+                subject.name not in blamed or finding.rank < blamed[subject.name].rank
+            ):
+                blamed[subject.name] = finding
+    sent: dict[str, float] = {}
+    received: dict[str, float] = {}
+    late: dict[str, float] = {}
+    seen: dict[str, set[Verdict]] = {}
+    for pair in pairs:
+        if pair.bandwidth_bytes_per_s:
+            for name in (pair.source, pair.target):
+                seen.setdefault(name, set()).add(pair.verdict)
+            value = pair.bandwidth_bytes_per_s.value
+            sent[pair.source] = max(sent.get(pair.source, 0.0), value)
+            received[pair.target] = max(received.get(pair.target, 0.0), value)
+        if pair.latency_s:
+            late[pair.source] = min(late.get(pair.source, float("inf")), pair.latency_s.value)
+    verdicts = []
+    for name in names:
+        verdict, reason = _verdict(name, lost, blamed, seen.get(name, set()))
+        verdicts.append(
+            NodeVerdict(
+                node=name,
+                leaf=recorded.fabric.leaf_of.get(name, ""),
+                verdict=verdict,
+                reason=reason,
+                best_out_bytes_per_s=sent.get(name),
+                best_in_bytes_per_s=received.get(name),
+                best_latency_s=late.get(name),
+            )
+        )
+    return tuple(verdicts)
+
+
+def _verdict(name: str, lost: dict[str, str], blamed: dict[str, Finding], seen: set[Verdict]) -> tuple[Verdict, str]:
+    if name in blamed:
+        finding = blamed[name]
+        sure = finding.subject.name == name
+        verdict = finding.verdict if sure else Verdict.INCONCLUSIVE
+        return verdict, f"{finding.kind}, see the finding"
+    if name in lost:
+        return Verdict.NOT_RUN, lost[name]
+    if not seen:
+        return Verdict.NOT_RUN, "never measured"
+    if seen == {Verdict.INVALID}:
+        return Verdict.INVALID, "none of its numbers can be trusted"
+    if Verdict.PASS not in seen:
+        return Verdict.INCONCLUSIVE, "none of its pairs passed, and nothing says that it is to blame"
+    return Verdict.PASS, "as good as its peers"

@@ -6,10 +6,9 @@ from pathlib import Path
 from seatrial.archive.journal import RoundStarted
 from seatrial.archive.reader import read_entries
 from seatrial.commands.check.assessment import Assessment, on_one_machine
-from seatrial.commands.check.loaded_peers import EFFECT, compared, controls, lacks, suspects
-from seatrial.commands.check.loaded_rates import Key
-from seatrial.commands.check.loaded_uplinks import scene_of
+from seatrial.commands.check.leaf_loads import EFFECT, Key, compared, control_leaves, lacks, slow_leaves
 from seatrial.commands.check.suspects import Suspicion
+from seatrial.commands.check.uplink_verdicts import scene_of
 from seatrial.drift.peer_groups import one_kernel
 from seatrial.driver.clock import monotonic_s
 from seatrial.driver.measurer import Measurer
@@ -151,11 +150,11 @@ class _Stage:
             scene = scene_of(self._measurer.measurements, evidence, self._recorded.fabric.leaf_of)
             lack = lacks(scene.of_peers, self._recorded.info.effect or EFFECT)
             slow = {one.key for one in compared(scene.found, scene.offered, lack) if one.slow(lack[one.key])}
-            chosen = suspects(scene.of_peers, lack, known)
+            chosen = slow_leaves(scene.of_peers, lack, known)
             if not chosen or not slow.issuperset(known):
                 return True
             known += chosen
-            keys = [*chosen, *controls(chosen, scene.of_peers, scene.offered, slow)]
+            keys = [*chosen, *control_leaves(chosen, scene.of_peers, scene.offered, slow)]
             names = ", ".join(dict.fromkeys(leaf for leaf, _ in chosen))
             self._progress.stage(f"Measuring the uplinks of {names} again under load, in turn with others")
             seed = self._recorded.info.seed + step

@@ -122,6 +122,7 @@ class _Comparison:
         """Below the line 1, clearly above 2; -1 before a comparison."""
 
     def put(self, pair: Pair, number: float | None, kind: bool) -> None:
+        """Set what is compared of a pair, and with which kind of line; None: nothing."""
         log = math.nan if number is None else math.log(max(number, SHORTEST_S))
         row = self._row.get(pair)
         if row is not None:

@@ -9,7 +9,7 @@ import msgspec
 from seatrial.judgement.wording import WAYS, named, sentence
 from seatrial.locate.evidence import Pair, run_value
 from seatrial.locate.explanation import Blamed
-from seatrial.locate.thresholds import GROSS
+from seatrial.locate.thresholds import GROSS_LOSS
 from seatrial.model.fabric import Component
 from seatrial.model.measurement import Kernel, Measurement, Phase
 from seatrial.model.pair_faults import Change, ChangeKind
@@ -54,7 +54,7 @@ def changes_of(
     if len(values) < FEWEST_ROWS:
         return ()
     from seatrial.locate.changes import find_changes
-    from seatrial.locate.effects import practical_effects
+    from seatrial.locate.thresholds import practical_effects
 
     nodes = sorted({name for one in values for name in one.pair})
     groups: dict[str, list[str]] = defaultdict(list)
@@ -186,7 +186,7 @@ def changed_parts(changes: Iterable[Change], named: Iterable[Finding], excused: 
         )
         for change in changes
         if not known & {change.subject, *change.ambiguous_with}
-        and max(change.loss_before, change.loss_after) >= GROSS
+        and max(change.loss_before, change.loss_after) >= GROSS_LOSS
         and not set(change.pairs) <= set(excused)
     ]
 

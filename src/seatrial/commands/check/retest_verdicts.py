@@ -1,16 +1,26 @@
-"""The second look: what was suspected is measured again alone, beside good pairs, and these runs decide."""
+"""Verdicts of the retest: suspects are measured again alone, in turn with good pairs, and these runs decide.
+
+`SecondLook` compares the runs of a part with those of the good pairs beside it. `prove_bandwidth` and `prove_latency`
+apply it to the suspects of the survey and change the verdicts on their pairs.
+"""
 
 import enum
 import math
+from collections import ChainMap
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 import msgspec
 
+from seatrial.commands.check.pair_verdicts import Judged, limit_floor
 from seatrial.locate.effects import SCATTERS
-from seatrial.locate.evidence import Pair
+from seatrial.locate.evidence import SHORTEST_S, Evidence, Pair
+from seatrial.locate.explanation import Blamed
+from seatrial.locate.references import References
 from seatrial.locate.scale import NORMAL
-from seatrial.locate.thresholds import GROSS, NEAR, RETEST_RUNS, SURE
-from seatrial.model.measurement import Estimate
+from seatrial.locate.significance import NORMAL
+from seatrial.locate.thresholds import GROSS_LOSS, NEAR, RETEST_RUNS, SCATTERS, SURE
+from seatrial.model.measurement import Estimate, Phase
+from seatrial.model.verdict import Verdict
 from seatrial.statistics.estimates import median, median_estimate
 
 ONE_LEVEL = 0.15
@@ -72,7 +82,7 @@ class SecondLook:
         self._over = {pair: [over_peers(pair, run) for run in own] for pair, own in runs.items()}
         self._floor = floor
         self._effect = effect
-        self._gross = max(-math.log1p(-GROSS), 2 * effect)
+        self._gross = max(-math.log1p(-GROSS_LOSS), 2 * effect)
         controls = [own for pair, own in self._over.items() if pair not in suspected]
         most = max((len(own) for own in self._over.values()), default=0)
         self._beside = [_middle([own[run] for own in controls if run < len(own)]) for run in range(most)]
@@ -157,3 +167,188 @@ def _share(logs: Sequence[float]) -> Estimate:
     return msgspec.structs.replace(
         found, value=math.exp(found.value), low=math.exp(found.low), high=math.exp(found.high)
     )
+
+
+# Suspects of the survey and verdicts on their pairs, as the retest changes them.
+
+
+class Proofs(msgspec.Struct, frozen=True, kw_only=True):
+    """Suspects by outcome (`slow`: confirmed, or not measured again yet), and the verdicts that this changed."""
+
+    slow: tuple[Blamed, ...]
+    unstable: tuple[Blamed, ...]
+    open: tuple[Blamed, ...]
+    changed: Mapping[Pair, Judged]
+    """Verdicts that differ from the survey's, or say more."""
+    look: SecondLook
+
+
+def prove_bandwidth(
+    groups: Sequence[Blamed],
+    judged: Mapping[Pair, Judged],
+    evidence: Mapping[Pair, Evidence],
+    retested: Collection[Pair],
+    references: References,
+) -> Proofs:
+    """Every group's retest, compared with the peers in the same minutes and with the limit.
+
+    `judged`: the survey's verdicts. `retested`: pairs whose bandwidth was measured again.
+    """
+    line = references.bandwidth
+    runs = {pair: evidence[pair].bandwidth[Phase.RETEST].runs for pair in sorted(retested)}
+
+    def floor(pair: Pair) -> float:
+        return references.rate_over_peers(pair, limit_floor(references.limits.get(pair)))
+
+    look = SecondLook(
+        runs,
+        references.rate_over_peers,
+        {pair for group in groups for pair in group.pairs},
+        (line.effect if references.alike else float("inf")) if line else 0.0,
+        line.scatter if line else 0.0,
+        floor,
+    )
+    proofs = _Proofs(judged, look)
+    for group in groups:
+        proofs.take(group, look.of(group.pairs))
+    proofs.look_at_controls(runs.keys() - {pair for group in groups for pair in group.pairs})
+    return proofs.made()
+
+
+def prove_latency(
+    groups: Sequence[Blamed],
+    judged: Mapping[Pair, Judged],
+    evidence: Mapping[Pair, Evidence],
+    retested: Collection[Pair],
+    references: References,
+) -> Proofs:
+    """The same of late parts. They are late in nearly every run or not late: load makes a microsecond waver."""
+    lines = references.speed
+    runs = {
+        pair: [1 / max(run, SHORTEST_S) for run in evidence[pair].latency[Phase.RETEST].runs]
+        for pair in sorted(retested)
+        if references.crosses(pair) in lines
+    }
+    look = SecondLook(
+        runs,
+        lambda pair, run: lines[references.crosses(pair)].over_peers(run),
+        {pair for group in groups for pair in group.pairs},
+        max((line.effect for line in lines.values()), default=0.0),
+        max((line.scatter for line in lines.values()), default=0.0),
+    )
+    slow, unstable = [], []
+    result: dict[Pair, Judged] = {}
+    for group in groups:
+        outcome = look.of(group.pairs).outcome
+        if outcome in (Outcome.UNSEEN, Outcome.CONFIRMED):
+            slow.append(group)
+            continue
+        if outcome is Outcome.UNSTABLE:
+            unstable.append(group)
+        for pair in group.pairs:
+            result[pair] = judged[pair].decided(Verdict.PASS)
+    return Proofs(slow=tuple(slow), unstable=tuple(unstable), open=(), changed=result, look=look)
+
+
+def _own(group: Blamed) -> bool:
+    """Whether it is a node's own link, which no other job uses while the node is ours."""
+    return any(part.kind == "node" for part in group.components)
+
+
+class _Proofs:
+    def __init__(self, judged: Mapping[Pair, Judged], look: SecondLook) -> None:
+        self._changed: dict[Pair, Judged] = {}
+        self._judged: Mapping[Pair, Judged] = ChainMap(self._changed, dict(judged))
+        self._look = look
+        self._slow: list[Blamed] = []
+        self._unstable: list[Blamed] = []
+        self._open: list[Blamed] = []
+        self._certain: set[tuple[str, str]] = set()
+        """Kinds and names of parts that the retest confirmed, in one direction at least."""
+
+    def made(self) -> Proofs:
+        """Pairs that a part explains do not stand on their own beside it.
+
+        The other direction of a part that is slow for certain is slow, too, if its runs do not refute it.
+        Of a cable or bundle the way back counts, too: supposed routes may lead it elsewhere than it goes.
+        """
+        other = [one for one in self._open if self._certain & {(part.kind, part.name) for part in one.components}]
+        for group in other:
+            self._open.remove(group)
+            self._slow.append(group)
+            self._decide(group, Verdict.SLOW)
+        parts = [group for group in (*self._slow, *self._unstable) if group.components]
+        beyond = [group for group in parts if all(part.kind != "node" for part in group.components)]
+        explained = frozenset(pair for group in parts for pair in group.pairs)
+        explained |= {pair[::-1] for group in beyond for pair in group.pairs}
+
+        def left(groups: Sequence[Blamed]) -> tuple[Blamed, ...]:
+            return tuple(group for group in groups if group.components or not group.pairs <= explained)
+
+        return Proofs(
+            slow=left(self._slow),
+            unstable=left(self._unstable),
+            open=left(self._open),
+            changed=self._changed,
+            look=self._look,
+        )
+
+    def take(self, group: Blamed, verified: Verified) -> None:
+        """One suspect of the survey with the outcome of its retest."""
+        match verified.outcome if _own(group) else verified.if_shared:
+            case Outcome.UNSEEN:
+                self._slow.append(group)
+            case Outcome.CONFIRMED:
+                self._certain |= {(part.kind, part.name) for part in group.components}
+                self._slow.append(group)
+                self._decide(group, Verdict.SLOW)
+            case Outcome.UNSTABLE:
+                self._unstable.append(group)
+                self._decide(group, Verdict.UNSTABLE)
+            case Outcome.OPEN:
+                self._open.append(group)
+                for pair in group.pairs:
+                    self._changed[pair] = self._judged[pair].opened(_why_open(verified))
+            case Outcome.REFUTED | Outcome.MIXED:
+                for pair in sorted(group.pairs):
+                    self._alone(pair, verified.outcome)
+
+    def _decide(self, group: Blamed, verdict: Verdict) -> None:
+        for pair in group.pairs:
+            if not self._judged[pair].above_gate:
+                self._changed[pair] = self._judged[pair].decided(verdict)
+
+    def _alone(self, pair: Pair, part: Outcome) -> None:
+        """A pair of a part that is not at fault: by its own runs, or not decided."""
+        before = self._judged[pair]
+        verified = self._look.of([pair])
+        if verified.outcome is Outcome.UNSEEN:
+            if before.verdict is Verdict.SLOW:
+                why = "not measured again, and others of the same part were good when they were"
+                self._changed[pair] = before.opened(why, refuted=True)
+            return
+        alone = Blamed(frozenset(), frozenset([pair]))
+        match verified.if_shared:
+            case Outcome.CONFIRMED:
+                self._changed[pair] = before.decided(Verdict.SLOW)
+                self._slow.append(alone)
+            case Outcome.REFUTED:
+                self._changed[pair] = before.decided(Verdict.PASS)
+            case _:
+                self._changed[pair] = before.opened(_why_open(verified))
+                self._open.append(alone)
+
+    def look_at_controls(self, pairs: "set[Pair]") -> None:
+        """Pairs that the survey had nothing against: for them the retest is a first look, which convicts nobody."""
+        for pair in pairs:
+            if self._look.of([pair]).outcome in (Outcome.CONFIRMED, Outcome.UNSTABLE):
+                why = "good in the survey, and bad only when measured beside suspects"
+                self._changed[pair] = self._judged[pair].opened(why)
+
+
+def _why_open(verified: Verified) -> str:
+    if verified.runs < RETEST_RUNS:
+        return f"measured again {verified.runs} times of {RETEST_RUNS}, which does not prove it: give more by --budget"
+    if not verified.steady:
+        return "its runs lie on several levels, as where other jobs' traffic shares its way"
+    return "the runs lie on both sides of the line"

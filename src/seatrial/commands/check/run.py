@@ -12,14 +12,19 @@ from seatrial.archive import layout
 from seatrial.archive.journal import SurveyPlanned
 from seatrial.archive.writer import RunWriter
 from seatrial.commands.check.assessment import Assessor
-from seatrial.commands.check.crowding import apart, crowded, still_crowded
-from seatrial.commands.check.distinguishing_pairs import next_bandwidth, next_latency
 from seatrial.commands.check.judge import judge
 from seatrial.commands.check.loaded_rounds import measure_loaded
+from seatrial.commands.check.next_experiments import (
+    apart,
+    crowded,
+    next_bandwidth,
+    next_latency,
+    plan_retest,
+    still_crowded,
+)
 from seatrial.commands.check.rail_measurement import measure_over_rails
 from seatrial.commands.check.rail_suspects import pairs_to_split
 from seatrial.commands.check.require_retest import only_proved
-from seatrial.commands.check.retest_plan import plan_retest
 from seatrial.commands.check.survey_plan import check_design, pilot_pairs, survey_of
 from seatrial.commands.check.suspects import Suspicion
 from seatrial.driver.clock import monotonic_s
@@ -30,9 +35,8 @@ from seatrial.driver.progress import Progress, Silent
 from seatrial.driver.run import Run, describe
 from seatrial.driver.site import choose_launcher
 from seatrial.launch.contract import Hosts, Launcher
-from seatrial.locate.effects import SCATTERS
 from seatrial.locate.explanation import Suspect
-from seatrial.locate.thresholds import SUSPICION
+from seatrial.locate.thresholds import SCATTERS, SUSPICION
 from seatrial.model.errors import LaunchError
 from seatrial.model.fabric import Wiring
 from seatrial.model.judgement import Judgement

@@ -2,9 +2,8 @@
 
 from collections.abc import Collection, Mapping
 
-from seatrial.commands.check.averaged_suspects import locate_survey
 from seatrial.commands.check.pair_verdicts import Judged, MetricVerdicts, judge_bandwidth, judge_latency
-from seatrial.commands.check.transient_suspects import SurveyRuns
+from seatrial.commands.check.survey_suspects import SurveyRuns, locate_survey
 from seatrial.locate.evidence import Evidence, Fresh, Pair
 from seatrial.locate.explanation import Crossings
 from seatrial.locate.references import References

@@ -4,13 +4,11 @@ from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
-from seatrial.commands.check.averaged_suspects import averaged
 from seatrial.commands.check.pair_verdicts import Judged, MetricVerdicts
 from seatrial.commands.check.part_changes import with_changes
-from seatrial.commands.check.proofs import prove_bandwidth, prove_latency
-from seatrial.commands.check.retest_verdicts import SecondLook
+from seatrial.commands.check.retest_verdicts import SecondLook, prove_bandwidth, prove_latency
 from seatrial.commands.check.survey import Survey
-from seatrial.commands.check.transient_suspects import once_bad
+from seatrial.commands.check.survey_suspects import averaged, once_bad
 from seatrial.locate.evidence import SHORTEST_S, Pair
 from seatrial.locate.explanation import Blamed, Crossings, Suspect, blame, nodes_of, pair_suspects, suspects_of
 from seatrial.locate.references import References

@@ -3,7 +3,7 @@
 from collections import Counter
 from itertools import permutations
 
-from seatrial.commands.check.retest_plan import plan_retest
+from seatrial.commands.check.next_experiments import plan_retest
 from seatrial.locate.explanation import Suspect
 from seatrial.model.measurement import Phase
 from seatrial.model.subject import Direction, node

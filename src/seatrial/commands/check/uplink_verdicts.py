@@ -1,23 +1,28 @@
-"""The judgement of rounds under load: an uplink that carries less than others, and how far the fabric is shared."""
+"""Verdicts on rounds under load: uplinks and cables that carry less than others, and the over-subscription."""
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import msgspec
 
 from seatrial.commands.check.findings import pair_names
-from seatrial.commands.check.loaded_cables import cable_loads
-from seatrial.commands.check.loaded_peers import EFFECT, Compared, compared, could, lacks, shares, suspects
-from seatrial.commands.check.loaded_rates import (
+from seatrial.commands.check.leaf_loads import (
+    EFFECT,
     Alone,
+    Compared,
     Key,
     Load,
     apart,
     carried,
+    compared,
+    could,
     is_light,
+    lacks,
     loads,
     rates_alone,
     rounds_of,
+    shares,
+    slow_leaves,
 )
 from seatrial.judgement.wording import WAYS, link_remedy, sentence, who
 from seatrial.locate.evidence import Evidence, Pair
@@ -27,7 +32,7 @@ from seatrial.model.fabric import Wiring
 from seatrial.model.judgement import LeafLoad, Loaded
 from seatrial.model.measurement import Measurement
 from seatrial.model.run import RecordedRun
-from seatrial.model.subject import Direction, link, uplink
+from seatrial.model.subject import Direction, SubjectKind, link, uplink
 from seatrial.model.units import BANDWIDTH, bandwidth, share
 from seatrial.model.verdict import Experiment, Finding, FindingKind, Verdict
 from seatrial.model.words import count, some
@@ -237,9 +242,66 @@ def _open(verdicts: Sequence[Compared], scene: Scene, lack: Mapping[Key, float])
     left = [(one.key, one.ratio.value) for one in verdicts if one.perhaps(lack.get(one.key, EFFECT))]
     why = f"{RETEST_RUNS} more runs did not decide it"
     if not verdicts:
-        left = [(key, scene.of_peers[key]) for key in suspects(scene.of_peers, lack)]
+        left = [(key, scene.of_peers[key]) for key in slow_leaves(scene.of_peers, lack)]
         why = "it was not measured again, for lack of time; give more by --budget"
     return [
         f"Under load the uplink of {leaf} carried {share(value)} of what its peers did {WAYS[way]}: not decided, {why}."
         for (leaf, way), value in left[:MOST_NOTES]
     ]
+
+
+# Single cables of an uplink, where the routes are known.
+
+Rounds = Sequence[Sequence[Measurement]]
+
+
+class CableLoad(msgspec.Struct, frozen=True, kw_only=True):
+    """One cable of an uplink while its leaf is under load."""
+
+    cable: str
+    direction: Direction
+    """Seen from the cable's first end."""
+    bytes_per_s: float
+    of_peers: float
+    """Share of what cables of other leaves carry with as many streams."""
+
+
+def cable_loads(key: Key, ours: Rounds, others: Rounds, wiring: Wiring) -> list[CableLoad]:
+    """The cables by which a leaf's streams leave it (or enter it), the worst first.
+
+    `ours` and `others`: rounds in which this leaf alone, or another one alone, was under load the same way. A cable is
+    compared with those of other leaves that had as many streams; one without such is left out.
+    """
+    usual: defaultdict[int, list[float]] = defaultdict(list)
+    for flows in others:
+        for _, streams, rate in _cables(flows, key[1], wiring):
+            usual[streams].append(rate)
+    shares: defaultdict[tuple[str, Direction], list[tuple[float, float]]] = defaultdict(list)
+    for flows in ours:
+        for cable, streams, rate in _cables(flows, key[1], wiring):
+            if usual[streams]:
+                shares[cable].append((rate, rate / median(usual[streams])))
+    found = [
+        CableLoad(
+            cable=name,
+            direction=way,
+            bytes_per_s=median([rate for rate, _ in many]),
+            of_peers=median([share for _, share in many]),
+        )
+        for (name, way), many in shares.items()
+    ]
+    return sorted(found, key=lambda one: (one.of_peers, one.cable))
+
+
+def _cables(
+    flows: Sequence[Measurement], way: Direction, wiring: Wiring
+) -> Iterator[tuple[tuple[str, Direction], int, float]]:
+    """Each cable next to the leaf: how many streams cross it in this round, and what they carry together."""
+    by_cable: defaultdict[tuple[str, Direction], list[Measurement]] = defaultdict(list)
+    for one in flows:
+        crossed = [part for part in wiring.path(*one.pair) if part.kind == SubjectKind.LINK]
+        if crossed:
+            nearest = crossed[0] if way is Direction.OUT else crossed[-1]
+            by_cable[nearest.name, nearest.direction].append(one)
+    for cable, many in by_cable.items():
+        yield cable, len(many), carried(many)

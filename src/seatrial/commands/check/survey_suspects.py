@@ -1,17 +1,26 @@
-"""Suspects that no single pair shows: slow on the average over all their pairs, by the engine of `locate`."""
+"""Suspects that the median of no single pair shows.
+
+A node may be slow on the average over all its pairs (`locate_survey`, `averaged`), and a part may be bad in one
+repetition of the survey only (`once_bad`), which a median over three repetitions does not show.
+"""
 
 from collections.abc import Collection, Mapping, Sequence
 
-from seatrial.locate.evidence import FIRST, Evidence, Pair
-from seatrial.locate.explanation import Blamed
+import numpy as np
+
+from seatrial.locate.evidence import FIRST, SHORTEST_S, Evidence, Pair
+from seatrial.locate.explanation import Blamed, Crossings, blame
 from seatrial.locate.references import References
+from seatrial.locate.significance import NORMAL
 from seatrial.locate.table import DENSE_SHARE, FEWEST_DENSE_NODES, locate_in_table
+from seatrial.locate.thresholds import GROSS_EFFECT, MOST_LACK, SCATTERS, to_log
 from seatrial.model.fabric import Component, Fabric
 from seatrial.model.measurement import Phase
 from seatrial.model.pair_faults import Located, LocatedFault
-from seatrial.model.pair_table import repeated_pair_table
+from seatrial.model.pair_table import Reals, repeated_pair_table
 from seatrial.model.subject import Direction, SubjectKind
 from seatrial.model.units import BANDWIDTH, LATENCY
+from seatrial.statistics.estimates import median
 
 WAYS = {
     Direction.OUT: (Direction.OUT,),
@@ -84,3 +93,62 @@ def _components(fault: LocatedFault) -> list[Component]:
 def _pairs_of(part: Component, evidence: Mapping[Pair, Evidence]) -> frozenset[Pair]:
     end = 0 if part.direction is Direction.OUT else 1
     return frozenset(pair for pair in evidence if pair[end] == part.name)
+
+
+# Parts that were bad in one repetition of the survey only.
+
+FEWEST_PAIRS = 3
+"""Ordered pairs in one direction of a part that were bad once; fewer may be a passing disturbance each."""
+
+
+class SurveyRuns:
+    """The repetitions of the survey, as logarithms. They do not change once the survey is over."""
+
+    def __init__(self, evidence: Mapping[Pair, Evidence], scales: Mapping[Pair, float]) -> None:
+        """`scales`: as in `References`."""
+        runs = {
+            pair: [run / scales.get(pair, 1.0) for run in known.bandwidth[Phase.SURVEY].runs]
+            for pair, known in evidence.items()
+            if Phase.SURVEY in known.bandwidth
+        }
+        self.pairs = list(runs)
+        self.worst = _logs([min(own) for own in runs.values()])
+        """The least run of each pair."""
+        self.repeated = np.array([len(own) > 1 for own in runs.values()], dtype=np.bool_)
+        several = [(own, median(own)) for own in runs.values() if len(own) > 1]
+        self._run = _logs([run for own, _ in several for run in own])
+        self._middle = _logs([middle for own, middle in several for _ in own])
+
+    def noise(self, usual: float) -> float:
+        """Scatter of the repetitions of a pair about their median; `usual`: logarithm of what peers give."""
+        return NORMAL * float(np.median(np.abs((self._run - usual) - (self._middle - usual))))
+
+
+def once_bad(
+    known: Sequence[Blamed], survey: SurveyRuns, references: References, excused: Collection[Pair]
+) -> list[Blamed]:
+    """`known`, and parts of which FEWEST_PAIRS or more pairs had a run that noise does not explain, to be measured
+    again.
+
+    `excused`: pairs that are slow for another reason, which is known.
+    """
+    line = references.bandwidth
+    if line is None or not references.alike or not survey.repeated.any():
+        return list(known)
+    lack = min(
+        max(to_log(GROSS_EFFECT[BANDWIDTH], BANDWIDTH), SCATTERS * max(survey.noise(line.usual), line.scatter)),
+        MOST_LACK,
+    )
+    over = survey.worst - line.usual
+    low = np.flatnonzero(survey.repeated & (over < -lack)).tolist()
+    explained = {pair for group in known for pair in group.pairs} | set(excused)
+    bad = {pair: 1.0 for row in low if (pair := survey.pairs[row]) not in explained}
+    if not bad:
+        return list(known)
+    fair = [survey.pairs[row] for row in np.flatnonzero(over > -lack / 2).tolist()]
+    groups = blame(bad, Crossings(references.fabric, [pair for pair in fair if pair not in bad]))
+    return [*known, *(group for group in groups if group.components and len(group.pairs) >= FEWEST_PAIRS)]
+
+
+def _logs(values: Sequence[float]) -> Reals:
+    return np.log(np.maximum(np.array(values, dtype=np.float64), SHORTEST_S))

@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from seatrial.commands.check.assessment import Assessor, assess
-from seatrial.commands.check.crowding import apart, contended, crowded, still_crowded
 from seatrial.commands.check.judge import judge
+from seatrial.commands.check.next_experiments import apart, contended, crowded, still_crowded
 from seatrial.fabric.routes import Routes
 from seatrial.lab.simulator.launcher import SimulatedLauncher
 from seatrial.lab.simulator.topology import parse_topology

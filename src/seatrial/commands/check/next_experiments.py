@@ -1,0 +1,160 @@
+"""The next experiment, chosen from what was measured so far.
+
+Pairs that separate suspects (`next_bandwidth`, `next_latency`); slow pairs with fewer beside them (`crowded`, `apart`);
+suspects alone, in turn with good pairs (`plan_retest`).
+"""
+
+import random
+from collections.abc import Collection, Mapping, Sequence
+
+from seatrial.commands.check.suspects import Suspicion, is_part
+from seatrial.locate.evidence import Evidence, Pair
+from seatrial.locate.explanation import Crossings, Suspect, blamed_parts
+from seatrial.locate.thresholds import CONTROL_PAIRS, RETEST_CAP, RETEST_PAIRS, RETEST_RUNS
+from seatrial.model.fabric import Component, Wiring
+from seatrial.model.measurement import Phase, Round, Shape
+from seatrial.model.subject import SubjectKind
+from seatrial.model.units import BANDWIDTH, LATENCY
+from seatrial.model.verdict import Verdict
+from seatrial.pairs.next_pairs import Known, next_pairs
+from seatrial.pairs.rounds import pieces
+
+
+def next_bandwidth(
+    evidence: Mapping[Pair, Evidence],
+    fabric: Wiring,
+    suspicion: Suspicion,
+    nodes: Sequence[str],
+    *,
+    asked: Collection[Pair] = (),
+    seed: int,
+) -> list[Pair]:
+    """Ordered pairs whose bandwidth tells slow parts apart; none that was measured or `asked` before.
+
+    Empty where nothing is suspected or no pair could tell more.
+    """
+    bad = [pair for suspect in suspicion.slow if is_part(suspect) for pair in suspect.pairs]
+    had = {pair for pair, known in evidence.items() if known.bandwidth} | set(asked)
+    return next_pairs(nodes, _known(bad, suspicion.acquitted[BANDWIDTH]), fabric, asked=had, seed=seed)
+
+
+def next_latency(
+    evidence: Mapping[Pair, Evidence],
+    fabric: Wiring,
+    suspicion: Suspicion,
+    nodes: Sequence[str],
+    *,
+    asked: Collection[Pair] = (),
+    seed: int,
+) -> list[Pair]:
+    """Pairs whose latency tells late parts and lossy ones apart; either way of a pair tells of both."""
+    late = [pair for suspect in suspicion.late for pair in suspect.pairs]
+    lossy = [pair for suspect in suspicion.lossy if is_part(suspect) for pair in suspect.pairs]
+    had = {pair for pair, known in evidence.items() if known.latency}
+    had |= {both for source, target in asked for both in ((source, target), (target, source))}
+    wanted: list[Pair] = []
+    for bad, good in ((late, suspicion.acquitted[LATENCY]), (lossy, suspicion.without_stalls)):
+        for source, target in next_pairs(nodes, _known(bad, good), fabric, asked=had, seed=seed):
+            if (source, target) not in had:
+                had |= {(source, target), (target, source)}
+                wanted.append((source, target))
+    return wanted
+
+
+def _known(bad: Collection[Pair], good: Crossings) -> Known:
+    if not bad:
+        return Known(bad=frozenset(), acquitted=frozenset(), blamed=())
+    return Known(bad=frozenset(bad), acquitted=good.parts, blamed=tuple(blamed_parts(dict.fromkeys(bad, 1.0), good)))
+
+
+# Slow pairs that may only have been slow because many were measured at the same time.
+
+
+def crowded(evidence: Mapping[Pair, Evidence], suspicion: Suspicion) -> list[Pair]:
+    """Slow pairs that were measured beside others, to measure again where nothing is in their way.
+
+    All of them, not a few of each suspected part: one good pair acquits a part, but does not excuse the other pairs.
+    """
+    return [
+        pair
+        for pair, known in evidence.items()
+        if suspicion.bandwidth[pair].verdict is Verdict.SLOW and known.pairs_at_once > 1
+    ]
+
+
+def still_crowded(evidence: Mapping[Pair, Evidence], suspicion: Suspicion, fabric: Wiring) -> list[Pair]:
+    """What is slow in rounds made by `apart`, to measure again with fewer at once: a few pairs of each suspected part,
+    and every pair that no part explains.
+
+    Nothing where all cables on the way are known: then nothing was in these pairs' way.
+    """
+    found: dict[Pair, None] = {}
+    for suspect in suspicion.slow:
+        pairs = suspect.pairs[:RETEST_PAIRS] if is_part(suspect) else suspect.pairs
+        found.update(dict.fromkeys(pair for pair in pairs if evidence[pair].pairs_at_once > 1))
+    return [pair for pair in found if not _cables(pair, fabric)]
+
+
+def apart(pairs: Sequence[Pair], fabric: Wiring, most: int) -> list[list[Pair]]:
+    """The pairs in rounds of at most `most`, in which no two share a cable as far as the fabric is known.
+
+    Of a fabric whose cables are known those on the way count; of leaves alone, all uplinks of a leaf count as one.
+    """
+    paths = [
+        _cables(pair, fabric) or [part for part in fabric.path(*pair) if part.kind == SubjectKind.UPLINK]
+        for pair in pairs
+    ]
+    rounds = [[pairs[place] for place in piece] for piece in pieces(pairs, paths)]
+    return [one[start : start + most] for one in rounds for start in range(0, len(one), most)]
+
+
+def _cables(pair: Pair, fabric: Wiring) -> list[Component]:
+    return [part for part in fabric.path(*pair) if part.kind == SubjectKind.LINK]
+
+
+def contended(evidence: Mapping[Pair, Evidence], suspicion: Suspicion, floor_bytes_per_s: float) -> list[Pair]:
+    """Pairs that were below the floor among many, and good when measured once more among fewer."""
+    return [
+        pair
+        for pair, known in evidence.items()
+        if Phase.NEXT in known.bandwidth
+        and Phase.RETEST not in known.bandwidth
+        and known.pairs_at_once > 1
+        and suspicion.bandwidth[pair].verdict is Verdict.PASS
+        and max(known.bandwidth[Phase.SURVEY].runs if Phase.SURVEY in known.bandwidth else (0.0,)) < floor_bytes_per_s
+    ]
+
+
+# The retest: suspects alone, in turn with pairs that are known to be good.
+
+
+def plan_retest(suspects: Sequence[Suspect], good: Collection[Pair], shapes: Sequence[Shape], seed: int) -> list[Round]:
+    """Rounds of one pair each: up to four pairs of every suspect and three controls, six runs of every shape.
+
+    In each run all of them come once, in an order drawn anew, so that a bad minute strikes suspects and controls alike.
+    """
+    draw = random.Random(seed)
+    wanted: dict[Pair, None] = {}
+    for suspect in suspects:
+        for pair in _varied(suspect.pairs, draw):
+            wanted.setdefault(pair)
+    chosen = list(wanted)[:RETEST_CAP]
+    chosen += _varied(sorted(good), draw, CONTROL_PAIRS)
+    rounds: list[Round] = []
+    for repetition in range(RETEST_RUNS):
+        order = [(pair, shape) for pair in chosen for shape in shapes]
+        draw.shuffle(order)
+        rounds += [
+            Round(phase=Phase.RETEST, repetition=repetition, shape=shape, pairs=(pair,)) for pair, shape in order
+        ]
+    return rounds
+
+
+def _varied(pairs: Sequence[Pair], draw: random.Random, most: int = RETEST_PAIRS) -> list[Pair]:
+    """At most `most` of the pairs, both directions of a pair together, partners as different as can be."""
+    groups: dict[frozenset[str], list[Pair]] = {}
+    for pair in pairs:
+        groups.setdefault(frozenset(pair), []).append(pair)
+    order = list(groups.values())
+    draw.shuffle(order)
+    return [pair for group in order for pair in group][:most]

@@ -1,0 +1,114 @@
+"""Nodes and pairs without a usable number: lost, hanging, faster than physics, or left out by the survey."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+
+from seatrial.commands.check.pair_verdicts import Judged, bandwidth_reason
+from seatrial.locate.evidence import Evidence, Pair
+from seatrial.locate.references import References
+from seatrial.model.judgement import PairVerdict
+from seatrial.model.loss import CapCause, CappedPair
+from seatrial.model.run import NodeState
+from seatrial.model.subject import Subject, SubjectKind, node, pair
+from seatrial.model.units import BANDWIDTH
+from seatrial.model.verdict import Finding, FindingKind, Verdict
+from seatrial.model.words import count
+
+
+def lost_findings(lost: Iterable[NodeState]) -> list[Finding]:
+    """Nodes that are down or stopped answering; not those taken out on purpose, nor those whose ranks died."""
+    return [
+        Finding(
+            kind=FindingKind.NODE_DOWN,
+            subject=node(state.node),
+            verdict=Verdict.NOT_RUN,
+            statement=f"Node {state.node} cannot be measured: {state.reason}.",
+            remedy=f"Look at its power, network and slurmd (scontrol show node {state.node}), and at its slurmd's log.",
+        )
+        for state in lost
+        if state.fault and not state.rank_died
+    ]
+
+
+def hanging_findings(pairs: Iterable[Pair]) -> list[Finding]:
+    """Pairs that did not answer while both ends did."""
+    return [
+        Finding(
+            kind=FindingKind.PAIR_HANGS,
+            subject=pair(source, target),
+            verdict=Verdict.NOT_RUN,
+            statement=f"A message from {source} to {target} never came back, though both nodes answer.",
+            remedy="Look at firewall, routes and MTU between the two (ping -M do -s SIZE).",
+        )
+        for source, target in pairs
+    ]
+
+
+def invalid_findings(
+    judged: Mapping[Pair, Judged], evidence: Mapping[Pair, Evidence], references: References
+) -> list[Finding]:
+    """Numbers that are faster than physics permits."""
+    return [
+        Finding(
+            kind=FindingKind.FASTER_THAN_PHYSICS,
+            subject=pair(*one),
+            verdict=Verdict.INVALID,
+            statement=f"From {one[0]} to {one[1]}: {bandwidth_reason(one, verdict, evidence[one], references)}.",
+            remedy="Do not trust this number: the data took another way, was never sent, or a fact is wrong.",
+            metric=BANDWIDTH,
+            measured=verdict.estimate,
+        )
+        for one, verdict in judged.items()
+        if verdict.verdict is Verdict.INVALID
+    ]
+
+
+# Pairs that a survey left out because they cross a part that is known to be faulty.
+
+_WRONG = {
+    CapCause.LOSS: "loses packets",
+    CapCause.HANG: "does not answer",
+    CapCause.SLOW: "takes several times as long as others",
+}
+
+
+def explained(capped: Sequence[CappedPair], findings: Sequence[Finding]) -> set[Pair]:
+    """Those of the pairs whose part a finding names, as the culprit or as one of several that may be.
+
+    Hangs are reported pair by pair, so that any of them explains pairs that were left out for hangs.
+    """
+    named = {subject.text for finding in findings for subject in (finding.subject, *finding.ambiguous_with)}
+    hangs = any(finding.kind is FindingKind.PAIR_HANGS for finding in findings)
+    return {one.pair for one in capped if one.part in named or (hangs and one.cause is CapCause.HANG)}
+
+
+def with_reasons(pairs: Sequence[PairVerdict], capped: Sequence[CappedPair]) -> tuple[PairVerdict, ...]:
+    """The same verdicts; pairs that were left out say why."""
+    by_pair: Mapping[Pair, CappedPair] = {one.pair: one for one in capped}
+    if not by_pair:
+        return tuple(pairs)
+    return tuple(
+        msgspec.structs.replace(pair, reason=f"not measured: it crosses {_who(cap)}, which {_WRONG[cap.cause]}")
+        if pair.verdict is Verdict.NOT_RUN and (cap := by_pair.get((pair.source, pair.target)))
+        else pair
+        for pair in pairs
+    )
+
+
+def capped_notes(capped: Sequence[CappedPair]) -> list[str]:
+    """A sentence for each part: how many of its pairs were left out, and why."""
+    by_part: dict[str, list[CappedPair]] = {}
+    for one in capped:
+        by_part.setdefault(one.part, []).append(one)
+    return [
+        f"{count(len(pairs), 'ordered pair')} across {_who(pairs[0])} {'was' if len(pairs) == 1 else 'were'} not "
+        f"measured: it {_WRONG[pairs[0].cause]}, and more of its slow pairs would show nothing new. Measure again when "
+        "it is repaired."
+        for pairs in by_part.values()
+    ]
+
+
+def _who(cap: CappedPair) -> str:
+    subject = Subject.parse(cap.part)
+    return f"the uplink of {subject.name}" if subject.kind is SubjectKind.UPLINK else subject.name
