@@ -1,4 +1,4 @@
-"""What a growing run says of its pairs, kept up to date: new measurements renew only what they change."""
+"""The state of a growing run's pairs: new measurements renew only what they change."""
 
 from collections.abc import Collection, Mapping
 
@@ -48,8 +48,10 @@ class Survey:
         self._scales = references.scales
         for pair in fresh.pairs:
             self._note(pair, evidence[pair])
+        measured = self._verdicts[BANDWIDTH].measured
         self._judge(evidence if rescaled else fresh.pairs, references)
-        if rewired or rescaled or fresh.has_new_pairs or fresh.sources & AVERAGED:
+        more = fresh.has_new_pairs or self._verdicts[BANDWIDTH].measured > measured
+        if rewired or rescaled or more or fresh.sources & AVERAGED:
             self.located = locate_survey(evidence, references, self._asked)
         if rescaled or (Kernel.ONEWAY, Phase.SURVEY) in fresh.sources:
             self._survey_runs = SurveyRuns(evidence, references.scales)

@@ -14,9 +14,10 @@ from seatrial.locate.explanation import Crossings, blame
 from seatrial.model.fabric import NO_FABRIC, Fabric
 from seatrial.model.run import RecordedRun
 from seatrial.model.units import BANDWIDTH
+from seatrial.model.verdict import Verdict
 from tests.support.builders import Cluster, leaves, names, sail, slow_part
 
-RUNS = ("one slow node", "a slow uplink", "a slow pair", "nothing wrong")
+RUNS = ("one slow node", "a slow uplink", "a slow pair", "a lossy node", "noise", "nothing wrong")
 
 
 @cache
@@ -29,6 +30,10 @@ def run(kind: str) -> RecordedRun:
             return sail(Cluster(nodes=names(8), leaf_of=leaves(8, 4), parts=slow_part("uplink", "leaf1", 0.6)))
         case "a slow pair":
             return sail(Cluster(nodes=names(8), pairs={("n1", "n2"): 0.5}))
+        case "a lossy node":
+            return sail(Cluster(nodes=names(8), loss={"n3": 0.1}))
+        case "noise":
+            return sail(Cluster(nodes=names(8), noise=0.05, megabits=None))
     return sail(Cluster(nodes=names(8)))
 
 
@@ -45,6 +50,23 @@ def test_any_partition_of_the_measurements_gives_the_judgement_of_all_at_once(ki
         grown = assessor.assess(part)
         assert judge(part, assessor) == judge(part)
         assert list(grown.evidence) == sorted(grown.evidence)
+    assert judge(recorded, assessor) == judge(recorded)
+
+
+def test_pairs_that_were_measured_first_are_judged_again_when_the_peers_turn_out_better() -> None:
+    """All first pairs are those of a slow node, and alike; no new measurement of theirs makes them slow."""
+    slow = Cluster(nodes=names(8), parts=slow_part("node", "n3", 0.8), megabits=None)
+    recorded = sail(slow, retest=False)
+    ordered = tuple(sorted(recorded.measurements, key=lambda one: "n3" not in one.pair))
+    recorded = msgspec.structs.replace(recorded, measurements=ordered)
+    first = sum("n3" in one.pair for one in ordered)
+    assessor = Assessor()
+    before = assessor.assess(msgspec.structs.replace(recorded, measurements=ordered[:first]))
+    assert {one.verdict for one in before.suspicion.bandwidth.values()} == {Verdict.PASS}
+    after = assessor.assess(recorded)
+    assert {pair for pair, one in after.suspicion.bandwidth.items() if one.verdict is Verdict.SLOW} == {
+        pair for pair in after.evidence if "n3" in pair
+    }
     assert judge(recorded, assessor) == judge(recorded)
 
 
