@@ -6,6 +6,8 @@ from itertools import accumulate
 
 import msgspec
 
+from seatrial.model.measurement import Measurement
+
 
 class Flow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One stream of a round: windows of `window_bytes` one after the other, the first ones to warm up."""
@@ -52,3 +54,14 @@ def together(flows: Sequence[Flow]) -> float:
         raise ValueError("no aggregate of flows that took no time")
     carried = sum(flow.carried(one, last) - flow.carried(one, first) for flow, one in zip(flows, ends, strict=True))
     return carried / (last - first)
+
+
+def together_s(measurements: Sequence[Measurement]) -> float:
+    """Seconds of one window of all pairs of a round: the mean of the pair that took longest, warm-up and all.
+
+    Over the longest, since rates of pairs added up count the time in which others had already ended (as osu_mbw_mr
+    does, which divides all bytes by the longest time). With the warm-up, since the pairs set out together before it and
+    not after it: a pair that came through it first would have the port to itself for a while.
+    """
+    whole = [(*one.warmup_times_s, *one.times_s) for one in measurements]
+    return max(sum(times) / len(times) for times in whole)

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from seatrial.judgement.concurrency import together_s
 from seatrial.locate.evidence import run_value
 from seatrial.model.measurement import Estimate, Kernel, Measurement, Phase
 from seatrial.model.units import BANDWIDTH, LATENCY, share
+from seatrial.statistics.concurrent_flows import together_s
 from seatrial.statistics.estimates import WANTED_CONFIDENCE, median, median_estimate
 
 ASKED, ADVISED = "asked", "advised"

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from seatrial.judgement.concurrency import together_s
 from seatrial.judgement.outcome import Outcome, failure_of, pair_of
 from seatrial.judgement.pair_limit import against_limit, limit_between
 from seatrial.judgement.rank_deaths import after_deaths, run_notes
@@ -15,6 +14,7 @@ from seatrial.model.limit import Limit, NoLimit
 from seatrial.model.measurement import Estimate, Kernel, Measurement, Phase
 from seatrial.model.run import RecordedRun
 from seatrial.model.units import bandwidth, share
+from seatrial.statistics.concurrent_flows import together_s
 from seatrial.statistics.estimates import median, median_estimate
 from seatrial.statistics.max_rate import MaxRate, Point, fit_max_rate
 
