@@ -1,4 +1,4 @@
-"""Measurements of a pair, gathered: one value a run, the survey apart from the retest."""
+"""The evidence on each pair: one value for each run, separately for survey and retest."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,10 +13,10 @@ from seatrial.statistics.estimates import median, median_estimate
 Pair = tuple[str, str]
 
 SHORTEST_S = 1e-12
-"""No clock tells less; a coarse one may say that no time passed."""
+"""Shorter than any clock resolves; a coarse clock may report that no time passed."""
 
 TELLING = (Phase.RETEST, Phase.NEXT, Phase.SURVEY)
-"""Whose runs decide where there are several; the survey's pairs may have been in each other's way."""
+"""Phases by weight: the runs of the first one present decide. In the survey, pairs may have shared cables."""
 
 APART = (Phase.PILOT, Phase.VARIANT, Phase.LOADED)
 """Phases that say nothing of a single pair under the site's own settings."""

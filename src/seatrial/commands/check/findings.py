@@ -1,4 +1,4 @@
-"""Suspects that stood the retest become findings."""
+"""Findings on the suspects that the retest confirmed."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -31,7 +31,7 @@ BEST_PAIRS = "median of the pairs that are not slow"
 
 
 class Scene(msgspec.Struct, frozen=True, kw_only=True):
-    """What findings are made from."""
+    """What findings are made from: numbers, references and the retest."""
 
     evidence: Mapping[Pair, Evidence]
     references: References
@@ -93,7 +93,7 @@ def high_latency(suspect: Suspect, scene: Scene) -> Finding:
 
 
 def unstable_link(suspect: Suspect, scene: Scene) -> Finding:
-    """Good and bad in turn while measured alone."""
+    """A part that is unstable: some of its runs alone are good and others are bad."""
     measured, _ = pooled([scene.evidence[pair].bandwidth for pair in suspect.pairs])
     return Finding(
         kind=FindingKind.UNSTABLE_LINK,
@@ -102,7 +102,7 @@ def unstable_link(suspect: Suspect, scene: Scene) -> Finding:
         direction=suspect.direction,
         verdict=Verdict.UNSTABLE,
         statement=sentence(
-            f"{who(suspect)} is good and bad in turn: {bandwidth(measured.low)} to {bandwidth(measured.high)} "
+            f"{who(suspect)} is unstable: it varies between {bandwidth(measured.low)} and {bandwidth(measured.high)} "
             f"in {measured.runs} runs alone."
         ),
         remedy=link_remedy(suspect, tightest(suspect, scene.references)),

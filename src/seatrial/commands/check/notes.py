@@ -28,7 +28,7 @@ from seatrial.model.words import natural_sorted, some
 from seatrial.statistics.estimates import median
 
 MOST = 10
-"""Pairs that are not decided, told one by one."""
+"""Notes on single pairs of one kind; the others are counted."""
 
 
 def make_notes(
@@ -42,20 +42,21 @@ def make_notes(
     notes += _missing_limits(recorded, evidence, references)
     if suspicion.restless:
         notes.append(
-            "Most nodes were good and bad in turn: something disturbed the measuring itself (load on the nodes, a "
-            "shared machine), so nobody is named. Measure again when it is quiet."
+            "Most nodes were unstable: something disturbed the measurement itself (load on the nodes, a shared "
+            "machine), so no part is reported. Measure again when the machine is quiet."
         )
     if suspicion.late_everywhere:
         notes.append(
-            "Pairs that seemed late were measured again, and so were others beside them, which were late too in many "
-            "runs: something disturbed the measuring itself (load on the nodes, a shared machine), so nobody is named "
-            "for latency."
+            "Pairs with high latency were measured again beside good pairs, and those were late in many runs, too: "
+            "something disturbed the measurement itself (load on the nodes, a shared machine), so nobody is named for "
+            "latency."
         )
     elif suspicion.distant:
         source, target = suspicion.distant[0]
         notes.append(
-            f"{len(suspicion.distant)} ordered pairs ({source} to {target} the first) take much longer than others, "
-            "though their nodes are in time with other partners: so distance looks, and nobody is named for it."
+            f"{len(suspicion.distant)} ordered pairs ({source} to {target} the first) have a much higher "
+            "latency than others, while their nodes are as fast as others with other partners: consistent with "
+            "topology distance; not reported as a fault."
         )
     notes += _in_each_others_way(evidence, references, suspicion)
     notes += wandering_notes(recorded.facts, first_ranks(recorded))
@@ -65,7 +66,7 @@ def make_notes(
 
 
 def _in_each_others_way(evidence: Mapping[Pair, Evidence], references: References, suspicion: Suspicion) -> list[str]:
-    """How many pairs were slow among many and not among fewer."""
+    """How many pairs were slow while many were measured at once, and good with fewer."""
     line = references.bandwidth
     pairs = contended(evidence, suspicion, math.exp(line.usual - line.lack)) if line else []
     if not pairs:
@@ -103,11 +104,9 @@ def _missing_limits(recorded: RecordedRun, evidence: Mapping[Pair, Evidence], re
         reason = limit.reason if isinstance(limit, NoLimit) else reason
     scope = "any pair" if len(without) == len(evidence) else f"{len(without)} of {len(evidence)} pairs"
     if not references.alike:
-        return [
-            f"Measured, and held against nothing: no limit is known ({reason}), and ranks of one machine are no peers."
-        ]
+        return [f"Not judged: no limit is known ({reason}), and ranks of one machine are not peers of each other."]
     return [
-        f"No limit is known for {scope} ({reason}): they are held against their peers alone, and a fabric that is "
+        f"No limit is known for {scope} ({reason}): they are compared with their peers alone, and a fabric that is "
         f"slow all over would not have been seen."
     ]
 

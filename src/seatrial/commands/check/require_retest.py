@@ -1,4 +1,4 @@
-"""No finding without an experiment: suspects of the survey that were never measured again stay suspects."""
+"""Suspects that were never measured again stay suspects: every finding needs an experiment."""
 
 from collections.abc import Mapping, Sequence
 
@@ -19,7 +19,7 @@ OPEN = "suspected by the survey alone, not measured again"
 
 
 def only_proved(suspicion: Suspicion, evidence: Mapping[Pair, Evidence]) -> tuple[Suspicion, list[str]]:
-    """The suspicion without the suspects that no retest has seen, and a sentence for each of those.
+    """The suspicion without suspects that were not measured again, and a sentence for each kind of those.
 
     Such suspects are left where a run was cut off or its budget spent; their pairs become INCONCLUSIVE.
     """

@@ -1,4 +1,4 @@
-"""What the numbers cast suspicion on: loss, then bandwidth, then latency."""
+"""Parts and pairs under suspicion, by what is wrong with them: packet loss, bandwidth, latency."""
 
 from collections.abc import Collection, Mapping, Sequence
 
@@ -38,7 +38,7 @@ class Suspicion(msgspec.Struct, frozen=True, kw_only=True):
     too_fast: tuple[Suspect, ...]
     """Pairs above the gate of their limit, each alone: for certain or not yet."""
     distant: tuple[Pair, ...]
-    """Pairs that are late though both their ends are in time with others: that is how distance looks, and no fault."""
+    """Late pairs whose ends are both in time with others: consistent with topology distance, not a fault."""
     uniformly_slow: tuple[Pair, ...]
     """All pairs, where the whole fabric is below its limit."""
     second_look: SecondLook
@@ -50,18 +50,18 @@ class Suspicion(msgspec.Struct, frozen=True, kw_only=True):
     excused: frozenset[Pair] = frozenset()
     """Pairs that are slow because packets are lost on their way."""
     restless: bool = False
-    """So much was unstable that nobody can be named: the measuring itself was disturbed."""
+    """Most nodes were unstable, so that no part is reported: the measurement itself was disturbed."""
     late_everywhere: bool = False
-    """Pairs beside the late ones were late too when both were measured again: nobody can be named for latency."""
+    """Good pairs were late too when they were measured beside the late ones: no part is reported for latency."""
 
     @property
     def suspects(self) -> tuple[Suspect, ...]:
-        """All that deserve a second look."""
+        """All that must be measured again."""
         return (*self.lossy, *self.slow, *self.unstable, *self.late, *self.too_fast, *self.open)
 
     @property
     def unproved(self) -> tuple[Suspect, ...]:
-        """Pairs that were bad in the survey, of parts that turned out good: each may have a fault of its own."""
+        """Bad pairs of the survey whose part the retest found good: each may have a fault of its own."""
         both = (*self.bandwidth.items(), *self.latency.items())
         return tuple(pair_suspects(dict.fromkeys(pair for pair, judged in both if judged.refuted)))
 

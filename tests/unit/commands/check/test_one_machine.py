@@ -15,5 +15,5 @@ def test_a_slow_pair_of_cores_is_no_finding() -> None:
     judgement = judge(msgspec.structs.replace(recorded, facts=facts, info=info))
     assert judgement.findings == ()
     assert judgement.exit_code is ExitCode.PASS
-    assert any("ranks of one machine are no peers" in note for note in judgement.notes)
+    assert any("ranks of one machine are not peers" in note for note in judgement.notes)
     assert judge(recorded).findings
