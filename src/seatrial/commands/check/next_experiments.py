@@ -131,7 +131,7 @@ def contended(evidence: Mapping[Pair, Evidence], suspicion: Suspicion, floor_byt
 def plan_retest(suspects: Sequence[Suspect], good: Collection[Pair], shapes: Sequence[Shape], seed: int) -> list[Round]:
     """Rounds of one pair each: up to four pairs of every suspect and three controls, six runs of every shape.
 
-    In each run all of them come once, in an order drawn anew, so that a bad minute strikes suspects and controls alike.
+    In each run all of them come once, in a new random order, so that a bad minute affects suspects and controls alike.
     """
     draw = random.Random(seed)
     wanted: dict[Pair, None] = {}

@@ -339,7 +339,7 @@ class _Proofs:
                 self._open.append(alone)
 
     def look_at_controls(self, pairs: "set[Pair]") -> None:
-        """Pairs that the survey had nothing against: for them the retest is a first look, which convicts nobody."""
+        """Pairs that were good in the survey: one bad retest leaves them undecided, and no part is reported for it."""
         for pair in pairs:
             if self._look.of([pair]).outcome in (Outcome.CONFIRMED, Outcome.UNSTABLE):
                 why = "good in the survey, and bad only when measured beside suspects"

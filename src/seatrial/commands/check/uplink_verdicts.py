@@ -160,12 +160,12 @@ def _with_cables(found: Finding, worst: Compared, scene: Scene, wiring: Wiring, 
     if not slow or len(slow) == len(cables):
         return found
     listed = some([f"{one.cable} ({share(one.of_peers)})" for one in slow], MOST_CABLES)
-    told = Experiment(
+    by_cable = Experiment(
         description=f"Cable by cable, {count(len(cables), 'cable')} of the uplink compared with those of other leaves",
         outcome=f"slow: {listed}; the other {len(cables) - len(slow)} are as good as others",
         confirmed=True,
     )
-    found = msgspec.structs.replace(found, experiments=(*found.experiments, told))
+    found = msgspec.structs.replace(found, experiments=(*found.experiments, by_cable))
     if len(slow) > 1:
         return found
     way = found.direction if found.direction is Direction.BOTH else slow[0].direction
