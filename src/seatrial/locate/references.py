@@ -6,7 +6,6 @@ from collections.abc import Collection, Mapping
 import msgspec
 
 from seatrial.drift.peer_groups import groups
-from seatrial.locate.effects import SCATTERS
 from seatrial.locate.evidence import SHORTEST_S, Evidence, Pair
 from seatrial.locate.peers import Peers, PeerTable
 from seatrial.locate.thresholds import (

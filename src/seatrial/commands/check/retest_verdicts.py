@@ -12,11 +12,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 import msgspec
 
 from seatrial.commands.check.pair_verdicts import Judged, limit_floor
-from seatrial.locate.effects import SCATTERS
 from seatrial.locate.evidence import SHORTEST_S, Evidence, Pair
 from seatrial.locate.explanation import Blamed
 from seatrial.locate.references import References
-from seatrial.locate.scale import NORMAL
 from seatrial.locate.significance import NORMAL
 from seatrial.locate.thresholds import GROSS_LOSS, NEAR, RETEST_RUNS, SCATTERS, SURE
 from seatrial.model.measurement import Estimate, Phase
