@@ -14,14 +14,15 @@ from pathlib import Path
 
 import msgspec
 
-from seatrial.commands.check.json import as_json_text
 from seatrial.commands.check.run import run_check
-from seatrial.commands.check.text import as_text
+from seatrial.commands.check.view import check_report
 from seatrial.lab.simulator.faults import parse_fault
 from seatrial.lab.simulator.launcher import SimulatedLauncher
 from seatrial.lab.simulator.topology import parse_topology
 from seatrial.lab.simulator.trial import SimulatedFabric, TrialSettings
 from seatrial.model.settings import CheckSettings
+from seatrial.render.json import json_text
+from seatrial.render.text import as_text
 
 SIZES = (100, 1000, 10_000)
 TRIALS: tuple[tuple[str, ...], ...] = ((), ("node:0.8:both", "node:0.6:in"))
@@ -83,8 +84,9 @@ def one_size(topology: str, faults: tuple[str, ...]) -> None:
         launcher = SimulatedLauncher(fabric.routes, planted, 1)
         outcome = run_check(settings, watch, launcher)
         watch.stage("report")
-        as_text(outcome.recorded.info, outcome.judgement, outcome.recorded.facts)
-        as_json_text(outcome.recorded.info, outcome.judgement, outcome.judgement.exit_code)
+        report = check_report(outcome.recorded.info, outcome.judgement, outcome.recorded.facts)
+        as_text(report)
+        json_text(report.payload())
         watch.stage("end")
     wanted = sorted(f"node:{one.part.name.split(' ')[0]}" for one in planted)
     named = sorted(one.subject.text for one in outcome.judgement.findings)

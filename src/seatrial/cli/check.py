@@ -12,20 +12,23 @@ from seatrial.cli.options import (
     FabricDevice,
     FabricFile,
     Html,
+    Junit,
+    Markdown,
     RoutesFile,
     file_or_live,
     parse_nodes,
     share_of,
     time_text,
 )
-from seatrial.cli.outcome import show
+from seatrial.cli.outcome import Files, show
 from seatrial.cli.progress import progress_on
 from seatrial.cli.site_options import refuse_idle_only, with_site_options
 from seatrial.commands.check import run as check_run
+from seatrial.commands.check import view as check_view
 from seatrial.driver import detached as driver_detached
 from seatrial.driver import submitted as driver_submitted
 from seatrial.model.settings import DEFAULTS, CheckSettings, SiteSettings
-from seatrial.render.json_text import json_text
+from seatrial.render.json import json_text
 
 
 @with_site_options(budget=time_text(DEFAULTS.budget_s))
@@ -36,6 +39,8 @@ def check(
     ] = DEFAULTS.design,
     as_json: AsJson = False,
     html: Html = None,
+    markdown: Markdown = None,
+    junit: Junit = None,
     detach: Annotated[bool, typer.Option("--detach", help="Leave it to the queue; collect by `runs collect`.")] = False,
     ranks: Annotated[int, typer.Option(help="Ranks where there is no Slurm.", min=2, max=512)] = DEFAULTS.ranks,
     pairs_at_once: Annotated[
@@ -63,9 +68,10 @@ def check(
 ) -> int:
     """Measure latency and bandwidth over all pairs of nodes, judge them, and name what is at fault."""
 
+    files = Files(html=html, markdown=markdown, junit=junit)
     if settings_file is not None:
         settings = driver_submitted.read_settings(settings_file.absolute())
-        return measure(settings, as_json=as_json, html=html)
+        return measure(settings, as_json=as_json, files=files)
     settings = CheckSettings(
         **{**asdict(site), "nodes": parse_nodes(nodes), "ranks": ranks},
         design=design,
@@ -87,12 +93,14 @@ def check(
             print(submitted.cut)
         print(f"Job {submitted.job} will measure; `seatrial runs collect {submitted.run}` says how it went.")
         return 0
-    return measure(settings, as_json=as_json, html=html)
+    return measure(settings, as_json=as_json, files=files)
 
 
-def measure(settings: CheckSettings, *, as_json: bool, html: Path | None) -> int:
-    """Carry out the check here, print it, write the page, and return the exit code."""
+def measure(settings: CheckSettings, *, as_json: bool, files: Files) -> int:
+    """Carry out the check here, print it, write the files, and return the exit code."""
 
     with progress_on(sys.stderr) as progress:
         outcome = check_run.run_check(settings, progress)
-    return show(outcome.folder, outcome.recorded, outcome.judgement, as_json=as_json, html=html)
+    recorded = outcome.recorded
+    report = check_view.check_report(recorded.info, outcome.judgement, recorded.facts)
+    return show(report, outcome.folder, as_json=as_json, files=files)

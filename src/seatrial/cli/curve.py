@@ -2,32 +2,21 @@
 
 import re
 import sys
-from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from msgspec.structs import replace
 
 from seatrial.cli.options import AsJson, Html, rail_names
-from seatrial.cli.outcome import tell
+from seatrial.cli.outcome import Files, show
 from seatrial.cli.progress import progress_on
 from seatrial.cli.site_options import with_site_options
-from seatrial.commands.curve import html as curve_html
-from seatrial.commands.curve import json as curve_json
 from seatrial.commands.curve import run as curve_run
-from seatrial.commands.curve import text as curve_text
-from seatrial.commands.curve.rails import html as rails_html
-from seatrial.commands.curve.rails import json as rails_json
+from seatrial.commands.curve import view as curve_view
 from seatrial.commands.curve.rails import run as rails_run
-from seatrial.commands.curve.rails import text as rails_text
+from seatrial.commands.curve.rails import view as rails_view
 from seatrial.model.errors import UsageError
 from seatrial.model.settings import CURVE_MOST_BYTES, CURVE_PER_OCTAVE, CurveSettings, RailsSettings, SiteSettings
-
-if TYPE_CHECKING:
-    from seatrial.commands.curve.judge import Curve
-    from seatrial.commands.curve.rails.judge import RailComparison
-    from seatrial.model.run import RunInfo
 
 UNITS = {"": 1, "b": 1, "kib": 1 << 10, "k": 1 << 10, "mib": 1 << 20, "m": 1 << 20, "gib": 1 << 30, "g": 1 << 30}
 LEAST_BYTES = 1024
@@ -63,39 +52,13 @@ def curve(
         with progress_on(sys.stderr) as progress:
             compared = rails_run.run_rails(wanted, progress)
         outcome = compared.outcome
-        return show_rails(outcome.folder, outcome.recorded.info, compared.comparison, as_json=as_json, html=html)
+        report = rails_view.rails_report(outcome.recorded.info, compared.comparison)
+        return show(report, outcome.folder, as_json=as_json, files=Files(html=html))
     settings = CurveSettings(site=site, ends=ends, most_bytes=most_bytes, per_octave=per_octave)
     with progress_on(sys.stderr) as progress:
         found = curve_run.run_curve(settings, progress)
-    return show_curve(found.outcome.folder, found.outcome.recorded.info, found.curve, as_json=as_json, html=html)
-
-
-def show_curve(folder: Path, info: "RunInfo", curve: "Curve", *, as_json: bool, html: Path | None) -> int:
-    """Print, write, and return the exit code."""
-
-    return tell(
-        folder,
-        curve.exit_code,
-        json=partial(curve_json.curve_as_json, info, curve),
-        text=partial(curve_text.curve_as_text, curve),
-        as_json=as_json,
-        page=partial(curve_html.curve_as_html, info, curve),
-        html=html,
-    )
-
-
-def show_rails(folder: Path, info: "RunInfo", found: "RailComparison", *, as_json: bool, html: Path | None) -> int:
-    """Print, write, and return the exit code."""
-
-    return tell(
-        folder,
-        found.exit_code,
-        json=partial(rails_json.rails_as_json, info, found),
-        text=partial(rails_text.rails_as_text, found),
-        as_json=as_json,
-        page=partial(rails_html.rails_as_html, info, found),
-        html=html,
-    )
+    report = curve_view.curve_report(found.outcome.recorded.info, found.curve)
+    return show(report, found.outcome.folder, as_json=as_json, files=Files(html=html))
 
 
 def message_size(text: str) -> int:

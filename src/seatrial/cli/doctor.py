@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from msgspec.structs import replace
 
-from seatrial.cli.options import AsJson, Html, parse_nodes, time_text, width_and_colour
-from seatrial.cli.outcome import write_page
+from seatrial.cli.options import AsJson, Html, parse_nodes, time_text
+from seatrial.cli.outcome import Files, show
 from seatrial.cli.progress import progress_on
 from seatrial.cli.site_options import with_site_options
-from seatrial.commands.doctor import html as doctor_html
 from seatrial.commands.doctor import run as doctor_run
-from seatrial.commands.doctor import text as doctor_text
+from seatrial.commands.doctor import view as doctor_view
 from seatrial.model.settings import CHECK_BUDGET_S, DOCTOR_WAIT_S
 
 if TYPE_CHECKING:
@@ -35,13 +34,4 @@ def doctor(
     settings = replace(site, nodes=parse_nodes(nodes))
     with progress_on(sys.stderr) as progress:
         found = doctor_run.examine(settings, progress)
-    if as_json:
-        print(doctor_text.examination_as_json(found), end="")
-    else:
-        width, colour = width_and_colour()
-        print(doctor_text.examination_as_text(found, width=width, colour=colour), end="")
-    if html is not None:
-        write_page(html, doctor_html.examination_as_html(found))
-        if not as_json:
-            print(f"Page: {html}")
-    return int(found.exit_code)
+    return show(doctor_view.doctor_report(found), as_json=as_json, files=Files(html=html))

@@ -9,11 +9,12 @@ import typer
 
 from seatrial.archive.inputs import ROUTES_BYTES
 from seatrial.cli.options import AsJson, RoutesFile, read_text, seconds
+from seatrial.cli.outcome import show as show_report
 from seatrial.commands.fabric import view as fabric_view
 from seatrial.fabric import counters as fabric_counters
 from seatrial.fabric import forwarding, ibnetdiscover, map_check, table_check
 from seatrial.launch import site_outputs
-from seatrial.model.errors import ExitCode, UsageError
+from seatrial.model.errors import UsageError
 
 if TYPE_CHECKING:
     from seatrial.fabric.map_check import LinkProblem
@@ -30,12 +31,7 @@ def show(file: File = None, live: Live = False, routes: RoutesFile = "", as_json
     """Show switches, adapters and cables with the rates they trained to, and how routes use the uplinks."""
 
     fabric = read_map(file, live)
-    tables = read_routes(fabric, routes)
-    print(
-        fabric_view.fabric_as_json(fabric, (), 0, tables) if as_json else fabric_view.fabric_as_text(fabric, tables),
-        end="",
-    )
-    return ExitCode.PASS
+    return show_report(fabric_view.map_report(fabric, read_routes(fabric, routes)), as_json=as_json)
 
 
 @app.command("check")
@@ -63,14 +59,7 @@ def check(
         problems += risen(fabric, read_text(counters[0]), read_text(counters[1]))
     if watch:
         problems += watched(fabric, seconds(watch, "--watch"))
-    code = ExitCode.FINDINGS if problems else ExitCode.PASS
-    text = (
-        fabric_view.fabric_as_json(fabric, problems, code, tables)
-        if as_json
-        else fabric_view.problems_as_text(fabric, problems, tables)
-    )
-    print(text, end="")
-    return code
+    return show_report(fabric_view.problems_report(fabric, problems, tables), as_json=as_json)
 
 
 def read_map(file: Path | None, live: bool) -> "FabricMap":

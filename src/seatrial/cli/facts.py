@@ -6,13 +6,12 @@ import typer
 
 from seatrial.cli.facts_detached import leave_to_the_queue
 from seatrial.cli.nodes import From, Nodes, read_facts, say_silent
-from seatrial.cli.options import AsJson, width_and_colour
+from seatrial.cli.options import AsJson
+from seatrial.cli.outcome import show
 from seatrial.cli.site_options import QUEUE, with_site_options
 from seatrial.commands.facts import drift as facts_drift
-from seatrial.commands.facts import drift_json, drift_text
-from seatrial.commands.facts import json as facts_json
-from seatrial.commands.facts import text as facts_text
-from seatrial.drift import peer_groups
+from seatrial.commands.facts import drift_view
+from seatrial.commands.facts import view as facts_view
 from seatrial.driver import facts_reading
 from seatrial.model.errors import ExitCode, UsageError
 
@@ -53,20 +52,9 @@ def facts(
     earlier = facts_reading.read_earlier(since, site.archive) if since else None
     read = read_facts(nodes, source, site)
     say_silent(read.silent)
-    width, colour = width_and_colour()
     if not (drift or since or with_login):
-        print(
-            facts_json.nodes_as_json(read.facts)
-            if as_json
-            else facts_text.nodes_as_text(read.facts, width=width, colour=colour),
-            end="",
-        )
-        return ExitCode.INCOMPLETE if facts_drift.incomplete(read) else ExitCode.PASS
+        exit_code = ExitCode.INCOMPLETE if facts_drift.incomplete(read) else ExitCode.PASS
+        return show(facts_view.facts_report(read.facts, exit_code=exit_code), as_json=as_json)
 
     found = facts_drift.look_for_drift(read, earlier, facts_reading.read_here() if with_login else None)
-    told = (found.differences, found.changes, found.against, found.findings)
-    if as_json:
-        print(drift_json.drift_as_json(*told, found.exit_code, groups=peer_groups.groups(read.facts)), end="")
-    else:
-        print(drift_text.drift_as_text(read.facts, *told, width=width, colour=colour), end="")
-    return found.exit_code
+    return show(drift_view.drift_report(read.facts, found), as_json=as_json)

@@ -15,7 +15,7 @@ from seatrial.model.errors import ExitCode, UsageError
 from seatrial.model.node_list import node_list
 from seatrial.model.words import by_text, count
 from seatrial.render.escape import clean
-from seatrial.render.json_text import json_text
+from seatrial.render.json import json_text
 
 if TYPE_CHECKING:
     from seatrial.commands.facts.detached import FactsCollected

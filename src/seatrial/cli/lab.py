@@ -22,7 +22,7 @@ from seatrial.lab.trial import stage as trial_stage
 from seatrial.lab.trial import trial as trial_trial
 from seatrial.model.errors import ExitCode, UsageError
 from seatrial.model.subject import Direction
-from seatrial.render.json_text import json_text
+from seatrial.render.json import json_text
 
 if TYPE_CHECKING:
     from seatrial.lab.cluster.daemons import LabStatus

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from seatrial.cli.nodes import From, Nodes, read_facts, say_silent
-from seatrial.cli.options import AsJson, width_and_colour
+from seatrial.cli.options import AsJson
+from seatrial.cli.outcome import show
 from seatrial.cli.site_options import QUEUE, with_site_options
-from seatrial.commands.limits import json as limits_json
 from seatrial.commands.limits import paths
-from seatrial.commands.limits import text as limits_text
+from seatrial.commands.limits import view as limits_view
 from seatrial.model.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -40,14 +40,8 @@ def limits(
         found += paths.limits_of_pair(read.facts, *pair)
     elif not pair:
         found += paths.limits_between(read.facts)
-    width, colour = width_and_colour()
-    print(
-        limits_json.limits_json_text(found)
-        if as_json
-        else limits_text.limits_text(found, width=width, colour=colour, sources=sources),
-        end="",
-    )
-    return ExitCode.INCOMPLETE if read.silent or paths.nothing_known(found) else ExitCode.PASS
+    exit_code = ExitCode.INCOMPLETE if read.silent or paths.nothing_known(found) else ExitCode.PASS
+    return show(limits_view.limits_report(found, sources=sources, exit_code=exit_code), as_json=as_json)
 
 
 def _with_pair(nodes: str, pair: tuple[str, str] | None, *, recorded: bool) -> str:

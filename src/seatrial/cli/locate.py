@@ -7,8 +7,8 @@ import typer
 
 from seatrial.archive.inputs import MATRIX_BYTES, ROUTES_BYTES, open_argument
 from seatrial.cli.options import AsJson, RoutesFile, read_text, read_texts, say_waiting, share_of
-from seatrial.commands.locate import json as locate_json
-from seatrial.commands.locate import text as locate_text
+from seatrial.cli.outcome import show
+from seatrial.commands.locate import view as locate_view
 from seatrial.fabric import forwarding, ibnetdiscover, slurm_topology
 from seatrial.fabric import routed_fabric as routed
 from seatrial.fabric import routes as fabric_routes
@@ -73,9 +73,7 @@ def locate(
     groups = leaf_groups(read_text(topology), table.nodes) if topology else (classes.groups if classes else ())
     located = locate_table.locate_in_table(table, groups, wiring, asked=asked)
     code = EXIT_CODES.get(located.verdict, ExitCode.INCOMPLETE)
-    render = locate_json.located_as_json(table, located, groups, classes, code) if as_json else ""
-    print(render or locate_text.located_as_text(table, located, groups, classes), end="")
-    return code
+    return show(locate_view.located_report(table, located, groups, classes, code), as_json=as_json)
 
 
 def _asked(effect: str, latency_effect: str) -> dict[str, float]:

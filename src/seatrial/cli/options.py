@@ -52,14 +52,26 @@ RoutesFile = Annotated[
 ]
 
 
-def page_file(path: Path | None) -> Path | None:
-    """Where a page is to be written. Raises UsageError for a folder, before anything is measured."""
+def report_file(option: typer.CallbackParam, path: Path | None) -> Path | None:
+    """Where a report is to be written. Raises UsageError for a folder, before anything is measured."""
     if path is not None and path.is_dir():
-        raise UsageError(f"--html {str(path)!r} is a folder.", "Name a file in it.")
+        raise UsageError(f"{option.opts[0]} {str(path)!r} is a folder.", "Name a file in it.")
     return path
 
 
-Html = Annotated[Path | None, typer.Option(help="Write the report as a page, too.", metavar="FILE", callback=page_file)]
+Html = Annotated[
+    Path | None, typer.Option(help="Write the report as a page, too.", metavar="FILE", callback=report_file)
+]
+Markdown = Annotated[
+    Path | None,
+    typer.Option(
+        help="Write the report as Markdown, too, for a ticket or a wiki.", metavar="FILE", callback=report_file
+    ),
+]
+Junit = Annotated[
+    Path | None,
+    typer.Option(help="Write the findings as JUnit XML, too, for a CI system.", metavar="FILE", callback=report_file),
+]
 IdleOnly = Annotated[bool, typer.Option("--idle-only", help="Only nodes that are free now; never wait in the queue.")]
 LauncherName = Annotated[str, typer.Option(help="auto, slurm or local.", metavar="NAME")]
 Mpicc = Annotated[str, typer.Option(help="MPI compiler to build the probe with.", metavar="FILE")]

@@ -1,87 +1,83 @@
-"""Shows a judged run: text or JSON on standard output, the page into a file."""
+"""Shows a report: text or JSON on standard output, other forms in files."""
 
 import sys
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import msgspec
 
 from seatrial.cli.options import width_and_colour
-from seatrial.commands.check import html as check_html
-from seatrial.commands.check import json as check_json
-from seatrial.commands.check import text as check_text
 from seatrial.model.errors import ExitCode, SeatrialError
+from seatrial.render import html as render_html
+from seatrial.render import json as render_json
+from seatrial.render import junit as render_junit
+from seatrial.render import markdown as render_markdown
+from seatrial.render import text as render_text
 from seatrial.render.escape import clean
-
-if TYPE_CHECKING:
-    from seatrial.model.judgement import Judgement
-    from seatrial.model.run import RecordedRun
+from seatrial.render.report import Report
 
 
-def show(
-    folder: Path,
-    recorded: "RecordedRun",
-    judgement: "Judgement",
-    *,
-    as_json: bool,
-    html: Path | None,
-) -> int:
-    """Print, write, and return the exit code."""
+class Files(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a report is to be written beside standard output; None: nowhere."""
 
-    return tell(
-        folder,
-        judgement.exit_code,
-        json=partial(check_json.as_json_text, recorded.info, judgement, judgement.exit_code),
-        text=partial(check_text.as_text, recorded.info, judgement, recorded.facts),
-        as_json=as_json,
-        page=partial(check_html.as_html, recorded.info, judgement, recorded.facts),
-        html=html,
-    )
+    html: Path | None = None
+    markdown: Path | None = None
+    junit: Path | None = None
 
 
-def tell(
-    folder: Path,
-    exit_code: int,
-    *,
-    json: Callable[[], str],
-    text: Callable[..., str],
-    as_json: bool,
-    page: Callable[[], str] | None = None,
-    html: Path | None = None,
-) -> int:
-    """Write the page where one is asked for, print one of the two others, and return the exit code.
+def show(report: Report, folder: Path | None = None, *, as_json: bool, files: Files = Files()) -> int:
+    """Write the files, print JSON or text, and return the exit code. `folder`: where the run is kept.
 
-    `text` is called with `width` and `colour`; behind it stands where the run is kept. A page that cannot be written
-    does not hide the result: that is printed first, and findings stay the exit code. Raises SeatrialError otherwise.
+    A file that cannot be written does not hide the result: that is printed first, and findings stay the exit code.
+    Raises SeatrialError otherwise.
     """
-    failed = _page_failure(html, page) if html is not None and page is not None else None
+    written, failures = _write_files(report, files)
     if as_json:
-        print(json(), end="")
+        print(render_json.json_text(report.payload()), end="")
     else:
         width, colour = width_and_colour()
-        print(text(width=width, colour=colour), end="")
-        print(f"Archive: {folder}")
-        if html is not None and failed is None:
-            print(f"Page: {html}")
-    if failed is not None:
-        if exit_code != ExitCode.FINDINGS:
-            raise failed
-        print(clean(f"seatrial: {failed}"), file=sys.stderr)
-    return int(exit_code)
+        print(render_text.as_text(report, width=width, colour=colour), end="")
+        if folder is not None:
+            print(f"Archive: {folder}")
+        for form, path in written:
+            print(f"{form}: {path}")
+    if failures and report.exit_code is not ExitCode.FINDINGS:
+        raise failures[0]
+    for failure in failures:
+        print(clean(f"seatrial: {failure}"), file=sys.stderr)
+    return int(report.exit_code)
 
 
-def _page_failure(path: Path, page: Callable[[], str]) -> SeatrialError | None:
-    try:
-        write_page(path, page())
-    except SeatrialError as error:
-        return error
-    return None
+def _write_files(report: Report, files: Files) -> tuple[list[tuple[str, Path]], list[SeatrialError]]:
+    """What was written, and why the rest could not be."""
+    written, failures = [], []
+    for form, option, path, render in _wanted(files):
+        try:
+            write_file(path, render(report), f"The {form.lower() if form == 'Page' else f'{form} report'}", option)
+        except SeatrialError as failure:
+            failures.append(failure)
+        else:
+            written.append((form, path))
+    return written, failures
 
 
-def write_page(path: Path, page: str) -> None:
-    """Write the page. Raises SeatrialError with the reason."""
+def _wanted(files: Files) -> list[tuple[str, str, Path, Callable[[Report], str]]]:
+    """Name of the form, option, path and renderer. Renderers are loaded only where they are needed."""
+    wanted: list[tuple[str, str, Path, Callable[[Report], str]]] = []
+    if files.html is not None:
+        wanted.append(("Page", "--html", files.html, render_html.as_html))
+    if files.markdown is not None:
+        wanted.append(("Markdown", "--markdown", files.markdown, render_markdown.as_markdown))
+    if files.junit is not None:
+        wanted.append(("JUnit", "--junit", files.junit, render_junit.as_junit))
+    return wanted
+
+
+def write_file(path: Path, text: str, what: str = "The page", option: str = "--html") -> None:
+    """Write the text. Raises SeatrialError with the reason."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(page, encoding="utf-8")
+        path.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise SeatrialError(f"The page {path} cannot be written: {error.strerror}.", "Name another --html.") from error
+        reason = f"{what} {path} cannot be written: {error.strerror}."
+        raise SeatrialError(reason, f"Name another file with {option}.") from error

@@ -1,24 +1,29 @@
-"""seatrial report: judge an archived run again and show it."""
+"""seatrial report: the verdicts and findings of a run, on the terminal or in files."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from seatrial.archive import reader
-from seatrial.cli.curve import show_curve, show_rails
-from seatrial.cli.options import Archive, AsJson, Html, archive_folder
-from seatrial.cli.outcome import show
-from seatrial.cli.placement import show_placement
-from seatrial.cli.saturate import show_saturation
-from seatrial.cli.transports import show_transports
+from seatrial.cli.options import Archive, AsJson, Html, Junit, Markdown, archive_folder
+from seatrial.cli.outcome import Files, show
 from seatrial.commands.check import judge as check_judge
+from seatrial.commands.check import view as check_view
 from seatrial.commands.curve import judge as curve_judge
+from seatrial.commands.curve import view as curve_view
 from seatrial.commands.curve.rails import judge as rails_judge
+from seatrial.commands.curve.rails import view as rails_view
 from seatrial.commands.placement import judge as placement_judge
+from seatrial.commands.placement import view as placement_view
 from seatrial.commands.saturate import judge as saturate_judge
+from seatrial.commands.saturate import view as saturate_view
 from seatrial.commands.transports import run as transports_run
+from seatrial.commands.transports import view as transports_view
 from seatrial.model.run import RunKind, run_kind
+
+if TYPE_CHECKING:
+    from seatrial.render.report import Report
 
 
 def report(
@@ -26,25 +31,34 @@ def report(
     archive: Archive = None,
     as_json: AsJson = False,
     html: Html = None,
+    markdown: Markdown = None,
+    junit: Junit = None,
 ) -> int:
-    """Print a run's verdicts and findings, or write them as a page; exits as the command that measured did."""
-    return show_run(reader.find_run(archive_folder(archive), run), as_json=as_json, html=html)
+    """Print a run's verdicts and findings, or write them into files; exits as the command that measured did."""
+    folder = reader.find_run(archive_folder(archive), run)
+    files = Files(html=html, markdown=markdown, junit=junit)
+    return show(report_of(folder), folder, as_json=as_json, files=files)
 
 
-def show_run(folder: Path, *, as_json: bool, html: Path | None) -> int:
-    """Judge the run in `folder` as what it is, print it, and return the exit code."""
+def show_run(folder: Path, *, as_json: bool) -> int:
+    """Judge the run in `folder`, print it, and return the exit code."""
+    return show(report_of(folder), folder, as_json=as_json)
+
+
+def report_of(folder: Path) -> "Report":
+    """The report of the command that measured the run in `folder`; that of a check for a damaged run."""
     recorded = reader.read_run(folder)
     info = recorded.info
-    kind = None if recorded.damage else run_kind(info)
-    if kind is RunKind.CURVE:
-        return show_curve(folder, info, curve_judge.judge_curve(recorded), as_json=as_json, html=html)
-    if kind is RunKind.RAILS:
-        return show_rails(folder, info, rails_judge.judge_rails(recorded), as_json=as_json, html=html)
-    if kind is RunKind.PLACEMENT:
-        return show_placement(folder, info, placement_judge.judge_placement(recorded), as_json=as_json, html=html)
-    if kind is RunKind.TRANSPORTS:
-        return show_transports(folder, info, transports_run.judged_again(folder).found, as_json=as_json, html=html)
-    if kind is RunKind.SATURATE:
-        return show_saturation(folder, info, saturate_judge.judge_saturation(recorded), as_json=as_json, html=html)
-
-    return show(folder, recorded, check_judge.judge(recorded), as_json=as_json, html=html)
+    match RunKind.CHECK if recorded.damage else run_kind(info):
+        case RunKind.CURVE:
+            return curve_view.curve_report(info, curve_judge.judge_curve(recorded))
+        case RunKind.RAILS:
+            return rails_view.rails_report(info, rails_judge.judge_rails(recorded))
+        case RunKind.PLACEMENT:
+            return placement_view.placement_report(info, placement_judge.judge_placement(recorded))
+        case RunKind.TRANSPORTS:
+            return transports_view.transports_report(info, transports_run.judged_again(folder).found)
+        case RunKind.SATURATE:
+            return saturate_view.saturation_report(info, saturate_judge.judge_saturation(recorded))
+        case RunKind.CHECK:
+            return check_view.check_report(info, check_judge.judge(recorded), recorded.facts)

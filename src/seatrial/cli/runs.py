@@ -22,7 +22,7 @@ from seatrial.model.run import run_kind
 from seatrial.model.units import bandwidth, duration, size
 from seatrial.model.words import count
 from seatrial.render.escape import clean
-from seatrial.render.json_text import json_text
+from seatrial.render.json import json_text
 
 if TYPE_CHECKING:
     from seatrial.archive.recovery import Recovery
@@ -172,7 +172,7 @@ def collect_run(run: Run = "last", archive: Archive = None, as_json: AsJson = Fa
     if found.folder is None:
         print(json_text({"format": 1, "state": found.state}) if as_json else f"{clean(found.state)}\n", end="")
         return ExitCode.INCOMPLETE
-    return report.show_run(found.folder, as_json=as_json, html=None)
+    return report.show_run(found.folder, as_json=as_json)
 
 
 def _problems(rows: list[dict[str, Any]]) -> None:

@@ -1,26 +1,19 @@
 """seatrial saturate: how many ranks of a node drive its port."""
 
 import sys
-from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from msgspec.structs import replace
 
 from seatrial.cli.options import AsJson, Html
-from seatrial.cli.outcome import tell
+from seatrial.cli.outcome import Files, show
 from seatrial.cli.progress import progress_on
 from seatrial.cli.site_options import with_site_options
-from seatrial.commands.saturate import html as saturate_html
 from seatrial.commands.saturate import run as saturate_run
-from seatrial.commands.saturate import text as saturate_text
+from seatrial.commands.saturate import view as saturate_view
 from seatrial.model.errors import UsageError
 from seatrial.model.settings import SaturateSettings, SiteSettings
-
-if TYPE_CHECKING:
-    from seatrial.commands.saturate.judge import Saturation
-    from seatrial.model.run import RunInfo
 
 MOST_RANKS = 1024
 
@@ -45,23 +38,8 @@ def saturate(
     with progress_on(sys.stderr) as progress:
         found = saturate_run.run_saturate(settings, progress)
     outcome = found.outcome
-    return show_saturation(outcome.folder, outcome.recorded.info, found.saturation, as_json=as_json, html=html)
-
-
-def show_saturation(
-    folder: Path, info: "RunInfo", saturation: "Saturation", *, as_json: bool, html: Path | None
-) -> int:
-    """Print, write, and return the exit code."""
-
-    return tell(
-        folder,
-        saturation.exit_code,
-        json=partial(saturate_text.saturation_as_json, info, saturation),
-        text=partial(saturate_text.saturation_as_text, saturation),
-        as_json=as_json,
-        page=partial(saturate_html.saturation_as_html, info, saturation),
-        html=html,
-    )
+    report = saturate_view.saturation_report(outcome.recorded.info, found.saturation)
+    return show(report, outcome.folder, as_json=as_json, files=Files(html=html))
 
 
 def rank_counts(text: str) -> tuple[int, ...]:

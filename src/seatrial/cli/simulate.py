@@ -11,10 +11,9 @@ import typer
 
 from seatrial.archive import inputs
 from seatrial.cli.options import AsJson, Html, RunName, run_name, seconds, share_of, time_text, width_and_colour
-from seatrial.cli.outcome import write_page
+from seatrial.cli.outcome import write_file
 from seatrial.cli.progress import progress_on
-from seatrial.commands.check import html as check_html
-from seatrial.commands.check import text as check_text
+from seatrial.commands.check import view as check_view
 from seatrial.driver import progress as driver_progress
 from seatrial.fabric import ibnetdiscover
 from seatrial.lab.simulator import disturbances
@@ -26,7 +25,9 @@ from seatrial.lab.simulator import view as simulator_view
 from seatrial.model.errors import ExitCode, UsageError
 from seatrial.model.settings import CHECK_BUDGET_S
 from seatrial.pairs.survey import DesignChoice
-from seatrial.render.json_text import json_text
+from seatrial.render import html as render_html
+from seatrial.render import text as render_text
+from seatrial.render.json import json_text
 
 if TYPE_CHECKING:
     from seatrial.commands.check.run import CheckOutcome
@@ -153,13 +154,13 @@ def _trial(
 
 
 def _report(outcome: "CheckOutcome", html: Path | None, *, quiet: bool) -> None:
-
     recorded = outcome.recorded
+    report = check_view.check_report(recorded.info, outcome.judgement, recorded.facts)
     if not quiet:
         width, colour = width_and_colour()
-        print(check_text.as_text(recorded.info, outcome.judgement, recorded.facts, width=width, colour=colour))
+        print(render_text.as_text(report, width=width, colour=colour))
     if html is not None:
-        write_page(html, check_html.as_html(recorded.info, outcome.judgement, recorded.facts))
+        write_file(html, render_html.as_html(report))
 
 
 def _conclude(topology: str, trials: "list[Trial]", archive: Path | None, *, as_json: bool) -> None:

@@ -1,26 +1,18 @@
 """seatrial transports: which transport carries the messages, proved by taking it away."""
 
 import sys
-from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from msgspec.structs import replace
 
 from seatrial.cli.options import AsJson, Html, parse_nodes, rail_names
-from seatrial.cli.outcome import tell
+from seatrial.cli.outcome import Files, show
 from seatrial.cli.progress import progress_on
 from seatrial.cli.site_options import with_site_options
-from seatrial.commands.transports import html as transports_html
-from seatrial.commands.transports import json as transports_json
 from seatrial.commands.transports import run as transports_run
-from seatrial.commands.transports import text as transports_text
+from seatrial.commands.transports import view as transports_view
 from seatrial.model.settings import TRANSPORTS_STARTS, SiteSettings, TransportsSettings
-
-if TYPE_CHECKING:
-    from seatrial.commands.transports.judge import Transports, TransportsByRail
-    from seatrial.model.run import RunInfo
 
 
 @with_site_options()
@@ -46,20 +38,5 @@ def transports(
     settings = TransportsSettings(site=site, ends=ends, within=within, starts=starts, rails=over)
     with progress_on(sys.stderr) as progress:
         outcome = transports_run.run_transports(settings, progress)
-    return show_transports(outcome.folder, outcome.run, outcome.found, as_json=as_json, html=html)
-
-
-def show_transports(
-    folder: Path, run: "RunInfo", found: "Transports | TransportsByRail", *, as_json: bool, html: Path | None
-) -> int:
-    """Print, write, and return the exit code."""
-
-    return tell(
-        folder,
-        found.exit_code,
-        json=partial(transports_json.transports_as_json, run, found),
-        text=partial(transports_text.transports_as_text, found),
-        as_json=as_json,
-        page=partial(transports_html.transports_as_html, run, found),
-        html=html,
-    )
+    report = transports_view.transports_report(outcome.run, outcome.found)
+    return show(report, outcome.folder, as_json=as_json, files=Files(html=html))

@@ -40,6 +40,6 @@ def plot_text(text: str) -> str:
 
 
 def script_json(value: object) -> str:
-    """JSON that may stand inside a <script> element: pure ASCII, no <, > or & anywhere. Raises ValueError for NaN."""
+    """JSON for the inside of a <script> element: pure ASCII, no <, > or & anywhere. Raises ValueError for NaN."""
     text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")

@@ -1,9 +1,6 @@
-"""What is told of a finding, line by line, the same in the terminal and on the page."""
+"""A finding in words, the same in every form of a report."""
 
 from collections.abc import Sequence
-from typing import Any
-
-import msgspec
 
 from seatrial.model import units
 from seatrial.model.subject import Direction
@@ -13,45 +10,30 @@ from seatrial.model.words import natural_sorted, some
 MOST_PAIRS = 8
 
 
-class Line(msgspec.Struct, frozen=True, kw_only=True):
-    """A label of one or two words and a sentence."""
-
-    label: str
-    text: str
-
-
 def title(finding: Finding) -> str:
-    """node:n3, slow-link, out."""
+    """node:n3  slow-link, out."""
     where = "" if finding.direction is Direction.BOTH else f", {finding.direction.value}"
     return f"{finding.subject.text}  {finding.kind}{where}"
 
 
-def card(finding: Finding) -> dict[str, Any]:
-    """What pages show of a finding."""
-    return {
-        "verdict": finding.verdict.value,
-        "title": title(finding),
-        "statement": finding.statement,
-        "lines": lines(finding),
-    }
+def subject_text(finding: Finding) -> str:
+    """node:n3, out."""
+    where = "" if finding.direction is Direction.BOTH else f", {finding.direction.value}"
+    return f"{finding.subject.text}{where}"
 
 
-def lines(finding: Finding) -> list[Line]:
-    """Number, references, proof and remedy, in this order; what is not known has no line."""
-    told = [
-        *_numbers(finding),
-        *(Line(label="proved by", text=experiment_text(each)) for each in finding.experiments),
-    ]
+def rows(finding: Finding) -> list[tuple[str, str]]:
+    """Label and text of number, references, proof and remedy, in this order; what is not known has no row."""
+    found = _numbers(finding)
+    found += [("proved by", experiment_text(each)) for each in finding.experiments]
     if finding.ambiguous_with:
         others = " or ".join(subject.text for subject in finding.ambiguous_with)
-        told.append(
-            Line(label="or else", text=f"{others}: these measurements cannot tell it from {finding.subject.text}")
-        )
+        found.append(("or else", f"{others}: these measurements cannot tell it from {finding.subject.text}"))
     if finding.pairs:
-        told.append(Line(label="shown by", text=pairs_text(finding.pairs)))
+        found.append(("shown by", pairs_text(finding.pairs)))
     if finding.remedy:
-        told.append(Line(label="to do", text=finding.remedy))
-    return told
+        found.append(("to do", finding.remedy))
+    return found
 
 
 def of_limit(finding: Finding) -> float | None:
@@ -62,9 +44,9 @@ def of_limit(finding: Finding) -> float | None:
 
 
 def experiment_text(experiment: Experiment) -> str:
-    """What was done, how it ended, and what that says of the suspicion."""
-    said = "confirmed" if experiment.confirmed else "not confirmed"
-    return f"{experiment.description}: {experiment.outcome} ({said})"
+    """What was done, its outcome, and whether it confirmed the suspicion."""
+    confirmed = "confirmed" if experiment.confirmed else "not confirmed"
+    return f"{experiment.description}: {experiment.outcome} ({confirmed})"
 
 
 def pairs_text(pairs: Sequence[str]) -> str:
@@ -72,27 +54,27 @@ def pairs_text(pairs: Sequence[str]) -> str:
     return some(natural_sorted(pairs), MOST_PAIRS)
 
 
-def _numbers(finding: Finding) -> list[Line]:
-    told = []
+def _numbers(finding: Finding) -> list[tuple[str, str]]:
+    found = []
     if finding.measured is not None:
-        told.append(Line(label="measured", text=units.estimate(finding.measured, finding.metric)))
+        found.append(("measured", units.estimate(finding.measured, finding.metric)))
     if finding.limit is not None:
         by = f"; set by: {finding.limit_name}" if finding.limit_name else ""
-        told.append(Line(label="limit", text=_against(finding, finding.limit) + by))
+        found.append(("limit", _compared(finding, finding.limit) + by))
     if finding.peers is not None:
         what = f"; {finding.peers_name}" if finding.peers_name else ""
-        told.append(Line(label="peers", text=_against(finding, finding.peers) + what))
+        found.append(("peers", _compared(finding, finding.peers) + what))
     if finding.of_peers is not None:
-        told.append(Line(label="of peers", text=units.share_estimate(finding.of_peers)))
-    return told
+        found.append(("of peers", units.share_estimate(finding.of_peers)))
+    return found
 
 
-def _against(finding: Finding, reference: float) -> str:
-    """The reference, and how the measured value stands to it: a share for bandwidth, a multiple for latency."""
+def _compared(finding: Finding, reference: float) -> str:
+    """The reference and the measured value over it: a share for bandwidth, a multiple for latency."""
     text = units.quantity(reference, finding.metric)
     if finding.measured is None or not reference:
         return text
     ratio = finding.measured.value / reference
     if finding.metric == units.BANDWIDTH:
-        return f"{text}, of which {units.share(ratio)} was measured"
-    return f"{text}, of which {ratio:.1f} times was measured" if finding.metric == units.LATENCY else text
+        return f"{text} (measured: {units.share(ratio)} of it)"
+    return f"{text} (measured: {ratio:.1f} times as much)" if finding.metric == units.LATENCY else text

@@ -15,13 +15,13 @@ from seatrial.archive.layout import ExportFormat
 from seatrial.archive.reader import read_info, read_run, run_folders
 from seatrial.cli.curve import curve, message_size
 from seatrial.cli.main import run
-from seatrial.commands.curve.html import curve_as_html
 from seatrial.commands.curve.judge import judge_curve
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.measurement import Kernel, Round
 from seatrial.model.run import Ending
 from tests.support.builders import HEALTHY, Cluster, names
 from tests.support.launchers import use_launcher
+from tests.support.reports import curve_page
 from tests.support.scripted import ScriptedLauncher
 
 SWITCH = 5000
@@ -123,7 +123,7 @@ def test_names_cannot_harm_the_page(archive: Path) -> None:
     script(cluster)
     curve(archive=archive, run="r", max_size="4KiB")
     recorded = read_run(archive / "r")
-    page = curve_as_html(recorded.info, judge_curve(recorded))
+    page = curve_page(recorded.info, judge_curve(recorded))
     assert "<script" not in page
     assert "\x1b" not in page
 

@@ -11,15 +11,14 @@ from msgspec.structs import replace
 from seatrial.archive.reader import read_run
 from seatrial.cli.curve import curve
 from seatrial.commands.curve import run as experiment
-from seatrial.commands.curve.html import curve_as_html
 from seatrial.commands.curve.judge import fit_latency, judge_curve
-from seatrial.commands.curve.text import curve_as_text
 from seatrial.launch.contract import PLAIN, Manner
 from seatrial.model.measurement import Kernel, Phase
 from seatrial.model.placement import DefaultStart
 from seatrial.statistics.segments import Segmentation
 from tests.support.builders import names
 from tests.support.launchers import use_launcher
+from tests.support.reports import curve_page, curve_text
 from tests.support.scripted import ScriptedLauncher, ScriptedSession
 from tests.unit.cli.test_curve import Pairwise
 
@@ -117,9 +116,9 @@ def test_where_the_ranks_ran_and_what_the_default_would_do(capsys: pytest.Captur
     assert [one["cpus"] for one in found["ranks"]["default"]["ranks"]] == [[0], [0]]
     assert (found["ranks"]["measured"]["share"], found["ranks"]["default"]["share"]) == (False, True)
     recorded = read_run(archive / "r")
-    said = " ".join(curve_as_text(judge_curve(recorded)).split())
+    said = " ".join(curve_text(judge_curve(recorded)).split())
     assert "mpirun -n 2 puts n1 on CPU 0, n2 on CPU 0, where they share a core" in said
-    assert "where they share a core" in curve_as_html(recorded.info, judge_curve(recorded))
+    assert "where they share a core" in curve_page(recorded.info, judge_curve(recorded))
 
 
 def test_an_interrupted_curve_keeps_its_places_and_asks_no_default(
@@ -134,7 +133,7 @@ def test_an_interrupted_curve_keeps_its_places_and_asks_no_default(
     found = measured(capsys, tmp_path / "archive", run="r")
     assert not found["complete"]
     assert found["ranks"]["default"] is None
-    assert "started by scripted" in curve_as_text(judge_curve(read_run(tmp_path / "archive" / "r")))
+    assert "started by scripted" in curve_text(judge_curve(read_run(tmp_path / "archive" / "r")))
 
 
 def test_the_report_says_for_which_sizes_the_clock_is_too_coarse(
@@ -147,7 +146,7 @@ def test_the_report_says_for_which_sizes_the_clock_is_too_coarse(
     assert {one["message_bytes"] for one in found["points"] if 2 * one["latency_s"]["value"] < 100 * 1e-6} == {
         one["message_bytes"] for one in found["points"] if one["message_bytes"] <= coarse
     }
-    said = " ".join(curve_as_text(judge_curve(read_run(archive / "r"))).split())
+    said = " ".join(curve_text(judge_curve(read_run(archive / "r"))).split())
     assert "last fewer than 100 of the clock's smallest steps (1.00 µs)" in said
     assert "reading the clock takes 1.00 µs, 2.5 % of the shortest round trip" in said
 
@@ -156,7 +155,7 @@ def test_text_has_a_row_for_each_power_of_two_with_its_labels(
     capsys: pytest.CaptureFixture[str], archive: Path
 ) -> None:
     measured(capsys, archive, run="r")
-    text = curve_as_text(judge_curve(read_run(archive / "r")))
+    text = curve_text(judge_curve(read_run(archive / "r")))
     assert "osu_latency, IMB PingPong and osu_bw print the mean; osu_latency -z also P50 and P99" in text
     rows = [line.split() for line in text.splitlines() if line.strip().startswith(("8 B ", "64 KiB "))]
     assert [len(row) for row in rows] == [12, 10], "fewer than 100 round trips of 64 KiB have no P99"
@@ -173,7 +172,7 @@ def test_one_run_gives_numbers_without_intervals(capsys: pytest.CaptureFixture[s
     mean = found.points[0].latency_mean_s
     assert mean is not None
     assert mean.low == mean.value == mean.high
-    assert "it takes 3 runs to confirm a switch" in " ".join(curve_as_text(found).split())
+    assert "it takes 3 runs to confirm a switch" in " ".join(curve_text(found).split())
 
 
 def test_round_trips_of_no_time_do_no_harm(capsys: pytest.CaptureFixture[str], archive: Path) -> None:
@@ -183,8 +182,8 @@ def test_round_trips_of_no_time_do_no_harm(capsys: pytest.CaptureFixture[str], a
     found = judge_curve(replace(recorded, measurements=nothing))
     assert found.points[0].latency_mean_s is not None
     assert found.points[0].latency_mean_s.value == 0
-    assert curve_as_text(found)
-    assert curve_as_html(recorded.info, found)
+    assert curve_text(found)
+    assert curve_page(recorded.info, found)
 
 
 @pytest.mark.parametrize("all_of_them", [True, False])
@@ -197,7 +196,7 @@ def test_times_that_are_no_numbers_are_left_out(
         replace(one, times_s=(float("nan"), *(() if all_of_them else one.times_s))) for one in recorded.measurements
     )
     found = judge_curve(replace(recorded, measurements=spoilt))
-    assert curve_as_text(found)
+    assert curve_text(found)
     if all_of_them:
         assert (found.points, found.latency, found.plateau) == ((), None, None)
     else:

@@ -10,10 +10,11 @@ from seatrial.archive.reader import read_info, read_run
 from seatrial.cli.curve import curve
 from seatrial.cli.main import run
 from seatrial.cli.options import rail_names
-from seatrial.commands.curve.rails.html import rails_as_html
 from seatrial.commands.curve.rails.judge import judge_rails
+from seatrial.commands.curve.rails.view import rails_report
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.verdict import FindingKind
+from seatrial.render.html import as_html
 from tests.support.builders import names
 from tests.support.launchers import use_launcher
 from tests.support.rail_cluster import INCLUDE, Railed, RailedLauncher
@@ -195,7 +196,7 @@ def test_replay_report_text_and_page_say_the_same(capsys: pytest.CaptureFixture[
 def test_names_cannot_harm_the_page(capsys: pytest.CaptureFixture[str], archive: Path) -> None:
     measured(capsys, archive, Railed(nodes=("<script>1</script>", "\x1b[2Jn2")), run="r")
     recorded = read_run(archive / "r")
-    page = rails_as_html(recorded.info, judge_rails(recorded))
+    page = as_html(rails_report(recorded.info, judge_rails(recorded)))
     assert "<script" not in page
     assert "\x1b" not in page
 

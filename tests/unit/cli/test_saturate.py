@@ -13,13 +13,15 @@ from msgspec.structs import replace
 from seatrial.archive.reader import read_run
 from seatrial.cli.main import run
 from seatrial.cli.saturate import rank_counts, saturate
-from seatrial.commands.saturate.html import drawing, saturation_as_html, ticks
 from seatrial.commands.saturate.judge import AtSize, Saturation, judge_saturation
+from seatrial.commands.saturate.view import bandwidth_plot, saturation_report
 from seatrial.launch.probe_text import nodes_by_rank
 from seatrial.model.errors import LaunchError, UsageError
 from seatrial.model.limit import NoLimit
 from seatrial.model.measurement import Estimate, Kernel, Round
 from seatrial.pairs.rank_pairs import doubling, place_pairs
+from seatrial.render.html import as_html
+from seatrial.render.plots import BOTTOM, TOP, round_steps
 from seatrial.slurm import argv as slurm_argv
 from tests.support.builders import HEALTHY, Cluster, info_of, names
 from tests.support.launchers import use_launcher
@@ -130,7 +132,7 @@ def test_the_page_escapes_and_fetches_nothing(tmp_path: Path) -> None:
     recorded = read_run(tmp_path / "r")
     evil = "<script>alert(1)</script>"
     found = replace(judge_saturation(recorded), pair=(evil, "n2"), finding=evil, notes=(evil,))
-    made = saturation_as_html(replace(recorded.info, mpi_library=evil), found)
+    made = as_html(saturation_report(replace(recorded.info, mpi_library=evil), found))
     assert "<script" not in made
     assert made.count("&lt;script&gt;") == 4
     assert "default-src 'none'" in made
@@ -142,20 +144,18 @@ def test_a_drawing_of_nothing_of_one_number_and_without_a_limit() -> None:
         pair=("a", "b"), message_bytes=0, by_ranks=(), by_size=(), model=None, ranks_needed=None, one_rank_share=None,
         finding="", limit=NoLimit(path="a > b", reason="unknown"), verdict=None, reason="r", notes=(), complete=False,
     )  # fmt: skip
-    assert drawing(nothing) is None
-    assert "<svg" not in saturation_as_html(info_of(Cluster(nodes=names(2))), nothing)
+    assert "<svg" not in as_html(saturation_report(info_of(Cluster(nodes=names(2))), nothing))
     value = Estimate(value=1e9, low=0.9e9, high=1.1e9, runs=5, confidence=0.95, method="m")
     one = replace(nothing, by_size=(AtSize(message_bytes=1024, ranks=1, bandwidth_bytes_per_s=value),))
-    drawn = drawing(one)
-    assert drawn is not None
-    assert drawn["levels"] == []
-    assert all(10 <= dot[key] <= drawn["bottom"] for dot in drawn["curves"][0]["dots"] for key in ("y", "low", "high"))
-    assert [tick["label"] for tick in drawn["x_ticks"]] == ["1 rank"]
+    drawn = bandwidth_plot(one).svg
+    assert drawn.levels == ()
+    assert all(TOP <= place <= BOTTOM for dot in drawn.curves[0].dots for place in (dot.y, dot.low, dot.high))
+    assert [label for _, label in drawn.x_ticks] == ["1 rank"]
 
 
 @pytest.mark.parametrize("top", [1e-3, 1.0, 117e6, 1.23e11, 0.0, float("inf")])
 def test_ticks_are_few_and_round(top: float) -> None:
-    found = ticks(top)
+    found = round_steps(top)
     assert found[0] == 0
     assert len(found) <= 6
     assert max(found) <= top

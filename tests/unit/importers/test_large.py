@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from seatrial.commands.locate.json import located_as_json
+from seatrial.commands.locate.view import located_fields
 from seatrial.importers import fields as fields_module
 from seatrial.importers.fields import numbers, pieces, split_fields, whole_text
 from seatrial.importers.formats import read_matrix
@@ -19,6 +19,7 @@ from seatrial.locate.single_pairs import MOST_LISTED
 from seatrial.locate.table import locate_in_table
 from seatrial.model.errors import UsageError
 from seatrial.model.pair_table import PairTable, pair_table
+from seatrial.render.json import json_text
 
 HEADING = "source,target,latency_us,bandwidth_mb_s\n"
 
@@ -210,7 +211,7 @@ def test_many_unstable_pairs_are_counted_and_not_all_listed() -> None:
     found = locate_in_table(table)
     assert found.unstable_pairs > MOST_LISTED
     assert len(found.unstable) == MOST_LISTED
-    assert f'"unstable_pairs": {found.unstable_pairs}' in located_as_json(table, found, (), None, 0)
+    assert f'"unstable_pairs": {found.unstable_pairs}' in json_text(located_fields(table, found, (), None, 0))
 
 
 def cover_by_sets(ratio: list[float], ways: list[tuple[int, int]], line: float, tolerance: float) -> list[object]:

@@ -14,8 +14,6 @@ from seatrial.cli.curve import curve
 from seatrial.cli.main import run
 from seatrial.cli.saturate import saturate
 from seatrial.commands.transports import run as transports_run
-from seatrial.commands.transports.json import transports_as_json
-from seatrial.commands.transports.text import transports_as_text
 from seatrial.model.errors import ProbeLost
 from seatrial.model.loss import Loss, LossCause, RankDeath
 from seatrial.model.measurement import Phase, Round
@@ -24,6 +22,7 @@ from tests.support import transport_launcher
 from tests.support.builders import Cluster, names
 from tests.support.launchers import use_launcher
 from tests.support.rail_cluster import Railed, RailedLauncher
+from tests.support.reports import transports_json, transports_text
 from tests.support.scripted import ScriptedLauncher
 
 KILLED = Loss(cause=LossCause.SIGNAL, suspects=("n2",), deaths=(RankDeath(node="n2", rank=1, signal=9),))
@@ -113,8 +112,8 @@ def test_ablations_that_crash_are_noted_and_nobodys_fault(tmp_path: Path) -> Non
     outcome = transport_launcher.carry_out(launcher, tmp_path)
     found = transport_launcher.plain(outcome)
     assert any("Under the settings of forced TCP the probe was lost 2 times" in note for note in found.notes)
-    assert "forced TCP the probe was lost" in transports_as_text(found, width=300)
-    assert "forced TCP the probe was lost" in transports_as_json(outcome.run, found)
+    assert "forced TCP the probe was lost" in transports_text(found, width=300)
+    assert "forced TCP the probe was lost" in transports_json(outcome.run, found)
     assert not any(finding.kind is FindingKind.RANK_DIED for finding in found.findings)
     entries = of_type(read_entries(outcome.folder), SessionLost)
     assert [(one.loss.variant, one.loss.altered) for one in entries] == [("forced TCP", True)] * 2

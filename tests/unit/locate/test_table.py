@@ -7,16 +7,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seatrial.commands.locate.text import located_as_text
+from seatrial.commands.locate.view import located_report
 from seatrial.locate.classes import topology_classes
 from seatrial.locate.part_cover import Ways, explain
 from seatrial.locate.significance import relative_scale, resolution
 from seatrial.locate.single_pairs import MOST_LISTED
 from seatrial.locate.table import locate_in_table
+from seatrial.model.errors import ExitCode
 from seatrial.model.pair_faults import Located
 from seatrial.model.pair_table import PairTable, pair_table
 from seatrial.model.subject import Direction, SubjectKind
 from seatrial.pairs.rounds import circle_rounds, sparse_rounds
+from seatrial.render.text import as_text
 from tests.support.matrices import matrix, nxnlatbw
 from tests.support.pair_tables import Cell, draw_rates, named_nodes, table_of_rates
 from tests.support.paths import SHARED, needs_shared
@@ -262,7 +264,9 @@ def test_many_pairs_at_fault_are_counted_and_not_all_listed() -> None:
             (2, Direction.BOTH, loss == 1)
         }
         assert (len(found.faults), found.unlisted_pairs) == (MOST_LISTED, len(pairs) - MOST_LISTED)
-        assert f"{len(pairs)} faults on 120 nodes" in located_as_text(pair_table(names, worse), found, (), None)
+        assert f"{len(pairs)} faults on 120 nodes" in as_text(
+            located_report(pair_table(names, worse), found, (), None, ExitCode.FINDINGS)
+        )
 
 
 @pytest.mark.parametrize("noise", [0.0005, 0.02])

@@ -3,7 +3,6 @@
 import msgspec
 
 from seatrial.commands.check.judge import judge
-from seatrial.commands.check.text import as_text
 from seatrial.judgement.wording import link_remedy, named
 from seatrial.locate.explanation import Suspect
 from seatrial.model.errors import ExitCode
@@ -15,6 +14,7 @@ from seatrial.model.run import NodeState, RecordedRun
 from seatrial.model.subject import CLUSTER, Direction, Subject, node
 from seatrial.model.verdict import FindingKind, Verdict
 from tests.support.builders import Cluster, names, sail, slow_part
+from tests.support.reports import check_text
 
 POWERSAVE = ProcessorFacts(governors={"powersave": 2})
 WELL = ProcessorFacts(governors={"performance": 2}, throttle_events=1)
@@ -40,7 +40,7 @@ def test_a_node_is_misconfigured_by_its_facts_and_not_slow() -> None:
     }
     assert judgement.verdict is Verdict.MISCONFIGURED
     assert judgement.exit_code is ExitCode.FINDINGS
-    text = as_text(recorded.info, judgement, recorded.facts)
+    text = check_text(recorded.info, judgement, recorded.facts)
     assert text.startswith("MISCONFIGURED  1 finding on 4 nodes")
     assert "SLOW" not in text
 

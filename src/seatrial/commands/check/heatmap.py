@@ -32,9 +32,9 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HeatMap(msgspec.Struct, frozen=True, kw_only=True):
-    """Rows send, columns receive; both stand in the order of `labels`. A cell that is absent was never planned.
+    """Rows send, columns receive; both are in the order of `labels`. A cell that is absent was never planned.
 
-    Nodes stand by leaf and name; leaves, where `by_leaf`, worst first.
+    Nodes are sorted by leaf and name; leaves, where `by_leaf`, with the worst first.
     """
 
     labels: tuple[str, ...]
@@ -47,7 +47,7 @@ class HeatMap(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def blank(self) -> int:
-        """Cells of two different nodes or leaves of which no pair was measured, nor was to be."""
+        """Cells of two different nodes or leaves without a planned pair."""
         rows = len(self.labels)
         return rows * (rows - 1) - sum(row != column for row, column in self.cells)
 
@@ -60,8 +60,8 @@ class HeatMap(msgspec.Struct, frozen=True, kw_only=True):
 def heat_map(judgement: Judgement, fabric: Fabric, most: int = MOST_ROWS, *, most_nodes: int | None = None) -> HeatMap:
     """The matrix of all judged pairs: of nodes up to `most_nodes` of them, of the worst `most` leaves beyond.
 
-    Where `most_nodes` is not given it is `most`. Nodes more than that of which no leaf is known stay nodes while `most`
-    permits: one row for all would tell nothing.
+    Where `most_nodes` is not given it is `most`. More nodes than that stay nodes while `most` permits if no
+    leaf is known: one row for all would show nothing.
     """
     leaf_of = _leaves(judgement, fabric)
     by_leaf = len(leaf_of) > (most if most_nodes is None else most_nodes)

@@ -11,7 +11,7 @@ from seatrial.model.judgement import Judgement
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import count
 from seatrial.render.escape import plot_text, shorten
-from seatrial.render.json_text import Json
+from seatrial.render.json import Json
 
 _MOST_TICKS = 48
 _MOST_NUMBERED = 20
@@ -98,7 +98,7 @@ def _rounded(value: float | None) -> float | None:
 
 
 def _labels(heat: HeatMap, number: Callable[[Cell], float | None]) -> list[list[str]] | None:
-    """What stands in the cells: numbers where rows are few, letters for what did not pass where they are some."""
+    """The text of the cells: numbers in a small map, letters for what did not pass in a larger one."""
     if len(heat.labels) > _MOST_LETTERED:
         return None
 

@@ -1,33 +1,69 @@
-"""A fabric's map and what is wrong with it, as text and as JSON."""
+"""A fabric's map and its problems: the reports of `seatrial fabric`."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from seatrial.fabric.map_check import LinkProblem, device_name, link_text
 from seatrial.fabric.table_check import TableReport
+from seatrial.model.errors import ExitCode
 from seatrial.model.fabric_map import DeviceKind, FabricMap
 from seatrial.model.hca import data_bits_per_s
 from seatrial.model.units import link_rate
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import count, natural_sorted
 from seatrial.render.escape import clean
-from seatrial.render.json_text import json_text
+from seatrial.render.json import Json
+from seatrial.render.report import Block, Copy, Report
 
 MOST_LISTED = 60
 
 
-def fabric_as_text(fabric: FabricMap, tables: TableReport | None = None) -> str:
-    """Counts, link rates, every switch with what hangs on it, and what routes use."""
+def map_report(fabric: FabricMap, tables: TableReport | None = None) -> Report:
+    """The report of `seatrial fabric show`: counts, link rates, every switch with its cables, and use by routes."""
+    return Report(
+        payload=lambda: fabric_fields(fabric, (), ExitCode.PASS, tables),
+        terminal=lambda _: (Copy(lines=tuple(_map_lines(fabric, tables))),),
+        wrapped=False,
+    )
+
+
+def problems_report(fabric: FabricMap, problems: Sequence[LinkProblem], tables: TableReport | None = None) -> Report:
+    """The report of `seatrial fabric check`: each problem with its remedy, and use by routes."""
+    size = count(len(fabric.links), "cable")
+    if problems:
+        word, sentence = Verdict.MISCONFIGURED, f"{count(len(problems), 'problem')} in a fabric of {size}"
+    else:
+        word, sentence = Verdict.PASS, f"{len(fabric.links)} cables, each as fast as its peers, none missing."
+    exit_code = ExitCode.FINDINGS if problems else ExitCode.PASS
+    return Report(
+        word=word.value,
+        sentence=sentence,
+        exit_code=exit_code,
+        payload=lambda: fabric_fields(fabric, problems, exit_code, tables),
+        terminal=lambda _: _problem_blocks(problems, tables),
+        wrapped=False,
+    )
+
+
+def _map_lines(fabric: FabricMap, tables: TableReport | None) -> Iterator[str]:
     kinds = Counter(device.kind for device in fabric.devices)
-    lines = [
+    yield (
         f"{kinds[DeviceKind.SWITCH]} switches, {kinds[DeviceKind.ADAPTER]} adapters, {len(fabric.links)} cables"
         f" ({fabric.source})"
-    ]
+    )
     rates = Counter((link.width, link.speed) for link in fabric.links)
     for (width, speed), cables in rates.most_common():
         carries = data_bits_per_s(width, speed)
-        told = f", {link_rate(carries)} each way" if carries else ""
-        lines.append(f"  {cables} × {width or '?'}x {speed or 'unknown speed'}{told}")
+        rate = f", {link_rate(carries)} each way" if carries else ""
+        yield f"  {cables} × {width or '?'}x {speed or 'unknown speed'}{rate}"
+    yield from _switch_lines(fabric)
+    yield from _routes(tables)
+    if fabric.unknown:
+        yield f"{len(fabric.unknown)} lines were not understood, the first: {clean(fabric.unknown[0][:80])!r}"
+
+
+def _switch_lines(fabric: FabricMap) -> Iterator[str]:
+    """A line for each of the first switches: how many adapters and switches its cables lead to."""
     devices = fabric.by_key
     below: Counter[tuple[str, str]] = Counter()
     for link in fabric.links:
@@ -36,68 +72,56 @@ def fabric_as_text(fabric: FabricMap, tables: TableReport | None = None) -> str:
     switches = {device_name(device): device for device in fabric.devices if device.kind is DeviceKind.SWITCH}
     for name in natural_sorted(switches)[:MOST_LISTED]:
         key = switches[name].key
-        lines.append(f"  {clean(name)}: {below[key, 'adapter']} adapters, {below[key, 'switch']} cables to switches")
+        yield f"  {name}: {below[key, 'adapter']} adapters, {below[key, 'switch']} cables to switches"
     if len(switches) > MOST_LISTED:
-        lines.append(f"  and {len(switches) - MOST_LISTED} more switches; --json has all")
-    lines += _routes(tables)
-    if fabric.unknown:
-        lines.append(f"{len(fabric.unknown)} lines were not understood, the first: {clean(fabric.unknown[0][:80])!r}")
-    return "\n".join(lines) + "\n"
+        yield f"  and {len(switches) - MOST_LISTED} more switches; --json has all"
 
 
-def problems_as_text(fabric: FabricMap, problems: Sequence[LinkProblem], tables: TableReport | None = None) -> str:
-    """The verdict first, then each problem with what to do, and what routes use."""
-    if not problems:
-        passed = f"PASS  {len(fabric.links)} cables, each as fast as its sisters, none missing."
-        return "\n".join([passed, *_routes(tables)]) + "\n"
-    lines = [f"{Verdict.MISCONFIGURED}  {count(len(problems), 'problem')} in a fabric of {len(fabric.links)} cables"]
+def _problem_blocks(problems: Sequence[LinkProblem], tables: TableReport | None) -> Iterator[Block]:
     for number, problem in enumerate(problems, 1):
-        lines += ["", f"{number}  {problem.kind}", f"   {clean(problem.says)}", f"   to do      {problem.remedy}"]
+        yield Copy(lines=(f"{number}  {problem.kind}", f"   {problem.says}", f"   to do      {problem.remedy}"))
     if tables:
-        lines += ["", *_routes(tables)]
-    return "\n".join(lines) + "\n"
+        yield Copy(lines=tuple(_routes(tables)), tight=not problems)
 
 
 def _routes(tables: TableReport | None) -> list[str]:
     if tables is None:
         return []
     arrive = f"{tables.reached} of {tables.ways} ways from a leaf switch to an adapter arrive"
-    return [f"Routes: {arrive}; {clean(tables.statement)}"]
+    return [f"Routes: {arrive}; {tables.statement}"]
 
 
-def fabric_as_json(
+def fabric_fields(
     fabric: FabricMap, problems: Sequence[LinkProblem], exit_code: int, tables: TableReport | None = None
-) -> str:
-    """One object: devices, links with the data rate of each, problems, and what routes use where that is known."""
+) -> Json:
+    """docs/fabric.md describes each field."""
     devices = fabric.by_key
-    return json_text(
-        {
-            "exit_code": exit_code,
-            "source": fabric.source,
-            "problems": [
-                {"kind": one.kind.value, "subject": one.subject, "statement": one.says, "remedy": one.remedy}
-                for one in problems
-            ],
-            "devices": [
-                {"key": one.key, "kind": one.kind.value, "name": one.name, "lid": one.lid} for one in fabric.devices
-            ],
-            "links": [
-                {
-                    "name": link_text(link, devices),
-                    "ends": [[link.one.device, link.one.port], [link.other.device, link.other.port]],
-                    "width": link.width,
-                    "speed": link.speed,
-                    "other_width": link.other_width,
-                    "other_speed": link.other_speed,
-                    "data_bits_per_s": data_bits_per_s(link.width, link.speed),
-                }
-                for link in fabric.links
-            ],
-            "down": [[end.device, end.port] for end in fabric.down],
-            "unknown_lines": list(fabric.unknown),
-            "routes": None if tables is None else _routes_as_data(tables),
-        }
-    )
+    return {
+        "exit_code": int(exit_code),
+        "source": fabric.source,
+        "problems": [
+            {"kind": one.kind.value, "subject": one.subject, "statement": one.says, "remedy": one.remedy}
+            for one in problems
+        ],
+        "devices": [
+            {"key": one.key, "kind": one.kind.value, "name": one.name, "lid": one.lid} for one in fabric.devices
+        ],
+        "links": [
+            {
+                "name": link_text(link, devices),
+                "ends": [[link.one.device, link.one.port], [link.other.device, link.other.port]],
+                "width": link.width,
+                "speed": link.speed,
+                "other_width": link.other_width,
+                "other_speed": link.other_speed,
+                "data_bits_per_s": data_bits_per_s(link.width, link.speed),
+            }
+            for link in fabric.links
+        ],
+        "down": [[end.device, end.port] for end in fabric.down],
+        "unknown_lines": list(fabric.unknown),
+        "routes": None if tables is None else _routes_as_data(tables),
+    }
 
 
 def _routes_as_data(tables: TableReport) -> dict[str, object]:

@@ -6,8 +6,7 @@ from seatrial.model import units
 from seatrial.model.facts import NetworkInterface, NodeFacts
 from seatrial.model.hardware import PciDevice, PciHop, PciKind
 from seatrial.model.hca import Hca, Port
-from seatrial.render.fact_differences import used_interfaces
-from seatrial.render.fact_value import lane_speed
+from seatrial.render.fact_text import lane_speed, used_interfaces
 
 Row = tuple[str, str]
 
@@ -42,13 +41,13 @@ def hop_text(hop: PciHop) -> str:
     """0000:01:00.0 8 GT/s x8 of 16 GT/s x16, packets 256 of 512 B."""
     now = " ".join(filter(None, (_speed(hop.current_transfers_per_s), _width(hop.current_width))))
     most = " ".join(filter(None, (_speed(hop.max_transfers_per_s), _width(hop.max_width))))
-    told = [f"{hop.address} {now or 'link not told'}" + (f" of {most}" if most else "")]
+    parts = [f"{hop.address} {now or 'link not reported'}" + (f" of {most}" if most else "")]
     if hop.max_payload_bytes is not None:
         can = hop.max_payload_supported_bytes
-        told.append(f"packets {hop.max_payload_bytes}" + (f" of {can} B" if can is not None else " B"))
+        parts.append(f"packets {hop.max_payload_bytes}" + (f" of {can} B" if can is not None else " B"))
     if hop.max_read_request_bytes is not None:
-        told.append(f"reads {hop.max_read_request_bytes} B")
-    return ", ".join(told)
+        parts.append(f"reads {hop.max_read_request_bytes} B")
+    return ", ".join(parts)
 
 
 def _path(device: PciDevice | None) -> Iterator[Row]:
@@ -59,7 +58,7 @@ def _path(device: PciDevice | None) -> Iterator[Row]:
 
 
 def _hca(hca: Hca) -> str:
-    told = [
+    parts = [
         hca.hca_type,
         f"driver {hca.driver}" if hca.driver else "",
         f"firmware {hca.firmware}" if hca.firmware else "",
@@ -67,47 +66,47 @@ def _hca(hca: Hca) -> str:
         f"NUMA node {hca.numa_node}" if hca.numa_node is not None else "",
         f"PCI {hca.pci_address}" if hca.pci_address else "",
     ]
-    return ", ".join(filter(None, told)) or "nothing told"
+    return ", ".join(filter(None, parts)) or "nothing reported"
 
 
 def _port(port: Port) -> str:
     manager = {None: "", 0: "no subnet manager has been here"}.get(
         port.subnet_manager_lid, f"subnet manager at LID {port.subnet_manager_lid}"
     )
-    told = [
+    parts = [
         str(port.family),
-        "state not told" if port.state is None else str(port.state),
+        "state not reported" if port.state is None else str(port.state),
         port.physical_state,
-        port.rate_text or "rate not told",
+        port.rate_text or "rate not reported",
         f"MTU {port.mtu_bytes}" if port.mtu_bytes is not None else "",
         manager if str(port.link_layer) != "Ethernet" else "",
         f"as {', '.join(port.interfaces)}" if port.interfaces else "",
     ]
-    return ", ".join(filter(None, told))
+    return ", ".join(filter(None, parts))
 
 
 def _interface(interface: NetworkInterface) -> str:
-    told = [
+    parts = [
         interface.state,
         "no carrier" if interface.carrier is False else "",
-        units.link_rate(interface.speed_bits_per_s) if interface.speed_bits_per_s is not None else "speed not told",
+        units.link_rate(interface.speed_bits_per_s) if interface.speed_bits_per_s is not None else "speed not reported",
         f"{interface.duplex} duplex" if interface.duplex and interface.duplex != "unknown" else "",
         f"MTU {interface.mtu_bytes}" if interface.mtu_bytes is not None else "",
         f"driver {interface.driver}" if interface.driver else "",
         f"on {', '.join(interface.lower)}" if interface.lower else "",
     ]
-    return ", ".join(filter(None, told))
+    return ", ".join(filter(None, parts))
 
 
 def _device(device: PciDevice) -> str:
-    told = [
+    parts = [
         device.kind.value,
         f"{device.vendor:04x}:{device.device:04x}" if device.vendor is not None and device.device is not None else "",
         f"driver {device.driver}" if device.driver else "",
         f"NUMA node {device.numa_node}" if device.numa_node is not None else "",
         "virtual function" if device.virtual_function else "",
     ]
-    return ", ".join(filter(None, told))
+    return ", ".join(filter(None, parts))
 
 
 def _speed(transfers_per_s: float | None) -> str:

@@ -10,7 +10,7 @@ from seatrial.model import units
 from seatrial.model.facts import NodeFacts
 from seatrial.model.hardware import IN_NAME, Dimm, NumaNode, ProcessorFacts
 from seatrial.model.words import count
-from seatrial.render.fact_value import hertz, memory_speed
+from seatrial.render.fact_text import hertz, memory_speed
 
 Row = tuple[str, str]
 
@@ -19,7 +19,7 @@ def machine(facts: NodeFacts) -> Iterator[Row]:
     """Maker, product, firmware and modes."""
     firmware = facts.system.firmware
     bios = " ".join(filter(None, (firmware.bios_vendor, firmware.bios_version)))
-    told = [
+    parts = [
         " ".join(filter(None, (firmware.vendor, firmware.product))),
         f"board {firmware.board}" if firmware.board else "",
         f"BIOS {bios}" + (f" of {firmware.bios_date}" if firmware.bios_date else "") if bios else "",
@@ -27,8 +27,8 @@ def machine(facts: NodeFacts) -> Iterator[Row]:
         f"memory mode {firmware.memory_mode}" if firmware.memory_mode else "",
         f"cluster mode {firmware.cluster_mode}" if firmware.cluster_mode else "",
     ]
-    if any(told):
-        yield "machine", "; ".join(filter(None, told))
+    if any(parts):
+        yield "machine", "; ".join(filter(None, parts))
 
 
 def processors(facts: NodeFacts) -> Iterator[Row]:
@@ -41,7 +41,7 @@ def processors(facts: NodeFacts) -> Iterator[Row]:
         f"microcode {set_up.microcode}" if set_up.microcode else "",
     ]
     sockets = "" if facts.sockets is None else f"{facts.sockets} × "
-    yield "processors", ", ".join(filter(None, (sockets + (facts.cpu_model or "model not told"), *counts)))
+    yield "processors", ", ".join(filter(None, (sockets + (facts.cpu_model or "model not reported"), *counts)))
     if set_up.instruction_sets:
         yield "extensions", " ".join(set_up.instruction_sets)
     frequency = [
@@ -64,16 +64,16 @@ def processors(facts: NodeFacts) -> Iterator[Row]:
 def memory(facts: NodeFacts) -> Iterator[Row]:
     """Size, modules and channels, caches, errors."""
     modules = facts.memory
-    told = [] if facts.memory_bytes is None else [units.memory(facts.memory_bytes)]
+    parts = [] if facts.memory_bytes is None else [units.memory(facts.memory_bytes)]
     filled = [each for each in modules.dimms if each.size_bytes != 0]
     if modules.dimms:
-        told += [f"{_modules(filled)}, {count(len(modules.dimms) - len(filled), 'slot')} empty"]
+        parts += [f"{_modules(filled)}, {count(len(modules.dimms) - len(filled), 'slot')} empty"]
         channels = {each.channel for each in filled if each.channel}
-        told += [f"{len(channels)} channels in use"] if channels else []
+        parts += [f"{len(channels)} channels in use"] if channels else []
     for word, errors in (("corrected", modules.corrected_errors), ("uncorrected", modules.uncorrected_errors)):
-        told += [f"{errors} {word} errors since boot"] if errors else []
-    if told:
-        yield "memory", "; ".join(told)
+        parts += [f"{errors} {word} errors since boot"] if errors else []
+    if parts:
+        yield "memory", "; ".join(parts)
     if facts.topology.caches:
         yield (
             "caches",
@@ -88,13 +88,13 @@ def memory(facts: NodeFacts) -> Iterator[Row]:
 def numa(facts: NodeFacts) -> Iterator[Row]:
     """Each NUMA node with its processors, its memory, and the devices that hang on it."""
     for node in facts.topology.numa_nodes:
-        told = [
+        parts = [
             f"processors {_numbers(node.processors)}" if node.processors else "no processors",
             "" if node.memory_bytes is None else units.memory(node.memory_bytes),
             f"distances {' '.join(map(str, node.distances))}" if node.distances else "",
             ", ".join(_hanging_on(facts, node)),
         ]
-        yield f"NUMA node {node.index}", "; ".join(filter(None, told))
+        yield f"NUMA node {node.index}", "; ".join(filter(None, parts))
 
 
 def _hanging_on(facts: NodeFacts, node: NumaNode) -> list[str]:
@@ -109,7 +109,7 @@ def _modules(dimms: Sequence[Dimm]) -> str:
             filter(
                 None,
                 (
-                    units.size(each.size_bytes) if each.size_bytes is not None else "size not told",
+                    units.size(each.size_bytes) if each.size_bytes is not None else "size not reported",
                     each.kind,
                     _at(each),
                 ),

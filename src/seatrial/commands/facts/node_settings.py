@@ -51,7 +51,7 @@ def kernel(facts: NodeFacts) -> Iterator[Row]:
 def clock(facts: NodeFacts) -> Iterator[Row]:
     """Whether it is kept right, by whom, and how far off it is."""
     state = facts.system.clock
-    told = [
+    parts = [
         {None: "", True: "synchronised", False: "not synchronised"}[state.synchronised],
         f"{units.duration(abs(state.offset_s))} {'ahead' if state.offset_s > 0 else 'behind'}"
         if state.offset_s
@@ -60,8 +60,8 @@ def clock(facts: NodeFacts) -> Iterator[Row]:
         f"says {state.source}" if state.source else "",
         f"clock source {state.kernel_clock}" if state.kernel_clock else "",
     ]
-    if any(told):
-        yield "clock", ", ".join(filter(None, told))
+    if any(parts):
+        yield "clock", ", ".join(filter(None, parts))
 
 
 def mounts(facts: NodeFacts) -> Iterator[Row]:
@@ -84,13 +84,13 @@ def mounts(facts: NodeFacts) -> Iterator[Row]:
 
 def sensors(facts: NodeFacts) -> Iterator[Row]:
     """Readings, each with the value at which it becomes critical, and power limits."""
-    told = [
+    parts = [
         f"{each.name} {each.value:g} {each.unit.replace('degC', '°C')}"
         + (f" of {each.critical:g}" if each.critical is not None else "")
         for each in facts.system.sensors
     ]
-    if told:
-        yield "sensors", ", ".join(told)
+    if parts:
+        yield "sensors", ", ".join(parts)
     if facts.system.power_limits_w:
         yield "power limits", ", ".join(f"{name} {watts:g} W" for name, watts in facts.system.power_limits_w.items())
 
@@ -98,14 +98,14 @@ def sensors(facts: NodeFacts) -> Iterator[Row]:
 def software(facts: NodeFacts) -> Iterator[Row]:
     """Slurm, MPI and the libraries with what is compiled into them."""
     known = facts.software
-    told = {f"{each.name} {each.version}" for each in known.libraries if isinstance(each, Library)}
+    listed = {f"{each.name} {each.version}" for each in known.libraries if isinstance(each, Library)}
     slurm = [
         f"client {known.slurm_client}" if known.slurm_client else "",
         f"daemon {known.slurm_daemon}" if known.slurm_daemon else "",
     ]
     if any(slurm):
         yield "Slurm", ", ".join(filter(None, slurm))
-    if others := [version for version in facts.mpi_versions if version not in told]:
+    if others := [version for version in facts.mpi_versions if version not in listed]:
         yield "MPI", ", ".join(others)
     for library in known.libraries:
         yield "library", _library(library) if isinstance(library, Library) else str(library)

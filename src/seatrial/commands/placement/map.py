@@ -1,10 +1,12 @@
-"""A node's sockets, NUMA nodes and cores with the ranks on them, in plain letters."""
+"""A node's sockets, NUMA nodes and cores with the ranks on them: in characters, and as boxes for the page."""
 
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 
 from seatrial.commands.placement.picture import CoreCell, Loose, NodePicture, NumaBox
 from seatrial.model.words import count
 from seatrial.node.processor_sets import numbers
+from seatrial.render import plots
 from seatrial.render.node_names import few
 
 LEAST_CELLS = 8
@@ -112,3 +114,42 @@ def _untouched(boxes: Sequence[NumaBox]) -> Iterator[str]:
         else:
             where = " to ".join(dict.fromkeys(box_title(box) for box in (boxes[0], boxes[-1])))
         yield f"  {where}: cores {cores}, no rank bound"
+
+
+def core_map(picture: NodePicture, advised: str) -> plots.CoreMap:
+    """The same for the page. `advised`: what the second placement is called."""
+    sides = [_side(picture, "now")] + ([_side(picture, advised)] if picture.advised else [])
+    notes = tuple(f"Now {loose_text(loose)}." for loose in picture.loose)
+    return plots.CoreMap(heading=node_title(picture), notes=notes, sides=tuple(sides))
+
+
+def _side(picture: NodePicture, name: str) -> plots.CoreSide:
+    """All sockets of a node with the ranks of one placement."""
+    now = name == "now"
+    roaming = {core for loose in picture.loose for core in loose.cores} if now else set[int]()
+    sockets = groupby(sorted(picture.boxes, key=_socket), key=_socket)
+    return plots.CoreSide(
+        title=name, sockets=tuple(tuple(_page_box(box, now, roaming) for box in boxes) for _, boxes in sockets)
+    )
+
+
+def _socket(box: NumaBox) -> int:
+    return -1 if box.package is None else box.package
+
+
+def _page_box(box: NumaBox, now: bool, roaming: set[int]) -> plots.CoreBox:
+    cells = (_page_cell(core, core.now if now else core.advised, core.first in roaming) for core in box.cores)
+    return plots.CoreBox(title=box_title(box), near=bool(box.adapters), cells=tuple(cells))
+
+
+def _page_cell(core: CoreCell, ranks: Sequence[int], roaming: bool) -> plots.CoreCell:
+    if len(ranks) > 1:
+        style, use = "shared", f"ranks {numbers(ranks)}"
+    elif ranks:
+        style, use = "one", f"rank {numbers(ranks)}"
+    elif roaming:
+        style, use = "roaming", "ranks that are not bound"
+    else:
+        style, use = ("free", "no rank") if core.ours else ("foreign", "not this job's")
+    text = "" if not ranks else ",".join(map(str, ranks)) if len(ranks) <= 2 else f"{len(ranks)}×"
+    return plots.CoreCell(core=core.first, style=style, text=text, hover=f"core {core.first}: {use}")

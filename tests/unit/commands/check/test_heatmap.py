@@ -3,7 +3,7 @@
 import msgspec
 
 from seatrial.commands.check.heatmap import NO_LEAF, heat_map
-from seatrial.commands.check.worst_rows import pairs_worst_first, unexplained
+from seatrial.commands.check.tables import pairs_worst_first, unexplained
 from seatrial.model.fabric import NO_FABRIC, Fabric
 from seatrial.model.verdict import Verdict
 from tests.support.report_examples import HEALTHY, SICK, big, judgement, node, pair, slow_node, troubled

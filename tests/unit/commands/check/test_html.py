@@ -10,11 +10,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from seatrial.commands.check.html import as_html
-from seatrial.commands.check.text import as_text
 from seatrial.model.verdict import Verdict
 from seatrial.pairs.rounds import sparse_rounds
 from tests.support.report_examples import EVIL, big, facts, judgement, node, pair, run_info, slow_node, troubled
+from tests.support.reports import check_page, check_text
 
 VOID = {"meta", "br", "link", "img"}
 
@@ -68,7 +67,7 @@ class Page(HTMLParser):
 
 
 def test_the_page_says_what_matters() -> None:
-    page = Page(as_html(run_info(), slow_node(), facts()))
+    page = Page(check_page(run_info(), slow_node(), facts()))
     said = " ".join(page.seen.split())
     for text in (
         "SLOW",
@@ -92,7 +91,7 @@ def test_the_page_says_what_matters() -> None:
 
 
 def test_the_page_fetches_nothing() -> None:
-    page = Page(as_html(*troubled(), facts()))
+    page = Page(check_page(*troubled(), facts()))
     fetching = {"src", "href", "srcset", "data", "action", "formaction", "poster", "background", "ping", "cite"}
     assert not [(tag, a) for tag, a in page.elements if fetching & set(a)]
     assert not [tag for tag, _ in page.elements if tag in ("link", "iframe", "object", "embed", "base", "form", "img")]
@@ -105,7 +104,7 @@ def test_the_page_fetches_nothing() -> None:
 
 
 def test_only_our_own_scripts_may_run() -> None:
-    page = Page(as_html(run_info(), slow_node(EVIL), {}))
+    page = Page(check_page(run_info(), slow_node(EVIL), {}))
     running = [text for tag, a, text in page.raw if tag == "script" and not a.get("type")]
     hashes = {f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}" for text in running}
     assert len(hashes) == 2
@@ -114,11 +113,11 @@ def test_only_our_own_scripts_may_run() -> None:
 
 
 def test_text_from_outside_is_only_text() -> None:
-    plain = Page(as_html(run_info(), slow_node(), facts()))
+    plain = Page(check_page(run_info(), slow_node(), facts()))
     evil_facts = {EVIL: facts()["n3"]}
     quote = '" onload="alert(1)'
     run = run_info(cluster=quote, reason=EVIL, job="\x1b[31m" + EVIL, command=("seatrial", quote))
-    evil = Page(as_html(run, slow_node(EVIL), evil_facts))
+    evil = Page(check_page(run, slow_node(EVIL), evil_facts))
     assert [tag for tag, _ in evil.elements].count("script") == [tag for tag, _ in plain.elements].count("script") == 3
     assert not [a for _, a in evil.elements if any(name.startswith("on") for name in a)]
     assert EVIL in evil.seen
@@ -129,7 +128,7 @@ def test_text_from_outside_is_only_text() -> None:
 
 
 def test_heat_map_data() -> None:
-    plot = Page(as_html(run_info(), slow_node(), {})).plot
+    plot = Page(check_page(run_info(), slow_node(), {})).plot
     assert plot["tick_labels"] == ["n1", "n2", "n3", "n4"]
     assert plot["boundaries"] == [1.5]
     assert [(leaf["name"], leaf["middle"]) for leaf in plot["leaves"]] == [("leaf1", 0.5), ("leaf2", 2.5)]
@@ -146,29 +145,35 @@ def test_heat_map_data() -> None:
 
 
 def test_what_is_too_fast_is_marked_and_does_not_stretch_the_scale() -> None:
-    plot = Page(as_html(*troubled(), {})).plot
+    plot = Page(check_page(*troubled(), {})).plot
     assert plot["invalid"] == [[0, 1]]
     assert plot["views"][0]["high"] == 117.67
     assert plot["views"][0]["text"][3][2] == "NOT_RUN"
 
 
 def test_healthy_noise_does_not_fill_the_scale() -> None:
-    view = Page(as_html(run_info(), judgement(), {})).plot["views"][0]
+    view = Page(check_page(run_info(), judgement(), {})).plot["views"][0]
     assert view["low"] == view["high"] / 2
 
 
+def test_the_style_of_our_own_drawings_spares_plotly() -> None:
+    css = next(text for tag, _, text in Page(check_page(run_info(), judgement(), {})).raw if tag == "style")
+    assert "figure svg text" in css
+    assert not re.search(r"(?:^|[,}]\s*)svg\b", css, re.MULTILINE)
+
+
 def test_same_input_same_page() -> None:
-    assert as_html(run_info(), slow_node(), facts()) == as_html(run_info(), slow_node(), facts())
+    assert check_page(run_info(), slow_node(), facts()) == check_page(run_info(), slow_node(), facts())
 
 
 def test_nothing_measured_still_gives_a_page() -> None:
-    page = Page(as_html(run_info(), judgement(pairs=(), nodes=()), {}))
+    page = Page(check_page(run_info(), judgement(pairs=(), nodes=()), {}))
     assert "NOT_RUN" in page.seen
     assert "script-src 'none'" in page.policy
 
 
 def test_ten_thousand_nodes() -> None:
-    text = as_html(run_info(), big(10_000, 20, 4), {})
+    text = check_page(run_info(), big(10_000, 20, 4), {})
     page = Page(text)
     assert len(text) < 8_000_000
     assert page.plot["rows"] == 256
@@ -186,7 +191,7 @@ def test_beside_the_plotting_library_ten_thousand_sparse_nodes_take_three_megaby
     rounds = sparse_rounds(names, 6, 1)
     pairs = tuple(pair(*ends) for one in rounds for a, b in one for ends in ((a, b), (b, a)))
     nodes = tuple(msgspec.structs.replace(node(name), leaf=f"leaf{i // 40}") for i, name in enumerate(names))
-    text = as_html(run_info(), judgement(pairs=pairs, nodes=nodes), {})
+    text = check_page(run_info(), judgement(pairs=pairs, nodes=nodes), {})
     assert len(text) - len(get_plotlyjs()) < 3_000_000
     page = Page(text)
     assert page.plot["rows"] == 250
@@ -199,14 +204,14 @@ def test_beside_the_plotting_library_ten_thousand_sparse_nodes_take_three_megaby
 def test_every_verdict_but_the_undecided_has_a_colour_of_its_own(verdict: Verdict) -> None:
     """The two others, and nothing else, have the grey of what is not known."""
     (finding, *_) = slow_node().findings
-    page = as_html(run_info(), judgement(findings=(msgspec.structs.replace(finding, verdict=verdict),)), facts())
+    page = check_page(run_info(), judgement(findings=(msgspec.structs.replace(finding, verdict=verdict),)), facts())
     if verdict is not Verdict.PASS:
         assert f'<article class="{verdict}">' in page
         assert f"article.{verdict} {{ border-left-color: var(--{verdict.lower()}); }}" in page
     assert re.search(rf"header\.{verdict}\b[^{{]*{{ background: var\(--{verdict.lower()}\)", page)
     assert f".chip.{verdict} {{ background: " in page
     assert f"--{verdict.lower()}: #" in page
-    text = as_text(
+    text = check_text(
         run_info(), judgement(findings=(msgspec.structs.replace(finding, verdict=verdict),)), facts(), colour=True
     )
     assert verdict.value in text

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.commands.check.html import as_html
 from seatrial.process.process import run
 from tests.support.report_examples import facts, judgement, run_info
+from tests.support.reports import check_page
 
 CHROMIUM = shutil.which("chromium")
 OPTIONS = (
@@ -27,7 +27,7 @@ OPTIONS = (
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium (apt install chromium)")
 def test_the_heat_map_is_drawn_and_nothing_is_complained_of(tmp_path: Path) -> None:
     page = tmp_path / "report.html"
-    page.write_text(as_html(run_info(), judgement(), facts()), encoding="utf-8")
+    page.write_text(check_page(run_info(), judgement(), facts()), encoding="utf-8")
     argv = [str(CHROMIUM), *OPTIONS, f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom", page.as_uri()]
     done = run(argv, timeout_s=90)
     assert done.stdout.count("main-svg") >= 1, done.stderr[-2000:]

@@ -5,15 +5,15 @@ import math
 
 import msgspec
 
-from seatrial.commands.check.json import as_json, as_json_text
 from seatrial.model.judgement import Judgement, NodeVerdict, PairVerdict
 from seatrial.model.run import Design, NodeState
 from seatrial.model.verdict import Experiment, Finding
 from tests.support.report_examples import SICK, estimate, judgement, run_info, slow_node, troubled
+from tests.support.reports import check_json, check_json_text
 
 
 def test_the_planted_node_is_named_with_its_number() -> None:
-    report = as_json(run_info(), slow_node(), 1)
+    report = check_json(run_info(), slow_node())
     assert (report["format"], report["verdict"], report["exit_code"], report["complete"]) == (1, "SLOW", 1, True)
     finding = report["findings"][0]
     assert (finding["kind"], finding["subject"], finding["direction"]) == ("slow-link", "node:n3", "both")
@@ -26,7 +26,7 @@ def test_the_planted_node_is_named_with_its_number() -> None:
 
 def test_what_was_not_measured_is_there_too() -> None:
     run, judged = troubled()
-    report = as_json(run, judged, 2)
+    report = check_json(run, judged)
     assert [(lost["node"], lost["fault"]) for lost in report["lost"]] == [("n5", True), ("n6", False)]
     never = next(pair for pair in report["pairs"] if pair["verdict"] == "NOT_RUN")
     assert (never["bandwidth_bytes_per_s"], never["limit_bytes_per_s"], never["of_limit"]) == (None, None, None)
@@ -35,13 +35,13 @@ def test_what_was_not_measured_is_there_too() -> None:
 
 
 def test_nothing_judged_is_no_pass() -> None:
-    assert as_json(run_info(), judgement(pairs=(), nodes=()), 2)["verdict"] == "NOT_RUN"
+    assert check_json(run_info(), judgement(pairs=(), nodes=()))["verdict"] == "NOT_RUN"
 
 
 def test_same_input_same_bytes_and_no_control_characters() -> None:
     judged = slow_node("n\x1b[31m3\udc80")
-    text = as_json_text(run_info(), judged, 1)
-    assert text == as_json_text(run_info(), slow_node("n\x1b[31m3\udc80"), 1)
+    text = check_json_text(run_info(), judged)
+    assert text == check_json_text(run_info(), slow_node("n\x1b[31m3\udc80"))
     assert text.isascii()
     assert "\x1b" not in text
     assert json.loads(text)["findings"][0]["subject"] == "node:n\x1b[31m3\udc80"
@@ -51,12 +51,12 @@ def test_infinity_becomes_null() -> None:
     wide = msgspec.structs.replace(estimate(1e6), low=-math.inf, high=math.inf)
     healthy = judgement()
     pair = msgspec.structs.replace(healthy.pairs[0], bandwidth_bytes_per_s=wide)
-    report = json.loads(as_json_text(run_info(), judgement(pairs=(pair,)), 0))
+    report = json.loads(check_json_text(run_info(), judgement(pairs=(pair,))))
     assert report["pairs"][0]["bandwidth_bytes_per_s"]["high"] is None
 
 
 def test_every_field_of_the_records_is_reported() -> None:
-    report = as_json(*troubled(), 2)
+    report = check_json(*troubled())
 
     def fields(record: type[msgspec.Struct]) -> set[str]:
         return {field.name for field in msgspec.structs.fields(record)}
@@ -67,9 +67,9 @@ def test_every_field_of_the_records_is_reported() -> None:
     assert fields(Finding) == set(report["findings"][0])
     assert fields(NodeState) == set(report["lost"][0])
     assert fields(Design) == set(report["design"])
-    assert fields(Experiment) == set(as_json(run_info(), slow_node(), 1)["findings"][0]["experiments"][0])
+    assert fields(Experiment) == set(check_json(run_info(), slow_node())["findings"][0]["experiments"][0])
 
 
 def test_the_text_is_indented_as_the_standard_library_does() -> None:
-    value = as_json(run_info(), slow_node(), 1)
-    assert as_json_text(run_info(), slow_node(), 1) == json.dumps(value, indent=1) + "\n"
+    value = check_json(run_info(), slow_node())
+    assert check_json_text(run_info(), slow_node()) == json.dumps(value, indent=1) + "\n"

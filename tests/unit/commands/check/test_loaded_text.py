@@ -2,15 +2,13 @@
 
 import msgspec
 
-from seatrial.commands.check.html import as_html
-from seatrial.commands.check.json import as_json
 from seatrial.commands.check.judge import judge
-from seatrial.commands.check.loaded_text import leaves_table, summary
-from seatrial.commands.check.text import as_text
+from seatrial.commands.check.tables import leaves_table, loaded_rows
 from seatrial.model.judgement import LeafLoad, Loaded
 from seatrial.model.subject import Direction
 from seatrial.statistics.estimates import median_estimate
 from tests.support.builders import Cluster, leaves, names, sail
+from tests.support.reports import check_json, check_page, check_text
 
 LOADED = Loaded(
     rounds=20,
@@ -43,14 +41,14 @@ JUDGED = msgspec.structs.replace(judge(RECORDED), loaded=LOADED)
 
 
 def test_the_terminal_says_what_the_fabric_carries() -> None:
-    text = as_text(RECORDED.info, JUDGED, RECORDED.facts, width=200)
+    text = check_text(RECORDED.info, JUDGED, RECORDED.facts, width=200)
     assert "bisection" in text
     assert "150.0 MB/s while half of the nodes send to the other half (4 pairs at once), 75 %" in text
     assert "over-subscription 2.0:1 under load; by its cables 2.0:1" in text
 
 
 def test_the_page_lists_the_leaf_that_carries_least_first() -> None:
-    page = as_html(RECORDED.info, JUDGED, RECORDED.facts)
+    page = check_page(RECORDED.info, JUDGED, RECORDED.facts)
     assert '<section id="loaded">' in page
     assert "<b>" not in page.partition('<section id="loaded">')[2].partition("</section>")[0]
     assert page.index("leaf2</td><td>receives") < page.index("leaf1</td><td>sends")
@@ -60,7 +58,7 @@ def test_the_page_lists_the_leaf_that_carries_least_first() -> None:
 
 
 def test_json_has_base_units_and_shares() -> None:
-    loaded = as_json(RECORDED.info, JUDGED, 0)["loaded"]
+    loaded = check_json(RECORDED.info, JUDGED)["loaded"]
     assert loaded["rounds"] == 20
     assert loaded["bisection_bytes_per_s"]["value"] == 150e6
     assert [one["share"] for one in loaded["leaves"]] == [0.5, 0.25]
@@ -69,8 +67,8 @@ def test_json_has_base_units_and_shares() -> None:
 
 def test_without_load_nothing_is_said() -> None:
     judged = msgspec.structs.replace(JUDGED, loaded=None)
-    assert summary(None) == []
+    assert loaded_rows(None) == []
     assert leaves_table(None).rows == ()
-    assert "bisection" not in as_text(RECORDED.info, judged, RECORDED.facts)
-    assert '<section id="loaded">' not in as_html(RECORDED.info, judged, RECORDED.facts)
-    assert as_json(RECORDED.info, judged, 0)["loaded"] is None
+    assert "bisection" not in check_text(RECORDED.info, judged, RECORDED.facts)
+    assert '<section id="loaded">' not in check_page(RECORDED.info, judged, RECORDED.facts)
+    assert check_json(RECORDED.info, judged)["loaded"] is None

@@ -6,12 +6,10 @@ from pathlib import Path
 import pytest
 
 from seatrial.cli.main import run
-from seatrial.commands.check.html import as_html
-from seatrial.commands.check.json import as_json
 from seatrial.commands.check.judge import judge
-from seatrial.commands.check.text import as_text
 from seatrial.model.judgement import Judgement
 from tests.support.builders import HEALTHY, Cluster, names, record, sail, slow_part
+from tests.support.reports import check_json, check_page, check_text
 
 NEAR_S = 20e-6
 SLOW = 0.6
@@ -42,14 +40,14 @@ def test_the_median_of_all_pairs_is_the_median_of_all_pairs() -> None:
 def test_every_form_of_the_report_names_both() -> None:
     recorded = sail(CLUSTER, retest=False)
     found = judge(recorded)
-    text = as_text(recorded.info, found, recorded.facts, width=200)
+    text = check_text(recorded.info, found, recorded.facts, width=200)
     assert "all pairs  median: 70." in text
     assert "median of the pairs that are not slow: 117.0 MB/s, 20.0 µs one way" in text
     assert "median of all pairs" not in text
-    page = as_html(recorded.info, found, recorded.facts)
+    page = check_page(recorded.info, found, recorded.facts)
     assert "All pairs, median: 70." in page
     assert "Peers, median of the pairs that are not slow: 117.0 MB/s" in page
-    content = as_json(recorded.info, found, 0)
+    content = check_json(recorded.info, found)
     assert content["median_bandwidth_bytes_per_s"] == found.median_bandwidth_bytes_per_s
     assert content["median_latency_s"] == found.median_latency_s
 
@@ -57,10 +55,10 @@ def test_every_form_of_the_report_names_both() -> None:
 def test_a_finding_names_what_its_peers_are() -> None:
     recorded = sail(Cluster(nodes=names(5), parts=slow_part("node", "n1", SLOW)))
     (finding,) = judge(recorded).findings
-    text = as_text(recorded.info, judge(recorded), recorded.facts, width=200)
-    assert f"of which 60 % was measured; {finding.peers_name}\n" in text
+    text = check_text(recorded.info, judge(recorded), recorded.facts, width=200)
+    assert f"(measured: 60 % of it); {finding.peers_name}\n" in text
     assert finding.peers_name == "median of the pairs that are not slow"
-    assert as_json(recorded.info, judge(recorded), 1)["findings"][0]["peers_name"] == finding.peers_name
+    assert check_json(recorded.info, judge(recorded))["findings"][0]["peers_name"] == finding.peers_name
 
 
 def test_the_report_and_runs_show_have_one_latency_and_one_bandwidth(
@@ -91,4 +89,4 @@ def test_a_run_that_measured_nothing_has_no_medians() -> None:
     recorded = sail(CLUSTER, skipped=tuple((a, b) for a in CLUSTER.nodes for b in CLUSTER.nodes if a != b))
     found = judge(recorded)
     assert (found.median_bandwidth_bytes_per_s, found.median_latency_s) == (None, None)
-    assert "all pairs" not in as_text(recorded.info, found, recorded.facts)
+    assert "all pairs" not in check_text(recorded.info, found, recorded.facts)

@@ -8,9 +8,9 @@ import msgspec
 import pytest
 from rich.cells import cell_len
 
-from seatrial.commands.check.text import as_text
 from seatrial.model.run import Ending
 from tests.support.report_examples import big, facts, judgement, run_info, slow_node, troubled
+from tests.support.reports import check_text
 
 
 def lines_of(text: str) -> list[str]:
@@ -18,15 +18,15 @@ def lines_of(text: str) -> list[str]:
 
 
 def test_the_culprit_is_named_at_once() -> None:
-    text = as_text(run_info(), slow_node(), facts(), width=80)
+    text = check_text(run_info(), slow_node(), facts(), width=80)
     lines = lines_of(text)
     assert lines[0] == "SLOW  1 finding on 4 nodes"
     assert "node:n3" in "\n".join(lines[:5])
     joined = " ".join(text.split())
     for said in (
         "70.6 MB/s [70.5–70.7], 6 runs, 97 %",
-        "117.7 MB/s, of which 60 % was measured; set by: Ethernet link, 1 Gb/s, MTU 1500",
-        "117.2 MB/s, of which 60 % was measured",
+        "117.7 MB/s (measured: 60 % of it); set by: Ethernet link, 1 Gb/s, MTU 1500",
+        "117.2 MB/s (measured: 60 % of it)",
         "n3 measured again alone, nothing else running: 70.5 MB/s to n1, 70.7 MB/s to n4 (confirmed)",
         "ethtool eth0",
         "kernel: 6.1.0-18 on n3; 6.1.0-28 on n1, n2, n4",
@@ -36,14 +36,14 @@ def test_the_culprit_is_named_at_once() -> None:
 
 
 def test_heat_map_shows_row_and_column_of_the_culprit() -> None:
-    lines = lines_of(as_text(run_info(), slow_node(), {}, width=80))
+    lines = lines_of(check_text(run_info(), slow_node(), {}, width=80))
     start = next(i for i, line in enumerate(lines) if line.startswith("Bandwidth in %")) + 2
     rows = [re.findall(r"\d+S?(?= |$)", line.partition("leaf")[0])[2:] for line in lines[start : start + 4]]
     assert rows == [["100", "60S", "100"], ["100", "60S", "100"], ["60S", "60S", "60S"], ["100", "100", "60S"]]
 
 
 def test_pass_is_short() -> None:
-    lines = lines_of(as_text(run_info(), judgement(), facts(), width=80))
+    lines = lines_of(check_text(run_info(), judgement(), facts(), width=80))
     assert lines[0] == "PASS  nothing found on 4 nodes, 12 ordered pairs"
     assert len(lines) <= 12
     assert any("117.2 MB/s, 40.2 µs" in line for line in lines)
@@ -51,15 +51,15 @@ def test_pass_is_short() -> None:
 
 def test_incomplete_is_never_pass() -> None:
     cut = run_info(ending=Ending.INTERRUPTED, reason="time limit")
-    first = lines_of(as_text(cut, judgement(complete=False), {}))[0]
+    first = lines_of(check_text(cut, judgement(complete=False), {}))[0]
     assert first.startswith("INCOMPLETE  ")
     assert first.endswith("incomplete: interrupted: time limit")
-    assert lines_of(as_text(run_info(), judgement(pairs=(), nodes=()), {}))[0].startswith("NOT_RUN")
+    assert lines_of(check_text(run_info(), judgement(pairs=(), nodes=()), {}))[0].startswith("NOT_RUN")
 
 
 def test_trouble_of_every_kind_is_mentioned() -> None:
     run, judged = troubled()
-    text = as_text(run, judged, facts(), width=120)
+    text = check_text(run, judged, facts(), width=120)
     assert text.startswith("INVALID  2 findings on 4 nodes, 2 nodes not measured, incomplete")
     for said in ("uplink:leaf2: these measurements cannot tell", "n5: down in Slurm", "n6: drained", "(no fault)"):
         assert said in text
@@ -71,55 +71,55 @@ def test_trouble_of_every_kind_is_mentioned() -> None:
 @pytest.mark.parametrize("colour", [False, True])
 def test_no_line_is_wider_than_asked(width: int, colour: bool) -> None:
     for run, judged in ((run_info(), slow_node("n" * 60)), troubled(), (run_info(), big(32, 8, 31))):
-        text = re.sub(r"\x1b\[[0-9;]*m", "", as_text(run, judged, facts(), width=width, colour=colour))
+        text = re.sub(r"\x1b\[[0-9;]*m", "", check_text(run, judged, facts(), width=width, colour=colour))
         assert max(cell_len(line) for line in lines_of(text)) <= width
 
 
 def test_many_nodes_are_told_by_the_worst() -> None:
-    lines = lines_of(as_text(run_info(), big(400, 20, 8), {}, width=80))
+    lines = lines_of(check_text(run_info(), big(400, 20, 8), {}, width=80))
     assert "Pairs that did not pass: the worst 10 of 16" in lines
     assert any(line.startswith("node7 ") for line in lines)
     assert len(lines) < 60
 
 
 def test_32_nodes_have_a_sign_each_without_colour() -> None:
-    text = as_text(run_info(), big(32, 8, 31), {}, width=80)
+    text = check_text(run_info(), big(32, 8, 31), {}, width=80)
     row = next(line for line in lines_of(text) if line.strip().startswith("node7  8"))
     assert row.count("5") == 31
 
 
 def test_outside_text_neither_styles_nor_steers() -> None:
     name = "[red]n3[/red]\x1b[2J\x1b]0;own\x07"
-    plain = as_text(run_info(), slow_node(name), {}, width=120)
+    plain = check_text(run_info(), slow_node(name), {}, width=120)
     assert "\x1b" not in plain
     assert "\x07" not in plain
     assert "node:[red]n3[/red]" in plain
-    coloured = as_text(run_info(), slow_node(name), {}, width=120, colour=True)
+    coloured = check_text(run_info(), slow_node(name), {}, width=120, colour=True)
     assert set(re.findall(r"\x1b[^m]*m?", coloured)) == set(re.findall(r"\x1b\[[0-9;]*m", coloured))
 
 
 def test_run_id_cannot_be_a_command() -> None:
-    assert "report 'x; rm -rf ~' --html" in as_text(run_info(run="x; rm -rf ~"), judgement(), {})
+    assert "report 'x; rm -rf ~' --html" in check_text(run_info(run="x; rm -rf ~"), judgement(), {})
 
 
 def test_the_environment_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    usual = as_text(run_info(), slow_node(), facts(), width=80, colour=True)
+    usual = check_text(run_info(), slow_node(), facts(), width=80, colour=True)
     for name, value in (("NO_COLOR", "1"), ("COLUMNS", "20"), ("TERM", "dumb"), ("FORCE_COLOR", "1")):
         monkeypatch.setenv(name, value)
-    assert as_text(run_info(), slow_node(), facts(), width=80, colour=True) == usual
+    assert check_text(run_info(), slow_node(), facts(), width=80, colour=True) == usual
 
 
 def test_too_many_findings_are_counted() -> None:
     finding = slow_node().findings[0]
     many = tuple(msgspec.structs.replace(finding, statement=f"No. {i}") for i in range(25))
-    text = as_text(run_info(), judgement(findings=many), {})
-    assert "and 5 findings more" in text
+    text = check_text(run_info(), judgement(findings=many), {})
+    assert "and 5 more findings on the page" in text
     assert "No. 20" not in text
 
 
 def test_heavy_libraries_wait_until_something_is_rendered() -> None:
     code = (
-        "import sys, seatrial.commands.check.text, seatrial.commands.check.html, seatrial.commands.check.json;"
+        "import sys, seatrial.commands.check.view, seatrial.render.text, seatrial.render.html, seatrial.render.json;"
         "print(sorted({'rich', 'plotly', 'jinja2'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -127,18 +127,18 @@ def test_heavy_libraries_wait_until_something_is_rendered() -> None:
 
 
 def test_64_nodes_have_a_row_each_and_more_are_leaves() -> None:
-    row = next(line for line in lines_of(as_text(run_info(), big(64, 8, 31), {}, width=100)) if "node7  8 " in line)
+    row = next(line for line in lines_of(check_text(run_info(), big(64, 8, 31), {}, width=100)) if "node7  8 " in line)
     assert row.count("5") == 31
-    assert "leaf by leaf, worst first; rows send" in as_text(run_info(), big(65, 8, 31), {}, width=100)
+    assert "leaf by leaf, worst first; rows send" in check_text(run_info(), big(65, 8, 31), {}, width=100)
 
 
 def test_where_nodes_do_not_fit_leaves_do() -> None:
-    assert "leaf1  1 " in as_text(run_info(), big(60, 6, 7), {}, width=80)
+    assert "leaf1  1 " in check_text(run_info(), big(60, 6, 7), {}, width=80)
 
 
 @pytest.mark.parametrize(("nodes", "per_leaf", "leaves"), [(1000, 18, 56), (10_000, 20, 500)])
 def test_of_very_many_leaves_the_worst_are_drawn(nodes: int, per_leaf: int, leaves: int) -> None:
-    lines = lines_of(as_text(run_info(), big(nodes, per_leaf, 3), {}, width=110))
+    lines = lines_of(check_text(run_info(), big(nodes, per_leaf, 3), {}, width=110))
     assert any(f"worst first, 32 of {leaves} leaves;" in line for line in lines)
     assert any(line.lstrip().startswith("leaf0  1 5") for line in lines)
     assert any(line.startswith("node7 ") for line in lines)
@@ -146,5 +146,5 @@ def test_of_very_many_leaves_the_worst_are_drawn(nodes: int, per_leaf: int, leav
 
 
 def test_blank_cells_are_said_not_to_be_measured() -> None:
-    assert "blank not measured" in as_text(run_info(), big(16, 4, 8), {}, width=120)
-    assert "blank not measured" not in as_text(run_info(), slow_node(), {}, width=120)
+    assert "blank not measured" in check_text(run_info(), big(16, 4, 8), {}, width=120)
+    assert "blank not measured" not in check_text(run_info(), slow_node(), {}, width=120)

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from seatrial.commands.curve.rank_places import CurvePlaces, curve_places
-from seatrial.commands.curve.rows import ranks
+from seatrial.commands.curve.view import ranks
 from seatrial.model.placement import DefaultStart, Start
 from seatrial.model.run import RecordedRun
 from seatrial.node.node import parse_facts

@@ -7,8 +7,8 @@ import pytest
 
 from seatrial.cli import main
 from seatrial.commands.doctor import run
-from seatrial.commands.doctor.html import examination_as_html
 from seatrial.commands.doctor.starts import StartTrial, judge_types, last_words
+from seatrial.commands.doctor.view import doctor_report
 from seatrial.model.launching import (
     MOST_LINES,
     Examination,
@@ -21,12 +21,13 @@ from seatrial.model.launching import (
     noted,
     untried,
 )
+from seatrial.render.html import as_html
 
 EVIL = "<script>alert(1)</script> & \x1b[31m\"'"
 
 
 def page(*remarks: Remark) -> str:
-    return examination_as_html(Examination(remarks=remarks))
+    return as_html(doctor_report(Examination(remarks=remarks)))
 
 
 def test_what_is_in_the_way_comes_first_with_what_was_printed_and_the_fix() -> None:
@@ -73,7 +74,7 @@ def test_the_command_writes_it(
     assert main.run(["doctor", "--html", str(tmp_path / "a" / "x.html")]) == 1
     assert "Page: " in capsys.readouterr().out
     assert "Broken." in (tmp_path / "a" / "x.html").read_text()
-    assert main.run(["doctor", "--html", "/proc/x.html"]) == 2
+    assert main.run(["doctor", "--html", "/proc/x.html"]) == 1
     assert "cannot be written" in capsys.readouterr().err
 
 

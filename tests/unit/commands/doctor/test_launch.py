@@ -7,7 +7,7 @@ import pytest
 from seatrial.cli import main
 from seatrial.commands.doctor import node_identity, starts
 from seatrial.commands.doctor.questions import of_job
-from seatrial.commands.doctor.text import examination_as_json, examination_as_text
+from seatrial.commands.doctor.view import doctor_report
 from seatrial.launch.environments.judge import Tried
 from seatrial.launch.environments.report import TaskReport
 from seatrial.launch.environments.spec import parse_environment
@@ -15,7 +15,9 @@ from seatrial.launch.mpi import Family, Mpi
 from seatrial.model.errors import ExitCode
 from seatrial.model.launching import Examination, Obstacle, Weight, blocked, fine, noted, untried
 from seatrial.node.mpi import parse_file
+from seatrial.render.text import as_text
 from tests.support.paths import ROOT
+from tests.support.reports import as_json_text
 
 OUTPUT = "0: seatrial-place n1 n1 1000\n1: seatrial-place n2.site.org n2 1001\nsrun: noise\n"
 
@@ -159,11 +161,11 @@ BAD = Examination(
 
 
 def test_the_verdict_comes_first_with_what_to_do() -> None:
-    lines = examination_as_text(BAD, width=80).splitlines()
+    lines = as_text(doctor_report(BAD), width=80).splitlines()
     assert lines[0] == "BLOCKED  --mpi=pmi2: no PMI (1 more below)"
     assert lines[1].split() == ["to", "do", "Use", "--mpi=pmix."]
     assert "node-drained: n2 is out" in "\n".join(lines)
-    found = json.loads(examination_as_json(BAD))
+    found = json.loads(as_json_text(doctor_report(BAD)))
     assert (found["verdict"], found["exit_code"], len(found["remarks"])) == ("BLOCKED", 1, 4)
     assert found["first"] == BAD.blocked[0].says
 
@@ -173,7 +175,7 @@ def test_exit_codes() -> None:
     assert Examination(remarks=BAD.remarks[:2]).exit_code is ExitCode.PASS
     left = Examination(remarks=(*BAD.remarks[:2], untried("nodes", Obstacle.NO_ROOM, "no room")))
     assert left.exit_code is ExitCode.INCOMPLETE
-    assert examination_as_text(left).startswith("INCOMPLETE  no room")
+    assert as_text(doctor_report(left)).startswith("INCOMPLETE  no room")
 
 
 def test_the_command_where_there_is_nothing(

@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seatrial.commands.facts.drift_json import drift_as_json
-from seatrial.commands.facts.drift_text import MOST_DIFFERENCES, drift_as_text
+from seatrial.commands.facts.drift_view import MOST_DIFFERENCES
 from seatrial.drift.changes import changes
 from seatrial.drift.comparison import against, drift
-from seatrial.drift.peer_groups import groups
 from seatrial.model import subject
 from seatrial.model.facts import NodeFacts
 from seatrial.model.verdict import Finding, FindingKind, Verdict
+from seatrial.render.text import as_text
 from tests.support.fact_places import values
+from tests.support.reports import as_json_text, drift_of
 from tests.unit.drift.test_comparison import cluster, node
 
 FINDING = Finding(
@@ -28,7 +28,7 @@ FINDING = Finding(
 
 def test_the_text_says_who_differs_in_what() -> None:
     facts = cluster(64, n7=node("n7", kernel="5.14.0-162"), n9=node("n9", hcas=()))
-    text = drift_as_text(facts, drift(facts), (), (), ())
+    text = as_text(drift_of(facts, drift(facts), (), (), ()))
     assert text.startswith("2 facts differ among 64 nodes; 2 of them are odd in something\n")
     assert "1 of 64 nodes differs: kernel\n   n7           5.14.0-162\n   n[1-6,8-64]  5.14.0-70\n" in text
     assert "1 of 64 nodes differs: hcas.mlx5_0\n   n9 " in text
@@ -39,12 +39,12 @@ def test_the_text_says_who_differs_in_what() -> None:
 
 def test_nothing_that_differs_is_said_too() -> None:
     facts = cluster(4)
-    assert drift_as_text(facts, (), (), (), ()) == "no fact differs among 4 nodes that should be alike\n"
+    assert as_text(drift_of(facts, (), (), (), ())) == "no fact differs among 4 nodes that should be alike\n"
 
 
 def test_findings_stand_first_with_their_remedy() -> None:
     facts = cluster(4, n2=node("n2", kernel="odd"))
-    text = drift_as_text(facts, drift(facts), (), (), (FINDING,))
+    text = as_text(drift_of(facts, drift(facts), (), (), (FINDING,)))
     assert text.startswith("1 finding; 1 fact differs among 4 nodes")
     assert text.index("node:n7  mtu-differs") < text.index("kernel")
     assert "Set it to 9000." in text
@@ -54,10 +54,10 @@ def test_changes_and_the_login_node_have_their_own_parts() -> None:
     before = cluster(64)
     after = {name: node(name, kernel="5.14.0-162" if name != "n9" else "5.14.0-70") for name in before}
     login = node("login", kernel="4.18", mpi_versions=("MPICH 4.0",))
-    text = drift_as_text(after, (), changes(before, after), against(login, after), ())
+    text = as_text(drift_of(after, (), changes(before, after), against(login, after), ()))
     assert "63 of 64 nodes: kernel: 5.14.0-70 → 5.14.0-162\n   on  n[1-8,10-64]\n" in text
-    assert text.index("What changed") < text.index("What the login node has")
-    assert "login" in text.partition("What the login node has")[2]
+    assert text.index("What changed") < text.index("Differences between the login node")
+    assert "login" in text.partition("Differences between the login node")[2]
     assert "MPICH 4.0" in text
 
 
@@ -65,7 +65,7 @@ def test_a_mixed_cluster_names_its_groups() -> None:
     facts = cluster(3, n2=node("n2", kernel="odd")) | {
         name: node(name, cpu_model="EPYC", processors=7 if name == "f1" else 8) for name in ("f1", "f2", "f3")
     }
-    text = drift_as_text(facts, drift(facts), (), (), ())
+    text = as_text(drift_of(facts, drift(facts), (), (), ()))
     assert "processors (Made Up MU-1, EPYC)" in text
     assert "kernel (Made Up MU-1, Xeon)" in text
     assert "Nodes of like hardware" in text
@@ -74,30 +74,30 @@ def test_a_mixed_cluster_names_its_groups() -> None:
 
 def test_many_differences_are_cut_and_many_values_too() -> None:
     facts = {f"n{number}": node(f"n{number}", kernel=f"k{number}") for number in range(20)}
-    text = drift_as_text(facts, drift(facts), (), (), ())
-    assert "nothing is usual among 20 nodes: kernel" in text
-    assert "14 values more" in text
+    text = as_text(drift_of(facts, drift(facts), (), (), ()))
+    assert "no majority value among 20 nodes: kernel" in text
+    assert "14 more values" in text
     many = drift(cluster(3, n1=node("n1", kernel="odd"))) * (MOST_DIFFERENCES + 2)
-    assert "and 2 differences more, which the JSON has" in drift_as_text(facts, many, (), (), ())
+    assert "and 2 more differences in the JSON report" in as_text(drift_of(facts, many, (), (), ()))
 
 
 @pytest.mark.parametrize("width", [40, 72, 120])
 def test_no_line_is_wider_than_it_may_be(width: int) -> None:
     facts = cluster(12, n7=node("n7", kernel="x" * 300), n9=node("n9", hcas=()))
-    text = drift_as_text(facts, drift(facts), changes(facts, cluster(12)), (), (FINDING,), width=width)
+    text = as_text(drift_of(facts, drift(facts), changes(facts, cluster(12)), (), (FINDING,)), width=width)
     assert max(map(len, text.splitlines())) <= width
 
 
 def test_text_from_outside_is_harmless() -> None:
     facts = cluster(4, n2=node("n2", kernel="\x1b[31mred\x1b[0m"))
-    text = drift_as_text(facts, drift(facts), (), (), ())
+    text = as_text(drift_of(facts, drift(facts), (), (), ()))
     assert "\x1b" not in text
     assert "red" in text
 
 
 def test_the_json_has_all_of_it_in_base_units() -> None:
     facts = cluster(4, n2=node("n2", memory_bytes=2**30))
-    value = json.loads(drift_as_json(drift(facts), (), (), (FINDING,), 1, groups=groups(facts)))
+    value = json.loads(as_json_text(drift_of(facts, drift(facts), findings=(FINDING,))))
     assert value.keys() == {"format", "exit_code", "groups", "differences", "changes", "against", "findings"}
     assert value["exit_code"] == 1
     assert value["groups"] == [{"name": "Made Up MU-1, Xeon", "nodes": ["n1", "n2", "n3", "n4"]}]
@@ -117,7 +117,9 @@ def test_the_json_has_all_of_it_in_base_units() -> None:
 
 def test_the_json_of_changes_and_of_groups_that_were_not_given() -> None:
     before, after = cluster(3), cluster(3, n2=node("n2", kernel="odd"))
-    value = json.loads(drift_as_json(drift(after), changes(before, after), against(before["n1"], after), (), 0))
+    value = json.loads(
+        as_json_text(drift_of(after, drift(after), changes(before, after), against(before["n1"], after)))
+    )
     assert value["changes"] == [
         {
             "fact": "kernel",
@@ -139,5 +141,5 @@ def test_any_differences_are_found_and_shown(several: list[NodeFacts], login: No
     facts = {f"n{number}": each for number, each in enumerate(several)}
     then = {f"n{number}": each for number, each in enumerate(reversed(several), start=len(several) % 2)}
     differences, changed, apart = drift(facts), changes(facts, then), against(login, facts)
-    assert drift_as_text(facts, differences, changed, apart, (), width=60)
-    assert drift_as_json(differences, changed, apart, (), 0).isascii()
+    assert as_text(drift_of(facts, differences, changed, apart, ()), width=60)
+    assert as_json_text(drift_of(facts, differences, changed, apart)).isascii()

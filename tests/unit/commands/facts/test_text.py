@@ -8,8 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seatrial.commands.facts.json import nodes_as_json
-from seatrial.commands.facts.text import nodes_as_text
 from seatrial.model.facts import NetworkInterface, NodeFacts
 from seatrial.model.hardware import (
     Dimm,
@@ -26,10 +24,11 @@ from seatrial.model.hca import Hca, Port, PortFamily, PortState
 from seatrial.model.system import ClockState, Firmware, KernelFacts, Library, Mount, SoftwareFacts, SystemFacts
 from seatrial.model.words import Unknown
 from seatrial.node.node import parse_facts
-from seatrial.render.fact_value import value_text
+from seatrial.render.fact_text import value_text
 from seatrial.render.node_names import few, folded
 from tests.support.fact_places import EXAMPLE, values
 from tests.support.paths import DATA
+from tests.support.reports import facts_json, facts_text
 
 RECORDED = DATA / "facts"
 
@@ -132,7 +131,7 @@ def big_node() -> NodeFacts:
 
 
 def test_the_text_says_what_the_node_is() -> None:
-    text = nodes_as_text({"n1": big_node()}, width=400)
+    text = facts_text({"n1": big_node()}, width=400)
     for said in (
         "Made Up MU-1; BIOS 2.1 of 01/02/2023",
         "2 × EPYC 7763, 64 cores, 128 logical",
@@ -145,7 +144,7 @@ def test_the_text_says_what_the_node_is() -> None:
         "port 1: InfiniBand, ACTIVE, 200 Gb/sec (4X HDR), no subnet manager has been here, as ib0",
         "PCIe 0000:40:01.0 8 GT/s x8 of 16 GT/s x16, packets 256 of 512 B",
         "up, 200 Gb/s, MTU 4092",
-        "up, no carrier, speed not told",
+        "up, no carrier, speed not reported",
         "2 loaded; mlx5_core 5.8",
         "vm.swappiness = 10",
         "not synchronised, 250.0 ms behind",
@@ -163,49 +162,49 @@ def test_the_text_says_what_the_node_is() -> None:
 
 def test_nodes_stand_in_natural_order_and_a_broken_stream_is_said() -> None:
     facts = {name: NodeFacts(hostname=name, complete=name != "n10") for name in ("n10", "n9")}
-    lines = nodes_as_text(facts).splitlines()
+    lines = facts_text(facts).splitlines()
     assert lines[0] == "n9"
     assert "n10: its facts broke off before their end" in lines
-    assert nodes_as_text({}) == "No node's facts were read.\n"
+    assert facts_text({}) == "No node's facts were read.\n"
 
 
 @pytest.mark.parametrize("width", [40, 60, 100, 200])
 def test_no_line_is_wider_than_it_may_be(width: int) -> None:
-    text = nodes_as_text({"n1": big_node(), "n2": EXAMPLE}, width=width)
+    text = facts_text({"n1": big_node(), "n2": EXAMPLE}, width=width)
     assert max(map(len, text.splitlines())) <= width
     assert all(line == line.rstrip() for line in text.splitlines())
 
 
 def test_text_from_outside_is_harmless() -> None:
     evil = NodeFacts(hostname="n1", complete=True, kernel="\x1b[31mred\x1b[0m\n[bold]", absent={"\x07": "\x9b2J"})
-    text = nodes_as_text({"n\x1b[2J1": evil}, colour=False)
+    text = facts_text({"n\x1b[2J1": evil}, colour=False)
     assert not any(character in text for character in "\x1b\x07\x9b")
     assert "red [bold]" in text
-    assert "\x1b[1m" in nodes_as_text({"n1": evil}, colour=True)
+    assert "\x1b[1m" in facts_text({"n1": evil}, colour=True)
 
 
 @pytest.mark.parametrize("path", sorted(RECORDED.glob("*.facts")), ids=lambda path: path.stem)
 def test_recorded_nodes_are_shown(path: Path) -> None:
     facts = parse_facts(path.read_text())
-    assert facts.kernel in nodes_as_text({facts.hostname: facts})
-    assert json.loads(nodes_as_json({facts.hostname: facts}))["nodes"][facts.hostname]["kernel"] == facts.kernel
+    assert facts.kernel in facts_text({facts.hostname: facts})
+    assert json.loads(facts_json({facts.hostname: facts}))["nodes"][facts.hostname]["kernel"] == facts.kernel
 
 
 def test_the_json_has_every_field_in_base_units() -> None:
-    built = json.loads(nodes_as_json({"n1": big_node()}))
+    built = json.loads(facts_json({"n1": big_node()}))
     assert built["format"] == 1
     assert built["nodes"]["n1"].keys() == set(NodeFacts.__struct_fields__)
     assert built["nodes"]["n1"]["interfaces"][0]["speed_bits_per_s"] == 200e9
     assert built["nodes"]["n1"]["software"]["libraries"][1] == {"word": "newlib 3"}
     odd = msgspec.structs.replace(big_node(), processor=ProcessorFacts(base_hz=float("nan")))
-    assert json.loads(nodes_as_json({"n1": odd}))["nodes"]["n1"]["processor"]["base_hz"] is None
+    assert json.loads(facts_json({"n1": odd}))["nodes"]["n1"]["processor"]["base_hz"] is None
 
 
 @settings(max_examples=40, deadline=None)
 @given(values(NodeFacts))
 def test_any_facts_are_shown(facts: NodeFacts) -> None:
-    assert nodes_as_text({"n1": facts}, width=80)
-    assert nodes_as_json({"n1": facts}).isascii()
+    assert facts_text({"n1": facts}, width=80)
+    assert facts_json({"n1": facts}).isascii()
 
 
 @pytest.mark.parametrize(
@@ -250,7 +249,7 @@ def test_names_that_do_not_fold_are_counted() -> None:
         ("system.power_limits_w.package-0 long_term", 280.0, "280 W"),
         ("interfaces.eth0.enslaved", False, "no"),
         ("settings.modules.nfs", "", "without a value"),
-        ("kernel", None, "not told"),
+        ("kernel", None, "not reported"),
         ("cores", 64, "64"),
     ],
 )

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seatrial.commands.limits.json import limits_json, limits_json_text
-from seatrial.commands.limits.text import limits_text
+from seatrial.commands.limits.view import limits_fields
 from seatrial.limits.node import node_limits
 from seatrial.limits.path import path_limit
 from seatrial.model import units
@@ -18,6 +17,7 @@ from seatrial.model.facts import NodeFacts
 from seatrial.model.limit import ComputePeak, Limit, LimitTerm, NoLimit
 from tests.support.limits_examples import device, hca, intel, port
 from tests.support.paths import ROOT
+from tests.support.reports import limits_json_text, limits_text
 
 DOC = ROOT / "docs" / "limits.md"
 EVIL = "\x1b[31mred\x1b]0;title\x07\n<script>"
@@ -52,8 +52,8 @@ def test_the_binding_term_is_first_and_the_rest_has_head_room() -> None:
         "   binds    10.0 GB/s  bus\n"
         "   as much  10.0 GB/s  other bus\n"
         "   +15 %    11.5 GB/s  port\n"
-        "   gate     20.0 GB/s  all ports and interfaces together; faster than this is no\n"
-        "                       measurement\n"
+        "   gate     20.0 GB/s  all ports and interfaces together; a faster measurement\n"
+        "                       is INVALID\n"
     )
 
 
@@ -105,7 +105,7 @@ def test_colour_only_when_asked_for_and_escapes_from_outside_never() -> None:
 
 
 def test_json_has_what_was_promised() -> None:
-    first, same, *_ = limits_json(examples())
+    first, same, *_ = limits_fields(examples())
     assert set(first) == {"path", "limit_bytes_per_s", "binding", "nominal", "terms", "gate_bytes_per_s", "unknown"}
     assert first["path"] == "n1>n2"
     assert first["binding"] == "n1 mlx5_0 port 1: InfiniBand FDR 4X, MTU 4096"
@@ -116,7 +116,7 @@ def test_json_has_what_was_promised() -> None:
 
 
 def test_json_of_a_peak() -> None:
-    peak = limits_json(examples())[-1]
+    peak = limits_fields(examples())[-1]
     assert peak["limit_flops_per_s"] == pytest.approx(1075.2e9)
     assert peak["limit_flops_per_s_per_core"] == pytest.approx(33.6e9)
     assert peak["nominal"] is True
@@ -132,7 +132,7 @@ def test_json_text_is_strict() -> None:
 
 def test_every_field_is_documented() -> None:
     documented = DOC.read_text()
-    for entry in limits_json(examples()):
+    for entry in limits_fields(examples()):
         for name in (*entry, *(entry.get("terms") or [{}])[0]):
             assert f"`{name}`" in documented, name
 

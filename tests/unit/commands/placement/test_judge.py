@@ -8,9 +8,8 @@ import pytest
 
 from seatrial.commands.check.judge import judge
 from seatrial.commands.placement.gain import ADVISED, ASKED, Fix, Outcome, gains_of
-from seatrial.commands.placement.json import placement_as_json
 from seatrial.commands.placement.judge import Placement, judge_placement
-from seatrial.commands.placement.text import placement_as_text
+from seatrial.commands.placement.view import placement_fields
 from seatrial.model.facts import NodeFacts
 from seatrial.model.measurement import Kernel, Measurement, Phase
 from seatrial.model.placement import RankPlace, Start
@@ -18,8 +17,10 @@ from seatrial.model.run import Design, RecordedRun
 from seatrial.model.verdict import FindingKind, Verdict
 from seatrial.pairs.rank_pairs import lasting, pilot_shapes, placed_pairs
 from seatrial.pairs.rounds import abba
+from seatrial.render.json import json_text
 from tests.support.builders import Cluster, info_of, names, sail
 from tests.support.facts_examples import cluster, processor, server
+from tests.support.reports import placement_text
 from tests.support.rule_cases import EVERYWHERE, ranks_on
 
 LINE = ("srun", "-N2", "-n4", "--cpu-bind=none", "./app")
@@ -89,7 +90,7 @@ def run_of(
 
 
 def text_of(found: Placement) -> str:
-    return " ".join(placement_as_text(found, width=200).split())
+    return " ".join(placement_text(found, width=200).split())
 
 
 @pytest.mark.parametrize(
@@ -202,7 +203,7 @@ def test_a_rankfile_is_printed_for_open_mpi() -> None:
 
 def test_the_json_says_all_of_it() -> None:
     recorded = run_of(((0,), (0,)))
-    content = json.loads(placement_as_json(recorded.info, judge_placement(recorded)))
+    content = json.loads(json_text(placement_fields(recorded.info, judge_placement(recorded))))
     assert content["advised_command"] == "srun -N2 -n4 --cpu-bind=map_cpu:8,9 ./app"
     assert content["ranks"][3]["cpus"] == "0"
     assert [gain["outcome"] for gain in content["gains"]] == ["better", "better"]

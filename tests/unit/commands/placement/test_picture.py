@@ -5,13 +5,12 @@ import html
 import msgspec
 import pytest
 
-from seatrial.commands.placement.html import placement_as_html
 from seatrial.commands.placement.judge import judge_placement
 from seatrial.commands.placement.map import legend, map_lines
 from seatrial.commands.placement.picture import NodePicture, pictures
-from seatrial.commands.placement.text import placement_as_text
 from seatrial.model.facts import NodeFacts
 from tests.support.facts_examples import cluster, processor, server
+from tests.support.reports import placement_page, placement_text
 from tests.support.rule_cases import EVERYWHERE, ranks_on, smt
 from tests.unit.commands.placement.test_judge import run_of
 from tests.unit.commands.placement.test_recorded import machine
@@ -73,19 +72,19 @@ def test_signs_are_explained_only_where_they_are_drawn() -> None:
 
 def test_the_line_to_copy_is_never_broken() -> None:
     line = ("srun", "-N2", "-n4", "--cpu-bind=none", "./app", "a b", "x" * 90)
-    text = placement_as_text(judge_placement(run_of(((0,), (0,)), line=line)), width=40)
+    text = placement_text(judge_placement(run_of(((0,), (0,)), line=line)), width=40)
     assert f"\nsrun -N2 -n4 --cpu-bind=map_cpu:8,9 ./app 'a b' {'x' * 90}\n" in text
     mpi = ("mpirun", "-np", "4", "--bind-to", "none", "./app")
-    text = placement_as_text(judge_placement(run_of(((0,), (0,)), line=mpi, launcher="Open MPI")), width=40)
+    text = placement_text(judge_placement(run_of(((0,), (0,)), line=mpi, launcher="Open MPI")), width=40)
     assert "\ncat > rankfile.txt <<END\nrank 0=n1 slot=8\n" in text
     assert "\nEND\nmpirun -np 4 --rankfile rankfile.txt ./app\n" in text
 
 
 def test_what_was_withdrawn_was_tried() -> None:
-    text = placement_as_text(judge_placement(run_of(((0,), (0,)), speed=1.0)))
+    text = placement_text(judge_placement(run_of(((0,), (0,)), speed=1.0)))
     assert "  tried " in text
     assert "  advised " not in text
-    assert "Start it so" not in text
+    assert "Recommended launch line" not in text
 
 
 def test_the_page_escapes_what_comes_from_outside_and_shows_both_placements() -> None:
@@ -94,7 +93,7 @@ def test_the_page_escapes_what_comes_from_outside_and_shows_both_placements() ->
     recorded = msgspec.structs.replace(
         recorded, info=msgspec.structs.replace(recorded.info, mpi_library="<b>Open MPI</b>")
     )
-    page = placement_as_html(recorded.info, judge_placement(recorded))
+    page = placement_page(recorded.info, judge_placement(recorded))
     assert "<script" not in page
     assert "<b>Open" not in page
     assert "srun -N2 -n4 --cpu-bind=map_cpu:8,9 '<script>alert(1)</script>'" in html.unescape(page)
@@ -106,5 +105,5 @@ def test_the_page_escapes_what_comes_from_outside_and_shows_both_placements() ->
 
 def test_a_page_of_masks_that_were_not_read_is_a_page() -> None:
     recorded = run_of(((), ()), starts=0)
-    page = placement_as_html(recorded.info, judge_placement(recorded))
+    page = placement_page(recorded.info, judge_placement(recorded))
     assert "could not be read" in page

@@ -7,12 +7,11 @@ import pytest
 
 from seatrial.commands.transports import run
 from seatrial.commands.transports.carriers import HELD, strayed
-from seatrial.commands.transports.json import transports_as_json
-from seatrial.commands.transports.text import transports_as_text
 from seatrial.model.errors import ExitCode, ProbeLost, SeatrialError, UsageError
 from seatrial.model.transport import Carrier, Counted, Role, Variant, VariantNote
 from seatrial.model.verdict import Verdict
 from tests.support import scripted
+from tests.support.reports import transports_json, transports_text
 from tests.support.transport_launcher import Launcher, by_rail, carry_out, two_rails
 
 HANGS = ProbeLost("The probe did not answer in time.", "timeout")
@@ -85,17 +84,17 @@ def test_what_cut_the_run_off_is_told_once(tmp_path: Path) -> None:
     found = by_rail(carry_out(two_rails(dies_at={"n2": 60}), tmp_path, rails=()))
     assert (found.verdict, found.complete) == (Verdict.INCONCLUSIVE, False)
     assert found.reason.startswith("eth0: the default was measured once, and 3 are needed; eth1: ")
-    assert transports_as_text(found, width=400).count("n2: stopped answering in mid-run") == 1
+    assert transports_text(found, width=400).count("n2: stopped answering in mid-run") == 1
 
 
 def test_it_is_told_rail_by_rail(tmp_path: Path) -> None:
     outcome = carry_out(two_rails(), tmp_path, rails=())
-    text = transports_as_text(outcome.found, width=120)
+    text = transports_text(outcome.found, width=120)
     assert text.startswith("PASS  n1 to n2, each rail alone: eth0: OFI carried the data; eth1: OFI carried the data")
     assert "\neth1  PASS: declared OFI; " in text
     assert "held by" in text
     assert "hobbled OFI over" not in text
-    told = json.loads(transports_as_json(outcome.run, outcome.found))
+    told = json.loads(transports_json(outcome.run, outcome.found))
     assert [(one["rail"], one["verdict"], one["carried_by"]) for one in told["rails"]] == [
         ("eth0", "PASS", "OFI"),
         ("eth1", "PASS", "OFI"),

@@ -7,14 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from seatrial.commands.transports.html import LEAST_SPAN, MOST_SPAN, axis_span, place, transports_as_html
+from seatrial.commands.transports.view import LEAST_SPAN, MOST_SPAN, axis_span, place
 from seatrial.model.measurement import Estimate
+from tests.support.reports import transports_page
 from tests.support.transport_launcher import Launcher, by_rail, carry_out, plain, two_rails
 
 
 def test_every_setting_is_drawn_with_its_interval(tmp_path: Path) -> None:
     outcome = carry_out(Launcher(), tmp_path)
-    page = transports_as_html(outcome.run, outcome.found)
+    page = transports_page(outcome.run, outcome.found)
     ran = [one for one in plain(outcome).effects if one.latency_times is not None and not one.failure]
     failed = [one for one in plain(outcome).effects if one.failure]
     assert ran
@@ -27,7 +28,7 @@ def test_every_setting_is_drawn_with_its_interval(tmp_path: Path) -> None:
 
 def test_each_rail_has_a_part_of_its_own(tmp_path: Path) -> None:
     outcome = carry_out(two_rails(), tmp_path, rails=())
-    page = transports_as_html(outcome.run, by_rail(outcome))
+    page = transports_page(outcome.run, by_rail(outcome))
     assert page.index("<h2>Rail eth0: PASS</h2>") < page.index("<h2>Rail eth1: PASS</h2>")
 
 
@@ -35,9 +36,7 @@ def test_what_comes_from_outside_is_escaped(tmp_path: Path) -> None:
     outcome = carry_out(Launcher(), tmp_path)
     evil = "<script>alert(1)</script>"
     offers = tuple(replace(offer, devices=(evil,)) for offer in plain(outcome).offers)
-    page = transports_as_html(
-        replace(outcome.run, mpi_library=evil), replace(plain(outcome), offers=offers, reason=evil)
-    )
+    page = transports_page(replace(outcome.run, mpi_library=evil), replace(plain(outcome), offers=offers, reason=evil))
     assert "<script" not in page
     assert "&lt;script&gt;" in page
 

@@ -7,13 +7,12 @@ import pytest
 
 from seatrial.archive.reader import read_run
 from seatrial.commands.transports import run
-from seatrial.commands.transports.json import transports_as_json
-from seatrial.commands.transports.text import transports_as_text
 from seatrial.model.errors import ProbeLost, SeatrialError, UsageError
 from seatrial.model.measurement import Phase
 from seatrial.model.transport import Carrier
 from seatrial.model.verdict import Verdict
 from tests.support.clocks import use_clock
+from tests.support.reports import transports_json, transports_text
 from tests.support.transport_launcher import Launcher, carry_out, plain
 
 HANGS = ProbeLost("The probe did not answer in time.", "timeout")
@@ -31,8 +30,8 @@ def test_the_default_is_proved_and_the_absent_is_invalid(tmp_path: Path) -> None
     default = next(one for one in found.effects if one.variant.name == "default")
     assert (default.starts, default.devices) == (3, ("eth0",))
     assert len(launcher.manners) == 1 + 3 + 3 * (len(found.effects) - 3)
-    assert transports_as_text(found, width=80).startswith("PASS  n1 to n2: declared OFI; slowing it raises")
-    assert '"carried_by": "OFI"' in transports_as_json(outcome.run, found)
+    assert transports_text(found, width=80).startswith("PASS  n1 to n2: declared OFI; slowing it raises")
+    assert '"carried_by": "OFI"' in transports_json(outcome.run, found)
 
 
 def test_it_is_judged_the_same_from_the_archive(tmp_path: Path) -> None:
@@ -100,7 +99,7 @@ def test_a_node_that_is_gone_ends_the_run_and_is_named(tmp_path: Path) -> None:
     assert "the default was measured once, and 3 are needed. 1 of 2 nodes still answer" in found.reason
     assert "n2: stopped answering in mid-run" in found.reason
     assert not [one for one in found.effects if one.variant.name == "hobbled TCP" and one.failure]
-    text = transports_as_text(found, width=400)
+    text = transports_text(found, width=400)
     assert text.count("stopped answering in mid-run") == 1
 
 

@@ -1,0 +1,103 @@
+"""The JSON fields of a check's report; docs/report.md describes each of them."""
+
+from seatrial.commands.check.headline import overall
+from seatrial.model.judgement import Judgement, Loaded, NodeVerdict, PairVerdict, Power
+from seatrial.model.limit import Limit
+from seatrial.model.run import Design, NodeState, RunInfo
+from seatrial.render.fields import estimate_fields, finding_fields, run_fields
+from seatrial.render.json import Json, finite, number
+
+
+def check_fields(run: RunInfo, judgement: Judgement) -> Json:
+    """The JSON value, in base units; a number that is not finite is None."""
+    design = judgement.design or run.design
+    return {
+        **run_fields(run),
+        "verdict": overall(judgement).value,
+        "exit_code": int(judgement.exit_code),
+        "complete": judgement.complete,
+        "damage": list(judgement.damage),
+        "launcher": run.launcher,
+        "nodes": [_node(node) for node in judgement.nodes],
+        "pairs": [_pair(pair) for pair in judgement.pairs],
+        "findings": [finding_fields(finding) for finding in judgement.findings],
+        "median_bandwidth_bytes_per_s": number(judgement.median_bandwidth_bytes_per_s),
+        "median_latency_s": number(judgement.median_latency_s),
+        "peers_bandwidth_bytes_per_s": number(judgement.peers_bandwidth_bytes_per_s),
+        "peers_latency_s": number(judgement.peers_latency_s),
+        "powers": [_power(power) for power in judgement.powers],
+        "populations": [
+            {"metric": one.metric, "nodes": list(one.nodes), "ratio": number(one.ratio)}
+            for one in judgement.populations
+        ],
+        "loaded": _loaded(judgement.loaded),
+        "notes": list(judgement.notes),
+        "lost": [_lost(state) for state in judgement.lost or run.lost],
+        "design": _design(design) if design else None,
+    }
+
+
+def _power(power: Power) -> Json:
+    return {
+        "metric": power.metric,
+        "effect_ratio": number(power.effect_ratio),
+        "scatter_ratio": number(power.scatter_ratio),
+        "detectable_ratio": number(power.detectable_ratio),
+        "enough": power.enough,
+    }
+
+
+def _node(node: NodeVerdict) -> Json:
+    return {
+        "node": node.node,
+        "leaf": node.leaf,
+        "verdict": node.verdict.value,
+        "reason": node.reason,
+        "best_out_bytes_per_s": number(node.best_out_bytes_per_s),
+        "best_in_bytes_per_s": number(node.best_in_bytes_per_s),
+        "best_latency_s": number(node.best_latency_s),
+    }
+
+
+def _pair(pair: PairVerdict) -> Json:
+    limit: Limit | None = pair.limit
+    return {
+        "source": pair.source,
+        "target": pair.target,
+        "verdict": pair.verdict.value,
+        "reason": pair.reason,
+        "bandwidth_bytes_per_s": estimate_fields(pair.bandwidth_bytes_per_s),
+        "latency_s": estimate_fields(pair.latency_s),
+        "limit_bytes_per_s": number(limit.limit_bytes_per_s) if limit else None,
+        "limit_binding": limit.binding if limit else None,
+        "of_limit": number(pair.of_limit),
+        "retested": pair.retested,
+    }
+
+
+def _lost(state: NodeState) -> Json:
+    return {"node": state.node, "reason": state.reason, "fault": state.fault, "rank_died": state.rank_died}
+
+
+def _design(design: Design) -> Json:
+    return {
+        "name": design.name,
+        "pairs_at_once": design.pairs_at_once,
+        "repetitions": design.repetitions,
+        "rounds": design.rounds,
+        "ordered_pairs": design.ordered_pairs,
+        "planned_pairs": design.planned_pairs,
+        "measured_pairs": design.measured_pairs,
+        "measured": design.measured,
+        "statement": design.statement,
+        "variants": list(design.variants),
+    }
+
+
+def _loaded(loaded: Loaded | None) -> Json | None:
+    if loaded is None:
+        return None
+    fields: Json = finite(loaded)
+    for entry, one in zip(fields["leaves"], loaded.leaves, strict=True):
+        entry["share"] = number(one.share)
+    return fields

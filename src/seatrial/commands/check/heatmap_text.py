@@ -1,0 +1,126 @@
+"""The heat map in characters: numbers where there is room, one sign a cell where not; readable without colour."""
+
+from seatrial.commands.check.heatmap import Cell, HeatMap, heat_map
+from seatrial.model.fabric import Fabric
+from seatrial.model.judgement import Judgement
+from seatrial.model.verdict import Verdict
+from seatrial.render.escape import clean, shorten
+
+Line = tuple[tuple[str, str], ...]
+"""Pieces of text with their styles."""
+
+MOST_NODES = 64
+"""Beyond these a row is a leaf."""
+MOST_ROWS = 32
+"""Leaves drawn at most."""
+_LEAST_ROWS = 8
+_LABEL_WIDTH = 18
+_NUMBER_WIDTH = 5
+_LETTERS = {
+    Verdict.PASS: " ",
+    Verdict.SLOW: "S",
+    Verdict.UNSTABLE: "U",
+    Verdict.INVALID: "!",
+    Verdict.MISCONFIGURED: "M",
+    Verdict.INCONCLUSIVE: "?",
+    Verdict.NOT_RUN: "-",
+}
+_COLOURS = ((0.95, "white on #1d4f7c"), (0.8, "black on #8fb3cf"), (0.6, "black on #f2c14e"), (0.4, "black on #e8833a"))
+_WORST_COLOUR = "white on #a3201d"
+_NO_NUMBER = "black on #b8b8b8"
+
+
+def drawn_heat_map(judgement: Judgement, fabric: Fabric, width: int) -> tuple[HeatMap, tuple[Line, ...]]:
+    """Nodes where they are few and fit, else leaves, as many of the worst as fit; no lines where nothing fits."""
+    few = len(judgement.nodes) <= MOST_NODES
+    heat = heat_map(judgement, fabric, MOST_NODES if few else MOST_ROWS, most_nodes=MOST_NODES)
+    lines = heat_map_lines(heat, width)
+    most = MOST_ROWS if few else MOST_ROWS - _LEAST_ROWS
+    while not lines and most >= _LEAST_ROWS:
+        heat = heat_map(judgement, fabric, most, most_nodes=1)
+        lines = heat_map_lines(heat, width) if heat.by_leaf else ()
+        most -= _LEAST_ROWS
+    return heat, lines
+
+
+def heat_map_lines(heat: HeatMap, width: int) -> tuple[Line, ...]:
+    """Header, one line a row, legend. Empty where fewer than two rows or no room even for one sign a cell."""
+    rows = len(heat.labels)
+    labels = [shorten(clean(label), _LABEL_WIDTH) for label in heat.labels]
+    margin = len(str(rows)) + 1 + max((len(label) for label in labels), default=0) + 1
+    separators = 2 * len(heat.boundaries)
+    cell_width = next((w for w in (_NUMBER_WIDTH, 2, 1) if margin + rows * w + separators <= width), 0)
+    if rows < 2 or not cell_width:
+        return ()
+    lines = [_header(heat, margin, cell_width, digit) for digit in range(len(str(rows)))]
+    room = width - margin - rows * cell_width - separators
+    for row in range(rows):
+        line = _row(heat, row, labels[row].rjust(margin - 2 - len(str(rows))), cell_width)
+        leaf = clean(heat.leaves[row])
+        starts = not heat.by_leaf and (row == 0 or row in heat.boundaries)
+        lines.append((*line, (f" {leaf}", "dim")) if starts and len(leaf) < room else line)
+    return (*lines, _legend(heat, margin, cell_width))
+
+
+def _separator(heat: HeatMap, column: int) -> str:
+    return "│ " if column in heat.boundaries and not heat.by_leaf else ""
+
+
+def _header(heat: HeatMap, margin: int, cell_width: int, digit: int) -> Line:
+    """The columns' numbers, one decimal digit a line, so that they fit above narrow cells."""
+    digits = len(str(len(heat.labels)))
+    line = " " * margin
+    for column in range(len(heat.labels)):
+        number = str(column + 1).rjust(digits)
+        line += _separator(heat, column) + number[digit].rjust(max(1, cell_width - 1)).ljust(cell_width)
+    return ((line, "dim"),)
+
+
+def _row(heat: HeatMap, row: int, label: str, cell_width: int) -> Line:
+    number = str(row + 1).rjust(len(str(len(heat.labels))))
+    line = [(f"{label} ", "bold"), (f"{number} ", "dim")]
+    for column in range(len(heat.labels)):
+        line.append((_separator(heat, column), "dim"))
+        cell = heat.cells.get((row, column))
+        text = "" if cell is None else _cell_text(cell, cell_width)
+        line.append((text.ljust(cell_width), _colour(cell) if cell else ""))
+    return tuple(line)
+
+
+def _cell_text(cell: Cell, cell_width: int) -> str:
+    letter = _LETTERS[cell.verdict]
+    if cell_width == _NUMBER_WIDTH:
+        share = cell.share if cell.median_share is None else cell.median_share
+        number = "" if share is None else str(_percent(share))
+        return f"{number:>3}{letter} " if number else f"  {letter}  "
+    if cell.verdict is Verdict.PASS:
+        return "·"
+    return (
+        str(min(9, _percent(cell.share) // 10)) if cell.verdict is Verdict.SLOW and cell.share is not None else letter
+    )
+
+
+def _percent(share: float) -> int:
+    """Rounded as `units.share` does it, so that no two numbers of one report differ; three digits at most."""
+    return min(999, round(share * 100))
+
+
+def _colour(cell: Cell) -> str:
+    if cell.verdict is Verdict.INVALID:
+        return _WORST_COLOUR
+    if cell.share is None:
+        return _NO_NUMBER
+    return next((colour for least, colour in _COLOURS if cell.share >= least), _WORST_COLOUR)
+
+
+def _legend(heat: HeatMap, margin: int, cell_width: int) -> Line:
+    seen = {cell.verdict for cell in heat.cells.values()}
+    words = [f"{_LETTERS[v]} {v.value}" for v in Verdict if v in seen and v is not Verdict.PASS]
+    if cell_width != _NUMBER_WIDTH:
+        words = [word for word in words if word[2:] != Verdict.SLOW.value]
+        words = ["· PASS", *(["6 SLOW at 60 to 69 %"] if Verdict.SLOW in seen else []), *words]
+    if heat.by_leaf and cell_width == _NUMBER_WIDTH:
+        words = ["number: median of the pairs", "letter and colour: the worst", *words]
+    if heat.blank:
+        words.append("blank not measured")
+    return ((" " * margin + "   ".join(words), "dim"),)

@@ -1,0 +1,245 @@
+"""The report of `seatrial check`: verdict, culprit, proof and remedy first, then everything they are based on."""
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+
+from seatrial.commands.check import tables
+from seatrial.commands.check.fields import check_fields
+from seatrial.commands.check.headline import could_show, headline, medians, peers
+from seatrial.commands.check.heatmap import HeatMap, heat_map
+from seatrial.commands.check.heatmap_plot import heat_map_data
+from seatrial.commands.check.heatmap_text import drawn_heat_map
+from seatrial.commands.check.tables import nodes_worst_first, pairs_worst_first, unexplained
+from seatrial.model import subject, units
+from seatrial.model.facts import NodeFacts
+from seatrial.model.judgement import Judgement, NodeVerdict, PairVerdict
+from seatrial.model.run import Design, RunInfo, run_kind
+from seatrial.model.verdict import Verdict
+from seatrial.model.words import count
+from seatrial.render import plots
+from seatrial.render.escape import clean
+from seatrial.render.fact_text import differences
+from seatrial.render.report import (
+    Block,
+    Case,
+    Drawing,
+    Findings,
+    Items,
+    Lines,
+    Paragraph,
+    Report,
+    Table,
+    columns,
+)
+
+MOST_FINDINGS, MOST_PAGE_FINDINGS = 20, 200
+MOST_PAIRS = 10
+MOST_NODES, MOST_PAGE_NODES = 16, 64
+"""Beyond the second a cell of the page's heat map is all pairs from one leaf to another."""
+
+
+def check_report(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFacts]) -> Report:
+    """The whole report."""
+    first = headline(run, judgement)
+    cluster, job = f"cluster {run.cluster}" * bool(run.cluster), f"job {run.job}" * bool(run.job)
+    return Report(
+        word=first.word,
+        sentence=first.what,
+        exit_code=judgement.exit_code,
+        payload=lambda: check_fields(run, judgement),
+        terminal=lambda width: _terminal(run, judgement, facts, width),
+        page=lambda: _page(run, judgement, facts),
+        about=tuple(text for text in (run.run, cluster, run.started, run.launcher, job) if text),
+        findings=judgement.findings,
+        cases=tuple(
+            Case(name=subject.node(node.node).text, verdict=node.verdict, reason=node.reason)
+            for node in judgement.nodes
+        ),
+    )
+
+
+def _terminal(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFacts], width: int) -> Iterator[Block]:
+    if judgement.findings:
+        left = len(judgement.findings) - MOST_FINDINGS
+        left_out = f"and {count(left, 'more finding')} on the page" if left > 0 else ""
+        yield Findings(findings=judgement.findings[:MOST_FINDINGS], left_out=left_out)
+    if judgement.verdict is not Verdict.PASS:
+        yield from _details(run, judgement, width)
+    yield Lines(rows=tuple(_closing(run, judgement, facts)), indent=0)
+
+
+def _details(run: RunInfo, judgement: Judgement, width: int) -> Iterator[Block]:
+    """Heat map, pairs that no finding explains, nodes."""
+    heat, drawn = drawn_heat_map(judgement, run.fabric, width)
+    if drawn:
+        yield Drawing(title=_heat_map_title(heat, judgement), lines=drawn)
+    odd = pairs_worst_first(judgement, odd=True)
+    shown = unexplained(judgement, odd) if drawn and not heat.by_leaf else odd
+    if shown:
+        yield _pairs_table(_cut_title("Pairs that did not pass", "and that no finding names", shown, odd), shown)
+    yield from _nodes(judgement)
+
+
+def _heat_map_title(heat: HeatMap, judgement: Judgement) -> str:
+    of = "limit" if any(pair.limit for pair in judgement.pairs) else "peers' bandwidth"
+    what = "leaf by leaf, worst first" if heat.by_leaf else "pairs"
+    what += f", {len(heat.labels)} of {len(heat.labels) + heat.left_out} leaves" if heat.left_out else ""
+    return f"Bandwidth in % of the {of}, {what}; rows send, columns receive"
+
+
+def _cut_title(what: str, restriction: str, shown: list[PairVerdict], all_odd: list[PairVerdict]) -> str:
+    title = what if len(shown) == len(all_odd) else f"{what} {restriction}"
+    return title if len(shown) <= MOST_PAIRS else f"{title}: the worst {MOST_PAIRS} of {len(shown)}"
+
+
+def _pairs_table(title: str, pairs: Sequence[PairVerdict]) -> Table:
+    rows = [
+        (
+            f"{pair.source}>{pair.target}",
+            pair.verdict.value,
+            units.bandwidth(pair.bandwidth_bytes_per_s.value) if pair.bandwidth_bytes_per_s else "none",
+            units.duration(pair.latency_s.value) if pair.latency_s else "none",
+            pair.reason,
+        )
+        for pair in pairs[:MOST_PAIRS]
+    ]
+    return Table(title=title, columns=columns("pair", "verdict", "#bandwidth", "#latency", "~reason"), rows=tuple(rows))
+
+
+def _nodes(judgement: Judgement) -> Iterator[Table]:
+    nodes = nodes_worst_first(judgement.nodes)
+    odd = [node for node in nodes if node.verdict is not Verdict.PASS]
+    shown = nodes if len(nodes) <= MOST_NODES else odd
+    if shown:
+        title = "Nodes" if shown is nodes else "Nodes that did not pass"
+        cut = "" if len(shown) <= MOST_NODES else f": the worst {MOST_NODES} of {len(shown)}"
+        head = columns("node", "leaf", "verdict", "#best out", "#best in", "#latency", "~reason")
+        yield Table(title=title + cut, columns=head, rows=tuple(map(_node_row, shown[:MOST_NODES])))
+
+
+def _node_row(node: NodeVerdict) -> tuple[str, ...]:
+    return (
+        node.node,
+        node.leaf,
+        node.verdict.value,
+        units.bandwidth(node.best_out_bytes_per_s),
+        units.bandwidth(node.best_in_bytes_per_s),
+        units.duration(node.best_latency_s),
+        node.reason,
+    )
+
+
+def _closing(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFacts]) -> Iterator[tuple[str, str]]:
+    for label, known in (
+        ("all pairs", medians(judgement)),
+        ("peers", peers(judgement)),
+        ("would see", could_show(judgement)),
+    ):
+        if known:
+            yield label, known
+    yield from tables.loaded_rows(judgement.loaded)
+    for state in judgement.lost or run.lost:
+        yield "not measured", f"{state.node}: {state.reason}" + ("" if state.fault else " (no fault)")
+    for difference in differences(facts):
+        yield "nodes differ", difference
+    for note in judgement.notes:
+        yield "note", note
+    design = judgement.design or run.design
+    if design is not None:
+        yield "design", design.statement
+    yield "run", f"{run.run}, {run.started}, {run.launcher}" + (f", job {run.job}" if run.job else "")
+    yield "more", f"seatrial report {shlex.quote(clean(run.run))} --html report.html"
+
+
+def _page(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFacts]) -> Iterator[Block]:
+    if judgement.findings:
+        left = len(judgement.findings) - MOST_PAGE_FINDINGS
+        left_out = f"{count(left, 'more finding')}: see the JSON report." if left > 0 else ""
+        yield Findings(anchor="findings", findings=judgement.findings[:MOST_PAGE_FINDINGS], left_out=left_out)
+    if lost := judgement.lost or run.lost:
+        yield tables.lost_table(lost)
+    heat = heat_map(judgement, run.fabric, most_nodes=MOST_PAGE_NODES)
+    if len(heat.labels) > 1 and judgement.pairs:
+        aside = _heat_map_note(heat, judgement)
+        yield plots.HeatMap(
+            title="Pairs at a glance", anchor="pairs-map", aside=aside, data=heat_map_data(heat, judgement)
+        )
+    pairs, limits = tables.pairs_table(judgement), tables.limits_table(judgement)
+    if judgement.nodes:
+        yield tables.nodes_table(judgement)
+    if pairs.rows or pairs.left_out:
+        yield pairs
+    yield from _loaded(judgement)
+    if judgement.notes:
+        yield Items(title="What qualifies these verdicts", anchor="notes", items=judgement.notes)
+    if limits.rows:
+        yield limits
+    yield from _facts(judgement, facts)
+    if design := judgement.design or run.design:
+        yield Paragraph(title="Design", anchor="design", text=design.statement)
+        yield Lines(rows=_design_rows(design))
+    yield Lines(title="Run", anchor="run", rows=tuple(_run_rows(run)))
+
+
+def _heat_map_note(heat: HeatMap, judgement: Judgement) -> str:
+    note = "Rows send, columns receive. A cell without colour was not measured"
+    note += f": {heat.blank} of {len(heat.labels) * (len(heat.labels) - 1)}, as designed." if heat.blank else "."
+    if heat.by_leaf:
+        note += " There are too many nodes to draw each: a cell is the worst of all pairs from one leaf to another. The"
+        note += " worst leaves come first; point at a cell for the median of its pairs."
+    if heat.left_out:
+        note += f" The {len(heat.labels)} worst leaves are drawn; {heat.left_out} more are not."
+    for said, text in (("All pairs,", medians(judgement)), ("Peers,", peers(judgement))):
+        note += f" {said} {text}." if text else ""
+    smallest = could_show(judgement)
+    return note + (f" This run would have named {smallest}." if smallest else "")
+
+
+def _loaded(judgement: Judgement) -> Iterator[Block]:
+    if rows := tables.loaded_rows(judgement.loaded):
+        yield Lines(title="Under load", anchor="loaded", rows=tuple(rows))
+        leaves = tables.leaves_table(judgement.loaded)
+        if leaves.rows:
+            yield leaves
+
+
+def _facts(judgement: Judgement, facts: Mapping[str, NodeFacts]) -> Iterator[Block]:
+    if not facts:
+        return
+    if found := differences(facts):
+        yield Items(title="What the nodes are", anchor="facts", items=tuple(f"Differs: {each}" for each in found))
+    else:
+        text = "The nodes are alike in everything that is listed here."
+        yield Paragraph(title="What the nodes are", anchor="facts", text=text)
+    yield tables.facts_table(judgement, facts)
+
+
+def _run_rows(run: RunInfo) -> Iterator[tuple[str, str]]:
+    """The run's metadata; what is not known has no row."""
+    rows = [
+        ("run", run.run),
+        ("of", run_kind(run).command),
+        ("started", run.started),
+        ("ended", run.ended),
+        ("ending", run.ending.value + (f": {run.reason}" if run.reason else "")),
+        ("command", " ".join(run.command)),
+        ("launcher", run.launcher),
+        ("cluster", run.cluster),
+        ("job", run.job),
+        ("MPI library", run.mpi_library),
+        ("leaves from", run.fabric.source),
+        ("seed", str(run.seed)),
+        ("seatrial", run.seatrial),
+    ]
+    return (row for row in rows if row[1])
+
+
+def _design_rows(design: Design) -> tuple[tuple[str, str], ...]:
+    return (
+        ("design", design.name),
+        ("pairs planned", f"{design.planned_pairs} of {design.ordered_pairs} ordered pairs"),
+        ("pairs measured", f"{design.measured_pairs}, in {design.measured} measurements"),
+        ("pairs at once", str(design.pairs_at_once)),
+        ("repetitions", str(design.repetitions)),
+        ("rounds", str(design.rounds)),
+    )

@@ -1,0 +1,118 @@
+"""Rails beside each other: the report of `seatrial curve --rails`."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from seatrial.commands.curve.rails.curves import RailCurve, RailRatio
+from seatrial.commands.curve.rails.judge import RailComparison
+from seatrial.commands.curve.view import plot_of, points_table
+from seatrial.model import units
+from seatrial.model.limit import Limit
+from seatrial.model.run import RunInfo
+from seatrial.render.fields import finding_fields
+from seatrial.render.json import Json
+from seatrial.render.pair_view import design_note, limit_fields, limit_text, outcome_fields, pair_case, run_line
+from seatrial.render.report import Block, Lines, Report, Table, columns
+
+HEAD = columns("over", "#latency", "#plateau", "#of its limit", "verdict")
+
+
+def rails_report(run: RunInfo, found: RailComparison) -> Report:
+    """The whole report."""
+    return Report(
+        word=found.word,
+        sentence=found.reason if found.findings else f"{found.pair[0]} to {found.pair[1]}: {found.reason}",
+        exit_code=found.exit_code,
+        payload=lambda: rails_fields(run, found),
+        terminal=lambda _: (Lines(rows=tuple(summary(found))),),
+        page=lambda: _page(run, found),
+        about=run_line(run),
+        findings=tuple(found.findings),
+        cases=() if found.findings else (pair_case(found),),
+    )
+
+
+def rails_fields(run: RunInfo, found: RailComparison) -> Json:
+    """docs/curve.md describes each field."""
+    return {
+        **outcome_fields(run, found),
+        "launcher": run.launcher,
+        "findings": [finding_fields(finding) for finding in found.findings],
+        "rails": [_curve(curve) for curve in found.curves],
+        "ratios": [_ratio(ratio) for ratio in found.ratios],
+        "gain": _ratio(found.gain) if found.gain else None,
+    }
+
+
+def _curve(curve: RailCurve) -> Json:
+    return {
+        "variant": curve.variant,
+        "rails": list(curve.rails),
+        "verdict": curve.verdict.value if curve.verdict else None,
+        "reason": curve.reason,
+        "plateau": msgspec.to_builtins(curve.plateau),
+        "latency_s": msgspec.to_builtins(curve.latency_s),
+        **limit_fields(curve.limit),
+        "points": msgspec.to_builtins(curve.points),
+    }
+
+
+def _ratio(one: RailRatio) -> Json:
+    return {
+        "variant": one.variant,
+        "beside": one.beside,
+        "ratio": msgspec.to_builtins(one.ratio),
+        "permitted": one.permitted,
+    }
+
+
+def _page(run: RunInfo, found: RailComparison) -> Iterator[Block]:
+    yield Lines(title="What was found", rows=tuple(summary(found)))
+    plots = (plot_of(curve.points, "Bandwidth", over=f", {curve.variant}") for curve in found.curves)
+    yield from filter(None, plots)
+    if rows := tuple(table(found)):
+        yield Table(title="The rails", columns=HEAD, rows=rows)
+    for curve in found.curves:
+        if curve.points:
+            yield points_table(curve.points, f"All sizes, {curve.variant}")
+    yield from design_note(run)
+
+
+def summary(found: RailComparison) -> list[tuple[str, str]]:
+    """Label and text of each line."""
+    rows: list[tuple[str, str]] = []
+    for finding in found.findings:
+        rows += [(finding.kind, finding.statement), ("", finding.remedy)]
+    for curve in found.curves:
+        latency = f"; latency {units.estimate(curve.latency_s, units.LATENCY)}" if curve.latency_s else ""
+        measured = units.estimate(curve.bandwidth, units.BANDWIDTH) if curve.bandwidth else "not measured"
+        rows.append((curve.variant, f"{measured}: {curve.reason}{latency}"))
+    for ratio in (*found.ratios, *([found.gain] if found.gain else [])):
+        one = ratio.ratio
+        permitted = f"; physics permits {ratio.permitted:.2f}" if ratio.permitted else ""
+        runs = f"{one.runs} runs, {units.share(one.confidence)}"
+        said = f"{one.value:.2f} times [{one.low:.2f}-{one.high:.2f}] what {ratio.beside} carries, {runs}{permitted}"
+        rows.append(("gain" if ratio is found.gain else ratio.variant, f"{ratio.variant}: {said}"))
+    for curve in found.curves:
+        if isinstance(curve.limit, Limit):
+            rows.append(("limit", f"{curve.variant}: {limit_text(curve.limit)}"))
+    return rows + [("note", note) for note in found.notes]
+
+
+def table(found: RailComparison) -> list[tuple[str, ...]]:
+    """One row a variant, under HEAD."""
+    rows: list[tuple[str, ...]] = []
+    for curve in found.curves:
+        limit = curve.limit.limit_bytes_per_s if isinstance(curve.limit, Limit) else None
+        part = units.share(curve.bandwidth.value / limit) if curve.bandwidth and limit else ""
+        rows.append(
+            (
+                curve.variant,
+                units.duration(curve.latency_s.value) if curve.latency_s else "",
+                units.bandwidth(curve.bandwidth.value) if curve.bandwidth else "",
+                part,
+                curve.verdict.value if curve.verdict else "",
+            )
+        )
+    return rows

@@ -1,0 +1,164 @@
+"""Differences between nodes: the report of `seatrial facts --drift`."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from seatrial.commands.facts.drift import Drift
+from seatrial.drift.changes import Change
+from seatrial.drift.comparison import LOGIN_AND_COMPUTE, Difference
+from seatrial.drift.peer_groups import groups
+from seatrial.model.facts import NodeFacts
+from seatrial.model.verdict import Finding
+from seatrial.model.words import count, natural_sorted, some
+from seatrial.render.escape import shorten
+from seatrial.render.fact_text import NOT_THERE, THERE, Value, value_text
+from seatrial.render.fields import finding_fields
+from seatrial.render.json import FORMAT, Json
+from seatrial.render.node_names import few
+from seatrial.render.report import Block, Findings, Lines, Paragraph, Report
+
+MOST_DIFFERENCES = 40
+MOST_VALUES = 6
+MOST_ALONG = 6
+MOST_OF_NAMES = 60
+MOST_OF_VALUE = 160
+
+
+def drift_report(facts: Mapping[str, NodeFacts], found: Drift) -> Report:
+    """Findings, differences, changes, and differences between login node and compute nodes."""
+    return Report(
+        exit_code=found.exit_code,
+        payload=lambda: drift_fields(facts, found),
+        terminal=lambda _: _terminal(facts, found),
+        findings=found.findings,
+    )
+
+
+def drift_fields(facts: Mapping[str, NodeFacts], found: Drift) -> Json:
+    """docs/drift.md describes each field."""
+    return {
+        "format": FORMAT,
+        "exit_code": int(found.exit_code),
+        "groups": [{"name": each.name, "nodes": natural_sorted(each.nodes)} for each in groups(facts)],
+        "differences": [_difference_fields(each) for each in found.differences],
+        "changes": [_change_fields(each) for each in found.changes],
+        "against": [_difference_fields(each) for each in found.against],
+        "findings": [finding_fields(each) for each in found.findings],
+    }
+
+
+def _difference_fields(difference: Difference) -> Json:
+    return {
+        "fact": difference.fact,
+        "group": difference.group,
+        "usual": difference.usual,
+        "values": [{"value": value, "nodes": natural_sorted(nodes)} for value, nodes in difference.values],
+        "odd": natural_sorted(difference.odd),
+        "weight": difference.weight,
+        "along_with": list(difference.along_with),
+    }
+
+
+def _change_fields(change: Change) -> Json:
+    return {
+        "fact": change.fact,
+        "before": change.before,
+        "after": change.after,
+        "nodes": natural_sorted(change.nodes),
+        "of": change.of,
+        "weight": change.weight,
+        "along_with": list(change.along_with),
+    }
+
+
+def _terminal(facts: Mapping[str, NodeFacts], found: Drift) -> Iterator[Block]:
+    yield Paragraph(text=_headline(facts, found.differences, found.findings), strong=True)
+    if found.findings:
+        yield Findings(findings=found.findings)
+    several = len({each.group for each in found.differences}) > 1
+    yield from _section("Facts that differ between nodes that should be alike", found.differences, several=several)
+    yield from _changes(found.changes)
+    yield from _section("Differences between the login node and the compute nodes", found.against, several=False)
+    makes = groups(facts)
+    if len(makes) > 1:
+        rows = ((few(each.nodes, MOST_OF_NAMES), f"{count(len(each.nodes), 'node')}: {each.name}") for each in makes)
+        yield Lines(title="Nodes of like hardware", rows=tuple(rows), indent=0)
+
+
+def _headline(facts: Mapping[str, NodeFacts], differences: Sequence[Difference], findings: Sequence[Finding]) -> str:
+    nodes = count(len(facts), "node")
+    odd = {node for each in differences if each.group != LOGIN_AND_COMPUTE for node in each.odd}
+    wrong = f"{count(len(findings), 'finding')}; " if findings else ""
+    if not differences:
+        return f"{wrong}no fact differs among {nodes} that should be alike"
+    facts_differ = "1 fact differs" if len(differences) == 1 else f"{len(differences)} facts differ"
+    return (
+        f"{wrong}{facts_differ} among {nodes}; {len(odd)} of them {'is' if len(odd) == 1 else 'are'} odd in something"
+    )
+
+
+def _section(title: str, differences: Sequence[Difference], *, several: bool) -> Iterator[Block]:
+    if not differences:
+        return
+    yield Paragraph(text=title, strong=True)
+    for difference in differences[:MOST_DIFFERENCES]:
+        yield Paragraph(text=_sentence(difference, several=several))
+        yield Lines(rows=tuple(_values(difference)), tight=True)
+    if len(differences) > MOST_DIFFERENCES:
+        more = count(len(differences) - MOST_DIFFERENCES, "more difference")
+        yield Paragraph(text=f"and {more} in the JSON report")
+
+
+def _sentence(difference: Difference, *, several: bool) -> str:
+    """1 of 64 nodes differs: processor.governors; with its group where there are several."""
+    odd, compared = len(difference.odd), difference.compared
+    if odd == compared:
+        who = f"no majority value among {count(compared, 'node')}"
+    else:
+        who = f"{odd} of {count(compared, 'node')} {'differs' if odd == 1 else 'differ'}"
+    where = f" ({difference.group})" if several else ""
+    return f"{who}: {difference.fact}{where}"
+
+
+def _values(difference: Difference) -> list[tuple[str, str]]:
+    """Nodes and their values, the rarest value first; the most common one is always shown."""
+    held = list(difference.values)
+    shown = held if len(held) <= MOST_VALUES else [*held[: MOST_VALUES - 1], held[-1]]
+    texts = _texts(difference.fact, (value for value, _ in shown))
+    rows = [(few(nodes, MOST_OF_NAMES), words) for words, (_, nodes) in zip(texts, shown, strict=True)]
+    if len(shown) < len(held):
+        rows.insert(-1, ("...", f"{len(held) - len(shown)} more values"))
+    if difference.along_with:
+        rows.append(("along with", _along(difference.fact, difference.along_with)))
+    return rows
+
+
+def _changes(changes: Sequence[Change]) -> Iterator[Block]:
+    if not changes:
+        return
+    yield Paragraph(text="What changed between the two readings", strong=True)
+    for change in changes[:MOST_DIFFERENCES]:
+        before, after = _texts(change.fact, (change.before, change.after))
+        yield Paragraph(text=f"{len(change.nodes)} of {count(change.of, 'node')}: {change.fact}: {before} → {after}")
+        rows = [("on", few(change.nodes, MOST_OF_NAMES))]
+        if change.along_with:
+            rows.append(("along with", _along(change.fact, change.along_with)))
+        yield Lines(rows=tuple(rows), tight=True)
+    if len(changes) > MOST_DIFFERENCES:
+        more = count(len(changes) - MOST_DIFFERENCES, "more change")
+        yield Paragraph(text=f"and {more} in the JSON report")
+
+
+def _texts(fact: str, values: Iterable[Value]) -> list[str]:
+    """A device or a mount is there or not; any other fact has a value, or was not read."""
+    known = list(values)
+    if all(value is None or value is True for value in known):
+        return [NOT_THERE if value is None else THERE for value in known]
+    return [shorten(value_text(fact, value), MOST_OF_VALUE) for value in known]
+
+
+def _along(fact: str, others: Sequence[str]) -> str:
+    """The other facts by name, but those of the fact's own device or mount by their number."""
+    own = [each for each in others if each.startswith(f"{fact}.")]
+    apart = natural_sorted(each for each in others if not each.startswith(f"{fact}."))
+    counted = [f"its {count(len(own), 'fact')}"] if own else []
+    return ", ".join([*counted, *([some(apart, MOST_ALONG)] if apart else [])])

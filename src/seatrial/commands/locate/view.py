@@ -1,0 +1,305 @@
+"""Faults in a table of pairs: the report of `seatrial locate`."""
+
+from collections.abc import Iterator, Sequence
+
+from seatrial.judgement.wording import WAYS
+from seatrial.locate.classes import Classes
+from seatrial.model.errors import ExitCode
+from seatrial.model.pair_faults import (
+    Instability,
+    Located,
+    LocatedFault,
+    Method,
+    Observation,
+    Population,
+    Resolution,
+    Undecided,
+    Unstable,
+)
+from seatrial.model.pair_table import PairTable
+from seatrial.model.units import LATENCY, duration, quantity, share
+from seatrial.model.verdict import Verdict
+from seatrial.model.words import count, some
+from seatrial.render.json import Json
+from seatrial.render.report import Block, Copy, Report
+
+MOST = 12
+LEAST_P = 1e-9
+WORDS = {"bandwidth_bytes_per_s": "bandwidth", LATENCY: "latency"}
+CAUSES = {
+    Instability.REPETITIONS: "its repetitions differ by {}",
+    Instability.SINGLE: "{} worse than its nodes' other pairs, in one direction and measured once: measure it again",
+    Instability.SOME_PARTNERS: "up to {} worse with some of its partners ({} pairs), and not with the others",
+}
+
+
+def located_report(
+    table: PairTable, located: Located, groups: Sequence[Sequence[str]], classes: Classes | None, exit_code: ExitCode
+) -> Report:
+    """The whole report: faults, what is undecided or unstable, and how the table was judged."""
+    return Report(
+        word=located.verdict.value,
+        sentence=_headline(table, located),
+        exit_code=exit_code,
+        payload=lambda: located_fields(table, located, groups, classes, exit_code),
+        terminal=lambda _: _terminal(located, groups, classes),
+        wrapped=False,
+    )
+
+
+def located_fields(
+    table: PairTable, located: Located, groups: Sequence[Sequence[str]], classes: Classes | None, exit_code: int
+) -> Json:
+    """docs/locate.md describes each field."""
+    return {
+        "exit_code": int(exit_code),
+        "verdict": located.verdict.value,
+        "confidence": located.confidence,
+        "faults": [_fault_fields(fault) for fault in located.faults],
+        "ambiguous": [_undecided_fields(one) for one in located.ambiguous],
+        "unstable": [_unstable_fields(one) for one in located.unstable],
+        "observations": [_observation_fields(one) for one in located.observations],
+        "populations": [
+            {"metric": one.metric, "nodes": list(one.nodes), "ratio": one.ratio} for one in located.populations
+        ],
+        "classes": [
+            {"nodes": list(group), "near_s": classes.near_s, "far_s": classes.far_s} for group in classes.groups
+        ]
+        if classes
+        else [],
+        "design": {
+            "nodes": len(table.nodes),
+            "groups": [list(group) for group in groups],
+            "unjudged": [subject.text for subject in located.unjudged],
+            "unlisted_pairs": located.unlisted_pairs,
+            "unstable_pairs": located.unstable_pairs,
+            "wrongly_left": located.wrongly_left,
+            "metrics": [_resolution_fields(one) for one in located.resolutions],
+        },
+    }
+
+
+def _fault_fields(fault: LocatedFault) -> Json:
+    return {
+        "kind": fault.kind,
+        "subject": fault.subject.text,
+        "metric": fault.metric,
+        "direction": fault.direction.value,
+        "loss_ratio": fault.loss_ratio,
+        "interval": [fault.low, fault.high],
+        "p": fault.p,
+        "dead": fault.dead,
+        "pairs": fault.pairs,
+        "evidence": list(fault.evidence),
+    }
+
+
+def _undecided_fields(one: Undecided) -> Json:
+    return {
+        "subjects": [subject.text for subject in one.subjects],
+        "metric": one.metric,
+        "loss_ratio": one.loss_ratio,
+        "evidence": list(one.evidence),
+    }
+
+
+def _unstable_fields(one: Unstable) -> Json:
+    return {
+        "subject": one.subject.text,
+        "metric": one.metric,
+        "cause": one.cause.value,
+        "loss_ratio": one.loss_ratio,
+        "gross": one.gross,
+        "pairs": one.pairs,
+        "evidence": list(one.evidence),
+    }
+
+
+def _observation_fields(one: Observation) -> Json:
+    return {
+        "subject": one.subject.text,
+        "metric": one.metric,
+        "direction": one.direction.value,
+        "loss_ratio": one.loss_ratio,
+        "interval": [one.low, one.high],
+        "decided": one.decided,
+    }
+
+
+def _resolution_fields(one: Resolution) -> Json:
+    return {
+        "metric": one.metric,
+        "method": one.method.value,
+        "measured_pairs": one.measured_pairs,
+        "expected_pairs": one.expected_pairs,
+        "complete": one.complete,
+        "median": one.usual,
+        "effect_ratio": one.effect_ratio,
+        "pair_scatter": one.pair_scatter,
+        "node_scatter": one.node_scatter,
+        "detectable_ratio": one.detectable_ratio,
+        "detectable_one_way_ratio": one.detectable_one_way_ratio,
+        "hidden_ratio": one.hidden_ratio,
+        "enough": one.enough,
+        "majority": one.majority,
+    }
+
+
+def _terminal(located: Located, groups: Sequence[Sequence[str]], classes: Classes | None) -> Iterator[Block]:
+    for number, fault in enumerate(located.faults, 1):
+        seen = f"   seen in    {', '.join(fault.evidence[:6])}{' ...' if fault.pairs > 6 else ''}"
+        yield Copy(lines=(f"{number}  {fault.subject.text}", f"   {_statement(fault)}", seen))
+    if located.unlisted_pairs:
+        yield Copy(lines=(f"and {count(located.unlisted_pairs, 'more pair')} at fault",))
+    yield Copy(lines=(*_open_lines(located), *_method_lines(located, groups, classes)))
+
+
+def _open_lines(located: Located) -> Iterator[str]:
+    """What is undecided, unstable, too small for a fault, or not judged."""
+    for one in located.ambiguous[:MOST]:
+        yield f"Undecided: {' or '.join(subject.text for subject in one.subjects)} ({share(one.loss_ratio)})"
+    yield from _population_lines(located.populations)
+    yield from _unstable_lines(located.unstable, located.unstable_pairs)
+    yield from (_observation(one) for one in located.observations[:MOST])
+    if located.unjudged:
+        names = some([subject.name for subject in located.unjudged], MOST)
+        yield f"Not judged, too few measured pairs: {names}."
+
+
+def _method_lines(located: Located, groups: Sequence[Sequence[str]], classes: Classes | None) -> Iterator[str]:
+    """How the table was judged, and what it could have shown."""
+    if classes:
+        sizes = " + ".join(str(len(group)) for group in classes.groups)
+        yield (
+            f"Two distances, {duration(classes.near_s)} and {duration(classes.far_s)}: {sizes} nodes near each other. "
+            "This is topology, not a fault; pairs are compared with pairs of the same distance."
+        )
+    yield from (_resolution(one) for one in located.resolutions)
+    if located.wrongly_left is not None:
+        yield (
+            f"Few partners per node: with one node in ten slow, {located.wrongly_left:.2g} healthy nodes are expected "
+            "to meet slow partners only."
+        )
+    if len(groups) < 3:
+        yield "Uplinks were not checked: this takes three or more groups of nodes (--topology)."
+
+
+def _headline(table: PairTable, located: Located) -> str:
+    """In one line what was found, or what the absence of findings is worth."""
+    nodes = count(len(table.nodes), "node")
+    if located.verdict is Verdict.SLOW:
+        return f"{count(len(located.faults) + located.unlisted_pairs, 'fault')} on {nodes}; {_power(located)}"
+    if located.verdict is Verdict.UNSTABLE:
+        gross = [one for one in located.unstable if one.gross]
+        return f"numbers of {count(len(gross), 'pair or node', 'pairs or nodes')} disagree, on {nodes}"
+    if located.verdict is Verdict.NOT_RUN:
+        return f"no fault in what was measured on {nodes}, but {_missing(located)}; {_power(located)}"
+    if located.verdict is Verdict.PASS:
+        return f"no fault on {nodes}; {_power(located)}"
+    return f"{_undecided(located)}, on {nodes}"
+
+
+def _undecided(located: Located) -> str:
+    if not located.resolutions:
+        return "no number was read"
+    if located.populations:
+        slower = located.populations[0]
+        total = sum(len(one.nodes) for one in located.populations if one.metric == slower.metric)
+        word, ratio = ("take", 1 / slower.ratio) if slower.metric == LATENCY else ("reach", slower.ratio)
+        members = f"{len(slower.nodes)} of {total} nodes"
+        return f"two populations: {members} {word} {share(ratio)} of the others' {WORDS[slower.metric]}"
+    if located.ambiguous:
+        return f"{count(len(located.ambiguous), 'slow part')} that these pairs cannot tell apart"
+    split = [one for one in located.resolutions if not one.majority]
+    if split:
+        return f"{WORDS[split[0].metric]} has two levels, and too few pairs were measured to say which nodes are slow"
+    weak = [one for one in located.resolutions if not one.enough]
+    if weak:
+        return "; ".join(_weakness(one) for one in weak)
+    return "nodes whose intervals include the practical effect: more measurements decide"
+
+
+def _weakness(one: Resolution) -> str:
+    if one.hidden_ratio is None:
+        return f"{WORDS[one.metric]}: too few nodes to compare with each other"
+    return f"{WORDS[one.metric]} scatters too much to show a node that is {share(one.hidden_ratio)} worse"
+
+
+def _power(located: Located) -> str:
+    """What would have been seen."""
+    seen = [
+        f"{share(one.detectable_ratio)} {'more latency' if one.metric == LATENCY else 'less bandwidth'}"
+        for one in located.resolutions
+        if one.detectable_ratio is not None
+    ]
+    return f"a node with {' or '.join(seen)} would have been named" if seen else "nothing could have been seen"
+
+
+def _missing(located: Located) -> str:
+    lacking = [one for one in located.resolutions if not one.complete]
+    if not lacking:
+        return f"{count(len(located.unjudged), 'node')} could not be judged"
+    worst = min(lacking, key=lambda one: one.measured_pairs)
+    return f"{worst.expected_pairs - worst.measured_pairs} of {worst.expected_pairs} ordered pairs were not measured"
+
+
+def _statement(fault: LocatedFault) -> str:
+    way = WAYS[fault.direction]
+    if fault.dead:
+        return f"was measured without a usable {WORDS[fault.metric]} (0, NaN or impossible), {way}"
+    interval = f"[{share(fault.low)}–{share(fault.high)}]"
+    if fault.metric == LATENCY:
+        text = f"takes {share(fault.loss_ratio)} {interval} longer than its peers, {way}"
+    else:
+        text = f"carries {share(fault.loss_ratio)} {interval} less than its peers, {way}"
+    return f"{text} (p {'< 1e-9' if fault.p < LEAST_P else f'= {fault.p:.1g}'})"
+
+
+def _population_lines(populations: Sequence[Population]) -> list[str]:
+    return [
+        f"Population {number} by {WORDS[one.metric]} ({count(len(one.nodes), 'node')}, at {share(one.ratio)}): "
+        f"{some(one.nodes, MOST)}."
+        for number, one in enumerate(populations, 1)
+    ]
+
+
+def _unstable_lines(unstable: Sequence[Unstable], pairs: int) -> list[str]:
+    if not unstable:
+        return []
+    lines = [f"Unstable ({count(pairs, 'ordered pair')}):"]
+    lines += [
+        f"  {one.subject.text} {WORDS[one.metric]}: {CAUSES[one.cause].format(share(one.loss_ratio), one.pairs)}"
+        for one in unstable[:MOST]
+    ]
+    return lines + ([f"  and {len(unstable) - MOST} more"] if len(unstable) > MOST else [])
+
+
+def _observation(one: Observation) -> str:
+    more = "more latency" if one.metric == LATENCY else "less bandwidth"
+    end = "below the practical effect" if one.decided else "the practical effect is within the interval: measure again"
+    return (
+        f"Observed: {one.subject.text} has {share(one.loss_ratio)} [{share(one.low)}–{share(one.high)}] {more}, "
+        f"{WAYS[one.direction]}; {end}."
+    )
+
+
+def _resolution(one: Resolution) -> str:
+    """How one metric was judged, and what it could have shown."""
+    said = (
+        f"{WORDS[one.metric].capitalize()}: {one.measured_pairs} of {one.expected_pairs} ordered pairs, median "
+        f"{quantity(one.usual, one.metric)}; pairs scatter by {share(one.pair_scatter)}"
+    )
+    if one.method is Method.ADDITIVE and one.node_scatter is not None:
+        said += f", healthy nodes by {_fine(one.node_scatter)}"
+    said += f"; practical effect {share(one.effect_ratio)}"
+    if one.detectable_ratio is not None and one.detectable_one_way_ratio is not None:
+        said += (
+            f"; smallest detectable (95 % power, 99 % confidence) {share(one.detectable_ratio)}, "
+            f"in one direction {share(one.detectable_one_way_ratio)}"
+        )
+    return said + "."
+
+
+def _fine(part: float) -> str:
+    """A share that may be far below a thousandth."""
+    return f"{part * 100:.2g} %"

@@ -1,0 +1,266 @@
+"""Where ranks are and where they should be: the report of `seatrial placement`."""
+
+import shlex
+from collections.abc import Iterator
+
+import msgspec
+
+from seatrial.commands.placement.gain import Fix, Gain
+from seatrial.commands.placement.judge import Placement
+from seatrial.commands.placement.map import core_map, legend, map_lines
+from seatrial.commands.placement.rows import RankRow
+from seatrial.launch.line_options import Dialect
+from seatrial.model import subject, units
+from seatrial.model.measurement import Estimate
+from seatrial.model.run import RunInfo
+from seatrial.model.words import count
+from seatrial.render.fields import finding_fields, run_fields
+from seatrial.render.json import Json
+from seatrial.render.pair_view import design_note, run_line
+from seatrial.render.plots import Bar, Bars, CoreKey
+from seatrial.render.report import Block, Case, Copy, Drawing, Findings, Items, Lines, Paragraph, Report, Table, columns
+
+MOST_ROWS, MOST_PAGE_ROWS = 32, 500
+MOST_LETTERS = 80
+MOST_PICTURES, MOST_PAGE_PICTURES = 6, 24
+MOST_COPIED = 16
+"""Lines of a rankfile that a terminal prints to be copied."""
+WIDE = 80
+"""Narrower terminals get the fewer columns."""
+NARROW_HEADINGS = ("rank", "node", "may run on", "advised")
+HEADINGS = ("rank", "node", "on cpu", "may run on", "cores", "socket", "NUMA", "adapter", "advised")
+ADVISED = HEADINGS.index("advised")
+
+
+def placement_report(run: RunInfo, found: Placement) -> Report:
+    """The whole report."""
+    return Report(
+        word=found.verdict.value,
+        sentence=headline(found),
+        exit_code=found.exit_code,
+        payload=lambda: placement_fields(run, found),
+        terminal=lambda width: _terminal(found, width),
+        page=lambda: _page(run, found),
+        about=run_line(run),
+        findings=found.findings,
+        cases=_cases(found),
+    )
+
+
+def placement_fields(run: RunInfo, found: Placement) -> Json:
+    """docs/placement.md describes each field."""
+    advice = found.advice
+    return {
+        **run_fields(run),
+        "verdict": found.verdict.value,
+        "exit_code": int(found.exit_code),
+        "complete": found.complete,
+        "launcher": found.dialect.value,
+        "mpi_library": run.mpi_library,
+        "line": list(found.line),
+        "ranks": msgspec.to_builtins(found.rows),
+        "findings": [finding_fields(finding) for finding in found.findings],
+        "fix": found.fix.value,
+        "why": found.failure or found.why,
+        "advised_line": list(found.advised_line),
+        "advised_command": shlex.join(found.advised_line),
+        "srun": list(advice.srun) if advice else [],
+        "hydra": list(advice.hydra) if advice else [],
+        "intel_mpi": list(advice.intel) if advice else [],
+        "rankfile": advice.rankfile if advice else "",
+        "gains": [_gain_fields(gain) for gain in found.gains],
+        "notes": list(found.notes),
+    }
+
+
+def _gain_fields(gain: Gain) -> Json:
+    return {
+        "metric": gain.metric,
+        "outcome": gain.outcome.value,
+        "asked": msgspec.to_builtins(gain.asked),
+        "advised": msgspec.to_builtins(gain.advised),
+        "ratio": msgspec.to_builtins(gain.ratio),
+    }
+
+
+def _cases(found: Placement) -> tuple[Case, ...]:
+    """A case for each node whose ranks were read."""
+    return tuple(
+        Case(name=subject.node(node).text, verdict=None) for node in dict.fromkeys(row.node for row in found.rows)
+    )
+
+
+def _terminal(found: Placement, width: int) -> Iterator[Block]:
+    if found.findings:
+        yield Findings(findings=found.findings, brief=True)
+    drawing = tuple(_map_lines(found, width))
+    if drawing:
+        yield Drawing(lines=drawing)
+    yield Lines(rows=tuple(lines(found)))
+    if found.advised_line:
+        yield Paragraph(text="Recommended launch line:")
+        rankfile = _rankfile(found)
+        if len(rankfile) > MOST_COPIED:
+            text = f"(with rankfile.txt, {len(rankfile)} lines, from the folder logs of the archived run)"
+            yield Paragraph(text=text, tight=True)
+            rankfile = ()
+        yield Copy(lines=(*_here_document(rankfile), shlex.join(found.advised_line)), tight=True)
+    if found.rows:
+        yield _rank_table(found, width)
+
+
+def _map_lines(found: Placement, width: int) -> Iterator[tuple[tuple[str, str], ...]]:
+    """The first drawings, how many nodes are left out, and the legend."""
+    shown = found.pictures[:MOST_PICTURES]
+    for picture in shown:
+        yield from (((line, ""),) for line in map_lines(picture, width, advised_row(found)))
+    rest = sum(len(picture.nodes) for picture in found.pictures[MOST_PICTURES:])
+    if rest:
+        yield ((f"{count(rest, 'more node')} with other placements: see the table, or --json.", ""),)
+    if signs := legend(shown):
+        yield ((f"({signs})", "dim"),)
+
+
+def _rankfile(found: Placement) -> tuple[str, ...]:
+    """Open MPI's rankfile, where the advised line needs it."""
+    if not found.advised_line or not found.advice or found.dialect is not Dialect.OPEN_MPI:
+        return ()
+    return tuple(found.advice.rankfile.splitlines())
+
+
+def _here_document(rankfile: tuple[str, ...]) -> tuple[str, ...]:
+    return ("cat > rankfile.txt <<END", *rankfile, "END") if rankfile else ()
+
+
+def _page(run: RunInfo, found: Placement) -> Iterator[Block]:
+    if found.findings:
+        yield Findings(findings=found.findings)
+    if found.advised_line:
+        text = (*_here_document(_rankfile(found)), shlex.join(found.advised_line))
+        yield Copy(title="Recommended launch line", lines=text)
+    yield from _core_maps(found)
+    for place, gain in enumerate(found.gains):
+        yield _bars(gain, "What was measured" if place == 0 else "")
+    yield Lines(title="The launch line", rows=tuple(_line_rows(found)))
+    if found.notes:
+        yield Items(title="What qualifies this", items=found.notes)
+    if found.rows:
+        yield _rank_table(found, None)
+    yield from design_note(run)
+
+
+def _core_maps(found: Placement) -> Iterator[Block]:
+    if not found.pictures:
+        return
+    yield CoreKey(title="Where the ranks are")
+    for picture in found.pictures[:MOST_PAGE_PICTURES]:
+        yield core_map(picture, advised_row(found))
+    if rest := sum(len(picture.nodes) for picture in found.pictures[MOST_PAGE_PICTURES:]):
+        text = f"{count(rest, 'more node')} with other placements: see the table, or the JSON report."
+        yield Paragraph(text=text, aside=True)
+
+
+def headline(found: Placement) -> str:
+    """How many ranks, what was found, and what became of the fix."""
+    nodes = len({row.node for row in found.rows})
+    where = f"{count(len(found.rows), 'rank')} on {count(nodes, 'node')}"
+    faults = count(len(found.findings), "finding") if found.findings else "nothing found"
+    if not found.rows:
+        return found.failure or "it is not known where the ranks are"
+    return f"{where}: {faults}" + (f"; {_fix_text(found)}" if found.fix is not Fix.NONE else "")
+
+
+def advised_row(found: Placement) -> str:
+    """What the advised placement is called: one that was withdrawn was only tried."""
+    return "tried" if found.fix is Fix.WITHDRAWN else "advised"
+
+
+def _fix_text(found: Placement) -> str:
+    if found.fix is Fix.PROVED:
+        return f"the fix below is proved: {found.why}"
+    if found.fix is Fix.WITHDRAWN:
+        return f"the fix is withdrawn: {found.why}"
+    return f"the fix below is not proved: {found.why}"
+
+
+def row_cells(row: RankRow) -> tuple[str, ...]:
+    """The cells under HEADINGS."""
+    return (
+        str(row.rank),
+        row.node,
+        units.UNKNOWN if row.cpu is None else str(row.cpu),
+        row.cpus,
+        row.cores,
+        row.sockets or units.UNKNOWN,
+        row.numa_nodes or units.UNKNOWN,
+        row.distance,
+        row.advised,
+    )
+
+
+def _rank_table(found: Placement, width: int | None) -> Table:
+    """All ranks; for a terminal of that `width` fewer of them, and fewer columns where it is narrow."""
+    shown = [place for place, name in enumerate(HEADINGS) if width is None or width >= WIDE or name in NARROW_HEADINGS]
+    if width is not None and not any(row.advised for row in found.rows):
+        shown.remove(ADVISED)
+    most = MOST_PAGE_ROWS if width is None else MOST_ROWS
+    titles = [advised_row(found) if place == ADVISED else HEADINGS[place] for place in shown]
+    rows = [tuple(row_cells(row)[place] for place in shown) for row in found.rows[:most]]
+    left = len(found.rows) - most
+    if width is None:
+        left_out = f"{left} more are in the JSON report." if left > 0 else ""
+        return Table(title="All ranks", columns=columns(*titles), rows=tuple(rows), left_out=left_out)
+    if left > 0:
+        rows.append(("...", f"and {left} more, see --json", *[""] * (len(shown) - 2)))
+    return Table(columns=columns(*titles), rows=tuple(rows))
+
+
+def lines(found: Placement) -> Iterator[tuple[str, str]]:
+    """Label and sentence of all that a terminal shows beside findings and drawings."""
+    yield "asked", shlex.join(found.line)
+    for gain in found.gains:
+        asked, advised = (units.estimate(one, gain.metric) for one in (gain.asked, gain.advised))
+        yield gain.text.partition(" ")[0], f"{asked} as it is"
+        yield "", f"{advised} as advised; {gain.outcome.value}"
+    for remedy in dict.fromkeys(finding.remedy for finding in found.findings):
+        yield "to do", remedy
+    yield from _other_launchers(found)
+    for note in found.notes:
+        yield "note", note
+
+
+def _line_rows(found: Placement) -> Iterator[tuple[str, str]]:
+    """The line as it was asked about, and what other launchers need; the page has other places for the rest."""
+    yield "asked", shlex.join(found.line)
+    yield from _other_launchers(found)
+
+
+def _other_launchers(found: Placement) -> Iterator[tuple[str, str]]:
+    if found.advice:
+        if found.advice.srun and found.dialect is not Dialect.SRUN:
+            yield "by srun", _short(found.advice.srun)
+        if found.advice.hydra and found.dialect is not Dialect.HYDRA:
+            yield "by Hydra", _short(found.advice.hydra)
+        if found.dialect is not Dialect.OPEN_MPI:
+            yield "Open MPI", "logs/rankfile.txt in the folder of the run"
+
+
+def _bars(gain: Gain, title: str) -> Bars:
+    """Both placements on one axis from zero to the greatest value."""
+    most = max(gain.asked.high, gain.advised.high) * 1.05
+
+    def bar(name: str, one: Estimate) -> Bar:
+        low, value, high = (round(100 * each / most, 2) for each in (one.low, one.value, one.high))
+        return Bar(name=name, low=low, value=value, high=high, text=units.estimate(one, gain.metric))
+
+    name = "Bandwidth, longer is better" if gain.metric == units.BANDWIDTH else "Latency, shorter is better"
+    return Bars(
+        title=title,
+        caption=f"{name}. {gain.text}: {gain.outcome.value}",
+        bars=(bar("as it is", gain.asked), bar("as advised", gain.advised)),
+    )
+
+
+def _short(words: tuple[str, ...]) -> str:
+    text = " ".join(words)
+    return text if len(text) <= MOST_LETTERS else "see --json: the line is long"

@@ -1,0 +1,155 @@
+"""How many ranks drive a port: the report of `seatrial saturate`."""
+
+import math
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from seatrial.commands.saturate.judge import AtSize, Saturation
+from seatrial.model import units
+from seatrial.model.limit import Limit
+from seatrial.model.run import RunInfo
+from seatrial.render.json import Json
+from seatrial.render.pair_view import design_note, limit_fields, limit_text, outcome_fields, pair_case, run_line
+from seatrial.render.plots import Axis, Plot, Point, Series, round_steps
+from seatrial.render.report import Block, Lines, Paragraph, Report, Table, columns
+from seatrial.statistics.max_rate import MaxRate
+
+HEAD = columns("#size", "#ranks at once", "#bandwidth", "#range")
+LATENCY_HEAD = columns("#ranks at once", "#latency", "#range")
+
+
+def saturation_report(run: RunInfo, found: Saturation) -> Report:
+    """The whole report."""
+    return Report(
+        word=found.word,
+        sentence=f"{found.pair[0]} to {found.pair[1]}: {found.reason}",
+        exit_code=found.exit_code,
+        payload=lambda: saturation_fields(run, found),
+        terminal=lambda _: _terminal(found),
+        page=lambda: _page(run, found),
+        about=run_line(run),
+        cases=(pair_case(found, found.finding),),
+    )
+
+
+def saturation_fields(run: RunInfo, found: Saturation) -> Json:
+    """docs/saturate.md describes each field."""
+    return {
+        **outcome_fields(run, found),
+        "finding": found.finding,
+        "message_bytes": found.message_bytes,
+        "by_ranks": found.by_ranks,
+        "by_size": found.by_size,
+        "ranks_needed": found.ranks_needed,
+        "one_rank_share": msgspec.to_builtins(found.one_rank_share),
+        "model": msgspec.to_builtins(found.model),
+        **limit_fields(found.limit),
+    }
+
+
+def _terminal(found: Saturation) -> Iterator[Block]:
+    if found.finding:
+        yield Paragraph(text=found.finding, tight=True)
+    yield Lines(rows=tuple(summary(found)))
+
+
+def _page(run: RunInfo, found: Saturation) -> Iterator[Block]:
+    finding = [("finding", found.finding)] if found.finding else []
+    yield Lines(title="What was found", rows=(*finding, *summary(found)))
+    if found.by_size:
+        yield bandwidth_plot(found)
+        yield Table(title="All sizes", columns=HEAD, rows=tuple(map(_row, found.by_size)))
+    if latencies := tuple(_latencies(found)):
+        yield Table(title="Latency while all of these ranks communicate", columns=LATENCY_HEAD, rows=latencies)
+    yield from design_note(run)
+
+
+def summary(found: Saturation) -> Iterator[tuple[str, str]]:
+    """Label and text of each line."""
+    if isinstance(found.limit, Limit):
+        yield "limit", limit_text(found.limit)
+    for one in found.by_ranks:
+        latency = f"; latency {units.estimate(one.latency_s, units.LATENCY)}" if one.latency_s else ""
+        yield rank_count(one.ranks), f"{units.estimate(one.bandwidth_bytes_per_s, units.BANDWIDTH)}{latency}"
+    if found.by_ranks:
+        yield "at", f"messages of {units.size(found.message_bytes)}"
+    if found.ranks_needed:
+        yield "needed", f"{found.ranks_needed} of those measured"
+    if found.model:
+        yield "model", _model(found.model)
+    for note in found.notes:
+        yield "note", note
+
+
+def rank_count(ranks: int) -> str:
+    """1 rank, 2 ranks."""
+    return "1 rank" if ranks == 1 else f"{ranks} ranks"
+
+
+def _model(model: MaxRate) -> str:
+    def rate(value: float) -> str:
+        return units.bandwidth(value) if math.isfinite(value) else "beyond what was measured"
+
+    node, rank = model.node_bytes_per_s, model.rank_bytes_per_s
+    return (
+        f"start-up {units.duration(model.startup_s.value)}; "
+        f"port {rate(node.value)} [{rate(node.low)}–{rate(node.high)}]; "
+        f"one rank {rate(rank.value)} [{rate(rank.low)}–{rate(rank.high)}]; error {units.share(model.relative_error)}"
+    )
+
+
+def bandwidth_plot(found: Saturation) -> Plot:
+    """Ranks by their logarithm, bandwidth from zero; one line a message size, the largest first."""
+    limit = found.limit if isinstance(found.limit, Limit) else None
+    limit_bytes_per_s = limit.limit_bytes_per_s if limit else 0.0
+    top = max(limit_bytes_per_s, *(one.bandwidth_bytes_per_s.high for one in found.by_size)) * 1.1
+    counts = sorted({one.ranks for one in found.by_size})
+    sizes = sorted({one.message_bytes for one in found.by_size}, reverse=True)
+    return Plot(
+        title="Bandwidth over ranks at once",
+        x=Axis(
+            low=counts[0],
+            high=max(counts[-1], 2 * counts[0]),
+            logarithmic=True,
+            ticks=tuple((ranks, rank_count(ranks)) for ranks in counts),
+        ),
+        y=Axis(
+            low=0.0,
+            high=top,
+            logarithmic=False,
+            ticks=tuple((value, units.bandwidth(value)) for value in round_steps(top)),
+        ),
+        series=tuple(_series([one for one in found.by_size if one.message_bytes == size]) for size in sizes),
+        levels=((limit_bytes_per_s, f"limit {limit_text(limit)}"),) if limit else (),
+    )
+
+
+def _series(points: Sequence[AtSize]) -> Series:
+    return Series(label=units.size(points[0].message_bytes), points=tuple(map(_point, points)))
+
+
+def _point(one: AtSize) -> Point:
+    value = one.bandwidth_bytes_per_s
+    text = units.estimate(value, units.BANDWIDTH)
+    return Point(
+        x=one.ranks,
+        y=value.value,
+        low=value.low,
+        high=value.high,
+        x_text=rank_count(one.ranks),
+        y_text=units.bandwidth(value.value),
+        hover=f"{units.size(one.message_bytes)}, {rank_count(one.ranks)}: {text}",
+    )
+
+
+def _row(one: AtSize) -> tuple[str, ...]:
+    value = one.bandwidth_bytes_per_s
+    spread = f"{units.bandwidth(value.low)}–{units.bandwidth(value.high)}"
+    return units.size(one.message_bytes), str(one.ranks), units.bandwidth(value.value), spread
+
+
+def _latencies(found: Saturation) -> Iterator[tuple[str, ...]]:
+    for one in found.by_ranks:
+        if (took := one.latency_s) is not None:
+            yield str(one.ranks), units.duration(took.value), f"{units.duration(took.low)}–{units.duration(took.high)}"

@@ -1,0 +1,284 @@
+"""Which transport carried the data: the report of `seatrial transports`."""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import msgspec
+
+from seatrial.commands.transports.effects import BANDWIDTH_MATTERS, BASES, LATENCY_MATTERS, Effect, times_text
+from seatrial.commands.transports.inventory import Offer, told
+from seatrial.commands.transports.judge import Transports, TransportsByRail
+from seatrial.model import units
+from seatrial.model.limit import Limit
+from seatrial.model.measurement import Estimate
+from seatrial.model.run import RunInfo
+from seatrial.model.transport import Role
+from seatrial.render.fields import finding_fields
+from seatrial.render.json import Json
+from seatrial.render.pair_view import (
+    design_note,
+    limit_fields,
+    limit_text,
+    outcome_fields,
+    pair_case,
+    run_line,
+    verdict_fields,
+)
+from seatrial.render.plots import Factor, Factors, Forest
+from seatrial.render.report import Block, Findings, Items, Lines, Paragraph, Report, Table, columns
+
+LEAST_SPAN = 2.0
+"""An axis reaches at least from half the default's time to twice as long."""
+MOST_SPAN = 64.0
+"""Values beyond are drawn at the end of the axis; the numbers are beside it."""
+ORDER = tuple(Role)
+"""As in docs/transports.md."""
+SHOWN = ("pml", "mtl", "btl", "device", "transports", "devices", "providers")
+"""Frameworks and lists that show how messages can travel; the others would only fill the page."""
+READING = (
+    "Times as multiples of the default's (of the reference's, where a transport is slowed down): to the right is "
+    "slower, a bar is the interval. Within the grey band a difference has no consequence."
+)
+
+
+def transports_report(run: RunInfo, found: Transports | TransportsByRail) -> Report:
+    """The whole report."""
+    return Report(
+        word=found.verdict.value,
+        sentence=headline(found),
+        exit_code=found.exit_code,
+        payload=lambda: transports_fields(run, found),
+        terminal=lambda _: _terminal(found),
+        page=lambda: _page(run, found),
+        about=run_line(run),
+        findings=found.findings,
+        cases=(pair_case(found),),
+    )
+
+
+def transports_fields(run: RunInfo, found: Transports | TransportsByRail) -> Json:
+    """docs/transports.md describes each field."""
+    if isinstance(found, TransportsByRail):
+        return {**outcome_fields(run, found), **_rail_fields(found)}
+    return {**outcome_fields(run, found), **_surroundings_fields(found), **_answer_fields(found)}
+
+
+def _rail_fields(found: TransportsByRail) -> Json:
+    return {
+        **_surroundings_fields(found.rails[0]),
+        "rails": [
+            {"rail": one.rail, "held": one.held, **verdict_fields(one), **_answer_fields(one)} for one in found.rails
+        ],
+        "findings": [finding_fields(one) for one in found.findings],
+    }
+
+
+def _surroundings_fields(found: Transports) -> Json:
+    """What is the same over each rail."""
+    return {
+        "within": found.within,
+        "mpi_library": found.mpi_library,
+        "offers": msgspec.to_builtins(found.offers),
+    }
+
+
+def _answer_fields(found: Transports) -> Json:
+    return {
+        "carried_by": found.carried_by.value if found.carried_by else None,
+        "declared": msgspec.to_builtins(found.declared),
+        "carriers": msgspec.to_builtins(found.carriers),
+        "variants": [
+            {**msgspec.to_builtins(one), "changed": one.changed, "slower": one.slower, "faster": one.faster}
+            for one in found.effects
+        ],
+        "findings": [finding_fields(one) for one in found.findings],
+        **limit_fields(found.limit),
+    }
+
+
+def headline(found: Transports | TransportsByRail) -> str:
+    """Between whom, and what carried the data or why that is not known."""
+    where = " to ".join(found.pair)
+    if isinstance(found, TransportsByRail):
+        where = f"{where}, each rail alone"
+    elif found.within:
+        where = f"within {found.pair[0].rpartition(':')[0]}"
+    return f"{where}: {found.reason}"
+
+
+def _terminal(found: Transports | TransportsByRail) -> Iterator[Block]:
+    if found.findings:
+        yield Findings(findings=found.findings)
+    if not isinstance(found, TransportsByRail):
+        yield Lines(rows=(*surroundings(found), *carried_lines(found), *_note_rows(found)))
+        yield Lines(rows=tuple(_variants(found.effects, found.rail)))
+        return
+    yield Lines(rows=(*surroundings(found.rails[0]), *_note_rows(found)))
+    for rail in found.rails:
+        yield Paragraph(text=f"{rail.rail}  {rail.verdict.value}: {rail.reason}", strong=True)
+        yield Lines(rows=(("held by", settings_text(rail.held)), *carried_lines(rail)), tight=True)
+        yield Lines(rows=tuple(_variants(rail.effects, rail.rail)))
+
+
+def _page(run: RunInfo, found: Transports | TransportsByRail) -> Iterator[Block]:
+    parts = found.rails if isinstance(found, TransportsByRail) else (found,)
+    if found.findings:
+        yield Findings(findings=found.findings)
+    for part in parts:
+        yield from _page_part(part)
+    yield Lines(title="What there is", rows=tuple(surroundings(parts[0])))
+    if notes := notes_of(found):
+        yield Items(title="What qualifies this", items=notes)
+    yield from design_note(run)
+
+
+def _page_part(found: Transports) -> Iterator[Block]:
+    """One rail, or the whole run where none was named; variants of one kind are next to each other."""
+    if found.rail:
+        yield Paragraph(title=f"Rail {found.rail}: {found.verdict.value}", text=found.reason)
+        if found.held:
+            yield Paragraph(text=f"Restricted to it by {settings_text(found.held)}", aside=True)
+    yield Lines(title="What carried the data", rows=tuple(carried_lines(found)))
+    effects = sorted(found.effects, key=lambda one: ORDER.index(one.variant.role))
+    yield Forest(
+        title="What each setting changed",
+        aside=READING,
+        names=tuple(variant_name(one, found.rail) for one in effects),
+        metrics=(
+            _factors("Latency, 8 B", LATENCY_MATTERS, [(one, one.latency_times) for one in effects]),
+            _factors("Time of 4 MiB messages", BANDWIDTH_MATTERS, [(one, one.bandwidth_times) for one in effects]),
+        ),
+    )
+    yield Table(columns=columns("setting", "~what was measured"), rows=tuple(_variants(effects, found.rail)))
+
+
+def _factors(title: str, matters: float, rows: Sequence[tuple[Effect, Estimate | None]]) -> Factors:
+    """One axis for all variants, logarithmic, with the default in its middle."""
+    span = axis_span(times for _, times in rows if times is not None)
+    return Factors(
+        title=title,
+        span=f"{span:.3g}",
+        below=place(1 / matters, span),
+        above=place(matters, span),
+        rows=tuple(_factor(one, times, span) for one, times in rows),
+    )
+
+
+def _factor(one: Effect, times: Estimate | None, span: float) -> Factor:
+    if one.failure:
+        return Factor(style="invalid", text="INVALID")
+    if one.variant.role in BASES and one.starts:
+        return Factor(style="base", text="1, by definition")
+    if times is None:
+        return Factor(style="none", text="not measured")
+    return Factor(
+        style=one.variant.role.value,
+        text=factor_text(times),
+        low=place(times.low if times.runs > 1 else times.value, span),
+        value=place(times.value, span),
+        high=place(times.high if times.runs > 1 else times.value, span),
+    )
+
+
+def axis_span(all_times: Iterable[Estimate]) -> float:
+    """How far an axis reaches, as a factor: the farthest end of the intervals, within reason."""
+    return min(max([LEAST_SPAN, *(_farthest(times) for times in all_times)]), MOST_SPAN)
+
+
+def _farthest(times: Estimate) -> float:
+    ends: Iterator[float] = (each for each in (times.low, times.value, times.high) if each > 0 and math.isfinite(each))
+    return max((max(each, 1 / each) for each in ends), default=LEAST_SPAN)
+
+
+def place(times: float, span: float) -> float:
+    """Where a multiple of the default's time lies on an axis from 1/span to span, in per cent of its width."""
+    if not times > 0:
+        return 0.0
+    if not math.isfinite(times):
+        return 100.0
+    share = math.log(times) / math.log(span)
+    return round(50 + 50 * min(max(share, -1.0), 1.0), 2)
+
+
+def surroundings(found: Transports) -> Iterator[tuple[str, str]]:
+    """The MPI, and what each node offers."""
+    yield "MPI", found.mpi_library.splitlines()[0] if found.mpi_library else "it did not say"
+    for offer in found.offers:
+        yield offer.node, offer_text(offer)
+
+
+def carried_lines(found: Transports) -> Iterator[tuple[str, str]]:
+    """What the MPI declares, what is shown of each transport, and the limit."""
+    yield "declares", ", ".join(found.declared.words) if found.declared and found.declared.words else "nothing known"
+    for one in found.carriers:
+        word = {True: "carried the data", False: "did not", None: "open"}[one.carried]
+        yield one.carrier, f"{word}: {one.statement}"
+    if isinstance(found.limit, Limit):
+        yield "limit", limit_text(found.limit)
+
+
+def notes_of(found: Transports | TransportsByRail) -> tuple[str, ...]:
+    """The notes that the headline does not contain."""
+    return tuple(note for note in found.notes if note not in found.reason)
+
+
+def _note_rows(found: Transports | TransportsByRail) -> Iterator[tuple[str, str]]:
+    return (("note", note) for note in notes_of(found))
+
+
+def _variants(effects: Iterable[Effect], rail: str) -> Iterator[tuple[str, str]]:
+    return ((variant_name(one, rail), variant_text(one)) for one in effects)
+
+
+def variant_name(one: Effect, rail: str) -> str:
+    """Without the rail that its part of the report is about."""
+    return one.variant.name.removesuffix(f" over {rail}")
+
+
+def offer_text(offer: Offer) -> str:
+    """Devices, what they let one expect, and what libraries have compiled in."""
+    devices = ", ".join(offer.devices) or "no device known"
+    inside = "; ".join(
+        f"{one.name} {one.version}: "
+        + ", ".join(f"{name} {' '.join(parts)}" for name, parts in one.components.items() if name in SHOWN)
+        for one in offer.libraries
+        if any(name in SHOWN for name in one.components)
+    )
+    return f"{devices}; expected: {told(offer.expected)}" + (f". {inside}" if inside else "")
+
+
+def variant_text(one: Effect) -> str:
+    """Numbers, their ratio to the default's, the devices that carried the bytes, and the settings."""
+    shown = f" [{settings_text(one.variant.environment)}]" if one.variant.environment else ""
+    if one.failure:
+        return f"INVALID: {one.failure}{shown}"
+    whose = "the reference's" if one.variant.role is Role.HOBBLED else "the default's"
+    parts = [f"{units.bandwidth(_value(one.bandwidth_bytes_per_s))}{_times(one.bandwidth_times, whose)}"]
+    parts.append(f"{units.duration(_value(one.latency_s))}{_times(one.latency_times, whose)}")
+    if one.devices is not None:
+        parts.append(f"over {', '.join(one.devices) or 'no device that counts'}")
+    starts = f"{one.starts} starts" if one.starts != 1 else "1 start"
+    role = "" if one.variant.role is Role.DEFAULT else shown
+    return f"{'; '.join(parts)}; {starts}{role}"
+
+
+def settings_text(environment: Mapping[str, str]) -> str:
+    """NAME=value NAME=value."""
+    return " ".join(f"{name}={value}" for name, value in environment.items())
+
+
+def _value(estimate: Estimate | None) -> float | None:
+    return estimate.value if estimate else None
+
+
+def _times(times: Estimate | None, whose: str) -> str:
+    """The time over that of the reference: 1.02 [0.99–1.05] of the default's time."""
+    if times is None:
+        return ""
+    return f" ({factor_text(times)} of {whose} time)"
+
+
+def factor_text(times: Estimate) -> str:
+    """1.02 [0.99–1.05]; of one run without an interval."""
+    interval = f" [{times_text(times.low)}–{times_text(times.high)}]" if times.runs > 1 else ""
+    return f"{times_text(times.value)}{interval}"

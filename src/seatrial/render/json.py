@@ -1,0 +1,49 @@
+"""JSON as every command writes it: in ASCII, without infinity and NaN."""
+
+import json
+import math
+from typing import Any
+
+import msgspec
+
+Json = dict[str, Any]
+FORMAT = 1
+"""Of every JSON object that a command prints. History: 1, the first."""
+
+
+def json_text(value: object) -> str:
+    """The value as text, in ASCII, so that it can do no harm to a terminal; ends in a newline.
+
+    Records become objects. Infinity and NaN, which JSON does not have, become null.
+    """
+    try:
+        written = json.dumps(value, ensure_ascii=True, allow_nan=False, default=_builtins)
+    except ValueError:
+        value = finite(value)
+        written = json.dumps(value, ensure_ascii=True, allow_nan=False)
+    try:  # json's own indenting takes ten times as long
+        return msgspec.json.format(written, indent=1) + "\n"
+    except msgspec.DecodeError:  # half a surrogate pair, from foreign bytes
+        return json.dumps(value, ensure_ascii=True, allow_nan=False, default=_builtins, indent=1) + "\n"
+
+
+def _builtins(value: object) -> Any:  # noqa: ANN401 - whatever JSON can hold
+    return msgspec.to_builtins(value, enc_hook=str)
+
+
+def finite(value: Any) -> Any:  # noqa: ANN401 - whatever JSON can hold
+    """The same with null for what is not finite, and records as objects."""
+    if isinstance(value, msgspec.Struct):
+        value = _builtins(value)
+    if isinstance(value, float):
+        return number(value)
+    if isinstance(value, dict):
+        return {key: finite(content) for key, content in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(content) for content in value]
+    return value
+
+
+def number(value: float | None) -> float | None:
+    """The same of one number: what is not finite is null."""
+    return value if value is not None and math.isfinite(value) else None

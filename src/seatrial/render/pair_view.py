@@ -1,0 +1,58 @@
+"""What the reports of one pair have in common: lines, JSON fields, and the pair as a test case."""
+
+from collections.abc import Iterator
+
+from seatrial.judgement.outcome import Outcome
+from seatrial.model import subject, units
+from seatrial.model.limit import Limit, NoLimit
+from seatrial.model.run import RunInfo
+from seatrial.render.fields import run_fields
+from seatrial.render.json import Json
+from seatrial.render.report import Case, Paragraph
+
+
+def run_line(run: RunInfo) -> tuple[str, ...]:
+    """Which run, when it started, and with which MPI library where that is known."""
+    return tuple(text for text in (run.run, run.started, run.mpi_library) if text)
+
+
+def design_note(run: RunInfo) -> Iterator[Paragraph]:
+    """The last paragraph of a page: what was to be measured, and what such a design can show."""
+    if run.design and run.design.statement:
+        yield Paragraph(text=run.design.statement, aside=True)
+
+
+def pair_case(found: Outcome, fault: str = "") -> Case:
+    """The pair as the subject of the run."""
+    return Case(name=subject.pair(*found.pair).text, verdict=found.verdict, reason=found.reason, fault=fault)
+
+
+def limit_text(limit: Limit) -> str:
+    """117.7 MB/s, set by Ethernet link."""
+    return f"{units.bandwidth(limit.limit_bytes_per_s)}, set by {limit.binding}"
+
+
+def outcome_fields(run: RunInfo, found: Outcome) -> Json:
+    """Run, pair and outcome."""
+    return {**run_fields(run), "source": found.pair[0], "target": found.pair[1], **verdict_fields(found)}
+
+
+def verdict_fields(found: Outcome) -> Json:
+    """Verdict, reason and exit code of one outcome."""
+    return {
+        "verdict": found.verdict.value if found.verdict else None,
+        "reason": found.reason,
+        "exit_code": int(found.exit_code),
+        "complete": found.complete,
+        "notes": list(found.notes),
+    }
+
+
+def limit_fields(limit: Limit | NoLimit) -> Json:
+    """The limit and the term that binds, or why no limit is known."""
+    known = limit if isinstance(limit, Limit) else None
+    return {
+        "limit_bytes_per_s": known.limit_bytes_per_s if known else None,
+        "limit_binding": known.binding if known else None,
+        "no_limit_because": limit.reason if isinstance(limit, NoLimit) else None,
+    }

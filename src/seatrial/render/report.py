@@ -1,0 +1,170 @@
+"""What a command reports: a headline, blocks in reading order for a terminal or a page, and the fields of its JSON."""
+
+import enum
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar
+
+import msgspec
+
+from seatrial.model.errors import ExitCode
+from seatrial.model.verdict import Finding, Verdict
+
+
+class Block(msgspec.Struct, frozen=True, kw_only=True):
+    """One part of a report, with a title or none. All text is cleaned and escaped when it is rendered."""
+
+    kind: ClassVar[str]
+    """The name of the macro in templates/blocks.html.j2 that draws it."""
+    title: str = ""
+    anchor: str = ""
+    """The part's id on the page."""
+    tight: bool = False
+    """No blank line before it in a terminal."""
+
+
+class Findings(Block, frozen=True, kw_only=True):
+    """Findings in their order; `brief`: without numbers, proof and remedy."""
+
+    kind: ClassVar[str] = "findings"
+    findings: tuple[Finding, ...]
+    brief: bool = False
+    left_out: str = ""
+    """A sentence where not all findings are here."""
+
+
+class Lines(Block, frozen=True, kw_only=True):
+    """Labels of one or two words, and sentences. A line without a label continues the one above it."""
+
+    kind: ClassVar[str] = "lines"
+    rows: tuple[tuple[str, str], ...]
+    indent: int = 3
+
+
+class Paragraph(Block, frozen=True, kw_only=True):
+    """One or more sentences."""
+
+    kind: ClassVar[str] = "paragraph"
+    text: str
+    strong: bool = False
+    aside: bool = False
+
+
+class Items(Block, frozen=True, kw_only=True):
+    """A list of sentences."""
+
+    kind: ClassVar[str] = "items"
+    items: tuple[str, ...]
+
+
+class Copy(Block, frozen=True, kw_only=True):
+    """Lines to copy or to search, which are never broken, however narrow the terminal is."""
+
+    kind: ClassVar[str] = "copy"
+    lines: tuple[str, ...]
+
+
+class Drawing(Block, frozen=True, kw_only=True):
+    """Lines of (text, style) pieces in which every blank counts; for a terminal and for Markdown."""
+
+    kind: ClassVar[str] = "drawing"
+    lines: tuple[tuple[tuple[str, str], ...], ...]
+
+
+class Align(enum.StrEnum):
+    """What a column holds, and so how it is set."""
+
+    WORDS = "words"
+    NUMBER = "number"
+    SENTENCES = "sentences"
+
+
+class Column(msgspec.Struct, frozen=True, kw_only=True):
+    """A heading and the kind of cells below it. `unbroken`: a terminal shortens other columns first."""
+
+    title: str = ""
+    align: Align = Align.WORDS
+    unbroken: bool = False
+
+
+class Table(Block, frozen=True, kw_only=True):
+    """Rows of text, one text a column. A column called `verdict` holds the words of verdicts."""
+
+    kind: ClassVar[str] = "table"
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[str, ...], ...]
+    left_out: str = ""
+    """A sentence where not all rows are here."""
+    aside: str = ""
+    """A sentence on how to read it, for the page."""
+    strong: tuple[int, ...] = ()
+    """Numbers of the rows that matter most."""
+    indent: int = 0
+
+
+def columns(*titles: str) -> tuple[Column, ...]:
+    """Columns by their titles; # before a title marks numbers, ~ marks sentences."""
+    marks = {"#": Align.NUMBER, "~": Align.SENTENCES}
+    return tuple(Column(title=title.lstrip("#~"), align=marks.get(title[:1], Align.WORDS)) for title in titles)
+
+
+class Card(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that is wrong or worth knowing, as the page shows it."""
+
+    mark: str
+    style: str
+    """The class by which page.css colours it."""
+    title: str
+    statement: str
+    rows: tuple[tuple[str, str], ...] = ()
+    share: str = ""
+    """Measured as a share of the limit, and the same as a number for the bar."""
+    percent: float = 0.0
+    printed: tuple[str, ...] = ()
+    """What programs printed, line by line."""
+    unfolded: bool = False
+
+
+class Cards(Block, frozen=True, kw_only=True):
+    """Cards below each other; for the page."""
+
+    kind: ClassVar[str] = "cards"
+    cards: tuple[Card, ...]
+    left_out: str = ""
+
+
+class Case(msgspec.Struct, frozen=True, kw_only=True):
+    """One subject that was judged: a test case of JUnit."""
+
+    name: str
+    verdict: Verdict | None
+    """None: measured, and there was nothing to compare it with."""
+    reason: str = ""
+    fault: str = ""
+    """What is at fault, in a sentence, where no `Finding` says it."""
+
+
+def _no_blocks(_: int = 0) -> Iterable[Block]:
+    return ()
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """All that a command says of what it found. Blocks and payload are made when a renderer asks: they can be large."""
+
+    word: str = ""
+    """The verdict, or INCOMPLETE, MEASURED or BLOCKED; empty for a command that does not judge."""
+    sentence: str = ""
+    exit_code: ExitCode = ExitCode.PASS
+    payload: Callable[[], Any]
+    """The JSON value: docs/ describes every field."""
+    terminal: Callable[[int], Iterable[Block]] = _no_blocks
+    """Blocks for a terminal of the given width in columns; Markdown has the same."""
+    page: Callable[[], Iterable[Block]] = _no_blocks
+    """Blocks of the page."""
+    about: tuple[str, ...] = ()
+    """Which run, when, of what: below the page's headline."""
+    findings: tuple[Finding, ...] = ()
+    cases: tuple[Case, ...] = ()
+    remedy: str = ""
+    """What to do first, below the page's headline."""
+    wrapped: bool = True
+    """False: a terminal's lines are never broken."""

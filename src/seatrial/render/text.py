@@ -1,0 +1,189 @@
+"""A report for a terminal: as wide as it is, with colours or none."""
+
+from collections.abc import Iterable, Iterator
+from io import StringIO
+from typing import TYPE_CHECKING
+
+from seatrial.model.verdict import Finding, Verdict
+from seatrial.render import finding_text
+from seatrial.render.escape import clean
+from seatrial.render.report import (
+    Align,
+    Block,
+    Copy,
+    Drawing,
+    Findings,
+    Items,
+    Lines,
+    Paragraph,
+    Report,
+    Table,
+)
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+LEAST_WIDTH = 40
+STYLES = {
+    Verdict.PASS.value: "bold white on #1d4f7c",
+    Verdict.SLOW.value: "bold black on #e8833a",
+    Verdict.UNSTABLE.value: "bold black on #f2c14e",
+    Verdict.INVALID.value: "bold white on #a3201d",
+    Verdict.MISCONFIGURED.value: "bold white on #6b4fa0",
+    Verdict.INCONCLUSIVE.value: "bold black on #b8b8b8",
+    Verdict.NOT_RUN.value: "bold black on #b8b8b8",
+    "INCOMPLETE": "bold black on #f2c14e",
+    "BLOCKED": "bold white on #a3201d",
+}
+"""Of the words with which a headline or a finding begins; any other is bold."""
+
+
+def as_text(report: Report, *, width: int = 100, colour: bool = False) -> str:
+    """The report, at most `width` (40 at least) columns wide, lines to copy aside; ends in a newline."""
+    from rich.console import Console
+
+    columns = max(width, LEAST_WIDTH)
+    out = StringIO()
+    console = Console(
+        file=out,
+        width=columns,
+        color_system="256" if colour else None,
+        force_terminal=colour,
+        force_jupyter=False,
+        legacy_windows=False,
+        markup=False,
+        emoji=False,
+        highlight=False,
+        _environ={},
+    )
+    for part in _parts(report, columns):
+        console.print(part, soft_wrap=not report.wrapped or getattr(part, "no_wrap", None) is True)
+    return "".join(line.rstrip() + "\n" for line in out.getvalue().removesuffix("\n").split("\n"))
+
+
+def _parts(report: Report, columns: int) -> Iterator["RenderableType"]:
+    started = False
+    if report.word:
+        yield _pieces((report.word, STYLES.get(report.word, "bold")), ("  ", ""), (clean(report.sentence), "bold"))
+        started = True
+    for block in report.terminal(columns):
+        if started and not block.tight:
+            yield ""
+        started = True
+        if block.title:
+            yield _text(block.title, "bold")
+        yield from _block(block)
+
+
+def _block(block: Block) -> Iterator["RenderableType"]:
+    match block:
+        case Findings():
+            yield from _brief(block) if block.brief else _findings(block)
+        case Lines():
+            yield labelled(block.rows, indent=block.indent)
+        case Paragraph():
+            yield _text(block.text, "bold" if block.strong else "dim" if block.aside else "")
+        case Items():
+            yield from (_text(item) for item in block.items)
+        case Copy():
+            yield from (_unbroken(line) for line in block.lines)
+        case Drawing():
+            yield from (_drawn(line) for line in block.lines)
+        case Table():
+            yield _indented(_table(block), block.indent)
+        case _:
+            raise TypeError(f"a terminal cannot show a block of the kind {block.kind!r}")
+
+
+def _findings(block: Findings) -> Iterator["RenderableType"]:
+    """Number, verdict and subject; the statement; then numbers, proof and remedy."""
+    for number, finding in enumerate(block.findings, start=1):
+        if number > 1:
+            yield ""
+        verdict = finding.verdict.value
+        title = clean(finding_text.title(finding))
+        yield _pieces((f"{number}  ", "bold"), (verdict, STYLES[verdict]), (f"  {title}", ""))
+        yield _indented(_text(finding.statement, "bold"), 3)
+        yield labelled(finding_text.rows(finding), indent=3)
+    if block.left_out:
+        yield f"\n{block.left_out}"
+
+
+def _brief(block: Findings) -> Iterator["RenderableType"]:
+    for number, finding in enumerate(block.findings, start=1):
+        yield labelled([(str(number), _headed(finding)), ("", finding.statement)])
+
+
+def _headed(finding: Finding) -> str:
+    return f"{finding.verdict.value}  {finding_text.title(finding)}"
+
+
+def labelled(rows: Iterable[tuple[str, str]], *, indent: int = 0) -> "RenderableType":
+    """A column of labels, and one of sentences that wrap within it."""
+    table = _grid()
+    table.add_column(style="dim", overflow="fold")
+    table.add_column(overflow="fold", ratio=1)
+    for label, words in rows:
+        table.add_row(_text(label), _text(words))
+    return _indented(table, indent)
+
+
+def _table(block: Table) -> "RichTable":
+    headed = any(column.title for column in block.columns)
+    table = _grid(headed=headed)
+    for column in block.columns:
+        table.add_column(
+            _text(column.title),
+            justify="right" if column.align is Align.NUMBER else "left",
+            overflow="fold",
+            no_wrap=column.unbroken,
+        )
+    for number, row in enumerate(block.rows):
+        table.add_row(*(_text(cell) for cell in row), style="bold" if number in block.strong else None)
+    return table
+
+
+def _grid(*, headed: bool = False) -> "RichTable":
+    from rich.table import Table as RichTable
+
+    return RichTable(box=None, show_header=headed, header_style="dim", padding=(0, 2, 0, 0), pad_edge=False)
+
+
+def _indented(block: "RenderableType", columns: int) -> "RenderableType":
+    from rich.padding import Padding
+
+    return Padding(block, (0, 0, 0, columns), expand=False) if columns else block
+
+
+def _text(words: str, style: str = "") -> "Text":
+    from rich.text import Text
+
+    return Text(clean(words), style=style)
+
+
+def _unbroken(words: str) -> "Text":
+    from rich.text import Text
+
+    blanks = len(words) - len(words.lstrip(" "))
+    return Text(" " * blanks + clean(words), no_wrap=True)
+
+
+def _drawn(line: Iterable[tuple[str, str]]) -> "Text":
+    return _pieces(*((_blanks_kept(piece), style) for piece, style in line))
+
+
+def _blanks_kept(piece: str) -> str:
+    """Cleaned text whose blanks at both ends still count."""
+    inner = piece.strip(" ")
+    if not inner:
+        return piece
+    before, _, after = piece.partition(inner)
+    return f"{before}{clean(inner)}{after}"
+
+
+def _pieces(*pieces: tuple[str, str]) -> "Text":
+    from rich.text import Text
+
+    return Text.assemble(*pieces)

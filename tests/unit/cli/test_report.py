@@ -1,0 +1,54 @@
+"""seatrial report writes the report in every form, and says where."""
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from seatrial.cli.main import run
+from tests.support.builders import Cluster, names, record, slow_part
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Path:
+    record(Cluster(nodes=names(4), parts=slow_part("node", "n2", 0.6)), tmp_path / "archive", "run")
+    return tmp_path / "archive"
+
+
+def test_files_are_written_beside_the_text(archive: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    markdown, junit, page = (tmp_path / "new" / name for name in ("r.md", "r.xml", "r.html"))
+    words = ["report", "run", "--archive", str(archive)]
+    files = ["--html", str(page), "--markdown", str(markdown), "--junit", str(junit)]
+    assert run([*words, *files]) == 1
+    out = capsys.readouterr().out
+    assert out.endswith(f"Page: {page}\nMarkdown: {markdown}\nJUnit: {junit}\n")
+    assert markdown.read_text().startswith("# SLOW: 1 finding on 4 nodes")
+    assert page.read_text().startswith("<!doctype html>")
+    suite = ElementTree.fromstring(junit.read_text())[0]  # noqa: S314 - our own
+    assert [case.get("name") for case in suite.findall("testcase[failure]")] == ["slow-link node:n2"]
+
+
+def test_check_writes_them_too(archive: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = ["--markdown", str(tmp_path / "c.md"), "--junit", str(tmp_path / "c.xml")]
+    assert run(["check", "--replay", "run", "--run", "again", "--archive", str(archive), "--json", *files]) == 1
+    assert capsys.readouterr().out.startswith("{")
+    assert (tmp_path / "c.md").read_text().startswith("# SLOW")
+    assert "<failure " in (tmp_path / "c.xml").read_text()
+
+
+@pytest.mark.parametrize("option", ["--markdown", "--junit"])
+def test_a_file_that_cannot_be_written_does_not_hide_findings(
+    option: str, archive: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["report", "run", "--archive", str(archive), option, "/proc/r"]) == 1
+    out, err = capsys.readouterr()
+    assert out.startswith("SLOW  1 finding")
+    assert f"Name another file with {option}." in err
+    record(Cluster(nodes=names(4)), archive, "healthy")
+    assert run(["report", "healthy", "--archive", str(archive), option, "/proc/r"]) == 2
+
+
+@pytest.mark.parametrize("option", ["--html", "--markdown", "--junit"])
+def test_a_folder_is_refused(option: str, archive: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["report", "run", "--archive", str(archive), option, str(archive)]) == 64
+    assert f"{option} {str(archive)!r} is a folder. Name a file in it." in capsys.readouterr().err
