@@ -65,7 +65,7 @@ COMMANDS = (
     ),
     Command(
         report,
-        "Print a run's verdicts and findings, or write them as a page; exits as the command that measured did.",
+        "Print a run's verdicts and findings, or write them into files; exits as the command that measured did.",
     ),
     Command(
         facts,

@@ -76,7 +76,13 @@ def _pair(pair: PairVerdict) -> Json:
 
 
 def _lost(state: NodeState) -> Json:
-    return {"node": state.node, "reason": state.reason, "fault": state.fault, "rank_died": state.rank_died}
+    return {
+        "node": state.node,
+        "reason": state.reason,
+        "fault": state.fault,
+        "rank_died": state.rank_died,
+        "cause": state.cause.value,
+    }
 
 
 def _design(design: Design) -> Json:

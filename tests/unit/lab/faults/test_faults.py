@@ -31,7 +31,7 @@ def test_every_kind_is_there_once_and_described() -> None:
         ("link-rate", Parameters(percent=0), "out of range"),
         ("link-rate", Parameters(percent=101), "out of range"),
         ("one-way-rate", Parameters(percent=60), "needs direction"),
-        ("mtu", Parameters(mtu=12), "12 is no MTU"),
+        ("mtu", Parameters(mtu=12), "12 is not a valid MTU"),
         ("node-down", Parameters(percent=50), "takes no percent"),
     ],
 )
