@@ -22,7 +22,7 @@ COLUMNS = 100
 """As wide as drawings are."""
 _SPECIAL = re.compile(r"[\\`*_{}\[\]<>|~&]|:(?=//)|(?<=www)\.", re.IGNORECASE)
 """Markup anywhere in a line; the last two would make links of bare addresses."""
-_SPECIAL_FIRST = re.compile(r"^[#+=-]|^[0-9]+(?=[.)])")
+_SPECIAL_FIRST = re.compile(r"^[#+=-]|^[0-9]+(?=[.)](?:\s|$))")
 """Headings, rules and lists, at the beginning of a line."""
 _FENCE = re.compile(r"`{3,}")
 

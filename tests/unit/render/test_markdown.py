@@ -53,7 +53,14 @@ def test_a_fence_is_longer_than_any_in_it_and_leading_blanks_stay() -> None:
 
 @pytest.mark.parametrize(
     ("text", "escaped"),
-    [("# a", "\\# a"), ("- a", "\\- a"), ("1. a", "1\\. a"), ("2026-11-20", "2026-11-20"), ("1.5 #", "1\\.5 #")],
+    [
+        ("# a", "\\# a"),
+        ("- a", "\\- a"),
+        ("1. a", "1\\. a"),
+        ("2026-11-20", "2026-11-20"),
+        ("1.5 #", "1.5 #"),
+        ("7.", "7\\."),
+    ],
 )
 def test_only_the_beginning_of_a_line_is_a_heading_or_a_list(text: str, escaped: str) -> None:
     assert markdown_of(Paragraph(text=text)).splitlines()[2] == escaped
