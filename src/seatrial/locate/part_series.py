@@ -206,6 +206,8 @@ FEWEST_ROWS = 3
 """Rows on either side of a step."""
 FEWEST_PAIRS = 4
 """Pairs that were measured on both sides; where there are fewer, nodes are compared."""
+FEWEST_ALIKE = 2
+"""From this number of pairs on both sides, they must agree with what the nodes show."""
 MOST_NODES = 0.8
 """Share of the nodes that must have FEWEST values on both sides."""
 ERRORS = 3.0
@@ -234,12 +236,14 @@ def _step(series: Series, effect: float) -> Reals | None:
         return None
     later = np.zeros(len(order), dtype=np.bool_)
     later[order[cut:]] = True
-    moved = _moved(series, later)
+    pairs, moved = _moved(series, later)
     if len(moved) < FEWEST_ROWS:
         return None
     size = float(np.median(moved))
-    least = float(np.quantile(moved * math.copysign(1, size), LOW))
-    if abs(size) < effect / 2 or least < PART_OF_STEP * abs(size):
+    if abs(size) < effect / 2:
+        return None
+    # Nodes move with the pairs that happen to be measured later; a pair that stays where it was is no change of all.
+    if not (_nearly_all(moved, size) and (len(pairs) < FEWEST_ALIKE or _nearly_all(pairs, size))):
         return None
     # The lower side is the disturbed one.
     return np.where(later, size, 0.0) if size < 0 else np.where(later, 0.0, -size)
@@ -261,16 +265,21 @@ def _cut(time_s: Reals, value: Reals) -> int | None:
     return best + 1 if score[best] >= ERRORS else None
 
 
-def _moved(series: Series, later: Flags) -> Reals:
-    """By how much the median of each pair moved; of each node where few were measured on both sides."""
+def _nearly_all(moved: Reals, size: float) -> bool:
+    """Whether all but a few moved by a good part of the step, in its direction."""
+    return float(np.quantile(moved * math.copysign(1, size), LOW)) >= PART_OF_STEP * abs(size)
+
+
+def _moved(series: Series, later: Flags) -> tuple[Reals, Reals]:
+    """By how much the median of each pair moved; and the same, or that of nodes where few pairs are on both sides."""
     nodes = int(max(series.source.max(), series.target.max())) + 1
     ends = np.minimum(series.source, series.target) * np.int64(nodes) + np.maximum(series.source, series.target)
-    moved = _medians_moved(ends, later, series.log, 1)
-    if len(moved) >= FEWEST_PAIRS:
-        return moved
+    pairs = _medians_moved(ends, later, series.log, 1)
+    if len(pairs) >= FEWEST_PAIRS:
+        return pairs, pairs
     node = np.concatenate([series.source, series.target])
     moved = _medians_moved(node, np.concatenate([later, later]), np.concatenate([series.log, series.log]), FEWEST_ROWS)
-    return moved if len(moved) >= MOST_NODES * len(np.unique(node)) else moved[:0]
+    return pairs, moved if len(moved) >= MOST_NODES * len(np.unique(node)) else moved[:0]
 
 
 def _medians_moved(group: Indices, later: Flags, value: Reals, fewest: int) -> Reals:

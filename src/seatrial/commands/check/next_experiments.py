@@ -19,6 +19,9 @@ from seatrial.model.verdict import Verdict
 from seatrial.pairs.next_pairs import Known, next_pairs
 from seatrial.pairs.rounds import pieces
 
+SINGLE_PAIRS = 2
+"""Suspects that are single pairs, for whose ends there are controls."""
+
 
 def next_bandwidth(
     evidence: Mapping[Pair, Evidence],
@@ -129,7 +132,7 @@ def contended(evidence: Mapping[Pair, Evidence], suspicion: Suspicion, floor_byt
 
 
 def plan_retest(suspects: Sequence[Suspect], good: Collection[Pair], shapes: Sequence[Shape], seed: int) -> list[Round]:
-    """Rounds of one pair each: up to four pairs of every suspect and three controls, six runs of every shape.
+    """Rounds of one pair each: up to four pairs of every suspect and some controls, six runs of every shape.
 
     In each run all of them come once, in a new random order, so that a bad minute affects suspects and controls alike.
     """
@@ -139,7 +142,7 @@ def plan_retest(suspects: Sequence[Suspect], good: Collection[Pair], shapes: Seq
         for pair in _varied(suspect.pairs, draw):
             wanted.setdefault(pair)
     chosen = list(wanted)[:RETEST_CAP]
-    chosen += _varied(sorted(good), draw, CONTROL_PAIRS)
+    chosen += _controls(suspects, chosen, sorted(good), draw)
     rounds: list[Round] = []
     for repetition in range(RETEST_RUNS):
         order = [(pair, shape) for pair in chosen for shape in shapes]
@@ -148,6 +151,26 @@ def plan_retest(suspects: Sequence[Suspect], good: Collection[Pair], shapes: Seq
             Round(phase=Phase.RETEST, repetition=repetition, shape=shape, pairs=(pair,)) for pair, shape in order
         ]
     return rounds
+
+
+def _controls(
+    suspects: Sequence[Suspect], wanted: Sequence[Pair], good: Sequence[Pair], draw: random.Random
+) -> list[Pair]:
+    """Good pairs to measure beside the `wanted` ones: first such as share no node with them.
+
+    A single pair may be slow because one of its nodes changed after its other pairs were measured. So a good pair of
+    each of its ends belongs to the controls.
+    """
+    ends = {node for pair in wanted for node in pair}
+    clean = [pair for pair in good if ends.isdisjoint(pair)]
+    chosen = dict.fromkeys(_varied(clean, draw, CONTROL_PAIRS))
+    for suspect in [one for one in suspects if not is_part(one)][:SINGLE_PAIRS]:
+        own = set(suspect.pairs[0])
+        for node in sorted(own):
+            beside = [pair for pair in good if len(own.intersection(pair)) == 1 and node in pair]
+            chosen.update(dict.fromkeys(_varied(beside, draw, 1)))
+    rest = [pair for pair in good if pair not in chosen]
+    return [*chosen, *_varied(rest, draw, CONTROL_PAIRS - len(chosen))] if len(chosen) < CONTROL_PAIRS else [*chosen]
 
 
 def _varied(pairs: Sequence[Pair], draw: random.Random, most: int = RETEST_PAIRS) -> list[Pair]:

@@ -7,6 +7,7 @@ from seatrial.commands.check.next_experiments import plan_retest
 from seatrial.locate.explanation import Suspect
 from seatrial.model.measurement import Phase
 from seatrial.model.subject import Direction, node
+from seatrial.model.subject import pair as pair_subject
 from seatrial.pairs.survey import BANDWIDTH, LATENCY
 from tests.support.builders import names
 
@@ -62,3 +63,30 @@ def test_a_thousand_suspects_are_capped() -> None:
         for place in range(1000)
     ]
     assert len({one.pairs[0] for one in plan_retest(many, [], [BANDWIDTH], seed=1)}) == 200
+
+
+def test_controls_share_no_node_with_suspects_where_there_are_such_pairs() -> None:
+    few = suspect("n1").pairs[:2]
+    one = Suspect(subject=node("n1"), direction=Direction.BOTH, ambiguous_with=(), pairs=few)
+    ends = {name for pair in few for name in pair}
+    for seed in range(20):
+        controls = {each.pairs[0] for each in plan_retest([one], GOOD, [BANDWIDTH], seed=seed)} - set(few)
+        assert len(controls) == 3 and all(ends.isdisjoint(pair) for pair in controls)
+
+
+def test_a_single_pair_has_a_good_pair_of_each_end_beside_it() -> None:
+    """Else it cannot be told from a node that changed after its other pairs were measured."""
+    alone = Suspect(
+        subject=pair_subject("n1", "n3"),
+        direction=Direction.BOTH,
+        ambiguous_with=(),
+        pairs=(("n1", "n3"), ("n3", "n1")),
+    )
+    good = [one for one in permutations(names(4), 2) if set(one) != {"n1", "n3"}]
+    for seed in range(20):
+        controls = {each.pairs[0] for each in plan_retest([alone], good, [BANDWIDTH], seed=seed)} - set(alone.pairs)
+        assert {frozenset(one) & {"n1", "n3"} for one in controls} == {
+            frozenset(),
+            frozenset({"n1"}),
+            frozenset({"n3"}),
+        }
