@@ -51,7 +51,7 @@ REMEDIES = {
     LossCause.UNKNOWN: "Read what the launcher wrote last, in the logs folder of the run.",
 }
 CRASHED = (
-    "Look for memory errors of the node (EDAC, rasdaemon) and for a full /dev/shm, and compare its MPI, UCX and driver "
+    "Check the node for memory errors (EDAC, rasdaemon) and for a full /dev/shm, and compare its MPI, UCX and driver "
     "versions with those of the other nodes; a core file shows where the rank crashed."
 )
 KILLED = (
@@ -222,14 +222,14 @@ def _single(one: SessionLoss) -> str:
     suspects = one.loss.suspects
     where = f" on {' or '.join(suspects[:MOST_SUSPECTS])}" if suspects else ""
     nowhere = "" if suspects else " The launcher did not name the node."
-    known = " Open MPI does so now and then where nothing is wrong." if _may_be_chance(one) else ""
+    known = " Open MPI occasionally does this on healthy nodes." if _may_be_chance(one) else ""
     kind = _kind(one, suspects[0] if suspects else "")
     return f"A rank died{where} {_moment(one)}: {kind}.{nowhere}{_went_on(one)}{known}"
 
 
 def _went_on(one: SessionLoss) -> str:
     if one.moment is Moment.END:
-        return " All had been measured by then."
+        return " All measurements were complete by then."
     return " The probe was started again." if one.moment is Moment.START else " Its round was measured again."
 
 
@@ -246,11 +246,11 @@ def _aside(losses: Sequence[SessionLoss]) -> list[str]:
     by_setting = Counter(one.variant for one in losses if one.altered and one.loss.cause not in ENDED)
     for variant, number in by_setting.items():
         under = f"the settings of {variant}" if variant else "settings that were tried"
-        notes.append(f"Under {under} the probe was lost {_times(number)}, which counts against no node.")
+        notes.append(f"Under {under} the probe was lost {_times(number)}; no node is blamed for this.")
     silent = [one for one in losses if one.loss.cause is LossCause.SILENT and not one.altered]
     if silent:
         notes.append(
-            f"The probe fell silent {_times(len(silent))} ({_moment(silent[0])}, at first) and was started again, and "
+            f"The probe stopped responding {_times(len(silent))} (first {_moment(silent[0])}) and was started again; "
             "no rank was reported dead."
         )
     for one in losses:

@@ -1,4 +1,4 @@
-"""The sentences of findings: who, how much, against what, and what to do."""
+"""The sentences of findings: which part, how much, compared with what, and what to do."""
 
 from seatrial.locate.explanation import Suspect
 from seatrial.model.limit import Limit
@@ -16,16 +16,16 @@ NAMES = {
     SubjectKind.CLUSTER: "the whole cluster",
 }
 REMEDIES = {
-    SubjectKind.UPLINK: "Look at the switch ports between leaf and spine: negotiated speed, errors, a cable of the "
-    "bundle that is out. Where two uplinks cannot be told apart, their port counters can.",
+    SubjectKind.UPLINK: "Look at the switch ports between leaf and spine: negotiated speed, errors, a failed "
+    "cable of the bundle. Where two uplinks cannot be distinguished, compare their port counters.",
     SubjectKind.LINK: "Look at this cable and both its ports: width, speed and error counters (iblinkinfo, perfquery, "
     "or seatrial fabric check). Reseat or swap it, then run the check again.",
     SubjectKind.SPINE: "Look at this switch: its firmware and log, temperature and power, the width, speed and errors "
     "of all its ports. Compare with a switch of its kind that is good.",
-    SubjectKind.PAIR: "Look at the route between the two nodes (forwarding tables, ECMP hashing): each is well with "
-    "others.",
-    SubjectKind.FABRIC: "Look at what all nodes share: the transport MPI chose, MTU, driver, kernel. One rank may not "
-    "be able to drive so fast a port.",
+    SubjectKind.PAIR: "Look at the route between the two nodes (forwarding tables, ECMP hashing): each performs well "
+    "with others.",
+    SubjectKind.FABRIC: "Look at what all nodes share: the transport MPI chose, MTU, driver, kernel. One rank may be "
+    "unable to fill such a fast port.",
     SubjectKind.CLUSTER: "Look at what all nodes share: image, firmware, settings.",
 }
 PORT_TOOLS = {"InfiniBand": "ibstat, perfquery", "Omni-Path": "opainfo"}
@@ -41,16 +41,16 @@ def named(subject: Subject) -> str:
     """A subject as a sentence names it."""
     if subject.kind is SubjectKind.PAIR:
         source, _, target = subject.name.partition(">")
-        return f"the way from {source} to {target}"
+        return f"the path from {source} to {target}"
     return NAMES[subject.kind].format(subject.name)
 
 
 def who(suspect: Suspect) -> str:
-    """The suspect with all that it cannot be told from."""
+    """The suspect with all parts that it cannot be distinguished from."""
     names = [named(subject) for subject in (suspect.subject, *suspect.ambiguous_with)]
     if len(names) == 1:
         return names[0]
-    return f"{', '.join(names[:-1])} or {names[-1]} (these pairs cannot tell which)"
+    return f"{', '.join(names[:-1])} or {names[-1]} (these pairs cannot show which)"
 
 
 def sentence(text: str) -> str:
@@ -59,7 +59,7 @@ def sentence(text: str) -> str:
 
 
 def slow_statement(suspect: Suspect, measured: Estimate, limit: Limit | None, peers: float | None) -> str:
-    """How much goes through a slow part, against limit and peers."""
+    """How much goes through a slow part, compared with limit and peers."""
     against = []
     if limit:
         ratio = share(measured.value / limit.limit_bytes_per_s)
@@ -78,13 +78,13 @@ def slow_statement(suspect: Suspect, measured: Estimate, limit: Limit | None, pe
 
 
 def latency_statement(suspect: Suspect, measured: Estimate, peers: float) -> str:
-    """How late a part is, against its peers."""
+    """How late a part is, compared with its peers."""
     times = f"{measured.value / peers:.1f} times"
     return sentence(f"{who(suspect)} takes {duration(measured.value)} one way: {times} its peers' {duration(peers)}.")
 
 
 def link_remedy(suspect: Suspect, limit: Limit | None) -> str:
-    """What to do about a slow or unstable part; `limit` tells what kind of port it is."""
+    """What to do about a slow or unstable part; `limit` shows what kind of port it is."""
     if suspect.subject.kind is SubjectKind.NODE:
         terms = " ".join(term.name for term in limit.terms) if limit else ""
         asked = next((tools for kind, tools in PORT_TOOLS.items() if kind in terms), "ethtool")

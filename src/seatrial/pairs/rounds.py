@@ -55,11 +55,11 @@ class Guarantee(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def statement(self) -> str:
         """The promise in one sentence."""
+        crossed = min(self.rounds / max(self.nodes - 1, 1), 1)
         return (
             f"{self.rounds} round{'s'[: self.rounds != 1]} over {self.nodes} nodes: with up to {self.faulty} of them "
-            f"slow, every slow node is seen, {self.wrongly_left:.2g} healthy nodes are expected to stay without an "
-            f"acquittal, and of single "
-            f"bad pairs {100 * min(self.rounds / max(self.nodes - 1, 1), 1):.2g} % are crossed."
+            f"slow, every slow node is detected, {self.wrongly_left:.2g} healthy nodes are expected to remain "
+            f"unverified, and {100 * crossed:.2g} % of single bad pairs are measured."
         )
 
 

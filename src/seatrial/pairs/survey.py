@@ -207,6 +207,6 @@ def _statement(planned: int, everything: int, repetitions: int, pairs_at_once: i
         return f"All {everything} ordered pairs, {times}, {at_once}."
     share = 100 * planned / everything
     return (
-        f"{planned} of {everything} ordered pairs ({share:.2g} %), {times}, {at_once}: a fault of one single pair "
-        f"among the others would not have been seen."
+        f"{planned} of {everything} ordered pairs ({share:.2g} %), {times}, {at_once}: a fault of a single pair "
+        "among the others would not be detected."
     )

@@ -167,7 +167,7 @@ def test_deaths_on_different_nodes_are_put_down_to_the_cluster(trial: Trial) -> 
 def test_a_death_after_the_last_round_is_noted(trial: Trial) -> None:
     judged = trial(ScriptedLauncher(Cluster(nodes=names(3)), end_loss=killed("n2"))).judgement
     assert judged.exit_code is ExitCode.PASS
-    assert any("A rank died on n2" in note and "All had been measured" in note for note in judged.notes)
+    assert any("A rank died on n2" in note and "All measurements were complete" in note for note in judged.notes)
 
 
 def test_a_crash_at_the_start_is_a_note(trial: Trial) -> None:

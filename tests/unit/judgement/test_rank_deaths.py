@@ -114,7 +114,7 @@ def test_altered_cancelled_and_silent_sessions_are_never_held_against_a_node() -
     assert deaths.findings == ()
     assert any("lost 5 times" in note for note in deaths.notes)
     assert any("time limit" in note for note in deaths.notes)
-    assert any("fell silent 3 times" in note for note in deaths.notes)
+    assert any("stopped responding 3 times" in note for note in deaths.notes)
 
 
 @pytest.mark.parametrize(

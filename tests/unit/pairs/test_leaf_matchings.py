@@ -99,7 +99,7 @@ def plan(count: int, choice: DesignChoice, per_leaf: int = 4, budget_s: float = 
 def test_sparse_says_what_it_promises() -> None:
     design = plan(56, DesignChoice.SPARSE).design
     assert (design.name, design.planned_pairs) == ("sparse", 2 * 4 * 28)
-    assert "4 rounds over 56 nodes: with up to 6 of them slow, every slow node is seen, 0.0022 healthy" in (
+    assert "4 rounds over 56 nodes: with up to 6 of them slow, every slow node is detected, 0.0022 healthy" in (
         design.statement
     )
     assert "--design complete measures all." in design.statement

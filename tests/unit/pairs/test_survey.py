@@ -73,7 +73,7 @@ def test_the_statement_tells_the_share_and_what_it_cannot_see() -> None:
     design = plan(8, 1).design
     assert design.name == "sparse"
     assert design.statement.startswith("8 of 56 ordered pairs (14 %), once, up to 2 pairs at once: ")
-    assert "would not have been seen" in design.statement
+    assert "would not be detected" in design.statement
     assert "--budget" in design.statement
 
 

@@ -128,7 +128,7 @@ def packet_loss(suspect: Suspect, scene: Scene) -> Finding:
             f"{who(suspect)} loses packets: {stalls} of {trips} small round trips took 0.2 s or longer, which is how "
             f"long TCP waits before it sends again ({share(stalls / trips) if stalls * 100 >= trips else 'under 1 %'})."
         ),
-        remedy="Look for errors and drops on the port and its switch (ethtool -S), at cable and optics, at buffers.",
+        remedy="Check errors and drops of the port and its switch (ethtool -S), cable, optics and buffer sizes.",
         metric=LATENCY,
         pairs=pair_names(suspect.pairs),
         experiments=_tcp_agrees(suspect, scene.resent),
@@ -142,10 +142,10 @@ def _tcp_agrees(suspect: Suspect, resent: Mapping[str, float]) -> tuple[Experime
     if not accused or not others:
         return ()
     most, usual = max(resent[node] for node in accused), median(others)
-    outcome = f"{', '.join(accused)} sent {100 * most:.2f} % again, the other nodes {100 * usual:.2f} % in the median"
+    outcome = f"{', '.join(accused)} retransmitted {100 * most:.2f} %, the other nodes {100 * usual:.2f} % (median)"
     return (
         Experiment(
-            description="TCP's own count of segments sent again, between two readings of the facts",
+            description="TCP's own count of retransmitted segments, between two readings of the facts",
             outcome=outcome,
             confirmed=most > usual,
         ),
@@ -188,7 +188,7 @@ def pooled(known: Sequence[Mapping[Phase, Series]]) -> tuple[Estimate, bool]:
 
 def _alone(measured: Estimate, beside: Estimate, show: Callable[[float], str]) -> tuple[Experiment, ...]:
     outcome = f"{show(measured.value)} again"
-    outcome += f", while good pairs beside it gave {show(beside.value)}" if beside.runs else ""
+    outcome += f", while control pairs beside it gave {show(beside.value)}" if beside.runs else ""
     return (
         Experiment(
             description=f"Measured again alone, {measured.runs} runs, interleaved with pairs known to be good",

@@ -54,9 +54,9 @@ def _outcome(verdict: Verdict, judgement: Judgement) -> str:
         return f"nothing was measured {where}"
     odd = sum(pair.verdict is not Verdict.PASS for pair in judgement.pairs)
     if not odd and judgement.populations:
-        return f"no finding {where}, but they have two paces, and nothing says which is right"
+        return f"no finding {where}, but the nodes form two speed groups, and no reference shows which is right"
     if not odd and not all(power.enough for power in judgement.powers):
-        return f"no finding {where}, but noise would have hidden one that is 10 % slow"
+        return f"no finding {where}, but noise would hide a node that is 10 % slow"
     return f"no finding {where}, but {odd} of {count(len(judgement.pairs), 'ordered pair')} did not pass"
 
 

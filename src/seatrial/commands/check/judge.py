@@ -164,7 +164,7 @@ def damaged(recorded: RecordedRun) -> Judgement:
         peers_latency_s=None,
         notes=(
             *(f"Damaged: {what}." for what in recorded.damage),
-            "Nothing is judged. Restore the files from a copy; `seatrial runs export` writes what samples are left.",
+            "Nothing is judged. Restore the files from a copy; `seatrial runs export` writes the remaining samples.",
         ),
         complete=False,
         design=_counted(recorded),
@@ -274,5 +274,5 @@ def _verdict(name: str, lost: dict[str, str], blamed: dict[str, Finding], seen: 
     if seen == {Verdict.INVALID}:
         return Verdict.INVALID, "none of its numbers can be trusted"
     if Verdict.PASS not in seen:
-        return Verdict.INCONCLUSIVE, "none of its pairs passed, and nothing says that it is to blame"
+        return Verdict.INCONCLUSIVE, "none of its pairs passed, but no evidence shows that the node is at fault"
     return Verdict.PASS, "as good as its peers"

@@ -156,7 +156,7 @@ class _Stage:
             known += chosen
             keys = [*chosen, *control_leaves(chosen, scene.of_peers, scene.offered, slow)]
             names = ", ".join(dict.fromkeys(leaf for leaf, _ in chosen))
-            self._progress.stage(f"Measuring the uplinks of {names} again under load, in turn with others")
+            self._progress.stage(f"Measuring the uplinks of {names} again under load, alternating with others")
             seed = self._recorded.info.seed + step
             if not self.run(again_rounds(self._leaves, keys, RETEST_RUNS, seed), self._deadline):
                 return False

@@ -1,7 +1,7 @@
 """The next experiment, chosen from what was measured so far.
 
 Pairs that separate suspects (`next_bandwidth`, `next_latency`); slow pairs with fewer beside them (`crowded`, `apart`);
-suspects alone, in turn with good pairs (`plan_retest`).
+suspects alone, alternating with good pairs (`plan_retest`).
 """
 
 import random

@@ -48,13 +48,13 @@ def make_notes(
     if suspicion.late_everywhere:
         notes.append(
             "Pairs with high latency were measured again beside good pairs, and those were late in many runs, too: "
-            "something disturbed the measurement itself (load on the nodes, a shared machine), so nobody is named for "
-            "latency."
+            "something disturbed the measurement itself (load on the nodes, a shared machine), so no part is reported "
+            "for latency."
         )
     elif suspicion.distant:
         source, target = suspicion.distant[0]
         notes.append(
-            f"{len(suspicion.distant)} ordered pairs ({source} to {target} the first) have a much higher "
+            f"{len(suspicion.distant)} ordered pairs (the first: {source} to {target}) have a much higher "
             "latency than others, while their nodes are as fast as others with other partners: consistent with "
             "topology distance; not reported as a fault."
         )
@@ -73,8 +73,8 @@ def _in_each_others_way(evidence: Mapping[Pair, Evidence], references: Reference
         return []
     most = max(evidence[pair].pairs_at_once for pair in pairs)
     return [
-        f"{len(pairs)} ordered pairs ({pairs[0][0]} to {pairs[0][1]} the first) were slow while up to {most} pairs "
-        "were measured at once, and not when fewer were: contention, no fault."
+        f"{len(pairs)} ordered pairs (the first: {pairs[0][0]} to {pairs[0][1]}) were slow while up to {most} pairs "
+        "were measured at once, but not with fewer pairs at once: contention, no fault."
     ]
 
 
@@ -106,8 +106,8 @@ def _missing_limits(recorded: RecordedRun, evidence: Mapping[Pair, Evidence], re
     if not references.alike:
         return [f"Not judged: no limit is known ({reason}), and ranks of one machine are not peers of each other."]
     return [
-        f"No limit is known for {scope} ({reason}): they are compared with their peers alone, and a fabric that is "
-        f"slow all over would not have been seen."
+        f"No limit is known for {scope} ({reason}): they are compared only with their peers, so a fabric that is "
+        "uniformly slow would not be detected."
     ]
 
 
@@ -127,16 +127,16 @@ def _not_again(evidence: Mapping[Pair, Evidence], references: References, suspic
         ):
             why = "contention" if known.pairs_at_once > 1 else "a passing disturbance"
             once.append(
-                f"{pair[0]} to {pair[1]} was slow once ({bandwidth(first)}) and not when measured again alone "
+                f"{pair[0]} to {pair[1]} was slow once ({bandwidth(first)}) but not when measured again alone "
                 f"({bandwidth(again)}): {why}, no fault."
             )
         if pair[0] < pair[1] and _late_once(pair, known, references):
             late.append(f"{pair[0]}-{pair[1]}")
     notes = once[:MOST]
     if len(once) > MOST:
-        notes.append(f"{len(once) - MOST} more ordered pairs were slow once and not when measured again alone.")
+        notes.append(f"{len(once) - MOST} more ordered pairs were slow once but not when measured again alone.")
     if late:
-        notes.append(f"Late once and not when measured again: {', '.join(late[:MOST])}.")
+        notes.append(f"Late once but not when measured again: {', '.join(late[:MOST])}.")
     return notes
 
 
@@ -194,15 +194,16 @@ def _power(metric: str, line: Line, averaged: Resolution | None) -> Power:
 def unsure_notes(known: Sequence[Power], paces: Sequence[Population]) -> list[str]:
     """Why nothing passes although nothing is named."""
     notes = [
-        f"Healthy pairs scatter by {share(power.scatter_ratio)}: a node that is 10 % slow would not have been seen, so "
-        "nothing passes. Measure when the machine is quiet, or longer (--budget)."
+        f"Healthy pairs scatter by {share(power.scatter_ratio)}: a node that is 10 % slow would not be detected, so "
+        "nothing passes. Measure when the machine is quiet, or for longer (--budget)."
         for power in known
         if not power.enough
     ]
     if paces:
         slower = min(paces, key=lambda one: one.ratio)
         notes.append(
-            f"The nodes have two paces: {some(natural_sorted(slower.nodes), MOST_NODES)} deliver {share(slower.ratio)} "
-            "of what the others do. Their majority does not say which is right; compare with their design."
+            f"The nodes form two speed groups: {some(natural_sorted(slower.nodes), MOST_NODES)} deliver "
+            f"{share(slower.ratio)} of what the others do. A majority does not show which is right; "
+            "compare both with the design."
         )
     return notes

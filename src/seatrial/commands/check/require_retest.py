@@ -45,7 +45,7 @@ def _left(wrong: str, suspects: Sequence[Suspect]) -> str:
     names = [who(one) for one in sorted(suspects, key=lambda one: one.subject.kind is SubjectKind.PAIR)]
     return (
         f"Suspected of being {wrong}, and not measured again: {some(names, MOST_NAMED)}. Let the check run to its end, "
-        f"or give it more time by --budget."
+        f"or give it more time with --budget."
     )
 
 

@@ -322,7 +322,7 @@ class _Proofs:
         verified = self._look.of([pair])
         if verified.outcome is Outcome.UNSEEN:
             if before.verdict is Verdict.SLOW:
-                why = "not measured again, and others of the same part were good when they were"
+                why = "not measured again; other pairs of the same part were good in the retest"
                 self._changed[pair] = before.opened(why, refuted=True)
             return
         alone = Blamed(frozenset(), frozenset([pair]))
@@ -340,13 +340,15 @@ class _Proofs:
         """Pairs that were good in the survey: one bad retest leaves them undecided, and no part is reported for it."""
         for pair in pairs:
             if self._look.of([pair]).outcome in (Outcome.CONFIRMED, Outcome.UNSTABLE):
-                why = "good in the survey, and bad only when measured beside suspects"
+                why = "good in the survey; bad only when measured beside suspects"
                 self._changed[pair] = self._judged[pair].opened(why)
 
 
 def _why_open(verified: Verified) -> str:
     if verified.runs < RETEST_RUNS:
-        return f"measured again {verified.runs} times of {RETEST_RUNS}, which does not prove it: give more by --budget"
+        return (
+            f"measured again {verified.runs} times of {RETEST_RUNS}, too few to prove it; give more time with --budget"
+        )
     if not verified.steady:
-        return "its runs lie on several levels, as where other jobs' traffic shares its way"
-    return "the runs lie on both sides of the line"
+        return "its runs lie on several levels, as when traffic of other jobs shares its path"
+    return "the runs lie on both sides of the threshold"

@@ -152,9 +152,8 @@ class Check(Run):
         self.measurer.close()
         self.progress.stage("Reading the facts again")
         self.facts_after = self.read_facts(self.measurer.answering, layout.AFTER, "stopped answering during the run")
-        spent = (
-            f"The budget of {self._settings.budget_s:.0f} s was spent before all was measured; give more by --budget."
-        )
+        budget = f"The budget of {self._settings.budget_s:.0f} s"
+        spent = f"{budget} was spent before everything was measured; give more time with --budget."
         return "" if in_time else spent
 
     def _survey_passes(self, plan: SurveyPlan, deadline: float) -> bool:
@@ -249,7 +248,7 @@ class Check(Run):
             if not pairs:
                 break
             asked += pairs
-            self.progress.stage(f"Measuring {len(pairs)} pairs that tell suspects apart, alone")
+            self.progress.stage(f"Measuring {len(pairs)} pairs alone to distinguish suspects")
             self.progress.rounds(len(pairs))
             rounds = [Round(phase=Phase.NEXT, repetition=step, shape=shape, pairs=(pair,)) for pair in pairs]
             if not self.measurer.run(rounds, deadline):

@@ -72,11 +72,13 @@ def check_design(settings: CheckSettings, fabric: Fabric, nodes: Sequence[str]) 
     """Raises UsageError where the design cannot be had on these nodes."""
     leaves = {fabric.leaf_of.get(node, "") for node in nodes}
     if settings.design not in list(DesignChoice):
-        raise UsageError(f"--design {settings.design!r} is none.", f"Choose one of {', '.join(DesignChoice)}.")
+        raise UsageError(
+            f"--design {settings.design!r} is not a valid design.", f"Choose one of {', '.join(DesignChoice)}."
+        )
     if settings.design == DesignChoice.LEAF and not settings.replay and (len(leaves) < 2 or "" in leaves):
         raise UsageError(
-            f"--design leaf needs two leaves at least, and the leaf of every node ({fabric.source}).",
-            "Take --design sparse, which does without.",
+            f"--design leaf needs at least two leaves and the leaf of every node ({fabric.source}).",
+            "Use --design sparse, which needs no leaves.",
         )
 
 

@@ -138,7 +138,7 @@ def _late(survey: Survey, references: References, excused: set[Pair]) -> _Late:
     wavering = suspects_of((*proofs.slow, *proofs.unstable))
     if _wavering(survey, wavering, references):
         for pair in dict.fromkeys(pair for suspect in wavering for pair in suspect.pairs):
-            changed[pair] = changed.get(pair, speeds.judged[pair]).opened("so were others beside it")
+            changed[pair] = changed.get(pair, speeds.judged[pair]).opened("control pairs were late, too")
         return _Late(suspects=(), distant=(), everywhere=True, changed=changed)
     blamed = {pair for suspect in late for pair in suspect.pairs} | excused
     distant = tuple(

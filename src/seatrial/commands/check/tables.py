@@ -22,7 +22,9 @@ WAYS = {Direction.OUT: "sends", Direction.IN: "receives"}
 
 
 def _cut(shown: int, wanted: int, noun: str) -> str:
-    return "" if shown == wanted else f"The worst {shown} of {count(wanted, noun)} are shown; the JSON report has all."
+    return (
+        "" if shown == wanted else f"The worst {shown} of {count(wanted, noun)} are shown; the JSON report lists all."
+    )
 
 
 def pairs_table(judgement: Judgement) -> Table:
@@ -97,7 +99,7 @@ def limits_table(judgement: Judgement) -> Table:
     rows = [row for group in limits[:MOST_LIMITS] for row in _limit_rows(group)]
     head = columns("path", "#limit", "term", "binds", "#rate", "~inputs", "formula", "~source")
     left_out = (
-        f"The least {MOST_LIMITS} of {len(limits)} different limits are shown." if len(limits) > MOST_LIMITS else ""
+        f"The lowest {MOST_LIMITS} of {len(limits)} different limits are shown." if len(limits) > MOST_LIMITS else ""
     )
     return Table(
         title="Limits",
@@ -105,7 +107,7 @@ def limits_table(judgement: Judgement) -> Table:
         columns=head,
         rows=tuple(rows),
         left_out=left_out,
-        aside="What physics permits on a path is the least of its terms; inputs are in the unit of their name.",
+        aside="The limit of a path is the lowest of its terms; inputs are in the unit that their name states.",
     )
 
 

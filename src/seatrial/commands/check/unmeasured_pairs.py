@@ -39,7 +39,7 @@ def hanging_findings(pairs: Iterable[Pair]) -> list[Finding]:
             subject=pair(source, target),
             verdict=Verdict.NOT_RUN,
             statement=f"A message from {source} to {target} never came back, though both nodes answer.",
-            remedy="Look at firewall, routes and MTU between the two (ping -M do -s SIZE).",
+            remedy="Check firewall, routes and MTU between the two (ping -M do -s SIZE).",
         )
         for source, target in pairs
     ]
@@ -55,7 +55,7 @@ def invalid_findings(
             subject=pair(*one),
             verdict=Verdict.INVALID,
             statement=f"From {one[0]} to {one[1]}: {bandwidth_reason(one, verdict, evidence[one], references)}.",
-            remedy="Do not trust this number: the data took another way, was never sent, or a fact is wrong.",
+            remedy="Do not trust this number: the data took another path, was never sent, or a fact is wrong.",
             metric=BANDWIDTH,
             measured=verdict.estimate,
         )

@@ -217,7 +217,7 @@ def _finding(leaf: str, ways: Sequence[Compared], scene: Scene) -> Finding:
         pairs=pair_names(suspect.pairs),
         experiments=(
             Experiment(
-                description=f"All nodes of the leaf under load, {ratio.runs} runs, in turn with the same of {beside}",
+                description=f"All nodes of the leaf under load, {ratio.runs} runs, alternating with {beside}",
                 outcome=f"{bandwidth(measured.value)}, while the others gave {bandwidth(worst.expected_bytes_per_s)}",
                 confirmed=True,
             ),
@@ -243,7 +243,7 @@ def _open(verdicts: Sequence[Compared], scene: Scene, lack: Mapping[Key, float])
     why = f"{RETEST_RUNS} more runs did not decide it"
     if not verdicts:
         left = [(key, scene.of_peers[key]) for key in slow_leaves(scene.of_peers, lack)]
-        why = "it was not measured again, for lack of time; give more by --budget"
+        why = "time did not permit a retest; give more with --budget"
     return [
         f"Under load the uplink of {leaf} carried {share(value)} of what its peers did {WAYS[way]}: not decided, {why}."
         for (leaf, way), value in left[:MOST_NOTES]

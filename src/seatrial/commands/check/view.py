@@ -171,7 +171,7 @@ def _page(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFacts]) ->
         yield pairs
     yield from _loaded(judgement)
     if judgement.notes:
-        yield Items(title="What qualifies these verdicts", anchor="notes", items=judgement.notes)
+        yield Items(title="Caveats of these verdicts", anchor="notes", items=judgement.notes)
     if limits.rows:
         yield limits
     yield from _facts(judgement, facts)
@@ -192,7 +192,7 @@ def _heat_map_note(heat: HeatMap, judgement: Judgement) -> str:
     for said, text in (("All pairs,", medians(judgement)), ("Peers,", peers(judgement))):
         note += f" {said} {text}." if text else ""
     smallest = could_show(judgement)
-    return note + (f" This run would have named {smallest}." if smallest else "")
+    return note + (f" This run would have detected {smallest}." if smallest else "")
 
 
 def _loaded(judgement: Judgement) -> Iterator[Block]:

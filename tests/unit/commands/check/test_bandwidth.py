@@ -57,7 +57,7 @@ def test_the_retest_is_the_proof_and_is_told() -> None:
     assert finding.measured is not None
     assert finding.measured.runs == 6
     assert finding.measured.confidence == 0.96875
-    assert finding.experiments[0].outcome == "70.1 MB/s again, while good pairs beside it gave 116.9 MB/s"
+    assert finding.experiments[0].outcome == "70.1 MB/s again, while control pairs beside it gave 116.9 MB/s"
     assert finding.limit == pytest.approx(117.67e6, rel=1e-3)
     assert finding.limit_name.startswith("n2 eth0: TCP payload at 1000 Mb/s")
     assert finding.peers == pytest.approx(HEALTHY, rel=0.01)
@@ -96,7 +96,7 @@ def test_with_two_leaves_their_uplinks_cannot_be_told_apart_and_both_are_named()
     assert {finding.subject, *finding.ambiguous_with} == {uplink("leaf1"), uplink("leaf2")}
     assert finding.direction is Direction.BOTH
     assert len(finding.pairs) == 8
-    assert "cannot tell which" in finding.statement
+    assert "cannot show which" in finding.statement
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_without_a_limit_it_passes_and_the_note_says_what_was_not_seen() -> None
     assert judgement.findings == ()
     assert judgement.verdict is Verdict.PASS
     assert any("No limit is known for any pair" in note and "speed is unknown" in note for note in judgement.notes)
-    assert any("slow all over would not have been seen" in note for note in judgement.notes)
+    assert any("uniformly slow would not be detected" in note for note in judgement.notes)
 
 
 def test_a_slow_node_in_a_slow_fabric_is_not_lost_in_it() -> None:
@@ -313,10 +313,10 @@ def test_where_noise_would_have_hidden_a_tenth_nothing_passes() -> None:
     assert not all(power.enough for power in judgement.powers)
     assert judgement.verdict is Verdict.INCONCLUSIVE
     assert judgement.exit_code is ExitCode.INCOMPLETE
-    assert any("would not have been seen, so nothing passes" in note for note in judgement.notes)
+    assert any("would not be detected, so nothing passes" in note for note in judgement.notes)
     passed = tuple(one for one in judgement.pairs if one.verdict is Verdict.PASS)
     said = headline(info_of(Cluster(nodes=names(4))), msgspec.structs.replace(judgement, pairs=passed))
-    assert said.what == "no finding on 4 nodes, but noise would have hidden one that is 10 % slow"
+    assert said.what == "no finding on 4 nodes, but noise would hide a node that is 10 % slow"
 
 
 def test_the_averages_name_a_node_that_no_pair_shows() -> None:

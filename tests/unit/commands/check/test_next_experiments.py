@@ -42,7 +42,7 @@ def test_of_several_looks_the_least_crowded_counts(order: tuple[tuple[float, int
     assert after.bandwidth["n1", "n2"].verdict is Verdict.PASS
     assert contended(evidence, after, 0.9 * (references.bandwidth_bytes_per_s or 0)) == [("n1", "n2")]
     notes = judge(recorded).notes
-    assert any(note.startswith("1 ordered pairs (n1 to n2 the first) were slow while up to 4") for note in notes)
+    assert any(note.startswith("1 ordered pairs (the first: n1 to n2) were slow while up to 4") for note in notes)
 
 
 def test_a_pair_that_was_good_among_many_or_slow_alone_was_in_nobodys_way() -> None:

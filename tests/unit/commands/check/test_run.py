@@ -341,7 +341,7 @@ def test_where_noise_hides_the_effect_the_survey_is_repeated(sea_trial: SeaTrial
     assert loud.judgement.design.repetitions >= 3
 
 
-@pytest.mark.parametrize(("design", "match"), [("leaf", "needs two leaves"), ("some", "is none")])
+@pytest.mark.parametrize(("design", "match"), [("leaf", "needs at least two leaves"), ("some", "is not a valid")])
 def test_a_design_that_cannot_be_had_is_refused_before_anything_is_written(
     sea_trial: SeaTrial, design: str, match: str
 ) -> None:
@@ -386,5 +386,5 @@ def test_a_disturbed_retest_is_said(sea_trial: SeaTrial) -> None:
 
     outcome = sea_trial(ScriptedLauncher(Disturbed(nodes=names(8), boot_id="one")))
     assert outcome.judgement.findings == ()
-    assert any("nobody is named for latency" in note for note in outcome.judgement.notes)
+    assert any("no part is reported for latency" in note for note in outcome.judgement.notes)
     assert outcome.judgement.exit_code is ExitCode.INCOMPLETE
