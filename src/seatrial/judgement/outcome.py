@@ -12,12 +12,12 @@ AT_FAULT = (Verdict.MISCONFIGURED, Verdict.SLOW, Verdict.UNSTABLE, Verdict.INVAL
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """The end of such a record; what else was found stands in it."""
+    """The end of such a record, with everything else that was found."""
 
     pair: Pair
     """From which node to which."""
     verdict: Verdict | None
-    """None where there is no limit to hold the numbers against, and nothing else is wrong."""
+    """None where there is no limit to compare the numbers with, and nothing else is wrong."""
     reason: str
     notes: tuple[str, ...]
     complete: bool

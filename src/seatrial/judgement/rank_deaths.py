@@ -39,7 +39,7 @@ SIGNAL_NAMES = {
 }
 CRASHES = (4, 6, 7, 8, 11)
 RACES = (6, 11)
-"""Signals by which an MPI ends that trips over itself while it starts."""
+"""Signals that end an MPI which crashes on its own during start-up."""
 MEMORY = (
     "Compare the memory limit of the job and its cgroup with what the node has, and find out what else uses memory "
     "there; the kernel's log names each process that it killed (dmesg -T | grep -i oom)."
@@ -92,7 +92,7 @@ def judge_deaths(recorded: RecordedRun) -> Deaths:
 
 
 def run_notes(recorded: RecordedRun, reason: str = "") -> tuple[str, ...]:
-    """For reports without findings: why the run ended as it did, and every word on sessions that were lost.
+    """For reports without findings: why the run ended as it did, and every note on sessions that were lost.
 
     What `reason`, which the report gives anyway, says already is left out.
     """
@@ -121,7 +121,7 @@ def _may_be_chance(one: SessionLoss) -> bool:
 
 
 def _explained(one: SessionLoss, gone: set[str]) -> bool:
-    """Whether the loss is that of a node that does not answer any more, for which there is a finding already."""
+    """Whether a node that no longer answers was lost; a finding reports it already."""
     suspects = set(one.loss.suspects)
     return one.loss.cause is LossCause.NODE_FAILURE and bool(suspects) and suspects <= gone
 
@@ -129,8 +129,8 @@ def _explained(one: SessionLoss, gone: set[str]) -> bool:
 def _groups(losses: Sequence[SessionLoss]) -> tuple[list[tuple[list[str], list[SessionLoss]]], list[SessionLoss]]:
     """Repeated deaths with the nodes that each may be put down to, and the deaths that are left.
 
-    The node that most deaths can be put down to comes first. Others that explain the very same ones cannot be told
-    from it.
+    The node that most deaths can be put down to comes first. Others that explain exactly the same deaths cannot be
+    distinguished from it.
     """
     groups: list[tuple[list[str], list[SessionLoss]]] = []
     left = list(losses)
@@ -270,7 +270,7 @@ def _with_kernel(one: SessionLoss, recorded: RecordedRun) -> SessionLoss:
 
 
 def oom_kills(name: str, before: Mapping[str, NodeFacts], after: Mapping[str, NodeFacts]) -> int:
-    """Processes that the node's kernel killed for want of memory between the two readings; 0 where it is unknown."""
+    """Processes that the node's kernel killed for lack of memory between the two readings; 0 where it is unknown."""
     if name not in before or name not in after or before[name].boot_id != after[name].boot_id:
         return 0
     first, last = before[name].oom_kills, after[name].oom_kills

@@ -1,4 +1,4 @@
-"""Parts that change during a run: from good to bad, from bad to good, or in turn."""
+"""Parts that change during a run: from good to bad, from bad to good, or repeatedly."""
 
 from collections.abc import Mapping, Sequence
 

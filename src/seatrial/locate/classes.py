@@ -21,7 +21,7 @@ FEWEST_GROUPS = 2
 MOST_ALONE = 0.4
 """Share of the nodes that may be near nobody."""
 COVERED = 0.5
-"""Share of all pairs that must be measured: from a few partners each, groups cannot be told from chance."""
+"""Share of all pairs that must be measured: from a few partners each, groups cannot be distinguished from chance."""
 
 
 class Classes(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,7 +13,7 @@ MAKERS = {"node": node, "uplink": uplink, "link": link, "spine": spine}
 
 
 class Suspect(msgspec.Struct, frozen=True, kw_only=True):
-    """A part that explains some bad pairs. `ambiguous_with`: parts that these pairs cannot tell from it."""
+    """A part that explains some bad pairs. `ambiguous_with`: parts that these pairs cannot distinguish from it."""
 
     subject: Subject
     direction: Direction
@@ -95,12 +95,12 @@ def blame(bad: Mapping[Pair, float], good: Crossings, *, acquit: bool = True) ->
     """Directions of parts that explain the bad pairs; each bad pair that nothing explains is on its own, at the end.
 
     `bad` maps each bad ordered pair to its weight (1 for slow; the number of lost packets for lossy). Under the
-    bottleneck model a pair is as good as the worst part on its way, so one good pair acquits every part that it crosses
+    bottleneck model a pair is as good as the worst part on its way, so one good pair clears every part that it crosses
     (`acquit`; the COMP rule of group testing: Chan et al., Allerton 2011). A part that is the only one left on a bad
     pair is at fault for certain; the bad pairs that this does not explain are covered greedily (the DD and SCOMP rules:
     Aldridge, Baldassini and Johnson, IEEE Trans. Inf. Theory 60, 2014), and parts that lie on the same bad pairs are
-    named together. Packets are lost by chance, so there a good pair acquits nobody and only weighs against. A bad pair
-    whose every part is acquitted stands for itself.
+    named together. Packets are lost by chance, so there a good pair clears no part and only weighs against. A bad pair
+    with only cleared parts is a suspect of its own.
     """
     groups = _cover(bad, good, acquit=acquit)
     explained = {one for blamed in groups for one in blamed.pairs}

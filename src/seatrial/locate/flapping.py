@@ -1,4 +1,4 @@
-"""Parts that are good and bad in turn while the others are good."""
+"""Unstable parts: they vary between good and bad while the others are good."""
 
 import math
 

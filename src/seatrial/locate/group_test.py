@@ -1,4 +1,4 @@
-"""Sparse tables, and cables on known routes: clearly bad pairs convict, clearly good ones acquit, others do neither."""
+"""Sparse tables, and cables on known routes: clearly bad pairs convict, clearly good ones clear, others do neither."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ Part = tuple[Subject, Direction]
 
 
 class PartEffect(msgspec.Struct, frozen=True, kw_only=True):
-    """`subjects`: one that is named, or several (pairs included) of which these rows cannot tell which is at fault.
+    """`subjects`: one that is named, or several (pairs included) that these rows cannot distinguish.
 
     Losses are log differences, positive for a slow part; `rows` are those that it explains.
     """
@@ -55,7 +55,7 @@ class GroupTest(msgspec.Struct, frozen=True, kw_only=True):
     residual: Reals
     scatter: float
     majority: bool
-    """False: so many rows are clearly better than the reference that it may be the level of slow nodes."""
+    """False: too many rows are clearly better than the reference, which may be the level of slow nodes."""
     effect: float
     critical: float
     detectable: float
@@ -146,7 +146,7 @@ def _over_peers(rows: Rows, group: Indices) -> Reals:
 
 
 def _between_groups(log: Reals, here: Indices, there: Indices) -> float:
-    """The median; or the second best way between groups, if so much better that half of the uplinks may be bad.
+    """The median; or the second best way between groups, if so clearly better that half of the uplinks may be bad.
 
     A slow uplink is on two of three ways between three groups, and on half of those between four.
     """

@@ -22,7 +22,7 @@ class Ways(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Blame(msgspec.Struct, frozen=True, kw_only=True):
-    """`parts` that these rows cannot tell apart (one, where they can); `rows` that they explain, ascending."""
+    """`parts` that these rows cannot distinguish (one, where they can); `rows` that they explain, ascending."""
 
     parts: tuple[int, ...]
     rows: Indices
@@ -50,8 +50,8 @@ def explain(
 ) -> Explanation:
     """The smallest set of parts, chosen greedily, that explains every row whose `ratio` to its peers is below `line`.
 
-    One row at or above `good` acquits all parts on its way (COMP: Chan et al., Allerton 2011); a row between `line` and
-    `good` neither convicts nor acquits. Without `good` the two are the same. A part that is left can be the cause of a
+    One row at or above `good` clears all parts on its way (COMP: Chan et al., Allerton 2011); a row between `line` and
+    `good` neither convicts nor clears. Without `good` the two are the same. A part that is left can be the cause of a
     row only if no row through it was better by more than `tolerance`: of two bad parts on one way the worse decides.
     The cover is that of the smallest consistent failure set (Duffield, IEEE Trans. Inf. Theory 52, 2006), parts of
     equal rows kept together. If `best` is given, `ways` needs the ways of bad rows only.

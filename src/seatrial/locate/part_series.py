@@ -182,7 +182,7 @@ def usual_level(values: Reals) -> float:
 
 
 def apart_groups(groups: "list[tuple[int, ...]]", nodes: int, fewest_groups: int, fewest_nodes: int) -> Indices:
-    """The group of each node, -1 where its uplink cannot be told from a node or from the only other uplink."""
+    """The group of each node, -1 where its uplink cannot be distinguished from a node or from the only other uplink."""
     group = np.full(nodes, -1, dtype=np.intp)
     if len(groups) >= fewest_groups:
         for number, members in enumerate(groups):

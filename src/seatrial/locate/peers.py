@@ -128,7 +128,7 @@ def _above(logs: Reals, rough: float) -> float:
 
 
 def _few(logs: Reals) -> float:
-    """Of two numbers nobody knows whether they differ by noise."""
+    """Two numbers alone do not show whether they differ by noise."""
     return NORMAL * float(np.median(np.abs(logs - np.median(logs)))) if len(logs) > 2 else 0.0
 
 

@@ -32,7 +32,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
     """Peers of one kind, and what counts as worse than they are. Logarithms; larger is better, of latency too.
 
     `effect`: a part that lacks this much is slow. `lack`: a pair that lacks this much in the survey is bad, one that
-    lacks less than half of it is good, and one between neither convicts nor acquits.
+    lacks less than half of it is good, and one between neither convicts nor clears.
     """
 
     usual: float
@@ -56,7 +56,7 @@ class References(msgspec.Struct, frozen=True, kw_only=True):
     alike: bool = True
     """Whether the pairs are peers at all; the cores of one machine are not: some share a cache, some a socket."""
     scales: Mapping[Pair, float] = {}
-    """Pairs of nodes of another make, with lesser ports: their limit as a share of the others'."""
+    """Pairs of nodes of another model, with slower ports: their limit as a share of the others'."""
 
     def scale(self, pair: Pair) -> float:
         """What its peers' bandwidth is to be multiplied by for this pair."""
@@ -163,9 +163,9 @@ def make_references(
 
 
 def scales_of(limits: Mapping[Pair, Limit], facts: Mapping[str, NodeFacts]) -> dict[Pair, float]:
-    """By how much less pairs with nodes of another make than most can carry, by their limits.
+    """By how much less pairs with nodes of another model than most can carry, by their limits.
 
-    A node of the same make with a lesser limit has a port or link that is worse than it should be, and is compared with
+    A node of the same model with a lower limit has a port or link that is worse than it should be, and is compared with
     the others as it is.
     """
     makes = groups(facts)

@@ -9,7 +9,7 @@ from seatrial.model.units import LATENCY
 
 Flags = NDArray[np.bool_]
 LEAST, MOST = 1e-15, 1e15
-"""Seconds or bytes per second; a number outside belongs to no network and counts as dead, as 0 does."""
+"""Seconds or bytes per second; a number outside is not plausible for any network and counts as dead, like 0."""
 SINGLE_PRECISION_ROWS = 1 << 21
 """From this many rows on logarithms are kept in single precision: 1e-7 is far below any noise."""
 

@@ -94,6 +94,6 @@ def relative_scale(values: Reals) -> float:
 
 
 def _finite(values: Reals) -> Reals:
-    """Those that are finite; the array itself where all are, since it may be large."""
+    """The finite values; the array itself where all are finite, since it may be large."""
     finite = np.isfinite(values)
     return values if finite.all() else values[finite]

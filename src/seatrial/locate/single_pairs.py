@@ -60,8 +60,8 @@ class SinglePairs(msgspec.Struct, frozen=True, kw_only=True):
 def single_pairs(rows: Rows, residual: Reals, scale: float, degrees: float, effects: Effects) -> SinglePairs:
     """`residual[r]`: log of row r less what its nodes explain; NaN for rows that other parts explain.
 
-    A pair is named if it is bad in both directions, or in every repetition of one, and if so many bad rows as the table
-    has would not coincide by chance. Any other bad row is unstable.
+    A pair is named if it is bad in both directions, or in every repetition of one, and if that is
+    unlikely by chance with as many bad rows as the table has. Any other bad row is unstable.
     """
     critical = critical_value(len(residual), degrees, ERROR_RATE)
     line = max(effects.pair, critical * scale)

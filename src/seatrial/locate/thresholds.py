@@ -25,7 +25,7 @@ NEAR = 0.5
 """... and so is one whose median lacks less than this part of the effect, since noise widens intervals."""
 
 GROSS_LOSS = 0.10
-"""Runs this much worse than the peers, with good ones between them, are instability and no noise."""
+"""Runs this much worse than the peers, with good ones between them, are instability, not noise."""
 
 LIMIT_FLOOR = 0.75
 """Bandwidth below this share of the limit is slow even where all peers are alike. Public runs reach 0.93 to 0.99."""
@@ -41,7 +41,7 @@ LATENCY_RATIO = 2.1
 """Where nodes share a kernel, latency above this times its peers' is high: ClusterKit's published rule ..."""
 
 LATENCY_FLOOR_S = 5e-6
-"""... if it is above them by at least this much, which a scheduler's whim can cost."""
+"""... if it is above them by at least this much, which scheduling alone can cost."""
 
 WAVERING_SHARE = 0.25
 """When the control pairs are late too in more of their runs than this, the measuring itself was disturbed; on a quiet

@@ -15,7 +15,7 @@ from seatrial.model.subject import Direction
 FEWEST_GROUPS = 3
 """Of two groups both uplinks lie on the same pairs, and there is nothing to compare with."""
 FEWEST_NODES = 2
-"""An uplink of a single node cannot be told from the node."""
+"""An uplink of a single node cannot be distinguished from the node."""
 UPPER = 0.75
 """A way between groups is as good as this quantile of its pairs: slow nodes at one end spoil fewer."""
 FEWEST_WAYS = 2
@@ -32,7 +32,7 @@ BAND = 0.5
 
 
 class UplinkEffect(msgspec.Struct, frozen=True, kw_only=True):
-    """`groups`: one, or several that these ways cannot tell apart. Losses are log differences, positive for slow."""
+    """`groups`: one, or several that these ways cannot distinguish. Losses are log differences, positive for slow."""
 
     groups: tuple[int, ...]
     direction: Direction
@@ -54,7 +54,7 @@ def slow_uplinks(y: Reals, group: Indices, effects: Effects, error_rate: float) 
     """`y[i, j]`: log, larger is better, NaN where unknown. `group[i]`: number of the node's group, -1 where unknown.
 
     Every ordered pair of groups is one way over two uplinks; ways that are clearly bad convict, ways that are clearly
-    good acquit (`explain`); the median of all ways over an uplink must then be significant. A group that is slow
+    good clear (`explain`); the median of all ways over an uplink must then be significant. A group that is slow
     within itself has slow nodes, and its uplink is not judged.
     """
     sizes = np.bincount(group[group >= 0]) if (group >= 0).any() else np.zeros(0, dtype=np.intp)

@@ -30,8 +30,8 @@ PILOT = Round(
 def start_rounds(pair: tuple[str, str], window_s: float, role: Role) -> tuple[Round, ...]:
     """The rounds of one start, alternating kernels; as many windows as fit the time, `window_s` each.
 
-    Where a carrier is hobbled rounds are short, since it is slow; as are those of the reference, which it is held
-    against: rates of processes that have just started rise with what they have already sent.
+    Where a carrier is slowed down, rounds are short, since it is slow; as are those of the reference it is compared
+    with: rates of processes that have just started rise with what they have already sent.
     """
     windows = round(min(max(BANDWIDTH_S / window_s if window_s > 0 else MOST, FEWEST), MOST))
     latency = LATENCY

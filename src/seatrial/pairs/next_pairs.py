@@ -1,7 +1,7 @@
 """Next best pairs: the few whose outcome distinguishes the remaining suspects of a tree of leaves.
 
-A pair is as good as the worst part on its path (the bottleneck model), so one good pair acquits every part that it
-crosses, and a bad pair all of whose parts but one are acquitted convicts that one.
+A pair is as good as the worst part on its path (the bottleneck model), so one good pair clears every part that it
+crosses, and a bad pair all of whose parts but one are cleared convicts that one.
 """
 
 import random
@@ -38,10 +38,10 @@ def next_pairs(
 ) -> list[Pair]:
     """At most `most` ordered pairs of `nodes` that were not `asked` yet; empty where no pair could help.
 
-    Two questions are put, each by pairs that otherwise cross acquitted parts alone. Of parts blamed together: a pair
+    Two questions are put, each by pairs that otherwise cross only cleared parts. Of parts blamed together: a pair
     that crosses half of them (halving: Aldridge, Johnson and Scarlett, Group Testing, 2019, section 1.7). Of parts on
     bad pairs that another part explains: a pair that crosses as many of them as can be, since all are likely good and
-    one good pair then acquits them all.
+    one good pair then clears them all.
     """
     acquitted = known.acquitted
     on_bad = [frozenset(fabric.path(*pair)) - acquitted for pair in known.bad]
@@ -76,7 +76,7 @@ def _offered(
     fabric: Wiring,
     draw: random.Random,
 ) -> dict[Pair, frozenset[Component]]:
-    """Pairs in random order, and what each crosses that is not acquitted; pairs that cross nothing such are left out.
+    """Pairs in random order, and what each crosses that is not cleared; pairs that cross nothing such are left out.
 
     Ends are nodes in question, and good ones: of every leaf in question and of a few others; and those of pairs that
     cross a cable in question.

@@ -38,7 +38,7 @@ def circle_round(nodes: Sequence[str], turn: int) -> list[Pair]:
 
 
 MOST_ROUNDS = 16
-"""Beyond these the complete design is near anyway, or the fault share is too high for acquittal by a good partner."""
+"""Beyond these the complete design is near anyway, or the fault share is too high to clear nodes by a good partner."""
 
 
 class Guarantee(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,7 +74,7 @@ def wrongly_left(nodes: int, faulty: int, rounds: int) -> float:
 
 
 def rounds_needed(nodes: int, fault_share: float, error: float) -> int:
-    """The fewest rounds with at most `error` healthy nodes expected to stay unacquitted; about ln(n/error)/ln(1/share).
+    """The fewest rounds with at most `error` healthy nodes expected to be unverified; about ln(n/error)/ln(1/share).
 
     Raises ValueError for a share or an error outside 0 to 1.
     """

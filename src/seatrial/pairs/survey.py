@@ -33,7 +33,7 @@ LEAST_ROUND_TRIPS = 10
 FAULT_SHARE = 0.1
 """Share of slow nodes for which a sparse design is made."""
 ERROR = 0.01
-"""Healthy nodes that may be expected to stay unacquitted then."""
+"""Healthy nodes that may be expected to remain unverified then."""
 
 
 class DesignChoice(enum.StrEnum):
@@ -131,11 +131,11 @@ def plan_survey(
 
 
 def sparse_rounds_wanted(nodes: int) -> int:
-    """Rounds of random pairs that leave `ERROR` healthy nodes unacquitted where `FAULT_SHARE` of all are slow.
+    """Rounds of random pairs that leave `ERROR` healthy nodes unverified where `FAULT_SHARE` of all are slow.
 
-    Where that is one node, one round will do: it leaves one healthy node unacquitted, the slow one's partner, and two
+    Where that is one node, one round will do: it leaves one healthy node unverified, the slow one's partner, and two
     pairs measured alone afterwards (`next_pairs`) settle what another round would take as many pairs as nodes for. Of
-    fewer than six nodes the two would be half or so, and the others no majority to hold them against.
+    fewer than six nodes the two would be half or so, and the others not a majority to compare them with.
     """
     return 1 if 6 <= nodes <= 1 / FAULT_SHARE else rounds_needed(nodes, FAULT_SHARE, ERROR)
 

@@ -30,7 +30,7 @@ def overall(judgement: Judgement) -> Verdict:
 
 
 def headline(run: RunInfo, judgement: Judgement) -> Headline:
-    """What a tired reader must know if he reads one line only."""
+    """What a reader must know who reads only one line."""
     verdict = overall(judgement)
     if judgement.damage:
         return Headline(word=verdict.value, what=f"the run is damaged: {clean('; '.join(judgement.damage))}")

@@ -52,7 +52,7 @@ def sent_again(recorded: RecordedRun) -> dict[str, float]:
 def judge(recorded: RecordedRun, assessor: Assessor | None = None) -> Judgement:
     """Every planned pair and every wanted node gets a verdict; findings come worst first.
 
-    `assessor`: what knows this very run already. Of a run whose files are damaged only the damage is reported.
+    `assessor`: one that has already read this run. Of a run whose files are damaged only the damage is reported.
     """
     if recorded.damage:
         return damaged(recorded)
@@ -189,7 +189,7 @@ def _pair_verdicts(
     for pair in dict.fromkeys((*planned, *evidence)):
         source, target = pair
         if pair not in wanted and not deciding(evidence[pair].bandwidth):
-            continue  # one way of it was measured to tell suspects apart, the other was never asked for
+            continue  # one way of it was measured to distinguish suspects, the other was never requested
         if pair not in evidence or not deciding(evidence[pair].bandwidth):
             reason = "planned, never measured"
             verdicts.append(PairVerdict(source=source, target=target, verdict=Verdict.NOT_RUN, reason=reason))

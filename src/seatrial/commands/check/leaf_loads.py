@@ -161,7 +161,7 @@ CONFIDENCE = 0.99
 ALIKE = 0.97
 """Leaves whose nodes could send at least this share of what another's could are as good a comparison."""
 FEWEST_LEAVES = 12
-"""Fewer do not tell their natural scatter from a fault; nor do pairs of so few meet inside the fabric."""
+"""With fewer, natural scatter looks like a fault; pairs of this few also do not meet inside the fabric."""
 MOST_LACK = 0.6
 """An uplink that carries less than the rest of this share is slow, however leaves differ."""
 MOST_SUSPECTS = 6
@@ -263,7 +263,7 @@ def compared(
 ) -> list[Compared]:
     """Leaves that were measured `RETEST_RUNS` times, each alone under load, against each other, run by run.
 
-    Those that are slow are left out of what the others are compared with, as long as any are left. `lack`: see `lacks`.
+    Slow leaves are excluded from the comparison as long as other leaves are left. `lack`: see `lacks`.
     """
     mine = {key: apart(many) for key, many in found.items()}
     again = {key: many[-RETEST_RUNS:] for key, many in mine.items() if len(many) >= RETEST_RUNS}

@@ -141,7 +141,7 @@ class _Stage:
         return self._measurer.run(made, deadline)
 
     def again(self, evidence: Mapping[Pair, Evidence]) -> bool:
-        """Leaves that carried less than others, each alone under load, in turn with others.
+        """Leaves that carried less than others, each alone under load, alternating with others.
 
         Where all of these are slow, those that come next. False where the time was over first.
         """

@@ -32,9 +32,9 @@ def next_bandwidth(
     asked: Collection[Pair] = (),
     seed: int,
 ) -> list[Pair]:
-    """Ordered pairs whose bandwidth tells slow parts apart; none that was measured or `asked` before.
+    """Ordered pairs whose bandwidth distinguishes slow parts; none that was measured or `asked` before.
 
-    Empty where nothing is suspected or no pair could tell more.
+    Empty where nothing is suspected or no pair could add information.
     """
     bad = [pair for suspect in suspicion.slow if is_part(suspect) for pair in suspect.pairs]
     had = {pair for pair, known in evidence.items() if known.bandwidth} | set(asked)
@@ -50,7 +50,7 @@ def next_latency(
     asked: Collection[Pair] = (),
     seed: int,
 ) -> list[Pair]:
-    """Pairs whose latency tells late parts and lossy ones apart; either way of a pair tells of both."""
+    """Pairs whose latency distinguishes late and lossy parts; one direction of a pair covers both."""
     late = [pair for suspect in suspicion.late for pair in suspect.pairs]
     lossy = [pair for suspect in suspicion.lossy if is_part(suspect) for pair in suspect.pairs]
     had = {pair for pair, known in evidence.items() if known.latency}
@@ -76,7 +76,7 @@ def _known(bad: Collection[Pair], good: Crossings) -> Known:
 def crowded(evidence: Mapping[Pair, Evidence], suspicion: Suspicion) -> list[Pair]:
     """Slow pairs that were measured beside others, to measure again where nothing is in their way.
 
-    All of them, not a few of each suspected part: one good pair acquits a part, but does not excuse the other pairs.
+    All of them, not a few of each suspected part: one good pair clears a part, but does not excuse the other pairs.
     """
     return [
         pair
@@ -128,7 +128,7 @@ def contended(evidence: Mapping[Pair, Evidence], suspicion: Suspicion, floor_byt
     ]
 
 
-# The retest: suspects alone, in turn with pairs that are known to be good.
+# The retest: suspects alone, alternating with pairs that are known to be good.
 
 
 def plan_retest(suspects: Sequence[Suspect], good: Collection[Pair], shapes: Sequence[Shape], seed: int) -> list[Round]:

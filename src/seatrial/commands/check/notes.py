@@ -176,7 +176,7 @@ def powers(references: References, suspicion: Suspicion) -> tuple[Power, ...]:
 
 
 def _power(metric: str, line: Line, averaged: Resolution | None) -> Power:
-    """A fault has to be suspected first, by a pair or by an average, and to stand the retest then."""
+    """A fault has to be suspected first, by a pair or by an average, and the retest must then confirm it."""
     smallest = detectable(line.lack, line.scatter)
     if averaged is not None and averaged.detectable_ratio is not None:
         smallest = min(smallest, to_log(min(averaged.detectable_ratio, 0.99), metric))

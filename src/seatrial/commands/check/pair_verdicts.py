@@ -29,9 +29,9 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What the retest adds to the reason."""
     estimate: Estimate | None = None
     clear: bool = False
-    """Clearly good, so that it acquits what it crosses."""
+    """Clearly good, so it clears the parts that it crosses."""
     below_limit_only: bool = False
-    """Slow against the limit, though its peers are no better."""
+    """Slow against the limit, though its peers are not better."""
     above_gate: bool = False
     """Faster than physics permits, for certain (INVALID) or not yet (INCONCLUSIVE)."""
     unproved: bool = False

@@ -85,7 +85,7 @@ def timed(measurements: Iterable[Measurement]) -> list[Timed]:
 
 
 def _alike(values: Sequence[Timed]) -> list[Timed]:
-    """The same values without what fewer pairs at once make better, so that contention in the survey is no change.
+    """The same values less what fewer pairs at once improve, so that contention in the survey is not a change.
 
     A pair that is better with fewer at once than it ever was in the survey is moved down to its best there. One that is
     worse is left as it is: fewer at once make nothing worse. Pairs that the survey did not measure count only if as
@@ -135,7 +135,7 @@ def _series(values: Sequence[Timed], nodes: Sequence[str]) -> "tuple[Series, flo
 def with_changes(
     known: Sequence[Blamed], changes: Iterable[Change], measured: Collection[Pair], excused: Collection[Pair]
 ) -> list[Blamed]:
-    """`known` suspects, and the parts that changed beside them; pairs that these explain no longer stand on their own.
+    """`known` suspects, and the parts that changed beside them; lone pairs that these explain are left out.
 
     A part that was good for half of the survey is on good pairs, too, so that no cover of bad pairs finds it.
     """

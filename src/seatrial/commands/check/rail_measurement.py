@@ -39,7 +39,7 @@ def measure_over_rails(
     progress: Progress,
     deadline: float,
 ) -> None:
-    """Six runs of each pair over each rail, there and back in turn; nothing where `deadline` is over or no rails are.
+    """Six runs of each pair over each rail, alternating direction; nothing where `deadline` is over or no rails are.
 
     Every node that takes part must have the rails, since the probe is started on all of them.
     """
@@ -69,7 +69,7 @@ def measure_over_rails(
 
 
 def _turn(measurer: Measurer, manner: Manner, rail: str, rounds: Sequence[Round], deadline: float) -> bool:
-    """False where it is no use to go on. A pair that hangs over one rail is no pair that hangs."""
+    """False where continuing is pointless. A hang over one rail does not count as a hang of the pair."""
     hung, remarks = len(measurer.hung), len(measurer.remarks)
     try:
         measurer.begin(manner)

@@ -1,4 +1,4 @@
-"""A slow part of nodes with several rails, told by rail: its pairs were measured over each one alone."""
+"""Slow parts of nodes with several rails, by rail: their pairs were measured over each rail alone."""
 
 import math
 from collections import defaultdict

@@ -1,4 +1,4 @@
-"""Verdicts of the retest: suspects are measured again alone, in turn with good pairs, and these runs decide.
+"""Verdicts of the retest: suspects are measured again alone, alternating with good pairs, and these runs decide.
 
 `SecondLook` compares the runs of a part with those of the good pairs beside it. `prove_bandwidth` and `prove_latency`
 apply it to the suspects of the survey and change the verdicts on their pairs.
@@ -220,7 +220,7 @@ def prove_latency(
     retested: Collection[Pair],
     references: References,
 ) -> Proofs:
-    """The same of late parts. They are late in nearly every run or not late: load makes a microsecond waver."""
+    """The same of late parts. They are late in nearly every run or not late: load makes a microsecond vary."""
     lines = references.speed
     runs = {
         pair: [1 / max(run, SHORTEST_S) for run in evidence[pair].latency[Phase.RETEST].runs]
@@ -265,7 +265,7 @@ class _Proofs:
         """Kinds and names of parts that the retest confirmed, in one direction at least."""
 
     def made(self) -> Proofs:
-        """Pairs that a part explains do not stand on their own beside it.
+        """Pairs that a part explains are not suspects of their own.
 
         The other direction of a part that is slow for certain is slow, too, if its runs do not refute it.
         Of a cable or bundle the way back counts, too: supposed routes may lead it elsewhere than it goes.

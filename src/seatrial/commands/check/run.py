@@ -51,11 +51,11 @@ if TYPE_CHECKING:
     from seatrial.fabric.routed_fabric import RoutedFabric
 
 NEXT_STEPS = 3
-"""How often pairs are chosen by what the last ones told."""
+"""How often pairs are chosen from the results of the last ones."""
 FEWER = 8
-"""Of so many pairs at once one is left in the next attempt to measure slow ones without contention."""
+"""One of this many pairs at once remains in the next attempt to measure slow ones without contention."""
 HELPS = 0.8
-"""That attempt is made while at most this share of the slow pairs stays slow: what stays is none."""
+"""That attempt is made while at most this share of the slow pairs stays slow: what stays is not contention."""
 FEWEST_PEERS = 4
 """Nodes with fewer pairs of others to compare with are measured in all repetitions, which cost little there."""
 REPEATING_HELPS = 0.95
@@ -172,7 +172,7 @@ class Check(Run):
         return in_time
 
     def _enough_passes(self, done: int) -> bool:
-        """Whether another repetition would tell no more: noise does not widen the lines, or repeating does not help."""
+        """Whether another repetition would add nothing: noise does not widen the lines, or repeating does not help."""
         _, references, _ = self.assessor.assess(self.recorded())
         line, before = references.bandwidth, self._scatter
         self._scatter = line.scatter if line else math.inf
@@ -239,7 +239,7 @@ class Check(Run):
                 return
 
     def _tell_apart(self, choose: Callable[..., list[tuple[str, str]]], shape: Shape, deadline: float) -> int:
-        """Pairs that tell suspects apart, each once and alone, as long as there are any that do; how many."""
+        """Measure pairs that distinguish suspects, each once and alone, while there are any; returns how many."""
         asked: list[tuple[str, str]] = []
         for step in range(NEXT_STEPS):
             evidence, references, suspicion = self.assessor.assess(self.recorded())
@@ -256,7 +256,7 @@ class Check(Run):
         return len(asked)
 
     def _open_nodes(self) -> tuple[str, ...]:
-        """Those that answer and of which no pair hangs."""
+        """Nodes that answer and have no pair that hangs."""
         hung = {name for pair in self.measurer.hung for name in pair}
         return tuple(node for node in self.measurer.nodes if node not in hung)
 
@@ -294,14 +294,14 @@ class Check(Run):
         )
 
     def _over_rails(self, deadline: float) -> None:
-        """What stood the retest, over each rail alone: which one of a node's it is."""
+        """Confirmed suspects over each rail alone, to find which rail of the node is slow."""
         evidence, _, suspicion = self.assessor.assess(self.recorded())
         pairs = pairs_to_split(only_proved(suspicion, evidence)[0].slow)
         shape = bandwidth_shape(self.measurer.window_s)
         measure_over_rails(self.measurer, self.facts, pairs, shape, self.progress, deadline)
 
     def _retest_late(self, deadline: float) -> bool:
-        """Once more those that the last pairs left late or lossy: one look alone convicts nobody."""
+        """Once more those that the last pairs left late or lossy: one measurement alone is not proof."""
         _, _, suspicion = self.assessor.assess(self.recorded())
         suspects = (*suspicion.late, *suspicion.lossy)
         return not suspects or self._measure_again(suspects, suspicion, False, True, deadline)

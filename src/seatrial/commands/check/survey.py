@@ -17,7 +17,7 @@ AVERAGED = {(kernel, phase) for kernel in Kernel for phase in (Phase.SURVEY, Pha
 
 
 class Survey:
-    """Verdicts on all pairs before any retest, which parts good pairs acquit, and which pairs were measured again."""
+    """Verdicts on all pairs before any retest, which parts good pairs clear, and which pairs were measured again."""
 
     def __init__(self, fabric: Wiring, asked: Mapping[str, float | None] | None = None) -> None:
         """`asked`: practical effect by metric, as a share; None: the default."""

@@ -84,7 +84,7 @@ def judge_loaded(
 ) -> LoadedVerdict:
     """Uplinks that carry less than their peers' by more than `effect`; numbers of every leaf and of the whole fabric.
 
-    An over-subscribed fabric is no finding where all leaves are alike: that is its design.
+    An over-subscribed fabric is not a finding where all leaves are alike: that is its design.
     """
     scene = scene_of(recorded.measurements, evidence, recorded.fabric.leaf_of)
     if not scene.rounds:
