@@ -1,4 +1,4 @@
-"""seatrial check: the main job."""
+"""seatrial check: the main command."""
 
 import sys
 from pathlib import Path
@@ -41,8 +41,10 @@ def check(
     html: Html = None,
     markdown: Markdown = None,
     junit: Junit = None,
-    detach: Annotated[bool, typer.Option("--detach", help="Leave it to the queue; collect by `runs collect`.")] = False,
-    ranks: Annotated[int, typer.Option(help="Ranks where there is no Slurm.", min=2, max=512)] = DEFAULTS.ranks,
+    detach: Annotated[
+        bool, typer.Option("--detach", help="Submit it as a Slurm job; collect with `runs collect`.")
+    ] = False,
+    ranks: Annotated[int, typer.Option(help="Number of ranks without Slurm.", min=2, max=512)] = DEFAULTS.ranks,
     pairs_at_once: Annotated[
         int, typer.Option(help="Pairs measured at once.  [default: half the nodes, one on a shared kernel]", min=0)
     ] = DEFAULTS.pairs_at_once,
@@ -51,11 +53,13 @@ def check(
     routes: RoutesFile = "",
     device: FabricDevice = "",
     effect: Annotated[
-        str, typer.Option(help="Smallest loss of bandwidth that is a fault.  [default: 3 %]", metavar="SHARE")
+        str, typer.Option(help="Smallest bandwidth loss that counts as a fault.  [default: 3 %]", metavar="SHARE")
     ] = "",
     latency_effect: Annotated[
         str,
-        typer.Option(help="Smallest excess of latency that is a fault.  [default: 10 % and 0.3 µs]", metavar="SHARE"),
+        typer.Option(
+            help="Smallest latency excess that counts as a fault.  [default: 10 % and 0.3 µs]", metavar="SHARE"
+        ),
     ] = "",
     settings_file: Annotated[
         Path | None,
@@ -91,7 +95,7 @@ def check(
             return 0
         if submitted.cut:
             print(submitted.cut)
-        print(f"Job {submitted.job} will measure; `seatrial runs collect {submitted.run}` says how it went.")
+        print(f"Submitted job {submitted.job}; `seatrial runs collect {submitted.run}` shows its state and result.")
         return 0
     return measure(settings, as_json=as_json, files=files)
 

@@ -26,11 +26,13 @@ MOST_BYTES = 1 << 30
 @with_site_options()
 def curve(
     source: Annotated[str, typer.Argument(help="The node that sends.", metavar="[A")] = "",
-    target: Annotated[str, typer.Argument(help="The node that receives; none named: the only two.", metavar="B]")] = "",
+    target: Annotated[
+        str, typer.Argument(help="The node that receives.  [default: the only two nodes]", metavar="B]")
+    ] = "",
     max_size: Annotated[
         str, typer.Option(help="The largest message: 64KiB, 4MiB.", metavar="SIZE")
     ] = f"{CURVE_MOST_BYTES >> 20}MiB",
-    per_octave: Annotated[int, typer.Option(help="Sizes for each doubling.", min=1, max=16)] = CURVE_PER_OCTAVE,
+    per_octave: Annotated[int, typer.Option(help="Message sizes per doubling.", min=1, max=16)] = CURVE_PER_OCTAVE,
     rails: Annotated[
         str, typer.Option(help="Compare rails, each alone and all together: eth0,eth1, or auto.", metavar="LIST")
     ] = "",

@@ -1,4 +1,4 @@
-"""seatrial doctor: what stands in the way of a launch."""
+"""seatrial doctor: what blocks a launch."""
 
 import sys
 from typing import TYPE_CHECKING, Annotated
@@ -29,7 +29,7 @@ def doctor(
     *,
     site: "SiteSettings",
 ) -> int:
-    """Try a launch step by step, cheapest first, and name what stands in the way, with what to do about it."""
+    """Try a launch step by step, cheapest first, and name what blocks it and what to do about it."""
 
     settings = replace(site, nodes=parse_nodes(nodes))
     with progress_on(sys.stderr) as progress:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="The InfiniBand fabric: its map, and what is wrong with its cables.", no_args_is_help=True)
 File = Annotated[Path | None, typer.Argument(help="Output of ibnetdiscover, or of ibnetdiscover -p.", metavar="FILE")]
-Live = Annotated[bool, typer.Option("--live", help="Ask the fabric itself, by ibnetdiscover.")]
+Live = Annotated[bool, typer.Option("--live", help="Query the live fabric with ibnetdiscover.")]
 
 
 @app.command("show")
@@ -40,18 +40,18 @@ def check(
     live: Live = False,
     counters: Annotated[
         tuple[Path, Path] | None,
-        typer.Option(help="Two readings of perfquery: errors that rose between them.", metavar="BEFORE AFTER"),
+        typer.Option(help="Two outputs of perfquery; reports the errors that rose in between.", metavar="BEFORE AFTER"),
     ] = None,
     watch: Annotated[
-        str, typer.Option(help="With --live: read the error counters twice, so far apart.", metavar="TIME")
+        str, typer.Option(help="With --live: read the error counters twice, this far apart.", metavar="TIME")
     ] = "",
     routes: RoutesFile = "",
     as_json: AsJson = False,
 ) -> int:
-    """Name cables that trained below their sisters, ends that disagree, missing cables, rising errors, bad routes."""
+    """Name cables that trained below their peers, ends that disagree, missing cables, rising errors, bad routes."""
 
     if watch and not live:
-        raise UsageError(f"--watch {watch} reads the counters of a living fabric.", "Add --live, or give --counters.")
+        raise UsageError(f"--watch {watch} reads the counters of a live fabric.", "Add --live, or give --counters.")
     fabric = read_map(file, live)
     tables = read_routes(fabric, routes)
     problems: list[LinkProblem] = [*map_check.check_map(fabric), *(tables.problems if tables else ())]
@@ -63,15 +63,17 @@ def check(
 
 
 def read_map(file: Path | None, live: bool) -> "FabricMap":
-    """From the file or the living fabric. Raises UsageError unless exactly one of both is asked for."""
+    """From the file or the live fabric. Raises UsageError unless exactly one of the two is given."""
 
     if (file is None) != live:
-        raise UsageError("Name the fabric once.", "Give a FILE with the output of ibnetdiscover, or --live.")
+        raise UsageError(
+            "Exactly one source of the fabric is needed.", "Give a FILE with the output of ibnetdiscover, or --live."
+        )
     return ibnetdiscover.parse_fabric(read_text(file) if file is not None else site_outputs.discover())
 
 
 def read_routes(fabric: "FabricMap", routes: str) -> "TableReport | None":
-    """What the fabric's forwarding tables say; None where none are named."""
+    """Results from the fabric's forwarding tables; None where none are given."""
     if not routes:
         return None
 
@@ -95,10 +97,10 @@ def risen(fabric: "FabricMap", before: str, after: str) -> "tuple[LinkProblem, .
 
 
 def watched(fabric: "FabricMap", apart_s: float) -> "tuple[LinkProblem, ...]":
-    """Errors that rise while we wait."""
+    """Errors that rise between two live readings."""
 
     lids = sorted({device.lid for device in fabric.devices if device.lid})
     before = site_outputs.read_counters(lids)
-    print(f"Read the counters of {len(lids)} devices; again in {apart_s:.0f} s.", file=sys.stderr)
+    print(f"Read the counters of {len(lids)} devices; reading them again in {apart_s:.0f} s.", file=sys.stderr)
     time.sleep(apart_s)
     return risen(fabric, before, site_outputs.read_counters(lids))

@@ -24,16 +24,16 @@ def facts(
     nodes: Nodes = "",
     source: From = None,
     drift: Annotated[
-        bool, typer.Option("--drift", help="What differs between nodes that should be alike, and what is known bad.")
+        bool, typer.Option("--drift", help="Show what differs between nodes that should be alike, and known problems.")
     ] = False,
     since: Annotated[
-        str, typer.Option(help="And what changed since a run or another recording.", metavar="RUN|PATH")
+        str, typer.Option(help="Also show what changed since a run or another recording.", metavar="RUN|PATH")
     ] = "",
     with_login: Annotated[
-        bool, typer.Option("--with-login", help="And what this machine has otherwise than the nodes.")
+        bool, typer.Option("--with-login", help="Also show how this machine differs from the nodes.")
     ] = False,
     detach: Annotated[
-        bool, typer.Option("--detach", help="Leave it to the queue, a job for each node; collect by `runs collect`.")
+        bool, typer.Option("--detach", help="Submit a Slurm job for each node; collect with `runs collect`.")
     ] = False,
     as_json: AsJson = False,
     *,
@@ -46,9 +46,9 @@ def facts(
             nodes, site, at_once=drift or bool(since) or with_login, source=source, as_json=as_json
         )
     if site.run:
-        raise UsageError("--run names what --detach leaves to the queue.", "Leave it out.")
+        raise UsageError("--run is only valid with --detach.", "Leave it out.")
     if with_login and not nodes and source is None:
-        raise UsageError("--with-login holds this machine against others.", "Name NODES, or a recording with --from.")
+        raise UsageError("--with-login compares this machine with nodes.", "Name NODES, or a recording with --from.")
     earlier = facts_reading.read_earlier(since, site.archive) if since else None
     read = read_facts(nodes, source, site)
     say_silent(read.silent)

@@ -1,4 +1,4 @@
-"""seatrial facts NODES --detach, and how far it is: a job for each node."""
+"""seatrial facts NODES --detach: a job for each node, and its progress."""
 
 import sys
 from collections.abc import Mapping
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 
 
 def leave_to_the_queue(nodes: str, site: "SiteSettings", *, at_once: bool, source: Path | None, as_json: bool) -> int:
-    """Hand in the jobs and say how to hear of them. Raises UsageError for options that do not fit together."""
+    """Submit the jobs and print how to collect them. Raises UsageError for options that do not fit together."""
 
     if source is not None or at_once:
         raise UsageError(
-            "--detach reads later, and --from, --drift, --since and --with-login look at what is read.",
-            "Give them to `seatrial facts --from`, once `seatrial runs collect` says that the nodes are read.",
+            "--detach reads the facts later; --from, --drift, --since and --with-login need them now.",
+            "Give them to `seatrial facts --from`, once `seatrial runs collect` reports that the nodes are read.",
         )
     refuse_idle_only(site)
     wanted = parse_nodes(nodes, "NODES")
     if not wanted:
-        raise UsageError("--detach reads nodes through Slurm's queue.", "Name NODES: n[1-4] or n1,n3.")
+        raise UsageError("--detach submits a Slurm job for each node.", "Name NODES: n[1-4] or n1,n3.")
     with progress_on(sys.stderr) as progress:
         submitted = facts_detached.submit_facts(replace(site, nodes=wanted), progress)
     if as_json:
@@ -41,14 +41,14 @@ def leave_to_the_queue(nodes: str, site: "SiteSettings", *, at_once: bool, sourc
         print(json_text({"format": 1, **told}), end="")
         return ExitCode.PASS
     jobs = count(len(submitted.nodes), "job")
-    print(f"{jobs} called {submitted.name}; each reads one node, as soon as that has a core free.")
+    print(f"{jobs} called {submitted.name}; each reads one node, as soon as the node has a free core.")
     _lines("left out", submitted.left_out)
-    print(f"`seatrial runs collect {submitted.run}` says how far it is.")
+    print(f"`seatrial runs collect {submitted.run}` shows the progress.")
     return ExitCode.PASS
 
 
 def tell_facts(found: "FactsCollected", *, as_json: bool) -> int:
-    """Print how far it is; 0 once every node is read."""
+    """Print the progress; 0 once every node is read."""
     whole = not (found.waiting or found.failed or found.left_out)
     if as_json:
         told = {
@@ -68,9 +68,9 @@ def tell_facts(found: "FactsCollected", *, as_json: bool) -> int:
     _lines("failed", found.failed)
     _lines("left out", found.left_out)
     if found.waiting:
-        print(clean(f"To end the jobs that are left: {found.cancel}"))
+        print(clean(f"To cancel the remaining jobs: {found.cancel}"))
     if found.read:
-        print(clean(f"To look at what is read: seatrial facts --from {found.folder} --drift"))
+        print(clean(f"To show the facts read so far: seatrial facts --from {found.folder} --drift"))
     return ExitCode.PASS if whole else ExitCode.INCOMPLETE
 
 

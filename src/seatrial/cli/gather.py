@@ -29,16 +29,18 @@ def gather(
     source: From = None,
     output: Annotated[
         Path | None,
-        typer.Option(help="Name that ends in .tar.gz, or of a folder.  [default: made from the time]", metavar="PATH"),
+        typer.Option(
+            help="File name that ends in .tar.gz, or a folder.  [default: made from the time]", metavar="PATH"
+        ),
     ] = None,
     scrub: Annotated[bool, typer.Option("--scrub", help="Replace names of hosts, servers and users.")] = False,
     *,
     site: "SiteSettings",
 ) -> int:
-    """Record raw facts of the nodes, for `--from` and for others to look at."""
+    """Record raw facts of the nodes, for `--from` and to share with others."""
 
     if site.launcher not in driver_site.LAUNCHERS:
-        raise UsageError(f"--launcher {site.launcher} is none of {', '.join(driver_site.LAUNCHERS)}.")
+        raise UsageError(f"--launcher {site.launcher} is not one of {', '.join(driver_site.LAUNCHERS)}.")
     site = replace(site, nodes=parse_nodes(nodes, "NODES"))
     if site.launcher == "local":
         if site.nodes or site.partition:

@@ -1,4 +1,4 @@
-"""seatrial lab: the virtual cluster, its faults, and the trial of this program's own findings."""
+"""seatrial lab: the virtual cluster, its faults, and trials of this program's own findings."""
 
 import os
 import sys
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from seatrial.lab.trial.trial import RunResult, ScenarioResult
 
 app = typer.Typer(
-    help="A virtual cluster on this machine, faults of known truth, and the trial of `check` against them.",
+    help="A virtual cluster on this machine, planted faults, and trials of `check` against them.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -47,29 +47,29 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object inst
 
 @app.command()
 def up(
-    nodes: Annotated[int, typer.Option(help="How many nodes.")],
+    nodes: Annotated[int, typer.Option(help="Number of nodes.")],
     name: Name = "lab",
     leaves: Annotated[
-        int | None, typer.Option(help="How many leaf switches below the spine.  [default: 2, or 1 for one node]")
+        int | None, typer.Option(help="Number of leaf switches below the spine.  [default: 2, or 1 for one node]")
     ] = None,
     rate: Annotated[str, typer.Option(help="Design rate of each node's link, as in 600mbit.")] = "1gbit",
     uplink_rate: Annotated[
         str | None, typer.Option(help="Design rate of each trunk between leaf and spine.  [default: --rate]")
     ] = None,
     mtu: Annotated[int, typer.Option(help="MTU of every interface, in bytes.")] = 1500,
-    rails: Annotated[int, typer.Option(help="Networks that every node hangs on: 1 or 2.")] = 1,
+    rails: Annotated[int, typer.Option(help="Networks to which every node is connected: 1 or 2.")] = 1,
     share: Annotated[
         list[Path] | None, typer.Option(help="A folder under /tmp that the nodes must see; may be repeated.")
     ] = None,
     mpi_settings: Annotated[
         str,
-        typer.Option(help="tcp: Open MPI is told to use TCP; none: it takes what it prefers.", metavar="CHOICE"),
+        typer.Option(help="tcp: make Open MPI use TCP; none: leave the choice to it.", metavar="CHOICE"),
     ] = "tcp",
     suspend_after: Annotated[
-        str, typer.Option(help="Slurm suspends nodes that were idle for so long.  [default: never]", metavar="TIME")
+        str, typer.Option(help="Slurm suspends nodes after this time idle.  [default: never]", metavar="TIME")
     ] = "",
 ) -> int:
-    """Raise a lab; returns when every node is idle."""
+    """Start a lab; returns when every node is idle."""
 
     shared = _existing(share or [])
     folders = tuple(sorted({*cluster_start.needed_folders(), *shared}))
@@ -102,7 +102,7 @@ def _rails(plan: "LabPlan") -> str:
 def _existing(folders: list[Path]) -> list[str]:
     for folder in folders:
         if not folder.is_dir():
-            raise UsageError(f"--share {folder} is no folder.", "Give one that exists.")
+            raise UsageError(f"--share {folder} is not a folder.", "Give one that exists.")
     return [str(folder.absolute()) for folder in folders]
 
 
@@ -111,7 +111,7 @@ def down(
     name: Name = "lab",
     every: Annotated[bool, typer.Option("--all", help="Every lab on this machine.")] = False,
 ) -> int:
-    """Remove a lab, standing or half raised: processes, namespaces, mounts, files. Nothing there is no error."""
+    """Remove a lab, running or incomplete: processes, namespaces, mounts, files. A missing lab is not an error."""
 
     requirements.require_root()
     cluster_plan.check_name(name)
@@ -137,7 +137,7 @@ def run(
 
 @app.command()
 def status(as_json: AsJson = False) -> int:
-    """Show the labs that stand: nodes with Slurm's word for each, design rates, planted faults."""
+    """Show the running labs: nodes with their Slurm states, design rates, planted faults."""
 
     requirements.require_root()
     labs = daemons.all_labs()
@@ -145,7 +145,7 @@ def status(as_json: AsJson = False) -> int:
         _print_json({"format": 1, "labs": labs})
         return ExitCode.PASS
     if not labs:
-        print("No lab stands. Raise one with: seatrial lab up --nodes 4")
+        print("No lab is running. Start one with: seatrial lab up --nodes 4")
     for lab in labs:
         for line in _status_lines(lab):
             print(line)
@@ -155,7 +155,7 @@ def status(as_json: AsJson = False) -> int:
 def _status_lines(lab: "LabStatus") -> list[str]:
 
     if lab.plan is None or not lab.standing:
-        return [f"Lab {lab.name}: half raised. Remove it with: seatrial lab down --name {lab.name}"]
+        return [f"Lab {lab.name}: incomplete. Remove it with: seatrial lab down --name {lab.name}"]
     plan = lab.plan
     lines = [
         f"Lab {lab.name}: {plan.nodes} nodes, links {cluster_plan.rate_text(plan.rate_bit_per_s)}{_rails(plan)}, "
@@ -171,7 +171,7 @@ def _status_lines(lab: "LabStatus") -> list[str]:
 @fault_app.command("add")
 def fault_add(
     kind: Annotated[str, typer.Argument(help="Which kind; `fault list` shows them.")],
-    subject: Annotated[str, typer.Argument(help="The node or leaf that it befalls: n3, leaf2.")],
+    subject: Annotated[str, typer.Argument(help="Target node or leaf switch: n3, leaf2.")],
     name: Name = "lab",
     percent: Annotated[
         float | None, typer.Option(help="Share of the design rate that is left, or of frames lost.")
@@ -194,7 +194,7 @@ def fault_add(
     """Plant one fault in a lab."""
 
     if direction is not None and direction not in list(Direction):
-        raise UsageError(f"--direction {direction!r} is none.", f"Give one of {', '.join(Direction)}.")
+        raise UsageError(f"--direction {direction!r} is not a direction.", f"Give one of {', '.join(Direction)}.")
     parameters = faults_base.Parameters(
         percent=percent,
         rate_bit_per_s=None if rate is None else cluster_plan.parse_rate(rate),
@@ -230,7 +230,7 @@ def fault_clear(
     kind: Annotated[str | None, typer.Option(help="Only faults of this kind.")] = None,
     name: Name = "lab",
 ) -> int:
-    """Clear planted faults, all unless told which; the design state is back when this returns."""
+    """Clear planted faults, by default all of them; the design state is restored when this returns."""
 
     cleared = planting.clear(name, planting.bare(subject) if subject else None, kind)
     for one in cleared:
@@ -265,13 +265,13 @@ def fault_list(as_json: AsJson = False) -> int:
 @app.command()
 def trial(
     files: Annotated[list[Path], typer.Argument(help="Scenario files.", metavar="FILE...")],
-    repeat: Annotated[int, typer.Option(help="How often each scenario is run.", min=1)] = 1,
+    repeat: Annotated[int, typer.Option(help="Number of runs of each scenario.", min=1)] = 1,
     keep: Annotated[
-        Path | None, typer.Option(help="Folder for the archives of runs that were not right.", metavar="DIR")
+        Path | None, typer.Option(help="Folder for the archives of runs with a wrong result.", metavar="DIR")
     ] = None,
     as_json: AsJson = False,
 ) -> int:
-    """Raise a lab for each scenario, plant its faults, run `check`, and score what it named."""
+    """Start a lab for each scenario, plant its faults, run `check`, and score what it named."""
 
     scenarios = [trial_scenario.read_scenario(path) for path in files]
     requirements.require_lab()

@@ -2,7 +2,7 @@
 
 Command files import at the top what they use, as modules: `from seatrial.driver import detached`. With `install` such
 an import only finds the module, so that `--help` and light commands do not pay for what others need. Importing names
-(`from seatrial.model.run import RunInfo`) executes a module at once, as ever.
+(`from seatrial.model.run import RunInfo`) executes a module at once, as usual.
 """
 
 import sys

@@ -20,11 +20,13 @@ if TYPE_CHECKING:
 def limits(
     nodes: Nodes = "",
     pair: Annotated[
-        tuple[str, str] | None, typer.Option(help="The two ways between these nodes.", metavar="A B")
+        tuple[str, str] | None, typer.Option(help="Only the two directions between these nodes.", metavar="A B")
     ] = None,
     source: From = None,
     as_json: AsJson = False,
-    sources: Annotated[bool, typer.Option("--sources", help="Formula, inputs and where each was read, too.")] = False,
+    sources: Annotated[
+        bool, typer.Option("--sources", help="Also show the formula, the inputs and their sources.")
+    ] = False,
     *,
     site: "SiteSettings",
 ) -> int:
@@ -34,7 +36,7 @@ def limits(
     say_silent(read.silent)
     for node in pair or ():
         if node not in read.facts and node not in read.silent:
-            raise UsageError(f"--pair: there is no node {node!r}.", f"There is {', '.join(sorted(read.facts)[:5])}.")
+            raise UsageError(f"--pair: there is no node {node!r}.", f"Name one of {', '.join(sorted(read.facts)[:5])}.")
     found = paths.limits_inside(read.facts)
     if pair and all(node in read.facts for node in pair):
         found += paths.limits_of_pair(read.facts, *pair)

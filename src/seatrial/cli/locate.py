@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from seatrial.fabric.routed_fabric import RoutedFabric
 
 MOST_ROUTED_PAIRS = 4_000_000
-"""All ordered pairs of 2,000 nodes; the way of each takes about 1 kB."""
+"""All ordered pairs of 2,000 nodes; the route of each takes about 1 kB."""
 EXIT_CODES = {Verdict.PASS: ExitCode.PASS, Verdict.SLOW: ExitCode.FINDINGS}
-"""Any other verdict names nothing and is no PASS."""
+"""Any other verdict names nothing and is not a PASS."""
 
 
 def locate(
@@ -109,11 +109,11 @@ def leaf_groups(text: str, nodes: tuple[str, ...]) -> tuple[tuple[str, ...], ...
 
 
 def wiring_of(topology: Path | None, routes: str, nodes: tuple[str, ...]) -> "RoutedFabric":
-    """The cables of the table's nodes. Raises UsageError where map or tables are none, or know none of the nodes."""
+    """The cables of the table's nodes. Raises UsageError where map or tables are invalid, or know none of the nodes."""
 
     if topology is None:
         raise UsageError(
-            f"--routes {routes} needs the map that it belongs to.", "Add --topology, ibnetdiscover's output."
+            f"--routes {routes} needs the fabric map that it belongs to.", "Add --topology, ibnetdiscover's output."
         )
     fabric = ibnetdiscover.parse_fabric(read_text(topology))
     tables = forwarding.parse_tables(read_text(Path(routes), ROUTES_BYTES), fabric)

@@ -42,7 +42,7 @@ class Command(NamedTuple):
     module: ModuleType
     """Its function has the module's name; a group is its `app`."""
     help: str
-    """As the function or group says it itself; here for --help, which then executes no command's module."""
+    """Same as the docstring of the function or group; repeated here so that --help executes no command's module."""
     context: dict[str, Any] | None = None
 
     @property
@@ -57,7 +57,7 @@ class Command(NamedTuple):
 
 HELP = "Measure a cluster through its own Slurm and MPI, judge every number, name what is at fault."
 LINE_FOLLOWS = {"ignore_unknown_options": True, "allow_interspersed_args": False}
-"""For a command whose arguments are a command line of the user's."""
+"""For a command whose arguments are a user's command line."""
 COMMANDS = (
     Command(
         check,
@@ -65,7 +65,7 @@ COMMANDS = (
     ),
     Command(
         report,
-        "Print a run's verdicts and findings, or write them into files; exits as the command that measured did.",
+        "Print a run's verdicts and findings, or write them into files; exit code as of the command that measured.",
     ),
     Command(
         facts,
@@ -86,7 +86,7 @@ COMMANDS = (
     ),
     Command(
         saturate,
-        "Let 1, 2, 4, ... ranks of one node send to another's at once: how many drive the port.",
+        "Let 1, 2, 4, ... ranks of one node send to another node at once: how many drive the port.",
     ),
     Command(
         transports,
@@ -97,16 +97,16 @@ COMMANDS = (
         "Start a launch line with the probe in place of its program: where its ranks are, and what would be better.",
         LINE_FOLLOWS,
     ),
-    Command(gather, "Record raw facts of the nodes, for `--from` and for others to look at."),
+    Command(gather, "Record raw facts of the nodes, for `--from` and to share with others."),
     Command(
         doctor,
-        "Try a launch step by step, cheapest first, and name what stands in the way, with what to do about it.",
+        "Try a launch step by step, cheapest first, and name what blocks it and what to do about it.",
     ),
     Command(fabric, "The InfiniBand fabric: its map, and what is wrong with its cables."),
     Command(runs, "List, show, export, recover and collect archived runs."),
     Command(
         lab,
-        "A virtual cluster on this machine, faults of known truth, and the trial of `check` against them.",
+        "A virtual cluster on this machine, planted faults, and trials of `check` against them.",
     ),
 )
 
@@ -173,7 +173,7 @@ def command_line(output: streams.Outlet) -> NoReturn:
 
 
 def run(arguments: list[str]) -> int:
-    """The exit code of one command line; what went wrong is said on standard error.
+    """The exit code of one command line; errors are printed on standard error.
 
     Typer's own main would turn Ctrl-C into 130 and a closed pipe into 1, which are not what ours mean.
     """
@@ -223,7 +223,7 @@ def explain(error: BaseException, arguments: Sequence[str] = ()) -> tuple[ExitCo
 
 def _full(error: BaseException) -> str:
     if isinstance(error, OSError) and error.errno in FULL:
-        return f"Nothing more can be written: {error.strerror}. Make room, and do it again."
+        return f"Writing failed: {error.strerror}. Free some space, and run the command again."
     return ""
 
 

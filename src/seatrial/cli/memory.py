@@ -1,4 +1,4 @@
-"""Little memory: what is done before anything large is loaded, and the sentence for what did not fit."""
+"""Little memory: preparations before anything large is loaded, and the message for what did not fit."""
 
 import errno
 import os
@@ -10,7 +10,9 @@ LEAST_BYTES = 256 << 20
 """Address space with which every command starts; with 150 MiB the interpreter's own libraries end the process."""
 THREADS = "OPENBLAS_NUM_THREADS"
 """OpenBLAS reserves tens of MiB for each core as NumPy is loaded, and ends the process where it cannot have them."""
-REMEDY = "Allow more (ulimit -v unlimited, or --mem of the job), and do it again; `seatrial runs recover` closes a run."
+REMEDY = (
+    "Allow more (ulimit -v unlimited, or --mem of the job), then run it again; `seatrial runs recover` closes a run."
+)
 
 
 def make_do() -> None:
@@ -24,7 +26,7 @@ def make_do() -> None:
     before = os.environ.get(THREADS)
     os.environ[THREADS] = "1"
     try:
-        import numpy as np  # noqa: F401 - loaded now, while the variable stands
+        import numpy as np  # noqa: F401 - loaded now, while the variable is set
     finally:  # programs that are started have it as the user set it
         if before is None:
             del os.environ[THREADS]
@@ -33,13 +35,13 @@ def make_do() -> None:
 
 
 def starved(error: BaseException) -> str:
-    """What to say of an error that comes of too little memory; empty of any other."""
+    """The message for an error caused by too little memory; empty for any other."""
     out_of_it = isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
     unmapped = isinstance(error, ImportError) and "failed to map segment" in str(error)
     unstarted = isinstance(error, RuntimeError) and "can't start new thread" in str(error)
     if not (out_of_it or unmapped or unstarted):
         return ""
-    return f"There is too little memory here, or too many processes are forbidden (ulimit -u): {_said(error)}. {REMEDY}"
+    return f"There is too little memory here, or the process limit is reached (ulimit -u): {_said(error)}. {REMEDY}"
 
 
 def _said(error: BaseException) -> str:

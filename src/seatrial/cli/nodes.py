@@ -52,7 +52,7 @@ def refuse_for_this_machine(site: "SiteSettings") -> None:
         ("--node-hours", site.node_hours),
     ):
         if given:
-            raise UsageError(f"{option} is for nodes that Slurm grants.", "Name NODES, or leave it out.")
+            raise UsageError(f"{option} needs nodes from Slurm.", "Name NODES, or leave it out.")
 
 
 def say_silent(silent: Mapping[str, str]) -> None:

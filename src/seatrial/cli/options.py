@@ -35,7 +35,7 @@ Archive = Annotated[
 EnvironmentSpec = Annotated[
     str,
     typer.Option(
-        "--environment", help="What the probe is built and started in: module:gcc openmpi.", metavar="SPEC",
+        "--environment", help="Environment to build and start the probe in: module:gcc openmpi.", metavar="SPEC",
         envvar="SEATRIAL_ENVIRONMENT",
     ),
 ]  # fmt: skip
@@ -44,7 +44,7 @@ FabricFile = Annotated[
 ]
 FabricDevice = Annotated[
     str,
-    typer.Option("--device", help="Adapter of each node that is used: mlx5_1.  [default: the first]", metavar="NAME"),
+    typer.Option("--device", help="Adapter to use on each node: mlx5_1.  [default: the first]", metavar="NAME"),
 ]
 RoutesFile = Annotated[
     str,
@@ -60,17 +60,17 @@ def report_file(option: typer.CallbackParam, path: Path | None) -> Path | None:
 
 
 Html = Annotated[
-    Path | None, typer.Option(help="Write the report as a page, too.", metavar="FILE", callback=report_file)
+    Path | None, typer.Option(help="Also write the report as an HTML page.", metavar="FILE", callback=report_file)
 ]
 Markdown = Annotated[
     Path | None,
     typer.Option(
-        help="Write the report as Markdown, too, for a ticket or a wiki.", metavar="FILE", callback=report_file
+        help="Also write the report as Markdown, for a ticket or a wiki.", metavar="FILE", callback=report_file
     ),
 ]
 Junit = Annotated[
     Path | None,
-    typer.Option(help="Write the findings as JUnit XML, too, for a CI system.", metavar="FILE", callback=report_file),
+    typer.Option(help="Also write the findings as JUnit XML, for a CI system.", metavar="FILE", callback=report_file),
 ]
 IdleOnly = Annotated[bool, typer.Option("--idle-only", help="Only nodes that are free now; never wait in the queue.")]
 LauncherName = Annotated[str, typer.Option(help="auto, slurm or local.", metavar="NAME")]
@@ -95,7 +95,7 @@ Wait = Annotated[str, typer.Option(help="Maximum time to wait in the Slurm queue
 Wrap = Annotated[
     str,
     typer.Option(
-        help="Where the environment is entered: inside or outside of srun; auto: as it suits its kind.",
+        help="Where the environment is entered: inside or outside of srun; auto: as its kind needs.",
         metavar="WHERE",
         envvar="SEATRIAL_WRAP",
     ),
@@ -120,7 +120,7 @@ def seconds(text: str, option: str) -> float:
 
 
 def node_hours_limit(given: float | None) -> float:
-    """Node-hours as given; 0 where there is no limit. Raises UsageError for a limit that nothing can keep."""
+    """Node-hours as given; 0 where there is no limit. Raises UsageError for a limit that allows no run."""
     if given is not None and not given > 0:
         raise UsageError(f"--node-hours {given:g} allows no run at all.", "Give more than 0, or leave it out.")
     return given or 0.0
@@ -142,7 +142,7 @@ def share_of(text: str, option: str) -> float:
 
 
 def run_name(text: str) -> str:
-    """The name of a run as given. Raises UsageError for one that is none."""
+    """The name of a run as given. Raises UsageError for an invalid one."""
     if text and (not text.replace("-", "").replace("_", "").isalnum() or not text.isascii()):
         raise UsageError(f"--run {text!r} is not a valid name for a run.", "Use letters, digits, - and _.")
     if len(text) > LONGEST_RUN:
@@ -218,6 +218,6 @@ def rail_names(text: str) -> tuple[str, ...]:
     names = tuple(word.strip() for word in text.split(","))
     if len(names) < 2 or not all(re.fullmatch(r"[\w.-]+(:\d+)?", name, re.ASCII) for name in names):
         raise UsageError(
-            f"--rails {text!r} is no list of two rails or more.", "Write eth0,eth1, mlx5_0:1,mlx5_1:1 or auto."
+            f"--rails {text!r} is not a list of two or more rails.", "Write eth0,eth1, mlx5_0:1,mlx5_1:1 or auto."
         )
     return names

@@ -34,7 +34,7 @@ def report(
     markdown: Markdown = None,
     junit: Junit = None,
 ) -> int:
-    """Print a run's verdicts and findings, or write them into files; exits as the command that measured did."""
+    """Print a run's verdicts and findings, or write them into files; exit code as of the command that measured."""
     folder = reader.find_run(archive_folder(archive), run)
     files = Files(html=html, markdown=markdown, junit=junit)
     return show(report_of(folder), folder, as_json=as_json, files=files)

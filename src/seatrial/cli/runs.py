@@ -151,7 +151,7 @@ def _tell(found: "Recovery") -> None:
         print(clean(f"{one.run}: {one.measurements} measurements, {one.samples} samples{torn}"))
     for alone in found.running:
         who = f" by {alone.user} on {alone.host} since {alone.since} (process {alone.pid})" if alone.host else " lately"
-        print(clean(f"{alone.run}: left alone, still being written{who}; --force closes it all the same"))
+        print(clean(f"{alone.run}: left alone, still being written{who}; --force closes it anyway"))
     for alone in found.busy:
         print(clean(f"{alone.run}: another process is closing it or has closed it"))
     for bad in found.damaged:
@@ -162,7 +162,7 @@ def _tell(found: "Recovery") -> None:
 
 @app.command("collect")
 def collect_run(run: Run = "last", archive: Archive = None, as_json: AsJson = False) -> int:
-    """Say how a detached check or reading of facts stands; a check that is over is reported, and exits as it did."""
+    """Show the state of a detached check or facts job; a finished check is reported and sets the exit code."""
 
     folder, submitted = driver_submitted.find_submitted(archive_folder(archive), run)
     if submitted.what == facts_detached.WHAT:

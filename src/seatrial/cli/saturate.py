@@ -21,7 +21,9 @@ MOST_RANKS = 1024
 @with_site_options("launcher")
 def saturate(
     source: Annotated[str, typer.Argument(help="The node that sends.", metavar="[A")] = "",
-    target: Annotated[str, typer.Argument(help="The node that receives; none named: the only two.", metavar="B]")] = "",
+    target: Annotated[
+        str, typer.Argument(help="The node that receives.  [default: the only two nodes]", metavar="B]")
+    ] = "",
     ranks: Annotated[
         str, typer.Option(help="Ranks of each node at once: 1,2,4.  [default: 1, 2, 4, ... its cores]", metavar="LIST")
     ] = "",
@@ -30,7 +32,7 @@ def saturate(
     *,
     site: SiteSettings,
 ) -> int:
-    """Let 1, 2, 4, ... ranks of one node send to another's at once: how many drive the port."""
+    """Let 1, 2, 4, ... ranks of one node send to another node at once: how many drive the port."""
 
     ends = tuple(end for end in (source, target) if end)
     site = replace(site, launcher="slurm", nodes=() if site.replay else ends)
@@ -48,5 +50,5 @@ def rank_counts(text: str) -> tuple[int, ...]:
         return ()
     words = [word.strip() for word in text.split(",")]
     if not all(word.isascii() and word.isdigit() and 0 < int(word[:9]) <= MOST_RANKS for word in words):
-        raise UsageError(f"--ranks {text!r} is no list of numbers from 1 to {MOST_RANKS}.", "Write 1,2,4.")
+        raise UsageError(f"--ranks {text!r} is not a list of numbers from 1 to {MOST_RANKS}.", "Write 1,2,4.")
     return tuple(sorted({int(word) for word in words}))

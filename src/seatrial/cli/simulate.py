@@ -55,7 +55,7 @@ def simulate(
         ),
     ] = None,
     faults: Annotated[
-        int, typer.Option(help="Plant that many faults of random kinds that lose 5 to 50 %.", min=0, max=MOST_FAULTS)
+        int, typer.Option(help="Plant this many faults of random kinds that lose 5 to 50 %.", min=0, max=MOST_FAULTS)
     ] = 0,
     seed: Annotated[
         int, typer.Option(help="Seed; faults, pairs to measure and disturbances have independent streams.", min=0)
@@ -75,14 +75,12 @@ def simulate(
         int, typer.Option(help="Background jobs that load cables part of the time.", min=0, max=MOST_JOBS)
     ] = 0,
     shared_nodes: Annotated[
-        bool, typer.Option("--shared-nodes", help="Background jobs load the ports of the checked nodes, too.")
+        bool, typer.Option("--shared-nodes", help="Background jobs also load the ports of the checked nodes.")
     ] = False,
     design: Annotated[
-        DesignChoice, typer.Option(help="Which pairs are measured, as of check --design.")
+        DesignChoice, typer.Option(help="Which pairs are measured, as in check --design.")
     ] = DesignChoice.SPARSE,
-    budget: Annotated[str, typer.Option(help="The time that the check plans for.", metavar="TIME")] = time_text(
-        CHECK_BUDGET_S
-    ),
+    budget: Annotated[str, typer.Option(help="Time budget of the check.", metavar="TIME")] = time_text(CHECK_BUDGET_S),
     archive: Annotated[
         Path | None,
         typer.Option(help="Folder in which the runs are kept; without it they are deleted.", metavar="DIR"),
@@ -99,7 +97,7 @@ def simulate(
     if repeat > 1 and html is not None:
         raise UsageError(f"--html cannot show {repeat} trials.", "Leave out --repeat or --html.")
     if run and archive is None:
-        raise UsageError(f"--run {run!r} names a run that is not kept.", "Add --archive DIR, or leave out --run.")
+        raise UsageError(f"--run {run!r} names a run that is deleted.", "Add --archive DIR, or leave out --run.")
     settings = simulator_trial.TrialSettings(
         specs=tuple(simulator_faults.parse_fault(text) for text in fault or []),
         random_faults=faults,
@@ -164,7 +162,7 @@ def _report(outcome: "CheckOutcome", html: Path | None, *, quiet: bool) -> None:
 
 
 def _conclude(topology: str, trials: "list[Trial]", archive: Path | None, *, as_json: bool) -> None:
-    """What all trials come to, and where they are kept."""
+    """The result of all trials, and where they are kept."""
 
     if as_json:
         print(json_text(simulator_view.as_data(topology, trials)), end="")

@@ -1,4 +1,4 @@
-"""The options by which every measuring command says where and how it measures, and the settings that they become."""
+"""Options of every measuring command: where and how it measures, and the settings made from them."""
 
 import sys
 from collections.abc import Callable, Collection
@@ -38,7 +38,7 @@ from seatrial.model.settings import DEFAULTS, PAIR_BUDGET_S, SiteSettings
 
 def site_settings(
     *,
-    budget: Annotated[str, typer.Option(help="Time to measure in: 90s, 10m, 1h.", metavar="TIME")] = time_text(
+    budget: Annotated[str, typer.Option(help="Time budget for measuring: 90s, 10m, 1h.", metavar="TIME")] = time_text(
         PAIR_BUDGET_S
     ),
     archive: Archive = None,
@@ -84,9 +84,9 @@ def site_settings(
 
 
 def refuse_idle_only(site: SiteSettings) -> None:
-    """Raises UsageError where what is left to the queue is not to stand in it."""
+    """Raises UsageError where a job is to be submitted and must not wait in the queue."""
     if site.idle_only:
-        raise UsageError("--idle-only does not stand in the queue, and --detach does.", "Give one of both.")
+        raise UsageError("--idle-only never waits in the queue, and --detach always does.", "Give only one of them.")
 
 
 QUEUE = ("partition", "wait", "idle_only", "node_hours")

@@ -1,4 +1,4 @@
-"""Standard input, output and error that are always open and never fail: what nobody can read does not end a run.
+"""Standard input, output and error that are always open and never fail: output that nobody can read does not end a run.
 
 A reader may go away (`| head`), a terminal be closed, a disk be full, a daemon start the program with closed streams.
 Whether output was lost is known at the end, when the exit code is decided: see docs/exit-codes.md.

@@ -17,7 +17,9 @@ from seatrial.model.settings import TRANSPORTS_STARTS, SiteSettings, TransportsS
 
 @with_site_options()
 def transports(
-    nodes: Annotated[str, typer.Option(help="Between which two: A,B.  [default: the only two]", metavar="A,B")] = "",
+    nodes: Annotated[
+        str, typer.Option(help="The two nodes to measure: A,B.  [default: the only two]", metavar="A,B")
+    ] = "",
     within: Annotated[str, typer.Option(help="Between two ranks of this node instead.", metavar="NODE")] = "",
     rails: Annotated[
         str, typer.Option(help="Over each of these rails alone: eth0,eth1, or auto.", metavar="LIST")

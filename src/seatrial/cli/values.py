@@ -49,7 +49,7 @@ def _checked(parameter: Any, cast: Any, context: Any, value: Any) -> Any:  # noq
 def trouble(word: str, kind: str, of_line: bool = False) -> str:
     """Why the word cannot be used as a value of that kind (int, float, path, ...); empty where it can.
 
-    `of_line`: it is a word of somebody's command line, which may hold line breaks.
+    `of_line`: it is part of another program's command line, which may have line breaks.
     """
     if any(unicodedata.category(character) == "Cs" for character in word):
         return "It has bytes that are not UTF-8. Write it in UTF-8."

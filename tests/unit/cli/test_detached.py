@@ -45,7 +45,7 @@ def submit(*options: str) -> int:
 
 def test_what_is_handed_to_the_queue(slurm: SlurmScripts, archive: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert submit("--budget", "2m", "--seed", "7") == 0
-    assert "Job 42 will measure; `seatrial runs collect later`" in capsys.readouterr().out
+    assert "Submitted job 42; `seatrial runs collect later`" in capsys.readouterr().out
     asked = slurm.asked("sbatch")
     assert "--nodelist=n[1-3]" in asked
     script = asked.index(str(archive / "later.submitted" / "batch.sh"))

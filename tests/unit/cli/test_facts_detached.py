@@ -224,14 +224,14 @@ def test_node_hours_leave_nodes_out(slurm: SlurmScripts, capsys: pytest.CaptureF
     ("arguments", "said"),
     [
         (["--detach"], "Name NODES"),
-        (["n1", "--detach", "--drift"], "reads later"),
-        (["n1", "--detach", "--from", "x"], "reads later"),
-        (["n1", "--detach", "--idle-only"], "Give one of both"),
+        (["n1", "--detach", "--drift"], "reads the facts later"),
+        (["n1", "--detach", "--from", "x"], "reads the facts later"),
+        (["n1", "--detach", "--idle-only"], "Give only one of them"),
         (["n1", "--detach", "--run", "../up"], "'../up'"),
         (["n9", "--detach"], "'n9'"),
-        (["--run", "x"], "--run names"),
-        (["--idle-only"], "--idle-only is for nodes"),
-        (["--node-hours", "1"], "--node-hours is for nodes"),
+        (["--run", "x"], "--run is only valid with --detach"),
+        (["--idle-only"], "--idle-only needs nodes"),
+        (["--node-hours", "1"], "--node-hours needs nodes"),
     ],
 )
 def test_options_that_do_not_fit(
