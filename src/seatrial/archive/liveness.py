@@ -89,7 +89,7 @@ def _exists(pid: int) -> bool:
 def examine(
     folders: Sequence[Path], waiting: Callable[[float, int], None] = lambda _seconds, _runs: None
 ) -> list[Found]:
-    """The state of each of these open runs, in order. Those that need watching are watched all at once.
+    """The state of each of these open runs, in order. Runs that need watching are watched all at once.
 
     `waiting` is called once before that.
     """

@@ -57,7 +57,7 @@ class Caps:
         return self._faults.is_good(one)
 
     def hangs_again(self, pair: Pair, kernel: Kernel) -> bool:
-        """Whether another pair hung across a part of this one, which good pairs do not acquit."""
+        """Whether another pair hung across a part of this one, which good pairs do not clear."""
         return any(self._faults.hung(way) for way in self._faults.ways(pair, kernel))
 
     def sort(self, wanted: Round, pairs: Sequence[Pair]) -> Sorted:
@@ -127,7 +127,7 @@ class Caps:
         return None
 
     def _explained_beside(self, part: Part, on_path: set[Part], kernel: Kernel) -> bool:
-        """Whether a part that the pair does not cross explains the same gross pairs: then it tells the two apart."""
+        """Whether a part that the pair does not cross explains the same gross pairs: then it separates the two."""
         paths = [
             {way[2] for way in self._faults.ways((min(ends), max(ends)), Kernel.PINGPONG)}
             for ends in self._faults.pairs_of(part)

@@ -1,4 +1,4 @@
-"""A check left to Slurm's queue, and collected later."""
+"""A check submitted as a Slurm job, and collected later."""
 
 import shutil
 import sys
@@ -48,7 +48,7 @@ the trap lets the script live until that is done."""
 
 
 class Collected(msgspec.Struct, frozen=True, kw_only=True):
-    """A detached run: its folder once it is over, else where it stands, in a sentence."""
+    """A detached run: its folder once it is over, else its state, in a sentence."""
 
     folder: Path | None
     state: str
@@ -77,7 +77,7 @@ def submit_check(settings: CheckSettings) -> Submitted:
         job = submit(nodes, seconds, settings.partition, called, folder / "output.txt", script, argv)
         submitted = Submitted(run=name, job=job, name=called, user=user, at=now_text(), nodes=nodes, cut=cut)
         write_submitted(folder, submitted)
-    except BaseException:  # its number may not be known: Slurm may have taken it and not said so
+    except BaseException:  # its number may not be known: Slurm may have accepted it without reporting so
         cancel_named(called, user)
         shutil.rmtree(folder, ignore_errors=True)
         raise
@@ -92,7 +92,7 @@ def settings_within(settings: CheckSettings, name: str) -> CheckSettings:
 
 
 def collect(folder: Path, submitted: Submitted, progress: Progress) -> Collected:
-    """Find out how a detached check stands; a run whose job is gone in mid-work is recovered.
+    """Find out the state of a detached check; a run whose job ended before the check did is recovered.
 
     `folder`: where job.json is. Raises LaunchError where that is not known, since Slurm does not answer.
     """
@@ -112,7 +112,7 @@ def collect(folder: Path, submitted: Submitted, progress: Progress) -> Collected
     if any(layout.run_of(one) == submitted.run for one in partial_folders(archive)):
         return _recovered(submitted, archive, progress)
     said = _last_word(folder) or _how_it_ended(lines)
-    return Collected(folder=None, state=f"{submitted.run}: job {submitted.job} is gone and measured nothing: {said}")
+    return Collected(folder=None, state=f"{submitted.run}: job {submitted.job} ended without results: {said}")
 
 
 def jobs_of(submitted: Submitted) -> tuple[QueueLine, ...]:
@@ -149,4 +149,4 @@ def _how_it_ended(lines: Sequence[QueueLine]) -> str:
     if lines and lines[0].state == CANCELLED:
         return "it was cancelled"
     ended = f" ({lines[0].why})" if lines else ""
-    return f"it left no word{ended}; its nodes may not see this folder (--archive names a shared one)"
+    return f"it wrote no output{ended}; its nodes may not see this folder (--archive names a shared one)"

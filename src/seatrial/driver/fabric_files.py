@@ -25,13 +25,13 @@ LIVE = "live"
 def wiring_of(settings: CheckSettings, hosts: Hosts, nodes: Sequence[str]) -> "RoutedFabric | None":
     """The fabric of these nodes by its cables; None where none was named.
 
-    A replay has the recorded one, unless another is named. Raises UsageError for texts that are none or that know none
-    of the nodes, LaunchError where a living fabric cannot be asked, DamagedRun.
+    A replay has the recorded one, unless another is named. Raises UsageError for texts that are invalid or know none
+    of the nodes, LaunchError where a live fabric cannot be queried, DamagedRun.
     """
     if not settings.fabric:
         for option, given in (("--routes", settings.routes), ("--device", settings.device)):
             if given:
-                raise UsageError(f"{option} {given} says something of a fabric that is not named.", "Add --fabric.")
+                raise UsageError(f"{option} {given} describes a fabric that is not given.", "Add --fabric.")
         return read_wiring(settings.replay) if settings.replay else None
     fabric = ibnetdiscover.parse_fabric(
         discover() if settings.fabric == LIVE else argument_text(Path(settings.fabric), MAP_BYTES)

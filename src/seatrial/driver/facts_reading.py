@@ -115,7 +115,7 @@ def read_cluster(site: SiteSettings, progress: Progress) -> FactsRead:
 
 
 def read_recording(path: Path, progress: Progress | None = None) -> FactsRead:
-    """Whatever `path` is, told by its content (docs/recordings.md).
+    """Whatever `path` is, recognised by its content (docs/recordings.md).
 
     Raises UsageError for what is no recording, is damaged or too large, another SeatrialError where none of its
     machines can be read. Of several machines, those that cannot be read are silent.
@@ -160,7 +160,7 @@ def read_earlier(name: str, archive: Path) -> FactsRead:
         raise UsageError(f"{error.what} Nor is there a recording of that name.", error.remedy) from error
     read = _of_texts(read_facts_texts(folder, layout.BEFORE), {})
     if not read.facts:
-        raise UsageError(f"The run {folder} kept no facts.", "Name another run or a recording.")
+        raise UsageError(f"The run {folder} has no facts.", "Name another run or a recording.")
     return msgspec.structs.replace(read, features=read_info(folder).features)
 
 

@@ -24,18 +24,18 @@ LEAST_STALLS = 2
 LEAST_TRIPS = 40
 """Round trips without a stall that count as good; fewer may miss a loss of 5 % by chance."""
 LUCK = 3
-"""Good rounds acquit a part unless it has this many times as many gross ones."""
+"""Good rounds clear a part of suspicion unless it has this many times as many gross ones."""
 SEEN = 2
 """Rounds across a part that must show loss, or a hang, before it is called that."""
 LEARNING_WINDOWS = 64
-"""Rounds from which the usual time of a window is learnt; it is fixed afterwards."""
+"""Rounds from which the usual time of a window is estimated; it is fixed afterwards."""
 COUNTED = (Phase.PILOT, Phase.SURVEY, Phase.NEXT, Phase.RETEST)
 
 
 class GrossFaults:
     """The gross faults of one run as it grows.
 
-    Every round of a pair is good, gross, or neither, for each part that it crosses. Good rounds acquit these parts.
+    Every round of a pair is good, gross, or neither, for each part that it crosses. Good rounds clear these parts.
     Where many pairs are measured at once a slow one may share a cable with others, so that it accuses nobody.
     """
 
@@ -111,7 +111,7 @@ class GrossFaults:
         return part in self._suspected
 
     def pairs_of(self, part: Part) -> set[frozenset[str]]:
-        """The gross pairs across a part, whatever is wrong with them; those of the pilot alone are no evidence yet."""
+        """The gross pairs across a part, whatever is wrong with them; those of the pilot alone are not yet evidence."""
         return self._pairs.get(part, set())
 
     def convicted(self, way: Way) -> bool:

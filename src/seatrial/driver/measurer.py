@@ -53,7 +53,7 @@ class Measurer:
         round_timeout_s: float,
         fewest: int = 2,
     ) -> None:
-        """`fewest`: ranks without which it is not worth starting; 1 where their places are all that is asked."""
+        """`fewest`: ranks that a start needs at least; 1 where only their places are wanted."""
         self.measurements: list[Measurement] = []
         self.lost: dict[str, NodeState] = {}
         self.hung: list[Pair] = []
@@ -87,12 +87,12 @@ class Measurer:
 
     @property
     def nodes(self) -> tuple[str, ...]:
-        """Those that still answer."""
+        """Nodes that still answer."""
         return tuple(node for node in self._nodes if node not in self.lost)
 
     @property
     def answering(self) -> tuple[str, ...]:
-        """These, and those that were left out though they answer."""
+        """These, and nodes that were left out though they answer."""
         return tuple(node for node in self._nodes if node not in self.lost or self.lost[node].rank_died)
 
     @property
@@ -357,7 +357,7 @@ class Measurer:
         return lost.outcome == "timeout" and _is_survey(wanted) and self._caps.hangs_again(pair, wanted.shape.kernel)
 
     def _simplest(self, wanted: Round, pairs: tuple[Pair, ...]) -> Round:
-        """The same with so few iterations that a pair which is merely slow delivers them in time."""
+        """The same with few enough iterations that a merely slow pair delivers them in time."""
         shape = self._caps.cut(wanted.shape, pairs) if _is_survey(wanted) else wanted.shape
         return msgspec.structs.replace(wanted, pairs=pairs, shape=shape)
 

@@ -42,11 +42,11 @@ def grouped(states: Iterable[NodeState]) -> str:
 
 def _remedy(hosts: Hosts, settings: SiteSettings) -> str:
     if settings.idle_only and settings.nodes:
-        return "Wait until they are free, or stand in the queue for them: without --idle-only."
+        return "Wait until they are free, or wait for them in the queue: leave out --idle-only."
     if any(state.cause is NodeCause.BUSY for state in hosts.left_out):
         return "Wait for idle nodes, or name busy ones with --nodes."
     if hosts.left_out:
-        return "`seatrial doctor` tells what to do about each; or name others with --nodes."
+        return "`seatrial doctor` shows what to do about each; or name others with --nodes."
     if os.environ.get("SLURM_JOB_ID"):
         return "Start it in a job of two nodes or more, or outside of any job."
     return "Choose a partition of two nodes or more by --partition; sinfo lists them."
@@ -70,7 +70,7 @@ class Thrift(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def allocation_s(budget_s: float) -> float:
-    """How long the nodes are asked for, where so long is measured; what is over is given back at once."""
+    """How long the nodes are asked for, to measure for this time; what is left over is given back at once."""
     return 2 * budget_s + AROUND_S
 
 
@@ -85,7 +85,7 @@ def node_hours_of(nodes: int, budget_s: float) -> float:
 
 
 def fit(node_hours: float, nodes: int, budget_s: float, *, fewest: int = FEWEST_NODES) -> Thrift:
-    """At most so many nodes for at most that budget, within the node-hours.
+    """At most this many nodes for at most that budget, within the node-hours.
 
     Raises UsageError where not even the `fewest` nodes fit for the shortest time.
     """
@@ -130,7 +130,7 @@ def within_node_hours(
 def fewer_nodes(
     node_hours: float, nodes: Sequence[str], limit_minutes: int, *, fewest: int = 1
 ) -> tuple[tuple[str, ...], tuple[NodeState, ...]]:
-    """As many nodes, from the first, as may be had for so long each within the node-hours; and those left out.
+    """As many nodes, from the first, as can be allocated for this time each within the node-hours; and those left out.
 
     No node-hours: all. Raises UsageError where not even the `fewest` fit.
     """

@@ -24,7 +24,7 @@ def explained_by_facts(error: LaunchError, facts: Mapping[str, NodeFacts]) -> La
 
 
 def preflight(launcher: Launcher, measurer: Measurer, progress: Progress) -> None:
-    """Try the launcher's environment on the nodes that answer; what is no obstacle becomes a remark of the run.
+    """Try the launcher's environment on the nodes that answer; what prevents no start becomes a remark of the run.
 
     Then the probe is started, and stays: only a start shows whether its ranks form one world. Raises LaunchError with
     what was observed of the environment.

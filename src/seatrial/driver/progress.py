@@ -1,19 +1,19 @@
-"""How a long job says where it is; the command line draws it."""
+"""How a long job reports its progress; the command line draws it."""
 
 from typing import Protocol
 
 
 class Progress(Protocol):
-    """Told by the driver, drawn by somebody else."""
+    """Called by the driver, drawn by the command line."""
 
     def stage(self, text: str) -> None:
         """A new stage began; `text` says which, and to whom or what."""
 
     def rounds(self, more: int) -> None:
-        """So many more rounds are to come."""
+        """This many more rounds will follow."""
 
     def advance(self, rounds: int = 1) -> None:
-        """So many rounds are done, or need not be done any more."""
+        """This many rounds are done, or no longer needed."""
 
 
 class Silent:

@@ -1,4 +1,4 @@
-"""The rails of a pair of nodes: which there are, and how the MPI is kept to each."""
+"""The rails of a pair of nodes: which there are, and how the MPI is restricted to each."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ def choose_rails(trial: TwoNodes, wanted: Sequence[str]) -> tuple[tuple[RailDevi
     """The rails to compare, two at least and of one kind, and what is to be said of others. Raises SeatrialError."""
     unread = [node for node in trial.pair if node not in trial.facts]
     if unread:
-        raise SeatrialError(f"The facts of {unread[0]} could not be read, and they tell which rails it has.")
+        raise SeatrialError(f"The facts of {unread[0]} could not be read, and they show which rails it has.")
     ends = [trial.facts[node] for node in trial.pair]
     if not wanted:
         found = shared_rails(*ends)
@@ -46,7 +46,7 @@ def manners_of(library: str, rails: Sequence[RailDevice], variants: dict[str, tu
         manner = rail_manner(family_of(library), rails[0].kind, names)
         if manner is None:
             raise SeatrialError(
-                f"How {library.partition(',')[0] or 'this MPI'} is held to one {rails[0].kind} rail is not known.",
+                f"How {library.partition(',')[0] or 'this MPI'} is limited to one {rails[0].kind} rail is not known.",
                 "Set it by hand in the environment, and measure once with each setting, without --rails.",
             )
         found[variant] = manner

@@ -22,7 +22,7 @@ DIED = (*STRUCK, LossCause.EXIT, LossCause.UNKNOWN)
 
 
 class TooManyLost(SeatrialError):
-    """So many sessions died that starting another one promises nothing."""
+    """Too many sessions died for another start to make sense."""
 
 
 class Losses:

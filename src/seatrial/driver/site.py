@@ -1,4 +1,4 @@
-"""Finds out where we are and which launcher fits."""
+"""Detects the site and chooses the launcher."""
 
 import shutil
 from collections.abc import Callable, Sequence
@@ -37,7 +37,7 @@ launcher_factory: ContextVar[Callable[..., Launcher] | None] = ContextVar("launc
 
 
 def choose_launcher(settings: SiteSettings) -> Launcher:
-    """Replay where a recording is named, Slurm where it answers, else this machine's MPI. Builds the probe.
+    """Replay where a recording is given, Slurm where it answers, else this machine's MPI. Builds the probe.
 
     Raises UsageError for options that do not fit together, LaunchError for what is missing on this site.
     """
@@ -47,7 +47,7 @@ def choose_launcher(settings: SiteSettings) -> Launcher:
         return make(settings)
     if settings.launcher not in LAUNCHERS:
         raise UsageError(
-            f"--launcher {settings.launcher} is none of {', '.join(LAUNCHERS[:3])}.",
+            f"--launcher {settings.launcher} is not one of {', '.join(LAUNCHERS[:3])}.",
             "A recording is named by --replay.",
         )
     if settings.launcher == "slurm" or (settings.launcher == "auto" and is_here()):
@@ -85,7 +85,7 @@ def choose_launcher(settings: SiteSettings) -> Launcher:
 def environment_of(settings: SiteSettings, *, local: bool) -> Environment:
     """The environment that the settings name. A replay starts nothing, in none.
 
-    On this machine alone mpirun is taken from the environment, too, unless that is told to be inside.
+    On this machine alone mpirun is taken from the environment, too, unless --wrap sets it to inside.
     """
     if settings.replay is not None:
         return NO_ENVIRONMENT

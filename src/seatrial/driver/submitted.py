@@ -1,4 +1,4 @@
-"""What was left to Slurm's queue: `<archive>/<run>.submitted/`, and how it is found again."""
+"""What was submitted to Slurm: `<archive>/<run>.submitted/`, and how it is found again."""
 
 import time
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ class Submitted(msgspec.Struct, frozen=True, kw_only=True):
     job: str = ""
     """The number of a check's only job."""
     name: str = ""
-    """What its jobs are called; no others are called so."""
+    """The name of its jobs; no other jobs have it."""
     user: str = ""
     """Whose they are, by number."""
     at: str

@@ -64,14 +64,14 @@ class TwoNodes(Run):
         """See where the MPI's own launcher would put the ranks; for the report alone, so that no failure matters."""
         if not isinstance(self._launcher, StartsByDefault):
             return
-        self.progress.stage("Looking where the MPI's own launcher puts ranks")
+        self.progress.stage("Checking where the MPI's own launcher puts ranks")
         self.measurer.close()
         self._default = self._launcher.default_start(self.pair, self._writer.log_file(DEFAULT_LOG))
         if self._default is not None:
             self._writer.append(DefaultStarted(start=self._default))
 
     def recorded(self) -> RecordedRun:
-        """What is known by now."""
+        """The results so far."""
         return msgspec.structs.replace(super().recorded(), default_start=self._default)
 
 
@@ -109,5 +109,5 @@ def pick_ends(nodes: Sequence[str], hosts: Hosts, ends: Sequence[str]) -> Pair:
     for end in ends:
         why = next((state.reason for state in hosts.left_out if state.node == end), "")
         if end not in nodes:
-            raise SeatrialError(f"{end} cannot be measured: {why or f'it is none of {len(nodes)} nodes here'}.")
+            raise SeatrialError(f"{end} cannot be measured: {why or f'it is not one of the {len(nodes)} nodes here'}.")
     return ends[0], ends[1]

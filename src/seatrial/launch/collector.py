@@ -57,19 +57,19 @@ FIRST_WORD_S = 5.0
 until Slurm's MessageTimeout has passed a second time."""
 SHORTEST_S = 11.0
 TIMES = 8.0
-"""A node that takes so many times what the slowest of its peers took does not answer."""
+"""A node that takes this many times as long as the slowest of its peers does not answer."""
 EXTRA_S_PER_NODE = 0.02
 
 
 class Patience:
-    """That of one reading. Its steps run side by side: each tells here what it took, and asks whether to go on."""
+    """That of one reading. Its steps run side by side: each reports here what it took, and asks whether to go on."""
 
     def __init__(self) -> None:
         self.slowest_s = 0.0
         """Of the steps in which all nodes answered; 0 while there is none."""
 
     def longest_s(self, nodes: int) -> float:
-        """Seconds that a step on so many nodes may take in any case."""
+        """Seconds that a step on that number of nodes may take in any case."""
         return LONGEST_S + EXTRA_S_PER_NODE * nodes
 
     def took(self, seconds: float) -> None:

@@ -19,7 +19,7 @@ def default_line(mpi: Mpi, ranks: int) -> str:
 
 
 def default_argv(mpi: Mpi, ranks: int, program: Sequence[str], *, root: bool) -> list[str]:
-    """The same as an argument list. Open MPI must be told that root may, which changes no binding."""
+    """The same as an argument list. Open MPI needs an option to run as root, which changes no binding."""
     allowed = ["--allow-run-as-root"] if root and mpi.family is Family.OPEN_MPI else []
     return [mpi.mpirun, *allowed, "-n", str(ranks), *program]
 

@@ -46,7 +46,7 @@ def dialect_of(words: Sequence[str], environment: Environment = NO_ENVIRONMENT) 
     dialect = FAMILIES.get(family_of(said.stdout))
     if dialect is None:
         raise UsageError(
-            f"{launcher} is of no MPI that seatrial can bind: it calls itself neither Open MPI nor MPICH.",
+            f"{launcher} belongs to an MPI that seatrial cannot bind: it reports neither Open MPI nor MPICH.",
             "Use srun, Open MPI's mpirun or MPICH's mpiexec.",
         )
     return dialect
@@ -74,7 +74,7 @@ class LineLauncher:
     job = ""
 
     def __init__(self, line: LaunchLine, probe: Path, wait_s: float, environment: Environment = NO_ENVIRONMENT) -> None:
-        """`wait_s`: how long an srun outside of a job may stand in the queue. `environment`: what the line runs in."""
+        """`wait_s`: how long an srun outside of a job may wait in the queue. `environment`: what the line runs in."""
         self.environment = environment.seeing(str(probe.absolute().parent))
         self.name = line.dialect.value
         self._line = line
@@ -143,12 +143,14 @@ def known_program(line: LaunchLine, environment: Environment = NO_ENVIRONMENT) -
     """Raise UsageError where the word taken for the program is none: then an option that we do not know hid it."""
     for word in (one.words[0] for one in (*line.before, *line.wrappers)):
         if not find_program(environment, word):
-            raise UsageError(f"{word} of the launch line is no program here.", "Leave it out, or give its full path.")
+            raise UsageError(
+                f"{word} of the launch line is not a program here.", "Leave it out, or give its full path."
+            )
     word = line.program[0]
     if not find_program(environment, word):
         raise UsageError(
-            f"{word!r} is taken for the program of the launch line, and is none.",
-            "If another word is the program, name it by --program.",
+            f"{word!r} is taken for the program of the launch line, but is not a program.",
+            "If another word is the program, name it with --program.",
         )
 
 

@@ -25,7 +25,7 @@ class Option(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LaunchLine(msgspec.Struct, frozen=True, kw_only=True):
-    """`before`: what stands in front of the launcher (`env A=1`); `wrappers`: in front of the program (`numactl`)."""
+    """`before`: what comes before the launcher (`env A=1`); `wrappers`: in front of the program (`numactl`)."""
 
     dialect: Dialect
     before: tuple[Wrapper, ...]
@@ -34,7 +34,7 @@ class LaunchLine(msgspec.Struct, frozen=True, kw_only=True):
     wrappers: tuple[Wrapper, ...] = ()
     program: tuple[str, ...]
     cores: int | None = None
-    """So many for each rank, by --cores."""
+    """Cores for each rank, by --cores."""
 
     @property
     def ranks(self) -> int | None:
@@ -102,7 +102,7 @@ class LaunchLine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def launcher_place(words: Sequence[str]) -> int:
-    """Where in the line the launcher stands. Raises UsageError where there is none."""
+    """Where in the line the launcher is. Raises UsageError where there is none."""
     wrapped = len(words) - len(unwrapped(words)[1])
     for place, word in enumerate(words[wrapped:], start=wrapped):
         if LAUNCHERS.fullmatch(word.rpartition("/")[2]):
@@ -110,11 +110,11 @@ def launcher_place(words: Sequence[str]) -> int:
     shown = " ".join(words) or "nothing"
     if any(SHELLS.fullmatch(word.rpartition("/")[2]) for word in words) or (len(words) == 1 and " " in words[0]):
         raise UsageError(
-            f"{shown!r} is a script or one word for a shell, and no launch line.",
+            f"{shown!r} is a script or one word for a shell, not a launch line.",
             f"Give the line of it that starts the ranks, word by word. {PLAIN_WORDS}",
         )
     raise UsageError(
-        f"{shown!r} is no launch line: srun, mpirun, mpiexec, orterun and prterun are understood.", PLAIN_WORDS
+        f"{shown!r} is not a launch line: srun, mpirun, mpiexec, orterun and prterun are understood.", PLAIN_WORDS
     )
 
 
@@ -132,14 +132,16 @@ def is_srun(launcher: str) -> bool:
 def parse_line(words: Sequence[str], dialect: Dialect, program: str = "", cores: int | None = None) -> LaunchLine:
     """The line taken apart. `program`: the word that is the program, where options or a script hide it.
 
-    `cores`: so many for each rank, whatever the line says. Raises UsageError for a line without a launcher or a
+    `cores`: cores for each rank, whatever the line says. Raises UsageError for a line without a launcher or a
     program, and for one that starts several programs.
     """
     words = assigned(words)
     place = launcher_place(words)
     rest = tuple(words[place + 1 :])
     if program and program not in rest:
-        raise UsageError(f"--program {program!r} is no word of the launch line.", "Write it as it stands in the line.")
+        raise UsageError(
+            f"--program {program!r} is not a word of the launch line.", "Write it as it appears in the line."
+        )
     options, first = _options(rest, OPTIONS[dialect], rest.index(program) if program else None)
     names = {one.name for one in options}
     if "multi-prog" in names or "configfile" in names or "app" in names or ":" in rest[first:]:

@@ -29,7 +29,7 @@ def default_folder() -> Path:
 def prebuilt(path: Path) -> Path:
     """A probe that somebody built. Raises UsageError where it cannot be run."""
     if not os.access(path, os.X_OK) or path.is_dir():
-        raise UsageError(f"--probe {path} is no program that can be run.")
+        raise UsageError(f"--probe {path} is not an executable program.")
     return path.resolve()
 
 

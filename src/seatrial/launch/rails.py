@@ -105,7 +105,7 @@ def _unit(rail: str) -> str:
 
 
 def _nics(count: int) -> dict[str, str]:
-    """MPICH over OFI, and Intel's: so many NICs, messages striped over them where there are several."""
+    """MPICH over OFI, and Intel's: this many NICs, messages striped over them where there are several."""
     if count == 1:
         return {"MPIR_CVAR_CH4_OFI_MAX_NICS": "1", "I_MPI_MULTIRAIL": "0"}
     return {

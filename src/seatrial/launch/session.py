@@ -30,13 +30,13 @@ Asked = TypeVar("Asked")
 Delivered = TypeVar("Delivered")
 
 TOO_LATE = (
-    "Where nothing else tells: MPI waits like this while nodes cannot reach each other. Look whether a firewall lets "
-    "them speak on all ports, and which interface MPI takes (btl_tcp_if_include, UCX_NET_DEVICES)."
+    "Without other evidence: MPI waits like this while nodes cannot reach each other. Check whether a firewall lets "
+    "them connect on all ports, and which interface MPI uses (btl_tcp_if_include, UCX_NET_DEVICES)."
 )
 
 
 MOST_BANTER = 500
-"""Lines of standard output that are no records: UCX, Hydra and the mpirun of Open MPI 5 report there what is wrong. The
+"""Lines of standard output that are not records: UCX, Hydra and the mpirun of Open MPI 5 report errors there. The
 first and the last ones are kept."""
 
 
@@ -58,7 +58,7 @@ class PipeSession:
         """Start `argv` and wait until all ranks are there.
 
         `one_host`: all ranks share this machine, so rank i is the i-th of `wanted`; otherwise host names decide.
-        `ranks_per_node`: so many on each of `wanted`; with more than one `nodes` are places, NODE:0, NODE:1, ...
+        `ranks_per_node`: this many on each of `wanted`; with more than one `nodes` are places, NODE:0, NODE:1, ...
         `wanted` None: whatever hosts the ranks come up on, and `ranks` of them, or as many as come; `nodes` are places.
         Raises LaunchError with the program's last words.
         """

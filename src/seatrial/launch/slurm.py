@@ -53,7 +53,7 @@ class SlurmLauncher:
         environment: Environment = NO_ENVIRONMENT,
         own: Mpi | None = None,
     ) -> None:
-        """`nodes`: only these; `mpi`: srun's --mpi; `wait_s`: how long to stand in the queue.
+        """`nodes`: only these; `mpi`: srun's --mpi; `wait_s`: how long to wait in the queue.
 
         `idle_only`: take what is free now, and never wait in the queue.
         `environment`: what the probe is started in; facts are read outside of it.
@@ -278,13 +278,13 @@ class SlurmLauncher:
 
 
 def partition_told(partitions: Collection[str]) -> str:
-    """The one of these that salloc is told to use by its own variable; empty where none is."""
+    """The one of these that salloc's own variable names; empty where none is."""
     name = os.environ.get("SALLOC_PARTITION", "")
     return name if name in partitions else ""
 
 
 def reserved_nodes() -> frozenset[str]:
-    """The nodes of the reservation that salloc is told to use by its own variable."""
+    """The nodes of the reservation that salloc's own variable names."""
     name = os.environ.get("SALLOC_RESERVATION", "")
     said = run(slurm_argv.reservation(name), timeout_s=COMMAND_TIMEOUT_S).stdout if name else ""
     return frozenset(expand(slurm_text.reservation_nodes(said)))

@@ -16,7 +16,7 @@ class Wrapper(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Manner(msgspec.Struct, frozen=True, kw_only=True):
-    """How one is told. `values`: options that take the next word; `places`: other words before the program."""
+    """How an option is written. `values`: options that take the next word; `places`: other words before the program."""
 
     values: frozenset[str] = frozenset()
     places: int = 0
@@ -50,7 +50,7 @@ _LOCATION = re.compile(r"~?\^?(all|root|0x[0-9a-fA-F]+|[a-zA-Z]+[0-9]*:[0-9a-z:.
 
 
 def unwrapped(words: Sequence[str]) -> tuple[tuple[Wrapper, ...], tuple[str, ...]]:
-    """What stands before the program that the words start in the end, one after the other; and the rest."""
+    """What comes before the program that the words start in the end, one after the other; and the rest."""
     found: list[Wrapper] = []
     rest = tuple(words)
     while rest and (manner := _WRAPPERS.get(rest[0].rpartition("/")[2])):

@@ -33,7 +33,7 @@ class Talk:
     def until(self, deadline: float, give_up: Callable[[bool], bool] = lambda _: False) -> bool:
         """Go on until the program has ended, or until `deadline` (time.monotonic); whether it has ended.
 
-        `give_up` is asked every `WATCH_S` at least, and told whether the program has said anything yet: yes is an end,
+        `give_up` is asked every `WATCH_S` at least, with whether the program has written anything yet: yes is an end,
         too. A daemon that it leaves behind may hold its outputs open: they are closed `GRACE_S` after its end.
         """
         assert self._process.stdout is not None  # noqa: S101 - it was asked for

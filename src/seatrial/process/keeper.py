@@ -20,7 +20,7 @@ exec "$@"
 """
 """The end of standard input is the end of whoever holds its other end, however that came about.
 
-A controller that is just being started anew is asked until it hears; and once more, since a job that was asked for at
+A controller that is just restarting is asked until it hears; and once more, since a job that was asked for at
 the last moment comes into the queue after that.
 """
 

@@ -106,7 +106,7 @@ class LinePipe:
         return " / ".join(lines[-MOST_LINES:]) or "it said nothing"
 
     def close(self, *, kill: bool, patience_s: float = 5.0) -> int | None:
-        """Close its input and wait for its end, for so long; then end it. Its exit status where it ended by itself."""
+        """Close its input, wait this long for its end, then end it. Its exit status where it ended by itself."""
         assert self._process.stdin is not None  # noqa: S101 - it was asked for
         try:
             self._process.stdin.close()

@@ -35,11 +35,11 @@ class Completed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 RANK_OF = re.compile(r"PMIX_(?!MCA_)|PMI_(?:RANK|FD|SIZE|PORT|ID|JOBID|SPAWNED|KVS)")
-"""Variables by which a launcher tells a process which rank of which step it is."""
+"""Variables that show a process which rank of which step it is."""
 STEERING = re.compile(
     r"S(?:INFO|QUEUE|CANCEL|CONTROL)_|SLURM_(?:LABELIO|MULTI_PROG|STD(?:IN|OUT|ERR)MODE)$|SBATCH_(?:WAIT|ARRAY_INX)$"
 )
-"""A user's habits for Slurm's commands: they would tell us of other jobs, cancel others or none, or write elsewhere."""
+"""A user's habits for Slurm's commands: they would show us other jobs, cancel others or none, or write elsewhere."""
 BINDING = re.compile(r"SLURM_(?:CPU|MEM)_BIND")
 """Set by srun for the tasks of a step, and read by the srun that one of them starts (srun(1))."""
 

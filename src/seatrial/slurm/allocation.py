@@ -1,4 +1,4 @@
-"""Gets hold of nodes through salloc, gives them back, and says why it does not get them."""
+"""Allocates nodes through salloc, gives them back, and explains why an allocation failed."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -23,7 +23,7 @@ LONGEST_PAUSE_GRANTED_S = 10.0
 """Once it is granted, and nodes boot: one of them that fails is noticed within this time."""
 END_S = 10.0
 """For salloc to give the allocation back: the time within which Slurm's commands expect an answer (MessageTimeout)."""
-WAIT_LONGER = "Wait longer with --wait, take fewer nodes with --nodes, or leave it to the queue with --detach."
+WAIT_LONGER = "Wait longer with --wait, take fewer nodes with --nodes, or submit it as a job with --detach."
 
 
 class Pauses:
@@ -55,7 +55,7 @@ class Waiting:
         self.reason = ""
         self.known: Pending | None = None
         self.lost: tuple[NodeState, ...] = ()
-        """Nodes that were granted and are out of service since."""
+        """Nodes that were granted and went out of service afterwards."""
         self._nodes = nodes
         self._pauses = Pauses(clock)
         self._granted = False
@@ -86,7 +86,7 @@ class Waiting:
         return now and before
 
     def lost_any(self) -> bool:
-        """Whether a granted node is out of service: all the others would wait for it in vain."""
+        """Whether a granted node is out of service: all the others would wait for it without end."""
         sinfo = run(slurm_argv.state_of(self._nodes), timeout_s=COMMAND_TIMEOUT_S).stdout
         states = {line.node: text.why_not(line) for line in text.parse_sinfo(sinfo) if line.out_of_service}
         self.lost = tuple(states.values())
@@ -162,13 +162,13 @@ def _lost(what: str, lost: Sequence[NodeState]) -> LaunchError:
         asleep = node_list([state.node for state in lost])
         return LaunchError(
             f"Slurm granted {what}, and {asleep} did not wake up in time ({text.RESUME_TIMEOUT}).",
-            "Look into the log of the site's ResumeProgram, and whether ResumeTimeout is long enough for a boot; "
+            "Check the log of the site's ResumeProgram, and whether ResumeTimeout is long enough for a boot; "
             f"then scontrol update NodeName={asleep} State=RESUME. Or name others by --nodes.",
         )
     why = "; ".join(f"{state.node}: {state.reason}" for state in lost[:4])
     return LaunchError(
         f"Slurm granted {what}, and took nodes out of service as the job began ({why}).",
-        "Look into slurmd's log there, and into the site's prolog (ResumeProgram where they were suspended); name "
+        "Check slurmd's log there, and the site's prolog (ResumeProgram where they were suspended); name "
         "others by --nodes.",
     )
 

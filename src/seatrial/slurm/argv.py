@@ -35,7 +35,7 @@ def longest_s(limit_minutes: int | None) -> float:
 
 
 def allocation(nodes: Sequence[str], seconds: float, partition: str, name: str) -> list[str]:
-    """What salloc and sbatch alike are asked for: these nodes, alone, for so long, even if one of them fails."""
+    """What salloc and sbatch alike are asked for: these nodes, alone, for this time, even if one of them fails."""
     asked = [
         f"--nodes={len(nodes)}",
         f"--ntasks={len(nodes)}",
@@ -73,7 +73,7 @@ def sbatch(
 def sbatch_alone(node: str, partition: str, name: str, script: str, argv: Sequence[str], *, memory: bool) -> list[str]:
     """A job of one core of one node for a few minutes, beside others' jobs; prints its number.
 
-    Not a task of a job array: Slurm takes the tasks of an array for alike, and once one cannot start it does not try
+    Not a task of a job array: Slurm treats the tasks of an array alike, and once one cannot start it does not try
     those behind it, though their nodes may be free. `memory`: say how little is needed, where memory is given out.
     """
     asked = [
@@ -164,5 +164,5 @@ def job_about(job: str) -> list[str]:
 
 
 def job_reason(job: str) -> list[str]:
-    """Ask why a job still stands in the queue."""
+    """Ask why a job is still in the queue."""
     return ["squeue", "--noheader", f"--jobs={job}", "--format=%r"]

@@ -35,7 +35,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 def parse_job(text: str, number: str) -> Job | None:
     """The line of that very job in the output of `squeue --format=%A|%T|%U|%N`; None where it is over.
 
-    Asked for the first job of an array or of a heterogeneous job, squeue tells of all tasks and parts.
+    Asked for the first job of an array or of a heterogeneous job, squeue reports all tasks and parts.
     """
     for line in text.splitlines():
         fields = [field.strip() for field in line.split("|", 3)]
@@ -50,7 +50,7 @@ def job_now(number: str) -> Job | None:
     if done.ok or NO_SUCH_JOB in done.stderr:
         return parse_job(done.stdout, number)
     meaning, remedy = silence(done)
-    raise LaunchError(f"How job {number} stands is not known, since Slurm does not answer: {meaning}", remedy)
+    raise LaunchError(f"The state of job {number} is not known, since Slurm does not answer: {meaning}", remedy)
 
 
 def job_around(number: str) -> Job:
@@ -74,7 +74,7 @@ def refuse_over(number: str) -> None:
         )
     if job.state in STANDING_STILL:
         raise LaunchError(
-            f"Job {number} is suspended: others go first on its nodes, or it was told to (scontrol suspend).",
+            f"Job {number} is suspended: other jobs preempted it, or somebody ran scontrol suspend.",
             "Run the check again on a partition whose jobs are not suspended (PreemptMode), or once it may go on.",
         )
 
@@ -89,7 +89,7 @@ CHANGING = (
     "SLURM_TIMELIMIT",
 )  # fmt: skip
 """Input variables of srun (srun(1), INPUT ENVIRONMENT VARIABLES) that change where tasks run or what they see."""
-FORGET = "Forget the old job's variables (unset SLURM_JOB_ID SLURM_JOBID), or start from a new shell."
+FORGET = "Unset the old job's variables (unset SLURM_JOB_ID SLURM_JOBID), or start from a new shell."
 KEEP = "Preserve all SLURM_ variables (guix shell --preserve=^SLURM, module without purge), or start from a new shell."
 
 

@@ -15,14 +15,14 @@ from seatrial.slurm import text
 COMMAND_TIMEOUT_S = 30.0
 SETTLE_S = 10.0
 NEEDED = ("salloc", "srun", "squeue", "scancel", "scontrol")
-"""Beside sinfo, which tells whether there is a Slurm at all."""
+"""Beside sinfo, which shows whether there is a Slurm at all."""
 QUESTION = ("sinfo", "--noheader", "--format=%D")
 
 
 def is_here() -> bool:
     """Whether launches go through Slurm: False without its commands, and where they know of no controller.
 
-    Raises LaunchError where Slurm is here and does not answer: nothing else is to be measured in its place unasked.
+    Raises LaunchError where Slurm is here and does not answer: nothing else is measured in its place by default.
     """
     done = asked(QUESTION)
     if absent(done):

@@ -1,4 +1,4 @@
-"""What Slurm's queue says of jobs that were left to it, and jobs of one node each."""
+"""What Slurm's queue reports about submitted jobs, and jobs of one node each."""
 
 import os
 import shlex
@@ -47,7 +47,7 @@ class QueueLine(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def ended(self) -> bool:
-        """Whether it has left the queue; a word that we do not know is none of an end."""
+        """Whether it has left the queue; an unknown state does not count as an end."""
         return self.state in ENDED
 
     @property
@@ -60,11 +60,11 @@ class QueueLine(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def hopeless(self) -> str:
-        """What to do about one that no waiting will start; empty for all others."""
+        """What to do about a job that can never start; empty for all others."""
         known = self._known
         if known is None or not known.hopeless or self.state != "PENDING":
             return ""
-        return f"No waiting helps. {known.remedy} To take it back: {shlex.join(slurm_argv.cancel(self.job))}"
+        return f"This job can never start. {known.remedy} To cancel it: {shlex.join(slurm_argv.cancel(self.job))}"
 
     @property
     def _known(self) -> Pending | None:
@@ -72,7 +72,7 @@ class QueueLine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def jobs_by_number(job: str) -> tuple[QueueLine, ...]:
-    """The job, or nothing where Slurm knows it no more. Raises LaunchError where Slurm does not answer."""
+    """The job, or nothing where Slurm no longer knows it. Raises LaunchError where Slurm does not answer."""
     return _lines(slurm_argv.queue_of(job))
 
 
@@ -111,7 +111,7 @@ def _handed_in(argv: Sequence[str]) -> str:
     done = run(argv, timeout_s=COMMAND_TIMEOUT_S)
     job = slurm_text.submitted_job(done.stdout)
     if not done.ok or not job:
-        raise refused(done.stderr, "Slurm takes no job")
+        raise refused(done.stderr, "Slurm accepts no job")
     return job
 
 
@@ -143,4 +143,4 @@ def _lines(argv: Sequence[str]) -> tuple[QueueLine, ...]:
     if NO_SUCH_JOB in done.stderr:
         return ()
     meaning, remedy = silence(done)
-    raise LaunchError(f"How the job stands is not known, since Slurm does not answer: {meaning}", remedy)
+    raise LaunchError(f"The state of the job is not known, since Slurm does not answer: {meaning}", remedy)

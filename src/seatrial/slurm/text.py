@@ -1,4 +1,4 @@
-"""What Slurm's commands print, parsed; pure. Words that we do not know stay what they are and harm nothing."""
+"""What Slurm's commands print, parsed; pure. Unknown words are kept as they are and do no harm."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -39,7 +39,7 @@ LAUNCH_FAILED = re.compile(r"[Ll]aunch for (?:StepId=\S+|step \S+) failed on nod
 
 
 class NodeLine(msgspec.Struct, frozen=True, kw_only=True):
-    """One node in one partition, as sinfo says it."""
+    """One node in one partition, as sinfo reports it."""
 
     node: str
     state: str
@@ -180,7 +180,7 @@ def submitted_job(text: str) -> str:
 
 
 def complaint(text: str) -> str:
-    """The telling line of a command's standard error, without the command's own name before it."""
+    """The line of a command's standard error that matters, without the command's own name before it."""
     said = [
         line.strip()
         for line in without_colours(text).splitlines()
@@ -218,6 +218,6 @@ def config_value(text: str, key: str) -> str:
 
 
 def unknown_names(wanted: Iterable[str], known: Iterable[str]) -> list[str]:
-    """Those of the wanted that are not known, in order."""
+    """The wanted ones that are not known, in order."""
     there = set(known)
     return [name for name in wanted if name not in there]

@@ -74,7 +74,7 @@ def test_check_without_slurm_and_mpi_says_what_is_missing(capsys: pytest.Capture
         (["check", "--run", "../up"], "--run '../up'"),
         (["check", "--replay", "nosuch"], "'nosuch'"),
         (["check", "--mpicc", "nosuch-cc"], "'nosuch-cc'"),
-        (["check", "--probe", "nosuch"], "nosuch is no program"),
+        (["check", "--probe", "nosuch"], "nosuch is not an executable program"),
         (["check", "--nosuch"], "--nosuch"),
         (["check", "stray"], "stray"),
         (["nosuch"], "'nosuch'"),

@@ -149,8 +149,8 @@ def test_a_job_that_will_never_start_is_told_with_what_to_do(
     capsys.readouterr()
     assert main.run(["runs", "collect", "later"]) == 2
     told = capsys.readouterr().out
-    assert "(PartitionTimeLimit). No waiting helps. Give a shorter --budget" in told
-    assert told.endswith("To take it back: scancel 42\n")
+    assert "(PartitionTimeLimit). This job can never start. Give a shorter --budget" in told
+    assert told.endswith("To cancel it: scancel 42\n")
 
 
 def test_what_was_submitted_as_json(slurm: SlurmScripts, capsys: pytest.CaptureFixture[str]) -> None:
@@ -166,7 +166,7 @@ def test_while_slurm_does_not_answer_a_run_that_may_go_on_is_left_alone(
     slurm.says("squeue", "squeue: error: Unable to contact slurm controller (connect failure)\n", 1)
     capsys.readouterr()
     assert main.run(["runs", "collect", "later"]) == 2
-    assert "How the job stands is not known" in capsys.readouterr().err
+    assert "The state of the job is not known" in capsys.readouterr().err
     assert (archive / "later.partial").is_dir()
 
 
@@ -175,7 +175,7 @@ def test_a_job_that_has_just_ended_is_not_waited_for(slurm: SlurmScripts, capsys
     slurm.says("squeue", "42|FAILED|n[1-3]|NonZeroExitCode\n")
     capsys.readouterr()
     assert main.run(["runs", "collect", "later"]) == 2
-    assert "is gone and measured nothing" in capsys.readouterr().out
+    assert "ended without results" in capsys.readouterr().out
 
 
 def test_what_was_handed_in_under_a_name_is_not_overwritten(
@@ -216,11 +216,11 @@ def test_a_job_that_slurm_took_without_saying_so_is_taken_back(slurm: SlurmScrip
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("42|CANCELLED|n[1-3]|None", "measured nothing: it was cancelled"),
-        ("42|PREEMPTED|n[1-3]|None", "measured nothing: it left no word (PREEMPTED); its nodes may not see"),
-        ("42|FAILED|n[1-3]|RaisedSignal:53", "it left no word (FAILED (RaisedSignal:53)); its nodes may not see"),
-        ("42|FAILED|n[1-3]|JobLaunchFailure", "it left no word (FAILED (JobLaunchFailure)); its nodes may not see"),
-        ("", "it left no word; its nodes may not see this folder (--archive names a shared one)"),
+        ("42|CANCELLED|n[1-3]|None", "without results: it was cancelled"),
+        ("42|PREEMPTED|n[1-3]|None", "without results: it wrote no output (PREEMPTED); its nodes may not see"),
+        ("42|FAILED|n[1-3]|RaisedSignal:53", "it wrote no output (FAILED (RaisedSignal:53)); its nodes may not see"),
+        ("42|FAILED|n[1-3]|JobLaunchFailure", "it wrote no output (FAILED (JobLaunchFailure)); its nodes may not see"),
+        ("", "it wrote no output; its nodes may not see this folder (--archive names a shared one)"),
     ],
 )
 def test_how_a_job_ended_that_wrote_nothing(
@@ -322,7 +322,7 @@ def test_a_job_that_is_gone_without_a_trace_leaves_its_last_word(
     (archive / "later.submitted" / "output.txt").write_text("first\nslurmstepd: error: \x1b[31mKilled\n")
     capsys.readouterr()
     assert main.run(["runs", "collect", "later"]) == 2
-    assert capsys.readouterr().out == "later: job 42 is gone and measured nothing: slurmstepd: error: Killed\n"
+    assert capsys.readouterr().out == "later: job 42 ended without results: slurmstepd: error: Killed\n"
 
 
 def test_a_job_that_slurm_does_not_take_leaves_nothing_behind(
@@ -330,7 +330,7 @@ def test_a_job_that_slurm_does_not_take_leaves_nothing_behind(
 ) -> None:
     slurm.says("sbatch", "sbatch: error: Batch job submission failed: Invalid account\n", 1)
     assert submit() == 2
-    assert "Slurm takes no job: Batch job submission failed: Invalid account." in capsys.readouterr().err
+    assert "Slurm accepts no job: Batch job submission failed: Invalid account." in capsys.readouterr().err
     assert list(archive.iterdir()) == []
 
 

@@ -142,7 +142,7 @@ def test_while_slurm_does_not_answer_no_node_is_called_failed(
     slurm.says("squeue", "squeue: error: Unable to contact slurm controller (connect failure)\n", 1)
     capsys.readouterr()
     assert main.run(["runs", "collect", "later"]) == 2
-    assert "How the job stands is not known" in capsys.readouterr().err
+    assert "The state of the job is not known" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("broken", ["exit 3", "printf 'half a stream'; exit 1"])
@@ -205,7 +205,7 @@ def test_where_slurm_takes_no_job_at_all_nothing_is_left_behind(
     slurm.says("sinfo", "".join(f"n{place}|idle|normal*|none\n" for place in range(1, 21)))
     slurm.says("sbatch", "sbatch: error: Batch job submission failed: Invalid account\n", 1)
     assert submit(nodes="n[1-20]") == 2
-    assert "Slurm takes no job: Batch job submission failed: Invalid account." in capsys.readouterr().err
+    assert "Slurm accepts no job: Batch job submission failed: Invalid account." in capsys.readouterr().err
     assert list(archive.iterdir()) == []
     assert len(slurm.all_asked("sbatch")) == detached.MOST_REFUSED
     assert slurm.asked("scancel")[1].startswith("--name=seatrial-2")

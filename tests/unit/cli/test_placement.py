@@ -110,7 +110,7 @@ def test_one_rank_alone_is_looked_at(line: tuple[str, ...], capsys: pytest.Captu
 
 def test_lines_that_cannot_be_started_are_sentences(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert run(["placement", "--archive", str(tmp_path), "--", "./app"]) == 64
-    assert "no launch line" in capsys.readouterr().err
+    assert "not a launch line" in capsys.readouterr().err
     assert run(["placement", "--archive", str(tmp_path), "--", "HOME=/opt/mpirun", "mpirun.of-nobody", "./app"]) == 64
     assert "There is no mpirun.of-nobody here" in capsys.readouterr().err
 

@@ -155,7 +155,7 @@ def test_a_refusal_of_slurm_is_named_with_its_fix(name: str, meaning: str) -> No
     ],
 )  # fmt: skip
 def test_refusals_of_other_sites(text: str, meaning: str) -> None:
-    assert meaning in refused(text, "Slurm takes no job").what
+    assert meaning in refused(text, "Slurm accepts no job").what
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_refusals_of_other_sites(text: str, meaning: str) -> None:
 )
 def test_refusals_recorded_with_accounts_and_limits(text: str, meaning: str) -> None:
     """Of a slurmdbd with MariaDB, raised by hand once; no test needs one."""
-    error = refused(text, "Slurm takes no job")
+    error = refused(text, "Slurm accepts no job")
     assert meaning in error.what
     assert error.remedy
 

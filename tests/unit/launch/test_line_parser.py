@@ -123,20 +123,20 @@ def test_an_option_that_nobody_knows_is_told_apart_by_naming_the_program() -> No
     words = shlex.split("srun --site-thing 7 ./app")
     assert parse_line(words, Dialect.SRUN).program == ("7", "./app")
     assert parse_line(words, Dialect.SRUN, "./app").program == ("./app",)
-    with pytest.raises(UsageError, match="--program 'x' is no word"):
+    with pytest.raises(UsageError, match="--program 'x' is not a word"):
         parse_line(words, Dialect.SRUN, "x")
 
 
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("./app", "no launch line"),
+        ("./app", "not a launch line"),
         ("srun -n 4", "has no program"),
         ("srun --multi-prog file", "several programs"),
         ("mpirun -n 1 a : -n 1 b", "several programs"),
-        ("", "no launch line"),
+        ("", "not a launch line"),
         ("sbatch job.sh", "script or one word for a shell"),
-        ("env A=/opt/mpirun ./app", "no launch line"),
+        ("env A=/opt/mpirun ./app", "not a launch line"),
         ("srun taskset -c 0", "has no program"),
     ],
 )

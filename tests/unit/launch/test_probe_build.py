@@ -115,7 +115,7 @@ def test_a_prebuilt_probe_must_be_a_program(tmp_path: Path) -> None:
     plain.write_text("")
     plain.chmod(0o644)
     for path in (plain, tmp_path / "missing", tmp_path):
-        with pytest.raises(UsageError, match=f"--probe {path} is no program"):
+        with pytest.raises(UsageError, match=f"--probe {path} is not an executable program"):
             prebuilt(path)
     plain.chmod(0o755)
     assert prebuilt(plain) == plain.resolve()

@@ -250,7 +250,7 @@ def test_earlier_is_a_recording_or_a_run_of_the_archive(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="Nor is there a recording of that name"):
         read_earlier("nothing", archive)
     shutil.rmtree(folder / "facts")
-    with pytest.raises(UsageError, match="kept no facts"):
+    with pytest.raises(UsageError, match="has no facts"):
         read_earlier("last", archive)
 
 

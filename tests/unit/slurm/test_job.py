@@ -53,7 +53,7 @@ def test_words_that_are_no_number_are_no_job(squeue: Says) -> None:
 
 def test_a_silent_controller_is_not_taken_for_the_end_of_the_job(squeue: Says) -> None:
     squeue("", error="slurm_load_jobs error: Unable to contact slurm controller (connect failure)")
-    with pytest.raises(LaunchError, match=r"How job 7 stands is not known.*controller does not answer"):
+    with pytest.raises(LaunchError, match=r"The state of job 7 is not known.*controller does not answer"):
         job.refuse_over("7")
 
 

@@ -135,5 +135,5 @@ def _wrong_first_line(program: str, first: bytes) -> tuple[str, str] | None:
         return f"the lines of {program} end as on Windows", f"sed -i 's/\\r$//' {program}"
     interpreter = next(iter(first[2:].split()), b"").decode("utf-8", errors="replace")
     if first.startswith(b"#!") and not os.access(interpreter, os.X_OK):
-        return f"{interpreter!r} in the first line of {program} is no program here", "Name the full path of one."
+        return f"{interpreter!r} in the first line of {program} is not a program here", "Name the full path of one."
     return None

@@ -32,7 +32,7 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     form: str
     """What comes after it, as shown in messages."""
     where: Where
-    """Where it is entered unless told otherwise."""
+    """Where it is entered by default."""
     wrap: Wrap
     takes_options: bool = False
     """Whether words may begin with -, for the program that is called."""

@@ -73,7 +73,7 @@ def judge_environment(tried: Tried) -> tuple[EnvironmentFault, ...]:
 def _not_entered(tried: Tried) -> EnvironmentFault:
     if tried.late:
         return EnvironmentFault(
-            what=f"Nothing came of a start in {tried.environment.spec}: no task ended in time.",
+            what=f"A start in {tried.environment.spec} failed: no task ended in time.",
             remedy=WAITS,
             fatal=True,
         )
@@ -86,7 +86,7 @@ def _not_entered(tried: Tried) -> EnvironmentFault:
         or (
             "It may hide the launcher or its settings (PATH, SLURM_CONF): choose --wrap inside."
             if outside
-            else "Look whether the nodes have it; --wrap outside enters it here alone."
+            else "Check whether the nodes have it; --wrap outside enters it here alone."
         ),
         fatal=True,
     )
@@ -123,7 +123,7 @@ def _deaf(tried: Tried) -> Iterable[EnvironmentFault]:
     sent = any(one.heard for one in tried.plain) or not tried.job  # the control of a local launch may be inside, too
     if sent and [one.heard for one in tried.within if one.heard is not None] == [""]:
         yield EnvironmentFault(
-            what=f"{tried.environment.spec} keeps standard input from what it runs, and the probe hears nothing.",
+            what=f"{tried.environment.spec} keeps standard input from what it runs, and the probe receives nothing.",
             remedy="Something in it reads it: put </dev/null behind each command before the last.",
             fatal=True,
         )
@@ -133,7 +133,7 @@ def _without_program(tried: Tried) -> Iterable[EnvironmentFault]:
     nodes = _named(tried, {one.host for one in tried.within if not one.program})
     if nodes:
         yield EnvironmentFault(
-            what=f"The probe is not to be seen in {tried.environment.spec} on {_listed(nodes)}.",
+            what=f"The probe is not visible in {tried.environment.spec} on {_listed(nodes)}.",
             remedy="Name a folder by --probe-dir that all nodes share and that the environment does not hide.",
             fatal=True,
         )

@@ -40,7 +40,7 @@ NIX = Kind(
 
 KEPT = ("SLURM", "PMI", "OMPI_", "PRTE_", "MPICH_", "MPIR_", "HYDRA_", "HYDI_", "I_MPI_", "MV2_", "MVP_", "PALS_",
         "UCX_", "FI_", "PSM", "HFI_", "MPI_", "CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "TMPDIR")  # fmt: skip
-"""How the names begin of what Slurm, PMI, MPI and its transports tell a rank by variables; PMI stands for PMIX, too."""
+"""How the variables begin by which Slurm, PMI, MPI and its transports reach a rank; PMI includes PMIX."""
 PRESERVED = tuple(f"--preserve=^{name}" for name in KEPT)
 
 

@@ -15,7 +15,7 @@ HEARD = "seatrial-heard"
 
 
 def ask(argv: Sequence[str], tasks: int, *, timeout_s: float, variables: Mapping[str, str] | None = None) -> Completed:
-    """Run it; more than so many answers are long is not kept, whatever an environment says besides."""
+    """Run it; output beyond the length of this many answers is not kept, whatever else an environment prints."""
     kept_bytes = (1 << 20) + (tasks << 16)
     return run(argv, timeout_s=timeout_s, stdin=f"{HEARD}\n", extra_environment=variables, kept_bytes=kept_bytes)
 

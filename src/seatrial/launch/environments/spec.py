@@ -38,12 +38,12 @@ WRAPS = (AUTO, *Where)
 
 
 def parse_environment(text: str, wrap: str = AUTO) -> Environment:
-    """The environment that `text` names; an empty one names none. Words are parted as a shell would, and not expanded.
+    """The environment that `text` names; an empty one names none. Words are split as in a shell, and not expanded.
 
     `wrap`: inside, outside, or auto, which is the kind's own choice. Raises UsageError that shows the value.
     """
     if wrap not in WRAPS:
-        raise UsageError(f"--wrap {wrap!r} is none of {', '.join(WRAPS)}.")
+        raise UsageError(f"--wrap {wrap!r} is not one of {', '.join(WRAPS)}.")
     if len(text) > LONGEST:
         raise UsageError(
             f"--environment {text[:SHOWN]!r}... has {len(text)} characters, and at most {LONGEST} are taken.",
@@ -55,7 +55,7 @@ def parse_environment(text: str, wrap: str = AUTO) -> Environment:
     kind = next((kind for kind in KINDS if kind.name == name), None)
     if kind is None or not colon:
         raise UsageError(
-            f"--environment {text!r} begins with no kind of environment.",
+            f"--environment {text!r} does not begin with a kind of environment.",
             f"Write KIND:..., and KIND is one of {', '.join(kind.name for kind in KINDS)}.",
         )
     words = _words(text, kind, rest)
@@ -68,16 +68,16 @@ def _words(text: str, kind: Kind, rest: str) -> tuple[str, ...]:
     try:
         words = tuple(shlex.split(rest))
     except ValueError as error:
-        raise UsageError(f"--environment {text!r} cannot be parted into words: {error}.", form) from error
+        raise UsageError(f"--environment {text!r} cannot be split into words: {error}.", form) from error
     if not words or not all(words):
         raise UsageError(f"--environment {text!r} names nothing to enter.", form)
     if any(character == "\0" or "\ud800" <= character <= "\udfff" for character in rest):
-        raise UsageError(f"--environment {text!r} holds a NUL, or bytes that are no UTF-8.", form)
+        raise UsageError(f"--environment {text!r} holds a NUL, or bytes that are not UTF-8.", form)
     if "--" in words or (not kind.takes_options and any(word.startswith("-") for word in words)):
         strange = next(word for word in words if word.startswith("-"))
-        raise UsageError(f"--environment {text!r}: {strange!r} is no name for {kind.name}.", form)
+        raise UsageError(f"--environment {text!r}: {strange!r} is not a name for {kind.name}.", form)
     if kind.name_last and words[-1].startswith("-"):
-        raise UsageError(f"--environment {text!r}: {words[-1]!r} stands where the name has to be, at the end.", form)
+        raise UsageError(f"--environment {text!r}: the name must come last, not {words[-1]!r}.", form)
     if kind is SCRIPT and not words[0].startswith("/"):
-        raise UsageError(f"--environment {text!r} is no full path, and nodes may start elsewhere.", form)
+        raise UsageError(f"--environment {text!r} is not a full path, and nodes may start elsewhere.", form)
     return words

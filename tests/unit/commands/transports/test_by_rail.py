@@ -114,7 +114,7 @@ def test_nodes_of_one_rail_have_none_to_compare(tmp_path: Path) -> None:
 
 def test_an_mpi_that_cannot_be_held_to_a_rail_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(scripted, "HEADER", {"mpi_library": "NovelMPI 1"})
-    with pytest.raises(SeatrialError, match="How NovelMPI 1 is held to one Ethernet rail is not known"):
+    with pytest.raises(SeatrialError, match="How NovelMPI 1 is limited to one Ethernet rail is not known"):
         carry_out(two_rails(), tmp_path, rails=())
 
 

@@ -106,7 +106,7 @@ def test_an_environment_that_hangs_is_no_environment_that_fails() -> None:
     cancelled = "0: slurmstepd-n1: error: *** STEP 17.2 ON n1 CANCELLED AT 2026-11-22T05:25:10 ***"
     (everywhere,) = judge_environment(msgspec.structs.replace(tried(said=cancelled), late=True))
     (there,) = judge_environment(msgspec.structs.replace(tried(task("n1"), said=cancelled), late=True))
-    assert everywhere.what == "Nothing came of a start in script:/w: no task ended in time."
+    assert everywhere.what == "A start in script:/w failed: no task ended in time."
     assert there.what == "script:/w cannot be entered on n2.site: no task ended in time there."
     assert "a licence or a download" in everywhere.remedy == there.remedy
 
@@ -114,7 +114,7 @@ def test_an_environment_that_hangs_is_no_environment_that_fails() -> None:
 def test_a_probe_that_is_not_seen_on_one_node() -> None:
     (fault,) = faults(task("n1"), task("n2", program=False))
     assert fault.fatal
-    assert fault.what == "The probe is not to be seen in script:/w on n2.site."
+    assert fault.what == "The probe is not visible in script:/w on n2.site."
     assert "--probe-dir" in fault.remedy
 
 
@@ -222,7 +222,7 @@ def test_a_script_with_env_i_is_caught_by_real_tasks(tmp_path: Path) -> None:
     (gone,) = check_environment(Plays(parse_environment(f"script:{tmp_path}/gone"), Path("/bin/sh")), ["n1"])
     assert gone.what.endswith("gone: No such file or directory.")
     (unseen,) = check_environment(Plays(parse_environment(f"script:{good}"), tmp_path / "probe"), ["n1"])
-    assert "not to be seen" in unseen.what
+    assert "not visible" in unseen.what
 
 
 def test_without_an_environment_nothing_is_tried() -> None:

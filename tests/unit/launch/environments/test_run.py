@@ -166,7 +166,7 @@ def test_the_command_line_and_the_site_name_an_environment(tmp_path: Path) -> No
     assert [done.returncode for done in (named, by_site, wrong)] == [64, 2, 64]
     assert "conda:x" in named.stderr
     assert "script:/gone cannot be entered here" in by_site.stderr
-    assert "--wrap 'x' is none of auto, inside, outside" in wrong.stderr
+    assert "--wrap 'x' is not one of auto, inside, outside" in wrong.stderr
 
 
 @pytest.mark.usefixtures("modules")

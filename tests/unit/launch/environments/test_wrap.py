@@ -213,20 +213,20 @@ def test_inside_and_outside() -> None:
 @pytest.mark.parametrize(
     ("spec", "told"),
     [
-        ("openmpi", "'openmpi' begins with no kind"),
+        ("openmpi", "'openmpi' does not begin with a kind"),
         ("module:" + "a" * 100_000, r"'module:a{33}'\.\.\. has 100007 characters"),
-        ("conda:x", "'conda:x' begins with no kind"),
-        ("module", "'module' begins with no kind"),
+        ("conda:x", "'conda:x' does not begin with a kind"),
+        ("module", "'module' does not begin with a kind"),
         ("module:", "names nothing"),
         ("module:''", "names nothing"),
         ("module:'a", "No closing quotation"),
-        ("module:--force", "'--force' is no name"),
-        ("guix:a -- b", "'--' is no name"),
-        ("apptainer:/i/mpi.sif --nv", "'--nv' stands where the name has to be"),
-        ("singularity:--nv", "'--nv' stands where the name has to be"),
-        ("script:wrap", "is no full path"),
+        ("module:--force", "'--force' is not a name"),
+        ("guix:a -- b", "'--' is not a name"),
+        ("apptainer:/i/mpi.sif --nv", "the name must come last, not '--nv'"),
+        ("singularity:--nv", "the name must come last, not '--nv'"),
+        ("script:wrap", "is not a full path"),
         ("script:/a\0b", "holds a NUL"),
-        ("script:/a\udc80b", "no UTF-8"),
+        ("script:/a\udc80b", "not UTF-8"),
     ],
 )
 def test_what_is_no_environment_is_refused(spec: str, told: str) -> None:
@@ -235,7 +235,7 @@ def test_what_is_no_environment_is_refused(spec: str, told: str) -> None:
 
 
 def test_where_is_one_of_three_and_nothing_is_nowhere() -> None:
-    with pytest.raises(UsageError, match="'around' is none of auto, inside, outside"):
+    with pytest.raises(UsageError, match="'around' is not one of auto, inside, outside"):
         parse_environment("module:gcc", "around")
     assert parse_environment(" ") == NO_ENVIRONMENT
 
