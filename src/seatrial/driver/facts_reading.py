@@ -117,7 +117,7 @@ def read_cluster(site: SiteSettings, progress: Progress) -> FactsRead:
 def read_recording(path: Path, progress: Progress | None = None) -> FactsRead:
     """Whatever `path` is, recognised by its content (docs/recordings.md).
 
-    Raises UsageError for what is no recording, is damaged or too large, another SeatrialError where none of its
+    Raises UsageError for what is not one, is damaged or too large, another SeatrialError where none of its
     machines can be read. Of several machines, those that cannot be read are silent.
     """
     progress = progress or Silent()

@@ -77,10 +77,10 @@ class Patience:
         self.slowest_s = max(self.slowest_s, seconds)
 
     def over(self, nodes: int, seconds: float, said_anything: bool) -> bool:
-        """Whether a step on so many nodes is in vain, that has run for `seconds`.
+        """Whether to give up a step on that number of nodes after `seconds`.
 
-        One on several nodes is where it has said nothing, since they can be asked apart; any one where the others of
-        the reading were there long ago.
+        Yes for a step on several nodes that has written nothing, since they can be asked apart, and for any step long
+        after the others of the reading have ended.
         """
         extra_s = EXTRA_S_PER_NODE * nodes
         if nodes > 1 and not said_anything and seconds > FIRST_WORD_S + extra_s:

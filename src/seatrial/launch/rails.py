@@ -6,8 +6,8 @@ Where each is documented:
   communications" and "... of MPI InfiniBand, RoCE, and iWARP communications" (its FAQ), and `ompi_info --all`. A comma
   between names; messages are striped over all that are named.
 - `UCX_NET_DEVICES`, `UCX_MAX_RNDV_RAILS`: UCX, "Frequently Asked Questions" (openucx.readthedocs.io) and
-  `ucx_info -f`: devices as `mlx5_0:1` or `eth0`, and over how many of them one large message is split, 2 unless told
-  otherwise. Open MPI 5's "InfiniBand / RoCE support" and Intel's guide (its provider mlx is UCX) point there.
+  `ucx_info -f`: devices as `mlx5_0:1` or `eth0`, and over how many of them one large message is split, 2 by
+  default. Open MPI 5's "InfiniBand / RoCE support" and Intel's guide (its provider mlx is UCX) point there.
 - `FI_TCP_IFACE`: fi_tcp(7), and Intel MPI's "OFI Providers Support". One name. libfabric's other providers over sockets
   take the same word with their own name, and each heeds its own alone: `net`, which Open MPI 4.1 takes of libfabric
   1.17, `sockets`, and `udp` (their logs, FI_LOG_LEVEL=info).
