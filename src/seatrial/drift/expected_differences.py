@@ -30,8 +30,8 @@ class Tolerance(msgspec.Struct, frozen=True, kw_only=True):
 EXCUSES = (
     Excuse(pattern=r"hostname", reason="each node's own name", over_time=False),
     Excuse(pattern=r"boot_id", reason="random at each boot"),
-    Excuse(pattern=r"system\.booted_s", reason="nodes are started when they are started"),
-    Excuse(pattern=r"tcp_segments_(sent|resent)", reason="counts what the node has done"),
+    Excuse(pattern=r"system\.booted_s", reason="nodes boot at different times"),
+    Excuse(pattern=r"tcp_segments_(sent|resent)", reason="counts since boot: only its growth matters"),
     Excuse(pattern=r"oom_kills", reason="counts since boot: only its growth matters"),
     Excuse(pattern=r"interfaces\..*\.errors\..*", reason="counts since the driver was loaded: only its growth matters"),
     Excuse(
@@ -41,9 +41,9 @@ EXCUSES = (
     Excuse(pattern=r"hcas\..*\.lid", reason="the port's own address in its subnet", over_time=False),
     Excuse(pattern=r"memory\.(un)?corrected_errors", reason="EDAC counts since boot: only its growth matters"),
     Excuse(pattern=r"processor\.throttle_events", reason="counts since boot: only its growth matters"),
-    Excuse(pattern=r"processor\.allowed", reason="what the job was given, which is the scheduler's choice"),
-    Excuse(pattern=r"system\.sensors\..*", reason="temperatures, fans, voltages, power: readings of an instant"),
-    Excuse(pattern=r"system\.clock\.(offset_s|stratum)", reason="the clock's error of an instant, against its peer"),
+    Excuse(pattern=r"processor\.allowed", reason="assigned to the job by the scheduler"),
+    Excuse(pattern=r"system\.sensors\..*", reason="temperatures, fans, voltages, power: momentary readings"),
+    Excuse(pattern=r"system\.clock\.(offset_s|stratum)", reason="the clock's momentary error"),
     Excuse(
         pattern=r"settings\.command_line\.(BOOTIF|ip|root|resume|rd\.luks\.uuid|rd\.lvm\.lv|systemd\.hostname|nodename)",
         reason="addresses, names and disks of the node's own",
@@ -56,9 +56,9 @@ EXCUSES = (
     ),
     Excuse(
         pattern=r"interfaces\.(veth|cali|tap|vnet|lxc|flannel|cni|br-|docker).*",
-        reason="made and unmade for containers and virtual machines",
+        reason="created and removed for containers and virtual machines",
     ),
-    Excuse(pattern=PASSING_MOUNT, reason="made and unmade for sessions, jobs and containers, or the kernel's own"),
+    Excuse(pattern=PASSING_MOUNT, reason="created and removed for sessions, jobs and containers, or by the kernel"),
 )
 
 _MEMORY = "the kernel keeps a different few MiB for itself on each boot; one module of 32 is 3 %"
@@ -70,7 +70,7 @@ TOLERANCES = (
     Tolerance(
         pattern=r"processor\.base_hz",
         share=0.01,
-        reason="where the kernel measured it at boot, no two boots agree to the last MHz",
+        reason="where the kernel measures it at boot, it varies a little between boots",
     ),
 )
 

@@ -18,7 +18,7 @@ class Weight(msgspec.Struct, frozen=True, kw_only=True):
 
 
 WEIGHTS = (
-    Weight(pattern=r"complete$", weight=100, why="the node's facts broke off: all else of it is in doubt"),
+    Weight(pattern=r"complete$", weight=100, why="the node's facts are truncated: its other facts are in doubt"),
     Weight(pattern=r"node$", weight=95, why="a node that was read at one time and not at the other"),
     Weight(pattern=r"boot_id$", weight=45, why="a node that was rebooted, and may have changed"),
     Weight(pattern=r"hcas\..*\.rate_text$", weight=91, why="a port's rate in the kernel's words shows width and speed"),
@@ -47,7 +47,7 @@ WEIGHTS = (
     Weight(
         pattern=r"pci\..*\.max_(payload|payload_supported|read_request)_bytes$", weight=70, why="packets on the bus"
     ),
-    Weight(pattern=r"pci\..*\.numa_node$", weight=65, why="a device on another socket than its twins"),
+    Weight(pattern=r"pci\..*\.numa_node$", weight=65, why="a device on another socket than on the peers"),
     Weight(pattern=r"pci\.[0-9a-f:]+\.[0-9a-f]+$", weight=82, why="a device is missing, or additional"),
     Weight(pattern=r"pci\.", weight=40, why="another device, driver or place"),
     Weight(pattern=r"interfaces\..*\.(speed_bits_per_s|duplex)$", weight=90, why="a link negotiated below its rate"),
@@ -71,7 +71,9 @@ WEIGHTS = (
     Weight(pattern=r"kernel$", weight=70, why="another kernel"),
     Weight(pattern=r"settings\.scheduler\.", weight=66, why="how long a process waits for its core"),
     Weight(pattern=r"settings\.(command_line\.|transparent_huge_pages$)", weight=64, why="how the kernel was started"),
-    Weight(pattern=r"processor\.(mitigations|idle_states)", weight=62, why="the price of a system call, of waking"),
+    Weight(
+        pattern=r"processor\.(mitigations|idle_states)", weight=62, why="the cost of a system call and of a wake-up"
+    ),
     Weight(pattern=r"settings\.sysctls\.", weight=60, why="the kernel's settings"),
     Weight(
         pattern=r"system\.limits\.locked_memory_bytes$", weight=58, why="RDMA registers its buffers as locked memory"

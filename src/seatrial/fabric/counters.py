@@ -57,6 +57,6 @@ def _problem(called: str, grown: Sequence[str]) -> LinkProblem:
     return LinkProblem(
         kind=LinkProblemKind.ERRORS_RISING,
         subject=called,
-        says=f"Errors rise at {called}: {', '.join(grown)}.",
-        remedy="Clean or swap the cable or transceiver at that port; if the errors stay, the port is at fault.",
+        says=f"Error counters rise at {called}: {', '.join(grown)}.",
+        remedy="Clean or replace the cable or transceiver at that port; if errors continue, the port is at fault.",
     )

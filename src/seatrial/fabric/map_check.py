@@ -23,7 +23,7 @@ class LinkProblemKind(enum.StrEnum):
 
 
 class LinkProblem(msgspec.Struct, frozen=True, kw_only=True):
-    """One of them: which part, in words, what is seen, what to do."""
+    """One problem: the part, its name, what was observed, and what to do."""
 
     kind: LinkProblemKind
     subject: str
@@ -33,7 +33,7 @@ class LinkProblem(msgspec.Struct, frozen=True, kw_only=True):
 
 
 FEWEST_SISTERS = 3
-RESEAT = "Look at the cable and both ports (iblinkinfo), reseat or swap the cable, then run the check again."
+RESEAT = "Check the cable and both ports (iblinkinfo), reseat or replace the cable, then run the check again."
 
 
 def check_map(fabric: FabricMap) -> tuple[LinkProblem, ...]:
@@ -77,7 +77,7 @@ def _disagreeing(fabric: FabricMap, devices: dict[str, FabricDevice]) -> Iterato
                 kind=LinkProblemKind.ENDS_DISAGREE,
                 subject=link_text(link, devices),
                 says=f"The ends of {link_text(link, devices)} disagree: {first} at the first, {other} at the second.",
-                remedy="A cable trains to one rate: an end's firmware, or the moment of reading, is wrong. Read again.",
+                remedy="Both ends of a cable train to the same rate, so one report is wrong. Read the map again.",
             )
 
 
@@ -155,9 +155,9 @@ def _missing(fabric: FabricMap, devices: dict[str, FabricDevice]) -> Iterator[Li
             yield LinkProblem(
                 kind=LinkProblemKind.CABLES_MISSING,
                 subject=between,
-                says=f"Between {between} {'is one cable' if count == 1 else f'are {count} cables'}, where either has "
-                f"{expected[0]} to most others.",
-                remedy="Look for a port that is down at either switch, and for a cable that is out or in a wrong port.",
+                says=f"{between} are joined by {'one cable' if count == 1 else f'{count} cables'}; each has "
+                f"{expected[0]} to most other switches.",
+                remedy="Check both switches for a port that is down and a cable that is out or in a wrong port.",
             )
 
 

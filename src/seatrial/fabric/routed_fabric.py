@@ -109,8 +109,8 @@ class RoutedFabric:
         if missing:
             notes.append(
                 f"{len(missing)} of {len(missing) + len(adapter_of)} nodes have no adapter in {self.routing.source} by "
-                f"the first word of its description ({some(missing, TOLD)}): of their routes only the leaf switch "
-                "is known, if at all."
+                f"the first word of its description ({some(missing, TOLD)}): of their routes at most the leaf "
+                "switch is known."
             )
         if self.routing.tables is None:
             notes.append(
@@ -120,8 +120,8 @@ class RoutedFabric:
         trunks = len(self._parts.trunks)
         if self._seen is not None and self._seen < trunks:
             notes.append(
-                f"Measured pairs crossed {self._seen} of {trunks} directions of the cables between switches; what is "
-                "wrong with the others was not seen."
+                f"Measured pairs crossed {self._seen} of {trunks} directions of the cables between switches; faults "
+                "of the others cannot show."
             )
         return tuple(notes)
 

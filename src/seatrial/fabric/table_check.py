@@ -130,11 +130,11 @@ def _broken(
         LinkProblem(
             kind=kind,
             subject=", ".join(targets[:TOLD]),
-            says=f"By the tables {wrong} of {bad.size} ways from a leaf switch to an adapter "
-            f"{'run in a circle' if circle else 'do not arrive'}, the first {first}; concerned: {some(targets, TOLD)}.",
-            remedy="Let the subnet manager compute the routes again; if it persists, check its routing engine and log."
+            says=f"According to the tables, {wrong} of {bad.size} routes from a leaf switch to an adapter "
+            f"{'loop' if circle else 'do not arrive'}, the first {first}; affected: {some(targets, TOLD)}.",
+            remedy="Have the subnet manager recompute the routes; if it persists, check its routing engine and log."
             if circle
-            else "Read map and tables at the same time; if it persists, let the subnet manager compute routes again.",
+            else "Read map and tables at the same time; if it persists, have the subnet manager recompute the routes.",
         )
     ]
 
@@ -166,5 +166,5 @@ def _statement(uplinks: Sequence[Uplinks]) -> str:
     clauses = [f"{len(uplinks)} leaf switches with {ports} uplinks"]
     clauses.append(f"no route uses {len(idle)} of them: {some(idle, TOLD)}" if idle else "routes use all of them")
     if uneven:
-        clauses.append(f"badly uneven: {some(uneven, TOLD)}")
+        clauses.append(f"very uneven: {some(uneven, TOLD)}")
     return "; ".join(clauses) + "."

@@ -53,7 +53,7 @@ def whole_text(source: Iterator[bytes], form: str) -> str:
         left_bytes -= len(piece)
         if left_bytes < 0:
             raise UsageError(
-                f"The file is too large: of the format {form} at most {size(MOST_TEXT_BYTES)} are read.",
+                f"The file is too large: the limit of the format {form} is {size(MOST_TEXT_BYTES)}.",
                 "Write the numbers as csv: source,target,latency_us,bandwidth_mb_s.",
             )
     return b"".join(read).decode("utf-8", errors="replace")

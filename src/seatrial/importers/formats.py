@@ -68,7 +68,9 @@ def read_matrix_files(texts: Files, form: str = "auto") -> PairTable:
         form = next(name for name, importer in folders.items() if importer.fits_folder and importer.fits_folder(texts))
     read = _importer(form).read_folder
     if read is None:
-        raise UsageError(f"--format {form} is of one file, and this is a folder.", f"Folders: {', '.join(folders)}.")
+        raise UsageError(
+            f"--format {form} reads one file, not a folder.", f"Formats for folders: {', '.join(folders)}."
+        )
     return read(texts)
 
 

@@ -33,7 +33,7 @@ def is_sion(text: str) -> bool:
 
 
 def parse_linktest(text: str) -> PairTable:
-    """The pairs of one file. Raises UsageError for a SION file, or an output that has no line of a pair."""
+    """The pairs of one file. Raises UsageError for a SION file, or an output without results of pairs."""
     if is_sion(text):
         raise UsageError("This is LinkTest's binary result, a SION file; it is not read.", f"{LIST_HINT} {CSV_HINT}")
     return _table(text, {int(task["rank"]): task["host"] for task in TASK.finditer(text)})
@@ -61,7 +61,7 @@ def _table(text: str, hosts: Mapping[int, str]) -> PairTable:
     ]
     if not measured:
         raise UsageError(
-            "This output of LinkTest has no line of a pair: in parallel mode it prints summaries only.",
+            "This output of LinkTest has no results of pairs: in parallel mode it prints summaries only.",
             f"{LIST_HINT} {CSV_HINT}",
         )
     ranks = sorted({rank for a, b, *_ in measured for rank in (a, b)})

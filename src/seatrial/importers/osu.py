@@ -39,7 +39,7 @@ def parse_osu(text: str) -> PairTable:
     tables = size_tables(text, "the file")
     if any(table.pair is None for table in tables):
         raise UsageError(
-            "There is a table of OSU in this file without a line above it that names the two nodes.",
+            "An OSU table in this file has no line above it that names the two nodes.",
             "Write '# NODE NODE' above each table, or give the folder of files named NODE--NODE.out.",
         )
     return _judged(tables)
@@ -82,7 +82,7 @@ def size_tables(text: str, where: str) -> list[SizeTable]:
         elif inside and (row := _row(line, column)):
             if re.search(r"\bfail", line, re.IGNORECASE):
                 raise UsageError(
-                    f"OSU's own check of the data failed in {where}: {line!r}.", "Data that arrives wrong is the fault."
+                    f"OSU's own check of the data failed in {where}: {line!r}.", "The fault is corrupted data."
                 )
             tables[-1].values[row[0]] = row[1]
             above = []
@@ -132,7 +132,9 @@ def _of_kind(
     _refuse_cut_off(chosen)
     common = set.intersection(*(set(table.values) for table in chosen))
     if not common:
-        raise UsageError(f"The tables of OSU's {test} test have no message size in common.", "Run all with one -m.")
+        raise UsageError(
+            f"The tables of OSU's {test} test have no message size in common.", "Run all with the same -m."
+        )
     size = choose(common)
     if test == "bi-directional bandwidth":
         unit /= 2

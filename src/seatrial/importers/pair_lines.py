@@ -40,7 +40,7 @@ def parse_csv(text: Iterator[bytes]) -> PairTable:
     columns = tuple(word.strip().lower() for word in DELIMITER.split(heading.strip()))
     if len(columns) < 3 or not any(_scale(name) for name in columns[2:]):
         raise UsageError(
-            f"The first line names no columns of pairs: {heading[:80]!r}.",
+            f"The first line does not name the columns of pairs: {heading[:80]!r}.",
             "It needs two ends and at least one of latency_us and bandwidth_mb_s: source,target,latency_us,...",
         )
     return parse_columns(itertools.chain([below], text), columns)

@@ -100,7 +100,7 @@ def roce_terms(
     """The most payload through a RoCE port in bytes per second, one direction.
 
     `interface` is its Ethernet side; the line rate is the interface's, since ports print InfiniBand's nearest speed
-    instead. `mtu_bytes`: the path's, where it is less. Where no MTU is known 4096 is taken, an upper bound.
+    instead. `mtu_bytes`: the path's, where it is less. Without a known MTU, 4096 is assumed, an upper bound.
     """
     line_bits_per_s = interface.speed_bits_per_s if interface is not None else None
     bits_per_s = line_bits_per_s or port.data_bits_per_s

@@ -148,5 +148,5 @@ def _limit(facts: NodeFacts, here: int, there: int) -> Limit | NoLimit:
         formula="links * transfers_per_s * bytes_per_transfer",
         nominal=True,
     )
-    unknown_text = f"how many {link.kind} links this board wires up, and their speed: at most these"
+    unknown_text = f"number and speed of {link.kind} links on this board; the maximum is assumed"
     return least(path, Terms(terms=(term,), unknown=(unknown_text,)))

@@ -122,10 +122,10 @@ def _limit(source: _End, target: _End) -> Limit | NoLimit:
 def _terms(source: _End, target: _End) -> Terms:
     """The terms of the fastest network that both ends share; without terms where `unknown` has the reason."""
     if source.facts.hostname == target.facts.hostname:
-        return Terms(unknown=("shared memory inside one node: this limit is of paths between two",))
+        return Terms(unknown=("shared memory inside one node: this limit applies to paths between two nodes",))
     for facts in (source.facts, target.facts):
         if not facts.complete:
-            return Terms(unknown=(f"{facts.hostname} sent facts that broke off before their end: collect them again",))
+            return Terms(unknown=(f"the facts of {facts.hostname} are truncated: collect them again",))
     shared = best_shared(source.ports, target.ports)
     if shared is not None:
         return _over_ports((source, shared[0]), (target, shared[1]))

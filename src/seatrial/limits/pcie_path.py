@@ -103,7 +103,9 @@ def _link_terms(
         return Terms(unknown=(f"{node} {label}: PCIe link {link.name}: {state} is not a known rate",))
     unknown = []
     if not ends_agree(link):
-        unknown.append(f"{node} {label}: the ends of PCIe link {link.name} disagree on its state; the lesser is taken")
+        unknown.append(
+            f"{node} {label}: the ends of PCIe link {link.name} disagree on its state; the slower is assumed"
+        )
     inputs = {"transfers_per_s": speed, "encoding": ENCODINGS[speed], "width": float(width)}
     name = f"{node} {label}: PCIe link {link.name} at {state}"
     files = " and ".join(f"/sys/bus/pci/devices/{end.address}" for end in link.ends)

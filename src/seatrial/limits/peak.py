@@ -44,7 +44,7 @@ def flops_per_cycle(facts: NodeFacts) -> tuple[int, str] | None:
     have = set(seen.instruction_sets)
     for needed, flops in BY_INSTRUCTION_SET:
         if needed <= have:
-            return flops, f"instruction sets of /proc/cpuinfo: {' '.join(sorted(needed))}, two units taken"
+            return flops, f"instruction sets of /proc/cpuinfo: {' '.join(sorted(needed))}, two units assumed"
     return None
 
 
@@ -88,7 +88,7 @@ def _peak(
 ) -> ComputePeak:
     flops, rate_source = rate
     hz, hz_source, named = frequency
-    unknown = ["how many vector units there are: two are taken"] if rate_source.startswith("instruction") else []
+    unknown = ["number of vector units; two are assumed"] if rate_source.startswith("instruction") else []
     if flops >= 32 and facts.processor.vendor == "GenuineIntel":
         unknown.append("the frequency under AVX-512, which is lower and cannot be read")
     if which == "maximum frequency":

@@ -92,11 +92,11 @@ def node_ports(facts: NodeFacts) -> tuple[NodePort, ...]:
 
 
 def unreadable(facts: NodeFacts) -> str:
-    """The first device that MPI may use and whose limit cannot be known: no ports, or an unknown family; or ""."""
+    """The first device that MPI may use and whose limit is not known: no ports, or an unknown family; or ""."""
     for hca in facts.active_hcas:
         if not hca.ports:
             return f"{hca.name}, whose ports could not be read"
         for port in hca.ports:
             if port.active and not isinstance(port.family, PortFamily):
-                return f"{hca.name}, which speaks {port.family}"
+                return f"{hca.name}, which uses {port.family}"
     return ""

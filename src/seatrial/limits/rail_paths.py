@@ -64,7 +64,7 @@ def shared_rails(source: NodeFacts, target: NodeFacts) -> SharedRails:
     chosen = [rail for rail in both if rail.kind == fastest.kind and (rail.bytes_per_s or 0.0) >= floor]
     slower = [rail for rail in both if rail.kind == fastest.kind and rail not in chosen]
     said = tuple(
-        f"{rail.name} is left out: by its facts it carries {bandwidth(rail.bytes_per_s)}, "
+        f"{rail.name} is left out: according to its facts it carries {bandwidth(rail.bytes_per_s)}, "
         f"{fastest.name} {bandwidth(fastest.bytes_per_s)}"
         for rail in slower
     )
@@ -84,7 +84,7 @@ def no_rail_because(facts: NodeFacts, name: str) -> str:
     device = name.partition(":")[0]
     exists = device in {*(hca.name for hca in facts.hcas), *(each.name for each in facts.interfaces)}
     return (
-        f"{facts.hostname} has {name}, and it is not up" if exists else f"{facts.hostname} has no {name}: it has {have}"
+        f"{facts.hostname} has {name}, but it is not up" if exists else f"{facts.hostname} has no {name}: it has {have}"
     )
 
 

@@ -88,7 +88,7 @@ def least(path: str, found: Terms, gate_bytes_per_s: float | None = None) -> Lim
     No terms: no limit, for the reasons given.
     """
     if not found.terms:
-        return NoLimit(path=path, reason="; ".join(found.unknown) or "nothing that bounds it could be read")
+        return NoLimit(path=path, reason="; ".join(found.unknown) or "no value that limits it could be read")
     binding = min(found.terms, key=lambda term: term.bytes_per_s)
     gate = binding.bytes_per_s if gate_bytes_per_s is None else gate_bytes_per_s
     return Limit(

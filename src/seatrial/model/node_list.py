@@ -78,7 +78,7 @@ def expand(text: str) -> tuple[str, ...]:
     Groups are not resolved: ClusterShell would run the commands that its configuration files name for them.
     """
     if odd := UNKNOWN.search(text):
-        raise ValueError(f"{odd[0]!r} cannot be part of it")
+        raise ValueError(f"{odd[0]!r} is not allowed in it")
     if len(text) > LONGEST or _how_many(text) > MOST_NODES:
         raise ValueError(f"it has more than {MOST_NODES:,} nodes, the longest range that Slurm accepts")
     for ranges in MID_NUMBER.findall(text):
@@ -90,7 +90,7 @@ def expand(text: str) -> tuple[str, ...]:
     else:
         nodes = _expanded(text)
     if longest := max((node for node in nodes if len(node) > LONGEST_NODE), key=len, default=""):
-        raise ValueError(f"a node name has {len(longest)} characters, and {LONGEST_NODE} are the most")
+        raise ValueError(f"a node name has {len(longest)} characters; at most {LONGEST_NODE} are allowed")
     return nodes
 
 

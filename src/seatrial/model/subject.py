@@ -42,7 +42,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True, order=True):
         kind, colon, name = text.partition(":")
         if not colon or not name or kind not in tuple(SubjectKind):
             kinds = ", ".join(SubjectKind)
-            raise ValueError(f"{text!r} names no subject: it needs the form KIND:NAME, KIND one of {kinds}")
+            raise ValueError(f"{text!r} is not a valid subject: write KIND:NAME, with KIND one of {kinds}")
         return cls(kind=SubjectKind(kind), name=name)
 
 

@@ -55,21 +55,21 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True):
     absent: dict[str, str] = {}
     """Path, pattern or command -> why it is not there."""
     unknown: tuple[str, ...] = ()
-    """Lines this version has no meaning for."""
+    """Lines unknown to this version."""
 
     def integer(self, path: str) -> int | None:
         """The value at `path` as a whole number of at most 18 digits, or None; `reason` then explains why."""
         return whole_number(self.values.get(path, "").strip())
 
     def reason(self, item: str) -> str:
-        """Why `item` gave no usable value."""
+        """Why `item` has no usable value."""
         if item in self.values:
-            return f"{item} says {self.values[item]!r}"
+            return f"{item} contains {self.values[item]!r}"
         if item in self.absent:
             return f"{item}: {self.absent[item]}"
         if any(item in known for known in (self.files, self.tables, self.lists, self.commands, self.real, self.raw)):
-            return f"{item}: there, but without what we look for"
-        return f"{item}: not in the facts" if self.complete else f"{item}: the facts broke off before it"
+            return f"{item}: present, but without the expected content"
+        return f"{item}: not in the facts" if self.complete else f"{item}: the facts end before it"
 
 
 class Block(NamedTuple):
@@ -81,11 +81,11 @@ class Block(NamedTuple):
 
 
 def parse_frame(text: str) -> Frame:
-    """Take the output of collect/facts.sh apart.
+    """Parse the output of collect/facts.sh.
 
     Every proper prefix of a good stream gives a frame that is not `complete`; a last line without its newline
-    is not believed. Raises FactsFormatError for text that is no such stream, for another version, and for the streams
-    of two nodes run into each other.
+    is ignored. Raises FactsFormatError for text that is not such a stream, for another version, and for the streams
+    of two nodes mixed in one text.
     """
     *lines, rest = text.split("\n")
     if not lines and (OPENING.startswith(rest) or rest.startswith(OPENING)):
@@ -98,7 +98,7 @@ def parse_frame(text: str) -> Frame:
         wrong = lines[last] if lines[last] != CLOSING + hostname else "more text after the closing line"
         raise FactsFormatError(
             f"The facts of {hostname} end with {wrong[:80]!r}.",
-            "Two nodes' streams have run into each other: collect each into a file of its own.",
+            "The facts of two nodes are mixed: collect each into a separate file.",
         )
     return _content(hostname, lines[1:last], complete=True)
 
@@ -108,7 +108,7 @@ def _hostname(opening: str) -> str:
     if not opening.startswith(OPENING) or len(words) != 3:
         raise FactsFormatError(
             f"These are not facts: the first line is {opening[:80]!r}, not '{OPENING}{formats.FACTS_STREAM} HOSTNAME'.",
-            "The node must run collect/facts.sh with a POSIX shell and nothing printed before it.",
+            "Run collect/facts.sh with a POSIX shell on the node; nothing may be printed before it.",
         )
     if words[1] != str(formats.FACTS_STREAM):
         raise FactsFormatError(
@@ -247,4 +247,4 @@ def why_no_answer(frame: Frame, command: str) -> str:
     if output.status == NO_ANSWER:
         return f"{command}: no answer in 5 s"
     last_line = output.lines[-1].strip() if output.lines else "nothing"
-    return f"{command}: exit status {output.status}, said {last_line[:120]!r}"
+    return f"{command}: exit status {output.status}, printed {last_line[:120]!r}"

@@ -130,7 +130,7 @@ def _local_identifier(text: str) -> int | None:
 
 
 def _counters(frame: Frame, name: str) -> tuple[dict[str, dict[str, int]], dict[str, str]]:
-    """Port -> counter -> total, and port -> the first that is no number, such as "N/A (no PMA)"."""
+    """Port -> counter -> total, and port -> the first that is not a number, such as "N/A (no PMA)"."""
     pattern = f"{INFINIBAND}{name}/ports/*"
     totals: dict[str, dict[str, int]] = {}
     odd: dict[str, str] = {}
@@ -139,7 +139,7 @@ def _counters(frame: Frame, name: str) -> tuple[dict[str, dict[str, int]], dict[
             if COUNT.fullmatch(text) and int(text) <= MOST:
                 totals.setdefault(number, {})[counter] = int(text)
             else:
-                odd.setdefault(number, f"{file} says {text!r}")
+                odd.setdefault(number, f"{file} contains {text!r}")
     return totals, odd
 
 

@@ -21,7 +21,7 @@ SPEED = re.compile(r"[0-9]{1,6}\.[0-9]{1,9}")
 GENERATIONS = {2.5e9: 8 / 10, 5e9: 8 / 10, 8e9: 128 / 130, 16e9: 128 / 130, 32e9: 128 / 130, 64e9: 242 / 256}
 """Transfers per second and what hwloc takes for their encoding: its include/private/misc.h."""
 WIDTHS = (1, 2, 4, 8, 16)
-"""Lanes of links that are built; the 12 and 32 of the older specifications never were cards."""
+"""Lanes of links in real hardware; no cards exist with the 12 and 32 of the older specifications."""
 NETWORK, OPENFABRICS, STORAGE = "network", "openfabrics", "storage"
 KINDS_2 = {"0": STORAGE, "2": NETWORK, "3": OPENFABRICS}
 KINDS_3 = {"1": STORAGE, "16": NETWORK, "32": OPENFABRICS, "48": OPENFABRICS}
@@ -157,10 +157,8 @@ def _why_no_link(text: str) -> str:
         return ""
     if not SPEED.fullmatch(text) or not float(text):
         return "hwloc could not read the link's speed"
-    ways = (
-        " or ".join(f"{transfers / 1e9:g} GT/s x{width}" for transfers, width in links) or "no PCIe link that is built"
-    )
-    return f"hwloc tells {float(text):g} GB/s of the whole link, which is {ways}"
+    ways = " or ".join(f"{transfers / 1e9:g} GT/s x{width}" for transfers, width in links) or "no PCIe link"
+    return f"hwloc reports {float(text):g} GB/s for the whole link, which matches {ways}"
 
 
 def _hca(name: str, address: str, found: Found) -> Hca:

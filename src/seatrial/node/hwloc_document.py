@@ -22,7 +22,7 @@ def parse_hwloc(text: str) -> ET.Element:
     if "<!ENTITY" in text or declared > 1 or declared != len(DOCTYPE.findall(text)):
         raise FactsFormatError(
             "This XML declares more than hwloc's document type.",
-            "Entities and the like are refused: export it again with `lstopo --of xml`.",
+            "Entities are not accepted: export it again with `lstopo --of xml`.",
         )
     try:
         root = ET.fromstring(text)  # noqa: S314 - declarations are refused above
@@ -32,7 +32,7 @@ def parse_hwloc(text: str) -> ET.Element:
         ) from None
     if root.tag != "topology" or root.find("object") is None:
         raise FactsFormatError(
-            f"This XML holds a {root.tag[:40]!r}, not a topology of hwloc with its objects.",
+            f"This XML contains a {root.tag[:40]!r}, not an hwloc topology with its objects.",
             "Export one with `lstopo --of xml`.",
         )
     return root

@@ -30,7 +30,7 @@ def facts_from_xml(text: str, name: str) -> NodeFacts:
     """The facts in an export of hwloc 1, 2 or 3, whose node is called `name` where the export has no name.
 
     Processors are those in the export: where it was made under a batch system, the job's. Raises FactsFormatError for
-    text that is no such export.
+    other text.
     """
     root = parse_hwloc(text)
     topology = xml_topology(text)

@@ -199,7 +199,7 @@ ENVIRONMENT = "environment of an MPI"
 OVERRIDE = "openmpi-mca-params-override.conf"
 """Of the system: what it sets wins over the environment."""
 MCA = "OMPI_MCA_"
-NOTHING_SET = "no file of settings sets anything"
+NOTHING_SET = "no settings file sets anything"
 
 
 def read_mpi_settings(frame: Frame) -> dict[str, str]:

@@ -140,12 +140,12 @@ def link_of(address: str, texts: tuple[str, ...], express: ExpressCapability | N
 
 
 def why_no_cell(frame: Frame, address: str, file: str) -> str:
-    """Why a file of a function gave no value."""
+    """Why a file of a function has no value."""
     column = frame.columns.get((f"{PCI}*", file))
     if column is None:
         return frame.reason(f"{PCI}*/{file}")
     path = f"{PCI}{address}/{file}"
-    return f"{path} says {column[address]!r}" if address in column else f"{path}: no such file, or not readable"
+    return f"{path} contains {column[address]!r}" if address in column else f"{path}: no such file, or not readable"
 
 
 def why_no_payload(frame: Frame, address: str) -> str:

@@ -101,7 +101,7 @@ def port_rate(family: PortFamily | Unknown, text: str, interface_bits_per_s: flo
     if family is PortFamily.OMNI_PATH:
         return _omni_path(printed, text)
     if isinstance(family, Unknown):
-        return printed._replace(why=f"rate says {text!r}, which may mean something else on this port")
+        return printed._replace(why=f"rate contains {text!r}, which may mean something else on this port")
     return _infiniband(printed, text)
 
 
@@ -109,7 +109,7 @@ def _printed(text: str) -> PortRate:
     """The parsed words. A width without a name is SDR, as older kernels print it, if the number fits."""
     match = RATE.fullmatch(text.strip())
     if not match or int(match[2]) not in WIDTHS or not float(match[1]):
-        return PortRate(why=f"rate says {text!r}")
+        return PortRate(why=f"rate contains {text!r}")
     width, nominal = int(match[2]), float(match[1]) * 1e9
     name = match[3] or ("SDR" if nominal == width * 2.5e9 else "")
     return PortRate(speed_name=name, width=width, nominal_bits_per_s=nominal)
@@ -119,7 +119,7 @@ def _as_printed(nominal_bits_per_s: float, text: str, *, ethernet: bool) -> Port
     """The number is the data rate, since drivers choose the words to come near it; unless no Ethernet has it."""
     if ethernet and nominal_bits_per_s / 1e9 not in ETHERNET_GIGABITS:
         return PortRate(
-            nominal_bits_per_s=nominal_bits_per_s, why=f"rate says {text!r}, which is not an Ethernet speed"
+            nominal_bits_per_s=nominal_bits_per_s, why=f"rate contains {text!r}, which is not an Ethernet speed"
         )
     return PortRate(data_bits_per_s=nominal_bits_per_s, nominal_bits_per_s=nominal_bits_per_s)
 
@@ -128,17 +128,17 @@ def _infiniband(printed: PortRate, text: str) -> PortRate:
     """The data rate of a name and width whose number is theirs (56 or 56.25 for 4X FDR), else none."""
     nominal = NOMINAL_GIGABITS.get(printed.speed_name)
     if nominal is None or printed.width is None or printed.nominal_bits_per_s is None:
-        return printed._replace(why=f"rate says {text!r}, a speed that is not known")
+        return printed._replace(why=f"rate contains {text!r}, a speed that is not known")
     expected = printed.width * nominal * 1e9
     if abs(printed.nominal_bits_per_s - expected) > 0.01 * expected:
-        return printed._replace(why=f"rate says {text!r}, whose number contradicts its name")
+        return printed._replace(why=f"rate contains {text!r}, whose number contradicts its name")
     return printed._replace(data_bits_per_s=data_bits_per_s(printed.width, printed.speed_name))
 
 
 def _omni_path(printed: PortRate, text: str) -> PortRate:
     """hfi1 words 25 Gb/s lanes as EDR and links of 1, 2 and 3 lanes all as 1X (its verbs.h, opa_width_to_ib)."""
     if printed.speed_name != "EDR":
-        return printed._replace(speed_name="", why=f"rate says {text!r}, a speed of Omni-Path that is not known")
+        return printed._replace(speed_name="", why=f"rate contains {text!r}, a speed of Omni-Path that is not known")
     if printed.width != 4:
-        return printed._replace(speed_name="OPA100", why=f"rate says {text!r}, which may be 1, 2 or 3 lanes")
+        return printed._replace(speed_name="OPA100", why=f"rate contains {text!r}, which may be 1, 2 or 3 lanes")
     return printed._replace(speed_name="OPA100", data_bits_per_s=100e9)

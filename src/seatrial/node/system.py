@@ -34,7 +34,7 @@ def read_clock(frame: Frame) -> tuple[ClockState, dict[str, str]]:
     for command, read in readers.items():
         if lines := answer(frame, command):
             state = read(lines)
-            why = f"{command} says {'; '.join(lines)[:160]!r}"
+            why = f"{command} printed {'; '.join(lines)[:160]!r}"
             break
     state = msgspec.structs.replace(state, kernel_clock=frame.values.get(KERNEL_CLOCK, "").strip())
     absent = {

@@ -134,7 +134,7 @@ def contents(folder: Path, label: object) -> Contents:
                 features={name: words for one in found for name, words in one.features.items()},
             )
         level = [inner for each in level for inner in _folders(each)][:MOST_FOLDERS]
-    raise UsageError(f"{label} holds no recording.", EXPECTED)
+    raise UsageError(f"{label} contains no recording.", EXPECTED)
 
 
 def _own_contents(folder: Path) -> Contents:

@@ -52,7 +52,7 @@ def write_recording(target: Path, files: Mapping[str, str]) -> None:
 def refuse_taken(target: Path) -> None:
     """Raises UsageError where there is something of that name already."""
     if target.exists() or target.is_symlink():
-        raise UsageError(f"There is something at {target} already.", "Name another --output.")
+        raise UsageError(f"{target} exists already.", "Choose another --output.")
 
 
 def is_tar_name(target: Path) -> bool:

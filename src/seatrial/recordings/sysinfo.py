@@ -54,7 +54,7 @@ def _node(name: str, node: Mapping[str, Any]) -> NodeFacts:
     total = _text(_part(node, "memory"), "total")
     told = {"kernel": kernel, "cpu_model": model, "processors": processors, "sockets": sockets, "cores": per_socket}
     absent = {field: UNTOLD for field, value in told.items() if not value}
-    absent["memory_bytes"] = f"the sysinfo file says {total!r}, and not which G that is" if total else UNTOLD
+    absent["memory_bytes"] = f"the sysinfo file contains {total!r}, which may be GB or GiB" if total else UNTOLD
     absent["boot_id"] = absent["system.limits"] = absent["system.mounts"] = absent["settings"] = UNTOLD
     return NodeFacts(
         hostname=_text(node, "hostname") or name,

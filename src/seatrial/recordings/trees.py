@@ -148,7 +148,7 @@ def plain_name(name: str) -> str:
     parts = [part for part in name.split("/") if part not in ("", ".")]
     if name.startswith("/") or ".." in parts:
         raise UsageError(
-            f"The recording's member {name[:80]!r} would be outside of it.", "Make it with names like sys/devices."
+            f"The recording's member {name[:80]!r} would be outside of it.", "Use relative names like sys/devices."
         )
     whole = "/".join(parts)
     longest = max((len(part) for part in parts), default=0)

@@ -337,7 +337,7 @@ class TestGather:
         Path(output).write_text("mine")
         ran = Ran(capsys, "gather", "--output", output)
         assert ran.code == 64
-        assert f"There is something at {output} already" in ran.err
+        assert f"{output} exists already" in ran.err
         assert Path(output).read_text() == "mine"
         assert len(list(Path().iterdir())) == 1
 

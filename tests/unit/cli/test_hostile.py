@@ -191,10 +191,10 @@ def test_numbers_are_digits_from_0_to_9_and_finite(
         (["check", "--budget", "nan"], "--budget 'nan' is not a valid duration. Write 90s, 2m or 1h."),
         (["check", "--budget", "٣s"], "is not a valid duration."),
         (["check", "--wait", "8785h"], "is longer than a year."),
-        (["check", "--nodes", "@x:y"], "--nodes '@x:y' is not a valid list of nodes: '@' cannot be part of it."),
+        (["check", "--nodes", "@x:y"], "--nodes '@x:y' is not a valid list of nodes: '@' is not allowed in it."),
         (
             ["check", "--nodes", "n" * 300],
-            "is not a valid list of nodes: a node name has 300 characters, and 253 are the most.",
+            "is not a valid list of nodes: a node name has 300 characters; at most 253 are allowed.",
         ),
         (["check", "--nodes", "n[1-10/0]"], "--nodes 'n[1-10/0]' is not a valid list of nodes"),
         (["check", "--run", "x" * 300], "is too long. Use at most 100 characters."),

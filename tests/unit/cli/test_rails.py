@@ -167,7 +167,7 @@ def test_a_rail_that_is_down_is_said_before_anything_is_measured(
 ) -> None:
     with pytest.raises(SeatrialError, match="share fewer than two rails that are up: eth0; n2 has eth1, and it is not"):
         measured(capsys, archive, pair_of(down="eth1"))
-    with pytest.raises(UsageError, match="--rails eth1: n2 has eth1, and it is not up"):
+    with pytest.raises(UsageError, match="--rails eth1: n2 has eth1, but it is not up"):
         measured(capsys, archive, pair_of(down="eth1"), rails="eth0,eth1")
     with pytest.raises(UsageError, match="--rails ib0: n1 has no ib0: it has eth0, eth1"):
         measured(capsys, archive, pair_of(), rails="eth0,ib0")

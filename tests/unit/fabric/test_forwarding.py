@@ -130,7 +130,7 @@ def test_uplinks_that_no_route_uses() -> None:
     found = report(text.replace(leaf, leaf.replace(" 008 :", " 005 :").replace(" 007 :", " 005 :")))
     assert found.problems == ()
     assert "no route uses 2 of them: leaf1[7], leaf1[8]" in found.statement
-    assert "badly uneven: leaf1 (0 to 6 destinations a port)" in found.statement
+    assert "very uneven: leaf1 (0 to 6 destinations a port)" in found.statement
 
 
 def test_what_is_no_table_is_refused() -> None:

@@ -79,7 +79,7 @@ def test_a_missing_cable_of_a_fat_tree() -> None:
     assert kinds(whole) == []
     (problem,) = check_map(parse_fabric(fabrics.without_cable(whole, "leaf3", "spine2")))
     assert problem.kind is LinkProblemKind.CABLES_MISSING
-    assert "one cable" in problem.says and "has 2" in problem.says
+    assert "one cable" in problem.says and "each has 2" in problem.says
     assert {"leaf3", "spine2"} <= set(problem.subject.replace("-", " ").split())
 
 
@@ -97,7 +97,7 @@ def test_counters_of_two_readings() -> None:
 def test_the_ndr_fabric_lacks_six_cables() -> None:
     problems = check_map(parse_fabric((FABRICS / "ndr-582-cas.ibnetdiscover").read_text()))
     assert [problem.kind for problem in problems] == [LinkProblemKind.CABLES_MISSING] * 6
-    assert all("one cable" in problem.says and "has 2" in problem.says for problem in problems)
+    assert all("one cable" in problem.says and "each has 2" in problem.says for problem in problems)
 
 
 @recorded

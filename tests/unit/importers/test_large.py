@@ -197,7 +197,7 @@ def test_a_line_without_an_end_and_a_text_too_large_are_refused(monkeypatch: pyt
     with pytest.raises(UsageError, match="a line of more than 100 B"):
         read_matrix(io.BytesIO(bytes(1000)))
     monkeypatch.setattr(fields_module, "MOST_TEXT_BYTES", 100)
-    with pytest.raises(UsageError, match="of the format osu at most 100 B"):
+    with pytest.raises(UsageError, match="limit of the format osu is 100 B"):
         whole_text(pieces("# OSU\n" * 50), "osu")
 
 

@@ -78,7 +78,7 @@ def test_ranks_of_one_host_stay_apart() -> None:
             "summaries only",
         ),
         (" Parallel PingPong for step     1:   avg=    10.000us (  1.00 MB/s)\n", "summaries only"),
-        ("         0          0         0.00000000         0.00000000\n", "no line of a pair"),
+        ("         0          0         0.00000000         0.00000000\n", "no results of pairs"),
     ],
 )
 def test_what_holds_no_pairs_says_what_to_do(text: str, said: str) -> None:

@@ -101,9 +101,9 @@ def test_no_interface() -> None:
 
 
 def test_unknown_speed_of_any_interface_that_is_up() -> None:
-    absent = {"interfaces.eth1.speed_bits_per_s": "/sys/class/net/eth1/speed says '-1'"}
+    absent = {"interfaces.eth1.speed_bits_per_s": "/sys/class/net/eth1/speed contains '-1'"}
     partly = node("n1", ethernet(), ethernet("eth1", None), absent=absent)
-    expected = "n1 eth1 is up and its speed is unknown (/sys/class/net/eth1/speed says '-1')"
+    expected = "n1 eth1 is up and its speed is unknown (/sys/class/net/eth1/speed contains '-1')"
     assert reason(partly, node("n2")) == reason(node("n2"), partly) == expected
 
 
@@ -116,7 +116,7 @@ def test_other_reasons() -> None:
     assert reason(node("n1", hcas=(UNREAD,)), node("n2", hcas=(UNREAD,))) == (
         "n1 has mlx5_0, whose ports could not be read: MPI may use it"
     )
-    assert "broke off" in reason(node("n1"), node("n2", complete=False))
+    assert "truncated" in reason(node("n1"), node("n2", complete=False))
     assert "MTU is unknown" in reason(node("n1", ethernet(mtu=None)), node("n2"))
     assert "no room" in reason(node("n1", ethernet(mtu=40)), node("n2"))
 

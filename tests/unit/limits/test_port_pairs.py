@@ -129,7 +129,7 @@ def test_a_rate_that_is_not_known_makes_no_limit() -> None:
 
 def test_a_family_that_is_not_known_may_be_faster_than_tcp() -> None:
     strange = pair(port(family=Unknown(word="9: NEW"), data_bits_per_s=100e9))
-    assert reason(*strange) == "n1 has mlx5_0, which speaks unknown '9: NEW': MPI may use it"
+    assert reason(*strange) == "n1 has mlx5_0, which uses unknown '9: NEW': MPI may use it"
 
 
 def test_a_port_whose_state_was_not_read_may_carry() -> None:

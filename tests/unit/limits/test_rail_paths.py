@@ -54,14 +54,14 @@ def test_a_pcie_link_that_both_rails_share_binds_them_together() -> None:
 def test_a_slower_rail_of_the_kind_is_left_out_and_said() -> None:
     found = shared_rails(two("n1", speed=1e8), two("n2"))
     assert [rail.name for rail in found.rails] == ["eth0"]
-    assert "eth1 is left out: by its facts it carries 11.8 MB/s, eth0 117.7 MB/s" in found.left_out[0]
+    assert "eth1 is left out: according to its facts it carries 11.8 MB/s, eth0 117.7 MB/s" in found.left_out[0]
 
 
 def test_a_rail_that_is_down_at_one_end_is_no_rail_and_said() -> None:
     here, there = two("n1"), two("n2", state="down")
     found = shared_rails(here, there)
     assert [rail.name for rail in found.rails] == ["eth0"]
-    assert found.left_out == ("n2 has eth1, and it is not up",)
+    assert found.left_out == ("n2 has eth1, but it is not up",)
     assert no_rail_because(there, "eth7") == "n2 has no eth7: it has eth0"
 
 

@@ -62,7 +62,7 @@ def test_a_prefix_believes_no_unfinished_line_and_no_unfinished_block() -> None:
     assert frame.absent == {"/e": "broken off"}
     assert frame.files == {}
     assert parse_frame(SMALL[: SMALL.index("|2")]).values == {}
-    assert "broke off" in frame.reason("/g h")
+    assert "end before" in frame.reason("/g h")
 
 
 @pytest.mark.parametrize(

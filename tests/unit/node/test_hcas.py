@@ -226,10 +226,10 @@ def test_what_a_port_does_not_tell_is_explained() -> None:
     assert (port.data_bits_per_s, port.lid, port.state, port.mtu_bytes) == (None, None, None, None)
     here = f"{IB}/mlx5_0/ports/1"
     assert absent["hcas.mlx5_0.ports.1.data_bits_per_s"] == (
-        f"{here}/rate says '160 Gb/sec (4X)', a speed that is not known"
+        f"{here}/rate contains '160 Gb/sec (4X)', a speed that is not known"
     )
-    assert absent["hcas.mlx5_0.ports.1.lid"] == f"{here}/lid says 'many'"
-    assert absent["hcas.mlx5_0.ports.1.state"] == f"{here}/state says ''"
+    assert absent["hcas.mlx5_0.ports.1.lid"] == f"{here}/lid contains 'many'"
+    assert absent["hcas.mlx5_0.ports.1.state"] == f"{here}/state contains ''"
     assert absent["hcas.mlx5_0.ports.1.mtu_bytes"] == "ibv_devinfo: not in the facts"
     assert absent["hcas.mlx5_0.ports.1.counters"] == f"{here}/counters: none can be read"
     assert absent["hcas.mlx5_0.pci_address"] == f"{IB}/mlx5_0/device: not in the facts"
@@ -243,8 +243,8 @@ def test_counters_without_a_performance_agent() -> None:
     )
     assert [port.counters for port in hcas[0].ports] == [{}, {"symbol_error": 7}]
     here = f"{IB}/i40iw0/ports"
-    assert absent["hcas.i40iw0.ports.1.counters"] == f"{here}/1/counters/symbol_error says 'N/A (no PMA)'"
-    assert absent["hcas.i40iw0.ports.2.counters"] == f"{here}/2/counters/link_downed says '99999999999999999999'"
+    assert absent["hcas.i40iw0.ports.1.counters"] == f"{here}/1/counters/symbol_error contains 'N/A (no PMA)'"
+    assert absent["hcas.i40iw0.ports.2.counters"] == f"{here}/2/counters/link_downed contains '99999999999999999999'"
 
 
 @pytest.mark.parametrize("file", ["dev_port", "dev_id"])
@@ -269,7 +269,9 @@ def test_roce_takes_the_speed_of_the_interface_it_is_bound_to() -> None:
     assert "hcas.rxe0.ports.1.data_bits_per_s" not in absent
     hcas, absent = read(*lines, "@value /sys/class/net/eth0/speed|-1")
     assert hcas[0].ports[0].data_bits_per_s is None
-    assert absent["hcas.rxe0.ports.1.data_bits_per_s"].endswith(f"rate says {rate!r}, which is not an Ethernet speed")
+    assert absent["hcas.rxe0.ports.1.data_bits_per_s"].endswith(
+        f"rate contains {rate!r}, which is not an Ethernet speed"
+    )
 
 
 def test_a_bond_does_not_lend_a_port_the_sum_of_its_members() -> None:
@@ -306,7 +308,7 @@ def test_mtus_of_two_devices_with_two_ports() -> None:
 
 def test_no_devices_and_a_stream_that_breaks_off() -> None:
     assert read(f"@list {IB}/*|") == ((), {})
-    assert read_hcas(parse_frame("#seatrial-facts 1 n1\n"))[1] == {"hcas": f"{IB}/*: the facts broke off before it"}
+    assert read_hcas(parse_frame("#seatrial-facts 1 n1\n"))[1] == {"hcas": f"{IB}/*: the facts end before it"}
 
 
 TEXT = st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"]), max_size=30) | st.sampled_from(

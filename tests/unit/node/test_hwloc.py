@@ -187,7 +187,7 @@ def test_a_product_of_rate_and_width_is_not_taken_apart() -> None:
     assert len(gpus) == 16 and {len(gpu.path) for gpu in gpus} == {6}
     assert {(hop.current_transfers_per_s, hop.current_width) for gpu in gpus for hop in gpu.path} == {(None, None)}
     why = facts.absent["pci.0000:34:00.0.path.0000:34:00.0.current_transfers_per_s"]
-    assert why == "hwloc tells 15.7538 GB/s of the whole link, which is 8 GT/s x16 or 16 GT/s x8 or 32 GT/s x4"
+    assert why == "hwloc reports 15.7538 GB/s for the whole link, which matches 8 GT/s x16 or 16 GT/s x8 or 32 GT/s x4"
 
 
 @pytest.mark.parametrize(

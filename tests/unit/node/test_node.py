@@ -41,7 +41,7 @@ def test_virtual_machine_without_a_speed() -> None:
     assert facts.mpi_versions == ("Open MPI 4.1.4", "MPICH 4.0.2")
     assert [each.name for each in facts.ethernet_interfaces] == ["eth0"]
     assert facts.fabric_interface is None
-    assert facts.absent["interfaces.eth0.speed_bits_per_s"] == "/sys/class/net/eth0/speed says '-1'"
+    assert facts.absent["interfaces.eth0.speed_bits_per_s"] == "/sys/class/net/eth0/speed contains '-1'"
 
 
 def test_bridged_interface_is_not_the_fabric_interface() -> None:
@@ -70,7 +70,7 @@ def test_an_interface_that_sys_does_not_show_is_named() -> None:
 def test_a_speed_that_is_none_is_absent_with_its_word(speed: str) -> None:
     eth0, absent = interface(type="1", operstate="up", speed=speed, mtu="1500")
     assert eth0.speed_bits_per_s is None
-    assert absent["interfaces.eth0.speed_bits_per_s"] == f"/sys/class/net/eth0/speed says {speed!r}"
+    assert absent["interfaces.eth0.speed_bits_per_s"] == f"/sys/class/net/eth0/speed contains {speed!r}"
 
 
 def test_speed_is_megabits() -> None:

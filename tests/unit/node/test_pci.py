@@ -103,14 +103,14 @@ def test_a_speed_that_is_none_is_absent_with_its_word(text: str) -> None:
     assert card.path[-1].current_transfers_per_s is None
     why = absent["pci.0000:41:00.0.path.0000:41:00.0.current_transfers_per_s"]
     path = f"{PCI}/0000:41:00.0/current_link_speed"
-    assert why == (f"{path} says {text!r}" if text else f"{path}: no such file, or not readable")
+    assert why == (f"{path} contains {text!r}" if text else f"{path}: no such file, or not readable")
 
 
 @pytest.mark.parametrize("text", ["0", "255", "63", "-1", "3", "x8", "99999999999999999999"])
 def test_a_width_that_is_none_is_absent_with_its_word(text: str) -> None:
     card, absent = one_card("8.0 GT/s PCIe", text, "8.0 GT/s PCIe", "8")
     assert card.path[-1].current_width is None
-    assert absent["pci.0000:41:00.0.path.0000:41:00.0.current_width"].endswith(f"says {text!r}")
+    assert absent["pci.0000:41:00.0.path.0000:41:00.0.current_width"].endswith(f"contains {text!r}")
 
 
 def test_a_virtual_machine_has_no_links() -> None:
@@ -127,7 +127,7 @@ def test_a_virtual_machine_has_no_links() -> None:
                   names=("eth0",), path=(PciHop(address="0000:00:03.0"),)),
     )  # fmt: skip
     assert absent["pci.current_width"] == f"{PCI}/*/current_link_width: no such file"
-    assert absent["pci.0000:00:03.0.numa_node"] == f"{PCI}/0000:00:03.0/numa_node says '-1'"
+    assert absent["pci.0000:00:03.0.numa_node"] == f"{PCI}/0000:00:03.0/numa_node contains '-1'"
 
 
 def test_a_virtual_function_shares_the_link_of_its_physical_one() -> None:
@@ -145,7 +145,7 @@ def test_a_virtual_function_shares_the_link_of_its_physical_one() -> None:
     assert [each.virtual_function for each in devices] == [False, True]
     assert devices[1].path == (PciHop(address="0000:41:00.2"),)
     assert absent["pci.0000:41:00.2.path.0000:41:00.2.current_width"].endswith(
-        "says '0'; a virtual function shares the link of 0000:41:00.0"
+        "contains '0'; a virtual function shares the link of 0000:41:00.0"
     )
     assert absent["pci.max_payload_bytes"].startswith("1 of 1 devices: ")
 
@@ -308,7 +308,7 @@ def test_a_bridge_that_the_bus_does_not_list_is_a_hop_without_a_link() -> None:
 
 
 def test_a_stream_that_breaks_off_before_the_bus_says_so() -> None:
-    assert read_pci(parse_frame("#seatrial-facts 1 n1\n")) == ((), {"pci": f"{PCI}/*: the facts broke off before it"})
+    assert read_pci(parse_frame("#seatrial-facts 1 n1\n")) == ((), {"pci": f"{PCI}/*: the facts end before it"})
     assert read_pci(parse_frame(f"#seatrial-facts 1 n1\n@list {PCI}/*|\n#end n1\n")) == ((), {})
 
 

@@ -201,7 +201,7 @@ def test_bond_vlan_bridge_and_down_interfaces(tmp_path: Path) -> None:
     assert interfaces["bond0"].lower == ("eth0", "eth1")
     assert interfaces["br0"].bridge
     assert interfaces["eth2"].speed_bits_per_s is None
-    assert facts.absent["interfaces.eth2.speed_bits_per_s"] == "/sys/class/net/eth2/speed says '-1'"
+    assert facts.absent["interfaces.eth2.speed_bits_per_s"] == "/sys/class/net/eth2/speed contains '-1'"
 
 
 def hca_node(tmp_path: Path, hostname: str, state: str) -> NodeFacts:

@@ -166,7 +166,7 @@ def test_a_name_that_is_not_there_is_shown(tmp_path: Path) -> None:
 
 
 def test_an_empty_folder_holds_no_recording(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="holds no recording"):
+    with pytest.raises(UsageError, match="contains no recording"):
         read_recording(tmp_path)
 
 

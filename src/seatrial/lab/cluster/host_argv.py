@@ -39,8 +39,8 @@ def as_user(plan: LabPlan, argv: Sequence[str], *, host: str = LOGIN, cwd: str |
     folder = cwd or str(Path.cwd())
     if not sees(plan.folders, folder):
         raise UsageError(
-            f"{folder} cannot be seen from within the lab, whose hosts have a /tmp of their own.",
-            f"Raise the lab with --share {folder}, or change to another folder.",
+            f"{folder} is not visible inside the lab, whose hosts have their own /tmp.",
+            f"Start the lab with --share {folder}, or change to another folder.",
         )
     return inside(plan, host, ["env", "-C", folder, *settings(plan), *argv])
 

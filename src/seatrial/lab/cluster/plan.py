@@ -55,7 +55,7 @@ class LabPlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     rails: int = 1
     """Networks of every node, each with its own switches."""
     suspend_after_s: int = 0
-    """Slurm suspends a node that was idle for so long; 0: never."""
+    """Slurm suspends a node after this many idle seconds; 0: never."""
 
     @property
     def node_names(self) -> tuple[str, ...]:
@@ -121,12 +121,14 @@ def make_plan(
     check_name(name)
     leaves = min(2, nodes) if leaves is None else leaves
     if not 1 <= nodes <= MAX_NODES:
-        raise UsageError(f"A lab of {nodes} nodes cannot be raised.", f"Give --nodes between 1 and {MAX_NODES}.")
+        raise UsageError(f"A lab cannot have {nodes} nodes.", f"Give --nodes between 1 and {MAX_NODES}.")
     if not 1 <= leaves <= nodes:
-        raise UsageError(f"{leaves} leaves cannot carry {nodes} nodes.", f"Give --leaves between 1 and {nodes}.")
+        raise UsageError(
+            f"A lab of {nodes} nodes cannot have {leaves} leaves.", f"Give --leaves between 1 and {nodes}."
+        )
     check_mtu(mtu)
     if not 1 <= rails <= MOST_RAILS:
-        raise UsageError(f"{rails} rails are not possible.", f"Give --rails between 1 and {MOST_RAILS}.")
+        raise UsageError(f"A lab cannot have {rails} rails.", f"Give --rails between 1 and {MOST_RAILS}.")
     if mpi_settings not in list(MpiSettings):
         raise UsageError(
             f"{mpi_settings!r} is not a valid choice of MPI settings.", f"Give one of {', '.join(MpiSettings)}."

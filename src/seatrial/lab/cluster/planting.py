@@ -37,7 +37,7 @@ def plant(name: str, kind: str, subject: str, parameters: Parameters, every_s: f
         for other in standing.planted:
             if other.subject == planted.subject and fault_named(other.kind).marks == fault.marks:
                 raise UsageError(
-                    f"{other.subject} carries the fault {other.kind} already, and {kind} would mix with it.",
+                    f"{other.subject} already has the fault {other.kind}; {kind} cannot be combined with it.",
                     f"Clear it first: seatrial lab fault clear {other.subject} --name {name}",
                 )
         state.save(_with_faults(standing, (*standing.planted, planted)))

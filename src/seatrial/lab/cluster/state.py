@@ -1,4 +1,4 @@
-"""What is kept of a standing lab: its plan, the faults planted in it, and where its files are."""
+"""The stored state of a running lab: its plan, the faults planted in it, and where its files are."""
 
 import fcntl
 import os
@@ -81,7 +81,9 @@ def standing(name: str) -> LabState:
         raise UsageError(f"No lab named {name!r} is running.", f"Running: {others}. Start one with: seatrial lab up")
     state = read(name)
     if state is None or state.raiser is not None:
-        raise SeatrialError(f"The lab {name!r} is half raised.", f"Remove it with: seatrial lab down --name {name}")
+        raise SeatrialError(
+            f"The lab {name!r} is only partly started.", f"Remove it with: seatrial lab down --name {name}"
+        )
     return state
 
 

@@ -27,7 +27,7 @@ def raze(name: str) -> None:
         if not left:
             break
         if time.monotonic() > deadline:
-            raise SeatrialError(f"Of the lab {name!r} something remains: {', '.join(left)}.", "Run the same again.")
+            raise SeatrialError(f"Parts of the lab {name!r} remain: {', '.join(left)}.", "Run the command again.")
         time.sleep(0.1)
     with suppress(OSError):
         state.ROOT.rmdir()

@@ -110,8 +110,8 @@ def check_timing(fault: Fault, *, after_s: float = 0.0, every_s: float = 0.0) ->
         raise UsageError(f"A fault cannot flap every {every_s:g} s.", f"Give {SHORTEST_PERIOD_S:g} to {LONGEST_S:g} s.")
     if every_s and fault.stops_node:
         raise UsageError(
-            f"The fault {fault.kind} cannot flap: a node takes longer to come back.",
-            "Let a fault of a link flap, or plant this one once.",
+            f"The fault {fault.kind} cannot flap: a node takes too long to recover.",
+            "Choose a fault of a link, or plant this one without flapping.",
         )
 
 

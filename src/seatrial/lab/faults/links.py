@@ -130,7 +130,7 @@ LINKS = (
     Fault(
         kind="mtu",
         description="The node's interface has another MTU than the rest of the fabric: a setting lost at a "
-        "reinstallation. TCP agrees on the smaller one, so little speed is lost and nobody notices.",
+        "reinstallation. TCP agrees on the smaller one, so little bandwidth is lost and nobody notices.",
         takes="node",
         marks="mtu",
         needs=(("mtu",),),
@@ -141,7 +141,7 @@ LINKS = (
     Fault(
         kind="packet-loss",
         description="The node's link loses that percentage of its frames at random, both ways or in one direction: a "
-        "dirty connector, a failing transceiver. TCP repeats them, so it shows as retransmissions and lost speed.",
+        "dirty connector, a failing transceiver. TCP resends them: retransmissions rise and bandwidth falls.",
         takes="node",
         marks="frames",
         needs=(("percent",),),

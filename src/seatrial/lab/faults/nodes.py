@@ -80,8 +80,7 @@ NODES = (
     ),
     Fault(
         kind="node-down",
-        description="The node loses power: its link goes down and every process on it ends without a message to "
-        "anybody.",
+        description="The node loses power: its link goes down and every process on it ends without sending anything.",
         takes="node",
         marks="life",
         stops_node=True,

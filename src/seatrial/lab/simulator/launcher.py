@@ -113,7 +113,7 @@ class SimulatedSession:
         times = Counter(name for pair in wanted.pairs for name in pair)
         for name, count in times.items():
             if count > 1:
-                raise RoundRefused(f"{name} stands in the round {count} times")
+                raise RoundRefused(f"{name} appears in the round {count} times")
             if name not in self._known:
                 raise RoundRefused(f"{name} is not in this session")
 
@@ -201,7 +201,7 @@ class SimulatedLauncher:
         Raises LaunchError for several ranks a node: the simulator has one rank for each node.
         """
         if manner.ranks_per_node != 1:
-            raise LaunchError("The simulated fabric has one rank a node.", "Measure that on a cluster.")
+            raise LaunchError("The simulated fabric has one rank on each node.", "Measure that on a cluster.")
         session = SimulatedSession(nodes, self.routes, self._network, self.nodes.adapter_of, self.surroundings)
         self._sessions.append(session)
         return session

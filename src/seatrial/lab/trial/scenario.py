@@ -165,4 +165,6 @@ def _check_expected(plan: LabPlan, text: str) -> None:
     subject = Subject.parse(text)
     names = {"node": plan.node_names, "uplink": plan.leaf_names}.get(subject.kind.value)
     if names is not None and subject.name not in names:
-        raise UsageError(f"The expected subject {text!r} is none of this lab.", f"It has {', '.join(names)}.")
+        raise UsageError(
+            f"This lab has no subject {text!r}, which the scenario expects.", f"It has {', '.join(names)}."
+        )

@@ -159,7 +159,7 @@ def judge(scenario: Scenario, done: Completed, seconds: float, problems: Sequenc
         wrong.append("the check did not end in time")
     if output is None:
         last = (done.stderr.strip().splitlines() or ["nothing"])[-1]
-        wrong.append(f"the check printed no result, exit status {done.returncode}; it said: {last}")
+        wrong.append(f"the check printed no result, exit status {done.returncode}; it printed: {last}")
     elif output.exit_code != done.returncode:
         wrong.append(f"the check printed exit code {output.exit_code} and ended with {done.returncode}")
     verdict = output.verdict if output else ""
