@@ -1,4 +1,4 @@
-"""What became of each node's facts between two readings."""
+"""How each node's facts changed between two readings."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Set

@@ -135,7 +135,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
 def drift(facts: Mapping[str, NodeFacts]) -> tuple[Difference, ...]:
     """The facts that differ within each group of like hardware, the most telling first.
 
-    Then those that are one within each group and differ between groups although hardware is no reason (versions,
+    Then those that are one within each group and differ between groups, which hardware does not explain (versions,
     shared mounts: `everywhere.alike_everywhere`). Order: what the fact is known to cost, then how few nodes are odd,
     then the name. Facts that must differ are left out (`EXCUSES`).
     """

@@ -11,7 +11,7 @@ from seatrial.node.mounts import FACT as PASSING_MOUNT
 
 
 class Excuse(msgspec.Struct, frozen=True, kw_only=True):
-    """Facts whose differences mean nothing. `pattern` matches the whole dotted name."""
+    """Facts whose differences are ignored. `pattern` matches the whole dotted name."""
 
     pattern: str
     reason: str

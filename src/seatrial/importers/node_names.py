@@ -1,4 +1,4 @@
-"""Numbers for nodes' names that come by the million."""
+"""Numbers for millions of node names."""
 
 import numpy as np
 from numpy.typing import NDArray

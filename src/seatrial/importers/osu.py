@@ -49,7 +49,7 @@ def parse_osu_files(texts: Mapping[str, str]) -> PairTable:
     """A folder: file name -> text. Files without a table of OSU are passed over.
 
     A line that names two nodes above a table counts more than the file's name. Raises UsageError where no file has a
-    table, or the names do not tell which nodes they are of.
+    table, or the names do not show the two nodes.
     """
     tables = {name: found for name, text in texts.items() if (found := size_tables(text, name))}
     unnamed = [name for name, found in tables.items() if any(table.pair is None for table in found)]

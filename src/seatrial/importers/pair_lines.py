@@ -33,7 +33,7 @@ def parse_nxnlatbw(text: Iterator[bytes]) -> PairTable:
 def parse_csv(text: Iterator[bytes]) -> PairTable:
     """A table whose first line names its columns: two ends, then latency (µs, s) and bandwidth (MB/s, MiB/s, GB/s).
 
-    A unit in a column's name is heeded: _us, _s, _MB, _MiB, _GB; latency is in µs and bandwidth in MB/s without one.
+    A unit in a column's name is used: _us, _s, _MB, _MiB, _GB; latency is in µs and bandwidth in MB/s without one.
     Raises UsageError where the first line names no such columns, or no line fits.
     """
     heading, below = _heading(text)
@@ -94,7 +94,7 @@ def _column(fields: Fields, first: Places, count: Places, chosen: tuple[int, flo
 
 
 def alive_or_dead(values: Reals, dead: float) -> Reals:
-    """Those that are finite and above zero; NaN stays, since nothing was measured.
+    """The values that are finite and above zero; NaN stays, since nothing was measured.
 
     0, infinity and negative numbers were written by the tool for a pair that it tried: they become `dead`.
     """

@@ -22,7 +22,7 @@ class NetworkInterface(msgspec.Struct, frozen=True, kw_only=True):
     mtu_bytes: int | None = None
     driver: str = ""
     enslaved: bool = False
-    """Part of a bond or a bridge, which carries the traffic in its stead."""
+    """Part of a bond or a bridge, which carries the traffic instead."""
     bridge: bool = False
     lower: tuple[str, ...] = ()
     """Interfaces it is stacked on: a bond's members, the device under a VLAN."""

@@ -36,7 +36,7 @@ class ProcessorFacts(msgspec.Struct, frozen=True, kw_only=True):
     hardware_maximum_hz: tuple[float, ...] = ()
     """cpuinfo_max_freq: with turbo, where there is turbo."""
     present_hz: tuple[float, ...] = ()
-    """A sample of an instant."""
+    """A momentary sample."""
     base_hz: float | None = None
     base_hz_source: str = ""
     """cpufreq/base_frequency, acpi_cppc/nominal_freq, hwloc's FrequencyBaseMHz, or IN_NAME."""
@@ -124,7 +124,7 @@ class Dimm(msgspec.Struct, frozen=True, kw_only=True):
     kind: str = ""
     """DDR4, DDR5, HBM2, ..."""
     rated_transfers_per_s: float | None = None
-    """What the module can: 3200e6 for 3200 MT/s."""
+    """The module's highest rate: 3200e6 for 3200 MT/s."""
     configured_transfers_per_s: float | None = None
     package: int | None = None
 
@@ -155,8 +155,8 @@ class PciKind(enum.StrEnum):
 class PciHop(msgspec.Struct, frozen=True, kw_only=True):
     """One PCI function and the link between it and what is above it.
 
-    Speeds are raw transfer rates per lane: 8e9 for "8.0 GT/s". A device and a switch's upstream port tell of the link
-    above them; a root port and a switch's downstream port of the link below.
+    Speeds are raw transfer rates per lane: 8e9 for "8.0 GT/s". A device and a switch's upstream port report the link
+    above them; a root port and a switch's downstream port the link below.
     """
 
     address: str

@@ -41,7 +41,7 @@ class Obstacle(enum.StrEnum):
 
 
 class Weight(enum.StrEnum):
-    """How grave a remark is."""
+    """The severity of a remark."""
 
     OK = "ok"
     NOTE = "note"
@@ -57,7 +57,7 @@ class Remark(msgspec.Struct, frozen=True, kw_only=True):
     weight: Weight
     says: str
     obstacle: Obstacle | None = None
-    """None where all is well."""
+    """None where there is no obstacle."""
     remedy: str = ""
     said: str = ""
     """What the programs themselves printed, its last lines; empty where nothing was kept."""

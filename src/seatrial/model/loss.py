@@ -68,7 +68,7 @@ class SessionLoss(msgspec.Struct, frozen=True, kw_only=True):
     phase: Phase | None = None
     variant: str = ""
     altered: bool = False
-    """Whether it ran with settings that seatrial changed, under which an MPI may well fail."""
+    """Whether it ran with settings that seatrial changed, under which an MPI may fail."""
     detail: str = ""
     """The launcher's last words."""
     loss: Loss
@@ -82,7 +82,7 @@ class CapCause(enum.StrEnum):
     HANG = "hang"
     """Pairs did not answer."""
     SLOW = "slow"
-    """Windows took several times the usual."""
+    """Windows took several times as long as usual."""
 
 
 class CappedPair(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""What the probe is asked, what it delivers, and an estimate with its uncertainty."""
+"""Requests to the probe, its results, and an estimate with its uncertainty."""
 
 import enum
 from typing import Annotated

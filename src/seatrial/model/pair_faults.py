@@ -144,7 +144,7 @@ class Located(msgspec.Struct, frozen=True, kw_only=True):
     confidence: float
     """Of all names and intervals together."""
     wrongly_left: float | None
-    """In a sparse table: expected number of healthy nodes that no partner acquits, at a stated share of slow nodes."""
+    """In a sparse table: expected number of healthy nodes that no partner clears, at a stated share of slow nodes."""
     unlisted_pairs: int = 0
     """Single pairs at fault beyond the worst ones, which are in `faults`."""
     unstable_pairs: int = 0

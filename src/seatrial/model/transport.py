@@ -20,7 +20,7 @@ class Carrier(enum.StrEnum):
 
 
 class Role(enum.StrEnum):
-    """What a variant is there for."""
+    """The purpose of a variant."""
 
     DEFAULT = "default"
     REFERENCE = "reference"

@@ -9,7 +9,7 @@ from seatrial.model.subject import Direction, Subject
 
 
 class Verdict(enum.StrEnum):
-    """The judgement on a number or on a fact, in the order of gravity.
+    """The judgement on a number or on a fact, in the order of severity.
 
     UNSTABLE: good in some runs and bad in others. NOT_RUN: planned, never measured. MISCONFIGURED: a fact is known to
     be bad or differs from the peers', and no measurement shows what it costs.
@@ -119,7 +119,7 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """A verdict that matters: who, what, by how much against which reference, how it was proved, what to do."""
+    """A verdict to report: the subject, the fault, its size and reference, the evidence, and the remedy."""
 
     kind: str
     """A `FindingKind`, or the kind that a rule about facts declares."""

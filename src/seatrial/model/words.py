@@ -1,4 +1,4 @@
-"""Numbers and names in sentences, the natural order of names, and words that we do not know."""
+"""Numbers and names in sentences, the natural order of names, and unknown words."""
 
 import re
 from collections.abc import Iterable, Sequence

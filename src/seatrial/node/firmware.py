@@ -1,4 +1,4 @@
-"""Who made the machine, which firmware it runs, and the modes that firmware sets, from a frame."""
+"""The machine's vendor, its firmware, and the modes that firmware sets, from a frame."""
 
 import re
 from collections import defaultdict
@@ -64,9 +64,9 @@ def _dumped_modes(frame: Frame) -> dict[str, str]:
 def _sub_numa_mode(frame: Frame) -> str:
     """snc2 (Intel: two NUMA nodes a package, Cluster-on-Die included), nps4 (AMD from Zen on); "" where unknown.
 
-    Counts the NUMA nodes that have processors, by package. One node for each Intel package is no mode, since quadrant,
+    Counts the NUMA nodes that have processors, by package. One node for each Intel package is not a mode: quadrant,
     hemisphere and all-to-all look the same; one node for several AMD packages is nps0. A virtual machine's NUMA nodes
-    are whatever it was given, and no mode.
+    are as configured, which is not a mode either.
     """
     packages = {row["*"]: row.get("physical_package_id", "?") for row in frame.tables.get(ROWS, ()) if "*" in row}
     nodes: defaultdict[str, int] = defaultdict(int)

@@ -1,4 +1,4 @@
-"""How fast processors may run, and who decides it, from the cpufreq files of a frame. The kernel's unit is kHz."""
+"""Processor frequencies and who controls them, from the cpufreq files of a frame. The kernel's unit is kHz."""
 
 import functools
 import re

@@ -61,7 +61,7 @@ def _unescaped(text: str) -> str:
     return ESCAPE.sub(lambda match: chr(int(match[1], 8)), text)
 
 
-# Transient mounts: differences in them mean nothing.
+# Transient mounts: differences in them are ignored.
 
 PASSING = (
     "/boot",
@@ -80,7 +80,7 @@ PASSING = (
     "/var/spool/slurm[^/]*",
 )
 """Regular expressions of folders: they, and all below, are made by sessions, jobs, containers, the kernel's helpers."""
-KEPT = ("/dev/shm", "/dev/hugepages")  # noqa: S108 - a place that is looked at, not written to
+KEPT = ("/dev/shm", "/dev/hugepages")  # noqa: S108 - a path that is only compared, not written to
 """Within these, what a job does depend on."""
 
 FACT = r"system\.mounts\.(?!(?:{kept})(?:\.|$))(?:{passing})(?:[/.].*)?".format(

@@ -15,7 +15,7 @@ UCX_DEVICES = "ucx_info -d"
 FABRIC_VERSION = "fi_info --version"
 FABRIC_PROVIDERS = "fi_info -l"
 LAUNCHERS = frozenset({"Hydra"})
-"""What starts MPI jobs and is itself no library."""
+"""Programs that start MPI jobs and are not libraries."""
 COMPONENT = re.compile(r"mca:([^:]+):([^:]+)")
 DEVICE = re.compile(r"MPICH Device:\s*(\S+)")
 UCX = re.compile(r"# (?:Library version: |UCT version=)(\S+).*")

@@ -4,7 +4,7 @@ import functools
 from collections.abc import Iterable
 
 MOST = 1 << 16
-"""No machine has more processors (the kernel's own ceiling is 8192); a longer set is a text gone wrong."""
+"""No machine has more processors (the kernel's own ceiling is 8192); a longer set is damaged text."""
 
 Numbers = tuple[int, ...]
 

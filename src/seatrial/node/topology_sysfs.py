@@ -62,7 +62,7 @@ CacheKind = tuple[int, str, int | None, int]
 
 
 def sysfs_topology(frame: Frame) -> Topology:
-    """The online processors of a frame, their cores and packages, the NUMA nodes and the caches; empty where untold."""
+    """The online processors of a frame, their cores and packages, the NUMA nodes and caches; empty where unknown."""
     indexes, sets, totals, rows = _node_cells(frame)
     online = frame.values.get(ONLINE, "")
     cores = sysfs_cores(frame)
@@ -95,7 +95,7 @@ def node_memory_bytes(line: str) -> int | None:
 
 
 def _processor_rows(frame: Frame) -> tuple[Cells, ...]:
-    """Of each processor: number, package, core, list of siblings, mask of siblings; "?" where untold."""
+    """Of each processor: number, package, core, list of siblings, mask of siblings; "?" where not reported."""
     masks = frame.columns.get((ROWS, "thread_siblings"), {})
     return tuple(
         (

@@ -53,7 +53,7 @@ class Gathered(msgspec.Struct, frozen=True, kw_only=True):
     silent: dict[str, str] = {}
     """Node that did not answer -> what was seen of it."""
     features: dict[str, tuple[str, ...]] = {}
-    """By node: the words that the scheduler has for it."""
+    """By node: its features in the scheduler."""
     scrubbed: bool = False
 
 
@@ -78,7 +78,7 @@ class Contents(msgspec.Struct, frozen=True, kw_only=True):
     after: dict[str, str] = {}
     trees: dict[str, Path] = {}
     features: dict[str, tuple[str, ...]] = {}
-    """By node: the words that the scheduler has for it."""
+    """By node: its features in the scheduler."""
 
 
 def form_of(path: Path) -> Form:

@@ -49,7 +49,7 @@ class TreeWriter:
             (self._root / path).unlink(missing_ok=True)
             stream = (self._root / path).open("xb", buffering=0)
         with stream:
-            for chunk in content:  # what goes wrong in here is the archive's fault, not the disk's
+            for chunk in content:  # an error here is the archive's fault, not the disk's
                 self._grow(len(chunk))
                 with self._on_disk():
                     stream.write(chunk)

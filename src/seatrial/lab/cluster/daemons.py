@@ -84,7 +84,7 @@ def log_name(host: str) -> str:
 
 
 def last_words(plan: LabPlan, hosts: Sequence[str]) -> str:
-    """The end of each host's log, since the files go when a lab that could not be raised is torn down."""
+    """The end of each host's log, since the files are removed with a lab that failed to start."""
     words = []
     for host in hosts:
         path = state.folder(plan.name) / "log" / log_name(host)
@@ -105,7 +105,7 @@ class LabStatus(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def status_of(name: str) -> LabStatus:
-    """One lab; one without readable state, or still being raised, is not standing."""
+    """One lab; one without readable state, or still being started, is not running."""
     lab = state.read(name)
     if lab is None or lab.raiser is not None:
         return LabStatus(name=name, standing=False, plan=lab.plan if lab else None)

@@ -31,7 +31,7 @@ def burst_bytes(rate_bit_per_s: float, mtu: int, sent_at_bit_per_s: float = 0.0)
 
     A smaller bucket does not reach the rate, since the kernel wakes late; a larger one flatters short messages. It
     holds a whole piece of a sender with a link of `sent_at_bit_per_s`, with room for tc's rounding: tbf cuts up what
-    does not fit, and so many single frames overrun the receiver's backlog whenever others take the cores.
+    does not fit, and the many single frames overrun the receiver's backlog while others use the cores.
     """
     least = 4 * (mtu + FRAME_HEADER_BYTES)
     if sent_at_bit_per_s:

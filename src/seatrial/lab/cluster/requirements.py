@@ -1,4 +1,4 @@
-"""What a machine must have before a lab can be raised on it."""
+"""What a machine must have before a lab can start on it."""
 
 import os
 import shutil
@@ -26,7 +26,7 @@ def missing_packages() -> list[str]:
 
 
 def why_not() -> SeatrialError | None:
-    """What keeps a lab from being raised here, or None."""
+    """Why a lab cannot start here, or None."""
     if os.geteuid() != 0:
         return SeatrialError("A lab needs network namespaces and mounts of its own.", "Run seatrial lab as root.")
     packages = missing_packages()

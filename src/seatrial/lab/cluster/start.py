@@ -1,4 +1,4 @@
-"""Starts a lab: wiring, hosts, daemons, in that order; tears down what it had built if that fails."""
+"""Starts a lab: wiring, hosts, daemons, in that order; removes what it has built if that fails."""
 
 import os
 import signal
@@ -35,7 +35,7 @@ def needed_folders() -> tuple[str, ...]:
 
 
 def raise_lab(plan: LabPlan) -> None:
-    """Raise the lab, and return when every node is idle. Whatever goes wrong, nothing half-built remains."""
+    """Start the lab, and return when every node is idle. After any failure, nothing half-built remains."""
     require_lab()
     home = state.folder(plan.name)
     state.ROOT.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -145,7 +145,7 @@ def _terminations_raised() -> Iterator[None]:
 
 @contextmanager
 def _children_marked(name: str) -> Iterator[None]:
-    """Whatever is started meanwhile bears the lab's mark, daemons too, and is found when its raiser was killed."""
+    """Mark everything started meanwhile, daemons too, so that it is found even if this process is killed."""
     variable, _, value = state.raised(name).partition("=")
     os.environ[variable] = value
     try:

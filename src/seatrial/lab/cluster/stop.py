@@ -1,4 +1,4 @@
-"""Tears a lab down, whole or half, and makes sure that nothing of it remains."""
+"""Removes a lab, complete or partial, and checks that nothing of it remains."""
 
 import os
 import re
@@ -17,7 +17,7 @@ PATIENCE_S = 15.0
 
 
 def raze(name: str) -> None:
-    """Remove a lab: processes, namespaces, mounts, files. Raises SeatrialError that names what would not go."""
+    """Remove a lab: processes, namespaces, mounts, files. Raises SeatrialError that names what remains."""
     check_name(name)
     _end_raiser(name)
     deadline = time.monotonic() + PATIENCE_S
@@ -63,7 +63,7 @@ def mounts_below(home: Path) -> list[str]:
 
 
 def _end_raiser(name: str) -> None:
-    """A lab that is being raised meanwhile is not raised any further."""
+    """Stops the start of a lab that is still in progress."""
     lab = state.read(name)
     raiser = lab.raiser if lab else None
     if raiser and raiser.pid != os.getpid() and start_ticks(raiser.pid) == raiser.start_ticks:

@@ -55,7 +55,7 @@ class Planted(msgspec.Struct, frozen=True, kw_only=True):
     subject: str
     parameters: Parameters = Parameters()
     every_s: float = 0.0
-    """The fault flaps: it is on for this long, then off for as long, in turn. 0: it stays."""
+    """The fault flaps: it is on for this long, then off for as long, repeatedly. 0: it stays."""
 
     @property
     def text(self) -> str:

@@ -40,7 +40,7 @@ class Network:
         self._capacity: Reals = self.nominal * left
 
     def expected(self, paths: Sequence[Route]) -> Reals:
-        """Bytes per second of each path alone, were nothing at fault; NaN for one without hops."""
+        """Bytes per second of each path alone, without faults; NaN for one without hops."""
         return np.array([self.nominal[list(path)].min() if path else np.nan for path in paths], dtype=np.float64)
 
     def rates(self, pairs: Sequence[Pair], paths: Sequence[Route], others: Sequence[Route] = ()) -> Reals:

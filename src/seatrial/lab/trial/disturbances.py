@@ -49,10 +49,10 @@ LOOK_S = 0.05
 
 
 def flap(every_s: float, switch: Callable[[bool], bool], ended: Callable[[float], bool]) -> None:
-    """Turn a fault that is on off and on by turns, each for `every_s`.
+    """Alternately turn a fault off and on, each for `every_s`.
 
     `ended` waits for that many seconds at most and returns whether to stop; `switch` turns the fault on or off and
-    returns whether it is still planted. The turns are counted from the start, so that they do not drift.
+    returns whether it is still planted. The intervals are counted from the start, so that they do not drift.
     """
     due, on = time.monotonic() + every_s, True
     while not ended(max(due - time.monotonic(), 0.0)):

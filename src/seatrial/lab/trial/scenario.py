@@ -23,7 +23,7 @@ class FaultSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """One fault of a scenario.
 
     With `after_s` it is planted that long after the measuring began, which is the first round of the survey, else
-    before the check. With `every_s` it flaps: it is on for this long, then off for as long, by turns until the end.
+    before the check. With `every_s` it flaps: it is on for this long, then off for as long, repeatedly until the end.
     """
 
     kind: str

@@ -18,7 +18,7 @@ from seatrial.process.process import Completed
 
 
 class Stage(msgspec.Struct, frozen=True, kw_only=True):
-    """What a trial does to the world; `stage.real_stage` for real, fakes in tests."""
+    """The actions of a trial; `stage.real_stage` for real, fakes in tests."""
 
     plan: Callable[[Scenario], LabPlan]
     raise_lab: Callable[[LabPlan], None]
@@ -56,7 +56,7 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def right(self) -> bool:
-        """Whether this run named what was planted and nothing else, as the scenario asks."""
+        """Whether this run named the planted faults and nothing else, as the scenario requires."""
         fits = self.exit_code_right and self.verdict_right and self.in_time
         return self.score is not None and self.score.right and fits and not self.problem
 
@@ -98,7 +98,7 @@ class ScenarioResult(msgspec.Struct, frozen=True, kw_only=True):
 def run_scenario(
     scenario: Scenario, repeat: int, stage: Stage, said: Callable[[int, RunResult], None] = lambda _n, _r: None
 ) -> ScenarioResult:
-    """Run a scenario `repeat` times, each run from the design state; the lab goes in the end, whatever happens."""
+    """Run a scenario `repeat` times, each run from the design state; the lab is always removed at the end."""
     results: list[RunResult] = []
     plan = stage.plan(scenario)
     stands = False
