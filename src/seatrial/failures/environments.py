@@ -44,8 +44,8 @@ ENVIRONMENTS = (
     ),
     Cause(
         look=r"Loading (\S+) ERROR: Module cannot be loaded due to a conflict|Module '(\S+)' conflicts with",
-        meaning=r"module \1 does not go with another that is loaded",
-        remedy="Take one of them out of the SPEC, or unload it before (`module list`).",
+        meaning=r"module \1 conflicts with a loaded module",
+        remedy="Remove one of them from the SPEC, or unload it first (`module list`).",
     ),
     Cause(
         look=rf"(?:Module |:)?{OF_MPI}ERROR:(?:\d+:)? (.+?)" + END,
@@ -62,12 +62,12 @@ ENVIRONMENTS = (
     ),
     Cause(
         look=r"(bin/spack: (?:not found|No such file))",
-        meaning="there is no spack on PATH, nor by SPACK_ROOT",
+        meaning="Spack is neither on PATH nor in SPACK_ROOT",
         remedy="Set SPACK_ROOT to the folder that Spack is in.",
     ),
     Cause(
         look=r"exec: (apptainer|singularity|guix): not found",
-        meaning=r"there is no \1 here",
+        meaning=r"\1 is not installed here",
         remedy="Put it on PATH: of the node, where the environment is entered there (--wrap inside).",
     ),
     Cause(
@@ -98,7 +98,7 @@ ENVIRONMENTS = (
     ),
     Cause(
         look=r"FATAL: +.*?(mount source \S+ doesn't exist)",
-        meaning=r"the container is set to mount what does not exist: \1",
+        meaning=r"the container is configured to mount a path that does not exist: \1",
         remedy="Mount it on that node, or take it out of --bind, APPTAINER_BIND and apptainer.conf.",
     ),
     Cause(

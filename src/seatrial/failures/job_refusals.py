@@ -21,13 +21,13 @@ REQUESTS = (
     ),
     Cause(
         look=r"Memory specification can not be satisfied|Memory required by task is not available",
-        meaning="the job is asked to have more memory than a node has.",
+        meaning="the job requests more memory than a node has.",
         remedy="Unset SALLOC_MEM_PER_NODE, SALLOC_MEM_PER_CPU and SALLOC_MEM_PER_GPU (SBATCH_ for --detach), or choose "
         "another by --partition.",
     ),
     Cause(
         look=r"CPU count per node can not be satisfied",
-        meaning="the job is asked to have more processors on a node than a node has.",
+        meaning="the job requests more processors per node than a node has.",
         remedy="Unset SLURM_CPUS_PER_TASK and SLURM_NTASKS_PER_NODE, or choose another by --partition.",
     ),
     Cause(
@@ -40,12 +40,12 @@ REQUESTS = (
     Cause(
         look=r"(Requested GRES option unsupported|Duplicate generic resource|Insufficient GRES"
         r"|RestrictedCoresPerGPU: [^\n]*)",
-        meaning=r"a variable of this shell asks for devices as the cluster does not give them (\1).",
+        meaning=r"a variable of this shell requests devices in a way that the cluster does not offer (\1).",
         remedy="Unset it: env | grep -E '^S(ALLOC|BATCH)_' lists them (SALLOC_GRES, SALLOC_GPUS).",
     ),
     Cause(
         look=r"(Requested topology configuration is not available|do not fit topology|No suitable topology unit found)",
-        meaning=r"no such set of nodes lies together in the fabric as is asked (\1).",
+        meaning=r"no set of nodes lies as close together in the fabric as requested (\1).",
         remedy="Unset SALLOC_REQ_SWITCH and SALLOC_SEGMENT_SIZE (SBATCH_ for --detach), or name fewer by --nodes.",
     ),
     Cause(
@@ -149,7 +149,7 @@ NOT_NOW = (
     Cause(
         look=r"Immediate execution impossible|Job can not start immediately"
         r"|Unable to allocate resources: (?:Connection timed out|Requested nodes)",
-        meaning="the nodes were free a moment ago, and are not any more.",
+        meaning="the nodes were free a moment ago, but are busy now.",
         remedy="Try again, or wait for them: without --idle-only.",
     ),
     Cause(
@@ -167,11 +167,11 @@ NOT_NOW = (
     Cause(
         look=r"Job allocation \d+ has been revoked",
         meaning="Slurm took the job back: somebody cancelled it, or a node failed as it began.",
-        remedy="`seatrial doctor` lists the state of each node; slurmctld's log tells who cancelled it.",
+        remedy="`seatrial doctor` lists the state of each node; slurmctld's log shows who cancelled it.",
     ),
     Cause(
         look=r"Access/permission denied",
-        meaning="the partition may not be used from here, or by you: it is for root alone, for other login nodes "
+        meaning="the partition may not be used from here, or by you: it is for root only, for other login nodes "
         "(AllocNodes), or for a reservation (ReqResv).",
         remedy=OTHER,
     ),

@@ -16,7 +16,7 @@ MPI = (
         look=wrapped(r"not enough slots available in the system to satisfy the (\d+)")
         + "|"
         + wrapped("All nodes which are allocated for this job are already filled"),
-        meaning=r"mpirun has not as many slots as ranks were asked for (\1).",
+        meaning=r"mpirun has fewer slots than the ranks requested (\1).",
         remedy="Ask for fewer ranks, or start it within an allocation with as many tasks (salloc --ntasks=N): "
         "outside of "
         "one it has this machine's cores alone.",
@@ -38,7 +38,7 @@ MPI = (
         r"|UCX +ERROR[^\n]*(?:failed to unpack address|address version mismatch)[^\n]*)",
         meaning=r"MPI is not the same version on all nodes, or mpirun is another MPI's than the program's (\1).",
         remedy="Install the same MPI on all nodes, and use the mpirun beside the mpicc that built the program "
-        "(`which -a mpirun`; ompi_info on each node tells its version).",
+        "(`which -a mpirun`; ompi_info on each node shows its version).",
         where=(AGREES,),
     ),
     Cause(
@@ -89,7 +89,7 @@ MPI = (
     ),
     Cause(
         look=r"A daemon has no recorded node|node\s+was detected to be missing a daemon",
-        meaning="a node does not call itself what Slurm calls it, so mpirun lost its daemon there.",
+        meaning="a node's hostname differs from its name in Slurm, so mpirun lost its daemon there.",
         remedy="Give the nodes the hostnames that slurm.conf has for them; `seatrial doctor` compares them.",
     ),
     Cause(
@@ -106,8 +106,8 @@ TASK = r"srun: error: ([\w.,\[\]-]+): tasks? [\d,-]+: Bus error"
 LAST = (
     Cause(
         look=r"(?:tasks? [\d,-]+: |Signal: |Caught signal 7 \()(Bus error)",
-        meaning=r"MPI could not use memory that it had been given on {nodes} (\1): /dev/shm is full, most often.",
-        remedy="Look there how large and how full it is (df -h /dev/shm), and remove what ended jobs left in it.",
+        meaning=r"MPI could not use memory allocated to it on {nodes} (\1): usually /dev/shm is full.",
+        remedy="Check its size and use there (df -h /dev/shm), and remove what ended jobs left in it.",
         where=(TASK, AGREES),
         transient=True,
     ),
@@ -130,9 +130,9 @@ LAST = (
     ),
     Cause(
         look=r"(Local abort before MPI_INIT completed)",
-        meaning="MPI_Init failed on {nodes}, and under srun this Open MPI keeps to itself why.",
-        remedy="See what steers it (env | grep OMPI_MCA; openmpi-mca-params.conf); started by the mpirun beside its "
-        "mpicc within an allocation it tells more.",
+        meaning="MPI_Init failed on {nodes}, and under srun this Open MPI does not report why.",
+        remedy="See what sets it up (env | grep OMPI_MCA; openmpi-mca-params.conf); started by the mpirun beside its "
+        "mpicc within an allocation it reports more.",
         where=(AGREES,),
         transient=True,
     ),
@@ -140,7 +140,7 @@ LAST = (
         look=r"Fatal error in (?:internal_|P)?(?:MPI_)?Init[\s\S]{0,1500}?\)\.*:\s+(?!MPI_Init|fail failed|channel "
         r"init)([^\n]*(?:failed|failure|[Ii]nvalid|[Uu]nable|[Cc]annot|[Ee]rror)[^\n]*)",
         meaning=r"MPI_Init failed (\1).",
-        remedy="MPICH_DBG or I_MPI_DEBUG=10 tells more; `seatrial transports` shows which devices there are, and "
+        remedy="MPICH_DBG or I_MPI_DEBUG=10 shows more; `seatrial transports` shows which devices there are, and "
         "`seatrial doctor` tries every --mpi.",
         transient=True,
         other_mpi_type=True,

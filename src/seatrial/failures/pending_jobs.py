@@ -1,4 +1,4 @@
-"""Why a job waits in the queue: the reason that squeue prints, and whether waiting helps.
+"""Why a job waits in the queue: the reason that squeue prints, and whether the job can start without a change.
 
 Source of the reasons: Slurm's job_state_reason.c and slurm.schedmd.com/job_reason_codes.html, Slurm 18 to 25.
 """
@@ -42,7 +42,7 @@ LIMITS = (
         remedy=f"{LESS} {TELL}",
         hopeless=True,
     ),
-    Pending(look=r"QOSMin\w+", meaning="the job is smaller than the QOS wants", remedy=QOS, hopeless=True),
+    Pending(look=r"QOSMin\w+", meaning="the job is smaller than the QOS requires", remedy=QOS, hopeless=True),
     Pending(
         look=rf"(?:QOS|Assoc)Grp{RESOURCE}RunMin\w*",
         meaning="running jobs of your account or QOS leave too few hours for this one",
@@ -69,7 +69,7 @@ REASONS = (
     Pending(
         look="PartitionNodeLimit",
         meaning="the number of nodes is outside the partition's limits",
-        remedy="Name fewer or more by --nodes; `scontrol show partition` tells how many (MinNodes, MaxNodes).",
+        remedy="Name fewer or more by --nodes; `scontrol show partition` shows how many (MinNodes, MaxNodes).",
         hopeless=True,
     ),
     Pending(
@@ -80,7 +80,7 @@ REASONS = (
     Pending(
         look="JobHoldMaxRequeue|[Rr]equeued?[ _](?:in[ _])?held|requeue in held state|SystemFailure|JobLaunchFailure",
         meaning="Slurm tried to start the job, could not, and holds it",
-        remedy="`seatrial doctor` says which nodes are out of service since; slurmctld's log tells why it failed.",
+        remedy="`seatrial doctor` shows which nodes are now out of service; slurmctld's log shows why it failed.",
         hopeless=True,
     ),
     Pending(look="JobHeld(?:Admin|User)", meaning="the job is held", remedy=RELEASE, hopeless=True),
@@ -129,9 +129,7 @@ REASONS = (
     Pending(look="BeginTime", meaning="its start time is in the future: Slurm delays a job that it requeued"),
     Pending(look="^Prolog", meaning="the site's prolog is running"),
     Pending(look="Cleaning", meaning="an earlier start of it is being cleaned up"),
-    Pending(
-        look="SchedDefer", meaning="Slurm's scheduler considers the job later", remedy="Do it without --idle-only."
-    ),
+    Pending(look="SchedDefer", meaning="Slurm's scheduler considers the job later", remedy="Leave --idle-only out."),
     Pending(look="MaxPoweredUpNodes", meaning="no more nodes may be powered up at once"),
     Pending(look="Power(?:NotAvail|Reserved)", meaning="there is no power left under the cluster's cap"),
     Pending(look="(?:MpiPorts|Ports)Busy", meaning="all ports that Slurm reserves for MPI are in use"),

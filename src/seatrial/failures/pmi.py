@@ -4,7 +4,7 @@ from seatrial.failures.cause import Cause, wrapped
 
 NOT_KNOWN = "the launcher and this MPI do not know each other, so its ranks did not find each other."
 CHOOSE = (
-    "`seatrial doctor` tries every --mpi that srun offers and tells which work; without Slurm use the mpirun of the "
+    "`seatrial doctor` tries every --mpi that srun offers and reports which work; without Slurm use the mpirun of the "
     "same MPI as mpicc."
 )
 STEPD = r"mpi/pmix\w*: \w+: ([\w.-]+) \[\d+\]:"
@@ -69,7 +69,7 @@ PMI = (
     ),
     Cause(
         look=r"(No PMIx server was reachable, but a PMI1/2 was detected)",
-        meaning=r"each rank came up alone, as a world of one (\1): Open MPI 5 knows no other PMI than PMIx.",
+        meaning=r"each rank came up alone, as a world of one (\1): Open MPI 5 supports only PMIx.",
         remedy=f"Start it by --mpi=pmix. {CHOOSE}",
         other_mpi_type=True,
     ),
@@ -108,7 +108,7 @@ PMI = (
     ),
     Cause(
         look=r"Framework:\s+psec\s+Component:\s+(\w+)",
-        meaning=r"PMIx cannot open its component \1, by which ranks prove who they are.",
+        meaning=r"PMIx cannot open its component \1, which authenticates ranks.",
         remedy="Set PMIX_MCA_psec=native, or install munge's library where the ranks run (in the container, too).",
     ),
     Cause(

@@ -86,7 +86,7 @@ SAME_MODULE = "Load the same MPI module on the nodes as where the probe was buil
 LIBRARIES = (
     Cause(
         look=r"(version `GLIBC_[\d.]+' not found)",
-        meaning=r"the program was built against a newer C library than is on {nodes} (\1).",
+        meaning=r"the program was built with a newer C library than {nodes} has (\1).",
         remedy="Build it on one of these nodes, or on the oldest system of the cluster; a container that is given the "
         "node's libraries needs an image of the same age.",
         where=BY_1,
@@ -99,21 +99,21 @@ LIBRARIES = (
     ),
     Cause(
         look=r"error while loading shared libraries: ([^:\n]*): (?:file too short|invalid ELF header)",
-        meaning=r"the library \1 is cut off on {nodes}.",
+        meaning=r"the library \1 is truncated on {nodes}.",
         remedy="Install its package there again.",
         where=BY_127,
     ),
     Cause(
         look=r"error while loading shared libraries: ([^:\n]*): (?:wrong ELF class|ELF file)",
-        meaning=r"the library \1 that is found first on {nodes} is one for other processors.",
+        meaning=r"the library \1 that is found first on {nodes} was built for other processors.",
         remedy="Look at LD_LIBRARY_PATH: it lists a folder of another architecture before the right one.",
         where=BY_127,
     ),
     Cause(
         look=r"error while loading shared libraries: ([^:\n]*): (?:cannot open shared object file: Permission denied"
         r"|failed to map segment from shared object[^\n]*)",
-        meaning=r"the library \1 is there on {nodes}, and may not be used.",
-        remedy="Check whether you may read it and its folders, whether they are mounted noexec, and at ulimit -v.",
+        meaning=r"the library \1 exists on {nodes}, but may not be used.",
+        remedy="Check whether you may read it and its folders, whether they are mounted noexec, and ulimit -v.",
         where=BY_127,
     ),
     Cause(
@@ -130,7 +130,7 @@ LIBRARIES = (
     ),
     Cause(
         look=r"symbol lookup error: [^\n]*undefined symbol: (\w+)",
-        meaning=r"on {nodes} a library is of another version than the program was built with (no \1 in it).",
+        meaning=r"on {nodes} a library has another version than the one the program was built with (it lacks \1).",
         remedy=SAME_MODULE,
         where=BY_127,
     ),

@@ -39,7 +39,7 @@ TRUST = (
     Cause(
         look=r"(Incompatible versions of client and server code|Incompatible Slurm plugin[^\n]*version[^\n]*"
         r"|Incompatible plugin version|I/O stream version number error|Header lengths are longer than data received)",
-        meaning=r"Slurm's commands here and its daemons are of versions too far apart (\1).",
+        meaning=r"Slurm's commands here and its daemons have incompatible versions (\1).",
         remedy="Use the site's own Slurm commands (`which -a srun`); daemons of the newer version are upgraded first.",
     ),
     Cause(
@@ -80,12 +80,12 @@ CONTROLLER = (
 ASKED = (
     Cause(
         look=r"(?:Expired or invalid job|Slurm job|Unable to confirm allocation for job) (\d+)",
-        meaning=r"job \1 is over, or never was.",
+        meaning=r"job \1 has ended or never existed.",
         remedy="In a shell that kept an old job's variables: unset SLURM_JOB_ID SLURM_JOBID. Else start again.",
     ),
     Cause(
         look=r"([Cc]ontroller is in standby mode|backup controller in standby mode)",
-        meaning=r"Slurm's commands asked its second controller, which does not work while the first does (\1).",
+        meaning=r"Slurm's commands reached its backup controller, which is on standby while the first one works (\1).",
         remedy="Check whether slurmctld on the first host of SlurmctldHost can be reached from here: scontrol ping.",
     ),
     Cause(
@@ -96,14 +96,14 @@ ASKED = (
     ),
     Cause(
         look=r"(?:slurm_\w+|allocate|resources|error|failed): (Socket timed out on send/recv operation)",
-        meaning=r"Slurm's controller takes connections and does not answer (\1): it hangs, or has too much to do.",
-        remedy="Look at slurmctld's log and load (sdiag tells what it is busy with), and at the disk of its "
+        meaning=r"Slurm's controller accepts connections but does not answer (\1): it hangs or is overloaded.",
+        remedy="Check slurmctld's log and load (sdiag shows what it is busy with), and at the disk of its "
         "StateSaveLocation.",
     ),
     Cause(
         look=r"(Rate limit exceeded, please retry \w+)",
         meaning=r"Slurm's controller received more requests than it allows (\1).",
-        remedy="Try again in a minute; look what else of yours asks it all the time (watch squeue, scripts): sdiag.",
+        remedy="Try again in a minute; check which programs of yours query it constantly (watch squeue): sdiag.",
     ),
     Cause(
         look=r"(I/O error writing script/environment to file)",
@@ -112,7 +112,7 @@ ASKED = (
     ),
     Cause(
         look=r"(Problem talking to (?:the )?database|Unable to connect to database)",
-        meaning=r"SLURM_CLUSTERS names a cluster, and Slurm's database does not know it (\1).",
+        meaning=r"SLURM_CLUSTERS names a cluster, and Slurm's database cannot look it up (\1).",
         remedy="Unset SLURM_CLUSTERS, or check whether slurmdbd answers: sacctmgr show cluster.",
     ),
     Cause(

@@ -19,7 +19,7 @@ STEPS = (
     ),
     Cause(
         look=r"failed on node \S+: (Socket timed out[^\n]*)|slurm_receive_msgs: [^\n]*(Socket timed out[^\n]*)",
-        meaning=r"slurmd on {nodes} takes connections and does not answer (\1): it hangs, or its node is overloaded.",
+        meaning=r"slurmd on {nodes} accepts connections but does not answer (\1): it hangs, or its node is overloaded.",
         remedy="Look at the node's load, memory and disks; then restart slurmd there (systemctl restart slurmd).",
         where=(LAUNCH, r"slurm_receive_msgs: \[\[([\w.-]+)\]:\d+\] failed: Socket timed out"),
     ),
@@ -51,8 +51,8 @@ STEPS = (
     ),
     Cause(
         look=r"failed(?: on node \S+)?: (Plugin initialization failed)",
-        meaning=r"slurmd on {nodes} has a plugin that does not load (\1): that of cgroups, most often.",
-        remedy="Read slurmd's log there; CgroupPlugin in cgroup.conf has to be what that system mounts (cgroup/v2).",
+        meaning=r"slurmd on {nodes} has a plugin that does not load (\1): usually the cgroup plugin.",
+        remedy="Read slurmd's log there; CgroupPlugin in cgroup.conf must match what that system mounts (cgroup/v2).",
         where=(LAUNCH,),
     ),
     Cause(
@@ -91,7 +91,7 @@ STEPS = (
     Cause(
         look=NO_STEP + r"(Job/step already completing or completed|Invalid job id specified|Job has already finished)",
         meaning=r"the job ended before its step began (\1).",
-        remedy="Start again; where it happens every time check the site's prolog and its time limits.",
+        remedy="Start again; if it happens every time, check the site's prolog and its time limits.",
     ),
     Cause(
         look=r"step creation (?:temporarily|still) disabled, retrying \(([^)\n]*)\)",
@@ -108,12 +108,12 @@ STEPS = (
     Cause(
         look=r"(DUE TO TIME LIMIT)",
         meaning="the job reached its time limit, and Slurm ended it.",
-        remedy="Ask for a job that lasts longer, or give a shorter --budget.",
+        remedy="Request more time for the job, or give a shorter --budget.",
     ),
     Cause(
         look=r"(DUE TO PREEMPTION)",
-        meaning="Slurm took the nodes for a job that has precedence.",
-        remedy="Try again, or choose a partition or QOS that is not preempted.",
+        meaning="Slurm preempted the job for another one.",
+        remedy="Try again, or choose a partition or QOS without preemption.",
     ),
     Cause(
         look=r"slurmstepd\S*: error: [^\n]*(cgroup[^\n]*(?:No space left on device|Cannot allocate memory))",

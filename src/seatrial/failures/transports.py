@@ -25,13 +25,13 @@ TRANSPORTS = (
     Cause(
         look=r"requested\s+component\s+was\s+not\s+found[\s\S]{0,600}?Component:\s+(openib)\b",
         meaning=r"Open MPI was set to use its component \1, which does not exist here: Open MPI 5 has none.",
-        remedy="See who says so (env | grep OMPI_MCA; openmpi-mca-params.conf), and name ucx (OMPI_MCA_pml=ucx) or "
+        remedy="See what sets it (env | grep OMPI_MCA; openmpi-mca-params.conf), and name ucx (OMPI_MCA_pml=ucx) or "
         "nothing.",
     ),
     Cause(
         look=r"requested\s+component\s+was\s+not\s+found[\s\S]{0,600}?Component:\s+(\S+)",
         meaning=r"Open MPI was set to use its component \1, which does not exist here or cannot be opened.",
-        remedy="See who says so (env | grep OMPI_MCA; openmpi-mca-params.conf), and name one that `ompi_info` lists.",
+        remedy="See what sets it (env | grep OMPI_MCA; openmpi-mca-params.conf), and name one that `ompi_info` lists.",
     ),
     Cause(
         look=r"(?:network device|transport) '([^'\n]+)' is not available, please use",
@@ -58,20 +58,20 @@ TRANSPORTS = (
     ),
     Cause(
         look=r"at address 0xc8\)[\s\S]{0,800}mca_pml_ob1_isend",
-        meaning="Open MPI's pml ob1 crashed, having no transport to the other rank.",
+        meaning="Open MPI's pml ob1 crashed because it has no transport to the other rank.",
         remedy=LEFT_TO_CHOOSE,
     ),
     Cause(
         look=r"(?:MPIDI_UCX|UCX +ERROR no active messages transport|ucp_ep_create\()"
         r"[\s\S]{0,800}?Destination is unreachable",
-        meaning="UCX was left no transport that reaches the other rank.",
+        meaning="UCX has no permitted transport that reaches the other rank.",
         remedy=UCX_CHOICE,
         where=(AGREES, UCX_HOST),
     ),
     Cause(
         look=r"UCX +ERROR no usable transports/devices \((asked [^)\n]*)\)"
         r"|MPIDI_UCX\w*[^\n]*failed status\(([^)\n]*)\)",
-        meaning=r"UCX finds no device of those that it was allowed (\1).",
+        meaning=r"UCX finds none of the devices that it may use (\1).",
         remedy=UCX_CHOICE,
         where=(UCX_HOST,),
     ),
@@ -83,12 +83,12 @@ TRANSPORTS = (
     ),
     Cause(
         look=r"OFI [^\n]*(?:addrinfo|getinfo)[^\n]*(?:No data available|failure)",
-        meaning="libfabric has no provider here of those that it was allowed.",
+        meaning="libfabric has none of the providers here that it may use.",
         remedy="Leave FI_PROVIDER unset, or name one that `fi_info` lists.",
     ),
     Cause(
         look=r"(OFI (?:endpoint|EP|domain|fabric|fi_\w+|get address)[^\n(]*failed(?: \([^\n)]*\))?)",
-        meaning=r"libfabric finds a device and cannot open it (\1).",
+        meaning=r"libfabric finds a device but cannot open it (\1).",
         remedy="Name another provider by FI_PROVIDER (fi_info lists them; tcp works everywhere), or check whether that "
         "device's port is up and may be opened (ulimit -l unlimited).",
     ),
@@ -105,8 +105,8 @@ TRANSPORTS = (
     ),
     Cause(
         look=r"No components were able to be opened in the (\w+) framework",
-        meaning=r"Open MPI can open no component of its framework \1 that it was allowed.",
-        remedy="See whether one is named that it does not have (env | grep OMPI_MCA; openmpi-mca-params.conf); where "
+        meaning=r"Open MPI cannot open any permitted component of its framework \1.",
+        remedy="Check whether one is named that it does not have (env | grep OMPI_MCA; openmpi-mca-params.conf); where "
         "none is, it is not whole, or OPAL_PREFIX is wrong: ompi_info lists what it finds.",
         where=(r"(?m)^[ \t]*Host:\s+([\w.-]+)",),
     ),
@@ -116,7 +116,7 @@ TRANSPORTS = (
 DEVICES = (
     Cause(
         look=r"(?:btl_tcp\w*\.c[^\n]*|Message:\s+)connect\(\) to (\S+(?: port \d+)? failed[^\n]*)",
-        meaning=r"Open MPI's TCP does not get through from {nodes} (connect() to \1).",
+        meaning=r"Open MPI's TCP cannot connect from {nodes} (connect() to \1).",
         remedy="Check whether a firewall lets the nodes speak on all ports; where a node has several networks, name "
         "one "
         "that all share: export OMPI_MCA_btl_tcp_if_include=10.0.0.0/16.",

@@ -28,7 +28,7 @@ def rows(finding: Finding) -> list[tuple[str, str]]:
     found += [("proved by", experiment_text(each)) for each in finding.experiments]
     if finding.ambiguous_with:
         others = " or ".join(subject.text for subject in finding.ambiguous_with)
-        found.append(("or else", f"{others}: these measurements cannot tell it from {finding.subject.text}"))
+        found.append(("or else", f"{others}: these measurements cannot distinguish it from {finding.subject.text}"))
     if finding.pairs:
         found.append(("shown by", pairs_text(finding.pairs)))
     if finding.remedy:

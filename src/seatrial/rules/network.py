@@ -53,7 +53,7 @@ def unmanaged_ports(node: str, facts: NodeFacts) -> Iterator[Violation]:
                 clause = f"port {name} has its link up and stays in state INIT: no subnet manager configured it"
                 yield Violation(node=node, clause=clause, key=PortState.INIT, details=name)
             elif port.family in MANAGED and port.state is PortState.ACTIVE and port.subnet_manager_lid == 0:
-                clause = f"port {name} is active and knows no subnet manager (sm_lid 0)"
+                clause = f"port {name} is active but has no subnet manager (sm_lid 0)"
                 yield Violation(node=node, clause=clause, key=PortState.ACTIVE, details=name)
 
 
@@ -188,7 +188,7 @@ NETWORK = (
         kind=FindingKind.INTERFACE_SPEED_DIFFERS,
         order=50,
         look=differs("the speed of its fastest interface", fastest_speed, show=link_rate, worse=lt),
-        remedy="Check what both ends offer (ethtool) and whether the fast interface is up at all; then replace the "
+        remedy="Check what both ends advertise (ethtool) and whether the fast interface is up at all; then replace the "
         "cable or the transceiver, and correct the speed of the switch port.",
     ),
     RISING_COUNTERS,

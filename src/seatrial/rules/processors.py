@@ -75,7 +75,7 @@ def ghz(frequency_hz: float) -> str:
 
 
 def throttled(readings: Readings) -> Iterator[Violation]:
-    """The growth between two readings: earlier events may date from a summer's day."""
+    """The growth between two readings: earlier events may be months old."""
     for node, before, after in readings.read_twice():
         earlier, later = before.processor.throttle_events, after.processor.throttle_events
         if earlier is not None and later is not None and later > earlier:

@@ -26,7 +26,7 @@ def shared_cores(readings: Readings) -> Iterator[Violation]:
         for crowd in crowds([frozenset(rank.cpus) for rank in ranks]):
             members = [ranks[member] for member in crowd.members]
             many = "processor" if len(crowd.have) == 1 else "processors"
-            clause = f"{rank_names(members)} have only {many} {numbers(crowd.have)} between them"
+            clause = f"{rank_names(members)} share only {many} {numbers(crowd.have)}"
             yield Violation(node=node, clause=clause, key=(len(members), crowd.have), details=_numbers_of(members))
 
 
@@ -41,7 +41,7 @@ def shared_siblings(readings: Readings) -> Iterator[Violation]:
             members = [ranks[member] for member in crowd.members]
             threads = numbers(cpu for member in members for cpu in member.cpus)
             what = "one core" if len(crowd.have) == 1 else f"{len(crowd.have)} cores"
-            clause = f"{rank_names(members)} have the threads {threads} of {what} between them, while others are free"
+            clause = f"{rank_names(members)} share the threads {threads} of {what}, while other cores are free"
             key = (len(members), threads, len(crowd.have))
             yield Violation(node=node, clause=clause, key=key, details=_numbers_of(members))
 

@@ -132,7 +132,7 @@ def test_why_a_node_was_not_read(slurm: SlurmScripts, archive: Path, capsys: pyt
     slurm.says("squeue", "")
     failed = collect(capsys)["failed"]
     assert isinstance(failed, dict)
-    assert "it has no job and left nothing" in failed["n3"]
+    assert "it has no job and wrote nothing" in failed["n3"]
 
 
 def test_while_slurm_does_not_answer_no_node_is_called_failed(

@@ -93,7 +93,7 @@ def test_a_pass_says_what_it_is_worth_in_its_first_line(tmp_path: Path, capsys: 
     assert run(judge(tmp_path, csv(8))) == 0
     first = capsys.readouterr().out.splitlines()[0]
     assert first.startswith("PASS  no fault on 8 nodes; a node with ")
-    assert "0.8 % less bandwidth or 9.0 % more latency would have been named" in first
+    assert "0.8 % less bandwidth or 9.0 % more latency would have been reported" in first
     assert run(judge(tmp_path, csv(8), "--json")) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["verdict"], found["confidence"]) == ("PASS", 0.99)

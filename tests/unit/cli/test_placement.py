@@ -98,7 +98,7 @@ def test_a_program_that_binds_itself_is_seen_and_what_does_not_start_is_withdraw
     assert {finding["kind"] for finding in found["findings"]} == {"ranks-share-core"}
     assert [rank["cpus"] for rank in found["ranks"]] == [first, first]
     assert (code, found["fix"], found["advised_line"], found["complete"]) == (1, "withdrawn", [], True)
-    assert found["why"].startswith("the line does not start so: ")
+    assert found["why"].startswith("the line does not start with it: ")
     assert run(["report", "r", "--archive", str(tmp_path), "--json"]) == 1
     assert json.loads(capsys.readouterr().out) == found
 

@@ -89,7 +89,7 @@ def test_a_slow_rail_is_named_and_so_is_what_it_costs_both(capsys: pytest.Captur
     slow, held = found["findings"]
     assert slow["statement"].startswith("From n1 to n2 eth1 alone carries 70.")
     assert " MB/s, 60 % [60 %-60 %] of what eth0 does (1" in slow["statement"]
-    assert "no more than eth1 carries, on each of 2 rails (140" in held["statement"]
+    assert "no more than the rate of eth1 on each of 2 rails (140" in held["statement"]
     assert "Repair eth1" in held["remedy"]
     assert held["subject"] == "pair:n1>n2"
     assert found["ratios"][0]["variant"] == "eth1"
@@ -157,7 +157,7 @@ def test_a_rail_over_which_nothing_runs_does_not_cost_the_others(
     assert (code, found["complete"], found["verdict"]) == (2, False, "NOT_RUN")
     assert [one["verdict"] for one in found["rails"]] == ["PASS", "NOT_RUN", "PASS"]
     note = " ".join(found["notes"])
-    assert "With eth1 alone in its settings the probe failed" in note
+    assert "With only eth1 in its settings the probe failed" in note
     assert said in note
     assert read_info(archive / "r").hanging_pairs == ()
 

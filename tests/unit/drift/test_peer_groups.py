@@ -1,4 +1,4 @@
-"""Nodes of like hardware: one way of grouping, for drift, rules and reports alike."""
+"""Nodes with the same hardware: one way of grouping, for drift, rules and reports alike."""
 
 import random
 

@@ -154,7 +154,7 @@ def test_mangled_tables_give_tables_or_our_own_error(lines: list[str], more: str
 def test_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
     fabric, tables = str(RECORDED / "ibnetdiscover.txt"), str(RECORDED / "dump_fts.txt")
     assert run(["fabric", "check", fabric, "--routes", tables]) == 0
-    assert "8 of 8 ways from a leaf switch to an adapter arrive; 2 leaf switches" in capsys.readouterr().out
+    assert "8 of 8 routes from a leaf switch reach their adapter; 2 leaf switches" in capsys.readouterr().out
     assert run(["fabric", "show", fabric, "--routes", tables, "--json"]) == 0
     uplinks = json.loads(capsys.readouterr().out)["routes"]["uplinks"]
     assert uplinks[0] == {"leaf": "leaf1", "destinations": {"5": 1, "6": 1}}

@@ -18,7 +18,7 @@ def failed(script: str, folder: Path) -> LaunchError:
 
 def test_what_is_said_on_standard_output_counts(tmp_path: Path) -> None:
     error = failed(f"echo '{UCX}'; echo 'MPI_Init: no luck' >&2; exit 1", tmp_path)
-    assert "UCX finds no device of those that it was allowed (asked rc_x on all devices)" in error.what
+    assert "UCX finds none of the devices that it may use (asked rc_x on all devices)" in error.what
     assert "UCX_TLS" in error.remedy
     assert not error.transient
 

@@ -86,7 +86,7 @@ def judge_curve(recorded: RecordedRun) -> Curve:
         limit=limit,
         verdict=verdict,
         reason=reason,
-        notes=(*run_notes(recorded, reason), *([f"{errors} bytes came wrong"] if errors else [])),
+        notes=(*run_notes(recorded, reason), *([f"{errors} bytes arrived corrupted"] if errors else [])),
         complete=recorded.info.whole and plateau is not None,
     )
 

@@ -125,7 +125,7 @@ def _design(sizes: int, repetitions: int, rounds: int, most_bytes: int) -> Desig
         planned_pairs=1,
         statement=(
             f"{sizes} message sizes from 1 to {most_bytes} B, latency and bandwidth, in {repetitions} rounds each in "
-            f"random order; then sizes between to place possible protocol switches, and more runs where these are in "
-            f"doubt. One pair, one way: what is true of it need not be of others."
+            f"random order; then sizes in between to locate possible protocol switches, and more runs where in "
+            f"doubt. One pair, one direction: other pairs may differ."
         ),
     )

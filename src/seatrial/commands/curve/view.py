@@ -184,7 +184,7 @@ def _iterations(point: CurvePoint) -> list[tuple[str, str]]:
 def ranks(places: CurvePlaces) -> str:
     """Where the ranks ran, and where the MPI's own launcher would have put them."""
     here = "; both nodes are one machine" if places.one_machine else ""
-    waits = "; they share a core, and each waits for the other" if places.measured.share else ""
+    waits = "; they share a core, so each waits for the other" if places.measured.share else ""
     said = f"{_spots(places.measured)}, started by {places.measured.line}{here}{waits}"
     default = places.default
     if default is None:
@@ -192,7 +192,7 @@ def ranks(places: CurvePlaces) -> str:
     if default.failure:
         return f"{said}. Where {default.line} puts ranks is not known: it did not start"
     if not places.differ:
-        return f"{said}. {default.line} puts them there, too"
+        return f"{said}. {default.line} would put them there, too"
     shared = ", where they share a core and each waits for the other" if default.share else ""
     return f"{said}. {default.line} puts {_spots(default)}{shared}: pin the ranks of other benchmarks before comparing"
 
@@ -220,7 +220,7 @@ def clock_lines(clock: ClockReading | None) -> list[str]:
     if clock.overhead_share >= OVERHEAD_SHARE:
         lines.append(
             f"reading the clock takes {units.duration(clock.overhead_s)}, {units.share(clock.overhead_share)} of the "
-            f"shortest round trip; a benchmark that reads it once for all iterations prints less by that"
+            f"shortest round trip; a benchmark that reads it once for all iterations reports that much less"
         )
     return lines
 

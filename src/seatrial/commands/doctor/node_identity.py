@@ -65,7 +65,7 @@ def judge_places(places: Sequence[Place], *, asked_s: float, answered_s: float) 
     if worst:
         each = ", ".join(f"{node} by {seconds:.0f} s" for node, seconds in sorted(worst.items())[:4])
         weigh = blocked if max(worst.values()) > CLOCK_BLOCKED_S else noted
-        remedy = "Start the time service there (chronyc tracking, timedatectl); munge refuses what is too old."
+        remedy = "Start the time service there (chronyc tracking, timedatectl); munge rejects old credentials."
         found.append(weigh(STEP, Obstacle.CLOCK_DIFFERS, f"Clocks differ from this machine's: {each}.", remedy))
     return found
 
@@ -84,7 +84,7 @@ def judge_silent(silent: Sequence[str], said: str) -> list[Remark]:
             f"{reason or complaint(said)}.",
             "Check whether it is up, and read slurmd's log there.",
         )
-        says = f"Nothing can be started on {node_list(nodes)}: {meaning}"
+        says = f"No process can be started on {node_list(nodes)}: {meaning}"
         found.append(blocked(STEP, Obstacle.NODE_SILENT, says, remedy, last_lines(said)))
     return found
 
@@ -105,7 +105,7 @@ def judge_programs(reports: Sequence[TaskReport], nodes: Sequence[str], probe: s
     if missing:
         lacking = names(one.host for one in reports if one.program and one.missing)
         says = f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing on {node_list(lacking)}."
-        remedy = "Install the MPI there as where the probe was built, or load its module there (--environment)."
+        remedy = "Install the MPI there as on the build machine, or load its module there (--environment)."
         found.append(blocked(STEP, Obstacle.LIBRARY_MISSING, says, remedy))
     libraries = {one.host: one.library for one in reports if one.library is not None}
     several = told_apart(libraries)

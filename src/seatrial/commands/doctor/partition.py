@@ -10,7 +10,7 @@ from seatrial.model.words import count
 STEP = "partition"
 OTHER = "Choose another by --partition, or ask your site."
 SHORTEST_BUDGET_S = 10.0
-"""A check that measures for less than this is not worth proposing."""
+"""A shorter check is not worth proposing."""
 UNLIMITED = {"UNLIMITED", "INFINITE", "NONE", "N/A", ""}
 
 
@@ -134,22 +134,30 @@ def _shared(name: str, shares: str) -> list[Remark]:
     if word.upper() != "FORCE" or jobs == "1":
         return []
     says = (
-        f"The partition {name} gives no job a node of its own (OverSubscribe={shares}): other jobs may run beside "
-        "this one."
+        f"The partition {name} shares nodes between jobs (OverSubscribe={shares}): other jobs may run beside this one."
     )
-    return [noted(STEP, Obstacle.PARTITION_REFUSES, says, "Measure on another one by --partition, or at a quiet time.")]
+    return [
+        noted(
+            STEP,
+            Obstacle.PARTITION_REFUSES,
+            says,
+            "Choose another by --partition, or wait for a quiet time.",
+        )
+    ]
 
 
 def _people(name: str, values: Mapping[str, str], user_id: int, groups: Collection[str]) -> list[Remark]:
     found = []
     allowed = values.get("AllowGroups", "ALL")
     if user_id and allowed not in ("ALL", "") and not set(allowed.split(",")) & set(groups):
-        found.append(_refuses(f"The partition {name} is for the groups {allowed} (AllowGroups), and you are in none."))
+        found.append(
+            _refuses(f"The partition {name} is for the groups {allowed} (AllowGroups), and you are in none of them.")
+        )
     if user_id and values.get("RootOnly") == "YES":
-        found.append(_refuses(f"The partition {name} is for root alone (RootOnly)."))
+        found.append(_refuses(f"The partition {name} is for root only (RootOnly)."))
     if not user_id and values.get("DisableRootJobs") == "YES":
         says = f"The partition {name} takes no jobs of root (DisableRootJobs)."
-        found.append(_refuses(says, "Do it as another user."))
+        found.append(_refuses(says, "Run it as another user."))
     if values.get("ReqResv") == "YES":
         says = f"The partition {name} takes only jobs within a reservation (ReqResv)."
         found.append(_refuses(says, "Name one by SALLOC_RESERVATION, or choose another by --partition."))

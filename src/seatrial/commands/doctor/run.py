@@ -115,7 +115,7 @@ class Doctor:
         """The remark about a Slurm that is not installed, or does not answer."""
         absent = presence.absent(answers.sinfo)
         if answers.sinfo.returncode == NOT_STARTED:
-            says = "There are no Slurm commands here (sinfo)."
+            says = "Slurm's commands (sinfo) are not installed here."
             if self._settings.launcher == "slurm":
                 remedy = "Run this on a login node, or load the module that has them."
                 self.remarks.append(blocked("slurm", Obstacle.NO_SLURM, says, remedy))
@@ -126,7 +126,7 @@ class Doctor:
             says = f"Slurm does not answer: {meaning}"
             self.remarks.append(blocked("slurm", Obstacle.CONTROLLER_SILENT, says, remedy))
         else:
-            says = "Slurm's commands are here and know of no controller. Only this machine is tried."
+            says = "Slurm's commands are installed here, but no controller is configured. Only this machine is tried."
             remedy = "On a cluster: run this on a login node, or set SLURM_CONF to the site's slurm.conf."
             self.remarks.append(noted("slurm", Obstacle.NO_SLURM, says, remedy))
         return False
@@ -190,7 +190,7 @@ class Doctor:
         if isinstance(launcher, SlurmLauncher):
             granted, nodes = nodes, self._look_at(launcher, nodes)
             if len(nodes) < len(granted) and job_now(launcher.job) is None:
-                says = "The probe was not started: Slurm ended the job meanwhile."
+                says = "The probe was not started: Slurm ended the job before that."
                 self.remarks.append(untried(starts.STEP, Obstacle.NO_ALLOCATION, says))
                 return
             if len(nodes) < FEW:

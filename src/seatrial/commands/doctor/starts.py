@@ -33,7 +33,7 @@ class StartTrial(msgspec.Struct, frozen=True, kw_only=True):
     said: str = ""
     """What was printed meanwhile."""
     other_mpi_type: bool = False
-    """The remedy is another type, which is of no use once all types were tried."""
+    """The remedy is another type, which is useless once all types were tried."""
 
     @property
     def works(self) -> bool:
@@ -102,8 +102,8 @@ def _traffic(session: Session, shape: Shape, by: str) -> Remark:
         return blocked(
             STEP,
             Obstacle.NO_TRAFFIC,
-            f"{len(session.nodes)} ranks came up{by}, and no message gets from {pair[0]} to {pair[1]}: {error.what}",
-            "Check whether a firewall lets the nodes talk to each other, and which network MPI uses.",
+            f"{len(session.nodes)} ranks came up{by}, but no message gets from {pair[0]} to {pair[1]}: {error.what}",
+            "Check whether a firewall blocks traffic between the nodes, and which network MPI uses.",
         )
     many = len(session.nodes)
     where = "this machine" if ":" in session.nodes[0] else f"{many} nodes"
@@ -177,11 +177,11 @@ def judge_environment_trial(tried: Tried) -> list[Remark]:
     """A remark for each fault; one remark if there is no fault, or if nothing ran outside of the environment either."""
     spec = tried.environment.spec
     if not tried.plain:
-        says = f"The effect of {spec} on a launch is unknown: outside of it nothing started either."
+        says = f"The effect of {spec} on a launch is unknown: no launch outside it started either."
         return [untried(ENVIRONMENT_STEP, Obstacle.ENVIRONMENT, says)]
     faults = judge_environment(tried)
     if not faults:
-        return [fine(ENVIRONMENT_STEP, f"{spec} is entered on the nodes, and hides nothing from the launch.")]
+        return [fine(ENVIRONMENT_STEP, f"{spec} is entered on the nodes, and a launch works inside it.")]
     return [
         (blocked if fault.fatal else noted)(ENVIRONMENT_STEP, Obstacle.ENVIRONMENT, fault.what, fault.remedy)
         for fault in faults

@@ -64,7 +64,7 @@ def _judged(subject: str, release: Release, controller: Release) -> Remark | Non
     if distance is None or 0 <= distance <= window(controller):
         return None
     if distance < 0:
-        says = f"{subject} of Slurm {name}, newer than the controller's {its}, which does not understand them."
+        says = f"{subject} of Slurm {name}, newer than the controller's {its}, which does not support them."
         return blocked(STEP, Obstacle.SLURM_VERSIONS, says, "Upgrade slurmctld first, or use the site's own.")
     says = (
         f"{subject} of Slurm {name}, {distance} major releases older than the controller's {its}, "

@@ -9,7 +9,7 @@ from seatrial.render.report import Block, Card, Cards, Lines, Report
 MARKS = {Weight.OK: "ok", Weight.NOTE: "note", Weight.BLOCKED: "BLOCKED", Weight.NOT_TRIED: "not tried"}
 STYLES = {Weight.OK: "ok", Weight.NOTE: "note", Weight.BLOCKED: "blocked", Weight.NOT_TRIED: "untried"}
 """The classes by which page.css colours them."""
-PARTS = (("In the way", Weight.BLOCKED), ("Not tried", Weight.NOT_TRIED), ("Worth knowing", Weight.NOTE))
+PARTS = (("Obstacles", Weight.BLOCKED), ("Not tried", Weight.NOT_TRIED), ("Worth knowing", Weight.NOTE))
 
 
 def doctor_report(found: Examination) -> Report:

@@ -87,7 +87,7 @@ def _problem_blocks(problems: Sequence[LinkProblem], tables: TableReport | None)
 def _routes(tables: TableReport | None) -> list[str]:
     if tables is None:
         return []
-    arrive = f"{tables.reached} of {tables.ways} ways from a leaf switch to an adapter arrive"
+    arrive = f"{tables.reached} of {tables.ways} routes from a leaf switch reach their adapter"
     return [f"Routes: {arrive}; {tables.statement}"]
 
 

@@ -84,7 +84,7 @@ def submit_facts(site: SiteSettings, progress: Progress) -> Submitted:
     left_out = {state.node: state.reason for state in (*hosts.left_out, *cut)}
     if not nodes:
         why = "; ".join(f"{node}: {reason}" for node, reason in left_out.items())
-        raise SeatrialError(f"There is no node to read ({why}).", "`seatrial doctor` tells what to do about each.")
+        raise SeatrialError(f"No node can be read ({why}).", "`seatrial doctor` shows what to do about each.")
     name = new_run_name(WHAT)
     run = site.run or name
     folder = new_folder(site.archive, run)
@@ -159,14 +159,14 @@ def _prepare(folder: Path, submitted: Submitted, hosts: Hosts) -> None:
 
 def _hand_in(folder: Path, submitted: Submitted, partition: str, progress: Progress) -> dict[str, str]:
     """A job for each node; those for which Slurm takes none -> why. Raises LaunchError where it takes none at all."""
-    progress.stage(f"Handing in a job for each of {count(len(submitted.nodes), 'node')}")
+    progress.stage(f"Submitting a job for each of {count(len(submitted.nodes), 'node')}")
     progress.rounds(len(submitted.nodes))
     memory = gives_out_memory()
     refused: dict[str, str] = {}
     in_a_row: list[LaunchError] = []
     for node in submitted.nodes:
         if len(in_a_row) >= MOST_REFUSED:
-            refused[node] = f"not asked for any more: {in_a_row[-1].what}"
+            refused[node] = f"not tried any more: {in_a_row[-1].what}"
             continue
         try:
             submit_alone(node, partition, submitted.name, str(folder / SCRIPT_FILE), [str(folder)], memory=memory)
@@ -193,11 +193,11 @@ def _why_failed(folder: Path, node: str, job: QueueLine | None) -> str:
     if said:
         return said.splitlines()[-1]
     if job is None:
-        return "it has no job and left nothing: it was cancelled or never handed in, or cannot write to this folder"
+        return "it has no job and wrote nothing: it was cancelled, never submitted, or cannot write to this folder"
     if job.state == CANCELLED:
         return "its job was cancelled"
     return (
-        f"its job left nothing ({job.why}): it may not see this folder (--archive names a shared one), or have no space"
+        f"its job left nothing ({job.why}): it may not see this folder (--archive names a shared one) or have no room"
     )
 
 

@@ -55,7 +55,7 @@ def _same_names(earlier: FactsRead, read: FactsRead) -> dict[str, NodeFacts]:
     found = {node: by_host[facts.hostname] for node, facts in read.facts.items() if facts.hostname in by_host}
     if not found:
         had = ", ".join(sorted(earlier.facts)[:5])
-        raise UsageError(f"--since: none of these nodes was read before; that reading has {had}.", "Name another.")
+        raise UsageError(f"--since: none of these nodes is in that reading; it has {had}.", "Name another.")
     return found
 
 

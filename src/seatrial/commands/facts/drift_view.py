@@ -81,7 +81,7 @@ def _terminal(facts: Mapping[str, NodeFacts], found: Drift) -> Iterator[Block]:
     makes = groups(facts)
     if len(makes) > 1:
         rows = ((few(each.nodes, MOST_OF_NAMES), f"{count(len(each.nodes), 'node')}: {each.name}") for each in makes)
-        yield Lines(title="Nodes of like hardware", rows=tuple(rows), indent=0)
+        yield Lines(title="Nodes with the same hardware", rows=tuple(rows), indent=0)
 
 
 def _headline(facts: Mapping[str, NodeFacts], differences: Sequence[Difference], findings: Sequence[Finding]) -> str:
@@ -91,9 +91,7 @@ def _headline(facts: Mapping[str, NodeFacts], differences: Sequence[Difference],
     if not differences:
         return f"{wrong}no fact differs among {nodes} that should be alike"
     facts_differ = "1 fact differs" if len(differences) == 1 else f"{len(differences)} facts differ"
-    return (
-        f"{wrong}{facts_differ} among {nodes}; {len(odd)} of them {'is' if len(odd) == 1 else 'are'} odd in something"
-    )
+    return f"{wrong}{facts_differ} among {nodes}; {len(odd)} of them {'is' if len(odd) == 1 else 'are'} odd"
 
 
 def _section(title: str, differences: Sequence[Difference], *, several: bool) -> Iterator[Block]:

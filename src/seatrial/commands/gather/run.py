@@ -51,7 +51,7 @@ def gather(settings: GatherSettings, progress: Progress) -> Gathered:
         read = read_cluster(site, progress)
         outputs = slurm_outputs()
     if not read.texts:
-        why = "; ".join(f"{node}: {reason}" for node, reason in read.silent.items()) or "there is none that is idle"
+        why = "; ".join(f"{node}: {reason}" for node, reason in read.silent.items()) or "no node is idle"
         raise SeatrialError(f"No node answers ({why}).", "Name others, or record this machine by --launcher local.")
     if settings.source is None:
         progress.stage("Asking for the fabric")

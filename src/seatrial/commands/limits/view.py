@@ -77,7 +77,7 @@ def _terminal(limits: Sequence[AnyLimit], sources: bool) -> Iterator[Block]:
         if rows:
             yield _table(rows)
     if not limits:
-        yield Paragraph(text="No limits: nothing was asked for, or nothing is known.")
+        yield Paragraph(text="No limits: nothing was requested, or nothing is known.")
 
 
 def _title(limit: AnyLimit) -> str:
@@ -104,7 +104,7 @@ def _rows(limit: AnyLimit, sources: bool) -> Iterator[tuple[str, str, str]]:
         yield from _term_rows(limit, sources)
     yield from (("not known", "", why) for why in limit.unknown[:MOST_NOTES])
     if len(limit.unknown) > MOST_NOTES:
-        yield "", "", f"and {len(limit.unknown) - MOST_NOTES} more that is not known"
+        yield "", "", f"and {len(limit.unknown) - MOST_NOTES} more that are not known"
 
 
 def _term_rows(limit: Limit, sources: bool) -> Iterator[tuple[str, str, str]]:

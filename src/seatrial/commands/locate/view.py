@@ -209,7 +209,7 @@ def _undecided(located: Located) -> str:
         members = f"{len(slower.nodes)} of {total} nodes"
         return f"two populations: {members} {word} {share(ratio)} of the others' {WORDS[slower.metric]}"
     if located.ambiguous:
-        return f"{count(len(located.ambiguous), 'slow part')} that these pairs cannot tell apart"
+        return f"{count(len(located.ambiguous), 'slow part')} that these pairs cannot distinguish"
     split = [one for one in located.resolutions if not one.majority]
     if split:
         return f"{WORDS[split[0].metric]} has two levels, and too few pairs were measured to say which nodes are slow"
@@ -232,7 +232,7 @@ def _power(located: Located) -> str:
         for one in located.resolutions
         if one.detectable_ratio is not None
     ]
-    return f"a node with {' or '.join(seen)} would have been named" if seen else "nothing could have been seen"
+    return f"a node with {' or '.join(seen)} would have been reported" if seen else "no fault could have been detected"
 
 
 def _missing(located: Located) -> str:

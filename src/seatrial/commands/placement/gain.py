@@ -132,7 +132,7 @@ def fate(gains: Sequence[Gain], disobeyed: str) -> tuple[Fix, str]:
     runs = gains[0].ratio.runs
     if not all(gain.enough for gain in gains):
         many = "1 launch" if runs == 1 else f"{runs} launches"
-        return Fix.UNDECIDED, f"{said}, by {many} of each, too few for {share(WANTED_CONFIDENCE)}"
+        return Fix.UNDECIDED, f"{said}, from {many} of each, too few for {share(WANTED_CONFIDENCE)}"
     if better and not worse:
         return Fix.PROVED, f"it measured better: {said}"
     return Fix.WITHDRAWN, f"it {'measures worse' if worse else 'is not shown to measure better'}: {said}"

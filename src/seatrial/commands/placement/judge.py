@@ -179,7 +179,7 @@ def _proved(finding: Finding, fix: Fix, why: str, tried: bool, advised: bool) ->
     if fix is Fix.NONE or finding.kind in UNSHOWN:
         return msgspec.structs.replace(finding, remedy=remedy)
     experiment = Experiment(
-        description="The launch line started again and again with the advised binding and without it, in turn",
+        description="The launch line started repeatedly, alternating with and without the advised binding",
         outcome=why,
         confirmed=fix is Fix.PROVED,
     )
@@ -195,7 +195,7 @@ def disobeyed(facts: Mapping[str, NodeFacts], starts: Sequence[Start], advice: A
     """How a launch under the advised placement did not come up, or came up otherwise; empty where all were right."""
     failed = [start.failure for start in starts if start.variant == ADVISED and start.failure]
     if failed:
-        return f"the line does not start so: {failed[0]}"
+        return f"the line does not start with it: {failed[0]}"
     for ranks in of_variant(starts, ADVISED):
         for node, there in ranks.items():
             cores = known_cores(facts.get(node), there)
@@ -203,7 +203,7 @@ def disobeyed(facts: Mapping[str, NodeFacts], starts: Sequence[Start], advice: A
                 wanted = advice.cpus.get(rank.rank, ())
                 if cores_of(cores, rank.cpus) != cores_of(cores, wanted):
                     return (
-                        f"the launcher did not bind as it was told: {rank_names([rank])} on {node} was to run on "
+                        f"the launcher did not bind as requested: {rank_names([rank])} on {node} should run on "
                         f"{numbers(wanted)} and may run on {numbers(rank.cpus)}"
                     )
     return ""
@@ -239,12 +239,10 @@ def _notes(
     failure = "" if ranks else failure_of(recorded)
     notes = list(run_notes(recorded, failure))
     if unread and not failure:
-        notes.append(
-            "The masks of ranks could not be read: the probe is of an older kind, or the system does not tell."
-        )
+        notes.append("The masks of ranks could not be read: the probe is older, or the system does not report them.")
     blind = [node for node in ranks if node not in recorded.facts]
     if blind:
-        notes.append(f"The facts of {', '.join(blind[:3])} were not read: each processor is taken for a core.")
+        notes.append(f"The facts of {', '.join(blind[:3])} were not read: each processor is counted as a core.")
     notes += wandering_notes(recorded.facts, ranks)
     notes += crossing_notes(recorded.facts, ranks)
     notes += memory_notes(recorded.facts, ranks, advice, line, findings)
@@ -252,7 +250,7 @@ def _notes(
         notes.append(f"No better placement can be advised: {_why_none(recorded.facts, line, ranks)}.")
     elif advice and gains_of(recorded.measurements):
         notes.append(
-            "What was measured is messages. Ranks that wait for memory rather than for messages may want to be spread "
+            "Only messages were measured. Ranks limited by memory rather than by messages may run better spread "
             "over all sockets."
         )
     return notes
@@ -263,5 +261,5 @@ def _why_none(facts: Mapping[str, NodeFacts], line: LaunchLine, ranks: Mapping[s
     if advice is None:
         return "a node has fewer cores for this job than ranks"
     if already(facts, ranks, advice):
-        return "the ranks have those cores that would be advised"
+        return "the ranks already have the cores that would be advised"
     return f"the nodes' cores lie differently, and {line.dialect.value} takes one list for all; a rankfile can say it"

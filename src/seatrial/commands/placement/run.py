@@ -107,7 +107,7 @@ class Placing(Run):
     def _prove(self, advice: Advice, starts: int, deadline: float) -> str:
         """Stops where the advised placement does not come up, or comes up otherwise: then it is withdrawn."""
         shapes = self._pilot()
-        self.progress.stage(f"Starting the line as it is and as advised in turn, {starts} of each")
+        self.progress.stage(f"Starting the line as it is and as advised, alternating, {starts} of each")
         self.progress.rounds(2 * starts * ROUNDS * len(shapes))
         for repetition, variant in abba((ASKED, ADVISED), starts):
             self.measurer.close()

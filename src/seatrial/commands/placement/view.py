@@ -143,7 +143,7 @@ def _page(run: RunInfo, found: Placement) -> Iterator[Block]:
         yield _bars(gain, "What was measured" if place == 0 else "")
     yield Lines(title="The launch line", rows=tuple(_line_rows(found)))
     if found.notes:
-        yield Items(title="What qualifies this", items=found.notes)
+        yield Items(title="Caveats", items=found.notes)
     if found.rows:
         yield _rank_table(found, None)
     yield from design_note(run)

@@ -90,6 +90,6 @@ def _design(counts: tuple[int, ...], repetitions: int, rounds: int) -> Design:
         planned_pairs=1,
         statement=(
             f"{', '.join(map(str, counts))} ranks of each node at once, {len(SIZES)} message sizes, in {repetitions} "
-            "rounds each in random order. Which cores the ranks are on is the launcher's choice."
+            "rounds each in random order. The launcher chooses the cores of the ranks."
         ),
     )

@@ -155,7 +155,7 @@ class Ablation(TwoNodes):
         self._note(VariantNote(variant=part.variants[0], block=-1, declared=declared))
 
     def _declared(self, part: Part) -> Declared | None:
-        """Where it does not start talking it is started once more without: its last words say then what is wrong."""
+        """Where it does not start talking it is started once more without: its last output then says what is wrong."""
         plain = Manner(environment=part.held, ranks_per_node=self._each)
         try:
             self.measurer.begin(msgspec.structs.replace(plain, environment={**VERBOSE, **part.held}), starts=TRIES)
@@ -263,14 +263,14 @@ def _design(parts: Sequence[Part], starts: int) -> Design:
         planned_pairs=1,
         statement=(
             f"{count} variants of the MPI's settings{over}, the probe started {starts} times under each, in blocks of "
-            "one start of each in random order with the default first and last in turn. One pair: what is true of it "
-            "need not be of others."
+            "one start of each in random order, with the default alternately first and last. One pair: other pairs "
+            "may differ."
         ),
     )
 
 
 def _too_short(budget_s: float, block: int, starts: int) -> str:
     return (
-        f"The budget of {budget_s:.0f} s was spent in block {block + 1} of {starts}, and what was measured is judged; "
+        f"The budget of {budget_s:.0f} s was spent in block {block + 1} of {starts}; what was measured is judged; "
         "give more by --budget."
     )

@@ -47,7 +47,7 @@ def _finding(one: Effect, default: Effect, pair: tuple[str, str]) -> Finding:
     if beyond(one.bandwidth_times, BANDWIDTH_MATTERS):
         losses.append(bandwidths)
     where = f"over {one.variant.rail}" if one.variant.rail else "here"
-    but = f" But it is slower by another measure: {', '.join(losses)}." if losses else ""
+    but = f" But it is slower by another metric: {', '.join(losses)}." if losses else ""
     return Finding(
         kind=FindingKind.SLOWER_THAN_ALTERNATIVE,
         subject=pair_subject(*pair),

@@ -21,7 +21,7 @@ from seatrial.model.transport import Carrier, Declared, Role, Variant, VariantNo
 from seatrial.model.units import bandwidth, duration, share
 from seatrial.model.verdict import Verdict
 
-NEVER = Effect(variant=Variant(name="default", role=Role.DEFAULT), failure="it was never tried")
+NEVER = Effect(variant=Variant(name="default", role=Role.DEFAULT), failure="it was not tried")
 
 
 class CarrierVerdict(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,7 +63,7 @@ def _one(mine: Sequence[Effect], default: Effect, reference: Effect, *, strange:
     bases = {Role.HOBBLED: reference}
     proof = next((one for one in tracers if shows(one, bases.get(one.variant.role, default))), None)
     if proof is not None and strange and proof.variant.slows is Kernel.PINGPONG:
-        return None, "slowing it makes the MPI take it, which proves nothing"
+        return None, "slowing it makes the MPI select it, which proves nothing"
     if proof is not None:
         return True, f"{_doing(proof)} {change(proof, bases.get(proof.variant.role, default))}"
     clear = next((one for one in tracers if _clears(one)), None)
@@ -74,8 +74,8 @@ def _one(mine: Sequence[Effect], default: Effect, reference: Effect, *, strange:
         return None, f"{_doing(ran)} shows neither an effect nor its absence"
     broken = next((one for one in (*tracers, *mine) if one.failure), None)
     if broken is not None:
-        return None, f"{_doing(broken)} leaves nothing that starts, which proves nothing: {broken.failure}"
-    return None, "no setting is known that slows it or takes it away"
+        return None, f"{_doing(broken)} prevents the start, which proves nothing: {broken.failure}"
+    return None, "no known setting slows or excludes it"
 
 
 def shows(one: Effect, default: Effect) -> bool:

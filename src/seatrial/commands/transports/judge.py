@@ -158,9 +158,9 @@ def _disturbed(effects: Sequence[Effect]) -> str:
     """Why no effect means anything in this run; empty: the control ran and showed none."""
     control = next((one for one in effects if one.variant.role is Role.CONTROL), None)
     if control is None or control.failure:
-        return "there is no control that ran, so an effect cannot be told from disturbance"
+        return "no control ran, so an effect cannot be distinguished from disturbance"
     return (
-        "the control, which cannot matter, changed the timing: the measuring was disturbed" if control.changed else ""
+        "the control, which should have no effect, changed the timing: the run was disturbed" if control.changed else ""
     )
 
 

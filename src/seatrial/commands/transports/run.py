@@ -58,7 +58,7 @@ def run_transports(settings: TransportsSettings, progress: Progress | None = Non
 
 
 def judged_again(folder: Path) -> TransportsOutcome:
-    """The run in an archive's folder. Raises DamagedRun; SeatrialError where it is no such run."""
+    """The run in an archive's folder. Raises DamagedRun; SeatrialError for another kind of run."""
     refuse_damaged(folder)
     recorded = read_run(folder)
     notes = [entry.note for entry in of_type(read_entries(folder), VariantNoted)]
@@ -85,6 +85,6 @@ def place(settings: TransportsSettings, launcher: Launcher, hosts: Hosts) -> tup
     if settings.ends:
         raise UsageError("--within and --nodes cannot be given together.", "Name one node with --within, or two.")
     if node not in hosts.nodes:
-        why = next((state.reason for state in hosts.left_out if state.node == node), "it is no node here")
+        why = next((state.reason for state in hosts.left_out if state.node == node), "there is no such node here")
         raise SeatrialError(f"{node} cannot be measured: {why}.")
     return (node,), (f"{node}:0", f"{node}:1"), 2

@@ -37,7 +37,7 @@ SHOWN = ("pml", "mtl", "btl", "device", "transports", "devices", "providers")
 """Frameworks and lists that show how messages can travel; the others would only fill the page."""
 READING = (
     "Times as multiples of the default's (of the reference's, where a transport is slowed down): to the right is "
-    "slower, a bar is the interval. Within the grey band a difference has no consequence."
+    "slower, a bar is the interval. Within the grey band a difference does not matter."
 )
 
 
@@ -128,7 +128,7 @@ def _page(run: RunInfo, found: Transports | TransportsByRail) -> Iterator[Block]
         yield from _page_part(part)
     yield Lines(title="What there is", rows=tuple(surroundings(parts[0])))
     if notes := notes_of(found):
-        yield Items(title="What qualifies this", items=notes)
+        yield Items(title="Caveats", items=notes)
     yield from design_note(run)
 
 

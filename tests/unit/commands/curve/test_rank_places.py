@@ -48,7 +48,7 @@ def test_ranks_of_two_machines_share_nothing() -> None:
     assert not places.one_machine
     assert not places.measured.share
     assert not places.differ
-    assert ranks(places) == "n1 on CPU 0, n2 on CPU 0, started by srun. mpirun -n 2 puts them there, too"
+    assert ranks(places) == "n1 on CPU 0, n2 on CPU 0, started by srun. mpirun -n 2 would put them there, too"
 
 
 def test_virtual_nodes_of_one_machine_whose_default_is_one_core() -> None:
@@ -64,7 +64,7 @@ def test_virtual_nodes_of_one_machine_whose_default_is_one_core() -> None:
 def test_ranks_that_share_a_core_are_said_where_they_were_measured() -> None:
     text = ranks(found(("0", "0"), boot_id="the-same"))
     assert text == (
-        "n1 on CPU 0, n2 on CPU 0, started by srun; both nodes are one machine; they share a core, and each waits for "
+        "n1 on CPU 0, n2 on CPU 0, started by srun; both nodes are one machine; they share a core, so each waits for "
         "the other"
     )
 

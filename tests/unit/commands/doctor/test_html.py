@@ -38,7 +38,7 @@ def test_what_is_in_the_way_comes_first_with_what_was_printed_and_the_fix() -> N
         blocked("start", Obstacle.NO_START, "It does not start.", "Mend it.", "srun: error: one\nsrun: error: two"),
     )
     assert made.count("Mend it.") == 2
-    order = [made.index(text) for text in ("BLOCKED", "In the way", "Not tried", "Worth knowing", "All is well")]
+    order = [made.index(text) for text in ("BLOCKED", "Obstacles", "Not tried", "Worth knowing", "All is well")]
     assert order == sorted(order)
     assert "srun: error: one\nsrun: error: two\n</pre>" in made
     assert "<pre>line 1\nline 2\n</pre>" in made

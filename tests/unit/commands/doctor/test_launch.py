@@ -82,10 +82,12 @@ srun: Job step aborted: Waiting up to 4 seconds for job step to finish.
 
 def test_each_silent_node_is_named_with_its_own_reason_and_none_for_anothers() -> None:
     hangs, gone = node_identity.judge_silent(("n2", "n3", "n4"), LAUNCH_FAILED)[::-1]
-    assert hangs.says.startswith("Nothing can be started on n3: slurmd on n3 takes connections and does not answer")
-    assert gone.says.startswith("Nothing can be started on n2: slurmd on n2 cannot be reached")
+    assert hangs.says.startswith(
+        "No process can be started on n3: slurmd on n3 accepts connections but does not answer"
+    )
+    assert gone.says.startswith("No process can be started on n2: slurmd on n2 cannot be reached")
     (quiet,) = node_identity.judge_silent(("n1", "n2"), "srun: error: The moon is full\n")
-    assert quiet.says == "Nothing can be started on n[1-2]: The moon is full."
+    assert quiet.says == "No process can be started on n[1-2]: The moon is full."
     assert node_identity.judge_silent((), LAUNCH_FAILED) == []
 
 
@@ -188,7 +190,7 @@ def test_the_command_where_there_is_nothing(
     obstacles = [one["obstacle"] for one in json.loads(capsys.readouterr().out)["remarks"]]
     assert obstacles == ["no-slurm", "no-mpi"]
     assert main.run(["doctor", "--launcher", "slurm"]) == 1
-    assert "There are no Slurm commands here" in capsys.readouterr().out
+    assert "Slurm's commands (sinfo) are not installed here" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("obstacle", list(Obstacle))

@@ -95,7 +95,7 @@ def test_the_recorded_partition_refuses_nobody() -> None:
         ("MinNodes=9", "fewer than 9"),
         ("MaxTime=00:10:00", "10 min"),
         ("AllowGroups=physics,chemistry", "physics,chemistry"),
-        ("RootOnly=YES", "root alone"),
+        ("RootOnly=YES", "root only"),
         ("ReqResv=YES", "reservation"),
     ],
 )

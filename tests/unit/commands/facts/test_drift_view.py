@@ -29,7 +29,7 @@ FINDING = Finding(
 def test_the_text_says_who_differs_in_what() -> None:
     facts = cluster(64, n7=node("n7", kernel="5.14.0-162"), n9=node("n9", hcas=()))
     text = as_text(drift_of(facts, drift(facts), (), (), ()))
-    assert text.startswith("2 facts differ among 64 nodes; 2 of them are odd in something\n")
+    assert text.startswith("2 facts differ among 64 nodes; 2 of them are odd\n")
     assert "1 of 64 nodes differs: kernel\n   n7           5.14.0-162\n   n[1-6,8-64]  5.14.0-70\n" in text
     assert "1 of 64 nodes differs: hcas.mlx5_0\n   n9 " in text
     assert "not there" in text
@@ -68,7 +68,7 @@ def test_a_mixed_cluster_names_its_groups() -> None:
     text = as_text(drift_of(facts, drift(facts), (), (), ()))
     assert "processors (Made Up MU-1, EPYC)" in text
     assert "kernel (Made Up MU-1, Xeon)" in text
-    assert "Nodes of like hardware" in text
+    assert "Nodes with the same hardware" in text
     assert "3 nodes: Made Up MU-1, EPYC" in text
 
 

@@ -128,7 +128,7 @@ def test_a_fix_that_measures_no_better_is_withdrawn() -> None:
 def test_a_launcher_that_does_not_do_as_told_proves_nothing() -> None:
     found = judge_placement(run_of(((0,), (0,)), ((0,), (0,))))
     assert found.fix is Fix.WITHDRAWN
-    assert "rank 0 on n1 was to run on 8 and may run on 0" in found.why
+    assert "rank 0 on n1 should run on 8 and may run on 0" in found.why
 
 
 def test_a_line_that_does_not_start_as_advised_is_not_printed() -> None:
@@ -136,7 +136,7 @@ def test_a_line_that_does_not_start_as_advised_is_not_printed() -> None:
     failed = Start(session=0, ranks=(), variant=ADVISED, failure="The probe did not start: no such component.")
     found = judge_placement(msgspec.structs.replace(recorded, starts=(*recorded.starts, failed)))
     assert (found.fix, found.advised_line) == (Fix.WITHDRAWN, ())
-    assert found.why == "the line does not start so: The probe did not start: no such component."
+    assert found.why == "the line does not start with it: The probe did not start: no such component."
 
 
 def test_it_is_said_why_nothing_is_advised() -> None:

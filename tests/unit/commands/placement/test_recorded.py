@@ -179,7 +179,7 @@ def test_ranks_of_four_threads_a_core_are_told_apart_from_ranks_of_a_core_each()
     siblings = ranks_on("n1", (0,), (16,), (32,), (48,))
     (finding,) = placement_findings({"n1": facts}, {"n1": siblings})
     assert finding.kind is FindingKind.SMT_SIBLINGS_USED
-    assert "ranks 0-3 have the threads 0,16,32,48 of one core between them" in finding.statement
+    assert "ranks 0-3 share the threads 0,16,32,48 of one core" in finding.statement
     advice = advise({"n1": facts}, {"n1": siblings})
     assert advice is not None
     assert advice.srun == ("--cpu-bind=map_cpu:0,1,2,3",)

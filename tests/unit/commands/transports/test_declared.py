@@ -67,10 +67,10 @@ def test_no_text_breaks_it(text: str) -> None:
     [
         ("pml-cannot-be-selected", "pml cm finds nothing", "seatrial transports"),
         ("no-btl", "reaches from one rank to the other (it tried self)", "seatrial transports"),
-        ("ob1-crash", "having no transport to the other rank", "openmpi-mca-params.conf"),
+        ("ob1-crash", "because it has no transport to the other rank", "openmpi-mca-params.conf"),
         ("no-component", "its component nonsense, which does not exist here", "ompi_info"),
         ("no-interface", "no interface ib0", "btl_tcp_if_include"),
-        ("ucx-unreachable", "UCX was left no transport", "UCX_TLS"),
+        ("ucx-unreachable", "UCX has no permitted transport", "UCX_TLS"),
         ("other-pml", "n2 chose Open MPI's pml cm", "openmpi-mca-params.conf"),
     ],
 )

@@ -133,7 +133,7 @@ def test_the_finding_prints_the_setting_and_what_it_costs() -> None:
     (finding,) = result.findings
     assert "export OMPI_MCA_pml=ob1 OMPI_MCA_btl=tcp,self" in finding.remedy
     assert "pml = ob1; btl = tcp,self" in finding.remedy
-    assert "slower by another measure" in finding.statement
+    assert "slower by another metric" in finding.statement
     assert result.exit_code is ExitCode.FINDINGS
 
 
@@ -146,7 +146,7 @@ def test_ofi_that_is_taken_only_for_the_slow_provider_is_not_proved() -> None:
     found = judged({"hobbled OFI": (8.0, 5.0), "hobbled TCP": (1.2, 5.0)}, declared=TCP)
     assert (found.verdict, found.carried_by) == (Verdict.PASS, Carrier.TCP)
     (ofi,) = [one for one in found.carriers if one.carrier is Carrier.OFI]
-    assert ofi.carried is None and "makes the MPI take it" in ofi.statement
+    assert ofi.carried is None and "makes the MPI select it" in ofi.statement
 
 
 def test_an_interval_without_an_end_is_told_in_few_letters() -> None:

@@ -18,7 +18,7 @@ MORE_THAN_EVEN = 0.1
 NO_GAIN = 1.1
 """Times what the best rail does alone: less is no more than one rail."""
 SLOW_REMEDY = (
-    "Measure both nodes with a third over this rail to see whose it is, then look at port, cable and switch port; "
+    "Measure both nodes with a third over this rail to see which is slow, then look at port, cable and switch port; "
     "until then leave the rail out."
 )
 
@@ -117,21 +117,21 @@ def _cause(carried: float, gain: RailRatio, singles: Sequence[RailCurve]) -> tup
     even = len(singles) * strength(slowest)
     if strength(slowest) < PEERS_FLOOR * best and carried <= (1 + MORE_THAN_EVEN) * even:
         return (
-            f"no more than {slowest.variant} carries, on each of {len(singles)} rails ({bandwidth(even)}), as where "
+            f"no more than the rate of {slowest.variant} on each of {len(singles)} rails ({bandwidth(even)}), as where "
             "messages are split into equal parts and the slowest rail sets the pace",
             f"Repair {slowest.variant}; until then leave it out, or give the MPI the rails' true rates.",
         )
     if gain.ratio.high < NO_GAIN:
         return (
             "no more than one rail",
-            "See whether the MPI spreads the messages of one pair over rails at all (Open MPI over TCP: "
+            "Check whether the MPI spreads the messages of one pair over rails at all (Open MPI over TCP: "
             "btl_tcp_if_include; UCX: UCX_MAX_RNDV_RAILS; Intel MPI gives each rank one NIC), and with seatrial "
             "saturate whether one core can drive them.",
         )
     return (
         "less than they could",
-        f"See with seatrial saturate whether one core can drive them, where the rails' cards sit, and whether the "
-        f"switches beyond them are one ({share(LIMIT_FLOOR)} of the limit is the line).",
+        f"Check with seatrial saturate whether one core can drive them, where the rails' cards sit, and whether the "
+        f"rails share a switch ({share(LIMIT_FLOOR)} of the limit is the threshold).",
     )
 
 

@@ -107,7 +107,7 @@ def _overall(
 
 def _good(curves: Sequence[RailCurve], gain: RailRatio | None) -> str:
     rails = [curve.variant for curve in curves if len(curve.rails) == 1]
-    alike = f"{' and '.join(rails)} carry alike, within {share(1 - PEERS_FLOOR)}"
+    alike = f"{' and '.join(rails)} carry the same within {share(1 - PEERS_FLOOR)}"
     if gain is None:
         return alike
     return f"{alike}; together {gain.ratio.value:.2f} times [{gain.ratio.low:.2f}-{gain.ratio.high:.2f}] as much as one"
@@ -117,4 +117,4 @@ def _open(ratio: RailRatio) -> str:
     said = f"{ratio.variant} carries {ratio.ratio.low:.2f} to {ratio.ratio.high:.2f} times what {ratio.beside} does"
     if too_few(ratio.ratio):
         return f"{said}; {ratio.ratio.runs} runs, and {REPETITIONS} are needed"
-    return f"{said}, on both sides of {floor_of(ratio):.2f}; more runs, by --budget, may tell"
+    return f"{said}, on both sides of {floor_of(ratio):.2f}; more runs (--budget) may decide"

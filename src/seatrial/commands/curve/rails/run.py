@@ -71,9 +71,7 @@ class Turns:
             if variant not in self._failed:
                 self._one(variant, repetition, deadline)
             self._trial.progress.advance()
-        return [
-            f"With {variant} alone in its settings the probe failed: {why}" for variant, why in self._failed.items()
-        ]
+        return [f"With only {variant} in its settings the probe failed: {why}" for variant, why in self._failed.items()]
 
     def _one(self, variant: str, repetition: int, deadline: float) -> None:
         measurer = self._trial.measurer
@@ -121,8 +119,8 @@ def _design(design: RailDesign, variants: tuple[str, ...]) -> Design:
         planned_pairs=1,
         statement=(
             f"{len(sizes)} message sizes from {sizes[0]} to {sizes[-1]} B over {', '.join(variants)}, each "
-            f"{design.repetitions} times in launches of its own, there and back in turn. One pair, one way: which of "
-            "its two ends a slow rail is slow at, a third node tells."
+            f"{design.repetitions} times in launches of its own, in alternating order. One pair, one direction: to "
+            "find which end of a slow rail is at fault, measure each with a third node."
         ),
         variants=variants,
     )
