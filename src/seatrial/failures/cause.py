@@ -27,7 +27,7 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True):
     unless: str = ""
     """A regular expression for output that shows that the failure was overcome."""
     transient: bool = False
-    """Another start may succeed: the message does not quite say what was wrong, or what it names may pass."""
+    """Another start may succeed: the message does not state the cause exactly, or the cause may be transient."""
     other_mpi_type: bool = False
     """The remedy proposes another `srun --mpi`."""
 

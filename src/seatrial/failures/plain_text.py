@@ -25,7 +25,7 @@ HARMLESS = re.compile(
     r"|I_MPI_PMI_LIBRARY will be ignored|Error in initializing MVAPICH2 ptmalloc|NONEXIST-KEY|_pmi2_kvs_get failed"
     r"|^Read -1, expected \d+, errno = \d+$"
 )
-"""Lines that are printed on good starts, too."""
+"""Lines that successful starts also print."""
 STEP_CREATED = "srun: Step created for"
 STEP_WAITS = re.compile(r"step creation (?:temporarily|still) disabled, retrying")
 

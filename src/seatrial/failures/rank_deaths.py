@@ -1,7 +1,7 @@
 """Which rank of an MPI program died, from the output of its launcher.
 
 Launchers end all ranks once one has died. What they report before that is the cause, what they report after it may be
-a consequence, and nobody is suspected for a consequence.
+a consequence, and a consequence makes no node suspect.
 """
 
 import re

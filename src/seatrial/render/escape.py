@@ -1,4 +1,4 @@
-"""Text from outside (hostnames, reasons, sources) is data: here it loses what a terminal or a browser would obey."""
+"""Text from outside (hostnames, reasons, sources) is data: what a terminal or browser would execute is removed."""
 
 import json
 import re

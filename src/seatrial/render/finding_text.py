@@ -23,7 +23,7 @@ def subject_text(finding: Finding) -> str:
 
 
 def rows(finding: Finding) -> list[tuple[str, str]]:
-    """Label and text of number, references, proof and remedy, in this order; what is not known has no row."""
+    """Label and text of number, references, proof and remedy, in this order; unknown values have no row."""
     found = _numbers(finding)
     found += [("proved by", experiment_text(each)) for each in finding.experiments]
     if finding.ambiguous_with:

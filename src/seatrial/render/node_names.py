@@ -1,4 +1,4 @@
-"""Many nodes' names in few words: n[1-3,7]."""
+"""Names of many nodes in short form: n[1-3,7]."""
 
 import re
 from collections import defaultdict

@@ -148,7 +148,7 @@ def _no_blocks(_: int = 0) -> Iterable[Block]:
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """All that a command says of what it found. Blocks and payload are made when a renderer asks: they can be large."""
+    """The complete report of a command. Blocks and payload are made when a renderer asks: they can be large."""
 
     word: str = ""
     """The verdict, or INCOMPLETE, MEASURED or BLOCKED; empty for a command that does not judge."""

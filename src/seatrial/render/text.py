@@ -1,4 +1,4 @@
-"""A report for a terminal: as wide as it is, with colours or none."""
+"""A report for a terminal: as wide as the terminal, with or without colours."""
 
 from collections.abc import Iterable, Iterator
 from io import StringIO

@@ -67,7 +67,7 @@ Look = Callable[[Readings], Iterable[Violation]]
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True):
-    """A known-bad fact. `look`: who has it. `knows`: whether a node reports the fact at all; None: all nodes do."""
+    """A known-bad fact. `look` finds its nodes. `knows`: whether a node reports the fact at all; None: all nodes do."""
 
     kind: str
     """One word, such as kernel-differs; docs/findings.md describes it under this heading."""

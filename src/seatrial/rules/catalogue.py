@@ -1,4 +1,4 @@
-"""All rules: what is broken first, then what is slower than it could be, and at last what only differs.
+"""All rules: first what is broken, then what is slower than it could be, finally what only differs.
 
 A new rule is one row in the table of its subject; its `order` places it here.
 """

@@ -50,9 +50,9 @@ class Curve(Outcome, frozen=True, kw_only=True):
     plateau: Plateau | None
     limit: Limit | NoLimit
     places: CurvePlaces | None
-    """Where its ranks ran; None where they did not say it."""
+    """Where its ranks ran; None where they did not report it."""
     clock: ClockReading | None
-    """How far the clock suffices; None where it is not known."""
+    """Whether the clock is fine enough; None where it is unknown."""
 
 
 def fit_latency(
@@ -64,7 +64,7 @@ def fit_latency(
 
 
 def judge_curve(recorded: RecordedRun) -> Curve:
-    """Everything again from the samples; the same run gives the same curve."""
+    """The judgement, computed from the samples alone; the same run gives the same curve."""
     pair = pair_of(recorded)
     latency = runs_by_size(recorded.measurements, pair, Kernel.PINGPONG)
     stream = runs_by_size(recorded.measurements, pair, Kernel.ONEWAY)

@@ -13,9 +13,9 @@ from seatrial.model.measurement import Estimate, Kernel, Measurement, Phase
 from seatrial.statistics.estimates import mean_estimate, median_estimate, p99_estimate
 
 FEW_TICKS = 100
-"""An iteration of fewer ticks of the clock is known to no better than 1 %."""
+"""The duration of an iteration with fewer clock ticks is uncertain by more than 1 %."""
 OVERHEAD_SHARE = 0.01
-"""Reading the clock is worth a word from this share of an iteration."""
+"""From this share of an iteration, the time to read the clock is reported."""
 
 Runs = Mapping[int, tuple[float, ...]]
 """One value a repetition, by message size in bytes; NaN where a repetition has none."""
@@ -97,7 +97,7 @@ def estimate_at(runs: Runs, size: int) -> Estimate | None:
 
 
 def clock_of(points: Sequence[CurvePoint], resolution_s: float | None, overhead_s: float | None) -> ClockReading | None:
-    """How far the clock suffices for these latencies; None where it or they are not known."""
+    """Whether the clock is fine enough for these latencies; None where it or they are unknown."""
     known = [(point.message_bytes, 2 * point.latency_s.value) for point in points if point.latency_s]
     if not known or not resolution_s or overhead_s is None:
         return None
@@ -121,7 +121,7 @@ def _asked(
 
 
 def _known(one: Measurement) -> Measurement:
-    """The measurement without times that are no numbers; nearly always the same object."""
+    """The measurement without times that are NaN; nearly always the same object."""
     if math.isfinite(sum(one.times_s)):
         return one
     return msgspec.structs.replace(one, times_s=tuple(time for time in one.times_s if math.isfinite(time)))
@@ -148,6 +148,6 @@ def _iterations(
 
 
 def _rate(s_per_byte: Estimate) -> Estimate:
-    """From seconds per byte to bytes per second, the interval's ends changing places."""
+    """From seconds per byte to bytes per second; the ends of the interval change places."""
     value, low, high = (1 / max(each, SHORTEST_S) for each in (s_per_byte.value, s_per_byte.high, s_per_byte.low))
     return msgspec.structs.replace(s_per_byte, value=value, low=low, high=high)

@@ -14,17 +14,17 @@ from seatrial.rules.ranks import loose_ranks
 
 
 class RankSpot(msgspec.Struct, frozen=True, kw_only=True):
-    """One rank: the processors on which it might run, and the one on which it was when it was asked."""
+    """One rank: the processors on which it might run, and the one on which it was at the time."""
 
     place: str
     cpus: tuple[int, ...]
     cpu: int | None
     bound: bool
-    """Whether it is held to fewer cores than the node lets it use."""
+    """Whether it is bound to fewer cores than the node lets it use."""
 
 
 class Spots(msgspec.Struct, frozen=True, kw_only=True):
-    """Both ranks of one launch. `share`: they have one core between them, so that each waits for the other."""
+    """Both ranks of one launch. `share`: both are on one core, so that each waits for the other."""
 
     line: str
     """What started them; without the program."""
@@ -35,7 +35,7 @@ class Spots(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CurvePlaces(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the ranks ran that were measured, and where the default would have put them (None: not looked at)."""
+    """Where the ranks ran that were measured, and where the default would have put them (None: not checked)."""
 
     measured: Spots
     default: Spots | None
@@ -54,7 +54,7 @@ LAUNCHED_BY = {"slurm": "srun", "local": "mpirun --oversubscribe"}
 
 
 def curve_places(recorded: RecordedRun, pair: Pair) -> CurvePlaces | None:
-    """What the ranks said of where they were; None where they did not, as in older recordings."""
+    """Where the ranks reported to be; None where they did not report it, as in older recordings."""
     if not recorded.starts:
         return None
     measured = _of_pair(recorded.starts[0].ranks, pair)

@@ -67,7 +67,7 @@ def _carry_out(trial: TwoNodes, settings: CurveSettings) -> str:
 
 
 def _pilot(trial: TwoNodes, most_bytes: int) -> Pace:
-    """Latency of a small message and time of the largest; a pilot that delivers nothing leaves the usual pace."""
+    """Latency of a small message and time of the largest; without results of the pilot, the default pace is used."""
     for size in (PILOT_BYTES, most_bytes):
         shape = Shape(kernel=Kernel.PINGPONG, message_bytes=size, window=1, warmup=2, iterations=3)
         trial.measurer.measure(Round(phase=Phase.PILOT, repetition=0, shape=shape, pairs=(trial.pair,)))
@@ -80,7 +80,7 @@ def _pilot(trial: TwoNodes, most_bytes: int) -> Pace:
 
 
 def _look_closer(trial: TwoNodes, repetitions: int, pace: Pace, deadline: float) -> int:
-    """Halve the gap around every step until its place is known; how many of them are still open.
+    """Halve the gap around every step until its place is known; returns how many are still unknown.
 
     Whether a step is a protocol switch is decided at the end, by resampling, with these sizes too.
     """

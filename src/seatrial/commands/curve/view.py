@@ -207,7 +207,7 @@ def _spots(spots: Spots) -> str:
 
 
 def clock_lines(clock: ClockReading | None) -> list[str]:
-    """Where the clock is too coarse for percentiles, or reading it too slow; nothing where it suffices."""
+    """Where the clock is too coarse for percentiles, or too slow to read; nothing where it suffices."""
     if clock is None:
         return []
     lines = []

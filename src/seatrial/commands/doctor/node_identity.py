@@ -49,7 +49,7 @@ def parse_places(text: str) -> tuple[Place, ...]:
 
 
 def judge_places(places: Sequence[Place], *, asked_s: float, answered_s: float) -> list[Remark]:
-    """Names and clocks. The nodes' time must lie between when they were asked and when they had answered."""
+    """Names and clocks. The nodes' time must lie between the times of the question and of the answer."""
     found = []
     strange = [one for one in places if one.host.partition(".")[0] != one.node.partition(".")[0]]
     if strange:
@@ -120,6 +120,6 @@ def judge_programs(reports: Sequence[TaskReport], nodes: Sequence[str], probe: s
 
 
 def able_nodes(reports: Sequence[TaskReport], nodes: Sequence[str]) -> tuple[str, ...]:
-    """The nodes that can run the probe as far as one can see; all of them where none answered what it has."""
+    """The nodes that appear able to run the probe; all of them where none reported what it has."""
     unable = {one.host.partition(".")[0] for one in reports if not one.program or one.missing}
     return tuple(node for node in nodes if node.partition(".")[0] not in unable)

@@ -50,10 +50,10 @@ def judge_partition(
     host: str = "",
     budget_s: Callable[[int], float] = lambda _: 0.0,
 ) -> list[Remark]:
-    """Whether it accepts a job of this user with that many nodes and minutes.
+    """Whether it accepts a job of this user with this number of nodes and minutes.
 
     `groups`: names of the user's groups; `host`: this machine's name; `budget_s`: the --budget of a check that asks for
-    so many minutes.
+    these minutes.
     """
     name = values.get("PartitionName", "")
     refusals = [
@@ -129,7 +129,7 @@ def _place(name: str, allowed: str, host: str) -> list[Remark]:
 
 
 def _shared(name: str, shares: str) -> list[Remark]:
-    """`FORCE:4`: --exclusive has no effect there. FORCE:1 shares in turns alone, with jobs of lower priority."""
+    """`FORCE:4`: --exclusive has no effect there. With FORCE:1 jobs only alternate, by priority."""
     word, _, jobs = shares.partition(":")
     if word.upper() != "FORCE" or jobs == "1":
         return []

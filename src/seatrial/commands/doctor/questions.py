@@ -24,7 +24,7 @@ GROUPS = ("id", "-Gn")
 
 
 class SlurmAnswers(msgspec.Struct, frozen=True, kw_only=True):
-    """What Slurm's commands print, each as it comes."""
+    """The unmodified output of Slurm's commands."""
 
     sinfo: Completed
     client: str
@@ -36,7 +36,7 @@ class SlurmAnswers(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def ask_slurm() -> SlurmAnswers:
-    """One question after the other; where sinfo gets no answer the others are not asked, and are empty."""
+    """Runs one command after the other; where sinfo gets no answer, the others are not run, and stay empty."""
     sinfo = asked_settled(slurm_argv.SINFO)
     if not sinfo.ok:
         return SlurmAnswers(sinfo=sinfo, client="", config="", nodes="", partitions="", mpi_types="", running_jobs=0)

@@ -1,4 +1,4 @@
-"""Tries a launch step by step, cheapest first: what is in the way is named, and whatever else can be seen."""
+"""Tries a launch step by step, cheapest first, and reports what prevents it and what else is worth knowing."""
 
 import os
 import time
@@ -89,7 +89,7 @@ class Doctor:
             launcher.close()
 
     def _ask_slurm(self) -> bool:
-        """Whether launches go through Slurm: it is here, whether it answers or not."""
+        """Whether launches go through Slurm: it is installed, whether it answers or not."""
         self._progress.stage("Asking Slurm")
         answers = ask_slurm()
         if not answers.sinfo.ok:
@@ -295,5 +295,5 @@ class Doctor:
 
 
 def _free(lines: Sequence[NodeLine], partition: str) -> int:
-    """How many nodes of it a check would take now."""
+    """How many nodes of the partition a check would use now."""
     return sum(line.partition == partition and (line.idle or line.suspended) for line in lines)

@@ -25,7 +25,7 @@ MOST_BYTES = 1 << 16
 
 
 class StartTrial(msgspec.Struct, frozen=True, kw_only=True):
-    """One way to start, and why it does not work; empty where it does."""
+    """One way to start, and why it does not work; empty if it works."""
 
     how: str
     why: str = ""

@@ -1,6 +1,6 @@
 """Facts of many nodes, each read by a job of its own as soon as that node has a core free; and collected later.
 
-What is done on each node by itself needs no allocation of all nodes at one time, which on a busy cluster may not come
+Work on each node by itself needs no allocation of all nodes at one time, which on a busy cluster may not come
 for days.
 """
 
@@ -54,7 +54,7 @@ MOST_REFUSED = 5
 
 
 class FactsCollected(msgspec.Struct, frozen=True, kw_only=True):
-    """How far the reading is: every node that was asked for is in one of these."""
+    """Progress of the reading: every requested node is in one of these."""
 
     run: str
     folder: Path
@@ -62,14 +62,14 @@ class FactsCollected(msgspec.Struct, frozen=True, kw_only=True):
     waiting: dict[str, str]
     """Node -> what Slurm says of its job."""
     failed: dict[str, str]
-    """Node whose job is over and left nothing -> what is known of it."""
+    """Node whose job ended without a result -> what is known about it."""
     left_out: dict[str, str]
     cancel: str
     """The command that ends the jobs that are left."""
 
 
 def submit_facts(site: SiteSettings, progress: Progress) -> Submitted:
-    """Hand in a job for each node. Nodes that are down, or for which Slurm takes none, are in `left_out`.
+    """Submit a job for each node. Nodes that are down, or for which Slurm takes none, are in `left_out`.
 
     Raises UsageError for options that do not fit, LaunchError where Slurm takes no job at all, ArchiveError.
     """

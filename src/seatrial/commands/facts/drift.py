@@ -1,4 +1,4 @@
-"""Holds facts against each other: node against node, then against now, login node against compute nodes."""
+"""Compares facts: node with node, earlier with now, login node with compute nodes."""
 
 import msgspec
 

@@ -147,7 +147,7 @@ def _changes(changes: Sequence[Change]) -> Iterator[Block]:
 
 
 def _texts(fact: str, values: Iterable[Value]) -> list[str]:
-    """A device or a mount is there or not; any other fact has a value, or was not read."""
+    """A device or a mount exists or not; any other fact has a value, or was not read."""
     known = list(values)
     if all(value is None or value is True for value in known):
         return [NOT_THERE if value is None else THERE for value in known]

@@ -1,4 +1,4 @@
-"""What is said of one node's adapters, interfaces, GPUs and NVMe, and of their way to the processor."""
+"""Text about one node's adapters, interfaces, GPUs and NVMe, and of their way to the processor."""
 
 from collections.abc import Iterator
 

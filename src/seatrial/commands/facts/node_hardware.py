@@ -1,4 +1,4 @@
-"""What is said of one node's machine, processors, memory and NUMA nodes: label and text. Nothing is judged."""
+"""Label and text for one node's machine, processors, memory and NUMA nodes. Nothing is judged."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -32,7 +32,7 @@ def machine(facts: NodeFacts) -> Iterator[Row]:
 
 
 def processors(facts: NodeFacts) -> Iterator[Row]:
-    """How many, of which kind, how fast, and how they rest."""
+    """How many, of which model, how fast, and their idle states."""
     set_up = facts.processor
     counts = [
         f"{facts.cores} cores" if facts.cores is not None else "",

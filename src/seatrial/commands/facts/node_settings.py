@@ -1,4 +1,4 @@
-"""What is said of one node's kernel, clock, mounts and software, line by line: label and text. Nothing is judged."""
+"""Label and text for one node's kernel, clock, mounts and software, line by line. Nothing is judged."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from seatrial.node.mpi import told as told_file
 Row = tuple[str, str]
 
 PSEUDO = KERNELS_OWN | {"ramfs"}
-"""File systems without files of anybody's."""
+"""File systems that hold no user files."""
 
 
 def kernel(facts: NodeFacts) -> Iterator[Row]:
@@ -49,7 +49,7 @@ def kernel(facts: NodeFacts) -> Iterator[Row]:
 
 
 def clock(facts: NodeFacts) -> Iterator[Row]:
-    """Whether it is kept right, by whom, and how far off it is."""
+    """Whether the clock is synchronised, by what, and its offset."""
     state = facts.system.clock
     parts = [
         {None: "", True: "synchronised", False: "not synchronised"}[state.synchronised],

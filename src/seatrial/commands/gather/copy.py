@@ -13,7 +13,7 @@ from seatrial.recordings.recording import RAW_FOLDER, Gathered, read_gathered, t
 
 TOPOLOGY = "scontrol-show-topology.txt"
 RAW_FILES = (TOPOLOGY, "sinfo.txt", "sinfo-features.txt", "ibnetdiscover.txt")
-"""Those that we know how to take the names out of; others are left behind."""
+"""The outputs whose names can be removed; others are not copied."""
 
 
 def read_again(source: Path, nodes: Sequence[str], progress: Progress) -> tuple[FactsRead, dict[str, str]]:

@@ -28,7 +28,7 @@ class GatherSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     output: Path
     site: SiteSettings
-    """Of which nodes, and how they are had. No nodes: all idle ones where there is Slurm, else this machine."""
+    """Which nodes to read, and how. No nodes: all idle ones where there is Slurm, else this machine."""
     scrub: bool = False
     source: Path | None = None
     """A recording, to be recorded once more in place of live nodes."""
@@ -90,7 +90,7 @@ def recording(
 
 
 def scrubbed_outputs(outputs: Mapping[str, str], fabric: Fabric, known: StandIns) -> dict[str, str]:
-    """The raw outputs without names; of the topology only which node hangs on which leaf is left."""
+    """The raw outputs without names; of the topology only which node is attached to which leaf is kept."""
     changed = {
         "sinfo.txt": scrub_sinfo,
         "sinfo-features.txt": scrub_features,

@@ -1,4 +1,4 @@
-"""Which limits to show for many nodes: nodes of one make once, and a line for each class of paths between nodes."""
+"""Which limits to show for many nodes: nodes of the same model once, and a line for each class of paths."""
 
 import re
 from collections import defaultdict
@@ -37,7 +37,7 @@ def limits_of_pair(facts: Mapping[str, NodeFacts], source: str, target: str) -> 
 
 
 def limits_between(facts: Mapping[str, NodeFacts]) -> list[AnyLimit]:
-    """One for each class of ordered pairs with the same limit and the same term that binds, the lowest first.
+    """One for each class of ordered pairs with the same limit and the same binding term, the lowest first.
 
     Nodes that are the same in all that a path's limit is made of are computed once. The first pair stands for its
     class: "n1>n2 and 239 pairs more, from n[1-16] to n[1-16]".

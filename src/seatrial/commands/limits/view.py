@@ -1,4 +1,4 @@
-"""Limits: for each path what physics permits, which term binds, and the head-room of the other terms."""
+"""Limits: for each path what physics permits, which term binds, and the headroom of the other terms."""
 
 from collections.abc import Iterator, Sequence
 

@@ -167,7 +167,7 @@ def _open_lines(located: Located) -> Iterator[str]:
 
 
 def _method_lines(located: Located, groups: Sequence[Sequence[str]], classes: Classes | None) -> Iterator[str]:
-    """How the table was judged, and what it could have shown."""
+    """How the table was judged, and what it could have detected."""
     if classes:
         sizes = " + ".join(str(len(group)) for group in classes.groups)
         yield (
@@ -185,7 +185,7 @@ def _method_lines(located: Located, groups: Sequence[Sequence[str]], classes: Cl
 
 
 def _headline(table: PairTable, located: Located) -> str:
-    """In one line what was found, or what the absence of findings is worth."""
+    """What was found, or how much the absence of findings means, in one line."""
     nodes = count(len(table.nodes), "node")
     if located.verdict is Verdict.SLOW:
         return f"{count(len(located.faults) + located.unlisted_pairs, 'fault')} on {nodes}; {_power(located)}"
@@ -226,7 +226,7 @@ def _weakness(one: Resolution) -> str:
 
 
 def _power(located: Located) -> str:
-    """What would have been seen."""
+    """What would have been detected."""
     seen = [
         f"{share(one.detectable_ratio)} {'more latency' if one.metric == LATENCY else 'less bandwidth'}"
         for one in located.resolutions

@@ -1,4 +1,4 @@
-"""The placement to advise, and the words in which each launcher is told."""
+"""The placement to advise, and the options for each launcher."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -18,13 +18,13 @@ Groups = tuple[tuple[int, ...], ...]
 
 
 class Advice(msgspec.Struct, frozen=True, kw_only=True):
-    """Which processors each rank should have, by rank; and how launchers are told. Empty words: it cannot be said."""
+    """Which processors each rank should have, by rank; and the options for launchers. Empty: it cannot be expressed."""
 
     cpus: Mapping[int, tuple[int, ...]]
     srun: tuple[str, ...] = ()
     hydra: tuple[str, ...] = ()
     intel: tuple[str, ...] = ()
-    """Intel MPI's Hydra, which does not heed the other's words."""
+    """Intel MPI's Hydra, which ignores the options of MPICH's."""
     rankfile: str = ""
     """Open MPI's, with hwloc's logical numbers of cores."""
 
@@ -40,7 +40,7 @@ class Advice(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def rankfile_options(path: str, mpi_library: str) -> tuple[str, ...]:
-    """Open MPI 5 has PRRTE's words for it."""
+    """Open MPI 5 uses PRRTE's options."""
     version = re.search(r"Open MPI v?(\d+)", mpi_library)
     if version and int(version[1]) >= 5:
         return "--map-by", f"rankfile:file={path}"
@@ -53,10 +53,10 @@ def advise(
     cores_each: int | None = None,
     processors_each: int | None = None,
 ) -> Advice | None:
-    """Near cores first, as many for each rank as it is to have; None where a node has too few cores.
+    """Near cores first, the wanted number for each rank; None where a node has too few cores.
 
     `cores_each`, `processors_each`: as the line asks; without them as many as each rank has now, where no two share
-    any. Where a node has not so many, as many as there are for each.
+    any. If a node has fewer, its cores are shared equally.
     """
     cpus: dict[int, tuple[int, ...]] = {}
     orders: list[Groups] = []
@@ -82,7 +82,7 @@ def advise(
 def wanted_each(
     facts: NodeFacts | None, ranks: Sequence[RankPlace], cores_each: int | None, processors_each: int | None
 ) -> tuple[int, bool]:
-    """How many cores each rank of a node is to have, and whether with all of their threads."""
+    """How many cores each rank of a node should have, and whether with all of their threads."""
     width = max((len(core.processors) for core in known_cores(facts, ranks)), default=1)
     if cores_each:
         each, threads = cores_each, False
@@ -109,7 +109,7 @@ def present_each(facts: NodeFacts | None, ranks: Sequence[RankPlace]) -> tuple[i
 
 
 def already(facts: Mapping[str, NodeFacts], ranks: Mapping[str, tuple[RankPlace, ...]], advice: Advice) -> bool:
-    """Whether every rank has the advised cores now, be it with other threads of them."""
+    """Whether every rank has the advised cores now, even if with other threads of them."""
     for node, there in ranks.items():
         cores = known_cores(facts.get(node), there)
         if any(cores_of(cores, rank.cpus) != cores_of(cores, advice.cpus[rank.rank]) for rank in there):

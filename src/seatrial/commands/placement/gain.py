@@ -1,4 +1,4 @@
-"""What the advised placement gains, launch by launch against the asked one."""
+"""What the advised placement gains over the requested one, launch by launch."""
 
 import enum
 from collections import Counter, defaultdict
@@ -17,7 +17,7 @@ PRACTICAL = 1.02
 """A gain below two hundredths is not worth a longer command line."""
 
 MUCH = 2.0
-"""From there on a gain is told as a factor, since per cent say little."""
+"""From this factor on, a gain is shown as a factor, since large percentages are hard to read."""
 
 
 class Outcome(enum.StrEnum):
@@ -121,7 +121,7 @@ class Fix(enum.StrEnum):
 
 
 def fate(gains: Sequence[Gain], disobeyed: str) -> tuple[Fix, str]:
-    """And why. `disobeyed`: how the launcher did not do as it was told, or empty."""
+    """And why. `disobeyed`: how the launcher deviated from the advised placement, or empty."""
     if disobeyed:
         return Fix.WITHDRAWN, disobeyed
     if not gains:

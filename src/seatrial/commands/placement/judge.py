@@ -103,14 +103,14 @@ def _value_of(option: str, words: Sequence[str]) -> str:
 
 
 def shown_by_messages(facts: Mapping[str, NodeFacts], ranks: Mapping[str, tuple[RankPlace, ...]]) -> bool:
-    """Whether there is something in the placement whose cure messages can prove."""
+    """Whether messages can prove the fix of some finding."""
     return bool(placement_findings(facts, ranks) or wandering_notes(facts, ranks))
 
 
 def advice_of(
     facts: Mapping[str, NodeFacts], ranks: Mapping[str, tuple[RankPlace, ...]], line: LaunchLine
 ) -> Advice | None:
-    """What to advise where the ranks are not well placed, or may wander; None where they are, or no way is known."""
+    """Advice where ranks are badly placed or may migrate; None where they are well placed or no fix is known."""
     if not shown_by_messages(facts, ranks) and not threads_findings(facts, ranks, line):
         return None
     advice = advise(facts, ranks, line.cores_each, line.processors_each)
@@ -120,7 +120,7 @@ def advice_of(
 
 
 def judge_placement(recorded: RecordedRun) -> Placement:
-    """Everything again from the masks and the samples. Raises UsageError for a run of another kind."""
+    """The judgement, computed from the masks and the samples alone. Raises UsageError for a run of another kind."""
     line = recorded_line(recorded)
     ranks = first_ranks(recorded)
     findings = [

@@ -75,7 +75,7 @@ def cell_text(ranks: Sequence[int], core: CoreCell) -> str:
 
 
 def legend(pictures: Sequence[NodePicture]) -> str:
-    """What the signs that occur mean; empty where there are none."""
+    """The meaning of the signs that occur; empty where there are none."""
     cells = [core for picture in pictures for core in _cells(picture)]
     advised = any(picture.advised for picture in pictures)
     signs = []

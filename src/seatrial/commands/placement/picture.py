@@ -1,4 +1,4 @@
-"""A node as a drawing sees it: NUMA nodes with their cores, and on each the ranks that are there and should be."""
+"""A node as it is drawn: NUMA nodes with their cores, and on each the ranks that are there and should be."""
 
 from collections.abc import Mapping, Sequence
 
@@ -26,7 +26,7 @@ class CoreCell(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NumaBox(msgspec.Struct, frozen=True, kw_only=True):
-    """The cores of one NUMA node of one socket, and the adapters that hang on it. None: not known."""
+    """The cores of one NUMA node of one socket, and the adapters attached to it. None: not known."""
 
     package: int | None
     numa_node: int | None

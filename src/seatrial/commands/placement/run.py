@@ -90,7 +90,7 @@ class Placing(Run):
         if advice is None or not starts:
             return ""
         if not self._pairs:
-            return "One rank alone has nobody to send to: nothing was measured."
+            return "A single rank has no partner: nothing was measured."
         return self._prove(advice, starts, deadline)
 
     @property
@@ -188,7 +188,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
 def run_placement(settings: PlacementSettings, progress: Progress | None = None) -> PlacementOutcome:
     """Carry out `seatrial placement`. Whatever ends it, the run is closed.
 
-    Raises UsageError for a line that is none, LaunchError where it does not start, ArchiveError.
+    Raises UsageError for an invalid line, LaunchError where it does not start, ArchiveError.
     """
     progress = progress or Silent()
     site = settings.site

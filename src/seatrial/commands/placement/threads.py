@@ -53,7 +53,7 @@ def _look(each: int, readings: Readings) -> Iterator[Violation]:
 
 
 def _together(ranks: Sequence[RankPlace]) -> list[list[RankPlace]]:
-    """Ranks whose masks have something in common, be it by way of others; groups of one shape are told as one."""
+    """Ranks whose masks overlap, directly or through others; groups of one shape are reported as one."""
     groups: list[tuple[set[int], list[RankPlace]]] = []
     for rank in ranks:
         mine, members = set(rank.cpus), [rank]

@@ -19,13 +19,13 @@ from seatrial.statistics.estimates import median, median_estimate
 from seatrial.statistics.max_rate import MaxRate, Point, fit_max_rate
 
 ENOUGH = 0.95
-"""The port counts as driven from the number of ranks on that reaches this share of the most that any reached."""
+"""The port counts as driven once this share of the highest rate of any number of ranks is reached."""
 ONE_RANK_FLOOR = 0.90
 """One rank cannot drive the port where even the upper end of its share lies below this."""
 
 
 class AtOnce(msgspec.Struct, frozen=True, kw_only=True):
-    """So many ranks of each node at once: what all carry at the largest size, and a small message's latency."""
+    """A number of ranks of each node at once: what all carry at the largest size, and a small message's latency."""
 
     ranks: int
     bandwidth_bytes_per_s: Estimate
@@ -33,7 +33,7 @@ class AtOnce(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AtSize(msgspec.Struct, frozen=True, kw_only=True):
-    """What so many ranks of each node carry at once in messages of one size."""
+    """What this number of ranks of each node carries at once in messages of one size."""
 
     message_bytes: int
     ranks: int
@@ -62,7 +62,7 @@ class Saturation(Outcome, frozen=True, kw_only=True):
 
 
 def judge_saturation(recorded: RecordedRun) -> Saturation:
-    """Everything again from the samples."""
+    """The judgement, computed from the samples alone."""
     pair = pair_of(recorded)
     rounds = _rounds(recorded.measurements)
     times = _times(rounds)

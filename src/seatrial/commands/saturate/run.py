@@ -66,7 +66,7 @@ def counts_of(trial: TwoNodes, asked: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _pilot(trial: TwoNodes) -> Pace:
-    """One rank's pace; a pilot that delivers nothing leaves the usual one."""
+    """One rank's pace; without results of the pilot, the default is used."""
     pairs = place_pairs(trial.pair, 1)
     small = Shape(kernel=Kernel.PINGPONG, message_bytes=LATENCY_BYTES, window=1, warmup=5, iterations=10)
     large = Shape(kernel=Kernel.ONEWAY, message_bytes=SIZES[-1], window=WINDOW, warmup=1, iterations=2)

@@ -43,7 +43,7 @@ class Part(msgspec.Struct, kw_only=True):
 
     rail: str = ""
     held: dict[str, str] = {}
-    """What holds the MPI to it."""
+    """The settings that restrict the MPI to it."""
     variants: tuple[Variant, ...] = ()
     """The default first."""
     window_s: float = 0.0
@@ -59,7 +59,7 @@ class Part(msgspec.Struct, kw_only=True):
 
 
 class Ablation(TwoNodes):
-    """Such a run under way."""
+    """An ablation in progress."""
 
     def __init__(
         self,
@@ -171,7 +171,7 @@ class Ablation(TwoNodes):
         return read_declared(said)
 
     def _block(self, block: int, part: Part) -> None:
-        """Each variant that is alive once; bytes are counted around the starts of the first block."""
+        """Each remaining variant once; bytes are counted around the starts of the first block."""
         counting = block == 0
         self._before = self._traffic() if counting else {}
         for one in ablation_order(part.alive, block, random.Random(f"{self.seed} {block}")):
@@ -216,7 +216,7 @@ class Ablation(TwoNodes):
             self.measurer.start()  # too few are left for it
 
     def _measured(self, one: Variant, block: int, part: Part) -> int:
-        """The bytes sent. The probe is killed: MPI_Finalize of some transports takes seconds, and tells nothing."""
+        """The bytes sent. The probe is killed: MPI_Finalize of some transports takes seconds and shows nothing."""
         sent = 0
         try:
             self.measurer.begin(

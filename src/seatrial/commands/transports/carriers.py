@@ -1,4 +1,4 @@
-"""Carrier by carrier: the effect of excluding it or slowing it down, and what that proves."""
+"""For each carrier: the effect of excluding it or slowing it down, and what that proves."""
 
 import math
 from collections import defaultdict
@@ -132,7 +132,7 @@ def change(one: Effect, default: Effect) -> str:
 
 
 def _timing(one: Effect, default: Effect) -> str:
-    """The metric whose whole interval lies beyond what matters; of two the one that it changed more."""
+    """The metric whose whole interval lies beyond what matters; if two do, the one that it changed more."""
     changes: list[tuple[float, str]] = []
     times, before, after = one.bandwidth_times, default.bandwidth_bytes_per_s, one.bandwidth_bytes_per_s
     if times and before and after and apart(times, BANDWIDTH_MATTERS):
@@ -148,7 +148,7 @@ def _timing(one: Effect, default: Effect) -> str:
 
 
 def apart(times: Estimate, line: float) -> bool:
-    """Whether all of the interval lies beyond the line, on either side of 1."""
+    """Whether all of the interval lies beyond the threshold, on either side of 1."""
     return beyond(times, line) or within(times, 1 / line)
 
 

@@ -56,7 +56,7 @@ def family_of(mpi_library: str, libraries: Iterable[Library]) -> MpiFamily:
         return MpiFamily.OPEN_MPI
     if "Intel" in mpi_library:
         return MpiFamily.INTEL_MPI
-    if "CRAY MPICH" in mpi_library:  # which does not tell its device: OFI, but for those who choose another module
+    if "CRAY MPICH" in mpi_library:  # it does not report its device: OFI, unless the user chooses another module
         return MpiFamily.MPICH_OFI
     if "MPICH" in mpi_library or "ch4:" in mpi_library:  # MVAPICH 3 and later is built on ch4, too
         device = DEVICE.search(mpi_library)

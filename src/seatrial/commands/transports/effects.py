@@ -72,7 +72,7 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def slower(self) -> bool:
-        """By more than matters, in either metric, with all of the interval."""
+        """By more than the threshold, in either metric, with all of the interval."""
         return beyond(self.latency_times, LATENCY_MATTERS) or beyond(self.bandwidth_times, BANDWIDTH_MATTERS)
 
     @property
@@ -97,7 +97,7 @@ def within(times: Estimate | None, line: float) -> bool:
 
 
 def times_text(times: float) -> str:
-    """0.98, 0.004, 43, 3e+20: how many times, with as many digits as tell something."""
+    """0.98, 0.004, 43, 3e+20: how many times, with the significant digits only."""
     if times >= 10_000:
         return f"{times:.0e}"
     if times >= 100:

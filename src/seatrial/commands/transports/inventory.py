@@ -1,4 +1,4 @@
-"""What nodes offer an MPI, which transport that lets one expect, and which driver is missing for it."""
+"""What nodes offer an MPI, which transport to expect from that, and which driver is missing for it."""
 
 from collections.abc import Iterable, Mapping
 

@@ -74,7 +74,7 @@ def is_within(pair: tuple[str, str]) -> bool:
 
 
 def judge_transports(recorded: RecordedRun, notes: Sequence[VariantNote], rail: str = "") -> Transports:
-    """Everything again from the samples and the notes of the starts; of those over `rail` alone, where one is named."""
+    """The judgement, computed from samples and start notes alone; of those over `rail`, where one is named."""
     pair = pair_of(recorded)
     inside = is_within(pair)
     notes = [note for note in notes if note.variant.rail == rail]
@@ -155,7 +155,7 @@ def _barred(default: Effect, limit: Limit | NoLimit, stray: Stray) -> Answer | N
 
 
 def _disturbed(effects: Sequence[Effect]) -> str:
-    """Why no effect means anything in this run; empty: the control ran and showed none."""
+    """Why no effect is meaningful in this run; empty: the control ran and showed none."""
     control = next((one for one in effects if one.variant.role is Role.CONTROL), None)
     if control is None or control.failure:
         return "no control ran, so an effect cannot be distinguished from disturbance"

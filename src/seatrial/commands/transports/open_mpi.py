@@ -113,7 +113,7 @@ def _without(one: Carrier, stock: Stock) -> dict[str, str]:
 
 
 def hobbled(one: Carrier) -> Variant:
-    """What slows that one alone, by half at least, and stops none."""
+    """Settings that slow only this one, to half at most, and stop none."""
     if one is Carrier.OFI:
         return msgspec.structs.replace(carrier_variant(Role.HOBBLED, one, mca(OFI_HOBBLE)), slows=Kernel.PINGPONG)
     return carrier_variant(Role.HOBBLED, one, UCX_HOBBLE if one is Carrier.UCX else mca(HOBBLES[one]))

@@ -236,7 +236,7 @@ def variant_name(one: Effect, rail: str) -> str:
 
 
 def offer_text(offer: Offer) -> str:
-    """Devices, what they let one expect, and what libraries have compiled in."""
+    """Devices, what to expect from them, and what libraries have compiled in."""
     devices = ", ".join(offer.devices) or "no device known"
     inside = "; ".join(
         f"{one.name} {one.version}: "

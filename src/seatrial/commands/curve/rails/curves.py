@@ -1,4 +1,4 @@
-"""What was measured over one rail, or over several at once, and how two of these stand to each other."""
+"""What was measured over one rail, or over several at once, and how two of these compare."""
 
 import math
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from seatrial.statistics.estimates import median_estimate, paired, too_few
 
 
 class RailCurve(msgspec.Struct, frozen=True, kw_only=True):
-    """The samples of one variant: launches of the probe that were held to these rails."""
+    """The samples of one variant: launches of the probe that were restricted to these rails."""
 
     variant: str
     rails: tuple[str, ...]
@@ -29,7 +29,7 @@ class RailCurve(msgspec.Struct, frozen=True, kw_only=True):
     """Of the smallest message."""
     limit: Limit | NoLimit
     verdict: Verdict | None
-    """None where there is no limit to hold the plateau against."""
+    """None where there is no limit to compare the plateau with."""
     reason: str
     bandwidth_runs: tuple[float, ...] = ()
     """The plateau of each repetition, bytes per second; NaN where it has none."""
@@ -83,7 +83,7 @@ def rail_curve(recorded: RecordedRun, pair: Pair, variant: str) -> RailCurve:
 
 
 def _verdict(plateau: Plateau | None, limit: Limit | NoLimit, rails: Sequence[str]) -> tuple[Verdict | None, str]:
-    """As of a curve's plateau; too few runs settle nothing, and more than these rails carry was not theirs alone."""
+    """As of a curve's plateau; too few runs decide nothing, and a rate above the limit used other rails."""
     measured = plateau.bandwidth_bytes_per_s if plateau else None
     verdict, reason = against_limit(measured, limit)
     if verdict is Verdict.INVALID:

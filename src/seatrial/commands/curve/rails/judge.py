@@ -1,4 +1,4 @@
-"""One rail beside another, and all together beside one: which is slow, and what the second one gains."""
+"""Rails compared with each other, and all together with one: which is slow, and what a second one gains."""
 
 from collections.abc import Sequence
 
@@ -21,24 +21,24 @@ class RailComparison(Outcome, frozen=True, kw_only=True):
 
     curves: tuple[RailCurve, ...]
     ratios: tuple[RailRatio, ...]
-    """Each other rail alone beside the one that comes nearest to its limit."""
+    """Each other rail alone, compared with the one that comes nearest to its limit."""
     gain: RailRatio | None
-    """All rails at once beside the one that carries most alone."""
+    """All rails at once, compared with the one that carries most alone."""
     findings: tuple[Finding, ...]
 
     @property
     def named(self) -> bool:
-        """Whether a rail, or all of them together, is at fault and named."""
+        """Whether there is a finding about one rail or about all of them together."""
         return bool(self.findings) or super().named
 
 
 def judge_rails(recorded: RecordedRun) -> RailComparison:
-    """Everything again from the samples; the same run gives the same."""
+    """The judgement, computed from the samples alone; the same run gives the same result."""
     pair = pair_of(recorded)
     planned = recorded.info.design.variants if recorded.info.design else ()
     seen = (one.variant for one in recorded.measurements if one.phase is Phase.VARIANT)
     curves = tuple(rail_curve(recorded, pair, variant) for variant in dict.fromkeys((*planned, *seen)))
-    # a rail that carries more than it can was not measured alone, and is no measure for another
+    # a rail that exceeds its limit was not measured alone, so others cannot be compared with it
     able = [curve for curve in curves if curve.bandwidth and curve.verdict is not Verdict.INVALID]
     singles = [curve for curve in able if len(curve.rails) == 1]
     best = max(singles, key=against_physics, default=None)
@@ -83,7 +83,7 @@ def _held_back(
 
 
 def _decided(ratio: RailRatio) -> bool:
-    """Whether it is known on which side of the line a rail lies."""
+    """Whether it is known on which side of the threshold a rail lies."""
     floor = floor_of(ratio)
     return not too_few(ratio.ratio) and (ratio.ratio.low >= floor or ratio.ratio.high < floor)
 

@@ -1,4 +1,4 @@
-"""`curve --rails`: one pair over each of its rails alone and over all of them, launch by launch in turn."""
+"""`curve --rails`: one pair over each of its rails alone and over all of them, alternating from launch to launch."""
 
 import msgspec
 
@@ -53,7 +53,7 @@ def _carry_out(trial: TwoNodes, settings: RailsSettings) -> str:
 
 
 class Turns:
-    """All variants in turn; one that cannot be started, or hangs, is given up for itself alone."""
+    """All variants, alternating; one that cannot be started, or hangs, is given up without stopping the others."""
 
     def __init__(self, trial: TwoNodes, design: RailDesign, manners: dict[str, Manner]) -> None:
         self._trial = trial

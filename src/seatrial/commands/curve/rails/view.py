@@ -1,4 +1,4 @@
-"""Rails beside each other: the report of `seatrial curve --rails`."""
+"""Rails compared with each other: the report of `seatrial curve --rails`."""
 
 from collections.abc import Iterator
 
