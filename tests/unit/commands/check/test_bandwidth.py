@@ -57,7 +57,7 @@ def test_the_retest_is_the_proof_and_is_told() -> None:
     assert finding.measured is not None
     assert finding.measured.runs == 6
     assert finding.measured.confidence == 0.96875
-    assert finding.experiments[0].outcome == "70.1 MB/s again, while control pairs beside it gave 116.9 MB/s"
+    assert finding.experiments[0].outcome == "70.2 MB/s again, while control pairs beside it gave 117.0 MB/s"
     assert finding.limit == pytest.approx(117.67e6, rel=1e-3)
     assert finding.limit_name.startswith("n2 eth0: TCP payload at 1000 Mb/s")
     assert finding.peers == pytest.approx(HEALTHY, rel=0.01)
