@@ -135,10 +135,12 @@ def _cores(rows: tuple[Cells, ...], online: str, indexes: Numbers, sets: tuple[N
     node_of = {processor: index for index, held in zip(indexes, sets, strict=True) for processor in held}
     awake = set(listed(online) or ())
     members: defaultdict[object, dict[int, int | None]] = defaultdict(dict)
+    seen: set[int] = set()  # a damaged stream may have a processor twice
     for name, package, core, siblings, mask in rows:
         processor, socket = number(name), package_number(package)
-        if processor is None or (awake and processor not in awake):
+        if processor is None or processor in seen or (awake and processor not in awake):
             continue
+        seen.add(processor)
         together = listed(siblings) or masked(mask)
         key = together or (socket, core if number(core) is not None else None)
         if None in key:

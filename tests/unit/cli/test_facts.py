@@ -209,7 +209,7 @@ class TestDrift:
         (other / "x1.facts").write_text(Cluster(nodes=("x1",)).facts_text("x1"))
         ran = Ran(capsys, "facts", "--from", str(cluster), "--since", str(other))
         assert ran.code == 64
-        assert "that reading has x1" in ran.err
+        assert "it has x1" in ran.err
 
     def test_since_finds_places_of_a_run_by_their_host(
         self, capsys: pytest.CaptureFixture[str], tmp_path: Path

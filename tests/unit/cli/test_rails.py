@@ -165,7 +165,7 @@ def test_a_rail_over_which_nothing_runs_does_not_cost_the_others(
 def test_a_rail_that_is_down_is_said_before_anything_is_measured(
     capsys: pytest.CaptureFixture[str], archive: Path
 ) -> None:
-    with pytest.raises(SeatrialError, match="share fewer than two rails that are up: eth0; n2 has eth1, and it is not"):
+    with pytest.raises(SeatrialError, match="share fewer than two rails that are up: eth0; n2 has eth1, but it is not"):
         measured(capsys, archive, pair_of(down="eth1"))
     with pytest.raises(UsageError, match="--rails eth1: n2 has eth1, but it is not up"):
         measured(capsys, archive, pair_of(down="eth1"), rails="eth0,eth1")

@@ -161,7 +161,7 @@ def test_a_command_that_fails_says_why_it_gave_no_version() -> None:
                      "@command srun --version", "@end 124", "@absent slurmd -V|not installed")  # fmt: skip
     assert facts.software.slurm_client == facts.software.slurm_daemon == ""
     assert facts.absent["software.slurm_client"] == (
-        "sinfo --version: exit status 1, said 'sinfo: fatal: no configuration'; srun --version: no answer in 5 s"
+        "sinfo --version: exit status 1, printed 'sinfo: fatal: no configuration'; srun --version: no answer in 5 s"
     )
     assert facts.absent["software.slurm_daemon"] == "slurmd -V: not installed"
 

@@ -37,7 +37,7 @@ def test_without_slurm_or_a_cluster_this_machine_is_alone(sinfo: Path) -> None:
 @pytest.mark.parametrize(
     ("error", "meaning"),
     [
-        ("slurm_load_partitions: Socket timed out on send/recv operation", "takes connections and does not answer"),
+        ("slurm_load_partitions: Socket timed out on send/recv operation", "accepts connections but does not answer"),
         ("slurm_load_partitions: Unable to contact slurm controller (connect failure)", "controller does not answer"),
         ("sinfo: error: The moon is full", "The moon is full"),
     ],

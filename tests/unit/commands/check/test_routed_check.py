@@ -105,7 +105,7 @@ def test_a_run_without_a_map_is_judged_with_one_afterwards(tmp_path: Path) -> No
 def test_options_that_need_a_fabric(tmp_path: Path) -> None:
     launcher = ScriptedLauncher(Cluster(nodes=NODES))
     for wrong in ({"routes": "tables"}, {"device": "mlx5_1"}):
-        with pytest.raises(UsageError, match="not named"):
+        with pytest.raises(UsageError, match="not given"):
             run_check(CheckSettings(archive=tmp_path, **wrong), launcher=launcher)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="cannot be read"):
         run_check(CheckSettings(archive=tmp_path, fabric="/nowhere/to/be/found"), launcher=launcher)

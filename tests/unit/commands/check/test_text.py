@@ -61,7 +61,12 @@ def test_trouble_of_every_kind_is_mentioned() -> None:
     run, judged = troubled()
     text = check_text(run, judged, facts(), width=120)
     assert text.startswith("INVALID  2 findings on 4 nodes, 2 nodes not measured, incomplete")
-    for said in ("uplink:leaf2: these measurements cannot tell", "n5: down in Slurm", "n6: drained", "(no fault)"):
+    for said in (
+        "uplink:leaf2: these measurements cannot distinguish",
+        "n5: down in Slurm",
+        "n6: drained",
+        "(no fault)",
+    ):
         assert said in text
     odd = [line.split()[:2] for line in lines_of(text) if re.match(r"n\d>n\d ", line)]
     assert odd == [["n1>n2", "INVALID"], ["n2>n1", "UNSTABLE"], ["n4>n3", "NOT_RUN"]]

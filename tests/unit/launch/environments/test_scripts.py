@@ -41,7 +41,7 @@ def test_why_a_script_cannot_be_entered(text: str, told: str, remedy: str, tmp_p
         ("script:/" + "a" * 3000, "File name too long"),
         ("script:/", "Permission denied"),
         ("guix:openmpi", "there is no guix here"),
-        ("apptainer:/i.sif", "there is no apptainer here"),
+        ("apptainer:/i.sif", "apptainer is not installed here"),
     ],
 )
 def test_what_is_not_there_to_be_started(spec: str, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
