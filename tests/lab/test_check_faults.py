@@ -151,6 +151,7 @@ def test_ctrl_c_keeps_what_was_measured(
     os.kill(process.pid, signal.SIGINT)
     stdout, stderr = process.communicate(timeout=120)
     assert process.returncode == 2, stderr
+    assert stdout, stderr
     judged = json.loads(stdout)
     assert judged["complete"] is False
     assert "Interrupted" in " ".join(judged["notes"])

@@ -158,7 +158,7 @@ def test_drained_and_down_nodes_and_a_partition_that_refuses(lab: LabPlan, tmp_p
     stranger = ("unshare", "--user", "--map-user=65534", "--map-group=65534")
     with partition(lab, "AllowGroups=daemon", "AllowGroups=ALL"):
         found = doctor(lab, prefix=stranger)
-    assert found["first"] == "The partition main is for the groups daemon (AllowGroups), and you are in none."
+    assert found["first"] == "The partition main is for the groups daemon (AllowGroups), and you are in none of them."
 
 
 def test_a_suspended_node_is_woken_measured_and_left_and_nobody_is_disturbed(lab: LabPlan, tmp_path: Path) -> None:

@@ -159,6 +159,8 @@ class Measurer:
         where the launcher names the node whose rank died; otherwise the round's pairs are halved until the one that
         hangs is alone. Raises TooManyLost where this promises nothing any more.
         """
+        if self._open_pairs(wanted.pairs):
+            self.start()  # which takes nodes out whose ranks die in it
         left = self._open_pairs(wanted.pairs)
         if not left:
             return

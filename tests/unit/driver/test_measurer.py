@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import permutations
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from seatrial.archive.journal import Delivered, NodeLost, PairHung, RoundEnded, RoundStarted, SessionStarted, of_type
@@ -189,6 +190,13 @@ def test_a_probe_that_does_not_start_for_a_silent_node_starts_without_it(tmp_pat
     scene.measurer.start()
     assert scene.launcher.starts == [names(4), ("n1", "n3", "n4")]
     assert scene.measurer.lost["n2"].reason.startswith("did not answer when the probe was started")
+
+
+def test_a_round_that_starts_the_probe_leaves_out_nodes_that_were_lost_in_the_start(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, ScriptedLauncher(Cluster(nodes=names(4)), dies_at={"n2": 0}))
+    scene.measurer.measure(msgspec.structs.replace(scene.survey[0], pairs=(("n1", "n2"), ("n3", "n4"))))
+    assert {one.pair for one in scene.measurer.measurements} == {("n3", "n4")}
+    assert set(scene.measurer.lost) == {"n2"}
 
 
 def test_a_probe_that_starts_nowhere_though_all_answer_is_an_error(tmp_path: Path) -> None:

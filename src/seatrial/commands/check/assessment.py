@@ -33,6 +33,10 @@ class Assessor:
     """Assesses one run again and again while it grows. Facts, fabric and effects are those of the first call."""
 
     def __init__(self) -> None:
+        self._unfinished = False
+        self._forget()
+
+    def _forget(self) -> None:
         self._pairs = PairEvidence()
         self._limits: dict[Pair, Limit] = {}
         self._scales: Mapping[Pair, float] = {}
@@ -41,9 +45,15 @@ class Assessor:
         self._last: Assessment | None = None
 
     def assess(self, recorded: RecordedRun) -> Assessment:
-        """`recorded`: the run until now. What was measured before the last call comes first, and is not read again."""
+        """`recorded`: the run until now. What was measured before the last call comes first, and is not read again.
+
+        After a call that an interrupt ended half way, everything is assessed from the beginning.
+        """
+        if self._unfinished:
+            self._forget()
         if self._last is not None and len(recorded.measurements) == self._taken:
             return self._last
+        self._unfinished = True
         self._taken = len(recorded.measurements)
         fresh = self._pairs.take(recorded.measurements)
         evidence = dict(self._pairs.by_pair)
@@ -56,6 +66,7 @@ class Assessor:
         growing.survey.update(evidence, fresh, references)
         suspicion = suspect_all(growing.survey, references, growing.changes(recorded, evidence))
         self._last = Assessment(evidence, references, suspicion)
+        self._unfinished = False
         return self._last
 
 

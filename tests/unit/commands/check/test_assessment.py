@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from seatrial.commands.check import assessment
 from seatrial.commands.check.assessment import Assessor
 from seatrial.commands.check.judge import judge
 from seatrial.locate.evidence import PairEvidence, gather
@@ -133,3 +134,21 @@ def test_another_view_of_the_fabric_is_counted_again() -> None:
     growing.rewire(two_leaves, recount=True)
     assert growing.parts == Crossings(two_leaves, pairs).parts
     assert len(growing.parts) > 4
+
+
+@pytest.mark.parametrize("place", ["limits_of", "suspect_all"])
+def test_after_an_interrupt_in_mid_judgement_all_is_judged_again(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C may come while evidence is half taken: the report must be that of everything that was measured."""
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    recorded = run("one slow node")
+    assessor = Assessor()
+    first = msgspec.structs.replace(recorded, measurements=recorded.measurements[:40])
+    assessor.assess(first)
+    with monkeypatch.context() as patch:
+        patch.setattr(assessment, place, interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            assessor.assess(recorded)
+    assert judge(recorded, assessor) == judge(recorded)
