@@ -13,7 +13,8 @@ from seatrial.cli.entry import ENDINGS
 PATIENCE = b"""
 seatrial: The run is being closed. Ctrl-C once more leaves at once; `seatrial runs recover` then closes the run.
 """
-AGAIN_S = 0.01
+AGAIN_S = 0.1
+"""Until a lost interrupt is sent again; long enough that the hook which noticed the loss has ended."""
 
 
 class Interruptions:
