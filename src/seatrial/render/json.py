@@ -6,8 +6,10 @@ from typing import Any
 
 import msgspec
 
+from seatrial.model import formats
+
 Json = dict[str, Any]
-FORMAT = 1
+FORMAT = formats.REPORT
 """Of every JSON object that a command prints. History: 1, the first."""
 
 
