@@ -42,16 +42,6 @@ PMI = (
         where=(STEPD_NAMED, STEPD),
     ),
     Cause(
-        look=r"mpi/pmix\w*:[^\n]*?(send failed, rc=[^\n]*|Can(?:not| not) (?:send message|establish)[^\n]*"
-        r"|Unable to connect to[^\n]*|collective timeout[^\n]*|unexpected contrib from[^\n]*)",
-        meaning=r"Slurm's PMIx on {nodes} does not reach the PMIx of the other nodes (\1).",
-        remedy="Check whether a firewall lets the nodes speak to each other on all ports, and whether all have the "
-        "same "
-        "PMIx; or choose another --mpi (`seatrial doctor` tries them).",
-        where=(STEPD,),
-        other_mpi_type=True,
-    ),
-    Cause(
         look=r"mpi/pmix\w*:[^\n]*?(PMIx_server_init failed[^\n]*|[Cc]an(?:not|'t) create[^\n]*|mkdir[^\n]*failed[^\n]*"
         r"|No space left on device|pmixp_stepd_init\(\) failed)",
         meaning=r"Slurm's PMIx cannot set itself up on {nodes} (\1).",
@@ -118,6 +108,20 @@ PMI = (
         other_mpi_type=True,
     ),
 )
+
+UNREACHABLE = (
+    Cause(
+        look=r"mpi/pmix\w*:[^\n]*?(send failed, rc=[^\n]*|Can(?:not| not) (?:send message|establish)[^\n]*"
+        r"|Unable to connect to[^\n]*|collective timeout[^\n]*|unexpected contrib from[^\n]*)",
+        meaning=r"Slurm's PMIx on {nodes} does not reach the PMIx of the other nodes (\1).",
+        remedy="Check whether a firewall lets the nodes speak to each other on all ports, and whether all have the "
+        "same PMIx; or choose another --mpi (`seatrial doctor` tries them).",
+        where=(STEPD,),
+        other_mpi_type=True,
+    ),
+)
+"""Also what the PMIx of the healthy nodes writes when the program could not start on one node: every cause of that
+comes first."""
 
 PROXY = r"\[proxy:\d+(?::\d+)?@([\w.-]+)\]"
 

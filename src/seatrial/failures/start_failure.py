@@ -9,12 +9,12 @@ from seatrial.failures.cause import first_match
 from seatrial.failures.job_refusals import REFUSALS
 from seatrial.failures.open_mpi import LAST, MPI
 from seatrial.failures.plain_text import plain, without_warnings
-from seatrial.failures.pmi import HYDRA, PMI
+from seatrial.failures.pmi import HYDRA, PMI, UNREACHABLE
 from seatrial.failures.programs import LIBRARIES, PROGRAMS
 from seatrial.failures.slurm_commands import SLURM
 from seatrial.failures.transports import DEVICES, TRANSPORTS
 
-SURE = (*PMI, *MPI, *HYDRA, *TRANSPORTS, *PROGRAMS, *LIBRARIES, *SLURM)
+SURE = (*PMI, *MPI, *HYDRA, *TRANSPORTS, *PROGRAMS, *LIBRARIES, *SLURM, *UNREACHABLE)
 CAUSES = (*SURE, *DEVICES, *LAST)
 """The first match counts, so specific causes come first."""
 ASKS = re.compile(r"Unable to allocate resources: |Job submit/allocate failed: ")

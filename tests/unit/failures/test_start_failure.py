@@ -15,6 +15,11 @@ execute.
 *** An error occurred in MPI_Init
 srun: error: n4: task 3: Terminated
 """
+MISSING_ON_ONE = """slurmstepd-n1: error:  mpi/pmix_v4: pmixp_p2p_send: n1 [0]: pmixp_utils.c:469: \
+send failed, rc=1001, exceeded the retry limit
+slurmstepd-n2: error: execve(): /x/seatrial-probe: No such file or directory
+srun: error: n2: task 1: Exited with exit code 2
+"""
 CRASH = """[n3:4749 :0:4749] Caught signal 11 (Segmentation fault: address not mapped to object at address (nil))
 ==== backtrace (tid:   4749) ====
 srun: error: n3: task 2: Segmentation fault
@@ -31,6 +36,7 @@ srun: Force Terminated StepId=1.1
         ("slurmstepd-n1: error: execve(): /x/y/seatrial-probe: No such file or directory", "/x/y", "--probe-dir"),
         ("slurmstepd-n1: error: execve(): /x/p: Permission denied", "/x/p", "noexec"),
         ("/x/p: error while loading shared libraries: libmpi.so.40: cannot open", "libmpi.so.40", "module"),
+        (MISSING_ON_ONE, "the probe /x/seatrial-probe does not exist on n2.", "--probe-dir"),
         (CRASH, "Segmentation fault", ""),
         ("srun: error: n2: task 1: Terminated\n", "it said nothing", ""),
         ("", "it said nothing", ""),
