@@ -5,7 +5,7 @@ import tarfile
 from pathlib import Path
 
 from seatrial.model.facts import NodeFacts
-from seatrial.node.hwloc_devices import GENERATIONS
+from seatrial.model.pcie import ENCODINGS
 from seatrial.node.node import parse_facts
 from tests.support.collecting import collected_text
 from tests.support.machines import KERNEL, MODEL, Adapter, Machine, mask, ranges, sysfs_tree
@@ -74,7 +74,7 @@ def _core(of: Machine, core: int) -> str:
 def _devices(of: Machine, adapter: Adapter, interface: str) -> str:
     bus = of.bus_of(adapter)
     transfers = adapter.trained_gt_s * 1e9
-    speed = f"{transfers * GENERATIONS[transfers] / 8e9 * adapter.trained_lanes:.6f}"
+    speed = f"{transfers * ENCODINGS[transfers] / 8e9 * adapter.trained_lanes:.6f}"
     ports = {"Port1State": "4", "Port1LID": "0x7", "Port1GID0": "fe80:0000:0000:0000:0000:0000:0000:0001"}
     return (
         f'<object type="Bridge" bridge_type="0-1" depth="0" bridge_pci="0000:[{bus:02x}-{bus + 1:02x}]" '

@@ -89,7 +89,11 @@ def idle_gpu_path(devices: tuple[PciDevice, ...]) -> tuple[PciDevice, ...]:
     """GPUs without the present speed of their links, which they lower while they idle; the width stays."""
     return tuple(
         msgspec.structs.replace(
-            each, path=tuple(msgspec.structs.replace(hop, current_transfers_per_s=None) for hop in each.path)
+            each,
+            path=tuple(
+                msgspec.structs.replace(hop, current_transfers_per_s=None, current_bytes_per_s=None)
+                for hop in each.path
+            ),
         )
         if each.kind is PciKind.GPU
         else each

@@ -40,7 +40,7 @@ WEIGHTS = (
     Weight(pattern=r"hcas\..*\.counters", weight=REST, why="the growth of counters matters, not their difference"),
     Weight(pattern=r"hcas\.", weight=55, why="another adapter, or in another place"),
     Weight(
-        pattern=r"pci\..*\.(current|max)_(width|transfers_per_s)$",
+        pattern=r"pci\..*\.(current|max)_(width|transfers_per_s|bytes_per_s)$",
         weight=88,
         why="a PCIe link trained below what it can bounds every device under it",
     ),

@@ -6,21 +6,7 @@ from typing import NamedTuple
 import msgspec
 
 from seatrial.model.hardware import PciHop
-
-ENCODINGS = {
-    2.5e9: 8 / 10,
-    5e9: 8 / 10,
-    8e9: 128 / 130,
-    16e9: 128 / 130,
-    32e9: 128 / 130,
-    64e9: 242 / 256,
-}
-"""Raw transfers per second and lane -> the part that is left after line encoding.
-
-PCI Express Base Specification, physical layer: 8b/10b up to 5 GT/s, 128b/130b from 8 GT/s. At 64 GT/s nothing is
-encoded, but links are in FLIT mode: of 256 bytes 236 are packets, 6 link layer, 14 CRC and forward error correction.
-The 242 that hwloc counts is taken here too; Linux counts all 256 (PCIE_SPEED2MBS_ENC) and the packets have 236.
-"""
+from seatrial.model.pcie import link_bytes_per_s, links_of, links_text
 
 FLIT_MODE = 64e9
 """From this rate on links are always in FLIT mode, and the packet overhead below does not apply."""
@@ -40,9 +26,13 @@ class LinkState(msgspec.Struct, frozen=True, kw_only=True):
 
     transfers_per_s: float | None = None
     width: int | None = None
+    bytes_per_s: float | None = None
+    """After line encoding, one direction, where only this product of both was reported."""
 
     def __str__(self) -> str:
-        """8.0 GT/s x4."""
+        """8.0 GT/s x4; of a product that several links have: PCIe 3.0 x16 or 4.0 x8 or 5.0 x4."""
+        if self.bytes_per_s is not None and None in (self.transfers_per_s, self.width):
+            return f"PCIe {links_text(self.bytes_per_s)}"
         speed = "unknown speed" if self.transfers_per_s is None else f"{self.transfers_per_s / 1e9:.1f} GT/s"
         return f"{speed} x{'?' if self.width is None else self.width}"
 
@@ -90,27 +80,47 @@ def trainable(link: PciLink) -> LinkState:
 
 def current(link: PciLink) -> LinkState:
     """The speed and width of the link: the smaller of both ends' where they disagree."""
+    states = [state_of(end) for end in link.ends]
+    products = [state.bytes_per_s for state in states if state.bytes_per_s]
+    if products:  # as in hwloc's XML, where one end may be ambiguous and the other not
+        return _of_product(min(products))
     return LinkState(
-        transfers_per_s=min(
-            (end.current_transfers_per_s for end in link.ends if end.current_transfers_per_s), default=None
-        ),
-        width=min((end.current_width for end in link.ends if end.current_width), default=None),
+        transfers_per_s=min((state.transfers_per_s for state in states if state.transfers_per_s), default=None),
+        width=min((state.width for state in states if state.width), default=None),
     )
+
+
+def state_of(end: PciHop) -> LinkState:
+    """What one end reports."""
+    return LinkState(
+        transfers_per_s=end.current_transfers_per_s, width=end.current_width, bytes_per_s=end.current_bytes_per_s
+    )
+
+
+def _of_product(bytes_per_s: float) -> LinkState:
+    """With the speed and the width where only one link has this rate."""
+    links = links_of(bytes_per_s)
+    speed, width = links[0] if len(links) == 1 else (None, None)
+    return LinkState(transfers_per_s=speed, width=width, bytes_per_s=bytes_per_s)
 
 
 def ends_agree(link: PciLink) -> bool:
     """Whether all ends report the same state. If not, one of them is emulated."""
-    speeds = {end.current_transfers_per_s for end in link.ends if end.current_transfers_per_s}
-    widths = {end.current_width for end in link.ends if end.current_width}
-    return len(speeds) < 2 and len(widths) < 2
+    states = [state_of(end) for end in link.ends]
+    speeds = {state.transfers_per_s for state in states if state.transfers_per_s}
+    widths = {state.width for state in states if state.width}
+    products = {state.bytes_per_s for state in states if state.bytes_per_s}
+    return len(speeds) < 2 and len(widths) < 2 and len(products) < 2
 
 
 def raw_bytes_per_s(state: LinkState) -> float | None:
-    """After line encoding, one direction: transfers × encoding × lanes / 8. None: not known, or not a PCIe speed."""
-    encoding = ENCODINGS.get(state.transfers_per_s or 0.0)
-    if encoding is None or state.transfers_per_s is None or not state.width:
-        return None
-    return state.transfers_per_s * encoding * state.width / 8
+    """After line encoding, one direction: transfers × encoding × lanes / 8, or the product that was reported.
+
+    None: not known, or not a PCIe speed.
+    """
+    if state.transfers_per_s is None or not state.width:
+        return state.bytes_per_s
+    return link_bytes_per_s(state.transfers_per_s, state.width)
 
 
 def payload_share(payload_bytes: float, overhead_bytes: int = WRITE_OVERHEAD_BYTES) -> float:

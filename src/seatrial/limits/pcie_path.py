@@ -3,7 +3,6 @@
 import enum
 
 from seatrial.limits.pcie import (
-    ENCODINGS,
     FLIT_MODE,
     READ_OVERHEAD_BYTES,
     WRITE_OVERHEAD_BYTES,
@@ -14,12 +13,16 @@ from seatrial.limits.pcie import (
     link_pairs,
     payload_share,
     raw_bytes_per_s,
+    state_of,
 )
 from seatrial.model.hardware import PciDevice
 from seatrial.model.limit import LimitTerm, Terms
+from seatrial.model.pcie import ENCODINGS
 
 RAW = "transfers_per_s * encoding * width / 8"
-FORMULA = f"{RAW} * payload_bytes / (payload_bytes + overhead_bytes)"
+PRODUCT = "link_bytes_per_s"
+"""Where only the product of speed and width was reported."""
+PAYLOAD = "payload_bytes / (payload_bytes + overhead_bytes)"
 
 
 class MemoryAccess(enum.StrEnum):
@@ -64,8 +67,7 @@ def ceilings(device: PciDevice) -> tuple[tuple[str, float], ...]:
     payload, _ = packet(device, MemoryAccess.WRITE)
     found = []
     for link in link_pairs(device.path):
-        states = (LinkState(transfers_per_s=e.current_transfers_per_s, width=e.current_width) for e in link.ends)
-        rates = [_payload_rate(state, payload, READ_OVERHEAD_BYTES) for state in states]
+        rates = [_payload_rate(state_of(end), payload, READ_OVERHEAD_BYTES) for end in link.ends]
         known_rates = [rate for rate in rates if rate is not None]
         found += [(_identity(link), max(known_rates))] if known_rates else []
     return tuple(found)
@@ -98,32 +100,46 @@ def _link_terms(
 ) -> Terms:
     state = current(link)
     raw = raw_bytes_per_s(state)
-    speed, width = state.transfers_per_s, state.width
-    if raw is None or speed is None or width is None:
+    if raw is None:
         return Terms(unknown=(f"{node} {label}: PCIe link {link.name}: {state} is not a known rate",))
     unknown = []
     if not ends_agree(link):
         unknown.append(
             f"{node} {label}: the ends of PCIe link {link.name} disagree on its state; the slower is assumed"
         )
-    inputs = {"transfers_per_s": speed, "encoding": ENCODINGS[speed], "width": float(width)}
+    inputs, formula = _inputs(state, raw)
+    flit = (state.transfers_per_s or 0.0) >= FLIT_MODE
     name = f"{node} {label}: PCIe link {link.name} at {state}"
-    files = " and ".join(f"/sys/bus/pci/devices/{end.address}" for end in link.ends)
-    files_on_node = f"{files}: current_link_speed, current_link_width on {node}"
-    if payload is None or speed >= FLIT_MODE:
+    read_from = _read_from(link, state, node)
+    if payload is None or flit:
         unknown.append(
             f"{node} {label}: packet overhead of FLIT mode is not counted; 242 of 256 bytes are assumed to be payload"
-            if speed >= FLIT_MODE
+            if flit
             else f"{node} {label}: MaxPayload of PCIe is not known (reading it takes root); packet overhead not counted"
         )
-        term = LimitTerm(name=name, bytes_per_s=raw, inputs=inputs, source=files_on_node, formula=RAW)
+        term = LimitTerm(name=name, bytes_per_s=raw, inputs=inputs, source=read_from, formula=formula)
         return Terms(terms=(term,), unknown=tuple(unknown))
     overhead = OVERHEADS[direction]
     term = LimitTerm(
         name=f"{name}, {direction.value}s of {payload} bytes",
         bytes_per_s=raw * payload_share(payload, overhead),
         inputs={**inputs, "payload_bytes": float(payload), "overhead_bytes": float(overhead)},
-        source=f"{files_on_node}, {where}",
-        formula=FORMULA,
+        source=f"{read_from}, {where}",
+        formula=f"{formula} * {PAYLOAD}",
     )
     return Terms(terms=(term,), unknown=tuple(unknown))
+
+
+def _inputs(state: LinkState, raw: float) -> tuple[dict[str, float], str]:
+    """The inputs of the raw rate and its formula in their names."""
+    speed, width = state.transfers_per_s, state.width
+    if speed is None or width is None:
+        return {PRODUCT: raw}, PRODUCT
+    return {"transfers_per_s": speed, "encoding": ENCODINGS[speed], "width": float(width)}, RAW
+
+
+def _read_from(link: PciLink, state: LinkState, node: str) -> str:
+    if state.bytes_per_s is not None:
+        return f"pci_link_speed of {' and '.join(end.address for end in link.ends)} in hwloc's XML of {node}"
+    files = " and ".join(f"/sys/bus/pci/devices/{end.address}" for end in link.ends)
+    return f"{files}: current_link_speed, current_link_width on {node}"

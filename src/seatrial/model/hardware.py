@@ -166,6 +166,8 @@ class PciHop(msgspec.Struct, frozen=True, kw_only=True):
     current_width: int | None = None
     """Lanes; None where unknown or 0."""
     max_width: int | None = None
+    current_bytes_per_s: float | None = None
+    """After line encoding, one direction; only where the whole link's rate was reported, as hwloc's XML does."""
     max_payload_bytes: int | None = None
     """MaxPayload that is set (DevCtl)."""
     max_payload_supported_bytes: int | None = None

@@ -8,6 +8,7 @@ from xml.etree import ElementTree as ET
 from seatrial.model.facts import NetworkInterface
 from seatrial.model.hardware import PciDevice, PciHop
 from seatrial.model.hca import Hca, Port, PortFamily, PortState
+from seatrial.model.pcie import link_bytes_per_s, links_of, links_text
 from seatrial.model.words import Unknown
 from seatrial.node.hwloc_document import infos
 from seatrial.node.pci import ADDRESS, pci_kind
@@ -18,10 +19,6 @@ CLASS = re.compile(r"([0-9a-f]{4}) \[([0-9a-f]{4}):([0-9a-f]{4})\](?: \[\w{4}:\w
 """Class and subclass, vendor and device, of the subsystem too, revision, and in newer versions the programming
 interface."""
 SPEED = re.compile(r"[0-9]{1,6}\.[0-9]{1,9}")
-GENERATIONS = {2.5e9: 8 / 10, 5e9: 8 / 10, 8e9: 128 / 130, 16e9: 128 / 130, 32e9: 128 / 130, 64e9: 242 / 256}
-"""Transfers per second and what hwloc takes for their encoding: its include/private/misc.h."""
-WIDTHS = (1, 2, 4, 8, 16)
-"""Lanes of links in real hardware; no cards exist with the 12 and 32 of the older specifications."""
 NETWORK, OPENFABRICS, STORAGE = "network", "openfabrics", "storage"
 KINDS_2 = {"0": STORAGE, "2": NETWORK, "3": OPENFABRICS}
 KINDS_3 = {"1": STORAGE, "16": NETWORK, "32": OPENFABRICS, "48": OPENFABRICS}
@@ -132,33 +129,35 @@ def _pci_device(found: Found, names: tuple[str, ...], absent: dict[str, str]) ->
 
 
 def _hop(element: ET.Element) -> PciHop:
-    trained = links_of(element.get("pci_link_speed", ""))
+    rate = link_rate(element.get("pci_link_speed", ""))
+    trained = links_of(rate) if rate else ()
     speed, width = trained[0] if len(trained) == 1 else (None, None)
-    return PciHop(address=_address(element), current_transfers_per_s=speed, current_width=width)
-
-
-def links_of(text: str) -> tuple[tuple[float, int], ...]:
-    """Transfers per second and lanes of every link that hwloc would give this speed: "7.876923" is 3.0 x8 or 4.0 x4.
-
-    hwloc reports only the product, in GB/s of one direction after encoding, to a few decimals.
-    """
-    speed = float(text) if SPEED.fullmatch(text) else 0.0
-    return tuple(
-        (transfers, width)
-        for transfers, share in GENERATIONS.items()
-        for width in WIDTHS
-        if speed and abs(transfers * share / 8e9 * width - speed) <= 1e-5 * speed
+    return PciHop(
+        address=_address(element),
+        current_transfers_per_s=speed,
+        current_width=width,
+        current_bytes_per_s=rate,
     )
 
 
+def link_rate(text: str) -> float | None:
+    """Bytes per second of one direction after encoding: hwloc reports this product of speed and width, in GB/s.
+
+    The exact rate of the links that have this product, of which hwloc writes six decimals. None where no PCIe link has
+    it: 0 for a link that could not be read, 0.1 and 0.2 for devices of plain PCI and for others from hwloc 1.
+    """
+    links = links_of(float(text) * 1e9) if SPEED.fullmatch(text) else ()
+    return link_bytes_per_s(*links[0]) if links else None
+
+
 def _why_no_link(text: str) -> str:
-    links = links_of(text)
-    if len(links) == 1:
-        return ""
+    rate = link_rate(text)
+    if rate is not None:
+        links = links_text(rate)
+        return f"hwloc reports only {float(text):g} GB/s for the whole link: {links}" if " or " in links else ""
     if not SPEED.fullmatch(text) or not float(text):
         return "hwloc could not read the link's speed"
-    ways = " or ".join(f"{transfers / 1e9:g} GT/s x{width}" for transfers, width in links) or "no PCIe link"
-    return f"hwloc reports {float(text):g} GB/s for the whole link, which matches {ways}"
+    return f"hwloc reports {float(text):g} GB/s for the whole link, a rate that no PCIe link has"
 
 
 def _hca(name: str, address: str, found: Found) -> Hca:

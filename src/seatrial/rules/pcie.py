@@ -130,7 +130,7 @@ def path_rate(device: PciDevice) -> float | None:
     for link in link_pairs(device.path):
         could, now = trainable(link), current(link)
         state = could if link.upper is not None and None not in (could.transfers_per_s, could.width) else now
-        rates.append(raw_bytes_per_s(LinkState(transfers_per_s=state.transfers_per_s, width=state.width)))
+        rates.append(raw_bytes_per_s(state))
     known = [rate for rate in rates if rate is not None]
     return 8 * min(known) if known else None
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from seatrial.limits.pcie import state_of
 from seatrial.model import units
 from seatrial.model.facts import NetworkInterface, NodeFacts
 from seatrial.model.hardware import PciDevice, PciHop, PciKind
@@ -39,9 +40,12 @@ def device_name(device: PciDevice) -> str:
 
 def hop_text(hop: PciHop) -> str:
     """0000:01:00.0 8 GT/s x8 of 16 GT/s x16, packets 256 of 512 B."""
-    now = " ".join(filter(None, (_speed(hop.current_transfers_per_s), _width(hop.current_width))))
+    words = (_speed(hop.current_transfers_per_s), _width(hop.current_width))
+    if hop.current_bytes_per_s is not None and not any(words):
+        words = (str(state_of(hop)), "")
+    state = " ".join(filter(None, words)) or "link not reported"
     most = " ".join(filter(None, (_speed(hop.max_transfers_per_s), _width(hop.max_width))))
-    parts = [f"{hop.address} {now or 'link not reported'}" + (f" of {most}" if most else "")]
+    parts = [f"{hop.address} {state}" + (f" of {most}" if most else "")]
     if hop.max_payload_bytes is not None:
         can = hop.max_payload_supported_bytes
         parts.append(f"packets {hop.max_payload_bytes}" + (f" of {can} B" if can is not None else " B"))
