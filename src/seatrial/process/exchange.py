@@ -1,86 +1,98 @@
-"""Feeds a program, and hears it to its end; keeps the last of what it says, and no more than asked for."""
+"""The one loop that reads what a program writes, and feeds it, without waiting for it past a deadline."""
 
 import contextlib
+import math
 import os
 import select
 import selectors
-import subprocess
 import time
-from collections.abc import Callable
-from typing import IO
+from collections.abc import Callable, Sequence
+from typing import IO, TypeVar
 
 KEPT_BYTES = 256 << 20
-"""Of each of its two outputs. The facts of thousands of nodes are less."""
+"""Of each output. The facts of thousands of nodes are less."""
 PIECE_BYTES = 1 << 16
-WATCH_S = 0.25
-GRACE_S = 1.0
+MOST_LATE_BYTES = 1 << 20
+"""Read past a deadline: what was written in time is taken, and a program that never stops writing is late."""
+
+Result = TypeVar("Result")
 
 
-class Talk:
-    """With a program whose three standard streams are pipes of ours."""
+class Exchange:
+    """Outputs of a program that are pipes of ours, and perhaps a text for its input.
 
-    def __init__(self, process: "subprocess.Popen[bytes]", stdin: bytes, kept_bytes: int = KEPT_BYTES) -> None:
-        assert process.stdin and process.stdout and process.stderr  # noqa: S101 - they were asked for
-        self._process = process
+    `received` holds what each output delivered and nobody has taken yet: its last `kept_bytes` at least.
+    """
+
+    def __init__(self, outputs: Sequence[IO[bytes]], kept_bytes: int = KEPT_BYTES) -> None:
+        self.received = {output: bytearray() for output in outputs}
         self._kept_bytes = kept_bytes
-        self._left = memoryview(stdin)
-        self._said: dict[IO[bytes], bytearray] = {process.stdout: bytearray(), process.stderr: bytearray()}
+        self._late_bytes = 0
+        self._unsent = memoryview(b"")
         self._selector = selectors.PollSelector()
-        for output in self._said:
+        for output in outputs:
             self._selector.register(output, selectors.EVENT_READ)
-        self._selector.register(process.stdin, selectors.EVENT_WRITE)
 
-    def until(self, deadline: float, give_up: Callable[[bool], bool] = lambda _: False) -> bool:
-        """Go on until the program has ended, or until `deadline` (time.monotonic); whether it has ended.
+    def feed(self, stdin: IO[bytes], text: bytes) -> None:
+        """Write the text as the program reads it, then close its input."""
+        self._unsent = memoryview(text)
+        self._selector.register(stdin, selectors.EVENT_WRITE)
 
-        `give_up` is asked every `WATCH_S` at least, with whether the program has written anything yet: yes is an end,
-        too. A daemon that it leaves behind may hold its outputs open: they are closed `GRACE_S` after its end.
+    def ended(self, pipe: IO[bytes]) -> bool:
+        """Whether the program has closed this output, or we have."""
+        return self.over or pipe not in self._selector.get_map()
+
+    @property
+    def over(self) -> bool:
+        """Whether all pipes are closed."""
+        return not self._selector.get_map()
+
+    def until(self, answer: Callable[[], Result | None], deadline: float, every_s: float = math.inf) -> Result | None:
+        """Exchange until there is an answer, and return it; None at `deadline` (time.monotonic).
+
+        `answer` is called after each piece, and every `every_s` at least.
         """
-        assert self._process.stdout is not None  # noqa: S101 - it was asked for
-        told = self._said[self._process.stdout]
-        ended = None
-        while self._selector.get_map():
-            now = time.monotonic()
-            if ended is None and self._process.poll() is not None:
-                ended = now
-            if now > deadline or (ended is not None and now > ended + GRACE_S):
-                break
-            if ended is None and give_up(bool(told)):
-                return False
-            for key, _ in self._selector.select(max(min(WATCH_S, deadline - now), 0.0)):
+        while (result := answer()) is None:
+            left_s = deadline - time.monotonic()
+            self._late_bytes = 0 if left_s > 0 else self._late_bytes
+            ready = self._selector.select(max(min(every_s, left_s), 0.0))
+            if left_s <= 0 and (not ready or self._late_bytes > MOST_LATE_BYTES):
+                return None
+            for key, _ in ready:
                 self._step(key.fileobj)  # type: ignore[arg-type]
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(max(deadline - time.monotonic(), 0.0))
-        return self._process.poll() is not None
+        return result
 
-    def close(self) -> tuple[str, str]:
-        """Standard output and standard error as text: UTF-8, foreign bytes replaced, line ends made alike."""
-        for key in list(self._selector.get_map().values()):
+    def drain(self) -> None:
+        """Take what was written up to now."""
+        self.until(lambda: self.over or None, -math.inf)
+
+    def close(self) -> None:
+        """Close all pipes; closing again does nothing."""
+        for key in list((self._selector.get_map() or {}).values()):
             self._done(key.fileobj)  # type: ignore[arg-type]
         self._selector.close()
-        out, err = (bytes(said[-self._kept_bytes :]).decode("utf-8", errors="replace") for said in self._said.values())
-        return out.replace("\r\n", "\n").replace("\r", "\n"), err.replace("\r\n", "\n").replace("\r", "\n")
 
     def _step(self, pipe: IO[bytes]) -> None:
-        if pipe not in self._said:
+        if pipe not in self.received:
             self._feed(pipe)
             return
         piece = os.read(pipe.fileno(), PIECE_BYTES)
         if not piece:
             self._done(pipe)
             return
-        said = self._said[pipe]
-        said += piece
-        if len(said) > 2 * self._kept_bytes:
-            del said[: -self._kept_bytes]
+        self._late_bytes += len(piece)
+        received = self.received[pipe]
+        received += piece
+        if len(received) > 2 * self._kept_bytes:
+            del received[: -self._kept_bytes]
 
     def _feed(self, pipe: IO[bytes]) -> None:
         try:
-            written = os.write(pipe.fileno(), self._left[: select.PIPE_BUF]) if self._left else 0
+            written = os.write(pipe.fileno(), self._unsent[: select.PIPE_BUF]) if self._unsent else 0
         except OSError:
-            written = len(self._left)
-        self._left = self._left[written:]
-        if not self._left:
+            written = len(self._unsent)
+        self._unsent = self._unsent[written:]
+        if not self._unsent:
             self._done(pipe)
 
     def _done(self, pipe: IO[bytes]) -> None:

@@ -3,15 +3,13 @@
 import contextlib
 import enum
 import os
-import select
 import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from typing import IO
 
-from seatrial.model.errors import LaunchError
-from seatrial.process.process import end_group, environment
+from seatrial.process.exchange import Exchange
+from seatrial.process.process import end_group, not_started, pipes, start
 
 LOOK_S = 1.0
 """Between two looks at what it has written to standard error so far; costs nobody else anything."""
@@ -38,21 +36,18 @@ class Holding:
     def __init__(self, argv: Sequence[str]) -> None:
         """Start it. Raises LaunchError where it cannot be started."""
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the program
-        self.output = b""
-        """What it has written to standard output until it was ready."""
         try:
-            self._process = subprocess.Popen(
-                list(argv),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=self._stderr,
-                env=environment(),
-                bufsize=0,
-                start_new_session=True,
-            )
+            self._process = start(argv, self._stderr)
         except OSError as error:
             self._stderr.close()
-            raise LaunchError(f"{argv[0]} cannot be started: {error.strerror}.") from error
+            raise not_started(argv, error) from error
+        self._stdin, self._stdout = pipes(self._process)
+        self._exchange = Exchange([self._stdout], MOST_OUTPUT_BYTES)
+
+    @property
+    def output(self) -> bytes:
+        """What it has written to standard output until it was ready."""
+        return bytes(self._exchange.received[self._stdout])
 
     @property
     def killed_by(self) -> int:
@@ -69,25 +64,27 @@ class Holding:
 
         `give_up` is asked every `look_s` with what it has said; a yes ends the waiting.
         """
-        assert self._process.stdout is not None  # noqa: S101 - it was asked for
-        deadline = time.monotonic() + timeout_s
-        while True:
-            left = deadline - time.monotonic()
-            readable, _, _ = select.select([self._process.stdout], [], [], max(min(look_s, left), 0.0))
-            if readable:
-                piece = os.read(self._process.stdout.fileno(), 4096)
-                self.output = (self.output + piece)[-MOST_OUTPUT_BYTES:]
-                if any(line.startswith(mark) for line in self.output.split(b"\n")[:-1]):
-                    return Start.READY
-                if not piece:
-                    self._process.wait()
-                    return Start.ENDED
-            elif left <= look_s or give_up(self.said()):
-                return Start.GIVEN_UP
+        looked_s = time.monotonic()
+
+        def answer() -> Start | None:
+            nonlocal looked_s
+            if any(line.startswith(mark) for line in self.output.split(b"\n")[:-1]):
+                return Start.READY
+            if self._exchange.ended(self._stdout):
+                return Start.ENDED
+            if time.monotonic() < looked_s + look_s:
+                return None
+            looked_s = time.monotonic()
+            return Start.GIVEN_UP if give_up(self.said()) else None
+
+        outcome = self._exchange.until(answer, looked_s + timeout_s, look_s)
+        if outcome is Start.ENDED:
+            self._process.wait()
+        return outcome or Start.GIVEN_UP
 
     def release(self, patience_s: float) -> bool:
         """End its input and wait for its end, for that long; whether it ended by itself."""
-        _close(self._process.stdin)
+        self._end_input()
         with contextlib.suppress(subprocess.TimeoutExpired):
             return self._process.wait(patience_s) >= 0
         return False
@@ -96,11 +93,9 @@ class Holding:
         """End it: terminated first, killed after some seconds; nothing of what it said is lost."""
         if self._process.poll() is None:
             end_group(self._process)
-        _close(self._process.stdin)
-        _close(self._process.stdout)
+        self._end_input()
+        self._exchange.close()
 
-
-def _close(pipe: IO[bytes] | None) -> None:
-    if pipe is not None:
+    def _end_input(self) -> None:
         with contextlib.suppress(OSError):
-            pipe.close()
+            self._stdin.close()

@@ -1,22 +1,27 @@
 """Starts other programs, always from an argv list and never through a shell."""
 
 import contextlib
+import math
 import os
 import re
 import signal
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import IO, Any
 
 import msgspec
 
-from seatrial.process.exchange import KEPT_BYTES, Talk
+from seatrial.model.errors import LaunchError
+from seatrial.process.exchange import KEPT_BYTES, Exchange
 
 NOT_STARTED = 127
 """As a shell says it of a program that is not there, or may not be started."""
 LEFT_OVER_S = 1.0
-"""For what an ended program had said and nobody had read yet."""
+"""For what a program had written before its end and nobody had read yet."""
+WATCH_S = 0.25
+GRACE_S = 1.0
+"""A daemon that a program leaves behind may hold its outputs open: they are closed so long after its end."""
 
 
 class Completed(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,6 +67,36 @@ def step_binding() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if BINDING.match(name)}
 
 
+def start(
+    argv: Sequence[str],
+    stderr: "IO[bytes] | int" = subprocess.PIPE,
+    extra_environment: Mapping[str, str] | None = None,
+    cwd: str | None = None,
+) -> "subprocess.Popen[bytes]":
+    """Start a program in a session of its own; its input and output are pipes. Raises OSError."""
+    return subprocess.Popen(
+        list(argv),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=stderr,
+        env=environment(extra_environment),
+        cwd=cwd,
+        bufsize=0,
+        start_new_session=True,
+    )
+
+
+def not_started(argv: Sequence[str], error: OSError) -> LaunchError:
+    """The error for a program that cannot be started."""
+    return LaunchError(f"{argv[0]} cannot be started: {error.strerror}.")
+
+
+def pipes(process: "subprocess.Popen[bytes]") -> tuple[IO[bytes], IO[bytes]]:
+    """Standard input and output of a program that `start` has started."""
+    assert process.stdin is not None and process.stdout is not None  # noqa: S101 - `start` asks for them
+    return process.stdin, process.stdout
+
+
 def run(
     argv: Sequence[str],
     *,
@@ -72,38 +107,65 @@ def run(
     kept_bytes: int = KEPT_BYTES,
     give_up: Callable[[bool], bool] = lambda _: False,
 ) -> Completed:
-    """Run `argv` to its end and return what it said; text is UTF-8 with foreign bytes replaced.
+    """Run `argv` to its end and return its output; text is UTF-8 with foreign bytes replaced, line ends made alike.
 
     The program gets its own process group, and past `timeout_s` the whole group is ended: terminated first, so that
     srun can take its tasks along, killed two seconds later. A program that is not there gives NOT_STARTED. What it
-    says before its last `kept_bytes` is lost, and a daemon that it leaves behind is not waited for. `give_up` is asked
-    now and then, with whether it has said anything on standard output; a yes ends it like one past its time.
+    writes before its last `kept_bytes` is lost, and a daemon that it leaves behind is not waited for. `give_up` is
+    asked every `WATCH_S` at least, with whether it has written to standard output; a yes ends it like one past its
+    time.
     """
     try:
-        process = subprocess.Popen(
-            list(argv),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=environment(extra_environment),
-            cwd=cwd,
-            bufsize=0,
-            start_new_session=True,
-        )
+        process = start(argv, extra_environment=extra_environment, cwd=cwd)
     except OSError as error:
         return Completed(argv=tuple(argv), returncode=NOT_STARTED, stdout="", stderr=f"{argv[0]}: {error.strerror}")
-    talk = Talk(process, stdin.encode("utf-8", errors="replace"), kept_bytes)
+    assert process.stderr is not None  # noqa: S101 - it was asked for
+    input_, output = pipes(process)
+    exchange = Exchange([output, process.stderr], kept_bytes)
+    exchange.feed(input_, stdin.encode("utf-8", errors="replace"))
     try:
-        timed_out = not talk.until(time.monotonic() + timeout_s, give_up)
+        timed_out = not _ended(process, exchange, time.monotonic() + timeout_s, give_up)
         if timed_out:
             end_group(process)
-            talk.until(time.monotonic() + LEFT_OVER_S)
+            _ended(process, exchange, time.monotonic() + LEFT_OVER_S)
     except BaseException:
         end_group(process)
-        talk.close()
         raise
-    stdout, stderr = talk.close()
+    finally:
+        exchange.close()
+    stdout, stderr = (_text(received[-kept_bytes:]) for received in exchange.received.values())
     return Completed(argv=tuple(argv), returncode=process.returncode, stdout=stdout, stderr=stderr, timed_out=timed_out)
+
+
+def _ended(
+    process: "subprocess.Popen[bytes]",
+    exchange: Exchange,
+    deadline: float,
+    give_up: Callable[[bool], bool] = lambda _: False,
+) -> bool:
+    """Let it go on until it has ended; False at the deadline (time.monotonic), and where `give_up` says so."""
+    _, output = pipes(process)
+    grace_over = math.inf
+
+    def answer() -> bool | None:
+        nonlocal grace_over
+        if exchange.over:
+            return True
+        if grace_over == math.inf and process.poll() is not None:
+            grace_over = time.monotonic() + GRACE_S
+        if time.monotonic() > grace_over:
+            return True
+        return False if grace_over == math.inf and give_up(bool(exchange.received[output])) else None
+
+    if exchange.until(answer, deadline, WATCH_S) is False:
+        return False
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(max(deadline - time.monotonic(), 0.0))
+    return process.poll() is not None
+
+
+def _text(output: bytearray) -> str:
+    return output.decode("utf-8", errors="replace").replace("\r\n", "\n").replace("\r", "\n")
 
 
 def end_group(process: "subprocess.Popen[Any]", grace_s: float = 2.0) -> None:
