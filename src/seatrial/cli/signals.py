@@ -5,6 +5,8 @@ import os
 import signal
 import sys
 import threading
+import time
+from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
@@ -14,7 +16,7 @@ PATIENCE = b"""
 seatrial: The run is being closed. Ctrl-C once more leaves at once; `seatrial runs recover` then closes the run.
 """
 AGAIN_S = 0.1
-"""Until a lost interrupt is sent again; long enough that the hook which noticed the loss has ended."""
+"""Until a lost interrupt is sent again, and again where it comes before the hook that noticed the loss has ended."""
 
 
 class Interruptions:
@@ -24,6 +26,7 @@ class Interruptions:
         self.count = 0
         """All of them."""
         self._pressed = 0
+        self._lost = False
 
     def listen(self) -> None:
         """Turn the first signal into KeyboardInterrupt; signals that are ignored stay so."""
@@ -34,6 +37,9 @@ class Interruptions:
 
     def _heard(self, number: int, frame: FrameType | None) -> None:
         """Closing a terminal, timeout(1) and systemd send several: only Ctrl-C, three times, breaks off closing."""
+        if self._lost and _runs_in(frame, self._swallowed):
+            return  # raised there, it would be lost as well: `_send` goes on
+        self._lost = False
         self.count += 1
         if self.count == 1:
             raise KeyboardInterrupt
@@ -50,8 +56,19 @@ class Interruptions:
         if not (what.exc_type and issubclass(what.exc_type, KeyboardInterrupt)):
             sys.__unraisablehook__(what)
             return
-
+        self._lost = True
         self.count = 0
-        again = threading.Timer(AGAIN_S, os.kill, (os.getpid(), signal.SIGINT))
-        again.daemon = True
-        again.start()
+        threading.Thread(target=self._send, daemon=True).start()
+
+    def _send(self) -> None:
+        while self._lost:
+            time.sleep(AGAIN_S)
+            os.kill(os.getpid(), signal.SIGINT)
+
+
+def _runs_in(frame: FrameType | None, function: Callable[..., Any]) -> bool:
+    """Whether the function is among those that are being called."""
+    code = function.__code__
+    while frame is not None and frame.f_code is not code:
+        frame = frame.f_back
+    return frame is not None

@@ -106,10 +106,20 @@ def test_ctrl_c_for_the_third_time_leaves_at_once(tmp_path: Path) -> None:
     assert (tmp_path / "again.partial").is_dir()
 
 
-def test_an_interrupt_that_a_destructor_swallows_is_sent_again() -> None:
-    script = """
-import os, signal, time
+@pytest.mark.parametrize("hook_s", [0.0, 0.4])
+def test_an_interrupt_that_a_destructor_swallows_is_sent_again(hook_s: float) -> None:
+    """Also where the machine is so busy that the hook which noticed the loss is still at work by then."""
+    script = f"""
+import os, signal, threading, time
 from seatrial.cli.signals import Interruptions
+
+def start(self, real=threading.Thread.start):
+    real(self)
+    until = time.monotonic() + {hook_s}
+    while time.monotonic() < until:
+        time.sleep(0.01)
+
+threading.Thread.start = start
 
 class Leaving:
     def __del__(self):
