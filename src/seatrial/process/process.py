@@ -21,7 +21,7 @@ LEFT_OVER_S = 1.0
 """For what a program had written before its end and nobody had read yet."""
 WATCH_S = 0.25
 GRACE_S = 1.0
-"""A daemon that a program leaves behind may hold its outputs open: they are closed so long after its end."""
+"""A daemon that a program leaves behind may hold its outputs open: they are closed this long after its end."""
 
 
 class Completed(msgspec.Struct, frozen=True, kw_only=True):
