@@ -22,17 +22,19 @@ from seatrial.cli.options import (
 )
 from seatrial.cli.outcome import Files, show
 from seatrial.cli.progress import progress_on
-from seatrial.cli.site_options import refuse_idle_only, with_site_options
+from seatrial.cli.site_options import Shared, refuse_idle_only, settings_of
 from seatrial.commands.check import run as check_run
 from seatrial.commands.check import view as check_view
 from seatrial.driver import detached as driver_detached
 from seatrial.driver import submitted as driver_submitted
-from seatrial.model.settings import DEFAULTS, CheckSettings, SiteSettings
+from seatrial.model.settings import DEFAULTS, CheckSettings
 from seatrial.render.json import json_text
 
+SHARED = Shared(defaults={"budget": time_text(DEFAULTS.budget_s)})
 
-@with_site_options(budget=time_text(DEFAULTS.budget_s))
+
 def check(
+    context: typer.Context,
     nodes: Annotated[str, typer.Option(help="Only these nodes: n[1-4] or n1,n3.", metavar="NODES")] = "",
     design: Annotated[
         str, typer.Option(help="Which pairs: auto, complete, sparse or leaf.", metavar="NAME")
@@ -44,9 +46,17 @@ def check(
     detach: Annotated[
         bool, typer.Option("--detach", help="Submit it as a Slurm job; collect with `runs collect`.")
     ] = False,
-    ranks: Annotated[int, typer.Option(help="Number of ranks without Slurm.", min=2, max=512)] = DEFAULTS.ranks,
+    ranks: Annotated[
+        int, typer.Option(help="Number of ranks without Slurm.", min=2, max=512, metavar="N")
+    ] = DEFAULTS.ranks,
     pairs_at_once: Annotated[
-        int, typer.Option(help="Pairs measured at once.  [default: half the nodes, one on a shared kernel]", min=0)
+        int,
+        typer.Option(
+            help="Pairs measured at once.  [default: half the nodes, one on a shared kernel]",
+            min=0,
+            metavar="N",
+            show_default=False,
+        ),
     ] = DEFAULTS.pairs_at_once,
     no_loaded: Annotated[bool, typer.Option("--no-loaded", help="Leave out the rounds that load the uplinks.")] = False,
     fabric: FabricFile = "",
@@ -67,11 +77,10 @@ def check(
             "--settings", help="Take all settings from a file that --detach wrote.", metavar="FILE", hidden=True
         ),
     ] = None,
-    *,
-    site: SiteSettings,
 ) -> int:
     """Measure latency and bandwidth over all pairs of nodes, judge them, and name what is at fault."""
 
+    site = settings_of(context)
     files = Files(html=html, markdown=markdown, junit=junit)
     if settings_file is not None:
         settings = driver_submitted.read_settings(settings_file.absolute())

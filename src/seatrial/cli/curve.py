@@ -10,21 +10,24 @@ from msgspec.structs import replace
 from seatrial.cli.options import AsJson, Html, rail_names
 from seatrial.cli.outcome import Files, show
 from seatrial.cli.progress import progress_on
-from seatrial.cli.site_options import with_site_options
+from seatrial.cli.site_options import Shared, settings_of
 from seatrial.commands.curve import run as curve_run
 from seatrial.commands.curve import view as curve_view
 from seatrial.commands.curve.rails import run as rails_run
 from seatrial.commands.curve.rails import view as rails_view
 from seatrial.model.errors import UsageError
-from seatrial.model.settings import CURVE_MOST_BYTES, CURVE_PER_OCTAVE, CurveSettings, RailsSettings, SiteSettings
+from seatrial.model.settings import CURVE_MOST_BYTES, CURVE_PER_OCTAVE, CurveSettings, RailsSettings
 
 UNITS = {"": 1, "b": 1, "kib": 1 << 10, "k": 1 << 10, "mib": 1 << 20, "m": 1 << 20, "gib": 1 << 30, "g": 1 << 30}
 LEAST_BYTES = 1024
 MOST_BYTES = 1 << 30
 
 
-@with_site_options()
+SHARED = Shared()
+
+
 def curve(
+    context: typer.Context,
     source: Annotated[str, typer.Argument(help="The node that sends.", metavar="[A")] = "",
     target: Annotated[
         str, typer.Argument(help="The node that receives.  [default: the only two nodes]", metavar="B]")
@@ -32,17 +35,18 @@ def curve(
     max_size: Annotated[
         str, typer.Option(help="The largest message: 64KiB, 4MiB.", metavar="SIZE")
     ] = f"{CURVE_MOST_BYTES >> 20}MiB",
-    per_octave: Annotated[int, typer.Option(help="Message sizes per doubling.", min=1, max=16)] = CURVE_PER_OCTAVE,
+    per_octave: Annotated[
+        int, typer.Option(help="Message sizes per doubling.", min=1, max=16, metavar="N")
+    ] = CURVE_PER_OCTAVE,
     rails: Annotated[
         str, typer.Option(help="Compare rails, each alone and all together: eth0,eth1, or auto.", metavar="LIST")
     ] = "",
     as_json: AsJson = False,
     html: Html = None,
-    *,
-    site: SiteSettings,
 ) -> int:
     """Measure a pair over message sizes: pieces of the latency, protocol switches, plateau against the limit."""
 
+    site = settings_of(context)
     ends = tuple(end for end in (source, target) if end)
     if site.launcher != "local" and site.replay is None:
         site = replace(site, nodes=ends)

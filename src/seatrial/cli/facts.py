@@ -1,6 +1,6 @@
 """seatrial facts: what nodes are, and which facts differ."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -8,19 +8,18 @@ from seatrial.cli.facts_detached import leave_to_the_queue
 from seatrial.cli.nodes import From, Nodes, read_facts, say_silent
 from seatrial.cli.options import AsJson
 from seatrial.cli.outcome import show
-from seatrial.cli.site_options import QUEUE, with_site_options
+from seatrial.cli.site_options import QUEUE, Shared, settings_of
 from seatrial.commands.facts import drift as facts_drift
 from seatrial.commands.facts import drift_view
 from seatrial.commands.facts import view as facts_view
 from seatrial.driver import facts_reading
 from seatrial.model.errors import ExitCode, UsageError
 
-if TYPE_CHECKING:
-    from seatrial.model.settings import SiteSettings
+SHARED = Shared(only=("archive", "run", *QUEUE))
 
 
-@with_site_options(only=("archive", "run", *QUEUE))
 def facts(
+    context: typer.Context,
     nodes: Nodes = "",
     source: From = None,
     drift: Annotated[
@@ -36,11 +35,10 @@ def facts(
         bool, typer.Option("--detach", help="Submit a Slurm job for each node; collect with `runs collect`.")
     ] = False,
     as_json: AsJson = False,
-    *,
-    site: "SiteSettings",
 ) -> int:
     """Print what nodes are; with --drift, --since or --with-login what differs, and exit 1 where there are findings."""
 
+    site = settings_of(context)
     if detach:
         return leave_to_the_queue(
             nodes, site, at_once=drift or bool(since) or with_login, source=source, as_json=as_json

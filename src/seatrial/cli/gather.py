@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from msgspec.structs import replace
@@ -10,19 +10,18 @@ from msgspec.structs import replace
 from seatrial.cli.nodes import From, refuse_for_this_machine, say_silent
 from seatrial.cli.options import parse_nodes
 from seatrial.cli.progress import progress_on
-from seatrial.cli.site_options import QUEUE, with_site_options
+from seatrial.cli.site_options import QUEUE, Shared, settings_of
 from seatrial.commands.gather import run as gather_run
 from seatrial.driver import clock as driver_clock
 from seatrial.driver import site as driver_site
 from seatrial.model.errors import ExitCode, UsageError
 from seatrial.model.words import count
 
-if TYPE_CHECKING:
-    from seatrial.model.settings import SiteSettings
+SHARED = Shared(only=("launcher", *QUEUE))
 
 
-@with_site_options(only=("launcher", *QUEUE))
 def gather(
+    context: typer.Context,
     nodes: Annotated[
         str, typer.Argument(help="n[1-4] or n1,n3.  [default: all idle nodes, or this machine]", metavar="NODES")
     ] = "",
@@ -34,11 +33,10 @@ def gather(
         ),
     ] = None,
     scrub: Annotated[bool, typer.Option("--scrub", help="Replace names of hosts, servers and users.")] = False,
-    *,
-    site: "SiteSettings",
 ) -> int:
     """Record raw facts of the nodes, for `--from` and to share with others."""
 
+    site = settings_of(context)
     if site.launcher not in driver_site.LAUNCHERS:
         raise UsageError(f"--launcher {site.launcher} is not one of {', '.join(driver_site.LAUNCHERS)}.")
     site = replace(site, nodes=parse_nodes(nodes, "NODES"))

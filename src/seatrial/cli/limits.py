@@ -1,23 +1,22 @@
 """seatrial limits: what physics permits inside nodes and between them."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from seatrial.cli.nodes import From, Nodes, read_facts, say_silent
 from seatrial.cli.options import AsJson
 from seatrial.cli.outcome import show
-from seatrial.cli.site_options import QUEUE, with_site_options
+from seatrial.cli.site_options import QUEUE, Shared, settings_of
 from seatrial.commands.limits import paths
 from seatrial.commands.limits import view as limits_view
 from seatrial.model.errors import ExitCode, UsageError
 
-if TYPE_CHECKING:
-    from seatrial.model.settings import SiteSettings
+SHARED = Shared(only=QUEUE)
 
 
-@with_site_options(only=QUEUE)
 def limits(
+    context: typer.Context,
     nodes: Nodes = "",
     pair: Annotated[
         tuple[str, str] | None, typer.Option(help="Only the two directions between these nodes.", metavar="A B")
@@ -27,11 +26,10 @@ def limits(
     sources: Annotated[
         bool, typer.Option("--sources", help="Also show the formula, the inputs and their sources.")
     ] = False,
-    *,
-    site: "SiteSettings",
 ) -> int:
     """Print the limit of every path inside the nodes and between them, and which term binds."""
 
+    site = settings_of(context)
     read = read_facts(_with_pair(nodes, pair, recorded=source is not None), source, site)
     say_silent(read.silent)
     for node in pair or ():

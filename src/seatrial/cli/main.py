@@ -54,8 +54,17 @@ class Command(NamedTuple):
         """Execute the module; what it declares."""
         return getattr(self.module, self.name, None) or self.module.app
 
+    def command_class(self) -> Any:  # noqa: ANN401 - a class of Typer's
+        """Of Typer's `cls`: a command with shared options, where the module declares some."""
+        shared = getattr(self.module, "SHARED", None)
+        return shared.command_class() if shared else None
+
 
 HELP = "Measure a cluster through its own Slurm and MPI, judge every number, name what is at fault."
+HELP_OPTIONS = ["--help", "-h"]
+"""Of every command: subcommands take them over."""
+NAMES_ALONE = [[option] for option in (*HELP_OPTIONS, "--version")]
+"""Command lines for which names and summaries of all commands are enough."""
 LINE_FOLLOWS = {"ignore_unknown_options": True, "allow_interspersed_args": False}
 """For a command whose arguments are a user's command line."""
 COMMANDS = (
@@ -122,15 +131,19 @@ def application(arguments: Sequence[str] = ()) -> typer.Typer:
         add_completion=False,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
+        context_settings={"help_option_names": HELP_OPTIONS},
     )
     app.callback(invoke_without_command=True)(_version)
     named = [one for one in COMMANDS if arguments and one.name == arguments[0]]
     for one in named or COMMANDS:
-        found = _nothing if arguments == ["--help"] else one.load()
+        if list(arguments) in NAMES_ALONE:
+            app.command(one.name, help=one.help)(_nothing)
+            continue
+        found = one.load()
         if isinstance(found, typer.Typer):
             app.add_typer(found, name=one.name)
         else:
-            app.command(one.name, help=one.help, context_settings=one.context)(found)
+            app.command(one.name, cls=one.command_class(), help=one.help, context_settings=one.context)(found)
     return app
 
 
@@ -178,10 +191,7 @@ def run(arguments: list[str]) -> int:
     Typer's own main would turn Ctrl-C into 130 and a closed pipe into 1, which are not what ours mean.
     """
     try:
-        with command(arguments).make_context("seatrial", list(arguments)) as context:
-            result = context.command.invoke(context)
-    except typer.Exit as done:
-        return done.exit_code
+        return invoke(arguments)
     except (Exception, KeyboardInterrupt) as error:
         code, sentence = explain(error, arguments)
         if code is ExitCode.INTERNAL and INTERRUPTIONS.count:  # what a library made of the interrupt
@@ -191,12 +201,29 @@ def run(arguments: list[str]) -> int:
         harmless = sentence if sentence.startswith("Usage:") else clean(sentence)
         print(f"seatrial: {LONG_WORD.sub(LONG_WORD_CUT, harmless)}", file=sys.stderr)
         return code
+
+
+def invoke(arguments: Sequence[str]) -> int:
+    """Carry out one command line; its exit code. Errors are raised as they are."""
+    try:
+        with command(arguments).make_context("seatrial", list(arguments)) as context:
+            result = context.command.invoke(context)
+    except typer.Exit as done:
+        return done.exit_code
     return result if isinstance(result, int) else ExitCode.PASS
 
 
 def command(arguments: Sequence[str] = ()) -> Any:  # noqa: ANN401 - Typer's own class of commands
     """The parser of what the arguments name, see `application`."""
-    return strict(typer.main.get_command(application(arguments)))
+    return summarised(strict(typer.main.get_command(application(arguments))))
+
+
+def summarised(group: Any) -> Any:  # noqa: ANN401
+    """The same group; its help has the whole summary of each command, where the parser would cut it."""
+    for child in getattr(group, "commands", {}).values():
+        child.short_help = child.short_help or child.help
+        summarised(child)
+    return group
 
 
 def explain(error: BaseException, arguments: Sequence[str] = ()) -> tuple[ExitCode, str]:

@@ -90,7 +90,7 @@ RoundTimeout = Annotated[
     str, typer.Option(help="Treat a round as hung after this long without output.", metavar="TIME")
 ]
 RunName = Annotated[str, typer.Option(help="Name of the run.  [default: time and four digits]", metavar="NAME")]
-Seed = Annotated[int, typer.Option(help="Seed for the random order of rounds.", min=0)]
+Seed = Annotated[int, typer.Option(help="Seed for the random order of rounds.", min=0, metavar="N")]
 Wait = Annotated[str, typer.Option(help="Maximum time to wait in the Slurm queue.", metavar="TIME")]
 Wrap = Annotated[
     str,

@@ -8,14 +8,16 @@ import typer
 from seatrial.cli.options import AsJson, Html
 from seatrial.cli.outcome import Files, show
 from seatrial.cli.progress import progress_on
-from seatrial.cli.site_options import with_site_options
+from seatrial.cli.site_options import Shared, settings_of
 from seatrial.commands.placement import run as placement_run
 from seatrial.commands.placement import view as placement_view
-from seatrial.model.settings import PLACEMENT_STARTS, PlacementSettings, SiteSettings
+from seatrial.model.settings import PLACEMENT_STARTS, PlacementSettings
+
+SHARED = Shared(without=("launcher", "partition", "mpi", "replay"))
 
 
-@with_site_options("launcher", "partition", "mpi", "replay")
 def placement(
+    context: typer.Context,
     line: Annotated[
         list[str], typer.Argument(help="A launch line, after --: srun -n 4 ./app.", metavar="-- LAUNCH LINE...")
     ],
@@ -31,11 +33,10 @@ def placement(
     ] = PLACEMENT_STARTS,
     as_json: AsJson = False,
     html: Html = None,
-    *,
-    site: SiteSettings,
 ) -> int:
     """Start a launch line with the probe in place of its program: where its ranks are, and what would be better."""
 
+    site = settings_of(context)
     settings = PlacementSettings(site=site, words=tuple(line), program=program, cores=cores, starts=starts)
     with progress_on(sys.stderr) as progress:
         found = placement_run.run_placement(settings, progress)

@@ -9,17 +9,20 @@ from msgspec.structs import replace
 from seatrial.cli.options import AsJson, Html
 from seatrial.cli.outcome import Files, show
 from seatrial.cli.progress import progress_on
-from seatrial.cli.site_options import with_site_options
+from seatrial.cli.site_options import Shared, settings_of
 from seatrial.commands.saturate import run as saturate_run
 from seatrial.commands.saturate import view as saturate_view
 from seatrial.model.errors import UsageError
-from seatrial.model.settings import SaturateSettings, SiteSettings
+from seatrial.model.settings import SaturateSettings
 
 MOST_RANKS = 1024
 
 
-@with_site_options("launcher")
+SHARED = Shared(without=("launcher",))
+
+
 def saturate(
+    context: typer.Context,
     source: Annotated[str, typer.Argument(help="The node that sends.", metavar="[A")] = "",
     target: Annotated[
         str, typer.Argument(help="The node that receives.  [default: the only two nodes]", metavar="B]")
@@ -29,11 +32,10 @@ def saturate(
     ] = "",
     as_json: AsJson = False,
     html: Html = None,
-    *,
-    site: SiteSettings,
 ) -> int:
     """Let 1, 2, 4, ... ranks of one node send to another node at once: how many drive the port."""
 
+    site = settings_of(context)
     ends = tuple(end for end in (source, target) if end)
     site = replace(site, launcher="slurm", nodes=() if site.replay else ends)
     settings = SaturateSettings(site=site, ends=ends, ranks=rank_counts(ranks))

@@ -1,12 +1,17 @@
-"""Options of every measuring command: where and how it measures, and the settings made from them."""
+"""Options of every measuring command: where and how it measures, and the settings made from them.
+
+`SharedOptions` declares them once, and Typer reads it as it reads any command. A command's module says in
+`SHARED = Shared(...)` which of them it offers, and finds the settings in its context: `settings_of(context)`.
+"""
 
 import sys
-from collections.abc import Callable, Collection
-from functools import wraps
-from inspect import Signature, signature
-from typing import Annotated, Any
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Annotated, Any, NamedTuple, cast
 
+import msgspec
 import typer
+from typer.core import TyperCommand
 
 from seatrial.archive import reader
 from seatrial.cli.options import (
@@ -36,88 +41,101 @@ from seatrial.model.errors import UsageError
 from seatrial.model.settings import DEFAULTS, PAIR_BUDGET_S, SiteSettings
 
 
-def site_settings(
-    *,
+class SharedOptions(NamedTuple):
+    """The shared options as given, one line each. An option that is called like its setting needs nothing else."""
+
     budget: Annotated[str, typer.Option(help="Time budget for measuring: 90s, 10m, 1h.", metavar="TIME")] = time_text(
         PAIR_BUDGET_S
-    ),
-    archive: Archive = None,
-    launcher: LauncherName = DEFAULTS.launcher,
-    partition: Partition = "",
-    mpi: MpiType = "",
-    mpicc: Mpicc = "",
-    probe: Probe = None,
-    probe_dir: ProbeDir = None,
-    environment: EnvironmentSpec = "",
-    wrap: Wrap = DEFAULTS.wrap,
-    round_timeout: RoundTimeout = time_text(DEFAULTS.round_timeout_s),
-    wait: Wait = time_text(DEFAULTS.wait_s),
-    idle_only: IdleOnly = DEFAULTS.idle_only,
-    node_hours: NodeHours = None,
-    replay: Replay = "",
-    run: RunName = DEFAULTS.run,
-    seed: Seed = DEFAULTS.seed,
-) -> SiteSettings:
-    """The settings that the shared options make; its parameters are these options. Raises UsageError for a value."""
-
-    folder = archive_folder(archive)
-    return SiteSettings(
-        archive=folder,
-        launcher=launcher,
-        partition=partition,
-        budget_s=seconds(budget, "--budget"),
-        wait_s=seconds(wait, "--wait"),
-        idle_only=idle_only,
-        node_hours=node_hours_limit(node_hours),
-        round_timeout_s=seconds(round_timeout, "--round-timeout"),
-        mpi=mpi,
-        mpicc=mpicc,
-        probe=probe,
-        probe_dir=probe_dir,
-        environment=environment,
-        wrap=wrap,
-        replay=reader.find_run(folder, replay) if replay else None,
-        run=run_name(run),
-        seed=seed,
-        command=tuple(sys.argv[1:]),
     )
+    archive: Archive = None
+    launcher: LauncherName = DEFAULTS.launcher
+    partition: Partition = DEFAULTS.partition
+    mpi: MpiType = DEFAULTS.mpi
+    mpicc: Mpicc = DEFAULTS.mpicc
+    probe: Probe = DEFAULTS.probe
+    probe_dir: ProbeDir = DEFAULTS.probe_dir
+    environment: EnvironmentSpec = DEFAULTS.environment
+    wrap: Wrap = DEFAULTS.wrap
+    round_timeout: RoundTimeout = time_text(DEFAULTS.round_timeout_s)
+    wait: Wait = time_text(DEFAULTS.wait_s)
+    idle_only: IdleOnly = DEFAULTS.idle_only
+    node_hours: NodeHours = None
+    replay: Replay = ""
+    run: RunName = DEFAULTS.run
+    seed: Seed = DEFAULTS.seed
+
+    def settings(self) -> SiteSettings:
+        """The settings that they make. Raises UsageError for a value."""
+        folder = archive_folder(self.archive)
+        parsed = {
+            "archive": folder,
+            "budget_s": seconds(self.budget, "--budget"),
+            "wait_s": seconds(self.wait, "--wait"),
+            "round_timeout_s": seconds(self.round_timeout, "--round-timeout"),
+            "node_hours": node_hours_limit(self.node_hours),
+            "replay": reader.find_run(folder, self.replay) if self.replay else None,
+            "run": run_name(self.run),
+            "command": tuple(sys.argv[1:]),
+        }
+        plain = {name: getattr(self, name) for name in self._fields if name in SETTINGS_NAMES}
+        return SiteSettings(**{**plain, **parsed})
+
+
+SETTINGS_NAMES = frozenset(field.name for field in msgspec.structs.fields(SiteSettings))
+QUEUE = ("partition", "wait", "idle_only", "node_hours")
+"""The options of a command that needs nodes and measures nothing."""
+
+
+class Shared(NamedTuple):
+    """Which shared options a command offers; those that it does not offer have their default."""
+
+    only: tuple[str, ...] = SharedOptions._fields
+    without: tuple[str, ...] = ()
+    defaults: Mapping[str, str] = {}
+    """Where they differ from those of `SharedOptions`, also of options that are not offered."""
+
+    def command_class(self) -> type[TyperCommand]:
+        """For Typer's `cls`: a command with these options behind its own."""
+
+        class CommandWithShared(SharedCommand):
+            shared = self
+
+        return CommandWithShared
+
+
+class SharedCommand(TyperCommand):
+    """A command of Typer's that has more parameters than its function: these become settings in the context."""
+
+    shared = Shared()
+
+    def __init__(self, *words: Any, **named: Any) -> None:  # noqa: ANN401 - Typer's own
+        super().__init__(*words, **named)
+        self._own = tuple(self.params)
+        offered = [one for one in self._options.params if one.name in self.shared.only]
+        self.params = [*self._own, *(one for one in offered if one.name not in self.shared.without)]
+        for option in self.params[len(self._own) :]:
+            option.default = self.shared.defaults.get(str(option.name), option.default)
+
+    @cached_property
+    def _options(self) -> Any:  # noqa: ANN401 - Typer's own
+        """`SharedOptions` as a command by itself; its callback makes one from parsed values."""
+        app = typer.Typer(add_completion=False, rich_markup_mode=None)
+        app.command()(SharedOptions)
+        return typer.main.get_command(app)
+
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - Typer's own
+        """Run the command's function. Raises UsageError for a value of a shared option."""
+        given: dict[str, Any] = {str(one.name): ctx.params.pop(one.name) for one in self.params[len(self._own) :]}
+        ctx.obj = self._options.callback(**{**self.shared.defaults, **given}).settings()
+        return super().invoke(ctx)
+
+
+def settings_of(context: typer.Context) -> SiteSettings:
+    """The settings that the shared options of this command line make."""
+    return cast(SiteSettings, context.obj)
 
 
 def refuse_idle_only(site: SiteSettings) -> None:
     """Raises UsageError where a job is to be submitted and must not wait in the queue."""
     if site.idle_only:
         raise UsageError("--idle-only never waits in the queue, and --detach always does.", "Give only one of them.")
-
-
-QUEUE = ("partition", "wait", "idle_only", "node_hours")
-"""The options of a command that needs nodes and measures nothing."""
-
-
-def with_site_options(
-    *without: str, only: Collection[str] = (), **defaults: str
-) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """Give a command the options of `site_settings` behind its own, and hand them to it ready, as its `site`.
-
-    `without`: those that make no sense for it; `only`: or those alone that do; `defaults`: those that have another
-    value there, where it is not given or cannot be given.
-    """
-    offered = signature(site_settings).parameters
-    wanted = only or [name for name in offered if name not in without]
-    shared = [
-        each.replace(default=defaults.get(name, each.default)) for name, each in offered.items() if name in wanted
-    ]
-
-    def decorate(command: Callable[..., int]) -> Callable[..., int]:
-        own = [each for each in signature(command).parameters.values() if each.name != "site"]
-
-        @wraps(command)
-        def with_settings(*words: Any, **given: Any) -> int:  # noqa: ANN401 - the command's own
-            asked = {each.name: given.pop(each.name, each.default) for each in shared}
-            return command(*words, site=site_settings(**{**defaults, **asked}), **given)
-
-        seen = [*own, *shared]  # Typer reads both of these
-        vars(with_settings)["__signature__"] = Signature(seen, return_annotation=int)
-        with_settings.__annotations__ = {each.name: each.annotation for each in seen}
-        return with_settings
-
-    return decorate

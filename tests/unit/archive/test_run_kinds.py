@@ -10,15 +10,14 @@ import pytest
 
 from seatrial.archive.reader import read_info
 from seatrial.archive.writer import RunWriter, ended
-from seatrial.cli.curve import curve
 from seatrial.cli.main import run
-from seatrial.cli.saturate import saturate
 from seatrial.commands.check.run import run_check
 from seatrial.judgement.outcome import pair_of
 from seatrial.model.errors import LaunchError
 from seatrial.model.run import AskedLine, Design, Ending, RecordedRun, RunInfo, RunKind, run_kind
 from seatrial.model.settings import CheckSettings
 from tests.support.builders import Cluster, info_of, names
+from tests.support.command_line import curve, saturate
 from tests.support.launchers import use_launcher
 from tests.support.scripted import ScriptedLauncher
 from tests.support.transport_launcher import Launcher, carry_out

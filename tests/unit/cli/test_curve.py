@@ -3,7 +3,6 @@
 import csv
 import json
 import random
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,13 +12,14 @@ import pytest
 from seatrial.archive.export import export
 from seatrial.archive.layout import ExportFormat
 from seatrial.archive.reader import read_info, read_run, run_folders
-from seatrial.cli.curve import curve, message_size
+from seatrial.cli.curve import message_size
 from seatrial.cli.main import run
 from seatrial.commands.curve.judge import judge_curve
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.measurement import Kernel, Round
 from seatrial.model.run import Ending
 from tests.support.builders import HEALTHY, Cluster, names
+from tests.support.command_line import curve
 from tests.support.launchers import use_launcher
 from tests.support.reports import curve_page
 from tests.support.scripted import ScriptedLauncher
@@ -185,9 +185,8 @@ def test_a_spent_budget_is_said(capsys: pytest.CaptureFixture[str], archive: Pat
 )
 def test_nodes_that_make_no_pair(archive: Path, ends: tuple[str, ...], error: type[Exception], said: str) -> None:
     script(Pairwise(nodes=names(3)))
-    options: Mapping[str, str] = dict(zip(("source", "target"), ends, strict=False))
     with pytest.raises(error, match=said):
-        curve(archive=archive, **options)
+        curve(*ends, archive=archive)
     assert run_folders(archive) == []
 
 

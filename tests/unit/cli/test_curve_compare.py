@@ -9,7 +9,6 @@ import pytest
 from msgspec.structs import replace
 
 from seatrial.archive.reader import read_run
-from seatrial.cli.curve import curve
 from seatrial.commands.curve import run as experiment
 from seatrial.commands.curve.judge import fit_latency, judge_curve
 from seatrial.launch.contract import PLAIN, Manner
@@ -17,6 +16,7 @@ from seatrial.model.measurement import Kernel, Phase
 from seatrial.model.placement import DefaultStart
 from seatrial.statistics.segments import Segmentation
 from tests.support.builders import names
+from tests.support.command_line import curve
 from tests.support.launchers import use_launcher
 from tests.support.reports import curve_page, curve_text
 from tests.support.scripted import ScriptedLauncher, ScriptedSession

@@ -3,7 +3,6 @@
 import os
 import sys
 from collections.abc import Iterator
-from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ import pytest
 import typer
 
 from seatrial.cli.main import application, run
-from seatrial.cli.site_options import site_settings
+from seatrial.cli.site_options import SharedOptions
 from seatrial.model.node_list import expand, node_list
 from tests.support.builders import Cluster, names, record
 
@@ -108,7 +107,7 @@ WITH = {
     ("placement",): ["--", "srun", "-n2", "app"],
     ("lab", "simulate"): ["--topology", "fat-tree:4"],
 }
-SHARED = signature(site_settings).parameters
+SHARED = SharedOptions._fields
 
 
 @pytest.fixture(scope="module")

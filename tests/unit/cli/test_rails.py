@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from seatrial.archive.reader import read_info, read_run
-from seatrial.cli.curve import curve
 from seatrial.cli.main import run
 from seatrial.cli.options import rail_names
 from seatrial.commands.curve.rails.judge import judge_rails
@@ -16,6 +15,7 @@ from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.verdict import FindingKind
 from seatrial.render.html import as_html
 from tests.support.builders import names
+from tests.support.command_line import curve
 from tests.support.launchers import use_launcher
 from tests.support.rail_cluster import INCLUDE, Railed, RailedLauncher
 

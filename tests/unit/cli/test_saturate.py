@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from seatrial.archive.reader import read_run
 from seatrial.cli.main import run
-from seatrial.cli.saturate import rank_counts, saturate
+from seatrial.cli.saturate import rank_counts
 from seatrial.commands.saturate.judge import AtSize, Saturation, judge_saturation
 from seatrial.commands.saturate.view import bandwidth_plot, saturation_report
 from seatrial.launch.probe_text import nodes_by_rank
@@ -24,6 +24,7 @@ from seatrial.render.html import as_html
 from seatrial.render.plots import BOTTOM, TOP, round_steps
 from seatrial.slurm import argv as slurm_argv
 from tests.support.builders import HEALTHY, Cluster, info_of, names
+from tests.support.command_line import saturate
 from tests.support.launchers import use_launcher
 from tests.support.scripted import ScriptedLauncher
 

@@ -1,22 +1,24 @@
 """The options that commands share: offered alike, own ones first, and turned into settings in one place."""
 
-from inspect import signature
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
 
-from seatrial.cli.doctor import doctor
-from seatrial.cli.main import application
+from seatrial.cli import main
+from seatrial.cli.main import application, run
 from seatrial.cli.options import seconds, time_text
-from seatrial.cli.site_options import site_settings, with_site_options
+from seatrial.cli.site_options import Shared, SharedOptions, settings_of
 from seatrial.driver.node_selection import allocation_s
 from seatrial.model.launching import Examination
-from seatrial.model.settings import DEFAULTS, CheckSettings
+from seatrial.model.settings import DEFAULTS, CheckSettings, SiteSettings
 from seatrial.slurm.argv import minutes
+from tests.support.command_line import call
 
 COMMANDS = typer.main.get_command(application()).commands  # type: ignore[attr-defined]
-OFFERED = set(signature(site_settings).parameters)
+OFFERED = set(SharedOptions._fields)
 NEEDS = {
     "check": OFFERED,
     "curve": OFFERED,
@@ -54,7 +56,7 @@ def test_the_doctor_judges_the_time_that_a_check_asks_slurm_for(monkeypatch: pyt
         return Examination(remarks=())
 
     monkeypatch.setattr("seatrial.commands.doctor.run.examine", examine)
-    doctor()
+    call("doctor")
     budget = next(one.default for one in COMMANDS["check"].params if one.name == "budget")
     assert minutes(allocation_s(asked[0].budget_s)) == minutes(allocation_s(seconds(budget, "--budget"))) == 30
     assert asked[0].wait_s == 60
@@ -85,14 +87,61 @@ def test_a_default_is_shown_as_it_is_read(text: str, value: float) -> None:
 
 
 def test_what_is_given_becomes_settings_and_the_rest_its_default(tmp_path: Path) -> None:
-    seen: list[CheckSettings] = []
+    seen: list[SiteSettings] = []
+    app = typer.Typer(add_completion=False)
 
-    @with_site_options("launcher", wait="60s")
-    def command(word: str = "", *, site: CheckSettings) -> int:
-        seen.append(site)
+    def command(context: typer.Context, word: str = "") -> int:
+        seen.append(settings_of(context))
         return len(word)
 
-    assert command("four", archive=tmp_path, node_hours=2.0, idle_only=True) == 4
+    shared = Shared(without=("launcher",), defaults={"wait": "60s"})
+    app.command(cls=shared.command_class())(command)
+    words = ["--word", "four", "--archive", str(tmp_path), "--node-hours", "2", "--idle-only"]
+    with typer.main.get_command(app).make_context("command", words) as context:
+        assert context.command.invoke(context) == 4
     (site,) = seen
     assert (site.archive, site.node_hours, site.idle_only, site.wait_s) == (tmp_path, 2.0, True, 60.0)
     assert site.launcher == "auto"
+
+
+def test_commands_do_not_share_their_defaults() -> None:
+    """Each has its own copy of the options: the minute of one must not become the default of the next."""
+    hasty, patient = Shared(defaults={"wait": "60s"}), Shared()
+    for shared, default in ((hasty, "60s"), (patient, "10m")):
+        app = typer.Typer(add_completion=False)
+        app.command(cls=shared.command_class())(lambda: 0)
+        found = typer.main.get_command(app)
+        assert next(one.default for one in found.params if one.name == "wait") == default
+
+
+def leaves(command: Any) -> Iterator[Any]:
+    children = getattr(command, "commands", {}).values()
+    if not children:
+        yield command
+    for child in children:
+        yield from leaves(child)
+
+
+@pytest.mark.parametrize("command", list(leaves(typer.main.get_command(application()))), ids=lambda one: one.name)
+def test_no_option_shows_two_defaults(command: Any) -> None:
+    with command.make_context(command.name, [], resilient_parsing=True) as context:
+        for option in command.params:
+            row = option.get_help_record(context)
+            shown = row[1] if row else ""
+            assert shown.count("default: ") < 2, shown
+
+
+@pytest.mark.parametrize("words", [["-h"], ["check", "-h"], ["lab", "-h"], ["lab", "fault", "add", "-h"]])
+def test_short_help_is_help(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(words) == 0
+    short = capsys.readouterr().out
+    assert run([*words[:-1], "--help"]) == 0
+    assert short == capsys.readouterr().out
+    assert "-h, --help" in short
+
+
+def test_the_list_of_commands_has_whole_summaries(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--help"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    for command in main.COMMANDS:
+        assert " ".join(command.help.split()) in shown

@@ -10,9 +10,7 @@ import pytest
 
 from seatrial.archive.journal import SessionLost, of_type
 from seatrial.archive.reader import read_entries
-from seatrial.cli.curve import curve
 from seatrial.cli.main import run
-from seatrial.cli.saturate import saturate
 from seatrial.commands.transports import run as transports_run
 from seatrial.model.errors import ProbeLost
 from seatrial.model.loss import Loss, LossCause, RankDeath
@@ -20,6 +18,7 @@ from seatrial.model.measurement import Phase, Round
 from seatrial.model.verdict import FindingKind
 from tests.support import transport_launcher
 from tests.support.builders import Cluster, names
+from tests.support.command_line import curve, saturate
 from tests.support.launchers import use_launcher
 from tests.support.rail_cluster import Railed, RailedLauncher
 from tests.support.reports import transports_json, transports_text
