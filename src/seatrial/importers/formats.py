@@ -9,7 +9,9 @@ from seatrial.importers.fields import Source, pieces, whole_text
 from seatrial.importers.linktest import LIST, is_linktest, parse_linktest, parse_linktest_files
 from seatrial.importers.mpigraph import parse_mpigraph
 from seatrial.importers.osu import parse_osu, parse_osu_files
-from seatrial.importers.pair_lines import parse_csv, parse_nxnlatbw
+from seatrial.importers.other_outputs import UTF8_MARK, refusal, refuse_unread
+from seatrial.importers.pair_evidence import NotPairs
+from seatrial.importers.pair_lines import is_nxnlatbw, parse_csv, parse_nxnlatbw
 from seatrial.model.errors import UsageError
 from seatrial.model.pair_table import PairTable
 
@@ -41,10 +43,10 @@ FORMATS = {
         lambda texts: LIST in texts,
         parse_linktest_files,
     ),
-    "nxnlatbw": Importer(lambda text: bool(re.search(r"(?m)^\d+,\d+,[\d.]+,[\d.]+\s*$", text)), parse_nxnlatbw),
+    "nxnlatbw": Importer(is_nxnlatbw, parse_nxnlatbw),
     "csv": Importer(bool, parse_csv),
 }
-"""The first format that fits is taken. docs/locate.md has a row for each."""
+"""The first format that fits is taken; csv fits any text. docs/locate.md has a row for each."""
 
 
 def read_matrix(source: Source, form: str = "auto") -> PairTable:
@@ -52,13 +54,17 @@ def read_matrix(source: Source, form: str = "auto") -> PairTable:
 
     The first PIECE_BYTES decide which format it is. Tables of numbers are read piece by piece.
     """
+    importer = None if form == "auto" else _importer(form)
     text = pieces(source)
-    if form == "auto":
-        first = next(text, b"")
-        beginning = first.decode("utf-8", errors="replace")
-        form = next((name for name, importer in FORMATS.items() if importer.fits(beginning)), "csv")
-        text = itertools.chain([first], text)
-    return _importer(form).read(text)
+    first = next(text, b"").removeprefix(UTF8_MARK)
+    refuse_unread(first)
+    beginning = first.decode("utf-8", errors="replace")
+    if importer is None:
+        importer = next(importer for importer in FORMATS.values() if importer.fits(beginning))
+    try:
+        return importer.read(itertools.chain([first], text))
+    except NotPairs as error:
+        raise refusal(beginning, error) from error
 
 
 def read_matrix_files(texts: Files, form: str = "auto") -> PairTable:

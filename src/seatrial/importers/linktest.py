@@ -7,6 +7,7 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping
 
+from seatrial.importers.pair_evidence import NotPairs, refuse_other_ends
 from seatrial.importers.pair_lines import MEBIBYTE, Pair
 from seatrial.model.errors import UsageError
 from seatrial.model.pair_table import PairTable, repeated_pair_table
@@ -24,7 +25,9 @@ CSV_HINT = "LinkTest 2.x: write what its Python package reads from the SION file
 
 def is_linktest(text: str) -> bool:
     """Whether it is any form of LinkTest's results, such as can be read or not."""
-    return is_sion(text) or bool(LISTED.search(text) or SERIAL.search(text) or SUMMARY.search(text))
+    listed = len(LISTED.findall(text))
+    most = 2 * listed > sum(1 for line in text.splitlines() if line.strip())
+    return is_sion(text) or most or bool(SERIAL.search(text) or SUMMARY.search(text))
 
 
 def is_sion(text: str) -> bool:
@@ -60,7 +63,7 @@ def _table(text: str, hosts: Mapping[int, str]) -> PairTable:
         (int(a), int(b), time, rate * MEBIBYTE) for a, b, time, rate in rows if a != b and time > 0 and rate > 0
     ]
     if not measured:
-        raise UsageError(
+        raise NotPairs(
             "This output of LinkTest has no results of pairs: in parallel mode it prints summaries only.",
             f"{LIST_HINT} {CSV_HINT}",
         )
@@ -71,7 +74,9 @@ def _table(text: str, hosts: Mapping[int, str]) -> PairTable:
     values: defaultdict[Pair, list[float]] = defaultdict(list)
     for a, b, time, rate in measured:
         values[names[a], names[b]].append(time if short else rate)
-    return repeated_pair_table(tuple(names.values()), {} if short else values, values if short else {})
+    table = repeated_pair_table(tuple(names.values()), {} if short else values, values if short else {})
+    refuse_other_ends(table)
+    return table
 
 
 def _names(ranks: list[int], hosts: Mapping[int, str]) -> dict[int, str]:

@@ -10,14 +10,29 @@ import numpy as np
 from seatrial.importers.fields import Fields, Places, numbers, split_fields
 from seatrial.importers.node_names import NodeNames
 from seatrial.importers.pair_columns import METRICS, PairColumns
-from seatrial.model.errors import UsageError
+from seatrial.importers.pair_evidence import LineCount, NotPairs, names_an_end, refuse_other_ends
 from seatrial.model.pair_table import DEAD_BANDWIDTH, DEAD_LATENCY_S, PairTable, Reals
 
-DELIMITER = re.compile(r" *[,;\t] *| +")
-"""Of the first line, which names the columns; as `split_fields` divides the others."""
+DELIMITER, SPACES = re.compile(r" *[,;\t] *"), re.compile(r" +")
+"""Of the first line, which names the columns. Spaces divide them only where nothing else does: Bandwidth (MB/s)."""
+RANK_COLUMNS = ("source", "target", "latency_us", "bandwidth_mb_s")
 MICROSECOND, MEGABYTE, MEBIBYTE, GIGABYTE = 1e-6, 1e6, float(1 << 20), 1e9
-LATENCY_WORDS = ("lat", "t_us", "time")
-BANDWIDTH_WORDS = ("bw", "bandwidth", "mb", "gb", "mib", "rate")
+LATENCY_WORD = re.compile(r"(?<![a-z])(?:lat(?:ency)?|time|t[_([][unm]?s(?:ec)?)(?![a-z])")
+BANDWIDTH_WORD = re.compile(r"(?<![a-z])(?:bw|bandwidth|rate|[mg]i?b(?:ps)?|[mg]i?bytes|[mg]bits?)(?![a-z])")
+"""Words, not parts of them: "platform" and "number" have no numbers of pairs."""
+TIME_UNITS = ((r"n", 1e-9), (r"m", 1e-3), (r"", 1.0))
+RATE_UNITS = (
+    (r"bytes_per_s", 1.0),
+    (r"mib|mibytes", MEBIBYTE),
+    (r"gib|gibytes", float(1 << 30)),
+    (r"gbits?|gbps", 1e9 / 8),
+    (r"mbits?|mbps", 1e6 / 8),
+    (r"gb|gbytes", GIGABYTE),
+)
+ENDS = 2
+"""Fields at the beginning of a line: a pair without numbers has no others."""
+SHORT_MARK = 4
+"""Bytes of a field that stands for a number that was not measured: -, n/a, none."""
 Pair = tuple[str, str]
 DEAD = {"bandwidth": DEAD_BANDWIDTH, "latency": DEAD_LATENCY_S}
 
@@ -25,25 +40,52 @@ DEAD = {"bandwidth": DEAD_BANDWIDTH, "latency": DEAD_LATENCY_S}
 def parse_nxnlatbw(text: Iterator[bytes]) -> PairTable:
     """`0,1,1.05,12057.4`: ranks, latency in µs, bandwidth in 10⁶ bytes/s; a heading among the lines is passed over.
 
-    The n×n latency and bandwidth program of the public hpc-tests collection. Raises UsageError where no line fits.
+    The n×n latency and bandwidth program of the public hpc-tests collection. Raises NotPairs where too few lines
+    fit, or these are not most pairs of some ranks.
     """
-    return parse_columns(text, ("source", "target", "latency_us", "bandwidth_mb_s"))
+    return parse_columns(text, RANK_COLUMNS, complete=True)
+
+
+NUMBERED = re.compile(r"(?m)^\d+,\d+,[\d.]+,[\d.]+\s*$")
+
+
+def is_nxnlatbw(text: str) -> bool:
+    """Whether lines are two ranks and two numbers, and the first line does not give the columns another order."""
+    heading = next((line for line in text.splitlines() if line.strip()), "")
+    return NUMBERED.search(text) is not None and not names_columns(heading)
 
 
 def parse_csv(text: Iterator[bytes]) -> PairTable:
     """A table whose first line names its columns: two ends, then latency (µs, s) and bandwidth (MB/s, MiB/s, GB/s).
 
-    A unit in a column's name is used: _us, _s, _MB, _MiB, _GB; latency is in µs and bandwidth in MB/s without one.
-    Raises UsageError where the first line names no such columns, or no line fits.
+    A unit in a column's name is used: _us, _ms, _s, _MB, _MiB, _GB, _Gbit; latency is in µs and bandwidth in MB/s
+    without one. Raises NotPairs where the first line names no such columns, too few lines fit, or the ends are not
+    alike.
     """
     heading, below = _heading(text)
-    columns = tuple(word.strip().lower() for word in DELIMITER.split(heading.strip()))
-    if len(columns) < 3 or not any(_scale(name) for name in columns[2:]):
-        raise UsageError(
+    columns = column_names(heading)
+    if not names_columns(heading):
+        raise NotPairs(
             f"The first line does not name the columns of pairs: {heading[:80]!r}.",
             "It needs two ends and at least one of latency_us and bandwidth_mb_s: source,target,latency_us,...",
         )
     return parse_columns(itertools.chain([below], text), columns)
+
+
+def column_names(heading: str) -> tuple[str, ...]:
+    """The names in a line, in lower case."""
+    bare = heading.strip().lstrip("\ufeff# ").lower()
+    return tuple((DELIMITER if DELIMITER.search(bare) else SPACES).split(bare))
+
+
+def names_columns(heading: str) -> bool:
+    """Whether a line names two ends of a pair, and after them a latency or bandwidth."""
+    columns = column_names(heading)
+    return (
+        len(columns) > 2
+        and all(map(names_an_end, columns[:2]))
+        and any(_scale(name) is not None for name in columns[2:])
+    )
 
 
 def _heading(text: Iterator[bytes]) -> tuple[str, bytes]:
@@ -57,29 +99,66 @@ def _heading(text: Iterator[bytes]) -> tuple[str, bytes]:
     return "", b""
 
 
-def parse_columns(text: Iterable[bytes], columns: tuple[str, ...]) -> PairTable:
-    """The lines whose third and later fields are numbers, by the names of their columns.
+def parse_columns(text: Iterable[bytes], columns: tuple[str, ...], *, complete: bool = False) -> PairTable:
+    """The pairs of a text whose lines are such columns. `complete`: most pairs of its ends must be there.
 
-    A pair on several lines, or in several columns of one metric, keeps all its numbers. See `alive_or_dead` for 0 and
-    NaN. Raises UsageError where no line fits.
+    Raises NotPairs where too few lines fit, or the ends are not alike.
     """
-    names, rows = NodeNames(), PairColumns()
+    table, lines = read_columns(text, columns)
+    lines.refuse_few()
+    if not len(table.source):
+        raise NotPairs("No line of this file describes a pair.", "Lines look like source,target,latency,bandwidth.")
+    refuse_other_ends(table, complete=complete)
+    return table
+
+
+def read_columns(text: Iterable[bytes], columns: tuple[str, ...]) -> tuple[PairTable, LineCount]:
+    """The lines whose third and later fields are numbers, by the names of their columns; and how many lines fit.
+
+    A line with more fields than columns does not fit: a decimal comma would shift its numbers. A pair on several lines,
+    or in several columns of one metric, keeps all its numbers. See `alive_or_dead` for 0 and NaN.
+    """
+    names, rows, lines = NodeNames(), PairColumns(), LineCount()
     scales = [(place, scale) for place, name in enumerate(columns) if place > 1 and (scale := _scale(name))]
     of_metric = [[(place, unit) for place, (name, unit) in scales if name == metric] for metric in METRICS]
     for piece in text:
         fields = split_fields(piece)
         written = fields.end > fields.start
-        long = np.flatnonzero(fields.count > 2)
+        long = np.flatnonzero((fields.count > ENDS) & (fields.count <= len(columns)))
         long = long[written[fields.first[long]] & written[fields.first[long] + 1]]
         first, count = fields.first[long], fields.count[long]
-        source, target = names.number_all(fields, first), names.number_all(fields, first + 1)
-        for chosen in itertools.zip_longest(*of_metric):
-            values = [_column(fields, first, count, one, dead) for one, dead in zip(chosen, DEAD.values(), strict=True)]
-            rows.add(source, target, *values)
-    table = rows.table(names.names)
-    if not len(table.source):
-        raise UsageError("No line of this file describes a pair.", "Lines look like source,target,latency,bandwidth.")
-    return table
+        values = [
+            [_column(fields, first, count, one, dead) for one, dead in zip(chosen, DEAD.values(), strict=True)]
+            for chosen in itertools.zip_longest(*of_metric)
+        ]
+        measured = ~np.isnan(values).all(axis=(0, 1))
+        _count_lines(lines, fields, long[measured], len(columns))
+        source, target = names.number_all(fields, first[measured]), names.number_all(fields, first[measured] + 1)
+        for pair in values:
+            rows.add(source, target, *(column[measured] for column in pair))
+    return rows.table(names.names), lines
+
+
+def _count_lines(lines: LineCount, fields: Fields, fitting: Places, columns: int) -> None:
+    """Adds the lines of one piece. Comments, and pairs whose numbers are empty or short marks, do not count."""
+    if not len(fields.first):
+        return
+    other = fields.content[fields.start[fields.first]] != ord("#")
+    other[fitting] = False
+    length = fields.end - fields.start
+    length[fields.first] = 0
+    length[fields.first[fields.count > 1] + 1] = 0
+    unmeasured = (fields.count <= columns) & (fields.count > 1)
+    other &= ~(unmeasured & (np.maximum.reduceat(length, fields.first) <= SHORT_MARK))
+    lines.fitting += len(fitting)
+    lines.others += int(other.sum())
+    if other.any() and not lines.first_other:
+        lines.first_other = _line_text(fields, int(np.flatnonzero(other)[0]))
+
+
+def _line_text(fields: Fields, line: int) -> str:
+    first, last = int(fields.first[line]), int(fields.first[line] + fields.count[line]) - 1
+    return fields.content[fields.start[first] : fields.end[last]].tobytes().decode("utf-8", errors="replace")
 
 
 def _column(fields: Fields, first: Places, count: Places, chosen: tuple[int, float] | None, dead: float) -> Reals:
@@ -102,12 +181,21 @@ def alive_or_dead(values: Reals, dead: float) -> Reals:
 
 
 def _scale(name: str) -> tuple[str, float] | None:
-    if any(word in name for word in LATENCY_WORDS):
-        return "latency", 1.0 if re.search(r"(^|_|\()s(ec)?\)?$", name) else MICROSECOND
-    if any(word in name for word in BANDWIDTH_WORDS):
-        unit = MEBIBYTE if "mib" in name else GIGABYTE if "gb" in name else MEGABYTE
-        return "bandwidth", 1.0 if "bytes_per_s" in name else unit
+    """Metric and unit of a column, by its name in lower case."""
+    if LATENCY_WORD.search(name):
+        units = TIME_UNITS
+        return "latency", next((unit for mark, unit in units if _ends_in(rf"{mark}s(?:ec)?", name)), MICROSECOND)
+    if BANDWIDTH_WORD.search(name):
+        return "bandwidth", next((unit for mark, unit in RATE_UNITS if _is_word(mark, name)), MEGABYTE)
     return None
+
+
+def _ends_in(unit: str, name: str) -> bool:
+    return re.search(rf"(?:^|[_(\[ ])(?:{unit})[)\]]?$", name) is not None
+
+
+def _is_word(mark: str, name: str) -> bool:
+    return re.search(rf"(?<![a-z])(?:{mark})(?![a-z])", name) is not None
 
 
 def given(field: str, dead: float) -> float | None:

@@ -28,6 +28,8 @@ FEWEST_DENSE_NODES = 6
 """With fewer nodes the row and column effects leave too few degrees of freedom."""
 FEWEST_NODES = 3
 """Two nodes have no peers."""
+MOST_UNEVEN = 2
+"""Pairs of the node with most pairs, over those of the node with fewest, in a design that was measured to its end."""
 METRICS = (BANDWIDTH, LATENCY)
 
 
@@ -140,7 +142,7 @@ def _judged_sparse(
             majority=found.majority,
             measured_pairs=len(rows.log),
             expected_pairs=expected,
-            complete=True,
+            complete=_even(rows),
             usual=rows.median,
         ),
     )
@@ -158,6 +160,12 @@ def _lonely(nodes: Sequence[str], rows: Rows) -> tuple[Subject, ...]:
     """Nodes with fewer pairs than it takes to name a node."""
     pairs = np.bincount(rows.source, minlength=rows.nodes) + np.bincount(rows.target, minlength=rows.nodes)
     return tuple(node(nodes[place]) for place in np.flatnonzero(pairs < FEWEST_ROWS).tolist())
+
+
+def _even(rows: Rows) -> bool:
+    """Whether all nodes have about as many pairs. In a table that was cut off, the first nodes have far more."""
+    pairs = np.bincount(rows.source, minlength=rows.nodes) + np.bincount(rows.target, minlength=rows.nodes)
+    return int(pairs.max()) <= MOST_UNEVEN * int(pairs.min()) + 1
 
 
 def _with_pair(

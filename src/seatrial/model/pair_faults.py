@@ -123,7 +123,7 @@ class Resolution(msgspec.Struct, frozen=True, kw_only=True):
     expected_pairs: int
     """Ordered pairs of a complete table; half of them where every pair was measured in one direction only."""
     complete: bool
-    """False where a table that is nearly complete lacks pairs; a sparse design lacks none."""
+    """False where a table that is nearly complete lacks pairs, and where a sparse one has far more of some nodes."""
     usual: float
     """Median over pairs, in the metric's unit."""
 

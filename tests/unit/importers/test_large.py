@@ -14,6 +14,7 @@ from seatrial.importers import fields as fields_module
 from seatrial.importers.fields import numbers, pieces, split_fields, whole_text
 from seatrial.importers.formats import read_matrix
 from seatrial.importers.node_names import NodeNames
+from seatrial.importers.pair_lines import read_columns
 from seatrial.locate.part_cover import Ways, explain
 from seatrial.locate.single_pairs import MOST_LISTED
 from seatrial.locate.table import locate_in_table
@@ -22,6 +23,7 @@ from seatrial.model.pair_table import PairTable, pair_table
 from seatrial.render.json import json_text
 
 HEADING = "source,target,latency_us,bandwidth_mb_s\n"
+COLUMNS = tuple(HEADING.strip().split(","))
 
 
 Row = tuple[str, str, float, float]
@@ -32,7 +34,9 @@ def line_by_line(text: str) -> list[Row]:
     found = []
     for line in text.splitlines():
         fields = re.split(r" *[,;\t] *| +", line.strip())
-        if len(fields) < 3 or fields[0] == fields[1] or "" in fields[:2]:
+        while fields and not fields[-1]:
+            fields.pop()
+        if not 3 <= len(fields) <= 4 or fields[0] == fields[1] or "" in fields[:2]:
             continue
         late, rate = value(fields[2], 1e-6, math.inf), value([*fields, ""][3], 1e6, 0.0)
         if not (math.isnan(late) and math.isnan(rate)):
@@ -86,11 +90,8 @@ def test_pieces_change_no_number(text: str, piece_bytes: int) -> None:
     expected = line_by_line(text)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(fields_module, "PIECE_BYTES", piece_bytes)
-        try:
-            table = read_matrix(HEADING + text, "csv")
-        except UsageError:
-            assert expected == []
-            return
+        table, lines = read_columns(pieces(text), COLUMNS)
+    assert lines.fitting >= len(expected)
     assert str(as_rows(table)) == str(in_order(expected))
     assert list(table.nodes) == list(dict.fromkeys(name for row in expected for name in row[:2]))
     assert table.is_ordered == (len({row[:2] for row in expected}) == len(expected))

@@ -1,0 +1,136 @@
+"""Outputs that are not tables of pairs: how each is recognised, what it is called, and which command reads it, if any.
+
+A table of pairs is refused far more often because it is another tool's output than because it is damaged.
+"""
+
+import re
+from typing import NamedTuple
+
+from seatrial.model.errors import UsageError
+
+LOOKED_AT = 1 << 18
+"""Characters at the beginning of a file that are searched for marks of a tool."""
+CHECK = "seatrial check measures all pairs itself."
+FORMATS = "Formats of tables of pairs: docs/locate.md."
+NONE = f"No seatrial command reads it. {FORMATS}"
+FABRIC = "seatrial fabric check reads it."
+FACTS = "seatrial facts --from reads recordings of machines."
+
+
+class OtherOutput(NamedTuple):
+    """`mark` occurs in the text of such an output, and hardly anywhere else."""
+
+    mark: "re.Pattern[str]"
+    name: str
+    remedy: str
+
+
+def _output(mark: str, name: str, remedy: str = NONE) -> OtherOutput:
+    return OtherOutput(re.compile(mark, re.MULTILINE), name, remedy)
+
+
+OUTPUTS = (
+    _output(
+        r"Intel\(R\) MPI Benchmarks|^#\s*Benchmarking\s+\w+|#bytes\s+#repetitions",
+        "the output of the Intel MPI Benchmarks (IMB)",
+        f"It has a row for each message size, not for each pair of nodes: {CHECK}",
+    ),
+    _output(
+        r"^#\s*OSU\s",
+        "the output of the OSU micro-benchmarks",
+        f"seatrial locate reads their tests between two nodes if a line with both names is above each table. {FORMATS}",
+    ),
+    _output(r"HPC Challenge Benchmark|^Begin of (?:MPI|Star|Single)\w+", "the output of HPCC"),
+    _output(r"HPLinpack|^T/V\s+N\s+NB\s+P\s+Q|HPL_pdgesv", "the output of HPL (Linpack)"),
+    _output(r"HPCG[- ]Benchmark|^HPCG", "the output of HPCG"),
+    _output(r"^STREAM version|^Triad:\s+[\d.]+", "the output of STREAM"),
+    _output(r"OpenFOAM|^ExecutionTime = |Foam::|^Exec\s+: \S*Foam\b", "the output of OpenFOAM"),
+    _output(
+        r"^IOR-\d|MPI Coordinated Test of Parallel I/O|^mdtest-\d|^access\s+bw\(MiB/s\)", "output of IOR or mdtest"
+    ),
+    _output(r"^fio-\d|\"fio version\"|clat percentiles|^\s+(?:read|write)\s*: IOPS=", "the output of fio"),
+    _output(r"\bibdiagnet\b|^START_(?:LINKS|NODES|PM_INFO)", "the output of ibdiagnet"),
+    _output(
+        r'^(?:Switch|Ca|Hca|Rt)\s+\d+\s+"|^(?:CA|SW|RT)\s+\d+\s+\d+\s+0x[0-9a-fA-F]{8,}',
+        "a fabric map (ibnetdiscover)",
+        "seatrial fabric check reads it.",
+    ),
+    _output(
+        r"^# Port (?:extended )?counters: Lid|^PortXmitData:",
+        "counters of perfquery",
+        "seatrial fabric check --counters reads two of them.",
+    ),
+    _output(r"^Unicast lids \[", "forwarding tables of a fabric", "seatrial fabric check --routes reads them."),
+    _output(
+        r"^\s*#bytes\s+#iterations|^\s*Dual-port\s+:|RDMA_\w+ BW Test|Send (?:BW|Latency) Test",
+        "the output of perftest (ib_write_bw and others)",
+        f"It names no nodes. {CHECK}",
+    ),
+    _output(r"nccl-tests|^#\s+nThread|out-of-place\s+in-place", "the output of nccl-tests or rccl-tests"),
+    _output(
+        r"\[\s*ID\]\s+Interval\s+Transfer|\"iperf|Connecting to host .* port \d+|STREAM TEST|netperf|sockperf|qperf",
+        "the output of a network benchmark between two hosts (iperf or similar)",
+        f"It has one pair of nodes at most. {CHECK}",
+    ),
+    _output(r"<!DOCTYPE topology|<topology\b|^Machine \(\d+", "the output of hwloc (lstopo)", FACTS),
+    _output(
+        r"^Architecture:\s+\S+|^CPU op-mode\(s\):|^# dmidecode|^Handle 0x[0-9A-F]{4}",
+        "a description of a machine (lscpu or dmidecode)",
+        FACTS,
+    ),
+    _output(r"NVIDIA-SMI|^\s*GPU0\s+GPU1", "the output of nvidia-smi"),
+    _output(r"^available: \d+ nodes|^node distances:", "the output of numactl"),
+    _output(r"^SwitchName=", "a topology.conf of Slurm", "seatrial locate TABLE --topology reads it."),
+    _output(
+        r"^sdiag output|^(?:NodeName|PartitionName|JobId)=|\bNODELIST\b|^JobID(?:Raw)?\b.*[|]|^slurmstepd:"
+        r"|^srun: (?:error|job)|^\S+\|(?:up|down|idle|alloc)",
+        "output of Slurm",
+    ),
+    _output(
+        r'\A\s*\{.*"seatrial"|\A\s*\{\s*"(?:exit_code|format|verdict)"',
+        "JSON of seatrial",
+        "seatrial report shows a run of the archive.",
+    ),
+    _output(r"\A\s*(?:\{\s*[\"}]|\[\s*[\[{\"])", "JSON"),
+    _output(r"\A\s*(?:<\?xml|<html|<!DOCTYPE|<svg)", "XML or HTML"),
+)
+"""The first whose mark occurs in the text counts."""
+PACKED = (
+    (b"\x1f\x8b", "gzip", "zcat"),
+    (b"BZh", "bzip2", "bzcat"),
+    (b"\xfd7zXZ\0", "xz", "xzcat"),
+    (b"\x28\xb5\x2f\xfd", "zstd", "zstdcat"),
+)
+UTF16 = (b"\xff\xfe", b"\xfe\xff")
+UTF8_MARK = b"\xef\xbb\xbf"
+SION = b"sion"
+"""LinkTest's binary result: its importer says how to convert it."""
+
+
+def recognised(beginning: str) -> OtherOutput | None:
+    """The tool that printed a text, as far as it is known."""
+    looked_at = beginning[:LOOKED_AT]
+    return next((output for output in OUTPUTS if output.mark.search(looked_at)), None)
+
+
+def refuse_unread(beginning: bytes) -> None:
+    """Raises UsageError for an empty, packed or binary file, and for text in two-byte characters."""
+    if not beginning.strip():
+        raise UsageError("The file is empty.", "Give the table of pairs that another tool printed.")
+    for mark, name, program in PACKED:
+        if beginning.startswith(mark):
+            raise UsageError(
+                f"The file is compressed with {name}.", f"Decompress it: {program} FILE | seatrial locate /dev/stdin."
+            )
+    if beginning.startswith(UTF16):
+        raise UsageError("The file is text in UTF-16.", "Convert it: iconv -f utf-16 -t utf-8 FILE > NEW.")
+    if b"\0" in beginning[:LOOKED_AT] and not beginning.startswith(SION):
+        raise UsageError("The file is binary, not text.", f"Give a table of pairs as text. {FORMATS}")
+
+
+def refusal(beginning: str, reason: UsageError) -> UsageError:
+    """The error for a text that is not a table of pairs: what it looks like; else the reason why it was not read."""
+    output = recognised(beginning)
+    if output is None:
+        return reason
+    return UsageError(f"This looks like {output.name}, not like a table of pairs of nodes.", output.remedy)

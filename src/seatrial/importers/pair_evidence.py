@@ -1,0 +1,132 @@
+"""Whether lines of names and numbers are a table of pairs of nodes: most lines fit, ends are alike, partners plausible.
+
+Tables of message sizes and repetitions, of processes and cores, or of times and values have the same form. Read as
+pairs, each size would be a node whose pairs all look healthy.
+"""
+
+import enum
+import re
+
+import msgspec
+import numpy as np
+
+from seatrial.model.errors import UsageError
+from seatrial.model.pair_table import PairTable, Places
+
+FEW_OTHERS = 2
+"""Lines that need not fit in a table of any size: a heading, a line of dashes."""
+MOST_OTHERS = 0.2
+"""Share of lines that may be something else, such as messages of MPI among the results."""
+OF_ONE_KIND = 0.9
+LEAST_SHARED = 0.5
+"""Of all nodes, those that occur at both ends. In half a matrix all but two do."""
+WIDEST_RANKS = 32
+"""Ranks lie in a range of at most this many times their number. Message sizes double, and soon exceed it."""
+SQUARE = 0.5
+"""Of all ordered pairs, those that a complete table without names must have."""
+LONGEST_SHOWN = 60
+REMEDY = "Give lines such as source,target,latency_us,bandwidth_mb_s with decimal points, and no others."
+END_WORDS = frozenset(
+    ("source", "src", "from", "sender", "send", "sending", "origin", "target", "tgt", "dst", "dest", "destination",
+     "to", "receiver", "recv", "receiving", "node", "nodes", "nodename", "host", "hosts", "hostname", "rank", "ranks",
+     "nic", "hca", "machine", "server", "client", "peer", "partner", "local", "remote", "endpoint", "end", "first",
+     "second", "left", "right", "a", "b", "i", "j", "p", "q")
+)  # fmt: skip
+"""Words of the names of the first two columns."""
+RANK = re.compile(r"[0-9]{1,9}")
+ADDRESS = re.compile(r"(?:[0-9]{1,3}\.){3}[0-9]{1,3}|[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){2,7}")
+WORD = re.compile(r"(?=[^\W\d_]|.*[^\W\d_])[\w][\w.:/@\[\]-]*")
+NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+
+
+class NotPairs(UsageError):
+    """The text is not a table of pairs. If the tool that printed it is known, that is a better reason to report."""
+
+
+class Kind(enum.Enum):
+    """What an end of a pair is called by."""
+
+    RANK = "a number"
+    ADDRESS = "an address"
+    NAME = "a name"
+    NONE = "neither a node nor a rank"
+
+
+class LineCount(msgspec.Struct):
+    """Lines of a text with characters other than spaces. Comments, and pairs without any number, are left out."""
+
+    fitting: int = 0
+    others: int = 0
+    first_other: str = ""
+
+    def refuse_few(self) -> None:
+        """Raises NotPairs where too many lines do not describe a pair."""
+        allowed = max(FEW_OTHERS, MOST_OTHERS * (self.fitting + self.others))
+        shown = f", such as {self.first_other[:LONGEST_SHOWN]!r}" if self.first_other else ""
+        if not self.fitting:
+            raise NotPairs(f"No line of this file describes a pair{shown}.", REMEDY)
+        if self.others > allowed:
+            raise NotPairs(
+                f"Only {self.fitting} of {self.fitting + self.others} lines describe a pair of nodes; "
+                f"{self.others} do not{shown}.",
+                REMEDY,
+            )
+
+
+def names_an_end(column: str) -> bool:
+    """Whether the name of a column is that of an end of a pair: source, from, node1, dst_host, Rank A."""
+    words = re.findall(r"[a-z]+", column.lower())
+    return any(word in END_WORDS for word in words)
+
+
+def refuse_other_ends(table: PairTable, *, complete: bool = False) -> None:
+    """Raises NotPairs where the two ends of the rows are not both nodes, or both ranks.
+
+    `complete`: the format has all pairs of its ranks, so a table with far fewer is something else.
+    """
+    sources, targets = np.unique(table.source), np.unique(table.target)
+    kind = _kind(table, sources)
+    other = _kind(table, targets)
+    if Kind.NONE in (kind, other) or kind is not other:
+        raise _unlike(table, f"the first end is {kind.value}, the second {other.value}")
+    nodes = len(np.union1d(sources, targets))
+    shared = len(np.intersect1d(sources, targets))
+    if nodes > 2 and shared < LEAST_SHARED * nodes and not (kind is Kind.NAME and _same_form(table, sources, targets)):
+        raise _unlike(table, f"only {shared} of {nodes} names occur at both ends")
+    if kind is Kind.RANK and nodes > 2 and _range(table) > WIDEST_RANKS * nodes:
+        raise _unlike(table, f"{nodes} numbers of nodes are spread over a range of {_range(table)}")
+    if complete and nodes > 2 and table.pairs < SQUARE * nodes * (nodes - 1):
+        raise _unlike(table, f"{nodes} nodes have {table.pairs} of {nodes * (nodes - 1)} ordered pairs")
+
+
+def _unlike(table: PairTable, why: str) -> NotPairs:
+    first = f"{table.nodes[table.source[0]]},{table.nodes[table.target[0]]}"[:LONGEST_SHOWN]
+    return NotPairs(
+        f"These lines are not pairs of nodes, the first {first!r}: {why}.",
+        "Give a table whose first two columns both name nodes or ranks.",
+    )
+
+
+def _kind(table: PairTable, ends: Places) -> Kind:
+    """What nearly all of the ends are called by."""
+    kinds = [_kind_of(table.nodes[number]) for number in ends.tolist()]
+    return next((kind for kind in Kind if kinds.count(kind) >= OF_ONE_KIND * len(kinds)), Kind.NONE)
+
+
+def _kind_of(name: str) -> Kind:
+    if RANK.fullmatch(name):
+        return Kind.RANK
+    if ADDRESS.fullmatch(name):
+        return Kind.ADDRESS
+    return Kind.NAME if WORD.fullmatch(name) and not NUMBER.fullmatch(name) else Kind.NONE
+
+
+def _same_form(table: PairTable, sources: Places, targets: Places) -> bool:
+    """Whether the names of both ends differ in their digits only: clients that send to servers, one node to all."""
+    forms = [{re.sub(r"\d+", "0", table.nodes[number]) for number in ends.tolist()} for ends in (sources, targets)]
+    return forms[0] == forms[1]
+
+
+def _range(table: PairTable) -> int:
+    numbers = [int(name) for name in table.nodes if RANK.fullmatch(name)]
+    return max(numbers) - min(numbers) + 1

@@ -1,0 +1,224 @@
+"""What is not a table of pairs is refused with the name of the tool, and damaged tables give no verdict on nodes."""
+
+import bz2
+import gzip
+import lzma
+import random
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from seatrial.cli.main import run
+from seatrial.importers.formats import FORMATS, read_matrix
+from seatrial.locate.table import locate_in_table
+from seatrial.model.errors import UsageError
+from seatrial.model.verdict import Verdict
+from tests.support.matrices import csv, matrix, nxnlatbw
+from tests.support.paths import SHARED, needs_shared
+
+recorded = needs_shared(SHARED)
+SMALL = matrix("8 nodes, 3 GB/s, 1.5 us")
+IMB_ROWS = "".join(
+    f"{2**size:13d} {1000 >> size // 4:13d} {1.5 * 2**size:13.2f} {9e5 / 2**size:13.0f}\n" for size in range(18)
+)
+OTHERS = {
+    "IMB": f"#    Intel(R) MPI Benchmarks 2019, MPI-1 part\n#bytes #repetitions Mbytes/sec Msg/sec\n{IMB_ROWS}",
+    "IMB ": f"       #bytes #repetitions      t[usec]   Mbytes/sec\n{IMB_ROWS}",
+    "OSU": "# OSU MPI Bandwidth Test v5.6\n# Size      Bandwidth (MB/s)\n1    1.75\n2    3.50\n",
+    "OSU ": "# OSU MPI Allgather Latency Test v5.6\n# Size      Avg Latency(us)\n1    1.75\n2    3.50\n",
+    "HPCC": "This is the DARPA/DOE HPC Challenge Benchmark version 1.4.2\nBegin of MPIRandomAccess section.\n",
+    "HPL": "T/V                N    NB     P     Q        Time        Gflops\nWR11C2R4 1 2 3 4 5.0 8.05e+02\n",
+    "STREAM": "STREAM version $Revision: 5.10 $\nCopy:  1 2 3 4\nTriad:  12000.0 0.1 0.1 0.1\n",
+    "OpenFOAM": "Build  : 7\nExec   : simpleFoam -parallel\nTime = 1\nExecutionTime = 0.8 s  ClockTime = 1 s\n",
+    "IOR": "IOR-3.2.0: MPI Coordinated Test of Parallel I/O\naccess    bw(MiB/s)  block(KiB)\nwrite     1 2 3\n",
+    "fio": "job: (groupid=0, jobs=1): err= 0\n  read: IOPS=62.7k, BW=245MiB/s\n",
+    "ibdiagnet": "-I- Running version: ibdiagnet 2.1.1\nSTART_LINKS\n",
+    "fabric map": 'Switch\t36 "S-0002c9"\t# "leaf" enhanced port 0 lid 1 lmc 0\n',
+    "perfquery": "# Port extended counters: Lid 7 port 1 (CapMask: 0x5300)\nPortSelect:......1\n",
+    "perftest": " #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]\n 65536 5000 11.1 11.0 0.1\n",
+    "hwloc": '<?xml version="1.0"?>\n<!DOCTYPE topology SYSTEM "hwloc2.dtd">\n<topology version="2.0">\n',
+    "lscpu": "Architecture:        x86_64\nCPU op-mode(s):      32-bit, 64-bit\n",
+    "Slurm": "NodeName=n1 Arch=x86_64 CoresPerSocket=16\n   CPUAlloc=0\n",
+    "Slurm ": "PARTITION AVAIL TIMELIMIT NODES STATE NODELIST\nmain up infinite 4 idle n[1-4]\n",
+    "topology.conf": "SwitchName=leaf1 Nodes=n[1-4]\n",
+    "JSON of seatrial": '{"exit_code": 0, "verdict": "PASS", "faults": []}',
+    "JSON": '{"jobs": [1, 2, 3]}',
+    "nccl-tests": "# nThread 1 nGpus 1 minBytes 8\n#       out-of-place   in-place\n 8 2 float sum 1 2 3 4\n",
+    "iperf": "[ ID] Interval           Transfer     Bitrate\n[  5]   0.00-1.00   sec  1.1 GBytes  9.4 Gbits/sec\n",
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+@pytest.mark.parametrize("form", ["auto", *FORMATS])
+def test_the_output_of_another_tool_is_refused_by_its_name(name: str, form: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        read_matrix(OTHERS[name], form)
+    if form in ("auto", "csv"):
+        assert name.strip() in refused.value.what
+        assert refused.value.remedy
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_rows_without_their_heading_are_refused(place: int) -> None:
+    """Message sizes and repetitions: with commas, they look like lines of two ranks and two numbers."""
+    separators = (",", " ", ";")
+    rows = "\n".join(separators[place].join(line.split()) for line in IMB_ROWS.splitlines())
+    for form in ("auto", *FORMATS):
+        with pytest.raises(UsageError):
+            read_matrix(rows, form)
+
+
+@recorded
+def test_recorded_outputs_are_refused_and_recorded_matrices_are_read(capsys: pytest.CaptureFixture[str]) -> None:
+    names = {"imb": "IMB", "osu": "OSU", "hpl": "HPL", "hpcc": "HPCC", "ior": "IOR", "openfoam": "OpenFOAM"}
+    files = [path for path in sorted((SHARED / "outputs").rglob("*")) if path.is_file()]
+    assert files
+    for file in files:
+        assert run(["locate", str(file)]) == 64
+        assert names[file.parent.name] in capsys.readouterr().err
+    for file in sorted((SHARED / "pairwise").iterdir()):
+        assert run(["locate", str(file)]) == 0
+
+
+@recorded
+@pytest.mark.parametrize("form", FORMATS)
+def test_recorded_outputs_are_refused_in_each_format(form: str) -> None:
+    for file in sorted((SHARED / "outputs").rglob("*.out")):
+        with pytest.raises(UsageError):
+            read_matrix(file.read_text(errors="replace"), form)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "is empty"),
+        (b" \n\n", "is empty"),
+        (gzip.compress(csv(SMALL).encode()), "compressed with gzip.*zcat"),
+        (bz2.compress(csv(SMALL).encode()), "compressed with bzip2"),
+        (lzma.compress(csv(SMALL).encode()), "compressed with xz"),
+        (csv(SMALL).encode("utf-16"), "UTF-16.*iconv"),
+        (csv(SMALL).encode("utf-16-le"), "binary"),
+        (random.Random(1).randbytes(4096), "binary"),
+    ],
+)
+def test_files_that_are_not_text(content: bytes, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").write_bytes(content)
+    assert run(["locate", str(tmp_path / "file")]) == 64
+    assert re.search(said, capsys.readouterr().err)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        csv(SMALL).replace("\n", "\r\n"),
+        "\ufeff" + csv(SMALL),
+        csv(SMALL).replace(",", ";"),
+        csv(SMALL).replace(",", "\t"),
+        csv(SMALL).replace(",", "  "),
+        "# measured on Monday\n" + nxnlatbw(SMALL),
+        "rank,rank,latency_us,bandwidth_mb_s\n" + nxnlatbw(SMALL),
+    ],
+)
+def test_other_separators_and_ends_of_lines_give_the_same_numbers(text: str) -> None:
+    table = read_matrix(text)
+    assert table.pairs == 56
+    assert table.bandwidth_bytes_per_s.max() == pytest.approx(max(SMALL.bandwidth_bytes_per_s.values()), rel=1e-6)
+    assert table.latency_s.max() == pytest.approx(max(SMALL.latency_s.values()), rel=1e-4)
+
+
+def test_decimal_commas_are_refused() -> None:
+    german = csv(SMALL).replace(",", ";").replace(".", ",")
+    with pytest.raises(UsageError, match="decimal points"):
+        read_matrix(german)
+    with pytest.raises(UsageError):
+        read_matrix(nxnlatbw(SMALL).replace(",", ";").replace(".", ","))
+
+
+def test_columns_in_another_order_are_not_taken_for_the_usual_one() -> None:
+    rows = "".join(f"{a},{b},{1000 + a},{1 + b}\n" for a in range(4) for b in range(4) if a != b)
+    table = read_matrix("i,j,bw_gb_s,latency_ns\n" + rows)
+    assert table.bandwidth_bytes_per_s.max() == 1003e9
+    assert table.latency_s.max() == pytest.approx(4e-9)
+
+
+@pytest.mark.parametrize(
+    "heading",
+    ["size,count,latency_us", "rank,core,bw_mb_s", "node,number,platform", "n1,thread,time", "x,y,time_s"],
+)
+def test_a_heading_that_does_not_name_two_ends_is_refused(heading: str) -> None:
+    rows = "".join(f"{a},{b},{10 + a}\n" for a in range(6) for b in range(6) if a != b)
+    with pytest.raises(UsageError, match=r"does not name the columns|no number|describe a pair"):
+        read_matrix(f"{heading}\n{rows}")
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_truncated_table_passes_for_nothing(seed: int) -> None:
+    text = (csv if seed % 2 else nxnlatbw)(SMALL)
+    cut = text[: random.Random(seed).randrange(len(text) - 3)]
+    try:
+        located = locate_in_table(read_matrix(cut), (), None)
+    except UsageError:
+        return
+    assert located.verdict is not Verdict.PASS
+    assert not located.faults
+
+
+def test_two_tables_in_one_file_are_repetitions_and_another_output_is_refused() -> None:
+    assert read_matrix(csv(SMALL) + csv(SMALL)).pairs == 56
+    assert read_matrix(nxnlatbw(SMALL) + nxnlatbw(SMALL)).pairs == 56
+    prose = "".join(f"iteration {step} of the solver took {step / 7:.2f} s\n" for step in range(60))
+    with pytest.raises(UsageError, match=r"Only 56 of 11[67] lines"):
+        read_matrix(csv(SMALL) + prose)
+    with pytest.raises(UsageError, match="IMB"):
+        read_matrix(OTHERS["IMB"] + nxnlatbw(SMALL).replace("\n", "\n# Benchmarking\nx y z w\n"))
+
+
+WORDS = st.sampled_from(
+    ["Size", "bytes", "time", "latency", "bw", "bandwidth", "MB/s", "rate", "rank", "node", "host", "from", "to", "a",
+     "b", "i", "j", "source", "target", "#", "Mbytes/sec", "threads", "iteration", "t[usec]", "count", "core"]
+)  # fmt: skip
+CELLS = st.one_of(
+    st.integers(0, 20).map(str),
+    st.integers(0, 12).map(lambda power: str(2**power)),
+    st.floats(0.1, 1e5).map(lambda value: f"{value:.2f}"),
+    st.sampled_from(["1000", "n1", "n2", "n3", "0", "-", "10:27:16", "1.5", "float", "sum", "PASSED"]),
+)
+COLUMN_KINDS = st.sampled_from(["sizes", "steps", "constant", "repetitions", "values", "names"])
+
+
+@st.composite
+def outputs(draw: st.DrawFn) -> str:
+    """A benchmark's output: some prose, a heading, and columns such as sizes, steps, repetitions and values."""
+    draw_values = random.Random(draw(st.integers(0, 1 << 30)))
+    lines = draw(st.integers(4, 60))
+    separator = draw(st.sampled_from([",", " ", ";", "\t", ", ", "   "]))
+    columns = []
+    for kind in draw(st.lists(COLUMN_KINDS, min_size=2, max_size=6)):
+        level = draw_values.uniform(1, 1e4)
+        columns.append(
+            {
+                "sizes": [str(2**line) for line in range(lines)],
+                "steps": [str(line) for line in range(lines)],
+                "constant": ["1000"] * lines,
+                "repetitions": [str(max(1000 >> line // 4, 1)) for line in range(lines)],
+                "values": [f"{draw_values.gauss(level, level / 1000):.2f}" for _ in range(lines)],
+                "names": [f"n{draw_values.randrange(9)}" for _ in range(lines)],
+            }[kind]
+        )
+    heading = draw(st.lists(WORDS, min_size=0, max_size=6))
+    prose = draw(st.lists(st.lists(st.one_of(WORDS, CELLS), max_size=7).map(" ".join), max_size=4))
+    rows = [separator.join(row) for row in zip(*columns, strict=True)]
+    return "\n".join([*prose, *([separator.join(heading)] if heading else []), *rows]) + "\n"
+
+
+@settings(max_examples=400, deadline=None)
+@given(outputs(), st.sampled_from(["auto", "csv", "nxnlatbw", "linktest", "mpigraph"]))
+def test_the_output_of_any_benchmark_is_never_a_pass(text: str, form: str) -> None:
+    try:
+        table = read_matrix(text, form)
+    except UsageError:
+        return
+    assert locate_in_table(table, (), None).verdict is not Verdict.PASS
