@@ -189,7 +189,7 @@ def troubled() -> tuple[RunInfo, Judgement]:
     down = Finding(
         kind=FindingKind.NODE_DOWN,
         subject=subject.node("n5"),
-        verdict=Verdict.NOT_RUN,
+        verdict=Verdict.DOWN,
         statement="n5 could not be measured: it is down in Slurm.",
         remedy="Look at its console and at slurmd's log, then: scontrol update nodename=n5 state=resume.",
     )

@@ -16,7 +16,6 @@ from seatrial.lab.faults.catalogue import FAULTS
 from seatrial.lab.trial.scenario import Scenario
 from seatrial.model.facts import NodeFacts
 from seatrial.model.judgement import Judgement
-from seatrial.model.launching import Obstacle
 from seatrial.model.run import Contents, RunInfo
 from seatrial.model.verdict import Finding, FindingKind, Verdict
 from seatrial.recordings.recording import Gathered
@@ -49,8 +48,8 @@ CASES: dict[str, tuple[str, list[str]]] = {
         for kind in dict.fromkeys(records(NodeFacts))
         if kind.__name__ != "Unknown"
     },
-    "findings": ("findings.md", [*values(FindingKind), *values(Verdict)]),
-    "obstacles": ("doctor.md", values(Obstacle)),
+    "findings": ("findings.md", [*(kind.value for kind in FindingKind if kind.page == "findings"), *values(Verdict)]),
+    "obstacles": ("doctor.md", [kind.value for kind in FindingKind if kind.page == "doctor"]),
     "run.json": ("archive.md", fields(RunInfo)),
     "report": ("report.md", fields(Judgement, Finding)),
     "scenario": ("lab.md", fields(Scenario)),

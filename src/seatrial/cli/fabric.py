@@ -17,9 +17,9 @@ from seatrial.launch import site_outputs
 from seatrial.model.errors import UsageError
 
 if TYPE_CHECKING:
-    from seatrial.fabric.map_check import LinkProblem
     from seatrial.fabric.table_check import TableReport
     from seatrial.model.fabric_map import FabricMap
+    from seatrial.model.verdict import Finding
 
 app = typer.Typer(help="The InfiniBand fabric: its map, and what is wrong with its cables.", no_args_is_help=True)
 File = Annotated[Path | None, typer.Argument(help="Output of ibnetdiscover, or of ibnetdiscover -p.", metavar="FILE")]
@@ -54,7 +54,7 @@ def check(
         raise UsageError(f"--watch {watch} reads the counters of a live fabric.", "Add --live, or give --counters.")
     fabric = read_map(file, live)
     tables = read_routes(fabric, routes)
-    problems: list[LinkProblem] = [*map_check.check_map(fabric), *(tables.problems if tables else ())]
+    problems: list[Finding] = [*map_check.check_map(fabric), *(tables.problems if tables else ())]
     if counters is not None:
         problems += risen(fabric, read_text(counters[0]), read_text(counters[1]))
     if watch:
@@ -81,7 +81,7 @@ def read_routes(fabric: "FabricMap", routes: str) -> "TableReport | None":
     return table_check.check_tables(fabric, forwarding.parse_tables(text, fabric))
 
 
-def risen(fabric: "FabricMap", before: str, after: str) -> "tuple[LinkProblem, ...]":
+def risen(fabric: "FabricMap", before: str, after: str) -> "tuple[Finding, ...]":
     """Errors that rose between two outputs of perfquery."""
 
     first, second = fabric_counters.parse_counters(before), fabric_counters.parse_counters(after)
@@ -96,7 +96,7 @@ def risen(fabric: "FabricMap", before: str, after: str) -> "tuple[LinkProblem, .
     )
 
 
-def watched(fabric: "FabricMap", apart_s: float) -> "tuple[LinkProblem, ...]":
+def watched(fabric: "FabricMap", apart_s: float) -> "tuple[Finding, ...]":
     """Errors that rise between two live readings."""
 
     lids = sorted({device.lid for device in fabric.devices if device.lid})

@@ -3,7 +3,9 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from seatrial.fabric.map_check import LinkProblem, LinkProblemKind
+from seatrial.fabric.map_check import problem
+from seatrial.model.subject import device
+from seatrial.model.verdict import Finding, FindingKind
 
 HEAD = re.compile(r"^# Port (?:extended )?counters: Lid (\d+) port (\d+)")
 LINE = re.compile(r"^(\w+):\.*(0x[0-9a-fA-F]+|\d+)\s*$")
@@ -38,7 +40,7 @@ def parse_counters(text: str) -> dict[Port, dict[str, int]]:
     return by_port
 
 
-def rising(before: Counters, after: Counters, names: Mapping[Port, str] | None = None) -> tuple[LinkProblem, ...]:
+def rising(before: Counters, after: Counters, names: Mapping[Port, str] | None = None) -> tuple[Finding, ...]:
     """Ports of which an error counter is higher in the second reading; one that fell was reset and means nothing."""
     problems = []
     for port in sorted(before.keys() & after.keys()):
@@ -53,10 +55,10 @@ def rising(before: Counters, after: Counters, names: Mapping[Port, str] | None =
     return tuple(problems)
 
 
-def _problem(called: str, grown: Sequence[str]) -> LinkProblem:
-    return LinkProblem(
-        kind=LinkProblemKind.ERRORS_RISING,
-        subject=called,
-        says=f"Error counters rise at {called}: {', '.join(grown)}.",
+def _problem(called: str, grown: Sequence[str]) -> Finding:
+    return problem(
+        kind=FindingKind.LINK_ERRORS_RISING,
+        subject=device(called),
+        statement=f"Error counters rise at {called}: {', '.join(grown)}.",
         remedy="Clean or replace the cable or transceiver at that port; if errors continue, the port is at fault.",
     )

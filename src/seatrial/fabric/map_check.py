@@ -1,42 +1,24 @@
 """What a map alone shows: cables trained below comparable ones, ends that disagree, missing cables."""
 
-import enum
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
-import msgspec
-
 from seatrial.model.fabric_map import DeviceKind, FabricDevice, FabricLink, FabricMap
 from seatrial.model.hca import data_bits_per_s
-
-
-class LinkProblemKind(enum.StrEnum):
-    """What can be wrong with a cable, or with the tables by which switches forward."""
-
-    BELOW_SISTERS = "link-below-sisters"
-    ENDS_DISAGREE = "link-ends-disagree"
-    CABLES_MISSING = "cables-missing"
-    ERRORS_RISING = "link-errors-rising"
-    TABLE_MISSING = "table-missing"
-    UNREACHABLE = "destination-unreachable"
-    CIRCLE = "route-in-a-circle"
-
-
-class LinkProblem(msgspec.Struct, frozen=True, kw_only=True):
-    """One problem: the part, its name, what was observed, and what to do."""
-
-    kind: LinkProblemKind
-    subject: str
-    """Both ends of a cable, or the two switches between which one is missing."""
-    says: str
-    remedy: str
-
+from seatrial.model.subject import Subject, device
+from seatrial.model.subject import link as cable
+from seatrial.model.verdict import Finding, FindingKind
 
 FEWEST_SISTERS = 3
 RESEAT = "Check the cable and both ports (iblinkinfo), reseat or replace the cable, then run the check again."
 
 
-def check_map(fabric: FabricMap) -> tuple[LinkProblem, ...]:
+def problem(*, kind: FindingKind, subject: Subject, statement: str, remedy: str) -> Finding:
+    """Something wrong with a cable, a switch or its table."""
+    return Finding(kind=kind, subject=subject, verdict=kind.verdict, statement=statement, remedy=remedy)
+
+
+def check_map(fabric: FabricMap) -> tuple[Finding, ...]:
     """All problems of a map, cables first, in the order of the links.
 
     Comparable cables join the same kinds of devices at one of its two ends; at least three must agree, and be the
@@ -68,20 +50,21 @@ def _rate_text(width: int | None, speed: str) -> str:
     return f"{width or '?'}x {speed or 'unknown speed'}"
 
 
-def _disagreeing(fabric: FabricMap, devices: dict[str, FabricDevice]) -> Iterator[LinkProblem]:
+def _disagreeing(fabric: FabricMap, devices: dict[str, FabricDevice]) -> Iterator[Finding]:
     for link in fabric.links:
         both_told = link.width and link.other_width and link.speed and link.other_speed
         if both_told and (link.width, link.speed) != (link.other_width, link.other_speed):
             first, other = _rate_text(link.width, link.speed), _rate_text(link.other_width, link.other_speed)
-            yield LinkProblem(
-                kind=LinkProblemKind.ENDS_DISAGREE,
-                subject=link_text(link, devices),
-                says=f"The ends of {link_text(link, devices)} disagree: {first} at the first, {other} at the second.",
+            yield problem(
+                kind=FindingKind.LINK_ENDS_DISAGREE,
+                subject=cable(link_text(link, devices)),
+                statement=f"The ends of {link_text(link, devices)} disagree: {first} at the first, "
+                f"{other} at the second.",
                 remedy="Both ends of a cable train to the same rate, so one report is wrong. Read the map again.",
             )
 
 
-def _below_sisters(fabric: FabricMap, devices: dict[str, FabricDevice]) -> Iterator[LinkProblem]:
+def _below_sisters(fabric: FabricMap, devices: dict[str, FabricDevice]) -> Iterator[Finding]:
     sisters: defaultdict[tuple[str, DeviceKind], list[FabricLink]] = defaultdict(list)
     twins: defaultdict[tuple[str, str], list[FabricLink]] = defaultdict(list)
     for link in fabric.links:
@@ -98,10 +81,10 @@ def _below_sisters(fabric: FabricMap, devices: dict[str, FabricDevice]) -> Itera
             if not against and expected is not None and rate < expected[0]:
                 against = f"{expected[1]} of {expected[2]} such cables at {_name(devices, here)} run at {expected[3]}"
         if against:
-            yield LinkProblem(
-                kind=LinkProblemKind.BELOW_SISTERS,
-                subject=link_text(link, devices),
-                says=f"{link_text(link, devices)} runs at {_rate_text(*_slower(link))}, where {against}.",
+            yield problem(
+                kind=FindingKind.LINK_BELOW_PEERS,
+                subject=cable(link_text(link, devices)),
+                statement=f"{link_text(link, devices)} runs at {_rate_text(*_slower(link))}, where {against}.",
                 remedy=RESEAT,
             )
 
@@ -137,7 +120,7 @@ def _usual(links: Sequence[FabricLink]) -> tuple[float, int, int, str] | None:
     return (rate, count, len(rates), name) if 2 * count > len(rates) else None
 
 
-def _missing(fabric: FabricMap, devices: dict[str, FabricDevice]) -> Iterator[LinkProblem]:
+def _missing(fabric: FabricMap, devices: dict[str, FabricDevice]) -> Iterator[Finding]:
     """Between two switches, fewer cables than most pairs of such switches have at both of the two."""
     cables: Counter[tuple[str, str]] = Counter()
     for link in fabric.links:
@@ -152,10 +135,10 @@ def _missing(fabric: FabricMap, devices: dict[str, FabricDevice]) -> Iterator[Li
         expected = [_most(counts[end]) for end in (first, other)]
         if all(usual is not None and count < usual for usual in expected):
             between = f"{_name(devices, first)} and {_name(devices, other)}"
-            yield LinkProblem(
-                kind=LinkProblemKind.CABLES_MISSING,
-                subject=between,
-                says=f"{between} are joined by {'one cable' if count == 1 else f'{count} cables'}; each has "
+            yield problem(
+                kind=FindingKind.CABLES_MISSING,
+                subject=device(between),
+                statement=f"{between} are joined by {'one cable' if count == 1 else f'{count} cables'}; each has "
                 f"{expected[0]} to most other switches.",
                 remedy="Check both switches for a port that is down and a cable that is out or in a wrong port.",
             )

@@ -7,9 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seatrial.fabric.forwarding import NO_PORT, Tables
-from seatrial.fabric.map_check import LinkProblem, LinkProblemKind, device_name
+from seatrial.fabric.map_check import device_name, problem
 from seatrial.fabric.routes import Routes
 from seatrial.model.fabric_map import FabricMap
+from seatrial.model.subject import device
+from seatrial.model.verdict import Finding, FindingKind
 from seatrial.model.words import count, some
 
 MOST_HOPS = 64
@@ -39,7 +41,7 @@ class Uplinks(msgspec.Struct, frozen=True, kw_only=True):
 class TableReport(msgspec.Struct, frozen=True, kw_only=True):
     """`problems`, and a `statement` on the use of uplinks; `uplinks` of every leaf that has a table."""
 
-    problems: tuple[LinkProblem, ...]
+    problems: tuple[Finding, ...]
     statement: str
     uplinks: tuple[Uplinks, ...]
     reached: int
@@ -58,16 +60,16 @@ def check_tables(fabric: FabricMap, tables: Tables) -> TableReport:
     problems = []
     if without:
         problems.append(
-            LinkProblem(
-                kind=LinkProblemKind.TABLE_MISSING,
-                subject=", ".join(names[key] for key in without[:TOLD]),
-                says=f"{count(len(without), 'switch', 'switches')} of {len(routes.graph.names)} without a "
+            problem(
+                kind=FindingKind.TABLE_MISSING,
+                subject=device(", ".join(names[key] for key in without[:TOLD])),
+                statement=f"{count(len(without), 'switch', 'switches')} of {len(routes.graph.names)} without a "
                 f"forwarding table: {some([names[key] for key in without], TOLD)}.",
                 remedy="Read the tables again: the switch did not answer, or the subnet manager never reached it.",
             )
         )
-    problems += _broken(tables.adapters, names, leaves, lost, LinkProblemKind.UNREACHABLE)
-    problems += _broken(tables.adapters, names, leaves, circling, LinkProblemKind.CIRCLE)
+    problems += _broken(tables.adapters, names, leaves, lost, FindingKind.DESTINATION_UNREACHABLE)
+    problems += _broken(tables.adapters, names, leaves, circling, FindingKind.ROUTE_IN_A_CIRCLE)
     uplinks = tuple(_uplinks(routes, tables, leaf, names[leaf]) for leaf in leaves if leaf in tables.ports)
     return TableReport(
         problems=tuple(problems),
@@ -116,8 +118,8 @@ def _broken(
     names: dict[str, str],
     leaves: Sequence[str],
     bad: NDArray[np.bool_],
-    kind: LinkProblemKind,
-) -> list[LinkProblem]:
+    kind: FindingKind,
+) -> list[Finding]:
     """One problem for all ways that are wrong in the same manner."""
     wrong = int(bad.sum())
     if not wrong:
@@ -125,12 +127,12 @@ def _broken(
     targets = [names[adapters[place]] for place in np.flatnonzero(bad.any(axis=0)).tolist()]
     row, column = (int(each[0]) for each in np.nonzero(bad))
     first = f"from {names[leaves[row]]} to {names[adapters[column]]}"
-    circle = kind is LinkProblemKind.CIRCLE
+    circle = kind is FindingKind.ROUTE_IN_A_CIRCLE
     return [
-        LinkProblem(
+        problem(
             kind=kind,
-            subject=", ".join(targets[:TOLD]),
-            says=f"According to the tables, {wrong} of {bad.size} routes from a leaf switch to an adapter "
+            subject=device(", ".join(targets[:TOLD])),
+            statement=f"According to the tables, {wrong} of {bad.size} routes from a leaf switch to an adapter "
             f"{'loop' if circle else 'do not arrive'}, the first {first}; affected: {some(targets, TOLD)}.",
             remedy="Have the subnet manager recompute the routes; if it persists, check its routing engine and log."
             if circle

@@ -6,9 +6,9 @@ from seatrial.locate.evidence import Pair
 from seatrial.model.errors import ExitCode
 from seatrial.model.measurement import Phase
 from seatrial.model.run import Ending, RecordedRun, RunInfo, run_kind
-from seatrial.model.verdict import Verdict
+from seatrial.model.verdict import Finding, Verdict, worst
 
-AT_FAULT = (Verdict.MISCONFIGURED, Verdict.SLOW, Verdict.UNSTABLE, Verdict.INVALID)
+AT_FAULT = (Verdict.MISCONFIGURED, Verdict.SLOW, Verdict.UNSTABLE, Verdict.DOWN, Verdict.BLOCKED, Verdict.INVALID)
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,23 +21,26 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
     notes: tuple[str, ...]
     complete: bool
+    findings: tuple[Finding, ...] = ()
 
     @property
     def named(self) -> bool:
         """Whether something is at fault and named."""
-        return self.verdict in AT_FAULT
+        return bool(self.findings) or self.verdict in AT_FAULT
 
     @property
     def exit_code(self) -> ExitCode:
         """As of a check: findings before incompleteness."""
         if self.named:
             return ExitCode.FINDINGS
-        good = self.complete and self.verdict in (Verdict.PASS, None)
+        good = self.complete and self.verdict in (Verdict.PASS, Verdict.NOTE, None)
         return ExitCode.PASS if good else ExitCode.INCOMPLETE
 
     @property
     def word(self) -> str:
-        """The verdict's, with which a report begins."""
+        """The verdict's, with which a report begins: that of the gravest finding where there are any."""
+        if self.findings:
+            return worst([finding.verdict for finding in self.findings]).value
         return self.verdict.value if self.verdict else "MEASURED"
 
 

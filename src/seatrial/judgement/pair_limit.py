@@ -10,8 +10,13 @@ from seatrial.locate.thresholds import LIMIT_FLOOR
 from seatrial.model.facts import NodeFacts
 from seatrial.model.limit import Limit, NoLimit
 from seatrial.model.measurement import Estimate
-from seatrial.model.units import share
-from seatrial.model.verdict import Verdict
+from seatrial.model.subject import Direction
+from seatrial.model.subject import pair as pair_subject
+from seatrial.model.units import BANDWIDTH, bandwidth, share
+from seatrial.model.verdict import Finding, FindingKind, Verdict
+
+SLOW_REMEDY = "Measure both nodes with a third to see which is slow (seatrial check), then look at its port and cable."
+INVALID_REMEDY = "Do not trust this number: the data took another path, was never sent, or a fact is wrong."
 
 
 def limit_between(facts: Mapping[str, NodeFacts], pair: Pair, rails: Sequence[str] = ()) -> Limit | NoLimit:
@@ -24,6 +29,30 @@ def limit_between(facts: Mapping[str, NodeFacts], pair: Pair, rails: Sequence[st
         return NoLimit(path=">".join(pair), reason=f"the facts of {unread[0]} could not be read")
     source, target = facts[pair[0]], facts[pair[1]]
     return rail_limit(source, target, rails) if rails else path_limit(source, target)
+
+
+def limit_findings(
+    pair: Pair, verdict: Verdict | None, reason: str, measured: Estimate | None, limit: Limit | NoLimit
+) -> tuple[Finding, ...]:
+    """The finding on a pair that the limit alone shows to be slow or impossibly fast; none for another verdict."""
+    if verdict not in (Verdict.SLOW, Verdict.INVALID) or measured is None or not isinstance(limit, Limit):
+        return ()
+    slow = verdict is Verdict.SLOW
+    return (
+        Finding(
+            kind=FindingKind.SLOW_PAIR if slow else FindingKind.FASTER_THAN_PHYSICS,
+            subject=pair_subject(*pair),
+            direction=Direction.OUT,
+            verdict=verdict,
+            statement=f"From {pair[0]} to {pair[1]}: {bandwidth(measured.value)}, {reason}.",
+            remedy=SLOW_REMEDY if slow else INVALID_REMEDY,
+            metric=BANDWIDTH,
+            measured=measured,
+            limit=limit.limit_bytes_per_s,
+            limit_name=limit.binding,
+            pairs=(">".join(pair),),
+        ),
+    )
 
 
 def against_limit(measured: Estimate | None, limit: Limit | NoLimit) -> tuple[Verdict | None, str]:

@@ -91,13 +91,14 @@ def judge_deaths(recorded: RecordedRun) -> Deaths:
     return Deaths(findings=tuple(findings), notes=(*notes, *_aside(recorded.losses)))
 
 
-def run_notes(recorded: RecordedRun, reason: str = "") -> tuple[str, ...]:
-    """For reports without findings: why the run ended as it did, and every note on sessions that were lost.
+def run_notes(recorded: RecordedRun, reason: str = "", findings: Sequence[Finding] = ()) -> tuple[str, ...]:
+    """Why the run ended as it did, and every note on sessions that were lost.
 
-    What `reason`, which the report gives anyway, says already is left out.
+    What `reason` and `findings`, which the report gives anyway, say already is left out.
     """
     deaths = judge_deaths(recorded)
-    said = (finding.statement for finding in deaths.findings if finding.statement.rstrip(".") not in reason)
+    left = (finding for finding in deaths.findings if finding not in findings)
+    said = (finding.statement for finding in left if finding.statement.rstrip(".") not in reason)
     return (*remarks_of(recorded.info, reason), *said, *deaths.notes)
 
 

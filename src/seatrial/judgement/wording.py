@@ -5,6 +5,7 @@ from seatrial.model.limit import Limit
 from seatrial.model.measurement import Estimate
 from seatrial.model.subject import Direction, Subject, SubjectKind
 from seatrial.model.units import bandwidth, duration, share
+from seatrial.model.verdict import FindingKind
 
 WAYS = {Direction.OUT: "outwards", Direction.IN: "inwards", Direction.BOTH: "in both directions"}
 NAMES = {
@@ -12,6 +13,7 @@ NAMES = {
     SubjectKind.UPLINK: "the uplink of {}",
     SubjectKind.LINK: "the cable {}",
     SubjectKind.SPINE: "the switch {} with all its cables",
+    SubjectKind.DEVICE: "{}",
     SubjectKind.FABRIC: "the whole fabric",
     SubjectKind.CLUSTER: "the whole cluster",
 }
@@ -30,6 +32,14 @@ REMEDIES = {
 }
 PORT_TOOLS = {"InfiniBand": "ibstat, perfquery", "Omni-Path": "opainfo"}
 """What shows the state and the errors of a port of that kind; of others, ethtool."""
+SLOW_KINDS = {
+    SubjectKind.NODE: FindingKind.SLOW_LINK,
+    SubjectKind.UPLINK: FindingKind.SLOW_UPLINK,
+    SubjectKind.LINK: FindingKind.SLOW_CABLE,
+    SubjectKind.SPINE: FindingKind.SLOW_SPINE,
+    SubjectKind.PAIR: FindingKind.SLOW_PAIR,
+    SubjectKind.FABRIC: FindingKind.SLOW_FABRIC,
+}
 CABLE_WAYS = {
     Direction.OUT: "from its first end to the second",
     Direction.IN: "from its second end to the first",
@@ -85,11 +95,16 @@ def latency_statement(suspect: Suspect, measured: Estimate, peers: float) -> str
 
 def link_remedy(suspect: Suspect, limit: Limit | None) -> str:
     """What to do about a slow or unstable part; `limit` shows what kind of port it is."""
-    if suspect.subject.kind is SubjectKind.NODE:
+    return part_remedy(suspect.subject, limit)
+
+
+def part_remedy(subject: Subject, limit: Limit | None = None) -> str:
+    """The same of a part that is named."""
+    if subject.kind is SubjectKind.NODE:
         terms = " ".join(term.name for term in limit.terms) if limit else ""
         asked = next((tools for kind, tools in PORT_TOOLS.items() if kind in terms), "ethtool")
         return (
-            f"Look at {suspect.subject.name}: negotiated speed and errors of its port ({asked}), PCIe width and "
+            f"Look at {subject.name}: negotiated speed and errors of its port ({asked}), PCIe width and "
             f"speed (lspci -vv), cable, switch port. Swap the cable with a good node's, then run the check again."
         )
-    return REMEDIES[suspect.subject.kind]
+    return REMEDIES[subject.kind]

@@ -12,6 +12,7 @@ class SubjectKind(enum.StrEnum):
     UPLINK = "uplink"
     LINK = "link"
     SPINE = "spine"
+    DEVICE = "device"
     PAIR = "pair"
     FABRIC = "fabric"
     CLUSTER = "cluster"
@@ -69,6 +70,11 @@ def link(ends: str) -> Subject:
 def spine(switch: str) -> Subject:
     """A switch that has no nodes, with all its cables."""
     return Subject(kind=SubjectKind.SPINE, name=switch)
+
+
+def device(name: str) -> Subject:
+    """Switches or adapters of a fabric's map, by their names in it."""
+    return Subject(kind=SubjectKind.DEVICE, name=name)
 
 
 def pair(source: str, target: str) -> Subject:

@@ -1,4 +1,4 @@
-"""The words in which a subject is judged, and what a finding is."""
+"""The words in which a subject is judged, what a finding is, and every kind of finding in one table."""
 
 import enum
 
@@ -11,16 +11,20 @@ from seatrial.model.subject import Direction, Subject
 class Verdict(enum.StrEnum):
     """The judgement on a number or on a fact, in the order of severity.
 
-    UNSTABLE: good in some runs and bad in others. NOT_RUN: planned, never measured. MISCONFIGURED: a fact is known to
-    be bad or differs from the peers', and no measurement shows what it costs.
+    NOTE: worth knowing, and nothing is at fault. UNSTABLE: good in some runs and bad in others. NOT_RUN: planned, never
+    measured. MISCONFIGURED: a fact is known to be bad or differs from the peers', and no measurement shows what it
+    costs. DOWN: it does not answer, or delivers nothing. BLOCKED: it prevents a launch.
     """
 
     PASS = "PASS"  # noqa: S105 - a verdict, no password
+    NOTE = "NOTE"
     NOT_RUN = "NOT_RUN"
     INCONCLUSIVE = "INCONCLUSIVE"
     MISCONFIGURED = "MISCONFIGURED"
     UNSTABLE = "UNSTABLE"
     SLOW = "SLOW"
+    DOWN = "DOWN"
+    BLOCKED = "BLOCKED"
     INVALID = "INVALID"
 
     @property
@@ -37,77 +41,136 @@ def worst(verdicts: list[Verdict]) -> Verdict:
     return max(verdicts, key=lambda verdict: verdict.gravity, default=Verdict.PASS)
 
 
-class FindingKind(enum.StrEnum):
-    """What can be wrong, one word each; docs/findings.md explains each and what to do."""
+FACT, DOWN, BLOCKED = Verdict.MISCONFIGURED, Verdict.DOWN, Verdict.BLOCKED
+SLOW, UNSTABLE, INVALID = Verdict.SLOW, Verdict.UNSTABLE, Verdict.INVALID
 
-    NODE_DOWN = "node-down"
-    RANK_DIED = "rank-died"
-    PAIR_HANGS = "pair-hangs"
-    PACKET_LOSS = "packet-loss"
-    SLOW_LINK = "slow-link"
-    SLOW_UPLINK = "slow-uplink"
-    SLOW_CABLE = "slow-cable"
-    SLOW_SPINE = "slow-spine"
-    SLOW_PAIR = "slow-pair"
-    SLOW_FABRIC = "slow-fabric"
-    HIGH_LATENCY = "high-latency"
-    SLOW_RAIL = "slow-rail"
-    RAILS_HELD_BACK = "rails-held-back"
-    UNSTABLE_LINK = "unstable-link"
-    MTU_DIFFERS = "mtu-differs"
-    FASTER_THAN_PHYSICS = "faster-than-physics"
-    PCIE_LINK_DEGRADED = "pcie-link-degraded"
-    PORT_DOWN = "port-down"
-    NO_SUBNET_MANAGER = "no-subnet-manager"
-    PORT_RATE_DIFFERS = "port-rate-differs"
-    INTERFACE_SPEED_DIFFERS = "interface-speed-differs"
-    ERROR_COUNTERS_RISING = "error-counters-rising"
-    HCA_MISSING = "hca-missing"
-    DEVICE_MISSING = "device-missing"
-    PCIE_STARVES_PORT = "pcie-starves-port"
-    HALF_DUPLEX = "half-duplex"
-    GOVERNOR = "governor"
-    FREQUENCY_CAPPED = "frequency-capped"
-    THROTTLED = "throttled"
-    TURBO_OFF = "turbo-off"
-    POWER_LIMIT_DIFFERS = "power-limit-differs"
-    MEMORY_ERRORS = "memory-errors"
-    CORES_DIFFER = "cores-differ"
-    MEMORY_DIFFERS = "memory-differs"
-    MEMORY_CHANNEL_EMPTY = "memory-channel-empty"
-    MEMORY_SLOW = "memory-slow"
-    MOUNT_DEAD = "mount-dead"
-    MOUNT_MISSING = "mount-missing"
-    MEMLOCK_TOO_SMALL = "memlock-too-small"
-    RANKS_SHARE_CORE = "ranks-share-core"
-    SMT_SIBLINGS_USED = "smt-siblings-used"
-    RANKS_UNBOUND = "ranks-unbound"
-    RANK_ACROSS_SOCKETS = "rank-across-sockets"
-    NIC_FAR_FROM_RANKS = "nic-far-from-ranks"
-    THREADS_SHARE_CORE = "threads-share-core"
-    MEMORY_FAR_FROM_RANKS = "memory-far-from-ranks"
-    PCIE_PAYLOAD_SMALL = "pcie-payload-small"
-    FIRMWARE_MODE = "firmware-mode"
-    SMT_DIFFERS = "smt-differs"
-    CLOCK_UNSYNCHRONISED = "clock-unsynchronised"
-    CLOCK_SOURCE_DIFFERS = "clock-source-differs"
-    KERNEL_DIFFERS = "kernel-differs"
-    KERNEL_PARAMETERS_DIFFER = "kernel-parameters-differ"
-    SCHEDULER_GRANULARITY_DIFFERS = "scheduler-granularity-differs"
-    SYSCTL_DIFFERS = "sysctl-differs"
-    HUGE_PAGES_DIFFER = "huge-pages-differ"
-    IDLE_STATES_DIFFER = "idle-states-differ"
-    HCA_FIRMWARE_DIFFERS = "hca-firmware-differs"
-    BIOS_DIFFERS = "bios-differs"
-    MICROCODE_DIFFERS = "microcode-differs"
-    MITIGATIONS_DIFFER = "mitigations-differ"
-    MODULE_VERSION_DIFFERS = "module-version-differs"
-    MOUNT_OPTIONS_DIFFER = "mount-options-differ"
-    SOFTWARE_DIFFERS = "software-differs"
-    MPI_BUILD_DIFFERS = "mpi-build-differs"
-    MPI_SETTINGS_DIFFER = "mpi-settings-differ"
-    DRIVER_MISSING = "driver-missing"
-    SLOWER_THAN_ALTERNATIVE = "slower-than-alternative"
+
+class FindingKind(enum.StrEnum):
+    """What can be wrong: the word, its verdict, what it means after the name of its subject, and its page in docs/.
+
+    A finding of a kind may weigh less than its verdict here: an obstacle of a launch can be a note, or not tried.
+    """
+
+    verdict: Verdict
+    meaning: str
+    page: str
+
+    def __new__(cls, word: str, verdict: Verdict, meaning: str, page: str = "findings") -> "FindingKind":
+        """A member is its word."""
+        member = str.__new__(cls, word)
+        member._value_ = word
+        member.verdict, member.meaning, member.page = verdict, meaning, page
+        return member
+
+    # Of measurements.
+    NODE_DOWN = "node-down", DOWN, "does not answer"
+    RANK_DIED = "rank-died", UNSTABLE, "ranks died repeatedly"
+    PAIR_HANGS = "pair-hangs", DOWN, "does not deliver messages"
+    PACKET_LOSS = "packet-loss", UNSTABLE, "loses packets"
+    SLOW_LINK = "slow-link", SLOW, "link is slow"
+    SLOW_UPLINK = "slow-uplink", SLOW, "is slow"
+    SLOW_CABLE = "slow-cable", SLOW, "is slow"
+    SLOW_SPINE = "slow-spine", SLOW, "is slow with all its cables"
+    SLOW_PAIR = "slow-pair", SLOW, "path is slow"
+    SLOW_FABRIC = "slow-fabric", SLOW, "all paths are slow"
+    HIGH_LATENCY = "high-latency", SLOW, "latency is high"
+    SLOW_RAIL = "slow-rail", SLOW, "one rail is slow"
+    RAILS_HELD_BACK = "rails-held-back", SLOW, "rails together are slower than their limit"
+    PORT_NEEDS_RANKS = "port-needs-ranks", SLOW, "one rank cannot drive the port"
+    UNSTABLE_LINK = "unstable-link", UNSTABLE, "is unstable"
+    FASTER_THAN_PHYSICS = "faster-than-physics", INVALID, "number is faster than physics permits"
+    NO_USABLE_NUMBER = "no-usable-number", DOWN, "was measured without a usable number"
+    DRIVER_MISSING = "driver-missing", FACT, "MPI lacks the driver of its adapter"
+    SLOWER_THAN_ALTERNATIVE = "slower-than-alternative", SLOW, "another transport is faster"
+
+    # Of facts.
+    MTU_DIFFERS = "mtu-differs", FACT, "MTU differs"
+    PCIE_LINK_DEGRADED = "pcie-link-degraded", FACT, "PCIe link trained below its capability"
+    PORT_DOWN = "port-down", FACT, "port is down"
+    NO_SUBNET_MANAGER = "no-subnet-manager", FACT, "no subnet manager"
+    PORT_RATE_DIFFERS = "port-rate-differs", FACT, "port rate differs"
+    INTERFACE_SPEED_DIFFERS = "interface-speed-differs", FACT, "interface speed differs"
+    ERROR_COUNTERS_RISING = "error-counters-rising", FACT, "error counters rise"
+    HCA_MISSING = "hca-missing", FACT, "adapter is missing"
+    DEVICE_MISSING = "device-missing", FACT, "device is missing"
+    PCIE_STARVES_PORT = "pcie-starves-port", FACT, "PCIe slot is slower than the port"
+    HALF_DUPLEX = "half-duplex", FACT, "interface is in half duplex"
+    GOVERNOR = "governor", FACT, "frequency governor"
+    FREQUENCY_CAPPED = "frequency-capped", FACT, "frequency is capped"
+    THROTTLED = "throttled", FACT, "processors were throttled"
+    TURBO_OFF = "turbo-off", FACT, "turbo is off"
+    POWER_LIMIT_DIFFERS = "power-limit-differs", FACT, "power limit differs"
+    MEMORY_ERRORS = "memory-errors", FACT, "memory errors"
+    CORES_DIFFER = "cores-differ", FACT, "number of cores differs"
+    MEMORY_DIFFERS = "memory-differs", FACT, "memory size differs"
+    MEMORY_CHANNEL_EMPTY = "memory-channel-empty", FACT, "memory channel is empty"
+    MEMORY_SLOW = "memory-slow", FACT, "memory runs below its rate"
+    MOUNT_DEAD = "mount-dead", FACT, "mount does not answer"
+    MOUNT_MISSING = "mount-missing", FACT, "mount is missing"
+    MEMLOCK_TOO_SMALL = "memlock-too-small", FACT, "limit of locked memory is too small"
+    RANKS_SHARE_CORE = "ranks-share-core", FACT, "ranks share a core"
+    SMT_SIBLINGS_USED = "smt-siblings-used", FACT, "ranks share cores through SMT"
+    RANKS_UNBOUND = "ranks-unbound", FACT, "ranks are not bound"
+    RANK_ACROSS_SOCKETS = "rank-across-sockets", FACT, "a rank spans sockets"
+    NIC_FAR_FROM_RANKS = "nic-far-from-ranks", FACT, "adapter is far from the ranks"
+    THREADS_SHARE_CORE = "threads-share-core", FACT, "threads share a core"
+    MEMORY_FAR_FROM_RANKS = "memory-far-from-ranks", FACT, "memory is far from the ranks"
+    PCIE_PAYLOAD_SMALL = "pcie-payload-small", FACT, "PCIe payload is small"
+    FIRMWARE_MODE = "firmware-mode", FACT, "firmware settings differ"
+    SMT_DIFFERS = "smt-differs", FACT, "SMT differs"
+    CLOCK_UNSYNCHRONISED = "clock-unsynchronised", FACT, "clock is not synchronised"
+    CLOCK_SOURCE_DIFFERS = "clock-source-differs", FACT, "clock source differs"
+    KERNEL_DIFFERS = "kernel-differs", FACT, "kernel differs"
+    KERNEL_PARAMETERS_DIFFER = "kernel-parameters-differ", FACT, "kernel parameters differ"
+    SCHEDULER_GRANULARITY_DIFFERS = "scheduler-granularity-differs", FACT, "granularity of the scheduler differs"
+    SYSCTL_DIFFERS = "sysctl-differs", FACT, "sysctl settings differ"
+    HUGE_PAGES_DIFFER = "huge-pages-differ", FACT, "huge pages differ"
+    IDLE_STATES_DIFFER = "idle-states-differ", FACT, "idle states differ"
+    HCA_FIRMWARE_DIFFERS = "hca-firmware-differs", FACT, "adapter firmware differs"
+    BIOS_DIFFERS = "bios-differs", FACT, "BIOS differs"
+    MICROCODE_DIFFERS = "microcode-differs", FACT, "microcode differs"
+    MITIGATIONS_DIFFER = "mitigations-differ", FACT, "mitigations differ"
+    MODULE_VERSION_DIFFERS = "module-version-differs", FACT, "kernel module version differs"
+    MOUNT_OPTIONS_DIFFER = "mount-options-differ", FACT, "mount options differ"
+    SOFTWARE_DIFFERS = "software-differs", FACT, "software differs"
+    MPI_BUILD_DIFFERS = "mpi-build-differs", FACT, "MPI build differs"
+    MPI_SETTINGS_DIFFER = "mpi-settings-differ", FACT, "MPI settings differ"
+
+    # Of a fabric's map and forwarding tables.
+    LINK_BELOW_PEERS = "link-below-sisters", FACT, "trained below comparable cables", "fabric"
+    LINK_ENDS_DISAGREE = "link-ends-disagree", FACT, "ends disagree", "fabric"
+    CABLES_MISSING = "cables-missing", FACT, "cables are missing", "fabric"
+    LINK_ERRORS_RISING = "link-errors-rising", FACT, "errors rise", "fabric"
+    TABLE_MISSING = "table-missing", FACT, "forwarding table is missing", "fabric"
+    DESTINATION_UNREACHABLE = "destination-unreachable", FACT, "destinations are unreachable", "fabric"
+    ROUTE_IN_A_CIRCLE = "route-in-a-circle", FACT, "routes lead in a circle", "fabric"
+
+    # Of a launch, in the order in which reports list nodes that are not available.
+    STEP_PASSED = "step-passed", Verdict.PASS, "works", "doctor"
+    NO_SLURM = "no-slurm", BLOCKED, "Slurm commands are missing", "doctor"
+    CONTROLLER_SILENT = "controller-silent", BLOCKED, "Slurm does not answer", "doctor"
+    SLURM_VERSIONS = "slurm-versions", BLOCKED, "Slurm versions are incompatible", "doctor"
+    JOB_VARIABLES = "job-variables", BLOCKED, "variables of the job are wrong", "doctor"
+    SRUN_VARIABLES = "srun-variables", BLOCKED, "variables change how srun starts", "doctor"
+    NODE_DRAINED = "node-drained", BLOCKED, "is out of service", "doctor"
+    NODE_SUSPENDED = "node-suspended", BLOCKED, "is suspended", "doctor"
+    NODE_RESERVED = "node-reserved", BLOCKED, "is reserved", "doctor"
+    NODE_OTHERWISE = "node-otherwise", BLOCKED, "is not available", "doctor"
+    NO_ROOM = "no-room", BLOCKED, "nodes are in use", "doctor"
+    PARTITION_REFUSES = "partition-refuses", BLOCKED, "the partition does not allow the job", "doctor"
+    NO_ALLOCATION = "no-allocation", BLOCKED, "Slurm refused the allocation", "doctor"
+    NO_MPI = "no-mpi", BLOCKED, "the probe cannot be built", "doctor"
+    NODE_SILENT = "node-silent", BLOCKED, "nothing can be started", "doctor"
+    HOSTNAME_DIFFERS = "hostname-differs", BLOCKED, "host name differs from Slurm's", "doctor"
+    CLOCK_DIFFERS = "clock-differs", BLOCKED, "clock differs", "doctor"
+    PROGRAM_MISSING = "program-missing", BLOCKED, "the probe is missing", "doctor"
+    LIBRARY_MISSING = "library-missing", BLOCKED, "libraries are missing", "doctor"
+    MPI_DIFFERS = "mpi-differs", BLOCKED, "MPI libraries differ", "doctor"
+    ENVIRONMENT = "environment", BLOCKED, "the environment prevents a launch", "doctor"
+    MPI_TYPE = "mpi-type", BLOCKED, "the type of --mpi does not work", "doctor"
+    MPIRUN = "mpirun", BLOCKED, "mpirun does not start ranks", "doctor"
+    NO_START = "no-start", BLOCKED, "the probe does not start", "doctor"
+    NO_TRAFFIC = "no-traffic", BLOCKED, "no message passes", "doctor"
 
 
 class Experiment(msgspec.Struct, frozen=True, kw_only=True):
@@ -121,12 +184,17 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """A verdict to report: the subject, the fault, its size and reference, the evidence, and the remedy."""
 
-    kind: str
-    """A `FindingKind`, or the kind that a rule about facts declares."""
+    kind: FindingKind
     subject: Subject
     verdict: Verdict
     statement: str
     remedy: str
+    brief: str = ""
+    """What is wrong in a few words, to follow the subject's name in a headline; empty: by its numbers or its kind."""
+    step: str = ""
+    """The step of a launch that showed it."""
+    printed: str = ""
+    """What the programs themselves printed, its last lines; empty where nothing was kept."""
     direction: Direction = Direction.BOTH
     ambiguous_with: tuple[Subject, ...] = ()
     """Other subjects that these measurements cannot distinguish from this one."""
@@ -148,3 +216,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     def rank(self) -> tuple[bool, int]:
         """Findings sort by it: faults that were measured (lost nodes, too) before facts, then the most severe first."""
         return self.verdict is Verdict.MISCONFIGURED, -self.verdict.gravity
+
+    @property
+    def at_fault(self) -> bool:
+        """Whether something is wrong, and not only worth knowing or not tried."""
+        return self.verdict not in (Verdict.PASS, Verdict.NOTE, Verdict.NOT_RUN, Verdict.INCONCLUSIVE)

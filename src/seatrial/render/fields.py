@@ -3,6 +3,7 @@
 from seatrial.model.measurement import Estimate
 from seatrial.model.run import RunInfo, run_kind
 from seatrial.model.verdict import Finding
+from seatrial.render import finding_text
 from seatrial.render.json import FORMAT, Json, number
 
 
@@ -20,6 +21,9 @@ def finding_fields(finding: Finding) -> Json:
         "direction": finding.direction.value,
         "verdict": finding.verdict.value,
         "statement": finding.statement,
+        "brief": finding_text.brief(finding),
+        "step": finding.step,
+        "printed": finding.printed,
         "remedy": finding.remedy,
         "metric": finding.metric,
         "measured": estimate_fields(finding.measured),

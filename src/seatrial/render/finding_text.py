@@ -3,23 +3,63 @@
 from collections.abc import Sequence
 
 from seatrial.model import units
-from seatrial.model.subject import Direction
-from seatrial.model.verdict import Experiment, Finding
+from seatrial.model.subject import CLUSTER, Direction, Subject, SubjectKind
+from seatrial.model.verdict import Experiment, Finding, Verdict
 from seatrial.model.words import natural_sorted, some
 
 MOST_PAIRS = 8
+PARTS = {SubjectKind.NODE: "link", SubjectKind.PAIR: "path", SubjectKind.FABRIC: "all pairs"}
+"""What of a subject is slow; of others the subject itself is."""
+NAMES = {
+    SubjectKind.NODE: "{}",
+    SubjectKind.UPLINK: "uplink of {}",
+    SubjectKind.LINK: "cable {}",
+    SubjectKind.SPINE: "switch {}",
+    SubjectKind.DEVICE: "{}",
+    SubjectKind.PAIR: "{}",
+    SubjectKind.FABRIC: "the whole fabric",
+    SubjectKind.CLUSTER: "the whole cluster",
+}
 
 
 def title(finding: Finding) -> str:
-    """node:n3  slow-link, out."""
+    """node:n3  slow-link, out; of a launch, the step in place of a subject that is the whole cluster."""
     where = "" if finding.direction is Direction.BOTH else f", {finding.direction.value}"
-    return f"{finding.subject.text}  {finding.kind}{where}"
+    subject = finding.step if finding.step and finding.subject == CLUSTER else finding.subject.text
+    return f"{subject}  {finding.kind}{where}"
 
 
 def subject_text(finding: Finding) -> str:
     """node:n3, out."""
     where = "" if finding.direction is Direction.BOTH else f", {finding.direction.value}"
     return f"{finding.subject.text}{where}"
+
+
+def brief(finding: Finding) -> str:
+    """What is wrong, in a few words with its number, to follow the name of the subject."""
+    if finding.brief:
+        return finding.brief
+    number = _brief_number(finding) if finding.verdict is Verdict.SLOW else ""
+    what = "latency" if finding.metric == units.LATENCY else PARTS.get(finding.subject.kind, "")
+    return f"{what} {number}".strip() if number else finding.kind.meaning
+
+
+def _brief_number(finding: Finding) -> str:
+    """The share of the limit or of the peers that is left; empty where neither is known."""
+    part = of_limit(finding)
+    if part is not None:
+        return f"at {units.share(part)} of its limit"
+    if finding.measured is None or not finding.peers:
+        return ""
+    ratio = finding.measured.value / finding.peers
+    return (
+        f"{ratio:.1f} times its peers'" if finding.metric == units.LATENCY else f"at {units.share(ratio)} of its peers'"
+    )
+
+
+def part_name(subject: Subject) -> str:
+    """As a headline names it: n3, uplink of leaf9, cable leaf1[9]-spine1[3], n1>n2."""
+    return NAMES[subject.kind].format(subject.name)
 
 
 def rows(finding: Finding) -> list[tuple[str, str]]:

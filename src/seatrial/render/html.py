@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from seatrial.model import units
-from seatrial.model.verdict import Finding
+from seatrial.model.verdict import Finding, Verdict
 from seatrial.render import finding_text
 from seatrial.render.escape import clean, script_json
 from seatrial.render.plots import HeatMap
@@ -104,5 +104,7 @@ def _card(finding: Finding) -> Card:
         statement=finding.statement,
         rows=tuple(finding_text.rows(finding)),
         share="" if part is None else units.share(part),
+        printed=tuple(finding.printed.splitlines()),
+        unfolded=finding.verdict is Verdict.BLOCKED,
         percent=0.0 if part is None else round(max(0.0, min(1.0, part)) * 100, 1),
     )

@@ -14,6 +14,8 @@ from seatrial.render import finding_text
 from seatrial.render.escape import clean
 from seatrial.render.report import Case, Report
 
+ERRORS = (Verdict.INVALID, Verdict.NOT_RUN)
+"""Findings with these make no run a failure: impossible numbers prove nothing, and what was not tried may be good."""
 SKIPPED = (Verdict.NOT_RUN, Verdict.INCONCLUSIVE)
 _NOT_IN_XML = dict.fromkeys([0xFFFE, 0xFFFF], "\ufffd")
 """Characters that `clean` keeps and XML 1.0 does not allow."""
@@ -38,15 +40,19 @@ def as_junit(report: Report) -> str:
 
 
 def _findings(report: Report) -> Iterator[str]:
+    alone = report.exit_code is ExitCode.FINDINGS and all(one.verdict in ERRORS for one in report.findings)
     for finding in report.findings:
-        kind = "error" if finding.verdict is Verdict.INVALID else "failure"
+        if finding.verdict is Verdict.NOTE:
+            continue
+        kind = "error" if finding.verdict in ERRORS and not alone else "failure"
         outcome = _element(kind, finding.verdict.value, finding.statement, _details(finding))
         yield _case("finding", f"{finding.kind} {finding_text.subject_text(finding)}", outcome)
 
 
 def _details(finding: Finding) -> str:
-    """Numbers, proof and remedy, one a line."""
-    return "\n".join(clean(f"{label}: {words}") for label, words in finding_text.rows(finding))
+    """Numbers, proof and remedy, one a line, and what programs printed."""
+    rows = [f"{label}: {words}" for label, words in finding_text.rows(finding)]
+    return "\n".join(map(clean, (*rows, *finding.printed.splitlines())))
 
 
 def _subjects(report: Report) -> Iterator[str]:
@@ -59,8 +65,6 @@ def _subjects(report: Report) -> Iterator[str]:
 def _subject(case: Case, report: Report) -> str:
     """A subject that did not pass is the failure itself where the report has no findings, but their exit code."""
     word = case.verdict.value if case.verdict else report.word
-    if case.fault:
-        return _element("failure", "FINDINGS", case.fault)
     if case.verdict is None or case.verdict is Verdict.PASS:
         return ""
     if case.verdict in SKIPPED or report.exit_code is ExitCode.PASS:

@@ -64,6 +64,7 @@ def _findings(block: Findings) -> Iterator[str]:
         yield f"## {number}. {_escaped(finding.verdict.value)}: {_escaped(finding_text.title(finding))}"
         yield f"**{_escaped(finding.statement)}**"
         yield _lines(finding_text.rows(finding))
+        yield _fenced(finding.printed.splitlines()) if finding.printed else ""
     yield _escaped(block.left_out)
 
 

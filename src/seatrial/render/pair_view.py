@@ -22,9 +22,9 @@ def design_note(run: RunInfo) -> Iterator[Paragraph]:
         yield Paragraph(text=run.design.statement, aside=True)
 
 
-def pair_case(found: Outcome, fault: str = "") -> Case:
+def pair_case(found: Outcome) -> Case:
     """The pair as the subject of the run."""
-    return Case(name=subject.pair(*found.pair).text, verdict=found.verdict, reason=found.reason, fault=fault)
+    return Case(name=subject.pair(*found.pair).text, verdict=found.verdict, reason=found.reason)
 
 
 def limit_text(limit: Limit) -> str:

@@ -139,8 +139,6 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     verdict: Verdict | None
     """None: measured, and there was nothing to compare it with."""
     reason: str = ""
-    fault: str = ""
-    """What is at fault, in a sentence, where no `Finding` says it."""
 
 
 def _no_blocks(_: int = 0) -> Iterable[Block]:

@@ -31,11 +31,13 @@ STYLES = {
     Verdict.SLOW.value: "bold black on #e8833a",
     Verdict.UNSTABLE.value: "bold black on #f2c14e",
     Verdict.INVALID.value: "bold white on #a3201d",
+    Verdict.DOWN.value: "bold white on #7a1f4b",
+    Verdict.BLOCKED.value: "bold white on #8c2f0b",
+    Verdict.NOTE.value: "bold black on #8fb3cf",
     Verdict.MISCONFIGURED.value: "bold white on #6b4fa0",
     Verdict.INCONCLUSIVE.value: "bold black on #b8b8b8",
     Verdict.NOT_RUN.value: "bold black on #b8b8b8",
     "INCOMPLETE": "bold black on #f2c14e",
-    "BLOCKED": "bold white on #a3201d",
 }
 """Of the words with which a headline or a finding begins; any other is bold."""
 
@@ -59,7 +61,8 @@ def as_text(report: Report, *, width: int = 100, colour: bool = False) -> str:
         _environ={},
     )
     for part in _parts(report, columns):
-        console.print(part, soft_wrap=not report.wrapped or getattr(part, "no_wrap", None) is True)
+        breakable = getattr(part, "no_wrap", True) is None  # only a Text has it; soft_wrap would cut anything else
+        console.print(part, soft_wrap=getattr(part, "no_wrap", None) is True or (breakable and not report.wrapped))
     return "".join(line.rstrip() + "\n" for line in out.getvalue().removesuffix("\n").split("\n"))
 
 
@@ -108,7 +111,8 @@ def _findings(block: Findings) -> Iterator["RenderableType"]:
         yield _indented(_text(finding.statement, "bold"), 3)
         yield labelled(finding_text.rows(finding), indent=3)
     if block.left_out:
-        yield f"\n{block.left_out}"
+        yield _text("")
+        yield _text(block.left_out)
 
 
 def _brief(block: Findings) -> Iterator["RenderableType"]:

@@ -8,7 +8,7 @@ from seatrial.drift.peer_groups import hardware_groups
 from seatrial.model.facts import NodeFacts
 from seatrial.model.placement import RankPlace
 from seatrial.model.subject import CLUSTER, Subject, node
-from seatrial.model.verdict import Finding, Verdict
+from seatrial.model.verdict import Finding, FindingKind, Verdict
 
 SHARE_OF_ALL = 0.9
 """A violation on this share of the nodes is one finding of the cluster instead of one for each node."""
@@ -69,8 +69,7 @@ Look = Callable[[Readings], Iterable[Violation]]
 class Rule(msgspec.Struct, frozen=True, kw_only=True):
     """A known-bad fact. `look` finds its nodes. `knows`: whether a node reports the fact at all; None: all nodes do."""
 
-    kind: str
-    """One word, such as kernel-differs; docs/findings.md describes it under this heading."""
+    kind: FindingKind
     order: int
     """Position in reports: what is broken comes before what is slow, and that before what only differs."""
     look: Look

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 import msgspec
 
 from seatrial.model.errors import LaunchError
-from seatrial.model.launching import Obstacle, Remark, blocked, fine, noted
+from seatrial.model.launching import blocked, fine, noted
+from seatrial.model.verdict import Finding, FindingKind
 from seatrial.slurm import argv
 from seatrial.slurm.presence import asked, silence
 from seatrial.slurm.queue import ENDED, NO_SUCH_JOB
@@ -93,7 +94,7 @@ FORGET = "Unset the old job's variables (unset SLURM_JOB_ID SLURM_JOBID), or sta
 KEEP = "Preserve all SLURM_ variables (guix shell --preserve=^SLURM, module without purge), or start from a new shell."
 
 
-def judge_variables(environ: Mapping[str, str], job_state: str, stranger: str = "") -> list[Remark]:
+def judge_variables(environ: Mapping[str, str], job_state: str, stranger: str = "") -> list[Finding]:
     """`environ`: this process's environment; `job_state`: squeue's word for SLURM_JOB_ID, empty where it has none.
 
     `stranger`: whose that job is, where it is not ours.
@@ -101,35 +102,35 @@ def judge_variables(environ: Mapping[str, str], job_state: str, stranger: str = 
     job = environ.get("SLURM_JOB_ID", "")
     if not job and "SLURM_JOB_ID" in environ:
         says = "SLURM_JOB_ID is set here and empty: srun refuses every step."
-        return [blocked(STEP, Obstacle.JOB_VARIABLES, says, "Unset it: unset SLURM_JOB_ID.")]
+        return [blocked(STEP, FindingKind.JOB_VARIABLES, says, "Unset it: unset SLURM_JOB_ID.")]
     if not job:
         return _outside(environ)
     if not job_state:
         return [
             blocked(
                 STEP,
-                Obstacle.JOB_VARIABLES,
+                FindingKind.JOB_VARIABLES,
                 f"SLURM_JOB_ID is {job}, and Slurm knows no such job any more: srun will refuse every step.",
                 FORGET,
             )
         ]
     if stranger:
         says = f"SLURM_JOB_ID is {job}, and that is user {stranger}'s job."
-        return [blocked(STEP, Obstacle.JOB_VARIABLES, says, FORGET)]
+        return [blocked(STEP, FindingKind.JOB_VARIABLES, says, FORGET)]
     lost = [name for name in OF_JOB if not environ.get(name)]
     if lost:
         says = f"Inside job {job}, and {' and '.join(lost)} {'is' if len(lost) == 1 else 'are'} lost."
-        return [noted(STEP, Obstacle.JOB_VARIABLES, says, KEEP)]
+        return [noted(STEP, FindingKind.JOB_VARIABLES, says, KEEP)]
     return [fine(STEP, f"Inside job {job}, which is {job_state.lower()}.")]
 
 
-def _outside(environ: Mapping[str, str]) -> list[Remark]:
+def _outside(environ: Mapping[str, str]) -> list[Finding]:
     left = [name for name in OF_JOB if environ.get(name)]
     if left:
         says = f"{' and '.join(left)} of a job {'is' if len(left) == 1 else 'are'} here, and SLURM_JOB_ID is not."
-        return [blocked(STEP, Obstacle.JOB_VARIABLES, says, KEEP)]
+        return [blocked(STEP, FindingKind.JOB_VARIABLES, says, KEEP)]
     changing = [f"{name}={environ[name]}" for name in CHANGING if environ.get(name)]
     if changing:
         says = f"Variables of this shell change how srun starts: {', '.join(changing)}."
-        return [noted(STEP, Obstacle.SRUN_VARIABLES, says, "Unset those that you do not mean.")]
+        return [noted(STEP, FindingKind.SRUN_VARIABLES, says, "Unset those that you do not mean.")]
     return [fine(STEP, "Outside of any job, and nothing of an old one is left.")]

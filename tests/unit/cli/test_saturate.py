@@ -19,6 +19,7 @@ from seatrial.launch.probe_text import nodes_by_rank
 from seatrial.model.errors import LaunchError, UsageError
 from seatrial.model.limit import NoLimit
 from seatrial.model.measurement import Estimate, Kernel, Round
+from seatrial.model.subject import node
 from seatrial.pairs.rank_pairs import doubling, place_pairs
 from seatrial.render.html import as_html
 from seatrial.render.plots import BOTTOM, TOP, round_steps
@@ -132,10 +133,12 @@ def test_the_page_escapes_and_fetches_nothing(tmp_path: Path) -> None:
     assert saturate("n1", "n2", archive=tmp_path, ranks="1,2", run="r", html=tmp_path / "x.html") == 1
     recorded = read_run(tmp_path / "r")
     evil = "<script>alert(1)</script>"
-    found = replace(judge_saturation(recorded), pair=(evil, "n2"), finding=evil, notes=(evil,))
+    judged = judge_saturation(recorded)
+    hostile = replace(judged.findings[0], subject=node(evil), statement=evil, remedy=evil)
+    found = replace(judged, pair=(evil, "n2"), findings=(hostile,), notes=(evil,))
     made = as_html(saturation_report(replace(recorded.info, mpi_library=evil), found))
     assert "<script" not in made
-    assert made.count("&lt;script&gt;") == 4
+    assert made.count("&lt;script&gt;") == 6
     assert "default-src 'none'" in made
     assert not re.search(r"(?:src|href)=|url\(|@import|https?:", made)
 
@@ -143,7 +146,7 @@ def test_the_page_escapes_and_fetches_nothing(tmp_path: Path) -> None:
 def test_a_drawing_of_nothing_of_one_number_and_without_a_limit() -> None:
     nothing = Saturation(
         pair=("a", "b"), message_bytes=0, by_ranks=(), by_size=(), model=None, ranks_needed=None, one_rank_share=None,
-        finding="", limit=NoLimit(path="a > b", reason="unknown"), verdict=None, reason="r", notes=(), complete=False,
+        limit=NoLimit(path="a > b", reason="unknown"), verdict=None, reason="r", notes=(), complete=False,
     )  # fmt: skip
     assert "<svg" not in as_html(saturation_report(info_of(Cluster(nodes=names(2))), nothing))
     value = Estimate(value=1e9, low=0.9e9, high=1.1e9, runs=5, confidence=0.95, method="m")

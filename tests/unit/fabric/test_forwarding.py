@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from seatrial.cli.main import run
 from seatrial.fabric.forwarding import TableForwarding, Tables, parse_tables
 from seatrial.fabric.ibnetdiscover import parse_fabric
-from seatrial.fabric.map_check import LinkProblemKind
 from seatrial.fabric.routes import Routes
 from seatrial.fabric.table_check import TableReport, check_tables
 from seatrial.model.errors import UsageError
+from seatrial.model.verdict import FindingKind
 from tests.support.fabrics import fat_tree, tables_of
 from tests.support.paths import DATA
 
@@ -95,7 +95,7 @@ def test_a_switch_without_a_table() -> None:
     text = tables_of(TREE)
     found = report(text.replace("\n".join(entries(text, "spine2")), "").replace("Unicast lidsUnicast", "Unicast"))
     (problem,) = found.problems
-    assert (problem.kind, problem.subject) == (LinkProblemKind.TABLE_MISSING, "spine2")
+    assert (problem.kind, problem.subject.name) == (FindingKind.TABLE_MISSING, "spine2")
     assert found.reached < found.ways
 
 
@@ -104,8 +104,8 @@ def test_an_adapter_that_a_table_lacks() -> None:
     place = next(number for number, line in enumerate(lines) if "'n5 " in line)  # in leaf1's table, which comes first
     found = report("\n".join(lines[:place] + lines[place + 1 :]))
     (problem,) = found.problems
-    assert problem.kind is LinkProblemKind.UNREACHABLE
-    assert "from leaf1 to n5 mlx5_0" in problem.says
+    assert problem.kind is FindingKind.DESTINATION_UNREACHABLE
+    assert "from leaf1 to n5 mlx5_0" in problem.statement
     assert found.ways - found.reached == 1
 
 
@@ -118,8 +118,8 @@ def test_a_route_that_runs_in_a_circle() -> None:
     assert wrong != spine
     found = report(text.replace(spine, wrong))
     (problem,) = found.problems
-    assert problem.kind is LinkProblemKind.CIRCLE
-    assert problem.subject == "n5 mlx5_0"
+    assert problem.kind is FindingKind.ROUTE_IN_A_CIRCLE
+    assert problem.subject.name == "n5 mlx5_0"
     routes = Routes(parse_fabric(TREE), TableForwarding(parse_tables(text.replace(spine, wrong), parse_fabric(TREE))))
     assert routes.path("H-0000000000001000", "H-0000000000001040") == ()
 

@@ -14,9 +14,10 @@ import pytest
 from seatrial.cli.main import run
 from seatrial.fabric.counters import parse_counters, rising
 from seatrial.fabric.ibnetdiscover import parse_fabric
-from seatrial.fabric.map_check import LinkProblemKind, check_map
+from seatrial.fabric.map_check import check_map
 from seatrial.model.fabric_map import FabricMap
 from seatrial.model.hca import data_bits_per_s
+from seatrial.model.verdict import FindingKind
 from tests.support import fabrics
 from tests.support.paths import SHARED, needs_shared
 
@@ -44,8 +45,8 @@ def fabric(rates: dict[tuple[str, int], str], cables: int = 4) -> str:
     return "\n".join(lines) + "\n"
 
 
-def kinds(text: str) -> list[tuple[LinkProblemKind, str]]:
-    return [(one.kind, one.subject) for one in check_map(parse_fabric(text))]
+def kinds(text: str) -> list[tuple[FindingKind, str]]:
+    return [(one.kind, one.subject.name) for one in check_map(parse_fabric(text))]
 
 
 def test_a_healthy_fabric_has_no_problem() -> None:
@@ -55,19 +56,19 @@ def test_a_healthy_fabric_has_no_problem() -> None:
 
 def test_a_cable_that_trained_lower_than_the_one_beside_it() -> None:
     slow = {("leaf", 20): "1xEDR", ("spine2", 1): "1xEDR"}
-    assert kinds(fabric(slow)) == [(LinkProblemKind.BELOW_SISTERS, "leaf[20] - spine2[1]")]
+    assert kinds(fabric(slow)) == [(FindingKind.LINK_BELOW_PEERS, "leaf[20] - spine2[1]")]
     (problem,) = check_map(parse_fabric(fabric(slow)))
-    assert "1x EDR" in problem.says
-    assert "4x EDR" in problem.says
+    assert "1x EDR" in problem.statement
+    assert "4x EDR" in problem.statement
 
 
 def test_both_cables_of_a_pair_are_below_their_sisters() -> None:
     slow = {("leaf", 20): "4xFDR", ("spine2", 1): "4xFDR", ("leaf", 21): "4xFDR", ("spine2", 2): "4xFDR"}
-    assert [kind for kind, _ in kinds(fabric(slow))] == [LinkProblemKind.BELOW_SISTERS] * 2
+    assert [kind for kind, _ in kinds(fabric(slow))] == [FindingKind.LINK_BELOW_PEERS] * 2
 
 
 def test_ends_that_disagree() -> None:
-    assert (LinkProblemKind.ENDS_DISAGREE, "leaf[20] - spine2[1]") in kinds(fabric({("leaf", 20): "2xEDR"}))
+    assert (FindingKind.LINK_ENDS_DISAGREE, "leaf[20] - spine2[1]") in kinds(fabric({("leaf", 20): "2xEDR"}))
 
 
 def test_a_missing_cable_needs_sisters_at_both_ends() -> None:
@@ -78,9 +79,9 @@ def test_a_missing_cable_of_a_fat_tree() -> None:
     whole = fabrics.fabric_text("12 leaves x 4 hosts, 4 spines, 2 cables, 4xNDR, engines")
     assert kinds(whole) == []
     (problem,) = check_map(parse_fabric(fabrics.without_cable(whole, "leaf3", "spine2")))
-    assert problem.kind is LinkProblemKind.CABLES_MISSING
-    assert "one cable" in problem.says and "each has 2" in problem.says
-    assert {"leaf3", "spine2"} <= set(problem.subject.replace("-", " ").split())
+    assert problem.kind is FindingKind.CABLES_MISSING
+    assert "one cable" in problem.statement and "each has 2" in problem.statement
+    assert {"leaf3", "spine2"} <= set(problem.subject.name.replace("-", " ").split())
 
 
 def test_counters_of_two_readings() -> None:
@@ -89,15 +90,15 @@ def test_counters_of_two_readings() -> None:
     assert {port: {name: found[name] for name in first[port]} for port, found in before.items()} == first
     second = {(7, 1): {"SymbolErrorCounter": 8, "PortXmitData": 900}, (9, 2): {"LinkDownedCounter": 0}}
     (problem,) = rising(before, parse_counters(fabrics.counters(second)), {(7, 1): "leaf[1]"})
-    assert "leaf[1]: SymbolErrorCounter +5" in problem.says
+    assert "leaf[1]: SymbolErrorCounter +5" in problem.statement
     assert rising(before, before) == ()
 
 
 @recorded
 def test_the_ndr_fabric_lacks_six_cables() -> None:
     problems = check_map(parse_fabric((FABRICS / "ndr-582-cas.ibnetdiscover").read_text()))
-    assert [problem.kind for problem in problems] == [LinkProblemKind.CABLES_MISSING] * 6
-    assert all("one cable" in problem.says and "each has 2" in problem.says for problem in problems)
+    assert [problem.kind for problem in problems] == [FindingKind.CABLES_MISSING] * 6
+    assert all("one cable" in problem.statement and "each has 2" in problem.statement for problem in problems)
 
 
 @recorded
@@ -112,7 +113,7 @@ def test_counters_of_a_site() -> None:
     later[133, 1]["PortXmitData"] += 5
     later[134, 1]["LinkDownedCounter"] = 0
     (problem,) = rising(counters, later, {(1719, 2): "leaf[2]"})
-    assert "leaf[2]: SymbolErrorCounter +5" in problem.says
+    assert "leaf[2]: SymbolErrorCounter +5" in problem.statement
 
 
 @pytest.mark.parametrize(("width", "speed", "rate"), [(4, "QDR", 32e9), (4, "EDR", 100e9), (2, "NDR", 200e9)])

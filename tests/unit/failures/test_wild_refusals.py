@@ -11,10 +11,12 @@ from seatrial.failures.job_refusals import REFUSALS
 from seatrial.failures.pending_jobs import why_pending
 from seatrial.failures.plain_text import LONGEST_LINE
 from seatrial.failures.start_failure import CAUSES, explain
-from seatrial.model.launching import Obstacle
+from seatrial.model.verdict import FindingKind
 from seatrial.slurm.allocation import refused
 from seatrial.slurm.text import complaint, config_value, parse_sinfo, why_not
 from tests.support.failure_texts import texts
+
+K = FindingKind
 
 FAILED = "salloc: error: Job submit/allocate failed"
 
@@ -144,22 +146,22 @@ def test_versions_as_sites_and_vendors_write_them(text: str, release: tuple[int,
     ("state", "obstacle"),
     [
         # node_state_string() of Slurm 19.05 to 24.05
-        ("inval", Obstacle.NODE_DRAINED), ("drained@", Obstacle.NODE_DRAINED), ("draining$", Obstacle.NODE_DRAINED),
-        ("drained~", Obstacle.NODE_DRAINED), ("down~", Obstacle.NODE_DOWN), ("down$", Obstacle.NODE_DOWN),
-        ("failing*", Obstacle.NODE_DOWN), ("unknown*", Obstacle.NODE_DOWN), ("reboot*", Obstacle.NODE_DOWN),
-        ("reboot^", Obstacle.NODE_OTHERWISE), ("reboot", Obstacle.NODE_OTHERWISE), ("future", Obstacle.NODE_OTHERWISE),
-        ("perfctrs", Obstacle.NODE_OTHERWISE), ("maint", Obstacle.NODE_RESERVED), ("idle$", Obstacle.NODE_RESERVED),
-        ("blocked", Obstacle.NO_ROOM), ("mixed-", Obstacle.NO_ROOM), ("allocated+", Obstacle.NO_ROOM),
-        ("allocated#", Obstacle.NO_ROOM), ("mixed~", Obstacle.NO_ROOM), ("planned", Obstacle.NO_ROOM),
-        ("completing%", Obstacle.NO_ROOM), ("idle~", Obstacle.NODE_SUSPENDED), ("idle!", Obstacle.NODE_SUSPENDED),
+        ("inval", K.NODE_DRAINED), ("drained@", K.NODE_DRAINED), ("draining$", K.NODE_DRAINED),
+        ("drained~", K.NODE_DRAINED), ("down~", K.NODE_DOWN), ("down$", K.NODE_DOWN),
+        ("failing*", K.NODE_DOWN), ("unknown*", K.NODE_DOWN), ("reboot*", K.NODE_DOWN),
+        ("reboot^", K.NODE_OTHERWISE), ("reboot", K.NODE_OTHERWISE), ("future", K.NODE_OTHERWISE),
+        ("perfctrs", K.NODE_OTHERWISE), ("maint", K.NODE_RESERVED), ("idle$", K.NODE_RESERVED),
+        ("blocked", K.NO_ROOM), ("mixed-", K.NO_ROOM), ("allocated+", K.NO_ROOM),
+        ("allocated#", K.NO_ROOM), ("mixed~", K.NO_ROOM), ("planned", K.NO_ROOM),
+        ("completing%", K.NO_ROOM), ("idle~", K.NODE_SUSPENDED), ("idle!", K.NODE_SUSPENDED),
     ],
 )  # fmt: skip
-def test_states_of_nodes_of_all_slurms(state: str, obstacle: Obstacle) -> None:
+def test_states_of_nodes_of_all_slurms(state: str, obstacle: FindingKind) -> None:
     (line,) = parse_sinfo(f"n1|{state}|main*|Low RealMemory (reported:1 < 100.00% of configured:2)")
     kind = node_states.kind_of(line)
     assert kind is not None
     assert kind[0] is obstacle
-    assert why_not(line).fault == (obstacle is Obstacle.NODE_DOWN)
+    assert why_not(line).fault == (obstacle is FindingKind.NODE_DOWN)
 
 
 def test_a_partition_that_denies_accounts_says_so() -> None:
@@ -168,8 +170,8 @@ def test_a_partition_that_denies_accounts_says_so() -> None:
     )
     values = partition.parse_partitions(text)["main"]
     remarks = partition.judge_partition(values, nodes=2, minutes=10, user_id=1000, groups=())
-    assert ["phys,chem (DenyAccounts)" in one.says for one in remarks].count(True) == 1
-    assert ["QOS low (DenyQos)" in one.says for one in remarks].count(True) == 1
+    assert ["phys,chem (DenyAccounts)" in one.statement for one in remarks].count(True) == 1
+    assert ["QOS low (DenyQos)" in one.statement for one in remarks].count(True) == 1
 
 
 MANY = 1_000_000

@@ -23,6 +23,9 @@ CODES = {
     Verdict.SLOW: ExitCode.FINDINGS,
     Verdict.MISCONFIGURED: ExitCode.FINDINGS,
     Verdict.INVALID: ExitCode.FINDINGS,
+    Verdict.DOWN: ExitCode.FINDINGS,
+    Verdict.BLOCKED: ExitCode.FINDINGS,
+    Verdict.NOTE: ExitCode.PASS,
 }
 
 
@@ -33,10 +36,10 @@ def rails(verdict: Verdict | None, findings: tuple[Finding, ...] = (), *, comple
     )  # fmt: skip
 
 
-def saturation(verdict: Verdict | None, finding: str = "", *, complete: bool = True) -> Saturation:
+def saturation(verdict: Verdict | None, findings: tuple[Finding, ...] = (), *, complete: bool = True) -> Saturation:
     return Saturation(
         pair=("a", "b"), message_bytes=1, by_ranks=(), model=None, ranks_needed=None, one_rank_share=None,
-        finding=finding, limit=NO_LIMIT, verdict=verdict, reason="", notes=(), complete=complete,
+        findings=findings, limit=NO_LIMIT, verdict=verdict, reason="", notes=(), complete=complete,
     )  # fmt: skip
 
 
@@ -48,7 +51,7 @@ def test_the_verdict_decides_for_all_of_them_alike(verdict: Verdict | None) -> N
 
 def test_what_is_named_counts_more_than_what_is_missing() -> None:
     assert rails(Verdict.INCONCLUSIVE, (FOUND,), complete=False).exit_code is ExitCode.FINDINGS
-    assert saturation(None, "one rank cannot", complete=False).exit_code is ExitCode.FINDINGS
+    assert saturation(None, (FOUND,), complete=False).exit_code is ExitCode.FINDINGS
     assert (
         Outcome(pair=("a", "b"), verdict=Verdict.SLOW, reason="", notes=(), complete=False).exit_code
         is ExitCode.FINDINGS

@@ -15,7 +15,8 @@ from seatrial.commands.placement.judge import judge_placement
 from seatrial.commands.placement.view import placement_report
 from seatrial.commands.transports.view import transports_report
 from seatrial.drift.comparison import drift
-from seatrial.model.launching import Examination, Obstacle, blocked, fine, untried
+from seatrial.model.launching import Examination, blocked, fine, untried
+from seatrial.model.verdict import FindingKind
 from seatrial.render.html import as_html
 from seatrial.render.json import json_text
 from seatrial.render.junit import as_junit
@@ -50,8 +51,8 @@ def rails(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Report:
 def doctor(*_: object) -> Report:
     remarks = (
         fine(HOSTILE, HOSTILE),
-        untried("start", Obstacle.NO_ROOM, HOSTILE),
-        blocked("start", Obstacle.NO_START, HOSTILE, HOSTILE, f"{HOSTILE}\n{HOSTILE}"),
+        untried("start", FindingKind.NO_ROOM, HOSTILE),
+        blocked("start", FindingKind.NO_START, HOSTILE, HOSTILE, f"{HOSTILE}\n{HOSTILE}"),
     )
     return doctor_report(Examination(remarks=remarks))
 

@@ -85,8 +85,8 @@ def test_violations_of_one_node_are_told_apart_by_their_values() -> None:
         for number in (1, 1, 2):
             yield Violation(node="n1", clause=f"clause {number}", key="same", details=number)
 
-    rule = Rule(kind="made-up", order=1, look=look, remedy="Do it.")
+    rule = Rule(kind=FindingKind.GOVERNOR, order=1, look=look, remedy="Do it.")
     (finding,) = findings_of(rule, all_alike(4))
-    assert (finding.kind, finding.statement) == ("made-up", "Node n1: clause 1; clause 2.")
+    assert (finding.kind, finding.statement) == (FindingKind.GOVERNOR, "Node n1: clause 1; clause 2.")
     (mute,) = findings_of(without_words(rule), all_alike(4))
     assert mute.statement == "Node n1: x; x."

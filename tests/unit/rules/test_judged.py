@@ -64,12 +64,12 @@ def test_a_lost_node_is_a_measured_fault_too() -> None:
     judgement = judged(recorded, {**dict.fromkeys(names(4), WELL), "n3": POWERSAVE, "n4": POWERSAVE})
     kinds = [one.kind for one in judgement.findings]
     assert kinds == [FindingKind.NODE_DOWN, FindingKind.GOVERNOR, FindingKind.GOVERNOR]
-    assert {one.node: one.verdict for one in judgement.nodes}["n4"] is Verdict.NOT_RUN
+    assert {one.node: one.verdict for one in judgement.nodes}["n4"] is Verdict.DOWN
 
 
 def test_gravity_puts_facts_between_the_undecided_and_the_measured() -> None:
-    rising = [Verdict.PASS, Verdict.NOT_RUN, Verdict.INCONCLUSIVE, Verdict.MISCONFIGURED]
-    rising += [Verdict.UNSTABLE, Verdict.SLOW, Verdict.INVALID]
+    rising = [Verdict.PASS, Verdict.NOTE, Verdict.NOT_RUN, Verdict.INCONCLUSIVE, Verdict.MISCONFIGURED]
+    rising += [Verdict.UNSTABLE, Verdict.SLOW, Verdict.DOWN, Verdict.BLOCKED, Verdict.INVALID]
     assert sorted(Verdict, key=lambda one: one.gravity) == rising
 
 

@@ -5,26 +5,16 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 
 from seatrial.commands.check.retest_verdicts import SecondLook
-from seatrial.judgement.wording import latency_statement, link_remedy, sentence, slow_statement, who
+from seatrial.judgement.wording import SLOW_KINDS, latency_statement, link_remedy, sentence, slow_statement, who
 from seatrial.locate.evidence import TELLING, Evidence, Pair, Series
 from seatrial.locate.explanation import Suspect, nodes_of
 from seatrial.locate.references import References
 from seatrial.model.limit import Limit
 from seatrial.model.measurement import Estimate, Phase
-from seatrial.model.subject import FABRIC, Direction, SubjectKind
+from seatrial.model.subject import FABRIC, Direction
 from seatrial.model.units import BANDWIDTH, LATENCY, bandwidth, duration, share
 from seatrial.model.verdict import Experiment, Finding, FindingKind, Verdict
 from seatrial.statistics.estimates import median, median_estimate
-
-SLOW_KINDS = {
-    SubjectKind.NODE: FindingKind.SLOW_LINK,
-    SubjectKind.UPLINK: FindingKind.SLOW_UPLINK,
-    SubjectKind.LINK: FindingKind.SLOW_CABLE,
-    SubjectKind.SPINE: FindingKind.SLOW_SPINE,
-    SubjectKind.PAIR: FindingKind.SLOW_PAIR,
-    SubjectKind.FABRIC: FindingKind.SLOW_FABRIC,
-}
-
 
 BEST_PAIRS = "median of the pairs that are not slow"
 """What `References` holds for bandwidth and for latency."""

@@ -24,6 +24,9 @@ _LETTERS = {
     Verdict.MISCONFIGURED: "M",
     Verdict.INCONCLUSIVE: "?",
     Verdict.NOT_RUN: "-",
+    Verdict.DOWN: "D",
+    Verdict.BLOCKED: "B",
+    Verdict.NOTE: "n",
 }
 _COLOURS = ((0.95, "white on #1d4f7c"), (0.8, "black on #8fb3cf"), (0.6, "black on #f2c14e"), (0.4, "black on #e8833a"))
 _WORST_COLOUR = "white on #a3201d"

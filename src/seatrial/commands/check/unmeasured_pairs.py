@@ -5,15 +5,22 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from seatrial.commands.check.pair_verdicts import Judged, bandwidth_reason
+from seatrial.judgement.pair_limit import INVALID_REMEDY
 from seatrial.locate.evidence import Evidence, Pair
 from seatrial.locate.references import References
 from seatrial.model.judgement import PairVerdict
 from seatrial.model.loss import CapCause, CappedPair
-from seatrial.model.run import NodeState
+from seatrial.model.run import NodeCause, NodeState
 from seatrial.model.subject import Subject, SubjectKind, node, pair
 from seatrial.model.units import BANDWIDTH
 from seatrial.model.verdict import Finding, FindingKind, Verdict
 from seatrial.model.words import count
+
+BRIEFS = {
+    NodeCause.UNAVAILABLE: "is not available",
+    NodeCause.RESUME_TIMEOUT: "did not wake up",
+}
+"""What headlines say of a lost node; of others, that it does not answer."""
 
 
 def lost_findings(lost: Iterable[NodeState]) -> list[Finding]:
@@ -22,7 +29,8 @@ def lost_findings(lost: Iterable[NodeState]) -> list[Finding]:
         Finding(
             kind=FindingKind.NODE_DOWN,
             subject=node(state.node),
-            verdict=Verdict.NOT_RUN,
+            verdict=Verdict.DOWN,
+            brief=BRIEFS.get(state.cause, ""),
             statement=f"Node {state.node} cannot be measured: {state.reason}.",
             remedy=f"Look at its power, network and slurmd (scontrol show node {state.node}), and at its slurmd's log.",
         )
@@ -37,7 +45,7 @@ def hanging_findings(pairs: Iterable[Pair]) -> list[Finding]:
         Finding(
             kind=FindingKind.PAIR_HANGS,
             subject=pair(source, target),
-            verdict=Verdict.NOT_RUN,
+            verdict=Verdict.DOWN,
             statement=f"A message from {source} to {target} never came back, though both nodes answer.",
             remedy="Check firewall, routes and MTU between the two (ping -M do -s SIZE).",
         )
@@ -55,7 +63,7 @@ def invalid_findings(
             subject=pair(*one),
             verdict=Verdict.INVALID,
             statement=f"From {one[0]} to {one[1]}: {bandwidth_reason(one, verdict, evidence[one], references)}.",
-            remedy="Do not trust this number: the data took another path, was never sent, or a fact is wrong.",
+            remedy=INVALID_REMEDY,
             metric=BANDWIDTH,
             measured=verdict.estimate,
         )

@@ -17,8 +17,8 @@ from seatrial.commands.curve.points import (
 )
 from seatrial.commands.curve.rank_places import CurvePlaces, curve_places
 from seatrial.judgement.outcome import Outcome, failure_of, pair_of
-from seatrial.judgement.pair_limit import against_limit, limit_between
-from seatrial.judgement.rank_deaths import after_deaths, run_notes
+from seatrial.judgement.pair_limit import against_limit, limit_between, limit_findings
+from seatrial.judgement.rank_deaths import after_deaths, judge_deaths, run_notes
 from seatrial.locate.evidence import Pair
 from seatrial.model.limit import Limit, NoLimit
 from seatrial.model.measurement import Estimate, Kernel, Measurement
@@ -70,9 +70,11 @@ def judge_curve(recorded: RecordedRun) -> Curve:
     stream = runs_by_size(recorded.measurements, pair, Kernel.ONEWAY)
     plateau = plateau_of(latency, stream)
     limit = limit_between(recorded.facts, pair)
-    judged = against_limit(plateau.bandwidth_bytes_per_s if plateau else None, limit)
+    measured = plateau.bandwidth_bytes_per_s if plateau else None
+    judged = against_limit(measured, limit)
     verdict, reason = after_deaths(recorded, *judged)
     reason = failure_of(recorded) or reason
+    findings = (*judge_deaths(recorded).findings, *limit_findings(pair, *judged, measured, limit))
     errors = sum(one.errors for one in recorded.measurements)
     points = points_of(recorded.measurements, pair)
     sender = next((rank for start in recorded.starts for rank in start.ranks if rank.place == pair[0]), None)
@@ -86,7 +88,8 @@ def judge_curve(recorded: RecordedRun) -> Curve:
         limit=limit,
         verdict=verdict,
         reason=reason,
-        notes=(*run_notes(recorded, reason), *([f"{errors} bytes arrived corrupted"] if errors else [])),
+        findings=findings,
+        notes=(*run_notes(recorded, reason, findings), *([f"{errors} bytes arrived corrupted"] if errors else [])),
         complete=recorded.info.whole and plateau is not None,
     )
 

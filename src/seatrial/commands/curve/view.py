@@ -13,10 +13,11 @@ from seatrial.model.limit import Limit
 from seatrial.model.measurement import Estimate
 from seatrial.model.run import RunInfo
 from seatrial.node.processor_sets import numbers
+from seatrial.render.fields import finding_fields
 from seatrial.render.json import Json
 from seatrial.render.pair_view import design_note, limit_fields, limit_text, outcome_fields, pair_case, run_line
 from seatrial.render.plots import Axis, Plot, Point, Series, characters, powers
-from seatrial.render.report import Block, Drawing, Lines, Paragraph, Report, Table, columns
+from seatrial.render.report import Block, Drawing, Findings, Lines, Paragraph, Report, Table, columns
 from seatrial.statistics.segments import CONFIRMED, FEWEST_RUNS, Break, Segment, Segmentation
 
 Row = tuple[str, ...]
@@ -42,7 +43,8 @@ def curve_report(run: RunInfo, curve: Curve) -> Report:
         terminal=lambda width: _terminal(curve, min(width, MOST_COLUMNS)),
         page=lambda: _page(run, curve),
         about=run_line(run),
-        cases=(pair_case(curve),),
+        findings=curve.findings,
+        cases=() if curve.findings else (pair_case(curve),),
     )
 
 
@@ -51,6 +53,7 @@ def curve_fields(run: RunInfo, curve: Curve) -> Json:
     return {
         **outcome_fields(run, curve),
         "launcher": run.launcher,
+        "findings": [finding_fields(finding) for finding in curve.findings],
         **limit_fields(curve.limit),
         "plateau": msgspec.to_builtins(curve.plateau),
         "latency": _segmentation(curve.latency) if curve.latency else None,
@@ -83,6 +86,8 @@ def _break(one: Break) -> Json:
 
 
 def _terminal(curve: Curve, width: int) -> Iterator[Block]:
+    if curve.findings:
+        yield Findings(findings=curve.findings)
     yield Lines(rows=tuple(summary(curve)))
     switches = [float(one.first_bytes) for one in curve.latency.switches] if curve.latency else []
     for what in ("latency", "bandwidth"):
@@ -99,6 +104,8 @@ def _terminal(curve: Curve, width: int) -> Iterator[Block]:
 
 
 def _page(run: RunInfo, curve: Curve) -> Iterator[Block]:
+    if curve.findings:
+        yield Findings(findings=curve.findings)
     yield Lines(title="What was found", rows=tuple(summary(curve)))
     switches = [one.at_bytes for one in curve.latency.switches] if curve.latency else []
     yield from filter(None, (plot_of(curve.points, what, switches) for what in ("Latency", "Bandwidth")))

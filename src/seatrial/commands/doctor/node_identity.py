@@ -9,8 +9,9 @@ from seatrial.failures.cause import first_cause
 from seatrial.failures.slurm_commands import SLURM
 from seatrial.launch.environments.environment import SHELL
 from seatrial.launch.environments.report import TaskReport
-from seatrial.model.launching import Obstacle, Remark, blocked, fine, last_lines, noted
+from seatrial.model.launching import blocked, fine, last_lines, noted
 from seatrial.model.node_list import node_list
+from seatrial.model.verdict import Finding, FindingKind
 from seatrial.model.words import by_text
 from seatrial.node.mpi import told, told_apart
 from seatrial.slurm.text import complaint, launch_failures
@@ -48,7 +49,7 @@ def parse_places(text: str) -> tuple[Place, ...]:
     return tuple(Place(host=host, node=node, time_s=float(time) if time else None) for host, node, time in found)
 
 
-def judge_places(places: Sequence[Place], *, asked_s: float, answered_s: float) -> list[Remark]:
+def judge_places(places: Sequence[Place], *, asked_s: float, answered_s: float) -> list[Finding]:
     """Names and clocks. The nodes' time must lie between the times of the question and of the answer."""
     found = []
     strange = [one for one in places if one.host.partition(".")[0] != one.node.partition(".")[0]]
@@ -58,7 +59,7 @@ def judge_places(places: Sequence[Place], *, asked_s: float, answered_s: float) 
             "Give the node the hostname that slurm.conf has for it (hostnamectl set-hostname NODENAME), and check "
             "/etc/hostname and its DHCP."
         )
-        found.append(blocked(STEP, Obstacle.HOSTNAME_DIFFERS, f"Hostnames differ from Slurm's: {each}.", remedy))
+        found.append(blocked(STEP, FindingKind.HOSTNAME_DIFFERS, f"Hostnames differ from Slurm's: {each}.", remedy))
     times = {one.node: one.time_s for one in places if one.time_s is not None}
     off = {node: max(asked_s - 1 - time_s, time_s - answered_s - 1, 0.0) for node, time_s in times.items()}
     worst = {node: seconds for node, seconds in off.items() if seconds > CLOCK_NOTED_S}
@@ -66,11 +67,11 @@ def judge_places(places: Sequence[Place], *, asked_s: float, answered_s: float) 
         each = ", ".join(f"{node} by {seconds:.0f} s" for node, seconds in sorted(worst.items())[:4])
         weigh = blocked if max(worst.values()) > CLOCK_BLOCKED_S else noted
         remedy = "Start the time service there (chronyc tracking, timedatectl); munge rejects old credentials."
-        found.append(weigh(STEP, Obstacle.CLOCK_DIFFERS, f"Clocks differ from this machine's: {each}.", remedy))
+        found.append(weigh(STEP, FindingKind.CLOCK_DIFFERS, f"Clocks differ from this machine's: {each}.", remedy))
     return found
 
 
-def judge_silent(silent: Sequence[str], said: str) -> list[Remark]:
+def judge_silent(silent: Sequence[str], said: str) -> list[Finding]:
     """Granted nodes on which nothing could be started, by srun's message for each; `said`: its standard error.
 
     A node that srun does not mention is named only if srun blames no node: else the others ended the step.
@@ -85,11 +86,11 @@ def judge_silent(silent: Sequence[str], said: str) -> list[Remark]:
             "Check whether it is up, and read slurmd's log there.",
         )
         says = f"No process can be started on {node_list(nodes)}: {meaning}"
-        found.append(blocked(STEP, Obstacle.NODE_SILENT, says, remedy, last_lines(said)))
+        found.append(blocked(STEP, FindingKind.NODE_SILENT, says, remedy, last_lines(said)))
     return found
 
 
-def judge_programs(reports: Sequence[TaskReport], nodes: Sequence[str], probe: str) -> list[Remark]:
+def judge_programs(reports: Sequence[TaskReport], nodes: Sequence[str], probe: str) -> list[Finding]:
     """The probe, its libraries and the MPI library on every node that answered."""
     named = {node.partition(".")[0]: node for node in nodes}
 
@@ -100,19 +101,19 @@ def judge_programs(reports: Sequence[TaskReport], nodes: Sequence[str], probe: s
     without = names(one.host for one in reports if not one.program)
     if without:
         says = f"The probe {probe} does not exist, or may not be run, on {node_list(without)}."
-        found.append(blocked(STEP, Obstacle.PROGRAM_MISSING, says, SAME))
+        found.append(blocked(STEP, FindingKind.PROGRAM_MISSING, says, SAME))
     missing = sorted({name for one in reports if one.program for name in one.missing})
     if missing:
         lacking = names(one.host for one in reports if one.program and one.missing)
         says = f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing on {node_list(lacking)}."
         remedy = "Install the MPI there as on the build machine, or load its module there (--environment)."
-        found.append(blocked(STEP, Obstacle.LIBRARY_MISSING, says, remedy))
+        found.append(blocked(STEP, FindingKind.LIBRARY_MISSING, says, remedy))
     libraries = {one.host: one.library for one in reports if one.library is not None}
     several = told_apart(libraries)
     if len(several) > 1:
         each = "; ".join(f"{node_list(names(hosts))}: {what}" for what, hosts in list(several.items())[:4])
         remedy = "Install the same MPI on all nodes; ranks of different builds may hang or crash."
-        found.append(noted(STEP, Obstacle.MPI_DIFFERS, f"Nodes have different MPI libraries ({each}).", remedy))
+        found.append(noted(STEP, FindingKind.MPI_DIFFERS, f"Nodes have different MPI libraries ({each}).", remedy))
     if reports and not found:
         same = f", and the same {told(next(iter(libraries.values())))}" if libraries else ""
         found.append(fine(STEP, f"{len(reports)} nodes have the probe and its libraries{same}."))

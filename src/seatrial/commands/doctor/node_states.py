@@ -1,16 +1,19 @@
 """Node states reported by Slurm: down, drained, suspended, reserved or busy."""
 
 from collections.abc import Sequence
+from functools import partial
 
-from seatrial.model.launching import Obstacle, Remark, blocked, fine, noted
+from seatrial.model.launching import blocked, fine, noted
 from seatrial.model.node_list import node_list
+from seatrial.model.subject import CLUSTER, node
+from seatrial.model.verdict import Finding, FindingKind
 from seatrial.slurm.text import BROKEN, DRAINED, RESERVED, RESUME_TIMEOUT, NodeLine, partition_lines, state_words
 
 STEP = "nodes"
 RESUME = "scontrol update NodeName={nodes} State=RESUME"
-Kind = tuple[Obstacle, str]
+Kind = tuple[FindingKind, str]
 """The obstacle, and the state in Slurm's words."""
-BUSY: Kind = (Obstacle.NO_ROOM, "")
+BUSY: Kind = (FindingKind.NO_ROOM, "")
 
 
 def selected_nodes(lines: Sequence[NodeLine], partition: str, wanted: Sequence[str]) -> tuple[NodeLine, ...]:
@@ -28,19 +31,19 @@ def kind_of(line: NodeLine) -> Kind | None:
         return None
     words = state_words(line)
     kinds = (
-        (line.suspended or line.falling_asleep, Obstacle.NODE_SUSPENDED),
-        (line.state in BROKEN or "*" in line.flags, Obstacle.NODE_DOWN),
-        (line.state in DRAINED, Obstacle.NODE_DRAINED),
-        (line.state in RESERVED or "$" in line.flags, Obstacle.NODE_RESERVED),
-        (line.busy or line.completing, Obstacle.NO_ROOM),
+        (line.suspended or line.falling_asleep, FindingKind.NODE_SUSPENDED),
+        (line.state in BROKEN or "*" in line.flags, FindingKind.NODE_DOWN),
+        (line.state in DRAINED, FindingKind.NODE_DRAINED),
+        (line.state in RESERVED or "$" in line.flags, FindingKind.NODE_RESERVED),
+        (line.busy or line.completing, FindingKind.NO_ROOM),
     )
-    found = next((obstacle for holds, obstacle in kinds if holds), Obstacle.NODE_OTHERWISE)
-    return BUSY if found is Obstacle.NO_ROOM else (found, words)
+    found = next((obstacle for holds, obstacle in kinds if holds), FindingKind.NODE_OTHERWISE)
+    return BUSY if found is FindingKind.NO_ROOM else (found, words)
 
 
 def judge_nodes(
     lines: Sequence[NodeLine], partition: str, wanted: Sequence[str], *, jobs: int, resume_s: str = ""
-) -> list[Remark]:
+) -> list[Finding]:
     """A remark for each obstacle, down nodes first.
 
     Drained and reserved nodes block a launch if they were asked for, or if fewer than two other nodes are left.
@@ -54,7 +57,7 @@ def judge_nodes(
             groups.setdefault(kind, []).append(line.node)
     may_be_had = [line for line in some if kind_of(line) in (None, BUSY) or line.suspended or line.falling_asleep]
     in_the_way = bool(wanted) or len(may_be_had) < min(len(some), 2)
-    order = list(Obstacle)
+    order = list(FindingKind)
     remarks = [
         _remark(kind, nodes, in_the_way, len(some), jobs, resume_s)
         for kind, nodes in sorted(groups.items(), key=lambda one: order.index(one[0][0]))
@@ -65,34 +68,36 @@ def judge_nodes(
     return remarks
 
 
-def _remark(kind: Kind, nodes: list[str], in_the_way: bool, all_nodes: int, jobs: int, resume_s: str) -> Remark:
+def _remark(kind: Kind, nodes: list[str], in_the_way: bool, all_nodes: int, jobs: int, resume_s: str) -> Finding:
     obstacle, words = kind
     names = node_list(nodes)
     subject = f"{names} {_is(nodes)}"
-    weigh = blocked if in_the_way else noted
+    part = node(nodes[0]) if len(nodes) == 1 else CLUSTER
+    block, note = partial(blocked, subject=part), partial(noted, subject=part)
+    weigh = block if in_the_way else note
     match obstacle:
-        case Obstacle.NODE_DOWN:
+        case FindingKind.NODE_DOWN:
             look = "Check whether they answer and slurmd runs there"
             look = "Read the log of the site's ResumeProgram" if RESUME_TIMEOUT in words else look
             remedy = f"{look}; then {RESUME.format(nodes=names)}."
-            return blocked(STEP, obstacle, f"{subject} down: Slurm says {words}.", remedy)
-        case Obstacle.NODE_DRAINED:
+            return block(STEP, obstacle, f"{subject} down: Slurm says {words}.", remedy)
+        case FindingKind.NODE_DRAINED:
             remedy = f"After repairing what was wrong: {RESUME.format(nodes=names)}."
             return weigh(STEP, obstacle, f"{subject} taken out of service: Slurm says {words}.", remedy)
-        case Obstacle.NODE_SUSPENDED:
+        case FindingKind.NODE_SUSPENDED:
             within = f", within {resume_s} (ResumeTimeout)" if resume_s else ""
             says = (
                 f"{subject} suspended to save power: Slurm says {words}. An allocation wakes {_them(nodes)}{within} "
                 f"and keeps {_them(nodes)} awake while it lasts; afterwards Slurm decides again."
             )
-            return noted(STEP, obstacle, says, "Nothing; give --wait that much more.")
-        case Obstacle.NODE_RESERVED:
+            return note(STEP, obstacle, says, "Nothing; give --wait that much more.")
+        case FindingKind.NODE_RESERVED:
             remedy = "scontrol show reservation says for whom and until when; with it, set SALLOC_RESERVATION."
             return weigh(STEP, obstacle, f"{subject} reserved: Slurm says {words}.", remedy)
-        case Obstacle.NO_ROOM:
+        case FindingKind.NO_ROOM:
             run = "1 job runs" if jobs == 1 else f"{jobs} jobs run"
             says = f"{len(nodes)} of {all_nodes} nodes {_is(nodes)} in use ({run} on the cluster)."
-            return noted(STEP, obstacle, says, "They are skipped; nodes named by --nodes are waited for.")
+            return note(STEP, obstacle, says, "They are skipped; nodes named by --nodes are waited for.")
     return weigh(STEP, obstacle, f"{subject} not available: Slurm says {words}.", "scontrol show node shows more.")
 
 

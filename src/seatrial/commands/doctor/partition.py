@@ -3,8 +3,9 @@
 import re
 from collections.abc import Callable, Collection, Mapping
 
-from seatrial.model.launching import Obstacle, Remark, blocked, fine, noted
+from seatrial.model.launching import blocked, fine, noted
 from seatrial.model.node_list import expand
+from seatrial.model.verdict import Finding, FindingKind
 from seatrial.model.words import count
 
 STEP = "partition"
@@ -49,7 +50,7 @@ def judge_partition(
     groups: Collection[str],
     host: str = "",
     budget_s: Callable[[int], float] = lambda _: 0.0,
-) -> list[Remark]:
+) -> list[Finding]:
     """Whether it accepts a job of this user with this number of nodes and minutes.
 
     `groups`: names of the user's groups; `host`: this machine's name; `budget_s`: the --budget of a check that asks for
@@ -74,11 +75,11 @@ def _allowed(values: Mapping[str, str]) -> str:
     return f"{sizes} for {times}"
 
 
-def _refuses(says: str, remedy: str = OTHER) -> Remark:
-    return blocked(STEP, Obstacle.PARTITION_REFUSES, says, remedy)
+def _refuses(says: str, remedy: str = OTHER) -> Finding:
+    return blocked(STEP, FindingKind.PARTITION_REFUSES, says, remedy)
 
 
-def _state(name: str, state: str) -> list[Remark]:
+def _state(name: str, state: str) -> list[Finding]:
     meaning = {
         "DRAIN": "takes no new jobs (it is drained; those in the queue still start)",
         "DOWN": "starts no jobs (it is down; they are queued until it is up)",
@@ -90,7 +91,7 @@ def _state(name: str, state: str) -> list[Remark]:
     return [_refuses(f"The partition {name} {meaning}.", repair)]
 
 
-def _nodes(name: str, values: Mapping[str, str], nodes: int) -> list[Remark]:
+def _nodes(name: str, values: Mapping[str, str], nodes: int) -> list[Finding]:
     found = []
     most, least = values.get("MaxNodes", ""), values.get("MinNodes", "")
     if most.isdecimal() and nodes > int(most):
@@ -104,7 +105,7 @@ def _nodes(name: str, values: Mapping[str, str], nodes: int) -> list[Remark]:
     return found
 
 
-def _time(name: str, values: Mapping[str, str], minutes: int, budget_s: Callable[[int], float]) -> list[Remark]:
+def _time(name: str, values: Mapping[str, str], minutes: int, budget_s: Callable[[int], float]) -> list[Finding]:
     limit = minutes_of(values.get("MaxTime", ""))
     if limit is None or minutes <= limit:
         return []
@@ -115,7 +116,7 @@ def _time(name: str, values: Mapping[str, str], minutes: int, budget_s: Callable
     return [_refuses(says, f"Give check --budget {fitting:.0f}s or less, or choose another by --partition.")]
 
 
-def _place(name: str, allowed: str, host: str) -> list[Remark]:
+def _place(name: str, allowed: str, host: str) -> list[Finding]:
     if allowed in ("ALL", "") or not host:
         return []
     try:
@@ -128,7 +129,7 @@ def _place(name: str, allowed: str, host: str) -> list[Remark]:
     return [_refuses(says, f"Start it on {allowed}, or choose another by --partition.")]
 
 
-def _shared(name: str, shares: str) -> list[Remark]:
+def _shared(name: str, shares: str) -> list[Finding]:
     """`FORCE:4`: --exclusive has no effect there. With FORCE:1 jobs only alternate, by priority."""
     word, _, jobs = shares.partition(":")
     if word.upper() != "FORCE" or jobs == "1":
@@ -139,14 +140,14 @@ def _shared(name: str, shares: str) -> list[Remark]:
     return [
         noted(
             STEP,
-            Obstacle.PARTITION_REFUSES,
+            FindingKind.PARTITION_REFUSES,
             says,
             "Choose another by --partition, or wait for a quiet time.",
         )
     ]
 
 
-def _people(name: str, values: Mapping[str, str], user_id: int, groups: Collection[str]) -> list[Remark]:
+def _people(name: str, values: Mapping[str, str], user_id: int, groups: Collection[str]) -> list[Finding]:
     found = []
     allowed = values.get("AllowGroups", "ALL")
     if user_id and allowed not in ("ALL", "") and not set(allowed.split(",")) & set(groups):
@@ -169,10 +170,10 @@ def _people(name: str, values: Mapping[str, str], user_id: int, groups: Collecti
         if only not in ("ALL", ""):
             says = f"The partition {name} is only for the {what} {only} ({key})."
             remedy = f"If yours is none of them, name one by {variable}."
-            found.append(noted(STEP, Obstacle.PARTITION_REFUSES, says, remedy))
+            found.append(noted(STEP, FindingKind.PARTITION_REFUSES, says, remedy))
         denied = values.get(key.replace("Allow", "Deny"), "")
         if denied:
             says = f"The partition {name} is closed to the {what} {denied} ({key.replace('Allow', 'Deny')})."
             remedy = f"If yours is one of them, name another by {variable}."
-            found.append(noted(STEP, Obstacle.PARTITION_REFUSES, says, remedy))
+            found.append(noted(STEP, FindingKind.PARTITION_REFUSES, says, remedy))
     return found

@@ -31,9 +31,10 @@ from seatrial.launch.local import mpirun_argv
 from seatrial.launch.mpi import Mpi, find_mpi
 from seatrial.launch.slurm import SlurmLauncher
 from seatrial.model.errors import SeatrialError, UsageError
-from seatrial.model.launching import Examination, Obstacle, Remark, Weight, blocked, fine, noted, untried
+from seatrial.model.launching import Examination, blocked, fine, noted, untried
 from seatrial.model.node_list import node_list
 from seatrial.model.settings import SiteSettings
+from seatrial.model.verdict import Finding, FindingKind, Verdict
 from seatrial.pairs.survey import LATENCY
 from seatrial.process.process import NOT_STARTED
 from seatrial.slurm import job as job_variables
@@ -60,7 +61,7 @@ class Doctor:
     """One examination in progress. Each step returns whether the next ones make sense."""
 
     def __init__(self, settings: SiteSettings, progress: Progress) -> None:
-        self.remarks: list[Remark] = []
+        self.remarks: list[Finding] = []
         self._settings = settings
         self._progress = progress
         self._default_mpi = ""
@@ -97,7 +98,7 @@ class Doctor:
         self.remarks.append(fine("slurm", f"The controller of {config_of(answers, 'ClusterName')} answers."))
         lacks = presence.missing()
         if lacks:
-            self.remarks.append(blocked("slurm", Obstacle.NO_SLURM, *presence.lacking(lacks)))
+            self.remarks.append(blocked("slurm", FindingKind.NO_SLURM, *presence.lacking(lacks)))
         of_nodes = versions_of(answers.nodes)
         self.remarks += versions.judge_versions(answers.client, config_of(answers, "SLURM_VERSION"), of_nodes)
         self.remarks += versions.judge_evenness(of_nodes)
@@ -118,17 +119,17 @@ class Doctor:
             says = "Slurm's commands (sinfo) are not installed here."
             if self._settings.launcher == "slurm":
                 remedy = "Run this on a login node, or load the module that has them."
-                self.remarks.append(blocked("slurm", Obstacle.NO_SLURM, says, remedy))
+                self.remarks.append(blocked("slurm", FindingKind.NO_SLURM, says, remedy))
             else:
-                self.remarks.append(noted("slurm", Obstacle.NO_SLURM, f"{says} Only this machine is tried."))
+                self.remarks.append(noted("slurm", FindingKind.NO_SLURM, f"{says} Only this machine is tried."))
         elif not absent or self._settings.launcher == "slurm":
             meaning, remedy = presence.silence(answers.sinfo)
             says = f"Slurm does not answer: {meaning}"
-            self.remarks.append(blocked("slurm", Obstacle.CONTROLLER_SILENT, says, remedy))
+            self.remarks.append(blocked("slurm", FindingKind.CONTROLLER_SILENT, says, remedy))
         else:
             says = "Slurm's commands are installed here, but no controller is configured. Only this machine is tried."
             remedy = "On a cluster: run this on a login node, or set SLURM_CONF to the site's slurm.conf."
-            self.remarks.append(noted("slurm", Obstacle.NO_SLURM, says, remedy))
+            self.remarks.append(noted("slurm", FindingKind.NO_SLURM, says, remedy))
         return False
 
     def _judge_cluster(self, answers: SlurmAnswers) -> None:
@@ -165,9 +166,9 @@ class Doctor:
 
     def _vain(self) -> bool:
         """Whether the remarks so far show that nothing can be started."""
-        return any(one.obstacle in (Obstacle.JOB_VARIABLES, Obstacle.NO_SLURM) for one in self._blocked())
+        return any(one.kind in (FindingKind.JOB_VARIABLES, FindingKind.NO_SLURM) for one in self._blocked())
 
-    def _blocked(self) -> tuple[Remark, ...]:
+    def _blocked(self) -> tuple[Finding, ...]:
         return Examination(remarks=tuple(self.remarks)).blocked
 
     def _prepared(self, settings: SiteSettings) -> Launcher | None:
@@ -176,7 +177,7 @@ class Doctor:
         except UsageError:
             raise
         except SeatrialError as error:
-            self.remarks.append(blocked("probe", Obstacle.NO_MPI, error.what, error.remedy))
+            self.remarks.append(blocked("probe", FindingKind.NO_MPI, error.what, error.remedy))
             return None
         probe = getattr(launcher, "probe", "")
         self.remarks.append(fine("probe", f"It is built: {probe}."))
@@ -191,11 +192,11 @@ class Doctor:
             granted, nodes = nodes, self._look_at(launcher, nodes)
             if len(nodes) < len(granted) and job_now(launcher.job) is None:
                 says = "The probe was not started: Slurm ended the job before that."
-                self.remarks.append(untried(starts.STEP, Obstacle.NO_ALLOCATION, says))
+                self.remarks.append(untried(starts.STEP, FindingKind.NO_ALLOCATION, says))
                 return
             if len(nodes) < FEW:
                 says = "The probe was not started: fewer than two nodes could run it."
-                self.remarks.append(untried(starts.STEP, Obstacle.NO_ROOM, says))
+                self.remarks.append(untried(starts.STEP, FindingKind.NO_ROOM, says))
                 return
             mpi = self._types(launcher, nodes[:FEW])
             if nodes == granted:  # mpirun's own steps end when any node of the job fails
@@ -217,7 +218,7 @@ class Doctor:
             raise
         except SeatrialError as error:
             remedy = "" if MYSELF in error.remedy else error.remedy
-            self.remarks.append(untried("allocation", Obstacle.NO_ROOM, error.what, remedy))
+            self.remarks.append(untried("allocation", FindingKind.NO_ROOM, error.what, remedy))
             return ()
         waking = f"; Slurm wakes {', '.join(hosts.asleep)}" if hosts.asleep else ""
         self._progress.stage(f"Waiting for {len(nodes)} nodes{waking}")
@@ -225,7 +226,7 @@ class Doctor:
         try:
             launcher.allocate(nodes, self._lasts_s)
         except SeatrialError as error:
-            self.remarks.append(blocked("allocation", Obstacle.NO_ALLOCATION, error.what, error.remedy))
+            self.remarks.append(blocked("allocation", FindingKind.NO_ALLOCATION, error.what, error.remedy))
             return ()
         if isinstance(launcher, SlurmLauncher) and "SLURM_JOB_ID" not in os.environ:
             took = monotonic_s() - began
@@ -260,7 +261,7 @@ class Doctor:
         self._progress.stage(f"Trying the environment on {len(nodes)} nodes")
         found = starts.judge_environment_trial(try_out(launcher, nodes))
         self.remarks += found
-        return not any(one.weight is Weight.BLOCKED for one in found)
+        return not any(one.verdict is Verdict.BLOCKED for one in found)
 
     def _types(self, launcher: Launcher, nodes: Sequence[str]) -> str | None:
         """Every --mpi that srun offers; the one to go on with, or None where none works."""

@@ -11,8 +11,9 @@ from seatrial.launch.environments.judge import Tried, judge_environment
 from seatrial.launch.mpi import Mpi
 from seatrial.launch.session import PipeSession
 from seatrial.model.errors import LaunchError, ProbeLost, RoundRefused
-from seatrial.model.launching import Obstacle, Remark, Weight, blocked, fine, last_lines, noted, untried
+from seatrial.model.launching import blocked, fine, last_lines, noted, untried
 from seatrial.model.measurement import Phase, Round, Shape
+from seatrial.model.verdict import Finding, FindingKind, Verdict
 
 STEP = "start"
 START_TIMEOUT_S = 30.0
@@ -74,7 +75,7 @@ def try_start(launcher: Launcher, nodes: Sequence[str], mpi: str) -> StartTrial:
     return StartTrial(how=how)
 
 
-def try_traffic(launcher: Launcher, nodes: Sequence[str], mpi: str, shape: Shape) -> Remark:
+def try_traffic(launcher: Launcher, nodes: Sequence[str], mpi: str, shape: Shape) -> Finding:
     """The probe on all nodes, and a few messages between the first and the last of them."""
     manner = Manner(options=(f"--mpi={mpi}",) if mpi else ())
     by = f" by --mpi={mpi}" if mpi else ""
@@ -83,16 +84,16 @@ def try_traffic(launcher: Launcher, nodes: Sequence[str], mpi: str, shape: Shape
         try:
             session = launcher.start(nodes, errors, manner)
         except LaunchError as error:
-            return blocked(STEP, Obstacle.NO_START, error.what, error.remedy, last_words(errors))
+            return blocked(STEP, FindingKind.NO_START, error.what, error.remedy, last_words(errors))
         try:
             remark = _traffic(session, shape, by)
-            said = last_words(errors) if remark.weight is Weight.BLOCKED else ""
-            return msgspec.structs.replace(remark, said=said)
+            said = last_words(errors) if remark.verdict is Verdict.BLOCKED else ""
+            return msgspec.structs.replace(remark, printed=said)
         finally:
             session.close()
 
 
-def _traffic(session: Session, shape: Shape, by: str) -> Remark:
+def _traffic(session: Session, shape: Shape, by: str) -> Finding:
     pair = (session.nodes[0], session.nodes[-1])
     wanted = Round(phase=Phase.PILOT, repetition=0, shape=shape, pairs=(pair,))
     try:
@@ -101,7 +102,7 @@ def _traffic(session: Session, shape: Shape, by: str) -> Remark:
         session.close(kill=True)
         return blocked(
             STEP,
-            Obstacle.NO_TRAFFIC,
+            FindingKind.NO_TRAFFIC,
             f"{len(session.nodes)} ranks came up{by}, but no message gets from {pair[0]} to {pair[1]}: {error.what}",
             "Check whether a firewall blocks traffic between the nodes, and which network MPI uses.",
         )
@@ -110,7 +111,7 @@ def _traffic(session: Session, shape: Shape, by: str) -> Remark:
     return fine(STEP, f"{many} ranks came up on {where}{by}, as one world, and messages pass.")
 
 
-def judge_types(tried: Sequence[StartTrial], chosen: str) -> list[Remark]:
+def judge_types(tried: Sequence[StartTrial], chosen: str) -> list[Finding]:
     """Which types work; the one that would be used comes first. `chosen`: its `--mpi=...`."""
     works = [one.how for one in tried if one.works]
     used = next((one for one in tried if one.how == chosen), None)
@@ -119,7 +120,7 @@ def judge_types(tried: Sequence[StartTrial], chosen: str) -> list[Remark]:
         remedy = f"Use {' or '.join(works)}, which work{'' if len(works) > 1 else 's'} here." if works else used.remedy
         if not works and used.other_mpi_type:
             remedy = NONE_WORKS
-        obstacle = Obstacle.MPI_TYPE if works else Obstacle.NO_START
+        obstacle = FindingKind.MPI_TYPE if works else FindingKind.NO_START
         remarks.append(blocked(STEP, obstacle, f"{chosen}: {used.why}", remedy, used.said))
     if works:
         remarks.append(fine(STEP, f"{', '.join(works)} work{'' if len(works) > 1 else 's'} with this MPI."))
@@ -130,7 +131,7 @@ def judge_types(tried: Sequence[StartTrial], chosen: str) -> list[Remark]:
     for why, ways in others.items():
         does = "does" if len(ways) == 1 else "do"
         says = f"{' and '.join(one.how for one in ways)} {does} not: {why}"
-        remarks.append(noted(STEP, Obstacle.MPI_TYPE, says, said=ways[0].said))
+        remarks.append(noted(STEP, FindingKind.MPI_TYPE, says, said=ways[0].said))
     return remarks
 
 
@@ -153,7 +154,7 @@ def try_mpirun(argv: Sequence[str], nodes: Sequence[str] | None, variables: Mapp
         return Launched(hosts=tuple(dict.fromkeys(str(rank.get("host", "")) for rank in session.ranks)))
 
 
-def judge_mpirun(mpi: Mpi, inside: Launched, outside: Launched) -> list[Remark]:
+def judge_mpirun(mpi: Mpi, inside: Launched, outside: Launched) -> list[Finding]:
     """`inside`: an allocation of two nodes; `outside`: without one."""
     alone = f", and without an allocation on {', '.join(outside.hosts)} alone" if outside.hosts else ""
     if inside.hosts:
@@ -162,7 +163,7 @@ def judge_mpirun(mpi: Mpi, inside: Launched, outside: Launched) -> list[Remark]:
     return [
         noted(
             STEP,
-            Obstacle.MPIRUN,
+            FindingKind.MPIRUN,
             f"{mpi.mpirun} does not start ranks within an allocation: {inside.why}",
             inside.remedy or "Use srun, or an mpirun that was built with support for Slurm.",
             inside.said,
@@ -173,16 +174,16 @@ def judge_mpirun(mpi: Mpi, inside: Launched, outside: Launched) -> list[Remark]:
 ENVIRONMENT_STEP = "environment"
 
 
-def judge_environment_trial(tried: Tried) -> list[Remark]:
+def judge_environment_trial(tried: Tried) -> list[Finding]:
     """A remark for each fault; one remark if there is no fault, or if nothing ran outside of the environment either."""
     spec = tried.environment.spec
     if not tried.plain:
         says = f"The effect of {spec} on a launch is unknown: no launch outside it started either."
-        return [untried(ENVIRONMENT_STEP, Obstacle.ENVIRONMENT, says)]
+        return [untried(ENVIRONMENT_STEP, FindingKind.ENVIRONMENT, says)]
     faults = judge_environment(tried)
     if not faults:
         return [fine(ENVIRONMENT_STEP, f"{spec} is entered on the nodes, and a launch works inside it.")]
     return [
-        (blocked if fault.fatal else noted)(ENVIRONMENT_STEP, Obstacle.ENVIRONMENT, fault.what, fault.remedy)
+        (blocked if fault.fatal else noted)(ENVIRONMENT_STEP, FindingKind.ENVIRONMENT, fault.what, fault.remedy)
         for fault in faults
     ]

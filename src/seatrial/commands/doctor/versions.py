@@ -7,8 +7,9 @@ are understood by it, since 24.11 the three before. Commands and slurmd may be o
 import re
 from collections.abc import Iterable, Mapping
 
-from seatrial.model.launching import Obstacle, Remark, blocked, fine, noted
+from seatrial.model.launching import blocked, fine, noted
 from seatrial.model.node_list import node_list
+from seatrial.model.verdict import Finding, FindingKind
 
 STEP = "versions"
 Release = tuple[int, int]
@@ -38,7 +39,7 @@ def window(release: Release) -> int:
     return 3 if release >= WIDER_SINCE else 2
 
 
-def judge_versions(client: str, controller: str, nodes: Mapping[str, str]) -> list[Remark]:
+def judge_versions(client: str, controller: str, nodes: Mapping[str, str]) -> list[Finding]:
     """`srun --version`, the controller's SLURM_VERSION, and each node's Version; empty texts are skipped."""
     ours = release_of(controller)
     if ours is None:
@@ -58,19 +59,19 @@ def judge_versions(client: str, controller: str, nodes: Mapping[str, str]) -> li
     return [fine(STEP, f"{client.strip() or 'Slurm'} here, {controller.strip()} at the controller{_nodes(nodes)}")]
 
 
-def _judged(subject: str, release: Release, controller: Release) -> Remark | None:
+def _judged(subject: str, release: Release, controller: Release) -> Finding | None:
     distance = behind(release, controller)
     name, its = _text(release), _text(controller)
     if distance is None or 0 <= distance <= window(controller):
         return None
     if distance < 0:
         says = f"{subject} of Slurm {name}, newer than the controller's {its}, which does not support them."
-        return blocked(STEP, Obstacle.SLURM_VERSIONS, says, "Upgrade slurmctld first, or use the site's own.")
+        return blocked(STEP, FindingKind.SLURM_VERSIONS, says, "Upgrade slurmctld first, or use the site's own.")
     says = (
         f"{subject} of Slurm {name}, {distance} major releases older than the controller's {its}, "
         f"which understands {window(controller)}."
     )
-    return blocked(STEP, Obstacle.SLURM_VERSIONS, says, "Upgrade them, or use the site's own commands.")
+    return blocked(STEP, FindingKind.SLURM_VERSIONS, says, "Upgrade them, or use the site's own commands.")
 
 
 def _nodes(nodes: Mapping[str, str]) -> str:
@@ -87,7 +88,7 @@ def uneven(versions: Iterable[str]) -> bool:
     return len(set(versions) - {""}) > 1
 
 
-def judge_evenness(nodes: Mapping[str, str]) -> list[Remark]:
+def judge_evenness(nodes: Mapping[str, str]) -> list[Finding]:
     """Nodes with several versions of slurmd, in the middle of an upgrade or forgotten by it."""
     if not uneven(nodes.values()):
         return []
@@ -95,4 +96,4 @@ def judge_evenness(nodes: Mapping[str, str]) -> list[Remark]:
         f"{node_list([node for node in nodes if nodes[node] == version])}: {version}"
         for version in sorted(set(nodes.values()) - {""})
     ]
-    return [noted(STEP, Obstacle.SLURM_VERSIONS, f"The nodes run several versions of slurmd ({'; '.join(each)}).")]
+    return [noted(STEP, FindingKind.SLURM_VERSIONS, f"The nodes run several versions of slurmd ({'; '.join(each)}).")]

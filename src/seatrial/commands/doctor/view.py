@@ -2,14 +2,19 @@
 
 from collections.abc import Iterator
 
-from seatrial.model.launching import Examination, Remark, Weight
+from seatrial.model.launching import Examination
+from seatrial.model.verdict import Finding, Verdict
 from seatrial.render.json import FORMAT, Json
-from seatrial.render.report import Block, Card, Cards, Lines, Report
+from seatrial.render.report import Block, Findings, Lines, Report
 
-MARKS = {Weight.OK: "ok", Weight.NOTE: "note", Weight.BLOCKED: "BLOCKED", Weight.NOT_TRIED: "not tried"}
-STYLES = {Weight.OK: "ok", Weight.NOTE: "note", Weight.BLOCKED: "blocked", Weight.NOT_TRIED: "untried"}
-"""The classes by which page.css colours them."""
-PARTS = (("Obstacles", Weight.BLOCKED), ("Not tried", Weight.NOT_TRIED), ("Worth knowing", Weight.NOTE))
+WEIGHTS = {
+    Verdict.PASS: "ok",
+    Verdict.NOTE: "note",
+    Verdict.BLOCKED: "blocked",
+    Verdict.NOT_RUN: "not tried",
+}
+"""The words of the JSON report."""
+PARTS = (("Obstacles", Verdict.BLOCKED), ("Not tried", Verdict.NOT_RUN), ("Worth knowing", Verdict.NOTE))
 
 
 def doctor_report(found: Examination) -> Report:
@@ -21,7 +26,8 @@ def doctor_report(found: Examination) -> Report:
         exit_code=found.exit_code,
         payload=lambda: doctor_fields(found),
         terminal=lambda _: _terminal(found),
-        page=lambda: _page(found),
+        page=lambda: _parts(found),
+        findings=tuple(one for one in found.remarks if one.verdict is not Verdict.PASS),
         remedy=first.remedy if first else "",
     )
 
@@ -33,15 +39,15 @@ def doctor_fields(found: Examination) -> Json:
         "format": FORMAT,
         "verdict": verdict_of(found),
         "exit_code": int(found.exit_code),
-        "first": first.says if first else "",
+        "first": first.statement if first else "",
         "remarks": [
             {
                 "step": one.step,
-                "weight": one.weight.value,
-                "obstacle": one.obstacle.value if one.obstacle else None,
-                "says": one.says,
+                "weight": WEIGHTS[one.verdict],
+                "obstacle": None if one.verdict is Verdict.PASS else one.kind.value,
+                "says": one.statement,
                 "remedy": one.remedy,
-                "said": one.said,
+                "said": one.printed,
             }
             for one in found.remarks
         ],
@@ -57,13 +63,13 @@ def headline(found: Examination) -> str:
     """The first obstacle, and how many more there are."""
     first = first_of(found)
     if first is None:
-        return found.remarks[-1].says if found.remarks else "Nothing was tried."
+        return found.remarks[-1].statement if found.remarks else "Nothing was tried."
     more = len(found.blocked) - 1
     others = f" ({more} more below)" if more > 0 else ""
-    return f"{first.says}{others}"
+    return f"{first.statement}{others}"
 
 
-def first_of(found: Examination) -> Remark | None:
+def first_of(found: Examination) -> Finding | None:
     """The first obstacle, else the first step that was not tried."""
     return next(iter((*found.blocked, *found.untried)), None)
 
@@ -72,33 +78,13 @@ def _terminal(found: Examination) -> Iterator[Block]:
     first = first_of(found)
     if first is not None and first.remedy:
         yield Lines(rows=(("to do", first.remedy),), tight=True)
-    yield Lines(rows=tuple(_lines(found)), indent=0)
+    yield from _parts(found)
 
 
-def _lines(found: Examination) -> Iterator[tuple[str, str]]:
-    for one in found.remarks:
-        kind = f"{one.obstacle.value}: " if one.obstacle else ""
-        yield MARKS[one.weight], f"{one.step}: {kind}{one.says}"
-        if one.remedy:
-            yield "", f"to do: {one.remedy}"
-
-
-def _page(found: Examination) -> Iterator[Block]:
-    for title, weight in PARTS:
-        cards = tuple(_card(one) for one in found.remarks if one.weight is weight)
-        if cards:
-            yield Cards(title=title, cards=cards)
-    if well := tuple((one.step, one.says) for one in found.remarks if one.weight is Weight.OK):
-        yield Lines(title="All is well", rows=well)
-
-
-def _card(one: Remark) -> Card:
-    return Card(
-        mark=MARKS[one.weight],
-        style=STYLES[one.weight],
-        title=f"{one.step}: {one.obstacle.value}" if one.obstacle else one.step,
-        statement=one.says,
-        rows=(("to do", one.remedy),) if one.remedy else (),
-        printed=tuple(one.said.splitlines()),
-        unfolded=one.weight is Weight.BLOCKED,
-    )
+def _parts(found: Examination) -> Iterator[Block]:
+    """What is in the way comes first, what works last."""
+    for title, verdict in PARTS:
+        if findings := tuple(one for one in found.remarks if one.verdict is verdict):
+            yield Findings(title=title, findings=findings)
+    if well := tuple((one.step, one.statement) for one in found.remarks if one.verdict is Verdict.PASS):
+        yield Lines(title="All is well", rows=well, indent=0)

@@ -3,17 +3,17 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from seatrial.fabric.map_check import LinkProblem, device_name, link_text
+from seatrial.fabric.map_check import device_name, link_text
 from seatrial.fabric.table_check import TableReport
 from seatrial.model.errors import ExitCode
 from seatrial.model.fabric_map import DeviceKind, FabricMap
 from seatrial.model.hca import data_bits_per_s
 from seatrial.model.units import link_rate
-from seatrial.model.verdict import Verdict
+from seatrial.model.verdict import Finding, Verdict
 from seatrial.model.words import count, natural_sorted
 from seatrial.render.escape import clean
 from seatrial.render.json import Json
-from seatrial.render.report import Block, Copy, Report
+from seatrial.render.report import Block, Copy, Findings, Report
 
 MOST_LISTED = 60
 
@@ -27,7 +27,7 @@ def map_report(fabric: FabricMap, tables: TableReport | None = None) -> Report:
     )
 
 
-def problems_report(fabric: FabricMap, problems: Sequence[LinkProblem], tables: TableReport | None = None) -> Report:
+def problems_report(fabric: FabricMap, problems: Sequence[Finding], tables: TableReport | None = None) -> Report:
     """The report of `seatrial fabric check`: each problem with its remedy, and use by routes."""
     size = count(len(fabric.links), "cable")
     if problems:
@@ -41,6 +41,7 @@ def problems_report(fabric: FabricMap, problems: Sequence[LinkProblem], tables: 
         exit_code=exit_code,
         payload=lambda: fabric_fields(fabric, problems, exit_code, tables),
         terminal=lambda _: _problem_blocks(problems, tables),
+        findings=tuple(problems),
         wrapped=False,
     )
 
@@ -77,9 +78,9 @@ def _switch_lines(fabric: FabricMap) -> Iterator[str]:
         yield f"  and {len(switches) - MOST_LISTED} more switches; --json has all"
 
 
-def _problem_blocks(problems: Sequence[LinkProblem], tables: TableReport | None) -> Iterator[Block]:
-    for number, problem in enumerate(problems, 1):
-        yield Copy(lines=(f"{number}  {problem.kind}", f"   {problem.says}", f"   to do      {problem.remedy}"))
+def _problem_blocks(problems: Sequence[Finding], tables: TableReport | None) -> Iterator[Block]:
+    if problems:
+        yield Findings(findings=tuple(problems))
     if tables:
         yield Copy(lines=tuple(_routes(tables)), tight=not problems)
 
@@ -92,7 +93,7 @@ def _routes(tables: TableReport | None) -> list[str]:
 
 
 def fabric_fields(
-    fabric: FabricMap, problems: Sequence[LinkProblem], exit_code: int, tables: TableReport | None = None
+    fabric: FabricMap, problems: Sequence[Finding], exit_code: int, tables: TableReport | None = None
 ) -> Json:
     """docs/fabric.md describes each field."""
     devices = fabric.by_key
@@ -100,7 +101,7 @@ def fabric_fields(
         "exit_code": int(exit_code),
         "source": fabric.source,
         "problems": [
-            {"kind": one.kind.value, "subject": one.subject, "statement": one.says, "remedy": one.remedy}
+            {"kind": one.kind.value, "subject": one.subject.name, "statement": one.statement, "remedy": one.remedy}
             for one in problems
         ],
         "devices": [

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from seatrial.commands.locate.findings import WORDS, table_findings
 from seatrial.judgement.wording import WAYS
 from seatrial.locate.classes import Classes
 from seatrial.model.errors import ExitCode
@@ -20,12 +21,11 @@ from seatrial.model.pair_table import PairTable
 from seatrial.model.units import LATENCY, duration, quantity, share
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import count, some
+from seatrial.render.fields import finding_fields
 from seatrial.render.json import Json
-from seatrial.render.report import Block, Copy, Report
+from seatrial.render.report import Block, Copy, Findings, Report
 
 MOST = 12
-LEAST_P = 1e-9
-WORDS = {"bandwidth_bytes_per_s": "bandwidth", LATENCY: "latency"}
 CAUSES = {
     Instability.REPETITIONS: "its repetitions differ by {}",
     Instability.SINGLE: "{} worse than its nodes' other pairs, in one direction and measured once: measure it again",
@@ -43,6 +43,7 @@ def located_report(
         exit_code=exit_code,
         payload=lambda: located_fields(table, located, groups, classes, exit_code),
         terminal=lambda _: _terminal(located, groups, classes),
+        findings=table_findings(located),
         wrapped=False,
     )
 
@@ -55,6 +56,7 @@ def located_fields(
         "exit_code": int(exit_code),
         "verdict": located.verdict.value,
         "confidence": located.confidence,
+        "findings": [finding_fields(finding) for finding in table_findings(located)],
         "faults": [_fault_fields(fault) for fault in located.faults],
         "ambiguous": [_undecided_fields(one) for one in located.ambiguous],
         "unstable": [_unstable_fields(one) for one in located.unstable],
@@ -146,11 +148,9 @@ def _resolution_fields(one: Resolution) -> Json:
 
 
 def _terminal(located: Located, groups: Sequence[Sequence[str]], classes: Classes | None) -> Iterator[Block]:
-    for number, fault in enumerate(located.faults, 1):
-        seen = f"   seen in    {', '.join(fault.evidence[:6])}{' ...' if fault.pairs > 6 else ''}"
-        yield Copy(lines=(f"{number}  {fault.subject.text}", f"   {_statement(fault)}", seen))
-    if located.unlisted_pairs:
-        yield Copy(lines=(f"and {count(located.unlisted_pairs, 'more pair')} at fault",))
+    if located.faults:
+        left_out = f"and {count(located.unlisted_pairs, 'more pair')} at fault" if located.unlisted_pairs else ""
+        yield Findings(findings=table_findings(located), left_out=left_out)
     yield Copy(lines=(*_open_lines(located), *_method_lines(located, groups, classes)))
 
 
@@ -241,18 +241,6 @@ def _missing(located: Located) -> str:
         return f"{count(len(located.unjudged), 'node')} could not be judged"
     worst = min(lacking, key=lambda one: one.measured_pairs)
     return f"{worst.expected_pairs - worst.measured_pairs} of {worst.expected_pairs} ordered pairs were not measured"
-
-
-def _statement(fault: LocatedFault) -> str:
-    way = WAYS[fault.direction]
-    if fault.dead:
-        return f"was measured without a usable {WORDS[fault.metric]} (0, NaN or impossible), {way}"
-    interval = f"[{share(fault.low)}–{share(fault.high)}]"
-    if fault.metric == LATENCY:
-        text = f"takes {share(fault.loss_ratio)} {interval} longer than its peers, {way}"
-    else:
-        text = f"carries {share(fault.loss_ratio)} {interval} less than its peers, {way}"
-    return f"{text} (p {'< 1e-9' if fault.p < LEAST_P else f'= {fault.p:.1g}'})"
 
 
 def _population_lines(populations: Sequence[Population]) -> list[str]:

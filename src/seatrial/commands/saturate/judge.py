@@ -7,13 +7,15 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from seatrial.judgement.outcome import Outcome, failure_of, pair_of
-from seatrial.judgement.pair_limit import against_limit, limit_between
-from seatrial.judgement.rank_deaths import after_deaths, run_notes
+from seatrial.judgement.pair_limit import against_limit, limit_between, limit_findings
+from seatrial.judgement.rank_deaths import after_deaths, judge_deaths, run_notes
 from seatrial.locate.evidence import Pair, run_value
 from seatrial.model.limit import Limit, NoLimit
 from seatrial.model.measurement import Estimate, Kernel, Measurement, Phase
 from seatrial.model.run import RecordedRun
-from seatrial.model.units import bandwidth, share
+from seatrial.model.subject import Direction, node
+from seatrial.model.units import BANDWIDTH, bandwidth, share
+from seatrial.model.verdict import Finding, FindingKind, Verdict
 from seatrial.statistics.concurrent_flows import together_s
 from seatrial.statistics.estimates import median, median_estimate
 from seatrial.statistics.max_rate import MaxRate, Point, fit_max_rate
@@ -52,13 +54,7 @@ class Saturation(Outcome, frozen=True, kw_only=True):
     """The least number measured that drives the port (`ENOUGH`)."""
     one_rank_share: Estimate | None
     """Of the most that any number of ranks carried."""
-    finding: str
     limit: Limit | NoLimit
-
-    @property
-    def named(self) -> bool:
-        """Whether the port is slow, or one rank cannot drive it."""
-        return bool(self.finding) or super().named
 
 
 def judge_saturation(recorded: RecordedRun) -> Saturation:
@@ -81,9 +77,15 @@ def judge_saturation(recorded: RecordedRun) -> Saturation:
     )
     part = _one_rank_share(times, best.ranks, largest) if best else None
     limit = limit_between(recorded.facts, pair)
-    judged = against_limit(best.bandwidth_bytes_per_s if best else None, limit)
+    measured = best.bandwidth_bytes_per_s if best else None
+    judged = against_limit(measured, limit)
     verdict, reason = after_deaths(recorded, *judged)
     reason = failure_of(recorded) or reason
+    findings = (
+        *judge_deaths(recorded).findings,
+        *limit_findings(pair, *judged, measured, limit),
+        *_one_rank_findings(pair, by_ranks, needed, part),
+    )
     return Saturation(
         pair=pair,
         message_bytes=largest,
@@ -92,11 +94,11 @@ def judge_saturation(recorded: RecordedRun) -> Saturation:
         model=_model(times, _window(rounds), recorded.info.seed),
         ranks_needed=needed,
         one_rank_share=part,
-        finding=_finding(pair, by_ranks, needed, part),
+        findings=findings,
         limit=limit,
         verdict=verdict,
         reason=reason,
-        notes=run_notes(recorded, reason),
+        notes=run_notes(recorded, reason, findings),
         complete=recorded.info.whole and bool(by_ranks),
     )
 
@@ -164,12 +166,29 @@ def _one_rank_share(times: Mapping[Point, Sequence[float]], best: int, size: int
     return median_estimate(shares) if shares else None
 
 
-def _finding(pair: Pair, by_ranks: Sequence[AtOnce], needed: int | None, part: Estimate | None) -> str:
+def _one_rank_findings(
+    pair: Pair, by_ranks: Sequence[AtOnce], needed: int | None, part: Estimate | None
+) -> tuple[Finding, ...]:
+    """Whether one rank cannot drive the port; the estimate of its share says so in its whole interval."""
     if part is None or needed is None or part.high >= ONE_RANK_FLOOR:
-        return ""
-    one = next(each for each in by_ranks if each.ranks == 1).bandwidth_bytes_per_s.value
+        return ()
+    one = next(each for each in by_ranks if each.ranks == 1).bandwidth_bytes_per_s
     most = max(each.bandwidth_bytes_per_s.value for each in by_ranks)
     return (
-        f"One rank of {pair[0]} cannot drive its port: it carries {bandwidth(one)}, {share(part.value)} of the "
-        f"{bandwidth(most)} that more ranks carry; {needed} are needed. Let several ranks communicate at once."
+        Finding(
+            kind=FindingKind.PORT_NEEDS_RANKS,
+            subject=node(pair[0]),
+            direction=Direction.OUT,
+            verdict=Verdict.SLOW,
+            statement=f"One rank of {pair[0]} cannot drive its port: it carries {bandwidth(one.value)}, "
+            f"{share(part.value)} of the {bandwidth(most)} that more ranks carry; {needed} are needed.",
+            remedy="Let several ranks communicate at once.",
+            brief=f"one rank carries {share(part.value)} of what its port does; {needed} are needed",
+            metric=BANDWIDTH,
+            measured=one,
+            peers=most,
+            peers_name=f"{needed} ranks or more at once",
+            of_peers=part,
+            pairs=(">".join(pair),),
+        ),
     )

@@ -9,10 +9,12 @@ from seatrial.commands.saturate.judge import AtSize, Saturation
 from seatrial.model import units
 from seatrial.model.limit import Limit
 from seatrial.model.run import RunInfo
+from seatrial.model.verdict import FindingKind
+from seatrial.render.fields import finding_fields
 from seatrial.render.json import Json
 from seatrial.render.pair_view import design_note, limit_fields, limit_text, outcome_fields, pair_case, run_line
 from seatrial.render.plots import Axis, Plot, Point, Series, round_steps
-from seatrial.render.report import Block, Lines, Paragraph, Report, Table, columns
+from seatrial.render.report import Block, Findings, Lines, Report, Table, columns
 from seatrial.statistics.max_rate import MaxRate
 
 HEAD = columns("#size", "#ranks at once", "#bandwidth", "#range")
@@ -29,7 +31,8 @@ def saturation_report(run: RunInfo, found: Saturation) -> Report:
         terminal=lambda _: _terminal(found),
         page=lambda: _page(run, found),
         about=run_line(run),
-        cases=(pair_case(found, found.finding),),
+        findings=found.findings,
+        cases=() if found.findings else (pair_case(found),),
     )
 
 
@@ -37,7 +40,8 @@ def saturation_fields(run: RunInfo, found: Saturation) -> Json:
     """docs/saturate.md describes each field."""
     return {
         **outcome_fields(run, found),
-        "finding": found.finding,
+        "finding": next((one.statement for one in found.findings if one.kind is FindingKind.PORT_NEEDS_RANKS), ""),
+        "findings": [finding_fields(finding) for finding in found.findings],
         "message_bytes": found.message_bytes,
         "by_ranks": found.by_ranks,
         "by_size": found.by_size,
@@ -49,14 +53,15 @@ def saturation_fields(run: RunInfo, found: Saturation) -> Json:
 
 
 def _terminal(found: Saturation) -> Iterator[Block]:
-    if found.finding:
-        yield Paragraph(text=found.finding, tight=True)
+    if found.findings:
+        yield Findings(findings=found.findings)
     yield Lines(rows=tuple(summary(found)))
 
 
 def _page(run: RunInfo, found: Saturation) -> Iterator[Block]:
-    finding = [("finding", found.finding)] if found.finding else []
-    yield Lines(title="What was found", rows=(*finding, *summary(found)))
+    if found.findings:
+        yield Findings(findings=found.findings)
+    yield Lines(title="What was found", rows=tuple(summary(found)))
     if found.by_size:
         yield bandwidth_plot(found)
         yield Table(title="All sizes", columns=HEAD, rows=tuple(map(_row, found.by_size)))

@@ -13,9 +13,8 @@ from seatrial.lab.trial.score import Expected
 from seatrial.model.errors import UsageError
 from seatrial.model.subject import Direction, Subject
 from seatrial.model.verdict import FindingKind, Verdict
-from seatrial.rules.catalogue import RULES
 
-KINDS = frozenset([*FindingKind, *(rule.kind for rule in RULES)])
+KINDS = frozenset(FindingKind)
 """Everything that a check can find."""
 
 

@@ -16,11 +16,11 @@ DRAINED = NodeState(node="n4", reason="Slurm says drained (memory upgrade)", fau
 def test_a_node_that_is_down_is_a_finding() -> None:
     judgement = judge(sail(Cluster(nodes=names(4)), lost=(DOWN,)))
     assert [(one.kind, one.subject) for one in judgement.findings] == [(FindingKind.NODE_DOWN, node("n4"))]
-    assert judgement.findings[0].verdict is Verdict.NOT_RUN
+    assert judgement.findings[0].verdict is Verdict.DOWN
     assert judgement.exit_code is ExitCode.FINDINGS
     assert judgement.complete
     verdicts = {one.node: one.verdict for one in judgement.nodes}
-    assert verdicts == {"n1": "PASS", "n2": "PASS", "n3": "PASS", "n4": "NOT_RUN"}
+    assert verdicts == {"n1": "PASS", "n2": "PASS", "n3": "PASS", "n4": "DOWN"}
 
 
 def test_a_node_taken_out_on_purpose_is_no_finding_and_is_not_forgotten() -> None:

@@ -9,33 +9,23 @@ from seatrial.cli import main
 from seatrial.commands.doctor import run
 from seatrial.commands.doctor.starts import StartTrial, judge_types, last_words
 from seatrial.commands.doctor.view import doctor_report
-from seatrial.model.launching import (
-    MOST_LINES,
-    Examination,
-    Obstacle,
-    Remark,
-    Weight,
-    blocked,
-    fine,
-    last_lines,
-    noted,
-    untried,
-)
+from seatrial.model.launching import MOST_LINES, Examination, blocked, fine, last_lines, noted, untried
+from seatrial.model.verdict import Finding, FindingKind, Verdict
 from seatrial.render.html import as_html
 
 EVIL = "<script>alert(1)</script> & \x1b[31m\"'"
 
 
-def page(*remarks: Remark) -> str:
+def page(*remarks: Finding) -> str:
     return as_html(doctor_report(Examination(remarks=remarks)))
 
 
 def test_what_is_in_the_way_comes_first_with_what_was_printed_and_the_fix() -> None:
     made = page(
         fine("slurm", "It answers."),
-        noted("start", Obstacle.MPI_TYPE, "pmi2 does not.", said="line 1\n  line 2"),
-        untried("start", Obstacle.NO_ROOM, "Nothing is free."),
-        blocked("start", Obstacle.NO_START, "It does not start.", "Mend it.", "srun: error: one\nsrun: error: two"),
+        noted("start", FindingKind.MPI_TYPE, "pmi2 does not.", said="line 1\n  line 2"),
+        untried("start", FindingKind.NO_ROOM, "Nothing is free."),
+        blocked("start", FindingKind.NO_START, "It does not start.", "Mend it.", "srun: error: one\nsrun: error: two"),
     )
     assert made.count("Mend it.") == 2
     order = [made.index(text) for text in ("BLOCKED", "Obstacles", "Not tried", "Worth knowing", "All is well")]
@@ -47,9 +37,9 @@ def test_what_is_in_the_way_comes_first_with_what_was_printed_and_the_fix() -> N
 
 def test_all_text_is_escaped_and_nothing_is_fetched() -> None:
     made = page(
-        blocked(EVIL, Obstacle.NO_START, EVIL, EVIL, f"{EVIL}\n{EVIL}"),
+        blocked(EVIL, FindingKind.NO_START, EVIL, EVIL, f"{EVIL}\n{EVIL}"),
         fine(EVIL, EVIL),
-        noted(EVIL, Obstacle.NO_MPI, EVIL),
+        noted(EVIL, FindingKind.NO_MPI, EVIL),
     )
     assert "<script" not in made
     assert "\x1b" not in made
@@ -60,16 +50,16 @@ def test_all_text_is_escaped_and_nothing_is_fetched() -> None:
 
 @pytest.mark.parametrize(
     ("remarks", "word"),
-    [((), "PASS"), ((fine("slurm", "x"),), "PASS"), ((untried("start", Obstacle.NO_ROOM, "x"),), "INCOMPLETE")],
+    [((), "PASS"), ((fine("slurm", "x"),), "PASS"), ((untried("start", FindingKind.NO_ROOM, "x"),), "INCOMPLETE")],
 )
-def test_the_word_is_the_verdict(remarks: tuple[Remark, ...], word: str) -> None:
+def test_the_word_is_the_verdict(remarks: tuple[Finding, ...], word: str) -> None:
     assert f'<header class="{word}"><p class="word">{word}</p>' in page(*remarks)
 
 
 def test_the_command_writes_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found = Examination(remarks=(blocked("start", Obstacle.NO_START, "Broken.", "Mend."),))
+    found = Examination(remarks=(blocked("start", FindingKind.NO_START, "Broken.", "Mend."),))
     monkeypatch.setattr(run, "examine", lambda *_: found)
     assert main.run(["doctor", "--html", str(tmp_path / "a" / "x.html")]) == 1
     assert "Page: " in capsys.readouterr().out
@@ -88,4 +78,4 @@ def test_the_last_lines_of_a_failed_start_are_kept(tmp_path: Path) -> None:
     assert last_lines("") == ""
     tried = [StartTrial(how="--mpi=pmi2", why="no PMI", said="OMPI was not built"), StartTrial(how="--mpi=pmix")]
     one = judge_types(tried, "--mpi=pmi2")[0]
-    assert (one.weight, one.said) == (Weight.BLOCKED, "OMPI was not built")
+    assert (one.verdict, one.printed) == (Verdict.BLOCKED, "OMPI was not built")

@@ -13,7 +13,8 @@ from seatrial.launch.environments.report import TaskReport
 from seatrial.launch.environments.spec import parse_environment
 from seatrial.launch.mpi import Family, Mpi
 from seatrial.model.errors import ExitCode
-from seatrial.model.launching import Examination, Obstacle, Weight, blocked, fine, noted, untried
+from seatrial.model.launching import Examination, blocked, fine, noted, untried
+from seatrial.model.verdict import FindingKind, Verdict
 from seatrial.node.mpi import parse_file
 from seatrial.render.text import as_text
 from tests.support.paths import ROOT
@@ -33,12 +34,12 @@ def test_a_foreign_hostname_and_a_wrong_clock_are_named() -> None:
         "seatrial-place login7 n1 1000\nseatrial-place n2 n2 1100\nseatrial-place n3 n3 400\n"
     )
     name, clock = node_identity.judge_places(found, asked_s=1000, answered_s=1001)
-    assert (name.obstacle, name.weight) == (Obstacle.HOSTNAME_DIFFERS, Weight.BLOCKED)
-    assert "n1 calls itself login7" in name.says
-    assert (clock.obstacle, clock.weight) == (Obstacle.CLOCK_DIFFERS, Weight.BLOCKED)
-    assert "n2 by 98 s, n3 by 599 s" in clock.says
+    assert (name.kind, name.verdict) == (FindingKind.HOSTNAME_DIFFERS, Verdict.BLOCKED)
+    assert "n1 calls itself login7" in name.statement
+    assert (clock.kind, clock.verdict) == (FindingKind.CLOCK_DIFFERS, Verdict.BLOCKED)
+    assert "n2 by 98 s, n3 by 599 s" in clock.statement
     (small,) = node_identity.judge_places(found[1:2], asked_s=1000, answered_s=1001)
-    assert small.weight is Weight.NOTE
+    assert small.verdict is Verdict.NOTE
 
 
 def test_what_an_environment_does_is_in_the_way_or_worth_knowing() -> None:
@@ -47,18 +48,18 @@ def test_what_an_environment_does_is_in_the_way_or_worth_knowing() -> None:
 
     def judged(
         *within: TaskReport, plain: tuple[TaskReport, ...] = (task("PMIX_RANK", "SLURM_PROCID"),)
-    ) -> list[Weight]:
+    ) -> list[Verdict]:
         environment = parse_environment("script:/w")
         found = starts.judge_environment_trial(
             Tried(environment=environment, nodes=("n1",), plain=plain, within=within)
         )
         assert {one.step for one in found} == {"environment"}
-        return [one.weight for one in found]
+        return [one.verdict for one in found]
 
-    assert judged(task("PMIX_RANK", "SLURM_PROCID")) == [Weight.OK]
-    assert judged(task("PMIX_RANK")) == [Weight.NOTE]
-    assert judged(task()) == [Weight.BLOCKED, Weight.NOTE]
-    assert judged(plain=()) == [Weight.NOT_TRIED]
+    assert judged(task("PMIX_RANK", "SLURM_PROCID")) == [Verdict.PASS]
+    assert judged(task("PMIX_RANK")) == [Verdict.NOTE]
+    assert judged(task()) == [Verdict.BLOCKED, Verdict.NOTE]
+    assert judged(plain=()) == [Verdict.NOT_RUN]
 
 
 def report(
@@ -82,19 +83,19 @@ srun: Job step aborted: Waiting up to 4 seconds for job step to finish.
 
 def test_each_silent_node_is_named_with_its_own_reason_and_none_for_anothers() -> None:
     hangs, gone = node_identity.judge_silent(("n2", "n3", "n4"), LAUNCH_FAILED)[::-1]
-    assert hangs.says.startswith(
+    assert hangs.statement.startswith(
         "No process can be started on n3: slurmd on n3 accepts connections but does not answer"
     )
-    assert gone.says.startswith("No process can be started on n2: slurmd on n2 cannot be reached")
+    assert gone.statement.startswith("No process can be started on n2: slurmd on n2 cannot be reached")
     (quiet,) = node_identity.judge_silent(("n1", "n2"), "srun: error: The moon is full\n")
-    assert quiet.says == "No process can be started on n[1-2]: The moon is full."
+    assert quiet.statement == "No process can be started on n[1-2]: The moon is full."
     assert node_identity.judge_silent((), LAUNCH_FAILED) == []
 
 
 def test_an_mpi_that_no_type_works_with_is_not_sent_in_circles() -> None:
     singletons = starts.StartTrial(how="--mpi=pmix", why="2 worlds of one rank", remedy="x", other_mpi_type=True)
     (one, _) = starts.judge_types([singletons, starts.StartTrial(how="--mpi=none", why="so, too")], "--mpi=pmix")
-    assert (one.obstacle, one.remedy) == (Obstacle.NO_START, starts.NONE_WORKS)
+    assert (one.kind, one.remedy) == (FindingKind.NO_START, starts.NONE_WORKS)
     broken = starts.StartTrial(how="--mpi=pmix", why="slurmd", remedy="Often the plugin of that --mpi is missing.")
     assert starts.judge_types([broken], "--mpi=pmix")[0].remedy == broken.remedy
 
@@ -103,17 +104,17 @@ def test_nodes_without_the_probe_or_its_library_are_named_and_dropped() -> None:
     reports = [report("n1"), report("n2", program=False), report("n3", missing=("libmpi.so.40",)), report("n4")]
     nodes = ("n1", "n2", "n3", "n4")
     probe, library = node_identity.judge_programs(reports, nodes, "/p")
-    assert (probe.obstacle, "on n2." in probe.says) == (Obstacle.PROGRAM_MISSING, True)
-    assert (library.obstacle, library.says) == (Obstacle.LIBRARY_MISSING, "libmpi.so.40 is missing on n3.")
+    assert (probe.kind, "on n2." in probe.statement) == (FindingKind.PROGRAM_MISSING, True)
+    assert (library.kind, library.statement) == (FindingKind.LIBRARY_MISSING, "libmpi.so.40 is missing on n3.")
     assert node_identity.able_nodes(reports, nodes) == ("n1", "n4")
 
 
 def test_several_versions_of_mpi_are_noted() -> None:
     (one,) = node_identity.judge_programs([report("n1"), report("n2", library="9 2 /lib/m")], ("n1", "n2"), "/p")
-    assert (one.obstacle, one.weight) == (Obstacle.MPI_DIFFERS, Weight.NOTE)
-    assert "n1: /lib/m (2 bytes, checksum 1); n2: /lib/m (2 bytes, checksum 9)" in one.says
+    assert (one.kind, one.verdict) == (FindingKind.MPI_DIFFERS, Verdict.NOTE)
+    assert "n1: /lib/m (2 bytes, checksum 1); n2: /lib/m (2 bytes, checksum 9)" in one.statement
     (same,) = node_identity.judge_programs([report("n1"), report("n2", library="1 2 /other/m")], ("n1", "n2"), "/p")
-    assert same.weight is Weight.OK
+    assert same.verdict is Verdict.PASS
 
 
 def test_a_wrong_mpi_type_is_blocked_with_the_one_that_works() -> None:
@@ -124,10 +125,10 @@ def test_a_wrong_mpi_type_is_blocked_with_the_one_that_works() -> None:
         starts.StartTrial(how="--mpi=x", why="odd"),
     ]
     first, works, odd = starts.judge_types(tried, "--mpi=pmi2")
-    assert (first.obstacle, first.weight) == (Obstacle.MPI_TYPE, Weight.BLOCKED)
+    assert (first.kind, first.verdict) == (FindingKind.MPI_TYPE, Verdict.BLOCKED)
     assert first.remedy == "Use --mpi=pmix, which works here."
-    assert works.says == "--mpi=pmix works with this MPI."
-    assert (odd.weight, odd.says) == (Weight.NOTE, "--mpi=x does not: odd")
+    assert works.statement == "--mpi=pmix works with this MPI."
+    assert (odd.verdict, odd.statement) == (Verdict.NOTE, "--mpi=x does not: odd")
 
 
 def test_where_no_type_works_it_is_not_the_type() -> None:
@@ -136,16 +137,16 @@ def test_where_no_type_works_it_is_not_the_type() -> None:
         starts.StartTrial(how="x", why="no"),
     )
     one, _ = starts.judge_types([first, second], "--mpi=pmix")
-    assert (one.obstacle, one.remedy) == (Obstacle.NO_START, "Install.")
+    assert (one.kind, one.remedy) == (FindingKind.NO_START, "Install.")
 
 
 def test_mpirun_within_and_without() -> None:
     mpi = Mpi(mpicc="mpicc", mpirun="mpirun", family=Family.OPEN_MPI)
     login = starts.Launched(hosts=("login",))
     (good,) = starts.judge_mpirun(mpi, starts.Launched(hosts=("n1", "n2")), login)
-    assert "on n1, n2 within an allocation, and without an allocation on login alone" in good.says
+    assert "on n1, n2 within an allocation, and without an allocation on login alone" in good.statement
     (bad,) = starts.judge_mpirun(mpi, starts.Launched(why="no slots"), starts.Launched())
-    assert (bad.obstacle, bad.weight) == (Obstacle.MPIRUN, Weight.NOTE)
+    assert (bad.kind, bad.verdict) == (FindingKind.MPIRUN, Verdict.NOTE)
     assert "Use srun" in bad.remedy
     (known,) = starts.judge_mpirun(mpi, starts.Launched(why="/tmp is full", remedy="Empty it."), login)
     assert known.remedy == "Empty it."
@@ -155,9 +156,9 @@ def test_mpirun_within_and_without() -> None:
 BAD = Examination(
     remarks=(
         fine("slurm", "answers"),
-        noted("nodes", Obstacle.NODE_DRAINED, "n2 is out", "mend it"),
-        blocked("start", Obstacle.MPI_TYPE, "--mpi=pmi2: no \x1b[31mPMI", "Use --mpi=pmix."),
-        blocked("start", Obstacle.NO_START, "no"),
+        noted("nodes", FindingKind.NODE_DRAINED, "n2 is out", "mend it"),
+        blocked("start", FindingKind.MPI_TYPE, "--mpi=pmi2: no \x1b[31mPMI", "Use --mpi=pmix."),
+        blocked("start", FindingKind.NO_START, "no"),
     )
 )
 
@@ -166,16 +167,18 @@ def test_the_verdict_comes_first_with_what_to_do() -> None:
     lines = as_text(doctor_report(BAD), width=80).splitlines()
     assert lines[0] == "BLOCKED  --mpi=pmi2: no PMI (1 more below)"
     assert lines[1].split() == ["to", "do", "Use", "--mpi=pmix."]
-    assert "node-drained: n2 is out" in "\n".join(lines)
+    at = lines.index("1  NOTE  nodes  node-drained")
+    around = [line.strip() for line in lines[at - 1 : at + 3]]
+    assert around == ["Worth knowing", lines[at], "n2 is out", "to do  mend it"]
     found = json.loads(as_json_text(doctor_report(BAD)))
     assert (found["verdict"], found["exit_code"], len(found["remarks"])) == ("BLOCKED", 1, 4)
-    assert found["first"] == BAD.blocked[0].says
+    assert found["first"] == BAD.blocked[0].statement
 
 
 def test_exit_codes() -> None:
     assert BAD.exit_code is ExitCode.FINDINGS
     assert Examination(remarks=BAD.remarks[:2]).exit_code is ExitCode.PASS
-    left = Examination(remarks=(*BAD.remarks[:2], untried("nodes", Obstacle.NO_ROOM, "no room")))
+    left = Examination(remarks=(*BAD.remarks[:2], untried("nodes", FindingKind.NO_ROOM, "no room")))
     assert left.exit_code is ExitCode.INCOMPLETE
     assert as_text(doctor_report(left)).startswith("INCOMPLETE  no room")
 
@@ -193,6 +196,6 @@ def test_the_command_where_there_is_nothing(
     assert "Slurm's commands (sinfo) are not installed here" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("obstacle", list(Obstacle))
-def test_every_obstacle_is_documented(obstacle: Obstacle) -> None:
+@pytest.mark.parametrize("obstacle", [kind for kind in FindingKind if kind.page == "doctor"])
+def test_every_obstacle_is_documented(obstacle: FindingKind) -> None:
     assert f"`{obstacle}`" in (ROOT / "docs/doctor.md").read_text()

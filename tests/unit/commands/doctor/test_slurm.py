@@ -4,7 +4,7 @@ import pytest
 
 from seatrial.commands.doctor import node_states, partition, questions, versions
 from seatrial.commands.doctor.questions import versions_of
-from seatrial.model.launching import Obstacle, Remark, Weight
+from seatrial.model.verdict import Finding, FindingKind, Verdict
 from seatrial.slurm import job
 from seatrial.slurm.text import parse_sinfo
 from tests.support.paths import DATA
@@ -16,60 +16,64 @@ def said(name: str) -> str:
     return (RECORDED / f"{name}.txt").read_text(encoding="utf-8")
 
 
-def states(name: str, *wanted: str) -> list[Remark]:
+def states(name: str, *wanted: str) -> list[Finding]:
     return node_states.judge_nodes(parse_sinfo(said(name)), "", wanted, jobs=2, resume_s="30 sec")
 
 
-def only(remarks: list[Remark], obstacle: Obstacle) -> Remark:
-    (one,) = [remark for remark in remarks if remark.obstacle is obstacle]
+def only(remarks: list[Finding], obstacle: FindingKind) -> Finding:
+    (one,) = [remark for remark in remarks if remark.kind is obstacle]
     return one
 
 
 def test_a_drained_node_is_in_the_way_only_where_it_is_wanted() -> None:
-    unasked = only(states("sinfo-states"), Obstacle.NODE_DRAINED)
-    assert (unasked.weight, "bad DIMM" in unasked.says, "State=RESUME" in unasked.remedy) == (Weight.NOTE, True, True)
-    assert only(states("sinfo-states", "n1", "n2", "n4"), Obstacle.NODE_DRAINED).weight is Weight.BLOCKED
+    unasked = only(states("sinfo-states"), FindingKind.NODE_DRAINED)
+    assert (unasked.verdict, "bad DIMM" in unasked.statement, "State=RESUME" in unasked.remedy) == (
+        Verdict.NOTE,
+        True,
+        True,
+    )
+    assert only(states("sinfo-states", "n1", "n2", "n4"), FindingKind.NODE_DRAINED).verdict is Verdict.BLOCKED
 
 
 def test_a_suspended_node_is_no_obstacle_and_is_said_to_be_woken() -> None:
-    one = only(states("sinfo-states"), Obstacle.NODE_SUSPENDED)
-    assert one.weight is Weight.NOTE
+    one = only(states("sinfo-states"), FindingKind.NODE_SUSPENDED)
+    assert one.verdict is Verdict.NOTE
     for words in ("n3 is suspended", "powered down", "wakes it, within 30 sec", "keeps it awake"):
-        assert words in one.says
+        assert words in one.statement
 
 
 def test_a_node_on_its_way_to_sleep_is_left_out_unless_named() -> None:
     lines = {line.node: line for line in parse_sinfo(said("sinfo-powering-down")) if line.default}
     assert (lines["n3"].falling_asleep, lines["n3"].suspended, lines["n3"].idle) == (True, False, False)
-    assert only(states("sinfo-powering-down", "n1", "n3"), Obstacle.NODE_SUSPENDED).weight is Weight.NOTE
+    assert only(states("sinfo-powering-down", "n1", "n3"), FindingKind.NODE_SUSPENDED).verdict is Verdict.NOTE
 
 
 def test_a_down_node_is_always_in_the_way() -> None:
-    one = only(states("sinfo-down"), Obstacle.NODE_DOWN)
-    assert one.weight is Weight.BLOCKED
-    assert "disk failed" in one.says
+    one = only(states("sinfo-down"), FindingKind.NODE_DOWN)
+    assert one.verdict is Verdict.BLOCKED
+    assert "disk failed" in one.statement
     assert "slurmd" in one.remedy
 
 
 def test_reserved_nodes_and_those_in_use() -> None:
-    assert only(states("sinfo-reserved"), Obstacle.NODE_RESERVED).weight is Weight.NOTE
+    assert only(states("sinfo-reserved"), FindingKind.NODE_RESERVED).verdict is Verdict.NOTE
     lines = parse_sinfo("n1|allocated|main*|none\nn2|idle|main*|none\nn3|idle|main*|none\n")
     remarks = node_states.judge_nodes(lines, "", (), jobs=1)
-    assert only(remarks, Obstacle.NO_ROOM).says == "1 of 3 nodes is in use (1 job runs on the cluster)."
+    assert only(remarks, FindingKind.NO_ROOM).statement == "1 of 3 nodes is in use (1 job runs on the cluster)."
 
 
 def test_no_room_is_nobodys_fault() -> None:
     lines = parse_sinfo("n1|allocated|main*|none\nn2|mixed|main*|none\nn3|idle|main*|none\n")
-    weights = [one.weight for one in node_states.judge_nodes(lines, "", (), jobs=5)]
-    assert weights == [Weight.OK, Weight.NOTE]
+    weights = [one.verdict for one in node_states.judge_nodes(lines, "", (), jobs=5)]
+    assert weights == [Verdict.PASS, Verdict.NOTE]
 
 
 def test_a_state_that_we_do_not_know_is_quoted() -> None:
     remarks = node_states.judge_nodes(parse_sinfo("n1|pondering|main*|why\n"), "", (), jobs=0)
-    assert "pondering (why)" in only(remarks, Obstacle.NODE_OTHERWISE).says
+    assert "pondering (why)" in only(remarks, FindingKind.NODE_OTHERWISE).statement
 
 
-def judged(change: str = "", *, nodes: int = 4, minutes: int = 30, user_id: int = 1000) -> list[Remark]:
+def judged(change: str = "", *, nodes: int = 4, minutes: int = 30, user_id: int = 1000) -> list[Finding]:
     """The recorded partition `main` with one value changed."""
     values = dict(partition.parse_partitions(said("partitions"))["main"])
     key, _, value = change.partition("=")
@@ -81,8 +85,8 @@ def test_the_recorded_partition_refuses_nobody() -> None:
     partitions = partition.parse_partitions(said("partitions"))
     assert partition.default_of(partitions) == "main"
     (one,) = judged()
-    assert one.weight is Weight.OK
-    assert one.says == "main is up, and allows any number of nodes for any time."
+    assert one.verdict is Verdict.PASS
+    assert one.statement == "main is up, and allows any number of nodes for any time."
 
 
 @pytest.mark.parametrize(
@@ -101,8 +105,8 @@ def test_the_recorded_partition_refuses_nobody() -> None:
 )
 def test_a_partition_that_refuses_is_named_with_the_setting(change: str, word: str) -> None:
     (one,) = judged(change)
-    assert (one.weight, one.obstacle) == (Weight.BLOCKED, Obstacle.PARTITION_REFUSES)
-    assert word in one.says
+    assert (one.verdict, one.kind) == (Verdict.BLOCKED, FindingKind.PARTITION_REFUSES)
+    assert word in one.statement
     assert one.remedy
 
 
@@ -130,21 +134,21 @@ def test_what_to_ask_for_within_a_limit_is_said() -> None:
 
 
 def test_drained_nodes_are_in_the_way_where_nothing_else_is_left() -> None:
-    def weight(*words: str) -> Weight:
+    def weight(*words: str) -> Verdict:
         lines = parse_sinfo("".join(f"n{number}|{word}|main*|none\n" for number, word in enumerate(words)))
-        return only(node_states.judge_nodes(lines, "", (), jobs=0), Obstacle.NODE_DRAINED).weight
+        return only(node_states.judge_nodes(lines, "", (), jobs=0), FindingKind.NODE_DRAINED).verdict
 
-    assert weight("drained", "drained", "idle") is Weight.BLOCKED
-    assert weight("drained", "idle", "idle") is weight("drained", "allocated", "idle~") is Weight.NOTE
+    assert weight("drained", "drained", "idle") is Verdict.BLOCKED
+    assert weight("drained", "idle", "idle") is weight("drained", "allocated", "idle~") is Verdict.NOTE
 
 
 def test_limits_that_are_kept_refuse_nobody() -> None:
     for change in ("MaxNodes=4", "MinNodes=4", "MaxTime=1-00:00:00", "AllowGroups=hpc", "DisableRootJobs=YES"):
         (one,) = judged(change)
-        assert one.weight is Weight.OK, change
-    assert judged("DisableRootJobs=YES", user_id=0)[0].weight is Weight.BLOCKED
-    assert judged("AllowGroups=physics", user_id=0)[0].weight is Weight.OK
-    assert judged("AllowAccounts=abc")[0].weight is Weight.NOTE
+        assert one.verdict is Verdict.PASS, change
+    assert judged("DisableRootJobs=YES", user_id=0)[0].verdict is Verdict.BLOCKED
+    assert judged("AllowGroups=physics", user_id=0)[0].verdict is Verdict.PASS
+    assert judged("AllowAccounts=abc")[0].verdict is Verdict.NOTE
 
 
 @pytest.mark.parametrize(
@@ -159,7 +163,7 @@ def test_equal_versions_are_fine() -> None:
     of_nodes = versions_of(said("nodes"))
     assert of_nodes == {"n1": "22.05.8", "n2": "22.05.8", "n3": "22.05.8", "n4": "22.05.8"}
     (one,) = versions.judge_versions("slurm-wlm 22.05.8\n", "22.05.8", of_nodes)
-    assert one.weight is Weight.OK
+    assert one.verdict is Verdict.PASS
 
 
 @pytest.mark.parametrize(
@@ -178,8 +182,8 @@ def test_equal_versions_are_fine() -> None:
 )
 def test_the_window_of_versions(client: str, controller: str, word: str) -> None:
     remarks = versions.judge_versions(client, controller, {})
-    assert [one.weight for one in remarks] == [Weight.BLOCKED if word else Weight.OK]
-    assert word in remarks[0].says
+    assert [one.verdict for one in remarks] == [Verdict.BLOCKED if word else Verdict.PASS]
+    assert word in remarks[0].statement
 
 
 def test_a_sites_wrapper_around_srun_is_no_version() -> None:
@@ -190,28 +194,28 @@ def test_a_sites_wrapper_around_srun_is_no_version() -> None:
 def test_old_and_uneven_daemons_are_named() -> None:
     of_nodes = {"n1": "22.05.8", "n2": "19.05.1", "n3": "22.05.8", "n4": ""}
     (one,) = versions.judge_versions("slurm 22.05.8", "22.05.8", of_nodes)
-    assert one.says.startswith("slurmd on n2 is of Slurm 19.05, 4 major releases older")
-    assert "n[1,3]: 22.05.8" in versions.judge_evenness(of_nodes)[0].says
+    assert one.statement.startswith("slurmd on n2 is of Slurm 19.05, 4 major releases older")
+    assert "n[1,3]: 22.05.8" in versions.judge_evenness(of_nodes)[0].statement
     assert versions.judge_evenness({"n1": "22.05.8", "n2": ""}) == []
 
 
 @pytest.mark.parametrize(
     ("environ", "state", "weight", "word"),
     [
-        ({}, "", Weight.OK, "Outside"),
-        ({"SLURM_CONF": "/etc/slurm.conf"}, "", Weight.OK, "Outside"),
-        ({"SLURM_JOB_ID": "7", **dict.fromkeys(job.OF_JOB, "1")}, "RUNNING", Weight.OK, "running"),
-        ({"SLURM_JOB_ID": "7"}, "", Weight.BLOCKED, "no such job any more"),
-        ({"SLURM_JOB_ID": "7", "SLURM_JOB_NUM_NODES": "2"}, "RUNNING", Weight.NOTE, "SLURM_JOB_NODELIST is lost"),
-        ({"SLURM_JOB_NODELIST": "n1"}, "", Weight.BLOCKED, "SLURM_JOB_ID is not"),
-        ({"SLURM_JOB_ID": ""}, "", Weight.BLOCKED, "set here and empty"),
-        ({"SLURM_MPI_TYPE": "pmi2"}, "", Weight.NOTE, "SLURM_MPI_TYPE=pmi2"),
+        ({}, "", Verdict.PASS, "Outside"),
+        ({"SLURM_CONF": "/etc/slurm.conf"}, "", Verdict.PASS, "Outside"),
+        ({"SLURM_JOB_ID": "7", **dict.fromkeys(job.OF_JOB, "1")}, "RUNNING", Verdict.PASS, "running"),
+        ({"SLURM_JOB_ID": "7"}, "", Verdict.BLOCKED, "no such job any more"),
+        ({"SLURM_JOB_ID": "7", "SLURM_JOB_NUM_NODES": "2"}, "RUNNING", Verdict.NOTE, "SLURM_JOB_NODELIST is lost"),
+        ({"SLURM_JOB_NODELIST": "n1"}, "", Verdict.BLOCKED, "SLURM_JOB_ID is not"),
+        ({"SLURM_JOB_ID": ""}, "", Verdict.BLOCKED, "set here and empty"),
+        ({"SLURM_MPI_TYPE": "pmi2"}, "", Verdict.NOTE, "SLURM_MPI_TYPE=pmi2"),
     ],
 )  # fmt: skip
-def test_variables_of_this_shell(environ: dict[str, str], state: str, weight: Weight, word: str) -> None:
+def test_variables_of_this_shell(environ: dict[str, str], state: str, weight: Verdict, word: str) -> None:
     (one,) = job.judge_variables(environ, state)
-    assert one.weight is weight
-    assert word in one.says
+    assert one.verdict is weight
+    assert word in one.statement
 
 
 def test_a_node_that_was_woken_in_vain_is_down_for_another_reason() -> None:
@@ -222,15 +226,15 @@ def test_a_node_that_was_woken_in_vain_is_down_for_another_reason() -> None:
 
 def test_the_job_of_somebody_else_is_not_ours_to_use() -> None:
     (one,) = job.judge_variables({"SLURM_JOB_ID": "7"}, "RUNNING", "1001")
-    assert (one.weight, one.obstacle) == (Weight.BLOCKED, Obstacle.JOB_VARIABLES)
-    assert "user 1001's job" in one.says
+    assert (one.verdict, one.kind) == (Verdict.BLOCKED, FindingKind.JOB_VARIABLES)
+    assert "user 1001's job" in one.statement
 
 
 @pytest.mark.parametrize(("shares", "noted"), [("FORCE:4", True), ("FORCE", True), ("FORCE:1", False), ("NO", False)])
 def test_a_partition_in_which_nothing_is_alone(shares: str, noted: bool) -> None:
     values = {"PartitionName": "p", "State": "UP", "OverSubscribe": shares}
     remarks = partition.judge_partition(values, nodes=2, minutes=5, user_id=1, groups=())
-    assert [one.weight for one in remarks] == [Weight.OK, *([Weight.NOTE] if noted else [])]
+    assert [one.verdict for one in remarks] == [Verdict.PASS, *([Verdict.NOTE] if noted else [])]
 
 
 def test_mpi_types_of_old_and_new_slurm() -> None:

@@ -24,12 +24,6 @@ class RailComparison(Outcome, frozen=True, kw_only=True):
     """Each other rail alone, compared with the one that comes nearest to its limit."""
     gain: RailRatio | None
     """All rails at once, compared with the one that carries most alone."""
-    findings: tuple[Finding, ...]
-
-    @property
-    def named(self) -> bool:
-        """Whether there is a finding about one rail or about all of them together."""
-        return bool(self.findings) or super().named
 
 
 def judge_rails(recorded: RecordedRun) -> RailComparison:

@@ -13,7 +13,7 @@ from seatrial.model.run import RunInfo
 from seatrial.render.fields import finding_fields
 from seatrial.render.json import Json
 from seatrial.render.pair_view import design_note, limit_fields, limit_text, outcome_fields, pair_case, run_line
-from seatrial.render.report import Block, Lines, Report, Table, columns
+from seatrial.render.report import Block, Findings, Lines, Report, Table, columns
 
 HEAD = columns("over", "#latency", "#plateau", "#of its limit", "verdict")
 
@@ -25,7 +25,7 @@ def rails_report(run: RunInfo, found: RailComparison) -> Report:
         sentence=found.reason if found.findings else f"{found.pair[0]} to {found.pair[1]}: {found.reason}",
         exit_code=found.exit_code,
         payload=lambda: rails_fields(run, found),
-        terminal=lambda _: (Lines(rows=tuple(summary(found))),),
+        terminal=lambda _: (*_findings(found), Lines(rows=tuple(summary(found)))),
         page=lambda: _page(run, found),
         about=run_line(run),
         findings=tuple(found.findings),
@@ -67,7 +67,13 @@ def _ratio(one: RailRatio) -> Json:
     }
 
 
+def _findings(found: RailComparison) -> Iterator[Findings]:
+    if found.findings:
+        yield Findings(findings=found.findings)
+
+
 def _page(run: RunInfo, found: RailComparison) -> Iterator[Block]:
+    yield from _findings(found)
     yield Lines(title="What was found", rows=tuple(summary(found)))
     plots = (plot_of(curve.points, "Bandwidth", over=f", {curve.variant}") for curve in found.curves)
     yield from filter(None, plots)
@@ -82,8 +88,6 @@ def _page(run: RunInfo, found: RailComparison) -> Iterator[Block]:
 def summary(found: RailComparison) -> list[tuple[str, str]]:
     """Label and text of each line."""
     rows: list[tuple[str, str]] = []
-    for finding in found.findings:
-        rows += [(finding.kind, finding.statement), ("", finding.remedy)]
     for curve in found.curves:
         latency = f"; latency {units.estimate(curve.latency_s, units.LATENCY)}" if curve.latency_s else ""
         measured = units.estimate(curve.bandwidth, units.BANDWIDTH) if curve.bandwidth else "not measured"
