@@ -4,13 +4,10 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 
-from seatrial.limits.microarchitectures import Microarchitecture, SocketLink, recognise
+from seatrial.limits.microarchitectures import CHANNEL_BYTES, Memory, Microarchitecture, SocketLink, recognise
 from seatrial.model.facts import NodeFacts
 from seatrial.model.hardware import Dimm
 from seatrial.model.limit import Limit, LimitTerm, NoLimit, Terms, least
-
-CHANNEL_BYTES = 8
-"""A channel of DDR to DDR5 moves 64 bits of data a transfer (JESD79; in DDR5 as two subchannels of 32)."""
 
 _PLAIN_DDR = re.compile(r"(?<!LP)DDR[2345]?(?!\w)")
 
@@ -46,7 +43,10 @@ def _path(facts: NodeFacts, package: int) -> str:
 
 
 def _from_modules(path: str, dimms: Sequence[Dimm], facts: NodeFacts) -> Limit | NoLimit | None:
-    """None where their channels or speeds are unknown, or their channels are not 8 bytes wide."""
+    """None where their channels or speeds are unknown, their channels are not 8 bytes wide, or there is more memory."""
+    line = recognise(facts)
+    if line is not None and line.has_memory_on_package:
+        return None
     channels: dict[str, list[Dimm]] = defaultdict(list)
     for dimm in dimms:
         channels[dimm.channel].append(dimm)
@@ -79,37 +79,38 @@ def _from_table(facts: NodeFacts, package: int) -> Limit | NoLimit:
     path = _path(facts, package)
     why = facts.absent.get("memory.dimms") or facts.absent.get("memory") or "channel or speed of the modules unknown"
     line = recognise(facts)
-    term = _table_term(path, line) if line else None
-    if term is None:
+    if line is None:
         model = facts.cpu_model or "this processor"
         reason = f"its modules could not be read ({why}), and what {model} supports is not in the table"
         return NoLimit(path=path, reason=reason)
-    return least(path, Terms(terms=(term,), unknown=(f"{why}; all channels are assumed at full speed",)))
+    unknown = [f"{why}; all channels are assumed at full speed", *filter(None, (line.note,))]
+    return least(path, Terms(terms=(_table_term(path, line),), unknown=tuple(unknown)))
 
 
-def _table_term(path: str, line: Microarchitecture) -> LimitTerm | None:
-    owner = path.partition(" > ")[0]
-    source = f"table of processors: {line.name}"
-    if line.memory_bytes_per_s is not None:
-        return LimitTerm(
-            name=f"{owner}: memory of {line.name}, nominal",
-            bytes_per_s=line.memory_bytes_per_s,
-            inputs={"memory_bytes_per_s": line.memory_bytes_per_s},
-            source=source,
-            formula="memory_bytes_per_s",
-            nominal=True,
-        )
-    if line.channels is None or line.memory_transfers_per_s is None:
-        return None
-    speed = line.memory_transfers_per_s
+def _table_term(path: str, line: Microarchitecture) -> LimitTerm:
+    inputs: dict[str, float] = {}
+    products = []
+    for number, memory in enumerate(line.memory, start=1):
+        suffix = f"_{number}" if len(line.memory) > 1 else ""
+        names = (f"channels{suffix}", f"transfers_per_s{suffix}", f"bytes_per_transfer{suffix}")
+        values = (memory.channels, memory.transfers_per_s, memory.bytes_per_transfer)
+        inputs |= {name: float(value) for name, value in zip(names, values, strict=True)}
+        products.append(" * ".join(names))
+    words = " and ".join(_memory_text(memory) for memory in line.memory)
     return LimitTerm(
-        name=f"{owner}: {line.channels} channels at {speed / 1e6:.0f} MT/s ({line.name}), nominal",
-        bytes_per_s=line.channels * channel_bytes_per_s(speed),
-        inputs={"channels": float(line.channels), "transfers_per_s": speed},
-        source=source,
-        formula=f"channels * transfers_per_s * {CHANNEL_BYTES}",
+        name=f"{path.partition(' > ')[0]}: {words} ({line.name}), nominal",
+        bytes_per_s=line.memory_bytes_per_s,
+        inputs=inputs,
+        source=f"table of processors: {line.name} ({'; '.join(line.sources)})",
+        formula=" + ".join(products),
         nominal=True,
     )
+
+
+def _memory_text(memory: Memory) -> str:
+    """8 channels of DDR4 at 3200 MT/s; 4 channels of HBM2, 128 bytes wide, at 2000 MT/s."""
+    wide = f", {memory.bytes_per_transfer} bytes wide," if memory.bytes_per_transfer != CHANNEL_BYTES else ""
+    return f"{memory.channels} channels of {memory.kind}{wide} at {memory.transfers_per_s / 1e6:.0f} MT/s"
 
 
 # Between sockets: QPI, UPI, xGMI. Nominal, since software can read neither their speed nor their number.
@@ -144,7 +145,7 @@ def _limit(facts: NodeFacts, here: int, there: int) -> Limit | NoLimit:
             "transfers_per_s": link.transfers_per_s,
             "bytes_per_transfer": link.bytes_per_transfer,
         },
-        source=f"table of processors: {line.name}",
+        source=f"table of processors: {line.name} ({'; '.join(line.sources)})",
         formula="links * transfers_per_s * bytes_per_transfer",
         nominal=True,
     )

@@ -2,7 +2,7 @@
 
 import re
 
-from seatrial.limits.microarchitectures import recognise
+from seatrial.limits.microarchitectures import nominal_hz, recognise
 from seatrial.model.facts import NodeFacts
 from seatrial.model.hardware import IN_NAME
 from seatrial.model.limit import ComputePeak, NoLimit
@@ -35,8 +35,8 @@ def flops_per_cycle(facts: NodeFacts) -> tuple[int, str] | None:
     By the table of processors, by the exceptions, then by the instruction sets that the kernel lists.
     """
     line = recognise(facts)
-    if line is not None and line.flops_per_cycle is not None:
-        return line.flops_per_cycle, f"table of processors: {line.name}"
+    if line is not None:
+        return line.flops_per_cycle, f"table of processors: {line.name} ({'; '.join(line.sources)})"
     seen = facts.processor
     for vendor, family, models, flops, why in EXCEPTIONS:
         if (seen.vendor, seen.family) == (vendor, family) and seen.model_number in models:
@@ -61,26 +61,43 @@ def compute_peaks(facts: NodeFacts) -> tuple[ComputePeak | NoLimit, ...]:
     base = _base(facts)
     if base is None:
         path = f"{node} cores > floating point at base frequency"
-        peaks.append(NoLimit(path=path, reason="the base frequency could not be read, and the name contains none"))
+        peaks.append(
+            NoLimit(
+                path=path,
+                reason="the base frequency could not be read, and neither the name nor the table of processors has it",
+            )
+        )
     else:
         peaks.append(_peak(facts, "base frequency", cores, rate, base))
-    top = max(facts.processor.hardware_maximum_hz or facts.processor.maximum_hz, default=None)
-    if top:
-        peaks.append(
-            _peak(facts, "maximum frequency", cores, rate, (top, f"cpufreq/cpuinfo_max_freq on {node}", False))
-        )
+    top = _top(facts)
+    if top is not None:
+        peaks.append(_peak(facts, "maximum frequency", cores, rate, top))
     return tuple(peaks)
 
 
+def _top(facts: NodeFacts) -> tuple[float, str, bool] | None:
+    """The highest frequency of any core: Hz, source, and whether it is from the table."""
+    read = max(facts.processor.hardware_maximum_hz or facts.processor.maximum_hz, default=None)
+    if read:
+        return read, f"cpufreq/cpuinfo_max_freq on {facts.hostname}", False
+    line = recognise(facts)
+    highest = nominal_hz(line, facts.cpu_model)[1] if line else None
+    return (highest, f"table of processors: {line.name}", True) if line and highest else None
+
+
 def _base(facts: NodeFacts) -> tuple[float, str, bool] | None:
-    """Hz, source, and whether it is only in the name."""
+    """Hz, source, and whether it is only in the name or the table."""
     if facts.processor.base_hz:
         source = facts.processor.base_hz_source
         if source == IN_NAME:
             return facts.processor.base_hz, f"the name {facts.cpu_model}", True
         return facts.processor.base_hz, f"{source or 'the facts'} on {facts.hostname}", False
     named = _NAMED_HZ.search(facts.cpu_model)
-    return (float(named[1]) * 1e9, f"the name {facts.cpu_model}", True) if named else None
+    if named:
+        return float(named[1]) * 1e9, f"the name {facts.cpu_model}", True
+    line = recognise(facts)
+    base = nominal_hz(line, facts.cpu_model)[0] if line else None
+    return (base, f"table of processors: {line.name}", True) if line and base else None
 
 
 def _peak(
@@ -93,6 +110,9 @@ def _peak(
         unknown.append("the frequency under AVX-512, which is lower and cannot be read")
     if which == "maximum frequency":
         unknown.append("the frequency of all cores at once, which is at most this")
+    line = recognise(facts)
+    if line is not None and line.flops_note:
+        unknown.append(line.flops_note)
     return ComputePeak(
         path=f"{facts.hostname} cores > floating point at {which}",
         flops_per_s=cores * flops * hz,

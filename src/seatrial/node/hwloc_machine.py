@@ -36,7 +36,7 @@ def facts_from_xml(text: str, name: str) -> NodeFacts:
     topology = xml_topology(text)
     says = _machine_infos(root)
     devices = hwloc_devices(root)
-    model = _first(root, "CPUModel")
+    model = _model(root)
     memories = [node.memory_bytes for node in topology.numa_nodes if node.memory_bytes is not None]
     hostname = says.get("HostName", "")
     processors = {each.get("os_index") for each in root.iter("object") if each.get("type") == "PU"}
@@ -70,6 +70,12 @@ def _first(root: ET.Element, info: str) -> str:
     """The first info of that name in any object: a processor's is on its package, or where none is, on the machine."""
     values = (each.get("value", "").strip() for each in root.iter("info") if each.get("name") == info)
     return next(filter(None, values), "")
+
+
+def _model(root: ET.Element) -> str:
+    """The name; of Arm's processors, whose name is that of the architecture, the numbers as in facts of live nodes."""
+    implementer, part = _first(root, "CPUImplementer"), _first(root, "CPUPart")
+    return f"implementer {implementer} part {part}" if implementer and part else _first(root, "CPUModel")
 
 
 def _firmware(says: dict[str, str]) -> Firmware:

@@ -3,7 +3,7 @@
 import pytest
 
 from seatrial.limits.memory import channel_bytes_per_s, link_bytes_per_s, memory_limits, socket_limits
-from seatrial.limits.microarchitectures import TABLE, SocketLink
+from seatrial.limits.microarchitectures import SocketLink, table
 from seatrial.model.facts import NodeFacts
 from seatrial.model.hardware import Core, Dimm, MemoryFacts, Topology
 from seatrial.model.limit import NoLimit
@@ -43,7 +43,7 @@ def test_links_between_sockets(kind: str, gigatransfers: float, gigabytes_per_s:
         line.socket_link
         and line.socket_link.kind == kind
         and link_bytes_per_s(line.socket_link) == pytest.approx(link_bytes_per_s(link))
-        for line in TABLE
+        for line in table()
     )
 
 

@@ -378,3 +378,10 @@ def test_any_text_is_refused_or_understood(text: str) -> None:
             facts_from_xml(candidate, "n1")
         except FactsFormatError:
             continue
+
+
+def test_the_name_of_an_arm_processor() -> None:
+    infos = {"CPUModel": "ARMv8 Processor rev 0 (v8l)", "CPUImplementer": "0x46", "CPUPart": "0x001"}
+    texts = "".join(f'<info name="{name}" value="{value}"/>' for name, value in infos.items())
+    text = f'<topology version="2.0"><object type="Machine"><object type="Package">{texts}</object></object></topology>'
+    assert facts_from_xml(text, "n1").cpu_model == "implementer 0x46 part 0x001"
