@@ -24,7 +24,7 @@ probe: setup-test
 	$(MAKE) -C probe strict test
 
 unit: setup-test
-	$(PYTEST) tests/unit -n auto
+	$(PYTEST) tests/unit -m "not alone" -n auto
 
 lab-test: lab-beside lab-alone
 
@@ -32,9 +32,9 @@ lab-test: lab-beside lab-alone
 lab-beside: setup-test
 	$(PYTEST) tests/lab -m "not alone" -n 3 --dist loadfile
 
-# Lab tests that judge what they measured: nothing else may take the cores.
+# Tests that judge what they measured: nothing else may take the cores. One of them needs no lab.
 lab-alone: setup-test
-	$(PYTEST) tests/lab -m alone
+	$(PYTEST) tests/unit/commands/curve/test_pingpong.py tests/lab -m alone
 
 KILLS ?= 100
 SEED ?= 1

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from _pytest.mark import ParameterSet
 
 from seatrial.lab.cluster import planting
 from seatrial.lab.cluster.plan import LabPlan
@@ -17,16 +18,18 @@ from seatrial.process.process import Completed, run
 from tests.lab.waiting import decided
 from tests.series.__main__ import SCENARIOS as SERIES
 
-pytestmark = [pytest.mark.lab, pytest.mark.alone]
+pytestmark = pytest.mark.lab
 ROOT = Path(__file__).resolve().parents[2]
-ELSEWHERE = {"healthy-4", "node-link-60", "node-down", "slurmd-killed", "slurmd-stopped", "uplink-50"}
-"""Minutes are dear: healthy-8 is more than healthy-4, one-way-out-60 more than node-link-60, which docs/lab.md
-plants, too; test_check_faults plants the lives that end and looks closer; test_check_cables has the two uplinks."""
+ELSEWHERE = {"node-link-60", "node-down", "slurmd-killed", "slurmd-stopped", "uplink-50"}
+"""Minutes are dear: one-way-out-60 is more than node-link-60, which docs/lab.md plants, too; test_check_faults plants
+the failures of nodes and examines them closer; test_check_cables has the two uplinks."""
 MIXED = {"governor", "pcie-width", "mount-missing", "firmware", "scheduler-granularity", "sysctl"}
 """Planted here three at a time, by facts-mixed and facts-mixed-2."""
-HERE_TOO = {"healthy-8", "node-link-93", "link-drop-50", "trunk-50-loaded"}
+HERE_TOO = {"healthy-4", "node-link-93", "link-drop-50", "trunk-50-loaded"}
 """Of the scenarios that `make series` runs many times each."""
 NOT_HERE = ELSEWHERE | MIXED | (set(SERIES) - HERE_TOO)
+BESIDE = {"facts-mixed", "facts-mixed-2", "mtu", "mpi-transport", "node-hung"}
+"""What they name is a fact or a failure, and no rate."""
 SCENARIOS = {
     path: read_scenario(path) for path in sorted(ROOT.glob("tests/scenarios/*.toml")) if path.stem not in NOT_HERE
 }
@@ -37,11 +40,16 @@ def fits_lab4(scenario: Scenario) -> bool:
     return scenario.plan("x") == Scenario(name="x", nodes=4).plan("x") and not scenario.ends_lives
 
 
-SHARED = [path for path, scenario in SCENARIOS.items() if fits_lab4(scenario)]
-OWN = [path for path in SCENARIOS if path not in SHARED]
+def cases(*, own_lab: bool) -> list[ParameterSet]:
+    """The scenarios that need a lab of their own, or the others; what they judge by rates runs alone."""
+    return [
+        pytest.param(path, id=path.stem, marks=() if path.stem in BESIDE else pytest.mark.alone)
+        for path, scenario in SCENARIOS.items()
+        if fits_lab4(scenario) != own_lab
+    ]
 
 
-@pytest.mark.parametrize("path", SHARED, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", cases(own_lab=False))
 def test_the_scenario_is_scored_right(lab4: LabPlan, path: Path, tmp_path: Path) -> None:
     """In the lab that other tests use, too: raising one takes as long as many a check."""
     stage = msgspec.structs.replace(
@@ -56,7 +64,7 @@ def inconclusive_result(result: ScenarioResult) -> bool:
     return all(one.score and not one.score.false_names and one.verdict == "INCONCLUSIVE" for one in result.runs)
 
 
-@pytest.mark.parametrize("path", OWN, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", cases(own_lab=True))
 def test_the_scenario_is_scored_right_by_the_command(path: Path, tmp_path: Path) -> None:
     argv = [sys.executable, "-m", "seatrial", "lab", "trial", str(path), "--json", "--keep", str(tmp_path)]
     done = decided(partial(run, argv, timeout_s=400, cwd=str(ROOT)), undecided)

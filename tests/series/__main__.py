@@ -20,6 +20,7 @@ SCENARIOS = (
     "node-link-93",
     "node-link-85",
     "one-way-out-95",
+    "uplink-50-three-leaves",
     "uplink-90-three-leaves",
     "link-drop-50",
     "link-flapping-2s",

@@ -22,7 +22,11 @@ class Phrase(msgspec.Struct, frozen=True, kw_only=True):
 
     def count(self, text: str) -> int:
         """How often a text contains it; line breaks count as spaces."""
-        return len(re.findall(self.pattern, " ".join(text.split())))
+        return self.count_spaced(" ".join(text.split()))
+
+    def count_spaced(self, text: str) -> int:
+        """The same for a text whose words are separated by single spaces."""
+        return len(re.findall(self.pattern, text))
 
 
 def _word(pattern: str) -> str:
@@ -69,8 +73,8 @@ PHRASES = (
 
 def counts() -> dict[str, int]:
     """How often each phrase occurs in the sources' literals and comments, the documents and the README."""
-    texts = [text for _, text in project_texts()]
-    return {phrase.name: sum(map(phrase.count, texts)) for phrase in PHRASES}
+    texts = [" ".join(text.split()) for _, text in project_texts()]
+    return {phrase.name: sum(map(phrase.count_spaced, texts)) for phrase in PHRASES}
 
 
 def project_texts() -> Iterator[tuple[Path, str]]:

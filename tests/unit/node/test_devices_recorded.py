@@ -1,6 +1,5 @@
 """Recorded machines: PCI devices and HCAs of other people's sysfs; and that every field is documented."""
 
-import tarfile
 from functools import cache
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from seatrial.model.hardware import PciDevice, PciHop, PciKind
 from seatrial.model.hca import Hca, Port, PortFamily, PortState
 from seatrial.node.node import parse_facts
 from tests.support.paths import ROOT, SHARED, needs_shared
+from tests.unit.node.test_hwloc import unpack
 from tests.unit.node.test_script import collect
 
 NODES = SHARED / "nodes"
@@ -47,8 +47,7 @@ def machine(name: str, folder: Path) -> NodeFacts:
     if name == "node_exporter-sys":
         unpack_ttar((NODES / f"{name}.ttar").read_text("utf-8"), root)
     else:
-        with tarfile.open(NODES / "hwloc" / f"{name}.tar.bz2") as archive:
-            archive.extractall(folder, filter="tar")
+        unpack(name, folder)
     return parse_facts(collect(str(root)))
 
 

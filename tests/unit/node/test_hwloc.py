@@ -82,6 +82,7 @@ packages, ca: caches, c, co: cores, t: threads)."""
 UNNEEDED = re.compile(
     r"/node[0-9]+/memory[0-9]+$|/uevent$|/(?:write|allocation)_policy$|/(?:coherency_line_size|number_of_sets)$"
     r"|/(?:ways_of_associativity|physical_line_partition)$|/power(?:/|$)"
+    r"|/cpu[1-9][0-9]*/(?:cpuidle|acpi_cppc)/|/(?:regs|host[0-9]+|microcode)/|^[^/]+/dev/cpuset/.*/"
 )
 HWLOC_DIFFERS = {
     "2arm-2c": ("cores", "numa_nodes"),  # no NUMA in the kernel: hwloc invents a node 0

@@ -90,6 +90,7 @@ def agree(ours: list[float], theirs: list[float]) -> bool:
     return min(ours) == pytest.approx(min(theirs), rel=AGREE)
 
 
+@pytest.mark.alone
 def test_the_mean_agrees_with_a_plain_ping_pong_on_the_same_cores(mpi: Mpi, tmp_path: Path) -> None:
     """The quietest blocks of round trips of either: what else runs lengthens blocks, and shortens none.
 

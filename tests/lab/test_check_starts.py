@@ -1,0 +1,126 @@
+"""Checks that cannot start, or start in an unusual way: each ends with a sentence, or with its result."""
+
+import json
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from seatrial.archive.journal import Delivered, of_type
+from seatrial.archive.layout import PARTIAL
+from seatrial.archive.reader import read_entries
+from seatrial.lab.cluster.host_argv import as_user
+from seatrial.lab.cluster.plan import LabPlan
+from seatrial.process.process import Completed, run
+from tests.lab.waiting import decided, eventually, inconclusive
+
+pytestmark = pytest.mark.lab
+Check = Callable[..., Completed]
+SEATRIAL = (sys.executable, "-m", "seatrial")
+
+
+@pytest.fixture
+def check(lab4: LabPlan, tmp_path: Path) -> Check:
+    def run_check(*options: str, prefix: tuple[str, ...] = (), json_too: bool = True) -> Completed:
+        asked = ["--archive", str(tmp_path), *(["--json"] if json_too else []), *options]
+        argv = as_user(lab4, [*prefix, *SEATRIAL, "check", *asked])
+        return decided(partial(run, argv, timeout_s=150), inconclusive)
+
+    return run_check
+
+
+@pytest.mark.skipif(shutil.which("mpicc.mpich") is None, reason="no MPICH (libmpich-dev)")
+def test_singletons_are_called_by_their_name(check: Check) -> None:
+    done = check("--mpi", "none", "--mpicc", "mpicc.mpich")
+    assert done.returncode == 2
+    assert "4 worlds of one rank" in done.stderr
+    assert "--mpi" in done.stderr
+
+
+def test_an_mpi_that_finds_no_launcher_to_join(check: Check) -> None:
+    done = check("--mpi", "none")
+    assert done.returncode == 2
+    assert "do not know each other" in done.stderr
+    assert "--mpi" in done.stderr
+
+
+def test_a_probe_that_the_nodes_do_not_see(check: Check, tmp_path_factory: pytest.TempPathFactory) -> None:
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as unseen:
+        done = check("--probe-dir", unseen)
+    assert done.returncode == 2
+    assert re.search(r"the probe \S+ does not exist on n\d", done.stderr)
+    assert "--probe-dir" in done.stderr
+
+
+def test_an_mpi_type_that_slurm_does_not_know(check: Check) -> None:
+    done = check("--mpi", "pmi9")
+    assert done.returncode == 2
+    assert "pmi9" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "word"),
+    [
+        (("--partition", "no; such|partition"), 64, "no; such|partition"),
+        (("--nodes", "n[1-9]"), 64, "n5"),
+        (("--nodes", "n1"), 64, "two"),
+        (("--partition", "debug"), 2, "two"),
+        (("--archive", "/proc/nowhere"), 2, "/proc/nowhere"),
+        (("--probe", "/etc/passwd"), 64, "/etc/passwd"),
+        (("--mpicc", "no-such-mpicc"), 64, "no-such-mpicc"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_a_sentence(
+    check: Check, options: tuple[str, ...], code: int, word: str
+) -> None:
+    done = check(*options)
+    assert done.returncode == code, done.stderr
+    assert word in done.stderr.splitlines()[-1]
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.alone
+def test_an_odd_number_of_nodes_inside_an_allocation(check: Check, tmp_path: Path) -> None:
+    done = check(prefix=("salloc", "-Q", "-N3", "--exclusive"))
+    assert done.returncode == 0, done.stderr
+    judged = json.loads(done.stdout)
+    assert [node["node"] for node in judged["nodes"]] == ["n1", "n2", "n3"]
+    assert {pair["verdict"] for pair in judged["pairs"]} == {"PASS"}
+    assert len(judged["pairs"]) == 6
+
+
+def test_a_full_disk_ends_with_a_sentence_and_keeps_the_samples(lab4: LabPlan, tmp_path: Path) -> None:
+    small = tmp_path / "small"
+    small.mkdir()
+    assert run(["mount", "-t", "tmpfs", "-o", "size=120k", "tmpfs", str(small)], timeout_s=10).ok
+    try:
+        # the login node's mounts are older than this one: the driver runs here, Slurm's commands in the lab
+        argv = as_user(lab4, [*SEATRIAL, "check", "--archive", str(small)])
+        argv = [word for word in argv if not word.startswith("--mount=")]
+        done = run(argv, timeout_s=120)
+        assert done.returncode == 2, done.stdout
+        assert "No space left" in done.stderr
+        (partial,) = small.glob(f"*{PARTIAL}")
+        assert len(of_type(read_entries(partial), Delivered)) > 5
+    finally:
+        run(["umount", str(small)], timeout_s=10)
+
+
+@pytest.mark.alone
+def test_a_detached_check_is_collected_later(lab4: LabPlan, tmp_path: Path) -> None:
+    options = ["--archive", str(tmp_path), "--nodes", "n[1-2]", "--budget", "20s", "--run", "later"]
+    done = run(as_user(lab4, [*SEATRIAL, "check", "--detach", *options]), timeout_s=60)
+    assert done.returncode == 0, done.stderr
+    collect = as_user(lab4, [*SEATRIAL, "runs", "collect", "later", "--archive", str(tmp_path), "--json"])
+    first = run(collect, timeout_s=60)
+    assert first.returncode == 2
+    assert "later" in json.loads(first.stdout)["state"]
+    assert eventually((tmp_path / "later").exists, timeout_s=120)
+    collected = run(collect, timeout_s=60)
+    assert collected.returncode == 0, (tmp_path / "later.submitted/output.txt").read_text()
+    assert json.loads(collected.stdout)["verdict"] == "PASS"
