@@ -24,13 +24,13 @@ probe: setup-test
 	$(MAKE) -C probe strict test
 
 unit: setup-test
-	$(PYTEST) tests/unit -m "not alone" -n auto
+	sh scripts/in_memory.sh $(PYTEST) tests/unit -m "not alone" -n auto
 
 lab-test: lab-beside lab-alone
 
 # Lab tests that mostly wait for Slurm: several labs at once.
 lab-beside: setup-test
-	$(PYTEST) tests/lab -m "not alone" -n 3 --dist loadfile
+	$(PYTEST) tests/lab -m "not alone" -n 3 --dist loadgroup
 
 # Tests that judge what they measured: nothing else may take the cores. One of them needs no lab.
 lab-alone: setup-test
