@@ -250,8 +250,9 @@ def has_run_file(folder: Path) -> bool:
 
 
 def _started(folder: Path) -> str:
+    """When it began, as text that sorts by time: with or without a fraction of the second."""
     try:
-        return read_record(folder, folder / layout.RUN_FILE, _Heading, DESCRIPTION_BYTES).started
+        return read_record(folder, folder / layout.RUN_FILE, _Heading, DESCRIPTION_BYTES).started.removesuffix("Z")
     except DamagedRun:
         return ""
 

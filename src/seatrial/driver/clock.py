@@ -15,9 +15,9 @@ def monotonic_s() -> float:
     return clock.get()()
 
 
-def now_text() -> str:
-    """Now in UTC, to the second, ISO 8601."""
-    return datetime.now(UTC).replace(microsecond=0).isoformat().replace("+00:00", "Z")
+def now_text(timespec: str = "seconds") -> str:
+    """Now in UTC, ISO 8601. `timespec`: `seconds` or `milliseconds`, as in `datetime.isoformat`."""
+    return datetime.now(UTC).isoformat(timespec=timespec).replace("+00:00", "Z")
 
 
 def new_run_name(what: str) -> str:

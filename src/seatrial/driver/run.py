@@ -158,7 +158,7 @@ def describe(settings: Settings, launcher: Launcher, hosts: Hosts, nodes: Sequen
         kind=kind,
         seatrial=__version__,
         command=site.command,
-        started=now_text(),
+        started=now_text("milliseconds"),  # by which runs of one second are sorted
         launcher=launcher.name,
         cluster=hosts.cluster,
         nodes=tuple(nodes),

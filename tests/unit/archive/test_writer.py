@@ -205,6 +205,14 @@ def test_a_run_is_found_by_name_by_beginning_by_path_and_as_the_last(tmp_path: P
     assert find_run(tmp_path, str(first)) == first
 
 
+def test_of_runs_that_began_within_one_second_the_later_is_the_last(tmp_path: Path) -> None:
+    recorded = sail(SMALL)
+    times = {"zulu": "2026-11-21T10:00:00Z", "yankee": "2026-11-21T10:00:00.250Z", "alpha": "2026-11-21T10:00:00.750Z"}
+    folders = [record(SMALL, tmp_path, name, recorded, started=started) for name, started in times.items()]
+    assert run_folders(tmp_path) == folders
+    assert find_run(tmp_path, "last") == folders[-1]
+
+
 def test_a_beginning_that_fits_two_runs_is_refused_and_both_are_named(tmp_path: Path) -> None:
     recorded = sail(SMALL)
     for name in ("night-1", "night-2"):
