@@ -118,6 +118,17 @@ def test_zero_and_nan_are_the_worst_value(value: str, tmp_path: Path, capsys: py
     assert "was measured without a usable bandwidth (0, NaN or impossible)" in said
 
 
+def test_a_table_of_zeros_is_no_table_in_which_no_fault_could_be_found(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [f"n{a},n{b},0" for a in range(6) for b in range(6) if a != b]
+    (tmp_path / "table.csv").write_text("\n".join(["source,target,bandwidth_mb_s", *rows]) + "\n")
+    assert run(["locate", str(tmp_path / "table.csv")]) == 1
+    text = capsys.readouterr().out
+    assert text.splitlines()[0] == "SLOW  no measured pair of 6 nodes has a usable bandwidth"
+    assert "Bandwidth: 30 of 30 ordered pairs, none with a usable number." in text
+
+
 def test_dead_latencies_and_dead_cells_of_mpigraph(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(judge(tmp_path, csv(8).replace("n2,n5,1.50", "n2,n5,nan"), "--json")) == 1
     (fault,) = json.loads(capsys.readouterr().out)["faults"]

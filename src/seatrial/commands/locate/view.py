@@ -1,5 +1,6 @@
 """Faults in a table of pairs: the report of `seatrial locate`."""
 
+import math
 from collections.abc import Iterator, Sequence
 
 from seatrial.commands.locate.findings import WORDS, table_findings
@@ -18,6 +19,7 @@ from seatrial.model.pair_faults import (
     Unstable,
 )
 from seatrial.model.pair_table import PairTable
+from seatrial.model.subject import FABRIC
 from seatrial.model.units import LATENCY, duration, quantity, share
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import count, some
@@ -187,6 +189,9 @@ def _method_lines(located: Located, groups: Sequence[Sequence[str]], classes: Cl
 def _headline(table: PairTable, located: Located) -> str:
     """What was found, or how much the absence of findings means, in one line."""
     nodes = count(len(table.nodes), "node")
+    if dead := [fault for fault in located.faults if fault.dead and fault.subject == FABRIC]:
+        metrics = " or ".join(WORDS[fault.metric] for fault in dead)
+        return f"no measured pair of {nodes} has a usable {metrics}"
     if located.verdict is Verdict.SLOW:
         return f"{count(len(located.faults) + located.unlisted_pairs, 'fault')} on {nodes}; {_power(located)}"
     if located.verdict is Verdict.UNSTABLE:
@@ -232,7 +237,9 @@ def _power(located: Located) -> str:
         for one in located.resolutions
         if one.detectable_ratio is not None
     ]
-    return f"a node with {' or '.join(seen)} would have been reported" if seen else "no fault could have been detected"
+    if seen:
+        return f"a node with {' or '.join(seen)} would have been reported"
+    return f"no {'other ' if located.faults else ''}fault could have been detected"
 
 
 def _missing(located: Located) -> str:
@@ -273,10 +280,10 @@ def _observation(one: Observation) -> str:
 
 def _resolution(one: Resolution) -> str:
     """How one metric was judged, and what it could have shown."""
-    said = (
-        f"{WORDS[one.metric].capitalize()}: {one.measured_pairs} of {one.expected_pairs} ordered pairs, median "
-        f"{quantity(one.usual, one.metric)}; pairs scatter by {share(one.pair_scatter)}"
-    )
+    measured = f"{WORDS[one.metric].capitalize()}: {one.measured_pairs} of {one.expected_pairs} ordered pairs"
+    if math.isnan(one.usual):
+        return f"{measured}, none with a usable number."
+    said = f"{measured}, median {quantity(one.usual, one.metric)}; pairs scatter by {share(one.pair_scatter)}"
     if one.method is Method.ADDITIVE and one.node_scatter is not None:
         said += f", healthy nodes by {_fine(one.node_scatter)}"
     said += f"; practical effect {share(one.effect_ratio)}"
