@@ -191,20 +191,32 @@ def could(load: Load, alone: Alone) -> float:
     return sum(alone.rate(node, load.way) for node in load.nodes)
 
 
-def expected(key: Key, carried: Mapping[Key, float], offered: Mapping[Key, float]) -> float | None:
+def expected(
+    key: Key, carried: Mapping[Key, float], offered: Mapping[Key, float], nodes: Mapping[Key, int]
+) -> float | None:
     """What one leaf should carry by what others do; None where there are none.
 
     Each uplink carries at least what was seen of it, so that is what another may be expected to carry too, but no more
-    than its own nodes can send. Leaves that were offered less than this one say little about its uplink: they count
-    only where fewer than two were offered as much.
+    than its own nodes can send. On static routes fewer nodes may use fewer cables: a leaf of which fewer took part may
+    carry as much less. Leaves that were offered less than this one say little about its uplink: they count only where
+    fewer than two were offered as much. `nodes`: how many of each leaf took part.
     """
     peers = [other for other in carried if other != key and other[1] is key[1]]
     as_much = [other for other in peers if offered[other] >= ALIKE * offered[key]]
-    values = [
-        carried[other] if offered[key] >= ALIKE * offered[other] else min(carried[other], ALIKE * offered[key])
-        for other in (as_much if len(as_much) > 1 else peers)
-    ]
+    values = [_expected_by(key, other, carried, offered, nodes) for other in (as_much if len(as_much) > 1 else peers)]
     return median(values) if values else None
+
+
+def _expected_by(
+    key: Key, other: Key, carried: Mapping[Key, float], offered: Mapping[Key, float], nodes: Mapping[Key, int]
+) -> float:
+    """By one other leaf. With fewer nodes than that, whatever it carries between the least and the most."""
+    if offered[key] >= ALIKE * offered[other]:
+        return carried[other]
+    most = min(carried[other], ALIKE * offered[key])
+    if nodes[key] >= nodes[other]:
+        return most
+    return min(max(carried[key], ALIKE * carried[other] * nodes[key] / nodes[other]), most)
 
 
 def shares(found: Mapping[Key, Sequence[Load]], offered: Mapping[Key, float]) -> dict[Key, float]:
@@ -216,7 +228,8 @@ def shares(found: Mapping[Key, Sequence[Load]], offered: Mapping[Key, float]) ->
     each = all(apart(many) for many in found.values())
     same = {key: apart(many) if each else [one for one in many if not one.apart] for key, many in found.items()}
     carried = {key: median([one.bytes_per_s for one in many]) for key, many in same.items() if many}
-    wanted = {key: expected(key, carried, offered) for key in carried}
+    nodes = {key: len(many[-1].nodes) for key, many in found.items()}
+    wanted = {key: expected(key, carried, offered, nodes) for key in carried}
     return {key: carried[key] / value for key, value in wanted.items() if value}
 
 
@@ -272,6 +285,20 @@ def compared(
     return [_against(one.key, again, offered, slow) or one for one in first]
 
 
+def confirmed(
+    found: Mapping[Key, Sequence[Load]],
+    offered: Mapping[Key, float],
+    lack: Mapping[Key, float],
+    effect: float = EFFECT,
+) -> list[Compared]:
+    """Those of `compared` that are slow for certain.
+
+    `effect`: for a leaf that `lack` does not have, since more of its nodes took part when it was measured again than
+    ever before, so that it was not compared with others at first.
+    """
+    return [one for one in compared(found, offered, lack) if one.slow(lack.get(one.key, effect))]
+
+
 def _against(
     key: Key, again: Mapping[Key, Sequence[Load]], offered: Mapping[Key, float], without: Collection[Key]
 ) -> Compared | None:
@@ -279,7 +306,8 @@ def _against(
     runs: list[tuple[float, float]] = []
     for run in range(RETEST_RUNS):
         carried = {other: again[other][run].bytes_per_s for other in peers}
-        wanted = expected(key, carried, offered)
+        nodes = {other: len(again[other][run].nodes) for other in peers}
+        wanted = expected(key, carried, offered, nodes)
         if not wanted:
             return None
         runs.append((carried[key], wanted))

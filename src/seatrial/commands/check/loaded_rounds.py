@@ -6,7 +6,7 @@ from pathlib import Path
 from seatrial.archive.journal import RoundStarted
 from seatrial.archive.reader import read_entries
 from seatrial.commands.check.assessment import Assessment, on_one_machine
-from seatrial.commands.check.leaf_loads import EFFECT, Key, compared, control_leaves, lacks, slow_leaves
+from seatrial.commands.check.leaf_loads import EFFECT, Key, confirmed, control_leaves, lacks, slow_leaves
 from seatrial.commands.check.suspects import Suspicion
 from seatrial.commands.check.uplink_verdicts import scene_of
 from seatrial.drift.peer_groups import one_kernel
@@ -148,8 +148,9 @@ class _Stage:
         known: list[Key] = []
         for step in range(MOST_STEPS):
             scene = scene_of(self._measurer.measurements, evidence, self._recorded.fabric.leaf_of)
-            lack = lacks(scene.of_peers, self._recorded.info.effect or EFFECT)
-            slow = {one.key for one in compared(scene.found, scene.offered, lack) if one.slow(lack[one.key])}
+            effect = self._recorded.info.effect or EFFECT
+            lack = lacks(scene.of_peers, effect)
+            slow = {one.key for one in confirmed(scene.found, scene.offered, lack, effect)}
             chosen = slow_leaves(scene.of_peers, lack, known)
             if not chosen or not slow.issuperset(known):
                 return True

@@ -2,6 +2,7 @@
 
 import pytest
 
+from seatrial.commands.check.leaf_loads import Key, Load, confirmed, expected, lacks, shares
 from seatrial.model.measurement import Phase
 from seatrial.model.subject import Direction
 from seatrial.model.verdict import FindingKind
@@ -155,3 +156,38 @@ def test_fewer_than_four_nodes_are_not_loaded() -> None:
     _, bench = sailed(Shared(leaf_of=even(3, 1), trunk=NODE))
     assert bench.rounds == []
     assert judged(Shared(leaf_of=even(3, 1), trunk=NODE)).loaded is None
+
+
+# What one leaf is expected to carry by what others do.
+
+
+def key(leaf: str) -> Key:
+    return leaf, Direction.IN
+
+
+def test_a_leaf_with_fewer_nodes_may_use_fewer_cables() -> None:
+    """From a simulated fabric, 10 nodes and 5 cables a leaf: 3 nodes left out, and a cable without a destination."""
+    carried = {key("leaf1"): 194.0, key("leaf2"): 242.5, key("leaf3"): 242.5}
+    offered = {key("leaf1"): 339.5, key("leaf2"): 485.0, key("leaf3"): 485.0}
+    fewer = {key("leaf1"): 7, key("leaf2"): 10, key("leaf3"): 10}
+    assert expected(key("leaf1"), carried, offered, fewer) == 194.0
+    less = {**carried, key("leaf1"): 100.0}
+    assert expected(key("leaf1"), less, offered, fewer) == pytest.approx(0.97 * 0.7 * 242.5)
+    assert expected(key("leaf1"), carried, offered, dict.fromkeys(fewer, 10)) == 242.5
+
+
+def load(leaf: str, nodes: int, bytes_per_s: float, *, apart: bool) -> Load:
+    members = tuple(f"{leaf}-{number}" for number in range(nodes))
+    return Load(leaf=leaf, way=Direction.IN, bytes_per_s=bytes_per_s, nodes=members, apart=apart)
+
+
+def test_a_leaf_of_which_more_nodes_took_part_later_is_judged_by_those_rounds() -> None:
+    """Its first rounds do not count, so that it is in no comparison of first rounds."""
+    later = {leaf: [load(leaf, 5, rate, apart=True)] * 6 for leaf, rate in (("leaf1", 300.0), ("leaf2", 500.0))}
+    first = {leaf: [load(leaf, 5, 500.0, apart=False)] for leaf in ("leaf2", "leaf3", "leaf4")}
+    leaves = sorted({*later, *first})
+    found = {key(leaf): [*first.get(leaf, ()), *later.get(leaf, ())] for leaf in leaves}
+    offered = dict.fromkeys(found, 500.0)
+    lack = lacks(shares(found, offered))
+    assert key("leaf1") not in lack
+    assert [one.key for one in confirmed(found, offered, lack)] == [key("leaf1")]
