@@ -2,7 +2,7 @@
 
 import math
 from array import array
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import msgspec
 import numpy as np
@@ -65,8 +65,8 @@ class PeerTable:
             nodes.append(self._node.setdefault(name, len(self._node)))
         self._reverse.append(self._row.get(pair[::-1], -1))
 
-    def peers(self) -> Peers | None:
-        """What healthy pairs give and how much they scatter; None where there is no number.
+    def peers(self, without: Collection[Pair] = ()) -> Peers | None:
+        """What healthy pairs give and how much they scatter; None where there is no number. `without`: other pairs.
 
         First the median over nodes of each node's upper quartile, which half of the nodes may not reach. The scatter
         about it is the least of what lies above it, of the better half, and of the differences of a pair's two
@@ -76,6 +76,7 @@ class PeerTable:
         if not self._logs:
             return None
         logs = np.array(self._logs)
+        logs[[self._row[pair] for pair in without if pair in self._row]] = np.nan
         known = np.isfinite(logs)
         every = logs[known]
         if not every.size:

@@ -148,6 +148,15 @@ class Baselines:
             scales=self._scales,
         )
 
+    def without(self, explained: Collection[Pair], references: References) -> References:
+        """`references`, with bandwidth compared with pairs other than these.
+
+        Where a slow uplink is on more than half of all pairs, what they lack is not the scatter of healthy ones.
+        """
+        peers = self._rates.peers(explained)
+        line = _bandwidth_line(peers, self._asked.get(BANDWIDTH)) if peers else None
+        return msgspec.structs.replace(references, bandwidth=line) if line else references
+
     def _rate(self, pair: Pair, known: Evidence, limits: Mapping[Pair, Limit]) -> float | None:
         rate = known.first_bandwidth
         if rate is None or impossible(rate, limits.get(pair)):

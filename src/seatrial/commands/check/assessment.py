@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from seatrial.commands.check.part_changes import changes_of
 from seatrial.commands.check.survey import Survey
+from seatrial.commands.check.survey_suspects import behind_slow_uplinks
 from seatrial.commands.check.suspects import Suspicion, suspect_all
 from seatrial.drift.peer_groups import one_kernel
 from seatrial.limits.path import path_limits
@@ -63,6 +64,9 @@ class Assessor:
             self._scales = scales_of(self._limits, recorded.facts)
             growing.fabric = growing.fabric.measured(evidence)
         references = growing.baselines.update(evidence, fresh.pairs, self._limits, growing.fabric, self._scales)
+        located = growing.survey.locate(evidence, fresh, references)
+        if explained := behind_slow_uplinks(located, evidence, growing.fabric):
+            references = growing.baselines.without(explained, references)
         growing.survey.update(evidence, fresh, references)
         suspicion = suspect_all(growing.survey, references, growing.changes(recorded, evidence))
         self._last = Assessment(evidence, references, suspicion)

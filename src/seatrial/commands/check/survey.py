@@ -28,6 +28,8 @@ class Survey:
         """Pairs of which a round trip waited for a retransmission."""
         self.located: Located | None = None
         """What averages over all pairs of each node show; None where too few pairs were measured."""
+        self._averaged = 0
+        """Pairs with a number when `located` was made."""
         self._asked = asked or {}
         self._verdicts = {BANDWIDTH: MetricVerdicts(), LATENCY: MetricVerdicts()}
         self._good = {BANDWIDTH: Crossings(fabric), LATENCY: Crossings(fabric)}
@@ -35,6 +37,15 @@ class Survey:
         self._survey_runs = SurveyRuns({}, {})
         self._fabric = fabric
         self._scales: Mapping[Pair, float] = {}
+
+    def locate(self, evidence: Mapping[Pair, Evidence], fresh: Fresh, references: References) -> Located | None:
+        """What averages over all pairs show; renewed where the new measurements are part of them."""
+        measured = sum(1 for known in evidence.values() if known.first_bandwidth is not None)
+        more = fresh.has_new_pairs or measured > self._averaged or fresh.sources & AVERAGED
+        if more or references.scales != self._scales or references.fabric.bundles != self._fabric.bundles:
+            self.located = locate_survey(evidence, references, self._asked)
+            self._averaged = measured
+        return self.located
 
     def update(self, evidence: Mapping[Pair, Evidence], fresh: Fresh, references: References) -> None:
         """`evidence`: of all pairs; `fresh`: what the last measurements added to it. `references`: of all of them."""
@@ -48,11 +59,7 @@ class Survey:
         self._scales = references.scales
         for pair in fresh.pairs:
             self._note(pair, evidence[pair])
-        measured = self._verdicts[BANDWIDTH].measured
         self._judge(evidence if rescaled else fresh.pairs, references)
-        more = fresh.has_new_pairs or self._verdicts[BANDWIDTH].measured > measured
-        if rewired or rescaled or more or fresh.sources & AVERAGED:
-            self.located = locate_survey(evidence, references, self._asked)
         if rescaled or (Kernel.ONEWAY, Phase.SURVEY) in fresh.sources:
             self._survey_runs = SurveyRuns(evidence, references.scales)
 

@@ -6,22 +6,26 @@ repetition of the survey only (`once_bad`), which a median over three repetition
 
 from collections.abc import Collection, Mapping, Sequence
 
+import msgspec
 import numpy as np
 
 from seatrial.locate.evidence import FIRST, SHORTEST_S, Evidence, Pair
 from seatrial.locate.explanation import Blamed, Crossings, blame
+from seatrial.locate.group_test import group_name
 from seatrial.locate.references import References
 from seatrial.locate.significance import NORMAL
 from seatrial.locate.table import DENSE_SHARE, FEWEST_DENSE_NODES, locate_in_table
 from seatrial.locate.thresholds import GROSS_EFFECT, MOST_LACK, SCATTERS, to_log
-from seatrial.model.fabric import Component, Fabric
+from seatrial.model.fabric import Component, Fabric, Wiring
 from seatrial.model.measurement import Phase
 from seatrial.model.pair_faults import Located, LocatedFault
 from seatrial.model.pair_table import Reals, repeated_pair_table
-from seatrial.model.subject import Direction, SubjectKind
+from seatrial.model.subject import Direction, SubjectKind, uplink
 from seatrial.model.units import BANDWIDTH, LATENCY
 from seatrial.statistics.estimates import median
 
+AVERAGED_KINDS = (SubjectKind.NODE, SubjectKind.UPLINK)
+"""What averages name that no single pair may show; cables are left to the pairs that cross them."""
 WAYS = {
     Direction.OUT: (Direction.OUT,),
     Direction.IN: (Direction.IN,),
@@ -45,9 +49,16 @@ def locate_survey(
         {pair: _runs(known, LATENCY) for pair, known in evidence.items()},
     )
     wiring = None if isinstance(references.fabric, Fabric) else references.fabric
-    return locate_in_table(
-        table, _groups(nodes, references), wiring, asked={metric: one for metric, one in asked.items() if one}
-    )
+    groups = _groups(nodes, references)
+    located = locate_in_table(table, groups, wiring, asked={metric: one for metric, one in asked.items() if one})
+    leaf_by_name = {group_name(group): references.fabric.leaf_of[group[0]] for group in groups}
+    return msgspec.structs.replace(located, faults=tuple(_by_leaf(fault, leaf_by_name) for fault in located.faults))
+
+
+def _by_leaf(fault: LocatedFault, leaf_by_name: Mapping[str, str]) -> LocatedFault:
+    """An uplink by the name of its leaf, not by those of the nodes below it."""
+    leaf = leaf_by_name.get(fault.subject.name) if fault.subject.kind is SubjectKind.UPLINK else None
+    return fault if leaf is None else msgspec.structs.replace(fault, subject=uplink(leaf))
 
 
 def _runs(known: Evidence, metric: str) -> Sequence[float]:
@@ -67,32 +78,46 @@ def averaged(
     metric: str,
     known: Sequence[Blamed],
     evidence: Mapping[Pair, Evidence],
+    fabric: Wiring,
     excused: Collection[Pair],
 ) -> list[Blamed]:
-    """`known`, and the nodes that `located` names beside them; pairs that these explain are no longer on their own.
+    """`known`, and the nodes and uplinks that `located` names beside them; pairs that these explain are no longer on
+    their own.
 
     `excused`: pairs that are slow for another reason, which is known.
     """
     faults = [fault for fault in (located.faults if located else ()) if fault.metric == metric and not fault.dead]
-    nodes = [fault for fault in faults if fault.subject.kind is SubjectKind.NODE]
     blamed = {part for group in known for part in group.components}
     added = [
         Blamed(frozenset([part]), pairs)
-        for fault in nodes
+        for fault in faults
+        if fault.subject.kind in AVERAGED_KINDS
         for part in _components(fault)
-        if part not in blamed and (pairs := _pairs_of(part, evidence).difference(excused))
+        if part not in blamed and (pairs := _pairs_of(part, evidence, fabric).difference(excused))
     ]
     explained = {pair for group in added for pair in group.pairs}
     return [group for group in known if group.components or not group.pairs <= explained] + added
 
 
 def _components(fault: LocatedFault) -> list[Component]:
-    return [Component(kind="node", name=fault.subject.name, direction=way) for way in WAYS[fault.direction]]
+    return [Component(kind=fault.subject.kind, name=fault.subject.name, direction=way) for way in WAYS[fault.direction]]
 
 
-def _pairs_of(part: Component, evidence: Mapping[Pair, Evidence]) -> frozenset[Pair]:
-    end = 0 if part.direction is Direction.OUT else 1
-    return frozenset(pair for pair in evidence if pair[end] == part.name)
+def _pairs_of(part: Component, evidence: Mapping[Pair, Evidence], fabric: Wiring) -> frozenset[Pair]:
+    if part.kind == SubjectKind.NODE:
+        end = 0 if part.direction is Direction.OUT else 1
+        return frozenset(pair for pair in evidence if pair[end] == part.name)
+    return frozenset(pair for pair in evidence if part in fabric.path(*pair))
+
+
+def behind_slow_uplinks(located: Located | None, evidence: Mapping[Pair, Evidence], fabric: Wiring) -> frozenset[Pair]:
+    """Pairs that are slower than others because they cross an uplink that averages name."""
+    faults = [
+        fault
+        for fault in (located.faults if located else ())
+        if fault.metric == BANDWIDTH and fault.subject.kind is SubjectKind.UPLINK and not fault.dead
+    ]
+    return frozenset().union(*(_pairs_of(part, evidence, fabric) for fault in faults for part in _components(fault)))
 
 
 # Parts that were bad in one repetition of the survey only.

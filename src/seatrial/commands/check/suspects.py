@@ -87,7 +87,7 @@ def suspect_all(survey: Survey, references: References, changes: Sequence[Change
     excused = _excused(lossy, survey, references)
     uniform = _uniformly_slow(rates)
     groups = [] if uniform else _blamed(rates, excused, survey.good(BANDWIDTH))
-    groups = averaged(survey.located, BANDWIDTH, groups, evidence, excused)
+    groups = averaged(survey.located, BANDWIDTH, groups, evidence, references.fabric, excused)
     groups = with_changes(once_bad(groups, survey.survey_runs, references, excused), changes, evidence.keys(), excused)
     proved = prove_bandwidth(groups, rates.judged, evidence, survey.retested[BANDWIDTH], references)
     unstable = suspects_of(proved.unstable)
@@ -130,7 +130,7 @@ class _Late(msgspec.Struct, frozen=True, kw_only=True):
 def _late(survey: Survey, references: References, excused: set[Pair]) -> _Late:
     evidence, speeds = survey.evidence, survey.verdicts(LATENCY)
     groups = _blamed(speeds, excused, survey.good(LATENCY))
-    groups = averaged(survey.located, LATENCY, groups, evidence, excused)
+    groups = averaged(survey.located, LATENCY, groups, evidence, references.fabric, excused)
     parts = [one for one in groups if one.components]
     proofs = prove_latency(parts, speeds.judged, evidence, survey.retested[LATENCY], references)
     changed = dict(proofs.changed)
