@@ -60,6 +60,8 @@ FEWEST_PEERS = 4
 """Nodes with fewer pairs of others to compare with are measured in all repetitions, which cost little there."""
 REPEATING_HELPS = 0.95
 """What is left of the scatter after another repetition, if it is noise; contention stays as it is."""
+REPEATING_S, REPEATING_SHARE = 30.0, 0.05
+"""What a survey of more than two repetitions may take, at least and of the budget; the retest needs time, too."""
 MORE_LOOKS = 2
 """How often a part is measured again whose runs lie on both sides of the line."""
 USUAL_WINDOW_S = 0.035
@@ -162,17 +164,23 @@ class Check(Run):
         if self._settings.replay and plan.shorter:  # an old recording that does not say what was planned
             passes = passes[:USUAL_REPETITIONS]
         in_time = True
+        began = monotonic_s()
         for one in passes:
             self.progress.rounds(len(one))
             in_time = self.measurer.run(one, deadline)
             done += 1
-            if not in_time or (not self._settings.replay and self._enough_passes(done)):
+            if not in_time or (not self._settings.replay and self._enough_passes(done, monotonic_s() - began)):
                 break
         self.designed(plan.after(done))
         return in_time
 
-    def _enough_passes(self, done: int) -> bool:
-        """Whether another repetition would add nothing: noise does not widen the lines, or repeating does not help."""
+    def _enough_passes(self, done: int, took_s: float) -> bool:
+        """Whether another repetition would add nothing or take too long.
+
+        It adds nothing where noise does not widen the lines, or where repeating does not help.
+        """
+        if done > 1 and took_s * (done + 1) / done > max(REPEATING_S, REPEATING_SHARE * self._settings.budget_s):
+            return True
         _, references, _ = self.assessor.assess(self.recorded())
         line, before = references.bandwidth, self._scatter
         self._scatter = line.scatter if line else math.inf

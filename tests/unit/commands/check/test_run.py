@@ -330,17 +330,6 @@ def test_what_was_measured_is_counted(sea_trial: SeaTrial) -> None:
     assert "once" in design.statement
 
 
-def test_where_noise_hides_the_effect_the_survey_is_repeated(sea_trial: SeaTrial) -> None:
-    quiet, loud = (
-        sea_trial(ScriptedLauncher(Cluster(nodes=names(4), noise=noise)), run=f"noise-{noise}")
-        for noise in (0.001, 0.05)
-    )
-    assert quiet.judgement.design is not None
-    assert loud.judgement.design is not None
-    assert quiet.judgement.design.repetitions == 1
-    assert loud.judgement.design.repetitions >= 3
-
-
 @pytest.mark.parametrize(("design", "match"), [("leaf", "needs at least two leaves"), ("some", "is not a valid")])
 def test_a_design_that_cannot_be_had_is_refused_before_anything_is_written(
     sea_trial: SeaTrial, design: str, match: str
