@@ -68,6 +68,9 @@ def up(
     suspend_after: Annotated[
         str, typer.Option(help="Slurm suspends nodes after this time idle.  [default: never]", metavar="TIME")
     ] = "",
+    ssh: Annotated[
+        bool, typer.Option("--ssh", help="Also start an sshd on every node, for launching without Slurm.")
+    ] = False,
 ) -> int:
     """Start a lab; returns when every node is idle."""
 
@@ -84,6 +87,7 @@ def up(
         mpi_settings=mpi_settings,
         rails=rails,
         suspend_after_s=round(seconds(suspend_after, "--suspend-after")) if suspend_after else 0,
+        ssh=ssh,
     )
     began = time.monotonic()
     cluster_start.raise_lab(plan)

@@ -56,6 +56,8 @@ class LabPlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Networks of every node, each with its own switches."""
     suspend_after_s: int = 0
     """Slurm suspends a node after this many idle seconds; 0: never."""
+    ssh: bool = False
+    """Whether an sshd runs on every node."""
 
     @property
     def node_names(self) -> tuple[str, ...]:
@@ -116,6 +118,7 @@ def make_plan(
     mpi_settings: str = MpiSettings.TCP,
     rails: int = 1,
     suspend_after_s: int = 0,
+    ssh: bool = False,
 ) -> LabPlan:
     """Check the values a user gave and fill in the others. Raises UsageError that shows the value."""
     check_name(name)
@@ -144,6 +147,7 @@ def make_plan(
         mpi_settings=MpiSettings(mpi_settings),
         rails=rails,
         suspend_after_s=suspend_after_s,
+        ssh=ssh,
     )
 
 

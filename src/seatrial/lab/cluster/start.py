@@ -18,6 +18,7 @@ from seatrial.lab.cluster.plan import FABRIC, LOGIN, PARAMETERS_FILE, LabPlan, p
 from seatrial.lab.cluster.processes import SPACES, batch, call, start_ticks
 from seatrial.lab.cluster.requirements import require_lab
 from seatrial.lab.cluster.slurm_conf import cgroup_conf, install_power, slurm_conf, topology_conf
+from seatrial.lab.cluster.ssh import FOLDER, SYSTEM_FOLDER, require_sshd, start_sshd, write_ssh
 from seatrial.lab.cluster.stop import raze
 from seatrial.lab.cluster.sysroot import here, own, write_base
 from seatrial.model.errors import SeatrialError
@@ -37,6 +38,8 @@ def needed_folders() -> tuple[str, ...]:
 def raise_lab(plan: LabPlan) -> None:
     """Start the lab, and return when every node is idle. After any failure, nothing half-built remains."""
     require_lab()
+    if plan.ssh:
+        require_sshd()
     home = state.folder(plan.name)
     state.ROOT.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
@@ -65,6 +68,7 @@ def _build(plan: LabPlan, home: Path) -> None:
         start_controller(plan)
         wait_for_controller(plan)
         list(pool.map(lambda node: start_slurmd(plan, node), plan.node_names))
+        list(pool.map(lambda node: start_sshd(plan, node), plan.node_names if plan.ssh else ()))
     wait_until_settled(plan, plan.node_names)
     state.save(state.LabState(plan=plan))
 
@@ -88,14 +92,17 @@ def _write_files(plan: LabPlan, home: Path) -> None:
     for name, text in texts.items():
         (home / name).write_text(text, encoding="utf-8")
     write_base(plan)
+    if plan.ssh:
+        write_ssh(plan)
 
 
-def overlay(home: Path, host: str, rails: Sequence[str] = ("eth0",)) -> dict[str, str]:
+def overlay(home: Path, host: str, rails: Sequence[str] = ("eth0",), *, ssh: bool = False) -> dict[str, str]:
     """What replaces the machine's own files and folders on a host: path -> file or folder of the lab."""
     files = {
         "/etc/hosts": str(home / "overlay/hosts"),
         PARAMETERS_FILE: str(home / "overlay/openmpi"),
         str(here(home)): str(own(home, host)),
+        **({SYSTEM_FOLDER: str(home / FOLDER)} if ssh else {}),
     }
     speeds = {SPEED_FILE.format(rail=rail): str(home / "overlay/speed") for rail in rails}
     return files if host == LOGIN else {**files, **speeds}
@@ -117,9 +124,8 @@ def _dress(plan: LabPlan, home: Path, host: str) -> None:
     stage.mkdir()
     for kind in ("uts", "mnt"):
         (handles / f"{host}.{kind}").touch()
-    script = dress_script(
-        host, stage=str(stage), labs=str(state.ROOT), folders=plan.folders, overlay=overlay(home, host, plan.rail_names)
-    )
+    laid = overlay(home, host, plan.rail_names, ssh=plan.ssh)
+    script = dress_script(host, stage=str(stage), labs=str(state.ROOT), folders=plan.folders, overlay=laid)
     enter = ["nsenter", f"--net={SPACES / space}", "--", "unshare"]
     kept = [f"--uts={handles / host}.uts", f"--mount={handles / host}.mnt", "--propagation=private"]
     call([*enter, *kept, "sh", "-c", script])
