@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from seatrial.cli.nodes import From, refuse_for_this_machine, say_silent
 from seatrial.cli.options import parse_nodes
 from seatrial.cli.progress import progress_on
-from seatrial.cli.site_options import QUEUE, Shared, settings_of
+from seatrial.cli.site_options import QUEUE, Shared, refuse_ssh, settings_of
 from seatrial.commands.gather import run as gather_run
 from seatrial.driver import clock as driver_clock
 from seatrial.driver import site as driver_site
@@ -37,6 +37,7 @@ def gather(
     """Record raw facts of the nodes, for `--from` and to share with others."""
 
     site = settings_of(context)
+    refuse_ssh(site, "gather")
     if site.launcher not in driver_site.LAUNCHERS:
         raise UsageError(f"--launcher {site.launcher} is not one of {', '.join(driver_site.LAUNCHERS)}.")
     site = replace(site, nodes=parse_nodes(nodes, "NODES"))

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import shutil
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import typer
 
 from seatrial.archive.inputs import MAP_BYTES, TABLES_BYTES, argument_text, read_input
 from seatrial.cli.values import path_trouble
+from seatrial.launch.hosts.host_file import parse_host_file
 from seatrial.model.errors import UsageError
 from seatrial.model.node_list import expand
 from seatrial.render.escape import clean
@@ -73,9 +75,24 @@ Junit = Annotated[
     typer.Option(help="Also write the findings as JUnit XML, for a CI system.", metavar="FILE", callback=report_file),
 ]
 IdleOnly = Annotated[bool, typer.Option("--idle-only", help="Only nodes that are free now; never wait in the queue.")]
-LauncherName = Annotated[str, typer.Option(help="auto, slurm or local.", metavar="NAME")]
+Hosts = Annotated[
+    str, typer.Option("--hosts", help="Hosts to measure over ssh, without Slurm: n[1-4] or n1,n3.", metavar="HOSTS")
+]
+HostFile = Annotated[
+    Path | None,
+    typer.Option("--hostfile", help="The same from a host file of Open MPI or MPICH.", metavar="FILE"),
+]
+LauncherName = Annotated[str, typer.Option(help="auto, slurm, local or ssh.", metavar="NAME")]
 Mpicc = Annotated[str, typer.Option(help="MPI compiler to build the probe with.", metavar="FILE")]
 MpiType = Annotated[str, typer.Option(help="srun's --mpi.  [default: the site's]", metavar="TYPE")]
+MpirunOptions = Annotated[
+    str,
+    typer.Option(
+        help="More options for mpirun on hosts without Slurm: '--bind-to none'.",
+        metavar="WORDS",
+        envvar="SEATRIAL_MPIRUN_OPTIONS",
+    ),
+]
 NodeHours = Annotated[
     float | None,
     typer.Option(
@@ -209,6 +226,31 @@ def parse_nodes(text: str, what: str = "--nodes") -> tuple[str, ...]:
     if not nodes:
         raise UsageError(f"{what} {text!r} names no node.", "Write n[1-4] or n1,n3.")
     return nodes
+
+
+def hosts_of(names: str, file: Path | None) -> tuple[str, ...]:
+    """What --hosts and --hostfile name. Raises UsageError for both at once, and for what is not valid."""
+    if file is None:
+        return parse_nodes(names, "--hosts")
+    if names:
+        raise UsageError("--hosts and --hostfile cannot be given together.", "Give only one of them.")
+    try:
+        hosts = parse_host_file(read_text(file))
+    except ValueError as error:
+        raise UsageError(
+            f"--hostfile {str(file)!r}: {error}.", "Write one host on each line: n1, n1:2 or n1 slots=2."
+        ) from error
+    if not hosts:
+        raise UsageError(f"--hostfile {str(file)!r} names no host.", "Write one host on each line: n1 or n1 slots=2.")
+    return hosts
+
+
+def mpirun_words(text: str) -> tuple[str, ...]:
+    """`--bind-to none` -> its words, quoted as in a shell. Raises UsageError for quotes that do not end."""
+    try:
+        return tuple(shlex.split(text))
+    except ValueError as error:
+        raise UsageError(f"--mpirun-options {text!r}: {error}.", "Close each quote.") from error
 
 
 def rail_names(text: str) -> tuple[str, ...]:

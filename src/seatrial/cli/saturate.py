@@ -1,5 +1,6 @@
 """seatrial saturate: how many ranks of a node drive its port."""
 
+import os
 import sys
 from typing import Annotated
 
@@ -12,6 +13,7 @@ from seatrial.cli.progress import progress_on
 from seatrial.cli.site_options import Shared, settings_of
 from seatrial.commands.saturate import run as saturate_run
 from seatrial.commands.saturate import view as saturate_view
+from seatrial.launch.hosts.job_nodes import in_other_job
 from seatrial.model.errors import UsageError
 from seatrial.model.settings import SaturateSettings
 
@@ -37,7 +39,8 @@ def saturate(
 
     site = settings_of(context)
     ends = tuple(end for end in (source, target) if end)
-    site = replace(site, launcher="slurm", nodes=() if site.replay else ends)
+    launcher = "ssh" if site.hosts or in_other_job(os.environ) else "slurm"
+    site = replace(site, launcher=launcher, nodes=() if site.replay else ends)
     settings = SaturateSettings(site=site, ends=ends, ranks=rank_counts(ranks))
     with progress_on(sys.stderr) as progress:
         found = saturate_run.run_saturate(settings, progress)

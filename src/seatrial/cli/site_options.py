@@ -17,9 +17,12 @@ from seatrial.archive import reader
 from seatrial.cli.options import (
     Archive,
     EnvironmentSpec,
+    HostFile,
+    Hosts,
     IdleOnly,
     LauncherName,
     Mpicc,
+    MpirunOptions,
     MpiType,
     NodeHours,
     Partition,
@@ -32,6 +35,8 @@ from seatrial.cli.options import (
     Wait,
     Wrap,
     archive_folder,
+    hosts_of,
+    mpirun_words,
     node_hours_limit,
     run_name,
     seconds,
@@ -49,6 +54,9 @@ class SharedOptions(NamedTuple):
     )
     archive: Archive = None
     launcher: LauncherName = DEFAULTS.launcher
+    hosts: Hosts = ""
+    hostfile: HostFile = None
+    mpirun_options: MpirunOptions = ""
     partition: Partition = DEFAULTS.partition
     mpi: MpiType = DEFAULTS.mpi
     mpicc: Mpicc = DEFAULTS.mpicc
@@ -72,6 +80,8 @@ class SharedOptions(NamedTuple):
             "budget_s": seconds(self.budget, "--budget"),
             "wait_s": seconds(self.wait, "--wait"),
             "round_timeout_s": seconds(self.round_timeout, "--round-timeout"),
+            "hosts": hosts_of(self.hosts, self.hostfile),
+            "mpirun_options": mpirun_words(self.mpirun_options),
             "node_hours": node_hours_limit(self.node_hours),
             "replay": reader.find_run(folder, self.replay) if self.replay else None,
             "run": run_name(self.run),
@@ -82,6 +92,8 @@ class SharedOptions(NamedTuple):
 
 
 SETTINGS_NAMES = frozenset(field.name for field in msgspec.structs.fields(SiteSettings))
+HOSTS = ("hosts", "hostfile", "mpirun_options")
+"""The options of hosts without Slurm."""
 QUEUE = ("partition", "wait", "idle_only", "node_hours")
 """The options of a command that needs nodes and measures nothing."""
 
@@ -133,6 +145,14 @@ class SharedCommand(TyperCommand):
 def settings_of(context: typer.Context) -> SiteSettings:
     """The settings that the shared options of this command line make."""
     return cast(SiteSettings, context.obj)
+
+
+def refuse_ssh(site: SiteSettings, command: str) -> None:
+    """Raises UsageError for --launcher ssh where a command cannot use it."""
+    if site.launcher == "ssh":
+        raise UsageError(
+            f"`seatrial {command}` does not reach nodes over ssh.", "Leave out --launcher, or give slurm or local."
+        )
 
 
 def refuse_idle_only(site: SiteSettings) -> None:

@@ -28,6 +28,8 @@ def enough(hosts: Hosts, settings: SiteSettings) -> tuple[str, ...]:
     why = grouped(hosts.left_out)
     there = f"There is only one node to measure ({nodes[0]})" if nodes else "There is no node to measure"
     what = f"{there}, and a pair needs two{f' ({why})' if why else ''}."
+    if len(settings.hosts) == 1:
+        raise UsageError(what, "Name at least two with --hosts or --hostfile.")
     if len(settings.nodes) == 1:
         raise UsageError(what, "Name at least two with --nodes.")
     raise SeatrialError(what, _remedy(hosts, settings))
@@ -45,6 +47,8 @@ def _remedy(hosts: Hosts, settings: SiteSettings) -> str:
         return "Wait until they are free, or wait for them in the queue: leave out --idle-only."
     if any(state.cause is NodeCause.BUSY for state in hosts.left_out):
         return "Wait for idle nodes, or name busy ones with --nodes."
+    if settings.hosts or settings.launcher == "ssh":
+        return "`ssh -o BatchMode=yes HOST true` must work for each without a question; or name other hosts."
     if hosts.left_out:
         return "`seatrial doctor` shows what to do about each; or name others with --nodes."
     if os.environ.get("SLURM_JOB_ID"):

@@ -150,7 +150,7 @@ class Run:
 def describe(settings: Settings, launcher: Launcher, hosts: Hosts, nodes: Sequence[str]) -> RunInfo:
     """run.json at the start of a run with these settings."""
     site, kind = settings.site, RunKind(str(settings.__struct_config__.tag))
-    environment = environment_of(site, local=launcher.name == "local")
+    environment = environment_of(site, local=launcher.name in ("local", "ssh"))
     check = settings if isinstance(settings, CheckSettings) else None
     return RunInfo(
         format=formats.RUN,

@@ -1,5 +1,6 @@
 """Detects the site and chooses the launcher."""
 
+import os
 import shutil
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
@@ -21,6 +22,8 @@ from seatrial.archive.reader import (
 from seatrial.launch.contract import Launcher
 from seatrial.launch.environments.environment import NO_ENVIRONMENT, Environment, Where
 from seatrial.launch.environments.spec import AUTO, parse_environment
+from seatrial.launch.hosts.job_nodes import JobNodes, job_nodes
+from seatrial.launch.hosts.launcher import HostsLauncher
 from seatrial.launch.line_parser import is_srun, launcher_of
 from seatrial.launch.local import LocalLauncher
 from seatrial.launch.mpi import Family, Mpi, find_mpi, host_mpirun
@@ -31,13 +34,14 @@ from seatrial.model.errors import LaunchError, UsageError
 from seatrial.model.settings import SiteSettings
 from seatrial.slurm.presence import is_here
 
-LAUNCHERS = ("auto", "slurm", "local")
+LAUNCHERS = ("auto", "slurm", "local", "ssh")
 launcher_factory: ContextVar[Callable[..., Launcher] | None] = ContextVar("launcher_factory", default=None)
 """Makes the launcher of a run from its settings in place of Slurm and local MPI; tests set it. A replay ignores it."""
 
 
 def choose_launcher(settings: SiteSettings) -> Launcher:
-    """Replay where a recording is given, Slurm where it answers, else this machine's MPI. Builds the probe.
+    """Replay where a recording is given, hosts where they are named, Slurm where it answers, the hosts of another
+    scheduler's job, else this machine's MPI. Builds the probe.
 
     Raises UsageError for options that do not fit together, LaunchError for what is missing on this site.
     """
@@ -47,9 +51,11 @@ def choose_launcher(settings: SiteSettings) -> Launcher:
         return make(settings)
     if settings.launcher not in LAUNCHERS:
         raise UsageError(
-            f"--launcher {settings.launcher} is not one of {', '.join(LAUNCHERS[:3])}.",
+            f"--launcher {settings.launcher} is not one of {', '.join(LAUNCHERS)}.",
             "A recording is named by --replay.",
         )
+    if settings.hosts or settings.launcher == "ssh":
+        return hosts_launcher(settings)
     if settings.launcher == "slurm" or (settings.launcher == "auto" and is_here()):
         environment = environment_of(settings, local=False)
         own, probe = _probe(settings, environment)
@@ -64,6 +70,8 @@ def choose_launcher(settings: SiteSettings) -> Launcher:
             environment=environment,
             own=own,
         )
+    if settings.launcher == "auto" and (job := job_nodes(os.environ)) is not None:
+        return hosts_launcher(settings, job)
     for option, given in (
         ("--nodes", settings.nodes),
         ("--partition", settings.partition),
@@ -80,6 +88,45 @@ def choose_launcher(settings: SiteSettings) -> Launcher:
     if environment and environment.where is Where.INSIDE:
         mpi = host_mpirun(mpi)
     return LocalLauncher(mpi, probe_path, settings.ranks, quick_facts=settings.quick_facts, environment=environment)
+
+
+def hosts_launcher(settings: SiteSettings, job: JobNodes | None = None) -> HostsLauncher:
+    """For the hosts that the settings name, else for those of the PBS, LSF or Flux job around us.
+
+    Raises UsageError where there are none, and for options that need Slurm; LaunchError for what is missing.
+    """
+    job = None if settings.hosts else job or job_nodes(os.environ)
+    if not settings.hosts and job is None:
+        raise UsageError(
+            "--launcher ssh needs to know the hosts.",
+            "Name them with --hosts or --hostfile, or use it in a job of PBS, LSF or Flux.",
+        )
+    if settings.launcher not in ("auto", "ssh"):
+        raise UsageError(
+            f"Hosts are measured over ssh, not by --launcher {settings.launcher}.", "Leave out one of the two."
+        )
+    for option, given in (
+        ("--partition", settings.partition),
+        ("--idle-only", settings.idle_only),
+        ("--node-hours", settings.node_hours),
+        ("--mpi", settings.mpi),
+    ):
+        if given:
+            raise UsageError(f"{option} is for Slurm, and these hosts are measured over ssh.", "Leave it out.")
+    environment = environment_of(settings, local=True)
+    mpi, probe = _probe(settings, environment)
+    if environment and environment.where is Where.INSIDE:
+        mpi = host_mpirun(mpi)
+    return HostsLauncher(
+        settings.hosts or (job.nodes if job else ()),
+        mpi,
+        probe,
+        nodes=settings.nodes,
+        job=job.job if job else "",
+        options=settings.mpirun_options,
+        quick_facts=settings.quick_facts,
+        environment=environment,
+    )
 
 
 def environment_of(settings: SiteSettings, *, local: bool) -> Environment:

@@ -7,7 +7,7 @@ AGREES = r"(?m)^\[([\w.-]+):\d+\]"
 
 MPI = (
     Cause(
-        look=r"\b(\w*run|prted|orted) has detected an attempt to run as root",
+        look=r"\b(\w*run(?:\.\w+)?|prted|orted) has detected an attempt to run as root",
         meaning=r"\1 of Open MPI does not start anything as root.",
         remedy="Do it as another user; or, at your own risk, set OMPI_ALLOW_RUN_AS_ROOT=1 and "
         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 (with Open MPI 5 PRTE_ALLOW_RUN_AS_ROOT, too, with its _CONFIRM).",

@@ -50,8 +50,8 @@ PROGRAMS = (
         where=(STEPD, ENDED.format(code="(?:5|107|116)")),
     ),
     Cause(
-        look=r"run was unable to (?:find the specified executable file|launch the specified application as it could not"
-        r"\s+(?:access(?:\s+or\s+execute)?|find)\s+an\s+executable)[\s\S]{0,500}?Executable:\s+(\S+)",
+        look=r"run(?:\.\w+)? was unable to (?:find the specified executable file|launch the specified application as "
+        r"it could not\s+(?:access(?:\s+or\s+execute)?|find)\s+an\s+executable)[\s\S]{0,500}?Executable:\s+(\S+)",
         meaning=r"the program \1 does not exist on {nodes}, or may not be run.",
         remedy="Install it there, or name one in a folder that all nodes share and that is not mounted noexec.",
         where=(OF_MPIRUN,),

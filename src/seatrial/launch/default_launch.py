@@ -42,11 +42,20 @@ def job_variables(job: str, nodes: Sequence[str]) -> dict[str, str]:
 
 
 def look(
-    line: str, argv: Sequence[str], nodes: Sequence[str], log: Path, variables: Mapping[str, str], *, one_host: bool
+    line: str,
+    argv: Sequence[str],
+    nodes: Sequence[str],
+    log: Path,
+    variables: Mapping[str, str],
+    *,
+    one_host: bool,
+    names: Mapping[str, str] | None = None,
 ) -> DefaultStart:
-    """Start it, read where its ranks are, and end it. What goes wrong is the result."""
+    """Start it, read where its ranks are, and end it. What goes wrong is the result. `names`: as of PipeSession."""
     try:
-        session = PipeSession(argv, nodes, log, one_host=one_host, timeout_s=TIMEOUT_S, extra_environment=variables)
+        session = PipeSession(
+            argv, nodes, log, one_host=one_host, timeout_s=TIMEOUT_S, extra_environment=variables, names=names
+        )
     except (LaunchError, OSError) as error:
         return DefaultStart(line=line, failure=error.what if isinstance(error, LaunchError) else str(error))
     session.close()

@@ -155,14 +155,18 @@ def check_header(header: Mapping[str, Any], wanted_ranks: int | None) -> None:
 
 
 def nodes_by_rank(
-    ranks: Sequence[Mapping[str, Any]], wanted: Sequence[str], ranks_per_node: int = 1
+    ranks: Sequence[Mapping[str, Any]],
+    wanted: Sequence[str],
+    ranks_per_node: int = 1,
+    names: Mapping[str, str] | None = None,
 ) -> tuple[str, ...]:
-    """Which node each rank is on; host names match with or without their domain.
+    """Which node each rank is on; host names match with or without their domain, or as `names` says of a host.
 
     With several ranks a node, which place of it: NODE:0, NODE:1, ... in the order of ranks. Raises LaunchError for a
     rank on a host that was not asked for, and for more ranks on one than were.
     """
-    by_name = {name: name for name in wanted} | {name.partition(".")[0]: name for name in wanted}
+    own = {host: name for host, name in (names or {}).items() if name in wanted}
+    by_name = {name.partition(".")[0]: name for name in wanted} | {name: name for name in wanted} | own
     placed: list[str] = []
     for record in ranks:
         host = str(record.get("host", ""))

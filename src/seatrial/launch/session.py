@@ -54,11 +54,13 @@ class PipeSession:
         extra_environment: Mapping[str, str] | None = None,
         ranks_per_node: int = 1,
         ranks: int | None = None,
+        names: Mapping[str, str] | None = None,
     ) -> None:
         """Start `argv` and wait until all ranks are there.
 
         `one_host`: all ranks share this machine, so rank i is the i-th of `wanted`; otherwise host names decide.
         `ranks_per_node`: this many on each of `wanted`; with more than one `nodes` are places, NODE:0, NODE:1, ...
+        `names`: host name that a machine gives itself -> its name in `wanted`, where these differ.
         `wanted` None: whatever hosts the ranks come up on, and `ranks` of them, or as many as come; `nodes` are places.
         Raises LaunchError with the program's last words.
         """
@@ -73,8 +75,10 @@ class PipeSession:
             self._greet(ranks, time.monotonic() + timeout_s)
             if wanted is None:
                 self.nodes = places(hosts_by_rank(self.ranks))
+            elif one_host:
+                self.nodes = tuple(wanted)
             else:
-                self.nodes = tuple(wanted) if one_host else nodes_by_rank(self.ranks, wanted, ranks_per_node)
+                self.nodes = nodes_by_rank(self.ranks, wanted, ranks_per_node, names)
         except ProbeLost as error:
             timed_out = error.outcome == "timeout"
             self.nodes = tuple(wanted or ()) if one_host else ()

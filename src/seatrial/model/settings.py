@@ -24,6 +24,10 @@ class SiteSettings(msgspec.Struct, frozen=True, kw_only=True):
     archive: Path
     launcher: str = "auto"
     nodes: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
+    """Hosts to measure without Slurm, over ssh; with `nodes` only those of them."""
+    mpirun_options: tuple[str, ...] = ()
+    """More words for the mpirun that starts the probe on hosts."""
     partition: str = ""
     budget_s: float = PAIR_BUDGET_S
     wait_s: float = 600.0

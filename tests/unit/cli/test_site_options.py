@@ -10,8 +10,9 @@ import typer
 from seatrial.cli import main
 from seatrial.cli.main import application, run
 from seatrial.cli.options import seconds, time_text
-from seatrial.cli.site_options import Shared, SharedOptions, settings_of
+from seatrial.cli.site_options import HOSTS, Shared, SharedOptions, settings_of
 from seatrial.driver.node_selection import allocation_s
+from seatrial.model.errors import UsageError
 from seatrial.model.launching import Examination
 from seatrial.model.settings import DEFAULTS, CheckSettings, SiteSettings
 from seatrial.slurm.argv import minutes
@@ -24,8 +25,8 @@ NEEDS = {
     "curve": OFFERED,
     "transports": OFFERED,
     "saturate": OFFERED - {"launcher"},
-    "placement": OFFERED - {"launcher", "partition", "mpi", "replay"},
-    "doctor": OFFERED - {"budget", "archive", "round_timeout", "replay", "run", "seed"},
+    "placement": OFFERED - {"launcher", "partition", "mpi", "replay", *HOSTS},
+    "doctor": OFFERED - {"budget", "archive", "round_timeout", "replay", "run", "seed", *HOSTS},
     "facts": {"archive", "run", "partition", "wait", "idle_only", "node_hours"},
     "limits": {"partition", "wait", "idle_only", "node_hours"},
     "gather": {"launcher", "partition", "wait", "idle_only", "node_hours"},
@@ -69,6 +70,8 @@ def test_every_default_is_that_of_the_settings(command: str) -> None:
         "archive",
         "replay",
         "nodes",
+        "hosts",
+        "mpirun_options",
         "node_hours",
         *follow_the_noise,
         *(() if command == "check" else ("ranks",)),
@@ -145,3 +148,52 @@ def test_the_list_of_commands_has_whole_summaries(capsys: pytest.CaptureFixture[
     shown = " ".join(capsys.readouterr().out.split())
     for command in main.COMMANDS:
         assert " ".join(command.help.split()) in shown
+
+
+class TestHosts:
+    """--hosts, --hostfile and --mpirun-options become settings, or are refused with the value."""
+
+    def site(self, monkeypatch: pytest.MonkeyPatch, *words: str) -> SiteSettings:
+        found: list[CheckSettings] = []
+
+        def measured(settings: CheckSettings, **_: object) -> int:
+            found.append(settings)
+            return 0
+
+        monkeypatch.setattr("seatrial.cli.check.measure", measured)
+        call("check", *words)
+        return found[0]
+
+    def test_names_are_expanded(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        assert self.site(monkeypatch, "--hosts", "n[1-3],n7").hosts == ("n1", "n2", "n3", "n7")
+
+    def test_a_file_is_read(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+        (tmp_path / "hosts").write_text("n1 slots=2\nn2:4 # here\n")
+        assert self.site(monkeypatch, "--hostfile", str(tmp_path / "hosts")).hosts == ("n1", "n2")
+
+    def test_options_of_mpirun_are_split_as_in_a_shell(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        words = self.site(monkeypatch, "--hosts", "n[1-2]", "--mpirun-options", "--bind-to none -x 'A=1 2'")
+        assert words.mpirun_options == ("--bind-to", "none", "-x", "A=1 2")
+
+    @pytest.mark.parametrize(
+        ("words", "says"),
+        [
+            (["--hosts", "n[1-"], "--hosts 'n[1-' is not a valid list of nodes"),
+            (["--hosts", "n1,n2", "--hostfile", "FILE"], "cannot be given together"),
+            (["--hostfile", "FILE"], "line 2 ('n2 n3'): 'n3' is not of the form name=value"),
+            (["--hostfile", "/nowhere"], "/nowhere"),
+            (["--hosts", "n1,n2", "--mpirun-options", "'open"], "No closing quotation"),
+            (["--hosts", "n1,n2", "--partition", "main"], "--partition is for Slurm"),
+            (["--hosts", "n1,n2", "--launcher", "local"], "not by --launcher local"),
+            (["--launcher", "ssh"], "--launcher ssh needs to know the hosts"),
+            (["--hosts", "n1,n2", "--detach"], "--detach needs Slurm"),
+        ],
+    )
+    def test_what_does_not_fit_is_refused(
+        self, words: list[str], says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("SEATRIAL_ARCHIVE", str(tmp_path / "archive"))
+        (tmp_path / "hosts").write_text("n1\nn2 n3\n")
+        with pytest.raises(UsageError) as refusal:
+            call("check", *(str(tmp_path / "hosts") if word == "FILE" else word for word in words))
+        assert says in refusal.value.what

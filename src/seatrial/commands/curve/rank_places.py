@@ -50,7 +50,7 @@ class CurvePlaces(msgspec.Struct, frozen=True, kw_only=True):
         return [rank.cpus for rank in self.measured.ranks] != [rank.cpus for rank in self.default.ranks]
 
 
-LAUNCHED_BY = {"slurm": "srun", "local": "mpirun --oversubscribe"}
+LAUNCHED_BY = {"slurm": "srun", "local": "mpirun --oversubscribe", "ssh": "mpirun --bind-to core"}
 
 
 def curve_places(recorded: RecordedRun, pair: Pair) -> CurvePlaces | None:

@@ -1,0 +1,231 @@
+"""Hosts by name: facts over ssh, the probe by mpirun over ssh."""
+
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+
+from seatrial.failures.ssh import REMEDY, why_unreachable
+from seatrial.launch.collector import EXTRA_S_PER_NODE, Patience, collector
+from seatrial.launch.contract import PLAIN, FactsReading, Hosts, Manner
+from seatrial.launch.default_launch import default_line, look
+from seatrial.launch.environments.environment import NO_ENVIRONMENT, Environment
+from seatrial.launch.environments.report import ask as ask_environment
+from seatrial.launch.hosts.host_file import is_address, is_name
+from seatrial.launch.hosts.reach import HostAnswer, ask, copy_program, each_host
+from seatrial.launch.hosts.ssh_argv import (
+    DAEMONS,
+    LIBRARY_PATH,
+    default_argv,
+    ending_with_parent,
+    mpirun_argv,
+    mpirun_variables,
+    ssh_argv,
+    without_schedulers,
+)
+from seatrial.launch.mpi import Family, Mpi
+from seatrial.launch.session import PipeSession
+from seatrial.model.errors import LaunchError, UsageError
+from seatrial.model.fabric import NO_FABRIC
+from seatrial.model.node_list import node_list
+from seatrial.model.placement import DefaultStart
+from seatrial.model.run import NodeCause, NodeState
+from seatrial.node.frame import CLOSING, OPENING
+from seatrial.process.process import Completed, run
+
+START_TIMEOUT_S = 60.0
+QUICK = "SEATRIAL_FACTS=quick"
+NO_VARIABLE = "SEATRIAL_FACTS="
+
+
+class HostsLauncher:
+    """The contract through ssh and mpirun, for hosts that a user, a host file or another scheduler names."""
+
+    name = "ssh"
+
+    def __init__(
+        self,
+        hosts: Sequence[str],
+        mpi: Mpi,
+        probe: Path,
+        *,
+        nodes: Sequence[str] = (),
+        job: str = "",
+        options: Sequence[str] = (),
+        quick_facts: bool = False,
+        environment: Environment = NO_ENVIRONMENT,
+    ) -> None:
+        """`nodes`: only these of the hosts; `job`: the name of the job around us; `options`: more words for mpirun.
+
+        `environment`: what mpirun is started in; facts are read outside of it.
+        """
+        self._given = tuple(dict.fromkeys(hosts))
+        self._wanted = tuple(dict.fromkeys(nodes)) or self._given
+        self._mpi = mpi
+        self.probe = probe
+        self.environment = environment.seeing(str(probe.absolute().parent))
+        self.job = job
+        self._options = tuple(options)
+        self._quick = quick_facts
+        self._names: dict[str, str] = {}
+        """The host name that a host has for itself -> the name under which it was given."""
+
+    def hosts(self) -> Hosts:
+        """The hosts that ssh reaches, with the probe on each of them; the others are left out, with the reason.
+
+        Raises UsageError for names that are invalid or mean the same host, LaunchError where none can be reached or
+        mpirun is missing.
+        """
+        self._refuse_names()
+        self._refuse_mpirun()
+        answers = each_host(self._wanted, self._prepare)
+        left_out = tuple(
+            NodeState(node=host, reason=answer.failure, fault=True, cause=NodeCause.UNAVAILABLE)
+            for host, answer in answers.items()
+            if answer.failure
+        )
+        if len(left_out) == len(answers):
+            first = left_out[0]
+            every = f"None of the {len(answers)} hosts can" if len(answers) > 1 else "The host cannot"
+            raise LaunchError(f"{every} be measured; {first.node}: {first.reason}.", REMEDY, transient=False)
+        nodes = tuple(host for host, answer in answers.items() if not answer.failure)
+        self._names = {}
+        for host in nodes:
+            own = answers[host].name
+            first_name = self._names.setdefault(own, host)
+            if first_name != host:
+                raise UsageError(f"{first_name} and {host} are the same host, {own}.", "Name each host only once.")
+        return Hosts(nodes=nodes, left_out=left_out, fabric=NO_FABRIC)
+
+    def _refuse_names(self) -> None:
+        for host in self._wanted:
+            if host not in self._given:
+                raise UsageError(f"Node {host} is not one of the hosts.", f"They are {node_list(self._given[:20])}.")
+            if is_address(host):
+                raise UsageError(
+                    f"The IPv6 address {host} cannot be given to mpirun.", "Give the host a name in DNS or /etc/hosts."
+                )
+            if not is_name(host):
+                raise UsageError(f"{host!r} is not a valid host name.", "Use letters, digits, '-', '_' and '.'.")
+
+    def _refuse_mpirun(self) -> None:
+        if not self._mpi.mpirun:
+            raise LaunchError(
+                f"There is no mpirun beside {self._mpi.mpicc}, and hosts without Slurm are measured through it.",
+                "Install the MPI's launcher, or name another MPI with --mpicc.",
+            )
+        if self._mpi.family is Family.UNKNOWN:
+            raise LaunchError(
+                f"{self._mpi.mpirun} is neither of Open MPI nor of the MPICH family.",
+                "Name the compiler of one of these with --mpicc.",
+            )
+        if shutil.which("ssh") is None:
+            raise LaunchError("There is no ssh on PATH.", "Install OpenSSH's client (openssh-client).")
+
+    def _prepare(self, host: str, give_up: Callable[[bool], bool]) -> HostAnswer:
+        """Ask a host, copy the probe to it if it has none, and put into `failure` what is still missing."""
+        daemon = "" if self.environment else self._daemon()
+        answer = ask(host, [str(self.probe), *([daemon] if daemon else [])], give_up)
+        if answer.failure:
+            return answer
+        if daemon in answer.missing:
+            return HostAnswer(
+                failure=f"MPI's own daemon {daemon} does not exist there; install the same MPI on all hosts"
+            )
+        if str(self.probe) in answer.missing:
+            why = copy_program(host, self.probe, self.probe.read_bytes(), give_up)
+            if why:
+                return HostAnswer(
+                    failure=f"the probe {self.probe} does not exist there and cannot be copied ({why}); name a folder "
+                    "that all hosts share with --probe-dir"
+                )
+        return answer
+
+    def _daemon(self) -> str:
+        """The program that mpirun starts on each host; empty where it is not beside mpirun."""
+        folder = Path(self._mpi.mpirun).parent
+        names = DAEMONS.get(self._mpi.family, ())
+        return next((str(folder / name) for name in names if os.access(folder / name, os.X_OK)), "")
+
+    def allocate(self, nodes: Sequence[str], seconds: float) -> None:
+        """Nothing to get hold of: whoever names hosts may use them."""
+
+    def read_facts(self, nodes: Sequence[str]) -> FactsReading:
+        """Each host by a login of its own."""
+        text, patience = collector(), Patience()
+        command = ["env", QUICK if self._quick else NO_VARIABLE, "sh", "-s"]
+
+        def read(host: str, give_up: Callable[[bool], bool]) -> tuple[str, str]:
+            began = time.monotonic()
+            longest_s = patience.longest_s(len(nodes))
+            done = run(ssh_argv(host, command), stdin=text, timeout_s=longest_s, give_up=give_up)
+            start = done.stdout.find(OPENING)
+            seen = done.stdout[start:] if start >= 0 else ""
+            if f"\n{CLOSING}" in seen:
+                patience.took(time.monotonic() - began)
+                return seen, ""
+            return "", why_unreachable(host, done.stderr, timed_out=done.timed_out, limit_s=longest_s)
+
+        answers = each_host(nodes, read)
+        return FactsReading(
+            texts={host: seen for host, (seen, _) in answers.items() if seen},
+            silent={host: why for host, (seen, why) in answers.items() if not seen},
+        )
+
+    def start(self, nodes: Sequence[str], log: Path, manner: Manner = PLAIN) -> PipeSession:
+        """The probe on every host, by mpirun over ssh."""
+        each = manner.ranks_per_node
+        program = self.environment.around_program([str(self.probe)])
+        argv = mpirun_argv(
+            self._mpi,
+            nodes,
+            program,
+            root=os.geteuid() == 0,
+            ranks_per_host=each,
+            options=(*self._options, *manner.options),
+            exported=exported(manner.environment),
+        )
+        return PipeSession(
+            self._around(argv),
+            nodes,
+            log,
+            one_host=False,
+            timeout_s=START_TIMEOUT_S + EXTRA_S_PER_NODE * len(nodes) * each,
+            extra_environment={**mpirun_variables(), **manner.environment},
+            ranks_per_node=each,
+            names=self._names,
+        )
+
+    def default_start(self, nodes: Sequence[str], log: Path) -> DefaultStart | None:
+        """See launch.contract.StartsByDefault."""
+        if not self._mpi.mpirun:
+            return None
+        program = self.environment.around_program([str(self.probe)])
+        argv = self._around(default_argv(self._mpi, nodes, program, root=os.geteuid() == 0))
+        line = default_line(self._mpi, len(nodes))
+        return look(line, argv, nodes, log, mpirun_variables(), one_host=False, names=self._names)
+
+    def report(
+        self, nodes: Sequence[str], argv: Sequence[str], variables: Mapping[str, str], *, within: bool
+    ) -> Completed:
+        """See launch.environments.trial.Reporting. mpirun may be of the environment, which is then entered always."""
+        program = self.environment.around_program(argv) if within else argv
+        names = exported(variables)
+        whole = mpirun_argv(self._mpi, nodes, program, root=os.geteuid() == 0, options=self._options, exported=names)
+        patience_s = START_TIMEOUT_S + EXTRA_S_PER_NODE * len(nodes)
+        around = {**mpirun_variables(), **variables}
+        return ask_environment(self._around(whole), len(nodes), timeout_s=patience_s, variables=around)
+
+    def close(self) -> None:
+        """Nothing to give back."""
+
+    def _around(self, argv: Sequence[str]) -> list[str]:
+        """An mpirun as it is started: in the environment, without a job's variables, ended if we are killed."""
+        whole = without_schedulers(self.environment.around_launcher(argv), os.environ)
+        return ending_with_parent(whole, self._mpi.family, shutil.which("setpriv") or "")
+
+
+def exported(variables: Iterable[str]) -> list[str]:
+    """Names of variables that the ranks get: those given, and the path of libraries where this process has one."""
+    return [*variables, *([LIBRARY_PATH] if os.environ.get(LIBRARY_PATH) else [])]

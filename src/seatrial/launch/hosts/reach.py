@@ -1,0 +1,89 @@
+"""What a host answers over ssh: its own name, and whether the probe and MPI's daemon are there; and copies the probe.
+
+The remote commands are constants. Paths go to the host on standard input, as data.
+"""
+
+import base64
+import re
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Event
+from typing import TypeVar
+
+import msgspec
+
+from seatrial.failures.ssh import why_unreachable
+from seatrial.launch.hosts.ssh_argv import ssh_argv
+from seatrial.process.process import Completed, run
+
+ANSWER_S = 20.0
+"""For a login and a few lines; ssh itself gives up a host that does not accept a connection."""
+COPY_S = 60.0
+AT_ONCE = 32
+"""Logins at the same time."""
+MARK = "seatrial-host"
+ASK = (
+    "exec /bin/sh -c '"
+    "h=unknown; read -r h </proc/sys/kernel/hostname; "
+    f'echo "{MARK} name $h"; '
+    "while IFS= read -r p; do "
+    f'if [ -x "$p" ]; then echo "{MARK} found $p"; else echo "{MARK} missing $p"; fi; '
+    f"done; echo {MARK} end'"
+)
+COPY = (
+    "exec /bin/sh -c '"
+    'umask 077; IFS= read -r p; d=${p%/*}; mkdir -p "$d" && t=$(mktemp "$d/.new.XXXXXX") || exit 1; '
+    'base64 -d >"$t" && chmod 700 "$t" && mv -f "$t" "$p"'
+    "'"
+)
+_Answer = TypeVar("_Answer")
+
+
+class HostAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """One host. `failure` is empty where it answered."""
+
+    name: str = ""
+    """The host name that the host has for itself."""
+    missing: tuple[str, ...] = ()
+    """Paths that do not exist there, or may not be run."""
+    failure: str = ""
+    """Why it cannot be reached, and what to do; a sentence without its capital and full stop."""
+
+
+def each_host(hosts: Sequence[str], work: Callable[[str, Callable[[bool], bool]], _Answer]) -> dict[str, _Answer]:
+    """`work` for each host, many at once. It gets a function that ends its programs when we are interrupted."""
+    stopped = Event()
+    with ThreadPoolExecutor(max_workers=max(min(AT_ONCE, len(hosts)), 1)) as pool:
+        try:
+            return dict(zip(hosts, pool.map(lambda host: work(host, lambda _: stopped.is_set()), hosts), strict=True))
+        except BaseException:
+            stopped.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def ask(host: str, paths: Sequence[str], give_up: Callable[[bool], bool]) -> HostAnswer:
+    """Log in once, and ask for the host's name and whether these programs are there."""
+    text = "".join(f"{path}\n" for path in paths)
+    done = run(ssh_argv(host, [ASK]), stdin=text, timeout_s=ANSWER_S, give_up=give_up)
+    return answer_of(host, done)
+
+
+def answer_of(host: str, done: Completed) -> HostAnswer:
+    """What the program printed. Lines of login scripts do not matter."""
+    said = re.findall(rf"(?m)^{MARK} (\w+) ?(.*)$", done.stdout)
+    if not said or said[-1][0] != "end":
+        return HostAnswer(failure=why_unreachable(host, done.stderr, timed_out=done.timed_out, limit_s=ANSWER_S))
+    name = next((value for key, value in said if key == "name"), "")
+    return HostAnswer(name=name, missing=tuple(value for key, value in said if key == "missing"))
+
+
+def copy_program(host: str, path: Path, content: bytes, give_up: Callable[[bool], bool]) -> str:
+    """Put a program on a host. Empty, or why that failed."""
+    text = base64.encodebytes(content).decode("ascii")
+    done = run(ssh_argv(host, [COPY]), stdin=f"{path}\n{text}", timeout_s=COPY_S, give_up=give_up)
+    if done.ok:
+        return ""
+    last = [line.strip() for line in done.stderr.splitlines() if line.strip()][-1:]
+    return f"it did not end within {COPY_S:.0f} s" if done.timed_out else (last[0] if last else "no reason was given")
