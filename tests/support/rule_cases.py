@@ -105,6 +105,7 @@ FIRING: dict[str, Readings] = {
     ),
     FindingKind.PORT_DOWN: odd(hcas=(hca("mlx5_0", DOWN),)),
     FindingKind.NO_SUBNET_MANAGER: odd(hcas=(hca("mlx5_0", WAITING),)),
+    FindingKind.PORT_NARROW: odd(hcas=(hca("mlx5_0", port(width=1, speed_name="HDR", data_bits_per_s=50e9)),)),
     FindingKind.PORT_RATE_DIFFERS: odd(hcas=(hca("mlx5_0", port(data_bits_per_s=100e9)),)),
     FindingKind.INTERFACE_SPEED_DIFFERS: odd(interfaces=(interface(speed_bits_per_s=10e9),)),
     FindingKind.ERROR_COUNTERS_RISING: odd(
@@ -121,6 +122,7 @@ FIRING: dict[str, Readings] = {
     FindingKind.TURBO_OFF: odd(processor=processor(turbo=False)),
     FindingKind.POWER_LIMIT_DIFFERS: odd(system=system(power_limits_w={"package-0 long_term": 150.0})),
     FindingKind.MEMORY_ERRORS: odd(memory=memory(uncorrected_errors=1)),
+    FindingKind.MACHINE_DIFFERS: odd(cpu_model="Another Processor"),
     FindingKind.CORES_DIFFER: odd(cores=15, processors=15),
     FindingKind.MEMORY_DIFFERS: odd(memory_bytes=120 << 30),
     FindingKind.MEMORY_CHANNEL_EMPTY: odd(
@@ -196,6 +198,8 @@ SILENT: dict[str, Readings] = {
     FindingKind.NO_SUBNET_MANAGER: all_alike(
         hcas=(hca("mlx5_0", port(family=PortFamily.ROCE, state=PortState.ACTIVE, subnet_manager_lid=0)),)
     ),
+    # HDR100 everywhere
+    FindingKind.PORT_NARROW: all_alike(hcas=(hca("mlx5_0", port(width=2, speed_name="HDR", data_bits_per_s=100e9)),)),
     FindingKind.PORT_RATE_DIFFERS: odd(hcas=(hca("mlx5_0", port(data_bits_per_s=None)),)),
     FindingKind.INTERFACE_SPEED_DIFFERS: odd(interfaces=(interface(speed_bits_per_s=100e9),)),
     FindingKind.ERROR_COUNTERS_RISING: odd(
@@ -220,6 +224,8 @@ SILENT: dict[str, Readings] = {
     FindingKind.TURBO_OFF: all_alike(processor=processor(turbo=False)),
     FindingKind.POWER_LIMIT_DIFFERS: odd(system=system(power_limits_w={"package-0 long_term": 205.125})),
     FindingKind.MEMORY_ERRORS: all_alike(memory=memory(corrected_errors=77)),
+    # two of one model and one of another: not many
+    FindingKind.MACHINE_DIFFERS: odd(3, cpu_model="Another Processor"),
     FindingKind.CORES_DIFFER: odd(cores=16, processors=32, processor=processor(smt_active=True)),
     FindingKind.MEMORY_DIFFERS: odd(memory_bytes=(128 << 30) * 99 // 100),
     FindingKind.MEMORY_CHANNEL_EMPTY: odd(memory=memory(dimms=(dimm("A", 0), dimm("B", 0, size_gib=None)))),

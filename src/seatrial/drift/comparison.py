@@ -15,7 +15,8 @@ from seatrial.drift.expected_differences import (
 )
 from seatrial.drift.flat_facts import Flat, Part, parts
 from seatrial.drift.flat_fields import Scalar
-from seatrial.drift.peer_groups import groups
+from seatrial.drift.identifiers import identifiers_only, without_identifiers
+from seatrial.drift.peer_groups import groups, lone_machines
 from seatrial.drift.severity import family, leading
 from seatrial.model.facts import NodeFacts
 
@@ -44,7 +45,7 @@ def unlike(facts: Whole, excused: Callable[[str], bool]) -> Iterator[tuple[str, 
     """
     pieces: defaultdict[str, dict[object, tuple[Part, list[str]]]] = defaultdict(dict)
     for node, known in sorted(facts.items()):
-        for part in parts(known, steady=True):
+        for part in parts(without_identifiers(known), steady=True):
             pieces[part.name].setdefault(fingerprint(part), (part, []))[1].append(node)
     broken = {node for node, known in facts.items() if not known.complete}
     for classes in pieces.values():
@@ -66,7 +67,7 @@ def _unlike_in_piece(
             nodes_of[value].extend(nodes if value is not None else (node for node in nodes if node not in broken))
         share = tolerated_share(fact)
         values = holders((value, nodes) for value, nodes in (within(nodes_of, share) if share else nodes_of).items())
-        if len(values) > 1:
+        if len(values) > 1 and not identifiers_only(value for value, _ in values):
             yield fact, values
 
 
@@ -102,6 +103,10 @@ def _is_number(value: Value) -> TypeGuard[int | float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
+IDENTITY = frozenset(
+    {"system.firmware.vendor", "system.firmware.product", "cpu_model", "cores", "sockets", "processors", "memory_bytes"}
+)
+"""What shows that a machine is another."""
 LOGIN_AND_COMPUTE = "login and compute nodes"
 
 
@@ -135,6 +140,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
 def drift(facts: Mapping[str, NodeFacts]) -> tuple[Difference, ...]:
     """The facts that differ within each group of like hardware, the most telling first.
 
+    A machine that is alone in its group among many is compared with the largest group, in what makes it another.
     Then those that are one within each group and differ between groups, which hardware does not explain (versions,
     shared mounts: `everywhere.alike_everywhere`). Order: what the fact is known to cost, then how few nodes are odd,
     then the name. Facts that must differ are left out (`EXCUSES`).
@@ -143,6 +149,10 @@ def drift(facts: Mapping[str, NodeFacts]) -> tuple[Difference, ...]:
     found: list[Difference] = []
     for make in makes:
         found += _folded(make.name, unlike({node: facts[node] for node in make.nodes}, excused_between_nodes))
+    lone = lone_machines(facts)
+    if lone:
+        compared = {node: facts[node] for node in (*makes[0].nodes, *(each.node for each in lone))}
+        found += _folded(EVERYONE, unlike(compared, lambda fact: fact not in IDENTITY))
     if len(makes) > 1:
         reported = {fact for each in found for fact in (each.fact, *each.along_with)}
         shared = shared_mounts(facts)

@@ -52,6 +52,43 @@ def hardware_groups(facts: Mapping[str, NodeFacts]) -> tuple[tuple[str, ...], ..
     return tuple(group.nodes for group in groups(facts))
 
 
+LEAST_PEERS = 3
+"""Nodes of one model beside which a single other machine is reported."""
+
+
+class LoneMachine(msgspec.Struct, frozen=True, kw_only=True):
+    """A node that is alone in its group, and a node of the largest group for comparison."""
+
+    node: str
+    peer: str
+    peers: int
+    """Nodes of the largest group."""
+    of: int
+    """All nodes."""
+
+
+def lone_machines(facts: Mapping[str, NodeFacts], makes: tuple[Group, ...] | None = None) -> tuple[LoneMachine, ...]:
+    """Nodes that are alone in their group, where more than half of all nodes, and at least 3, are of one other model.
+
+    Two or more equal machines are a group of their own, as every large cluster has. A node whose model is unknown, or
+    known in part and not in contradiction, is not another machine.
+    """
+    of_model = groups(facts) if makes is None else makes
+    if not of_model or len(of_model[0].nodes) < LEAST_PEERS or 2 * len(of_model[0].nodes) <= len(facts):
+        return ()
+    most = of_model[0].nodes
+    peer = min(most, key=lambda node: _make(facts[node]).count(""))
+    return tuple(
+        LoneMachine(node=group.nodes[0], peer=peer, peers=len(most), of=len(facts))
+        for group in of_model[1:]
+        if len(group.nodes) == 1 and _contradict(_make(facts[group.nodes[0]]), _make(facts[peer]))
+    )
+
+
+def _contradict(make: Make, other: Make) -> bool:
+    return any(a and b and a != b for a, b in zip(make, other, strict=True))
+
+
 def _make(known: NodeFacts) -> Make:
     return known.system.firmware.vendor, known.system.firmware.product, known.cpu_model
 

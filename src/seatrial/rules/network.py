@@ -67,13 +67,38 @@ def has_managed_port(facts: NodeFacts) -> bool:
     return any(port.family in MANAGED for hca in facts.hcas for port in hca.ports)
 
 
+FULL_WIDTH = 4
+"""Lanes of every adapter and switch port of InfiniBand and Omni-Path on the market since QDR."""
+SPLIT = ("HDR", "NDR")
+"""Speeds at which a switch port may be split in two of 2 lanes: HDR100 and NDR200."""
+
+
+def narrow_ports(node: str, facts: NodeFacts) -> Iterator[Violation]:
+    """Active ports with fewer lanes than any port is sold with: no peers are needed to see this."""
+    for hca in facts.hcas:
+        for port in hca.ports:
+            if is_narrow(port):
+                width, name = f"{port.width}X", f"{hca.name}/{port.number}"
+                split = f", or 2X as {port.speed_name}100" if port.speed_name == "HDR" else ""
+                split = ", or 2X as NDR200" if port.speed_name == "NDR" else split
+                clause = f"port {name} is active at {width} ({port.rate_text or port.speed_name}), not at 4X{split}"
+                yield Violation(node=node, clause=clause, key=(port.width, port.speed_name), details=name)
+
+
+def is_narrow(port: Port) -> bool:
+    """Whether an active port of a switched fabric has lost lanes; hfi1 reports 1X for any number below 4."""
+    if port.family not in MANAGED or port.state is not PortState.ACTIVE or port.width is None:
+        return False
+    return port.width < (2 if port.speed_name in SPLIT else FULL_WIDTH)
+
+
 def active_rates(facts: NodeFacts) -> dict[str, float | None]:
-    """Port -> bit/s after encoding, of active ports only."""
+    """Port -> bit/s after encoding, of active ports only; narrow ones are a finding of their own."""
     return {
         f"the data rate of port {hca.name}/{port.number}": port.data_bits_per_s
         for hca in facts.hcas
         for port in hca.ports
-        if port.state is PortState.ACTIVE
+        if port.state is PortState.ACTIVE and not is_narrow(port)
     }
 
 
@@ -176,6 +201,14 @@ NETWORK = (
         knows=has_managed_port,
         remedy="Start the subnet manager of this fabric (opensm, opafm, or the switch's own) and read its log; if "
         "other ports of the fabric are active, find out why it does not reach this one (sminfo, saquery).",
+    ),
+    Rule(
+        kind=FindingKind.PORT_NARROW,
+        order=35,
+        look=on_each_node(narrow_ports),
+        knows=has_managed_port,
+        remedy="Reseat the cable at both ends, then replace it: lanes failed. If all ports are like this, check which "
+        "widths the switch and the adapters allow (ibportstate, mlxlink, opaportinfo).",
     ),
     Rule(
         kind=FindingKind.PORT_RATE_DIFFERS,

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from operator import lt
 
+from seatrial.drift.peer_groups import lone_machines
 from seatrial.model.facts import NodeFacts
 from seatrial.model.hardware import ProcessorFacts
 from seatrial.model.verdict import FindingKind
@@ -139,7 +140,32 @@ THROTTLED = Rule(
     "the temperatures of the node's neighbours in the rack.",
 )
 
+
+def other_machines(readings: Readings) -> Iterator[Violation]:
+    """Nodes that are alone in their peer group among many: no comparison within the group would show them."""
+    for lone in lone_machines(readings.facts):
+        own, peer = machine_text(readings.facts[lone.node]), machine_text(readings.facts[lone.peer])
+        clause = f"1 of {lone.of} is a different machine: {own}, where {lone.peers} have {peer}"
+        yield Violation(node=lone.node, clause=clause, key=own)
+
+
+def machine_text(facts: NodeFacts) -> str:
+    """Vendor, product, processor and cores, as far as they are known."""
+    firmware = facts.system.firmware
+    cores = f"{facts.cores} cores" if facts.cores else ""
+    return ", ".join(filter(None, (f"{firmware.vendor} {firmware.product}".strip(), facts.cpu_model, cores)))
+
+
 PROCESSORS = (
+    Rule(
+        kind=FindingKind.MACHINE_DIFFERS,
+        order=115,
+        look=other_machines,
+        knows=lambda facts: bool(facts.cpu_model),
+        remedy="Find out whether this node belongs to the others: a wrong host in the list, a replaced board, a "
+        "virtual machine beside real ones. Measure it apart if it is meant to be different; every job that uses it "
+        "with the others waits for the slower.",
+    ),
     Rule(
         kind=FindingKind.GOVERNOR,
         order=120,

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seatrial.drift.comparison import drift
-from seatrial.drift.peer_groups import groups, hardware_groups
+from seatrial.drift.peer_groups import groups, hardware_groups, lone_machines
 from seatrial.model.facts import NodeFacts
 from seatrial.model.system import Firmware, SystemFacts
 from seatrial.model.verdict import FindingKind
@@ -67,3 +67,45 @@ def test_every_node_is_in_one_group_whatever_the_order_of_reading(
     for group in found:
         whole = {make for node in group if "" not in (make := makes[int(node[1:])])}
         assert len(whole) <= 1
+
+
+def machines(**counts: int) -> dict[str, NodeFacts]:
+    """So many nodes of each processor model."""
+    return {
+        f"{model}{number}": of_make(f"{model}{number}", "V", "P", model)
+        for model, count in counts.items()
+        for number in range(count)
+    }
+
+
+def test_a_single_other_machine_among_many() -> None:
+    (lone,) = lone_machines(machines(a=55, b=1))
+    assert (lone.node, lone.peers, lone.of) == ("b0", 55, 56)
+    assert [each.node for each in lone_machines(machines(a=54, b=1, c=1))] == ["b0", "c0"]
+    assert [each.node for each in lone_machines(machines(a=3, b=1))] == ["b0"]
+
+
+def test_groups_and_small_sets_are_not_other_machines() -> None:
+    for counts in ({"a": 54, "b": 2}, {"a": 2, "b": 2}, {"a": 1, "b": 1}, {"a": 2, "b": 1}, {"a": 4, "b": 3, "c": 1}):
+        assert lone_machines(machines(**counts)) == ()
+    assert lone_machines({}) == ()
+
+
+def test_a_machine_of_unknown_model_is_not_another() -> None:
+    facts = machines(a=5) | {"o1": of_make("o1", "V", "Q", "a"), "o2": of_make("o2", "V", "Q", "a")}
+    assert lone_machines(facts | {"u": of_make("u", "V", "", "a")}) == ()
+    assert lone_machines(facts | {"u": of_make("u", "", "", "")}) == ()
+    assert [each.node for each in lone_machines(facts | {"u": of_make("u", "W", "", "")})] == ["u"]
+
+
+def test_drift_shows_what_makes_a_lone_machine_another() -> None:
+    facts = machines(a=55, b=1)
+    facts = {name: msgspec.structs.replace(known, cores=2 if name == "b0" else 56) for name, known in facts.items()}
+    found = {each.fact: (each.group, each.odd) for each in drift(facts)}
+    assert found == {"cpu_model": ("all nodes", ("b0",)), "cores": ("all nodes", ("b0",))}
+    (finding,) = fact_findings(Readings(facts=facts))
+    assert finding.kind is FindingKind.MACHINE_DIFFERS
+    assert (
+        finding.statement == "Node b0: 1 of 56 is a different machine: V P, b, 2 cores, where 55 have V P, a, 56 cores."
+    )
+    assert drift(machines(a=54, b=2)) == ()
