@@ -23,6 +23,8 @@ from seatrial.model.words import count
 from seatrial.node import hwloc_machine as hwloc_xml
 from seatrial.node.node import parse_facts
 from seatrial.process.process import run
+from seatrial.recordings.command_text import facts_from_text
+from seatrial.recordings.machine_files import node_of, read_fleet
 from seatrial.recordings.recording import EXPECTED, Form, contents, form_of, stream_node, text_of, unpacked
 from seatrial.recordings.sysinfo import facts_from_sysinfo
 from seatrial.slurm.argv import minutes
@@ -141,6 +143,9 @@ def read_recording(path: Path, progress: Progress | None = None) -> FactsRead:
         return FactsRead(facts={name: facts}, texts={name: text})
     if form is Form.JSON:
         return FactsRead(facts=facts_from_sysinfo(text))
+    if form is Form.TEXT:
+        name = node_of(path) or "machine"
+        return FactsRead(facts={name: facts_from_text(text, name)})
     machine = hwloc_xml.facts_from_xml(text, _plain(path))
     return FactsRead(facts={machine.hostname: machine})
 
@@ -184,6 +189,12 @@ def _of_folder(folder: Path, label: Path, progress: Progress) -> FactsRead:
         read = _of_texts(found.streams, {})
         _some(read, label)
         return msgspec.structs.replace(read, after=_of_texts(found.after, {}).facts, features=found.features)
+    if found.files:
+        progress.stage(f"Reading the files of {count(len(found.files), 'node')}")
+        fleet = read_fleet(found.files)
+        read = FactsRead(facts=fleet.facts, silent=fleet.silent)
+        _some(read, label)
+        return read
     progress.stage(f"Collecting from {label}")
     alone = _plain(label) if len(found.trees) == 1 else ""
     read = _of_trees({alone or name: tree for name, tree in found.trees.items()}, label)

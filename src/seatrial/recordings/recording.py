@@ -15,6 +15,8 @@ from seatrial.archive.inputs import DESCRIPTION_BYTES, BadInput, decoded, read_i
 from seatrial.model import formats
 from seatrial.model.errors import UsageError
 from seatrial.node.frame import OPENING
+from seatrial.recordings.command_text import commands_in
+from seatrial.recordings.machine_files import machine_files
 from seatrial.recordings.tarballs import beginning, is_tar, is_ttar, unpack_tar, unpack_ttar, whole
 from seatrial.recordings.trees import TreeWriter
 
@@ -25,8 +27,8 @@ RAW_FOLDER = "raw"
 DEEPEST_LOOK = 3
 MOST_FOLDERS = 10_000
 EXPECTED = (
-    "A recording is a folder or tar archive of NODE.facts streams or of a machine's sys and proc, "
-    "one such stream, a ttar archive, hwloc's XML, or a sysinfo JSON file."
+    "A recording is a folder or tar archive of NODE.facts streams or of a machine's sys and proc, one such stream, "
+    "a ttar archive, hwloc's XML, a text of lscpu, dmidecode or lstopo, a folder of these, or a sysinfo JSON file."
 )
 
 
@@ -37,6 +39,7 @@ class Form(enum.Enum):
     TTAR = "ttar"
     STREAM = "stream"
     XML = "XML"
+    TEXT = "text of lscpu, dmidecode or lstopo"
     JSON = "JSON"
 
 
@@ -72,11 +75,16 @@ class _Described(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Contents(msgspec.Struct, frozen=True, kw_only=True):
-    """The content of a folder: streams by node, those of a run's second reading, trees by the name of their folder."""
+    """The content of a folder: streams by node, those of a run's second reading, trees by the name of their folder.
+
+    Other files that describe a machine count only where there are no streams and trees.
+    """
 
     streams: dict[str, str] = {}
     after: dict[str, str] = {}
     trees: dict[str, Path] = {}
+    files: dict[str, tuple[Path, ...]] = {}
+    """By node: exports of hwloc and texts of commands."""
     features: dict[str, tuple[str, ...]] = {}
     """By node: its features in the scheduler."""
 
@@ -95,6 +103,8 @@ def form_of(path: Path) -> Form:
         return Form.XML
     if words.startswith(b"{"):
         return Form.JSON
+    if commands_in(words.decode("utf-8", errors="replace")):
+        return Form.TEXT
     shown = words[:40].decode("utf-8", errors="replace")
     raise UsageError(
         f"{path} is not a recording: it begins with {shown!r}." if shown else f"{path} is empty.", EXPECTED
@@ -126,11 +136,13 @@ def contents(folder: Path, label: object) -> Contents:
         found = [_own_contents(each) for each in level]
         streams = {name: text for one in found for name, text in one.streams.items()}
         trees = {name: path for one in found for name, path in one.trees.items()}
-        if streams or trees:
+        files = {name: paths for one in found for name, paths in one.files.items()}
+        if streams or trees or files:
             return Contents(
                 streams=streams,
                 after={name: text for one in found for name, text in one.after.items()},
                 trees=trees,
+                files={} if streams or trees else files,
                 features={name: words for one in found for name, words in one.features.items()},
             )
         level = [inner for each in level for inner in _folders(each)][:MOST_FOLDERS]
@@ -144,7 +156,7 @@ def _own_contents(folder: Path) -> Contents:
             return Contents(streams=before, after=_streams(place, f".{layout.AFTER}.txt"), features=_features(folder))
     if any((folder / part).is_dir() for part in ("sys", "proc")):
         return Contents(trees={folder.name: folder})
-    return Contents()
+    return Contents(files=machine_files(folder))
 
 
 def _description(path: Path, kind: type[_Record]) -> _Record:

@@ -48,8 +48,8 @@ def facts_from_sysinfo(text: str) -> dict[str, NodeFacts]:
 
 def _node(name: str, node: Mapping[str, Any]) -> NodeFacts:
     cpu, net = _part(node, "cpu"), _part(node, "net")
-    processors, sockets = _number(cpu, "CPU(s)"), _number(cpu, "Socket(s)")
-    per_socket = _number(cpu, "Core(s) per socket")
+    processors, sockets = whole(cpu, "CPU(s)"), whole(cpu, "Socket(s)")
+    per_socket = whole(cpu, "Core(s) per socket")
     kernel, model = _text(_part(node, "os"), "kernel"), _text(cpu, "Model name")
     total = _text(_part(node, "memory"), "total")
     told = {"kernel": kernel, "cpu_model": model, "processors": processors, "sockets": sockets, "cores": per_socket}
@@ -64,12 +64,12 @@ def _node(name: str, node: Mapping[str, Any]) -> NodeFacts:
         processors=processors,
         cores=per_socket * sockets if per_socket and sockets else None,
         sockets=sockets,
-        numa_nodes=_number(cpu, "NUMA node(s)"),
+        numa_nodes=whole(cpu, "NUMA node(s)"),
         interfaces=tuple(_interface(each, _part(net, each)) for each in sorted(net)),
         hcas=tuple(_hca(each, _part(net, each)) for each in sorted(net) if _text(_part(net, each), "rate")),
         pci=_pci(net),
-        topology=Topology(numa_nodes=_numa_nodes(cpu), source="sysinfo"),
-        processor=_processor(cpu, processors),
+        topology=Topology(numa_nodes=lscpu_numa_nodes(cpu), source="sysinfo"),
+        processor=lscpu_processor(cpu, processors),
         system=SystemFacts(firmware=_firmware(_part(node, "chassis"))),
         absent=absent,
     )
@@ -134,22 +134,24 @@ def _full(address: str) -> str:
     return address if address.count(":") == 2 else f"0000:{address}"
 
 
-def _numa_nodes(cpu: Mapping[str, Any]) -> tuple[NumaNode, ...]:
+def lscpu_numa_nodes(cpu: Mapping[str, Any]) -> tuple[NumaNode, ...]:
+    """The NUMA nodes in the words of lscpu, with their processors."""
     keys = ((re.fullmatch(r"NUMA node([0-9]{1,5}) CPU\(s\)", str(key)), key) for key in cpu)
     nodes = [NumaNode(index=int(match[1]), processors=listed(_text(cpu, key)) or ()) for match, key in keys if match]
     return tuple(sorted(nodes, key=lambda node: node.index))
 
 
-def _processor(cpu: Mapping[str, Any], processors: int | None) -> ProcessorFacts:
+def lscpu_processor(cpu: Mapping[str, Any], processors: int | None) -> ProcessorFacts:
+    """What lscpu prints of the processors of a node that has `processors` of them."""
     highest = _megahertz(_text(cpu, "CPU max MHz"))
     count = processors if processors and processors <= MOST else 1
-    threads = _number(cpu, "Thread(s) per core")
+    threads = whole(cpu, "Thread(s) per core")
     flags = _text(cpu, "Flags").split()
     return ProcessorFacts(
         vendor=_text(cpu, "Vendor ID"),
-        family=_number(cpu, "CPU family"),
-        model_number=_number(cpu, "Model"),
-        stepping=_number(cpu, "Stepping"),
+        family=whole(cpu, "CPU family"),
+        model_number=whole(cpu, "Model"),
+        stepping=whole(cpu, "Stepping"),
         instruction_sets=tuple(flag for flag in flags if flag.startswith(VECTOR_SETS)),
         hardware_maximum_hz=(highest,) * count if highest else (),
         smt_active=None if threads is None else threads > 1,
@@ -174,6 +176,7 @@ def _text(part: Mapping[str, Any], name: str) -> str:
     return value.strip() if isinstance(value, str) else ""
 
 
-def _number(part: Mapping[str, Any], name: str) -> int | None:
+def whole(part: Mapping[str, Any], name: str) -> int | None:
+    """A field that is a whole number; None where it is missing or something else."""
     text = _text(part, name)
     return int(text) if re.fullmatch(r"[0-9]{1,9}", text) else None

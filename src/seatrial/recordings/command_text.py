@@ -1,0 +1,142 @@
+"""Facts of a node from what lscpu, dmidecode and lstopo print, alone or one after another."""
+
+import re
+from collections.abc import Iterator, Mapping
+
+import msgspec
+
+from seatrial.model.facts import NodeFacts
+from seatrial.model.hardware import MemoryFacts, Topology
+from seatrial.model.system import Firmware, SystemFacts
+from seatrial.node.frame import FactsFormatError
+from seatrial.node.memory import dmi_dimms
+from seatrial.recordings.lstopo_text import lstopo_topology
+from seatrial.recordings.sysinfo import lscpu_numa_nodes, lscpu_processor, whole
+
+LSCPU_LINE = re.compile(r"\s{0,8}([A-Z][\w() /.-]{1,40}?):\s+(\S.*)")
+LSCPU_NEEDS = ("Architecture", "CPU(s)")
+DMI_HANDLE = re.compile(r"Handle 0x[0-9A-Fa-f]+, DMI type [0-9]+")
+DMI_FIELD = re.compile(r"\t([A-Z][^:\t]{1,40}): *(.*)")
+MACHINE = re.compile(r"^Machine(?: L#0)? \(", re.MULTILINE)
+OPENINGS = {
+    "lscpu": re.compile(r"^Architecture:\s", re.MULTILINE),
+    "dmidecode": re.compile(r"^# dmidecode [0-9]|^Handle 0x[0-9A-Fa-f]+, DMI type", re.MULTILINE),
+    "lstopo": MACHINE,
+}
+"""Where the output of each command begins."""
+PLAIN = (
+    "kernel", "boot_id", "cpu_model", "processors", "cores", "sockets", "numa_nodes", "memory_bytes", "interfaces",
+    "hcas", "pci", "mpi_versions", "tcp_segments_sent", "tcp_segments_resent", "oom_kills",
+)  # fmt: skip
+"""Facts outside the groups."""
+NOT_PRINTED = "none of lscpu, dmidecode and lstopo printed it"
+EXPECTED = "Record `lscpu; dmidecode; lstopo` of a node in one file, or better `seatrial gather`."
+
+
+def commands_in(text: str) -> frozenset[str]:
+    """Which of these commands printed a text, or its beginning. Other lines may precede it."""
+    return frozenset(command for command, opening in OPENINGS.items() if opening.search(text))
+
+
+def facts_from_text(text: str, name: str) -> NodeFacts:
+    """The facts in the output of these commands, in any order, of the node `name`.
+
+    Raises FactsFormatError for a text with none of them.
+    """
+    lines = text.splitlines()
+    cpu, blocks = lscpu_words(lines), dmi_blocks(lines)
+    machine = lstopo_topology(lines) if MACHINE.search(text) else None
+    if not (cpu or blocks or machine):
+        raise FactsFormatError("This text contains no output of lscpu, dmidecode or lstopo.", EXPECTED)
+    processors, sockets = whole(cpu, "CPU(s)"), whole(cpu, "Socket(s)") or whole(cpu, "CPU socket(s)")
+    per_socket = whole(cpu, "Core(s) per socket")
+    topology = machine.topology if machine else Topology(numa_nodes=lscpu_numa_nodes(cpu), source="lscpu")
+    dimms = dmi_dimms(tuple(_memory_lines(blocks)))
+    memories = [node.memory_bytes for node in topology.numa_nodes if node.memory_bytes is not None]
+    facts = NodeFacts(
+        hostname=name,
+        complete=True,
+        cpu_model=cpu.get("Model name", "") or _processor_name(blocks),
+        processors=processors or len(topology.processors) or None,
+        cores=per_socket * sockets if per_socket and sockets else len(topology.cores) or None,
+        sockets=sockets or len(topology.packages) or None,
+        numa_nodes=whole(cpu, "NUMA node(s)") or len(topology.numa_nodes) or None,
+        memory_bytes=sum(memories) or sum(dimm.size_bytes or 0 for dimm in dimms) or None,
+        interfaces=machine.interfaces if machine else (),
+        hcas=machine.hcas if machine else (),
+        pci=machine.pci if machine else (),
+        topology=topology,
+        processor=lscpu_processor(cpu, processors),
+        memory=MemoryFacts(dimms=dimms, source="dmidecode" if dimms else ""),
+        system=SystemFacts(firmware=_firmware(blocks)),
+    )
+    return msgspec.structs.replace(facts, absent=_absent(facts))
+
+
+def lscpu_words(lines: list[str]) -> dict[str, str]:
+    """Field -> content of lscpu's output; nothing where a field that it always prints is missing."""
+    words: dict[str, str] = {}
+    for line in lines:
+        if match := LSCPU_LINE.fullmatch(line):
+            words.setdefault(match[1], match[2].strip())
+    return words if all(field in words for field in LSCPU_NEEDS) else {}
+
+
+def dmi_blocks(lines: list[str]) -> list[tuple[str, list[str]]]:
+    """Title and lines of each structure that dmidecode prints."""
+    blocks: list[tuple[str, list[str]]] = []
+    starting = False
+    for line in lines:
+        if DMI_HANDLE.match(line):
+            starting = True
+        elif starting and line.strip():
+            blocks.append((line.strip(), []))
+            starting = False
+        elif blocks and line.startswith("\t"):
+            blocks[-1][1].append(line)
+        elif line.strip():
+            starting = False
+    return blocks
+
+
+def _fields(blocks: list[tuple[str, list[str]]], title: str) -> dict[str, str]:
+    """Of the first structure of that title."""
+    inside = next((lines for each, lines in blocks if each == title), [])
+    matches = (DMI_FIELD.fullmatch(line) for line in inside)
+    return {match[1]: match[2].strip() for match in matches if match}
+
+
+def _memory_lines(blocks: list[tuple[str, list[str]]]) -> Iterator[str]:
+    for title, lines in blocks:
+        if title == "Memory Device":
+            yield title
+            yield from lines
+
+
+def _processor_name(blocks: list[tuple[str, list[str]]]) -> str:
+    return _fields(blocks, "Processor Information").get("Version", "")
+
+
+def _firmware(blocks: list[tuple[str, list[str]]]) -> Firmware:
+    system, board, bios = (_fields(blocks, f"{part} Information") for part in ("System", "Base Board", "BIOS"))
+    return Firmware(
+        vendor=system.get("Manufacturer", ""),
+        product=system.get("Product Name", ""),
+        board=board.get("Product Name", ""),
+        bios_vendor=bios.get("Vendor", ""),
+        bios_version=bios.get("Version", ""),
+        bios_date=bios.get("Release Date", ""),
+    )
+
+
+def _absent(facts: NodeFacts) -> dict[str, str]:
+    groups: Mapping[str, msgspec.Struct] = {
+        "topology": facts.topology, "processor": facts.processor, "memory": facts.memory,
+        "system.firmware": facts.system.firmware,
+    }  # fmt: skip
+    absent = dict.fromkeys(("settings", "system.limits", "system.clock", "system.mounts", "software"), NOT_PRINTED)
+    absent |= {field: NOT_PRINTED for field in PLAIN if not getattr(facts, field)}
+    for group, record in groups.items():
+        empty = (field for field in record.__struct_fields__ if getattr(record, field) in (None, "", (), {}))
+        absent |= {f"{group}.{field}": NOT_PRINTED for field in empty if field != "source"}
+    return absent

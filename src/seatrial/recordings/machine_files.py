@@ -1,0 +1,112 @@
+"""Files of one node each in a folder: hwloc's XML, texts of lscpu, dmidecode and lstopo, and streams of any name."""
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from seatrial.model.errors import SeatrialError
+from seatrial.model.facts import NodeFacts
+from seatrial.node.frame import OPENING
+from seatrial.node.hwloc_machine import facts_from_xml
+from seatrial.node.node import parse_facts
+from seatrial.recordings.command_text import commands_in, facts_from_text
+from seatrial.recordings.tarballs import beginning, whole
+
+MOST_FILES = 100_000
+COMMANDS = "lscpu|dmidecode|lstopo|hwloc|topology|topo|facts"
+ENDINGS = re.compile(rf"(?:[-_.](?:{COMMANDS})|\.(?:xml|txt|out|log|gz|bz2|xz))+$", re.IGNORECASE)
+BEGINNINGS = re.compile(rf"^(?:{COMMANDS})(?:[-_.]|$)", re.IGNORECASE)
+XML_OPENINGS = ("<?xml", "<!DOCTYPE topology", "<topology")
+NAMELESS = re.compile(r"(?:localhost|unknown|\(none\)|)(?:\.|$)")
+
+
+class Fleet(NamedTuple):
+    """By node: its facts, and why the files of others could not be read."""
+
+    facts: dict[str, NodeFacts]
+    silent: dict[str, str]
+
+
+def machine_files(folder: Path) -> dict[str, tuple[Path, ...]]:
+    """Node -> its files, of those in the folder that describe a machine; others are left out.
+
+    The name of a file is the node's, without the commands and suffixes in it (n1.lscpu.txt, lstopo-n1.xml). Where
+    nothing is left (n1/lscpu.txt), the folder's name is. Two files with the same content, such as two exports, are of
+    two nodes, and have their whole names.
+    """
+    try:
+        paths = sorted(path for path in folder.iterdir() if path.is_file())[:MOST_FILES]
+    except OSError:
+        return {}
+    of_node: dict[str, list[tuple[Path, frozenset[str]]]] = {}
+    for path in paths:
+        if contents := _described(path):
+            of_node.setdefault(node_of(path) or folder.resolve().name, []).append((path, contents))
+    files: dict[str, tuple[Path, ...]] = {}
+    for name, members in of_node.items():
+        kinds = [kind for _, contents in members for kind in contents]
+        if len(kinds) == len(set(kinds)):
+            files[name] = tuple(path for path, _ in members)
+        else:
+            files |= {path.name: (path,) for path, _ in members}
+    return files
+
+
+def node_of(path: Path) -> str:
+    """n1.lscpu.txt, lstopo-n1.xml, n1.xml.gz -> n1; "" for lscpu.txt."""
+    without_endings = ENDINGS.sub("", f".{path.name}").lstrip(".")
+    return BEGINNINGS.sub("", without_endings)
+
+
+def _described(path: Path) -> frozenset[str]:
+    """What a file is, by its beginning: "XML", "stream", or the commands that printed it. Empty: something else."""
+    try:
+        first = beginning(path).decode("utf-8", errors="replace").lstrip("\ufeff \t\r\n")
+    except SeatrialError:
+        return frozenset()
+    if first.startswith(XML_OPENINGS):
+        return frozenset({"XML"} if "<topology" in first else ())
+    return frozenset({"stream"}) if first.startswith(OPENING) else commands_in(first)
+
+
+def read_fleet(files: Mapping[str, tuple[Path, ...]]) -> Fleet:
+    """The machines of these files, by the names that they report; by those of the files where two report one name."""
+    read: dict[str, NodeFacts] = {}
+    silent: dict[str, str] = {}
+    for name, paths in files.items():
+        try:
+            read[name] = facts_of_files(name, paths)
+        except SeatrialError as error:
+            silent[name] = str(error)
+    hostnames = Counter(facts.hostname for facts in read.values())
+    named: dict[str, NodeFacts] = {}
+    for name, facts in read.items():
+        own = hostnames[facts.hostname] == 1 and not NAMELESS.match(facts.hostname) and facts.hostname not in read
+        node = facts.hostname if own else name
+        named[node] = msgspec.structs.replace(facts, hostname=node)
+    return Fleet(named, silent)
+
+
+def facts_of_files(name: str, paths: tuple[Path, ...]) -> NodeFacts:
+    """One node. A stream counts alone; XML counts before texts, which add the memory modules that it lacks.
+
+    Raises SeatrialError for files that cannot be read.
+    """
+    texts = [whole(path).decode("utf-8", errors="replace").lstrip("\ufeff") for path in paths]
+    stream = next((text for text in texts if text.lstrip().startswith(OPENING)), None)
+    if stream is not None:
+        return parse_facts(stream.lstrip())
+    exports = [text for text in texts if text.lstrip().startswith(XML_OPENINGS)]
+    printed = [text for text in texts if text not in exports]
+    if not exports:
+        return facts_from_text("\n".join(printed), name)
+    of_export = facts_from_xml(exports[0], name)
+    of_commands = facts_from_text("\n".join(printed), name) if printed else None
+    if of_commands is None or not of_commands.memory.dimms:
+        return of_export
+    absent = {field: why for field, why in of_export.absent.items() if not field.startswith("memory.dimms")}
+    return msgspec.structs.replace(of_export, memory=of_commands.memory, absent=absent)
