@@ -38,10 +38,16 @@ class RunRow(msgspec.Struct, frozen=True, kw_only=True):
     """... and since when."""
     problem: str = ""
     """What is wrong with a damaged run, and what to do."""
+    verdict: str = ""
+    """The first word of the run's report; empty for an open run."""
+    headline: str = ""
+    """The first line of the run's report."""
+    exit_code: int | None = None
+    """Of the run's report; None for an open run."""
 
 
-def list_archive(archive: Path) -> list[RunRow]:
-    """All runs, oldest first, those still growing or cut off included."""
+def list_archive(archive: Path, node: str = "") -> list[RunRow]:
+    """All runs, newest first, those still growing or cut off included; with `node` only runs of that node."""
     infos: dict[Path, RunInfo | DamagedRun] = {}
     for listed in reader.run_folders(archive):
         folder = reader.where_now(listed)  # it may be closed at this moment
@@ -49,8 +55,15 @@ def list_archive(archive: Path) -> list[RunRow]:
             infos[folder] = reader.read_info(folder)
         except DamagedRun as error:
             infos[folder] = error
+    if node:
+        infos = {folder: info for folder, info in infos.items() if isinstance(info, RunInfo) and _has(info, node)}
     counts = _counts({folder: info for folder, info in infos.items() if isinstance(info, RunInfo)})
-    return [_row(folder, info, counts.get(folder)) for folder, info in infos.items()]
+    return [_row(folder, info, counts.get(folder)) for folder, info in reversed(infos.items())]
+
+
+def _has(info: RunInfo, node: str) -> bool:
+    """Whether the run was to measure the node."""
+    return node in info.nodes or any(state.node == node for state in info.lost)
 
 
 def _counts(infos: Mapping[Path, RunInfo]) -> Mapping[Path, int | DamagedRun | None]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 
+from seatrial.archive import headlines
 from seatrial.cli.options import width_and_colour
 from seatrial.model.errors import ExitCode, SeatrialError
 from seatrial.render import html as render_html
@@ -32,6 +33,8 @@ def show(report: Report, folder: Path | None = None, *, as_json: bool, files: Fi
     Raises SeatrialError otherwise.
     """
     written, failures = _write_files(report, files)
+    if folder is not None and report.word:
+        headlines.keep_headline(folder, report.word, report.headline, int(report.exit_code))
     if as_json:
         print(render_json.json_text(report.payload()), end="")
     else:

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 import typer
+from msgspec.structs import replace
 
 from seatrial.archive import export as archive_export
-from seatrial.archive import listing, reader, recovery, run_files
+from seatrial.archive import headlines, listing, reader, recovery, run_files
 from seatrial.archive.layout import ExportFormat
 from seatrial.cli import report
 from seatrial.cli.facts_detached import tell_facts
@@ -17,7 +18,7 @@ from seatrial.cli.progress import progress_on
 from seatrial.commands.facts import detached as facts_detached
 from seatrial.driver import detached as driver_detached
 from seatrial.driver import submitted as driver_submitted
-from seatrial.model.errors import ExitCode
+from seatrial.model.errors import ExitCode, SeatrialError
 from seatrial.model.run import run_kind
 from seatrial.model.units import bandwidth, duration, size
 from seatrial.model.words import count
@@ -34,19 +35,42 @@ Run = Annotated[str, typer.Argument(help="A run's name, the beginning of one, it
 
 
 @app.command("list")
-def list_runs(archive: Archive = None, as_json: AsJson = False) -> int:
-    """Print all runs, oldest first, including those that were cut off and those that are damaged."""
+def list_runs(
+    failed: Annotated[bool, typer.Option("--failed", help="Only runs that did not pass.")] = False,
+    node: Annotated[str, typer.Option(help="Only runs of this node.", metavar="NODE")] = "",
+    archive: Archive = None,
+    as_json: AsJson = False,
+) -> int:
+    """Print all runs with their verdicts, newest first, including those that were cut off or are damaged."""
 
-    rows = [msgspec.to_builtins(row) for row in listing.list_archive(archive_folder(archive))]
+    judged = [_judged(row) for row in listing.list_archive(archive_folder(archive), node)]
+    rows = [msgspec.to_builtins(row) for row in judged if not failed or row.exit_code != 0]
     if as_json:
         print(json_text({"format": 1, "runs": rows}), end="")
     elif not rows:
-        print(f"No runs in {archive_folder(archive)}.")
+        which = " that did not pass" * failed + (f" of {clean(node)}" if node else "")
+        print(f"No runs{which} in {archive_folder(archive)}.")
     else:
         shown = [{**row, "ending": _state_text(row)} for row in rows]
-        _table(["run", "kind", "started", "ending", "launcher", "nodes", "samples"], shown)
+        _table(["run", "kind", "started", "ending", "nodes", "samples", "headline"], shown)
         _problems(rows)
     return 0
+
+
+def _judged(row: listing.RunRow) -> listing.RunRow:
+    """The row of a closed run with the first line of its report, which is made where none is kept."""
+    if row.state != listing.CLOSED:
+        return row
+    folder = Path(row.folder)
+    line = headlines.read_headline(folder)
+    if line is None:
+        try:
+            made = report.report_of(folder)
+        except (SeatrialError, run_files.DamagedRun):
+            return row
+        headlines.keep_headline(folder, made.word, made.headline, int(made.exit_code))
+        return replace(row, verdict=made.word, headline=made.headline, exit_code=int(made.exit_code))
+    return replace(row, verdict=line.verdict, headline=line.headline, exit_code=line.exit_code)
 
 
 def _state_text(row: dict[str, Any]) -> str:

@@ -127,13 +127,19 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def verdict(self) -> Verdict:
-        """The most severe of all; a node that was drained on purpose or is busy does not count."""
+        """That of the gravest finding, or INVALID; without findings the most severe of pairs and nodes.
+
+        A node that was drained on purpose or is busy does not count.
+        """
         if self.damage:
             return Verdict.INVALID
+        if self.findings:
+            untrusted = any(pair.verdict is Verdict.INVALID for pair in self.pairs)
+            verdicts = [finding.verdict for finding in self.findings]
+            return worst([*verdicts, Verdict.INVALID] if untrusted else verdicts)
         excused = {state.node for state in self.lost if not state.fault}
         verdicts = [pair.verdict for pair in self.pairs]
         verdicts += [node.verdict for node in self.nodes if node.node not in excused]
-        verdicts += [finding.verdict for finding in self.findings]
         return worst([*verdicts, Verdict.INCONCLUSIVE] if self._withheld else verdicts)
 
     @property

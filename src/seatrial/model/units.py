@@ -8,6 +8,8 @@ from seatrial.model.measurement import Estimate
 BANDWIDTH = "bandwidth_bytes_per_s"
 LATENCY = "latency_s"
 UNKNOWN = "unknown"
+LEAST_CONFIDENCE = 0.95
+"""Below it an interval is only the range of the runs."""
 
 _BANDWIDTHS = ((1e12, "TB/s"), (1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1.0, "B/s"))
 _LINK_RATES = ((1e12, "Tb/s"), (1e9, "Gb/s"), (1e6, "Mb/s"), (1e3, "kb/s"), (1.0, "b/s"))
@@ -112,30 +114,34 @@ def quantity(value: float | None, metric: str) -> str:
 
 
 def estimate(measured: Estimate | None, metric: str) -> str:
-    """70.6 MB/s [70.5–70.8], 6 runs, 97 %; without the interval where one run or none has given any."""
+    """70.6 MB/s, 97 % CI 70.5–70.8, n = 6; with too few runs for 95 % only their range; of one run nothing."""
     if measured is None:
         return UNKNOWN
-    runs = f"{measured.runs} run" if measured.runs == 1 else f"{measured.runs} runs"
-    value = quantity(measured.value, metric)
     if measured.runs < 2 or not (math.isfinite(measured.low) and math.isfinite(measured.high)):
-        return f"{value}, {runs}"
-    return f"{_with_interval(measured, metric)}, {runs}, {share(measured.confidence)}"
+        return f"{quantity(measured.value, metric)}, n = {measured.runs}"
+    value, low, high = _three(measured, metric)
+    return f"{value}, {_interval(measured)} {low}–{high}, n = {measured.runs}"
 
 
 def share_estimate(measured: Estimate) -> str:
-    """93.0 % [92.9–93.1], 6 runs, 97 %: of a fraction."""
+    """93.0 %, 97 % CI 92.9–93.1, n = 6: of a fraction."""
     percent = [100 * value for value in (measured.value, measured.low, measured.high)]
     decimals = 1 if percent[2] - percent[1] >= 0.2 else 2
     value, low, high = (f"{one:.{decimals}f}" for one in percent)
     if measured.runs < 2:
-        return f"{value} %, {measured.runs} run"
-    return f"{value} % [{low}–{high}], {measured.runs} runs, {share(measured.confidence)}"
+        return f"{value} %, n = {measured.runs}"
+    return f"{value} %, {_interval(measured)} {low}–{high}, n = {measured.runs}"
 
 
-def _with_interval(measured: Estimate, metric: str) -> str:
-    """Value and interval in one unit, with as many decimals as distinguish the ends of the interval."""
+def _interval(measured: Estimate) -> str:
+    """What encloses the value: a confidence interval, or the range of too few runs for one."""
+    return f"{share(measured.confidence)} CI" if measured.confidence >= LEAST_CONFIDENCE else "range"
+
+
+def _three(measured: Estimate, metric: str) -> tuple[str, str, str]:
+    """The value with its unit, and the ends of its interval in the same unit, with decimals that show it."""
     if metric not in (BANDWIDTH, LATENCY):
-        return f"{measured.value:g} [{measured.low:g}–{measured.high:g}]"
+        return f"{measured.value:g}", f"{measured.low:g}", f"{measured.high:g}"
     scale = bandwidth_scale(measured.value) if metric == BANDWIDTH else time_scale(measured.value)
     more = 0
     while (
@@ -145,4 +151,4 @@ def _with_interval(measured: Estimate, metric: str) -> str:
     ):
         more += 1
     value, low, high = (scale.number(number, more) for number in (measured.value, measured.low, measured.high))
-    return f"{value} {scale.unit} [{low}–{high}]"
+    return f"{value} {scale.unit}", low, high

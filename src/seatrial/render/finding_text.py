@@ -39,6 +39,9 @@ def brief(finding: Finding) -> str:
     """What is wrong, in a few words with its number, to follow the name of the subject."""
     if finding.brief:
         return finding.brief
+    if finding.verdict is Verdict.UNSTABLE and finding.measured is not None:
+        ends = (units.quantity(end, finding.metric) for end in (finding.measured.low, finding.measured.high))
+        return f"{finding.kind.meaning}, {' to '.join(ends)}"
     number = _brief_number(finding) if finding.verdict is Verdict.SLOW else ""
     what = "latency" if finding.metric == units.LATENCY else PARTS.get(finding.subject.kind, "")
     return f"{what} {number}".strip() if number else finding.kind.meaning

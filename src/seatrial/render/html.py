@@ -29,7 +29,7 @@ def as_html(report: Report) -> str:
         sentence=report.sentence,
         remedy=report.remedy,
         about=", ".join(report.about),
-        title=" ".join((report.word, *(report.about[:1] or (report.sentence,)), "- seatrial")),
+        title=" - ".join((report.headline, *report.about[:1], "seatrial")),
         blocks=blocks,
         policy=_policy(scripts),
         style=_own_file(templates, "page.css"),

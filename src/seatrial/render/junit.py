@@ -30,7 +30,7 @@ def as_junit(report: Report) -> str:
     numbers = " ".join(f'{kind}="{number}"' for kind, number in plural.items())
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
-        f'<testsuites tests="{len(cases)}" {numbers}>',
+        f'<testsuites name={_quoted(report.headline)} tests="{len(cases)}" {numbers}>',
         f' <testsuite name={name} tests="{len(cases)}" {numbers}>',
         *cases,
         " </testsuite>",

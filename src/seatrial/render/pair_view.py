@@ -7,6 +7,7 @@ from seatrial.model import subject, units
 from seatrial.model.limit import Limit, NoLimit
 from seatrial.model.run import RunInfo
 from seatrial.render.fields import run_fields
+from seatrial.render.headline import sentence_of
 from seatrial.render.json import Json
 from seatrial.render.report import Case, Paragraph
 
@@ -25,6 +26,14 @@ def design_note(run: RunInfo) -> Iterator[Paragraph]:
 def pair_case(found: Outcome) -> Case:
     """The pair as the subject of the run."""
     return Case(name=subject.pair(*found.pair).text, verdict=found.verdict, reason=found.reason)
+
+
+def pair_sentence(found: Outcome, plain: str) -> str:
+    """The culprits, and why a run ended early; `plain` where nothing is at fault."""
+    faults = sentence_of(found.findings)
+    if not faults:
+        return plain
+    return faults if found.complete else f"{faults}; incomplete: {found.reason}"
 
 
 def limit_text(limit: Limit) -> str:

@@ -166,3 +166,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """What to do first, below the page's headline."""
     wrapped: bool = True
     """False: a terminal's lines are never broken."""
+
+    @property
+    def headline(self) -> str:
+        """`SLOW  n3: link at 60 % of its limit`: the first line of every form of a report; empty without a verdict."""
+        return f"{self.word}  {self.sentence}" if self.word else ""

@@ -19,6 +19,9 @@ MOST_NAMED = 3
 MOST_CLAUSES = 4
 """Violations of one node that a finding lists before it counts the rest."""
 
+LONGEST_BRIEF = 70
+"""Characters of a clause that a headline quotes; of a longer one it says what kind of finding it is."""
+
 PLACEMENT_HINT = "`seatrial placement -- LAUNCH LINE` prints how"
 """In the remedies of rules about ranks; that command itself replaces it by its own advice."""
 
@@ -143,6 +146,7 @@ def _finding(rule: Rule, subject: Subject, statement: str, violations: Sequence[
         verdict=Verdict.MISCONFIGURED,
         statement=f"{statement}.",
         remedy=" ".join(remedies),
+        brief=violations[0].clause if len(violations[0].clause) <= LONGEST_BRIEF else "",
     )
 
 

@@ -214,13 +214,13 @@ class TestRuns:
         record(HEALTHY, archive, "alpha", recorded)
         ran = Ran(capsys, "runs", "list")
         assert ran.code == 0
-        assert [line.split()[0] for line in ran.out.splitlines()] == ["run", "zulu", "alpha"]
+        assert [line.split()[0] for line in ran.out.splitlines()] == ["run", "alpha", "zulu"]
         listed = json.loads(Ran(capsys, "runs", "list", "--json").out)
         assert listed["format"] == 1
         samples = sum(len(one.times_s) for one in recorded.measurements)
         assert [(one["run"], one["nodes"], one["samples"]) for one in listed["runs"]] == [
-            ("zulu", 3, samples),
             ("alpha", 3, samples),
+            ("zulu", 3, samples),
         ]
 
     def test_an_empty_archive_is_said(self, capsys: pytest.CaptureFixture[str], archive: Path) -> None:

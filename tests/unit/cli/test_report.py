@@ -22,7 +22,7 @@ def test_files_are_written_beside_the_text(archive: Path, tmp_path: Path, capsys
     assert run([*words, *files]) == 1
     out = capsys.readouterr().out
     assert out.endswith(f"Page: {page}\nMarkdown: {markdown}\nJUnit: {junit}\n")
-    assert markdown.read_text().startswith("# SLOW: 1 finding on 4 nodes")
+    assert markdown.read_text().startswith("# SLOW  n2: link at 60 % of its limit")
     assert page.read_text().startswith("<!doctype html>")
     suite = ElementTree.fromstring(junit.read_text())[0]  # noqa: S314 - our own
     assert [case.get("name") for case in suite.findall("testcase[failure]")] == ["slow-link node:n2"]
@@ -42,7 +42,7 @@ def test_a_file_that_cannot_be_written_does_not_hide_findings(
 ) -> None:
     assert run(["report", "run", "--archive", str(archive), option, "/proc/r"]) == 1
     out, err = capsys.readouterr()
-    assert out.startswith("SLOW  1 finding")
+    assert out.startswith("SLOW  n2: link at 60 % of its limit")
     assert f"Name another file with {option}." in err
     record(Cluster(nodes=names(4)), archive, "healthy")
     assert run(["report", "healthy", "--archive", str(archive), option, "/proc/r"]) == 2

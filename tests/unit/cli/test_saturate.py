@@ -138,7 +138,7 @@ def test_the_page_escapes_and_fetches_nothing(tmp_path: Path) -> None:
     found = replace(judged, pair=(evil, "n2"), findings=(hostile,), notes=(evil,))
     made = as_html(saturation_report(replace(recorded.info, mpi_library=evil), found))
     assert "<script" not in made
-    assert made.count("&lt;script&gt;") == 6
+    assert made.count("&lt;script&gt;") == 7
     assert "default-src 'none'" in made
     assert not re.search(r"(?:src|href)=|url\(|@import|https?:", made)
 

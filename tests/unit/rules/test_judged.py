@@ -41,7 +41,7 @@ def test_a_node_is_misconfigured_by_its_facts_and_not_slow() -> None:
     assert judgement.verdict is Verdict.MISCONFIGURED
     assert judgement.exit_code is ExitCode.FINDINGS
     text = check_text(recorded.info, judgement, recorded.facts)
-    assert text.startswith("MISCONFIGURED  1 finding on 4 nodes")
+    assert text.startswith("MISCONFIGURED  n3: governor powersave on 2 of 2 processors")
     assert "SLOW" not in text
 
 

@@ -9,6 +9,7 @@ from seatrial.model.run import Ending, RunInfo
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import count
 from seatrial.render.escape import clean
+from seatrial.render.headline import sentence_of
 
 INCOMPLETE = "INCOMPLETE"
 
@@ -47,9 +48,9 @@ def headline(run: RunInfo, judgement: Judgement) -> Headline:
 def _outcome(verdict: Verdict, judgement: Judgement) -> str:
     where = f"on {count(len(judgement.nodes), 'node')}"
     if judgement.findings:
-        return f"{count(len(judgement.findings), 'finding')} {where}"
+        return sentence_of(judgement.findings) + _also_odd(judgement)
     if verdict is Verdict.PASS:
-        return f"nothing found {where}, {count(len(judgement.pairs), 'ordered pair')}"
+        return worth(judgement)
     if not any(pair.bandwidth_bytes_per_s for pair in judgement.pairs):
         return f"nothing was measured {where}"
     odd = sum(pair.verdict is not Verdict.PASS for pair in judgement.pairs)
@@ -58,6 +59,56 @@ def _outcome(verdict: Verdict, judgement: Judgement) -> str:
     if not odd and not all(power.enough for power in judgement.powers):
         return f"no finding {where}, but noise would hide a node that is 10 % slow"
     return f"no finding {where}, but {odd} of {count(len(judgement.pairs), 'ordered pair')} did not pass"
+
+
+def _also_odd(judgement: Judgement) -> str:
+    """Pairs that cannot be trusted, or that did not pass where no finding of a measurement explains any."""
+    verdicts = {finding.verdict for finding in judgement.findings}
+    untrusted = sum(pair.verdict is Verdict.INVALID for pair in judgement.pairs)
+    if untrusted and Verdict.INVALID not in verdicts:
+        return f"; {count(untrusted, 'ordered pair')} cannot be trusted"
+    if any(finding.verdict is not Verdict.MISCONFIGURED for finding in judgement.findings):
+        return ""
+    odd = sum(pair.verdict not in (Verdict.PASS, Verdict.NOT_RUN) for pair in judgement.pairs)
+    return f"; {odd} of {count(len(judgement.pairs), 'ordered pair')} did not pass" if odd else ""
+
+
+def worth(judgement: Judgement) -> str:
+    """What a PASS is worth: how many pairs, the worst of them, the spread, and the smallest fault it would show."""
+    how_many = f"{count(len(judgement.nodes), 'node')}, {count(len(judgement.pairs), 'ordered pair')}"
+    parts = [f"{how_many}: {worst_pair(judgement)}"]
+    for power in judgement.powers:
+        if power.metric == units.BANDWIDTH:
+            parts.append(f"spread {units.share(power.scatter_ratio)}")
+            parts.append(f"a node that is {units.share(power.detectable_ratio)} slower would have been found")
+    return "; ".join(parts)
+
+
+def worst_pair(judgement: Judgement) -> str:
+    """The pair with the least share of its limit, or, where no limit is known, of the peers' bandwidth."""
+    limited = [(pair.of_limit, pair) for pair in judgement.pairs if pair.of_limit is not None]
+    if limited:
+        part, pair = min(limited, key=lambda one: one[0])
+        return f"the worst, {pair.source}>{pair.target}, at {units.share(part)} of its limit"
+    peers = judgement.peers_bandwidth_bytes_per_s
+    measured = [(pair.bandwidth_bytes_per_s.value, pair) for pair in judgement.pairs if pair.bandwidth_bytes_per_s]
+    if not measured or not peers:
+        return "nothing to compare with"
+    value, pair = min(measured, key=lambda one: one[0])
+    return f"the worst, {pair.source}>{pair.target}, at {units.share(value / peers)} of its peers' bandwidth"
+
+
+def not_tested(run: RunInfo, judgement: Judgement) -> str:
+    """What a PASS says nothing about."""
+    design = judgement.design or run.design
+    left = []
+    if design is not None and design.measured_pairs < design.ordered_pairs:
+        left.append(f"{design.ordered_pairs - design.measured_pairs} of {design.ordered_pairs} ordered pairs")
+    if lost := judgement.lost or run.lost:
+        left.append(count(len(lost), "node"))
+    if judgement.loaded is None:
+        left.append("uplinks under load")
+    return ", ".join((*left, "several ranks a node (seatrial saturate)"))
 
 
 def medians(judgement: Judgement) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from seatrial.commands.check import tables
 from seatrial.commands.check.fields import check_fields
-from seatrial.commands.check.headline import could_show, headline, medians, peers
+from seatrial.commands.check.headline import could_show, headline, medians, not_tested, peers
 from seatrial.commands.check.heatmap import HeatMap, heat_map
 from seatrial.commands.check.heatmap_plot import heat_map_data
 from seatrial.commands.check.heatmap_text import drawn_heat_map
@@ -134,6 +134,7 @@ def _closing(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFacts])
         ("all pairs", medians(judgement)),
         ("peers", peers(judgement)),
         ("would see", could_show(judgement)),
+        ("not tested", not_tested(run, judgement) if judgement.verdict is Verdict.PASS else ""),
     ):
         if known:
             yield label, known

@@ -15,7 +15,15 @@ from seatrial.model.run import RunInfo
 from seatrial.node.processor_sets import numbers
 from seatrial.render.fields import finding_fields
 from seatrial.render.json import Json
-from seatrial.render.pair_view import design_note, limit_fields, limit_text, outcome_fields, pair_case, run_line
+from seatrial.render.pair_view import (
+    design_note,
+    limit_fields,
+    limit_text,
+    outcome_fields,
+    pair_case,
+    pair_sentence,
+    run_line,
+)
 from seatrial.render.plots import Axis, Plot, Point, Series, characters, powers
 from seatrial.render.report import Block, Drawing, Findings, Lines, Paragraph, Report, Table, columns
 from seatrial.statistics.segments import CONFIRMED, FEWEST_RUNS, Break, Segment, Segmentation
@@ -37,7 +45,7 @@ def curve_report(run: RunInfo, curve: Curve) -> Report:
     """The whole report."""
     return Report(
         word=curve.word,
-        sentence=_sentence(curve),
+        sentence=pair_sentence(curve, _sentence(curve)),
         exit_code=curve.exit_code,
         payload=lambda: curve_fields(run, curve),
         terminal=lambda width: _terminal(curve, min(width, MOST_COLUMNS)),

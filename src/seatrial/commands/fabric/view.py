@@ -12,6 +12,7 @@ from seatrial.model.units import link_rate
 from seatrial.model.verdict import Finding, Verdict
 from seatrial.model.words import count, natural_sorted
 from seatrial.render.escape import clean
+from seatrial.render.headline import sentence_of, word_of
 from seatrial.render.json import Json
 from seatrial.render.report import Block, Copy, Findings, Report
 
@@ -31,12 +32,12 @@ def problems_report(fabric: FabricMap, problems: Sequence[Finding], tables: Tabl
     """The report of `seatrial fabric check`: each problem with its remedy, and use by routes."""
     size = count(len(fabric.links), "cable")
     if problems:
-        word, sentence = Verdict.MISCONFIGURED, f"{count(len(problems), 'problem')} in a fabric of {size}"
+        word, sentence = word_of(problems), f"{sentence_of(problems)}, in a fabric of {size}"
     else:
-        word, sentence = Verdict.PASS, f"{len(fabric.links)} cables, each as fast as its peers, none missing."
+        word, sentence = Verdict.PASS.value, f"{len(fabric.links)} cables, each as fast as its peers, none missing."
     exit_code = ExitCode.FINDINGS if problems else ExitCode.PASS
     return Report(
-        word=word.value,
+        word=word,
         sentence=sentence,
         exit_code=exit_code,
         payload=lambda: fabric_fields(fabric, problems, exit_code, tables),

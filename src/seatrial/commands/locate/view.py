@@ -24,6 +24,7 @@ from seatrial.model.units import LATENCY, duration, quantity, share
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import count, some
 from seatrial.render.fields import finding_fields
+from seatrial.render.headline import sentence_of, word_of
 from seatrial.render.json import Json
 from seatrial.render.report import Block, Copy, Findings, Report
 
@@ -40,7 +41,7 @@ def located_report(
 ) -> Report:
     """The whole report: faults, what is undecided or unstable, and how the table was judged."""
     return Report(
-        word=located.verdict.value,
+        word=word_of(table_findings(located), located.verdict.value),
         sentence=_headline(table, located),
         exit_code=exit_code,
         payload=lambda: located_fields(table, located, groups, classes, exit_code),
@@ -193,7 +194,8 @@ def _headline(table: PairTable, located: Located) -> str:
         metrics = " or ".join(WORDS[fault.metric] for fault in dead)
         return f"no measured pair of {nodes} has a usable {metrics}"
     if located.verdict is Verdict.SLOW:
-        return f"{count(len(located.faults) + located.unlisted_pairs, 'fault')} on {nodes}; {_power(located)}"
+        more = f" and {count(located.unlisted_pairs, 'more pair')}" if located.unlisted_pairs else ""
+        return f"{sentence_of(table_findings(located))}{more}, among {nodes}; {_power(located)}"
     if located.verdict is Verdict.UNSTABLE:
         gross = [one for one in located.unstable if one.gross]
         return f"numbers of {count(len(gross), 'pair or node', 'pairs or nodes')} disagree, on {nodes}"

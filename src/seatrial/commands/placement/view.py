@@ -15,6 +15,7 @@ from seatrial.model.measurement import Estimate
 from seatrial.model.run import RunInfo
 from seatrial.model.words import count
 from seatrial.render.fields import finding_fields, run_fields
+from seatrial.render.headline import sentence_of
 from seatrial.render.json import Json
 from seatrial.render.pair_view import design_note, run_line
 from seatrial.render.plots import Bar, Bars, CoreKey
@@ -164,10 +165,11 @@ def headline(found: Placement) -> str:
     """How many ranks, what was found, and what became of the fix."""
     nodes = len({row.node for row in found.rows})
     where = f"{count(len(found.rows), 'rank')} on {count(nodes, 'node')}"
-    faults = count(len(found.findings), "finding") if found.findings else "nothing found"
+    faults = sentence_of(found.findings) or "nothing found"
     if not found.rows:
         return found.failure or "it is not known where the ranks are"
-    return f"{where}: {faults}" + (f"; {_fix_text(found)}" if found.fix is not Fix.NONE else "")
+    result = f"{faults}, {where}" if found.findings else f"{where}: {faults}"
+    return result + (f"; {_fix_text(found)}" if found.fix is not Fix.NONE else "")
 
 
 def advised_row(found: Placement) -> str:

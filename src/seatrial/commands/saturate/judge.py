@@ -172,7 +172,7 @@ def _one_rank_findings(
     """Whether one rank cannot drive the port; the estimate of its share says so in its whole interval."""
     if part is None or needed is None or part.high >= ONE_RANK_FLOOR:
         return ()
-    one = next(each for each in by_ranks if each.ranks == 1).bandwidth_bytes_per_s
+    single = next(each for each in by_ranks if each.ranks == 1).bandwidth_bytes_per_s
     most = max(each.bandwidth_bytes_per_s.value for each in by_ranks)
     return (
         Finding(
@@ -180,12 +180,12 @@ def _one_rank_findings(
             subject=node(pair[0]),
             direction=Direction.OUT,
             verdict=Verdict.SLOW,
-            statement=f"One rank of {pair[0]} cannot drive its port: it carries {bandwidth(one.value)}, "
+            statement=f"One rank of {pair[0]} cannot drive its port: it carries {bandwidth(single.value)}, "
             f"{share(part.value)} of the {bandwidth(most)} that more ranks carry; {needed} are needed.",
             remedy="Let several ranks communicate at once.",
             brief=f"one rank carries {share(part.value)} of what its port does; {needed} are needed",
             metric=BANDWIDTH,
-            measured=one,
+            measured=single,
             peers=most,
             peers_name=f"{needed} ranks or more at once",
             of_peers=part,

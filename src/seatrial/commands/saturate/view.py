@@ -12,7 +12,15 @@ from seatrial.model.run import RunInfo
 from seatrial.model.verdict import FindingKind
 from seatrial.render.fields import finding_fields
 from seatrial.render.json import Json
-from seatrial.render.pair_view import design_note, limit_fields, limit_text, outcome_fields, pair_case, run_line
+from seatrial.render.pair_view import (
+    design_note,
+    limit_fields,
+    limit_text,
+    outcome_fields,
+    pair_case,
+    pair_sentence,
+    run_line,
+)
 from seatrial.render.plots import Axis, Plot, Point, Series, round_steps
 from seatrial.render.report import Block, Findings, Lines, Report, Table, columns
 from seatrial.statistics.max_rate import MaxRate
@@ -25,7 +33,7 @@ def saturation_report(run: RunInfo, found: Saturation) -> Report:
     """The whole report."""
     return Report(
         word=found.word,
-        sentence=f"{found.pair[0]} to {found.pair[1]}: {found.reason}",
+        sentence=pair_sentence(found, f"{found.pair[0]} to {found.pair[1]}: {found.reason}"),
         exit_code=found.exit_code,
         payload=lambda: saturation_fields(run, found),
         terminal=lambda _: _terminal(found),

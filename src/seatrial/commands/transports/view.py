@@ -14,6 +14,7 @@ from seatrial.model.measurement import Estimate
 from seatrial.model.run import RunInfo
 from seatrial.model.transport import Role
 from seatrial.render.fields import finding_fields
+from seatrial.render.headline import sentence_of, word_of
 from seatrial.render.json import Json
 from seatrial.render.pair_view import (
     design_note,
@@ -44,8 +45,8 @@ READING = (
 def transports_report(run: RunInfo, found: Transports | TransportsByRail) -> Report:
     """The whole report."""
     return Report(
-        word=found.verdict.value,
-        sentence=headline(found),
+        word=word_of(found.findings, found.verdict.value),
+        sentence="; ".join(filter(None, (sentence_of(found.findings), headline(found)))),
         exit_code=found.exit_code,
         payload=lambda: transports_fields(run, found),
         terminal=lambda _: _terminal(found),

@@ -71,9 +71,9 @@ def test_the_page_says_what_matters() -> None:
     said = " ".join(page.seen.split())
     for text in (
         "SLOW",
-        "1 finding on 4 nodes",
+        "n3: link at 60 % of its limit",
         "The link of n3 carries 60 % of what it should",
-        "70.6 MB/s [70.5–70.7], 6 runs, 97 %",
+        "70.6 MB/s, 97 % CI 70.5–70.7, n = 6",
         "60 % of the limit",
         "(confirmed)",
         "ethtool eth0",
@@ -140,7 +140,7 @@ def test_heat_map_data() -> None:
     assert round(share["z"][0][2]) == 60
     assert latency["unit"] == "µs"
     assert latency["high_is_bad"] is True
-    for said in ("n1 → n3", "70.6 MB/s [70.5–70.7]", "60 % of the limit", "SLOW", "latency 40.2 µs"):
+    for said in ("n1 → n3", "70.6 MB/s, 97 % CI 70.5–70.7", "60 % of the limit", "SLOW", "latency 40.2 µs"):
         assert said in plot["hover"][0][2]
 
 

@@ -35,13 +35,15 @@ def slow_rail(pair: Pair, rail: RailCurve, best: RailCurve | None, ratio: RailRa
     if below_best and ratio and best and best.bandwidth:
         said += f", {_times(ratio.ratio)} of what {best.variant} does ({bandwidth(best.bandwidth.value)})"
     limit = rail.limit.limit_bytes_per_s if isinstance(rail.limit, Limit) else None
-    said += f", {share(measured.value / limit)} of its limit" if limit else ""
+    part = f", {share(measured.value / limit)} of its limit" if limit else ""
+    said += part
     return Finding(
         kind=FindingKind.SLOW_RAIL,
         subject=pair_subject(*pair),
         direction=Direction.OUT,
         verdict=Verdict.SLOW,
         statement=f"From {pair[0]} to {pair[1]} {said}.",
+        brief=f"{rail.name} carries {bandwidth(measured.value)}{part}",
         remedy=SLOW_REMEDY,
         metric=BANDWIDTH,
         measured=measured,
@@ -69,6 +71,7 @@ def late_rail(pair: Pair, rail: RailCurve, quickest: RailCurve) -> Finding | Non
         kind=FindingKind.SLOW_RAIL,
         subject=pair_subject(*pair),
         verdict=Verdict.SLOW,
+        brief=f"latency over {rail.name} {ratio.value:.1f} times that over {quickest.variant}",
         statement=(
             f"Between {pair[0]} and {pair[1]} a small message takes {duration(rail.latency_s.value)} over {rail.name}, "
             f"{ratio.value:.1f} times [{ratio.low:.1f}-{ratio.high:.1f}] what it takes over {quickest.variant}."

@@ -12,7 +12,15 @@ from seatrial.model.limit import Limit
 from seatrial.model.run import RunInfo
 from seatrial.render.fields import finding_fields
 from seatrial.render.json import Json
-from seatrial.render.pair_view import design_note, limit_fields, limit_text, outcome_fields, pair_case, run_line
+from seatrial.render.pair_view import (
+    design_note,
+    limit_fields,
+    limit_text,
+    outcome_fields,
+    pair_case,
+    pair_sentence,
+    run_line,
+)
 from seatrial.render.report import Block, Findings, Lines, Report, Table, columns
 
 HEAD = columns("over", "#latency", "#plateau", "#of its limit", "verdict")
@@ -22,7 +30,7 @@ def rails_report(run: RunInfo, found: RailComparison) -> Report:
     """The whole report."""
     return Report(
         word=found.word,
-        sentence=found.reason if found.findings else f"{found.pair[0]} to {found.pair[1]}: {found.reason}",
+        sentence=pair_sentence(found, f"{found.pair[0]} to {found.pair[1]}: {found.reason}"),
         exit_code=found.exit_code,
         payload=lambda: rails_fields(run, found),
         terminal=lambda _: (*_findings(found), Lines(rows=tuple(summary(found)))),

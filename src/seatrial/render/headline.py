@@ -1,0 +1,44 @@
+"""The first line of every report: the verdict, the culprits, and their numbers."""
+
+from collections.abc import Sequence
+
+from seatrial.model.subject import Subject
+from seatrial.model.verdict import Finding, Verdict, worst
+from seatrial.model.words import count, some
+from seatrial.render.finding_text import brief, part_name
+
+MOST_PARTS = 4
+"""Parts that a headline names before it counts the rest."""
+
+
+def at_fault(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """Findings that say that something is wrong."""
+    return tuple(finding for finding in findings if finding.at_fault)
+
+
+def word_of(findings: Sequence[Finding], otherwise: str = Verdict.PASS.value) -> str:
+    """The gravest verdict among findings at fault; `otherwise` where there are none."""
+    faults = at_fault(findings)
+    return worst([finding.verdict for finding in faults]).value if faults else otherwise
+
+
+def sentence_of(findings: Sequence[Finding]) -> str:
+    """`n3: link at 60 % of its limit`; `3 findings: n3, uplink of leaf9, n76`; empty where nothing is at fault."""
+    faults = at_fault(findings)
+    if not faults:
+        return ""
+    if len(faults) == 1:
+        return _one(faults[0])
+    parts = list(dict.fromkeys(map(_name, faults)))
+    return f"{count(len(faults), 'finding')}: {some(parts, MOST_PARTS)}"
+
+
+def _one(finding: Finding) -> str:
+    joined = " " if finding.verdict is Verdict.DOWN else ": "
+    return f"{_name(finding)}{joined}{brief(finding)}"
+
+
+def _name(finding: Finding) -> str:
+    """The subject, and others that the measurements cannot distinguish from it."""
+    subjects: list[Subject] = [finding.subject, *finding.ambiguous_with]
+    return " or ".join(part_name(subject) for subject in subjects)

@@ -1,0 +1,49 @@
+"""The list of runs shows the first line of each report, and selects by verdict and node."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from seatrial.archive import headlines
+from seatrial.cli.main import run
+from tests.support.builders import Cluster, names, record, slow_part
+
+Said = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("SEATRIAL_ARCHIVE", str(tmp_path / "archive"))
+    record(Cluster(nodes=names(3)), tmp_path / "archive", "good")
+    record(Cluster(nodes=names(4), parts=slow_part("node", "n2", 0.6)), tmp_path / "archive", "slow")
+    return tmp_path / "archive"
+
+
+def listed(capsys: Said, *words: str) -> str:
+    assert run(["runs", "list", *words]) == 0
+    return capsys.readouterr().out
+
+
+def test_the_first_line_of_each_report_is_in_the_list(archive: Path, capsys: Said) -> None:
+    run(["report", "slow"])
+    said = capsys.readouterr().out.splitlines()[0]
+    row = json.loads(listed(capsys, "--failed", "--json"))["runs"][0]
+    assert (row["run"], row["verdict"], row["headline"], row["exit_code"]) == ("slow", "SLOW", said, 1)
+    assert said in listed(capsys)
+
+
+def test_failed_and_node_select(archive: Path, capsys: Said) -> None:
+    failed = listed(capsys, "--failed")
+    assert [line.split()[0] for line in failed.splitlines()] == ["run", "slow"]
+    assert listed(capsys, "--node", "n4") == failed
+    assert listed(capsys, "--node", "n9") == f"No runs of n9 in {archive}.\n"
+
+
+def test_a_lost_or_damaged_line_is_made_again(archive: Path, capsys: Said) -> None:
+    first = listed(capsys)
+    kept = archive / "slow" / headlines.FILE
+    for text in ("{", "null", json.dumps({**json.loads(kept.read_text()), "seatrial": "0", "headline": "old"})):
+        kept.write_text(text)
+        assert listed(capsys) == first
+        assert "link at 60 %" in json.loads(kept.read_text())["headline"]

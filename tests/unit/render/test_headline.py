@@ -1,0 +1,73 @@
+"""The first line names the culprit and its number, and never claims more than the findings do."""
+
+import pytest
+from msgspec.structs import replace
+
+from seatrial.commands.check.headline import headline, not_tested
+from seatrial.model import subject
+from seatrial.model.judgement import Power
+from seatrial.model.units import BANDWIDTH, LATENCY
+from seatrial.model.verdict import Finding, FindingKind, Verdict
+from seatrial.render.headline import sentence_of, word_of
+from tests.support.report_examples import estimate, judgement, pair, run_info, slow_node
+
+
+def found(kind: FindingKind, part: subject.Subject, verdict: Verdict | None = None, **fields: object) -> Finding:
+    plain = Finding(kind=kind, subject=part, verdict=verdict or kind.verdict, statement="s", remedy="r")
+    return replace(plain, **fields)
+
+
+SLOW_UPLINK = found(
+    FindingKind.SLOW_UPLINK, subject.uplink("leaf9"), metric=BANDWIDTH, measured=estimate(6e9), peers=1e10
+)
+DOWN = found(FindingKind.NODE_DOWN, subject.node("n4"))
+UNSTABLE = found(FindingKind.UNSTABLE_LINK, subject.node("n3"), metric=BANDWIDTH, measured=estimate(50e6, 0.4))
+FACT = found(FindingKind.GOVERNOR, subject.node("n76"), brief="governor powersave on 64 of 64 processors")
+
+
+@pytest.mark.parametrize(
+    ("findings", "line"),
+    [
+        ([DOWN], "DOWN n4 does not answer"),
+        ([SLOW_UPLINK], "SLOW uplink of leaf9: at 60 % of its peers'"),
+        ([UNSTABLE], "UNSTABLE n3: unstable, 30.0 MB/s to 70.0 MB/s"),
+        ([FACT], "MISCONFIGURED n76: governor powersave on 64 of 64 processors"),
+        ([replace(FACT, brief="")], "MISCONFIGURED n76: frequency governor"),
+        ([UNSTABLE, SLOW_UPLINK, FACT], "SLOW 3 findings: n3, uplink of leaf9, n76"),
+        ([FACT, replace(FACT, kind=FindingKind.TURBO_OFF)], "MISCONFIGURED 2 findings: n76"),
+        ([replace(SLOW_UPLINK, ambiguous_with=(subject.uplink("leaf2"),))],
+         "SLOW uplink of leaf9 or uplink of leaf2: at 60 % of its peers'"),
+        ([found(FindingKind.HIGH_LATENCY, subject.node("n1"), metric=LATENCY, measured=estimate(3e-5), peers=1e-5)],
+         "SLOW n1: latency 3.0 times its peers'"),
+        ([found(FindingKind.NODE_DRAINED, subject.node("n1"), Verdict.NOTE)], "PASS "),
+    ],
+)  # fmt: skip
+def test_the_line(findings: list[Finding], line: str) -> None:
+    assert f"{word_of(findings)} {sentence_of(findings)}" == line
+
+
+def test_many_findings_are_counted() -> None:
+    many = [replace(FACT, subject=subject.node(f"n{number}")) for number in range(9)]
+    assert sentence_of(many) == "9 findings: n0, n1, n2, n3 and 5 more"
+
+
+def test_a_run_is_not_slow_where_its_only_finding_is_unstable() -> None:
+    slow_pairs = tuple(replace(one, verdict=Verdict.SLOW) for one in judgement().pairs)
+    said = headline(run_info(), judgement(pairs=slow_pairs, findings=(UNSTABLE,)))
+    assert (said.word, said.what) == ("UNSTABLE", "n3: unstable, 30.0 MB/s to 70.0 MB/s")
+
+
+def test_findings_of_facts_hide_no_pair_that_did_not_pass() -> None:
+    odd = (pair("n1", "n2", verdict=Verdict.UNSTABLE), *judgement().pairs[1:])
+    assert headline(run_info(), judgement(pairs=odd, findings=(FACT,))).what.endswith(
+        "1 of 12 ordered pairs did not pass"
+    )
+    assert headline(run_info(), slow_node()).what == "n3: link at 60 % of its limit"
+
+
+def test_a_pass_says_what_it_is_worth() -> None:
+    power = Power(metric=BANDWIDTH, effect_ratio=0.03, scatter_ratio=0.004, detectable_ratio=0.032, enough=True)
+    said = headline(run_info(), judgement(powers=(power,)))
+    assert said.word == "PASS"
+    assert said.what.endswith("% of its limit; spread 0.4 %; a node that is 3.2 % slower would have been found")
+    assert "uplinks under load" in not_tested(run_info(), judgement())
