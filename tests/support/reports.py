@@ -33,7 +33,7 @@ Facts = Mapping[str, NodeFacts]
 
 def as_json_text(report: Report) -> str:
     """What --json prints."""
-    return json_text(report.payload())
+    return json_text(report.json_value)
 
 
 def check_text(run: RunInfo, judgement: Judgement, facts: Facts, *, width: int = 100, colour: bool = False) -> str:

@@ -36,7 +36,7 @@ def show(report: Report, folder: Path | None = None, *, as_json: bool, files: Fi
     if folder is not None and report.word:
         headlines.keep_headline(folder, report.word, report.headline, int(report.exit_code))
     if as_json:
-        print(render_json.json_text(report.payload()), end="")
+        print(render_json.json_text(report.json_value), end="")
     else:
         width, colour = width_and_colour()
         print(render_text.as_text(report, width=width, colour=colour), end="")

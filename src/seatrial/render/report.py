@@ -171,3 +171,9 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     def headline(self) -> str:
         """`SLOW  n3: link at 60 % of its limit`: the first line of every form of a report; empty without a verdict."""
         return f"{self.word}  {self.sentence}" if self.word else ""
+
+    @property
+    def json_value(self) -> Any:  # noqa: ANN401 - whatever JSON can hold
+        """The payload with the headline as its last field, where there is one."""
+        payload = self.payload()
+        return {**payload, "headline": self.headline} if self.word and isinstance(payload, dict) else payload

@@ -1,5 +1,6 @@
 """seatrial report writes the report in every form, and says where."""
 
+import json
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -24,6 +25,11 @@ def test_files_are_written_beside_the_text(archive: Path, tmp_path: Path, capsys
     assert out.endswith(f"Page: {page}\nMarkdown: {markdown}\nJUnit: {junit}\n")
     assert markdown.read_text().startswith("# SLOW  n2: link at 60 % of its limit")
     assert page.read_text().startswith("<!doctype html>")
+    headline = out.splitlines()[0]
+    assert f"<title>{headline} - run - seatrial</title>" in page.read_text().replace("&gt;", ">")
+    assert ElementTree.fromstring(junit.read_text()).get("name") == headline  # noqa: S314 - our own
+    assert run([*words, "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["headline"] == headline
     suite = ElementTree.fromstring(junit.read_text())[0]  # noqa: S314 - our own
     assert [case.get("name") for case in suite.findall("testcase[failure]")] == ["slow-link node:n2"]
 
