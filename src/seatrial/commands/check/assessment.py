@@ -10,7 +10,7 @@ from seatrial.commands.check.suspects import Suspicion, suspect_all
 from seatrial.drift.peer_groups import one_kernel
 from seatrial.limits.path import path_limits
 from seatrial.locate.evidence import Evidence, Pair, PairEvidence
-from seatrial.locate.references import Baselines, References, scales_of
+from seatrial.locate.references import Baselines, Line, References, scales_of
 from seatrial.model.facts import NodeFacts
 from seatrial.model.limit import Limit
 from seatrial.model.pair_faults import Change
@@ -72,6 +72,11 @@ class Assessor:
         self._last = Assessment(evidence, references, suspicion)
         self._unfinished = False
         return self._last
+
+    def noise_of_runs(self, line: Line) -> float:
+        """Scatter of the repetitions of a pair in the survey, as a logarithm; 0 before the second one."""
+        runs = self._growing.survey.survey_runs if self._growing else None
+        return runs.noise(line.usual) if runs and runs.repeated.any() else 0.0
 
 
 class _Growing:

@@ -113,13 +113,14 @@ class SecondLook:
         return max(pooled) - min(pooled) <= max(ONE_LEVEL, SCATTERS * math.sqrt(2) * self._noise)
 
     def _one_level_below_traffic(self, pooled: Sequence[float], margins: Sequence[float]) -> bool:
-        """Whether the better half of many runs lies on one level, and none is good.
+        """Whether the better half of many runs lies on one level, and one at most is good.
 
         Traffic of others only takes from a part, and it pauses. Over several looks the better runs show the part
-        alone: a healthy one would have been good once.
+        alone: a healthy one would have been good more than once.
         """
-        better = sorted(pooled)[len(pooled) // 2 :]
-        return len(pooled) >= LOOKS_BETWEEN_TRAFFIC * RETEST_RUNS and max(margins) < 0 and self._one_level(better)
+        bad = sorted(value for value, margin in zip(pooled, margins, strict=True) if margin < 0)
+        enough = len(pooled) >= LOOKS_BETWEEN_TRAFFIC * RETEST_RUNS and len(bad) >= len(pooled) - 1
+        return enough and self._one_level(bad[len(bad) // 2 :])
 
     def _relative(self, pair: Pair) -> list[float]:
         """Its runs less what the controls of the same run show."""
@@ -196,6 +197,8 @@ class Proofs(msgspec.Struct, frozen=True, kw_only=True):
     changed: Mapping[Pair, Judged]
     """Verdicts that differ from the survey's, or say more."""
     look: SecondLook
+    turned: frozenset[Pair] = frozenset()
+    """Control pairs, good in the survey, that were slow for certain when measured alone."""
 
 
 def prove_bandwidth(
@@ -278,6 +281,7 @@ class _Proofs:
         self._slow: list[Blamed] = []
         self._unstable: list[Blamed] = []
         self._open: list[Blamed] = []
+        self._turned: set[Pair] = set()
         self._certain: set[tuple[str, str]] = set()
         """Kinds and names of parts that the retest confirmed, in one direction at least."""
 
@@ -306,6 +310,7 @@ class _Proofs:
             open=left(self._open),
             changed=self._changed,
             look=self._look,
+            turned=frozenset(self._turned),
         )
 
     def take(self, group: Blamed, verified: Verified) -> None:
@@ -356,7 +361,10 @@ class _Proofs:
     def look_at_controls(self, pairs: "set[Pair]") -> None:
         """Pairs that were good in the survey: one bad retest leaves them undecided, and no part is reported for it."""
         for pair in pairs:
-            if self._look.of([pair]).outcome in (Outcome.CONFIRMED, Outcome.UNSTABLE):
+            outcome = self._look.of([pair]).outcome
+            if outcome is Outcome.CONFIRMED:
+                self._turned.add(pair)
+            if outcome in (Outcome.CONFIRMED, Outcome.UNSTABLE):
                 why = "good in the survey; bad only when measured beside suspects"
                 self._changed[pair] = self._judged[pair].opened(why)
 

@@ -169,15 +169,16 @@ class Check(Run):
             self.progress.rounds(len(one))
             in_time = self.measurer.run(one, deadline)
             done += 1
-            if not in_time or (not self._settings.replay and self._enough_passes(done, monotonic_s() - began)):
+            if not in_time or (not self._settings.replay and self._enough_passes(plan, done, monotonic_s() - began)):
                 break
         self.designed(plan.after(done))
         return in_time
 
-    def _enough_passes(self, done: int, took_s: float) -> bool:
+    def _enough_passes(self, plan: SurveyPlan, done: int, took_s: float) -> bool:
         """Whether another repetition would add nothing or take too long.
 
-        It adds nothing where noise does not widen the lines, or where repeating does not help.
+        It adds nothing where noise does not widen the lines, or where repeating does not help: between pairs there may
+        be real differences. Where pairs were measured alone and repetitions differ, repeating helps.
         """
         if done > 1 and took_s * (done + 1) / done > max(REPEATING_S, REPEATING_SHARE * self._settings.budget_s):
             return True
@@ -188,6 +189,8 @@ class Check(Run):
             return done >= USUAL_REPETITIONS
         if SCATTERS * line.scatter <= SUSPICION * line.effect:
             return True
+        if SCATTERS * self.assessor.noise_of_runs(line) > SUSPICION * line.effect and plan.design.pairs_at_once == 1:
+            return False
         return done >= USUAL_REPETITIONS and line.scatter > REPEATING_HELPS * before
 
     def _start(self) -> None:

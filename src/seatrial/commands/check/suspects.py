@@ -86,10 +86,11 @@ def suspect_all(survey: Survey, references: References, changes: Sequence[Change
     lossy = _lossy(survey)
     excused = _excused(lossy, survey, references)
     uniform = _uniformly_slow(rates)
-    groups = [] if uniform else _blamed(rates, excused, survey.good(BANDWIDTH))
-    groups = averaged(survey.located, BANDWIDTH, groups, evidence, references.fabric, excused)
-    groups = with_changes(once_bad(groups, survey.survey_runs, references, excused), changes, evidence.keys(), excused)
+    groups = _slow_groups(survey, references, changes, excused, blame_pairs=not uniform)
     proved = prove_bandwidth(groups, rates.judged, evidence, survey.retested[BANDWIDTH], references)
+    if proved.turned and not uniform:  # a pair that cleared a part by chance may have hidden it
+        groups = _slow_groups(survey, references, changes, excused, turned=proved.turned)
+        proved = prove_bandwidth(groups, rates.judged, evidence, survey.retested[BANDWIDTH], references)
     unstable = suspects_of(proved.unstable)
     restless = _most_nodes(unstable, survey.nodes)
     late = _late(survey, references, excused)
@@ -118,6 +119,25 @@ def suspect_all(survey: Survey, references: References, changes: Sequence[Change
     )
 
 
+def _slow_groups(
+    survey: Survey,
+    references: References,
+    changes: Sequence[Change],
+    excused: set[Pair],
+    *,
+    blame_pairs: bool = True,
+    turned: frozenset[Pair] = frozenset(),
+) -> list[Blamed]:
+    """Suspects of bandwidth. `turned`: pairs that were good in the survey only; they convict parts, not themselves."""
+    rates, evidence = survey.verdicts(BANDWIDTH), survey.evidence
+    good = survey.good(BANDWIDTH).changed((), turned) if turned else survey.good(BANDWIDTH)
+    groups = _blamed(rates.slow | turned, excused, good) if blame_pairs else []
+    groups = [group for group in groups if group.components or not group.pairs <= turned]
+    groups = averaged(survey.located, BANDWIDTH, groups, evidence, references.fabric, excused)
+    groups = once_bad(groups, survey.survey_runs, references, excused)
+    return with_changes(groups, changes, evidence.keys(), excused)
+
+
 class _Late(msgspec.Struct, frozen=True, kw_only=True):
     """What is late, and the verdicts on latency that differ from the survey's."""
 
@@ -129,7 +149,7 @@ class _Late(msgspec.Struct, frozen=True, kw_only=True):
 
 def _late(survey: Survey, references: References, excused: set[Pair]) -> _Late:
     evidence, speeds = survey.evidence, survey.verdicts(LATENCY)
-    groups = _blamed(speeds, excused, survey.good(LATENCY))
+    groups = _blamed(speeds.slow, excused, survey.good(LATENCY))
     groups = averaged(survey.located, LATENCY, groups, evidence, references.fabric, excused)
     parts = [one for one in groups if one.components]
     proofs = prove_latency(parts, speeds.judged, evidence, survey.retested[LATENCY], references)
@@ -157,8 +177,8 @@ def _acquitted(good: Crossings, changed: Mapping[Pair, Judged]) -> Crossings:
     return good.changed(clear, changed.keys() - set(clear))
 
 
-def _blamed(verdicts: MetricVerdicts, excused: set[Pair], good: Crossings) -> list[Blamed]:
-    bad = dict.fromkeys(sorted(verdicts.slow - excused), 1.0)
+def _blamed(slow: set[Pair], excused: set[Pair], good: Crossings) -> list[Blamed]:
+    bad = dict.fromkeys(sorted(slow - excused), 1.0)
     return blame(bad, good) if bad else []
 
 

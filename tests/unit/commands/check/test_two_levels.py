@@ -8,14 +8,16 @@ import math
 import random
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from seatrial.commands.check.assessment import Assessment, assess
 from seatrial.commands.check.run import run_check
 from seatrial.locate.peers import PeerTable, peers_of
-from seatrial.model.measurement import Phase
+from seatrial.model.measurement import Phase, Round
 from seatrial.model.settings import CheckSettings
 from seatrial.model.subject import Direction, node, uplink
+from seatrial.pairs.survey import bandwidth_shape
 from tests.support.builders import HEALTHY, Cluster, leaves, names, sail, slow_part
 from tests.support.launchers import use_launcher
 from tests.support.scripted import ScriptedLauncher
@@ -78,6 +80,27 @@ def test_both_faults_are_named_by_a_whole_check(tmp_path: Path) -> None:
     outcome = run_check(CheckSettings(archive=tmp_path, run="trial", round_timeout_s=0.5, loaded=False))
     named = {(finding.subject, finding.direction) for finding in outcome.judgement.findings}
     assert named == {(uplink("leaf2"), Direction.BOTH), (node("n5"), Direction.OUT)}
+
+
+def test_a_pair_that_cleared_a_node_by_chance_is_corrected_by_its_retest() -> None:
+    """From the same cluster: a pair of n5 was good in the survey, and so a control, and was slow when alone."""
+    lucky = ("n5", "n3")
+
+    def mood(phase: Phase, repetition: int, pair: tuple[str, str]) -> float:
+        return 1.0 if phase is Phase.SURVEY and pair == lucky else 0.95 if pair[0] == "n5" else 1.0
+
+    cluster = Cluster(nodes=names(5), mood=mood, noise=0.001)
+    rounds = [
+        Round(phase=Phase.RETEST, repetition=run, shape=bandwidth_shape(0.035), pairs=(pair,))
+        for run in range(6)
+        for pair in (lucky, ("n5", "n2"), ("n1", "n2"), ("n2", "n3"), ("n4", "n1"))
+    ]
+    survey = sail(cluster, retest=False)
+    draw = random.Random(1)
+    again = [one for wanted in rounds for one in cluster.measure(wanted, draw)]
+    recorded = msgspec.structs.replace(survey, measurements=(*survey.measurements, *again))
+    (suspect,) = assess(recorded).suspicion.slow
+    assert (suspect.subject, suspect.direction) == (node("n5"), Direction.OUT)
 
 
 def test_peers_may_leave_out_pairs() -> None:
