@@ -5,7 +5,7 @@ leaf to each spine, and in every switch an engine that reduces (SHARP), which is
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -113,6 +113,20 @@ def without_cable(text: str, one: str, other: str, number: int = 0) -> str:
     return "\n".join(lines) + "\n"
 
 
+def with_rate(text: str, chosen: Callable[[str, str], bool], rate: str) -> str:
+    """The text with another rate, at both ends, of the cables whose two devices are chosen by their names."""
+    fabric = parse_fabric(text)
+    names = {device.key: device.name for device in fabric.devices}
+    lines, here = [], ""
+    for line in text.splitlines():
+        if match := re.match(r'\w+ \d+ "([^"]+)"', line):
+            here = match[1]
+        cable = re.match(r'\[\d+\]\S* "([^"]+)"', line)
+        changed = cable is not None and chosen(names[here], names[cable[1]])
+        lines.append(re.sub(r"\d+x\S+$", rate, line) if changed else line)
+    return "\n".join(lines) + "\n"
+
+
 def port_list(text: str, *, down: Sequence[End] = ()) -> str:
     """The same fabric as `ibnetdiscover -p` lists it: a line for each port; those of `down` have no cable."""
     fabric = parse_fabric(text)
@@ -125,7 +139,7 @@ def port_list(text: str, *, down: Sequence[End] = ()) -> str:
         for (here, width, speed), (there, _, _) in (ends, ends[::-1]):
             names = f"( '{_name(fabric, here)}' - '{_name(fabric, there)}' )"
             lines.append(f"{_port(fabric, here)} {width}x {speed} - {_port(fabric, there)} {names}")
-    return "\n".join(lines) + "\n"
+    return "\n".join(sorted(lines)) + "\n"
 
 
 def _port(fabric: FabricMap, end: End) -> str:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from seatrial.fabric.map_check import problem
+from seatrial.fabric.link_problem import problem
 from seatrial.model.subject import device
 from seatrial.model.verdict import Finding, FindingKind
 

@@ -4,20 +4,20 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 
+from seatrial.fabric.map_lines import MapLines, kind_of, without_last
 from seatrial.model.errors import UsageError
-from seatrial.model.fabric_map import Address, DeviceKind, End, FabricDevice, FabricLink, FabricMap
+from seatrial.model.fabric_map import DeviceKind, End, FabricDevice, FabricMap
 from seatrial.model.words import NaturalKey, natural_key
 
 HEAD = re.compile(r'^(Switch|Ca|Hca|Rt)\s+(\d+)\s+"([^"]+)"\s*(?:#\s*"(.*)"(.*))?')
 CABLE = re.compile(r'^\[(\d+)\](?:\(([0-9a-fA-F]+)\))?\s+"([^"]+)"\[(\d+)\](?:\([0-9a-fA-F]+\))?(.*)$')
 RATE = re.compile(r"(\d+)x\s?([A-Z]+\d*|\?\?\?)\s*$")
 LID = re.compile(r"\blid (\d+)")
+OTHER_NAME = re.compile(r'"(.*)"\s+lid\b')
 PORT_LINE = re.compile(
     r"^(CA|SW|RT)\s+(\d+)\s+(\d+)\s+0x([0-9a-fA-F]+)\s+(?:(\d+)x\s+(\S+))?\s*"
     r"(?:-\s+(CA|SW|RT)\s+(\d+)\s+(\d+)\s+0x([0-9a-fA-F]+)\s+)?(.*)$"
 )
-AGGREGATION = "Aggregation Node"
-Cables = dict[tuple[End, End], tuple[int | None, str]]
 
 
 def parse_fabric(text: str) -> FabricMap:
@@ -37,56 +37,67 @@ def parse_fabric(text: str) -> FabricMap:
 def parse_ibnetdiscover(text: str) -> FabricMap:
     """Blocks of one device each: `Switch 65 "S-..." # "name" ...`, then a line for each port that has a cable.
 
-    Every cable is listed twice, once at either end, and each end reports its own width and speed.
+    Every cable is listed twice, once at either end, and each end reports its own width and speed. Of a last line
+    without a newline only the cable counts: its rate and LID may be cut off.
     """
-    devices: dict[str, FabricDevice] = {}
-    cables: Cables = {}
-    unknown: list[str] = []
-    addresses: list[Address] = []
-    here = ""
-    for line in text.splitlines():
+    read = MapLines()
+    block = ""
+    lines, last = without_last(text)
+    for line in lines:
         if not line.strip() or line.startswith("#") or "=" in line.partition('"')[0]:
             continue
         if head := HEAD.match(line):
-            here = head[3]
-            devices[here] = _device(head)
-        elif (cable := CABLE.match(line)) and here:
-            rate = RATE.search(cable[5])
-            ends = End(device=here, port=int(cable[1])), End(device=cable[3], port=int(cable[4]))
-            cables[ends] = (int(rate[1]), rate[2].replace("???", "")) if rate else (None, "")
-            lid = LID.search(cable[5].partition('"')[0])
-            if lid and devices[here].kind is DeviceKind.ADAPTER:
-                guid = cable[2].lower().zfill(16) if cable[2] else ""
-                addresses.append(Address(end=ends[0], lid=int(lid[1]), guid=guid))
+            block = head[3]
+            read.section(_device(head))
+        elif (cable := CABLE.match(line)) and block:
+            _take_cable(read, block, cable)
         else:
-            unknown.append(line)
-    for _, other in cables:
-        devices.setdefault(other.device, FabricDevice(key=other.device, kind=_kind(other.device, ""), name=""))
-    return _map(devices, cables, (), unknown, "ibnetdiscover", addresses)
+            read.unknown.append(line)
+    if (cable := CABLE.match(last)) and block:
+        read.cable(End(device=block, port=int(cable[1])), End(device=cable[3], port=int(cable[4])), (None, ""))
+    return read.fabric("ibnetdiscover", cut_off=bool(last))
+
+
+def _take_cable(read: MapLines, block: str, cable: "re.Match[str]") -> None:
+    """One line of a cable in the block of `here`."""
+    end, far_end = End(device=block, port=int(cable[1])), End(device=cable[3], port=int(cable[4]))
+    rate, name = RATE.search(cable[5]), OTHER_NAME.search(cable[5])
+    read.cable(end, far_end, _rate(rate[1], rate[2]) if rate else (None, ""), name[1].strip() if name else "")
+    lid = LID.search(cable[5].partition('"')[0])
+    if lid and read.devices[block].kind is not DeviceKind.SWITCH:
+        guid = cable[2].lower().zfill(16) if cable[2] else ""
+        read.address(end, int(lid[1]), guid)
 
 
 def parse_ports(text: str) -> FabricMap:
     """Lines of one port each: `SW 1719 10 0x7cfe... 4x EDR - CA 134 1 0x7cfe... ( 'switch' - 'node HCA-1' )`."""
-    devices: dict[str, FabricDevice] = {}
-    cables: Cables = {}
-    down: list[End] = []
-    unknown: list[str] = []
-    addresses: list[Address] = []
-    for line in text.splitlines():
+    read = MapLines()
+    lines, last = without_last(text)
+    if last.rstrip().endswith(")"):
+        lines, last = [*lines, last], ""
+    for line in lines:
         match = PORT_LINE.match(line.strip())
         if not match:
-            unknown += [line] if line.strip() and not line.startswith("#") else []
+            read.unknown += [line] if line.strip() and not line.startswith("#") else []
             continue
         names = _names(match[11], both=match[7] is not None)
-        first = _end(devices, match[1], match[2], match[3], match[4], names[0])
+        first = _port(match[1], match[2], match[4], names[0])
+        read.own_line(first)
+        end = End(device=first.key, port=int(match[3]))
         if match[7] is None:
-            down.append(first)
+            read.down.append(end)
             continue
-        if devices[first.device].kind is DeviceKind.ADAPTER:
-            addresses.append(Address(end=first, lid=int(match[2]), guid=match[4].lower().zfill(16)))
-        other = _end(devices, match[7], match[8], match[9], match[10], names[1])
-        cables[first, other] = (int(match[5]), match[6].replace("???", "")) if match[5] else (None, "")
-    return _map(devices, cables, down, unknown, "ibnetdiscover -p", addresses)
+        if first.kind is not DeviceKind.SWITCH:
+            read.address(end, int(match[2]), match[4].lower().zfill(16))
+        other = _port(match[7], match[8], match[10], names[1])
+        read.devices.setdefault(other.key, other)
+        rate = _rate(match[5], match[6]) if match[5] else (None, "")
+        read.cable(end, End(device=other.key, port=int(match[9])), rate, names[1])
+    return read.fabric("ibnetdiscover -p", cut_off=bool(last))
+
+
+def _rate(width: str, speed: str) -> tuple[int, str]:
+    return int(width), speed.replace("???", "")
 
 
 def _device(head: "re.Match[str]") -> FabricDevice:
@@ -94,57 +105,23 @@ def _device(head: "re.Match[str]") -> FabricDevice:
     name = (head[4] or "").strip()
     return FabricDevice(
         key=head[3],
-        kind=DeviceKind.SWITCH if head[1] in ("Switch", "Rt") else _kind("H", name),
+        kind=DeviceKind.SWITCH if head[1] in ("Switch", "Rt") else kind_of("H", name),
         name=name,
         lid=int(lid[1]) if lid else None,
         ports=int(head[2]),
     )
 
 
-def _kind(key: str, name: str) -> DeviceKind:
-    if key.startswith("S"):
-        return DeviceKind.SWITCH
-    return DeviceKind.AGGREGATION if AGGREGATION in name else DeviceKind.ADAPTER
-
-
-def _end(devices: dict[str, FabricDevice], word: str, lid: str, port: str, guid: str, name: str) -> End:
-    """The port of a line; a device that several lines name differently keeps the first name."""
+def _port(word: str, lid: str, guid: str, name: str) -> FabricDevice:
+    """The device of a line."""
     key = f"{'H' if word == 'CA' else 'S'}-{guid.lower().zfill(16)}"
-    made = FabricDevice(key=key, kind=_kind(key, name), name=name, lid=int(lid))
-    devices.setdefault(key, made)
-    return End(device=key, port=int(port))
+    return FabricDevice(key=key, kind=kind_of(key, name), name=name, lid=int(lid))
 
 
 def _names(text: str, *, both: bool) -> tuple[str, str]:
     inner = text.strip().removeprefix("(").removesuffix(")").strip()
     first, _, second = inner.partition("' - '") if both else (inner, "", "")
     return first.strip("' "), second.strip("' ")
-
-
-def _map(
-    devices: dict[str, FabricDevice],
-    cables: Cables,
-    down: "list[End] | tuple[End, ...]",
-    unknown: list[str],
-    source: str,
-    addresses: list[Address],
-) -> FabricMap:
-    links = {}
-    for pair in cables:
-        one, other = min(pair), max(pair)
-        width, speed = cables.get((one, other), (None, ""))
-        other_width, other_speed = cables.get((other, one), (None, ""))
-        links[one, other] = FabricLink(
-            one=one, other=other, width=width, speed=speed, other_width=other_width, other_speed=other_speed
-        )
-    return FabricMap(
-        devices=tuple(devices[key] for key in sorted(devices)),
-        links=tuple(links[ends] for ends in sorted(links)),
-        down=tuple(sorted(down)),
-        unknown=tuple(unknown),
-        source=source,
-        addresses=tuple(sorted(addresses, key=lambda one: one.end)),
-    )
 
 
 # An adapter belongs to the node whose name is the first word of its description, where an administrator set it.

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 
 import msgspec
 
-from seatrial.fabric.map_check import device_name, link_text
+from seatrial.fabric.link_problem import device_name, link_text
 from seatrial.fabric.routes import Hop, Route, Routes
 from seatrial.model.subject import Direction
 

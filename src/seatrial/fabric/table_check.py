@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seatrial.fabric.forwarding import NO_PORT, Tables
-from seatrial.fabric.map_check import device_name, problem
+from seatrial.fabric.link_problem import device_name, problem
 from seatrial.fabric.routes import Routes
 from seatrial.model.fabric_map import FabricMap
 from seatrial.model.subject import device

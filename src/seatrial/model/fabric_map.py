@@ -53,6 +53,9 @@ class FabricLink(msgspec.Struct, frozen=True, kw_only=True):
     speed: str = ""
     other_width: int | None = None
     other_speed: str = ""
+    listed_by_one: bool = True
+    """Whether the tool listed the cable among the ports of the first end's device."""
+    listed_by_other: bool = True
 
     @property
     def name(self) -> str:
@@ -70,6 +73,23 @@ class Address(msgspec.Struct, frozen=True, kw_only=True):
     guid: str = ""
 
 
+class DoubleKind(enum.StrEnum):
+    """What must be unique in a fabric."""
+
+    GUID = "GUID"
+    LID = "LID"
+
+
+class Double(msgspec.Struct, frozen=True, kw_only=True, order=True):
+    """A GUID or LID that several devices or ports have; `holders` by their descriptions or keys."""
+
+    kind: DoubleKind
+    value: str
+    holders: tuple[str, ...]
+    device: str
+    """Key under which they appear, for a GUID; empty for a LID."""
+
+
 class FabricMap(msgspec.Struct, frozen=True, kw_only=True):
     """All devices sorted by key, all links sorted by their ends, and lines that were not understood."""
 
@@ -81,6 +101,11 @@ class FabricMap(msgspec.Struct, frozen=True, kw_only=True):
     source: str = ""
     addresses: tuple[Address, ...] = ()
     """Of every port of an adapter that has a cable."""
+    sections: tuple[str, ...] | None = None
+    """Keys of devices whose own ports the text lists, in its order; None where the map comes from elsewhere."""
+    cut_off: bool = False
+    """The text does not end with a newline, as the tools' outputs do."""
+    doubles: tuple[Double, ...] = ()
 
     @property
     def by_key(self) -> dict[str, FabricDevice]:

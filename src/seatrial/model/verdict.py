@@ -139,7 +139,12 @@ class FindingKind(enum.StrEnum):
     MPI_SETTINGS_DIFFER = "mpi-settings-differ", FACT, "MPI settings differ"
 
     # Of a fabric's map and forwarding tables.
-    LINK_BELOW_PEERS = "link-below-sisters", FACT, "trained below comparable cables", "fabric"
+    MAP_INCOMPLETE = "map-incomplete", Verdict.INCONCLUSIVE, "is incomplete", "fabric"
+    DUPLICATE_GUID = "duplicate-guid", FACT, "is used twice", "fabric"
+    DUPLICATE_LID = "duplicate-lid", FACT, "is used twice", "fabric"
+    LINK_NARROW = "link-narrow", FACT, "trained to too few lanes", "fabric"
+    LINK_RATE_UNKNOWN = "link-rate-unknown", FACT, "rate is not known", "fabric"
+    LINK_BELOW_PEERS = "link-below-peers", FACT, "trained below comparable cables", "fabric"
     LINK_ENDS_DISAGREE = "link-ends-disagree", FACT, "ends disagree", "fabric"
     CABLES_MISSING = "cables-missing", FACT, "cables are missing", "fabric"
     LINK_ERRORS_RISING = "link-errors-rising", FACT, "errors rise", "fabric"

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from seatrial.fabric.map_check import device_name, link_text
+from seatrial.fabric.link_problem import device_name, link_text
 from seatrial.fabric.table_check import TableReport
 from seatrial.model.errors import ExitCode
 from seatrial.model.fabric_map import DeviceKind, FabricMap
@@ -12,11 +12,13 @@ from seatrial.model.units import link_rate
 from seatrial.model.verdict import Finding, Verdict
 from seatrial.model.words import count, natural_sorted
 from seatrial.render.escape import clean
-from seatrial.render.headline import sentence_of, word_of
+from seatrial.render.headline import sentence_of
 from seatrial.render.json import Json
 from seatrial.render.report import Block, Copy, Findings, Report
 
 MOST_LISTED = 60
+EXIT_CODES = {Verdict.PASS: ExitCode.PASS, Verdict.MISCONFIGURED: ExitCode.FINDINGS}
+"""Any other verdict names nothing and is not a PASS."""
 
 
 def map_report(fabric: FabricMap, tables: TableReport | None = None) -> Report:
@@ -30,14 +32,10 @@ def map_report(fabric: FabricMap, tables: TableReport | None = None) -> Report:
 
 def problems_report(fabric: FabricMap, problems: Sequence[Finding], tables: TableReport | None = None) -> Report:
     """The report of `seatrial fabric check`: each problem with its remedy, and use by routes."""
-    size = count(len(fabric.links), "cable")
-    if problems:
-        word, sentence = word_of(problems), f"{sentence_of(problems)}, in a fabric of {size}"
-    else:
-        word, sentence = Verdict.PASS.value, f"{len(fabric.links)} cables, each as fast as its peers, none missing."
-    exit_code = ExitCode.FINDINGS if problems else ExitCode.PASS
+    word, sentence = _verdict(fabric, problems)
+    exit_code = EXIT_CODES.get(word, ExitCode.INCOMPLETE)
     return Report(
-        word=word,
+        word=word.value,
         sentence=sentence,
         exit_code=exit_code,
         payload=lambda: fabric_fields(fabric, problems, exit_code, tables),
@@ -45,6 +43,21 @@ def problems_report(fabric: FabricMap, problems: Sequence[Finding], tables: Tabl
         findings=tuple(problems),
         wrapped=False,
     )
+
+
+def _verdict(fabric: FabricMap, problems: Sequence[Finding]) -> tuple[Verdict, str]:
+    """A map without cables shows nothing, and an incomplete one cannot show that nothing is wrong."""
+    size = count(len(fabric.links), "cable")
+    faults = [problem for problem in problems if problem.at_fault]
+    if faults:
+        return Verdict.MISCONFIGURED, f"{sentence_of(faults)}, in a fabric of {size}"
+    if not fabric.links:
+        return Verdict.NOT_RUN, "The map has no cables: nothing was checked."
+    if problems:
+        return Verdict.INCONCLUSIVE, f"The map is incomplete; nothing is wrong with the {size} that it has."
+    rates = "each as fast as its peers" if any(link.width for link in fabric.links) else "their rates not reported"
+    unread = f" {count(len(fabric.unknown), 'line')} of the map not understood." if fabric.unknown else ""
+    return Verdict.PASS, f"{size}, {rates}, none missing.{unread}"
 
 
 def _map_lines(fabric: FabricMap, tables: TableReport | None) -> Iterator[str]:
@@ -102,7 +115,13 @@ def fabric_fields(
         "exit_code": int(exit_code),
         "source": fabric.source,
         "problems": [
-            {"kind": one.kind.value, "subject": one.subject.name, "statement": one.statement, "remedy": one.remedy}
+            {
+                "kind": one.kind.value,
+                "subject": one.subject.name,
+                "statement": one.statement,
+                "remedy": one.remedy,
+                "cables": list(one.pairs),
+            }
             for one in problems
         ],
         "devices": [

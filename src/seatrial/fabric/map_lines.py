@@ -1,0 +1,159 @@
+"""What the lines of a map say, collected: devices, cables as each end lists them, and what should be unique."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from seatrial.model.fabric_map import (
+    Address,
+    DeviceKind,
+    Double,
+    DoubleKind,
+    End,
+    FabricDevice,
+    FabricLink,
+    FabricMap,
+)
+
+AGGREGATION = "Aggregation Node"
+Rate = tuple[int | None, str]
+MOST_HOLDERS = 4
+
+
+def kind_of(key: str, name: str) -> DeviceKind:
+    """S-... is a switch, H-... an adapter or the reduction engine of a switch."""
+    if key.startswith("S"):
+        return DeviceKind.SWITCH
+    return DeviceKind.AGGREGATION if AGGREGATION in name else DeviceKind.ADAPTER
+
+
+class MapLines:
+    """Filled line by line by the parsers of both forms of a map."""
+
+    def __init__(self) -> None:
+        self.devices: dict[str, FabricDevice] = {}
+        self.down: list[End] = []
+        self.unknown: list[str] = []
+        self.addresses: dict[End, Address] = {}
+        self._cables: dict[tuple[End, End], Rate] = {}
+        self._sections: dict[str, None] = {}
+        self._names: defaultdict[str, dict[str, None]] = defaultdict(dict)
+        """By key, in the order of the lines: descriptions in its own sections and at the other ends of its cables."""
+        self._headed: defaultdict[str, list[str]] = defaultdict(list)
+        self._lids: defaultdict[int, dict[str, None]] = defaultdict(dict)
+        self._port_guids: defaultdict[str, dict[End, None]] = defaultdict(dict)
+
+    def section(self, device: FabricDevice) -> None:
+        """A device's own lines begin."""
+        self._headed[device.key].append(device.name)
+        self._sections[device.key] = None
+        self.devices[device.key] = device
+        if device.kind is DeviceKind.SWITCH and device.lid:
+            self._lids[device.lid][device.key] = None
+
+    def own_line(self, device: FabricDevice) -> None:
+        """One of a device's own lines, in a form without headings. Its first description is kept."""
+        self._sections[device.key] = None
+        self._names[device.key].setdefault(device.name)
+        known = self.devices.get(device.key)
+        if known is None or not known.name:
+            self.devices[device.key] = device
+        if device.kind is DeviceKind.SWITCH and device.lid:
+            self._lids[device.lid][device.key] = None
+
+    def cable(self, near_end: End, far_end: End, rate: Rate, far_name: str = "") -> None:
+        """A cable as the device `here` lists it."""
+        self._cables[near_end, far_end] = rate
+        if far_name:
+            self._names[far_end.device].setdefault(far_name)
+
+    def address(self, end: End, lid: int, guid: str) -> None:
+        """LID and GUID of an adapter's port, as its own line has them."""
+        self.addresses[end] = Address(end=end, lid=lid, guid=guid)
+        if lid:
+            self._lids[lid][f"{end.device}[{end.port}]"] = None
+        if guid:
+            self._port_guids[guid][end] = None
+
+    def fabric(self, source: str, *, cut_off: bool) -> FabricMap:
+        """All of it as a map. Devices without lines of their own are those that others' cables lead to."""
+        for _, far_end in self._cables:
+            if far_end.device not in self.devices:
+                name = next(iter(self._names[far_end.device]), "")
+                self.devices[far_end.device] = FabricDevice(
+                    key=far_end.device, kind=kind_of(far_end.device, name), name=name
+                )
+        return FabricMap(
+            devices=tuple(self.devices[key] for key in sorted(self.devices)),
+            links=tuple(self._links()),
+            down=tuple(sorted(self.down)),
+            unknown=tuple(self.unknown),
+            source=source,
+            addresses=tuple(
+                self.addresses[end]
+                for end in sorted(self.addresses)
+                if self.devices[end.device].kind is DeviceKind.ADAPTER
+            ),
+            sections=tuple(self._sections),
+            cut_off=cut_off,
+            doubles=tuple(sorted({*self._double_guids(), *self._double_lids()})),
+        )
+
+    def _links(self) -> Iterable[FabricLink]:
+        both = sorted({(min(pair), max(pair)) for pair in self._cables})
+        for one, other in both:
+            width, speed = self._cables.get((one, other), (None, ""))
+            other_width, other_speed = self._cables.get((other, one), (None, ""))
+            yield FabricLink(
+                one=one,
+                other=other,
+                width=width,
+                speed=speed,
+                other_width=other_width,
+                other_speed=other_speed,
+                listed_by_one=(one, other) in self._cables,
+                listed_by_other=(other, one) in self._cables,
+            )
+
+    def _double_guids(self) -> Iterable[Double]:
+        """GUIDs of devices that head two different sections, or whose one port lists two cables; GUIDs of ports."""
+        partners: defaultdict[End, list[End]] = defaultdict(list)
+        for near_end, far_end in self._cables:
+            partners[near_end].append(far_end)
+        doubled = {key: set(names) for key, names in self._headed.items() if len(set(names)) > 1}
+        for end, others in partners.items():
+            if len(others) > 1:
+                places = {f"the device at {self._text(other)}" for other in others}
+                known = doubled.get(end.device, set()) | {name for name in self._names[end.device] if name}
+                doubled[end.device] = known if len(known) > 1 else places
+        for key, holders in doubled.items():
+            yield _double(DoubleKind.GUID, f"0x{key.partition('-')[2]}", holders, key)
+        for guid, ends in self._port_guids.items():
+            devices = {end.device for end in ends}
+            if len(devices) > 1 and not devices & doubled.keys():
+                device = next(iter(ends)).device
+                yield _double(DoubleKind.GUID, f"0x{guid}", {self._text(end) for end in ends}, device)
+
+    def _double_lids(self) -> Iterable[Double]:
+        for lid, holders in self._lids.items():
+            if len(holders) > 1:
+                names = {self._holder_text(holder) for holder in holders}
+                yield _double(DoubleKind.LID, str(lid), names if len(names) > 1 else set(holders), "")
+
+    def _holder_text(self, holder: str) -> str:
+        key, _, port = holder.partition("[")
+        name = self.devices[key].name if key in self.devices else ""
+        return f"{name or key}[{port}" if port else name or key
+
+    def _text(self, end: End) -> str:
+        device = self.devices.get(end.device)
+        return f"{(device.name if device else '') or end.device}[{end.port}]"
+
+
+def _double(kind: DoubleKind, value: str, holders: Iterable[str], device: str) -> Double:
+    return Double(kind=kind, value=value, holders=tuple(sorted(holders)[:MOST_HOLDERS]), device=device)
+
+
+def without_last(text: str) -> tuple[list[str], str]:
+    """Whole lines, and the last one if the text ends within it."""
+    lines = text.splitlines()
+    return (lines, "") if text.endswith(("\n", "\r")) or not lines else (lines[:-1], lines[-1])
