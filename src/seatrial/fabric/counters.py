@@ -7,7 +7,8 @@ from seatrial.fabric.link_problem import problem
 from seatrial.model.subject import device
 from seatrial.model.verdict import Finding, FindingKind
 
-HEAD = re.compile(r"^# Port (?:extended )?counters: Lid (\d+) port (\d+)")
+HEAD = re.compile(r"^# Port\w*\s?(?:extended )?[Cc]ounters: Lid (\d+) port (\d+)")
+"""Of PortCounters, PortCountersExtended, PortRcvErrorDetails (perfquery -E) and PortXmitDiscardDetails (-D)."""
 LINE = re.compile(r"^(\w+):\.*(0x[0-9a-fA-F]+|\d+)\s*$")
 ERRORS = (
     "SymbolErrorCounter",
@@ -16,18 +17,49 @@ ERRORS = (
     "PortRcvErrors",
     "PortRcvRemotePhysicalErrors",
     "PortXmitDiscards",
+    "PortXmitConstraintErrors",
+    "PortRcvConstraintErrors",
     "LocalLinkIntegrityErrors",
     "ExcessiveBufferOverrunErrors",
     "VL15Dropped",
+    "QP1Dropped",
+    "PortLocalPhysicalErrors",
+    "PortMalformedPktErrors",
+    "PortBufferOverrunErrors",
+    "PortDLIDMappingErrors",
+    "PortVLMappingErrors",
+    "PortLoopingErrors",
+    "PortInactiveDiscards",
+    "PortNeighborMTUDiscards",
+    "PortSwLifetimeLimitDiscards",
+    "PortSwHOQLifetimeLimitDiscards",
 )
-"""InfiniBand specification 16.1.3.5 (PortCounters). They saturate, and their start is unknown."""
+"""InfiniBand specification 16.1.3.5 (PortCounters), 16.1.4 (PortRcvErrorDetails, PortXmitDiscardDetails). They
+saturate, and their start is unknown. PortRcvSwitchRelayErrors is left out: multicast raises it without any error.
+"""
+FORMER = {
+    "SymbolErrors": "SymbolErrorCounter",
+    "LinkRecovers": "LinkErrorRecoveryCounter",
+    "LinkDowned": "LinkDownedCounter",
+    "RcvErrors": "PortRcvErrors",
+    "RcvRemotePhysErrors": "PortRcvRemotePhysicalErrors",
+    "XmtDiscards": "PortXmitDiscards",
+    "XmtConstraintErrors": "PortXmitConstraintErrors",
+    "RcvConstraintErrors": "PortRcvConstraintErrors",
+    "LinkIntegrityErrors": "LocalLinkIntegrityErrors",
+    "ExcBufOverrunErrors": "ExcessiveBufferOverrunErrors",
+}
+"""Names that perfquery printed before infiniband-diags 1.5."""
 Port = tuple[int, int]
 """LID and number."""
 Counters = Mapping[Port, Mapping[str, int]]
 
 
 def parse_counters(text: str) -> dict[Port, dict[str, int]]:
-    """Blocks of `# Port counters: Lid 4 port 1`, one counter a line. Lines of other form are passed over."""
+    """Blocks of `# Port counters: Lid 4 port 1`, one counter a line. Lines of other form are passed over.
+
+    Several blocks of one port, such as its counters and its PortRcvErrorDetails, are read together.
+    """
     by_port: dict[Port, dict[str, int]] = {}
     counters: dict[str, int] = {}
     for line in text.splitlines():
@@ -36,7 +68,7 @@ def parse_counters(text: str) -> dict[Port, dict[str, int]]:
         elif line.startswith("#"):
             counters = {}
         elif counter := LINE.match(line):
-            counters[counter[1]] = int(counter[2], 0)
+            counters[FORMER.get(counter[1], counter[1])] = int(counter[2], 0)
     return by_port
 
 

@@ -22,6 +22,23 @@ FLAGS = {
     PLANNED: "planned for another job",
     "+": "",
 }
+COMPOUND_FLAGS = {
+    "not_responding": "*",
+    "no_respond": "*",
+    "powered_down": "~",
+    "powering_up": "#",
+    "power_up": "#",
+    "power_down": "!",
+    "powering_down": "%",
+    "maintenance": "$",
+    "maint": "$",
+    "reboot_requested": "@",
+    "reboot_issued": "^",
+    "planned": PLANNED,
+}
+"""Words after the base state in `idle+drain+not_responding`, as scontrol and --json print states."""
+BASE_WORDS = ("fail", "invalid_reg", "drain", "completing", "reserved")
+"""Words that replace the base state, the gravest first."""
 BROKEN = {"down", "error", "fail", "failing", "failg", "unknown", "unk", "no_respond"}
 DRAINED = {"drained", "draining", "drain", "drng", "inval"}
 """inval, since Slurm 21.08: the node has less than slurm.conf says, and gets no jobs until it has."""
@@ -96,6 +113,24 @@ def parse_features(text: str) -> dict[str, tuple[str, ...]]:
     return found
 
 
+def base_and_flags(words: str | Sequence[str]) -> tuple[str, str]:
+    """A node's state, as sinfo, scontrol or --json print it: its base word in lower case, and its flags as marks.
+
+    `idle*`, `IDLE+DRAIN`, `down+not_responding`, or the list of words of newer JSON.
+    """
+    text = (words if isinstance(words, str) else "+".join(words)).strip().lower()
+    state = text.rstrip("".join(FLAGS))
+    marks = text[len(state) :]
+    base, *others = state.split("+")
+    flags = [COMPOUND_FLAGS[word] for word in others if word in COMPOUND_FLAGS]
+    graver = next((word for word in BASE_WORDS if word in others), "")
+    if graver == "drain":
+        base = "draining" if base in BUSY else base if base in BROKEN else "drained"
+    elif graver:
+        base = "inval" if graver == "invalid_reg" else graver
+    return base, "".join(flags) + marks
+
+
 def parse_sinfo(text: str) -> tuple[NodeLine, ...]:
     """Lines of `sinfo --Node --format=%N|%T|%P|%E`; lines of another form are passed over."""
     found = []
@@ -103,15 +138,14 @@ def parse_sinfo(text: str) -> tuple[NodeLine, ...]:
         fields = line.split("|", 3)
         if len(fields) != 4 or not fields[0].strip():
             continue
-        word = fields[1].strip().lower()
-        state = word.rstrip("".join(FLAGS))
+        state, flags = base_and_flags(fields[1])
         partition = fields[2].strip()
         reason = fields[3].strip()
         found.append(
             NodeLine(
                 node=fields[0].strip(),
                 state=state,
-                flags=word[len(state) :],
+                flags=flags,
                 partition=partition.rstrip("*"),
                 default=partition.endswith("*"),
                 reason="" if reason in ("none", "(null)", "") else reason,

@@ -198,6 +198,35 @@ def test_counters_of_two_readings() -> None:
     assert rising(before, before) == ()
 
 
+DETAILS = """\
+# Port extended counters: Lid 7 port 1 (CapMask: 0x5A00 CapMask2: 0x0000000)
+PortSelect:......................1
+PortRcvErrors:...................{0}
+PortRcvConstraintErrors:.........{0}
+QP1Dropped:......................0
+PortRcvSwitchRelayErrors:........{1}
+
+# PortRcvErrorDetails counters: Lid 7 port 1
+PortSelect:......................1
+PortLocalPhysicalErrors:.........{0}
+PortLoopingErrors:...............0
+"""
+
+
+def test_details_of_errors_are_counters_too() -> None:
+    before, after = (parse_counters(DETAILS.format(number, 5 * number)) for number in (2, 9))
+    (problem,) = rising(before, after)
+    assert problem.statement == (
+        "Error counters rise at lid 7[1]: PortRcvErrors +7, PortRcvConstraintErrors +7, PortLocalPhysicalErrors +7."
+    )
+
+
+def test_former_names_of_counters() -> None:
+    before, after = (parse_counters(f"# Port counters: Lid 7 port 1\nSymbolErrors:....{number}\n") for number in (1, 4))
+    (problem,) = rising(before, after)
+    assert "SymbolErrorCounter +3" in problem.statement
+
+
 @recorded
 def test_the_ndr_fabric_lacks_cables_between_sixteen_pairs() -> None:
     """Six leaf-spine pairs lost one of two cables, ten lost both: one line for each switch that lost several."""
@@ -220,6 +249,7 @@ def test_counters_of_a_site() -> None:
     later[1719, 2]["SymbolErrorCounter"] += 5
     later[133, 1]["PortXmitData"] += 5
     later[134, 1]["LinkDownedCounter"] = 0
+    assert counters[134, 1]["PortLocalPhysicalErrors"] == counters[134, 1]["PortLoopingErrors"] == 0
     (problem,) = rising(counters, later, {(1719, 2): "leaf[2]"})
     assert "leaf[2]: SymbolErrorCounter +5" in problem.statement
 

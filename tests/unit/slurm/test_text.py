@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from seatrial.model.run import NodeCause
 from seatrial.slurm.text import (
+    base_and_flags,
     complaint,
     config_value,
     granted_job,
@@ -249,3 +250,21 @@ def test_reserved_nodes_are_told_from_broken_ones() -> None:
     assert [node for node, line in lines.items() if line.out_of_service] == ["b", "d"]
     assert reservation_nodes("ReservationName=r1 StartTime=x Nodes=n[2-3] NodeCnt=2 CoreCnt=4\n") == "n[2-3]"
     assert reservation_nodes("ReservationName=r1 Nodes=(null)\n") == reservation_nodes("") == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "state", "flags"),
+    [
+        ("idle", "idle", ""), ("idle*", "idle", "*"), ("mixed+", "mixed", "+"), ("IDLE+DRAIN", "drained", ""),
+        ("idle+drain", "drained", ""), ("mixed+drain", "draining", ""), ("down+drain", "down", ""),
+        ("down+not_responding", "down", "*"), ("idle+powering_up", "idle", "#"),
+        ("IDLE+CLOUD+POWERED_DOWN", "idle", "~"),
+        ("idle+planned", "idle", "-"), ("allocated+completing", "completing", ""), ("idle+invalid_reg", "inval", ""),
+        ("IDLE+DYNAMIC_NORM", "idle", ""), ("idle+maintenance", "idle", "$"), ("down*", "down", "*"),
+        (["IDLE", "DRAIN"], "drained", ""), (["DOWN", "NOT_RESPONDING"], "down", "*"), (["ALLOCATED"], "allocated", ""),
+        (["IDLE", "RESERVED"], "reserved", ""), (["IDLE", "NEW_WORD"], "idle", ""),
+    ],
+)  # fmt: skip
+def test_compound_states(words: str | list[str], state: str, flags: str) -> None:
+    """scontrol and --json join words with +; newer JSON has a list of them. sinfo appends marks."""
+    assert base_and_flags(words) == (state, flags)
