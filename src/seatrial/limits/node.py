@@ -10,6 +10,8 @@ from seatrial.model.facts import NodeFacts
 from seatrial.model.hardware import PciDevice, PciKind
 from seatrial.model.limit import ComputePeak, Limit, LimitTerm, NoLimit, Terms, least
 
+IDLE_GPU = "a GPU lowers the speed of its link while it is idle; read under load, the limit may be higher"
+
 
 def device_limit(device: PciDevice, facts: NodeFacts) -> Limit | NoLimit:
     """The largest rate at which `device` writes to memory, bytes per second, one direction: path "n1 mlx5_0 > root".
@@ -21,6 +23,8 @@ def device_limit(device: PciDevice, facts: NodeFacts) -> Limit | NoLimit:
     bus = pcie_terms(device, facts.hostname, label, MemoryAccess.WRITE)
     if not bus.terms:
         return NoLimit(path=path, reason=bus.unknown[0])
+    if device.kind is PciKind.GPU:
+        bus += Terms(unknown=(f"{facts.hostname} {label}: {IDLE_GPU}",))
     return least(path, bus + ports_of(device, facts))
 
 

@@ -135,8 +135,10 @@ def _absent(facts: NodeFacts) -> dict[str, str]:
         "system.firmware": facts.system.firmware,
     }  # fmt: skip
     absent = dict.fromkeys(("settings", "system.limits", "system.clock", "system.mounts", "software"), NOT_PRINTED)
+    if not facts.memory.dimms:
+        absent["memory.dimms"] = "no output of dmidecode describes memory modules"
     absent |= {field: NOT_PRINTED for field in PLAIN if not getattr(facts, field)}
     for group, record in groups.items():
         empty = (field for field in record.__struct_fields__ if getattr(record, field) in (None, "", (), {}))
-        absent |= {f"{group}.{field}": NOT_PRINTED for field in empty if field != "source"}
+        absent = {f"{group}.{field}": NOT_PRINTED for field in empty if field != "source"} | absent
     return absent

@@ -200,3 +200,10 @@ def test_trainable_is_symmetric_and_no_end_can_do_less(ends: list[PciHop]) -> No
     assert forth.width is not None
     assert all(end.max_width is not None and forth.width <= end.max_width for end in ends)
     assert msgspec.structs.asdict(forth)["transfers_per_s"] == min(end.max_transfers_per_s or 0 for end in ends)
+
+
+def test_the_limit_of_a_gpu_says_that_idle_links_are_slower() -> None:
+    facts = node("n1", pci=(device(kind=PciKind.GPU), device(address="0000:09:00.0")))
+    gpu, network = (is_limit(device_limit(each, facts)) for each in facts.pci)
+    assert any("while it is idle" in why for why in gpu.unknown)
+    assert not any("idle" in why for why in network.unknown)
