@@ -1,6 +1,7 @@
 """Labs for tests: one of four nodes for the whole session, and names that are cleaned up."""
 
 import os
+import shutil
 import signal
 from collections.abc import Callable, Iterator, Sequence
 
@@ -49,6 +50,23 @@ def lab4(standing_lab4: LabPlan) -> Iterator[LabPlan]:
     finally:
         planting.clear(standing_lab4.name)
         run(as_user(standing_lab4, ["scancel", "--user=root"]), timeout_s=60)
+
+
+@pytest.fixture(scope="session")
+def ssh_lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabPlan]:
+    """Four nodes with an sshd each; pytest's folder is seen in the nodes.
+
+    Its links are slow, so that they and not the cores bound an MPI whose ranks spin while they wait.
+    """
+    if shutil.which("sshd") is None:
+        pytest.skip("openssh-server is not installed")
+    shared = str(tmp_path_factory.getbasetemp())
+    plan = make_plan(name=f"h{os.getpid()}", nodes=4, rate="250mbit", ssh=True, folders=(*needed_folders(), shared))
+    raise_lab(plan)
+    try:
+        yield plan
+    finally:
+        stop.raze(plan.name)
 
 
 @pytest.fixture

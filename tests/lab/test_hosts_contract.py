@@ -6,16 +6,13 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from seatrial.lab.cluster import stop
-from seatrial.lab.cluster.plan import LabPlan, make_plan
+from seatrial.lab.cluster.plan import LabPlan
 from seatrial.lab.cluster.processes import attempt, pids_in, program
 from seatrial.lab.cluster.ssh import without_slurm
-from seatrial.lab.cluster.start import needed_folders, raise_lab
 from seatrial.process.process import run
 from tests.lab.waiting import eventually
 
@@ -24,21 +21,6 @@ ROOT = Path(__file__).resolve().parents[2]
 COMPILERS = ("mpicc.openmpi", "mpicc.mpich")
 OF_MPI = ("orted", "hydra_pmi_proxy", "seatrial-probe", "mpirun", "mpiexec", "mpirun.openmpi", "mpiexec.mpich")
 """Short names of programs that must not stay on a host, as the kernel cuts them."""
-
-
-@pytest.fixture(scope="module")
-def ssh_lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabPlan]:
-    """Four nodes with an sshd each; pytest's folder is seen in the nodes."""
-    if shutil.which("sshd") is None:
-        pytest.skip("openssh-server is not installed")
-    shared = str(tmp_path_factory.getbasetemp())
-    plan = make_plan(name=f"h{tmp_path_factory.getbasetemp().name[-6:].strip('-')}", nodes=4, ssh=True,
-                     folders=(*needed_folders(), shared))  # fmt: skip
-    raise_lab(plan)
-    try:
-        yield plan
-    finally:
-        stop.raze(plan.name)
 
 
 def ours(plan: LabPlan) -> list[str]:

@@ -48,7 +48,7 @@ def _remedy(hosts: Hosts, settings: SiteSettings) -> str:
     if any(state.cause is NodeCause.BUSY for state in hosts.left_out):
         return "Wait for idle nodes, or name busy ones with --nodes."
     if settings.hosts or settings.launcher == "ssh":
-        return "`ssh -o BatchMode=yes HOST true` must work for each without a question; or name other hosts."
+        return "Repair what is wrong with each, or name other hosts."
     if hosts.left_out:
         return "`seatrial doctor` shows what to do about each; or name others with --nodes."
     if os.environ.get("SLURM_JOB_ID"):

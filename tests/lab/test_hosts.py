@@ -1,0 +1,172 @@
+"""`check --hosts` on lab nodes through a real sshd: faults are named, and hosts that cannot be measured as well."""
+
+import json
+import shutil
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seatrial.lab.cluster import planting, state
+from seatrial.lab.cluster.host_argv import inside
+from seatrial.lab.cluster.plan import LabPlan
+from seatrial.lab.cluster.processes import attempt, call, pids_in, program
+from seatrial.lab.cluster.ssh import SYSTEM_FOLDER, start_sshd, without_slurm
+from seatrial.lab.faults.base import Parameters
+from seatrial.process.process import Completed, run
+from tests.lab.waiting import decided, eventually, inconclusive
+
+pytestmark = pytest.mark.lab
+ROOT = Path(__file__).resolve().parents[2]
+UNBOUND = {"mpicc.openmpi": "--bind-to none", "mpicc.mpich": "-bind-to none"}
+"""Virtual nodes share the cores of this machine: ranks that are bound would all be on its first core."""
+NO_SHARED_MEMORY = "UCX_TLS=tcp"
+"""The nodes are one machine, and UCX would see that."""
+BOUNDED_S = 60.0
+ORTED = shutil.which("orted") or "/usr/bin/orted"
+
+
+def check(
+    plan: LabPlan, folder: Path, *words: str, mpicc: str = "mpicc.openmpi", extra: Sequence[str] = ()
+) -> Completed:
+    """A check without Slurm, with what suits the lab."""
+    if shutil.which(mpicc) is None:
+        pytest.skip(f"{mpicc} is not installed")
+    common = ["--mpicc", mpicc, f"--mpirun-options={UNBOUND[mpicc]}", "--archive", str(folder / "runs")]
+    argv = [sys.executable, "-m", "seatrial", "check", *words, *common]
+    return run(without_slurm(plan, argv, cwd=str(ROOT), extra=[NO_SHARED_MEMORY, *extra]), timeout_s=200)
+
+
+def findings(done: Completed) -> list[dict[str, Any]]:
+    """Of a check with --json."""
+    assert done.stdout, done.stderr
+    return json.loads(done.stdout)["findings"]  # type: ignore[no-any-return]
+
+
+@pytest.fixture
+def clean(ssh_lab: LabPlan) -> Iterator[LabPlan]:
+    """The lab; what a test changed of its keys and its sshd is restored, and planted faults are cleared."""
+    folder = state.folder(ssh_lab.name) / "ssh"
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    try:
+        yield ssh_lab
+    finally:
+        planting.clear(ssh_lab.name)
+        for name, content in before.items():
+            if (folder / name).read_bytes() != content:
+                (folder / name).write_bytes(content)
+        restart_sshd(ssh_lab)
+
+
+def restart_sshd(plan: LabPlan) -> None:
+    """Let every node have one that runs."""
+    for node in plan.node_names:
+        servers = [pid for pid in pids_in([plan.space(node)]) if program(pid) == "sshd"]
+        if servers:
+            attempt(["kill", "-CONT", *map(str, servers)])
+        else:
+            start_sshd(plan, node)
+
+
+def sshd_of(plan: LabPlan, node: str) -> list[str]:
+    """The processes of a node's sshd."""
+    return [str(pid) for pid in pids_in([plan.space(node)]) if program(pid) == "sshd"]
+
+
+@pytest.mark.alone
+def test_a_slow_link_is_named(clean: LabPlan, tmp_path: Path) -> None:
+    planting.plant(clean.name, "link-rate", "n2", Parameters(percent=80))
+    done = decided(lambda: check(clean, tmp_path, "--hosts", "n[1-4]"), inconclusive)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "node:n2" in done.stdout
+
+
+def test_the_nodes_of_a_pbs_job_are_measured(clean: LabPlan, tmp_path: Path) -> None:
+    (tmp_path / "nodes").write_text("n1\nn1\nn3\nn3\n")
+    extra = [f"PBS_NODEFILE={tmp_path / 'nodes'}", "PBS_JOBID=7.server"]
+    done = check(clean, tmp_path, "--run", "pbs", "--json", "--no-loaded", "--budget", "20s", extra=extra)
+    assert done.returncode in (0, 1, 2), done.stderr
+    info = json.loads((tmp_path / "runs" / "pbs" / "run.json").read_text())
+    assert (info["launcher"], info["job"], info["nodes"]) == ("ssh", "7.server", ["n1", "n3"])
+    again = run([sys.executable, "-m", "seatrial", "report", "pbs", "--archive", str(tmp_path / "runs")], timeout_s=60)
+    assert again.returncode == done.returncode
+
+
+def wrong_key(plan: LabPlan) -> None:
+    """n2 is known under the key of another host."""
+    path = state.folder(plan.name) / "ssh" / "known_hosts"
+    lines = path.read_text().splitlines()
+    other = next(line.split(maxsplit=1)[1] for line in lines if line.startswith("n1,"))
+    path.write_text("\n".join(f"n2,10.77.1.2 {other}" if line.startswith("n2,") else line for line in lines) + "\n")
+
+
+def unknown_key(plan: LabPlan) -> None:
+    """n2 is not known."""
+    path = state.folder(plan.name) / "ssh" / "known_hosts"
+    path.write_text("".join(line for line in path.read_text().splitlines(True) if not line.startswith("n2,")))
+
+
+def no_key_accepted(plan: LabPlan) -> None:
+    """n2 asks for a password."""
+    call(inside(plan, "n2", ["sh", "-c", f": >/tmp/none; mount --bind /tmp/none {SYSTEM_FOLDER}/user.pub"]))
+
+
+def hanging(plan: LabPlan) -> None:
+    """The sshd of n2 accepts connections and does nothing more."""
+    attempt(["kill", "-STOP", *sshd_of(plan, "n2")])
+
+
+def no_sshd(plan: LabPlan) -> None:
+    """n2 has none."""
+    attempt(["kill", "-KILL", *sshd_of(plan, "n2")])
+    assert eventually(lambda: not sshd_of(plan, "n2"))
+
+
+def no_daemon(plan: LabPlan) -> None:
+    """Open MPI is not installed on n2."""
+    call(inside(plan, "n2", ["sh", "-c", f": >/tmp/none; mount --bind /tmp/none {ORTED}"]))
+
+
+@pytest.mark.parametrize(
+    ("arrange", "undo", "says"),
+    [
+        (wrong_key, "", "the host key of n2 is not the one in known_hosts"),
+        (unknown_key, "", "the host key of the host is unknown"),
+        (no_key_accepted, f"umount {SYSTEM_FOLDER}/user.pub", "without a password (Permission denied (publickey))"),
+        (hanging, "", "does not answer"),
+        (no_sshd, "", "no sshd listens on n2 port 22"),
+        (no_daemon, f"umount {ORTED}", "orted does not exist there; install the same MPI on all hosts"),
+    ],
+)
+def test_a_host_that_cannot_be_measured_is_named_and_the_others_are_measured(
+    clean: LabPlan, tmp_path: Path, arrange: Any, undo: str, says: str
+) -> None:
+    arrange(clean)
+    began = time.monotonic()
+    try:
+        done = check(clean, tmp_path, "--hosts", "n[1-3]", "--json", "--no-loaded", "--budget", "10s", "--run", "r")
+        alone = check(clean, tmp_path, "--hosts", "n2,nowhere", "--budget", "10s")
+    finally:
+        if undo:
+            attempt(inside(clean, "n2", ["sh", "-c", undo]))
+    assert time.monotonic() - began < 2 * BOUNDED_S
+    (found,) = [one for one in findings(done) if one["subject"] == "node:n2"]
+    assert says in json.dumps(found, ensure_ascii=False)
+    assert done.returncode == 1
+    assert json.loads((tmp_path / "runs" / "r" / "run.json").read_text())["nodes"][:2] == ["n1", "n3"]
+    assert alone.returncode == 2
+    assert says in alone.stderr
+    assert len(alone.stderr.strip().splitlines()) <= 2, alone.stderr
+
+
+def test_the_probe_is_copied_to_a_host_that_does_not_have_it(clean: LabPlan, tmp_path: Path) -> None:
+    """Every host has its own /tmp; pytest's folder is the only one in it that all hosts see."""
+    folder = "/tmp/seatrial-probe-of-one-host"
+    done = check(clean, tmp_path, "--hosts", "n[1-2]", "--no-loaded", "--budget", "10s", "--probe-dir", folder)
+    assert done.returncode in (0, 1, 2), done.stderr
+    assert "Archive:" in done.stdout, done.stdout + done.stderr
+    copied = run(inside(clean, "n2", ["find", folder, "-name", "seatrial-probe", "-perm", "700"]), timeout_s=20)
+    assert copied.stdout.count("seatrial-probe\n") == 1
