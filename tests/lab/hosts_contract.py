@@ -20,12 +20,12 @@ def main(folder: Path, mpicc: str) -> None:
     try:
         launcher_contract.check_facts(launcher, nodes)
         assert set(launcher.read_facts(nodes).texts) == set(HOSTS)
-        session = launcher.start(nodes, folder / "launch.err")
+        session = launcher_contract.started(launcher, nodes, folder)
         launcher_contract.check_greeting(session, nodes)
         launcher_contract.check_measuring(session)
         launcher_contract.check_refusal(session)
         session.close()
-        launcher_contract.check_ending(launcher, nodes, folder / "launch.err")
+        launcher_contract.check_ending(launcher, nodes, folder)
     finally:
         launcher.close()
     print("the contract is kept")

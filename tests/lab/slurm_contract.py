@@ -16,12 +16,12 @@ def main(folder: Path, mpicc: str, mpi: str) -> None:
     launcher.allocate(nodes, 120)
     try:
         launcher_contract.check_facts(launcher, nodes)
-        session = launcher.start(nodes, folder / "launch.err")
+        session = launcher_contract.started(launcher, nodes, folder)
         launcher_contract.check_greeting(session, nodes)
         launcher_contract.check_measuring(session)
         launcher_contract.check_refusal(session)
         session.close()
-        launcher_contract.check_ending(launcher, nodes, folder / "launch.err")
+        launcher_contract.check_ending(launcher, nodes, folder)
     finally:
         launcher.close()
     print("the contract is kept")

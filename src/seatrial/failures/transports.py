@@ -115,6 +115,14 @@ TRANSPORTS = (
 
 DEVICES = (
     Cause(
+        look=r"Segmentation fault[\s\S]*?Message:\s+connect\(\) to \S+ failed",
+        meaning="a rank crashed on {nodes} while MPI started (segmentation fault), so others could not connect to it.",
+        remedy="Run the command again: Open MPI 4.1 crashes in MPI_Init where a message comes before a rank is ready. "
+        "If it crashes each time, check that all nodes have the same Open MPI.",
+        where=(r"srun: error: (\S+): tasks? \d+: Segmentation fault", r"(?m)^\[([\w.-]+):\d+\] Signal: Segmentation"),
+        transient=True,
+    ),
+    Cause(
         look=r"(?:btl_tcp\w*\.c[^\n]*|Message:\s+)connect\(\) to (\S+(?: port \d+)? failed[^\n]*)",
         meaning=r"Open MPI's TCP cannot connect from {nodes} (connect() to \1).",
         remedy="Check whether a firewall lets the nodes speak on all ports; where a node has several networks, name "

@@ -26,11 +26,25 @@ srun: error: n3: task 2: Segmentation fault
 srun: error: n2: task 1: Terminated
 srun: Force Terminated StepId=1.1
 """
+CRASH_AND_CONNECT = """[n1:29902:0:29902] Caught signal 11 (Segmentation fault: address not mapped to object at (nil))
+[n1:29902] *** Process received signal ***
+[n1:29902] Signal: Segmentation fault (11)
+srun: error: n1: task 0: Segmentation fault
+WARNING: Open MPI failed to TCP connect to a peer MPI process.  This
+should not happen.
+
+  Local host: n3
+  PID:        29894
+  Message:    connect() to 10.77.1.1:1033 failed
+  Error:      Operation now in progress (115)
+srun: error: n2: task 1: Terminated
+"""
 
 
 @pytest.mark.parametrize(
     ("text", "meaning", "remedy"),
     [
+        (CRASH_AND_CONNECT, "a rank crashed on n1 while MPI started", "Run the command again"),
         (OPEN_MPI, "do not know each other", "--mpi"),
         ("srun: error: Invalid MPI type 'pmi9', --mpi=list for acceptable types", "'pmi9'", "--mpi=list"),
         ("slurmstepd-n1: error: execve(): /x/y/seatrial-probe: No such file or directory", "/x/y", "--probe-dir"),

@@ -66,7 +66,7 @@ class TestContract:
         launcher_contract.check_refusal(session)
 
     def test_ending(self, launcher: Launcher, tmp_path: Path) -> None:
-        launcher_contract.check_ending(launcher, launcher.hosts().nodes, tmp_path / "launch.err")
+        launcher_contract.check_ending(launcher, launcher.hosts().nodes, tmp_path)
 
 
 class TestReplay:

@@ -48,7 +48,7 @@ def test_it_keeps_to_the_contract(tmp_path: Path) -> None:
     launcher_contract.check_greeting(session, nodes)
     launcher_contract.check_measuring(session)
     launcher_contract.check_refusal(session)
-    launcher_contract.check_ending(launcher, nodes, tmp_path / "launch.err")
+    launcher_contract.check_ending(launcher, nodes, tmp_path)
     with pytest.raises(LaunchError):
         launcher.start(nodes, tmp_path / "launch.err", Manner(ranks_per_node=2))
 
