@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from seatrial.lab.cluster import planting
-from seatrial.lab.cluster.network import tcp_limit_bytes_per_s
 from seatrial.lab.cluster.plan import LabPlan
 from seatrial.lab.faults.base import Parameters
 from seatrial.process.process import Completed
+from tests.support.lab_hosts import tcp_limit_bytes_per_s
 
 pytestmark = [pytest.mark.lab, pytest.mark.alone]
 InLab = Callable[..., Completed]

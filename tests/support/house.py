@@ -6,7 +6,7 @@
 import ast
 import functools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import msgspec
@@ -41,6 +41,8 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
     """Values in src that are called `one`, `each`, `told`, `found`, `known`, `said`, `here`, `there` or `now`."""
     phrases: dict[str, int]
     """How often each phrase to avoid occurs."""
+    unused_names: tuple[str, ...]
+    """Functions, classes, methods and constants of src that nothing in src uses, at most tests."""
 
     def tightened(self, counted: "Bounds") -> "Bounds":
         """The smaller of both in every part."""
@@ -52,6 +54,7 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
             phrases={
                 name: smaller for name, most in self.phrases.items() if (smaller := min(most, counted.phrases[name]))
             },
+            unused_names=tuple(name for name in self.unused_names if name in counted.unused_names),
         )
 
 
@@ -114,6 +117,47 @@ def _outside_comprehensions(node: ast.AST) -> Iterator[ast.AST]:
             yield from _outside_comprehensions(child)
 
 
+def unused_names(modules: Mapping[str, ast.Module], templates: str = "") -> tuple[str, ...]:
+    """`locate/table.py: medians`: what a module defines, and no module names and no template.
+
+    Commands are used by Typer, and methods of two underscores by Python.
+    """
+    used = set(re.findall(r"\w+", templates)) | {name for module in modules.values() for name in _names_used(module)}
+    return tuple(
+        f"{path}: {name}"
+        for path, module in modules.items()
+        for name in _names_defined(module)
+        if name not in used and not name.startswith("__")
+    )
+
+
+def _names_defined(holder: ast.Module | ast.ClassDef) -> Iterator[str]:
+    for item in holder.body:
+        if isinstance(item, ast.FunctionDef | ast.ClassDef):
+            if not any(".command(" in ast.unparse(decorator) for decorator in item.decorator_list):
+                yield item.name
+            if isinstance(item, ast.ClassDef):
+                yield from (each.name for each in item.body if isinstance(each, ast.FunctionDef))
+        elif isinstance(holder, ast.Module) and isinstance(item, ast.Assign | ast.AnnAssign):
+            targets = item.targets if isinstance(item, ast.Assign) else [item.target]
+            yield from (target.id for target in targets if isinstance(target, ast.Name))
+
+
+def _names_used(module: ast.Module) -> Iterator[str]:
+    for node in ast.walk(module):
+        if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load):
+            yield node.id if isinstance(node, ast.Name) else node.attr
+        elif isinstance(node, ast.ImportFrom):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and re.fullmatch(r"[\w.:-]+", node.value):
+            yield from re.findall(r"\w+", node.value)
+
+
+def templates() -> str:
+    """The pages' templates, which use properties of records."""
+    return "".join(path.read_text() for path in sorted(ROOT.glob("src/seatrial/**/*.j2")))
+
+
 def counted() -> Bounds:
     """Today's state."""
     return Bounds(
@@ -122,6 +166,7 @@ def counted() -> Bounds:
         imports_inside_functions=sum(imports_inside_functions(tree(path)) for path in SOURCES),
         fleeting_names=sum(fleeting_names(tree(path)) for path in SOURCES),
         phrases=wording.counts(),
+        unused_names=unused_names({relative(path): tree(path) for path in SOURCES}, templates()),
     )
 
 

@@ -1,6 +1,6 @@
 """Made-up tables of pairs with known truth, and the simple judge to compare with: medians of rows and columns, MAD."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 import numpy as np
@@ -14,6 +14,24 @@ RATE = 1e10
 FLOOR = 0.004
 """The baseline's floor on node medians, and the --effect that goes with it."""
 SCALES = 4.5
+
+
+def pair_table(
+    nodes: Sequence[str],
+    bandwidth: Mapping[tuple[str, str], float] | None = None,
+    latency: Mapping[tuple[str, str], float] | None = None,
+) -> PairTable:
+    """A table of one row for each ordered pair that has either number. Raises KeyError for an unknown node."""
+    place = {node: number for number, node in enumerate(nodes)}
+    bandwidth, latency = bandwidth or {}, latency or {}
+    pairs = list(dict.fromkeys((*bandwidth, *latency)))
+    return PairTable(
+        nodes=tuple(nodes),
+        source=np.array([place[source] for source, _ in pairs], dtype=np.int32),
+        target=np.array([place[target] for _, target in pairs], dtype=np.int32),
+        bandwidth_bytes_per_s=np.array([bandwidth.get(pair, np.nan) for pair in pairs], dtype=np.float64),
+        latency_s=np.array([latency.get(pair, np.nan) for pair in pairs], dtype=np.float64),
+    )
 
 
 class Cell(msgspec.Struct, frozen=True, kw_only=True):

@@ -44,6 +44,12 @@ def test_names_that_say_nothing_become_fewer() -> None:
     assert sum(counts.values()) <= BOUNDS.fleeting_names, {name: n for name, n in counts.items() if n}
 
 
+def test_nothing_is_there_for_tests_only() -> None:
+    """Move it into tests/support, or delete it."""
+    modules = {relative(path): tree(path) for path in SOURCES}
+    assert set(house.unused_names(modules, house.templates())) <= set(BOUNDS.unused_names)
+
+
 @pytest.mark.parametrize("path", SOURCES, ids=relative)
 def test_functions_are_small_and_public_ones_say_what_they_do(path: Path) -> None:
     module = tree(path)
@@ -87,6 +93,13 @@ class TestTheseTestsCanFail:
     def test_names(self, name: str, *, odd: bool) -> None:
         assert bool(house.NOT_NOUNS.fullmatch(name)) == odd
 
+    def test_unused_names(self) -> None:
+        source = (
+            "A = 1\nB = A\n@app.command('x')\ndef f(): ...\nclass C:\n    def m(self): self.n()\n    def n(self): ...\n"
+        )
+        assert house.unused_names({"a.py": ast.parse(source)}, "{{ block.m }}") == ("a.py: B", "a.py: C")
+        assert house.unused_names({"a.py": ast.parse(source), "b.py": ast.parse("from a import B, C")}) == ("a.py: m",)
+
     def test_bounds_only_shrink(self) -> None:
         old = house.Bounds(
             short_files=("a.py", "b.py"),
@@ -94,6 +107,7 @@ class TestTheseTestsCanFail:
             imports_inside_functions=5,
             fleeting_names=7,
             phrases={"told": 1, "anew": 2, "stands": 3},
+            unused_names=("a.py: f", "a.py: g"),
         )
         counted = house.Bounds(
             short_files=("b.py", "new.py"),
@@ -101,6 +115,7 @@ class TestTheseTestsCanFail:
             imports_inside_functions=6,
             fleeting_names=6,
             phrases={"told": 0, "anew": 1, "stands": 4},
+            unused_names=("a.py: g", "a.py: h"),
         )
         assert old.tightened(counted) == house.Bounds(
             short_files=("b.py",),
@@ -108,4 +123,5 @@ class TestTheseTestsCanFail:
             imports_inside_functions=5,
             fleeting_names=6,
             phrases={"anew": 1, "stands": 3},
+            unused_names=("a.py: g",),
         )

@@ -164,13 +164,6 @@ class Baselines:
         return rate / self._scales.get(pair, 1.0)
 
 
-def make_references(
-    evidence: Mapping[Pair, Evidence], limits: Mapping[Pair, Limit], fabric: Wiring, *, alike: bool = True
-) -> References:
-    """References of a run that does not grow any more."""
-    return Baselines(alike=alike).update(evidence, evidence, limits, fabric)
-
-
 def scales_of(limits: Mapping[Pair, Limit], facts: Mapping[str, NodeFacts]) -> dict[Pair, float]:
     """By how much less pairs with nodes of another model than most can carry, by their limits.
 

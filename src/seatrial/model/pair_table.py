@@ -75,24 +75,6 @@ def is_ordered(source: Places, target: Places) -> bool:
     return bool(((source[1:] > source[:-1]) | (same & (target[1:] > target[:-1]))).all())
 
 
-def pair_table(
-    nodes: Sequence[str],
-    bandwidth: Mapping[tuple[str, str], float] | None = None,
-    latency: Mapping[tuple[str, str], float] | None = None,
-) -> PairTable:
-    """A table of one row for each ordered pair that has either number. Raises KeyError for an unknown node."""
-    place = {node: number for number, node in enumerate(nodes)}
-    bandwidth, latency = bandwidth or {}, latency or {}
-    pairs = list(dict.fromkeys((*bandwidth, *latency)))
-    return PairTable(
-        nodes=tuple(nodes),
-        source=np.array([place[source] for source, _ in pairs], dtype=np.int32),
-        target=np.array([place[target] for _, target in pairs], dtype=np.int32),
-        bandwidth_bytes_per_s=np.array([bandwidth.get(pair, np.nan) for pair in pairs], dtype=np.float64),
-        latency_s=np.array([latency.get(pair, np.nan) for pair in pairs], dtype=np.float64),
-    )
-
-
 def repeated_pair_table(
     nodes: Sequence[str],
     bandwidth: Mapping[tuple[str, str], Sequence[float]],

@@ -19,8 +19,9 @@ from seatrial.locate.part_cover import Ways, explain
 from seatrial.locate.single_pairs import MOST_LISTED
 from seatrial.locate.table import locate_in_table
 from seatrial.model.errors import UsageError
-from seatrial.model.pair_table import PairTable, pair_table
+from seatrial.model.pair_table import PairTable
 from seatrial.render.json import json_text
+from tests.support.pair_tables import pair_table
 
 HEADING = "source,target,latency_us,bandwidth_mb_s\n"
 COLUMNS = tuple(HEADING.strip().split(","))

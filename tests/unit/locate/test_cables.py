@@ -10,9 +10,9 @@ from seatrial.fabric.parts import Parts
 from seatrial.fabric.routed_fabric import RoutedFabric, Routing
 from seatrial.fabric.routes import Routes
 from seatrial.locate.table import locate_in_table
-from seatrial.model.pair_table import pair_table
 from seatrial.pairs.rounds import sparse_rounds
 from tests.support.fabrics import fabric_text
+from tests.support.pair_tables import pair_table
 from tests.support.paths import SHARED, needs_shared
 
 NDR = SHARED / "fabrics" / "ndr-582-cas.ibnetdiscover"

@@ -7,9 +7,10 @@ import pytest
 
 from seatrial.locate.table import locate_in_table
 from seatrial.model.pair_faults import Instability, Method
-from seatrial.model.pair_table import pair_table, repeated_pair_table
+from seatrial.model.pair_table import repeated_pair_table
 from seatrial.model.subject import Direction
 from seatrial.model.verdict import Verdict
+from tests.support.pair_tables import pair_table
 
 NODES = [f"n{number}" for number in range(10)]
 Pairs = dict[tuple[str, str], float]

@@ -15,12 +15,12 @@ from seatrial.locate.single_pairs import MOST_LISTED
 from seatrial.locate.table import locate_in_table
 from seatrial.model.errors import ExitCode
 from seatrial.model.pair_faults import Located
-from seatrial.model.pair_table import PairTable, pair_table
+from seatrial.model.pair_table import PairTable
 from seatrial.model.subject import Direction, SubjectKind
 from seatrial.pairs.rounds import circle_rounds, sparse_rounds
 from seatrial.render.text import as_text
 from tests.support.matrices import matrix, nxnlatbw
-from tests.support.pair_tables import Cell, draw_rates, named_nodes, table_of_rates
+from tests.support.pair_tables import Cell, draw_rates, named_nodes, pair_table, table_of_rates
 from tests.support.paths import SHARED, needs_shared
 
 PAIRWISE = SHARED / "pairwise"

@@ -20,7 +20,6 @@ CARD = "0000:41:00.0"
 CARDS = (CARD, "0000:41:00.1")
 """One function of the card for each of its ports, and with it for each rail."""
 ROOT_PORT_FOLDER = f"/sys/devices/{ROOT_COMPLEX}/{ROOT_PORT}"
-CARD_FOLDER = f"{ROOT_PORT_FOLDER}/{CARD}"
 LINK_SPEED = "8.0 GT/s PCIe"
 LINK_WIDTH = 8
 

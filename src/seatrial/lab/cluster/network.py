@@ -8,7 +8,6 @@ SKB_SHARE = 0.75
 PIECE_ROOM = 1.05
 FRAME_HEADER_BYTES = 14
 FRAME_WIRE_BYTES = 38
-TCP_HEADER_BYTES = 52
 LARGEST_SKB_BYTES = 65536
 
 
@@ -19,11 +18,6 @@ def tbf_rate_bit_per_s(design_bit_per_s: float, mtu: int) -> int:
     header, 4 bytes of checksum, 8 of preamble and 12 of gap between frames (IEEE 802.3, clauses 3 and 4).
     """
     return int(design_bit_per_s * (mtu + FRAME_HEADER_BYTES) / (mtu + FRAME_WIRE_BYTES))
-
-
-def tcp_limit_bytes_per_s(design_bit_per_s: float, mtu: int) -> float:
-    """What TCP over IPv4 with time stamps carries at most: each frame of MTU + 38 bytes brings MTU - 52 of payload."""
-    return design_bit_per_s / 8 * (mtu - TCP_HEADER_BYTES) / (mtu + FRAME_WIRE_BYTES)
 
 
 def burst_bytes(rate_bit_per_s: float, mtu: int, sent_at_bit_per_s: float = 0.0) -> int:

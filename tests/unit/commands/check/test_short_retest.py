@@ -9,7 +9,7 @@ from seatrial.commands.check.survey import Survey
 from seatrial.commands.check.suspects import suspect_all
 from seatrial.limits.path import path_limit
 from seatrial.locate.evidence import Evidence, Fresh, Series
-from seatrial.locate.references import make_references
+from seatrial.locate.references import Baselines
 from seatrial.model.fabric import NO_FABRIC
 from seatrial.model.facts import NetworkInterface, NodeFacts
 from seatrial.model.limit import Limit
@@ -35,7 +35,7 @@ def verdict(
     limit = path_limit(*(NodeFacts(hostname=name, complete=True, interfaces=(eth0,)) for name in PAIR))
     assert isinstance(limit, Limit)
     evidence = {**others, PAIR: Evidence(bandwidth=series, latency={})}
-    references = make_references(evidence, {PAIR: limit}, NO_FABRIC, alike=True)
+    references = Baselines(alike=True).update(evidence, evidence, {PAIR: limit}, NO_FABRIC)
     growing = Survey(NO_FABRIC)
     growing.update(evidence, Fresh(pairs=frozenset(evidence), has_new_pairs=True), references)
     judged = suspect_all(growing, references).bandwidth[PAIR]

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from seatrial.lab.cluster.hardware import (
     BASE_FOLDERS,
     BASE_SLICE_FILE,
-    CARD_FOLDER,
     ROOT_PORT_FOLDER,
     base_files,
     base_links,
@@ -16,6 +15,7 @@ from seatrial.lab.cluster.hardware import (
     governor_files,
     width_files,
 )
+from tests.support.lab_hosts import CARD_FOLDER
 
 FILES = base_files(range(2))
 LINKS = base_links()

@@ -9,8 +9,8 @@ from seatrial.lab.cluster.network import (
     frames_per_skb,
     shape_line,
     tbf_rate_bit_per_s,
-    tcp_limit_bytes_per_s,
 )
+from tests.support.lab_hosts import tcp_limit_bytes_per_s
 
 RATES = st.floats(1e6, 100e9)
 MTUS = st.integers(576, 9216)
