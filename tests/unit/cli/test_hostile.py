@@ -3,12 +3,14 @@
 import os
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 import typer
 
+from seatrial.cli import main
 from seatrial.cli.main import application, run
 from seatrial.cli.site_options import SharedOptions
 from seatrial.model.node_list import expand, node_list
@@ -117,6 +119,15 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+COMMAND = main.command
+
+
+@cache
+def parser(name: str) -> Any:
+    """Of one command or group of commands: making it takes as long as refusing a value."""
+    return COMMAND((name, "-"))
+
+
 @pytest.fixture(autouse=True)
 def alone(tmp_path: Path, archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in os.environ if name.startswith(("SLURM_", "SEATRIAL_"))]:
@@ -125,6 +136,7 @@ def alone(tmp_path: Path, archive: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setenv("SEATRIAL_ARCHIVE", str(archive))
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(main, "command", lambda arguments: parser(arguments[0]))
     Path("table").write_text("n1 n2\n")
 
 

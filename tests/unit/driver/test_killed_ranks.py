@@ -20,7 +20,7 @@ from seatrial.driver.progress import Silent
 from seatrial.launch.contract import PLAIN, Manner
 from seatrial.launch.local import LocalLauncher
 from seatrial.launch.mpi import Family, find_mpi
-from seatrial.launch.probe_build import build
+from seatrial.launch.probe_build import build, default_folder
 from seatrial.launch.session import PipeSession
 from seatrial.model.loss import LossCause, Moment
 from seatrial.model.measurement import Kernel, Phase, Round, Shape
@@ -53,11 +53,11 @@ class Deadly(LocalLauncher):
 
 
 @pytest.fixture(scope="module", params=["mpicc.openmpi", "mpicc.mpich"])
-def launcher(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Deadly:
+def launcher(request: pytest.FixtureRequest) -> Deadly:
     if shutil.which(request.param) is None:
         pytest.skip(f"{request.param} is not installed")
     mpi = find_mpi(request.param)
-    return Deadly(mpi, build(mpi, tmp_path_factory.mktemp("probes")), 2, quick_facts=True)
+    return Deadly(mpi, build(mpi, default_folder()), 2, quick_facts=True)
 
 
 HYDRA_FAILED = "process manager error"

@@ -11,7 +11,7 @@ from seatrial.archive.reader import read_facts_texts, read_run
 from seatrial.launch.contract import Launcher, Session
 from seatrial.launch.local import LocalLauncher
 from seatrial.launch.mpi import find_mpi
-from seatrial.launch.probe_build import build
+from seatrial.launch.probe_build import build, default_folder
 from seatrial.launch.replay import ReplayLauncher
 from seatrial.model.errors import RoundRefused
 from seatrial.pairs.survey import LATENCY
@@ -25,11 +25,11 @@ def replayed(folder: Path) -> ReplayLauncher:
     return ReplayLauncher(recorded.info, texts, texts, dict(HEADER), recorded.measurements)
 
 
-def local(mpicc: str, probes: Path) -> LocalLauncher:
+def local(mpicc: str) -> LocalLauncher:
     if shutil.which(mpicc) is None:
         pytest.skip(f"{mpicc} is not installed")
     mpi = find_mpi(mpicc)
-    return LocalLauncher(mpi, build(mpi, probes), 2)
+    return LocalLauncher(mpi, build(mpi, default_folder()), 2)
 
 
 @pytest.fixture(scope="class", params=["replay", "mpicc.openmpi", "mpicc.mpich"])
@@ -37,7 +37,7 @@ def launcher(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     if request.param == "replay":
         cluster = Cluster(nodes=names(3))
         return replayed(record(cluster, tmp_path_factory.mktemp("archive")))
-    return local(request.param, tmp_path_factory.mktemp("probes"))
+    return local(request.param)
 
 
 @pytest.fixture(scope="class")

@@ -9,7 +9,7 @@ from seatrial.launch.contract import StartsByDefault
 from seatrial.launch.default_launch import default_argv, default_line, job_variables, look
 from seatrial.launch.local import LocalLauncher
 from seatrial.launch.mpi import Family, Mpi, find_mpi
-from seatrial.launch.probe_build import build
+from seatrial.launch.probe_build import build, default_folder
 from seatrial.launch.slurm import SlurmLauncher
 
 OPEN_MPI = Mpi(mpicc="/opt/bin/mpicc", mpirun="/opt/bin/mpirun", family=Family.OPEN_MPI)
@@ -52,7 +52,7 @@ def test_ranks_of_the_real_launcher_say_where_they_are(mpicc: str, tmp_path: Pat
     if shutil.which(mpicc) is None:
         pytest.skip(f"{mpicc} is not installed")
     mpi = find_mpi(mpicc)
-    launcher = LocalLauncher(mpi, build(mpi, tmp_path), 2)
+    launcher = LocalLauncher(mpi, build(mpi, default_folder()), 2)
     found = launcher.default_start(launcher.hosts().nodes, tmp_path / "log")
     assert found is not None
     assert found.failure == "" or "slots" in found.failure, found.failure

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from seatrial.launch.mpi import find_mpi
-from seatrial.launch.probe_build import build, probe_sources
+from seatrial.launch.probe_build import build, default_folder, probe_sources
 from seatrial.model.measurement import Kernel
 from tests.support.paths import ROOT
 
@@ -20,11 +20,11 @@ PROTOCOL = ROOT / "docs" / "probe-protocol.md"
 
 
 @pytest.fixture(scope="session")
-def probe(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def probe() -> Path:
     """The real probe, built by the default mpicc."""
     if shutil.which("mpicc") is None:
         pytest.skip("no mpicc on PATH")
-    return build(find_mpi(), tmp_path_factory.mktemp("probes"))
+    return build(find_mpi(), default_folder())
 
 
 def started(probe: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

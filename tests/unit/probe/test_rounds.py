@@ -13,7 +13,7 @@ from seatrial.launch.collector import source_folder
 from seatrial.launch.contract import MeasuresGroups
 from seatrial.launch.local import LocalLauncher, mpirun_argv, outside_of_jobs
 from seatrial.launch.mpi import Mpi, find_mpi
-from seatrial.launch.probe_build import build, probe_sources
+from seatrial.launch.probe_build import build, default_folder, probe_sources
 from seatrial.model.errors import RoundRefused
 from seatrial.model.measurement import GroupRound, Kernel, Phase, Round, Shape
 
@@ -116,7 +116,7 @@ def test_ranks_without_memory_end_the_round_and_not_the_session(mpi: Mpi, probe:
 
 
 def test_a_session_measures_barriers(mpi: Mpi, tmp_path: Path) -> None:
-    launcher = LocalLauncher(mpi, build(mpi, tmp_path), 2)
+    launcher = LocalLauncher(mpi, build(mpi, default_folder()), 2)
     nodes = launcher.hosts().nodes
     shape = Shape(kernel=Kernel.BARRIER, message_bytes=0, window=1, warmup=2, iterations=5)
     asked: dict[str, Any] = {"phase": Phase.SURVEY, "repetition": 1, "shape": shape}

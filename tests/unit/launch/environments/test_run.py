@@ -19,7 +19,7 @@ from seatrial.launch.environments.environment import Where
 from seatrial.launch.environments.spec import parse_environment
 from seatrial.launch.local import LocalLauncher
 from seatrial.launch.mpi import Family, find_mpi
-from seatrial.launch.probe_build import NAME, build, key, probe_sources
+from seatrial.launch.probe_build import NAME, build, default_folder, key, probe_sources
 from seatrial.model.errors import LaunchError, UsageError
 from seatrial.model.settings import CheckSettings, PlacementSettings
 from seatrial.process.process import run
@@ -39,9 +39,9 @@ def folder_of(mpi: str, home: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def probe(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def probe() -> Path:
     """Built outside of any environment."""
-    return build(find_mpi(), tmp_path_factory.mktemp("probes"))
+    return build(find_mpi(), default_folder())
 
 
 @pytest.fixture
