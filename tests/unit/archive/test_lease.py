@@ -195,7 +195,8 @@ def test_clocks_that_differ_change_nothing(tmp_path: Path, beating: Callable[[Pa
 
 
 def test_a_journal_that_grows_is_life_too(tmp_path: Path) -> None:
-    writer = abandoned(open_run(tmp_path), **ELSEWHERE)
+    """The patience of half a minute is for a busy machine: the first look after it has grown ends the watch."""
+    writer = abandoned(open_run(tmp_path), **{**ELSEWHERE, "beat_s": 5.0})
     threading.Timer(2 * BEAT_S, lambda: fill(writer, CLUSTER, sail(CLUSTER))).start()
     (found,) = examine([writer.folder])
     assert found.life is Life.RUNNING
