@@ -7,6 +7,7 @@
 
 struct pair;
 struct group;
+struct wrong;
 
 /* The ranks that a kernel needs. A round runs it on one or more such sets of ranks at the same time. */
 enum kernel_needs {
@@ -25,8 +26,22 @@ typedef void pair_loop(const struct pair *pair, int64_t count, int64_t *times_ns
 /* Runs `count` iterations on one rank of a group; every rank writes one time per iteration. */
 typedef void group_loop(const struct group *group, int64_t count, int64_t *times_ns);
 
-/* Runs `count` iterations with known data; returns how many bytes were wrong on this rank. */
-typedef int64_t group_check(const struct group *group, int64_t count);
+/* Runs the iterations from `first` on, `count` of them, each with known data of its own; adds to `wrong` what this rank
+ * got wrong. */
+typedef void group_check(const struct group *group, int64_t first, int64_t count, struct wrong *wrong);
+
+/* How much of a round's data is compared with what was sent, outside of the times. */
+enum verification {
+    VERIFY_NONE,
+    VERIFY_ENDS, /* one iteration before the warm-up, and what the last timed one left */
+    VERIFY_ALL   /* these, and as many more iterations as are timed */
+};
+
+/* How many iterations that compares. */
+static inline int64_t verified_iterations(enum verification verification, int64_t iterations)
+{
+    return verification == VERIFY_NONE ? 0 : verification == VERIFY_ENDS ? 2 : 2 + iterations;
+}
 
 /* What a kernel is: one declaration in one file. */
 struct kernel {

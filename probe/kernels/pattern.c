@@ -1,5 +1,9 @@
 #include "kernels/pattern.h"
 
+#include <string.h>
+
+#define WORD_BYTES sizeof(uint64_t)
+
 /* SplitMix64's output function: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014. */
 static uint64_t mix(uint64_t z)
 {
@@ -8,14 +12,24 @@ static uint64_t mix(uint64_t z)
     return z ^ (z >> 31);
 }
 
-static unsigned char byte_at(size_t position, uint64_t word)
-{
-    return (unsigned char)(word >> (position % 8 * 8));
-}
-
 static uint64_t word_at(size_t position, uint64_t seed)
 {
-    return mix(seed + (uint64_t)(position / 8) * UINT64_C(0x9E3779B97F4A7C15));
+    return mix(seed + (uint64_t)(position / WORD_BYTES) * UINT64_C(0x9E3779B97F4A7C15));
+}
+
+/* How many bytes of the word that begins at `position` the message has. */
+static size_t part_of_word(size_t position, size_t length)
+{
+    return length - position < WORD_BYTES ? length - position : WORD_BYTES;
+}
+
+/* A whole word, but for the last one of a message, is copied without a call: this is most of the work. */
+static void copy_word(void *to, const void *from, size_t part)
+{
+    if (part == WORD_BYTES)
+        memcpy(to, from, WORD_BYTES);
+    else
+        memcpy(to, from, part);
 }
 
 uint64_t pattern_seed(int sender, int receiver, int64_t slot, int64_t iteration)
@@ -26,34 +40,46 @@ uint64_t pattern_seed(int sender, int receiver, int64_t slot, int64_t iteration)
     return mix(seed + (uint64_t)iteration + 1);
 }
 
-static void fill(char *bytes, size_t length, uint64_t seed, unsigned char flip)
+static void fill(char *bytes, size_t length, uint64_t seed, uint64_t flip)
 {
-    uint64_t word = 0;
-    for (size_t i = 0; i < length; i++) {
-        if (i % 8 == 0)
-            word = word_at(i, seed);
-        bytes[i] = (char)(byte_at(i, word) ^ flip);
+    for (size_t i = 0; i < length; i += WORD_BYTES) {
+        const uint64_t word = word_at(i, seed) ^ flip;
+        copy_word(bytes + i, &word, part_of_word(i, length));
     }
 }
 
 void pattern_fill(char *bytes, size_t length, uint64_t seed)
 {
-    fill(bytes, length, seed, 0x00);
+    fill(bytes, length, seed, 0);
 }
 
 void pattern_spoil(char *bytes, size_t length, uint64_t seed)
 {
-    fill(bytes, length, seed, 0xFF);
+    fill(bytes, length, seed, UINT64_MAX);
 }
 
-size_t pattern_wrong_bytes(const char *bytes, size_t length, uint64_t seed)
+/* Looks at the bytes of one word that is not as it should be. */
+static void count_word(const char *bytes, size_t position, size_t part, uint64_t word, struct wrong *wrong)
 {
-    uint64_t word = 0;
-    size_t wrong = 0;
-    for (size_t i = 0; i < length; i++) {
-        if (i % 8 == 0)
-            word = word_at(i, seed);
-        wrong += (unsigned char)bytes[i] != byte_at(i, word);
+    unsigned char wanted[WORD_BYTES];
+    memcpy(wanted, &word, WORD_BYTES);
+    for (size_t i = 0; i < part; i++) {
+        if ((unsigned char)bytes[position + i] == wanted[i])
+            continue;
+        if (wrong->first < 0)
+            wrong->first = (int64_t)(position + i);
+        wrong->bytes++;
     }
-    return wrong;
+}
+
+void pattern_compare(const char *bytes, size_t length, uint64_t seed, struct wrong *wrong)
+{
+    for (size_t i = 0; i < length; i += WORD_BYTES) {
+        const uint64_t word = word_at(i, seed);
+        const size_t part = part_of_word(i, length);
+        uint64_t got = word;
+        copy_word(&got, bytes + i, part);
+        if (got != word)
+            count_word(bytes, i, part, word, wrong);
+    }
 }

@@ -13,7 +13,15 @@ void pattern_fill(char *bytes, size_t length, uint64_t seed);
 /* Every byte differs from what pattern_fill would write. */
 void pattern_spoil(char *bytes, size_t length, uint64_t seed);
 
-/* How many bytes differ from what pattern_fill would write. */
-size_t pattern_wrong_bytes(const char *bytes, size_t length, uint64_t seed);
+/* Bytes that arrived other than they were sent. */
+struct wrong {
+    int64_t bytes;
+    int64_t first; /* offset of the first of them in its message; -1: there is none */
+};
+
+#define NOTHING_WRONG {0, -1}
+
+/* Adds the bytes that differ from what pattern_fill would write. */
+void pattern_compare(const char *bytes, size_t length, uint64_t seed, struct wrong *wrong);
 
 #endif

@@ -20,6 +20,8 @@ static const struct {
     [NEEDS_ALL] = {{false, false, false}, "runs on all ranks"},
 };
 
+static const char *const verifications[] = {[VERIFY_NONE] = "none", [VERIFY_ENDS] = "ends", [VERIFY_ALL] = "all"};
+
 /* How many bytes of a text a refusal shows. */
 static int shown(struct json_text text)
 {
@@ -84,6 +86,21 @@ static bool take_kernel(const struct json_object *object, const struct world *wo
         if (json_equals(value->text, world->kernels[*kernel]->name))
             return true;
     refuse(refusal, "unknown kernel '%.*s'; --list shows all kernels", shown(value->text), value->text.bytes);
+    return false;
+}
+
+static bool take_verification(const struct json_object *object, enum verification *verification,
+                              struct refusal *refusal)
+{
+    const struct json_value *value = take(object, "verify", JSON_STRING, refusal);
+    if (value == NULL)
+        return false;
+    for (size_t i = 0; i < sizeof verifications / sizeof verifications[0]; i++)
+        if (json_equals(value->text, verifications[i])) {
+            *verification = (enum verification)i;
+            return true;
+        }
+    refuse(refusal, "'verify' is '%.*s'; it must be none, ends or all", shown(value->text), value->text.bytes);
     return false;
 }
 
@@ -154,14 +171,11 @@ static bool take_sets(const struct json_object *object, const struct kernel *ker
 /* Whether the kernel can do what is asked, whatever the ranks. */
 static bool check_kernel(const struct kernel *kernel, const struct measure *measure, struct refusal *refusal)
 {
-    const bool verifies = kernel->needs == NEEDS_PAIR || kernel->group.verify != NULL;
     if (!kernel->windowed && measure->window != 1)
         refuse(refusal, "'window' is %" PRId64 "; %s has no window, it must be 1", measure->window, kernel->name);
     else if (!kernel->sized && measure->message_bytes != 0)
         refuse(refusal, "'message_bytes' is %" PRId64 "; %s sends no data, it must be 0", measure->message_bytes,
                kernel->name);
-    else if (!verifies && measure->verify)
-        refuse(refusal, "'verify' is true; %s has nothing to verify, it must be false", kernel->name);
     else
         return true;
     return false;
@@ -187,7 +201,6 @@ static bool check_memory(const struct kernel *kernel, const struct measure *meas
 static bool read_measure(const struct json_object *object, const struct world *world, struct measure *measure,
                          struct refusal *refusal)
 {
-    const struct json_value *verify;
     if (!check_keys(object, measure_keys, refusal) ||
         !take_integer(object, "id", 0, COMMAND_ID_MAX, &measure->id, refusal) ||
         !take_kernel(object, world, &measure->kernel, refusal) ||
@@ -195,9 +208,8 @@ static bool read_measure(const struct json_object *object, const struct world *w
         !take_integer(object, "window", 1, COMMAND_WINDOW_MAX, &measure->window, refusal) ||
         !take_integer(object, "warmup", 0, COMMAND_ITERATIONS_MAX, &measure->warmup, refusal) ||
         !take_integer(object, "iterations", 1, COMMAND_ITERATIONS_MAX, &measure->iterations, refusal) ||
-        (verify = take(object, "verify", JSON_BOOLEAN, refusal)) == NULL)
+        !take_verification(object, &measure->verify, refusal))
         return false;
-    measure->verify = verify->boolean;
     const struct kernel *kernel = world->kernels[measure->kernel];
     return check_kernel(kernel, measure, refusal) &&
            take_sets(object, kernel, world->ranks, &measure->sets, refusal) &&

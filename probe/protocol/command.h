@@ -26,7 +26,7 @@ struct measure {
     size_t kernel;         /* its index in world.kernels */
     struct rank_sets sets; /* which ranks run it together */
     int64_t message_bytes, window, warmup, iterations;
-    bool verify;
+    enum verification verify;
 };
 
 enum command_kind { COMMAND_STOP, COMMAND_MEASURE };

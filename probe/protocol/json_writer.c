@@ -153,10 +153,16 @@ void record_integers(struct record *record, const char *key, const int *values, 
     append_text(record, "]");
 }
 
-void record_boolean(struct record *record, const char *key, bool value)
+void record_counts(struct record *record, const char *key, const int64_t *values, size_t count, size_t stride)
 {
     append_key(record, key);
-    append_text(record, value ? "true" : "false");
+    append_text(record, "[");
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0)
+            append_text(record, ",");
+        append_integer(record, values[i * stride]);
+    }
+    append_text(record, "]");
 }
 
 void record_seconds(struct record *record, const char *key, double value_s)

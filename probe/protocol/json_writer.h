@@ -21,7 +21,9 @@ void record_begin(struct record *record, const char *kind);
 void record_string(struct record *record, const char *key, const char *value);
 void record_integer(struct record *record, const char *key, int64_t value);
 void record_integers(struct record *record, const char *key, const int *values, size_t count);
-void record_boolean(struct record *record, const char *key, bool value);
+
+/* `count` integers, each `stride` after the one before. */
+void record_counts(struct record *record, const char *key, const int64_t *values, size_t count, size_t stride);
 
 /* Nine significant digits: nanoseconds, for anything below a second. */
 void record_seconds(struct record *record, const char *key, double value_s);
@@ -37,7 +39,7 @@ bool record_print(const struct record *record, FILE *out);
 bool record_reserve(struct record *record, size_t bytes);
 void record_free(struct record *record);
 
-/* Bytes that always suffice for a record with `numbers` times and ranks in its lists, besides its strings. */
+/* Bytes that always suffice for a record with `numbers` numbers in its lists, besides its strings. */
 size_t record_bytes(size_t numbers);
 
 /* Bytes (1 to 4) of the well-formed UTF-8 sequence that starts at `text`, 0 if none does

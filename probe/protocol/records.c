@@ -82,6 +82,21 @@ static void compose_ranks(struct record *record, const struct sample *sample)
     }
 }
 
+/* Wrong bytes in all; which ranks received them and where the first one was only where there are any. */
+static void compose_wrong(struct record *record, const struct sample *sample)
+{
+    const size_t ranks = rank_sets_size(&sample->measure->sets, sample->set);
+    const size_t stride = sizeof *sample->wrong / sizeof sample->wrong->bytes;
+    int64_t errors = 0;
+    for (size_t i = 0; i < ranks; i++)
+        errors += sample->wrong[i].bytes;
+    record_integer(record, "errors", errors);
+    if (errors > 0) {
+        record_counts(record, "errors_by_rank", &sample->wrong->bytes, ranks, stride);
+        record_counts(record, "first_errors", &sample->wrong->first, ranks, stride);
+    }
+}
+
 void compose_sample(struct record *record, const struct sample *sample)
 {
     const struct measure *measure = sample->measure;
@@ -96,8 +111,8 @@ void compose_sample(struct record *record, const struct sample *sample)
     record_integer(record, "iterations", measure->iterations);
     record_seconds_list(record, "warmup_times_s", sample->times_ns, warmup);
     record_seconds_list(record, "times_s", sample->times_ns + warmup, (size_t)measure->iterations);
-    record_boolean(record, "verified", measure->verify);
-    record_integer(record, "errors", sample->wrong_bytes);
+    record_integer(record, "verified", sample->verified);
+    compose_wrong(record, sample);
     record_end(record);
 }
 

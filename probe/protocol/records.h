@@ -3,6 +3,7 @@
 
 #include "host/rank_facts.h"
 #include "kernels/kernel.h"
+#include "kernels/pattern.h"
 #include "protocol/command.h"
 #include "protocol/json_writer.h"
 
@@ -11,10 +12,12 @@
 /* History of the record format; a reader refuses a number that it does not know.
  * 1  first: version, kernel, header, rank, ready, start, sample, end, error, stopped;
  *    added later, and optional for a reader: cpus and cpu in rank, needs in kernel,
- *    samples of groups, with ranks in place of source and target */
-#define PROBE_FORMAT 1
+ *    samples of groups, with ranks in place of source and target
+ * 2  verified counts iterations where it was true or false; errors_by_rank and first_errors;
+ *    the commands' verify is a word */
+#define PROBE_FORMAT 2
 
-/* Every record of format 1, one function each: values in, a finished line in `record` out.
+/* Every record of format 2, one function each: values in, a finished line in `record` out.
  * docs/probe-protocol.md describes them. */
 
 struct header {
@@ -28,8 +31,12 @@ struct sample {
     const struct measure *measure;
     int set; /* its index in measure->sets */
     const int64_t *times_ns; /* those of the warm-up, then those of the iterations */
-    int64_t wrong_bytes;
+    int64_t verified; /* iterations */
+    const struct wrong *wrong; /* of each rank of the set */
 };
+
+/* Numbers in a sample for each rank of its set, at most: the rank itself and what it received wrong. */
+#define RANK_NUMBERS 3
 
 void compose_version(struct record *record);
 void compose_kernel(struct record *record, const struct kernel *kernel);

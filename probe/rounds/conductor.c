@@ -110,13 +110,23 @@ static void send_collect(const struct round *round)
             MPI_Send(NULL, 0, MPI_BYTE, rank, CONTROL_COLLECT, round->channels->control);
 }
 
+/* How many ranks the largest set has. */
+static size_t largest_set(const struct rank_sets *sets)
+{
+    size_t most = 0;
+    for (size_t set = 0; set < sets->count; set++)
+        if (rank_sets_size(sets, (int)set) > most)
+            most = rank_sets_size(sets, (int)set);
+    return most;
+}
+
 /* Also reserves the memory for every record of the round, so that none fails once it is measured. */
 static int64_t prepare_self(struct round *round)
 {
     const struct measure *measure = round->measure;
-    const size_t result = result_bytes(measure->warmup, measure->iterations);
-    const size_t ranks = measure->sets.begins[measure->sets.count];
-    const size_t text = record_bytes((size_t)(measure->warmup + measure->iterations) + ranks);
+    const int64_t times = measure->warmup + measure->iterations;
+    const size_t ranks = largest_set(&measure->sets), result = result_bytes(times, ranks);
+    const size_t text = record_bytes((size_t)times + RANK_NUMBERS * ranks);
     round->arrived = malloc(result);
     if (round->arrived == NULL || !record_reserve(round->record, text))
         return (int64_t)(result + text);
@@ -140,10 +150,16 @@ static struct shortage prepare_all(struct round *round)
     return shortage;
 }
 
-static void print_sample(const struct round *round, int leader, const struct result *result)
+static void print_sample(const struct round *round, int leader, struct result *result)
 {
-    const struct sample sample = {round->kernel, round->measure, place_of(round, leader).set, result->times_ns,
-                                  result->wrong_bytes};
+    const struct sample sample = {
+        .kernel = round->kernel,
+        .measure = round->measure,
+        .set = place_of(round, leader).set,
+        .times_ns = result->numbers,
+        .verified = result->verified,
+        .wrong = result_wrong(result),
+    };
     compose_sample(round->record, &sample);
     channels_print(round->record);
 }
@@ -151,7 +167,8 @@ static void print_sample(const struct round *round, int leader, const struct res
 static void collect_one(const struct round *round)
 {
     const MPI_Status status = channels_await(round->channels, MPI_ANY_SOURCE, CONTROL_RESULT, WAIT_IDLE_CAP_NS);
-    const int bytes = (int)result_bytes(round->measure->warmup, round->measure->iterations);
+    int bytes = 0;
+    MPI_Get_count(&status, MPI_BYTE, &bytes);
     MPI_Recv(round->arrived, bytes, MPI_BYTE, status.MPI_SOURCE, CONTROL_RESULT, round->channels->control,
              MPI_STATUS_IGNORE);
     print_sample(round, status.MPI_SOURCE, round->arrived);

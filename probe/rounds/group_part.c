@@ -3,6 +3,7 @@
 #include <stddef.h>
 
 #include "kernels/group.h"
+#include "kernels/pattern.h"
 
 #define CREATE_TAG 1
 
@@ -29,19 +30,16 @@ static void close_comm(const struct part *part, MPI_Comm *comm)
         MPI_Comm_free(comm);
 }
 
-/* Leaves each iteration's longest time and the sum of wrong bytes with the leader. */
-static void settle(struct part *part, const struct group *group, int64_t wrong)
+/* Leaves each iteration's longest time, and what each rank received wrong, with the leader. */
+static void settle(struct part *part, const struct group *group, struct wrong wrong)
 {
-    const struct job *job = part->job;
-    int64_t *times_ns = part->result->times_ns;
-    const int count = (int)(job->warmup + job->iterations);
-    if (group->rank == 0) {
+    int64_t *times_ns = part->result->numbers;
+    const int count = (int)part->result->times, bytes = (int)sizeof wrong;
+    if (group->rank == 0)
         MPI_Reduce(MPI_IN_PLACE, times_ns, count, MPI_INT64_T, MPI_MAX, 0, group->comm);
-        MPI_Reduce(&wrong, &part->result->wrong_bytes, 1, MPI_INT64_T, MPI_SUM, 0, group->comm);
-    } else {
+    else
         MPI_Reduce(times_ns, NULL, count, MPI_INT64_T, MPI_MAX, 0, group->comm);
-        MPI_Reduce(&wrong, NULL, 1, MPI_INT64_T, MPI_SUM, 0, group->comm);
-    }
+    MPI_Gather(&wrong, bytes, MPI_BYTE, result_wrong(part->result), bytes, MPI_BYTE, 0, group->comm);
 }
 
 void part_run_group(struct part *part, const struct channels *channels)
@@ -56,11 +54,17 @@ void part_run_group(struct part *part, const struct channels *channels)
         .send = part->send.block,
         .receive = part->receive.block,
     };
-    int64_t *times_ns = part->result->times_ns;
+    group_check *verify = job->verify == VERIFY_NONE ? NULL : kernel->group.verify;
+    struct wrong wrong = NOTHING_WRONG;
+    int64_t *times_ns = part->result->numbers;
+    if (verify != NULL)
+        verify(&group, 0, 1, &wrong);
     MPI_Barrier(group.comm);
     kernel->group.run(&group, job->warmup, times_ns);
     MPI_Barrier(group.comm);
     kernel->group.run(&group, job->iterations, times_ns + job->warmup);
-    settle(part, &group, job->verify ? kernel->group.verify(&group, job->iterations) : 0);
+    if (verify != NULL)
+        verify(&group, 1, job->verify == VERIFY_ALL ? 1 + job->iterations : 1, &wrong);
+    settle(part, &group, wrong);
     close_comm(part, &group.comm);
 }

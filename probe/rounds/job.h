@@ -4,6 +4,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernels/kernel.h"
+#include "kernels/pattern.h"
+
 /* What rank 0 asks of one rank; travels as bytes, so all ranks must be of one kind of machine. */
 struct job {
     int32_t stop;    /* 1: there is nothing more to do; the rest means nothing */
@@ -11,20 +14,27 @@ struct job {
     int32_t index;   /* within its set: 0 leads and delivers the result; in a pair 0 is the source */
     int32_t size;    /* ranks in its set */
     int32_t partner; /* in a pair: the other rank */
-    int32_t verify;
+    enum verification verify;
     int32_t collect; /* 1: keep the result until asked, because rank 0 is measuring too */
     int64_t message_bytes, window, warmup, iterations;
 };
 
 /* What the leader of a set delivers; travels as bytes. */
 struct result {
-    int64_t wrong_bytes;
-    int64_t times_ns[]; /* those of the warm-up, then those of the iterations */
+    int64_t verified;   /* iterations whose data were compared */
+    int64_t times;      /* of the warm-up and of the iterations */
+    int64_t numbers[];  /* these times in nanoseconds, then a struct wrong for each rank of the set */
 };
 
-static inline size_t result_bytes(int64_t warmup, int64_t iterations)
+static inline size_t result_bytes(int64_t times, size_t ranks)
 {
-    return sizeof(struct result) + (size_t)(warmup + iterations) * sizeof(int64_t);
+    return sizeof(struct result) + (size_t)times * sizeof(int64_t) + ranks * sizeof(struct wrong);
+}
+
+/* What each rank of the set received wrong, in the order of the set. */
+static inline struct wrong *result_wrong(struct result *result)
+{
+    return (struct wrong *)(result->numbers + result->times);
 }
 
 #endif

@@ -5,6 +5,9 @@
 #include "kernels/pair.h"
 #include "kernels/pattern.h"
 
+/* Which pattern the iterations carry: one before the warm-up, those that are timed, and all that follow these. */
+enum { FIRST, TIMED, MORE };
+
 /* Messages that share a slot carry the same bytes, so that their order of arrival does not matter. */
 static void lay_out(const struct pair *pair, int rank, int64_t iteration)
 {
@@ -17,42 +20,41 @@ static void lay_out(const struct pair *pair, int rank, int64_t iteration)
     }
 }
 
-static int64_t count_wrong(const struct pair *pair, int rank, int64_t iteration)
+static void compare(const struct pair *pair, int rank, int64_t iteration, struct wrong *wrong)
 {
-    size_t wrong = 0;
-    if (pair->receive == NULL)
-        return 0;
-    for (int slot = 0; slot < pair->slots; slot++)
-        wrong += pattern_wrong_bytes(pair->receive[slot], (size_t)pair->message_bytes,
-                                     pattern_seed(pair->partner, rank, slot, iteration));
-    return (int64_t)wrong;
+    for (int slot = 0; pair->receive != NULL && slot < pair->slots; slot++)
+        pattern_compare(pair->receive[slot], (size_t)pair->message_bytes,
+                        pattern_seed(pair->partner, rank, slot, iteration), wrong);
 }
 
-/* Runs `iterations` more through the timed loop, one at a time, each with a pattern of its own; returns how many bytes
- * reached this rank wrong. Both sides of the pair call it. */
-static int64_t verify(const struct pair *pair, int rank, pair_loop *loop, int64_t iterations)
+/* Runs `count` more iterations through the timed loop, one at a time, each with a pattern of its own. Both sides of the
+ * pair call it. */
+static void verify(const struct pair *pair, int rank, pair_loop *loop, int64_t first, int64_t count,
+                   struct wrong *wrong)
 {
-    int64_t wrong = 0, time_ns = 0;
-    for (int64_t i = 0; i < iterations; i++) {
-        lay_out(pair, rank, i);
+    int64_t time_ns = 0;
+    for (int64_t i = 0; i < count; i++) {
+        lay_out(pair, rank, first + i);
         loop(pair, 1, &time_ns);
-        wrong += count_wrong(pair, rank, i);
+        compare(pair, rank, first + i, wrong);
     }
-    return wrong;
 }
 
-/* The target sends the source the number of bytes that it received wrong. */
-static void settle_wrong_bytes(struct part *part, const struct pair *pair, int64_t wrong)
+/* Leaves with the source what both sides received wrong. */
+static void settle(struct part *part, const struct pair *pair, struct wrong wrong)
 {
     if (part->job->index != 0) {
-        MPI_Send(&wrong, sizeof wrong, MPI_BYTE, pair->partner, PAIR_WRONG_BYTES, pair->comm);
+        MPI_Send(&wrong, sizeof wrong, MPI_BYTE, pair->partner, PAIR_WRONG, pair->comm);
         return;
     }
-    int64_t theirs = 0;
-    MPI_Recv(&theirs, sizeof theirs, MPI_BYTE, pair->partner, PAIR_WRONG_BYTES, pair->comm, MPI_STATUS_IGNORE);
-    part->result->wrong_bytes = wrong + theirs;
+    struct wrong *both = result_wrong(part->result);
+    both[0] = wrong;
+    MPI_Recv(&both[1], sizeof both[1], MPI_BYTE, pair->partner, PAIR_WRONG, pair->comm, MPI_STATUS_IGNORE);
 }
 
+/* Everything that is verified lies outside of the two loops that are timed. The pattern that the timed messages carry is
+ * laid out before the warm-up, where the buffers were written to anyway, and what the last of them left is compared
+ * when all times are known. */
 void part_run_pair(struct part *part, const struct channels *channels)
 {
     const struct job *job = part->job;
@@ -68,11 +70,20 @@ void part_run_pair(struct part *part, const struct channels *channels)
         .requests = part->requests,
         .no_statuses = MPI_STATUSES_IGNORE,
     };
-    int64_t *times_ns = part->result->times_ns;
+    const enum verification verification = job->verify;
+    struct wrong wrong = NOTHING_WRONG;
+    int64_t *times_ns = part->result->numbers;
+    if (verification != VERIFY_NONE) {
+        verify(&pair, channels->rank, loop, FIRST, 1, &wrong);
+        lay_out(&pair, channels->rank, TIMED);
+    }
     pair_handshake(&pair);
     loop(&pair, job->warmup, times_ns);
     pair_handshake(&pair);
     loop(&pair, job->iterations, times_ns + job->warmup);
-    const int64_t wrong = job->verify ? verify(&pair, channels->rank, loop, job->iterations) : 0;
-    settle_wrong_bytes(part, &pair, wrong);
+    if (verification != VERIFY_NONE)
+        compare(&pair, channels->rank, TIMED, &wrong);
+    if (verification == VERIFY_ALL)
+        verify(&pair, channels->rank, loop, MORE, job->iterations, &wrong);
+    settle(part, &pair, wrong);
 }

@@ -69,14 +69,27 @@ static bool allocate(struct part *part, const struct demand *demand, size_t resu
            buffers_open(&part->receive, demand->receive_bytes, demand->window, demand->budget_bytes);
 }
 
+/* Whether the kernel moves data that can be compared. */
+static bool verifies(const struct part *part)
+{
+    if (part->kernel->needs != NEEDS_PAIR)
+        return part->kernel->group.verify != NULL;
+    return part->job->message_bytes > 0;
+}
+
 int64_t part_prepare(struct part *part, const struct job *job)
 {
     *part = (struct part){.job = job, .kernel = kernels[job->kernel]};
     const struct demand demand =
         part->kernel->needs == NEEDS_PAIR ? pair_demand(part->kernel, job) : group_demand(part->kernel, job);
-    const size_t result = result_bytes(job->warmup, job->iterations);
+    const int64_t times = job->warmup + job->iterations;
+    const size_t result = result_bytes(times, (size_t)job->size);
     const int64_t needed = needed_bytes(part, &demand) + (int64_t)result;
-    return allocate(part, &demand, result) ? 0 : needed;
+    if (!allocate(part, &demand, result))
+        return needed;
+    part->result->times = times;
+    part->result->verified = verifies(part) ? verified_iterations(job->verify, job->iterations) : 0;
+    return 0;
 }
 
 void part_release(struct part *part)

@@ -20,7 +20,8 @@ static void deliver(const struct part *part, const struct channels *channels)
         return;
     if (job->collect)
         channels_receive(channels, NULL, 0, 0, CONTROL_COLLECT, WAIT_IDLE_CAP_NS);
-    channels_send(channels, part->result, (int)result_bytes(job->warmup, job->iterations), 0, CONTROL_RESULT);
+    const size_t bytes = result_bytes(part->result->times, (size_t)job->size);
+    channels_send(channels, part->result, (int)bytes, 0, CONTROL_RESULT);
 }
 
 static void take_part(const struct channels *channels, const struct job *job)

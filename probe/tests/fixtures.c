@@ -3,10 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int64_t no_check(const struct group *group, int64_t count)
+static void no_check(const struct group *group, int64_t first, int64_t count, struct wrong *wrong)
 {
     (void)group;
-    return count;
+    (void)wrong;
+    (void)(first + count);
 }
 
 #define NAMED(word) .name = word, .measures = "m", .time_is = "t"
@@ -22,11 +23,11 @@ static const struct kernel *const table[] = {&pingpong, &oneway, &meet, &gather,
 const struct world fixture_world = {4, table, 5};
 
 const char fixture_measure[] = "{\"command\":\"measure\",\"id\":7,\"kernel\":\"oneway\",\"pairs\":[0,1,3,2],"
-                               "\"message_bytes\":8,\"window\":4,\"warmup\":20,\"iterations\":200,\"verify\":true}";
+                               "\"message_bytes\":8,\"window\":4,\"warmup\":20,\"iterations\":200,\"verify\":\"ends\"}";
 
 const char fixture_group[] = "{\"command\":\"measure\",\"id\":8,\"kernel\":\"meet\",\"ranks\":[3,0,2],"
                              "\"group_sizes\":[2,1],\"message_bytes\":0,\"window\":1,\"warmup\":20,"
-                             "\"iterations\":200,\"verify\":false}";
+                             "\"iterations\":200,\"verify\":\"none\"}";
 
 char *fixture_exact(const char *bytes, size_t length)
 {

@@ -63,7 +63,7 @@ static void test_good(void)
     const struct measure *measure = &command.measure;
     CHECK(command.kind == COMMAND_MEASURE && measure->id == 7 && measure->kernel == 1 && measure->sets.count == 2);
     CHECK(measure->message_bytes == 8 && measure->window == 4 && measure->warmup == 20);
-    CHECK(measure->iterations == 200 && measure->verify);
+    CHECK(measure->iterations == 200 && measure->verify == VERIFY_ENDS);
     CHECK(measure->sets.places[3].set == 1 && measure->sets.places[3].index == 0);
     CHECK(rank_sets_members(&measure->sets, 1)[1] == 2);
     command_free(&command);
@@ -118,8 +118,7 @@ static void test_groups(void)
     refuses_group("[3,0,2]", "[3,0,4]", "'ranks' names rank 4; there are ranks 0 to 3");
     refuses_group("\"message_bytes\":0", "\"message_bytes\":8",
                   "'message_bytes' is 8; meet sends no data, it must be 0");
-    refuses_group("\"verify\":false", "\"verify\":true",
-                  "'verify' is true; meet has nothing to verify, it must be false");
+    CHECK(sets_in(fixture_group, "\"verify\":\"none\"", "\"verify\":\"all\"") == 2);
 }
 
 /* Each kind of kernel takes the keys for its ranks and no others. */
@@ -150,9 +149,11 @@ static void test_memory(void)
 
 static void test_keys(void)
 {
-    refuses(",\"verify\":true", "", "the key 'verify' is missing");
-    refuses(",\"verify\":true", ",\"verfy\":true", "unknown key 'verfy'");
-    refuses("\"verify\":true", "\"verify\":1", "'verify' is an integer; it must be true or false");
+    accepts("\"verify\":\"ends\"", "\"verify\":\"all\"");
+    refuses(",\"verify\":\"ends\"", "", "the key 'verify' is missing");
+    refuses(",\"verify\":\"ends\"", ",\"verfy\":\"ends\"", "unknown key 'verfy'");
+    refuses("\"verify\":\"ends\"", "\"verify\":true", "'verify' is true or false; it must be a string");
+    refuses("\"verify\":\"ends\"", "\"verify\":\"some\"", "'verify' is 'some'; it must be none, ends or all");
     refuses("oneway", "warp", "unknown kernel 'warp'; --list shows all kernels");
     refuses("oneway", "pingpong", "'window' is 4; pingpong has no window, it must be 1");
     refuses("\"measure\"", "\"fly\"", "unknown command 'fly'; there are measure and stop");

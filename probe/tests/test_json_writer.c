@@ -30,8 +30,8 @@ static void test_numbers(void)
     struct record record = {0};
     record_begin(&record, "x");
     record_integer(&record, "i", INT64_MIN);
-    record_boolean(&record, "t", true);
-    record_boolean(&record, "f", false);
+    record_counts(&record, "c", (const int64_t[]){-1, 5, INT64_C(1) << 40, 6}, 2, 2);
+    record_counts(&record, "n", NULL, 0, 2);
     record_seconds(&record, "s", 2.1e-8);
     record_seconds_list(&record, "l", times_ns, 5);
     record_seconds_list(&record, "e", NULL, 0);
@@ -40,7 +40,7 @@ static void test_numbers(void)
     record_end(&record);
     record_reserve(&record, record.length + 1);
     record.text[record.length] = '\0';
-    CHECK_TEXT(record.text, "{\"record\":\"x\",\"i\":-9223372036854775808,\"t\":true,\"f\":false,\"s\":2.1e-08,"
+    CHECK_TEXT(record.text, "{\"record\":\"x\",\"i\":-9223372036854775808,\"c\":[-1,1099511627776],\"n\":[],\"s\":2.1e-08,"
                             "\"l\":[0,1e-09,0.123456789,0.999999999,1.5],\"e\":[],\"r\":[3,-1],\"n\":[]}\n");
     record_free(&record);
 }

@@ -21,26 +21,29 @@ static struct rank_sets sets_of(const int64_t *ranks, size_t count, struct set_s
 
 static void test_sample(struct record *record)
 {
+    const struct wrong wrong[] = {NOTHING_WRONG, {3, 17}};
     const int64_t times_ns[] = {9000, 1100, 1200};
     struct measure measure = {.id = 7,
                               .sets = sets_of((const int64_t[]){1, 3, 2, 0}, 4, (struct set_sizes){.common = 2}),
-                              .message_bytes = 8, .window = 4, .warmup = 1, .iterations = 2, .verify = true};
-    compose_sample(record, &(struct sample){fixture_world.kernels[1], &measure, 1, times_ns, 3});
+                              .message_bytes = 8, .window = 4, .warmup = 1, .iterations = 2, .verify = VERIFY_ENDS};
+    compose_sample(record, &(struct sample){fixture_world.kernels[1], &measure, 1, times_ns, 2, wrong});
     check_record(record, "{\"record\":\"sample\",\"id\":7,\"kernel\":\"oneway\",\"source\":2,\"target\":0,"
                          "\"message_bytes\":8,\"window\":4,\"warmup\":1,\"iterations\":2,\"warmup_times_s\":[9e-06],"
-                         "\"times_s\":[1.1e-06,1.2e-06],\"verified\":true,\"errors\":3}\n");
+                         "\"times_s\":[1.1e-06,1.2e-06],\"verified\":2,\"errors\":3,\"errors_by_rank\":[0,3],"
+                         "\"first_errors\":[-1,17]}\n");
     rank_sets_free(&measure.sets);
 }
 
 static void test_group_sample(struct record *record)
 {
+    const struct wrong wrong[] = {NOTHING_WRONG, NOTHING_WRONG, NOTHING_WRONG};
     const int64_t times_ns[] = {1100}, sizes[] = {1, 3};
     struct measure measure = {.id = 8, .window = 1, .iterations = 1,
                               .sets = sets_of((const int64_t[]){1, 3, 2, 0}, 4, (struct set_sizes){0, sizes, 2})};
-    compose_sample(record, &(struct sample){fixture_world.kernels[2], &measure, 1, times_ns, 0});
+    compose_sample(record, &(struct sample){fixture_world.kernels[2], &measure, 1, times_ns, 0, wrong});
     check_record(record, "{\"record\":\"sample\",\"id\":8,\"kernel\":\"meet\",\"ranks\":[3,2,0],"
                          "\"message_bytes\":0,\"window\":1,\"warmup\":0,\"iterations\":1,\"warmup_times_s\":[],"
-                         "\"times_s\":[1.1e-06],\"verified\":false,\"errors\":0}\n");
+                         "\"times_s\":[1.1e-06],\"verified\":0,\"errors\":0}\n");
     rank_sets_free(&measure.sets);
 }
 
@@ -59,13 +62,13 @@ void test_records(void)
     struct rank_facts facts = {.host = "n1", .pid = 123, .clock = {1e-9, 2.1e-8},
                                .affinity = {{0x10f}, 2}};
     compose_version(&record);
-    check_record(&record, "{\"record\":\"version\",\"probe\":\"1\",\"format\":1}\n");
+    check_record(&record, "{\"record\":\"version\",\"probe\":\"1\",\"format\":2}\n");
     check_kernel(&record, 0, "pingpong", "pair");
     check_kernel(&record, 2, "meet", "group");
     check_kernel(&record, 3, "gather", "all");
     check_kernel(&record, 4, "copy", "single");
     compose_header(&record, &(struct header){3, 1, "Some \"MPI\"\nsecond line", 4});
-    check_record(&record, "{\"record\":\"header\",\"format\":1,\"probe\":\"1\",\"mpi_standard\":\"3.1\","
+    check_record(&record, "{\"record\":\"header\",\"format\":2,\"probe\":\"1\",\"mpi_standard\":\"3.1\","
                           "\"mpi_library\":\"Some \\\"MPI\\\"\",\"ranks\":4}\n");
     compose_rank(&record, 3, &facts);
     check_record(&record, "{\"record\":\"rank\",\"rank\":3,\"host\":\"n1\",\"pid\":123,\"cpus\":\"0-3,8\",\"cpu\":2,"

@@ -6,6 +6,8 @@
 
 #include "kernels/group.h"
 #include "kernels/kernel.h"
+#include "kernels/pair.h"
+#include "kernels/pattern.h"
 
 #define US 1000
 
@@ -46,17 +48,16 @@ static void gather(const struct group *group)
                   group->comm);
 }
 
-/* The first byte of every message is taken for wrong on every rank, and those that are. */
-static int64_t check_gathered(const struct group *group, int64_t count)
+/* The second byte of every message is taken for wrong on rank 1, and those that are. */
+static void check_gathered(const struct group *group, int64_t first, int64_t count, struct wrong *wrong)
 {
-    int64_t wrong = 0;
-    for (int64_t i = 0; i < count; i++) {
+    for (int64_t i = first; i < first + count; i++) {
         gather(group);
         for (int rank = 0; rank < group->ranks; rank++)
             for (int byte = 0; byte < group->message_bytes; byte++)
-                wrong += byte == 0 || group->receive[rank * group->message_bytes + byte] != rank + 1;
+                if (group->receive[rank * group->message_bytes + byte] != rank + 1 || (group->rank == 1 && byte == 1))
+                    *wrong = (struct wrong){wrong->bytes + 1, 1};
     }
-    return wrong;
 }
 
 static const struct kernel kernel_everyone = {
@@ -87,7 +88,36 @@ static const struct kernel kernel_alone = {
     .group = {.send = MEMORY_MESSAGE, .receive = MEMORY_MESSAGE, .run = alone},
 };
 
-extern const struct kernel kernel_pingpong;
+/* The last message reaches the target with a wrong byte, and nothing at all reaches the source. */
+static void garbled_source(const struct pair *pair, int64_t count, int64_t *times_ns)
+{
+    for (int64_t i = 0; i < count; i++) {
+        MPI_Send(pair->send[0], pair->message_bytes, MPI_BYTE, pair->partner, PAIR_DATA, pair->comm);
+        times_ns[i] = US;
+    }
+}
 
-const struct kernel *const kernels[] = {&kernel_roll_call, &kernel_everyone, &kernel_alone, &kernel_pingpong};
+static void garbled_target(const struct pair *pair, int64_t count, int64_t *times_ns)
+{
+    (void)times_ns;
+    for (int64_t i = 0; i < count; i++)
+        MPI_Recv(pair->receive[0], pair->message_bytes, MPI_BYTE, pair->partner, PAIR_DATA, pair->comm,
+                 MPI_STATUS_IGNORE);
+    if (count > 0)
+        pair->receive[0][pair->message_bytes - 1] ^= 1;
+}
+
+static const struct kernel kernel_garbled = {
+    .name = "garbled",
+    .measures = "",
+    .time_is = "",
+    .needs = NEEDS_PAIR,
+    .sized = true,
+    .pair = {.answers = true, .source = garbled_source, .target = garbled_target},
+};
+
+extern const struct kernel kernel_pingpong, kernel_oneway, kernel_bothway;
+
+const struct kernel *const kernels[] = {&kernel_roll_call, &kernel_everyone, &kernel_alone,  &kernel_garbled,
+                                        &kernel_pingpong,  &kernel_oneway,   &kernel_bothway};
 const size_t kernel_count = sizeof kernels / sizeof kernels[0];
