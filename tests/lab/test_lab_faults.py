@@ -101,6 +101,17 @@ def test_packet_loss(lab4: LabPlan, direction: Direction | None) -> None:
     assert everything(lab4) == before
 
 
+@pytest.mark.parametrize("direction", [None, Direction.IN, Direction.OUT])
+def test_corrupted_data(lab4: LabPlan, direction: Direction | None) -> None:
+    before = everything(lab4)
+    plant(lab4, "data-corrupt", "n2", percent=2.5, direction=direction)
+    now = everything(lab4)
+    assert ("mod 100000 < 2500 @th" in str(now["n2 rules"])) == (direction is not Direction.OUT)
+    assert ("mod 100000 < 2500 @th" in str(now[f"{FABRIC} rules"])) == (direction is not Direction.IN)
+    planting.clear(lab4.name, kind="data-corrupt")
+    assert everything(lab4) == before
+
+
 @pytest.mark.parametrize(
     ("kind", "left"), [("slurmd-killed", []), ("slurmd-stopped", ["T"]), ("node-down", []), ("node-hung", ["T"])]
 )

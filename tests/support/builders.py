@@ -17,7 +17,7 @@ from seatrial.commands.check.assessment import assess
 from seatrial.commands.check.next_experiments import plan_retest
 from seatrial.model import formats
 from seatrial.model.fabric import Component, Fabric, Wiring
-from seatrial.model.measurement import Kernel, Measurement, Phase, Round
+from seatrial.model.measurement import Corruption, Kernel, Measurement, Phase, Round, Verification
 from seatrial.model.run import Ending, NodeState, RecordedRun, RunInfo
 from seatrial.model.subject import Direction
 from seatrial.node.node import parse_facts
@@ -29,7 +29,11 @@ Pair = tuple[str, str]
 HEALTHY = 117e6
 """Bytes per second through a good gigabit link; its limit is 117.67e6."""
 BOTH = (Direction.OUT, Direction.IN)
-HEADER = {"record": "header", "format": 1, "probe": "1", "mpi_library": "Open MPI v4.1.4", "ranks": 0}
+COMPARED = {Verification.NONE: 0, Verification.ENDS: 2, Verification.ALL: 5}
+"""Iterations whose data are compared."""
+LEAST_CORRUPTED = 4096
+"""Messages below it arrive as they were sent."""
+HEADER = {"record": "header", "format": 2, "probe": "1", "mpi_library": "Open MPI v4.1.4", "ranks": 0}
 
 
 def steady(phase: Phase, repetition: int, pair: Pair) -> float:
@@ -62,6 +66,8 @@ class Cluster:
     """One for all, as where nodes share a kernel; empty: each its own."""
     wiring: Wiring | None = None
     """What pairs really cross; None: what `leaf_of` says."""
+    corrupt: Mapping[Component, float] = field(default_factory=dict)
+    """Parts that corrupt large messages, with the share of measurements in which they do."""
 
     @property
     def fabric(self) -> Fabric:
@@ -73,6 +79,7 @@ class Cluster:
 
     def _measurement(self, wanted: Round, pair: Pair, draw: random.Random) -> Measurement:
         times = [self._time(wanted, pair, draw) for _ in range(wanted.shape.iterations)]
+        wrong = self._corruptions(wanted, pair, draw)
         return Measurement(
             phase=wanted.phase,
             repetition=wanted.repetition,
@@ -82,6 +89,21 @@ class Cluster:
             times_s=tuple(times),
             warmup_times_s=tuple(times[:1]),
             pairs_at_once=len(wanted.pairs),
+            verified=COMPARED[wanted.verify],
+            errors=3 * len(wrong),
+            corruptions=wrong,
+        )
+
+    def _corruptions(self, wanted: Round, pair: Pair, draw: random.Random) -> tuple[Corruption, ...]:
+        """Three wrong bytes in each direction in which data cross such a part."""
+        if not self.corrupt or wanted.shape.message_bytes < LEAST_CORRUPTED:
+            return ()
+        ways = (pair,) if wanted.shape.kernel is Kernel.ONEWAY else (pair, pair[::-1])
+        shares = [[self.corrupt.get(part, 0.0) for part in (self.wiring or self.fabric).path(*way)] for way in ways]
+        return tuple(
+            Corruption(source=way[0], target=way[1], wrong_bytes=3, first_byte=168)
+            for way, crossed in zip(ways, shares, strict=True)
+            if draw.random() < max(crossed)
         )
 
     def _time(self, wanted: Round, pair: Pair, draw: random.Random) -> float:
@@ -176,7 +198,7 @@ def sail(
             pairs = [pair for pair in one.pairs if frozenset(pair) not in closed and pair not in skipped]
             left = tuple(pair for pair in pairs if not dead & set(pair))
             began_s = 0.2 * next(number)
-            delivered = cluster.measure(msgspec.structs.replace(one, pairs=left), draw)
+            delivered = cluster.measure(msgspec.structs.replace(one, pairs=left, verify=Verification.ENDS), draw)
             measurements.extend(msgspec.structs.replace(one, at_s=began_s) for one in delivered)
 
     rounds = survey_rounds(cluster)

@@ -45,7 +45,7 @@ def check_facts(launcher: Launcher, nodes: tuple[str, ...]) -> None:
 def check_greeting(session: Session, nodes: tuple[str, ...]) -> None:
     """The session is on the nodes asked for, and the probe has said what it is."""
     assert sorted(session.nodes) == sorted(nodes)
-    assert session.header["format"] == 1
+    assert session.header["format"] == 2
     assert session.header["mpi_library"]
 
 

@@ -180,7 +180,9 @@ def _is_storable(entry: Entry) -> bool:
         return True
     measurement: Measurement = entry.measurement
     shape = measurement.shape
-    numbers = (entry.number, measurement.repetition, measurement.pairs_at_once, measurement.errors)
+    wrong = (number for one in measurement.corruptions for number in (one.wrong_bytes, one.first_byte))
+    counts = (measurement.pairs_at_once, measurement.verified, measurement.errors, *wrong)
+    numbers = (entry.number, measurement.repetition, *counts)
     sizes = (shape.message_bytes, shape.window, shape.warmup, shape.iterations)
     return all(-LARGEST <= number <= LARGEST for number in (*numbers, *sizes))
 

@@ -89,7 +89,9 @@ COLUMNS = {
     "measurement": (
         "STRUCT(phase VARCHAR, repetition BIGINT, shape STRUCT(kernel VARCHAR, message_bytes BIGINT, "
         '"window" BIGINT, warmup BIGINT, iterations BIGINT), source VARCHAR, target VARCHAR, times_s DOUBLE[], '
-        "warmup_times_s DOUBLE[], pairs_at_once BIGINT, errors BIGINT, variant VARCHAR, at_s DOUBLE)"
+        "warmup_times_s DOUBLE[], pairs_at_once BIGINT, verified BIGINT, errors BIGINT, "
+        "corruptions STRUCT(source VARCHAR, target VARCHAR, wrong_bytes BIGINT, first_byte BIGINT)[], "
+        "variant VARCHAR, at_s DOUBLE)"
     ),
 }
 
@@ -103,7 +105,7 @@ WITH delivered AS (
 )
 SELECT run_name() AS run, number AS round, phase, repetition, shape.kernel AS kernel, source, target,
        shape.message_bytes AS message_bytes, shape."window" AS window_messages, pairs_at_once, warm,
-       iteration, time_s, errors, coalesce(variant, '') AS variant, at_s
+       iteration, time_s, coalesce(verified, 0) AS verified, errors, corruptions, coalesce(variant, '') AS variant, at_s
 FROM delivered ORDER BY round, source, target, warm DESC, iteration
 """
 

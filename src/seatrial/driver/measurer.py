@@ -24,7 +24,7 @@ from seatrial.driver.session_losses import Losses, placed
 from seatrial.launch.contract import PLAIN, Launcher, Manner, Session
 from seatrial.model.errors import LaunchError, ProbeLost, RoundRefused, SeatrialError
 from seatrial.model.loss import CappedPair, Loss, LossCause, Moment, SessionLoss, unmeasured
-from seatrial.model.measurement import Kernel, Measurement, Round
+from seatrial.model.measurement import Kernel, Measurement, Round, Verification
 from seatrial.model.placement import Start
 from seatrial.model.run import NodeCause, NodeState
 from seatrial.node.rank_places import rank_places
@@ -66,6 +66,8 @@ class Measurer:
         """How often the probe came up."""
         self.window_s = 0.0
         """How long one window of the bandwidth kernel is expected to take."""
+        self.verify = Verification.ENDS
+        """How much of the data is compared in rounds that do not say it themselves."""
         self._launcher = launcher
         self._writer = writer
         self._nodes = tuple(nodes)
@@ -323,6 +325,8 @@ class Measurer:
 
     def _once(self, wanted: Round) -> None:
         session = self.start()
+        if wanted.verify is Verification.NONE:
+            wanted = msgspec.structs.replace(wanted, verify=self.verify)
         if self.starts and self.starts[-1].session == self._sessions:
             self.starts[-1] = msgspec.structs.replace(self.starts[-1], variant=wanted.variant)
         self._number += 1

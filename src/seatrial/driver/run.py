@@ -20,6 +20,7 @@ from seatrial.model import formats
 from seatrial.model.errors import SeatrialError
 from seatrial.model.fabric import Wiring
 from seatrial.model.facts import NodeFacts
+from seatrial.model.measurement import Verification
 from seatrial.model.run import Design, Ending, NodeCause, NodeState, RecordedRun, RunInfo, RunKind
 from seatrial.model.settings import CheckSettings, Settings, SiteSettings
 
@@ -51,6 +52,7 @@ class Run:
         self.settings = settings
         self.progress = progress
         self.measurer = Measurer(launcher, writer, nodes, progress, settings.round_timeout_s, fewest)
+        self.measurer.verify = Verification.ALL if settings.verify else Verification.ENDS
         self.facts: dict[str, NodeFacts] = {}
         self.facts_after: dict[str, NodeFacts] = {}
         self._launcher = launcher

@@ -7,6 +7,7 @@ import msgspec
 
 from seatrial.model.errors import LaunchError
 from seatrial.model.measurement import (
+    Corruption,
     Count,
     GroupMeasurement,
     GroupRound,
@@ -15,33 +16,40 @@ from seatrial.model.measurement import (
     Round,
     Seconds,
     Shape,
+    Verification,
 )
 
-FORMAT = 1
+FORMAT = 2
 
 
-class Sample(msgspec.Struct, frozen=True):
-    """The probe's `sample` record: times of one pair, by rank; see docs/probe-protocol.md."""
+class Timed(msgspec.Struct, frozen=True, kw_only=True):
+    """What every `sample` record of the probe has; see docs/probe-protocol.md."""
+
+    times_s: tuple[Seconds, ...]
+    warmup_times_s: tuple[Seconds, ...] = ()
+    verified: Count = 0
+    errors: Count = 0
+    errors_by_rank: tuple[Count, ...] = ()
+    """Of each rank of the set, in its order; none where there are no errors."""
+    first_errors: tuple[int, ...] = ()
+
+
+class Sample(Timed, frozen=True, kw_only=True):
+    """The times of one pair, by rank."""
 
     source: int
     target: int
-    times_s: tuple[Seconds, ...]
-    warmup_times_s: tuple[Seconds, ...] = ()
-    errors: Count = 0
 
 
-class GroupSample(msgspec.Struct, frozen=True):
-    """The probe's `sample` record of a kernel that is not a pair."""
+class GroupSample(Timed, frozen=True, kw_only=True):
+    """The same of a kernel that is not a pair."""
 
     ranks: tuple[int, ...]
-    times_s: tuple[Seconds, ...]
-    warmup_times_s: tuple[Seconds, ...] = ()
-    errors: Count = 0
 
 
 def measure_command(number: int, wanted: Round, rank_of: Mapping[str, int]) -> bytes:
     """The line that asks for a round of pairs."""
-    return _measure(number, wanted.shape, {"pairs": [rank_of[name] for pair in wanted.pairs for name in pair]})
+    return _measure(number, wanted, {"pairs": [rank_of[name] for pair in wanted.pairs for name in pair]})
 
 
 def group_command(number: int, wanted: GroupRound, rank_of: Mapping[str, int]) -> bytes:
@@ -50,15 +58,17 @@ def group_command(number: int, wanted: GroupRound, rank_of: Mapping[str, int]) -
     ranks = [rank_of[name] for group in wanted.groups for name in group]
     match wanted.shape.kernel.needs:
         case Needs.GROUP:
-            return _measure(number, wanted.shape, {"ranks": ranks, "group_sizes": sizes})
+            return _measure(number, wanted, {"ranks": ranks, "group_sizes": sizes})
         case Needs.SINGLE if set(sizes) == {1}:
-            return _measure(number, wanted.shape, {"ranks": ranks})
+            return _measure(number, wanted, {"ranks": ranks})
         case Needs.ALL if len(sizes) == 1 and ranks == sorted(rank_of.values()):
-            return _measure(number, wanted.shape, {})
+            return _measure(number, wanted, {})
     raise ValueError(f"{wanted.shape.kernel} needs {wanted.shape.kernel.needs}, not groups of {sizes} nodes")
 
 
-def _measure(number: int, shape: Shape, ranks: Mapping[str, list[int]]) -> bytes:
+def _measure(number: int, wanted: Round | GroupRound, ranks: Mapping[str, list[int]]) -> bytes:
+    shape: Shape = wanted.shape
+    verify: Verification = wanted.verify
     command = {
         "command": "measure",
         "id": number,
@@ -68,7 +78,7 @@ def _measure(number: int, shape: Shape, ranks: Mapping[str, list[int]]) -> bytes
         "window": shape.window,
         "warmup": shape.warmup,
         "iterations": shape.iterations,
-        "verify": False,
+        "verify": verify.value,
     }
     return msgspec.json.encode(command) + b"\n"
 
@@ -104,7 +114,9 @@ def measurement(record: Mapping[str, Any], wanted: Round, nodes: Sequence[str]) 
         times_s=sample.times_s,
         warmup_times_s=sample.warmup_times_s,
         pairs_at_once=len(wanted.pairs),
+        verified=sample.verified,
         errors=sample.errors,
+        corruptions=_corruptions(sample, nodes, (sample.source, sample.target)),
         variant=wanted.variant,
     )
 
@@ -127,8 +139,32 @@ def group_measurement(record: Mapping[str, Any], wanted: GroupRound, nodes: Sequ
         times_s=sample.times_s,
         warmup_times_s=sample.warmup_times_s,
         groups_at_once=len(wanted.groups),
+        verified=sample.verified,
         errors=sample.errors,
+        corruptions=_corruptions(sample, nodes, sample.ranks),
         variant=wanted.variant,
+    )
+
+
+def _corruptions(sample: Timed, nodes: Sequence[str], ranks: Sequence[int]) -> tuple[Corruption, ...]:
+    """What each rank of the set received wrong; in a set of two the other one sent it.
+
+    Raises msgspec.ValidationError where the record does not say it of each rank.
+    """
+    if not sample.errors:
+        return ()
+    if not len(sample.errors_by_rank) == len(sample.first_errors) == len(ranks):
+        raise msgspec.ValidationError(f"{sample.errors} wrong bytes, and not how many each of {len(ranks)} ranks got")
+    received = zip(ranks, sample.errors_by_rank, sample.first_errors, strict=True)
+    return tuple(
+        Corruption(
+            source=nodes[ranks[1 - place]] if len(ranks) == 2 else "",
+            target=nodes[rank],
+            wrong_bytes=wrong,
+            first_byte=max(first, 0),
+        )
+        for place, (rank, wrong, first) in enumerate(received)
+        if wrong
     )
 
 

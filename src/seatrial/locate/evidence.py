@@ -152,14 +152,16 @@ class PairEvidence:
         """By the pair in the order of its names."""
 
     def take(self, measurements: Sequence[Measurement]) -> Fresh:
-        """Read the measurements that were added since the last call; rounds of phases in `APART` do not count.
+        """Read the measurements that were added since the last call.
+
+        Rounds of phases in `APART` do not count, nor do those whose data arrived wrong: they say nothing of speed.
 
         `measurements`: all of the run until now, those of the last call first.
         """
         changed: set[Pair] = set()
         sources: set[tuple[Kernel, Phase]] = set()
         for one in measurements[self._taken :]:
-            if one.phase in APART or not one.times_s:
+            if one.phase in APART or not one.times_s or one.errors:
                 continue
             source, target = pair = one.pair
             if one.shape.kernel is Kernel.PINGPONG:

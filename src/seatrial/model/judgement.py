@@ -152,7 +152,7 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
         """FINDINGS where something is at fault; else INCOMPLETE where numbers are missing, undecided or impossible."""
         if self.damage:
             return ExitCode.INCOMPLETE
-        if any(finding.verdict is not Verdict.INVALID for finding in self.findings):
+        if any(finding.names_fault for finding in self.findings):
             return ExitCode.FINDINGS
         open_verdicts = (Verdict.INVALID, Verdict.INCONCLUSIVE, Verdict.UNSTABLE)
         undecided = any(pair.verdict in open_verdicts for pair in self.pairs)

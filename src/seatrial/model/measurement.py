@@ -66,6 +66,28 @@ class Phase(enum.StrEnum):
     """Under one of several settings that are compared: transports, placements, rails."""
 
 
+class Verification(enum.StrEnum):
+    """How much of the data of a round the probe compares with what was sent, outside of the times."""
+
+    NONE = "none"
+    """Also in runs that were recorded before data were compared."""
+    ENDS = "ends"
+    """The first iteration and the last."""
+    ALL = "all"
+    """These, and as many more iterations as are timed."""
+
+
+class Corruption(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Data that arrived other than they were sent, in the compared iterations of one measurement."""
+
+    source: str
+    """The node that sent them; empty where several did."""
+    target: str
+    wrong_bytes: Count
+    first_byte: Count
+    """Offset of the first of them in its message."""
+
+
 class Shape(msgspec.Struct, frozen=True, kw_only=True):
     """How one kernel is run: message size, messages in flight, warm-up and timed iterations."""
 
@@ -85,6 +107,7 @@ class Round(msgspec.Struct, frozen=True, kw_only=True):
     pairs: tuple[tuple[str, str], ...]
     variant: str = ""
     """Name of the setting under which the probe runs; empty: the site's own."""
+    verify: Verification = Verification.NONE
 
 
 class Measurement(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -98,7 +121,11 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     times_s: tuple[Seconds, ...]
     warmup_times_s: tuple[Seconds, ...] = ()
     pairs_at_once: Count = 1
+    verified: Count = 0
+    """Iterations whose data were compared with what was sent."""
     errors: Count = 0
+    """Bytes of these that arrived wrong, in both directions; `corruptions` says where."""
+    corruptions: tuple[Corruption, ...] = ()
     variant: str = ""
     """As its round's."""
     at_s: Seconds | None = None
@@ -123,6 +150,7 @@ class GroupRound(msgspec.Struct, frozen=True, kw_only=True):
     """By node name; the first node of a group leads it."""
     variant: str = ""
     """As in Round."""
+    verify: Verification = Verification.NONE
 
 
 class GroupMeasurement(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -136,5 +164,10 @@ class GroupMeasurement(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     times_s: tuple[Seconds, ...]
     warmup_times_s: tuple[Seconds, ...] = ()
     groups_at_once: Count = 1
+    verified: Count = 0
     errors: Count = 0
+    corruptions: tuple[Corruption, ...] = ()
+    """As in Measurement."""
     variant: str = ""
+    at_s: Seconds | None = None
+    """As in Measurement."""

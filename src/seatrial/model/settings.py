@@ -51,6 +51,8 @@ class SiteSettings(msgspec.Struct, frozen=True, kw_only=True):
     run: str = ""
     """The run's name; empty: a new one."""
     seed: int = 1
+    verify: bool = False
+    """Compare the data of all iterations with what was sent, not only those of the first and the last."""
     quick_facts: bool = True
     """Do not read the facts that take long: which components the libraries contain."""
     command: tuple[str, ...] = ()

@@ -79,6 +79,7 @@ class FindingKind(enum.StrEnum):
     PORT_NEEDS_RANKS = "port-needs-ranks", SLOW, "one rank cannot drive the port"
     UNSTABLE_LINK = "unstable-link", UNSTABLE, "unstable"
     FASTER_THAN_PHYSICS = "faster-than-physics", INVALID, "number is faster than physics permits"
+    DATA_CORRUPT = "data-corrupt", INVALID, "corrupts data"
     NO_USABLE_NUMBER = "no-usable-number", DOWN, "was measured without a usable number"
     DRIVER_MISSING = "driver-missing", FACT, "MPI lacks the driver of its adapter"
     SLOWER_THAN_ALTERNATIVE = "slower-than-alternative", SLOW, "another transport is faster"
@@ -218,6 +219,11 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     pairs: tuple[str, ...] = ()
     """The pairs that show it, "source>target"."""
     experiments: tuple[Experiment, ...] = ()
+
+    @property
+    def names_fault(self) -> bool:
+        """Whether it names a part that is at fault; a number that cannot be right shows only that it is wrong."""
+        return self.verdict is not Verdict.INVALID or self.kind is FindingKind.DATA_CORRUPT
 
     @property
     def rank(self) -> tuple[bool, int]:

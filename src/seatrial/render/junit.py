@@ -1,15 +1,15 @@
 """A report as JUnit XML, for CI systems: one test case for each finding and for each subject that was judged.
 
-Findings are failures; INVALID ones are errors, since impossible numbers prove nothing. A subject that no finding names
-has passed, was skipped (NOT_RUN, INCONCLUSIVE), or is an error. A run whose exit code is INCOMPLETE is an error, too.
-So there are failures where the exit code is 1, errors where it is 2, and neither where it is 0.
+Findings are failures; numbers faster than physics are errors, since impossible numbers prove nothing. A subject that
+no finding names has passed, was skipped (NOT_RUN, INCONCLUSIVE), or is an error. A run whose exit code is INCOMPLETE is
+an error, too. So there are failures where the exit code is 1, errors where it is 2, and neither where it is 0.
 """
 
 from collections.abc import Iterator
 from xml.sax.saxutils import escape, quoteattr
 
 from seatrial.model.errors import ExitCode
-from seatrial.model.verdict import Finding, Verdict
+from seatrial.model.verdict import Finding, FindingKind, Verdict
 from seatrial.render import finding_text
 from seatrial.render.escape import clean
 from seatrial.render.report import Case, Report
@@ -44,7 +44,8 @@ def _findings(report: Report) -> Iterator[str]:
     for finding in report.findings:
         if finding.verdict is Verdict.NOTE:
             continue
-        kind = "error" if finding.verdict in ERRORS and not alone else "failure"
+        doubtful = finding.verdict in ERRORS and finding.kind is not FindingKind.DATA_CORRUPT
+        kind = "error" if doubtful and not alone else "failure"
         outcome = _element(kind, finding.verdict.value, finding.statement, _details(finding))
         yield _case("finding", f"{finding.kind} {finding_text.subject_text(finding)}", outcome)
 

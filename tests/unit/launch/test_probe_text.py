@@ -19,14 +19,23 @@ from seatrial.launch.probe_text import (
     parse_record,
 )
 from seatrial.model.errors import LaunchError
-from seatrial.model.measurement import GroupRound, Kernel, Needs, Phase, Round, Shape
+from seatrial.model.measurement import (
+    Corruption,
+    GroupRound,
+    Kernel,
+    Needs,
+    Phase,
+    Round,
+    Shape,
+    Verification,
+)
 from seatrial.pairs.survey import BANDWIDTH
 
 NODES = ("n1", "n2", "n3")
 ROUND = Round(phase=Phase.RETEST, repetition=4, shape=BANDWIDTH, pairs=(("n1", "n3"), ("n2", "n1")))
 SAMPLE: dict[str, Any] = {
     "record": "sample", "id": 7, "kernel": "oneway", "source": 0, "target": 2, "times_s": [0.1, 0.2],
-    "warmup_times_s": [0.3], "verified": False, "errors": 0, "of_tomorrow": [1],
+    "warmup_times_s": [0.3], "verified": 2, "errors": 0, "of_tomorrow": [1],
 }  # fmt: skip
 
 
@@ -36,8 +45,10 @@ def test_the_command_of_a_round() -> None:
     assert line.count(b"\n") == 1
     assert json.loads(line) == {
         "command": "measure", "id": 7, "kernel": "oneway", "pairs": [0, 2, 1, 0], "message_bytes": 1 << 20,
-        "window": 4, "warmup": 1, "iterations": 3, "verify": False,
+        "window": 4, "warmup": 1, "iterations": 3, "verify": "none",
     }  # fmt: skip
+    everything = msgspec.structs.replace(ROUND, verify=Verification.ALL)
+    assert json.loads(measure_command(7, everything, RANK_OF))["verify"] == "all"
     assert json.loads(STOP) == {"command": "stop"}
 
 
@@ -46,12 +57,26 @@ def test_a_sample_becomes_a_measurement_of_its_round() -> None:
     assert one.pair == ("n1", "n3")
     assert (one.phase, one.repetition, one.shape, one.pairs_at_once) == (Phase.RETEST, 4, BANDWIDTH, 2)
     assert (one.times_s, one.warmup_times_s) == ((0.1, 0.2), (0.3,))
+    assert (one.verified, one.errors, one.corruptions) == (2, 0, ())
+
+
+def test_wrong_bytes_are_put_down_to_sender_and_receiver() -> None:
+    one = measurement(SAMPLE | {"errors": 7, "errors_by_rank": [4, 3], "first_errors": [0, 99]}, ROUND, NODES)
+    assert one.errors == 7
+    assert one.corruptions == (
+        Corruption(source="n3", target="n1", wrong_bytes=4, first_byte=0),
+        Corruption(source="n1", target="n3", wrong_bytes=3, first_byte=99),
+    )
+    one = measurement(SAMPLE | {"errors": 3, "errors_by_rank": [0, 3], "first_errors": [-1, 99]}, ROUND, NODES)
+    assert one.corruptions == (Corruption(source="n1", target="n3", wrong_bytes=3, first_byte=99),)
 
 
 @pytest.mark.parametrize(
     "change",
     [{"source": 9}, {"source": -3}, {"source": 2, "target": 0}, {"target": 1}, {"source": "0"}, {"times_s": None},
-     {"times_s": ["x"]}, {"errors": "none"}, {"source": None}],
+     {"times_s": ["x"]}, {"errors": "none"}, {"source": None}, {"verified": True}, {"errors": 1},
+     {"errors": 1, "errors_by_rank": [1], "first_errors": [0]},
+     {"errors": 1, "errors_by_rank": [-1, 2], "first_errors": [0, 0]}],
 )  # fmt: skip
 def test_a_sample_that_was_not_asked_for_or_is_none_is_refused(change: dict[str, Any]) -> None:
     with pytest.raises(msgspec.ValidationError):
@@ -84,7 +109,7 @@ def groups_of(needs: Needs, *groups: tuple[str, ...]) -> GroupRound:
 def test_the_command_of_a_round_of_groups(wanted: GroupRound, ranks: dict[str, Any]) -> None:
     assert json.loads(group_command(8, wanted, RANK_OF)) == {
         "command": "measure", "id": 8, "kernel": "work", **ranks, "message_bytes": 0, "window": 1, "warmup": 2,
-        "iterations": 3, "verify": False,
+        "iterations": 3, "verify": "none",
     }  # fmt: skip
 
 
@@ -108,13 +133,20 @@ GROUP_SAMPLE: dict[str, Any] = {
     "ranks": [2, 0],
     "times_s": [0.1],
     "warmup_times_s": [],
+    "verified": 2,
     "errors": 2,
+    "errors_by_rank": [0, 2],
+    "first_errors": [-1, 5],
 }
 
 
 def test_a_sample_of_a_group_becomes_a_measurement_of_its_round() -> None:
     one = group_measurement(GROUP_SAMPLE, groups_of(Needs.GROUP, ("n2",), ("n3", "n1")), NODES)
     assert (one.nodes, one.times_s, one.errors, one.groups_at_once) == (("n3", "n1"), (0.1,), 2, 2)
+    assert one.corruptions == (Corruption(source="n3", target="n1", wrong_bytes=2, first_byte=5),)
+    three = {**GROUP_SAMPLE, "ranks": [2, 0, 1], "errors_by_rank": [0, 2, 0], "first_errors": [-1, 5, -1]}
+    one = group_measurement(three, groups_of(Needs.ALL, ("n3", "n1", "n2")), NODES)
+    assert one.corruptions == (Corruption(source="", target="n1", wrong_bytes=2, first_byte=5),)
     assert (one.phase, one.repetition, one.variant) == (Phase.SURVEY, 4, "v")
 
 
@@ -150,19 +182,19 @@ def test_every_proper_prefix_of_a_record_is_none() -> None:
 
 
 def test_a_header_as_it_should_be() -> None:
-    check_header({"record": "header", "format": 1, "ranks": 4}, 4)
+    check_header({"record": "header", "format": 2, "ranks": 4}, 4)
 
 
 def test_many_worlds_of_one_rank_are_explained() -> None:
-    header = {"format": 1, "ranks": 1, "mpi_library": "Open MPI v4.1.4"}
+    header = {"format": 2, "ranks": 1, "mpi_library": "Open MPI v4.1.4"}
     with pytest.raises(LaunchError, match=r"4 worlds of one rank.*Open MPI v4\.1\.4.*--mpi"):
         check_header(header, 4)
 
 
 @pytest.mark.parametrize(
     ("header", "match"),
-    [({"format": 2, "ranks": 4}, "format 2"), ({"ranks": 4}, "format None"), ({"format": 1, "ranks": 3}, "4 ranks.*3"),
-     ({"format": 1}, "None came up"), ({"format": "1", "ranks": 4}, "format '1'")],
+    [({"format": 1, "ranks": 4}, "format 1"), ({"ranks": 4}, "format None"), ({"format": 2, "ranks": 3}, "4 ranks.*3"),
+     ({"format": 2}, "None came up"), ({"format": "2", "ranks": 4}, "format '2'")],
 )  # fmt: skip
 def test_another_format_or_another_world_is_refused(header: dict[str, Any], match: str) -> None:
     with pytest.raises(LaunchError, match=match):

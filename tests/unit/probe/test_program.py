@@ -38,7 +38,7 @@ def records(text: str) -> list[dict[str, Any]]:
 def test_version_is_one_record(probe: Path) -> None:
     done = started(probe, "--version")
     assert done.returncode == 0
-    assert records(done.stdout) == [{"record": "version", "probe": "1", "format": 1}]
+    assert records(done.stdout) == [{"record": "version", "probe": "1", "format": 2}]
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def probe(mpi: Mpi, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def answers(mpi: Mpi, probe: Path, *commands: dict[str, Any], limit_kib: int = 0) -> list[list[dict[str, Any]]]:
     """What the probe answers to each of the commands, on four ranks. `limit_kib`: of memory for each rank."""
-    usual = {"command": "measure", "message_bytes": 0, "window": 1, "warmup": 1, "iterations": 2, "verify": False}
+    usual = {"command": "measure", "message_bytes": 0, "window": 1, "warmup": 1, "iterations": 2, "verify": "none"}
     lines = [json.dumps({**usual, "id": number, **own}) for number, own in enumerate(commands, 1)]
     limited = ["sh", "-c", f'ulimit -v {limit_kib}; exec "$0"', probe] if limit_kib else [probe]
     argv = outside_of_jobs(mpirun_argv(mpi, RANKS, *limited, root=os.geteuid() == 0))
@@ -79,9 +79,48 @@ def test_one_group_of_all_ranks_delivers_the_longest_time_of_each_iteration(mpi:
     assert answer[1]["errors"] == 0
 
 
-def test_wrong_bytes_of_all_ranks_are_added_up(mpi: Mpi, probe: Path) -> None:
-    (answer,) = answers(mpi, probe, {"kernel": "everyone", "message_bytes": 10, "verify": True})
-    assert (answer[1]["verified"], answer[1]["errors"]) == (True, RANKS * RANKS * 2)
+COMPARED = {"none": 0, "ends": 2, "all": 4}
+
+
+@pytest.mark.parametrize("verify", COMPARED)
+def test_wrong_bytes_are_counted_for_each_rank_of_a_group(mpi: Mpi, probe: Path, verify: str) -> None:
+    (answer,) = answers(mpi, probe, {"kernel": "everyone", "message_bytes": 10, "verify": verify})
+    sample, wrong = answer[1], RANKS * COMPARED[verify]
+    assert (sample["verified"], sample["errors"]) == (COMPARED[verify], wrong)
+    assert sample.get("errors_by_rank", []) == ([0, wrong, 0, 0] if wrong else [])
+    assert sample.get("first_errors", []) == ([-1, 1, -1, -1] if wrong else [])
+
+
+@pytest.mark.parametrize("verify", COMPARED)
+def test_wrong_bytes_of_a_pair_say_which_way_they_went(mpi: Mpi, probe: Path, verify: str) -> None:
+    bytes_each = 1001
+    garbled = {"kernel": "garbled", "pairs": [2, 1, 0, 3], "message_bytes": bytes_each, "verify": verify}
+    (answer,) = answers(mpi, probe, garbled)
+    for sample in answer[1:-1]:
+        assert sample["verified"] == COMPARED[verify]
+        assert sample["warmup_times_s"] + sample["times_s"] == [US] * 3
+        never_came, last = COMPARED[verify] * bytes_each, COMPARED[verify]
+        assert sample["errors"] == never_came + last
+        assert sample.get("errors_by_rank", [0, 0]) == [never_came, last]
+        assert sample.get("first_errors", [-1, -1]) == ([0, bytes_each - 1] if verify != "none" else [-1, -1])
+
+
+@pytest.mark.parametrize("kernel", ["pingpong", "oneway", "bothway"])
+@pytest.mark.parametrize("message_bytes", [0, 1, 4097, 1 << 20])
+def test_good_data_are_found_good(mpi: Mpi, probe: Path, kernel: str, message_bytes: int) -> None:
+    window = 1 if kernel == "pingpong" else 5
+    asked = {"kernel": kernel, "pairs": [3, 0, 1, 2], "message_bytes": message_bytes, "window": window}
+    rounds = [asked | {"verify": verify, "warmup": warmup} for verify in COMPARED for warmup in (0, 2)]
+    for answer, one in zip(answers(mpi, probe, *rounds), rounds, strict=True):
+        assert [each["record"] for each in answer] == ["start", "sample", "sample", "end"]
+        for sample in answer[1:-1]:
+            assert sample["errors"] == 0
+            assert sample["verified"] == (COMPARED[str(one["verify"])] if message_bytes else 0)
+
+
+def test_a_kernel_without_data_verifies_nothing(mpi: Mpi, probe: Path) -> None:
+    (answer,) = answers(mpi, probe, {"kernel": "roll_call", "ranks": [1, 2], "group_sizes": [2], "verify": "all"})
+    assert answer[1]["verified"] == 0
 
 
 def test_single_ranks_measure_at_the_same_time_each_alone(mpi: Mpi, probe: Path) -> None:

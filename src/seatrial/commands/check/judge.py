@@ -19,10 +19,12 @@ from seatrial.commands.check.unmeasured_pairs import (
     hanging_findings,
     invalid_findings,
     lost_findings,
+    with_corruption,
     with_reasons,
 )
 from seatrial.commands.check.uplink_verdicts import judge_loaded
 from seatrial.drift.network_differences import tcp_resent_between
+from seatrial.judgement.corrupt_data import corrupt_flows, corruption_findings
 from seatrial.judgement.rank_deaths import judge_deaths
 from seatrial.judgement.rank_notes import first_ranks
 from seatrial.locate.evidence import Evidence, Pair, deciding
@@ -64,12 +66,14 @@ def judge(recorded: RecordedRun, assessor: Assessor | None = None) -> Judgement:
         *lost_findings(recorded.info.lost),
         *hanging_findings(recorded.info.hanging_pairs),
         *deaths.findings,
+        *corruption_findings(recorded.measurements, references.fabric),
         *invalid_findings(suspicion.bandwidth, evidence, references),
         *_pair_findings(recorded, evidence, references, suspicion),
         *loaded.findings,
         *_fact_findings(recorded),
     ]
     pairs = with_reasons(_pair_verdicts(recorded.planned, evidence, references, suspicion), recorded.info.capped_pairs)
+    pairs = with_corruption(pairs, corrupt_flows(recorded.measurements))
     median_bandwidth, median_latency = _medians(pairs)
     power, paces = powers(references, suspicion), _populations(suspicion)
     return Judgement(

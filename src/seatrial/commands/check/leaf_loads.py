@@ -36,11 +36,13 @@ Key = tuple[str, Direction]
 def rounds_of(measurements: Iterable[Measurement]) -> list[list[Measurement]]:
     """Rounds under load that are complete, in the order in which they were measured.
 
-    Every round has a number of its own (`repetition`). One that was broken off and repeated in parts is left out.
+    Every round has a number of its own (`repetition`). One that was broken off and repeated in parts is left out, and
+    so is one in which data arrived wrong.
     """
     found: dict[int, list[Measurement]] = {}
     for one in measurements:
-        if one.phase is Phase.LOADED and one.shape.kernel is Kernel.ONEWAY and sum(one.times_s) > LEAST_S:
+        usable = sum(one.times_s) > LEAST_S and not one.errors
+        if one.phase is Phase.LOADED and one.shape.kernel is Kernel.ONEWAY and usable:
             found.setdefault(one.repetition, []).append(one)
     return [flows for flows in found.values() if all(one.pairs_at_once == len(flows) for one in flows)]
 

@@ -13,7 +13,9 @@ from seatrial.drift.peer_groups import one_kernel
 from seatrial.driver.clock import monotonic_s
 from seatrial.driver.measurer import Measurer
 from seatrial.driver.progress import Progress
+from seatrial.judgement.corrupt_data import corruption_suspects
 from seatrial.locate.evidence import Evidence, Pair
+from seatrial.locate.explanation import nodes_of
 from seatrial.locate.thresholds import RETEST_RUNS
 from seatrial.model.fabric import Wiring
 from seatrial.model.measurement import Phase, Round
@@ -55,7 +57,8 @@ def measure_loaded(
     evidence, _, suspicion = assessment
     stage = _Stage(measurer, progress, recorded, deadline)
     hung = {name for pair in measurer.hung for name in pair}
-    rounds = stage.first(left_out(suspicion, recorded.fabric) | hung)
+    corrupting = {name for one in corruption_suspects(recorded.measurements, recorded.fabric) for name in nodes_of(one)}
+    rounds = stage.first(left_out(suspicion, recorded.fabric) | hung | corrupting)
     if not rounds:
         return True
     if why := stage.too_much(rounds):

@@ -79,6 +79,7 @@ def timed(measurements: Iterable[Measurement]) -> list[Timed]:
         if one.phase in PHASES
         and one.at_s is not None
         and one.times_s
+        and not one.errors
         and one.shape.kernel is Kernel.ONEWAY
         and not one.variant
     ]

@@ -41,7 +41,8 @@ def told_by_rail(findings: Sequence[Finding], measurements: Iterable[Measurement
 def _runs(measurements: Iterable[Measurement]) -> Runs:
     found: dict[str, dict[Pair, dict[int, float]]] = defaultdict(lambda: defaultdict(dict))
     for one in measurements:
-        if one.phase is Phase.VARIANT and one.shape.kernel is Kernel.ONEWAY and one.times_s and one.variant:
+        counts = one.shape.kernel is Kernel.ONEWAY and one.times_s and not one.errors
+        if one.phase is Phase.VARIANT and counts and one.variant:
             found[one.variant][one.pair][one.repetition] = run_value(one)
     return found
 

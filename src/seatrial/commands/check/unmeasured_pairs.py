@@ -1,10 +1,11 @@
-"""Nodes and pairs without a usable number: lost, hanging, faster than physics, or left out by the survey."""
+"""Nodes and pairs without a usable number: lost, hanging, corrupting, faster than physics, left out by the survey."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
 from seatrial.commands.check.pair_verdicts import Judged, bandwidth_reason
+from seatrial.judgement.corrupt_data import Flow
 from seatrial.judgement.pair_limit import INVALID_REMEDY
 from seatrial.locate.evidence import Evidence, Pair
 from seatrial.locate.references import References
@@ -99,6 +100,16 @@ def with_reasons(pairs: Sequence[PairVerdict], capped: Sequence[CappedPair]) -> 
     return tuple(
         msgspec.structs.replace(pair, reason=f"not measured: it crosses {_who(cap)}, which {_WRONG[cap.cause]}")
         if pair.verdict is Verdict.NOT_RUN and (cap := by_pair.get((pair.source, pair.target)))
+        else pair
+        for pair in pairs
+    )
+
+
+def with_corruption(pairs: Sequence[PairVerdict], corrupted: Mapping[Pair, Flow]) -> tuple[PairVerdict, ...]:
+    """The same verdicts; pairs whose data arrived wrong are INVALID, however fast they were."""
+    return tuple(
+        msgspec.structs.replace(pair, verdict=Verdict.INVALID, reason=flow.statement)
+        if (flow := corrupted.get((pair.source, pair.target)))
         else pair
         for pair in pairs
     )

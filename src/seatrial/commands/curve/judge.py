@@ -16,6 +16,7 @@ from seatrial.commands.curve.points import (
     runs_by_size,
 )
 from seatrial.commands.curve.rank_places import CurvePlaces, curve_places
+from seatrial.judgement.corrupt_data import after_corruption, corrupted_pair, sound
 from seatrial.judgement.outcome import Outcome, failure_of, pair_of
 from seatrial.judgement.pair_limit import against_limit, limit_between, limit_findings
 from seatrial.judgement.rank_deaths import after_deaths, judge_deaths, run_notes
@@ -65,17 +66,21 @@ def fit_latency(
 
 def judge_curve(recorded: RecordedRun) -> Curve:
     """The judgement, computed from the samples alone; the same run gives the same curve."""
-    pair = pair_of(recorded)
+    pair, delivered = pair_of(recorded), recorded
+    recorded = sound(recorded)
     latency = runs_by_size(recorded.measurements, pair, Kernel.PINGPONG)
     stream = runs_by_size(recorded.measurements, pair, Kernel.ONEWAY)
     plateau = plateau_of(latency, stream)
     limit = limit_between(recorded.facts, pair)
     measured = plateau.bandwidth_bytes_per_s if plateau else None
     judged = against_limit(measured, limit)
-    verdict, reason = after_deaths(recorded, *judged)
-    reason = failure_of(recorded) or reason
-    findings = (*judge_deaths(recorded).findings, *limit_findings(pair, *judged, measured, limit))
-    errors = sum(one.errors for one in recorded.measurements)
+    verdict, reason = after_corruption(delivered, *after_deaths(recorded, *judged))
+    reason = failure_of(delivered) or reason
+    findings = (
+        *corrupted_pair(pair, delivered),
+        *judge_deaths(recorded).findings,
+        *limit_findings(pair, *judged, measured, limit),
+    )
     points = points_of(recorded.measurements, pair)
     sender = next((rank for start in recorded.starts for rank in start.ranks if rank.place == pair[0]), None)
     return Curve(
@@ -89,7 +94,7 @@ def judge_curve(recorded: RecordedRun) -> Curve:
         verdict=verdict,
         reason=reason,
         findings=findings,
-        notes=(*run_notes(recorded, reason, findings), *([f"{errors} bytes arrived corrupted"] if errors else [])),
+        notes=run_notes(recorded, reason, findings),
         complete=recorded.info.whole and plateau is not None,
     )
 

@@ -10,6 +10,7 @@ from seatrial.commands.placement.memory import memory_findings, memory_notes
 from seatrial.commands.placement.picture import NodePicture, pictures
 from seatrial.commands.placement.rows import RankRow, rank_rows
 from seatrial.commands.placement.threads import threads_findings
+from seatrial.judgement.corrupt_data import corruption_reason, sound
 from seatrial.judgement.outcome import failure_of
 from seatrial.judgement.pair_limit import limit_between
 from seatrial.judgement.rank_deaths import run_notes
@@ -129,12 +130,12 @@ def judge_placement(recorded: RecordedRun) -> Placement:
         *memory_findings(recorded.facts, ranks, line),
     ]
     advice = advice_of(recorded.facts, ranks, line)
-    gains = gains_of(recorded.measurements)
+    gains = gains_of(sound(recorded).measurements)
     fix, why, otherwise = Fix.NONE, "nothing better is known", ""
     if advice:
         otherwise = disobeyed(recorded.facts, recorded.starts, advice)
         fix, why = fate(gains, otherwise)
-    impossible = _impossible(recorded, ranks, gains)
+    impossible = corruption_reason(recorded) or _impossible(recorded, ranks, gains)
     if impossible:
         fix, why = Fix.UNDECIDED, impossible
     stands = advice is not None and fix is not Fix.WITHDRAWN
@@ -248,7 +249,7 @@ def _notes(
     notes += memory_notes(recorded.facts, ranks, advice, line, findings)
     if advice is None and any(one.kind is not FindingKind.MEMORY_FAR_FROM_RANKS for one in findings):
         notes.append(f"No better placement can be advised: {_why_none(recorded.facts, line, ranks)}.")
-    elif advice and gains_of(recorded.measurements):
+    elif advice and gains_of(sound(recorded).measurements):
         notes.append(
             "Only messages were measured. Ranks limited by memory rather than by messages may run better spread "
             "over all sockets."

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
+from seatrial.judgement.corrupt_data import after_corruption, corrupted_pair, sound
 from seatrial.judgement.outcome import Outcome, failure_of, pair_of
 from seatrial.judgement.pair_limit import against_limit, limit_between, limit_findings
 from seatrial.judgement.rank_deaths import after_deaths, judge_deaths, run_notes
@@ -59,7 +60,8 @@ class Saturation(Outcome, frozen=True, kw_only=True):
 
 def judge_saturation(recorded: RecordedRun) -> Saturation:
     """The judgement, computed from the samples alone."""
-    pair = pair_of(recorded)
+    pair, delivered = pair_of(recorded), recorded
+    recorded = sound(recorded)
     rounds = _rounds(recorded.measurements)
     times = _times(rounds)
     largest = max((size for _, size in times), default=0)
@@ -79,9 +81,10 @@ def judge_saturation(recorded: RecordedRun) -> Saturation:
     limit = limit_between(recorded.facts, pair)
     measured = best.bandwidth_bytes_per_s if best else None
     judged = against_limit(measured, limit)
-    verdict, reason = after_deaths(recorded, *judged)
-    reason = failure_of(recorded) or reason
+    verdict, reason = after_corruption(delivered, *after_deaths(recorded, *judged))
+    reason = failure_of(delivered) or reason
     findings = (
+        *corrupted_pair(pair, delivered),
         *judge_deaths(recorded).findings,
         *limit_findings(pair, *judged, measured, limit),
         *_one_rank_findings(pair, by_ranks, needed, part),

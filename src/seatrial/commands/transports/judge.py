@@ -17,6 +17,7 @@ from seatrial.commands.transports.carriers import (
 from seatrial.commands.transports.components import stock_of
 from seatrial.commands.transports.effects import Effect, effects_of
 from seatrial.commands.transports.inventory import Offer, missing_drivers, offers
+from seatrial.judgement.corrupt_data import corruption_reason, sound
 from seatrial.judgement.outcome import Outcome, failure_of, pair_of
 from seatrial.judgement.pair_limit import limit_between
 from seatrial.judgement.rank_deaths import run_notes
@@ -80,14 +81,17 @@ def judge_transports(recorded: RecordedRun, notes: Sequence[VariantNote], rail: 
     notes = [note for note in notes if note.variant.rail == rail]
     declared = next((note.declared for note in notes if note.declared), None)
     stock = stock_of(recorded.info.mpi_library, recorded.facts, declared, within=inside)
-    effects = effects_of(recorded.measurements, notes)
+    effects = effects_of(sound(recorded).measurements, notes)
     carriers = carrier_verdicts(effects, declared)
     limit = _limit(recorded.facts, pair, default_of(effects), rail)
     stray = strayed(rail, notes) if rail else HELD
     answer = _answer(carriers, effects, limit, stray)
+    corrupted = corruption_reason(recorded)
     failure = "" if notes else failure_of(recorded)
     if failure:
         answer = Answer(verdict=Verdict.NOT_RUN, reason=failure)
+    elif corrupted:
+        answer = Answer(verdict=Verdict.INVALID, reason=corrupted)
     elif answer.verdict is not Verdict.PASS and default_of(effects).starts < LEAST_STARTS and recorded.info.reason:
         answer = msgspec.structs.replace(answer, reason=f"{answer.reason}. {recorded.info.reason}")
     found = missing_drivers(recorded.facts, stock)

@@ -1,4 +1,4 @@
-"""Faults of links and of the network: rates, MTU, lost frames."""
+"""Faults of links and of the network: rates, MTU, lost frames, corrupted data."""
 
 from seatrial.lab.cluster.host_argv import in_space
 from seatrial.lab.cluster.network import port, shape_line, trunk
@@ -8,7 +8,13 @@ from seatrial.lab.faults.base import Fault, Parameters, faulty_rate
 from seatrial.model.subject import Direction
 
 PER = 100_000
-"""The resolution of the share of frames that are dropped."""
+"""The resolution of the share of frames that are dropped or corrupted."""
+LARGE_BYTES = 4000
+"""Frames above it are pieces of large messages: those of MPI's own short ones stay as they are."""
+CORRUPT_BIT = 200 * 8
+"""Place of the four bytes that are changed, from the TCP header: behind what MPI writes at the start of a message."""
+FLIPPED = 0x00010000
+"""One bit of them."""
 
 
 def set_node_rate(
@@ -80,6 +86,35 @@ def drop_places(plan: LabPlan, node: str, rail: str | None = None) -> dict[Direc
     return {Direction.OUT: (plan.space(FABRIC), end), Direction.IN: (plan.space(node), interface)}
 
 
+def corrupt_rules(table: str, device: str, percent: float) -> str:
+    """An nft ruleset that flips one bit in that share of the large TCP frames that arrive at `device`, at random.
+
+    The sender leaves TCP's checksum to its adapter, as real ones do (CHECKSUM_PARTIAL on a veth), so nothing below MPI
+    notices: the errors are those of a bad adapter, bus or memory behind the checksum.
+    """
+    share = max(1, round(percent / 100 * PER))
+    return (
+        f"table netdev {table} {{\n  chain corrupt {{\n"
+        f'    type filter hook ingress device "{device}" priority 0; policy accept;\n'
+        f"    meta length > {LARGE_BYTES} meta l4proto tcp numgen random mod {PER} < {share} "
+        f"@th,{CORRUPT_BIT},32 set @th,{CORRUPT_BIT},32 ^ {FLIPPED:#010x} counter\n  }}\n}}\n"
+    )
+
+
+def corrupt_data(plan: LabPlan, node: str, parameters: Parameters) -> None:
+    """Corrupt what the node sends, what it receives, or both."""
+    for direction, (space, device) in drop_places(plan, node, parameters.rail).items():
+        if parameters.direction in (None, Direction.BOTH, direction):
+            text = corrupt_rules(f"corrupt-{node}", device, parameters.percent or 0)
+            call(in_space(space, ["nft", "-f", "-"]), stdin=text)
+
+
+def stop_corrupting(plan: LabPlan, node: str) -> None:
+    """Remove the rules that corrupt data."""
+    for space, _device in drop_places(plan, node).values():
+        attempt(in_space(space, ["nft", "delete", "table", "netdev", f"corrupt-{node}"]))
+
+
 def drop_frames(plan: LabPlan, node: str, parameters: Parameters) -> None:
     """Drop frames of the given direction, or both ways."""
     for direction, (space, device) in drop_places(plan, node, parameters.rail).items():
@@ -148,5 +183,17 @@ LINKS = (
         may=("direction", "rail"),
         plant=drop_frames,
         clear=stop_dropping,
+    ),
+    Fault(
+        kind="data-corrupt",
+        description="One bit is flipped in that percentage of the large frames that the node sends and receives, or of "
+        "one direction: a bad adapter, bus or memory. No checksum notices, MPI delivers the data, and programs compute "
+        "wrong results. For real.",
+        takes="node",
+        marks="data",
+        needs=(("percent",),),
+        may=("direction", "rail"),
+        plant=corrupt_data,
+        clear=stop_corrupting,
     ),
 )

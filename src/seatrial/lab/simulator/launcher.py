@@ -16,6 +16,7 @@ from seatrial.lab.simulator.faults import Planted
 from seatrial.lab.simulator.network import Network
 from seatrial.lab.simulator.nodes import SimulatedNodes
 from seatrial.launch.contract import PLAIN, FactsReading, Hosts, Manner
+from seatrial.launch.probe_text import FORMAT
 from seatrial.model.errors import LaunchError, ProbeLost, RoundRefused
 from seatrial.model.fabric import Fabric
 from seatrial.model.measurement import Kernel, Measurement, Round
@@ -49,7 +50,7 @@ class SimulatedSession:
         self.nodes = tuple(nodes)
         self.header: dict[str, Any] = {
             "record": "header",
-            "format": 1,
+            "format": FORMAT,
             "probe": __version__,
             "mpi_library": "none: simulated",
             "ranks": len(self.nodes),

@@ -17,7 +17,7 @@ from seatrial.model.errors import UsageError
 
 ONE = make_plan(name="a", nodes=3)
 TWO = make_plan(name="a", nodes=3, rails=2)
-WITH_RAIL = {"link-rate", "one-way-rate", "mtu", "packet-loss"}
+WITH_RAIL = {"link-rate", "one-way-rate", "mtu", "packet-loss", "data-corrupt"}
 
 
 def test_a_second_rail_adds_a_network_and_changes_nothing_of_the_first() -> None:

@@ -6,7 +6,7 @@ from seatrial.lab.cluster.plan import make_plan
 from seatrial.lab.cluster.planting import bare
 from seatrial.lab.faults.base import Parameters, check_parameters, check_subject, faulty_rate
 from seatrial.lab.faults.catalogue import FAULTS, fault_named
-from seatrial.lab.faults.links import drop_rules
+from seatrial.lab.faults.links import corrupt_rules, drop_rules
 from seatrial.model.errors import UsageError
 from seatrial.model.subject import Direction
 
@@ -33,6 +33,7 @@ def test_every_kind_is_there_once_and_described() -> None:
         ("one-way-rate", Parameters(percent=60), "needs direction"),
         ("mtu", Parameters(mtu=12), "12 is not a valid MTU"),
         ("node-down", Parameters(percent=50), "takes no percent"),
+        ("data-corrupt", Parameters(), "needs percent"),
     ],
 )
 def test_parameters_that_do_not_fit_are_refused(kind: str, parameters: Parameters, complaint: str) -> None:
@@ -47,6 +48,8 @@ def test_parameters_that_do_not_fit_are_refused(kind: str, parameters: Parameter
         ("one-way-rate", Parameters(rate_bit_per_s=10**8, direction=Direction.IN)),
         ("packet-loss", Parameters(percent=2)),
         ("packet-loss", Parameters(percent=2, direction=Direction.OUT)),
+        ("data-corrupt", Parameters(percent=5)),
+        ("data-corrupt", Parameters(percent=5, direction=Direction.IN)),
         ("node-hung", Parameters()),
     ],
 )
@@ -65,4 +68,5 @@ def test_rates_subjects_and_loss() -> None:
     assert faulty_rate(10**9, Parameters(rate_bit_per_s=10**8)) == 10**8
     assert (bare("node:n3"), bare("uplink:leaf2"), bare("n3")) == ("n3", "leaf2", "n3")
     assert "numgen random mod 100000 < 2000 drop" in drop_rules("t", "eth0", 2)
+    assert "meta length > 4000 meta l4proto tcp numgen random mod 100000 < 2000 @th" in corrupt_rules("t", "eth0", 2)
     assert Parameters(percent=60, rate_bit_per_s=10**8).text == "percent=60 rate=100mbit"

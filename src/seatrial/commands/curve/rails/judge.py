@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from seatrial.commands.curve.rails.curves import RailCurve, RailRatio, against_physics, rail_curve, ratio_of, strength
 from seatrial.commands.curve.rails.findings import floor_of, held_back, late_rail, slow_rail
+from seatrial.judgement.corrupt_data import after_corruption, sound
 from seatrial.judgement.outcome import Outcome, failure_of, pair_of
 from seatrial.judgement.rank_deaths import after_deaths, run_notes
 from seatrial.locate.evidence import Pair
@@ -28,7 +29,8 @@ class RailComparison(Outcome, frozen=True, kw_only=True):
 
 def judge_rails(recorded: RecordedRun) -> RailComparison:
     """The judgement, computed from the samples alone; the same run gives the same result."""
-    pair = pair_of(recorded)
+    pair, delivered = pair_of(recorded), recorded
+    recorded = sound(recorded)
     planned = recorded.info.design.variants if recorded.info.design else ()
     seen = (one.variant for one in recorded.measurements if one.phase is Phase.VARIANT)
     curves = tuple(rail_curve(recorded, pair, variant) for variant in dict.fromkeys((*planned, *seen)))
@@ -42,8 +44,8 @@ def judge_rails(recorded: RecordedRun) -> RailComparison:
     gain = ratio_of(together, strongest) if together and strongest else None
     findings = (*_rail_findings(pair, singles, best, ratios), *_held_back(pair, together, gain, singles))
     judged = _overall(curves, findings, [ratio for ratio in ratios if not _decided(ratio)], gain)
-    verdict, reason = after_deaths(recorded, *judged)
-    reason = failure_of(recorded) or reason
+    verdict, reason = after_corruption(delivered, *after_deaths(recorded, *judged))
+    reason = failure_of(delivered) or reason
     whole = bool(curves) and all(curve.bandwidth for curve in curves)
     return RailComparison(
         pair=pair,
