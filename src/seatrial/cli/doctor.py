@@ -15,7 +15,7 @@ from seatrial.commands.doctor import view as doctor_view
 from seatrial.model.settings import CHECK_BUDGET_S, DOCTOR_WAIT_S
 
 SHARED = Shared(
-    without=("budget", "archive", "round_timeout", "replay", "run", "seed", *HOSTS),
+    without=("budget", "archive", "round_timeout", "replay", "run", "seed", "verify", *HOSTS),
     defaults={"wait": time_text(DOCTOR_WAIT_S), "budget": time_text(CHECK_BUDGET_S)},
 )
 

@@ -108,6 +108,12 @@ RoundTimeout = Annotated[
 ]
 RunName = Annotated[str, typer.Option(help="Name of the run.  [default: time and four digits]", metavar="NAME")]
 Seed = Annotated[int, typer.Option(help="Seed for the random order of rounds.", min=0, metavar="N")]
+Verify = Annotated[
+    bool,
+    typer.Option(
+        "--verify", help="Compare the data of as many iterations as are timed, not only of the first and the last."
+    ),
+]
 Wait = Annotated[str, typer.Option(help="Maximum time to wait in the Slurm queue.", metavar="TIME")]
 Wrap = Annotated[
     str,

@@ -32,6 +32,7 @@ from seatrial.cli.options import (
     RoundTimeout,
     RunName,
     Seed,
+    Verify,
     Wait,
     Wrap,
     archive_folder,
@@ -71,6 +72,7 @@ class SharedOptions(NamedTuple):
     replay: Replay = ""
     run: RunName = DEFAULTS.run
     seed: Seed = DEFAULTS.seed
+    verify: Verify = DEFAULTS.verify
 
     def settings(self) -> SiteSettings:
         """The settings that they make. Raises UsageError for a value."""

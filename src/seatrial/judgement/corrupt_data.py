@@ -71,8 +71,8 @@ def flows_of(measurements: Iterable[Measurement]) -> dict[Pair, Flow]:
     return flows
 
 
-def _with(flow: Flow, one: Measurement, way: Pair) -> Flow:
-    wrong = [each for each in one.corruptions if (each.source, each.target) == way]
+def _with(flow: Flow, measurement: Measurement, way: Pair) -> Flow:
+    wrong = [each for each in measurement.corruptions if (each.source, each.target) == way]
     if not wrong:
         return msgspec.structs.replace(flow, compared=flow.compared + 1)
     return Flow(
@@ -80,7 +80,7 @@ def _with(flow: Flow, one: Measurement, way: Pair) -> Flow:
         corrupt=flow.corrupt + 1,
         wrong_bytes=flow.wrong_bytes + sum(each.wrong_bytes for each in wrong),
         first_byte=flow.first_byte if flow.corrupt else wrong[0].first_byte,
-        message_bytes=flow.message_bytes if flow.corrupt else one.shape.message_bytes,
+        message_bytes=flow.message_bytes if flow.corrupt else measurement.shape.message_bytes,
     )
 
 
