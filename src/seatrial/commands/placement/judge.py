@@ -10,7 +10,7 @@ from seatrial.commands.placement.memory import memory_findings, memory_notes
 from seatrial.commands.placement.picture import NodePicture, pictures
 from seatrial.commands.placement.rows import RankRow, rank_rows
 from seatrial.commands.placement.threads import threads_findings
-from seatrial.judgement.corrupt_data import corruption_reason, sound
+from seatrial.judgement.corrupt_data import corrupt_flows, corrupted_pair, corruption_reason, sound
 from seatrial.judgement.outcome import failure_of
 from seatrial.judgement.pair_limit import limit_between
 from seatrial.judgement.rank_deaths import run_notes
@@ -142,6 +142,9 @@ def judge_placement(recorded: RecordedRun) -> Placement:
     argv = advised_line(line, advice, line.program, RANKFILE, recorded.info.mpi_library) if advice and stands else []
     tried = bool(gains) or fix is Fix.WITHDRAWN
     findings = [_proved(finding, fix, why, tried, bool(argv)) for finding in findings]
+    findings += [
+        found for pair in [*corrupt_flows(recorded.measurements)][:1] for found in corrupted_pair(pair, recorded)
+    ]
     failure = "" if ranks else failure_of(recorded)
     unread = not ranks or len(ranks) < len({rank.node for start in recorded.starts[:1] for rank in start.ranks})
     verdict = worst([finding.verdict for finding in findings]) if not unread else Verdict.INCONCLUSIVE

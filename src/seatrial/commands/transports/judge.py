@@ -17,7 +17,7 @@ from seatrial.commands.transports.carriers import (
 from seatrial.commands.transports.components import stock_of
 from seatrial.commands.transports.effects import Effect, effects_of
 from seatrial.commands.transports.inventory import Offer, missing_drivers, offers
-from seatrial.judgement.corrupt_data import corruption_reason, sound
+from seatrial.judgement.corrupt_data import corrupted_pair, corruption_reason, sound
 from seatrial.judgement.outcome import Outcome, failure_of, pair_of
 from seatrial.judgement.pair_limit import limit_between
 from seatrial.judgement.rank_deaths import run_notes
@@ -94,7 +94,7 @@ def judge_transports(recorded: RecordedRun, notes: Sequence[VariantNote], rail: 
         answer = Answer(verdict=Verdict.INVALID, reason=corrupted)
     elif answer.verdict is not Verdict.PASS and default_of(effects).starts < LEAST_STARTS and recorded.info.reason:
         answer = msgspec.structs.replace(answer, reason=f"{answer.reason}. {recorded.info.reason}")
-    found = missing_drivers(recorded.facts, stock)
+    found = [*corrupted_pair(pair, recorded), *missing_drivers(recorded.facts, stock)]
     if answer.verdict is not Verdict.INVALID and stray is HELD:
         found += slower_than_alternatives(effects, pair)
     return Transports(

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from seatrial.commands.curve.rails.curves import RailCurve, RailRatio, against_physics, rail_curve, ratio_of, strength
 from seatrial.commands.curve.rails.findings import floor_of, held_back, late_rail, slow_rail
-from seatrial.judgement.corrupt_data import after_corruption, sound
+from seatrial.judgement.corrupt_data import after_corruption, corrupted_pair, sound
 from seatrial.judgement.outcome import Outcome, failure_of, pair_of
 from seatrial.judgement.rank_deaths import after_deaths, run_notes
 from seatrial.locate.evidence import Pair
@@ -42,7 +42,11 @@ def judge_rails(recorded: RecordedRun) -> RailComparison:
     together = next((curve for curve in able if len(curve.rails) > 1), None)
     strongest = max(singles, key=strength, default=None)
     gain = ratio_of(together, strongest) if together and strongest else None
-    findings = (*_rail_findings(pair, singles, best, ratios), *_held_back(pair, together, gain, singles))
+    findings = (
+        *corrupted_pair(pair, delivered),
+        *_rail_findings(pair, singles, best, ratios),
+        *_held_back(pair, together, gain, singles),
+    )
     judged = _overall(curves, findings, [ratio for ratio in ratios if not _decided(ratio)], gain)
     verdict, reason = after_corruption(delivered, *after_deaths(recorded, *judged))
     reason = failure_of(delivered) or reason
