@@ -66,7 +66,7 @@ def probe(path: Path, message_bytes: int, nodes: int = 2) -> list[float]:
     """Mean one-way seconds of each trial."""
     command = {
         "command": "measure", "kernel": "pingpong", "pairs": [0, 1], "message_bytes": message_bytes, "window": 1,
-        "warmup": 20, "iterations": SIZES[message_bytes], "verify": False,
+        "warmup": 20, "iterations": SIZES[message_bytes], "verify": "none",
     }  # fmt: skip
     lines = "".join(json.dumps({**command, "id": trial + 1}) + "\n" for trial in range(TRIALS))
     records = [json.loads(line) for line in on_pair([str(path)], lines, nodes).splitlines()]
