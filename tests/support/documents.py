@@ -83,6 +83,11 @@ def own_lines(text: str) -> set[str]:
     return {*named, *titles}
 
 
+SHARED_TITLE = "Slurm options"
+SHARED_LINK = "[Slurm options](#slurm-options)"
+"""In the section of a command: it has all the options of that section, too."""
+
+
 def option_problems(text: str, path: str, parameters: Sequence[Any]) -> list[str]:
     """What is wrong with the section of the command `path`: options without a row, rows without an option, arguments
     and defaults that are not those of the code.
@@ -92,6 +97,8 @@ def option_problems(text: str, path: str, parameters: Sequence[Any]) -> list[str
         return [f"{path}: {len(found)} sections"]
     options = {long_name(one): one for one in parameters if one.param_type_name == "option" and one.name != "help"}
     rows = table(found[0], "option", "default", "meaning")
+    if SHARED_LINK in found[0]:
+        rows = [*rows, *table(section(text, SHARED_TITLE), "option", "default", "meaning")]
     names = [re.match(r"`(--[\w-]+)", row[0]) for row in rows]
     problems = compared([one.group(1) if one else row[0] for one, row in zip(names, rows, strict=True)], options)
     for (cell, default, meaning), name in zip(rows, names, strict=True):

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from seatrial.cli.options import (
     AsJson,
@@ -23,6 +23,7 @@ from seatrial.cli.options import (
 from seatrial.cli.outcome import Files, show
 from seatrial.cli.progress import progress_on
 from seatrial.cli.site_options import Shared, refuse_idle_only, settings_of
+from seatrial.commands.check import dry_run as check_dry_run
 from seatrial.commands.check import run as check_run
 from seatrial.commands.check import view as check_view
 from seatrial.driver import detached as driver_detached
@@ -46,6 +47,21 @@ def check(
     detach: Annotated[
         bool, typer.Option("--detach", help="Submit it as a Slurm job; collect with `runs collect`.")
     ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print nodes, time and node-hours; ask for nothing.")
+    ] = False,
+    sample: Annotated[
+        int,
+        typer.Option(
+            help="Measure only N nodes, spread over the leaf switches.  [default: all]",
+            min=0,
+            metavar="N",
+            show_default=False,
+        ),
+    ] = DEFAULTS.sample,
+    one_per_leaf: Annotated[
+        bool, typer.Option("--one-per-leaf", help="Measure one node of each leaf switch.")
+    ] = DEFAULTS.one_per_leaf,
     ranks: Annotated[
         int, typer.Option(help="Number of ranks without Slurm.", min=2, max=512, metavar="N")
     ] = DEFAULTS.ranks,
@@ -84,10 +100,13 @@ def check(
     files = Files(html=html, markdown=markdown, junit=junit)
     if settings_file is not None:
         settings = driver_submitted.read_settings(settings_file.absolute())
+        files = Files(html=settings.html, markdown=settings.markdown, junit=settings.junit)
         return measure(settings, as_json=as_json, files=files)
     settings = CheckSettings(
         **{**asdict(site), "nodes": parse_nodes(nodes), "ranks": ranks},
         design=design,
+        sample=sample,
+        one_per_leaf=one_per_leaf,
         pairs_at_once=pairs_at_once,
         loaded=not no_loaded,
         fabric=file_or_live(fabric),
@@ -96,9 +115,14 @@ def check(
         effect=share_of(effect, "--effect") if effect else None,
         latency_effect=share_of(latency_effect, "--latency-effect") if latency_effect else None,
     )
+    if dry_run:
+        with progress_on(sys.stderr) as progress:
+            request = check_dry_run.plan_request(settings, progress)
+        return show(check_dry_run.request_report(request), as_json=as_json, files=files)
     if detach:
         refuse_idle_only(site)
-        submitted = driver_detached.submit_check(settings)
+        later = {form: path and path.absolute() for form, path in asdict(files).items()}
+        submitted = driver_detached.submit_check(replace(settings, **later))
         if as_json:
             print(json_text({"format": 1, "run": submitted.run, "job": submitted.job, "cut": submitted.cut}), end="")
             return 0

@@ -62,9 +62,9 @@ def curve(
         return show(report, outcome.folder, as_json=as_json, files=Files(html=html))
     settings = CurveSettings(site=site, ends=ends, most_bytes=most_bytes, per_octave=per_octave)
     with progress_on(sys.stderr) as progress:
-        found = curve_run.run_curve(settings, progress)
-    report = curve_view.curve_report(found.outcome.recorded.info, found.curve)
-    return show(report, found.outcome.folder, as_json=as_json, files=Files(html=html))
+        result = curve_run.run_curve(settings, progress)
+    report = curve_view.curve_report(result.outcome.recorded.info, result.curve)
+    return show(report, result.outcome.folder, as_json=as_json, files=Files(html=html))
 
 
 def message_size(text: str) -> int:

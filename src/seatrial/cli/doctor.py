@@ -32,5 +32,5 @@ def doctor(
     refuse_ssh(site, "doctor")
     settings = replace(site, nodes=parse_nodes(nodes))
     with progress_on(sys.stderr) as progress:
-        found = doctor_run.examine(settings, progress)
-    return show(doctor_view.doctor_report(found), as_json=as_json, files=Files(html=html))
+        result = doctor_run.examine(settings, progress)
+    return show(doctor_view.doctor_report(result), as_json=as_json, files=Files(html=html))

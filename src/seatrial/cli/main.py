@@ -135,15 +135,17 @@ def application(arguments: Sequence[str] = ()) -> typer.Typer:
     )
     app.callback(invoke_without_command=True)(_version)
     named = [one for one in COMMANDS if arguments and one.name == arguments[0]]
-    for one in named or COMMANDS:
+    for command in named or COMMANDS:
         if list(arguments) in NAMES_ALONE:
-            app.command(one.name, help=one.help)(_nothing)
+            app.command(command.name, help=command.help)(_nothing)
             continue
-        found = one.load()
-        if isinstance(found, typer.Typer):
-            app.add_typer(found, name=one.name)
+        function = command.load()
+        if isinstance(function, typer.Typer):
+            app.add_typer(function, name=command.name)
         else:
-            app.command(one.name, cls=one.command_class(), help=one.help, context_settings=one.context)(found)
+            app.command(command.name, cls=command.command_class(), help=command.help, context_settings=command.context)(
+                function
+            )
     return app
 
 

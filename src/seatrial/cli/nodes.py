@@ -48,10 +48,11 @@ def refuse_for_this_machine(site: "SiteSettings") -> None:
     """Raises UsageError for an option that means nothing where this machine is read."""
     for option, given in (
         ("--partition", site.partition),
+        *site.slurm.options,
         ("--idle-only", site.idle_only),
         ("--node-hours", site.node_hours),
     ):
-        if given:
+        if given and option not in site.from_site:
             raise UsageError(f"{option} needs nodes from Slurm.", "Name NODES, or leave it out.")
 
 

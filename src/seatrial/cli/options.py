@@ -5,6 +5,7 @@ import re
 import shlex
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -171,6 +172,26 @@ def run_name(text: str) -> str:
     if len(text) > LONGEST_RUN:
         raise UsageError(f"--run {text!r} is too long.", f"Use at most {LONGEST_RUN} characters.")
     return text
+
+
+OURS = (
+    "nodes", "N", "nodelist", "w", "ntasks", "n", "ntasks-per-node", "time", "t", "partition", "p", "job-name", "J",
+    "jobid", "account", "A", "qos", "q", "reservation", "constraint", "C", "exclude", "x", "gres", "immediate", "I",
+    "output", "o", "parsable", "overlap", "label", "l", "input", "i", "mpi", "export",
+)  # fmt: skip
+"""Options of salloc, sbatch and srun that seatrial sets itself, or has an option of its own for."""
+
+
+def slurm_arguments(given: Sequence[str]) -> tuple[str, ...]:
+    """Arguments for Slurm's commands as given. Raises UsageError for one that seatrial sets itself, or that is none."""
+    for word in given:
+        name = re.match(r"--([^=]+)", word) or re.match(r"-([A-Za-z])", word)
+        if name is None:
+            raise UsageError(f"--slurm-arg {word!r} is not an option.", "Write --slurm-arg=--comment=acceptance.")
+        if name.group(1) in OURS:
+            remedy = "Use the option of seatrial, or leave it out."
+            raise UsageError(f"--slurm-arg {word!r}: seatrial sets this option of Slurm itself.", remedy)
+    return tuple(given)
 
 
 def file_or_live(text: str) -> str:

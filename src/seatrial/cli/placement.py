@@ -8,12 +8,12 @@ import typer
 from seatrial.cli.options import AsJson, Html
 from seatrial.cli.outcome import Files, show
 from seatrial.cli.progress import progress_on
-from seatrial.cli.site_options import HOSTS, Shared, settings_of
+from seatrial.cli.site_options import HOSTS, JOB, Shared, settings_of
 from seatrial.commands.placement import run as placement_run
 from seatrial.commands.placement import view as placement_view
 from seatrial.model.settings import PLACEMENT_STARTS, PlacementSettings
 
-SHARED = Shared(without=("launcher", "partition", "mpi", "replay", *HOSTS))
+SHARED = Shared(without=("launcher", "partition", *JOB, "mpi", "replay", *HOSTS))
 
 
 def placement(
@@ -39,6 +39,6 @@ def placement(
     site = settings_of(context)
     settings = PlacementSettings(site=site, words=tuple(line), program=program, cores=cores, starts=starts)
     with progress_on(sys.stderr) as progress:
-        found = placement_run.run_placement(settings, progress)
-    report = placement_view.placement_report(found.recorded.info, found.placement)
-    return show(report, found.folder, as_json=as_json, files=Files(html=html))
+        result = placement_run.run_placement(settings, progress)
+    report = placement_view.placement_report(result.recorded.info, result.placement)
+    return show(report, result.folder, as_json=as_json, files=Files(html=html))

@@ -43,9 +43,9 @@ def saturate(
     site = replace(site, launcher=launcher, nodes=() if site.replay else ends)
     settings = SaturateSettings(site=site, ends=ends, ranks=rank_counts(ranks))
     with progress_on(sys.stderr) as progress:
-        found = saturate_run.run_saturate(settings, progress)
-    outcome = found.outcome
-    report = saturate_view.saturation_report(outcome.recorded.info, found.saturation)
+        result = saturate_run.run_saturate(settings, progress)
+    outcome = result.outcome
+    report = saturate_view.saturation_report(outcome.recorded.info, result.saturation)
     return show(report, outcome.folder, as_json=as_json, files=Files(html=html))
 
 

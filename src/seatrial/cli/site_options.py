@@ -39,12 +39,15 @@ from seatrial.cli.options import (
     hosts_of,
     mpirun_words,
     node_hours_limit,
+    parse_nodes,
     run_name,
     seconds,
+    slurm_arguments,
     time_text,
 )
+from seatrial.cli.site_file import site_defaults
 from seatrial.model.errors import UsageError
-from seatrial.model.settings import DEFAULTS, PAIR_BUDGET_S, SiteSettings
+from seatrial.model.settings import DEFAULTS, PAIR_BUDGET_S, SiteSettings, SlurmRequest
 
 
 class SharedOptions(NamedTuple):
@@ -59,6 +62,22 @@ class SharedOptions(NamedTuple):
     hostfile: HostFile = None
     mpirun_options: MpirunOptions = ""
     partition: Partition = DEFAULTS.partition
+    account: Annotated[str, typer.Option(help="Account of the job.", metavar="NAME")] = DEFAULTS.slurm.account
+    qos: Annotated[str, typer.Option(help="Quality of service of the job.", metavar="NAME")] = DEFAULTS.slurm.qos
+    reservation: Annotated[str, typer.Option(help="Reservation to run in; its nodes are taken.", metavar="NAME")] = (
+        DEFAULTS.slurm.reservation
+    )
+    constraint: Annotated[
+        str, typer.Option(help="Only nodes with these features: hdr&(rome|milan).", metavar="FEATURES")
+    ] = DEFAULTS.slurm.constraint
+    exclude: Annotated[str, typer.Option(help="Never these nodes: n[7-9].", metavar="NODES")] = ""
+    gres: Annotated[str, typer.Option(help="Generic resources to ask for: gpu:4.", metavar="LIST")] = (
+        DEFAULTS.slurm.gres
+    )
+    slurm_arg: Annotated[
+        list[str] | None,
+        typer.Option(help="Argument for salloc, sbatch and srun: --comment=x. May be repeated.", metavar="ARG"),
+    ] = None
     mpi: MpiType = DEFAULTS.mpi
     mpicc: Mpicc = DEFAULTS.mpicc
     probe: Probe = DEFAULTS.probe
@@ -87,16 +106,31 @@ class SharedOptions(NamedTuple):
             "node_hours": node_hours_limit(self.node_hours),
             "replay": reader.find_run(folder, self.replay) if self.replay else None,
             "run": run_name(self.run),
+            "slurm": self._request(),
             "command": tuple(sys.argv[1:]),
         }
         plain = {name: getattr(self, name) for name in self._fields if name in SETTINGS_NAMES}
         return SiteSettings(**{**plain, **parsed})
 
+    def _request(self) -> SlurmRequest:
+        """What the job is to ask for. Raises UsageError for a value."""
+        return SlurmRequest(
+            account=self.account,
+            qos=self.qos,
+            reservation=self.reservation,
+            constraint=self.constraint,
+            exclude=parse_nodes(self.exclude, "--exclude"),
+            gres=self.gres,
+            arguments=slurm_arguments(self.slurm_arg or ()),
+        )
+
 
 SETTINGS_NAMES = frozenset(field.name for field in msgspec.structs.fields(SiteSettings))
 HOSTS = ("hosts", "hostfile", "mpirun_options")
 """The options of hosts without Slurm."""
-QUEUE = ("partition", "wait", "idle_only", "node_hours")
+JOB = ("account", "qos", "reservation", "constraint", "exclude", "gres", "slurm_arg")
+"""What the rules of a site want of every job."""
+QUEUE = ("partition", *JOB, "wait", "idle_only", "node_hours")
 """The options of a command that needs nodes and measures nothing."""
 
 
@@ -137,10 +171,21 @@ class SharedCommand(TyperCommand):
         app.command()(SharedOptions)
         return typer.main.get_command(app)
 
+    def make_context(self, info_name: Any, args: Any, parent: Any = None, **extra: Any) -> Any:  # noqa: ANN401
+        """Parse the command line, with the defaults of the site's files. Raises UsageError for these."""
+        options = self._options.params
+        flags = [one.name for one in options if one.is_flag]
+        lists = [one.name for one in options if one.multiple]
+        extra["default_map"] = site_defaults(SharedOptions._fields, flags, lists)
+        return super().make_context(info_name, args, parent, **extra)
+
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - Typer's own
         """Run the command's function. Raises UsageError for a value of a shared option."""
         given: dict[str, Any] = {str(one.name): ctx.params.pop(one.name) for one in self.params[len(self._own) :]}
-        ctx.obj = self._options.callback(**{**self.shared.defaults, **given}).settings()
+        settings = self._options.callback(**{**self.shared.defaults, **given}).settings()
+        from_site = [name for name in given if ctx.get_parameter_source(name).name == "DEFAULT_MAP"]
+        words = tuple(f"--{name.replace('_', '-')}" for name in from_site)
+        ctx.obj = msgspec.structs.replace(settings, from_site=words)
         return super().invoke(ctx)
 
 

@@ -13,7 +13,7 @@ from seatrial.archive.run_files import read_tail
 from seatrial.archive.run_recovery import partial_folders
 from seatrial.archive.writer import sentences
 from seatrial.driver.clock import new_run_name, now_text
-from seatrial.driver.node_selection import allocation_s, enough, within_node_hours
+from seatrial.driver.node_selection import allocation_s, enough, sampled, within_node_hours
 from seatrial.driver.progress import Progress
 from seatrial.driver.site import choose_launcher
 from seatrial.driver.submitted import (
@@ -26,7 +26,8 @@ from seatrial.driver.submitted import (
 )
 from seatrial.launch.slurm import SlurmLauncher
 from seatrial.model.errors import SeatrialError, UsageError
-from seatrial.model.settings import CheckSettings
+from seatrial.model.settings import CheckSettings, SlurmRequest
+from seatrial.slurm.presence import is_here
 from seatrial.slurm.queue import QueueLine, cancel_named, jobs_by_name, jobs_by_number, submit, this_user
 
 SCRIPT = """\
@@ -56,11 +57,13 @@ class Collected(msgspec.Struct, frozen=True, kw_only=True):
 
 def submit_check(settings: CheckSettings) -> Submitted:
     """Hand the check to sbatch, to be driven from the job's first node. Raises UsageError where there is no Slurm."""
-    launcher = choose_launcher(settings)
+    launcher = choose_launcher(settings) if settings.launcher != "auto" or is_here() else None
     if not isinstance(launcher, SlurmLauncher) or launcher.job:
         raise UsageError("--detach needs Slurm, outside any job.", "Without it the check runs right here.")
     hosts = launcher.hosts()
-    settings, _, nodes, cut = within_node_hours(settings, hosts, enough(hosts, settings))
+    nodes, sample = sampled(settings, hosts, enough(hosts, settings))
+    settings, _, nodes, cut = within_node_hours(settings, hosts, nodes)
+    cut = " ".join(filter(None, (sample, cut)))
     fresh = new_run_name("check")
     name = settings.run or fresh
     folder = new_folder(settings.archive, name)
@@ -74,7 +77,8 @@ def submit_check(settings: CheckSettings) -> Submitted:
         given = write_settings(folder, settings_within(settings, name))
         child = [sys.executable, "-P", "-m", "seatrial", "check", "--settings", str(given)]
         argv = [str(settings.archive / name / layout.RUN_FILE), *child]
-        job = submit(nodes, seconds, settings.partition, called, folder / "output.txt", script, argv)
+        output = folder / "output.txt"
+        job = submit(nodes, seconds, settings.partition, called, output, script, argv, settings.slurm)
         submitted = Submitted(run=name, job=job, name=called, user=user, at=now_text(), nodes=nodes, cut=cut)
         write_submitted(folder, submitted)
     except BaseException:  # its number may not be known: Slurm may have accepted it without reporting so
@@ -87,7 +91,16 @@ def submit_check(settings: CheckSettings) -> Submitted:
 def settings_within(settings: CheckSettings, name: str) -> CheckSettings:
     """The settings of the check inside the job, whose nodes and time are those of the job."""
     return msgspec.structs.replace(
-        settings, run=name, launcher="slurm", nodes=(), partition="", idle_only=False, node_hours=0.0
+        settings,
+        run=name,
+        launcher="slurm",
+        nodes=(),
+        partition="",
+        slurm=SlurmRequest(arguments=settings.slurm.arguments),
+        sample=0,
+        one_per_leaf=False,
+        idle_only=False,
+        node_hours=0.0,
     )
 
 

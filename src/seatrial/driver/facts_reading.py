@@ -9,7 +9,7 @@ import msgspec
 from seatrial.archive import layout
 from seatrial.archive.inputs import ANY_SIZE, BadInput, open_regular
 from seatrial.archive.reader import find_run, read_facts_texts, read_info
-from seatrial.driver.node_selection import fewer_nodes
+from seatrial.driver.node_selection import allocate_available, fewer_nodes
 from seatrial.driver.progress import Progress, Silent
 from seatrial.launch.collector import QUICK_FACTS, collect_tree, collector
 from seatrial.launch.slurm import SlurmLauncher
@@ -75,7 +75,12 @@ def cluster_launcher(site: SiteSettings) -> SlurmLauncher:
             "Run it on a login node, or leave the nodes out to read this machine alone.",
         )
     return SlurmLauncher(
-        partition=site.partition, nodes=site.nodes, probe=Path(), wait_s=site.wait_s, idle_only=site.idle_only
+        partition=site.partition,
+        request=site.slurm,
+        nodes=site.nodes,
+        probe=Path(),
+        wait_s=site.wait_s,
+        idle_only=site.idle_only,
     )
 
 
@@ -103,7 +108,8 @@ def read_cluster(site: SiteSettings, progress: Progress) -> FactsRead:
     if nodes:
         progress.stage(f"Waiting for Slurm to grant {count(len(nodes), 'node')}")
         try:
-            launcher.allocate(nodes, ALLOCATED_S)
+            nodes, lost = allocate_available(launcher, nodes, ALLOCATED_S, 1)
+            silent |= {state.node: state.reason for state in lost}
             progress.stage(f"Reading the facts of {count(len(nodes), 'node')}")
             reading = launcher.read_facts(nodes)
         finally:

@@ -2,17 +2,20 @@
 
 import math
 import os
+import random
 from collections.abc import Iterable, Sequence
+from itertools import chain, islice, zip_longest
 from typing import TypeVar
 
 import msgspec
 
-from seatrial.launch.contract import Hosts
+from seatrial.launch.contract import Hosts, Launcher
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.node_list import node_list
 from seatrial.model.run import NodeCause, NodeState
-from seatrial.model.settings import SiteSettings
+from seatrial.model.settings import CheckSettings, SiteSettings
 from seatrial.model.words import by_text, count
+from seatrial.slurm.allocation import NodesLost
 from seatrial.slurm.argv import SPARE_MINUTES, minutes
 
 FEWEST = 2
@@ -54,6 +57,60 @@ def _remedy(hosts: Hosts, settings: SiteSettings) -> str:
     if os.environ.get("SLURM_JOB_ID"):
         return "Start it in a job of two nodes or more, or outside of any job."
     return "Choose a partition of two nodes or more by --partition; sinfo lists them."
+
+
+def allocate_available(
+    launcher: Launcher, nodes: Sequence[str], seconds: float, fewest: int
+) -> tuple[tuple[str, ...], tuple[NodeState, ...]]:
+    """Get the nodes for that long; those that were granted, and those that went out of service in the meantime.
+
+    Raises LaunchError where fewer than `fewest` are left, and for every other reason.
+    """
+    lost: list[NodeState] = []
+    left = tuple(nodes)
+    while True:
+        try:
+            launcher.allocate(left, seconds)
+            return left, tuple(lost)
+        except NodesLost as error:
+            gone = {state.node for state in error.lost}
+            rest = tuple(node for node in left if node not in gone)
+            if len(rest) < fewest or len(rest) == len(left):
+                raise
+            lost += error.lost
+            left = rest
+
+
+def sampled(settings: CheckSettings, hosts: Hosts, nodes: Sequence[str]) -> tuple[tuple[str, ...], str]:
+    """The nodes that --sample and --one-per-leaf choose, and a sentence on them; all and nothing without either.
+
+    They are drawn at random, by --seed, from each leaf switch in turn. Raises UsageError where no leaves are known.
+    """
+    if not (settings.sample or settings.one_per_leaf):
+        return tuple(nodes), ""
+    leaves: dict[str, list[str]] = {}
+    for node in nodes:
+        leaves.setdefault(hosts.fabric.leaf_of.get(node, ""), []).append(node)
+    known = {leaf: members for leaf, members in leaves.items() if leaf}
+    if settings.one_per_leaf and not known:
+        raise UsageError("--one-per-leaf: no leaf switches are known.", "Take --sample N; docs/check.md says why.")
+    draw = random.Random(settings.seed)
+    groups = [draw.sample(members, len(members)) for members in (known if settings.one_per_leaf else leaves).values()]
+    rounds = islice(zip_longest(*draw.sample(groups, len(groups))), 1 if settings.one_per_leaf else None)
+    chosen = set(islice(filter(None, chain.from_iterable(rounds)), settings.sample or None))
+    option = "--one-per-leaf" if settings.one_per_leaf else f"--sample {settings.sample}"
+    over = f" of {count(len(known), 'leaf switch', 'leaf switches')}" if known else ""
+    if len(chosen) < FEWEST:
+        raise UsageError(f"{option} leaves {count(len(chosen), 'node')}{over}, and a pair needs two.", "Leave it out.")
+    remark = f"{option}: {len(chosen)} of {len(nodes)} nodes{over} are measured."
+    return tuple(node for node in nodes if node in chosen), remark
+
+
+def what_it_takes(nodes: Sequence[str], budget_s: float) -> str:
+    """`1,200 nodes for at most 25 minutes: at most 500 node-hours`."""
+    limit = minutes(allocation_s(budget_s))
+    hours = node_hours_of(len(nodes), budget_s)
+    return f"{count(len(nodes), 'node')} for at most {limit} minutes: at most {hours:.2f} node-hours"
 
 
 # To stay within the node-hours, the time is reduced first, then the number of nodes; the report says so.

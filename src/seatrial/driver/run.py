@@ -11,6 +11,7 @@ from seatrial.archive.reader import parse_all, read_info
 from seatrial.archive.writer import RunWriter, ended
 from seatrial.driver.clock import new_run_name, now_text
 from seatrial.driver.measurer import Measurer
+from seatrial.driver.node_selection import allocate_available
 from seatrial.driver.preflight import ExplainedByFacts, preflight
 from seatrial.driver.progress import Progress
 from seatrial.driver.session_losses import TooManyLost
@@ -55,6 +56,7 @@ class Run:
         self.measurer.verify = Verification.ALL if settings.verify else Verification.ENDS
         self.facts: dict[str, NodeFacts] = {}
         self.facts_after: dict[str, NodeFacts] = {}
+        self._fewest = fewest
         self._launcher = launcher
         self._writer = writer
         self._planned = tuple(planned)
@@ -96,10 +98,16 @@ class Run:
         said = " ".join((reason, *self.measurer.remarks[:MOST_REMARKS])).strip()
         return self._writer.close(ended(self._info(), ending, now_text(), said), failure)
 
-    def allocate(self, nodes: Sequence[str], seconds: float) -> None:
-        """Get the nodes for that long. Raises LaunchError."""
-        self._launcher.allocate(nodes, seconds)
+    def allocate(self, nodes: Sequence[str], seconds: float) -> tuple[str, ...]:
+        """Get the nodes for that long; those that were granted. Raises LaunchError.
+
+        Nodes that go out of service before they are granted are lost, as long as enough others are left.
+        """
+        granted, lost = allocate_available(self._launcher, nodes, seconds, self._fewest)
+        for state in lost:
+            self.measurer.lose(state)
         self._writer.describe(msgspec.structs.replace(self._writer.info, job=self._launcher.job))
+        return granted
 
     def read_facts(self, nodes: Sequence[str], reading: str, silent: str) -> dict[str, NodeFacts]:
         """The facts of the nodes, which are kept. Nodes that do not answer are lost, for the reason `silent`."""

@@ -31,7 +31,7 @@ from seatrial.launch.probe_build import build, default_folder, prebuilt
 from seatrial.launch.replay import ReplayLauncher
 from seatrial.launch.slurm import SlurmLauncher
 from seatrial.model.errors import LaunchError, UsageError
-from seatrial.model.settings import SiteSettings
+from seatrial.model.settings import CheckSettings, SiteSettings
 from seatrial.slurm.presence import is_here
 
 LAUNCHERS = ("auto", "slurm", "local", "ssh")
@@ -43,6 +43,7 @@ def choose_launcher(settings: SiteSettings) -> Launcher:
     """Replay where a recording is given, hosts where they are named, Slurm where it answers, the hosts of another
     scheduler's job, else this machine's MPI. Builds the probe.
 
+    A check measures this machine only where that is asked for: a PASS would be taken for one of the cluster.
     Raises UsageError for options that do not fit together, LaunchError for what is missing on this site.
     """
     if settings.replay is not None:
@@ -61,6 +62,7 @@ def choose_launcher(settings: SiteSettings) -> Launcher:
         own, probe = _probe(settings, environment)
         return SlurmLauncher(
             partition=settings.partition,
+            request=settings.slurm,
             nodes=settings.nodes,
             mpi=settings.mpi,
             probe=probe,
@@ -72,17 +74,7 @@ def choose_launcher(settings: SiteSettings) -> Launcher:
         )
     if settings.launcher == "auto" and (job := job_nodes(os.environ)) is not None:
         return hosts_launcher(settings, job)
-    for option, given in (
-        ("--nodes", settings.nodes),
-        ("--partition", settings.partition),
-        ("--idle-only", settings.idle_only),
-        ("--node-hours", settings.node_hours),
-    ):
-        if given:
-            raise UsageError(
-                f"{option} needs Slurm, and no Slurm answers here (sinfo).",
-                "Run it on a login node, or leave the option out to measure this machine alone.",
-            )
+    refuse_without_slurm(settings)
     environment = environment_of(settings, local=True)
     mpi, probe_path = _probe(settings, environment)
     if environment and environment.where is Where.INSIDE:
@@ -107,11 +99,12 @@ def hosts_launcher(settings: SiteSettings, job: JobNodes | None = None) -> Hosts
         )
     for option, given in (
         ("--partition", settings.partition),
+        *settings.slurm.options,
         ("--idle-only", settings.idle_only),
         ("--node-hours", settings.node_hours),
         ("--mpi", settings.mpi),
     ):
-        if given:
+        if given and option not in settings.from_site:
             raise UsageError(f"{option} is for Slurm, and these hosts are measured over ssh.", "Leave it out.")
     environment = environment_of(settings, local=True)
     mpi, probe = _probe(settings, environment)
@@ -127,6 +120,27 @@ def hosts_launcher(settings: SiteSettings, job: JobNodes | None = None) -> Hosts
         quick_facts=settings.quick_facts,
         environment=environment,
     )
+
+
+def refuse_without_slurm(settings: SiteSettings) -> None:
+    """Raises UsageError for an option that needs Slurm, LaunchError for a check that must not measure this machine."""
+    for option, given in (
+        ("--nodes", settings.nodes),
+        ("--partition", settings.partition),
+        *settings.slurm.options,
+        ("--idle-only", settings.idle_only),
+        ("--node-hours", settings.node_hours),
+    ):
+        if given and option not in settings.from_site:
+            raise UsageError(
+                f"{option} needs Slurm, and no Slurm answers here (sinfo).",
+                "Run it on a login node, or leave the option out to measure this machine alone.",
+            )
+    if settings.launcher == "auto" and isinstance(settings, CheckSettings):
+        raise LaunchError(
+            "No Slurm answers here (sinfo), so nothing was measured.",
+            "Run it where sinfo works, or give --launcher local to measure ranks of this machine alone.",
+        )
 
 
 def environment_of(settings: SiteSettings, *, local: bool) -> Environment:

@@ -66,10 +66,13 @@ REQUESTS = (
     ),
 )
 
-ACCOUNT = "Name another by SALLOC_ACCOUNT (SBATCH_ACCOUNT for --detach); `sacctmgr show assoc user=$USER` lists yours."
-QOS = "Name another by SALLOC_QOS (SBATCH_QOS for --detach); `sacctmgr show assoc user=$USER format=qos` lists yours."
+ACCOUNT = "Name another by --account or SALLOC_ACCOUNT; `sacctmgr show assoc user=$USER` lists yours."
+QOS = "Name another by --qos or SALLOC_QOS; `sacctmgr show assoc user=$USER format=qos` lists yours."
 OTHER = "Choose another by --partition; `scontrol show partition` shows who may use which, and how."
-RESERVATIONS = "scontrol show reservation lists the existing ones; unset SALLOC_RESERVATION and SBATCH_RESERVATION."
+RESERVATIONS = (
+    "Name another by --reservation, or unset SALLOC_RESERVATION and SBATCH_RESERVATION; scontrol show reservation "
+    "lists the existing ones."
+)
 
 WHO = (
     Cause(

@@ -17,6 +17,8 @@ class Pending(msgspec.Struct, frozen=True, kw_only=True):
     meaning: str
     remedy: str = ""
     hopeless: bool = False
+    nodes_out: bool = False
+    """Nodes that it asks for are out of service."""
 
 
 TELL = "`sacctmgr show assoc user=$USER` and `sacctmgr show qos` show the limit."
@@ -104,6 +106,7 @@ REASONS = (
     Pending(
         look=r"ReqNodeNotAvail(?:, *|\()Unavailable(?:Nodes)?:([^\s)]+)",
         meaning=r"\1 is out of service: down, drained or powering down",
+        nodes_out=True,
         remedy="`seatrial doctor` says why; name others by --nodes.",
     ),
     Pending(
@@ -114,6 +117,7 @@ REASONS = (
     Pending(
         look=r"[Nn]odes[ _]required[ _]for[ _]job[ _]are[ _]DOWN",
         meaning="nodes that it needs are down, drained, or kept for jobs of a higher partition",
+        nodes_out=True,
         remedy="`seatrial doctor` says which and why; name others by --nodes.",
     ),
     Pending(
@@ -124,6 +128,7 @@ REASONS = (
     Pending(
         look="ReqNodeNotAvail|NodeDown|FrontEndDown",
         meaning="a node asked for is out of service",
+        nodes_out=True,
         remedy="`seatrial doctor` says which and why; name others by --nodes.",
     ),
     Pending(look="BeginTime", meaning="its start time is in the future: Slurm delays a job that it requeued"),

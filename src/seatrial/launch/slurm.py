@@ -20,6 +20,7 @@ from seatrial.model.fabric import Fabric
 from seatrial.model.node_list import expand, node_list
 from seatrial.model.placement import DefaultStart
 from seatrial.model.run import NodeState
+from seatrial.model.settings import SlurmRequest
 from seatrial.node.frame import OPENING
 from seatrial.process.keeper import Keeper
 from seatrial.process.process import Completed, run
@@ -29,6 +30,7 @@ from seatrial.slurm.allocation import Allocation, obtain
 from seatrial.slurm.job import job_around, refuse_over
 from seatrial.slurm.presence import COMMAND_TIMEOUT_S, answer, asked, asked_settled, lacking, missing
 from seatrial.slurm.queue import cancel_own
+from seatrial.slurm.selection import Wanted, select
 
 START_TIMEOUT_S = 60.0
 RETRIED_ONE_BY_ONE = 8
@@ -44,6 +46,7 @@ class SlurmLauncher:
         self,
         *,
         partition: str = "",
+        request: SlurmRequest = slurm_argv.ANY,
         nodes: Sequence[str] = (),
         mpi: str = "",
         probe: Path,
@@ -55,6 +58,7 @@ class SlurmLauncher:
     ) -> None:
         """`nodes`: only these; `mpi`: srun's --mpi; `wait_s`: how long to wait in the queue.
 
+        `request`: what the site's rules want of a job.
         `idle_only`: take what is free now, and never wait in the queue.
         `environment`: what the probe is started in; facts are read outside of it.
         `own`: the MPI with its own launcher, which `default_start` asks.
@@ -63,6 +67,7 @@ class SlurmLauncher:
         self._facts_environment = QUICK_FACTS if quick_facts else {}
         self._own = own
         self._partition = partition
+        self._request = request
         self._wanted = tuple(nodes)
         self._mpi = mpi
         self.probe = probe
@@ -91,7 +96,7 @@ class SlurmLauncher:
             fabric=_part_of(parse_topology(topology.stdout), {*nodes, *(state.node for state in left_out)}),
             cluster=slurm_text.config_value(config.stdout, "ClusterName"),
             asleep=tuple(sorted(suspended.intersection(nodes))),
-            features=slurm_text.parse_features(run(slurm_argv.FEATURES, timeout_s=COMMAND_TIMEOUT_S).stdout),
+            features=node_features(),
         )
 
     def _inside_hosts(self, lines: Sequence[slurm_text.NodeLine]) -> tuple[tuple[str, ...], tuple[NodeState, ...]]:
@@ -99,7 +104,8 @@ class SlurmLauncher:
         strange = slurm_text.unknown_names(self._wanted, of_job)
         if strange:
             raise UsageError(f"Node {strange[0]} is not part of job {self._inside}.", f"It has {node_list(of_job)}.")
-        chosen = dict.fromkeys(self._wanted or of_job)
+        excluded = self._request.exclude
+        chosen = {name: None for name in self._wanted or of_job if name not in excluded}
         dead = {line.node: slurm_text.why_not(line) for line in lines if line.node in chosen}
         dead = {name: state for name, state in dead.items() if state.fault}
         return tuple(name for name in chosen if name not in dead), tuple(dead.values())
@@ -115,28 +121,10 @@ class SlurmLauncher:
         return expand(job_around(self._inside).nodes)
 
     def _outside_hosts(self, lines: Sequence[slurm_text.NodeLine]) -> tuple[tuple[str, ...], tuple[NodeState, ...]]:
-        partitions = sorted({line.partition for line in lines})
-        if self._partition and self._partition not in partitions:
-            raise UsageError(
-                f"There is no partition {self._partition!r} on this cluster.", f"It has {', '.join(partitions)}."
-            )
-        strange = slurm_text.unknown_names(self._wanted, (line.node for line in lines))
-        if strange:
-            raise UsageError(f"Slurm knows no node {strange[0]!r}.", "sinfo --Node lists those that it knows.")
-        partition = self._partition or partition_told(partitions)
-        mine = slurm_text.partition_lines(lines, partition)
-        elsewhere = slurm_text.unknown_names(self._wanted, (line.node for line in mine)) if partition else []
-        if elsewhere:
-            theirs = sorted({line.partition for line in lines if line.node == elsewhere[0]})
-            raise UsageError(
-                f"Node {elsewhere[0]} is not in the partition {partition}.", f"It is in {', '.join(theirs)}."
-            )
-        reserved = reserved_nodes()
-        if self._wanted:
-            by_name = {line.node: line for line in (*lines, *mine)}
-            mine = tuple(by_name[name] for name in self._wanted)
-        elif reserved:
-            mine = tuple(line for line in mine if line.node in reserved)
+        partition = self._partition or partition_told({line.partition for line in lines})
+        reserved = reserved_nodes(self._request.reservation)
+        wanted = Wanted(nodes=self._wanted, partition=partition, reserved=reserved, request=self._request)
+        mine = select(lines, node_features() if self._request.constraint else {}, wanted)
         waited_for = bool(self._wanted) and not self._idle_only
         usable = {
             line.node
@@ -154,7 +142,8 @@ class SlurmLauncher:
         if self.job:
             return
         self._keeper = Keeper(cancel_own)
-        argv = slurm_argv.salloc(nodes, seconds, self._partition, self._keeper.name, at_once=self._idle_only)
+        name, now = self._keeper.name, self._idle_only
+        argv = slurm_argv.salloc(nodes, seconds, self._partition, name, at_once=now, request=self._request)
         try:
             self._allocation = obtain(argv, nodes, self._wait_s, unheard=self._keeper.release)
         except LaunchError:
@@ -188,7 +177,7 @@ class SlurmLauncher:
     def _read_once(self, nodes: Sequence[str], patience: Patience) -> tuple[dict[str, str], dict[str, str]]:
         began = time.monotonic()
         done = run(
-            slurm_argv.facts_step(self.job, nodes),
+            slurm_argv.facts_step(self.job, nodes, self._request.arguments),
             stdin=collector(),
             timeout_s=patience.longest_s(len(nodes)),
             extra_environment=self._facts_environment,
@@ -222,7 +211,10 @@ class SlurmLauncher:
         """The probe on every node, as a step of the job."""
         each = manner.ranks_per_node
         program = self.environment.around_program([str(self.probe)])
-        argv = slurm_argv.probe_step(self.job, nodes, self._mpi, *program, ranks_per_node=each, options=manner.options)
+        site = self._request.arguments
+        argv = slurm_argv.probe_step(
+            self.job, nodes, self._mpi, *program, ranks_per_node=each, options=manner.options, arguments=site
+        )
         return PipeSession(
             self.environment.around_launcher(argv),
             nodes,
@@ -261,7 +253,8 @@ class SlurmLauncher:
         """See launch.environment_check.Reporting; each line bears its task's number. `mpi`: None for the probe's."""
         environment = self.environment if within else NO_ENVIRONMENT
         mpi = self._mpi if mpi is None else mpi
-        step = slurm_argv.report_step(self.job, nodes, mpi, environment.around_program(argv))
+        words = environment.around_program(argv)
+        step = slurm_argv.report_step(self.job, nodes, mpi, words, self._request.arguments)
         patience = START_TIMEOUT_S + EXTRA_S_PER_NODE * len(nodes)
         return ask(environment.around_launcher(step), len(nodes), timeout_s=patience, variables=variables)
 
@@ -277,17 +270,29 @@ class SlurmLauncher:
             self._keeper = None
 
 
+def node_features() -> dict[str, tuple[str, ...]]:
+    """The words with which the site describes each node."""
+    return slurm_text.parse_features(run(slurm_argv.FEATURES, timeout_s=COMMAND_TIMEOUT_S).stdout)
+
+
 def partition_told(partitions: Collection[str]) -> str:
     """The one of these that salloc's own variable names; empty where none is."""
     name = os.environ.get("SALLOC_PARTITION", "")
     return name if name in partitions else ""
 
 
-def reserved_nodes() -> frozenset[str]:
-    """The nodes of the reservation that salloc's own variable names."""
-    name = os.environ.get("SALLOC_RESERVATION", "")
-    said = run(slurm_argv.reservation(name), timeout_s=COMMAND_TIMEOUT_S).stdout if name else ""
-    return frozenset(expand(slurm_text.reservation_nodes(said)))
+def reserved_nodes(name: str = "") -> frozenset[str]:
+    """The nodes of the reservation, or of that which salloc's own variable names.
+
+    Raises UsageError for a named one that Slurm does not know.
+    """
+    chosen = name or os.environ.get("SALLOC_RESERVATION", "")
+    done = run(slurm_argv.reservation(chosen), timeout_s=COMMAND_TIMEOUT_S) if chosen else None
+    if done is not None and name and not done.ok:
+        raise UsageError(
+            f"There is no reservation {name!r} on this cluster.", "scontrol show reservation lists the existing ones."
+        )
+    return frozenset(expand(slurm_text.reservation_nodes(done.stdout))) if done else frozenset()
 
 
 def _part_of(fabric: Fabric, nodes: set[str]) -> Fabric:

@@ -18,6 +18,27 @@ DOCTOR_WAIT_S = 60.0
 """Time for `seatrial doctor` to wait in the Slurm queue."""
 
 
+class SlurmRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """What a site's rules want every job to ask for; empty: what Slurm and its environment variables say."""
+
+    account: str = ""
+    qos: str = ""
+    reservation: str = ""
+    constraint: str = ""
+    """Features of nodes, in Slurm's notation: hdr&(rome|milan). It also selects the nodes."""
+    exclude: tuple[str, ...] = ()
+    """Nodes that are never taken."""
+    gres: str = ""
+    arguments: tuple[str, ...] = ()
+    """For salloc, sbatch and srun alike, each one word."""
+
+    @property
+    def options(self) -> tuple[tuple[str, object], ...]:
+        """Each option of the command line, and what is given for it."""
+        own = {name: getattr(self, name) for name in self.__struct_fields__ if name != "arguments"}
+        return (*((f"--{name}", value) for name, value in own.items()), ("--slurm-arg", self.arguments))
+
+
 class SiteSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Where and how to measure: the options that all measuring commands share."""
 
@@ -29,6 +50,7 @@ class SiteSettings(msgspec.Struct, frozen=True, kw_only=True):
     mpirun_options: tuple[str, ...] = ()
     """More words for the mpirun that starts the probe on hosts."""
     partition: str = ""
+    slurm: SlurmRequest = SlurmRequest()
     budget_s: float = PAIR_BUDGET_S
     wait_s: float = 600.0
     """Maximum time to wait in the Slurm queue."""
@@ -55,6 +77,8 @@ class SiteSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Compare the data of all iterations with what was sent, not only those of the first and the last."""
     quick_facts: bool = True
     """Do not read the facts that take long: which components the libraries contain."""
+    from_site: tuple[str, ...] = ()
+    """Options that the site's file set, and not the command line: --account."""
     command: tuple[str, ...] = ()
     """The words of the command line, for the report."""
 
@@ -65,6 +89,10 @@ class CheckSettings(SiteSettings, frozen=True, kw_only=True, tag_field="kind", t
     budget_s: float = CHECK_BUDGET_S
     design: str = "auto"
     """A `pairs.survey.DesignChoice`."""
+    sample: int = 0
+    """Measure only this many of the nodes, spread over the leaf switches; 0: all."""
+    one_per_leaf: bool = False
+    """Measure one node of each leaf switch."""
     pairs_at_once: int = 0
     """0: half the nodes, or one where nodes share a kernel."""
     loaded: bool = True
@@ -79,6 +107,10 @@ class CheckSettings(SiteSettings, frozen=True, kw_only=True, tag_field="kind", t
     """Smallest loss of bandwidth that is a fault, as a share; None: the default of `locate.effects`."""
     latency_effect: float | None = None
     """Smallest excess of latency that is a fault, as a share; None: the default."""
+    html: Path | None = None
+    """Where a detached check writes its page when it ends."""
+    markdown: Path | None = None
+    junit: Path | None = None
 
     @property
     def site(self) -> SiteSettings:

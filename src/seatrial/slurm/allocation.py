@@ -23,7 +23,16 @@ LONGEST_PAUSE_GRANTED_S = 10.0
 """Once it is granted, and nodes boot: one of them that fails is noticed within this time."""
 END_S = 10.0
 """For salloc to give the allocation back: the time within which Slurm's commands expect an answer (MessageTimeout)."""
+GONE = "Slurm does not list it any more"
 WAIT_LONGER = "Wait longer with --wait, take fewer nodes with --nodes, or submit it as a job with --detach."
+
+
+class NodesLost(LaunchError):
+    """Nodes went out of service after they had been selected; the others can still be asked for."""
+
+    def __init__(self, what: str, remedy: str, lost: Sequence[NodeState]) -> None:
+        super().__init__(what, remedy)
+        self.lost = tuple(lost)
 
 
 class Pauses:
@@ -55,7 +64,7 @@ class Waiting:
         self.reason = ""
         self.known: Pending | None = None
         self.lost: tuple[NodeState, ...] = ()
-        """Nodes that were granted and went out of service afterwards."""
+        """Nodes that went out of service after they had been selected."""
         self._nodes = nodes
         self._pauses = Pauses(clock)
         self._granted = False
@@ -78,18 +87,21 @@ class Waiting:
         reason = self.reason
         self.reason = run(slurm_argv.job_reason(job), timeout_s=COMMAND_TIMEOUT_S).stdout.strip()
         self.known = why_pending(self.reason)
-        return self._twice(self.known is not None and self.known.hopeless, before=self.reason == reason)
+        out = self.known is not None and self.known.nodes_out and self.lost_any(vanished=True)
+        return self._twice(out or (self.known is not None and self.known.hopeless), before=self.reason == reason)
 
     def _twice(self, now: bool, *, before: bool) -> bool:
         if now and not before:
             self._pauses.restart()
         return now and before
 
-    def lost_any(self) -> bool:
-        """Whether a granted node is out of service: all the others would wait for it without end."""
-        sinfo = run(slurm_argv.state_of(self._nodes), timeout_s=COMMAND_TIMEOUT_S).stdout
-        states = {line.node: text.why_not(line) for line in text.parse_sinfo(sinfo) if line.out_of_service}
-        self.lost = tuple(states.values())
+    def lost_any(self, *, vanished: bool = False) -> bool:
+        """Whether a node is out of service (or `vanished` from the list): the others would wait for it without end."""
+        lines = text.parse_sinfo(run(slurm_argv.state_of(self._nodes), timeout_s=COMMAND_TIMEOUT_S).stdout)
+        states = {line.node: text.why_not(line) for line in lines if line.out_of_service}
+        gone = set(self._nodes).difference(line.node for line in lines) if lines and vanished else set()
+        states |= {node: NodeState(node=node, reason=GONE, fault=True, cause=NodeCause.UNAVAILABLE) for node in gone}
+        self.lost = tuple(states[node] for node in self._nodes if node in states)
         return bool(self.lost)
 
 
@@ -145,6 +157,8 @@ def _not_granted(said: str, waiting: Waiting, nodes: Sequence[str], wait_s: floa
     what = node_list(nodes)
     if job and waiting.lost_any():
         return _lost(what, waiting.lost)
+    if not job and waiting.lost_any(vanished=True):
+        return _lost_before(what, waiting.lost)
     if not timed_out:
         return refused(said, "Slurm grants no allocation")
     known = waiting.known
@@ -154,6 +168,16 @@ def _not_granted(said: str, waiting: Waiting, nodes: Sequence[str], wait_s: floa
     why = f": {known.meaning} ({waiting.reason})" if known else f": {waiting.reason}" if waiting.reason else woken
     remedy = known.remedy if known and known.remedy else WAIT_LONGER
     return LaunchError(f"Slurm did not grant {what} within {wait_s:.0f} s{why}.", remedy)
+
+
+def _lost_before(what: str, lost: Sequence[NodeState]) -> NodesLost:
+    """The error for nodes that went out of service before anything was granted."""
+    why = "; ".join(f"{state.node}: {state.reason}" for state in lost[:4])
+    return NodesLost(
+        f"Slurm did not grant {what}: nodes went out of service in the meantime ({why}).",
+        "`seatrial doctor` says why; name others by --nodes.",
+        lost,
+    )
 
 
 def _lost(what: str, lost: Sequence[NodeState]) -> LaunchError:

@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 
 from seatrial.model.node_list import node_list
+from seatrial.model.settings import SlurmRequest
 
 SINFO = ("sinfo", "--all", "--noheader", "--Node", "--format=%N|%T|%P|%E")
 """Also what Slurm hides from users who may not use it: else the default partition would seem to be another one."""
@@ -34,7 +35,27 @@ def longest_s(limit_minutes: int | None) -> float:
     return math.inf if limit_minutes is None else max((limit_minutes - SPARE_MINUTES) * 60.0, 0.0)
 
 
-def allocation(nodes: Sequence[str], seconds: float, partition: str, name: str) -> list[str]:
+ANY = SlurmRequest()
+
+
+def request_words(request: SlurmRequest) -> list[str]:
+    """What the site's rules want, as options of salloc and sbatch.
+
+    Excluded nodes are not among them: the job asks for its nodes by name.
+    """
+    named = {
+        "account": request.account,
+        "qos": request.qos,
+        "reservation": request.reservation,
+        "constraint": request.constraint,
+        "gres": request.gres,
+    }
+    return [*(f"--{name}={value}" for name, value in named.items() if value), *request.arguments]
+
+
+def allocation(
+    nodes: Sequence[str], seconds: float, partition: str, name: str, request: SlurmRequest = ANY
+) -> list[str]:
     """What salloc and sbatch alike are asked for: these nodes, alone, for this time, even if one of them fails."""
     asked = [
         f"--nodes={len(nodes)}",
@@ -46,31 +67,60 @@ def allocation(nodes: Sequence[str], seconds: float, partition: str, name: str) 
         f"--job-name={name}",
         f"--time={minutes(seconds)}",
     ]
-    return asked + ([f"--partition={partition}"] if partition else [])
+    return [*asked, *([f"--partition={partition}"] if partition else []), *request_words(request)]
 
 
-def salloc(nodes: Sequence[str], seconds: float, partition: str, name: str, *, at_once: bool = False) -> list[str]:
+def salloc(
+    nodes: Sequence[str],
+    seconds: float,
+    partition: str,
+    name: str,
+    *,
+    at_once: bool = False,
+    request: SlurmRequest = ANY,
+) -> list[str]:
     """An allocation that lasts until salloc's standard input ends; `HOLDER` says when it is granted and nodes are up.
 
     `name`: of the job; `at_once`: now or never, without waiting in the queue.
     """
     now = [f"--immediate={IMMEDIATE_S}"] if at_once else []
-    return ["salloc", "--wait-all-nodes=1", *now, *allocation(nodes, seconds, partition, name), *HOLDER]
+    return ["salloc", "--wait-all-nodes=1", *now, *allocation(nodes, seconds, partition, name, request), *HOLDER]
 
 
 def sbatch(
-    nodes: Sequence[str], seconds: float, partition: str, name: str, output: str, script: str, argv: Sequence[str]
+    nodes: Sequence[str],
+    seconds: float,
+    partition: str,
+    name: str,
+    output: str,
+    script: str,
+    argv: Sequence[str],
+    request: SlurmRequest = ANY,
 ) -> list[str]:
     """The same, to run `script` with `argv` later; prints the job's number.
 
     Once: Slurm's own habit (JobRequeue) is to begin a job again whose first node failed. With what is set here: a job
     of --export=NONE would find no MPI.
     """
-    asked = [*allocation(nodes, seconds, partition, name), f"--output={output}", "--no-requeue", "--export=ALL"]
+    asked = [
+        *allocation(nodes, seconds, partition, name, request),
+        f"--output={output}",
+        "--no-requeue",
+        "--export=ALL",
+    ]
     return ["sbatch", "--parsable", "--wait-all-nodes=1", *asked, script, *argv]
 
 
-def sbatch_alone(node: str, partition: str, name: str, script: str, argv: Sequence[str], *, memory: bool) -> list[str]:
+def sbatch_alone(
+    node: str,
+    partition: str,
+    name: str,
+    script: str,
+    argv: Sequence[str],
+    *,
+    memory: bool,
+    request: SlurmRequest = ANY,
+) -> list[str]:
     """A job of one core of one node for a few minutes, beside others' jobs; prints its number.
 
     Not a task of a job array: Slurm treats the tasks of an array alike, and once one cannot start it does not try
@@ -83,13 +133,17 @@ def sbatch_alone(node: str, partition: str, name: str, script: str, argv: Sequen
         f"--job-name={name}",
         f"--time={ALONE_MINUTES}",
         *([f"--partition={partition}"] if partition else []),
+        *request_words(request),
         *("--no-requeue", "--chdir=/", "--output=/dev/null"),
     ]
     return ["sbatch", "--parsable", *asked, script, *argv]
 
 
-def step(job: str, nodes: Sequence[str], *, ranks_per_node: int = 1) -> list[str]:
-    """A step of one task on each of the nodes, or as many as said, beside whatever else the job runs."""
+def step(job: str, nodes: Sequence[str], *, ranks_per_node: int = 1, arguments: Sequence[str] = ()) -> list[str]:
+    """A step of one task on each of the nodes, or as many as said, beside whatever else the job runs.
+
+    `arguments`: the site's own. Account, QOS, reservation, constraint and GRES are those of the job.
+    """
     return [
         "srun",
         f"--jobid={job}",
@@ -102,30 +156,45 @@ def step(job: str, nodes: Sequence[str], *, ranks_per_node: int = 1) -> list[str
         "--mem=0",
         "--wait=0",  # a site's WaitTime would end slow nodes' tasks soon after the first one's
         "--export=ALL",  # a job begun with --export=NONE would keep settings from the ranks
+        *arguments,
     ]
 
 
-def facts_step(job: str, nodes: Sequence[str]) -> list[str]:
+def facts_step(job: str, nodes: Sequence[str], arguments: Sequence[str] = ()) -> list[str]:
     """The collector on every node, its text on standard input; each line of output bears its task's number.
 
     Not bound: inside an interactive step SLURM_CPU_BIND would hold it to that step's processors.
     """
-    return [*step(job, nodes), "--mpi=none", "--cpu-bind=none", "--kill-on-bad-exit=0", "--label", "sh", "-s"]
+    own = ["--mpi=none", "--cpu-bind=none", "--kill-on-bad-exit=0", "--label", "sh", "-s"]
+    return [*step(job, nodes, arguments=arguments), *own]
 
 
 def probe_step(
-    job: str, nodes: Sequence[str], mpi: str, *probe: str, ranks_per_node: int = 1, options: Sequence[str] = ()
+    job: str,
+    nodes: Sequence[str],
+    mpi: str,
+    *probe: str,
+    ranks_per_node: int = 1,
+    options: Sequence[str] = (),
+    arguments: Sequence[str] = (),
 ) -> list[str]:
-    """The probe (its argv) on every node; standard input goes to rank 0 alone. `options`: for srun, after ours."""
+    """The probe (its argv) on every node; standard input goes to rank 0 alone.
+
+    `options`: for srun, after ours; `arguments`: the site's own.
+    """
     chosen = [f"--mpi={mpi}"] if mpi else []
-    own = [*step(job, nodes, ranks_per_node=ranks_per_node), *chosen, "--kill-on-bad-exit=1", "--input=0"]
+    begun = step(job, nodes, ranks_per_node=ranks_per_node, arguments=arguments)
+    own = [*begun, *chosen, "--kill-on-bad-exit=1", "--input=0"]
     return [*own, *options, *probe]
 
 
-def report_step(job: str, nodes: Sequence[str], mpi: str, argv: Sequence[str]) -> list[str]:
+def report_step(
+    job: str, nodes: Sequence[str], mpi: str, argv: Sequence[str], arguments: Sequence[str] = ()
+) -> list[str]:
     """`argv` once on every node, launched as the probe is; each line of output bears its task's number."""
     chosen = [f"--mpi={mpi}"] if mpi else []
-    return [*step(job, nodes), *chosen, "--kill-on-bad-exit=0", "--input=0", "--label", *argv]
+    begun = step(job, nodes, arguments=arguments)
+    return [*begun, *chosen, "--kill-on-bad-exit=0", "--input=0", "--label", *argv]
 
 
 def reservation(name: str) -> list[str]:

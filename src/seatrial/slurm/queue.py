@@ -9,6 +9,7 @@ import msgspec
 
 from seatrial.failures.pending_jobs import Pending, why_pending
 from seatrial.model.errors import LaunchError
+from seatrial.model.settings import SlurmRequest
 from seatrial.process.process import run
 from seatrial.slurm import argv as slurm_argv
 from seatrial.slurm import text as slurm_text
@@ -96,15 +97,31 @@ def _reason_of(word: str) -> str:
 
 
 def submit(
-    nodes: Sequence[str], seconds: float, partition: str, name: str, output: Path, script: Path, argv: Sequence[str]
+    nodes: Sequence[str],
+    seconds: float,
+    partition: str,
+    name: str,
+    output: Path,
+    script: Path,
+    argv: Sequence[str],
+    request: SlurmRequest = slurm_argv.ANY,
 ) -> str:
     """Hand `script argv...` to the queue; the job's number. Raises LaunchError."""
-    return _handed_in(slurm_argv.sbatch(nodes, seconds, partition, name, str(output), str(script), argv))
+    return _handed_in(slurm_argv.sbatch(nodes, seconds, partition, name, str(output), str(script), argv, request))
 
 
-def submit_alone(node: str, partition: str, name: str, script: str, argv: Sequence[str], *, memory: bool) -> str:
+def submit_alone(
+    node: str,
+    partition: str,
+    name: str,
+    script: str,
+    argv: Sequence[str],
+    *,
+    memory: bool,
+    request: SlurmRequest = slurm_argv.ANY,
+) -> str:
     """A short job of one core of this node, beside whatever others run there; its number. Raises LaunchError."""
-    return _handed_in(slurm_argv.sbatch_alone(node, partition, name, script, argv, memory=memory))
+    return _handed_in(slurm_argv.sbatch_alone(node, partition, name, script, argv, memory=memory, request=request))
 
 
 def _handed_in(argv: Sequence[str]) -> str:

@@ -48,7 +48,7 @@ class Ran:
 
 
 def test_check_without_slurm_and_mpi_says_what_is_missing(capsys: pytest.CaptureFixture[str]) -> None:
-    ran = Ran(capsys, "check")
+    ran = Ran(capsys, "check", "--launcher", "local")
     assert (ran.code, ran.out) == (2, "")
     assert "There is no MPI compiler (mpicc) on PATH" in ran.err
     assert "--probe" in ran.err
@@ -73,8 +73,8 @@ def test_check_without_slurm_and_mpi_says_what_is_missing(capsys: pytest.Capture
         (["check", "--pairs-at-once", "many"], "--pairs-at-once 'many'"),
         (["check", "--run", "../up"], "--run '../up'"),
         (["check", "--replay", "nosuch"], "'nosuch'"),
-        (["check", "--mpicc", "nosuch-cc"], "'nosuch-cc'"),
-        (["check", "--probe", "nosuch"], "nosuch is not an executable program"),
+        (["check", "--launcher", "local", "--mpicc", "nosuch-cc"], "'nosuch-cc'"),
+        (["check", "--launcher", "local", "--probe", "nosuch"], "nosuch is not an executable program"),
         (["check", "--nosuch"], "--nosuch"),
         (["check", "stray"], "stray"),
         (["nosuch"], "'nosuch'"),

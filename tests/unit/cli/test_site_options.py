@@ -10,7 +10,7 @@ import typer
 from seatrial.cli import main
 from seatrial.cli.main import application, run
 from seatrial.cli.options import seconds, time_text
-from seatrial.cli.site_options import HOSTS, Shared, SharedOptions, settings_of
+from seatrial.cli.site_options import HOSTS, JOB, Shared, SharedOptions, settings_of
 from seatrial.driver.node_selection import allocation_s
 from seatrial.model.errors import UsageError
 from seatrial.model.launching import Examination
@@ -25,11 +25,11 @@ NEEDS = {
     "curve": OFFERED,
     "transports": OFFERED,
     "saturate": OFFERED - {"launcher"},
-    "placement": OFFERED - {"launcher", "partition", "mpi", "replay", *HOSTS},
+    "placement": OFFERED - {"launcher", "partition", "mpi", "replay", *JOB, *HOSTS},
     "doctor": OFFERED - {"budget", "archive", "round_timeout", "replay", "run", "seed", *HOSTS},
-    "facts": {"archive", "run", "partition", "wait", "idle_only", "node_hours"},
-    "limits": {"partition", "wait", "idle_only", "node_hours"},
-    "gather": {"launcher", "partition", "wait", "idle_only", "node_hours"},
+    "facts": {"archive", "run", "partition", *JOB, "wait", "idle_only", "node_hours"},
+    "limits": {"partition", *JOB, "wait", "idle_only", "node_hours"},
+    "gather": {"launcher", "partition", *JOB, "wait", "idle_only", "node_hours"},
 }
 
 

@@ -29,7 +29,7 @@ from seatrial.commands.check.survey_plan import check_design, pilot_pairs, surve
 from seatrial.commands.check.suspects import Suspicion
 from seatrial.driver.clock import monotonic_s
 from seatrial.driver.fabric_files import wiring_of, with_leaves
-from seatrial.driver.node_selection import allocation_s, enough, within_node_hours
+from seatrial.driver.node_selection import allocation_s, enough, sampled, what_it_takes, within_node_hours
 from seatrial.driver.preflight import explained_by_facts
 from seatrial.driver.progress import Progress, Silent
 from seatrial.driver.run import Run, describe
@@ -64,6 +64,9 @@ REPEATING_S, REPEATING_SHARE = 30.0, 0.05
 """What a survey of more than two repetitions may take, at least and of the budget; the retest needs time, too."""
 MORE_LOOKS = 2
 """How often a part is measured again whose runs lie on both sides of the line."""
+LARGE = 64
+"""Nodes from which on a check says what it takes before it asks for them."""
+LESS = "--sample N, --one-per-leaf and --node-hours N take less."
 USUAL_WINDOW_S = 0.035
 """Taken where the pilot delivered nothing: 4 MiB at 1 Gb/s."""
 
@@ -93,9 +96,11 @@ def run_check(
     launcher = launcher or choose_launcher(settings)
     hosts = launcher.hosts()
     nodes = enough(hosts, settings)
+    nodes, sample = sampled(settings, hosts, nodes)
     settings, hosts, nodes, cut = within_node_hours(settings, hosts, nodes, job=launcher.job)
-    if cut:
-        progress.stage(cut)
+    remarks = [remark for remark in (sample, cut) if remark]
+    for remark in remarks:
+        progress.stage(remark)
     wiring = wiring or wiring_of(settings, hosts, nodes)
     hosts = with_leaves(hosts, wiring)
     check_design(settings, hosts.fabric, nodes)
@@ -103,7 +108,7 @@ def run_check(
     if wiring is not None:
         writer.write_wiring(wiring.routing)
     check = Check(settings, launcher, writer, hosts, progress, wiring)
-    check.measurer.remarks += [cut] if cut else []
+    check.measurer.remarks += remarks
     folder = check.carry_out(lambda: check.measure_pairs(nodes))
     recorded = check.recorded()
     return CheckOutcome(folder=folder, recorded=recorded, judgement=judge(recorded, check.assessor))
@@ -131,8 +136,10 @@ class Check(Run):
 
     def measure_pairs(self, nodes: Sequence[str]) -> str:
         """All stages in order; a sentence where the budget ended it early, else empty."""
+        if len(nodes) >= LARGE and not self._launcher.job and not self._settings.replay:
+            self.progress.stage(f"This takes {what_it_takes(nodes, self._settings.budget_s)}. {LESS}")
         self.progress.stage(f"Waiting for {len(nodes)} nodes{self._waking}")
-        self.allocate(nodes, allocation_s(self._settings.budget_s))
+        nodes = self.allocate(nodes, allocation_s(self._settings.budget_s))
         self.progress.stage(f"Reading the facts of {len(nodes)} nodes")
         self.inspect(nodes)
         self.progress.stage(f"Starting the probe on {len(self.measurer.nodes)} nodes")

@@ -99,7 +99,7 @@ def submit_facts(site: SiteSettings, progress: Progress) -> Submitted:
     )
     try:
         _prepare(folder, submitted, hosts)
-        refused = _hand_in(folder, submitted, site.partition, progress)
+        refused = _hand_in(folder, submitted, site, progress)
         kept = tuple(node for node in nodes if node not in refused)
         submitted = msgspec.structs.replace(submitted, nodes=kept, left_out={**left_out, **refused})
         write_submitted(folder, submitted)
@@ -157,7 +157,7 @@ def _prepare(folder: Path, submitted: Submitted, hosts: Hosts) -> None:
     write_submitted(folder, submitted)
 
 
-def _hand_in(folder: Path, submitted: Submitted, partition: str, progress: Progress) -> dict[str, str]:
+def _hand_in(folder: Path, submitted: Submitted, site: SiteSettings, progress: Progress) -> dict[str, str]:
     """A job for each node; those for which Slurm takes none -> why. Raises LaunchError where it takes none at all."""
     progress.stage(f"Submitting a job for each of {count(len(submitted.nodes), 'node')}")
     progress.rounds(len(submitted.nodes))
@@ -169,7 +169,15 @@ def _hand_in(folder: Path, submitted: Submitted, partition: str, progress: Progr
             refused[node] = f"not tried any more: {in_a_row[-1].what}"
             continue
         try:
-            submit_alone(node, partition, submitted.name, str(folder / SCRIPT_FILE), [str(folder)], memory=memory)
+            submit_alone(
+                node,
+                site.partition,
+                submitted.name,
+                str(folder / SCRIPT_FILE),
+                [str(folder)],
+                memory=memory,
+                request=site.slurm,
+            )
             in_a_row = []
         except LaunchError as error:
             in_a_row.append(error)

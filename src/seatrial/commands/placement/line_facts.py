@@ -39,6 +39,7 @@ def line_facts(hosts: Sequence[str], line: LaunchLine, site: SiteSettings, progr
         partition = line.option("p", "partition") if srun else ""
         launcher = SlurmLauncher(
             partition=partition,
+            request=site.slurm,
             nodes=tuple(names),
             probe=Path(),
             wait_s=site.wait_s,

@@ -1,0 +1,80 @@
+"""seatrial check --dry-run: what a check would ask Slurm for."""
+
+import shlex
+
+import msgspec
+
+from seatrial.driver.facts_reading import cluster_launcher
+from seatrial.driver.node_selection import (
+    allocation_s,
+    enough,
+    grouped,
+    node_hours_of,
+    sampled,
+    what_it_takes,
+    within_node_hours,
+)
+from seatrial.driver.progress import Progress
+from seatrial.model import formats
+from seatrial.model.errors import ExitCode
+from seatrial.model.node_list import node_list
+from seatrial.model.run import NodeState
+from seatrial.model.settings import CheckSettings
+from seatrial.render.report import Copy, Lines, Report
+from seatrial.slurm import argv
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True):
+    """What would be asked for; inside a job nothing, since its nodes are there already."""
+
+    nodes: tuple[str, ...]
+    left_out: tuple[NodeState, ...]
+    budget_s: float
+    allocation_minutes: int
+    node_hours: float
+    """At most."""
+    notes: tuple[str, ...]
+    """What --sample, --one-per-leaf and --node-hours left out."""
+    command: tuple[str, ...]
+    """Empty inside a job."""
+
+
+def plan_request(settings: CheckSettings, progress: Progress) -> Request:
+    """Choose nodes and time as a check does, and ask for nothing. Errors as of `run_check`."""
+    progress.stage("Looking for nodes")
+    launcher = cluster_launcher(settings)
+    hosts = launcher.hosts()
+    nodes, sample = sampled(settings, hosts, enough(hosts, settings))
+    settings, hosts, nodes, cut = within_node_hours(settings, hosts, nodes, job=launcher.job)
+    seconds = allocation_s(settings.budget_s)
+    words = argv.salloc(
+        nodes, seconds, settings.partition, "seatrial", at_once=settings.idle_only, request=settings.slurm
+    )
+    return Request(
+        nodes=nodes,
+        left_out=hosts.left_out,
+        budget_s=settings.budget_s,
+        allocation_minutes=argv.minutes(seconds),
+        node_hours=0.0 if launcher.job else node_hours_of(len(nodes), settings.budget_s),
+        notes=tuple(note for note in (sample, cut) if note),
+        command=() if launcher.job else tuple(words[: -len(argv.HOLDER)]),
+    )
+
+
+def request_report(request: Request) -> Report:
+    """Nodes, time and node-hours, and the command that would be run."""
+    takes = what_it_takes(request.nodes, request.budget_s)
+    rows = [
+        ("nodes", node_list(request.nodes)),
+        ("left out", grouped(request.left_out)),
+        ("takes", takes if request.command else "nothing: the nodes of this job are used"),
+        *(("note", note) for note in request.notes),
+    ]
+    lines = Lines(rows=tuple(row for row in rows if row[1]))
+    command = [Copy(title="Command", lines=(shlex.join(request.command),))] if request.command else []
+    return Report(
+        exit_code=ExitCode.PASS,
+        payload=lambda: {"format": formats.REPORT, **msgspec.to_builtins(request)},
+        terminal=lambda _: [lines, *command],
+        page=lambda: [lines, *command],
+    )

@@ -1,0 +1,91 @@
+"""Defaults of a site: files below the command line and above the program's own defaults."""
+
+from pathlib import Path
+
+import pytest
+
+from seatrial.cli.main import run
+from seatrial.cli.site_options import Shared, settings_of
+from seatrial.model.errors import UsageError
+from seatrial.model.settings import SiteSettings
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.delenv("SEATRIAL_SITE", raising=False)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.setattr("seatrial.cli.site_file.SYSTEM", tmp_path / "system.toml")
+    (tmp_path / "seatrial").mkdir()
+    return tmp_path
+
+
+def settings(*words: str, shared: Shared = Shared()) -> SiteSettings:  # noqa: B008
+    import typer
+
+    found: list[SiteSettings] = []
+    app = typer.Typer(add_completion=False)
+    app.command(cls=shared.command_class())(lambda context: found.append(settings_of(context)))
+    app.registered_commands[0].callback.__annotations__["context"] = typer.Context
+    with typer.main.get_command(app).make_context("command", list(words)) as context:
+        context.command.invoke(context)
+    return found[0]
+
+
+def test_the_users_file_comes_after_that_of_the_system_and_before_the_command_line(home: Path) -> None:
+    (home / "system.toml").write_text('account = "everyone"\nqos = "low"\nwait = "3m"\nidle-only = true\n')
+    (home / "seatrial" / "site.toml").write_text('account = "ops"\nslurm-arg = ["--comment=x", "--mail-type=END"]\n')
+    given = settings("--qos", "high")
+    assert (given.slurm.account, given.slurm.qos, given.wait_s, given.idle_only) == ("ops", "high", 180.0, True)
+    assert given.slurm.arguments == ("--comment=x", "--mail-type=END")
+    assert set(given.from_site) == {"--account", "--wait", "--idle-only", "--slurm-arg"}
+
+
+def test_a_command_ignores_what_it_does_not_have(home: Path) -> None:
+    (home / "system.toml").write_text('account = "ops"\nwait = "3m"\n')
+    given = settings(shared=Shared(only=("wait",)))
+    assert (given.slurm.account, given.wait_s) == ("", 180.0)
+
+
+def test_another_file_is_named_by_a_variable_and_an_empty_one_names_none(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (home / "system.toml").write_text('account = "ops"\n')
+    (home / "other.toml").write_text('account = "other"\n')
+    monkeypatch.setenv("SEATRIAL_SITE", str(home / "other.toml"))
+    assert settings().slurm.account == "other"
+    monkeypatch.setenv("SEATRIAL_SITE", "")
+    assert settings().slurm.account == ""
+    monkeypatch.setenv("SEATRIAL_SITE", str(home / "none.toml"))
+    with pytest.raises(UsageError, match="which is not a file"):
+        settings()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("account = ", "is not valid TOML"),
+        ('accuont = "ops"', "'accuont' is not an option for sites"),
+        ('idle-only = "yes"', "is neither true nor false"),
+        ('slurm-arg = "--comment=x"', "is not a list of texts"),
+        ("account = [1]", "is not a text or a number"),
+        ("account = true", "is not a text or a number"),
+        ('slurm-arg = ["--nodes=3"]', "seatrial sets this option of Slurm itself"),
+        ('slurm-arg = ["comment"]', "is not an option"),
+        ('wait = "3x"', "--wait '3x' is not a valid duration"),
+    ],
+)
+def test_a_wrong_file_is_a_usage_error(home: Path, text: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    (home / "system.toml").write_text(text)
+    assert run(["limits"]) == 64
+    assert message in capsys.readouterr().err
+
+
+def test_what_only_the_file_says_does_not_forbid_to_read_this_machine(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from seatrial.cli.nodes import refuse_for_this_machine
+
+    (home / "system.toml").write_text('account = "ops"\npartition = "main"\n')
+    refuse_for_this_machine(settings())
+    with pytest.raises(UsageError, match="--qos needs nodes from Slurm"):
+        refuse_for_this_machine(settings("--qos", "low"))
