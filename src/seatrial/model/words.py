@@ -11,9 +11,9 @@ def count(number: int, noun: str, several: str = "") -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {several or noun + 's'}"
 
 
-def some(names: Sequence[str], most: int) -> str:
-    """n1, n2, n3 and 61 more: the first `most` of them, and the number of the rest."""
-    rest = len(names) - most
+def some(names: Sequence[str], most: int, unlisted: int = 0) -> str:
+    """n1, n2, n3 and 61 more: the first `most` of them, and the number of the rest and of the `unlisted`."""
+    rest = max(len(names) - most, 0) + unlisted
     return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
 
 

@@ -22,15 +22,18 @@ def word_of(findings: Sequence[Finding], otherwise: str = Verdict.PASS.value) ->
     return worst([finding.verdict for finding in faults]).value if faults else otherwise
 
 
-def sentence_of(findings: Sequence[Finding]) -> str:
-    """`n3: link at 60 % of its limit`; `3 findings: n3, uplink of leaf9, n76`; empty where nothing is at fault."""
+def sentence_of(findings: Sequence[Finding], unlisted: int = 0) -> str:
+    """`n3: link at 60 % of its limit`; `3 findings: n3, uplink of leaf9, n76`; empty where nothing is at fault.
+
+    `unlisted`: how many parts at fault there are besides those of `findings`.
+    """
     faults = at_fault(findings)
     if not faults:
         return ""
-    if len(faults) == 1:
+    if len(faults) == 1 and not unlisted:
         return _one(faults[0])
     parts = list(dict.fromkeys(map(_name, faults)))
-    return f"{count(len(faults), 'finding')}: {some(parts, MOST_PARTS)}"
+    return f"{count(len(faults) + unlisted, 'finding')}: {some(parts, MOST_PARTS, unlisted)}"
 
 
 def _one(finding: Finding) -> str:

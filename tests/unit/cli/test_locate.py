@@ -125,7 +125,7 @@ def test_a_table_of_zeros_is_no_table_in_which_no_fault_could_be_found(
     (tmp_path / "table.csv").write_text("\n".join(["source,target,bandwidth_mb_s", *rows]) + "\n")
     assert run(["locate", str(tmp_path / "table.csv")]) == 1
     text = capsys.readouterr().out
-    assert text.splitlines()[0] == "SLOW  no measured pair of 6 nodes has a usable bandwidth"
+    assert text.splitlines()[0] == "DOWN  no measured pair of 6 nodes has a usable bandwidth"
     assert "Bandwidth: 30 of 30 ordered pairs, none with a usable number." in text
 
 

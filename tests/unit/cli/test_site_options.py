@@ -26,7 +26,7 @@ NEEDS = {
     "transports": OFFERED,
     "saturate": OFFERED - {"launcher"},
     "placement": OFFERED - {"launcher", "partition", "mpi", "replay", *JOB, *HOSTS},
-    "doctor": OFFERED - {"budget", "archive", "round_timeout", "replay", "run", "seed", *HOSTS},
+    "doctor": OFFERED - {"budget", "archive", "round_timeout", "replay", "run", "seed", "verify", *HOSTS},
     "facts": {"archive", "run", "partition", *JOB, "wait", "idle_only", "node_hours"},
     "limits": {"partition", *JOB, "wait", "idle_only", "node_hours"},
     "gather": {"launcher", "partition", *JOB, "wait", "idle_only", "node_hours"},

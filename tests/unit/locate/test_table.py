@@ -18,6 +18,7 @@ from seatrial.model.pair_faults import Located
 from seatrial.model.pair_table import PairTable
 from seatrial.model.subject import Direction, SubjectKind
 from seatrial.pairs.rounds import circle_rounds, sparse_rounds
+from seatrial.render.headline import MOST_PARTS
 from seatrial.render.text import as_text
 from tests.support.matrices import matrix, nxnlatbw
 from tests.support.pair_tables import Cell, draw_rates, named_nodes, pair_table, table_of_rates
@@ -264,9 +265,9 @@ def test_many_pairs_at_fault_are_counted_and_not_all_listed() -> None:
             (2, Direction.BOTH, loss == 1)
         }
         assert (len(found.faults), found.unlisted_pairs) == (MOST_LISTED, len(pairs) - MOST_LISTED)
-        assert f"{len(pairs)} faults on 120 nodes" in as_text(
-            located_report(pair_table(names, worse), found, (), None, ExitCode.FINDINGS)
-        )
+        text = as_text(located_report(pair_table(names, worse), found, (), None, ExitCode.FINDINGS))
+        assert f"  {len(pairs)} findings: n" in text
+        assert f" and {len(pairs) - MOST_PARTS} more, among 120 nodes" in text
 
 
 @pytest.mark.parametrize("noise", [0.0005, 0.02])

@@ -194,8 +194,8 @@ def _headline(table: PairTable, located: Located) -> str:
         metrics = " or ".join(WORDS[fault.metric] for fault in dead)
         return f"no measured pair of {nodes} has a usable {metrics}"
     if located.verdict is Verdict.SLOW:
-        more = f" and {count(located.unlisted_pairs, 'more pair')}" if located.unlisted_pairs else ""
-        return f"{sentence_of(table_findings(located))}{more}, among {nodes}; {_power(located)}"
+        faults = sentence_of(table_findings(located), located.unlisted_pairs)
+        return f"{faults}, among {nodes}; {_power(located)}"
     if located.verdict is Verdict.UNSTABLE:
         gross = [one for one in located.unstable if one.gross]
         return f"numbers of {count(len(gross), 'pair or node', 'pairs or nodes')} disagree, on {nodes}"
