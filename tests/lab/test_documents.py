@@ -54,6 +54,12 @@ FABRIC = """\
 Switch\t36 "S-1"\t# "leaf1" enhanced port 0 lid 3 lmc 0
 [1]\t"H-1"[1]\t# "n1 mlx5_0" lid 7 4xEDR
 [2]\t"H-2"[1]\t# "n2 mlx5_0" lid 8 4xEDR
+
+Ca\t1 "H-1"\t# "n1 mlx5_0"
+[1](1)\t"S-1"[1]\t# lid 7 lmc 0 "leaf1" lid 3 4xEDR
+
+Ca\t1 "H-2"\t# "n2 mlx5_0"
+[1](2)\t"S-1"[2]\t# lid 8 lmc 0 "leaf1" lid 3 4xEDR
 """
 
 
