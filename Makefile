@@ -30,7 +30,7 @@ lab-test: lab-beside lab-alone
 
 # Lab tests that mostly wait for Slurm: several labs at once.
 lab-beside: setup-test
-	$(PYTEST) tests/lab -m "not alone" -n 3 --dist loadgroup
+	$(PYTEST) tests/lab -m "not alone" -n 3 --dist loadfile
 
 # Tests that judge what they measured: nothing else may take the cores. One of them needs no lab.
 lab-alone: setup-test

@@ -33,15 +33,9 @@ typedef void group_check(const struct group *group, int64_t first, int64_t count
 /* How much of a round's data is compared with what was sent, outside of the times. */
 enum verification {
     VERIFY_NONE,
-    VERIFY_ENDS, /* one iteration before the warm-up, and what the last timed one left */
+    VERIFY_ENDS, /* one iteration before the warm-up, if the set is alone in the round; what the last timed one left */
     VERIFY_ALL   /* these, and as many more iterations as are timed */
 };
-
-/* How many iterations that compares. */
-static inline int64_t verified_iterations(enum verification verification, int64_t iterations)
-{
-    return verification == VERIFY_NONE ? 0 : verification == VERIFY_ENDS ? 2 : 2 + iterations;
-}
 
 /* What a kernel is: one declaration in one file. */
 struct kernel {

@@ -59,6 +59,7 @@ static struct job job_for(const struct round *round, int rank)
         .kernel = (int32_t)measure->kernel,
         .index = place.index,
         .size = (int32_t)rank_sets_size(&measure->sets, place.set),
+        .sets = (int32_t)measure->sets.count,
         .partner = round->kernel->needs == NEEDS_PAIR ? members_with(round, rank)[1 - place.index] : -1,
         .verify = measure->verify,
         .collect = plays(round, 0),

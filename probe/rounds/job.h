@@ -1,6 +1,7 @@
 #ifndef SEATRIAL_ROUNDS_JOB_H
 #define SEATRIAL_ROUNDS_JOB_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,11 +14,25 @@ struct job {
     int32_t kernel;  /* its index in `kernels` */
     int32_t index;   /* within its set: 0 leads and delivers the result; in a pair 0 is the source */
     int32_t size;    /* ranks in its set */
+    int32_t sets;    /* in the whole round */
     int32_t partner; /* in a pair: the other rank */
     enum verification verify;
     int32_t collect; /* 1: keep the result until asked, because rank 0 is measuring too */
     int64_t message_bytes, window, warmup, iterations;
 };
+
+/* Whether one iteration is compared before the warm-up. Not where other sets are measured at the same time: each would
+ * then begin at a time of its own and have the network for itself for a while, and the sum of all would be too high. */
+static inline bool compares_first(const struct job *job)
+{
+    return job->verify != VERIFY_NONE && job->sets == 1;
+}
+
+/* How many iterations are compared with what was sent. */
+static inline int64_t compared_iterations(const struct job *job)
+{
+    return compares_first(job) + (job->verify != VERIFY_NONE) + (job->verify == VERIFY_ALL ? job->iterations : 0);
+}
 
 /* What the leader of a set delivers; travels as bytes. */
 struct result {

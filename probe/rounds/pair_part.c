@@ -73,10 +73,10 @@ void part_run_pair(struct part *part, const struct channels *channels)
     const enum verification verification = job->verify;
     struct wrong wrong = NOTHING_WRONG;
     int64_t *times_ns = part->result->numbers;
-    if (verification != VERIFY_NONE) {
+    if (compares_first(job))
         verify(&pair, channels->rank, loop, FIRST, 1, &wrong);
+    if (verification != VERIFY_NONE)
         lay_out(&pair, channels->rank, TIMED);
-    }
     pair_handshake(&pair);
     loop(&pair, job->warmup, times_ns);
     pair_handshake(&pair);

@@ -88,7 +88,7 @@ int64_t part_prepare(struct part *part, const struct job *job)
     if (!allocate(part, &demand, result))
         return needed;
     part->result->times = times;
-    part->result->verified = verifies(part) ? verified_iterations(job->verify, job->iterations) : 0;
+    part->result->verified = verifies(part) ? compared_iterations(job) : 0;
     return 0;
 }
 

@@ -22,7 +22,7 @@ from seatrial.launch.probe_build import default_folder
 from seatrial.process.process import Completed, run
 from tests.lab.waiting import LONG_S, eventually
 
-pytestmark = [pytest.mark.lab, pytest.mark.xdist_group("doctor")]
+pytestmark = pytest.mark.lab
 SEATRIAL = (sys.executable, "-m", "seatrial")
 Seatrial = Callable[..., Completed]
 

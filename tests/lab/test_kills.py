@@ -12,7 +12,7 @@ from tests.campaign.trial import Campaign
 from tests.campaign.victims import Kind
 from tests.campaign.witness import lines_written
 
-pytestmark = [pytest.mark.lab, pytest.mark.xdist_group("kills")]
+pytestmark = pytest.mark.lab
 
 
 @pytest.fixture(scope="module")

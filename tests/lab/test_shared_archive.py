@@ -7,7 +7,7 @@ import pytest
 
 from tests.lab.shared import kernel
 
-pytestmark = [pytest.mark.lab, pytest.mark.xdist_group("shared")]
+pytestmark = pytest.mark.lab
 BOOT_S = 300.0
 
 

@@ -72,7 +72,7 @@ class Verification(enum.StrEnum):
     NONE = "none"
     """Also in runs that were recorded before data were compared."""
     ENDS = "ends"
-    """The first iteration and the last."""
+    """The first iteration and the last; only the last of pairs that are measured at the same time."""
     ALL = "all"
     """These, and as many more iterations as are timed."""
 
