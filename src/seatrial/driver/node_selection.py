@@ -165,7 +165,7 @@ def within_node_hours(
 ) -> tuple[_Site, Hosts, tuple[str, ...], str]:
     """Settings, hosts and nodes that fit, and a sentence on what was cut; empty where nothing was.
 
-    `job`: that we are part of; it is allocated already, and costs what it costs. `fewest`: with so many as there are
+    `job`: that we are part of; it is allocated already, and costs what it costs. `fewest`: with as many as there are
     time alone is cut. Raises UsageError where nothing fits.
     """
     if not settings.node_hours or job or settings.replay is not None:
