@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-import tempfile
 from pathlib import Path
 
 import pytest
@@ -54,20 +53,26 @@ def test_each_generation_of_the_scheduler(tmp_path: Path, shell: str) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become somebody else")
-def test_debugfs_that_only_root_may_search() -> None:
-    with tempfile.TemporaryDirectory() as folder:  # tmp_path is closed to others
-        Path(folder).chmod(0o755)
-        write(Path(folder), "/sys/kernel/debug/sched/base_slice_ns", "2800000\n")
-        (Path(folder) / "sys/kernel/debug").chmod(0o700)
+def test_debugfs_that_only_root_may_search(tmp_path: Path) -> None:
+    """The other user reaches the files through a descriptor: folders above may be closed to it."""
+    tmp_path.chmod(0o755)
+    write(tmp_path, "/sys/kernel/debug/sched/base_slice_ns", "2800000\n")
+    (tmp_path / "sys/kernel/debug").chmod(0o700)
+    root = os.open(tmp_path, os.O_RDONLY)
+    try:
         done = subprocess.run(
             ["/bin/sh", "-s"],
             input=collector().encode(),
             capture_output=True,
             check=True,
             user=65534,
-            env={"PATH": os.environ["PATH"], "SEATRIAL_SYSROOT": folder},
+            cwd="/",
+            env={"PATH": os.environ["PATH"], "SEATRIAL_SYSROOT": f"/proc/self/fd/{root}"},
+            pass_fds=(root,),
             timeout=60,
         )
+    finally:
+        os.close(root)
     _, absent = read_kernel(parse_frame(done.stdout.decode()))
     assert absent["settings.scheduler"].endswith("/sys/kernel/debug/sched: debugfs needs root")
 
