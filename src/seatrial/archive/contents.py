@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from seatrial.archive import layout
-from seatrial.archive.journal import Delivered, Entry, decode
+from seatrial.archive.journal import Delivered, Entry, GroupDelivered, decode
 from seatrial.model.run import Contents, RunInfo
 from seatrial.model.words import count, some
 
@@ -34,7 +34,7 @@ class Tally:
         self._journal.update(line)
         self.journal_bytes += len(line)
         self.entries += entry is not None
-        if isinstance(entry, Delivered):
+        if isinstance(entry, Delivered | GroupDelivered):
             self.measurements += 1
             self.samples += len(entry.measurement.times_s)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from seatrial.archive import layout
 from seatrial.archive.inputs import ANY_SIZE
-from seatrial.archive.journal import Delivered, of_type
+from seatrial.archive.journal import Delivered, GroupDelivered
 from seatrial.archive.layout import ExportFormat
 from seatrial.archive.reader import read_entries, read_info
 from seatrial.archive.run_files import DamagedRun, check_inside, opened_inside
@@ -78,7 +78,7 @@ def _belongs(folder: Path, path: Path) -> bool:
     if contents is not None:
         return made_from == contents.journal_sha256
     entries = read_entries(folder)
-    samples = sum(len(entry.measurement.times_s) for entry in of_type(entries, Delivered))
+    samples = sum(len(entry.measurement.times_s) for entry in entries if isinstance(entry, Delivered | GroupDelivered))
     try:
         return query_samples([path], "SELECT count(*) FROM samples WHERE NOT warm") == [(samples,)]
     except TooLittleMemory:

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from seatrial.model.loss import CappedPair, SessionLoss
-from seatrial.model.measurement import Measurement, Round
+from seatrial.model.measurement import GroupMeasurement, GroupRound, Measurement, Round
 from seatrial.model.placement import DefaultStart
 from seatrial.model.run import NodeState
 from seatrial.model.transport import VariantNote
@@ -57,6 +57,23 @@ class Delivered(msgspec.Struct, frozen=True, kw_only=True, tag_field="entry", ta
     measurement: Measurement
 
 
+class GroupRoundStarted(msgspec.Struct, frozen=True, kw_only=True, tag_field="entry", tag="group-round"):
+    """A round of a kernel that is not a pair was sent to the probe. Numbers are those of all rounds."""
+
+    number: int
+    session: int
+    at_s: float
+    """As in RoundStarted."""
+    round: GroupRound
+
+
+class GroupDelivered(msgspec.Struct, frozen=True, kw_only=True, tag_field="entry", tag="group-measurement"):
+    """The measurement of one group in such a round."""
+
+    number: int
+    measurement: GroupMeasurement
+
+
 class RoundEnded(msgspec.Struct, frozen=True, kw_only=True, tag_field="entry", tag="round-end"):
     """How a round ended: complete, timeout, died, refused, interrupted."""
 
@@ -103,6 +120,8 @@ Entry = (
     | SurveyPlanned
     | RoundStarted
     | Delivered
+    | GroupRoundStarted
+    | GroupDelivered
     | RoundEnded
     | NodeLost
     | PairHung

@@ -23,6 +23,7 @@ from seatrial.archive.journal import (
     DefaultStarted,
     Delivered,
     Entry,
+    GroupDelivered,
     RoundStarted,
     SessionLost,
     SessionStarted,
@@ -36,7 +37,7 @@ from seatrial.fabric import routed_fabric as routed
 from seatrial.model import formats
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.facts import NodeFacts
-from seatrial.model.measurement import LONGEST_S, Measurement
+from seatrial.model.measurement import LONGEST_S, GroupMeasurement, Measurement
 from seatrial.model.placement import DefaultStart, Start
 from seatrial.model.run import Ending, RecordedRun, RunInfo
 from seatrial.node.node import AlikeParser
@@ -191,6 +192,11 @@ def measurements_of(entries: Iterable[Entry]) -> tuple[Measurement, ...]:
     return tuple(measurements)
 
 
+def group_measurements_of(entries: Iterable[Entry]) -> tuple[GroupMeasurement, ...]:
+    """All measurements of kernels that are not pairs, in order."""
+    return tuple(entry.measurement for entry in of_type(entries, GroupDelivered))
+
+
 def default_start_of(entries: Iterable[Entry]) -> DefaultStart | None:
     """The last launch with the binding of the MPI's own launcher; None without one."""
     starts = of_type(entries, DefaultStarted)
@@ -210,6 +216,7 @@ def read_run(folder: Path) -> RecordedRun:
         facts=parse_all(read_facts_texts(folder, layout.BEFORE)),
         facts_after=parse_all(read_facts_texts(folder, layout.AFTER)),
         measurements=measurements_of(entries),
+        group_measurements=group_measurements_of(entries),
         starts=starts_of(entries, info.nodes),
         default_start=default_start_of(entries),
         losses=tuple(entry.loss for entry in of_type(entries, SessionLost)),

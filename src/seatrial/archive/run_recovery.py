@@ -12,7 +12,16 @@ from seatrial.archive import contents, layout
 from seatrial.archive.closing import close_folder
 from seatrial.archive.contents import Tally, tolerant
 from seatrial.archive.inputs import JOURNAL_BYTES
-from seatrial.archive.journal import Delivered, Entry, NodeLost, PairCapped, PairHung, SessionStarted, of_type
+from seatrial.archive.journal import (
+    Delivered,
+    Entry,
+    GroupDelivered,
+    NodeLost,
+    PairCapped,
+    PairHung,
+    SessionStarted,
+    of_type,
+)
 from seatrial.archive.lease import Held, Hold, Holder, Lease, parse, read_bytes
 from seatrial.archive.liveness import proof
 from seatrial.archive.reader import read_info, run_folders
@@ -176,12 +185,13 @@ def _sift(content: bytes) -> tuple[list[bytes], list[bytes]]:
 
 def _is_storable(entry: Entry) -> bool:
     """Whether samples.parquet can hold its numbers; the probe cannot deliver any others."""
-    if not isinstance(entry, Delivered):
+    if not isinstance(entry, Delivered | GroupDelivered):
         return True
-    measurement: Measurement = entry.measurement
+    measurement = entry.measurement
+    at_once = measurement.pairs_at_once if isinstance(measurement, Measurement) else measurement.groups_at_once
     shape = measurement.shape
     wrong = (number for one in measurement.corruptions for number in (one.wrong_bytes, one.first_byte))
-    counts = (measurement.pairs_at_once, measurement.verified, measurement.errors, *wrong)
+    counts = (at_once, measurement.verified, measurement.errors, *wrong)
     numbers = (entry.number, measurement.repetition, *counts)
     sizes = (shape.message_bytes, shape.window, shape.warmup, shape.iterations)
     return all(-LARGEST <= number <= LARGEST for number in (*numbers, *sizes))

@@ -91,7 +91,7 @@ COLUMNS = {
         '"window" BIGINT, warmup BIGINT, iterations BIGINT), source VARCHAR, target VARCHAR, times_s DOUBLE[], '
         "warmup_times_s DOUBLE[], pairs_at_once BIGINT, verified BIGINT, errors BIGINT, "
         "corruptions STRUCT(source VARCHAR, target VARCHAR, wrong_bytes BIGINT, first_byte BIGINT)[], "
-        "variant VARCHAR, at_s DOUBLE)"
+        "variant VARCHAR, at_s DOUBLE, nodes VARCHAR[], groups_at_once BIGINT)"
     ),
 }
 
@@ -101,12 +101,13 @@ WITH delivered AS (
          generate_subscripts(times.list, 1) - 1 AS iteration
   FROM (SELECT number, measurement, unnest([
           {warm: true, list: measurement.warmup_times_s}, {warm: false, list: measurement.times_s}]) AS times
-        FROM journal WHERE entry = 'measurement')
+        FROM journal WHERE entry IN ('measurement', 'group-measurement'))
 )
 SELECT run_name() AS run, number AS round, phase, repetition, shape.kernel AS kernel, source, target,
        shape.message_bytes AS message_bytes, shape."window" AS window_messages, pairs_at_once, warm,
-       iteration, time_s, coalesce(verified, 0) AS verified, errors, corruptions, coalesce(variant, '') AS variant, at_s
-FROM delivered ORDER BY round, source, target, warm DESC, iteration
+       iteration, time_s, coalesce(verified, 0) AS verified, errors, corruptions, coalesce(variant, '') AS variant,
+       at_s, nodes, groups_at_once
+FROM delivered ORDER BY round, source, target, nodes, warm DESC, iteration
 """
 
 

@@ -6,25 +6,24 @@ from collections.abc import Sequence
 import msgspec
 
 from seatrial.archive.journal import (
-    Delivered,
     NodeLost,
     PairCapped,
     PairHung,
     RoundEnded,
-    RoundStarted,
     SessionStarted,
 )
 from seatrial.archive.run_files import read_tail
 from seatrial.archive.writer import RunWriter
 from seatrial.driver.capping import UNTOUCHED, Caps
 from seatrial.driver.clock import monotonic_s
+from seatrial.driver.deliveries import carry_out, delivered, started, timed
 from seatrial.driver.node_selection import grouped
 from seatrial.driver.progress import Progress
 from seatrial.driver.session_losses import Losses, placed
 from seatrial.launch.contract import PLAIN, Launcher, Manner, Session
 from seatrial.model.errors import LaunchError, ProbeLost, RoundRefused, SeatrialError
 from seatrial.model.loss import CappedPair, Loss, LossCause, Moment, SessionLoss, unmeasured
-from seatrial.model.measurement import Kernel, Measurement, Round, Verification
+from seatrial.model.measurement import GroupMeasurement, GroupRound, Kernel, Measurement, Round, Verification
 from seatrial.model.placement import Start
 from seatrial.model.run import NodeCause, NodeState
 from seatrial.node.rank_places import rank_places
@@ -35,6 +34,8 @@ LOG_BYTES = 16 << 20
 STARTS = 5
 """Open MPI 4.1's TCP transport crashes in about one start of 180 where ranks share cores: a NULL callback. Where frames
 are lost besides, it did three times in a row."""
+GROUP_PATIENCE_S = 60.0
+"""Shortest timeout of a round that is not of pairs: before it is timed, a rank may fill and compare gigabytes."""
 PATIENCE = 100.0
 """A round may take this many times what it should."""
 LEAST_PATIENCE_S = 5.0
@@ -55,6 +56,7 @@ class Measurer:
     ) -> None:
         """`fewest`: ranks that a start needs at least; 1 where only their places are wanted."""
         self.measurements: list[Measurement] = []
+        self.group_measurements: list[GroupMeasurement] = []
         self.lost: dict[str, NodeState] = {}
         self.hung: list[Pair] = []
         self.remarks: list[str] = []
@@ -207,7 +209,9 @@ class Measurer:
             return bool(silent)
         return self._drop_worn_out() or placed(one)
 
-    def _note_loss(self, loss: Loss, moment: Moment, detail: str, wanted: Round | None = None) -> SessionLoss:
+    def _note_loss(
+        self, loss: Loss, moment: Moment, detail: str, wanted: Round | GroupRound | None = None
+    ) -> SessionLoss:
         return self._losses.add(
             loss,
             session=self._sessions,
@@ -261,7 +265,7 @@ class Measurer:
         self._manner = manner
         return self.start(STARTS - starts)
 
-    def attempt(self, wanted: Round) -> None:
+    def attempt(self, wanted: Round | GroupRound) -> None:
         """One round as it is, for settings under which it may well not work. Raises ProbeLost, RoundRefused."""
         try:
             self._once(wanted)
@@ -323,7 +327,7 @@ class Measurer:
         )
         return session
 
-    def _once(self, wanted: Round) -> None:
+    def _once(self, wanted: Round | GroupRound) -> None:
         session = self.start()
         if wanted.verify is Verification.NONE:
             wanted = msgspec.structs.replace(wanted, verify=self.verify)
@@ -331,14 +335,16 @@ class Measurer:
             self.starts[-1] = msgspec.structs.replace(self.starts[-1], variant=wanted.variant)
         self._number += 1
         at_s = round(monotonic_s() - self._began, 6)
-        self._writer.append(RoundStarted(number=self._number, session=self._sessions, at_s=at_s, round=wanted))
+        self._writer.append(started(self._number, self._sessions, at_s, wanted))
         outcome, detail = "interrupted", ""
         try:
-            for delivered in session.measure(wanted, self._patience_s(wanted)):
-                one = _timed(delivered, at_s)
-                self.measurements.append(one)
-                self._caps.take(one)
-                self._writer.append(Delivered(number=self._number, measurement=one))
+            for one in timed(carry_out(session, wanted, self._patience_s(wanted)), at_s):
+                if isinstance(one, Measurement):
+                    self.measurements.append(one)
+                    self._caps.take(one)
+                else:
+                    self.group_measurements.append(one)
+                self._writer.append(delivered(self._number, one))
             outcome = "complete"
         except ProbeLost as error:
             outcome, detail = error.outcome, error.what
@@ -349,7 +355,9 @@ class Measurer:
         finally:
             self._writer.append(RoundEnded(number=self._number, outcome=outcome, detail=detail))
 
-    def _patience_s(self, wanted: Round) -> float:
+    def _patience_s(self, wanted: Round | GroupRound) -> float:
+        if isinstance(wanted, GroupRound):
+            return max(self._round_timeout_s, GROUP_PATIENCE_S)
         windows = wanted.shape.iterations + wanted.shape.warmup
         expected_s = 0.0 if wanted.shape.kernel is Kernel.PINGPONG else windows * self.window_s
         usual_s = max(self._round_timeout_s, PATIENCE * expected_s)
@@ -388,8 +396,3 @@ def _is_survey(wanted: Round) -> bool:
 def _of_silent(loss: Loss, silent: tuple[str, ...]) -> Loss:
     """The loss put down to the nodes that are silent since, where there are any."""
     return msgspec.structs.replace(loss, cause=LossCause.NODE_FAILURE, suspects=silent) if silent else loss
-
-
-def _timed(one: Measurement, at_s: float) -> Measurement:
-    """With the time at which its round began; a replayed or simulated measurement keeps its own."""
-    return one if one.at_s is not None else msgspec.structs.replace(one, at_s=at_s)

@@ -85,7 +85,8 @@ class Run:
             failure, reason = error, str(error)
         finally:
             folder = self._finish(ending, reason, failure)
-        if failure and not self.measurer.measurements and not isinstance(failure, (ExplainedByFacts, TooManyLost)):
+        measured = self.measurer.measurements or self.measurer.group_measurements
+        if failure and not measured and not isinstance(failure, (ExplainedByFacts, TooManyLost)):
             raise failure
         return folder
 
@@ -141,6 +142,7 @@ class Run:
             facts=self.facts,
             facts_after=self.facts_after,
             measurements=tuple(self.measurer.measurements),
+            group_measurements=tuple(self.measurer.group_measurements),
             starts=tuple(self.measurer.starts),
             losses=tuple(self.measurer.losses),
             sessions=self.measurer.sessions,

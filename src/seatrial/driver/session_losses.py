@@ -7,7 +7,7 @@ from seatrial.archive.writer import RunWriter
 from seatrial.launch.contract import Manner
 from seatrial.model.errors import SeatrialError
 from seatrial.model.loss import Loss, LossCause, Moment, SessionLoss
-from seatrial.model.measurement import Round
+from seatrial.model.measurement import GroupRound, Round
 from seatrial.model.words import count
 
 MOST_PER_NODE = 3
@@ -44,7 +44,7 @@ class Losses:
         manner: Manner,
         detail: str = "",
         number: int = 0,
-        wanted: Round | None = None,
+        wanted: Round | GroupRound | None = None,
     ) -> SessionLoss:
         """Write it down. `wanted`: the round that was under way, its number is `number`."""
         one = SessionLoss(
@@ -91,12 +91,13 @@ class Losses:
     def _counted(self) -> list[SessionLoss]:
         return [one for one in self.all if one.loss.cause in DIED and not one.altered]
 
-    def _by_node(self, loss: Loss, wanted: Round | None) -> Loss:
+    def _by_node(self, loss: Loss, wanted: Round | GroupRound | None) -> Loss:
         """The same with nodes for places; a rank that exited by itself is suspected with those it was measured with."""
         suspects = [self._node(name) for name in loss.suspects]
         if loss.cause is LossCause.EXIT and wanted is not None:
-            pairs = [tuple(map(self._node, pair)) for pair in wanted.pairs]
-            suspects += [end for pair in pairs if set(pair) & set(suspects) for end in pair]
+            sets = wanted.pairs if isinstance(wanted, Round) else wanted.groups
+            together = [tuple(map(self._node, names)) for names in sets]
+            suspects += [name for names in together if set(names) & set(suspects) for name in names]
         deaths = tuple(msgspec.structs.replace(one, node=self._node(one.node)) for one in loss.deaths)
         return msgspec.structs.replace(loss, suspects=tuple(dict.fromkeys(suspects)), deaths=deaths)
 

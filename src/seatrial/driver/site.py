@@ -11,6 +11,7 @@ import msgspec
 from seatrial.archive import layout
 from seatrial.archive.reader import (
     default_start_of,
+    group_measurements_of,
     header_of,
     measurements_of,
     ranks_of,
@@ -170,6 +171,7 @@ def replay_launcher(settings: SiteSettings) -> ReplayLauncher:
         measurements_of(entries),
         ranks_of(entries),
         default_start_of(entries),
+        group_measurements_of(entries),
     )
 
 

@@ -7,12 +7,14 @@ from typing import Any
 
 from seatrial.launch.contract import PLAIN, FactsReading, Hosts, Manner
 from seatrial.model.errors import RoundRefused
-from seatrial.model.measurement import Measurement, Round
+from seatrial.model.measurement import GroupMeasurement, GroupRound, Measurement, Round
 from seatrial.model.placement import DefaultStart
 from seatrial.model.run import RunInfo
 
 Store = dict[tuple[object, ...], deque[Measurement]]
 """What was recorded, by all that a round asks for; one for all sessions of a run, which go on where the last ended."""
+GroupStore = dict[tuple[object, ...], deque[GroupMeasurement]]
+"""The same of kernels that are not pairs."""
 
 
 class ReplaySession:
@@ -24,12 +26,14 @@ class ReplaySession:
         header: dict[str, Any],
         recorded: Store,
         ranks: Mapping[str, dict[str, Any]],
+        groups: GroupStore | None = None,
     ) -> None:
         self.nodes = tuple(nodes)
         self.header = header
         known = all(node in ranks for node in nodes)
         self.ranks = tuple(ranks[node] for node in nodes) if known else ()
         self._recorded = recorded
+        self._groups = groups or {}
 
     def measure(self, wanted: Round, timeout_s: float) -> Iterator[Measurement]:
         """See launch.contract.Session.measure; after all that were, a pair that was not recorded is refused."""
@@ -48,8 +52,31 @@ class ReplaySession:
                 f"in its {wanted.phase}."
             )
 
+    def measure_groups(self, wanted: GroupRound, timeout_s: float) -> Iterator[GroupMeasurement]:
+        """See launch.contract.MeasuresGroups.measure_groups; as in `measure`, a group that was not recorded is refused.
+
+        A round that is not over after `timeout_s` cannot happen here.
+        """
+        missing = []
+        for nodes in wanted.groups:
+            queue = self._groups.get(_group_key(wanted, nodes))
+            if not queue:
+                missing.append(nodes)
+                continue
+            queue.rotate(-1)
+            yield queue[-1]
+        for nodes in missing:
+            raise RoundRefused(
+                f"The recording has no {wanted.shape.kernel} of {wanted.shape.message_bytes} B on {', '.join(nodes)} "
+                f"in its {wanted.phase}."
+            )
+
     def close(self, *, kill: bool = False) -> None:
         """Nothing to end."""
+
+
+def _group_key(one: GroupRound | GroupMeasurement, nodes: tuple[str, ...]) -> tuple[object, ...]:
+    return one.phase, one.variant, one.shape.kernel, one.shape.message_bytes, one.shape.window, nodes
 
 
 class ReplayLauncher:
@@ -67,6 +94,7 @@ class ReplayLauncher:
         measurements: Sequence[Measurement],
         ranks: Mapping[str, dict[str, Any]] | None = None,
         default: DefaultStart | None = None,
+        group_measurements: Sequence[GroupMeasurement] = (),
     ) -> None:
         """`facts`, `facts_after`: raw texts by node; `ranks`: what the rank on each node said of itself.
 
@@ -80,6 +108,9 @@ class ReplayLauncher:
         self._store: Store = defaultdict(deque)
         for one in measurements:
             self._store[one.phase, one.variant, one.shape.kernel, one.shape.message_bytes, *one.pair].append(one)
+        self._groups: GroupStore = defaultdict(deque)
+        for group in group_measurements:
+            self._groups[_group_key(group, group.nodes)].append(group)
 
     def hosts(self) -> Hosts:
         """The recorded nodes."""
@@ -101,8 +132,11 @@ class ReplayLauncher:
         return FactsReading(texts=known, silent={node: "it was not recorded" for node in nodes if node not in texts})
 
     def start(self, nodes: Sequence[str], log: Path, manner: Manner = PLAIN) -> ReplaySession:
-        """A session over the recording."""
-        return ReplaySession(nodes, self._header, self._store, self._ranks)
+        """A session over the recording; with several ranks a node, on the places that were recorded."""
+        places = [place for place in self._ranks if place.rpartition(":")[0] in nodes]
+        if manner.ranks_per_node > 1 and places:
+            nodes = places
+        return ReplaySession(nodes, self._header, self._store, self._ranks, self._groups)
 
     def default_start(self, nodes: Sequence[str], log: Path) -> DefaultStart | None:
         """The recorded one."""

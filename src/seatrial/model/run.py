@@ -8,7 +8,7 @@ import msgspec
 from seatrial.model.fabric import NO_FABRIC, Fabric, Wiring
 from seatrial.model.facts import NodeFacts
 from seatrial.model.loss import CappedPair, SessionLoss
-from seatrial.model.measurement import Measurement
+from seatrial.model.measurement import GroupMeasurement, Measurement
 from seatrial.model.placement import DefaultStart, Start
 from seatrial.model.settings import Settings
 
@@ -188,6 +188,8 @@ class RecordedRun(msgspec.Struct, frozen=True, kw_only=True):
     facts: Mapping[str, NodeFacts]
     facts_after: Mapping[str, NodeFacts]
     measurements: tuple[Measurement, ...]
+    group_measurements: tuple[GroupMeasurement, ...] = ()
+    """Those of kernels that are not pairs."""
     starts: tuple[Start, ...] = ()
     """Launches of the probe, in order, with the places that their ranks reported."""
     default_start: DefaultStart | None = None

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from seatrial.archive.journal import (
     Delivered,
     Entry,
+    GroupDelivered,
+    GroupRoundStarted,
     NodeLost,
     PairHung,
     RoundEnded,
@@ -22,7 +24,7 @@ from seatrial.archive.journal import (
 )
 from seatrial.archive.reader import read_entries
 from seatrial.archive.run_files import DamagedRun
-from seatrial.model.measurement import Kernel, Measurement, Phase, Round, Shape
+from seatrial.model.measurement import GroupMeasurement, GroupRound, Kernel, Measurement, Phase, Round, Shape
 from seatrial.model.run import NodeState
 
 COUNT = st.integers(0, 2**40)
@@ -40,6 +42,15 @@ MEASUREMENT = st.builds(
 ROUND = st.builds(
     Round, phase=st.sampled_from(Phase), repetition=COUNT, shape=SHAPE, pairs=st.lists(PAIR, max_size=3).map(tuple)
 )
+NODES = st.lists(NAME, min_size=1, max_size=3).map(tuple)
+GROUP_MEASUREMENT = st.builds(
+    GroupMeasurement, phase=st.sampled_from(Phase), repetition=COUNT, shape=SHAPE, nodes=NODES, times_s=TIMES,
+    warmup_times_s=TIMES, groups_at_once=COUNT, errors=COUNT,
+)  # fmt: skip
+GROUP_ROUND = st.builds(
+    GroupRound, phase=st.sampled_from(Phase), repetition=COUNT, shape=SHAPE,
+    groups=st.lists(NODES, max_size=3).map(tuple),
+)  # fmt: skip
 RECORD = st.dictionaries(TEXT, st.one_of(COUNT, TEXT, st.none(), st.booleans()), max_size=3)
 ENTRY: st.SearchStrategy[Entry] = st.one_of(
     st.builds(
@@ -49,6 +60,8 @@ ENTRY: st.SearchStrategy[Entry] = st.one_of(
     st.builds(SurveyPlanned, pairs=st.lists(PAIR, max_size=4).map(tuple)),
     st.builds(RoundStarted, number=COUNT, session=COUNT, at_s=st.floats(0, 1e6), round=ROUND),
     st.builds(Delivered, number=COUNT, measurement=MEASUREMENT),
+    st.builds(GroupRoundStarted, number=COUNT, session=COUNT, at_s=st.floats(0, 1e6), round=GROUP_ROUND),
+    st.builds(GroupDelivered, number=COUNT, measurement=GROUP_MEASUREMENT),
     st.builds(RoundEnded, number=COUNT, outcome=TEXT, detail=TEXT),
     st.builds(NodeLost, state=st.builds(NodeState, node=NAME, reason=TEXT, fault=st.booleans())),
     st.builds(PairHung, source=NAME, target=NAME),
