@@ -54,5 +54,8 @@ def facts(
         exit_code = ExitCode.INCOMPLETE if facts_drift.incomplete(read) else ExitCode.PASS
         return show(facts_view.facts_report(read.facts, exit_code=exit_code), as_json=as_json)
 
-    found = facts_drift.look_for_drift(read, earlier, facts_reading.read_here() if with_login else None)
+    login = facts_reading.read_here() if with_login else None
+    recordings = source is not None and not nodes and facts_reading.is_recording(since)
+    whole = recordings and earlier is not None and min(len(read.facts), len(earlier.facts)) > 1
+    found = facts_drift.look_for_drift(read, earlier, login, whole=whole)
     return show(drift_view.drift_report(read.facts, found), as_json=as_json)

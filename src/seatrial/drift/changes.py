@@ -1,7 +1,7 @@
 """How each node's facts changed between two readings."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 
 import msgspec
 
@@ -35,8 +35,9 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 def changes(before: Mapping[str, NodeFacts], after: Mapping[str, NodeFacts]) -> tuple[Change, ...]:
     """Facts that changed, by what they are known to cost, then by how few nodes they changed on, then by name.
 
-    What changes on its own (`EXCUSES`) is left out. A new boot is one change, `boot_id`, without its values;
-    nodes that are in one of the readings alone are changes of the fact "node".
+    What changes on its own (`EXCUSES`) is left out, and so is a fact that one of the readings could not read. A new
+    boot is one change, `boot_id`, without its values; nodes that are in one of the readings alone are changes of the
+    fact "node".
     """
     both = sorted(before.keys() & after.keys())
     nodes_of: defaultdict[Step, list[str]] = defaultdict(list)
@@ -65,7 +66,31 @@ def _steps(before: NodeFacts, after: NodeFacts, known: dict[tuple[object, ...], 
             continue
         if key not in known:
             known[key] = tuple(_unlike(was, now, before.complete, after.complete))
-        yield from known[key]
+        for step in known[key]:
+            fact, was_value, now_value = step
+            unread = (was_value is None and was_unread(fact, before)) or (now_value is None and was_unread(fact, after))
+            if not unread:
+                yield step
+
+
+def was_unread(fact: str, facts: NodeFacts) -> bool:
+    """Whether a fact that has no value there could not be read, so that nothing is known of it.
+
+    `NodeFacts.absent` names facts and groups of them: `memory.dimms`, `pci.max_width` (of all devices). A reason for a
+    whole list of which some entries were read is a remark on others, and says nothing of this one.
+    """
+    words = fact.split(".")
+    for name in facts.absent:
+        whole = getattr(facts, name, None)
+        if not (isinstance(whole, tuple) and whole) and _part_of(name.split("."), words):
+            return True
+    return False
+
+
+def _part_of(name: Sequence[str], fact: Sequence[str]) -> bool:
+    """Whether the words of a name occur in those of a fact, in order, beginning with the first."""
+    left = iter(fact)
+    return name[0] == fact[0] and all(word in left for word in name)
 
 
 def _unlike(was: Part, now: Part, was_complete: bool, now_complete: bool) -> Iterator[Step]:

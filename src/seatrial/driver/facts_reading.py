@@ -156,15 +156,19 @@ def read_recording(path: Path, progress: Progress | None = None) -> FactsRead:
     return FactsRead(facts={machine.hostname: machine})
 
 
-def read_earlier(name: str, archive: Path) -> FactsRead:
-    """A recording, or a run of the archive as it was before it measured. Raises UsageError where there is neither."""
+def is_recording(name: str) -> bool:
+    """Whether that is the path of a recording, and not of a run."""
     path = Path(name)
     try:
-        recording = path.exists() and not (path / layout.RUN_FILE).is_file()
+        return path.exists() and not (path / layout.RUN_FILE).is_file()
     except (OSError, ValueError):  # no file system takes such a name
-        recording = False
-    if recording:
-        return read_recording(path)
+        return False
+
+
+def read_earlier(name: str, archive: Path) -> FactsRead:
+    """A recording, or a run of the archive as it was before it measured. Raises UsageError where there is neither."""
+    if is_recording(name):
+        return read_recording(Path(name))
     try:
         folder = find_run(archive, name)
     except UsageError as error:

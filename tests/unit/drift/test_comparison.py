@@ -218,6 +218,35 @@ def test_a_device_that_went_is_one_change() -> None:
     assert "interfaces.ib0" in change.along_with
 
 
+def test_what_one_of_the_readings_could_not_read_is_not_a_change() -> None:
+    whole = cluster(3)
+
+    def without(reasons: dict[str, str], **left: object) -> dict[str, NodeFacts]:
+        return {name: msgspec.structs.replace(each, absent=reasons, **left) for name, each in whole.items()}
+
+    no_mounts = without({"system.mounts": "not asked"}, system=SystemFacts())
+    assert "system.mounts./scratch" in {each.fact for each in changes(whole, without({}, system=SystemFacts()))}
+    for pair in ((whole, no_mounts), (no_mounts, whole)):
+        assert not [each.fact for each in changes(*pair) if each.fact.startswith("system.mounts")]
+    for reasons, found in (({"hcas.mlx5_0.ports.rate_text": "rate: empty"}, []), ({}, ["n1"])):
+        port = msgspec.structs.replace(whole["n1"].hcas[0].ports[0], rate_text="")
+        hca = msgspec.structs.replace(whole["n1"].hcas[0], ports=(port,))
+        one = whole | {"n1": msgspec.structs.replace(whole["n1"], absent=reasons, hcas=(hca,))}
+        for pair in ((whole, one), (one, whole)):
+            assert [name for each in changes(*pair) for name in each.nodes] == found
+
+
+def test_a_device_that_went_is_a_change_although_others_could_not_be_read() -> None:
+    before = {
+        name: msgspec.structs.replace(each, absent={"interfaces": "eth7: in /sys/class/net, but not in this namespace"})
+        for name, each in cluster(2).items()
+    }
+    more = NetworkInterface(name="eth9", mtu_bytes=1500)
+    after = {name: msgspec.structs.replace(each, interfaces=(*each.interfaces, more)) for name, each in before.items()}
+    (change,) = changes(after, before)
+    assert (change.fact, change.before, change.after) == ("interfaces.eth9", True, None)
+
+
 def test_the_login_node_is_compared_in_what_programs_see() -> None:
     nodes = cluster(4)
     login = node("login", cpu_model="EPYC", processors=16, hcas=(), settings=KernelFacts())

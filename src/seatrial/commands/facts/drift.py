@@ -17,25 +17,37 @@ class Drift(msgspec.Struct, frozen=True, kw_only=True):
 
     differences: tuple[Difference, ...]
     changes: tuple[Change, ...] = ()
+    not_compared: tuple[str, ...] = ()
+    """Nodes that were asked for, and that the earlier reading does not have."""
     against: tuple[Difference, ...] = ()
     findings: tuple[Finding, ...] = ()
     exit_code: ExitCode = ExitCode.PASS
 
 
-def look_for_drift(read: FactsRead, earlier: FactsRead | None, login: FactsRead | None) -> Drift:
+def look_for_drift(
+    read: FactsRead, earlier: FactsRead | None, login: FactsRead | None, *, whole: bool = False
+) -> Drift:
     """`earlier`: the same nodes at another time; `login`: the machine that programs are built on.
 
+    `whole`: both readings are of a whole cluster, so that a node that one of them lacks has come or gone. Otherwise
+    it only was not asked for at one of the times, or gives no answer, and neither is a change.
     Raises UsageError where the earlier reading has none of the nodes.
     """
     before = _same_names(earlier, read) if earlier is not None else {}
+    after = read.facts
+    new = () if whole or not before else tuple(node for node in after if node not in before)
+    if not whole:
+        before = {node: facts for node, facts in before.items() if node in after}
+        after = {node: facts for node, facts in after.items() if node in before}
     host = next(iter(login.facts.values())) if login is not None else None
     findings = fact_findings(Readings(facts=read.facts, after=read.after, features=read.features))
     if before:
-        findings += _between(before, read.facts, findings)
+        findings += _between(before, after, findings)
     code = ExitCode.FINDINGS if findings else ExitCode.INCOMPLETE if incomplete(read) else ExitCode.PASS
     return Drift(
         differences=drift(read.facts),
-        changes=changes(before, read.facts) if before else (),
+        changes=changes(before, after) if before else (),
+        not_compared=new,
         against=against(host, read.facts) if host is not None else (),
         findings=tuple(findings),
         exit_code=code,

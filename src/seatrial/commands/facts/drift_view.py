@@ -41,6 +41,7 @@ def drift_fields(facts: Mapping[str, NodeFacts], found: Drift) -> Json:
         "groups": [{"name": each.name, "nodes": natural_sorted(each.nodes)} for each in groups(facts)],
         "differences": [_difference_fields(each) for each in found.differences],
         "changes": [_change_fields(each) for each in found.changes],
+        "not_compared": natural_sorted(found.not_compared),
         "against": [_difference_fields(each) for each in found.against],
         "findings": [finding_fields(each) for each in found.findings],
     }
@@ -77,6 +78,9 @@ def _terminal(facts: Mapping[str, NodeFacts], found: Drift) -> Iterator[Block]:
     several = len({each.group for each in found.differences}) > 1
     yield from _section("Facts that differ between nodes that should be alike", found.differences, several=several)
     yield from _changes(found.changes)
+    if found.not_compared:
+        which = few(natural_sorted(found.not_compared), MOST_OF_NAMES)
+        yield Paragraph(text=f"Not compared with the earlier reading, which does not have them: {which}")
     yield from _section("Differences between the login node and the compute nodes", found.against, several=False)
     makes = groups(facts)
     if len(makes) > 1:

@@ -20,6 +20,9 @@ MUCH = 2.0
 """From this factor on, a gain is shown as a factor, since large percentages are hard to read."""
 
 
+DEFECT = "ranks that share a core are at fault whatever the times say"
+
+
 class Outcome(enum.StrEnum):
     """Of a comparison: all of the interval beyond `PRACTICAL`, or on this side of it, or neither."""
 
@@ -42,6 +45,11 @@ class Gain(msgspec.Struct, frozen=True, kw_only=True):
         if self.ratio.low > PRACTICAL:
             return Outcome.BETTER
         return Outcome.WORSE if self.ratio.high < 1 / PRACTICAL else Outcome.NO_DIFFERENCE
+
+    @property
+    def worse(self) -> bool:
+        """Whether it measured worse in the median, shown by the interval or not: nobody wants to be advised that."""
+        return self.ratio.value < 1 / PRACTICAL
 
     @property
     def enough(self) -> bool:
@@ -120,19 +128,22 @@ class Fix(enum.StrEnum):
     """There was nothing to advise."""
 
 
-def fate(gains: Sequence[Gain], disobeyed: str) -> tuple[Fix, str]:
-    """And why. `disobeyed`: how the launcher deviated from the advised placement, or empty."""
+def fate(gains: Sequence[Gain], disobeyed: str, *, defect: bool = False) -> tuple[Fix, str]:
+    """And why. `disobeyed`: how the launcher deviated from the advised placement, or empty.
+
+    `defect`: ranks share a core, which is wrong whatever the times say. Then times withdraw nothing.
+    """
     if disobeyed:
         return Fix.WITHDRAWN, disobeyed
     if not gains:
         return Fix.UNDECIDED, "it was not measured"
     said = ", ".join(gain.text for gain in gains)
-    worse = [gain for gain in gains if gain.outcome is Outcome.WORSE]
-    better = [gain for gain in gains if gain.outcome is Outcome.BETTER]
     runs = gains[0].ratio.runs
     if not all(gain.enough for gain in gains):
         many = "1 launch" if runs == 1 else f"{runs} launches"
         return Fix.UNDECIDED, f"{said}, from {many} of each, too few for {share(WANTED_CONFIDENCE)}"
-    if better and not worse:
+    worse = any(gain.worse for gain in gains)
+    if not worse and any(gain.outcome is Outcome.BETTER for gain in gains):
         return Fix.PROVED, f"it measured better: {said}"
-    return Fix.WITHDRAWN, f"it {'measures worse' if worse else 'is not shown to measure better'}: {said}"
+    says = f"it measures worse: {said}" if worse else f"it is not shown to measure better: {said}"
+    return (Fix.UNDECIDED, f"{says}; {DEFECT}") if defect else (Fix.WITHDRAWN, says)

@@ -34,6 +34,8 @@ from seatrial.rules.ranks import RANKS
 MOST_DIGITS = 9
 UNSHOWN = (FindingKind.THREADS_SHARE_CORE, FindingKind.MEMORY_FAR_FROM_RANKS)
 """What messages cannot prove."""
+DEFECTS = (FindingKind.RANKS_SHARE_CORE, FindingKind.SMT_SIBLINGS_USED)
+"""Two ranks on one core: wrong whatever the times of messages say, since one rank waits while the other computes."""
 
 
 class Placement(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,7 +48,7 @@ class Placement(msgspec.Struct, frozen=True, kw_only=True):
     findings: tuple[Finding, ...]
     advice: Advice | None
     advised_line: tuple[str, ...]
-    """Empty: nothing better is known, or it was withdrawn."""
+    """Empty: nothing better is known, it was withdrawn, or it measured worse."""
     fix: Fix
     why: str
     gains: tuple[Gain, ...]
@@ -134,12 +136,13 @@ def judge_placement(recorded: RecordedRun) -> Placement:
     fix, why, otherwise = Fix.NONE, "nothing better is known", ""
     if advice:
         otherwise = disobeyed(recorded.facts, recorded.starts, advice)
-        fix, why = fate(gains, otherwise)
+        fix, why = fate(gains, otherwise, defect=any(finding.kind in DEFECTS for finding in findings))
     impossible = corruption_reason(recorded) or _impossible(recorded, ranks, gains)
     if impossible:
         fix, why = Fix.UNDECIDED, impossible
     stands = advice is not None and fix is not Fix.WITHDRAWN
-    argv = advised_line(line, advice, line.program, RANKFILE, recorded.info.mpi_library) if advice and stands else []
+    good = stands and not any(gain.worse for gain in gains)
+    argv = advised_line(line, advice, line.program, RANKFILE, recorded.info.mpi_library) if advice and good else []
     tried = bool(gains) or fix is Fix.WITHDRAWN
     findings = [_proved(finding, fix, why, tried, bool(argv)) for finding in findings]
     findings += [
@@ -176,7 +179,8 @@ def _all_measured(recorded: RecordedRun, gains: Sequence[Gain]) -> bool:
 def _proved(finding: Finding, fix: Fix, why: str, tried: bool, advised: bool) -> Finding:
     """A finding whose fix measures better is slow; one whose fix measures no better also loses its remedy.
 
-    Threads and memory do not show in messages: what is said of them stays as it is.
+    Threads and memory do not show in messages: what is said of them stays as it is. Ranks that share a core are at
+    fault and are to be parted, whatever was measured.
     """
     here = "the advised line does so" if advised else ""
     remedy = finding.remedy.replace(f" ({PLACEMENT_HINT})", f" ({here})" if here else "")
@@ -187,9 +191,12 @@ def _proved(finding: Finding, fix: Fix, why: str, tried: bool, advised: bool) ->
         outcome=why,
         confirmed=fix is Fix.PROVED,
     )
+    experiments = (experiment,) if tried else ()
+    if finding.kind in DEFECTS and fix is not Fix.PROVED:
+        return msgspec.structs.replace(finding, experiments=experiments, remedy=remedy)
     return msgspec.structs.replace(
         finding,
-        experiments=(experiment,) if tried else (),
+        experiments=experiments,
         verdict=Verdict.SLOW if fix is Fix.PROVED else Verdict.INCONCLUSIVE,
         remedy="None: the binding advised instead was withdrawn." if fix is Fix.WITHDRAWN else remedy,
     )

@@ -173,8 +173,8 @@ def headline(found: Placement) -> str:
 
 
 def advised_row(found: Placement) -> str:
-    """What the advised placement is called: one that was withdrawn was only tried."""
-    return "tried" if found.fix is Fix.WITHDRAWN else "advised"
+    """What the advised placement is called: one that is not recommended was only tried."""
+    return "tried" if found.fix is not Fix.NONE and not found.advised_line else "advised"
 
 
 def _fix_text(found: Placement) -> str:
@@ -182,6 +182,8 @@ def _fix_text(found: Placement) -> str:
         return f"the fix below is proved: {found.why}"
     if found.fix is Fix.WITHDRAWN:
         return f"the fix is withdrawn: {found.why}"
+    if not found.advised_line:
+        return f"no launch line is recommended: {found.why}"
     return f"the fix below is not proved: {found.why}"
 
 
@@ -238,7 +240,7 @@ def _line_rows(found: Placement) -> Iterator[tuple[str, str]]:
 
 
 def _other_launchers(found: Placement) -> Iterator[tuple[str, str]]:
-    if found.advice:
+    if found.advice and found.advised_line:
         if found.advice.srun and found.dialect is not Dialect.SRUN:
             yield "by srun", _short(found.advice.srun)
         if found.advice.hydra and found.dialect is not Dialect.HYDRA:

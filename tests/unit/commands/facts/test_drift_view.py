@@ -98,7 +98,8 @@ def test_text_from_outside_is_harmless() -> None:
 def test_the_json_has_all_of_it_in_base_units() -> None:
     facts = cluster(4, n2=node("n2", memory_bytes=2**30))
     value = json.loads(as_json_text(drift_of(facts, drift(facts), findings=(FINDING,))))
-    assert value.keys() == {"format", "exit_code", "groups", "differences", "changes", "against", "findings"}
+    lists = {"groups", "differences", "changes", "not_compared", "against", "findings"}
+    assert value.keys() == {"format", "exit_code", *lists}
     assert value["exit_code"] == 1
     assert value["groups"] == [{"name": "Made Up MU-1, Xeon", "nodes": ["n1", "n2", "n3", "n4"]}]
     (difference,) = value["differences"]

@@ -81,7 +81,7 @@ def test_the_line_to_copy_is_never_broken() -> None:
 
 
 def test_what_was_withdrawn_was_tried() -> None:
-    text = placement_text(judge_placement(run_of(((0,), (0,)), speed=1.0)))
+    text = placement_text(judge_placement(run_of(((0,), (1,)), speed=1.0)))
     assert "  tried " in text
     assert "  advised " not in text
     assert "Recommended launch line" not in text
