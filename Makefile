@@ -1,6 +1,6 @@
 # make demo: a planted fault, found and named, on a virtual cluster. make test: everything.
 .PHONY: demo test lint unit lab-test lab-beside lab-alone campaign series probe bench simulate-series setup-demo setup-test
-.PHONY: clean
+.PHONY: wheelhouse wheelhouse-test clean
 
 export MPICC ?= mpicc
 PYTEST = .venv/bin/python -m pytest
@@ -8,10 +8,10 @@ PYTEST = .venv/bin/python -m pytest
 demo: setup-demo
 	sh scripts/demo.sh
 
+# Labs mostly wait for Slurm, and unit tests take the cores meanwhile. Output comes part by part.
 test: setup-test
-	$(MAKE) --jobs=2 --output-sync lint probe
-	$(MAKE) unit
-	$(MAKE) lab-beside
+	@echo "lint, probe, unit and lab-beside run side by side; each prints what it found when it ends"
+	$(MAKE) --jobs=2 --output-sync lab-beside lint probe unit
 	$(MAKE) lab-alone
 
 lint: setup-test
@@ -24,7 +24,7 @@ probe: setup-test
 	$(MAKE) -C probe strict test
 
 unit: setup-test
-	sh scripts/in_memory.sh $(PYTEST) tests/unit -m "not alone" -n auto
+	nice sh scripts/in_memory.sh $(PYTEST) tests/unit -m "not alone" -n auto
 
 lab-test: lab-beside lab-alone
 
@@ -53,6 +53,15 @@ bench: setup-test
 SERIES ?=
 simulate-series: setup-test
 	.venv/bin/python bench/simulate_series.py $(SERIES)
+
+# For machines without internet access: wheels in build/wheelhouse for this machine's kind of Python.
+wheelhouse:
+	sh scripts/wheelhouse.sh
+
+# Installs them without an index, into fresh environments of all Pythons named, and measures with each.
+PYTHONS ?= python3.11 python3.12 python3.13
+wheelhouse-test:
+	sh scripts/wheelhouse_test.sh $(PYTHONS)
 
 setup-demo:
 	sh scripts/setup.sh demo

@@ -18,12 +18,7 @@ if [ "$purpose" = test ]; then
             sshd:openssh-server strace:strace linux.uml:user-mode-linux exportfs:nfs-kernel-server mount.nfs:nfs-common modprobe:kmod"
 fi
 
-good_python() { "$1" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; }
-find_python() {
-    for python in ${PYTHON:-} python3 python3.13 python3.12 python3.11 /usr/bin/python3; do
-        if good_python "$python"; then echo "$python"; return; fi
-    done
-}
+. scripts/find_python.sh
 
 packages=
 for pair in $wanted; do

@@ -11,7 +11,7 @@ import msgspec
 
 from seatrial.archive import contents, layout
 from seatrial.archive.contents import Tally
-from seatrial.archive.samples import SPILL_FOLDER, write_samples
+from seatrial.archive.samples import SPILL_FOLDER, NotInstalled, write_samples
 from seatrial.model.errors import SeatrialError
 from seatrial.model.run import RunInfo
 
@@ -24,7 +24,8 @@ def close_folder(folder: Path, info: RunInfo, tally: Tally, another: str, withou
     """Write the last files into the folder of an open run and rename it; the folder, and run.json as it is there.
 
     `another`: what is appended to the run's name where that is taken. `without`: errors for which samples.parquet is
-    left out, which the run's reason then states. Raises OSError and what `write_samples` raises.
+    left out, which the run's reason then states; without DuckDB it is left out silently. Raises OSError and what
+    `write_samples` raises.
     """
     for name in _names(layout.run_of(folder), another):
         final = folder.with_name(name)
@@ -86,6 +87,8 @@ def _named(info: RunInfo, name: str) -> RunInfo:
 def _with_samples(folder: Path, info: RunInfo, without: Refusals) -> RunInfo:
     try:
         write_samples(folder, info.run)
+    except NotInstalled:
+        return info  # whoever chose an installation without DuckDB needs no remark on every run
     except without as error:
         return msgspec.structs.replace(info, reason=f"{info.reason} {NO_SAMPLES} {error}".strip())
     return info

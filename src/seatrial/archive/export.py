@@ -14,7 +14,7 @@ from seatrial.archive.layout import ExportFormat
 from seatrial.archive.reader import read_entries, read_info
 from seatrial.archive.run_files import DamagedRun, check_inside, opened_inside
 from seatrial.archive.samples import (
-    TooLittleMemory,
+    NoDuckdb,
     exactly,
     journal_of,
     opened,
@@ -81,7 +81,7 @@ def _belongs(folder: Path, path: Path) -> bool:
     samples = sum(len(entry.measurement.times_s) for entry in entries if isinstance(entry, Delivered | GroupDelivered))
     try:
         return query_samples([path], "SELECT count(*) FROM samples WHERE NOT warm") == [(samples,)]
-    except TooLittleMemory:
+    except NoDuckdb:
         raise
     except SeatrialError:
         return False
@@ -128,7 +128,7 @@ def _sentences(target: Path) -> Iterator[None]:
 def sample_counts(folders: list[Path]) -> dict[Path, int | DamagedRun]:
     """By run's folder: its timed samples, 0 where it has no samples.parquet, or what is wrong with that file.
 
-    Raises TooLittleMemory.
+    Raises NoDuckdb.
     """
     counts: dict[Path, int | DamagedRun] = {folder: samples_problem(folder) or 0 for folder in folders}
     files = {str(folder / layout.SAMPLES_FILE): folder for folder, count in counts.items() if count == 0}
@@ -167,7 +167,7 @@ def _count(files: list[str]) -> dict[str, int | DamagedRun]:
     sql = "SELECT filename, count(*) FILTER (NOT warm), count(*) - count(warm) FROM samples GROUP BY filename"
     try:
         rows = query_samples([Path(file) for file in files], sql)
-    except TooLittleMemory:
+    except NoDuckdb:
         raise
     except SeatrialError as error:
         if len(files) == 1:

@@ -10,7 +10,7 @@ from seatrial.archive.contents import shorter
 from seatrial.archive.export import sample_counts, samples_problem
 from seatrial.archive.liveness import Life, presumed
 from seatrial.archive.run_files import DamagedRun
-from seatrial.archive.samples import TooLittleMemory
+from seatrial.archive.samples import NoDuckdb
 from seatrial.model.run import RunInfo, run_kind
 
 CLOSED = "closed"
@@ -28,7 +28,7 @@ class RunRow(msgspec.Struct, frozen=True, kw_only=True):
     launcher: str = ""
     nodes: int = 0
     samples: int | None = 0
-    """Timed samples; None: too little memory to count them, or they cannot be read."""
+    """Timed samples; None: no DuckDB or too little memory to count them, or they cannot be read."""
     folder: str
     state: str = DAMAGED
     """`closed`, `damaged`, or how an open run is (`liveness.Life`)."""
@@ -75,7 +75,7 @@ def _counts(infos: Mapping[Path, RunInfo]) -> Mapping[Path, int | DamagedRun | N
         counts[folder] = samples_problem(folder) or samples
     try:
         counts |= sample_counts(unrecorded)
-    except TooLittleMemory:
+    except NoDuckdb:
         counts |= dict.fromkeys(unrecorded)
     return counts
 

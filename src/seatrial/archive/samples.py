@@ -4,6 +4,7 @@ import errno
 import glob
 import hashlib
 import resource
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,19 +25,38 @@ LIMITS = ((resource.RLIMIT_AS, "ulimit -v"), (resource.RLIMIT_DATA, "ulimit -d")
 SAFE = "What was measured is safe in the journal."
 
 
-class TooLittleMemory(SeatrialError):
-    """DuckDB cannot get the memory that it needs; no measurement is lost."""
+class NoDuckdb(SeatrialError):
+    """DuckDB cannot be used here; no measurement is lost."""
+
+
+class TooLittleMemory(NoDuckdb):
+    """DuckDB cannot get the memory that it needs."""
+
+
+class NotInstalled(NoDuckdb):
+    """DuckDB, an optional part of an installation, is not there."""
+
+
+def library() -> Any:  # noqa: ANN401 - mypy has no type for the module of a library
+    """The module duckdb, loaded when it is used first. Raises NotInstalled."""
+    try:
+        import duckdb
+    except ModuleNotFoundError as error:
+        raise NotInstalled(
+            f"{layout.SAMPLES_FILE} needs DuckDB, which is not installed. {SAFE}",
+            f"Install it: {sys.executable} -m pip install duckdb",
+        ) from error
+    return duckdb
 
 
 @contextmanager
 def opened(spill: Path | None = None) -> Iterator["duckdb.DuckDBPyConnection"]:
     """A separate connection. What does not fit into memory goes to the folder `spill`, which is created when needed.
 
-    `spill` None: a temporary folder, or no spilling where none can be created. Raises TooLittleMemory.
+    `spill` None: a temporary folder, or no spilling where none can be created. Raises NoDuckdb.
     """
     refuse_cramped()
-    import duckdb
-
+    duckdb = library()
     with _folder(spill) as folder:
         try:
             with duckdb.connect(config={"temp_directory": folder}) as connection:
@@ -118,10 +138,11 @@ class SamplesUnmade(SeatrialError):
 def write_samples(folder: Path, run: str) -> None:
     """Make samples.parquet from the journal of the run in `folder`, whole or not at all.
 
-    The file names the journal that it was made from (`journal_of`). Raises OSError, TooLittleMemory, SamplesUnmade, and
+    The file names the journal that it was made from (`journal_of`). Raises OSError, NoDuckdb, SamplesUnmade, and
     DamagedRun for a journal that is not a regular file of the run.
     """
     check_inside(folder, folder / layout.JOURNAL_FILE)
+    refuse_cramped()  # before DuckDB is loaded
     new = folder / f"{layout.SAMPLES_FILE}.new"
     journal_file = folder / layout.JOURNAL_FILE
     longest, digest = _measured(journal_file)
@@ -142,10 +163,9 @@ def write_samples(folder: Path, run: str) -> None:
 def journal_of(path: Path) -> str:
     """SHA-256 of the journal that a samples.parquet was made from; empty where it has none, or is not such a file.
 
-    Raises TooLittleMemory.
+    Raises NoDuckdb.
     """
-    import duckdb
-
+    duckdb = library()
     with opened() as connection:
         try:
             rows = connection.execute("SELECT key, value FROM parquet_kv_metadata(?)", [exactly(path)]).fetchall()
@@ -159,8 +179,7 @@ def journal_of(path: Path) -> str:
 @contextmanager
 def _refusals() -> Iterator[None]:
     """Turn DuckDB's errors on the lines of the journal, or of a file system without locks, into a sentence."""
-    import duckdb
-
+    duckdb = library()
     try:
         yield
     except OSError as error:
@@ -197,8 +216,7 @@ def exactly(path: Path) -> str:
 @contextmanager
 def system_errors() -> Iterator[None]:
     """Turn DuckDB's errors of the file system into the system's own error."""
-    import duckdb
-
+    duckdb = library()
     try:
         yield
     except duckdb.IOException as error:
@@ -217,8 +235,7 @@ def query_samples(files: list[Path], sql: str) -> list[tuple[Any, ...]]:
 @contextmanager
 def read_errors() -> Iterator[None]:
     """Turn DuckDB's errors on damaged samples into a sentence."""
-    import duckdb
-
+    duckdb = library()
     try:
         yield
     except duckdb.Error as error:

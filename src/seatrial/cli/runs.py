@@ -9,7 +9,7 @@ import typer
 from msgspec.structs import replace
 
 from seatrial.archive import export as archive_export
-from seatrial.archive import headlines, listing, reader, recovery, run_files
+from seatrial.archive import headlines, listing, reader, recovery, run_files, samples
 from seatrial.archive.layout import ExportFormat
 from seatrial.cli import report
 from seatrial.cli.facts_detached import tell_facts
@@ -93,7 +93,7 @@ def show_run(run: Run = "last", archive: Archive = None, as_json: AsJson = False
     problem = ""
     try:
         kernels = [dict(zip(names, row, strict=True)) for row in archive_export.kernel_table(folder)]
-    except run_files.DamagedRun as error:
+    except (run_files.DamagedRun, samples.NotInstalled) as error:
         problem = str(error)
     code = ExitCode.INCOMPLETE if damage or problem else ExitCode.PASS
     if as_json:

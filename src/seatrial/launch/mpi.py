@@ -55,8 +55,9 @@ def find_mpi(mpicc: str = "", environment: Environment = NO_ENVIRONMENT) -> Mpi:
     if found is None:
         raise LaunchError(
             "There is no MPI compiler (mpicc) on PATH, and the probe is built with the site's own.",
-            "Load an MPI module, or install one (apt install libopenmpi-dev openmpi-bin, or pip install mpich), "
-            "or name a prebuilt probe with --probe.",
+            "Load your site's MPI module (`module avail mpi` lists them), or name its compiler with --mpicc or a "
+            "prebuilt probe with --probe. On a machine of your own: apt install libopenmpi-dev openmpi-bin, or "
+            "dnf install openmpi-devel.",
         )
     mpirun = launcher_beside(Path(found), path)
     return Mpi(mpicc=found, mpirun=mpirun, family=_family(mpirun))
