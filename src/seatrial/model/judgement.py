@@ -61,6 +61,23 @@ class PairVerdict(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One way: half the round trip; the same for both directions."""
     limit: Limit | None = None
     retested: bool = False
+    bandwidth_verdict: Verdict | None = None
+    """The part of bandwidth in the verdict; None where it is not known apart."""
+    latency_verdict: Verdict | None = None
+    """The part of latency."""
+
+    @property
+    def on_bandwidth(self) -> Verdict:
+        """The verdict, but where only latency made the pair slow that on its bandwidth."""
+        return self._apart(self.bandwidth_verdict)
+
+    @property
+    def on_latency(self) -> Verdict:
+        """The verdict, but where only bandwidth made the pair slow that on its latency."""
+        return self._apart(self.latency_verdict)
+
+    def _apart(self, own: Verdict | None) -> Verdict:
+        return own if own is not None and self.verdict is Verdict.SLOW else self.verdict
 
     @property
     def of_limit(self) -> float | None:
@@ -96,6 +113,16 @@ class Power(msgspec.Struct, frozen=True, kw_only=True):
     """False where noise would have hidden a loss of 10 %."""
 
 
+class Threshold(msgspec.Struct, frozen=True, kw_only=True):
+    """A line between good and bad in the survey; what is beyond it was measured again."""
+
+    metric: str
+    value: float
+    """In the unit of the metric."""
+    text: str
+    """Which side of it is bad: `suspected below`."""
+
+
 class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     """All verdicts of a run, the references they were compared with, and the findings, worst first."""
 
@@ -120,6 +147,7 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     lost: tuple[NodeState, ...] = ()
     powers: tuple[Power, ...] = ()
     """What the run could have shown, by metric."""
+    thresholds: tuple[Threshold, ...] = ()
     populations: tuple[Population, ...] = ()
     """Where the nodes have two paces: both, the slower first."""
     damage: tuple[str, ...] = ()

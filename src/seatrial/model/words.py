@@ -1,9 +1,12 @@
 """Numbers and names in sentences, the natural order of names, and unknown words."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
+from typing import TypeVar
 
 import msgspec
+
+T = TypeVar("T", bound=Hashable)
 
 
 def count(number: int, noun: str, several: str = "") -> str:
@@ -17,9 +20,9 @@ def some(names: Sequence[str], most: int, unlisted: int = 0) -> str:
     return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
 
 
-def by_text(said: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+def by_text(said: Iterable[tuple[str, T]]) -> dict[T, list[str]]:
     """Groups (name, text) by text: every text once, with the names that have it, in their order."""
-    names_of: dict[str, list[str]] = {}
+    names_of: dict[T, list[str]] = {}
     for name, text in said:
         names_of.setdefault(text, []).append(name)
     return names_of

@@ -1,6 +1,5 @@
 """Text from outside (hostnames, reasons, sources) is data: what a terminal or browser would execute is removed."""
 
-import json
 import re
 import unicodedata
 
@@ -34,12 +33,9 @@ def shorten(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def plot_text(text: str) -> str:
-    """Cleaned text for a Plotly label, which would otherwise read tags such as <a href> and entities in it."""
-    return clean(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+def cleaned(value: object) -> object:
+    """What a template prints: a text is cleaned, and numbers and markup of our own are left as they are.
 
-
-def script_json(value: object) -> str:
-    """JSON for the inside of a <script> element: pure ASCII, no <, > or & anywhere. Raises ValueError for NaN."""
-    text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
-    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+    The template engine escapes what is no markup afterwards.
+    """
+    return clean(value) if type(value) is str else value

@@ -288,11 +288,3 @@ class CoreKey(Block, frozen=True, kw_only=True):
     """What the colours of core maps mean."""
 
     kind: ClassVar[str] = "corekey"
-
-
-class HeatMap(Block, frozen=True, kw_only=True):
-    """A matrix that page.js draws with Plotly; `data` as it reads it."""
-
-    kind: ClassVar[str] = "heatmap"
-    aside: str
-    data: dict[str, object]

@@ -20,6 +20,8 @@ class Block(msgspec.Struct, frozen=True, kw_only=True):
     """The part's id on the page."""
     tight: bool = False
     """No blank line before it in a terminal."""
+    folded: bool = False
+    """The page shows the title only, until a reader unfolds it, and does not print it."""
 
 
 class Findings(Block, frozen=True, kw_only=True):
@@ -96,6 +98,8 @@ class Table(Block, frozen=True, kw_only=True):
     """A sentence where not all rows are here."""
     aside: str = ""
     """A sentence on how to read it, for the page."""
+    stacked: bool = False
+    """On a narrow screen each row is a list of headings and cells; for a table of few rows."""
     strong: tuple[int, ...] = ()
     """Numbers of the rows that matter most."""
     indent: int = 0

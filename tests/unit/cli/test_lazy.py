@@ -31,7 +31,7 @@ def loaded_by(*arguments: str) -> set[str]:
 def test_help_executes_no_command(arguments: tuple[str, ...]) -> None:
     loaded = loaded_by(*arguments)
     assert "seatrial.cli.main" in loaded
-    heavy = {"numpy", "duckdb", "plotly", "rich", "jinja2", "ClusterShell"}
+    heavy = {"numpy", "duckdb", "rich", "jinja2", "ClusterShell"}
     assert not heavy & {name.partition(".")[0] for name in loaded}
     files = {name for name in loaded if name.startswith(("seatrial.commands.", "seatrial.driver.", "seatrial.lab."))}
     source = Path(main.__file__).parents[1]

@@ -1,14 +1,14 @@
 """Names and reasons from outside can neither steer a terminal nor leave their place in a page."""
 
-import json
 import unicodedata
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from markupsafe import Markup
 
 from seatrial.model.words import natural_key, natural_sorted
-from seatrial.render.escape import clean, plot_text, script_json, shorten
+from seatrial.render.escape import clean, cleaned, shorten
 
 
 @pytest.mark.parametrize(
@@ -37,21 +37,11 @@ def test_nothing_that_controls_is_left(text: str) -> None:
     assert not {unicodedata.category(character) for character in clean(text)} & {"Cc", "Cf", "Cs", "Zl", "Zp"}
 
 
-@given(st.recursive(st.text() | st.integers() | st.none(), st.lists, max_leaves=5))
-def test_script_json_cannot_end_its_element_and_means_the_same(value: object) -> None:
-    text = script_json(value)
-    assert text.isascii()
-    assert not set("<>&") & set(text)
-    assert json.loads(text) == value
-
-
-def test_script_json_refuses_what_is_no_json() -> None:
-    with pytest.raises(ValueError, match="JSON"):
-        script_json(float("nan"))
-
-
-def test_plot_text_has_no_tags() -> None:
-    assert plot_text('<a href="x">&') == '&lt;a href="x"&gt;&amp;'
+def test_a_template_prints_texts_cleaned_and_everything_else_as_it_is() -> None:
+    assert cleaned("n1\x1b[31m\n") == "n1"
+    assert cleaned(3) == 3
+    ours = Markup("<b>\n</b>")
+    assert cleaned(ours) is ours
 
 
 def test_shorten_says_that_it_cut() -> None:

@@ -26,6 +26,9 @@ def check_fields(run: RunInfo, judgement: Judgement) -> Json:
         "peers_bandwidth_bytes_per_s": number(judgement.peers_bandwidth_bytes_per_s),
         "peers_latency_s": number(judgement.peers_latency_s),
         "powers": [_power(power) for power in judgement.powers],
+        "thresholds": [
+            {"metric": one.metric, "value": number(one.value), "text": one.text} for one in judgement.thresholds
+        ],
         "populations": [
             {"metric": one.metric, "nodes": list(one.nodes), "ratio": number(one.ratio)}
             for one in judgement.populations
@@ -65,6 +68,8 @@ def _pair(pair: PairVerdict) -> Json:
         "source": pair.source,
         "target": pair.target,
         "verdict": pair.verdict.value,
+        "bandwidth_verdict": pair.bandwidth_verdict.value if pair.bandwidth_verdict else None,
+        "latency_verdict": pair.latency_verdict.value if pair.latency_verdict else None,
         "reason": pair.reason,
         "bandwidth_bytes_per_s": estimate_fields(pair.bandwidth_bytes_per_s),
         "latency_s": estimate_fields(pair.latency_s),

@@ -12,14 +12,18 @@ from seatrial.model.verdict import Verdict, worst
 from seatrial.model.words import leaf_order
 from seatrial.statistics.estimates import median
 
-MOST_ROWS = 256
+MOST_ROWS = 64
 NO_LEAF = "no leaf known"
+"""The row of nodes without a leaf, where other nodes have one."""
 
 
 class Cell(msgspec.Struct, frozen=True, kw_only=True):
     """One pair, or the worst of several: least bandwidth, least share, greatest latency, gravest verdict."""
 
     verdict: Verdict
+    bandwidth_verdict: Verdict
+    """The part of bandwidth in it."""
+    latency_verdict: Verdict
     pairs: int
     slowest: PairVerdict
     """The pair of the least bandwidth; the first where none has any."""
@@ -34,7 +38,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
 class HeatMap(msgspec.Struct, frozen=True, kw_only=True):
     """Rows send, columns receive; both are in the order of `labels`. A cell that is absent was never planned.
 
-    Nodes are sorted by leaf and name; leaves, where `by_leaf`, with the worst first.
+    Nodes are sorted by leaf and name; leaves, where `by_leaf`, and nodes that are too many, with the worst first.
     """
 
     labels: tuple[str, ...]
@@ -60,12 +64,11 @@ class HeatMap(msgspec.Struct, frozen=True, kw_only=True):
 def heat_map(judgement: Judgement, fabric: Fabric, most: int = MOST_ROWS, *, most_nodes: int | None = None) -> HeatMap:
     """The matrix of all judged pairs: of nodes up to `most_nodes` of them, of the worst `most` leaves beyond.
 
-    Where `most_nodes` is not given it is `most`. More nodes than that stay nodes while `most` permits if no
-    leaf is known: one row for all would show nothing.
+    Where `most_nodes` is not given it is `most`. Of more nodes that have no leaf, or all the same, the worst `most`
+    are rows: one row for all would show nothing.
     """
     leaf_of = _leaves(judgement, fabric)
-    by_leaf = len(leaf_of) > (most if most_nodes is None else most_nodes)
-    by_leaf = by_leaf and (len(set(leaf_of.values())) > 1 or len(leaf_of) > most)
+    by_leaf = len(leaf_of) > (most if most_nodes is None else most_nodes) and len(set(leaf_of.values())) > 1
     place_of = (
         {node: leaf or NO_LEAF for node, leaf in leaf_of.items()} if by_leaf else {node: node for node in leaf_of}
     )
@@ -74,7 +77,7 @@ def heat_map(judgement: Judgement, fabric: Fabric, most: int = MOST_ROWS, *, mos
         groups[place_of[pair.source], place_of[pair.target]].append(pair)
     cells = {place: merged(group, judgement.peers_bandwidth_bytes_per_s) for place, group in groups.items()}
     places = sorted(set(place_of.values()), key=lambda place: leaf_order("" if by_leaf else leaf_of[place], place))
-    kept = _worst_first(places, cells)[:most] if by_leaf else places
+    kept = _worst_first(places, cells)[:most] if by_leaf or len(places) > most else places
     index = {place: i for i, place in enumerate(kept)}
     return HeatMap(
         labels=tuple(kept),
@@ -100,6 +103,8 @@ def merged(pairs: Sequence[PairVerdict], peers_bytes_per_s: float | None) -> Cel
     shares = [part for pair in pairs if (part := share(pair, peers_bytes_per_s)) is not None]
     return Cell(
         verdict=worst([pair.verdict for pair in pairs]),
+        bandwidth_verdict=worst([pair.on_bandwidth for pair in pairs]),
+        latency_verdict=worst([pair.on_latency for pair in pairs]),
         pairs=len(pairs),
         slowest=slowest,
         bandwidth_bytes_per_s=slowest.bandwidth_bytes_per_s,

@@ -5,6 +5,7 @@ from seatrial.model.fabric import Fabric
 from seatrial.model.judgement import Judgement
 from seatrial.model.verdict import Verdict
 from seatrial.render.escape import clean, shorten
+from seatrial.render.text import STYLES
 
 Line = tuple[tuple[str, str], ...]
 """Pieces of text with their styles."""
@@ -14,9 +15,11 @@ MOST_NODES = 64
 MOST_ROWS = 32
 """Leaves drawn at most."""
 _LEAST_ROWS = 8
+_STEP = 4
+"""Rows less at each attempt to fit."""
 _LABEL_WIDTH = 18
 _NUMBER_WIDTH = 5
-_LETTERS = {
+LETTERS = {
     Verdict.PASS: " ",
     Verdict.SLOW: "S",
     Verdict.UNSTABLE: "U",
@@ -28,31 +31,41 @@ _LETTERS = {
     Verdict.BLOCKED: "B",
     Verdict.NOTE: "n",
 }
-_COLOURS = ((0.95, "white on #1d4f7c"), (0.8, "black on #8fb3cf"), (0.6, "black on #f2c14e"), (0.4, "black on #e8833a"))
-_WORST_COLOUR = "white on #a3201d"
-_NO_NUMBER = "black on #b8b8b8"
+_GOOD = 0.9
+"""Share of the limit or the peers from which a cell that passed has the full colour of PASS ..."""
+_PALE = "white on #4f82ab"
+"""... and below it this one."""
 
 
 def drawn_heat_map(judgement: Judgement, fabric: Fabric, width: int) -> tuple[HeatMap, tuple[Line, ...]]:
-    """Nodes where they are few and fit, else leaves, as many of the worst as fit; no lines where nothing fits."""
-    few = len(judgement.nodes) <= MOST_NODES
-    heat = heat_map(judgement, fabric, MOST_NODES if few else MOST_ROWS, most_nodes=MOST_NODES)
-    lines = heat_map_lines(heat, width)
-    most = MOST_ROWS if few else MOST_ROWS - _LEAST_ROWS
-    while not lines and most >= _LEAST_ROWS:
-        heat = heat_map(judgement, fabric, most, most_nodes=1)
-        lines = heat_map_lines(heat, width) if heat.by_leaf else ()
-        most -= _LEAST_ROWS
+    """Nodes where they are few and fit, else leaves, as many of the worst as fit; no lines where nothing fits.
+
+    Where no leaf is known the worst nodes take their place. Fewer rows with numbers say more than many of signs.
+    """
+    heat = heat_map(judgement, fabric, MOST_NODES)
+    lines = () if heat.by_leaf or heat.left_out else heat_map_lines(heat, width)
+    for narrow in (False, True):
+        for most in range(MOST_ROWS, _LEAST_ROWS - 1, -_STEP):
+            if lines:
+                return heat, lines
+            heat = heat_map(judgement, fabric, most, most_nodes=1)
+            few = heat.by_leaf or heat.left_out
+            lines = heat_map_lines(heat, width, narrow=narrow) if few else ()
     return heat, lines
 
 
-def heat_map_lines(heat: HeatMap, width: int) -> tuple[Line, ...]:
-    """Header, one line a row, legend. Empty where fewer than two rows or no room even for one sign a cell."""
+def heat_map_lines(heat: HeatMap, width: int, *, narrow: bool = True) -> tuple[Line, ...]:
+    """Header, one line a row, legend. Empty where fewer than two rows or no room.
+
+    `narrow`: cells may be signs where there is no room for numbers.
+    """
     rows = len(heat.labels)
     labels = [shorten(clean(label), _LABEL_WIDTH) for label in heat.labels]
     margin = len(str(rows)) + 1 + max((len(label) for label in labels), default=0) + 1
-    separators = 2 * len(heat.boundaries)
-    cell_width = next((w for w in (_NUMBER_WIDTH, 2, 1) if margin + rows * w + separators <= width), 0)
+    separators = 0 if heat.by_leaf else 2 * len(heat.boundaries)
+    cell_width = next(
+        (w for w in (_NUMBER_WIDTH, 2, 1)[: 3 if narrow else 1] if margin + rows * w + separators <= width), 0
+    )
     if rows < 2 or not cell_width:
         return ()
     lines = [_header(heat, margin, cell_width, digit) for digit in range(len(str(rows)))]
@@ -91,7 +104,7 @@ def _row(heat: HeatMap, row: int, label: str, cell_width: int) -> Line:
 
 
 def _cell_text(cell: Cell, cell_width: int) -> str:
-    letter = _LETTERS[cell.verdict]
+    letter = LETTERS[cell.verdict]
     if cell_width == _NUMBER_WIDTH:
         share = cell.share if cell.median_share is None else cell.median_share
         number = "" if share is None else str(_percent(share))
@@ -109,16 +122,15 @@ def _percent(share: float) -> int:
 
 
 def _colour(cell: Cell) -> str:
-    if cell.verdict is Verdict.INVALID:
-        return _WORST_COLOUR
-    if cell.share is None:
-        return _NO_NUMBER
-    return next((colour for least, colour in _COLOURS if cell.share >= least), _WORST_COLOUR)
+    """That of the verdict, as everywhere."""
+    if cell.verdict is Verdict.PASS and cell.share is not None and cell.share < _GOOD:
+        return _PALE
+    return STYLES[cell.verdict].removeprefix("bold ")
 
 
 def _legend(heat: HeatMap, margin: int, cell_width: int) -> Line:
     seen = {cell.verdict for cell in heat.cells.values()}
-    words = [f"{_LETTERS[v]} {v.value}" for v in Verdict if v in seen and v is not Verdict.PASS]
+    words = [f"{LETTERS[v]} {v.value}" for v in Verdict if v in seen and v is not Verdict.PASS]
     if cell_width != _NUMBER_WIDTH:
         words = [word for word in words if word[2:] != Verdict.SLOW.value]
         words = ["· PASS", *(["6 SLOW at 60 to 69 %"] if Verdict.SLOW in seen else []), *words]

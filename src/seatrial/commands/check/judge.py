@@ -1,6 +1,7 @@
 """The judgement of a whole run from the contents of its archive: findings, and a verdict on each pair and node."""
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -29,12 +30,12 @@ from seatrial.judgement.rank_deaths import judge_deaths
 from seatrial.judgement.rank_notes import first_ranks
 from seatrial.locate.evidence import Evidence, Pair, deciding
 from seatrial.locate.references import References
-from seatrial.model.judgement import Judgement, NodeVerdict, PairVerdict
+from seatrial.model.judgement import Judgement, NodeVerdict, PairVerdict, Threshold
 from seatrial.model.measurement import Phase
 from seatrial.model.pair_faults import Population
 from seatrial.model.run import Design, Ending, RecordedRun
 from seatrial.model.subject import SubjectKind
-from seatrial.model.units import BANDWIDTH
+from seatrial.model.units import BANDWIDTH, LATENCY
 from seatrial.model.verdict import Finding, Verdict, worst
 from seatrial.rules.base import Readings
 from seatrial.rules.catalogue import fact_findings
@@ -97,6 +98,7 @@ def judge(recorded: RecordedRun, assessor: Assessor | None = None) -> Judgement:
         loaded=loaded.loaded,
         lost=recorded.info.lost,
         powers=power,
+        thresholds=tuple(_thresholds(references)),
         populations=paces,
     )
 
@@ -177,6 +179,17 @@ def damaged(recorded: RecordedRun) -> Judgement:
     )
 
 
+def _thresholds(references: References) -> Iterator[Threshold]:
+    """Where a pair is suspected, for bandwidth and for each distance of latency; none where pairs are not peers."""
+    if not references.alike:
+        return
+    if line := references.bandwidth:
+        yield Threshold(metric=BANDWIDTH, value=math.exp(line.usual - line.lack), text="suspected below")
+    for far, line in references.speed.items():
+        where = "" if len(references.speed) == 1 else " between leaves" if far else " in a leaf"
+        yield Threshold(metric=LATENCY, value=math.exp(line.lack - line.usual), text=f"suspected{where} above")
+
+
 def _counted(recorded: RecordedRun) -> Design | None:
     """The design with what was measured in all; counted from the samples, so that old archives have it too."""
     if recorded.info.design is None:
@@ -199,9 +212,10 @@ def _pair_verdicts(
             verdicts.append(PairVerdict(source=source, target=target, verdict=Verdict.NOT_RUN, reason=reason))
             continue
         bandwidth, latency = suspicion.bandwidth[pair], suspicion.latency[pair]
+        judged_late = pair in wanted or bool(evidence[pair].latency)
         verdicts_of_pair = [bandwidth.verdict]
         reasons = [bandwidth_reason(pair, bandwidth, evidence[pair], references)]
-        if pair in wanted or evidence[pair].latency:
+        if judged_late:
             verdicts_of_pair.append(latency.verdict)
             reasons += [] if latency.verdict is Verdict.PASS else [latency_reason(pair, latency, references)]
         verdicts.append(
@@ -214,6 +228,8 @@ def _pair_verdicts(
                 latency_s=latency.estimate,
                 limit=references.limits.get(pair),
                 retested=Phase.RETEST in evidence[pair].bandwidth,
+                bandwidth_verdict=bandwidth.verdict,
+                latency_verdict=latency.verdict if judged_late else None,
             )
         )
     return verdicts

@@ -1,7 +1,8 @@
 """The tables of a check's report: which rows come first, which are left out, and their cells."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from seatrial.commands.check.heatmap import share
 from seatrial.model import units
@@ -11,12 +12,17 @@ from seatrial.model.limit import Limit
 from seatrial.model.run import NodeState
 from seatrial.model.subject import Direction
 from seatrial.model.verdict import Verdict
-from seatrial.model.words import NaturalKey, count, natural_key, natural_sorted
+from seatrial.model.words import NaturalKey, by_text, count, natural_key, natural_sorted
 from seatrial.render.fact_text import columns as fact_columns
+from seatrial.render.node_names import few
 from seatrial.render.report import Table, columns
 
-MOST_PAIRS = 2000
-MOST_ROWS = 500
+MOST_ROWS = 200
+MOST_WORST = 10
+MOST_FEW_NODES = 16
+MOST_KINDS = 16
+MOST_LETTERS = 60
+"""Of the names of nodes that are alike."""
 MOST_LIMITS = 20
 WAYS = {Direction.OUT: "sends", Direction.IN: "receives"}
 
@@ -27,15 +33,28 @@ def _cut(shown: int, wanted: int, noun: str) -> str:
     )
 
 
-def pairs_table(judgement: Judgement) -> Table:
-    """All pairs, worst first; of more than 2000 only those that did not pass, and of those the worst 500."""
-    many = len(judgement.pairs) > MOST_PAIRS
+def worst_pairs_table(judgement: Judgement) -> Table:
+    """The ten worst pairs."""
+    shown = pairs_worst_first(judgement)[:MOST_WORST]
+    title = f"The {len(shown)} worst pairs" if len(shown) < len(judgement.pairs) else "Pairs, worst first"
+    return _pairs(judgement, shown, title, "pairs", stacked=True)
+
+
+def _all_pairs_table(judgement: Judgement) -> Table:
+    """All pairs, worst first; of more than 200 only those that did not pass, and of those the worst 200."""
+    many = len(judgement.pairs) > MOST_ROWS
     pairs = pairs_worst_first(judgement, odd=many)
+    title = f"All {len(pairs)} pairs"
     left_out = ""
     if many:
         odd, pairs = pairs, pairs[:MOST_ROWS]
+        title = "Pairs that did not pass"
         left_out = f"Of {len(judgement.pairs)} pairs only those that did not pass are listed, {len(odd)} in all. "
         left_out += _cut(len(pairs), len(odd), "pair")
+    return _pairs(judgement, pairs, title, "all-pairs", left_out=left_out.strip(), folded=True)
+
+
+def _pairs(judgement: Judgement, pairs: Sequence[PairVerdict], title: str, anchor: str, **changes: Any) -> Table:  # noqa: ANN401
     rows = []
     for pair in pairs:
         bandwidth, latency = pair.bandwidth_bytes_per_s, pair.latency_s
@@ -54,12 +73,29 @@ def pairs_table(judgement: Judgement) -> Table:
         )
     of = "of limit" if any(pair.limit for pair in judgement.pairs) else "of peers"
     head = columns("source", "target", "verdict", "#bandwidth", f"#{of}", "#latency", "retested", "~reason")
-    return Table(title="Pairs", anchor="pairs", columns=head, rows=tuple(rows), left_out=left_out.strip())
+    return Table(title=title, anchor=anchor, columns=head, rows=tuple(rows), **changes)
 
 
-def nodes_table(judgement: Judgement) -> Table:
-    """All nodes, worst first; the worst 500 of more."""
+def worst_nodes_table(judgement: Judgement) -> Table:
+    """All nodes where they are few, else the worst of them."""
     nodes = nodes_worst_first(judgement.nodes)
+    few = len(nodes) <= MOST_FEW_NODES
+    shown = nodes if few else nodes[:MOST_WORST]
+    return _nodes(shown, "Nodes" if few else f"The {MOST_WORST} worst nodes of {len(nodes)}", "nodes", stacked=True)
+
+
+def _all_nodes_table(judgement: Judgement) -> Table:
+    """All nodes, worst first; of more than 200 those that did not pass, and of those the worst 200."""
+    nodes = nodes_worst_first(judgement.nodes)
+    many = len(nodes) > MOST_ROWS
+    odd = [node for node in nodes if node.verdict is not Verdict.PASS] if many else nodes
+    left_out = f"Of {len(nodes)} nodes only those that did not pass are listed, {len(odd)} in all. " * many
+    left_out += _cut(min(len(odd), MOST_ROWS), len(odd), "node")
+    title = "Nodes that did not pass" if many else f"All {len(nodes)} nodes"
+    return _nodes(odd[:MOST_ROWS], title, "all-nodes", left_out=left_out.strip(), folded=True)
+
+
+def _nodes(nodes: Sequence[NodeVerdict], title: str, anchor: str, **changes: Any) -> Table:  # noqa: ANN401
     rows = tuple(
         (
             node.node,
@@ -70,26 +106,39 @@ def nodes_table(judgement: Judgement) -> Table:
             units.duration(node.best_latency_s),
             node.reason,
         )
-        for node in nodes[:MOST_ROWS]
+        for node in nodes
     )
     head = columns("node", "leaf", "verdict", "#best out", "#best in", "#best latency", "~reason")
-    return Table(title="Nodes", anchor="nodes", columns=head, rows=rows, left_out=_cut(len(rows), len(nodes), "node"))
+    return Table(title=title, anchor=anchor, columns=head, rows=rows, **changes)
+
+
+def folded_tables(judgement: Judgement) -> Iterator[Table]:
+    """What only few readers need: all pairs, all nodes and the terms of the limits, as far as the page lacks them."""
+    if len(judgement.pairs) > MOST_WORST:
+        yield _all_pairs_table(judgement)
+    if len(judgement.nodes) > MOST_FEW_NODES:
+        yield _all_nodes_table(judgement)
+    limits = _limits_table(judgement)
+    if limits.rows:
+        yield limits
 
 
 def facts_table(judgement: Judgement, facts: Mapping[str, NodeFacts]) -> Table:
-    """What each node is, in natural order; of more than 500 nodes those with the worst verdicts."""
-    worst = [node.node for node in nodes_worst_first(judgement.nodes) if node.node in facts]
-    others = natural_sorted(set(facts) - set(worst))
-    shown = natural_sorted((worst + others)[:MOST_ROWS])
-    cells = [fact_columns(facts[node]) for node in shown]
+    """One row for all nodes that are alike; of many kinds those of the nodes with the worst verdicts."""
+    texts = {node: tuple(fact_columns(facts[node]).values()) for node in natural_sorted(facts)}
+    groups = by_text((node, cells) for node, cells in texts.items())
+    worst = {node.node: place for place, node in enumerate(nodes_worst_first(judgement.nodes))}
+    ordered = sorted(groups.items(), key=lambda group: min(worst.get(node, len(worst)) for node in group[1]))
+    head = fact_columns(facts[next(iter(facts))])
     return Table(
-        columns=columns("node", *(cells[0] if cells else {})),
-        rows=tuple((node, *texts.values()) for node, texts in zip(shown, cells, strict=True)),
-        left_out=_cut(len(shown), len(facts), "node"),
+        columns=columns("~nodes", *(f"~{title}" for title in head)),
+        rows=tuple((few(nodes, MOST_LETTERS), *cells) for cells, nodes in ordered[:MOST_KINDS]),
+        left_out=_cut(min(len(ordered), MOST_KINDS), len(ordered), "kind"),
+        stacked=True,
     )
 
 
-def limits_table(judgement: Judgement) -> Table:
+def _limits_table(judgement: Judgement) -> Table:
     """One row for each term of each limit, least limit first. Limits that differ only in their path are one."""
     groups: dict[tuple[object, ...], list[Limit]] = defaultdict(list)
     for pair in judgement.pairs:
@@ -97,7 +146,7 @@ def limits_table(judgement: Judgement) -> Table:
             groups[_identity(pair.limit)].append(pair.limit)
     limits = sorted(groups.values(), key=lambda group: (group[0].limit_bytes_per_s, group[0].path))
     rows = [row for group in limits[:MOST_LIMITS] for row in _limit_rows(group)]
-    head = columns("path", "#limit", "term", "binds", "#rate", "~inputs", "formula", "~source")
+    head = columns("path", "#limit", "term", "binds", "#rate", "~inputs", "~formula", "~source")
     left_out = (
         f"The lowest {MOST_LIMITS} of {len(limits)} different limits are shown." if len(limits) > MOST_LIMITS else ""
     )
@@ -107,6 +156,7 @@ def limits_table(judgement: Judgement) -> Table:
         columns=head,
         rows=tuple(rows),
         left_out=left_out,
+        folded=True,
         aside="The limit of a path is the lowest of its terms; inputs are in the unit that their name states.",
     )
 
@@ -212,11 +262,14 @@ def ratio(value: float) -> str:
 def pairs_worst_first(judgement: Judgement, *, odd: bool = False) -> list[PairVerdict]:
     """Gravest verdict first, then the least share of the reference, then by name; `odd`: only what did not pass."""
 
+    shown = [pair for pair in judgement.pairs if not odd or pair.verdict is not Verdict.PASS]
+    keys = {name: natural_key(name) for pair in shown for name in (pair.source, pair.target)}
+
     def key(pair: PairVerdict) -> tuple[int, float, NaturalKey, NaturalKey]:
         part = share(pair, judgement.peers_bandwidth_bytes_per_s)
-        return -pair.verdict.gravity, float("inf") if part is None else part, *_names(pair)
+        return -pair.verdict.gravity, float("inf") if part is None else part, keys[pair.source], keys[pair.target]
 
-    return sorted((pair for pair in judgement.pairs if not odd or pair.verdict is not Verdict.PASS), key=key)
+    return sorted(shown, key=key)
 
 
 def nodes_worst_first(nodes: Sequence[NodeVerdict]) -> list[NodeVerdict]:
@@ -235,7 +288,3 @@ def unexplained(judgement: Judgement, pairs: Sequence[PairVerdict]) -> list[Pair
     return [
         pair for pair in pairs if pair.verdict is not Verdict.PASS and f"{pair.source}>{pair.target}" not in explained
     ]
-
-
-def _names(pair: PairVerdict) -> tuple[NaturalKey, NaturalKey]:
-    return natural_key(pair.source), natural_key(pair.target)

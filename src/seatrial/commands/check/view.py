@@ -7,8 +7,8 @@ from seatrial.commands.check import tables
 from seatrial.commands.check.fields import check_fields
 from seatrial.commands.check.headline import could_show, headline, medians, not_tested, peers
 from seatrial.commands.check.heatmap import HeatMap, heat_map
-from seatrial.commands.check.heatmap_plot import heat_map_data
 from seatrial.commands.check.heatmap_text import drawn_heat_map
+from seatrial.commands.check.pair_plots import distributions, matrices
 from seatrial.commands.check.tables import nodes_worst_first, pairs_worst_first, unexplained
 from seatrial.model import subject, units
 from seatrial.model.facts import NodeFacts
@@ -16,9 +16,9 @@ from seatrial.model.judgement import Judgement, NodeVerdict, PairVerdict
 from seatrial.model.run import Design, RunInfo, run_kind
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import count
-from seatrial.render import plots
 from seatrial.render.escape import clean
 from seatrial.render.fact_text import differences
+from seatrial.render.matrix import Panels
 from seatrial.render.report import (
     Block,
     Case,
@@ -34,8 +34,7 @@ from seatrial.render.report import (
 
 MOST_FINDINGS, MOST_PAGE_FINDINGS = 20, 200
 MOST_PAIRS = 10
-MOST_NODES, MOST_PAGE_NODES = 16, 64
-"""Beyond the second a cell of the page's heat map is all pairs from one leaf to another."""
+MOST_NODES = 16
 
 
 def check_report(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFacts]) -> Report:
@@ -82,8 +81,9 @@ def _details(run: RunInfo, judgement: Judgement, width: int) -> Iterator[Block]:
 
 def _heat_map_title(heat: HeatMap, judgement: Judgement) -> str:
     of = "limit" if any(pair.limit for pair in judgement.pairs) else "peers' bandwidth"
-    what = "leaf by leaf, worst first" if heat.by_leaf else "pairs"
-    what += f", {len(heat.labels)} of {len(heat.labels) + heat.left_out} leaves" if heat.left_out else ""
+    what = "leaf by leaf, worst first" if heat.by_leaf else "pairs, worst nodes first" if heat.left_out else "pairs"
+    all_rows = count(len(heat.labels) + heat.left_out, *(("leaf", "leaves") if heat.by_leaf else ("node",)))
+    what += f", {len(heat.labels)} of {all_rows}" if heat.left_out else ""
     return f"Bandwidth in % of the {of}, {what}; rows send, columns receive"
 
 
@@ -159,37 +159,34 @@ def _page(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFacts]) ->
         yield Findings(anchor="findings", findings=judgement.findings[:MOST_PAGE_FINDINGS], left_out=left_out)
     if lost := judgement.lost or run.lost:
         yield tables.lost_table(lost)
-    heat = heat_map(judgement, run.fabric, most_nodes=MOST_PAGE_NODES)
-    if len(heat.labels) > 1 and judgement.pairs:
-        aside = _heat_map_note(heat, judgement)
-        yield plots.HeatMap(
-            title="Pairs at a glance", anchor="pairs-map", aside=aside, data=heat_map_data(heat, judgement)
-        )
-    pairs, limits = tables.pairs_table(judgement), tables.limits_table(judgement)
+    heat = heat_map(judgement, run.fabric)
+    drawings: list[Block] = [*(matrices(heat, judgement) if len(heat.labels) > 1 else ()), *distributions(judgement)]
+    if drawings:
+        title = "Pairs at a glance"
+        yield Panels(title=title, anchor="pairs-map", aside=_heat_map_note(heat, judgement), panels=tuple(drawings))
+    if judgement.pairs:
+        yield tables.worst_pairs_table(judgement)
     if judgement.nodes:
-        yield tables.nodes_table(judgement)
-    if pairs.rows or pairs.left_out:
-        yield pairs
+        yield tables.worst_nodes_table(judgement)
     yield from _loaded(judgement)
     if judgement.notes:
         yield Items(title="Caveats of these verdicts", anchor="notes", items=judgement.notes)
-    if limits.rows:
-        yield limits
-    yield from _facts(judgement, facts)
     if design := judgement.design or run.design:
         yield Paragraph(title="Design", anchor="design", text=design.statement)
         yield Lines(rows=_design_rows(design))
     yield Lines(title="Run", anchor="run", rows=tuple(_run_rows(run)))
+    yield from tables.folded_tables(judgement)
+    yield from _facts(judgement, facts)
 
 
 def _heat_map_note(heat: HeatMap, judgement: Judgement) -> str:
-    note = "Rows send, columns receive. A cell without colour was not measured"
-    note += f": {heat.blank} of {len(heat.labels) * (len(heat.labels) - 1)}, as designed." if heat.blank else "."
+    note = "Rows send, columns receive; point at a cell or a bar for its numbers."
     if heat.by_leaf:
-        note += " There are too many nodes to draw each: a cell is the worst of all pairs from one leaf to another. The"
-        note += " worst leaves come first; point at a cell for the median of its pairs."
+        note += " There are too many nodes to draw each: a cell is the worst of all pairs from one leaf to another."
+        note += " The worst leaves come first."
     if heat.left_out:
-        note += f" The {len(heat.labels)} worst leaves are drawn; {heat.left_out} more are not."
+        what = "leaves" if heat.by_leaf else "nodes"
+        note += f" The {len(heat.labels)} worst {what} are drawn; {heat.left_out} more are not."
     for said, text in (("All pairs,", medians(judgement)), ("Peers,", peers(judgement))):
         note += f" {said} {text}." if text else ""
     smallest = could_show(judgement)
@@ -207,11 +204,9 @@ def _loaded(judgement: Judgement) -> Iterator[Block]:
 def _facts(judgement: Judgement, facts: Mapping[str, NodeFacts]) -> Iterator[Block]:
     if not facts:
         return
-    if found := differences(facts):
-        yield Items(title="What the nodes are", anchor="facts", items=tuple(f"Differs: {each}" for each in found))
-    else:
-        text = "The nodes are alike in everything that is listed here."
-        yield Paragraph(title="What the nodes are", anchor="facts", text=text)
+    found = differences(facts)
+    said = tuple(f"Differs: {each}" for each in found) or ("The nodes are alike in everything that is listed here.",)
+    yield Items(title="What the nodes are", anchor="facts", items=said)
     yield tables.facts_table(judgement, facts)
 
 

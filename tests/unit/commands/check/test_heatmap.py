@@ -47,20 +47,15 @@ def test_many_nodes_become_leaves_and_the_least_number_stays() -> None:
     assert heat.cells[1, 1].verdict is Verdict.PASS
 
 
-def test_256_nodes_are_drawn_one_by_one() -> None:
-    assert not heat_map(big(256, 16, 1), NO_FABRIC).by_leaf
+def test_64_nodes_are_drawn_one_by_one() -> None:
+    assert not heat_map(big(64, 16, 1), NO_FABRIC).by_leaf
+    assert heat_map(big(65, 16, 1), NO_FABRIC).by_leaf
 
 
 def test_of_too_many_leaves_the_worst_stay() -> None:
     heat = heat_map(big(100, 2, 2), NO_FABRIC, most=10)
     assert (len(heat.labels), heat.left_out) == (10, 40)
     assert "leaf3" in heat.labels
-
-
-def test_many_nodes_of_unknown_leaf_are_one_row() -> None:
-    judged = big(300, 20, 1)
-    nodes = tuple(msgspec.structs.replace(node, leaf="") for node in judged.nodes)
-    assert heat_map(judgement(pairs=judged.pairs, nodes=nodes), NO_FABRIC).labels == (NO_LEAF,)
 
 
 def test_worst_pairs_come_first_and_unexplained_ones_are_found() -> None:
@@ -101,7 +96,17 @@ def test_what_was_not_measured_is_counted_as_blank() -> None:
     assert heat_map(big(16, 4, 1), NO_FABRIC).blank == 16 * 14
 
 
-def test_many_nodes_of_unknown_leaf_stay_nodes_while_they_fit() -> None:
-    judged = big(100, 10, 1)
+def test_of_many_nodes_of_unknown_leaf_the_worst_are_drawn() -> None:
+    judged = big(300, 20, 1)
     nodes = tuple(msgspec.structs.replace(node, leaf="") for node in judged.nodes)
-    assert len(heat_map(judgement(pairs=judged.pairs, nodes=nodes), NO_FABRIC, most_nodes=64).labels) == 100
+    heat = heat_map(judgement(pairs=judged.pairs, nodes=nodes), NO_FABRIC)
+    assert not heat.by_leaf
+    assert (len(heat.labels), heat.left_out) == (64, 236)
+    assert heat.labels[0] == "node7"
+    assert set(heat.labels[1:3]) == {"node6", "node8"}
+
+
+def test_nodes_without_a_leaf_are_one_row_where_others_have_one() -> None:
+    judged = big(100, 50, 1)
+    nodes = tuple(msgspec.structs.replace(node, leaf=node.leaf.replace("leaf1", "")) for node in judged.nodes)
+    assert set(heat_map(judgement(pairs=judged.pairs, nodes=nodes), NO_FABRIC).labels) == {"leaf0", NO_LEAF}

@@ -1,4 +1,4 @@
-"""The page in a real browser: its scripts run under its own policy, and draw."""
+"""The page in a real browser: drawn without a script, and nothing is complained of."""
 
 import shutil
 from pathlib import Path
@@ -30,5 +30,5 @@ def test_the_heat_map_is_drawn_and_nothing_is_complained_of(tmp_path: Path) -> N
     page.write_text(check_page(run_info(), judgement(), facts()), encoding="utf-8")
     argv = [str(CHROMIUM), *OPTIONS, f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom", page.as_uri()]
     done = run(argv, timeout_s=90)
-    assert done.stdout.count("main-svg") >= 1, done.stderr[-2000:]
+    assert done.stdout.count("<svg") > 4, done.stderr[-2000:]
     assert "CONSOLE" not in done.stderr

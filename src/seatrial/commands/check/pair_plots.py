@@ -1,0 +1,189 @@
+"""The page's drawings of all pairs: a matrix and a distribution for bandwidth, and the same for latency."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+from seatrial.commands.check.heatmap import Cell, HeatMap
+from seatrial.commands.check.heatmap_text import LETTERS
+from seatrial.locate.thresholds import LIMIT_FLOOR
+from seatrial.model import units
+from seatrial.model.judgement import Judgement
+from seatrial.model.measurement import Estimate
+from seatrial.model.verdict import Verdict
+from seatrial.model.words import count
+from seatrial.render.distribution import Distribution, Reference
+from seatrial.render.matrix import Key, Matrix, MatrixCell
+
+MOST_NUMBERED = 20
+"""Rows of a matrix whose cells have room for numbers."""
+MOST_LIMITS = 3
+"""Different limits that a distribution draws; of more the least and the greatest."""
+GOOD = (0.98, 0.94)
+BAD = (0.5, 0.75)
+"""Shares of the peers' value at which the shade of a cell that passed, or did not, changes."""
+
+
+def matrices(heat: HeatMap, judgement: Judgement) -> Iterator[Matrix]:
+    """Bandwidth, then latency; a metric that no pair has is left out."""
+    of = "limit" if any(pair.limit for pair in judgement.pairs) else "peers"
+    peers, latency = judgement.peers_bandwidth_bytes_per_s, judgement.peers_latency_s
+    if any(cell.bandwidth_bytes_per_s for cell in heat.cells.values()):
+        yield _matrix(
+            heat,
+            f"Bandwidth in % of the {of}",
+            lambda cell: cell.bandwidth_verdict,
+            lambda cell: "" if cell.share is None else f"{cell.share * 100:.0f}",
+            lambda cell: _ratio(cell.bandwidth_bytes_per_s, peers),
+            _of_bandwidth,
+        )
+    if any(cell.latency_s for cell in heat.cells.values()):
+        scale = units.time_scale(latency or max(cell.latency_s.value for cell in heat.cells.values() if cell.latency_s))
+        yield _matrix(
+            heat,
+            f"One-way latency in {scale.unit}",
+            lambda cell: cell.latency_verdict,
+            lambda cell: f"{cell.latency_s.value / scale.per_unit:.3g}" if cell.latency_s else "",
+            lambda cell: 1 / ratio if (ratio := _ratio(cell.latency_s, latency)) else None,
+            lambda cell, _: units.estimate(cell.latency_s, units.LATENCY) if cell.latency_s else "",
+        )
+
+
+def _ratio(measured: Estimate | None, peers: float | None) -> float | None:
+    return measured.value / peers if measured and peers else None
+
+
+def _matrix(
+    heat: HeatMap,
+    caption: str,
+    verdict: Callable[[Cell], Verdict],
+    number: Callable[[Cell], str],
+    quality: Callable[[Cell], float | None],
+    details: Callable[[Cell, bool], str],
+) -> Matrix:
+    """`quality`: over the peers', 1 for as good as they are. `details`: what to say of a cell, and whether by leaf."""
+    numbered = len(heat.labels) <= MOST_NUMBERED
+    cells = []
+    for (row, column), cell in sorted(heat.cells.items()):
+        of = verdict(cell)
+        letter = "" if of is Verdict.PASS else LETTERS[of]
+        cells.append(
+            MatrixCell(
+                row=row,
+                column=column,
+                style=of.value,
+                shade=_shade(of, quality(cell)),
+                gravity=of.gravity,
+                texts=(number(cell), letter) if numbered else (),
+                hover=_hover(cell, heat, (row, column), of, details) if numbered or of is not Verdict.PASS else "",
+            )
+        )
+    return Matrix(
+        caption=caption,
+        labels=heat.labels,
+        groups=("",) * len(heat.labels) if heat.by_leaf else heat.leaves,
+        cells=tuple(cells),
+        key=_key(Counter(Verdict(cell.style) for cell in cells), letters=numbered, blank=heat.blank),
+    )
+
+
+def _shade(verdict: Verdict, quality: float | None) -> int:
+    """What passed is weaker where it is worse, what is slow where it is better; anything else has one colour."""
+    if quality is None or verdict not in (Verdict.PASS, Verdict.SLOW):
+        return 0
+    if verdict is Verdict.PASS:
+        return sum(quality < least for least in GOOD)
+    return sum(quality >= most for most in BAD)
+
+
+def _key(seen: Counter[Verdict], *, letters: bool, blank: int) -> tuple[Key, ...]:
+    keys = []
+    for verdict in sorted(seen, key=lambda one: one.gravity):
+        letter = f"{LETTERS[verdict]} = " if letters and verdict is not Verdict.PASS else ""
+        shades = {Verdict.PASS: ", paler: less than its peers", Verdict.SLOW: ", paler: less slow"}.get(verdict, "")
+        keys.append(Key(style=verdict.value, text=f"{letter}{verdict.value}: {seen[verdict]}{shades}"))
+    return (*keys, Key(style="absent", text=f"not measured: {blank}")) if blank else tuple(keys)
+
+
+def _hover(
+    cell: Cell, heat: HeatMap, place: tuple[int, int], verdict: Verdict, details: Callable[[Cell, bool], str]
+) -> str:
+    pair = cell.slowest
+    name = f"{heat.labels[place[0]]}>{heat.labels[place[1]]}"
+    if heat.by_leaf:
+        name += f" ({count(cell.pairs, 'pair')}, slowest {pair.source}>{pair.target})"
+    said = (name, verdict.value, details(cell, heat.by_leaf))
+    return "; ".join(part for part in said if part)
+
+
+def _of_bandwidth(cell: Cell, by_leaf: bool) -> str:
+    if cell.bandwidth_bytes_per_s is None:
+        return ""
+    said = units.estimate(cell.bandwidth_bytes_per_s, units.BANDWIDTH)
+    if cell.share is None:
+        return said
+    middle = f", median {units.share(cell.median_share)}" if by_leaf and cell.median_share is not None else ""
+    return f"{said}; {units.share(cell.share)} of the {'limit' if cell.slowest.limit else 'peers'}{middle}"
+
+
+def distributions(judgement: Judgement) -> Iterator[Distribution]:
+    """Bandwidth over ordered pairs, then latency over pairs; of a metric that no pair has there is none."""
+    rates = [
+        (pair.bandwidth_bytes_per_s.value, pair.on_bandwidth) for pair in judgement.pairs if pair.bandwidth_bytes_per_s
+    ]
+    if rates:
+        yield _distribution(
+            f"Bandwidth of {count(len(rates), 'ordered pair')}",
+            rates,
+            [*_limits(judgement), *_peers(judgement.peers_bandwidth_bytes_per_s, units.BANDWIDTH)],
+            judgement,
+            units.BANDWIDTH,
+        )
+    late = sorted((pair for pair in judgement.pairs if pair.latency_s), key=lambda pair: pair.on_latency.gravity)
+    both = {frozenset((pair.source, pair.target)): pair for pair in late}
+    times = [(pair.latency_s.value, pair.on_latency) for pair in both.values() if pair.latency_s]
+    if times:
+        yield _distribution(
+            f"One-way latency of {count(len(times), 'pair')}",
+            times,
+            _peers(judgement.peers_latency_s, units.LATENCY),
+            judgement,
+            units.LATENCY,
+        )
+
+
+def _distribution(
+    caption: str, values: list[tuple[float, Verdict]], references: list[Reference], judgement: Judgement, metric: str
+) -> Distribution:
+    seen = Counter(verdict for _, verdict in values)
+    references += [
+        Reference(value=one.value, style="threshold", text=f"{one.text} {units.quantity(one.value, metric)}")
+        for one in judgement.thresholds
+        if one.metric == metric
+    ]
+    return Distribution(
+        caption=caption,
+        values=tuple((value, verdict.value) for value, verdict in values),
+        order=tuple(verdict.value for verdict in Verdict),
+        references=tuple(references),
+        say=lambda value: units.quantity(value, metric),
+        key=tuple(
+            Key(style=verdict.value, text=f"{verdict.value}: {seen[verdict]}")
+            for verdict in sorted(seen, key=lambda one: one.gravity)
+        ),
+    )
+
+
+def _peers(value: float | None, metric: str) -> list[Reference]:
+    return [Reference(value=value, style="peers", text=f"peers {units.quantity(value, metric)}")] if value else []
+
+
+def _limits(judgement: Judgement) -> Iterator[Reference]:
+    """The limits, and the share of the least below which a pair is slow whatever its peers do."""
+    limits = sorted({pair.limit.limit_bytes_per_s for pair in judgement.pairs if pair.limit})
+    shown = limits if len(limits) <= MOST_LIMITS else [limits[0], limits[-1]]
+    for value in shown:
+        yield Reference(value=value, style="limit", text=f"limit {units.bandwidth(value)}")
+    if limits:
+        floor = LIMIT_FLOOR * limits[0]
+        text = f"{units.share(LIMIT_FLOOR)} of the limit, below it slow"
+        yield Reference(value=floor, style="threshold", text=text)

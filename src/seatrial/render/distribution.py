@@ -1,0 +1,195 @@
+"""How many pairs have which value: bars stacked by verdict, with the limit, the peers and the thresholds drawn in."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+import msgspec
+
+from seatrial.render.matrix import Key, Words
+from seatrial.render.plots import Axis, round_steps
+from seatrial.render.report import Block
+
+WIDTH, BARS_HEIGHT = 440, 130
+LEFT, RIGHT, FOOT = 44, 12, 36
+ROW = 16
+"""Pixels of a line of text above the bars; each reference has its own."""
+LETTER_WIDTH = 6.6
+MOST_BINS = 36
+LEAST_BAR = 3
+"""Pixels of a bar of one pair, however many others there are."""
+LOGARITHMIC = 20
+"""From this ratio of the greatest to the least value on the axis is logarithmic."""
+ROOM = 0.03
+"""Of the axis, on both sides."""
+
+
+class Reference(msgspec.Struct, frozen=True, kw_only=True):
+    """A vertical line: `style` is limit, peers or threshold; the text has the number."""
+
+    value: float
+    style: str
+    text: str
+
+
+class Bar(msgspec.Struct, frozen=True, kw_only=True):
+    """Pairs of one verdict in one bin."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    style: str
+    hover: str
+
+
+class ReferenceLine(msgspec.Struct, frozen=True, kw_only=True):
+    """A reference on the drawing, with its text on a line of its own."""
+
+    x: float
+    top: float
+    style: str
+    words: Words
+
+
+class DistributionPlaces(msgspec.Struct, frozen=True, kw_only=True):
+    """A distribution in the coordinates of its SVG."""
+
+    width: int
+    height: int
+    left: int
+    right: int
+    bottom: float
+    bars: tuple[Bar, ...]
+    references: tuple[ReferenceLine, ...]
+    x_ticks: tuple[tuple[float, str], ...]
+    y_ticks: tuple[tuple[float, str], ...]
+
+
+class Distribution(Block, frozen=True, kw_only=True):
+    """Values above zero with the words of their verdicts, in the order in which verdicts are stacked."""
+
+    kind: ClassVar[str] = "distribution"
+    caption: str
+    values: tuple[tuple[float, str], ...]
+    order: tuple[str, ...]
+    references: tuple[Reference, ...]
+    say: Callable[[float], str]
+    """A value in words."""
+    key: tuple[Key, ...] = ()
+
+    @property
+    def svg(self) -> DistributionPlaces:
+        """Where everything is on the page."""
+        return places(self)
+
+
+def places(block: Distribution) -> DistributionPlaces:
+    """The distribution in the coordinates of its SVG."""
+    axis = _axis([value for value, _ in block.values] + [one.value for one in block.references])
+    top = ROW * len(block.references) + 8
+    bottom = top + BARS_HEIGHT
+    counts = _counts(block, axis)
+    most = max((sum(by_style.values()) for by_style in counts.values()), default=1)
+
+    def x(part: float) -> float:
+        return round(LEFT + (WIDTH - LEFT - RIGHT) * part, 1)
+
+    return DistributionPlaces(
+        width=WIDTH,
+        height=bottom + FOOT,
+        left=LEFT,
+        right=WIDTH - RIGHT,
+        bottom=bottom,
+        bars=_bars(block, counts, most, x, bottom, axis),
+        references=_references(block.references, axis, x),
+        x_ticks=tuple((x(axis.place(value)), label) for value, label in _ticks(axis, block.say)),
+        y_ticks=tuple(
+            (round(bottom - BARS_HEIGHT * value / most, 1), f"{value:.0f}")
+            for value in round_steps(most)
+            if value % 1 == 0
+        ),
+    )
+
+
+def _axis(values: Sequence[float]) -> Axis:
+    low, high = min(values), max(values)
+    if low > 0 and high / low >= LOGARITHMIC:
+        room = (high / low) ** ROOM
+        return Axis(low=low / room, high=high * room, logarithmic=True)
+    room = max((high - low) * ROOM, high * ROOM / 4)
+    return Axis(low=max(low - room, 0.0), high=high + room, logarithmic=False)
+
+
+def _counts(block: Distribution, axis: Axis) -> dict[int, dict[str, int]]:
+    """Pairs by bin and verdict; bins without any are absent."""
+    found: dict[int, dict[str, int]] = {}
+    for value, style in block.values:
+        number = min(int(axis.place(value) * MOST_BINS), MOST_BINS - 1)
+        by_style = found.setdefault(number, {})
+        by_style[style] = by_style.get(style, 0) + 1
+    return found
+
+
+def _bars(
+    block: Distribution,
+    counts: dict[int, dict[str, int]],
+    most: int,
+    x: Callable[[float], float],
+    bottom: float,
+    axis: Axis,
+) -> tuple[Bar, ...]:
+    bars = []
+    for number, by_style in sorted(counts.items()):
+        low, high = (_value(axis, at / MOST_BINS) for at in (number, number + 1))
+        base = bottom
+        for style in block.order:
+            if not by_style.get(style):
+                continue
+            height = round(max(BARS_HEIGHT * by_style[style] / most, LEAST_BAR), 1)
+            base = round(base - height, 1)
+            bars.append(
+                Bar(
+                    x=x(number / MOST_BINS),
+                    y=base,
+                    width=round(x(1 / MOST_BINS) - x(0) - 1, 1),
+                    height=height,
+                    style=style,
+                    hover=f"{block.say(low)} to {block.say(high)}: {by_style[style]} {style}",
+                )
+            )
+    return tuple(bars)
+
+
+def _value(axis: Axis, part: float) -> float:
+    if axis.logarithmic:
+        return axis.low * math.exp(part * math.log(axis.high / axis.low))
+    return axis.low + part * (axis.high - axis.low)
+
+
+def _references(references: Sequence[Reference], axis: Axis, x: Callable[[float], float]) -> tuple[ReferenceLine, ...]:
+    """The rightmost has the highest text, so that no line crosses the text of another."""
+    drawn = []
+    for row, one in enumerate(sorted(references, key=lambda one: -one.value)):
+        at = x(axis.place(one.value))
+        before = at - LEFT > len(one.text) * LETTER_WIDTH + 8
+        words = Words(
+            x=at - 5 if before else at + 5,
+            y=ROW * (row + 1) - 4,
+            text=one.text,
+            style=f"reference {one.style}",
+            anchor="end" if before else "start",
+        )
+        drawn.append(ReferenceLine(x=at, top=ROW * row + 4, style=one.style, words=words))
+    return tuple(drawn)
+
+
+def _ticks(axis: Axis, say: Callable[[float], str]) -> list[tuple[float, str]]:
+    """Round values; on a logarithmic axis its ends and middles."""
+    if axis.logarithmic:
+        return [(value, say(value)) for value in (_value(axis, part / 4) for part in range(5))]
+    span = axis.high - axis.low
+    step = round_steps(span)
+    width = step[1] if len(step) > 1 else span
+    first = math.ceil(axis.low / width)
+    return [(n * width, say(n * width)) for n in range(first, int(axis.high / width) + 1)]

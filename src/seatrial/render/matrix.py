@@ -1,0 +1,223 @@
+"""A matrix of verdicts and numbers as SVG: rows send, columns receive. No script, and colour is never alone."""
+
+import itertools
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import ClassVar
+
+import msgspec
+
+from seatrial.render.escape import shorten
+from seatrial.render.report import Block
+
+LABEL_LENGTH = 22
+LETTER_WIDTH, LINE_HEIGHT = 7, 14
+"""Of labels; pixels."""
+MOST_HALF = 600
+"""Pixels of a drawing that fits beside another."""
+SIDE, WIDE_SIDE, MOST_BESIDE = 480, 760, 20
+"""Pixels of the square, the second where there are more rows than the third; cells are smaller where there are many."""
+LEAST_CELL, MOST_CELL = 11, 60
+MOST_NAMED = 24
+"""Groups (leaves) that are named beside the matrix."""
+MOST_UPRIGHT = 8
+"""Columns whose labels may be horizontal."""
+MOST_HOVERS = 400
+"""Cells with a text of their own to point at; the gravest ones first. Each takes about 100 bytes."""
+
+
+class MatrixCell(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One square. `style`: the word of a verdict, by which page.css colours it; `shade`: 0 for strong to 2 for weak."""
+
+    row: int
+    column: int
+    style: str
+    shade: int
+    gravity: int = 0
+    texts: tuple[str, ...] = ()
+    """Lines in the cell; a matrix without any distinguishes verdicts by patterns."""
+    hover: str = ""
+
+
+class Key(msgspec.Struct, frozen=True, kw_only=True):
+    """A line of the key below a matrix or a distribution."""
+
+    style: str
+    text: str
+
+
+class Run(msgspec.Struct, frozen=True, kw_only=True):
+    """All cells of one colour: an SVG path of squares that are joined where they are neighbours in a row."""
+
+    style: str
+    shade: int
+    path: str
+
+
+class Square(msgspec.Struct, frozen=True, kw_only=True):
+    """A cell with a text to point at."""
+
+    x: int
+    y: int
+    hover: str
+
+
+class Words(msgspec.Struct, frozen=True, kw_only=True):
+    """A text on the drawing; `turned`: upwards."""
+
+    x: float
+    y: float
+    text: str
+    style: str = ""
+    anchor: str = "middle"
+    turned: bool = False
+
+
+class MatrixPlaces(msgspec.Struct, frozen=True, kw_only=True):
+    """A matrix in the coordinates of its SVG."""
+
+    width: int
+    height: int
+    left: int
+    top: int
+    side: int
+    runs: tuple[Run, ...]
+    grid: str
+    """The path of the lines between cells; empty where they are too small."""
+    groups: str
+    """The path of the lines between groups."""
+    words: tuple[Words, ...]
+    numbers: tuple[tuple[str, tuple[Words, ...]], ...]
+    """Texts in cells, by the class that colours them."""
+    hovers: tuple[Square, ...]
+    cell: int
+    patterned: bool
+
+    @property
+    def wide(self) -> bool:
+        """Whether two of them do not fit beside each other."""
+        return self.width > MOST_HALF
+
+
+class Matrix(Block, frozen=True, kw_only=True):
+    """Rows and columns in the order of `labels`; `groups`: the leaf of each label, "" where there are none."""
+
+    kind: ClassVar[str] = "matrix"
+    caption: str
+    labels: tuple[str, ...]
+    groups: tuple[str, ...]
+    cells: tuple[MatrixCell, ...]
+    key: tuple[Key, ...]
+
+    @property
+    def svg(self) -> MatrixPlaces:
+        """Where everything is on the page."""
+        return places(self)
+
+
+def places(matrix: Matrix) -> MatrixPlaces:
+    """The matrix in the coordinates of its SVG."""
+    count = len(matrix.labels)
+    cell = max(LEAST_CELL, min(MOST_CELL, (SIDE if count <= MOST_BESIDE else WIDE_SIDE) // max(count, 1)))
+    labels = [shorten(label, LABEL_LENGTH) for label in matrix.labels]
+    longest = max(map(len, labels), default=0) * LETTER_WIDTH
+    upright = count <= MOST_UPRIGHT and longest <= cell
+    bounds = [i for i in range(1, count) if matrix.groups[i] != matrix.groups[i - 1]]
+    names = list(_group_names(matrix.groups, bounds)) if len(bounds) < MOST_NAMED else []
+    left, top = longest + 10 + LINE_HEIGHT, (LINE_HEIGHT if upright else longest) + 10 + LINE_HEIGHT
+    side = count * cell
+    edge = (LINE_HEIGHT + 6) * bool(names)
+    words = [
+        Words(x=left + side / 2, y=LINE_HEIGHT - 3, text="receives", style="axis-name"),
+        Words(x=LINE_HEIGHT - 3, y=top + side / 2, text="sends", style="axis-name", turned=True),
+        *_labels(labels, cell, left, top, upright=upright),
+        *_leaves(names, cell, left, top, side),
+    ]
+    numbers: dict[str, list[Words]] = defaultdict(list)
+    for one in matrix.cells:
+        numbers[f"{one.style} shade{one.shade}"] += _cell_words(one, cell, left, top)
+    return MatrixPlaces(
+        width=left + side + edge + 4,
+        height=top + side + edge + 4,
+        left=left,
+        top=top,
+        side=side,
+        cell=cell,
+        patterned=not any(one.texts for one in matrix.cells),
+        runs=tuple(_runs(matrix.cells, cell, left, top)),
+        grid=_lines(range(1, count), cell, left, top, side),
+        groups=_lines(bounds, cell, left, top, side),
+        words=tuple(words),
+        numbers=tuple((style, tuple(found)) for style, found in numbers.items() if found),
+        hovers=tuple(
+            Square(x=left + one.column * cell, y=top + one.row * cell, hover=one.hover)
+            for one in sorted(matrix.cells, key=lambda one: -one.gravity)[:MOST_HOVERS]
+            if one.hover
+        ),
+    )
+
+
+def _runs(cells: Sequence[MatrixCell], cell: int, left: int, top: int) -> Iterator[Run]:
+    by_colour: dict[tuple[str, int], list[tuple[int, int]]] = defaultdict(list)
+    for one in cells:
+        by_colour[one.style, one.shade].append((one.row, one.column))
+    for (style, shade), squares in sorted(by_colour.items()):
+        path = ""
+        joined: list[list[int]] = []
+        for row, column in sorted(squares):
+            if joined and joined[-1][0] == row and joined[-1][1] + joined[-1][2] == column:
+                joined[-1][2] += 1
+            else:
+                joined.append([row, column, 1])
+        for row, column, length in joined:
+            path += f"M{left + column * cell} {top + row * cell}h{length * cell}v{cell}h-{length * cell}z"
+        yield Run(style=style, shade=shade, path=path)
+
+
+def _lines(after: Sequence[int], cell: int, left: int, top: int, side: int) -> str:
+    """Lines in both directions before the rows and columns of these numbers."""
+    across = "".join(f"M{left} {top + i * cell}h{side}" for i in after)
+    return across + "".join(f"M{left + i * cell} {top}v{side}" for i in after)
+
+
+def _group_names(groups: Sequence[str], bounds: Sequence[int]) -> Iterator[tuple[str, float]]:
+    """Name and middle of each group that has a name."""
+    edges = [0, *bounds, len(groups)]
+    for start, end in itertools.pairwise(edges):
+        if start < end and groups[start]:
+            yield groups[start], (start + end) / 2
+
+
+def _labels(labels: Sequence[str], cell: int, left: int, top: int, *, upright: bool) -> Iterator[Words]:
+    for number, label in list(enumerate(labels))[:: math.ceil(LEAST_CELL / cell)]:
+        middle = (number + 0.5) * cell
+        yield Words(x=left - 6, y=round(top + middle + 4, 1), text=label, anchor="end")
+        if upright:
+            yield Words(x=left + middle, y=top - 6, text=label)
+        else:
+            yield Words(x=round(left + middle + 4, 1), y=top - 6, text=label, anchor="start", turned=True)
+
+
+def _leaves(names: Sequence[tuple[str, float]], cell: int, left: int, top: int, side: int) -> Iterator[Words]:
+    for place, (name, middle) in enumerate(names):
+        room = min((abs(other - middle) for at, (_, other) in enumerate(names) if at != place), default=side / cell)
+        text = shorten(name, max(int(room * cell / LETTER_WIDTH), 2))
+        yield Words(x=left + middle * cell, y=top + side + LINE_HEIGHT + 2, text=text, style="group")
+        yield Words(x=left + side + LINE_HEIGHT + 2, y=top + middle * cell, text=text, style="group", turned=True)
+
+
+def _cell_words(one: MatrixCell, cell: int, left: int, top: int) -> Iterator[Words]:
+    lines = [text for text in one.texts if text]
+    height = min(LINE_HEIGHT, cell // 2 - 1)
+    for number, text in enumerate(lines):
+        middle = (number - (len(lines) - 1) / 2) * height + 4
+        yield Words(x=left + (one.column + 0.5) * cell, y=top + (one.row + 0.5) * cell + middle, text=text)
+
+
+class Panels(Block, frozen=True, kw_only=True):
+    """Drawings beside each other where there is room."""
+
+    kind: ClassVar[str] = "panels"
+    aside: str
+    panels: tuple[Block, ...]
