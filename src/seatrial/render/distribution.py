@@ -123,12 +123,12 @@ def _axis(values: Sequence[float]) -> Axis:
 
 def _counts(block: Distribution, axis: Axis) -> dict[int, dict[str, int]]:
     """Pairs by bin and verdict; bins without any are absent."""
-    found: dict[int, dict[str, int]] = {}
+    counts: dict[int, dict[str, int]] = {}
     for value, style in block.values:
         number = min(int(axis.place(value) * MOST_BINS), MOST_BINS - 1)
-        by_style = found.setdefault(number, {})
+        by_style = counts.setdefault(number, {})
         by_style[style] = by_style.get(style, 0) + 1
-    return found
+    return counts
 
 
 def _bars(
@@ -170,17 +170,17 @@ def _value(axis: Axis, part: float) -> float:
 def _references(references: Sequence[Reference], axis: Axis, x: Callable[[float], float]) -> tuple[ReferenceLine, ...]:
     """The rightmost has the highest text, so that no line crosses the text of another."""
     drawn = []
-    for row, one in enumerate(sorted(references, key=lambda one: -one.value)):
-        at = x(axis.place(one.value))
-        before = at - LEFT > len(one.text) * LETTER_WIDTH + 8
+    for row, line in enumerate(sorted(references, key=lambda line: -line.value)):
+        at = x(axis.place(line.value))
+        before = at - LEFT > len(line.text) * LETTER_WIDTH + 8
         words = Words(
             x=at - 5 if before else at + 5,
             y=ROW * (row + 1) - 4,
-            text=one.text,
-            style=f"reference {one.style}",
+            text=line.text,
+            style=f"reference {line.style}",
             anchor="end" if before else "start",
         )
-        drawn.append(ReferenceLine(x=at, top=ROW * row + 4, style=one.style, words=words))
+        drawn.append(ReferenceLine(x=at, top=ROW * row + 4, style=line.style, words=words))
     return tuple(drawn)
 
 

@@ -36,6 +36,6 @@ def shorten(text: str, most: int) -> str:
 def cleaned(value: object) -> object:
     """What a template prints: a text is cleaned, and numbers and markup of our own are left as they are.
 
-    The template engine escapes what is no markup afterwards.
+    The template engine escapes it afterwards, unless it is markup.
     """
     return clean(value) if type(value) is str else value

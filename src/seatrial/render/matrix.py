@@ -135,8 +135,8 @@ def places(matrix: Matrix) -> MatrixPlaces:
         *_leaves(names, cell, left, top, side),
     ]
     numbers: dict[str, list[Words]] = defaultdict(list)
-    for one in matrix.cells:
-        numbers[f"{one.style} shade{one.shade}"] += _cell_words(one, cell, left, top)
+    for square in matrix.cells:
+        numbers[f"{square.style} shade{square.shade}"] += _cell_words(square, cell, left, top)
     return MatrixPlaces(
         width=left + side + edge + 4,
         height=top + side + edge + 4,
@@ -160,8 +160,8 @@ def places(matrix: Matrix) -> MatrixPlaces:
 
 def _runs(cells: Sequence[MatrixCell], cell: int, left: int, top: int) -> Iterator[Run]:
     by_colour: dict[tuple[str, int], list[tuple[int, int]]] = defaultdict(list)
-    for one in cells:
-        by_colour[one.style, one.shade].append((one.row, one.column))
+    for square in cells:
+        by_colour[square.style, square.shade].append((square.row, square.column))
     for (style, shade), squares in sorted(by_colour.items()):
         path = ""
         joined: list[list[int]] = []
@@ -207,12 +207,12 @@ def _leaves(names: Sequence[tuple[str, float]], cell: int, left: int, top: int, 
         yield Words(x=left + side + LINE_HEIGHT + 2, y=top + middle * cell, text=text, style="group", turned=True)
 
 
-def _cell_words(one: MatrixCell, cell: int, left: int, top: int) -> Iterator[Words]:
-    lines = [text for text in one.texts if text]
+def _cell_words(square: MatrixCell, cell: int, left: int, top: int) -> Iterator[Words]:
+    lines = [text for text in square.texts if text]
     height = min(LINE_HEIGHT, cell // 2 - 1)
     for number, text in enumerate(lines):
         middle = (number - (len(lines) - 1) / 2) * height + 4
-        yield Words(x=left + (one.column + 0.5) * cell, y=top + (one.row + 0.5) * cell + middle, text=text)
+        yield Words(x=left + (square.column + 0.5) * cell, y=top + (square.row + 0.5) * cell + middle, text=text)
 
 
 class Panels(Block, frozen=True, kw_only=True):

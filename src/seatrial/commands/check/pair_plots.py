@@ -111,18 +111,18 @@ def _hover(
     name = f"{heat.labels[place[0]]}>{heat.labels[place[1]]}"
     if heat.by_leaf:
         name += f" ({count(cell.pairs, 'pair')}, slowest {pair.source}>{pair.target})"
-    said = (name, verdict.value, details(cell, heat.by_leaf))
-    return "; ".join(part for part in said if part)
+    parts = (name, verdict.value, details(cell, heat.by_leaf))
+    return "; ".join(part for part in parts if part)
 
 
 def _of_bandwidth(cell: Cell, by_leaf: bool) -> str:
     if cell.bandwidth_bytes_per_s is None:
         return ""
-    said = units.estimate(cell.bandwidth_bytes_per_s, units.BANDWIDTH)
+    number = units.estimate(cell.bandwidth_bytes_per_s, units.BANDWIDTH)
     if cell.share is None:
-        return said
+        return number
     middle = f", median {units.share(cell.median_share)}" if by_leaf and cell.median_share is not None else ""
-    return f"{said}; {units.share(cell.share)} of the {'limit' if cell.slowest.limit else 'peers'}{middle}"
+    return f"{number}; {units.share(cell.share)} of the {'limit' if cell.slowest.limit else 'peers'}{middle}"
 
 
 def distributions(judgement: Judgement) -> Iterator[Distribution]:

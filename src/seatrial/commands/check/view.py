@@ -187,8 +187,8 @@ def _heat_map_note(heat: HeatMap, judgement: Judgement) -> str:
     if heat.left_out:
         what = "leaves" if heat.by_leaf else "nodes"
         note += f" The {len(heat.labels)} worst {what} are drawn; {heat.left_out} more are not."
-    for said, text in (("All pairs,", medians(judgement)), ("Peers,", peers(judgement))):
-        note += f" {said} {text}." if text else ""
+    for label, text in (("All pairs,", medians(judgement)), ("Peers,", peers(judgement))):
+        note += f" {label} {text}." if text else ""
     smallest = could_show(judgement)
     return note + (f" This run would have detected {smallest}." if smallest else "")
 
@@ -204,9 +204,9 @@ def _loaded(judgement: Judgement) -> Iterator[Block]:
 def _facts(judgement: Judgement, facts: Mapping[str, NodeFacts]) -> Iterator[Block]:
     if not facts:
         return
-    found = differences(facts)
-    said = tuple(f"Differs: {each}" for each in found) or ("The nodes are alike in everything that is listed here.",)
-    yield Items(title="What the nodes are", anchor="facts", items=said)
+    alike = ("The nodes are alike in everything that is listed here.",)
+    items = tuple(f"Differs: {difference}" for difference in differences(facts)) or alike
+    yield Items(title="What the nodes are", anchor="facts", items=items)
     yield tables.facts_table(judgement, facts)
 
 
