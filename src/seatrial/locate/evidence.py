@@ -188,7 +188,7 @@ class PairEvidence:
             shared[both] = {phase: _series(runs) for phase, runs in self._latency.get(both, {}).items()}
         bandwidth = self._bandwidth.get(pair, {})
         return Evidence(
-            bandwidth={phase: _series(_least_crowded(phase, runs)) for phase, runs in bandwidth.items()},
+            bandwidth={phase: _series(_least_disturbed(phase, runs)) for phase, runs in bandwidth.items()},
             latency=shared[both],
             pairs_at_once=max((run.pairs_at_once for runs in bandwidth.values() for run in runs), default=1),
         )
@@ -213,12 +213,12 @@ def _add(runs: Runs, one: Measurement) -> None:
     runs.setdefault(one.phase, []).append(run)
 
 
-def _least_crowded(phase: Phase, runs: list[_Run]) -> list[_Run]:
-    """A slow pair is measured again with ever fewer at once: those with the fewest say most."""
+def _least_disturbed(phase: Phase, runs: list[_Run]) -> list[_Run]:
+    """A slow pair is measured again with ever fewer at once, until it is good: the last run with the fewest counts."""
     if phase is not Phase.NEXT or len(runs) == 1:
         return runs
     fewest = min(run.pairs_at_once for run in runs)
-    return [run for run in runs if run.pairs_at_once == fewest]
+    return [run for run in runs if run.pairs_at_once == fewest][-1:]
 
 
 def _series(runs: list[_Run]) -> Series:

@@ -6,6 +6,7 @@ suspects alone, alternating with good pairs (`plan_retest`).
 
 import random
 from collections.abc import Collection, Mapping, Sequence
+from zlib import crc32
 
 from seatrial.commands.check.suspects import Suspicion, is_part
 from seatrial.locate.evidence import Evidence, Pair
@@ -19,6 +20,8 @@ from seatrial.model.verdict import Verdict
 from seatrial.pairs.next_pairs import Known, next_pairs
 from seatrial.pairs.rounds import pieces
 
+PAIRS_PER_CONTROL = 16
+"""Where many suspects are measured again, as many more controls: other jobs' traffic disturbs some of them."""
 SINGLE_PAIRS = 2
 """Suspects that are single pairs, for whose ends there are controls."""
 
@@ -86,16 +89,22 @@ def crowded(evidence: Mapping[Pair, Evidence], suspicion: Suspicion) -> list[Pai
 
 
 def still_crowded(evidence: Mapping[Pair, Evidence], suspicion: Suspicion, fabric: Wiring) -> list[Pair]:
-    """What is slow in rounds made by `apart`, to measure again with fewer at once: a few pairs of each suspected part,
-    and every pair that no part explains.
+    """What is slow in rounds made by `apart`, to measure again: where cables are not known with fewer at once, a few
+    pairs of each suspected part and every pair that no part explains; where all cables on the way are known, all.
 
-    Nothing where all cables on the way are known: then nothing was in these pairs' way.
+    On known cables nothing of ours was in these pairs' way, but traffic of other jobs may have been, and passes.
     """
     found: dict[Pair, None] = {}
     for suspect in suspicion.slow:
-        pairs = suspect.pairs[:RETEST_PAIRS] if is_part(suspect) else suspect.pairs
+        known = cables_known(suspect.pairs, fabric)
+        pairs = suspect.pairs[:RETEST_PAIRS] if is_part(suspect) and not known else suspect.pairs
         found.update(dict.fromkeys(pair for pair in pairs if evidence[pair].pairs_at_once > 1))
-    return [pair for pair in found if not _cables(pair, fabric)]
+    return list(found)
+
+
+def cables_known(pairs: Sequence[Pair], fabric: Wiring) -> bool:
+    """Whether the cables between switches are known where these pairs cross any. Pairs below one switch cross none."""
+    return any(_cables(pair, fabric) for pair in pairs)
 
 
 def apart(pairs: Sequence[Pair], fabric: Wiring, most: int) -> list[list[Pair]]:
@@ -128,21 +137,45 @@ def contended(evidence: Mapping[Pair, Evidence], suspicion: Suspicion, floor_byt
     ]
 
 
+def seen_once(evidence: Mapping[Pair, Evidence], suspicion: Suspicion, fabric: Wiring) -> list[Suspect]:
+    """Slow pairs and cables that one retest confirmed, where other jobs use the cables on their way.
+
+    Their traffic may have filled one retest; a fault is there in the next one as well.
+    """
+    return [
+        suspect
+        for suspect in suspicion.slow
+        if suspect.subject.kind in (SubjectKind.PAIR, SubjectKind.LINK)
+        and cables_known(suspect.pairs, fabric)
+        and 0 < max(_retests(evidence[pair]) for pair in suspect.pairs) <= RETEST_RUNS
+    ]
+
+
+def _retests(known: Evidence) -> int:
+    return len(known.bandwidth[Phase.RETEST].runs) if Phase.RETEST in known.bandwidth else 0
+
+
 # The retest: suspects alone, alternating with pairs that are known to be good.
 
 
-def plan_retest(suspects: Sequence[Suspect], good: Collection[Pair], shapes: Sequence[Shape], seed: int) -> list[Round]:
+def plan_retest(
+    suspects: Sequence[Suspect],
+    good: Collection[Pair],
+    shapes: Sequence[Shape],
+    seed: int,
+) -> list[Round]:
     """Rounds of one pair each: up to four pairs of every suspect and some controls, six runs of every shape.
 
     In each run all of them come once, in a new random order, so that a bad minute affects suspects and controls alike.
+    Suspects with most pairs come first, if not all can be measured.
     """
     draw = random.Random(seed)
     wanted: dict[Pair, None] = {}
-    for suspect in suspects:
+    for suspect in sorted(suspects, key=lambda one: -len(one.pairs)):
         for pair in _varied(suspect.pairs, draw):
             wanted.setdefault(pair)
     chosen = list(wanted)[:RETEST_CAP]
-    chosen += _controls(suspects, chosen, sorted(good), draw)
+    chosen += _controls(suspects, chosen, _in_fixed_order(good, seed), draw)
     rounds: list[Round] = []
     for repetition in range(RETEST_RUNS):
         order = [(pair, shape) for pair in chosen for shape in shapes]
@@ -163,14 +196,23 @@ def _controls(
     """
     ends = {node for pair in wanted for node in pair}
     clean = [pair for pair in good if ends.isdisjoint(pair)]
-    chosen = dict.fromkeys(_varied(clean, draw, CONTROL_PAIRS))
+    most = max(CONTROL_PAIRS, len(wanted) // PAIRS_PER_CONTROL)
+    chosen = dict.fromkeys(clean[:most])
     for suspect in [one for one in suspects if not is_part(one)][:SINGLE_PAIRS]:
         own = set(suspect.pairs[0])
         for node in sorted(own):
             beside = [pair for pair in good if len(own.intersection(pair)) == 1 and node in pair]
             chosen.update(dict.fromkeys(_varied(beside, draw, 1)))
     rest = [pair for pair in good if pair not in chosen]
-    return [*chosen, *_varied(rest, draw, CONTROL_PAIRS - len(chosen))] if len(chosen) < CONTROL_PAIRS else [*chosen]
+    return [*chosen, *rest[: max(most - len(chosen), 0)]]
+
+
+def _in_fixed_order(pairs: Collection[Pair], seed: int) -> list[Pair]:
+    """The pairs in a random order that is the same in every retest of a run, both directions of a pair together.
+
+    Runs of a retest are compared by their number, so the same controls should be in all retests.
+    """
+    return sorted(pairs, key=lambda pair: (crc32(f"{seed} {min(pair)} {max(pair)}".encode()), pair))
 
 
 def _varied(pairs: Sequence[Pair], draw: random.Random, most: int = RETEST_PAIRS) -> list[Pair]:

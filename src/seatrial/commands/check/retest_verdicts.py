@@ -113,13 +113,13 @@ class SecondLook:
         return max(pooled) - min(pooled) <= max(ONE_LEVEL, SCATTERS * math.sqrt(2) * self._noise)
 
     def _one_level_below_traffic(self, pooled: Sequence[float], margins: Sequence[float]) -> bool:
-        """Whether the better half of many runs lies on one level, and one at most is good.
+        """Whether the better half of many runs lies on one level, and none is good.
 
         Traffic of others only takes from a part, and it pauses. Over several looks the better runs show the part
-        alone: a healthy one would have been good more than once.
+        alone: a healthy one would have been good at least once.
         """
         bad = sorted(value for value, margin in zip(pooled, margins, strict=True) if margin < 0)
-        enough = len(pooled) >= LOOKS_BETWEEN_TRAFFIC * RETEST_RUNS and len(bad) >= len(pooled) - 1
+        enough = len(pooled) >= LOOKS_BETWEEN_TRAFFIC * RETEST_RUNS and len(bad) == len(pooled)
         return enough and self._one_level(bad[len(bad) // 2 :])
 
     def _relative(self, pair: Pair) -> list[float]:

@@ -16,10 +16,12 @@ from seatrial.commands.check.judge import judge
 from seatrial.commands.check.loaded_rounds import measure_loaded
 from seatrial.commands.check.next_experiments import (
     apart,
+    cables_known,
     crowded,
     next_bandwidth,
     next_latency,
     plan_retest,
+    seen_once,
     still_crowded,
 )
 from seatrial.commands.check.rail_measurement import measure_over_rails
@@ -56,6 +58,8 @@ FEWER = 8
 """One of this many pairs at once remains in the next attempt to measure slow ones without contention."""
 HELPS = 0.8
 """That attempt is made while at most this share of the slow pairs stays slow: what stays is not contention."""
+PASSES = 0.97
+"""The same where all cables are known: nothing of ours is in the way there, and traffic of other jobs passes slowly."""
 FEWEST_PEERS = 4
 """Nodes with fewer pairs of others to compare with are measured in all repetitions, which cost little there."""
 REPEATING_HELPS = 0.95
@@ -63,7 +67,7 @@ REPEATING_HELPS = 0.95
 REPEATING_S, REPEATING_SHARE = 30.0, 0.05
 """What a survey of more than two repetitions may take, at least and of the budget; the retest needs time, too."""
 MORE_LOOKS = 2
-"""How often a part is measured again whose runs lie on both sides of the line."""
+"""How often a part is measured again whose runs lie on both sides of the line, or beside other jobs' traffic."""
 LARGE = 64
 """Nodes from which on a check says what it takes before it asks for them."""
 LESS = "--sample N, --one-per-leaf and --node-hours N take less."
@@ -234,8 +238,8 @@ class Check(Run):
     def _spread_out(self, plan: SurveyPlan, deadline: float) -> None:
         """Slow pairs again in rounds of which no two pairs share a known cable, or leave or enter the same leaf.
 
-        Where many pairs run at once they share cables, and what is slow then may be no fault. Where the fabric has
-        cables that are not known, repeat with ever fewer pairs at once while that helps.
+        Where many pairs run at once they share cables, and what is slow then may be no fault. Repeat with ever fewer
+        pairs at once while that helps.
         """
         shape = next((one.shape for one in plan.rounds if one.shape.kernel is Kernel.ONEWAY), PILOT)
         draw = random.Random(self.seed)
@@ -243,7 +247,8 @@ class Check(Run):
         while at_once > 1:
             evidence, references, suspicion = self.assessor.assess(self.recorded())
             pairs = still_crowded(evidence, suspicion, references.fabric) if step else crowded(evidence, suspicion)
-            if not MOST_PAIRS < len(pairs) <= HELPS * before:
+            helps = PASSES if cables_known(pairs, references.fabric) else HELPS
+            if not MOST_PAIRS < len(pairs) <= helps * before:
                 return
             before, step = len(pairs), step + 1
             draw.shuffle(pairs)
@@ -290,10 +295,11 @@ class Check(Run):
             rates, lates = (any(one.refuted for one in judged.values()) for judged in (then.bandwidth, then.latency))
             in_time = self._measure_again(then.unproved, then, rates, lates, deadline) and in_time
         for _ in range(MORE_LOOKS):
-            _, _, then = self.assessor.assess(self.recorded())
-            if not then.open or not in_time:
+            evidence, references, then = self.assessor.assess(self.recorded())
+            suspects = (*then.open, *seen_once(evidence, then, references.fabric))
+            if not suspects or not in_time:
                 break
-            in_time = self._measure_again(then.open, then, True, False, deadline)
+            in_time = self._measure_again(suspects, then, True, False, deadline)
         return in_time
 
     def _under_load(self, survey_s: float, deadline: float) -> bool:

@@ -7,11 +7,20 @@ import pytest
 
 from seatrial.commands.check.assessment import Assessor, assess
 from seatrial.commands.check.judge import judge
-from seatrial.commands.check.next_experiments import apart, contended, crowded, still_crowded
+from seatrial.commands.check.next_experiments import (
+    apart,
+    contended,
+    crowded,
+    plan_retest,
+    seen_once,
+    still_crowded,
+)
 from seatrial.fabric.routes import Routes
 from seatrial.lab.simulator.launcher import SimulatedLauncher
 from seatrial.lab.simulator.topology import parse_topology
 from seatrial.locate.evidence import PairEvidence, gather
+from seatrial.locate.explanation import pair_suspects
+from seatrial.locate.thresholds import RETEST_CAP, RETEST_RUNS
 from seatrial.model.fabric import NO_FABRIC
 from seatrial.model.measurement import Kernel, Phase, Round
 from seatrial.model.run import RecordedRun
@@ -69,12 +78,12 @@ def test_every_slow_pair_that_ran_beside_others_is_measured_again() -> None:
     assert set(few) < set(pairs)
 
 
-def test_what_is_slow_where_all_cables_are_known_was_in_nobodys_way() -> None:
+def test_on_known_cables_all_slow_pairs_are_measured_again_until_other_jobs_pause() -> None:
     launcher = SimulatedLauncher(Routes(parse_topology("fat-tree:8,per-leaf=2")))
     parts = Cluster(nodes=names(8), parts=slow_part("node", "n3", 0.6))
     evidence, _, suspicion = assess(sail(parts, retest=False))
     left = still_crowded(evidence, suspicion, launcher.wiring())
-    assert {frozenset(pair) for pair in left} <= {frozenset(("n3", "n4"))}, "n4 is below the same leaf"
+    assert sorted(left) == sorted(pair for pair in evidence if "n3" in pair)
     lone = {("n1", "n5"): 0.5, ("n2", "n7"): 0.5}
     evidence, _, suspicion = assess(sail(Cluster(nodes=names(8), pairs=lone), retest=False))
     assert sorted(crowded(evidence, suspicion)) == sorted(lone)
@@ -136,3 +145,42 @@ def test_rounds_of_very_many_pairs_are_cut_short() -> None:
         if one.shape.kernel is Kernel.ONEWAY
     )
     assert 0.9 * MOST_SAMPLES < taken <= MOST_SAMPLES
+
+
+def test_of_more_suspects_than_can_be_measured_those_with_most_pairs_come_first() -> None:
+    lone = [(f"n{number}", f"n{number + 1}") for number in range(1, 2 * RETEST_CAP, 2)]
+    part = msgspec.structs.replace(pair_suspects([("m1", "m2")])[0], pairs=(("m1", "m2"), ("m1", "m3"), ("m4", "m1")))
+    rounds = plan_retest([*pair_suspects(lone), part], [], [BANDWIDTH], 1)
+    measured = {one.pairs[0] for one in rounds}
+    assert set(part.pairs) <= measured
+    assert len(measured) == RETEST_CAP
+
+
+def test_every_retest_of_a_run_has_the_same_controls_and_more_of_them_beside_many_suspects() -> None:
+    good = [(f"g{number}", f"g{number + 1}") for number in range(1, 101, 2)]
+    few, many = (
+        {
+            one.pairs[0]
+            for one in plan_retest(pair_suspects([(f"n{at}", f"m{at}") for at in range(count)]), good, [BANDWIDTH], 7)
+            if one.pairs[0] in good
+        }
+        for count in (2, 160)
+    )
+    assert len(few) == 3
+    assert len(many) == 10
+    assert few < many
+
+
+def test_a_slow_pair_on_cables_that_other_jobs_use_needs_a_second_retest() -> None:
+    wiring = SimulatedLauncher(Routes(parse_topology("fat-tree:8,per-leaf=2"))).wiring()
+    recorded = sail(Cluster(nodes=names(8), pairs={("n1", "n5"): 0.5}))
+    evidence, _, suspicion = assess(recorded)
+    assert [one.pairs for one in seen_once(evidence, suspicion, wiring)] == [(("n1", "n5"),)]
+    assert seen_once(evidence, suspicion, NO_FABRIC) == []
+    for repetition in range(RETEST_RUNS):
+        (one,) = Cluster(nodes=names(8), everything=0.5, noise=0.0).measure(
+            Round(phase=Phase.RETEST, repetition=repetition, shape=BANDWIDTH, pairs=(("n1", "n5"),)), random.Random(1)
+        )
+        recorded = msgspec.structs.replace(recorded, measurements=(*recorded.measurements, one))
+    evidence, _, suspicion = assess(recorded)
+    assert seen_once(evidence, suspicion, wiring) == []

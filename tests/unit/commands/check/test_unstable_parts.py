@@ -53,6 +53,8 @@ def test_a_slow_cable_with_traffic_beside_it_is_at_fault_after_several_looks() -
 def test_a_good_cable_with_traffic_beside_it_is_not_at_fault_after_several_looks() -> None:
     runs = [BAD, BAD, 19.4, BAD, BAD, 19.4, GOOD, BAD, BAD, BAD, GOOD, BAD]
     assert verified(runs, runs).if_shared is not Outcome.CONFIRMED
+    good_once = [BAD, 19.4, BAD, GOOD, 19.4, BAD, 19.4, BAD, BAD, BAD, 19.4, BAD]
+    assert verified(good_once).if_shared is Outcome.OPEN
     several_levels = [BAD, 19.4, 14.3, 40.2, 14.3, 19.4] * 2
     assert verified(several_levels, several_levels).if_shared is Outcome.OPEN
 
