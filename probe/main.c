@@ -62,11 +62,12 @@ static int serve(int *count, char ***arguments, struct record *record)
 {
     MPI_Init(count, arguments);
     struct channels channels = channels_open();
-    introduce(&channels, record);
+    int32_t *cpus = introduce(&channels, record);
     if (channels.rank == 0)
-        conduct(&channels, record);
+        conduct(&channels, cpus, record);
     else
         play(&channels);
+    free(cpus);
     channels_close(&channels);
     MPI_Finalize();
     return EXIT_SUCCESS;

@@ -7,7 +7,9 @@
 struct group {
     MPI_Comm comm; /* these ranks and no others, in the order of the command */
     int rank, ranks;
-    int message_bytes;
+    int message_bytes, window;
+    int cpu; /* the processor on which a pinned kernel keeps this rank; -1: none */
+    struct wrong *wrong; /* for a kernel that compares its own results */
     char *send, *receive; /* as much as the kernel declares; NULL: none */
 };
 

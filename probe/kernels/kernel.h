@@ -18,12 +18,16 @@ enum kernel_needs {
 };
 
 /* Memory for one direction of a kernel that is not a pair. */
-enum kernel_memory { MEMORY_NONE, MEMORY_MESSAGE, MEMORY_MESSAGE_PER_RANK };
+enum kernel_memory { MEMORY_NONE, MEMORY_MESSAGE, MEMORY_MESSAGE_PER_RANK, MEMORY_THREE_MESSAGES };
 
 /* Runs `count` iterations of one side of a pair; the side that times writes one time per iteration. */
 typedef void pair_loop(const struct pair *pair, int64_t count, int64_t *times_ns);
 
-/* Runs `count` iterations on one rank of a group; every rank writes one time per iteration. */
+/* Makes a rank's memory ready, once and before anything is timed. */
+typedef void group_prepare(const struct group *group);
+
+/* Runs `count` iterations on one rank of a group; every rank writes one time per iteration: 0 where this machine
+ * cannot carry the kernel out. */
 typedef void group_loop(const struct group *group, int64_t count, int64_t *times_ns);
 
 /* Runs the iterations from `first` on, `count` of them, each with known data of its own; adds to `wrong` what this rank
@@ -52,7 +56,10 @@ struct kernel {
     struct {
         enum kernel_memory send, receive;
         group_loop *run;
-        group_check *verify; /* NULL: there is nothing to verify */
+        group_check *verify;    /* NULL: there is nothing to verify */
+        group_prepare *prepare; /* NULL: there is nothing to make ready */
+        bool pinned;            /* each rank stays on a processor of its own, memory included */
+        bool compares;          /* `run` itself compares the result of every iteration, whatever is asked for */
     } group; /* with all others */
 };
 

@@ -1,12 +1,26 @@
 #include "kernels/kernel.h"
 
 extern const struct kernel kernel_pingpong, kernel_oneway, kernel_bothway, kernel_barrier;
+extern const struct kernel kernel_memory_copy, kernel_memory_scale, kernel_memory_add, kernel_memory_triad;
+extern const struct kernel kernel_memory_read, kernel_chase, kernel_fma, kernel_noise_work, kernel_noise_detour;
+extern const struct kernel kernel_pipe_switch, kernel_pipe_wake;
 
 const struct kernel *const kernels[] = {
     &kernel_pingpong,
     &kernel_oneway,
     &kernel_bothway,
     &kernel_barrier,
+    &kernel_memory_copy,
+    &kernel_memory_scale,
+    &kernel_memory_add,
+    &kernel_memory_triad,
+    &kernel_memory_read,
+    &kernel_chase,
+    &kernel_fma,
+    &kernel_noise_work,
+    &kernel_noise_detour,
+    &kernel_pipe_switch,
+    &kernel_pipe_wake,
 };
 
 const size_t kernel_count = sizeof kernels / sizeof kernels[0];

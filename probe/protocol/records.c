@@ -41,7 +41,7 @@ void compose_header(struct record *record, const struct header *header)
     record_end(record);
 }
 
-void compose_rank(struct record *record, int rank, const struct rank_facts *facts)
+void compose_rank(struct record *record, int rank, const struct rank_facts *facts, int32_t own_cpu)
 {
     char cpus[CPU_LIST_BYTES];
     affinity_list(&facts->affinity, cpus);
@@ -51,6 +51,7 @@ void compose_rank(struct record *record, int rank, const struct rank_facts *fact
     record_integer(record, "pid", facts->pid);
     record_string(record, "cpus", cpus);
     record_integer(record, "cpu", facts->affinity.cpu);
+    record_integer(record, "own_cpu", own_cpu);
     record_string(record, "clock", CLOCK_NAME);
     record_seconds(record, "clock_resolution_s", facts->clock.resolution_s);
     record_seconds(record, "clock_overhead_s", facts->clock.overhead_s);

@@ -11,7 +11,7 @@
 
 /* History of the record format; a reader refuses a number that it does not know.
  * 1  first: version, kernel, header, rank, ready, start, sample, end, error, stopped;
- *    added later, and optional for a reader: cpus and cpu in rank, needs in kernel,
+ *    added later, and optional for a reader: cpus, cpu and own_cpu in rank, needs in kernel,
  *    samples of groups, with ranks in place of source and target
  * 2  verified counts iterations where it was true or false; errors_by_rank and first_errors;
  *    the commands' verify is a word */
@@ -41,7 +41,7 @@ struct sample {
 void compose_version(struct record *record);
 void compose_kernel(struct record *record, const struct kernel *kernel);
 void compose_header(struct record *record, const struct header *header);
-void compose_rank(struct record *record, int rank, const struct rank_facts *facts);
+void compose_rank(struct record *record, int rank, const struct rank_facts *facts, int32_t own_cpu);
 void compose_ready(struct record *record, int ranks);
 void compose_start(struct record *record, int64_t id);
 void compose_sample(struct record *record, const struct sample *sample);

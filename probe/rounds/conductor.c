@@ -18,6 +18,7 @@ struct round {
     const struct channels *channels;
     const struct measure *measure;
     const struct kernel *kernel;
+    const int32_t *cpus;
     struct record *record;
     struct job own_job;
     struct part own;        /* rank 0's own part, if it has one */
@@ -61,6 +62,7 @@ static struct job job_for(const struct round *round, int rank)
         .size = (int32_t)rank_sets_size(&measure->sets, place.set),
         .sets = (int32_t)measure->sets.count,
         .partner = round->kernel->needs == NEEDS_PAIR ? members_with(round, rank)[1 - place.index] : -1,
+        .cpu = round->cpus[rank],
         .verify = measure->verify,
         .collect = plays(round, 0),
         .message_bytes = measure->message_bytes,
@@ -198,11 +200,12 @@ static void measure_all(struct round *round)
 
 /* Has all sets measure at once and prints start, one sample per set in the order in which they arrive, and end.
  * False, with nothing printed and all ranks idle again, when a rank has no memory for its part. */
-static bool conduct_round(const struct channels *channels, const struct measure *measure, struct record *record,
-                          struct refusal *refusal)
+static bool conduct_round(const struct channels *channels, const int32_t *cpus, const struct measure *measure,
+                          struct record *record, struct refusal *refusal)
 {
     const struct kernel *kernel = kernels[measure->kernel];
-    struct round round = {.channels = channels, .measure = measure, .kernel = kernel, .record = record};
+    struct round round = {
+        .channels = channels, .measure = measure, .kernel = kernel, .cpus = cpus, .record = record};
     send_jobs(&round);
     const struct shortage shortage = prepare_all(&round);
     if (shortage.bytes == 0) {
@@ -225,7 +228,8 @@ static void print_refusal(struct record *record, const struct refusal *refusal)
 }
 
 /* False when there is nothing more to do. */
-static bool obey(const struct channels *channels, const char *line, size_t length, struct record *record)
+static bool obey(const struct channels *channels, const int32_t *cpus, const char *line, size_t length,
+                 struct record *record)
 {
     const struct world world = {channels->ranks, kernels, kernel_count};
     struct command command;
@@ -236,20 +240,21 @@ static bool obey(const struct channels *channels, const char *line, size_t lengt
     }
     if (command.kind == COMMAND_STOP)
         return false;
-    if (!conduct_round(channels, &command.measure, record, &refusal))
+    if (!conduct_round(channels, cpus, &command.measure, record, &refusal))
         print_refusal(record, &refusal);
     command_free(&command);
     return true;
 }
 
-static bool obey_next(const struct channels *channels, struct lines *lines, struct record *record)
+static bool obey_next(const struct channels *channels, const int32_t *cpus, struct lines *lines,
+                      struct record *record)
 {
     const char *line = NULL;
     size_t length = 0;
     struct refusal refusal = {.id = 0};
     switch (lines_next(lines, &line, &length)) {
     case LINE_READ:
-        return obey(channels, line, length, record);
+        return obey(channels, cpus, line, length, record);
     case LINE_TOO_LONG:
         refuse(&refusal, "a line of more than %zu bytes", LINE_BYTES_MAX);
         print_refusal(record, &refusal);
@@ -265,11 +270,11 @@ static bool obey_next(const struct channels *channels, struct lines *lines, stru
 }
 
 /* Rank 0 reads only between rounds, so it may sleep in the read: no message needs its help then. */
-void conduct(const struct channels *channels, struct record *record)
+void conduct(const struct channels *channels, const int32_t *cpus, struct record *record)
 {
     const struct job stop = {.stop = 1};
     struct lines lines = lines_open(STDIN_FILENO);
-    while (obey_next(channels, &lines, record))
+    while (obey_next(channels, cpus, &lines, record))
         continue;
     lines_free(&lines);
     for (int rank = 1; rank < channels->ranks; rank++)

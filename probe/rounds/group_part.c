@@ -46,17 +46,22 @@ void part_run_group(struct part *part, const struct channels *channels)
 {
     const struct job *job = part->job;
     const struct kernel *kernel = part->kernel;
+    struct wrong wrong = NOTHING_WRONG;
     struct group group = {
         .comm = open_comm(part, channels),
         .rank = job->index,
         .ranks = job->size,
         .message_bytes = (int)job->message_bytes,
+        .window = (int)job->window,
+        .cpu = job->cpu,
+        .wrong = &wrong,
         .send = part->send.block,
         .receive = part->receive.block,
     };
     group_check *verify = job->verify == VERIFY_NONE ? NULL : kernel->group.verify;
-    struct wrong wrong = NOTHING_WRONG;
     int64_t *times_ns = part->result->numbers;
+    if (kernel->group.prepare != NULL)
+        kernel->group.prepare(&group);
     if (verify != NULL && compares_first(job))
         verify(&group, 0, 1, &wrong);
     MPI_Barrier(group.comm);

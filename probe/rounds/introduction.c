@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "host/pinning.h"
 #include "protocol/records.h"
 
 static void print_header(const struct channels *channels, struct record *record)
@@ -16,31 +17,36 @@ static void print_header(const struct channels *channels, struct record *record)
     channels_print(record);
 }
 
-static void print_ranks(const struct channels *channels, const struct rank_facts *all, struct record *record)
+static void print_ranks(const struct channels *channels, const struct rank_facts *all, const int32_t *cpus,
+                        struct record *record)
 {
     for (int rank = 0; rank < channels->ranks; rank++) {
-        compose_rank(record, rank, &all[rank]);
+        compose_rank(record, rank, &all[rank], cpus[rank]);
         channels_print(record);
     }
 }
 
-void introduce(const struct channels *channels, struct record *record)
+int32_t *introduce(const struct channels *channels, struct record *record)
 {
     const struct rank_facts own = rank_facts_read();
     struct rank_facts *all = NULL;
+    int32_t *cpus = NULL;
     if (channels->rank == 0) {
         print_header(channels, record);
         all = malloc((size_t)channels->ranks * sizeof *all);
-        if (all == NULL) {
+        cpus = malloc((size_t)channels->ranks * sizeof *cpus);
+        if (all == NULL || cpus == NULL) {
             fprintf(stderr, "seatrial-probe: no memory on rank 0 for the facts of %d ranks\n", channels->ranks);
             MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
         }
     }
     MPI_Gather(&own, sizeof own, MPI_BYTE, all, sizeof own, MPI_BYTE, 0, channels->control);
     if (channels->rank != 0)
-        return;
-    print_ranks(channels, all, record);
+        return NULL;
+    assign_processors(all, channels->ranks, cpus);
+    print_ranks(channels, all, cpus, record);
     free(all);
     compose_ready(record, channels->ranks);
     channels_print(record);
+    return cpus;
 }

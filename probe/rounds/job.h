@@ -16,6 +16,7 @@ struct job {
     int32_t size;    /* ranks in its set */
     int32_t sets;    /* in the whole round */
     int32_t partner; /* in a pair: the other rank */
+    int32_t cpu;     /* the rank's own processor, for kernels that are pinned; -1: none */
     enum verification verify;
     int32_t collect; /* 1: keep the result until asked, because rank 0 is measuring too */
     int64_t message_bytes, window, warmup, iterations;

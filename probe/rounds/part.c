@@ -29,7 +29,16 @@ static struct demand pair_demand(const struct kernel *kernel, const struct job *
 
 static int64_t block_bytes(enum kernel_memory memory, const struct job *job)
 {
-    return memory == MEMORY_MESSAGE_PER_RANK ? job->message_bytes * job->size : job->message_bytes;
+    switch (memory) {
+    case MEMORY_MESSAGE_PER_RANK:
+        return job->message_bytes * job->size;
+    case MEMORY_THREE_MESSAGES:
+        return 3 * job->message_bytes;
+    case MEMORY_MESSAGE:
+    case MEMORY_NONE:
+        break;
+    }
+    return job->message_bytes;
 }
 
 static struct demand group_demand(const struct kernel *kernel, const struct job *job)
@@ -69,12 +78,15 @@ static bool allocate(struct part *part, const struct demand *demand, size_t resu
            buffers_open(&part->receive, demand->receive_bytes, demand->window, demand->budget_bytes);
 }
 
-/* Whether the kernel moves data that can be compared. */
-static bool verifies(const struct part *part)
+/* How many iterations the kernel compares: none where it moves no data that can be compared. */
+static int64_t verified(const struct part *part)
 {
-    if (part->kernel->needs != NEEDS_PAIR)
-        return part->kernel->group.verify != NULL;
-    return part->job->message_bytes > 0;
+    const struct job *job = part->job;
+    if (part->kernel->needs == NEEDS_PAIR)
+        return job->message_bytes > 0 ? compared_iterations(job) : 0;
+    if (part->kernel->group.compares)
+        return job->warmup + job->iterations;
+    return part->kernel->group.verify != NULL ? compared_iterations(job) : 0;
 }
 
 int64_t part_prepare(struct part *part, const struct job *job)
@@ -85,10 +97,12 @@ int64_t part_prepare(struct part *part, const struct job *job)
     const int64_t times = job->warmup + job->iterations;
     const size_t result = result_bytes(times, (size_t)job->size);
     const int64_t needed = needed_bytes(part, &demand) + (int64_t)result;
+    if (part->kernel->needs != NEEDS_PAIR && part->kernel->group.pinned)
+        part->pin = pin_to(job->cpu); /* before memory is touched, which decides where it lies */
     if (!allocate(part, &demand, result))
         return needed;
     part->result->times = times;
-    part->result->verified = verifies(part) ? compared_iterations(job) : 0;
+    part->result->verified = verified(part);
     return 0;
 }
 
@@ -99,6 +113,7 @@ void part_release(struct part *part)
     free(part->requests);
     free(part->members);
     free(part->result);
+    pin_release(&part->pin);
     *part = (struct part){0};
 }
 

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "kernels/kernel.h"
+#include "host/pinning.h"
 #include "rounds/buffers.h"
 #include "rounds/channels.h"
 #include "rounds/job.h"
@@ -17,6 +18,7 @@ struct part {
     MPI_Request *requests; /* of a pair: 2 * window */
     int *members;          /* of a group: its ranks, filled in before part_run */
     struct result *result; /* complete on the leader of the set after part_run */
+    struct pin pin;        /* until the part is released */
 };
 
 /* Gets and touches all memory that the job needs; returns 0, or how many bytes it needs where they cannot be had.

@@ -36,6 +36,7 @@ int main(void)
     test_buffers();
     test_clock();
     test_rank_facts();
+    test_pinning();
     test_fuzz();
     printf("%d passed, %d failed\n", passed, failed);
     return failed == 0 && passed > 0 ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -70,9 +70,9 @@ void test_records(void)
     compose_header(&record, &(struct header){3, 1, "Some \"MPI\"\nsecond line", 4});
     check_record(&record, "{\"record\":\"header\",\"format\":2,\"probe\":\"1\",\"mpi_standard\":\"3.1\","
                           "\"mpi_library\":\"Some \\\"MPI\\\"\",\"ranks\":4}\n");
-    compose_rank(&record, 3, &facts);
+    compose_rank(&record, 3, &facts, 8);
     check_record(&record, "{\"record\":\"rank\",\"rank\":3,\"host\":\"n1\",\"pid\":123,\"cpus\":\"0-3,8\",\"cpu\":2,"
-                          "\"clock\":\"CLOCK_MONOTONIC\","
+                          "\"own_cpu\":8,\"clock\":\"CLOCK_MONOTONIC\","
                           "\"clock_resolution_s\":1e-09,\"clock_overhead_s\":2.1e-08}\n");
     compose_ready(&record, 4);
     check_record(&record, "{\"record\":\"ready\",\"ranks\":4}\n");

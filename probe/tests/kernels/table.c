@@ -4,6 +4,7 @@
 #include <mpi.h>
 #include <string.h>
 
+#include "kernels/fma.h"
 #include "kernels/group.h"
 #include "kernels/kernel.h"
 #include "kernels/pair.h"
@@ -66,7 +67,10 @@ static const struct kernel kernel_everyone = {
     .time_is = "",
     .needs = NEEDS_ALL,
     .sized = true,
-    .group = {MEMORY_MESSAGE, MEMORY_MESSAGE_PER_RANK, last_is_slow, check_gathered},
+    .group = {.send = MEMORY_MESSAGE,
+              .receive = MEMORY_MESSAGE_PER_RANK,
+              .run = last_is_slow,
+              .verify = check_gathered},
 };
 
 /* The time is the world rank, plus 100 where this is no set of one rank. */
@@ -117,7 +121,36 @@ static const struct kernel kernel_garbled = {
 };
 
 extern const struct kernel kernel_pingpong, kernel_oneway, kernel_bothway;
+extern const struct kernel kernel_memory_copy, kernel_memory_scale, kernel_memory_add, kernel_memory_triad;
+extern const struct kernel kernel_memory_read, kernel_chase, kernel_fma, kernel_noise_work, kernel_noise_detour;
+extern const struct kernel kernel_pipe_switch, kernel_pipe_wake;
 
-const struct kernel *const kernels[] = {&kernel_roll_call, &kernel_everyone, &kernel_alone,  &kernel_garbled,
-                                        &kernel_pingpong,  &kernel_oneway,   &kernel_bothway};
+/* One number of each block comes out other than is expected. */
+static void expect_another_number(const struct group *group)
+{
+    kernel_fma.group.prepare(group);
+    fma_tables.expected[3] += 1;
+}
+
+static void run_fma(const struct group *group, int64_t count, int64_t *times_ns)
+{
+    kernel_fma.group.run(group, count, times_ns);
+}
+
+static const struct kernel kernel_miscalculated = {
+    .name = "miscalculated",
+    .measures = "",
+    .time_is = "",
+    .needs = NEEDS_SINGLE,
+    .sized = true,
+    .windowed = true,
+    .group = {.run = run_fma, .prepare = expect_another_number, .compares = true},
+};
+
+const struct kernel *const kernels[] = {
+    &kernel_roll_call,    &kernel_everyone,    &kernel_alone,        &kernel_garbled,    &kernel_pingpong,
+    &kernel_oneway,       &kernel_bothway,     &kernel_memory_copy,  &kernel_memory_scale, &kernel_memory_add,
+    &kernel_memory_triad, &kernel_memory_read, &kernel_chase,        &kernel_fma,        &kernel_noise_work,
+    &kernel_noise_detour, &kernel_pipe_switch, &kernel_pipe_wake,    &kernel_miscalculated,
+};
 const size_t kernel_count = sizeof kernels / sizeof kernels[0];

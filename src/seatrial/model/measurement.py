@@ -48,6 +48,17 @@ class Kernel(enum.StrEnum):
     ONEWAY = "oneway", Needs.PAIR
     BOTHWAY = "bothway", Needs.PAIR
     BARRIER = "barrier", Needs.GROUP
+    MEMORY_COPY = "memory_copy", Needs.GROUP
+    MEMORY_SCALE = "memory_scale", Needs.GROUP
+    MEMORY_ADD = "memory_add", Needs.GROUP
+    MEMORY_TRIAD = "memory_triad", Needs.GROUP
+    MEMORY_READ = "memory_read", Needs.GROUP
+    CHASE = "chase", Needs.SINGLE
+    FMA = "fma", Needs.SINGLE
+    NOISE_WORK = "noise_work", Needs.SINGLE
+    NOISE_DETOUR = "noise_detour", Needs.SINGLE
+    PIPE_SWITCH = "pipe_switch", Needs.GROUP
+    PIPE_WAKE = "pipe_wake", Needs.GROUP
 
 
 class Phase(enum.StrEnum):
@@ -62,6 +73,8 @@ class Phase(enum.StrEnum):
     """Many pairs at once, deliberately: all nodes of a leaf to other leaves, or half of the nodes to the other half."""
     CURVE = "curve"
     SATURATION = "saturation"
+    NODES = "nodes"
+    """What each node can do by itself."""
     VARIANT = "variant"
     """Under one of several settings that are compared: transports, placements, rails."""
 

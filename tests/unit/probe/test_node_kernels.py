@@ -1,0 +1,96 @@
+"""Kernels of one node: results are verified, times are there, and a wrong result is found."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seatrial.launch.mpi import Mpi
+from tests.unit.probe.test_rounds import COMPARED, answers, mpi, probe
+
+assert mpi, probe  # fixtures
+ODD_BYTES = 40_000 + 5
+"""No whole number of lines, pages or doubles."""
+MEMORY = ("memory_copy", "memory_scale", "memory_add", "memory_triad", "memory_read")
+TIMED = 3
+
+
+def samples(mpi: Mpi, probe: Path, *commands: dict[str, Any]) -> list[list[dict[str, Any]]]:
+    """The samples of each round, all of which must end as they should."""
+    delivered = []
+    for answer in answers(mpi, probe, *({"warmup": 1, "iterations": TIMED} | one for one in commands)):
+        assert (answer[0]["record"], answer[-1]["record"]) == ("start", "end"), answer
+        delivered.append(answer[1:-1])
+    return delivered
+
+
+def test_memory_kernels_compute_what_they_should(mpi: Mpi, probe: Path) -> None:
+    """Alone, two beside each other, and all ranks together; more ranks than processors share these."""
+    rounds = [
+        {"kernel": kernel, "message_bytes": message_bytes, "ranks": ranks, "group_sizes": sizes, "verify": verify}
+        for kernel in MEMORY
+        for message_bytes, ranks, sizes, verify in (
+            (ODD_BYTES, [2], [1], "all"),
+            (1 << 16, [0, 1, 2, 3], [4], "ends"),
+            (0, [3, 1], [1, 1], "ends"),
+        )
+    ]
+    for asked, delivered in zip(rounds, samples(mpi, probe, *rounds), strict=True):
+        assert [one["ranks"] for one in delivered] in ([asked["ranks"]], [[3], [1]], [[1], [3]])
+        for sample in delivered:
+            beside = len(delivered) > 1
+            compared = {"all": COMPARED["all"] + 1, "ends": 1 if beside else 2}[str(asked["verify"])]
+            assert (sample["errors"], sample["verified"]) == (0, compared)
+            assert len(sample["times_s"]) == TIMED
+            assert all(time_s > 0 for time_s in sample["times_s"])
+
+
+def test_a_chase_visits_every_line(mpi: Mpi, probe: Path) -> None:
+    for message_bytes in (ODD_BYTES, 64, 1 << 20):
+        (delivered,) = samples(
+            mpi, probe, {"kernel": "chase", "ranks": [1, 2], "message_bytes": message_bytes, "verify": "ends"}
+        )
+        assert [(one["errors"], one["verified"]) for one in delivered] == [(0, 1)] * 2
+        assert all(time_s > 0 for one in delivered for time_s in one["times_s"])
+
+
+@pytest.mark.parametrize("width", [16, 32, 64])
+def test_arithmetic_is_exact_in_every_width(mpi: Mpi, probe: Path, width: int) -> None:
+    """Where this processor has no vectors of that width, the times are 0."""
+    (delivered,) = samples(mpi, probe, {"kernel": "fma", "ranks": [0, 3], "message_bytes": width, "window": 4})
+    assert [(one["errors"], one["verified"]) for one in delivered] == [(0, TIMED + 1)] * 2
+    measured = {time_s > 0 for one in delivered for time_s in one["times_s"]}
+    assert measured == {True} or (measured == {False} and width > 16)
+
+
+def test_a_width_that_no_processor_has_is_not_measured(mpi: Mpi, probe: Path) -> None:
+    (delivered,) = samples(mpi, probe, {"kernel": "fma", "ranks": [1], "message_bytes": 8, "window": 1})
+    assert delivered[0]["times_s"] == [0.0] * TIMED
+
+
+def test_a_wrong_result_of_the_processor_is_counted_in_every_block(mpi: Mpi, probe: Path) -> None:
+    blocks = 5
+    asked = {"kernel": "miscalculated", "ranks": [2], "message_bytes": 16, "window": blocks}
+    ((sample,),) = samples(mpi, probe, asked)
+    wrong = 8 * blocks * (TIMED + 1)
+    assert (sample["errors"], sample["errors_by_rank"], sample["first_errors"]) == (wrong, [wrong], [24])
+
+
+def test_noise_is_a_time_for_each_quantum(mpi: Mpi, probe: Path) -> None:
+    work, detour = samples(mpi, probe, {"kernel": "noise_work", "ranks": [0]}, {"kernel": "noise_detour", "ranks": [0]})
+    assert (work[0]["errors"], work[0]["verified"]) == (0, TIMED + 1)
+    assert all(time_s > 1e-5 for time_s in work[0]["times_s"])
+    assert all(time_s > 0 for time_s in detour[0]["times_s"])
+
+
+@pytest.mark.parametrize("kernel", ["pipe_switch", "pipe_wake"])
+def test_a_byte_goes_through_pipes_and_back(mpi: Mpi, probe: Path, kernel: str) -> None:
+    pair, alone, many = samples(
+        mpi, probe, {"kernel": kernel, "ranks": [1, 0], "group_sizes": [2], "iterations": 300},
+        {"kernel": kernel, "ranks": [2], "group_sizes": [1]},
+        {"kernel": kernel, "ranks": [2, 1, 3], "group_sizes": [3]},
+    )  # fmt: skip
+    assert (pair[0]["errors"], len(pair[0]["times_s"])) == (0, 300)
+    assert all(time_s > 0 for time_s in pair[0]["times_s"])
+    for one in (alone[0], many[0]):
+        assert (one["times_s"], one["errors"]) == ([0.0] * TIMED, 0), "a pipe has two ends"
