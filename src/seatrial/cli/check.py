@@ -28,7 +28,7 @@ from seatrial.commands.check import run as check_run
 from seatrial.commands.check import view as check_view
 from seatrial.driver import detached as driver_detached
 from seatrial.driver import submitted as driver_submitted
-from seatrial.model.settings import DEFAULTS, CheckSettings
+from seatrial.model.settings import DEFAULTS, OWN_JOB_ANSWER_S, CheckSettings
 from seatrial.render.json import json_text
 
 SHARED = Shared(defaults={"budget": time_text(DEFAULTS.budget_s)})
@@ -105,6 +105,7 @@ def check(
     settings = CheckSettings(
         **{**asdict(site), "nodes": parse_nodes(nodes), "ranks": ranks},
         design=design,
+        answer_s=None if detach else answer_time(context),
         sample=sample,
         one_per_leaf=one_per_leaf,
         pairs_at_once=pairs_at_once,
@@ -131,6 +132,13 @@ def check(
         print(f"Submitted job {submitted.job}; `seatrial runs collect {submitted.run}` shows its state and result.")
         return 0
     return measure(settings, as_json=as_json, files=files)
+
+
+def answer_time(context: typer.Context) -> float:
+    """The time until the answer of a check in one's own job; 0 where a budget is given, which then decides."""
+    source = context.get_parameter_source("budget")
+    given = source is not None and source.name in ("COMMANDLINE", "ENVIRONMENT")
+    return 0.0 if given else OWN_JOB_ANSWER_S
 
 
 def measure(settings: CheckSettings, *, as_json: bool, files: Files) -> int:

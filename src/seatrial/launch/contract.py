@@ -9,6 +9,7 @@ import msgspec
 from seatrial.model.fabric import Fabric
 from seatrial.model.loss import Loss
 from seatrial.model.measurement import GroupMeasurement, GroupRound, Measurement, Round
+from seatrial.model.own_job import OwnJob
 from seatrial.model.placement import DefaultStart
 from seatrial.model.run import NodeState
 
@@ -108,3 +109,11 @@ class StartsByDefault(Protocol):
 
         None where there is no such launcher. A start that fails is a result, not an error.
         """
+
+
+@runtime_checkable
+class SeesOwnJob(Protocol):
+    """A launcher that can look at the job around it, as its user has it."""
+
+    def own_job(self, nodes: Sequence[str]) -> OwnJob:
+        """The steps that run, and where ranks may run; what cannot be seen is left out."""

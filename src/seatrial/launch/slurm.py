@@ -18,6 +18,7 @@ from seatrial.launch.session import PipeSession
 from seatrial.model.errors import LaunchError, UsageError
 from seatrial.model.fabric import Fabric
 from seatrial.model.node_list import expand, node_list
+from seatrial.model.own_job import OwnJob
 from seatrial.model.placement import DefaultStart
 from seatrial.model.run import NodeState
 from seatrial.model.settings import SlurmRequest
@@ -28,6 +29,7 @@ from seatrial.slurm import argv as slurm_argv
 from seatrial.slurm import text as slurm_text
 from seatrial.slurm.allocation import Allocation, obtain
 from seatrial.slurm.job import job_around, refuse_over
+from seatrial.slurm.job_ranks import see_own_job
 from seatrial.slurm.presence import COMMAND_TIMEOUT_S, answer, asked, asked_settled, lacking, missing
 from seatrial.slurm.queue import cancel_own
 from seatrial.slurm.selection import Wanted, select
@@ -257,6 +259,10 @@ class SlurmLauncher:
         step = slurm_argv.report_step(self.job, nodes, mpi, words, self._request.arguments)
         patience = START_TIMEOUT_S + EXTRA_S_PER_NODE * len(nodes)
         return ask(environment.around_launcher(step), len(nodes), timeout_s=patience, variables=variables)
+
+    def own_job(self, nodes: Sequence[str]) -> OwnJob:
+        """See launch.contract.SeesOwnJob: the ranks of the step on the most nodes, else of a step started to see."""
+        return see_own_job(self.job, nodes, self._request.arguments)
 
     def close(self) -> None:
         """Give the allocation back, if it is our own."""

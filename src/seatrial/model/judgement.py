@@ -123,6 +123,26 @@ class Threshold(msgspec.Struct, frozen=True, kw_only=True):
     """Which side of it is bad: `suspected below`."""
 
 
+class Before(msgspec.Struct, frozen=True, kw_only=True):
+    """One node compared with the worst that earlier runs had of it."""
+
+    node: str
+    runs: tuple[str, ...] = ()
+    """The earlier runs that have the node, the newest first."""
+    out_ratio: float | None = None
+    """Its best bandwidth now, as a share of the least of the earlier runs."""
+    in_ratio: float | None = None
+    latency_s: float | None = None
+    """Its best latency now, one way."""
+    most_latency_s: float | None = None
+    """The greatest of the earlier runs."""
+
+    @property
+    def least(self) -> float:
+        """The worse of both ways; 1 where neither is known."""
+        return min((ratio for ratio in (self.out_ratio, self.in_ratio) if ratio is not None), default=1.0)
+
+
 class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     """All verdicts of a run, the references they were compared with, and the findings, worst first."""
 
@@ -150,6 +170,8 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     thresholds: tuple[Threshold, ...] = ()
     populations: tuple[Population, ...] = ()
     """Where the nodes have two paces: both, the slower first."""
+    before: tuple[Before, ...] = ()
+    """In a user's own job: the nodes compared with earlier runs."""
     damage: tuple[str, ...] = ()
     """How the run's files differ from those with which it was closed; then nothing else is judged."""
 

@@ -9,6 +9,7 @@ from seatrial.model.fabric import NO_FABRIC, Fabric, Wiring
 from seatrial.model.facts import NodeFacts
 from seatrial.model.loss import CappedPair, SessionLoss
 from seatrial.model.measurement import GroupMeasurement, Measurement
+from seatrial.model.own_job import OwnJob
 from seatrial.model.placement import DefaultStart, Start
 from seatrial.model.settings import Settings
 
@@ -155,6 +156,8 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     """The same of latency."""
     settings: Settings | None = None
     """What the command was asked to do; None: written before settings were stored."""
+    own_job: OwnJob | None = None
+    """Of a check in a user's own job, whose report says whether the machine or the job is at fault."""
     contents: Contents | None = None
     """None while the run is open, and in runs that were closed by versions which did not store it."""
 

@@ -8,6 +8,8 @@ from pathlib import Path
 import msgspec
 
 CHECK_BUDGET_S = 600.0
+OWN_JOB_ANSWER_S = 30.0
+"""Time in which a check inside one's own job answers, where no budget is given."""
 PAIR_BUDGET_S = 300.0
 """For the commands that measure one pair or one launch line: curve, saturate, transports, placement."""
 CURVE_MOST_BYTES = 4 << 20
@@ -107,6 +109,8 @@ class CheckSettings(SiteSettings, frozen=True, kw_only=True, tag_field="kind", t
     """Smallest loss of bandwidth that is a fault, as a share; None: the default of `locate.effects`."""
     latency_effect: float | None = None
     """Smallest excess of latency that is a fault, as a share; None: the default."""
+    answer_s: float | None = None
+    """In a user's own job: the time until the answer; 0: as long as the budget takes. None: not that kind of check."""
     html: Path | None = None
     """Where a detached check writes its page when it ends."""
     markdown: Path | None = None

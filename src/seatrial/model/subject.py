@@ -1,4 +1,4 @@
-"""What a verdict is about: a node, a cable, an uplink, a spine, a pair, the whole fabric."""
+"""What a verdict is about: a node, a cable, an uplink, a spine, a pair, the whole fabric, a job."""
 
 import enum
 
@@ -16,6 +16,7 @@ class SubjectKind(enum.StrEnum):
     PAIR = "pair"
     FABRIC = "fabric"
     CLUSTER = "cluster"
+    JOB = "job"
 
 
 class Direction(enum.StrEnum):
@@ -75,6 +76,11 @@ def spine(switch: str) -> Subject:
 def device(name: str) -> Subject:
     """Switches or adapters of a fabric's map, by their names in it."""
     return Subject(kind=SubjectKind.DEVICE, name=name)
+
+
+def job(number: str) -> Subject:
+    """A user's job: what is wrong with how it was started, and not with the machine."""
+    return Subject(kind=SubjectKind.JOB, name=number)
 
 
 def pair(source: str, target: str) -> Subject:

@@ -77,6 +77,7 @@ class FindingKind(enum.StrEnum):
     SLOW_RAIL = "slow-rail", SLOW, "one rail is slow"
     RAILS_HELD_BACK = "rails-held-back", SLOW, "rails together are slower than their limit"
     PORT_NEEDS_RANKS = "port-needs-ranks", SLOW, "one rank cannot drive the port"
+    SLOWER_THAN_BEFORE = "slower-than-before", SLOW, "is slower than it was"
     UNSTABLE_LINK = "unstable-link", UNSTABLE, "unstable"
     FASTER_THAN_PHYSICS = "faster-than-physics", INVALID, "number is faster than physics permits"
     DATA_CORRUPT = "data-corrupt", INVALID, "corrupts data"
@@ -138,6 +139,10 @@ class FindingKind(enum.StrEnum):
     SOFTWARE_DIFFERS = "software-differs", FACT, "software differs"
     MPI_BUILD_DIFFERS = "mpi-build-differs", FACT, "MPI build differs"
     MPI_SETTINGS_DIFFER = "mpi-settings-differ", FACT, "MPI settings differ"
+
+    # Of a user's own job.
+    JOB_BINDING = "job-binding", FACT, "settings leave ranks unbound"
+    JOB_TRANSPORT = "job-transport", FACT, "messages do not take the fastest way"
 
     # Of a fabric's map and forwarding tables.
     MAP_INCOMPLETE = "map-incomplete", Verdict.INCONCLUSIVE, "is incomplete", "fabric"

@@ -19,6 +19,7 @@ NAMES = {
     SubjectKind.PAIR: "{}",
     SubjectKind.FABRIC: "the whole fabric",
     SubjectKind.CLUSTER: "the whole cluster",
+    SubjectKind.JOB: "job {}",
 }
 
 

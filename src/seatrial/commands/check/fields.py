@@ -1,14 +1,19 @@
 """The JSON fields of a check's report; docs/report.md describes each of them."""
 
-from seatrial.commands.check.headline import overall
-from seatrial.model.judgement import Judgement, Loaded, NodeVerdict, PairVerdict, Power
+from collections.abc import Mapping
+
+from seatrial.commands.check.headline import machine, overall
+from seatrial.commands.check.ticket import ticket
+from seatrial.model.facts import NodeFacts
+from seatrial.model.judgement import Before, Judgement, Loaded, NodeVerdict, PairVerdict, Power
 from seatrial.model.limit import Limit
+from seatrial.model.own_job import OwnJob
 from seatrial.model.run import Design, NodeState, RunInfo
 from seatrial.render.fields import estimate_fields, finding_fields, run_fields
 from seatrial.render.json import Json, finite, number
 
 
-def check_fields(run: RunInfo, judgement: Judgement) -> Json:
+def check_fields(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFacts]) -> Json:
     """The JSON value, in base units; a number that is not finite is None."""
     design = judgement.design or run.design
     return {
@@ -34,9 +39,34 @@ def check_fields(run: RunInfo, judgement: Judgement) -> Json:
             for one in judgement.populations
         ],
         "loaded": _loaded(judgement.loaded),
+        "own_job": _own_job(run, run.own_job, judgement, facts) if run.own_job else None,
+        "before": [_before(before) for before in judgement.before],
         "notes": list(judgement.notes),
         "lost": [_lost(state) for state in judgement.lost or run.lost],
         "design": _design(design) if design else None,
+    }
+
+
+def _own_job(run: RunInfo, own: OwnJob, judgement: Judgement, facts: Mapping[str, NodeFacts]) -> Json:
+    return {
+        "job": own.job,
+        "machine": machine(judgement).name.lower(),
+        "steps": [one.text for one in own.steps],
+        "ranks_of": own.line,
+        "ranks": [{"rank": one.rank, "node": one.node, "cpus": list(one.cpus)} for one in own.ranks],
+        "variables": own.variables,
+        "ticket": list(ticket(run, own, judgement, facts)),
+    }
+
+
+def _before(before: Before) -> Json:
+    return {
+        "node": before.node,
+        "runs": list(before.runs),
+        "out_ratio": number(before.out_ratio),
+        "in_ratio": number(before.in_ratio),
+        "latency_s": number(before.latency_s),
+        "most_latency_s": number(before.most_latency_s),
     }
 
 

@@ -1,17 +1,23 @@
 """The first line of every report: one word and what it is about."""
 
+import enum
+
 import msgspec
 
 from seatrial.commands.check.findings import BEST_PAIRS
+from seatrial.commands.check.own_job import of_machine
 from seatrial.model import units
 from seatrial.model.judgement import Judgement
 from seatrial.model.run import Ending, RunInfo
 from seatrial.model.verdict import Verdict
-from seatrial.model.words import count
+from seatrial.model.words import count, some
 from seatrial.render.escape import clean
+from seatrial.render.finding_text import brief
 from seatrial.render.headline import sentence_of
 
 INCOMPLETE = "INCOMPLETE"
+MOST_OF_JOB = 3
+"""Faults of the job itself that a headline names."""
 
 
 class Headline(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,7 +42,7 @@ def headline(run: RunInfo, judgement: Judgement) -> Headline:
     if judgement.damage:
         return Headline(word=verdict.value, what=f"the run is damaged: {clean('; '.join(judgement.damage))}")
     word = INCOMPLETE if verdict is Verdict.PASS and not judgement.complete else verdict.value
-    what = [_outcome(verdict, judgement)]
+    what = [_outcome(verdict, judgement) if run.own_job is None else answer(judgement)]
     lost = judgement.lost or run.lost
     if lost:
         what.append(f"{count(len(lost), 'node')} not measured")
@@ -59,6 +65,37 @@ def _outcome(verdict: Verdict, judgement: Judgement) -> str:
     if not odd and not all(power.enough for power in judgement.powers):
         return f"no finding {where}, but noise would hide a node that is 10 % slow"
     return f"no finding {where}, but {odd} of {count(len(judgement.pairs), 'ordered pair')} did not pass"
+
+
+class Machine(enum.StrEnum):
+    """The answer to "is it the machine?" of a check in a user's own job."""
+
+    GOOD = "the machine is as it should be"
+    BAD = "the machine is not as it should be"
+    UNDECIDED = "it is not decided whether the machine is as it should be"
+
+
+def machine(judgement: Judgement) -> Machine:
+    """By the findings on the machine; good only where every pair and node that was measured passed."""
+    faults = of_machine(judgement.findings)
+    rest = msgspec.structs.replace(judgement, findings=faults)
+    if any(finding.at_fault for finding in faults):
+        return Machine.BAD
+    return Machine.GOOD if judgement.pairs and rest.verdict in (Verdict.PASS, Verdict.NOTE) else Machine.UNDECIDED
+
+
+def answer(judgement: Judgement) -> str:
+    """Whether it is the machine, and because of what; then what the job itself does wrong."""
+    faults, state = of_machine(judgement.findings), machine(judgement)
+    own = [finding for finding in judgement.findings if finding not in faults]
+    job = some(list(dict.fromkeys(map(brief, own))), MOST_OF_JOB)
+    if state is Machine.BAD:
+        return f"{state.value}, because of {sentence_of(faults)}" + (f"; nor is the job: {job}" if job else "")
+    if state is Machine.GOOD and job:
+        return f"{state.value}, but the job is not: {job}"
+    rest = msgspec.structs.replace(judgement, findings=faults)
+    rest_text = worth(judgement) if state is Machine.GOOD else _outcome(rest.verdict, rest)
+    return f"{state.value}: {rest_text}" + (f"; the job is not: {job}" if job else "")
 
 
 def _also_odd(judgement: Judgement) -> str:

@@ -6,9 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from seatrial.commands.check.assessment import Assessor, on_one_machine
+from seatrial.commands.check.earlier import compare, slower_findings
 from seatrial.commands.check.findings import Scene, high_latency, packet_loss, slow_fabric, slow_link, unstable_link
 from seatrial.commands.check.leaf_loads import EFFECT
 from seatrial.commands.check.notes import make_notes, powers, unsure_notes
+from seatrial.commands.check.own_job import job_findings
 from seatrial.commands.check.pair_verdicts import bandwidth_reason, latency_reason
 from seatrial.commands.check.part_changes import changed_parts, flapping_as_one, since_when
 from seatrial.commands.check.rail_suspects import told_by_rail
@@ -73,18 +75,19 @@ def judge(recorded: RecordedRun, assessor: Assessor | None = None) -> Judgement:
         *loaded.findings,
         *_fact_findings(recorded),
     ]
-    pairs = with_reasons(_pair_verdicts(recorded.planned, evidence, references, suspicion), recorded.info.capped_pairs)
-    pairs = with_corruption(pairs, corrupt_flows(recorded.measurements))
-    median_bandwidth, median_latency = _medians(pairs)
+    judged = _pair_verdicts(recorded.planned, evidence, references, suspicion)
+    pairs = with_corruption(with_reasons(judged, recorded.info.capped_pairs), corrupt_flows(recorded.measurements))
     power, paces = powers(references, suspicion), _populations(suspicion)
+    before = compare(recorded.info.own_job, judge_nodes(recorded, pairs, findings))
+    findings += slower_findings(before, findings, recorded.facts)
     return Judgement(
         pairs=pairs,
         nodes=judge_nodes(recorded, pairs, findings),
         findings=tuple(sorted(findings, key=lambda finding: finding.rank)),
         peers_bandwidth_bytes_per_s=references.bandwidth_bytes_per_s,
         peers_latency_s=references.latency_s.get(True, references.latency_s.get(False)),
-        median_bandwidth_bytes_per_s=median_bandwidth,
-        median_latency_s=median_latency,
+        median_bandwidth_bytes_per_s=_median_bandwidth(pairs),
+        median_latency_s=_median_latency(pairs),
         notes=(
             *deaths.notes,
             *unproved,
@@ -100,6 +103,7 @@ def judge(recorded: RecordedRun, assessor: Assessor | None = None) -> Judgement:
         powers=power,
         thresholds=tuple(_thresholds(references)),
         populations=paces,
+        before=before,
     )
 
 
@@ -126,7 +130,8 @@ def _pair_findings(
 
 
 def _fact_findings(recorded: RecordedRun) -> list[Finding]:
-    return fact_findings(
+    """Of the nodes, and of the user's own job."""
+    of_nodes = fact_findings(
         Readings(
             facts=recorded.facts,
             after=recorded.facts_after,
@@ -134,6 +139,7 @@ def _fact_findings(recorded: RecordedRun) -> list[Finding]:
             ranks={} if on_one_machine(recorded.facts) else first_ranks(recorded),
         )
     )
+    return [*of_nodes, *job_findings(recorded)]
 
 
 def _populations(suspicion: Suspicion) -> tuple[Population, ...]:
@@ -153,11 +159,16 @@ def _missing(recorded: RecordedRun, pairs: Sequence[PairVerdict], findings: Sequ
     return [ends for ends in unmeasured if not lost & ends and ends not in hung]
 
 
-def _medians(pairs: Sequence[PairVerdict]) -> tuple[float | None, float | None]:
-    """Bandwidth over ordered pairs, and one-way latency over pairs, since it holds for both directions."""
-    bandwidths = [pair.bandwidth_bytes_per_s.value for pair in pairs if pair.bandwidth_bytes_per_s]
-    latencies = {frozenset((pair.source, pair.target)): pair.latency_s.value for pair in pairs if pair.latency_s}
-    return median(bandwidths) if bandwidths else None, median([*latencies.values()]) if latencies else None
+def _median_bandwidth(pairs: Sequence[PairVerdict]) -> float | None:
+    """Over ordered pairs."""
+    values = [pair.bandwidth_bytes_per_s.value for pair in pairs if pair.bandwidth_bytes_per_s]
+    return median(values) if values else None
+
+
+def _median_latency(pairs: Sequence[PairVerdict]) -> float | None:
+    """One way, over pairs, since it holds for both directions."""
+    values = {frozenset((pair.source, pair.target)): pair.latency_s.value for pair in pairs if pair.latency_s}
+    return median([*values.values()]) if values else None
 
 
 def damaged(recorded: RecordedRun) -> Judgement:

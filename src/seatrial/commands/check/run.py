@@ -32,6 +32,7 @@ from seatrial.commands.check.suspects import Suspicion
 from seatrial.driver.clock import monotonic_s
 from seatrial.driver.fabric_files import wiring_of, with_leaves
 from seatrial.driver.node_selection import allocation_s, enough, sampled, what_it_takes, within_node_hours
+from seatrial.driver.own_job import asked_for, earlier_runs, look_at_job, soon, with_time_left
 from seatrial.driver.preflight import explained_by_facts
 from seatrial.driver.progress import Progress, Silent
 from seatrial.driver.run import Run, describe
@@ -66,6 +67,8 @@ REPEATING_HELPS = 0.95
 """What is left of the scatter after another repetition, if it is noise; contention stays as it is."""
 REPEATING_S, REPEATING_SHARE = 30.0, 0.05
 """What a survey of more than two repetitions may take, at least and of the budget; the retest needs time, too."""
+OWN_JOB_SURVEY = 0.35
+"""Of the budget, where the answer is to come soon: without a retest it could name nothing."""
 MORE_LOOKS = 2
 """How often a part is measured again whose runs lie on both sides of the line, or beside other jobs' traffic."""
 LARGE = 64
@@ -95,9 +98,12 @@ def run_check(
     Raises UsageError, LaunchError, ArchiveError and other SeatrialErrors; KeyboardInterrupt only before the first
     measurement.
     """
+    began_s = monotonic_s()
     progress = progress or Silent()
     progress.stage("Looking for nodes, preparing the probe")
     launcher = launcher or choose_launcher(settings)
+    own_job = asked_for(settings, launcher)
+    settings = soon(settings) if own_job else msgspec.structs.replace(settings, answer_s=None)
     hosts = launcher.hosts()
     nodes = enough(hosts, settings)
     nodes, sample = sampled(settings, hosts, nodes)
@@ -111,7 +117,7 @@ def run_check(
     writer = RunWriter(settings.archive, describe(settings, launcher, hosts, nodes))
     if wiring is not None:
         writer.write_wiring(wiring.routing)
-    check = Check(settings, launcher, writer, hosts, progress, wiring)
+    check = Check(settings, launcher, writer, hosts, progress, wiring, began_s=began_s)
     check.measurer.remarks += remarks
     folder = check.carry_out(lambda: check.measure_pairs(nodes))
     recorded = check.recorded()
@@ -129,10 +135,14 @@ class Check(Run):
         hosts: Hosts,
         progress: Progress,
         wiring: Wiring | None = None,
+        *,
+        began_s: float,
     ) -> None:
+        """`began_s`: when the check began, by the driver's clock."""
         nodes, left_out = writer.info.nodes, hosts.left_out
         super().__init__(settings, launcher, writer, progress, nodes=nodes, left_out=left_out, wiring=wiring)
         self._settings = settings
+        self._began_s = began_s
         self._waking = f"; Slurm wakes {', '.join(hosts.asleep)}" if hosts.asleep else ""
         self.assessor = Assessor()
         self._scatter = math.inf
@@ -146,8 +156,10 @@ class Check(Run):
         nodes = self.allocate(nodes, allocation_s(self._settings.budget_s))
         self.progress.stage(f"Reading the facts of {len(nodes)} nodes")
         self.inspect(nodes)
+        self._look_at_job()
         self.progress.stage(f"Starting the probe on {len(self.measurer.nodes)} nodes")
         self._start()
+        self._settings = with_time_left(self._settings, self._began_s)
         deadline = monotonic_s() + self._settings.budget_s
         plan = self._plan()
         self.progress.stage(f"Measuring {plan.design.planned_pairs} ordered pairs of {len(self.measurer.nodes)} nodes")
@@ -168,6 +180,16 @@ class Check(Run):
         budget = f"The budget of {self._settings.budget_s:.0f} s"
         spent = f"{budget} was spent before everything was measured; give more time with --budget."
         return "" if in_time else spent
+
+    def _look_at_job(self) -> None:
+        """In a user's own job: how its ranks are started, and what its nodes did in earlier runs."""
+        if self._settings.answer_s is None:
+            return
+        self.progress.stage("Looking at the job, and at earlier runs of its nodes")
+        view = look_at_job(self._launcher, self.measurer.nodes)
+        earlier = earlier_runs(self._settings.archive, self._writer.info)
+        view = msgspec.structs.replace(view, earlier=earlier)
+        self._writer.describe(msgspec.structs.replace(self._writer.info, own_job=view))
 
     def _survey_passes(self, plan: SurveyPlan, deadline: float) -> bool:
         """All pairs once, and again only as long as noise hides the practical effect."""
@@ -191,7 +213,10 @@ class Check(Run):
         It adds nothing where noise does not widen the lines, or where repeating does not help: between pairs there may
         be real differences. Where pairs were measured alone and repetitions differ, repeating helps.
         """
-        if done > 1 and took_s * (done + 1) / done > max(REPEATING_S, REPEATING_SHARE * self._settings.budget_s):
+        longest_s = max(REPEATING_S, REPEATING_SHARE * self._settings.budget_s)
+        if self._settings.answer_s:
+            longest_s = OWN_JOB_SURVEY * self._settings.budget_s
+        if done > 1 and took_s * (done + 1) / done > longest_s:
             return True
         _, references, _ = self.assessor.assess(self.recorded())
         line, before = references.bandwidth, self._scatter

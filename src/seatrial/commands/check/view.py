@@ -5,11 +5,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from seatrial.commands.check import tables
 from seatrial.commands.check.fields import check_fields
-from seatrial.commands.check.headline import could_show, headline, medians, not_tested, peers
+from seatrial.commands.check.headline import Machine, could_show, headline, machine, medians, not_tested, peers
 from seatrial.commands.check.heatmap import HeatMap, heat_map
 from seatrial.commands.check.heatmap_text import drawn_heat_map
 from seatrial.commands.check.pair_plots import distributions, matrices
 from seatrial.commands.check.tables import nodes_worst_first, pairs_worst_first, unexplained
+from seatrial.commands.check.ticket import job_rows, ticket
 from seatrial.model import subject, units
 from seatrial.model.facts import NodeFacts
 from seatrial.model.judgement import Judgement, NodeVerdict, PairVerdict
@@ -22,6 +23,7 @@ from seatrial.render.matrix import Panels
 from seatrial.render.report import (
     Block,
     Case,
+    Copy,
     Drawing,
     Findings,
     Items,
@@ -45,7 +47,7 @@ def check_report(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFac
         word=first.word,
         sentence=first.what,
         exit_code=judgement.exit_code,
-        payload=lambda: check_fields(run, judgement),
+        payload=lambda: check_fields(run, judgement, facts),
         terminal=lambda width: _terminal(run, judgement, facts, width),
         page=lambda: _page(run, judgement, facts),
         about=tuple(text for text in (run.run, cluster, run.started, run.launcher, job) if text),
@@ -65,6 +67,13 @@ def _terminal(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFacts]
     if judgement.verdict is not Verdict.PASS:
         yield from _details(run, judgement, width)
     yield Lines(rows=tuple(_closing(run, judgement, facts)), indent=0)
+    yield from _for_a_ticket(run, judgement, facts)
+
+
+def _for_a_ticket(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFacts]) -> Iterator[Copy]:
+    """In a user's own job, where something may be wrong with the machine."""
+    if run.own_job is not None and machine(judgement) is not Machine.GOOD:
+        yield Copy(title="Text for a ticket", lines=ticket(run, run.own_job, judgement, facts))
 
 
 def _details(run: RunInfo, judgement: Judgement, width: int) -> Iterator[Block]:
@@ -138,6 +147,8 @@ def _closing(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFacts])
     ):
         if known:
             yield label, known
+    if own := run.own_job:
+        yield from job_rows(own, judgement)
     yield from tables.loaded_rows(judgement.loaded)
     for state in judgement.lost or run.lost:
         yield "not measured", f"{state.node}: {state.reason}" + ("" if state.fault else " (no fault)")
@@ -171,6 +182,7 @@ def _page(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFacts]) ->
     yield from _loaded(judgement)
     if judgement.notes:
         yield Items(title="Caveats of these verdicts", anchor="notes", items=judgement.notes)
+    yield from _for_a_ticket(run, judgement, facts)
     if design := judgement.design or run.design:
         yield Paragraph(title="Design", anchor="design", text=design.statement)
         yield Lines(rows=_design_rows(design))

@@ -9,7 +9,6 @@ from seatrial.commands.placement.gain import ADVISED, Fix, Gain, fate, gains_of
 from seatrial.commands.placement.memory import memory_findings, memory_notes
 from seatrial.commands.placement.picture import NodePicture, pictures
 from seatrial.commands.placement.rows import RankRow, rank_rows
-from seatrial.commands.placement.threads import threads_findings
 from seatrial.judgement.corrupt_data import corrupt_flows, corrupted_pair, corruption_reason, sound
 from seatrial.judgement.outcome import failure_of
 from seatrial.judgement.pair_limit import limit_between
@@ -30,6 +29,7 @@ from seatrial.node.processor_sets import numbers
 from seatrial.node.rank_places import cores_of, known_cores, rank_names
 from seatrial.rules.base import PLACEMENT_HINT, Readings, findings_of
 from seatrial.rules.ranks import RANKS
+from seatrial.rules.threads import threads_findings
 
 MOST_DIGITS = 9
 UNSHOWN = (FindingKind.THREADS_SHARE_CORE, FindingKind.MEMORY_FAR_FROM_RANKS)
@@ -105,6 +105,11 @@ def _value_of(option: str, words: Sequence[str]) -> str:
     return ""
 
 
+def threads_each(line: LaunchLine) -> int | None:
+    """Threads of each rank: --cores, or OMP_NUM_THREADS of the line or, as the run kept it, of the environment."""
+    return line.cores or line.threads
+
+
 def shown_by_messages(facts: Mapping[str, NodeFacts], ranks: Mapping[str, tuple[RankPlace, ...]]) -> bool:
     """Whether messages can prove the fix of some finding."""
     return bool(placement_findings(facts, ranks) or wandering_notes(facts, ranks))
@@ -114,7 +119,7 @@ def advice_of(
     facts: Mapping[str, NodeFacts], ranks: Mapping[str, tuple[RankPlace, ...]], line: LaunchLine
 ) -> Advice | None:
     """Advice where ranks are badly placed or may migrate; None where they are well placed or no fix is known."""
-    if not shown_by_messages(facts, ranks) and not threads_findings(facts, ranks, line):
+    if not shown_by_messages(facts, ranks) and not threads_findings(facts, ranks, threads_each(line)):
         return None
     advice = advise(facts, ranks, line.cores_each, line.processors_each)
     if advice is None or already(facts, ranks, advice) or not advised_line(line, advice, ("x",), RANKFILE, ""):
@@ -128,7 +133,7 @@ def judge_placement(recorded: RecordedRun) -> Placement:
     ranks = first_ranks(recorded)
     findings = [
         *placement_findings(recorded.facts, ranks),
-        *threads_findings(recorded.facts, ranks, line),
+        *threads_findings(recorded.facts, ranks, threads_each(line)),
         *memory_findings(recorded.facts, ranks, line),
     ]
     advice = advice_of(recorded.facts, ranks, line)

@@ -7,9 +7,14 @@ import pytest
 
 from seatrial.commands.placement.advice import advise
 from seatrial.commands.placement.gain import Fix
-from seatrial.commands.placement.judge import advice_of, judge_placement, placement_findings, shown_by_messages
+from seatrial.commands.placement.judge import (
+    advice_of,
+    judge_placement,
+    placement_findings,
+    shown_by_messages,
+    threads_each,
+)
 from seatrial.commands.placement.memory import memory_findings
-from seatrial.commands.placement.threads import threads_findings
 from seatrial.launch.line_options import Dialect
 from seatrial.launch.line_parser import parse_line
 from seatrial.model.facts import NodeFacts
@@ -18,6 +23,7 @@ from seatrial.model.verdict import FindingKind, Verdict
 from seatrial.node.adapter_distance import Distance, adapters_of, distance, good_order
 from seatrial.node.processor import read_processor
 from seatrial.node.topology_sysfs import logical_order
+from seatrial.rules.threads import threads_findings
 from tests.support.collecting import SHELLS, collect, write
 from tests.support.facts_examples import hca, port, processor, server
 from tests.support.rule_cases import ranks_on
@@ -59,7 +65,7 @@ def test_more_threads_than_processors_are_named_once(
     words: tuple[str, ...], masks: tuple[tuple[int, ...], ...], says: str
 ) -> None:
     facts, ranks = {"n1": facts_of()}, {"n1": ranks_on("n1", *masks)}
-    found = threads_findings(facts, ranks, parse_line(words, Dialect.OPEN_MPI))
+    found = threads_findings(facts, ranks, threads_each(parse_line(words, Dialect.OPEN_MPI)))
     assert [finding.kind for finding in found] == ([FindingKind.THREADS_SHARE_CORE] if says else [])
     assert all(says in finding.statement for finding in found)
 

@@ -1,9 +1,8 @@
-"""threads-share-core: ranks start more threads than they may use processors, by the number that the line gives each."""
+"""threads-share-core: ranks start more threads than they may use processors."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
-from seatrial.launch.line_parser import LaunchLine
 from seatrial.model.facts import NodeFacts
 from seatrial.model.placement import RankPlace
 from seatrial.model.verdict import Finding, FindingKind
@@ -18,16 +17,12 @@ REMEDY = (
 )
 
 
-def threads_each(line: LaunchLine) -> int | None:
-    """Threads of each rank: --cores, or OMP_NUM_THREADS of the line or, as the run kept it, of the environment."""
-    return line.cores or line.threads
-
-
 def threads_findings(
-    facts: Mapping[str, NodeFacts], ranks: Mapping[str, tuple[RankPlace, ...]], line: LaunchLine
+    facts: Mapping[str, NodeFacts], ranks: Mapping[str, tuple[RankPlace, ...]], each: int | None
 ) -> list[Finding]:
-    """None where the line says nothing of threads, and none of nodes whose ranks alone have too few processors."""
-    each = threads_each(line)
+    """`each`: threads of a rank. None where that is not known, and none of nodes whose ranks have too few processors
+    without any thread.
+    """
     if not each or each < 2:
         return []
     known = {node: facts.get(node) or NodeFacts(hostname=node, complete=False) for node in ranks}

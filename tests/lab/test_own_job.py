@@ -1,0 +1,65 @@
+"""A check inside a user's own job on a real Slurm: nothing is requested, the job's own steps are seen and judged."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seatrial.archive.reader import find_run, read_info
+from seatrial.lab.cluster.host_argv import as_user
+from seatrial.lab.cluster.plan import LabPlan
+from seatrial.process.process import Completed, run
+
+pytestmark = pytest.mark.lab
+SEATRIAL = (sys.executable, "-m", "seatrial")
+BESIDE = """
+srun --overlap -n4 --ntasks-per-node=2 --cpu-bind=map_cpu:0,0 sleep 600 &
+until squeue --steps --noheader --jobs=$SLURM_JOB_ID | grep -q sleep; do sleep 0.2; done
+"$@"
+code=$?
+kill $!
+squeue --noheader --format=%i
+exit $code
+"""
+
+
+def in_job(lab: LabPlan, *words: str, environment: tuple[str, ...] = ()) -> Completed:
+    job = ["salloc", "--quiet", "-N2", "-n4", "--ntasks-per-node=2", "--exclusive", "env", *environment]
+    return run(as_user(lab, [*job, *words]), timeout_s=180)
+
+
+def check(archive: Path) -> tuple[str, ...]:
+    return (*SEATRIAL, "check", "--archive", str(archive), "--json")
+
+
+def test_the_program_that_runs_is_judged_and_nothing_is_requested(lab4: LabPlan, tmp_path: Path) -> None:
+    done = in_job(lab4, "sh", "-c", BESIDE, "sh", *check(tmp_path))
+    text, _, jobs = done.stdout.rpartition("}")
+    found: dict[str, Any] = json.loads(text + "}")
+    own = found["own_job"]
+    assert len(jobs.split()) == 1, "a check in a job makes no job of its own"
+    assert jobs.split() == [own["job"]]
+    assert len(found["nodes"]) == 2
+    assert [one["kind"] for one in found["findings"] if one["subject"] == f"job:{own['job']}"] == ["ranks-share-core"]
+    assert (own["ranks_of"].partition(" on ")[0], len(own["ranks"])) == ("step 0 (sleep)", 4)
+    assert done.returncode == 1
+    info = read_info(find_run(tmp_path, "last"))
+    assert info.own_job is not None
+    assert info.settings is not None
+    assert info.settings.site.budget_s <= 600
+
+
+def test_a_job_without_a_program_is_judged_as_srun_would_start_it(lab4: LabPlan, tmp_path: Path) -> None:
+    given = ("OMPI_MCA_btl=tcp,self",)
+    first = json.loads(in_job(lab4, *check(tmp_path), "--budget", "4s").stdout)
+    assert first["own_job"]["steps"] == first["before"] == []
+    found = json.loads(in_job(lab4, *check(tmp_path), "--budget", "4s", environment=given).stdout)
+    own = found["own_job"]
+    assert (own["ranks_of"], len(own["ranks"])) == ("srun without options", 4)
+    kinds = {one["kind"] for one in found["findings"] if one["subject"].startswith("job:")}
+    assert kinds == {"ranks-unbound", "job-transport"}
+    assert own["variables"]["OMPI_MCA_btl"] == "tcp,self"
+    assert [one["runs"] for one in found["before"]] in ([], [[first["run"]]] * 2)
+    assert any(line.startswith(f"Job {own['job']} on {lab4.name}") for line in own["ticket"])

@@ -1,0 +1,87 @@
+"""What a check in a user's own job leaves out, how long it measures, and which earlier runs it compares with."""
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from seatrial.archive.layout import JOURNAL_FILE
+from seatrial.driver import own_job
+from seatrial.driver.own_job import asked_for, earlier_runs, look_at_job, soon, with_time_left
+from seatrial.launch.replay import ReplayLauncher
+from seatrial.model.own_job import OwnJob
+from seatrial.model.run import Ending
+from seatrial.model.settings import OWN_JOB_ANSWER_S, CheckSettings
+from tests.support.builders import HEADER, HEALTHY, Cluster, info_of, names, record, sail
+
+FOUR = Cluster(nodes=names(4))
+
+
+def settings(**changes: Any) -> CheckSettings:
+    return CheckSettings(**{"archive": Path("x"), "answer_s": OWN_JOB_ANSWER_S, **changes})
+
+
+class InJob(ReplayLauncher):
+    """Inside job 7, of which it can see something."""
+
+    def __init__(self, job: str) -> None:
+        super().__init__(info_of(FOUR), {}, {}, dict(HEADER), ())
+        self.job = job
+
+    def own_job(self, nodes: object) -> OwnJob:
+        return OwnJob(job=self.job)
+
+
+def test_only_a_check_inside_an_allocation_that_was_there_is_of_ones_own_job() -> None:
+    assert asked_for(settings(), InJob("7"))
+    assert not asked_for(settings(), InJob(""))
+    assert not asked_for(settings(answer_s=None), InJob("7"))
+    assert not asked_for(settings(replay=Path("run")), InJob("7"))
+
+
+def test_where_the_answer_is_to_come_soon_much_is_left_out_and_a_budget_changes_nothing() -> None:
+    quick = soon(settings())
+    assert (quick.loaded, quick.round_timeout_s, quick.effect) == (False, own_job.ROUND_TIMEOUT_S, own_job.EFFECT)
+    assert soon(settings(effect=0.03)).effect == 0.03
+    given = settings(answer_s=0.0, budget_s=90.0)
+    assert soon(given) == given == with_time_left(given, 0.0)
+
+
+@pytest.mark.parametrize(("gone_s", "left_s"), [(1.0, 18.0), (12.0, 7.0), (60.0, own_job.LEAST_S)])
+def test_what_starting_took_is_taken_from_the_budget(
+    gone_s: float, left_s: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(own_job, "monotonic_s", lambda: 1000.0 + gone_s)
+    assert with_time_left(settings(), 1000.0).budget_s == left_s
+    assert with_time_left(settings(budget_s=2.0), 1000.0).budget_s == 2.0
+
+
+def test_variables_that_tell_of_binding_and_transport_are_kept_and_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("UCX_TLS", "tcp"), ("SECRET_TOKEN", "x"), ("OMP_NUM_THREADS", "4"), ("UCX_LONG", "y" * 999)):
+        monkeypatch.setenv(name, value)
+    kept = look_at_job(InJob("7"), names(4)).variables
+    assert (kept["UCX_TLS"], kept["OMP_NUM_THREADS"], len(kept["UCX_LONG"])) == ("tcp", "4", own_job.MOST_VALUE)
+    assert "SECRET_TOKEN" not in kept
+
+
+def test_the_newest_whole_checks_of_these_nodes_are_compared(tmp_path: Path) -> None:
+    recorded = sail(FOUR)
+    for day in range(1, 6):
+        record(FOUR, tmp_path, f"run{day}", recorded, started=f"2026-11-0{day}T10:00:00Z")
+    odd: tuple[tuple[str, dict[str, Any]], ...] = (
+        ("other-cluster", {"cluster": "another"}),
+        ("other-nodes", {"nodes": ("m1", "m2")}),
+        ("cut-off", {"ending": Ending.INTERRUPTED}),
+        ("local", {"launcher": "local"}),
+    )
+    for name, changes in odd:
+        record(FOUR, tmp_path, name, recorded, started="2026-11-07T10:00:00Z", **changes)
+    damaged = record(FOUR, tmp_path, "damaged", recorded, started="2026-11-08T10:00:00Z")
+    (damaged / JOURNAL_FILE).write_bytes(b"not json\n" * 3)
+    found = earlier_runs(tmp_path, info_of(FOUR, nodes=("n1", "n2", "n9")))
+    assert [one.run for one in found] == ["run5", "run4", "run3"]
+    assert set(found[0].out_bytes_per_s) == set(found[0].latency_s) == {"n1", "n2"}
+    assert found[0].out_bytes_per_s["n1"] == pytest.approx(HEALTHY, rel=0.02)
+    assert earlier_runs(tmp_path / "none", info_of(FOUR)) == ()
+    assert earlier_runs(tmp_path, msgspec.structs.replace(info_of(FOUR), nodes=("n1",))) == ()
