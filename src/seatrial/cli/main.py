@@ -13,7 +13,9 @@ import typer
 
 from seatrial import __version__
 from seatrial.cli import (
+    baseline,
     check,
+    compare,
     curve,
     doctor,
     fabric,
@@ -76,6 +78,11 @@ COMMANDS = (
         report,
         "Print a run's verdicts and findings, or write them into files; exit code as of the command that measured.",
     ),
+    Command(
+        compare,
+        "Say what became slower, faster or stayed the same between two sets of runs, and which facts changed with it.",
+    ),
+    Command(baseline, "Keep runs under a name, with which later runs are compared."),
     Command(
         facts,
         "Print what nodes are; with --drift, --since or --with-login what differs, and exit 1 where there are "

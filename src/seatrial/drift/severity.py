@@ -105,6 +105,13 @@ def weight(fact: str) -> int:
     return next((weight for pattern, weight in _PATTERNS if pattern.match(fact)), REST)
 
 
+def known_cost(fact: str) -> tuple[int, str]:
+    """The weight of a fact and how it can change performance; `REST` and nothing where no effect is known."""
+    matching = (each for each, (pattern, _) in zip(WEIGHTS, _PATTERNS, strict=True) if pattern.match(fact))
+    first = next(matching, None)
+    return (first.weight, first.why) if first else (REST, "")
+
+
 def leading(facts: Iterable[str]) -> tuple[str, int, tuple[str, ...]]:
     """Of facts that go together the one to name, the weight of all, and the others, the heaviest first.
 

@@ -22,3 +22,6 @@ REPORT = 1
 
 SIMULATION = 2
 """The JSON object of `seatrial lab simulate`. 1 was that of a simulator with its own locator."""
+
+BASELINE = 1
+"""baseline.json and values.parquet of a baseline (`archive.baselines`)."""

@@ -1,4 +1,4 @@
-"""Tail probabilities of the rank-sum test and of counts, exact where groups are small, and how many tests count."""
+"""Tails of the rank-sum test and of counts, exact where groups are small, and which of many tests count."""
 
 import math
 
@@ -94,3 +94,30 @@ def counted_tests(tests_by_size: NDArray[np.intp], total: int, error_rate: float
         else:
             low = middle
     return high
+
+
+def adjusted(p_values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """For each p-value the least share of false discoveries at which its test is named; NaN where it is NaN.
+
+    Benjamini and Hochberg, Controlling the false discovery rate, J. R. Stat. Soc. B 57 (1995). It holds for tests that
+    are independent or depend on each other positively, as those do that share the deviation of a whole run
+    (Benjamini and Yekutieli, Ann. Stat. 29, 2001).
+    """
+    p_values = np.asarray(p_values, float)
+    shares = np.full(p_values.shape, np.nan)
+    tested = np.flatnonzero(~np.isnan(p_values))
+    if not len(tested):
+        return shares
+    order = tested[np.argsort(p_values[tested], kind="stable")]
+    scaled = p_values[order] * len(order) / np.arange(1, len(order) + 1)
+    shares[order] = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0)
+    return shares
+
+
+def adjusted_together(families: list[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
+    """The same for tests in several columns that are judged as one family; columns of the same lengths."""
+    if not families:
+        return []
+    everything = adjusted(np.concatenate(families))
+    ends = np.cumsum([len(column) for column in families])[:-1]
+    return list(np.split(everything, ends))

@@ -21,6 +21,10 @@ PRINTING = [
     ["runs", "list"],
     ["runs", "show", "run"],
     ["runs", "recover"],
+    ["baseline", "set", "good", "run"],
+    ["baseline", "list"],
+    ["baseline", "show", "kept"],
+    ["compare", "run", "second"],
     ["check", "--replay", "run", "--run", "again"],
     ["facts", "--from", "facts.txt"],
     ["facts", "--from", "facts.txt", "--drift"],
@@ -37,7 +41,7 @@ def refuse(constant: str) -> NoReturn:
 
 
 @pytest.fixture
-def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Path:
     monkeypatch.setenv("PATH", "")
     monkeypatch.setenv("SEATRIAL_ARCHIVE", str(tmp_path / "archive"))
     monkeypatch.chdir(tmp_path)
@@ -45,6 +49,9 @@ def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("facts.txt").write_text(cluster.facts_text("n1"))
     Path("table.csv").write_text("source,target,latency_us\nn1,n2,1e300\nn2,n1,20\nn1,n3,20\nn3,n1,1e-300\n")
     record(cluster, tmp_path / "archive", "run")
+    record(cluster, tmp_path / "archive", "second")
+    assert run(["baseline", "set", "kept", "run", "--archive", str(tmp_path / "archive")]) == 0
+    capsys.readouterr()
     return tmp_path / "archive"
 
 

@@ -1,0 +1,180 @@
+"""Baselines: runs that others are compared with, under a name that never changes silently.
+
+`<archive>/baselines/<name>/0001`, `0002`, ...: a version is written beside them and renamed when it is complete, so
+that readers see all of it or nothing. The highest number counts; earlier versions are kept. A version has what a
+comparison needs, so that its runs may be deleted.
+"""
+
+import contextlib
+import gzip
+import os
+import re
+import secrets
+import shutil
+import zlib
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from seatrial.archive.inputs import ALL_FACTS_BYTES, DESCRIPTION_BYTES
+from seatrial.archive.run_files import DamagedRun, opened_inside, read_record
+from seatrial.archive.run_values import ValuesFile, write_values
+from seatrial.model import formats
+from seatrial.model.errors import SeatrialError, UsageError
+from seatrial.model.run_values import RunSummary
+
+FOLDER = "baselines"
+FILE = "baseline.json"
+VALUES_FILE = "values.parquet"
+FACTS_FILE = "facts.json.gz"
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
+VERSION = re.compile(r"[0-9]{4,}")
+PIECE_BYTES = 1 << 20
+
+
+class Baseline(msgspec.Struct, frozen=True, kw_only=True):
+    """The content of baseline.json."""
+
+    format: int
+    name: str
+    version: int
+    """From 1; each replacement has the next number."""
+    made: str
+    """When it was written: UTC, ISO 8601."""
+    runs: tuple[RunSummary, ...]
+    """Oldest first."""
+    facts_run: str = ""
+    """The run that its facts are of, the newest with any; empty: it has none."""
+
+
+def check_name(name: str) -> None:
+    """Raise UsageError for what is not a name of a baseline."""
+    if not NAME.fullmatch(name):
+        raise UsageError(f"{name!r} is not a valid name of a baseline.", "Use letters, digits, - and _, at most 100.")
+
+
+def versions(archive: Path, name: str) -> list[int]:
+    """The versions of a baseline, rising; empty where there is none of that name."""
+    if not NAME.fullmatch(name):
+        return []
+    try:
+        names = os.listdir(archive / FOLDER / name)  # noqa: PTH208 - names alone are wanted
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    return sorted(int(each) for each in names if VERSION.fullmatch(each))
+
+
+def names(archive: Path) -> list[str]:
+    """All baselines, by name."""
+    try:
+        entries = os.listdir(archive / FOLDER)  # noqa: PTH208
+    except FileNotFoundError:
+        return []
+    return sorted(name for name in entries if versions(archive, name))
+
+
+def folder_of(archive: Path, name: str, version: int | None = None) -> Path:
+    """The folder of a version, or of the newest. Raises UsageError where there is none."""
+    numbers = versions(archive, name)
+    if not numbers or (version is not None and version not in numbers):
+        what = f"version {version} of the baseline {name!r}" if numbers else f"baseline {name!r}"
+        raise UsageError(f"There is no {what} in {archive}.", "seatrial baseline list shows those there are.")
+    return archive / FOLDER / name / f"{version or numbers[-1]:04d}"
+
+
+def read_baseline(folder: Path) -> Baseline:
+    """The description of a version. Raises DamagedRun."""
+    baseline = read_record(folder, folder / FILE, Baseline, DESCRIPTION_BYTES)
+    if baseline.format > formats.BASELINE:
+        raise DamagedRun(
+            f"{folder / FILE} has format {baseline.format}; this version of seatrial reads formats up to "
+            f"{formats.BASELINE}.",
+            "Use a newer version of seatrial.",
+        )
+    return baseline
+
+
+def read_facts(folder: Path) -> dict[str, str]:
+    """Raw facts by node; empty where the version has none. Raises DamagedRun."""
+    path = folder / FACTS_FILE
+    if not os.path.lexists(path):
+        return {}
+    pieces, left = [], ALL_FACTS_BYTES
+    try:
+        with opened_inside(folder, path, ALL_FACTS_BYTES) as stream, gzip.GzipFile(fileobj=stream) as text:
+            while piece := text.read(PIECE_BYTES):
+                left -= len(piece)
+                if left < 0:
+                    raise DamagedRun(f"{path} is too large.", "Set the baseline again.")
+                pieces.append(piece)
+        return msgspec.json.decode(b"".join(pieces), type=dict[str, str])
+    except (OSError, EOFError, zlib.error, msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise DamagedRun(f"{path} cannot be read: {error}.", "Set the baseline again.") from error
+
+
+def write_baseline(
+    archive: Path,
+    name: str,
+    runs: Sequence[RunSummary],
+    files: Sequence[ValuesFile],
+    facts: dict[str, str],
+    facts_run: str,
+    *,
+    replaces: int,
+) -> Baseline:
+    """Write the next version, whole or not at all. `replaces`: the newest version that the caller knows; 0: none.
+
+    Raises SeatrialError where it cannot be written, or somebody has written another version since.
+    """
+    check_name(name)
+    baseline = Baseline(
+        format=formats.BASELINE, name=name, version=replaces + 1, facts_run=facts_run,
+        made=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"), runs=tuple(runs),
+    )  # fmt: skip
+    home = archive / FOLDER / name
+    new = archive / FOLDER / f".{name}.{secrets.token_hex(4)}.new"
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        new.mkdir()
+        write_values(files, new / VALUES_FILE)
+        if facts:
+            with gzip.open(new / FACTS_FILE, "wb") as stream:
+                stream.write(msgspec.json.encode(facts))
+        _write_through(new / FILE, msgspec.json.format(msgspec.json.encode(baseline), indent=1) + b"\n")
+        if versions(archive, name)[-1:] != ([replaces] if replaces else []):
+            raise FileExistsError
+        new.rename(home / f"{baseline.version:04d}")
+    except (FileExistsError, OSError) as error:
+        if isinstance(error, FileExistsError) or (home / f"{baseline.version:04d}").exists():
+            what = f"The baseline {name!r} was changed by somebody else meanwhile."
+            raise SeatrialError(what, "Look at it with seatrial baseline show, then repeat the command.") from error
+        raise SeatrialError(
+            f"The baseline {name!r} cannot be written: {error.strerror or error}.", "The earlier one is kept."
+        ) from error
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            home.rmdir()  # empty where nothing was written
+    return baseline
+
+
+def _write_through(path: Path, content: bytes) -> None:
+    with path.open("wb") as stream:
+        stream.write(content)
+        stream.flush()
+        os.fsync(stream.fileno())
+
+
+def drop_baseline(archive: Path, name: str) -> int:
+    """Delete a baseline with all its versions; how many there were. Raises UsageError, SeatrialError."""
+    numbers = versions(archive, name)
+    home = folder_of(archive, name).parent
+    gone = archive / FOLDER / f".{name}.{secrets.token_hex(4)}.dropped"
+    try:
+        home.rename(gone)
+        shutil.rmtree(gone)
+    except OSError as error:
+        raise SeatrialError(f"The baseline {name!r} cannot be deleted: {error.strerror or error}.") from error
+    return len(numbers)

@@ -1,0 +1,121 @@
+"""Sets of runs as a command line names them: runs, dates and baselines."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from seatrial.archive import baselines, layout
+from seatrial.archive.contents import shorter
+from seatrial.archive.export import samples_file
+from seatrial.archive.reader import RESTORE, find_run, parse_all, read_facts_texts, read_info
+from seatrial.archive.run_files import DamagedRun
+from seatrial.archive.run_summaries import RANGE, read_summary, runs_between
+from seatrial.archive.run_values import ValuesFile, read_tables
+from seatrial.model.errors import SeatrialError, UsageError
+from seatrial.model.facts import NodeFacts
+from seatrial.model.run_values import MetricTable, RunSummary
+
+
+class StoredRun(msgspec.Struct, frozen=True, kw_only=True):
+    """One run of a set, and where its values and facts are."""
+
+    summary: RunSummary
+    folder: Path
+    """Of the run, or of the version of a baseline."""
+    in_baseline: bool = False
+
+    @property
+    def values(self) -> ValuesFile:
+        """Its values. Raises DamagedRun, SeatrialError."""
+        if self.in_baseline:
+            return ValuesFile(path=self.folder / baselines.VALUES_FILE, run=self.summary.run, in_baseline=True)
+        return ValuesFile(path=samples_file(self.folder), run=self.summary.run)
+
+    def facts_texts(self) -> dict[str, str]:
+        """Raw facts by node; empty where there are none, or a baseline keeps those of another run."""
+        if not self.in_baseline:
+            return read_facts_texts(self.folder, layout.BEFORE)
+        kept = baselines.read_baseline(self.folder).facts_run == self.summary.run
+        return baselines.read_facts(self.folder) if kept else {}
+
+
+class StoredSet(msgspec.Struct, frozen=True, kw_only=True):
+    """Runs under the words that named them, oldest first."""
+
+    name: str
+    runs: tuple[StoredRun, ...]
+
+    @property
+    def summaries(self) -> tuple[RunSummary, ...]:
+        """What the runs were."""
+        return tuple(run.summary for run in self.runs)
+
+    def newest_facts(self) -> tuple[str, dict[str, str]]:
+        """Name and raw facts of the newest run that has any; empty where none has."""
+        for run in reversed(self.runs):
+            if texts := run.facts_texts():
+                return run.summary.run, texts
+        return "", {}
+
+    def parsed_facts(self) -> dict[str, NodeFacts]:
+        """The same, parsed."""
+        return parse_all(self.newest_facts()[1])
+
+
+def find_runs(archive: Path, words: str) -> StoredSet:
+    """`NAME` of a baseline, `RUN`, `RUN,RUN,...`, or `2026-11-01..2026-11-10`. Raises UsageError, DamagedRun."""
+    chosen: dict[str, StoredRun] = {}
+    for word in words.split(","):
+        for run in _runs_of(archive, word.strip()):
+            chosen.setdefault(run.summary.run, run)
+    ordered = sorted(chosen.values(), key=lambda run: (run.summary.started, run.summary.run))
+    return StoredSet(name=words, runs=tuple(ordered))
+
+
+def _runs_of(archive: Path, word: str) -> list[StoredRun]:
+    if not word:
+        raise UsageError("A run without a name.", "Write RUN,RUN without empty places.")
+    name, at, version = word.partition("@")
+    if baselines.versions(archive, name) and (not at or version.isdecimal()):
+        folder = baselines.folder_of(archive, name, int(version) if at else None)
+        runs = baselines.read_baseline(folder).runs
+        return [StoredRun(summary=run, folder=folder, in_baseline=True) for run in runs]
+    if RANGE in word and "/" not in word:
+        folders = runs_between(archive, word)
+        if not folders:
+            raise UsageError(f"No closed run of {archive} began in {word}.", "seatrial runs list shows all.")
+        return [run for folder in folders if (run := _readable(folder)) is not None]
+    return [_stored(find_run(archive, word))]
+
+
+def _stored(folder: Path) -> StoredRun:
+    """A run of the archive. Its samples name the journal that they were made from, so the journal need not be read."""
+    if shorter(folder, read_info(folder)):
+        raise DamagedRun(f"The journal of the run in {folder} has another length than when it was closed.", RESTORE)
+    return StoredRun(summary=read_summary(folder), folder=folder)
+
+
+def _readable(folder: Path) -> StoredRun | None:
+    """A run of a range of dates; None where it is damaged."""
+    try:
+        return _stored(folder)
+    except DamagedRun:
+        return None
+
+
+def without(chosen: StoredSet, others: StoredSet) -> StoredSet:
+    """The set without the runs that the other has, too. Raises UsageError where nothing is left."""
+    shared = {run.summary.run for run in others.runs}
+    left = tuple(run for run in chosen.runs if run.summary.run not in shared)
+    if not left:
+        raise UsageError(f"{chosen.name} has no run that {others.name} does not have.", "Name other runs.")
+    return msgspec.structs.replace(chosen, runs=left)
+
+
+def load_tables(sets: Sequence[StoredSet]) -> tuple[MetricTable, ...]:
+    """All metrics of all runs, in the order of the sets. Raises DamagedRun, TooLittleMemory, SeatrialError."""
+    files = [run.values for each in sets for run in each.runs]
+    if not files:
+        raise SeatrialError("There are no runs to read.")
+    return read_tables(files)

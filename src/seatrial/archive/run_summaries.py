@@ -1,0 +1,108 @@
+"""What a run was and under which conditions it measured, from its description and the first start of its probe."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from seatrial.archive import layout
+from seatrial.archive.inputs import JOURNAL_BYTES, JOURNAL_LINE_BYTES
+from seatrial.archive.journal import SessionStarted, decode
+from seatrial.archive.reader import read_info, run_folders
+from seatrial.archive.run_files import DamagedRun, opened_inside
+from seatrial.model.errors import SeatrialError, UsageError
+from seatrial.model.run import RunInfo, run_kind
+from seatrial.model.run_values import RunSummary
+from seatrial.model.settings import CheckSettings, PlacementSettings, SiteSettings
+
+SESSION = b'"entry":"session"'
+RANGE = ".."
+
+
+def read_summary(folder: Path) -> RunSummary:
+    """Of a closed run. Raises SeatrialError for one that is open, DamagedRun for one that cannot be read."""
+    if layout.is_open(folder):
+        raise SeatrialError(f"{folder} is still growing or was cut off.", "seatrial runs recover closes it.")
+    info = read_info(folder)
+    site = _site(info)
+    return RunSummary(
+        run=info.run,
+        kind=run_kind(info).value,
+        started=info.started,
+        ended=info.ended,
+        nodes=info.nodes,
+        leaf_of=dict(info.fabric.leaf_of),
+        seatrial=info.seatrial,
+        cluster=info.cluster,
+        launcher=info.launcher,
+        mpi_library=info.mpi_library,
+        mpi=site.mpi if site else "",
+        mpirun_options=site.mpirun_options if site else (),
+        environment=info.environment,
+        wrap=info.wrap,
+        ranks_per_node=_ranks_per_node(folder),
+        seconds=_seconds(info.started, info.ended),
+    )
+
+
+def _site(info: RunInfo) -> SiteSettings | None:
+    match info.settings:
+        case None:
+            return None
+        case CheckSettings():
+            return info.settings
+        case PlacementSettings() | _:
+            return info.settings.site
+
+
+def _ranks_per_node(folder: Path) -> float | None:
+    """Of the first start of the probe; the journal is read up to it."""
+    try:
+        with opened_inside(folder, folder / layout.JOURNAL_FILE, JOURNAL_BYTES) as journal:
+            while line := journal.readline(JOURNAL_LINE_BYTES + 1):
+                if SESSION in line:
+                    for entry in decode([line]):
+                        if isinstance(entry, SessionStarted) and entry.nodes:
+                            hosts = {str(rank.get("host", "")) for rank in entry.ranks} or set(entry.nodes)
+                            return max(len(entry.ranks), len(entry.nodes)) / len(hosts)
+    except (DamagedRun, OSError, msgspec.DecodeError):
+        return None
+    return None
+
+
+def _seconds(started: str, ended: str) -> float | None:
+    try:
+        return (_moment(ended) - _moment(started)).total_seconds()
+    except ValueError:
+        return None
+
+
+def _moment(text: str) -> datetime:
+    moment = datetime.fromisoformat(text)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def runs_between(archive: Path, words: str) -> list[Path]:
+    """Closed runs that began within `2026-11-01..2026-11-10`, both days included, oldest first.
+
+    Either end may be empty, or have a time: `2026-11-01T12:00..`. Raises UsageError.
+    """
+    first, _, last = words.partition(RANGE)
+    try:
+        since = _moment(first) if first else None
+        until = _moment(f"{last}T23:59:59.999999" if len(last) == len("2026-11-01") else last) if last else None
+    except ValueError:
+        raise UsageError(
+            f"{words!r} is not a valid range of dates.", "Write 2026-11-01..2026-11-10, or 2026-11-01.. ."
+        ) from None
+    folders = []
+    for folder in run_folders(archive):
+        if layout.is_open(folder):
+            continue
+        try:
+            began = _moment(read_info(folder).started)
+        except (DamagedRun, ValueError):
+            continue
+        if (since is None or began >= since) and (until is None or began <= until):
+            folders.append(folder)
+    return folders

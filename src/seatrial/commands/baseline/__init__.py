@@ -1,0 +1,1 @@
+"""seatrial baseline: runs under a name, with which later runs are compared."""

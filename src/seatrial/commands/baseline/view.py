@@ -1,0 +1,129 @@
+"""Baselines in words and as JSON."""
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from seatrial.archive.baselines import Baseline
+from seatrial.commands.baseline.run import Replacement
+from seatrial.judgement.comparison.records import Changed, Outcome
+from seatrial.model.subject import SubjectKind
+from seatrial.model.units import quantity, share
+from seatrial.model.words import count, some
+from seatrial.render.json import FORMAT, Json
+from seatrial.render.report import Block, Items, Lines, Paragraph, Report, Table, columns
+
+MOST_RUNS = 5
+MOST_HIDDEN = 20
+
+
+def hidden(change: Replacement) -> tuple[Changed, ...]:
+    """What is slower in the new runs than in the baseline, and would no longer be seen."""
+    if change.comparison is None:
+        return ()
+    rows = [row for metric in change.comparison.metrics for row in (metric.together, *metric.changed)]
+    return tuple(row for row in rows if row.loss > 0 and (row.outcome is Outcome.SLOWER or row.deviates))
+
+
+def hidden_text(row: Changed) -> str:
+    """n3: bandwidth 1 MiB x 4 20.1 % slower, 12.1 GB/s before, 9.7 GB/s in the new runs."""
+    name = "all pairs" if row.subject.kind is SubjectKind.FABRIC else row.subject.name
+    before, after = (quantity(value, row.metric.unit) for value in (row.before, row.after))
+    certain = "" if row.outcome is Outcome.SLOWER else ", in too few runs to be certain"
+    return f"{name}: {row.metric.name} lost {share(row.loss)}, {before} → {after}{certain}"
+
+
+def replacement_text(change: Replacement) -> str:
+    """A paragraph on what the replacement would hide."""
+    first = f"The baseline {change.name!r} exists (version {change.replaced})."
+    if change.comparison is None:
+        return f"{first} It cannot be compared with the new runs: {change.reason}"
+    across = [f"{each.condition}: {each.first} and {each.second}" for each in change.comparison.across]
+    unlike = f" They were not measured under the same conditions ({'; '.join(across)})." if across else ""
+    rows = hidden(change)
+    if not rows:
+        return f"{first}{unlike} Nothing is shown to be slower in the new runs."
+    texts = some([hidden_text(row) for row in rows], MOST_HIDDEN)
+    return f"{first}{unlike} The new runs would hide {count(len(rows), 'regression')}: {texts}."
+
+
+def set_report(written: Baseline, change: Replacement) -> Report:
+    """What was written, and what it hides."""
+    rows = hidden(change)
+    return Report(
+        payload=lambda: {
+            **_fields(written),
+            "replaced": change.replaced,
+            "hides": [
+                {"subject": row.subject.text, "metric": row.metric.name, "ratio": row.ratio.value} for row in rows
+            ],
+        },
+        terminal=lambda _: _set_blocks(written, change, rows),
+    )
+
+
+def _set_blocks(written: Baseline, change: Replacement, rows: Sequence[Changed]) -> Iterable[Block]:
+    kept = f", which replaces version {change.replaced}; that is kept" if change.replaced else ""
+    runs = count(len(written.runs), "run")
+    yield Paragraph(text=f"Baseline {written.name}, version {written.version}: {runs}{kept}.")
+    if rows:
+        yield Items(title="No longer seen as slower", items=tuple(hidden_text(row) for row in rows[:MOST_HIDDEN]))
+
+
+def list_report(baseline: Sequence[Baseline], archive: str) -> Report:
+    """All baselines, a row each."""
+    head = columns("baseline", "#version", "made", "#runs", "command", "#nodes", "names of runs")
+    table = Table(columns=head, rows=tuple(_row(each) for each in baseline))
+    return Report(
+        payload=lambda: {"format": FORMAT, "baselines": [_fields(each) for each in baseline]},
+        terminal=lambda _: [table if baseline else Paragraph(text=f"No baselines in {archive}.")],
+    )
+
+
+def _row(baseline: Baseline) -> tuple[str, ...]:
+    return (
+        baseline.name,
+        str(baseline.version),
+        baseline.made,
+        str(len(baseline.runs)),
+        ", ".join(sorted({run.kind for run in baseline.runs})),
+        str(len({node for run in baseline.runs for node in run.nodes})),
+        some([run.run for run in baseline.runs], MOST_RUNS),
+    )
+
+
+def show_report(versions: Sequence[Baseline]) -> Report:
+    """One baseline: its newest version in full, and the earlier ones."""
+    newest = versions[0]
+    return Report(
+        payload=lambda: {**_fields(newest), "earlier": [_fields(each) for each in versions[1:]]},
+        terminal=lambda _: _show_blocks(newest, versions[1:]),
+    )
+
+
+def _show_blocks(newest: Baseline, earlier: Sequence[Baseline]) -> Iterable[Block]:
+    yield Paragraph(text=f"{newest.name}, version {newest.version}, made {newest.made}", strong=True)
+    head = columns("run", "command", "started", "#nodes", "launcher", "MPI library")
+    yield Table(
+        columns=head,
+        rows=tuple(
+            (run.run, run.kind, run.started, str(len(run.nodes)), run.launcher, run.mpi_library)
+            for run in newest.runs
+        ),
+    )  # fmt: skip
+    facts = f"kept, of {newest.facts_run}" if newest.facts_run else "none"
+    rows = [("facts", facts)]
+    rows += [("earlier", f"{each.name}@{each.version}, made {each.made}, {count(len(each.runs), 'run')}")
+             for each in earlier]  # fmt: skip
+    yield Lines(rows=tuple(rows))
+
+
+def _fields(baseline: Baseline) -> Json:
+    return {
+        "format": FORMAT,
+        "name": baseline.name,
+        "version": baseline.version,
+        "made": baseline.made,
+        "facts_run": baseline.facts_run,
+        "runs": [msgspec.to_builtins(run) for run in baseline.runs],
+    }

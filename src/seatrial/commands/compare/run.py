@@ -1,0 +1,44 @@
+"""Reads two sets of runs from the archive and compares them."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from seatrial.archive.run_sets import StoredSet, find_runs, load_tables, without
+from seatrial.judgement.comparison.conditions import CONDITIONS
+from seatrial.judgement.comparison.judge import RunSet, compare
+from seatrial.judgement.comparison.records import PRACTICAL, Comparison
+from seatrial.model.errors import UsageError
+
+
+def run_comparison(
+    archive: Path, first: str, second: str, *, threshold: float = PRACTICAL, across: Sequence[str] = ()
+) -> Comparison:
+    """`first`, `second`: as `find_runs` takes them. Runs of both are left out of the second.
+
+    Raises UsageError for words that name no runs, and for runs of unlike conditions; DamagedRun.
+    """
+    for condition in across:
+        if condition not in CONDITIONS:
+            raise UsageError(f"--across {condition!r} is not a condition.", f"Name one of {', '.join(CONDITIONS)}.")
+    before = find_runs(archive, first)
+    before, after = _of_common_kinds(before, without(find_runs(archive, second), before))
+    return compare(_run_set(before), _run_set(after), load_tables([before, after]), threshold=threshold, across=across)
+
+
+def _of_common_kinds(first: StoredSet, second: StoredSet) -> tuple[StoredSet, StoredSet]:
+    """Only the runs of commands that both sets have: a range of dates has whatever was measured then.
+
+    All of them where no command is common, for the message that says so.
+    """
+    kinds = {run.summary.kind for run in first.runs} & {run.summary.kind for run in second.runs}
+    if not kinds:
+        return first, second
+    chosen = [tuple(run for run in each.runs if run.summary.kind in kinds) for each in (first, second)]
+    return msgspec.structs.replace(first, runs=chosen[0]), msgspec.structs.replace(second, runs=chosen[1])
+
+
+def _run_set(stored: StoredSet) -> RunSet:
+    """The set with the facts of its newest run."""
+    return RunSet(name=stored.name, runs=stored.summaries, facts=stored.parsed_facts())

@@ -1,0 +1,178 @@
+"""The report of a comparison, for a terminal and as JSON."""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from seatrial.commands.compare.wording import (
+    amount,
+    counts_text,
+    interval_text,
+    levels_text,
+    needed_text,
+    sentence,
+    subject_name,
+    sum_of,
+    suspect_text,
+    values_text,
+)
+from seatrial.judgement.comparison.records import Changed, Comparison, MetricChange, Outcome, Suspect
+from seatrial.model.errors import ExitCode
+from seatrial.model.units import share
+from seatrial.model.words import count
+from seatrial.render.fields import estimate_fields
+from seatrial.render.json import FORMAT, Json, number
+from seatrial.render.report import Block, Items, Lines, Report, Table, columns
+
+EXIT_CODES = {
+    Outcome.SLOWER: ExitCode.FINDINGS,
+    Outcome.FASTER: ExitCode.PASS,
+    Outcome.SAME: ExitCode.PASS,
+    Outcome.INCONCLUSIVE: ExitCode.INCOMPLETE,
+}
+MOST_SHOWN = 20
+MOST_SUSPECTS = 10
+
+
+def comparison_report(comparison: Comparison) -> Report:
+    """Everything that is known of the second set compared with the first."""
+    return Report(
+        word=comparison.outcome.value.upper(),
+        sentence=sentence(comparison),
+        exit_code=EXIT_CODES[comparison.outcome],
+        payload=lambda: comparison_fields(comparison),
+        terminal=lambda _: _blocks(comparison),
+        page=lambda: _blocks(comparison),
+    )
+
+
+def _blocks(comparison: Comparison) -> Iterable[Block]:
+    heads = columns("metric", "subject", "verdict", "change", "before → after")
+    yield Table(columns=heads, rows=tuple(_rows(comparison)), left_out=_left_out(comparison))
+    yield Lines(title="Subjects", rows=tuple(_counted(comparison)))
+    if comparison.suspects:
+        shown = tuple(suspect_text(each) for each in comparison.suspects[:MOST_SUSPECTS])
+        yield Items(title="Suspects: facts that differ, the most likely first", items=_numbered(shown))
+    if comparison.new_problems:
+        yield Items(title="Known problems that only the second set has", items=comparison.new_problems[:MOST_SUSPECTS])
+    yield Lines(title="Spread (standard deviation)", rows=tuple(_spreads(comparison)))
+    yield Lines(title="Compared", rows=tuple(_about(comparison)))
+
+
+def _numbered(items: Iterable[str]) -> tuple[str, ...]:
+    return tuple(f"{place}  {item}" for place, item in enumerate(items, start=1))
+
+
+def _rows(comparison: Comparison) -> Iterable[tuple[str, ...]]:
+    for metric in comparison.metrics:
+        for row in (metric.together, *metric.changed[:MOST_SHOWN]):
+            yield (
+                metric.metric.name,
+                subject_name(row, sum_of(metric)),
+                row.outcome.value,
+                f"{amount(row.ratio.value)} ({interval_text(row)})",
+                values_text(row),
+            )
+
+
+def _counted(comparison: Comparison) -> Iterable[tuple[str, str]]:
+    """How many pairs and nodes have each outcome, and what would decide."""
+    for metric in comparison.metrics:
+        kinds = (("nodes", metric.nodes), ("pairs", metric.pairs))
+        texts = [f"{name}: {counts_text(counts)}" for name, counts in kinds if counts_text(counts)]
+        needed = needed_text(metric.together)
+        yield metric.metric.name, "; ".join([*texts, needed] if needed else texts)
+
+
+def _left_out(comparison: Comparison) -> str:
+    hidden = sum(metric.unlisted + max(len(metric.changed) - MOST_SHOWN, 0) for metric in comparison.metrics)
+    return f"{count(hidden, 'more changed subject')} in the JSON or counted there." if hidden else ""
+
+
+def _spreads(comparison: Comparison) -> Iterable[tuple[str, str]]:
+    for metric in comparison.metrics:
+        yield metric.metric.name, levels_text(metric)
+
+
+def _about(comparison: Comparison) -> Iterable[tuple[str, str]]:
+    yield "before", f"{comparison.first}: {', '.join(run.run for run in comparison.first_runs)}"
+    yield "after", f"{comparison.second}: {', '.join(run.run for run in comparison.second_runs)}"
+    for metric in comparison.metrics:
+        alone = sum(metric.pairs_of_one)
+        if alone:
+            yield "pairs", f"{metric.metric.name}: {sum_of(metric)} in both, {alone} in one of them alone"
+    limit = share(comparison.threshold)
+    yield "same", f"means that the change is smaller than {limit} (two one-sided tests, 5 %)"
+    yield "slower", "and faster: at most 1 % of those named are expected to be wrong (Benjamini and Hochberg)"
+    for unlike in comparison.across:
+        yield "across", f"{unlike.condition}: {unlike.first} and {unlike.second}, as requested"
+    for note in comparison.notes:
+        yield "note", note
+
+
+def comparison_fields(comparison: Comparison) -> Json:
+    """The JSON object: docs/compare.md describes every field."""
+    return {
+        "format": FORMAT,
+        "exit_code": int(EXIT_CODES[comparison.outcome]),
+        "outcome": comparison.outcome.value,
+        "first": {"name": comparison.first, "runs": [run.run for run in comparison.first_runs]},
+        "second": {"name": comparison.second, "runs": [run.run for run in comparison.second_runs]},
+        "threshold": comparison.threshold,
+        "worst": _changed_fields(comparison.worst) if comparison.worst else None,
+        "metrics": [_metric_fields(metric) for metric in comparison.metrics],
+        "suspects": [_suspect_fields(suspect) for suspect in comparison.suspects],
+        "new_problems": list(comparison.new_problems),
+        "across": [msgspec.to_builtins(each) for each in comparison.across],
+        "notes": list(comparison.notes),
+    }
+
+
+def _metric_fields(metric: MetricChange) -> Json:
+    levels = metric.levels
+    return {
+        "metric": metric.metric.name,
+        "together": _changed_fields(metric.together),
+        "nodes": msgspec.to_builtins(metric.nodes),
+        "pairs": msgspec.to_builtins(metric.pairs),
+        "changed": [_changed_fields(row) for row in metric.changed],
+        "unlisted": metric.unlisted,
+        "only_in_first": metric.pairs_of_one[0],
+        "only_in_second": metric.pairs_of_one[1],
+        "spread": {
+            "iteration": number(metric.iteration_spread),
+            "round": number(metric.round_spread),
+            "run": number(levels.run),
+            "subject_run": number(levels.subject_run),
+            "subject": number(levels.subject),
+        },
+    }
+
+
+def _changed_fields(row: Changed) -> Json:
+    return {
+        "subject": row.subject.text,
+        "metric": row.metric.name,
+        "outcome": row.outcome.value,
+        "before": number(row.before),
+        "after": number(row.after),
+        "unit": row.metric.unit,
+        "ratio": estimate_fields(row.ratio),
+        "beyond_others": number(row.beyond_others),
+        "deviates": row.deviates,
+        "more_runs": row.more_runs,
+    }
+
+
+def _suspect_fields(suspect: Suspect) -> Json:
+    return {
+        "facts": [msgspec.to_builtins(each) for each in suspect.facts],
+        "nodes": list(suspect.nodes),
+        "of": suspect.of,
+        "weight": suspect.weight,
+        "mechanism": suspect.mechanism,
+        "slower_nodes": suspect.slower_nodes,
+        "all_slower": suspect.all_slower,
+        "p_value": number(suspect.p_value),
+        "adjusted_p": number(suspect.adjusted_p),
+    }

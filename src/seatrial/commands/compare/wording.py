@@ -1,0 +1,150 @@
+"""The results of a comparison in words."""
+
+import math
+from collections.abc import Sequence
+
+from seatrial.judgement.comparison.records import Changed, Comparison, Counts, MetricChange, Outcome, Suspect
+from seatrial.model import units
+from seatrial.model.run_values import RunSummary
+from seatrial.model.subject import SubjectKind
+from seatrial.model.units import share
+from seatrial.model.words import count, some
+from seatrial.render.fact_text import value_text
+
+MOST_NAMES = 4
+BEYOND_COUNTING = 20
+"""A percentage of a ratio above it says less than the factor."""
+
+
+def subject_name(row: Changed, pairs: int) -> str:
+    """n3, n1>n2, all 128 pairs."""
+    if row.subject.kind is SubjectKind.FABRIC:
+        return f"all {pairs} pairs" if pairs else "all nodes"
+    return row.subject.name
+
+
+def change_text(row: Changed) -> str:
+    """bandwidth 1 MiB x 4 10.1 % lower."""
+    return f"{row.metric.name} {amount(row.ratio.value)}"
+
+
+def amount(ratio: float) -> str:
+    """10.1 % lower, 3.2 times as high."""
+    if ratio >= 3:
+        return f"{ratio:.1f} times as high"
+    return f"{abs(ratio - 1) * 100:.{_decimals(ratio)}f} % {'higher' if ratio > 1 else 'lower'}"
+
+
+def _decimals(ratio: float) -> int:
+    return 1 if abs(ratio - 1) >= 0.01 else 2
+
+
+def interval_text(row: Changed) -> str:
+    """95 % CI -11.0 to -9.2 %; why there is none."""
+    low, high = row.ratio.low, row.ratio.high
+    if not math.isfinite(high) or low <= 0 or high > BEYOND_COUNTING:
+        return "no interval over runs"
+    return f"{share(row.ratio.confidence)} CI {percent(low)} to {percent(high)} %"
+
+
+def percent(ratio: float) -> str:
+    """-9.2 of 0.908."""
+    return f"{(ratio - 1) * 100:+.{_decimals(ratio)}f}"
+
+
+def values_text(row: Changed) -> str:
+    """12.3 GB/s → 11.1 GB/s."""
+    return f"{units.quantity(row.before, row.metric.unit)} → {units.quantity(row.after, row.metric.unit)}"
+
+
+def needed_text(row: Changed) -> str:
+    """2 more runs of each would decide; empty where it is decided."""
+    if row.outcome is not Outcome.INCONCLUSIVE:
+        return ""
+    if row.more_runs is None:
+        return "more runs than are worth planning would be needed to decide"
+    return f"{count(row.more_runs, 'more run')} of each would decide"
+
+
+def counts_text(counts: Counts) -> str:
+    """1 slower, 31 same; empty for no subjects."""
+    numbers = ((outcome.value, getattr(counts, outcome.value)) for outcome in Outcome)
+    return ", ".join(f"{number} {word}" for word, number in numbers if number)
+
+
+def runs_text(first: Sequence[RunSummary], second: Sequence[RunSummary]) -> str:
+    """3 runs compared with 1 run."""
+    return f"{count(len(second), 'run')} compared with {count(len(first), 'run')} before"
+
+
+def sentence(comparison: Comparison) -> str:
+    """The first line, without its verdict."""
+    runs = runs_text(comparison.first_runs, comparison.second_runs)
+    if comparison.worst is None:
+        return f"nothing was measured in both; {runs}"
+    row = comparison.worst
+    pairs = next(sum_of(each) for each in comparison.metrics if each.metric == row.metric)
+    name = subject_name(row, pairs)
+    if comparison.outcome is Outcome.SAME:
+        within = f"all pairs together within {share(comparison.threshold)} in every metric"
+        return f"{within}; largest change {name}: {change_text(row)} ({interval_text(row)}); {runs}"
+    parts = [f"{name}: {change_text(row)} ({interval_text(row)})"]
+    others = _others(comparison, row)
+    if others:
+        parts.append(others)
+    if comparison.outcome is Outcome.INCONCLUSIVE:
+        parts.append(needed_text(row))
+    return "; ".join([*parts, runs])
+
+
+def sum_of(metric: MetricChange) -> int:
+    """How many pairs were compared."""
+    pairs = metric.pairs
+    return pairs.slower + pairs.faster + pairs.same + pairs.inconclusive
+
+
+def _others(comparison: Comparison, worst: Changed) -> str:
+    """Which other subjects have the same outcome."""
+    if worst.outcome is Outcome.INCONCLUSIVE:
+        return ""
+    rows = [row for metric in comparison.metrics for row in (metric.together, *metric.changed)]
+    names = dict.fromkeys(
+        subject_name(row, 0) if row.subject.kind is not SubjectKind.FABRIC else f"all pairs in {row.metric.name}"
+        for row in rows
+        if row.outcome is worst.outcome and row is not worst and row.subject != worst.subject
+    )
+    return f"also {worst.outcome.value}: {some(list(names), MOST_NAMES)}" if names else ""
+
+
+def suspect_text(suspect: Suspect) -> str:
+    """settings.sysctls.vm.swappiness: 60 → 10, on 1 of 8 nodes, which is all 1 of the slower ones; ..."""
+    named = suspect.facts[0]
+    before, after = (value_text(named.fact, value) for value in (named.before, named.after))
+    text = f"{named.fact}: {before} → {after}, on {len(suspect.nodes)} of {count(suspect.of, 'node')}"
+    if suspect.all_slower:
+        text += f", {suspect.slower_nodes} of the {suspect.all_slower} slower ones among them"
+    if suspect.mechanism:
+        text += f"; known to matter: {suspect.mechanism}"
+    if suspect.adjusted_p is not None:
+        text += f"; these nodes are slower than the others with p = {suspect.adjusted_p:.2g} (adjusted)"
+    others = [each.fact for each in suspect.facts[1:]]
+    if others:
+        text += f"; changed together with it: {some(others, MOST_NAMES)}"
+    return text
+
+
+def levels_text(metric: MetricChange) -> str:
+    """Standard deviations of each level, as percentages."""
+    levels = metric.levels
+    deviations = (
+        ("iterations of a round", metric.iteration_spread),
+        ("rounds of a run", metric.round_spread),
+        ("whole runs", levels.run),
+        ("one subject from run to run", levels.subject_run),
+        ("between subjects", levels.subject),
+    )
+    return ", ".join(f"{name} {_deviation(value)}" for name, value in deviations)
+
+
+def _deviation(value: float) -> str:
+    return "unknown" if math.isnan(value) else f"{value * 100:.2g} %"

@@ -1,0 +1,1 @@
+"""Two sets of runs compared: conditions, subjects, verdicts, and the facts that changed."""

@@ -1,0 +1,110 @@
+"""Whether runs were measured under conditions that permit a comparison."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+
+from seatrial.judgement.comparison.records import Unlike
+from seatrial.model.run_values import MetricTable, Reals, RunSummary
+from seatrial.model.units import size
+
+CROWDED = 2.0
+"""Numbers of pairs at once that differ by this factor or more are another load on the fabric."""
+UNKNOWN = "unknown"
+COMMAND = "command"
+OF_RUNS: dict[str, Callable[[RunSummary], str]] = {
+    COMMAND: lambda run: run.kind,
+    "cluster": lambda run: run.cluster,
+    "launcher": lambda run: run.launcher,
+    "mpi-library": lambda run: run.mpi_library,
+    "mpi": lambda run: run.mpi,
+    "mpirun-options": lambda run: " ".join(run.mpirun_options),
+    "environment": lambda run: run.environment,
+    "wrap": lambda run: run.wrap,
+    "ranks-per-node": lambda run: "" if run.ranks_per_node is None else f"{run.ranks_per_node:g}",
+}
+"""Conditions by the word that `--across` takes. An empty value is one that the run does not record."""
+OPTIONAL = ("cluster", "mpi-library", "ranks-per-node")
+"""Where a run does not record them, they are not compared."""
+MESSAGES, NODES, PAIRS_AT_ONCE, VERIFICATION = "messages", "nodes", "pairs-at-once", "verification"
+CONDITIONS = (*OF_RUNS, PAIRS_AT_ONCE, VERIFICATION)
+"""What `--across` can permit. Without common messages or nodes there is nothing to compare."""
+
+
+def unlike_runs(first: Sequence[RunSummary], second: Sequence[RunSummary]) -> tuple[Unlike, ...]:
+    """Conditions of whole runs that differ between the sets, or within one."""
+    unlike = []
+    for condition, value_of in OF_RUNS.items():
+        values = [_values(map(value_of, runs), optional=condition in OPTIONAL) for runs in (first, second)]
+        mixed = len(values[0]) > 1 and condition != COMMAND  # of several commands, each is compared with its own
+        if values[0] and values[1] and (values[0] != values[1] or mixed):
+            unlike.append(Unlike(condition=condition, first=_text(values[0]), second=_text(values[1])))
+    return tuple(unlike)
+
+
+def _values(values: Iterable[str], *, optional: bool) -> tuple[str, ...]:
+    return tuple(sorted({value for value in values if value or not optional}))
+
+
+def _text(values: Sequence[str]) -> str:
+    return " and ".join(value or "none" for value in values)
+
+
+def unlike_tables(tables: Sequence[MetricTable], first: int) -> tuple[Unlike, ...]:
+    """Conditions of the measurements that differ; the first `first` rows of each table are the first set.
+
+    Only metrics that both sets have are compared.
+    """
+    shared = [table for table in tables if _measured(table, 0, first) and _measured(table, first, len(table.values))]
+    if not shared:
+        return (_nothing_shared(tables, first),) if tables else ()
+    if not any(_common_pairs(table, first) or _common_nodes(table, first) for table in shared):
+        nodes = [_text(sorted(_nodes(shared, *ends))[:4]) for ends in ((0, first), (first, None))]
+        return (Unlike(condition=NODES, first=nodes[0], second=nodes[1]),)
+    unlike = {}
+    for table in shared:
+        most = [_most(part) for part in (table.pairs_at_once[:first], table.pairs_at_once[first:])]
+        if max(most) >= CROWDED * min(most):
+            unlike[PAIRS_AT_ONCE] = Unlike(condition=PAIRS_AT_ONCE, first=f"{most[0]:g}", second=f"{most[1]:g}")
+        levels = [{str(level) for level in part if level} for part in (table.compared[:first], table.compared[first:])]
+        if levels[0] != levels[1]:
+            texts = [_text(sorted(level)) for level in levels]
+            unlike[VERIFICATION] = Unlike(condition=VERIFICATION, first=texts[0], second=texts[1])
+    return tuple(unlike.values())
+
+
+def _most(numbers: Reals) -> float:
+    return float(np.nanmax(numbers))
+
+
+def _measured(table: MetricTable, begin: int, end: int) -> bool:
+    return any(level is not None for level in table.compared[begin:end])
+
+
+def _common_pairs(table: MetricTable, first: int) -> bool:
+    has = ~np.isnan(table.values)
+    return bool((has[:first].any(axis=0) & has[first:].any(axis=0)).any())
+
+
+def _common_nodes(table: MetricTable, first: int) -> bool:
+    return bool(_nodes([table], 0, first) & _nodes([table], first, None))
+
+
+def _nodes(tables: Iterable[MetricTable], begin: int, end: int | None) -> set[str]:
+    nodes = set()
+    for table in tables:
+        has = np.any(~np.isnan(table.values[begin:end]), axis=0)
+        nodes |= {node for place in np.flatnonzero(has) for node in table.pairs[place]}
+    return nodes
+
+
+def _nothing_shared(tables: Sequence[MetricTable], first: int) -> Unlike:
+    texts = []
+    for begin, end in ((0, first), (first, None)):
+        names = {
+            f"{table.metric.kernel.value} of {size(table.metric.message_bytes)}"
+            for table in tables
+            if any(level is not None for level in table.compared[begin:end])
+        }
+        texts.append(_text(sorted(names)[:6]) or "nothing")
+    return Unlike(condition=MESSAGES, first=texts[0], second=texts[1])

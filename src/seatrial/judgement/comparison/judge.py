@@ -1,0 +1,157 @@
+"""Two sets of runs compared as a whole: what the first line names, and the suspects."""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from seatrial.judgement.comparison.conditions import unlike_runs, unlike_tables
+from seatrial.judgement.comparison.records import (
+    PRACTICAL,
+    Changed,
+    Comparison,
+    MetricChange,
+    Outcome,
+    Suspect,
+    Unlike,
+)
+from seatrial.judgement.comparison.subjects import node_columns, pair_columns
+from seatrial.judgement.comparison.suspects import find_suspects, new_problems
+from seatrial.judgement.comparison.verdicts import judge_metrics
+from seatrial.model.errors import UsageError
+from seatrial.model.facts import NodeFacts
+from seatrial.model.run_values import MetricTable, RunSummary
+from seatrial.model.subject import SubjectKind
+from seatrial.model.words import count
+from seatrial.statistics.run_comparison import compare_runs
+
+Facts = Mapping[str, NodeFacts]
+ITERATIONS_APART = 4.0
+"""Rounds whose numbers of iterations differ by more are mentioned."""
+
+
+class RunSet(msgspec.Struct, frozen=True, kw_only=True):
+    """One side of a comparison: its name, its runs, and the facts of its newest run that has any."""
+
+    name: str
+    runs: tuple[RunSummary, ...]
+    facts: Facts = {}
+
+
+def compare(
+    first: RunSet,
+    second: RunSet,
+    tables: Sequence[MetricTable],
+    *,
+    threshold: float = PRACTICAL,
+    across: Sequence[str] = (),
+) -> Comparison:
+    """`tables`: all metrics; their first rows are the runs of the first set, the others those of the second.
+
+    `across`: conditions that may differ. Raises UsageError that names the conditions that differ otherwise.
+    """
+    rows = len(first.runs)
+    unlike = unlike_runs(first.runs, second.runs)
+    refuse([each for each in unlike if each.condition not in across], first.name, second.name)
+    unlike += unlike_tables(tables, rows)
+    refuse([each for each in unlike if each.condition not in across], first.name, second.name)
+    leaf_of = {node: leaf for run in (*first.runs, *second.runs) for node, leaf in run.leaf_of.items()}
+    metrics = judge_metrics(tables, rows, threshold, leaf_of)
+    outcome, worst = _conclusion(metrics)
+    losses, slower = _node_losses(tables, metrics, rows, leaf_of)
+    suspects: tuple[Suspect, ...] = ()
+    if first.facts and second.facts:
+        all_slower = any(each.together.outcome is Outcome.SLOWER for each in metrics)
+        suspects = find_suspects(first.facts, second.facts, losses, slower, all_slower=all_slower)
+    return Comparison(
+        first=first.name,
+        second=second.name,
+        first_runs=first.runs,
+        second_runs=second.runs,
+        outcome=outcome,
+        worst=worst,
+        metrics=metrics,
+        suspects=suspects,
+        new_problems=new_problems(first.facts, second.facts) if suspects else (),
+        across=tuple(each for each in unlike if each.condition in across),
+        threshold=threshold,
+        notes=_notes(first, second, tables, metrics),
+    )
+
+
+def refuse(unlike: Sequence[Unlike], first: str, second: str) -> None:
+    """Raise UsageError where there are any."""
+    if not unlike:
+        return
+    named = "; ".join(f"{each.condition}: {each.first} and {each.second}" for each in unlike)
+    words = " ".join(f"--across {each.condition}" for each in unlike if each.condition not in ("messages", "nodes"))
+    remedy = f"If that is the change you want to measure, add {words}." if words else "Compare other runs."
+    raise UsageError(f"{first} and {second} were not measured under the same conditions ({named}).", remedy)
+
+
+def _conclusion(metrics: Sequence[MetricChange]) -> tuple[Outcome, Changed | None]:
+    """The outcome of everything, and the subject that the first line names: that which lost most, or changed most."""
+    everything = [row for metric in metrics for row in (metric.together, *metric.changed)]
+    for outcome in (Outcome.SLOWER, Outcome.FASTER):
+        if chosen := [row for row in everything if row.outcome is outcome]:
+            return outcome, max(chosen, key=lambda row: abs(row.loss))
+    undecided = [row for row in everything if row.outcome is Outcome.INCONCLUSIVE]
+    if undecided or not metrics:
+        deviating = [row for row in undecided if row.deviates]
+        worst = max(deviating or undecided, key=lambda row: abs(row.loss), default=None)
+        return Outcome.INCONCLUSIVE, worst
+    return Outcome.SAME, max((each.together for each in metrics), key=lambda row: abs(row.loss))
+
+
+def _node_losses(
+    tables: Sequence[MetricTable], metrics: Sequence[MetricChange], first: int, leaf_of: Mapping[str, str]
+) -> tuple[dict[str, float], set[str]]:
+    """By node how much slower it became in the metric that shows most, and the nodes that are slower."""
+    slower = {
+        node
+        for metric in metrics
+        for row in metric.changed
+        if row.loss > 0 and row.subject.kind in (SubjectKind.NODE, SubjectKind.PAIR)
+        for node in row.subject.name.split(">")
+    }
+    table_of = {table.metric: table for table in tables}
+    worst = max(
+        metrics, key=lambda each: max((row.loss for row in (each.together, *each.changed)), default=0.0), default=None
+    )
+    if worst is None:
+        return {}, slower
+    table = table_of[worst.metric]
+    columns = node_columns(table, first, leaf_of) or pair_columns(table, first)
+    change = compare_runs(columns.first, columns.second).subjects.change * worst.metric.sign
+    return {name: float(loss) for name, loss in zip(columns.names, change, strict=True) if ">" not in name}, slower
+
+
+def _notes(
+    first: RunSet, second: RunSet, tables: Sequence[MetricTable], metrics: Sequence[MetricChange]
+) -> tuple[str, ...]:
+    notes = []
+    rows = (len(first.runs), len(second.runs))
+    if rows == (1, 1):
+        notes.append(
+            "One run each: how much whole runs vary is not known, so no change of all pairs together can be shown or "
+            "excluded. A node or pair that changed otherwise than the others is named, but one run cannot show whether "
+            "it stays so."
+        )
+    elif min(rows) == 1:
+        notes.append(f"One set has one run: how much runs vary is known from the {max(rows)} runs of the other alone.")
+    if any(metric.pairs.slower + metric.pairs.faster + metric.pairs.same + metric.pairs.inconclusive == 0
+           for metric in metrics):  # fmt: skip
+        notes.append("No pair was measured in both sets: nodes are compared over the pairs that each run drew.")
+    shared = {metric.metric for metric in metrics}
+    apart = [table for table in tables if table.metric not in shared]
+    if apart:
+        notes.append(f"{count(len(apart), 'metric')} of one set alone were not compared.")
+    for table in tables:
+        numbers = table.iterations[table.iterations == table.iterations]
+        if table.metric in shared and len(numbers) and max(numbers) > ITERATIONS_APART * min(numbers):
+            notes.append(
+                f"{table.metric.name}: rounds have {min(numbers):g} to {max(numbers):g} iterations, as their pace "
+                "demanded; values of few iterations scatter more."
+            )
+    if not (first.facts and second.facts):
+        notes.append("Facts of both sets are needed to name suspects; at least one set has none.")
+    return tuple(notes)

@@ -1,0 +1,139 @@
+"""What a comparison of two sets of runs says."""
+
+import enum
+
+import msgspec
+
+from seatrial.drift.comparison import Value
+from seatrial.model.measurement import Estimate
+from seatrial.model.run_values import Metric, RunSummary
+from seatrial.model.subject import Subject
+from seatrial.statistics.run_comparison import Levels
+
+PRACTICAL = 0.02
+"""A change by a smaller share does not matter, unless the command line says otherwise."""
+ERROR_RATE = 0.01
+"""Share of false ones among the changes that are named; with no change at all, the chance to name any."""
+
+
+class Outcome(enum.StrEnum):
+    """The second set of runs compared with the first."""
+
+    SLOWER = "slower"
+    FASTER = "faster"
+    SAME = "same"
+    """Shown to differ by less than the practical threshold."""
+    INCONCLUSIVE = "inconclusive"
+
+
+class Unlike(msgspec.Struct, frozen=True, kw_only=True):
+    """A condition that is not the same in both sets."""
+
+    condition: str
+    """One word, as `--across` takes it."""
+    first: str
+    second: str
+
+
+class Changed(msgspec.Struct, frozen=True, kw_only=True):
+    """One subject in one metric."""
+
+    subject: Subject
+    metric: Metric
+    outcome: Outcome
+    before: float
+    """Geometric mean over the runs of the first set; seconds or bytes per second."""
+    after: float
+    ratio: Estimate
+    """After over before; without bounds where one run each cannot give any."""
+    beyond_others: float
+    """The ratio beyond what all subjects changed by together; 1 for all subjects."""
+    deviates: bool
+    """Whether it changed otherwise than all others did, which one run each can show."""
+    more_runs: int | None
+    """More runs of each set that would decide; 0: decided; None: more than are worth planning."""
+
+    @property
+    def loss(self) -> float:
+        """Of speed, as a share: 0.1 for 10 % less bandwidth, or a latency of 1/0.9 times; negative: a gain."""
+        return 1 - (1 / self.ratio.value if self.metric.sign > 0 else self.ratio.value)
+
+
+class Counts(msgspec.Struct, frozen=True, kw_only=True):
+    """How many subjects have each outcome."""
+
+    slower: int = 0
+    faster: int = 0
+    same: int = 0
+    inconclusive: int = 0
+
+
+class MetricChange(msgspec.Struct, frozen=True, kw_only=True):
+    """One metric: all its pairs together, and the nodes and pairs that changed, those that lost most first."""
+
+    metric: Metric
+    together: Changed
+    nodes: Counts
+    pairs: Counts
+    changed: tuple[Changed, ...]
+    """Nodes, and pairs that no changed node explains."""
+    unlisted: int
+    """How many more there are."""
+    pairs_of_one: tuple[int, int]
+    """Pairs that only the first, and only the second set has."""
+    levels: Levels
+    iteration_spread: float
+    """Standard deviation of the logarithm over iterations of a round; NaN where unknown."""
+    round_spread: float
+    """The same over the rounds of a pair in one run."""
+
+
+class ChangedFact(msgspec.Struct, frozen=True, kw_only=True):
+    """A fact with its values before and after."""
+
+    fact: str
+    before: Value
+    after: Value
+
+
+class Suspect(msgspec.Struct, frozen=True, kw_only=True):
+    """Facts that changed on the same nodes, which these runs cannot separate; the one with the greatest known cost is
+    named first."""
+
+    facts: tuple[ChangedFact, ...]
+    nodes: tuple[str, ...]
+    of: int
+    """Nodes that both readings have."""
+    weight: int
+    """Known cost, as `seatrial.drift.severity` has it."""
+    mechanism: str
+    """How it can change performance; empty where nothing is known."""
+    slower_nodes: int
+    """How many of its nodes are slower."""
+    all_slower: int
+    """How many nodes are slower in all."""
+    p_value: float | None
+    """Of a permutation test: are its nodes slower than the others? None: the nodes cannot say."""
+    adjusted_p: float | None
+    """The same for all suspects together."""
+
+
+class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that is known of the second set compared with the first."""
+
+    first: str
+    second: str
+    """As the command line names them."""
+    first_runs: tuple[RunSummary, ...]
+    second_runs: tuple[RunSummary, ...]
+    outcome: Outcome
+    worst: Changed | None
+    """What the first line names."""
+    metrics: tuple[MetricChange, ...]
+    suspects: tuple[Suspect, ...]
+    new_problems: tuple[str, ...]
+    """Known problems of settings that only the second set has."""
+    across: tuple[Unlike, ...]
+    """Conditions that differ and were permitted."""
+    threshold: float
+    notes: tuple[str, ...]

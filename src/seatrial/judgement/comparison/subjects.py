@@ -1,0 +1,99 @@
+"""The subjects of one metric: pairs that both sets of runs measured, and nodes."""
+
+import warnings
+from collections.abc import Mapping
+
+import msgspec
+import numpy as np
+
+from seatrial.model.run_values import MetricTable, Reals
+from seatrial.model.units import LATENCY
+
+FEWEST_NODES = 3
+"""Of two nodes the pair says all there is to say."""
+FEWEST_PARTNERS = 2
+"""A node with fewer is its pair."""
+COMMON_SHARE = 0.5
+"""Where fewer of the pairs are common to both sets, nodes are compared over all of their pairs."""
+
+
+class Columns(msgspec.Struct, frozen=True, kw_only=True):
+    """Values of both sets, runs down and subjects across, positive; NaN where missing."""
+
+    names: tuple[str, ...]
+    """`n1>n2` or `n1`."""
+    first: Reals
+    second: Reals
+
+
+def pair_columns(table: MetricTable, first: int) -> Columns:
+    """Pairs with a value in both sets. The first `first` rows of the table are the first set."""
+    has = ~np.isnan(table.values)
+    common = np.flatnonzero(has[:first].any(axis=0) & has[first:].any(axis=0))
+    rows = np.any(has[:, common], axis=1)
+    names = tuple(">".join(table.pairs[column]) for column in common)
+    values = table.values[:, common]
+    return Columns(names=names, first=values[:first][rows[:first]], second=values[first:][rows[first:]])
+
+
+def pairs_of_one(table: MetricTable, first: int) -> tuple[int, int]:
+    """Pairs that only the first, and only the second set has."""
+    has = ~np.isnan(table.values)
+    before, after = has[:first].any(axis=0), has[first:].any(axis=0)
+    return int((before & ~after).sum()), int((after & ~before).sum())
+
+
+def node_columns(table: MetricTable, first: int, leaf_of: Mapping[str, str]) -> Columns | None:
+    """What each node's pairs do in each run, in the middle; None where pairs say all there is to say.
+
+    Each pair counts by its ratio to its own usual value in the first set, so that distance does not matter. Where most
+    pairs are not common to both sets (a sparse design draws others each time), it counts by its ratio to the usual
+    value of pairs below one leaf switch, or of pairs below two. Latency depends on distance: without known leaves its
+    nodes are not compared then.
+    """
+    nodes = sorted({node for pair in table.pairs for node in pair})
+    if len(nodes) < FEWEST_NODES:
+        return None
+    place = {node: number for number, node in enumerate(nodes)}
+    ends = np.array([[place[source], place[target]] for source, target in table.pairs])
+    logs = np.log(table.values)
+    has = ~np.isnan(logs)
+    before, after = has[:first].any(axis=0), has[first:].any(axis=0)
+    common = before & after
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        level = float(np.nanmedian(logs[:first]))
+        if common.sum() >= COMMON_SHARE * max(before.sum(), after.sum()):
+            logs = np.where(common, logs - np.nanmean(logs[:first], axis=0), np.nan) + level
+        elif all(node in leaf_of for node in nodes):
+            near = np.array([leaf_of[source] == leaf_of[target] for source, target in table.pairs])
+            usual = [float(np.nanmedian(logs[:first, part])) if part.any() else level for part in (near, ~near)]
+            logs = logs - np.where(near, *usual) + level
+        elif table.metric.unit == LATENCY:
+            return None
+    columns = np.array([_medians(row, ends, len(nodes)) for row in logs])
+    measured = ~np.isnan(columns)
+    chosen = np.flatnonzero(measured[:first].any(axis=0) & measured[first:].any(axis=0))
+    rows = measured[:, chosen].any(axis=1)
+    if len(chosen) < FEWEST_NODES:
+        return None
+    values = np.exp(columns[:, chosen])
+    names = tuple(nodes[number] for number in chosen)
+    return Columns(names=names, first=values[:first][rows[:first]], second=values[first:][rows[first:]])
+
+
+def _medians(row: Reals, ends: "np.ndarray", count: int) -> Reals:
+    """By node the median over its pairs; NaN for a node with too few of them."""
+    measured = np.flatnonzero(~np.isnan(row))
+    nodes = np.concatenate([ends[measured, 0], ends[measured, 1]])
+    values = np.concatenate([row[measured], row[measured]])
+    order = np.lexsort((values, nodes))
+    nodes, values = nodes[order], values[order]
+    numbers = np.bincount(nodes, minlength=count)
+    starts = np.concatenate([[0], np.cumsum(numbers)[:-1]])
+    enough = numbers >= FEWEST_PARTNERS
+    low = (starts + (numbers - 1) // 2)[enough]
+    high = (starts + numbers // 2)[enough]
+    medians = np.full(count, np.nan)
+    medians[enough] = (values[low] + values[high]) / 2
+    return medians

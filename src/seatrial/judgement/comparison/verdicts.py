@@ -1,0 +1,261 @@
+"""From columns of values to outcomes: what is slower, faster, the same, or not decided."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from seatrial.judgement.comparison.records import (
+    ERROR_RATE,
+    Changed,
+    Counts,
+    MetricChange,
+    Outcome,
+)
+from seatrial.judgement.comparison.subjects import Columns, node_columns, pair_columns, pairs_of_one
+from seatrial.model.measurement import Estimate
+from seatrial.model.run_values import Metric, MetricTable
+from seatrial.model.subject import FABRIC, Subject, SubjectKind
+from seatrial.statistics.rank_sum import adjusted, adjusted_together
+from seatrial.statistics.run_comparison import CONFIDENCE, Change, RunComparison, compare_runs
+from seatrial.statistics.runs_needed import runs_to_decide
+
+MOST_LISTED = 50
+"""Changed subjects that are listed for each metric; the rest is counted."""
+FEWEST_RUNS = 2
+"""Of a pair in each set, before it is called slower or faster."""
+MOST_OF_CHANGE = 0.5
+"""The middle run shows at least this part of the mean change."""
+MOST_LOG = 700.0
+"""The exponential of more is not a double."""
+OUTCOMES = tuple(Outcome)
+SLOWER, FASTER, SAME, INCONCLUSIVE = range(len(OUTCOMES))
+Codes = NDArray[np.int8]
+Flags = NDArray[np.bool_]
+
+
+class Judged(msgspec.Struct, frozen=True, kw_only=True):
+    """Subjects of one kind in one metric, and the outcome of each."""
+
+    kind: SubjectKind
+    columns: Columns
+    comparison: RunComparison
+    outcomes: Codes
+    """Places in `OUTCOMES`."""
+    deviates: Flags
+
+
+def judge_metrics(
+    tables: Sequence[MetricTable], first: int, threshold: float, leaf_of: Mapping[str, str]
+) -> tuple[MetricChange, ...]:
+    """Every metric that both sets have. The first `first` rows of each table are the first set.
+
+    The family of tests is all pairs and nodes of all metrics; the tests of all pairs together are a family of their
+    own, one a metric.
+    """
+    chosen_tables = []
+    for table in tables:
+        pairs, nodes = pair_columns(table, first), node_columns(table, first, leaf_of)
+        if pairs.names or nodes:
+            chosen_tables.append((table, pairs, nodes))
+    compared: list[tuple[SubjectKind, Columns, RunComparison]] = []
+    for _, pairs, nodes in chosen_tables:
+        if pairs.names:
+            compared.append((SubjectKind.PAIR, pairs, compare_runs(pairs.first, pairs.second)))
+        if nodes:
+            compared.append((SubjectKind.NODE, nodes, compare_runs(nodes.first, nodes.second)))
+    by_columns = {id(each.columns): each for each in _judged(compared, chosen_tables, threshold)}
+    of_metric = [
+        (table, by_columns.get(id(pairs)), by_columns.get(id(nodes)) if nodes else None)
+        for table, pairs, nodes in chosen_tables
+    ]
+    together = [(pairs or nodes).comparison for _, pairs, nodes in of_metric]  # type: ignore[union-attr]
+    chance = adjusted(np.array([float(each.together.p_value[0]) for each in together]))
+    return tuple(
+        _metric_change(table, pairs, nodes, first, float(p_value), threshold)
+        for (table, pairs, nodes), p_value in zip(of_metric, chance, strict=True)
+    )
+
+
+def _judged(
+    compared: Sequence[tuple[SubjectKind, Columns, RunComparison]],
+    chosen_tables: Sequence[tuple[MetricTable, Columns, Columns | None]],
+    threshold: float,
+) -> Iterator[Judged]:
+    metric_of = {id(columns): table.metric for table, *both in chosen_tables for columns in both if columns is not None}
+    absolute = adjusted_together([comparison.subjects.p_value for *_, comparison in compared])
+    relative = adjusted_together([comparison.subjects.relative_p for *_, comparison in compared])
+    for (kind, columns, comparison), p_value, relative_p in zip(compared, absolute, relative, strict=True):
+        deviates: Flags = relative_p <= ERROR_RATE
+        outcomes = _outcomes(comparison.subjects, p_value, deviates, metric_of[id(columns)].sign, threshold)
+        changed = (outcomes == SLOWER) | (outcomes == FASTER)
+        outcomes[changed & ~_repeated(columns, comparison.subjects.change, kind)] = INCONCLUSIVE
+        yield Judged(
+            kind=kind,
+            columns=columns,
+            comparison=comparison,
+            outcomes=outcomes,
+            deviates=deviates,
+        )
+
+
+def _repeated(columns: Columns, change: NDArray[np.float64], kind: SubjectKind) -> Flags:
+    """Where most runs show the change: a single bad run of several is instability, and one run of a pair may have
+    shared its cables. One run of a node may do, since it is seen over several pairs.
+    """
+    usual, later = np.log(columns.first), np.log(columns.second)
+    fewest = 1 if kind is SubjectKind.NODE else FEWEST_RUNS
+    counts = np.minimum((~np.isnan(usual)).sum(axis=0), (~np.isnan(later)).sum(axis=0))
+    typical = np.nanmedian(later, axis=0) - np.nanmedian(usual, axis=0)
+    repeated: Flags = (counts >= fewest) & (typical * np.sign(change) >= MOST_OF_CHANGE * np.abs(change))
+    return repeated
+
+
+def _outcomes(change: Change, p_value: NDArray[np.float64], deviates: Flags, sign: int, threshold: float) -> Codes:
+    """Sameness counts before a change that is certain and does not matter.
+
+    A change is certain by its own test, or where the subject changed otherwise than the others did and its interval,
+    with the deviations of whole runs, does not hold 1.
+    """
+    away = ((change.low > 0) | (change.high < 0)) & deviates & (np.sign(change.relative) == np.sign(change.change))
+    certain = (p_value <= ERROR_RATE) | away
+    codes = np.full(len(change.change), INCONCLUSIVE, dtype=np.int8)
+    codes[certain & (sign * change.change > 0)] = SLOWER
+    codes[certain & (sign * change.change < 0)] = FASTER
+    codes[change.within(threshold)] = SAME
+    return codes
+
+
+def _metric_change(
+    table: MetricTable, pairs: Judged | None, nodes: Judged | None, first: int, chance: float, threshold: float
+) -> MetricChange:
+    leading = pairs or nodes
+    assert leading is not None  # noqa: S101 - every metric has one of them
+    together = _together(table.metric, leading, chance, threshold)
+    rows, unlisted = _noteworthy(table.metric, pairs, nodes, together.outcome, threshold)
+    return MetricChange(
+        metric=table.metric,
+        together=together,
+        nodes=_counts(nodes),
+        pairs=_counts(pairs),
+        changed=rows,
+        unlisted=unlisted,
+        pairs_of_one=pairs_of_one(table, first),
+        levels=leading.comparison.levels,
+        iteration_spread=_middle(table.iteration_spread),
+        round_spread=_middle(table.round_spread),
+    )
+
+
+def _middle(numbers: NDArray[np.float64]) -> float:
+    finite = numbers[~np.isnan(numbers)]
+    return float(np.median(finite)) if len(finite) else math.nan
+
+
+def _counts(judged: Judged | None) -> Counts:
+    if judged is None:
+        return Counts()
+    numbers = np.bincount(judged.outcomes, minlength=len(OUTCOMES))
+    return Counts(**{outcome.value: int(number) for outcome, number in zip(OUTCOMES, numbers, strict=True)})
+
+
+def _together(metric: Metric, judged: Judged, chance: float, threshold: float) -> Changed:
+    change = judged.comparison.together
+    certain = np.array([chance if not math.isnan(chance) else 1.0])
+    code = int(_outcomes(change, certain, np.zeros(1, np.bool_), metric.sign, threshold)[0])
+    middle = float(np.exp(np.nanmedian(np.nanmean(np.log(judged.columns.first), axis=0))))
+    names = judged.columns.names
+    subject = FABRIC if len(names) > 1 else Subject(kind=judged.kind, name=names[0])
+    return _row(metric, subject, judged.comparison, change, 0, OUTCOMES[code], middle, threshold, deviates=False)
+
+
+def _noteworthy(
+    metric: Metric, pairs: Judged | None, nodes: Judged | None, together: Outcome, threshold: float
+) -> tuple[tuple[Changed, ...], int]:
+    """Changed nodes, and pairs that no changed node explains; those that lost most first.
+
+    `together`: the outcome of all pairs together, which those that changed no otherwise do not repeat.
+    """
+    chosen: list[tuple[float, Judged, int]] = []
+    explained: set[tuple[str, bool]] = set()
+    for judged in (nodes, pairs):
+        if judged is None:
+            continue
+        subjects = judged.comparison.subjects
+        changed = (judged.outcomes == SLOWER) | (judged.outcomes == FASTER)
+        matters = np.abs(subjects.relative) >= -math.log1p(-threshold)
+        open_runs = judged.deviates & (judged.outcomes == INCONCLUSIVE) & matters
+        for number in np.flatnonzero(changed | open_runs):
+            loss = metric.sign * float(subjects.change[number])
+            names = judged.columns.names[number].split(">")
+            if judged.kind is SubjectKind.NODE:
+                explained.add((names[0], loss > 0))
+            elif any((name, loss > 0) in explained for name in names):
+                continue
+            if not judged.deviates[number] and OUTCOMES[judged.outcomes[number]] is together:
+                continue  # it changed as all others did
+            chosen.append((loss, judged, int(number)))
+    chosen.sort(key=lambda each: (-each[0], each[1].columns.names[each[2]]))
+    return tuple(_subject_row(metric, judged, number, threshold) for _, judged, number in chosen[:MOST_LISTED]), max(
+        len(chosen) - MOST_LISTED, 0
+    )
+
+
+def _subject_row(metric: Metric, judged: Judged, number: int, threshold: float) -> Changed:
+    columns = judged.columns
+    subject = Subject(kind=judged.kind, name=columns.names[number])
+    before = float(np.exp(np.nanmean(np.log(columns.first[:, number]))))
+    outcome = OUTCOMES[int(judged.outcomes[number])]
+    return _row(
+        metric, subject, judged.comparison, judged.comparison.subjects, number, outcome, before, threshold,
+        deviates=bool(judged.deviates[number]),
+    )  # fmt: skip
+
+
+def _row(
+    metric: Metric,
+    subject: Subject,
+    comparison: RunComparison,
+    column: Change,
+    number: int,
+    outcome: Outcome,
+    before: float,
+    threshold: float,
+    *,
+    deviates: bool,
+) -> Changed:
+    change = float(column.change[number])
+    runs = comparison.runs
+    ratio = Estimate(
+        value=_exponential(change),
+        low=_exponential(float(column.low[number])),
+        high=_exponential(float(column.high[number])),
+        confidence=CONFIDENCE,
+        runs=sum(runs),
+        method=f"geometric mean of ratios, {runs[0]} and {runs[1]} runs; Student's interval over runs",
+    )
+    return Changed(
+        subject=subject,
+        metric=metric,
+        outcome=outcome,
+        before=before,
+        after=before * ratio.value,
+        ratio=ratio,
+        beyond_others=_exponential(float(column.relative[number])),
+        deviates=deviates,
+        more_runs=0 if outcome is not Outcome.INCONCLUSIVE else _more_runs(change, comparison, subject, threshold),
+    )
+
+
+def _exponential(log_ratio: float) -> float:
+    return math.inf if log_ratio > MOST_LOG else math.exp(log_ratio)
+
+
+def _more_runs(change: float, comparison: RunComparison, subject: Subject, threshold: float) -> int | None:
+    levels = comparison.levels
+    deviation = levels.run if subject == FABRIC and not math.isnan(levels.run) else levels.one_run
+    existing = min(comparison.runs)
+    needed = runs_to_decide(change, threshold, max(deviation, 1e-9), held=existing)
+    return None if needed is None else needed - existing

@@ -1,0 +1,117 @@
+"""What runs measured, in columns: one value for each run and subject of a metric, ready to be compared."""
+
+import enum
+from functools import cached_property
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from seatrial.model.measurement import Kernel, Phase
+from seatrial.model.units import BANDWIDTH, LATENCY, size
+
+Reals = NDArray[np.float64]
+
+
+class Compared(enum.StrEnum):
+    """How much of the data of a run was compared with what was sent, from least to most."""
+
+    NOTHING = "nothing"
+    ENDS = "first and last iterations"
+    ALL = "all iterations"
+
+
+class Metric(msgspec.Struct, frozen=True, kw_only=True, order=True):
+    """What was measured: values of two runs are compared only where all of this is the same."""
+
+    phase: Phase
+    variant: str
+    """Name of the setting; of a saturation the number of ranks at once; else empty."""
+    kernel: Kernel
+    message_bytes: int
+    window_messages: int
+
+    @property
+    def unit(self) -> str:
+        """`latency_s` or `bandwidth_bytes_per_s`."""
+        return LATENCY if self.kernel is Kernel.PINGPONG else BANDWIDTH
+
+    @property
+    def name(self) -> str:
+        """As reports and `seatrial history` name it: `bandwidth 1 MiB x 4`, `latency 8 B`."""
+        words = "latency" if self.unit == LATENCY else "bandwidth"
+        both = " both ways" if self.kernel is Kernel.BOTHWAY else ""
+        window = f" x {self.window_messages}" if self.window_messages > 1 else ""
+        where = "" if self.phase is Phase.SURVEY else f", {self.phase.value}"
+        setting = f" {self.variant}" if self.variant else ""
+        return f"{words}{both} {size(self.message_bytes)}{window}{where}{setting}"
+
+    @property
+    def sign(self) -> int:
+        """+1 where a larger value is slower, -1 where it is faster."""
+        return 1 if self.unit == LATENCY else -1
+
+
+class MetricTable(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+    """The values of one metric: rows are runs, columns are pairs of nodes."""
+
+    metric: Metric
+    pairs: tuple[tuple[str, str], ...]
+    """Data flows from the first to the second; latency holds for both directions."""
+    values: Reals
+    """Seconds or bytes per second; NaN where a run has none."""
+    iteration_spread: Reals
+    """By run: standard deviation of the logarithm over iterations of a round, the median over pairs."""
+    round_spread: Reals
+    """By run: the same over the rounds of a pair; NaN where each has one."""
+    pairs_at_once: Reals
+    """By run: most pairs that were measured at the same time."""
+    iterations: Reals
+    """By run: of a round, the median."""
+    compared: tuple[Compared | None, ...]
+    """By run: how much of its data was verified; None where the run has nothing of this metric."""
+
+    @cached_property
+    def place(self) -> dict[tuple[str, str], int]:
+        """The column of each pair."""
+        return {pair: column for column, pair in enumerate(self.pairs)}
+
+    def of_runs(self, first: int, end: int) -> "MetricTable":
+        """The table of some of its runs, with all pairs."""
+        return msgspec.structs.replace(
+            self,
+            values=self.values[first:end],
+            iteration_spread=self.iteration_spread[first:end],
+            round_spread=self.round_spread[first:end],
+            pairs_at_once=self.pairs_at_once[first:end],
+            iterations=self.iterations[first:end],
+            compared=self.compared[first:end],
+        )
+
+
+class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """A run as a baseline remembers it: what it was, and under which conditions it measured."""
+
+    run: str
+    kind: str
+    started: str
+    """UTC, ISO 8601."""
+    ended: str = ""
+    nodes: tuple[str, ...] = ()
+    """Nodes that were measured."""
+    leaf_of: dict[str, str] = {}
+    """Leaf switch by node, where it is known."""
+    seatrial: str = ""
+    """The version that measured."""
+    cluster: str = ""
+    launcher: str = ""
+    mpi_library: str = ""
+    mpi: str = ""
+    """srun's --mpi, as it was requested."""
+    mpirun_options: tuple[str, ...] = ()
+    environment: str = ""
+    wrap: str = ""
+    ranks_per_node: float | None = None
+    """None: the run does not say."""
+    seconds: float | None = None
+    """From start to end; None where it did not end."""

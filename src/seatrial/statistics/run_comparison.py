@@ -1,0 +1,181 @@
+"""Two sets of runs compared subject by subject: ratios with intervals, and whether they show a change or sameness.
+
+The unit of replication is the run: a launch of its own. The logarithm of the value of subject k in run r is
+m_k + c_r + e_rk: what the subject usually does, what the whole run deviates by (all subjects together), and what this
+subject deviates by in this run. The deviation of a run is shared by all subjects of it, so it is estimated from the
+runs alone and never from the many subjects; the deviations of single subjects are estimated from all subjects together
+(`shrunken_variances`). The interval of a change adds both variances, with degrees of freedom after Satterthwaite
+(Biometrics Bulletin 2, 1946). Sameness is shown by two one-sided tests (Schuirmann, J. Pharmacokinet. Biopharm. 15,
+1987): the 90 % interval lies within the practical threshold.
+"""
+
+import math
+import warnings
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from seatrial.statistics.shrunken_variances import LEAST_DEVIATION, shrink
+from seatrial.statistics.student import quantile, two_sided
+
+Reals = NDArray[np.float64]
+CONFIDENCE = 0.95
+SAMENESS_CONFIDENCE = 0.90
+"""Two one-sided tests of 5 % each."""
+MAD_TO_DEVIATION = 1.4826
+FEWEST_TO_SCATTER = 5
+"""The scatter of fewer subjects is not estimated."""
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """Logarithms of ratios, second set over first, one number a subject; NaN or infinite where unknown."""
+
+    change: Reals
+    error: Reals
+    """Standard error of the change."""
+    degrees: Reals
+    low: Reals
+    high: Reals
+    p_value: Reals
+    """Of no change; NaN where the runs cannot say."""
+    same_low: Reals
+    same_high: Reals
+    """The 90 % interval."""
+    relative: Reals
+    """The change beyond that of all subjects together."""
+    relative_p: Reals
+    """Of no such change."""
+
+    def within(self, threshold: float) -> NDArray[np.bool_]:
+        """Where the change is shown to be smaller than the threshold, a share: 0.02 permits ratios 0.98 to 1/0.98."""
+        bound = -math.log1p(-threshold)
+        inside: NDArray[np.bool_] = (self.same_low > -bound) & (self.same_high < bound)
+        return inside
+
+
+class Levels(msgspec.Struct, frozen=True, kw_only=True):
+    """Standard deviations of logarithms at each level; NaN where it cannot be estimated."""
+
+    run: float
+    """Of whole runs of one set, all subjects together."""
+    run_degrees: int
+    subject_run: float
+    """Of one subject from run to run, beyond the whole run."""
+    subject: float
+    """Between subjects."""
+
+    @property
+    def one_run(self) -> float:
+        """Of the value of one subject in one run, around what it usually is; the unknown part counts as zero."""
+        return math.hypot(*(0.0 if math.isnan(each) else each for each in (self.run, self.subject_run)))
+
+
+class RunComparison(msgspec.Struct, frozen=True, kw_only=True):
+    """Of one metric: each subject, all subjects together (a column of one), and the deviations."""
+
+    subjects: Change
+    together: Change
+    levels: Levels
+    runs: tuple[int, int]
+
+
+def compare_runs(first: Reals, second: Reals) -> RunComparison:
+    """`first`, `second`: positive values, one row a run and one column a subject; NaN where it was not measured.
+
+    Every subject has a value in both.
+    """
+    before, after = np.log(first), np.log(second)
+    with warnings.catch_warnings():  # means of nothing are NaN, as they should be
+        warnings.simplefilter("ignore", RuntimeWarning)
+        usual = np.nanmean(before, axis=0)
+        common = (np.nanmedian(before - usual, axis=1), np.nanmedian(after - usual, axis=1))
+        together = _together(*common)
+        sides = [logs - own[:, None] for logs, own in zip((before, after), common, strict=True)]
+        sizes = np.array([np.sum(~np.isnan(logs), axis=0) for logs in sides], float)
+        squares = sum(np.nansum((logs - np.nanmean(logs, axis=0)) ** 2, axis=0) for logs in sides)
+        free = sizes.sum(axis=0) - 2
+        own = squares / np.where(free > 0, free, np.nan)
+        change = np.nanmean(after, axis=0) - usual
+    relative = change - together.change[0]
+    if len(change) == 1:
+        own, free = np.zeros(1), np.full(1, math.inf)
+        deviations, degrees, typical = np.zeros(1), np.full(1, 1e6), math.nan
+    elif np.any(free > 0):
+        shrunken = shrink(np.where(free > 0, own, np.nan), free)
+        deviations, degrees, typical = shrunken.variances, shrunken.degrees, math.sqrt(shrunken.typical)
+    else:
+        typical = _scatter(relative) / math.sqrt(2)
+        deviations, degrees = np.full(len(change), typical**2), np.full(len(change), float(len(change) - 1))
+    error = np.sqrt(deviations * (1 / sizes[0] + 1 / sizes[1]))
+    levels = Levels(
+        run=_deviation(common), run_degrees=max(len(first) + len(second) - 2, 0),
+        subject_run=typical, subject=_spread_between(usual),
+    )  # fmt: skip
+    return RunComparison(
+        subjects=_subjects(change, relative, together, error, degrees),
+        together=together,
+        levels=levels,
+        runs=(len(first), len(second)),
+    )
+
+
+def _scatter(numbers: Reals) -> float:
+    """Robust standard deviation; NaN for too few."""
+    if len(numbers) < FEWEST_TO_SCATTER:
+        return math.nan
+    return max(MAD_TO_DEVIATION * float(np.median(np.abs(numbers - np.median(numbers)))), LEAST_DEVIATION)
+
+
+def _spread_between(usual: Reals) -> float:
+    return float(np.std(usual, ddof=1)) if len(usual) > 1 else math.nan
+
+
+def _deviation(common: tuple[Reals, Reals]) -> float:
+    """Of whole runs, pooled over both sets; NaN where each has only one."""
+    free = sum(len(values) - 1 for values in common)
+    if free < 1:
+        return math.nan
+    squares = sum(float(np.sum((values - values.mean()) ** 2)) for values in common)
+    return max(math.sqrt(squares / free), LEAST_DEVIATION)
+
+
+def _together(before: Reals, after: Reals) -> Change:
+    """All subjects together: one number a run."""
+    deviation = _deviation((before, after))
+    change = np.array([after.mean() - before.mean()])
+    error = np.array([deviation * math.sqrt(1 / len(before) + 1 / len(after))])
+    return _change(change, error, np.array([float(len(before) + len(after) - 2)]), np.zeros(1), np.full(1, np.nan))
+
+
+def _subjects(change: Reals, relative: Reals, together: Change, error: Reals, degrees: Reals) -> Change:
+    relative_p = two_sided(relative / np.where(error > 0, error, np.nan), degrees)
+    of_run, run_degrees = float(together.error[0]), float(together.degrees[0])
+    total = np.sqrt(error**2 + of_run**2)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        own_part = np.where(error > 0, error**4 / np.maximum(degrees, 1e-9), 0.0)
+        free = total**4 / (own_part + of_run**4 / max(run_degrees, 1e-9))
+    return _change(change, total, free, relative, relative_p)
+
+
+def _change(change: Reals, error: Reals, degrees: Reals, relative: Reals, relative_p: Reals) -> Change:
+    """An unknown error makes the interval infinite, and leaves the test open."""
+    bounded = np.isfinite(error) & (degrees >= 1 - 1e-9)
+    half, same_half = (
+        np.where(bounded, quantile(confidence, np.where(bounded, degrees, 1)) * np.where(bounded, error, 1), np.inf)
+        for confidence in (CONFIDENCE, SAMENESS_CONFIDENCE)
+    )
+    return Change(
+        change=change,
+        error=np.where(bounded, error, np.nan),
+        degrees=np.where(bounded, degrees, 0.0),
+        low=change - half,
+        high=change + half,
+        p_value=np.where(
+            bounded, two_sided(change / np.where(bounded, error, 1.0), np.where(bounded, degrees, 1)), np.nan
+        ),
+        same_low=change - same_half,
+        same_high=change + same_half,
+        relative=relative,
+        relative_p=relative_p,
+    )

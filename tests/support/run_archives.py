@@ -1,0 +1,40 @@
+"""An archive with healthy runs and runs after a change, as tests of comparisons need it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.support.builders import Cluster, names, record, slow_part
+
+MTU = "/sys/class/net/eth0/mtu|"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChangedCluster(Cluster):
+    """A cluster some of whose nodes have another MTU."""
+
+    mtu_of: Mapping[str, int] = field(default_factory=dict)
+
+    def facts_text(self, node: str) -> str:
+        text = super().facts_text(node)
+        return text.replace(f"{MTU}1500", f"{MTU}{self.mtu_of.get(node, 1500)}")
+
+
+def healthy_run(archive: Path, number: int, nodes: int = 5, **changes: Any) -> Path:
+    """Run h1, h2, ... of the first days of November."""
+    cluster = Cluster(nodes=names(nodes), seed=number)
+    return record(cluster, archive, f"h{number}", **_dated(number, 1), **changes)
+
+
+def slow_run(archive: Path, number: int, nodes: int = 5, share: float = 0.8) -> Path:
+    """Run s1, s2, ... of later days: n3 has a small MTU and is slow."""
+    cluster = ChangedCluster(
+        nodes=names(nodes), seed=100 + number, mtu_of={"n3": 576}, parts=slow_part("node", "n3", share)
+    )
+    return record(cluster, archive, f"s{number}", **_dated(number, 11))
+
+
+def _dated(number: int, first_day: int) -> dict[str, Any]:
+    day = f"2026-11-{first_day + number - 1:02d}"
+    return {"started": f"{day}T10:00:00Z", "ended": f"{day}T10:01:00Z"}

@@ -1,0 +1,154 @@
+"""seatrial baseline: set, replace, list, show, drop; nothing changes silently and deleted runs do not matter."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seatrial.archive import baselines
+from seatrial.archive.run_sets import find_runs
+from seatrial.cli.main import run
+from seatrial.commands.baseline.run import write
+from seatrial.model import formats
+from seatrial.model.errors import SeatrialError
+from tests.support.documents import own_lines
+from tests.support.paths import ROOT
+from tests.support.run_archives import healthy_run, slow_run
+
+Read = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("recorded")
+    for number in (1, 2, 3):
+        healthy_run(folder, number)
+        slow_run(folder, number)
+    return folder
+
+
+@pytest.fixture
+def archive(recorded: Path, tmp_path: Path) -> Path:
+    shutil.copytree(recorded, tmp_path / "archive")
+    assert run(["baseline", "set", "good", "h1", "h2,h3", "--archive", str(tmp_path / "archive")]) == 0
+    return tmp_path / "archive"
+
+
+def printed(capsys: Read, *words: str, archive: Path, code: int = 0) -> dict[str, Any]:
+    capsys.readouterr()
+    assert run([*words, "--archive", str(archive), "--json"]) == code
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def test_later_runs_are_compared_with_it_after_its_own_runs_are_gone(archive: Path, capsys: Read) -> None:
+    before = printed(capsys, "compare", "h1,h2,h3", "s1,s2,s3", archive=archive, code=1)
+    for name in ("h1", "h2", "h3"):
+        shutil.rmtree(archive / name)
+    after = printed(capsys, "compare", "good", "s1,s2,s3", archive=archive, code=1)
+    assert after["headline"] == before["headline"]
+    for found in (before, after):  # sums over iterations may differ in the last bit
+        for metric in found["metrics"]:
+            del metric["spread"]
+    assert after["metrics"] == before["metrics"]
+    assert after["suspects"] == before["suspects"]
+    assert after["first"] == {"name": "good", "runs": ["h1", "h2", "h3"]}
+
+
+def test_replacing_asks_and_says_what_it_would_hide(archive: Path, capsys: Read) -> None:
+    """There is no terminal here, so nobody agrees."""
+    before = printed(capsys, "baseline", "show", "good", archive=archive)
+    assert run(["baseline", "set", "good", "s1", "s2", "s3", "--archive", str(archive)]) == 64
+    said = capsys.readouterr().err
+    assert "would hide" in said
+    assert "n3: bandwidth 1 MiB x 4 lost 2" in said
+    assert "was not changed. Add --replace" in said
+    assert printed(capsys, "baseline", "show", "good", archive=archive) == before
+
+
+def test_a_replaced_version_is_kept_and_can_be_compared(archive: Path, capsys: Read) -> None:
+    found = printed(capsys, "baseline", "set", "good", "s1", "s2", "s3", "--replace", archive=archive)
+    assert (found["version"], found["replaced"]) == (2, 1)
+    assert "node:n3" in [each["subject"] for each in found["hides"]]
+    shown = printed(capsys, "baseline", "show", "good", archive=archive)
+    assert [each["version"] for each in shown["earlier"]] == [1]
+    assert printed(capsys, "compare", "good@1", "good", archive=archive, code=1)["worst"]["subject"] == "node:n3"
+
+
+def test_a_replacement_that_hides_nothing_says_so(archive: Path, capsys: Read) -> None:
+    assert printed(capsys, "baseline", "set", "good", "h2", "h3", "--replace", archive=archive)["hides"] == []
+    assert run(["baseline", "set", "good", "h1", "--archive", str(archive)]) == 64
+    assert "Nothing is shown to be slower" in capsys.readouterr().err
+
+
+def test_two_at_the_same_time_do_not_overwrite_each_other(archive: Path) -> None:
+    runs = find_runs(archive, "h1")
+    write(archive, "good", runs, 1)
+    with pytest.raises(SeatrialError, match="changed by somebody else"):
+        write(archive, "good", runs, 1)
+    assert baselines.versions(archive, "good") == [1, 2]
+    assert [path.name for path in (archive / "baselines").iterdir()] == ["good"]
+
+
+def test_list_and_drop(archive: Path, capsys: Read) -> None:
+    (known,) = printed(capsys, "baseline", "list", archive=archive)["baselines"]
+    assert (known["name"], len(known["runs"])) == ("good", 3)
+    assert run(["baseline", "list", "--archive", str(archive)]) == 0
+    assert "good" in capsys.readouterr().out
+    assert run(["baseline", "drop", "good", "--archive", str(archive)]) == 0
+    assert "its runs are kept" in capsys.readouterr().out
+    assert printed(capsys, "baseline", "list", archive=archive)["baselines"] == []
+    assert run(["baseline", "show", "good", "--archive", str(archive)]) == 64
+    assert run(["runs", "list", "--archive", str(archive)]) == 0
+
+
+def test_others_can_read_it(archive: Path) -> None:
+    """Its folder has the mode of any new folder, and not that of a private temporary one."""
+    (archive / "plain").mkdir()
+    plain = (archive / "plain").stat().st_mode
+    assert (archive / "baselines" / "good" / "0001").stat().st_mode == plain
+
+
+@pytest.mark.parametrize("name", ["../x", "a b", "", "x" * 101, ".new"])
+def test_wrong_names_are_refused(name: str, archive: Path, capsys: Read) -> None:
+    assert run(["baseline", "set", name, "h1", "--archive", str(archive)]) == 64
+    assert "not a valid name" in capsys.readouterr().err
+
+
+def test_the_name_of_a_run_is_refused(archive: Path, capsys: Read) -> None:
+    assert run(["baseline", "set", "h1", "h2", "--archive", str(archive)]) == 64
+    assert "is the name of a run" in capsys.readouterr().err
+
+
+def test_every_field_is_documented(archive: Path, capsys: Read) -> None:
+    documented = own_lines((ROOT / "docs" / "baseline.md").read_text())
+    shown = [
+        printed(capsys, "baseline", "list", archive=archive),
+        printed(capsys, "baseline", "set", "good", "s1", "s2", "s3", "--replace", archive=archive),
+        printed(capsys, "baseline", "show", "good", archive=archive),
+    ]
+    names = {name for each in shown for part in (each, *each.get("runs", ()), *each.get("hides", ())) for name in part}
+    assert names - documented == set()
+
+
+class TestDamage:
+    """Files that are damaged are reported with their names."""
+
+    def damaged(self, archive: Path, name: str, content: bytes, capsys: Read) -> str:
+        (archive / "baselines" / "good" / "0001" / name).write_bytes(content)
+        capsys.readouterr()
+        assert run(["compare", "good", "s1", "--archive", str(archive)]) == 2
+        return capsys.readouterr().err
+
+    @pytest.mark.parametrize("name", ["baseline.json", "values.parquet", "facts.json.gz"])
+    def test_a_file_that_is_not_what_it_should_be(self, name: str, archive: Path, capsys: Read) -> None:
+        assert "cannot be read" in self.damaged(archive, name, b"nonsense", capsys)
+
+    def test_a_later_format(self, archive: Path, capsys: Read) -> None:
+        path = archive / "baselines" / "good" / "0001" / "baseline.json"
+        later = json.loads(path.read_text()) | {"format": formats.BASELINE + 1}
+        said = self.damaged(archive, "baseline.json", json.dumps(later).encode(), capsys)
+        assert f"has format {formats.BASELINE + 1}" in said
+        assert "Use a newer version" in said

@@ -1,0 +1,173 @@
+"""Two sets of runs: what is slower, faster, the same or undecided, and which conditions refuse a comparison."""
+
+import msgspec
+import numpy as np
+import pytest
+
+from seatrial.judgement.comparison.judge import RunSet, compare
+from seatrial.judgement.comparison.records import Comparison, Outcome
+from seatrial.model.errors import UsageError
+from seatrial.model.run_values import Compared, MetricTable
+from tests.support.run_tables import BANDWIDTH, LATENCY, complete_pairs, summaries, table, table_of
+
+
+def compared(tables: list[MetricTable], runs: tuple[int, int] = (5, 5), **options: object) -> Comparison:
+    first = RunSet(name="A", runs=summaries(1, runs[0]))
+    second = RunSet(name="B", runs=summaries(1 + runs[0], runs[1]))
+    return compare(first, second, tables, **options)  # type: ignore[arg-type]
+
+
+def named(found: Comparison, outcome: Outcome = Outcome.SLOWER) -> set[str]:
+    return {row.subject.text for metric in found.metrics for row in metric.changed if row.outcome is outcome}
+
+
+def test_a_slow_node_is_named_with_an_interval_that_holds_its_loss() -> None:
+    found = compared([table((5, 5), slow={"n3": 0.9})])
+    assert found.outcome is Outcome.SLOWER
+    assert found.worst is not None and found.worst.subject.text == "node:n3"
+    assert found.worst.ratio.low < 0.9 < found.worst.ratio.high
+    assert named(found) == {"node:n3"}
+    assert found.metrics[0].nodes.same >= 6
+
+
+def test_all_pairs_slower_are_one_row_and_not_one_for_each() -> None:
+    found = compared([table((5, 5), everything=0.95)])
+    assert found.outcome is Outcome.SLOWER
+    assert found.worst is not None and found.worst.subject.text == "fabric:all"
+    assert found.worst.ratio.low < 0.95 < found.worst.ratio.high
+    assert found.metrics[0].changed == ()
+
+
+def test_a_higher_latency_is_slower_and_a_lower_one_faster() -> None:
+    assert compared([table((5, 5), metric=LATENCY, everything=1.1)]).outcome is Outcome.SLOWER
+    assert compared([table((5, 5), metric=LATENCY, everything=0.9)]).outcome is Outcome.FASTER
+    worse = compared([table((5, 5), metric=LATENCY, everything=1.25)]).worst
+    assert worse is not None and worse.loss == pytest.approx(0.2, abs=0.01)
+
+
+def test_no_change_is_shown_to_be_none_with_enough_runs_and_open_with_few() -> None:
+    assert compared([table((5, 5))]).outcome is Outcome.SAME
+    few = compared([table((2, 2), of_runs=0.02)], (2, 2))
+    assert few.outcome is Outcome.INCONCLUSIVE
+    assert few.worst is not None and few.worst.more_runs is not None and few.worst.more_runs >= 1
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_with_no_change_planted_nothing_is_slower_or_faster(seed: int) -> None:
+    tables = [table((3, 3), nodes=5, seed=seed), table((3, 3), nodes=5, metric=LATENCY, seed=100 + seed)]
+    assert compared(tables, (3, 3)).outcome in (Outcome.SAME, Outcome.INCONCLUSIVE)
+
+
+def test_one_run_each_decides_nothing_and_names_who_changed_otherwise() -> None:
+    found = compared([table((1, 1), slow={"n3": 0.8})], (1, 1))
+    assert found.outcome is Outcome.INCONCLUSIVE
+    assert found.worst is not None and found.worst.subject.text == "node:n3"
+    assert found.worst.deviates and (found.worst.more_runs or 0) >= 1
+    assert any("One run each" in note for note in found.notes)
+
+
+def test_one_bad_run_of_several_is_not_slower() -> None:
+    found = compared([table((5, 5), slow={"n3": 0.7}, only_last=True)])
+    assert named(found) == set()
+
+
+def test_a_pair_needs_two_runs_and_a_node_is_seen_over_several_pairs() -> None:
+    values = table((5, 1), nodes=6).values
+    pairs = complete_pairs(6)
+    values[5, pairs.index(("n1", "n2"))] *= 0.5
+    assert named(compared([table_of(BANDWIDTH, pairs, values)], (5, 1))) == set()
+    slow = table((5, 1), nodes=6, slow={"n2": 0.9})
+    assert named(compared([slow], (5, 1))) == {"node:n2"}
+
+
+def test_a_pair_is_named_where_its_nodes_do_not_explain_it() -> None:
+    values = table((3, 3), nodes=6).values
+    pairs = complete_pairs(6)
+    values[3:, pairs.index(("n1", "n2"))] *= 0.5
+    assert named(compared([table_of(BANDWIDTH, pairs, values)], (3, 3))) == {"pair:n1>n2"}
+
+
+def test_a_single_pair_is_its_own_subject() -> None:
+    values = 1e9 * np.exp(np.random.default_rng(1).normal(0, 0.003, (8, 1)))
+    values[4:] *= 0.8
+    found = compared([table_of(BANDWIDTH, (("n1", "n2"),), values)], (4, 4))
+    assert found.outcome is Outcome.SLOWER
+    assert found.worst is not None and found.worst.subject.text == "pair:n1>n2"
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "condition"),
+    [
+        ("mpi_library", "MPICH 4.1", "mpi-library"),
+        ("launcher", "ssh", "launcher"),
+        ("ranks_per_node", 2.0, "ranks-per-node"),
+        ("environment", "module:gcc", "environment"),
+        ("kind", "curve", "command"),
+        ("mpirun_options", ("--bind-to", "none"), "mpirun-options"),
+    ],
+)
+def test_an_unlike_condition_is_refused_by_name_and_permitted_on_request(
+    field: str, value: object, condition: str
+) -> None:
+    first = RunSet(name="A", runs=summaries(1, 3))
+    second = RunSet(name="B", runs=summaries(4, 3, **{field: value}))
+    with pytest.raises(UsageError, match=rf"{condition}: .*--across {condition}"):
+        compare(first, second, [table((3, 3))])
+    found = compare(first, second, [table((3, 3))], across=(condition,))
+    assert [each.condition for each in found.across] == [condition]
+
+
+def test_a_run_that_differs_within_its_own_set_is_refused() -> None:
+    mixed = (*summaries(1, 1), *summaries(2, 1, launcher="ssh"))
+    with pytest.raises(UsageError, match="launcher: slurm and ssh and slurm"):
+        compare(RunSet(name="A", runs=mixed), RunSet(name="B", runs=summaries(3, 2)), [table((2, 2))])
+
+
+def refused(changed: MetricTable, condition: str) -> None:
+    with pytest.raises(UsageError, match=condition):
+        compared([changed], (2, 2))
+
+
+def test_conditions_of_the_measurements_are_refused_by_name() -> None:
+    whole = table((2, 2))
+    change = msgspec.structs.replace
+    refused(change(whole, compared=(Compared.ENDS, Compared.ENDS, Compared.ALL, Compared.ALL)), "verification")
+    refused(change(whole, pairs_at_once=np.array([1.0, 1.0, 4.0, 4.0])), "pairs-at-once: 1 and 4")
+    values = whole.values.copy()
+    values[:2, : len(whole.pairs) // 2] = np.nan
+    values[2:, len(whole.pairs) // 2 :] = np.nan
+    apart = tuple((f"a{n}", f"b{n}") if n < len(whole.pairs) // 2 else (f"c{n}", f"d{n}") for n in range(56))
+    refused(table_of(BANDWIDTH, apart, values), "nodes: c28 and c29 and c30 and c31 and a0")
+
+
+def test_other_message_sizes_are_refused_and_shown() -> None:
+    small, large = table((2, 2)), table((2, 2))
+    other = msgspec.structs.replace(BANDWIDTH, message_bytes=4096)
+    before = msgspec.structs.replace(small, compared=(Compared.ENDS, Compared.ENDS, None, None))
+    after = msgspec.structs.replace(large, metric=other, compared=(None, None, Compared.ENDS, Compared.ENDS))
+    with pytest.raises(UsageError, match="messages: oneway of 1 MiB and oneway of 4 KiB"):
+        compared([before, after], (2, 2))
+
+
+def sparse(nodes: int, leaf_of: dict[str, str], far: float, runs: int, seed: int) -> MetricTable:
+    """Each run draws a fifth of the pairs; pairs across leaves take `far` times as long."""
+    draw = np.random.default_rng(seed)
+    pairs = complete_pairs(nodes)
+    logs = draw.normal(0, 0.004, (runs, len(pairs))) + draw.normal(0, 0.002, (runs, 1))
+    logs += np.array([0.0 if leaf_of[a] == leaf_of[b] else np.log(far) for a, b in pairs])
+    values = 1e-6 * np.exp(logs)
+    values[draw.random(values.shape) > 0.2] = np.nan
+    return table_of(LATENCY, pairs, values)
+
+
+def test_nodes_of_sparse_designs_are_compared_by_distance_if_leaves_are_known() -> None:
+    leaf_of = {f"n{number}": f"leaf{number % 3}" for number in range(1, 13)}
+    tables = [sparse(12, leaf_of, 1.6, 6, seed) for seed in range(4)]
+    first = RunSet(name="A", runs=summaries(1, 3, leaf_of=leaf_of))
+    second = RunSet(name="B", runs=summaries(4, 3, leaf_of=leaf_of))
+    for each in tables:
+        found = compare(first, second, [each])
+        assert named(found) | named(found, Outcome.FASTER) == set()
+        assert found.metrics[0].nodes.same >= 8
+    unknown = compared([tables[0]], (3, 3))
+    assert unknown.metrics[0].nodes == type(unknown.metrics[0].nodes)()

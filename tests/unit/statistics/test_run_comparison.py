@@ -1,0 +1,90 @@
+"""Comparisons of runs keep their error rates: intervals cover, sameness is claimed wrongly in few cases."""
+
+import math
+
+import numpy as np
+import pytest
+
+from seatrial.statistics.run_comparison import RunComparison, compare_runs
+
+SLOWER = 0.98
+
+
+def draw(
+    seed: int, runs: tuple[int, int], subjects: int, of_run: float, of_subject: float, factor: float
+) -> RunComparison:
+    chance = np.random.default_rng(seed)
+    usual = chance.normal(0, 0.05, subjects)
+    sets = [
+        np.exp(usual + chance.normal(0, of_run, (count, 1)) + chance.normal(0, of_subject, (count, subjects)))
+        for count in runs
+    ]
+    return compare_runs(sets[0], sets[1] * factor)
+
+
+CASES = [
+    ((5, 5), 40, 0.005, 0.005),
+    ((2, 3), 40, 0.001, 0.008),
+    ((3, 3), 1, 0.006, 0.0),
+    ((6, 2), 8, 0.004, 0.006),
+]
+
+
+@pytest.mark.parametrize(("runs", "subjects", "of_run", "of_subject"), CASES)
+def test_intervals_cover_the_planted_change_and_sameness_is_rarely_claimed(
+    runs: tuple[int, int], subjects: int, of_run: float, of_subject: float
+) -> None:
+    """150 draws: the standard error of 95 % and of 5 % is 1.8 points. `bench/comparisons.py` draws more."""
+    drawn = [draw(seed, runs, subjects, of_run, of_subject, SLOWER) for seed in range(150)]
+    planted = math.log(SLOWER)
+    of_subjects = np.mean([np.mean((r.subjects.low <= planted) & (planted <= r.subjects.high)) for r in drawn])
+    together = np.mean([r.together.low[0] <= planted <= r.together.high[0] for r in drawn])
+    claimed = np.mean([r.subjects.within(1 - SLOWER).mean() for r in drawn])
+    assert 0.895 < of_subjects < 0.999
+    assert 0.895 < together < 0.999
+    assert claimed < 0.095
+
+
+def test_a_change_of_all_subjects_is_never_certain_because_there_are_many() -> None:
+    """The deviation of a whole run is shared: 400 subjects of 2 runs each are still 2 runs."""
+    wrong = [draw(seed, (2, 2), 400, 0.01, 0.001, 1.0) for seed in range(60)]
+    named = np.mean([(r.subjects.p_value < 0.05).mean() for r in wrong])
+    assert named < 0.14
+
+
+def test_one_run_each_has_no_interval_but_shows_who_changed_otherwise() -> None:
+    chance = np.random.default_rng(1)
+    first = np.exp(chance.normal(0, 0.003, (1, 64)))
+    second = first * np.exp(chance.normal(0, 0.003, (1, 64)))
+    second[0, 7] *= 0.9
+    found = compare_runs(first, second)
+    assert not np.isfinite(found.subjects.high).any()
+    assert np.isnan(found.together.p_value[0])
+    assert math.isnan(found.levels.run)
+    assert not found.subjects.within(0.5).any()
+    assert np.flatnonzero(found.subjects.relative_p < 1e-6).tolist() == [7]
+    assert math.exp(found.subjects.relative[7]) == pytest.approx(0.9, abs=0.02)
+
+
+def test_the_estimate_is_the_ratio_of_geometric_means_whatever_is_missing() -> None:
+    first = np.array([[100.0, 50.0], [110.0, np.nan]])
+    second = np.array([[90.0, 60.0], [np.nan, 60.0]])
+    found = compare_runs(first, second)
+    assert np.exp(found.subjects.change) == pytest.approx([90 / math.sqrt(100 * 110), 60 / 50])
+    assert found.runs == (2, 2)
+
+
+def test_equal_values_are_the_same_and_never_a_division_by_zero() -> None:
+    values = np.full((3, 6), 7.0)
+    found = compare_runs(values, values.copy())
+    assert found.subjects.within(0.001).all()
+    assert found.together.within(0.001).all()
+    assert (found.subjects.p_value > 0.99).all()
+
+
+def test_deviations_of_each_level_are_found_again() -> None:
+    levels = [draw(seed, (10, 10), 100, 0.01, 0.004, 1.0).levels for seed in range(30)]
+    assert np.mean([each.run for each in levels]) == pytest.approx(0.01, rel=0.1)
+    assert np.mean([each.subject_run for each in levels]) == pytest.approx(0.004, rel=0.1)
+    assert np.mean([each.subject for each in levels]) == pytest.approx(0.05, rel=0.1)
+    assert levels[0].run_degrees == 18

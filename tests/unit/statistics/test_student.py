@@ -1,0 +1,41 @@
+"""Student's distribution in columns, variances of many subjects, many tests, and numbers of runs."""
+
+import math
+
+import numpy as np
+import pytest
+
+from seatrial.statistics.estimates import student_cdf, student_quantile
+from seatrial.statistics.student import quantile, two_sided
+
+
+@pytest.mark.parametrize("degrees", [1, 2, 3, 7, 30, 200])
+@pytest.mark.parametrize("t", [0.0, 0.1, 1.0, 2.5, 6.0])
+def test_tails_are_those_of_the_exact_series(t: float, degrees: int) -> None:
+    expected = 2 * (1 - student_cdf(t, degrees))
+    assert two_sided(np.array([t, -t]), np.array([degrees]))[0] == pytest.approx(expected, rel=1e-9, abs=1e-15)
+
+
+def test_far_tails_keep_their_digits() -> None:
+    """With 2 degrees P(|T| > t) = 1 - t/sqrt(2 + t^2), about 1/t^2 in the tail."""
+    assert two_sided(np.array([1e6]), np.array([2.0]))[0] == pytest.approx(1e-12, rel=1e-6)
+
+
+def test_fractional_degrees_lie_between_whole_ones() -> None:
+    at = two_sided(np.array([2.0, 2.0, 2.0]), np.array([3.0, 3.5, 4.0]))
+    assert at[0] > at[1] > at[2]
+
+
+def test_unknown_numbers_stay_unknown() -> None:
+    assert np.isnan(two_sided(np.array([np.nan, 1.0]), np.array([3.0, np.nan]))).all()
+
+
+@pytest.mark.parametrize("degrees", [1, 2, 4, 10, 100])
+def test_quantiles_are_those_of_the_exact_series(degrees: int) -> None:
+    assert quantile(0.95, np.array([degrees]))[0] == pytest.approx(student_quantile(0.975, degrees), rel=1e-3)
+
+
+def test_no_degrees_have_no_quantile_and_many_are_normal() -> None:
+    found = quantile(0.95, np.array([0.0, 1e9]))
+    assert math.isinf(found[0])
+    assert found[1] == pytest.approx(1.959964, abs=1e-3)
