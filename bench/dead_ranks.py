@@ -68,15 +68,16 @@ def one_run(plan: LabPlan, archive: Path, node: str, *, once: bool, draw: random
     finally:
         killer.stop()
     judged = json.loads(done.stdout) if done.stdout.startswith("{") else {}
+    measured = judged.get("data") or {}
     return {
         "node": node,
         "killed": killer.killed,
         "exit": done.returncode,
         "findings": [(one["kind"], one["subject"], one["ambiguous_with"]) for one in judged.get("findings", [])],
         "statements": [one["statement"] for one in judged.get("findings", [])],
-        "notes": [note for note in judged.get("notes", []) if "rank" in note],
+        "notes": [note for note in measured.get("notes", []) if "rank" in note],
         "verdict": judged.get("verdict", done.stderr[-300:]),
-        "complete": judged.get("complete"),
+        "complete": measured.get("complete"),
         "run": judged.get("run"),
     }
 

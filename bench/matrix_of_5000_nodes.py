@@ -54,7 +54,7 @@ def measure(path: Path) -> tuple[set[str], float, float, int]:
         _, _, used = os.wait4(process.pid, 0)
         seconds = time.perf_counter() - began
         output.seek(0)
-        found = json.load(output)
+        found = json.load(output)["data"]
     named = {fault["subject"].removeprefix("node:") for fault in found["faults"]}
     return named, used.ru_utime + used.ru_stime, seconds, used.ru_maxrss * 1024
 

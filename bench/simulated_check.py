@@ -21,6 +21,7 @@ from seatrial.lab.simulator.launcher import SimulatedLauncher
 from seatrial.lab.simulator.topology import parse_topology
 from seatrial.lab.simulator.trial import SimulatedFabric, TrialSettings
 from seatrial.model.settings import CheckSettings
+from seatrial.render.envelope import envelope
 from seatrial.render.json import json_text
 from seatrial.render.text import as_text
 
@@ -86,7 +87,7 @@ def one_size(topology: str, faults: tuple[str, ...]) -> None:
         watch.stage("report")
         report = check_report(outcome.recorded.info, outcome.judgement, outcome.recorded.facts)
         as_text(report)
-        json_text(report.payload())
+        json_text(envelope(report, command="", now=""))
         watch.stage("end")
     wanted = sorted(f"node:{one.part.name.split(' ')[0]}" for one in planted)
     named = sorted(one.subject.text for one in outcome.judgement.findings)

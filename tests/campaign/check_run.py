@@ -1,6 +1,5 @@
 """One real check in a lab: its driver in the foreground or in a job, what it printed, what it left in its archive."""
 
-import json
 import subprocess
 import sys
 import time
@@ -12,6 +11,7 @@ from seatrial.process.process import Completed
 from tests.campaign.lane import Lane
 from tests.campaign.victims import Kind, victims
 from tests.campaign.witness import Witness, whole_lines
+from tests.support.json_objects import parsed
 
 SEATRIAL = (sys.executable, "-m", "seatrial")
 END_S = 150.0
@@ -122,7 +122,7 @@ class CheckRun:
 
     def listed(self) -> list[dict[str, object]]:
         """What `runs list` says of the archive."""
-        rows: list[dict[str, object]] = json.loads(
+        rows: list[dict[str, object]] = parsed(
             self.seatrial("runs", "list", "--json", "--archive", str(self.archive)).stdout
         )["runs"]
         return rows

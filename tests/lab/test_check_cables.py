@@ -1,6 +1,5 @@
 """A check that is told the cables names them, on a real cluster."""
 
-import json
 import sys
 from functools import partial
 from pathlib import Path
@@ -14,6 +13,7 @@ from seatrial.lab.faults.base import Parameters
 from seatrial.process.process import run
 from tests.lab.waiting import decided, inconclusive
 from tests.support.fabrics import fat_tree, tables_of
+from tests.support.json_objects import parsed
 
 pytestmark = [pytest.mark.lab, pytest.mark.alone]
 
@@ -28,7 +28,7 @@ def test_the_slow_trunks_are_named_as_cables(lab4: LabPlan, tmp_path: Path) -> N
     argv = as_user(lab4, [sys.executable, "-m", "seatrial", *asked])
     done = decided(partial(run, argv, timeout_s=150), inconclusive)
     assert done.returncode == 1, done.stderr
-    report = json.loads(done.stdout)
+    report = parsed(done.stdout)
     (finding,) = [one for one in report["findings"] if one["metric"] == "bandwidth_bytes_per_s"]
     assert finding["kind"] == "slow-cable"
     assert {finding["subject"], *finding["ambiguous_with"]} == {"link:leaf1[3]-spine1[1]", "link:leaf2[3]-spine1[2]"}

@@ -1,6 +1,5 @@
 """What goes wrong on a real cluster while a check runs, and what is left of the run."""
 
-import json
 import os
 import signal
 import subprocess
@@ -24,6 +23,7 @@ from seatrial.lab.faults.base import Parameters
 from seatrial.model.run import Ending
 from seatrial.process.process import run
 from tests.lab.waiting import LONG_S, decided, eventually, wait_until_idle
+from tests.support.json_objects import parsed
 
 pytestmark = pytest.mark.lab
 SEATRIAL = (sys.executable, "-m", "seatrial")
@@ -70,7 +70,7 @@ def test_killing_the_driver_loses_no_delivered_sample(
     os.kill(process.pid, signal.SIGKILL)  # nsenter and env replaced themselves by the driver
     process.communicate(timeout=30)
     delivered = journal.read_bytes().count(b'"entry":"measurement"')
-    found = json.loads(run([*SEATRIAL, "runs", "recover", "--archive", str(tmp_path), "--json"], timeout_s=60).stdout)
+    found = parsed(run([*SEATRIAL, "runs", "recover", "--archive", str(tmp_path), "--json"], timeout_s=60).stdout)
     (recovered,) = found["recovered"]
     assert recovered["measurements"] >= delivered >= 20
     folder = Path(recovered["folder"])
@@ -78,7 +78,7 @@ def test_killing_the_driver_loses_no_delivered_sample(
     assert query_samples([samples_file(folder)], "SELECT count(*) FROM samples WHERE NOT warm") == [(times,)]
     report = run([*SEATRIAL, "report", "--archive", str(tmp_path), "--json"], timeout_s=60)
     assert report.returncode == 2
-    assert json.loads(report.stdout)["complete"] is False
+    assert parsed(report.stdout)["complete"] is False
     queued = as_user(lab, ["squeue", "-h", "-t", "PD,R"])
     assert eventually(lambda: run(queued, timeout_s=30).stdout == ""), "nobody gave its allocation back"
 
@@ -89,7 +89,7 @@ def recover(archive: Path, *options: str, elsewhere: bool = False) -> dict[str, 
     argv = [*apart, *SEATRIAL, "runs", "recover", "--archive", str(archive), "--json", *options]
     done = run(argv, timeout_s=90)
     assert done.returncode == 0, done.stderr
-    found: dict[str, list[dict[str, object]]] = json.loads(done.stdout)
+    found: dict[str, list[dict[str, object]]] = parsed(done.stdout)
     return found
 
 
@@ -104,7 +104,7 @@ def test_a_check_under_way_is_not_recovered(started: "Callable[[], subprocess.Po
     found = recover(tmp_path, elsewhere=True)
     assert (found["recovered"], found["damaged"]) == ([], [])
     stdout, stderr = process.communicate(timeout=150)
-    name = json.loads(stdout)["run"]
+    name = parsed(stdout)["run"]
     assert process.returncode in (0, 1, 2), stderr  # 2: pairs that a busy machine leaves undecided
     (folder,) = tmp_path.iterdir()
     whole = read_run(folder)
@@ -121,7 +121,7 @@ def test_a_check_that_is_closed_by_force_keeps_all_it_measured(
     stdout, stderr = process.communicate(timeout=60)
     assert process.returncode in (1, 2), stderr
     assert "Traceback" not in stderr
-    assert json.loads(stdout)["complete"] is False
+    assert parsed(stdout)["complete"] is False
     whole = of_type(read_entries(tmp_path / f"{recovered['run']}-rescued"), Delivered)
     early = of_type(read_entries(Path(str(recovered["folder"]))), Delivered)
     assert whole[: len(early)] == early
@@ -137,7 +137,7 @@ def test_ctrl_c_keeps_what_was_measured(
     stdout, stderr = process.communicate(timeout=120)
     assert process.returncode == 2, stderr
     assert stdout, stderr
-    judged = json.loads(stdout)
+    judged = parsed(stdout)
     assert judged["complete"] is False
     assert "Interrupted" in " ".join(judged["notes"])
     assert not list(tmp_path.glob(f"*{PARTIAL}"))
@@ -162,7 +162,7 @@ def test_a_node_that_fails_is_named_and_the_others_are_measured(
         process = process or started()
         stdout, stderr = process.communicate(timeout=240)
         assert process.returncode == 1, stderr
-        judged = json.loads(stdout)
+        judged = parsed(stdout)
         assert [(one["kind"], one["subject"]) for one in judged["findings"]] == [("node-down", "node:n2")]
         others = {(one["source"], one["target"]): one["verdict"] for one in judged["pairs"]}
         others = {pair: verdict for pair, verdict in others.items() if "n2" not in pair}

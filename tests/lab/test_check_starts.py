@@ -1,6 +1,5 @@
 """Checks that cannot start, or start in an unusual way: each ends with a sentence, or with its result."""
 
-import json
 import re
 import shutil
 import sys
@@ -18,6 +17,7 @@ from seatrial.lab.cluster.host_argv import as_user
 from seatrial.lab.cluster.plan import LabPlan
 from seatrial.process.process import Completed, run
 from tests.lab.waiting import decided, eventually, inconclusive
+from tests.support.json_objects import parsed
 
 pytestmark = pytest.mark.lab
 Check = Callable[..., Completed]
@@ -88,7 +88,7 @@ def test_what_cannot_be_done_is_said_in_a_sentence(
 def test_an_odd_number_of_nodes_inside_an_allocation(check: Check, tmp_path: Path) -> None:
     done = check(prefix=("salloc", "-Q", "-N3", "--exclusive"))
     assert done.returncode == 0, done.stderr
-    judged = json.loads(done.stdout)
+    judged = parsed(done.stdout)
     assert [node["node"] for node in judged["nodes"]] == ["n1", "n2", "n3"]
     assert {pair["verdict"] for pair in judged["pairs"]} == {"PASS"}
     assert len(judged["pairs"]) == 6
@@ -119,8 +119,8 @@ def test_a_detached_check_is_collected_later(lab4: LabPlan, tmp_path: Path) -> N
     collect = as_user(lab4, [*SEATRIAL, "runs", "collect", "later", "--archive", str(tmp_path), "--json"])
     first = run(collect, timeout_s=60)
     assert first.returncode == 2
-    assert "later" in json.loads(first.stdout)["state"]
+    assert "later" in parsed(first.stdout)["state"]
     assert eventually((tmp_path / "later").exists, timeout_s=120)
     collected = run(collect, timeout_s=60)
     assert collected.returncode == 0, (tmp_path / "later.submitted/output.txt").read_text()
-    assert json.loads(collected.stdout)["verdict"] == "PASS"
+    assert parsed(collected.stdout)["verdict"] == "PASS"

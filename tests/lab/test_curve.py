@@ -1,6 +1,5 @@
 """A curve over a virtual link of a known rate."""
 
-import json
 import sys
 from functools import partial
 from pathlib import Path
@@ -11,6 +10,7 @@ from seatrial.lab.cluster.host_argv import as_user
 from seatrial.lab.cluster.plan import LabPlan
 from seatrial.process.process import run
 from tests.lab.waiting import decided, inconclusive
+from tests.support.json_objects import parsed
 
 pytestmark = [pytest.mark.lab, pytest.mark.alone]
 
@@ -20,7 +20,7 @@ def test_the_plateau_is_what_the_link_carries(lab4: LabPlan, tmp_path: Path) -> 
     argv = as_user(lab4, [sys.executable, "-m", "seatrial", *asked])
     done = decided(partial(run, argv, timeout_s=150), inconclusive)
     assert done.stdout, done.stderr
-    found = json.loads(done.stdout)
+    found = parsed(done.stdout)
     assert (done.returncode, found["verdict"]) == (0, "PASS"), found["reason"]
     assert 0.9 < found["plateau"]["bandwidth_bytes_per_s"]["value"] / found["limit_bytes_per_s"] < 1.01
     assert found["limit_bytes_per_s"] == pytest.approx(117.67e6, rel=0.001)

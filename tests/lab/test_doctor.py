@@ -1,6 +1,5 @@
 """The doctor and the check on a cluster where launches do not work, each for a reason of its own."""
 
-import json
 import os
 import shutil
 import sys
@@ -21,6 +20,7 @@ from seatrial.lab.faults.base import Parameters
 from seatrial.launch.probe_build import default_folder
 from seatrial.process.process import Completed, run
 from tests.lab.waiting import LONG_S, eventually
+from tests.support.json_objects import parsed
 
 pytestmark = pytest.mark.lab
 SEATRIAL = (sys.executable, "-m", "seatrial")
@@ -101,7 +101,7 @@ def hidden(lab: LabPlan, node: str, folder: Path) -> Iterator[None]:
 
 def doctor(lab: LabPlan, *options: str, prefix: tuple[str, ...] = ()) -> dict[str, Any]:
     done = run(as_user(lab, [*prefix, *SEATRIAL, "doctor", "--json", *options]), timeout_s=180)
-    found = json.loads(done.stdout)
+    found = parsed(done.stdout)
     assert isinstance(found, dict)
     assert found["exit_code"] == done.returncode
     return found
@@ -171,7 +171,7 @@ def test_a_suspended_node_is_woken_measured_and_left_and_nobody_is_disturbed(lab
     run(as_user(lab, ["scontrol", "update", "NodeName=n3", "State=POWER_DOWN"]), timeout_s=30)
     wait_for(lab, lambda states: states["n3"] == "idle~")
     done = check(lab, tmp_path, "--nodes", "n[1-3]", "--idle-only")
-    judged = json.loads(done.stdout)
+    judged = parsed(done.stdout)
     assert "Slurm wakes n3" in done.stderr
     assert {pair["source"] for pair in judged["pairs"]} == {"n2", "n3"}
     assert all(pair["bandwidth_bytes_per_s"] for pair in judged["pairs"])

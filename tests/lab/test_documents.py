@@ -1,7 +1,6 @@
 """The commands that the README, docs/commands.md and docs/lab.md promise, run exactly as written there."""
 
 import itertools
-import json
 import os
 import re
 import shlex
@@ -19,6 +18,7 @@ from seatrial.lab.cluster.start import needed_folders, raise_lab
 from seatrial.process.process import Completed, run
 from tests.lab.waiting import decided, eventually, inconclusive
 from tests.support.documents import table
+from tests.support.json_objects import parsed
 
 pytestmark = [pytest.mark.lab, pytest.mark.alone]
 SEATRIAL = (sys.executable, "-m", "seatrial")
@@ -87,7 +87,7 @@ def several_ranks_share_the_link(lab: LabPlan, folder: Path) -> None:
     """What the table's `seatrial saturate` measured is true of the virtual link."""
     measured = max((folder / "seatrial-runs").glob("*-saturate-*"))
     told = run(as_user(lab, [*SEATRIAL, "report", measured.name, "--json"], cwd=str(folder)), timeout_s=60)
-    found = json.loads(told.stdout)
+    found = parsed(told.stdout)
     assert [one["ranks"] for one in found["by_ranks"]] == [1, 2]
     assert found["complete"]
     for one in found["by_ranks"]:

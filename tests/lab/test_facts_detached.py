@@ -1,6 +1,5 @@
 """Facts left to the queue, a job for each node: free nodes are read, a busy one is waited for, a drained one named."""
 
-import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from seatrial.lab.cluster.host_argv import as_user
 from seatrial.lab.cluster.plan import LabPlan
 from seatrial.process.process import Completed, run
 from tests.lab.waiting import eventually
+from tests.support.json_objects import parsed
 
 pytestmark = pytest.mark.lab
 SEATRIAL = (sys.executable, "-m", "seatrial")
@@ -22,7 +22,7 @@ def test_free_nodes_are_read_a_busy_one_is_waited_for_a_drained_one_is_named(lab
 
     def look() -> dict[str, Any]:
         said = typed(*SEATRIAL, "runs", "collect", "later", "--json", "--archive", str(tmp_path))
-        found: dict[str, Any] = json.loads(said.stdout)
+        found: dict[str, Any] = parsed(said.stdout)
         return found
 
     typed("scontrol", "update", "NodeName=n4", "State=DRAIN", "Reason=broken")
@@ -30,7 +30,7 @@ def test_free_nodes_are_read_a_busy_one_is_waited_for_a_drained_one_is_named(lab
     try:
         done = typed(*SEATRIAL, "facts", "n[1-4]", "--detach", "--run", "later", "--archive", str(tmp_path), "--json")
         assert done.returncode == 0, done.stderr
-        name = json.loads(done.stdout)["name"]
+        name = parsed(done.stdout)["name"]
         eventually(lambda: (now := look())["read"] == ["n1", "n2"] and "Resources" in now["waiting"].get("n3", ""))
         found = look()
         assert (found["read"], list(found["waiting"])) == (["n1", "n2"], ["n3"])
@@ -41,7 +41,7 @@ def test_free_nodes_are_read_a_busy_one_is_waited_for_a_drained_one_is_named(lab
         found = look()
         assert (found["waiting"], found["failed"]) == ({}, {"n3": "its job was cancelled"})
         facts = typed(*SEATRIAL, "facts", "--from", found["folder"], "--json")
-        assert set(json.loads(facts.stdout)["nodes"]) == {"n1", "n2"}
+        assert set(parsed(facts.stdout)["nodes"]) == {"n1", "n2"}
         queued = ("squeue", "--noheader", "--format=%j")
         assert eventually(lambda: typed(*queued).stdout.split() == ["others"]), typed(*queued).stdout
         assert typed("squeue", "--noheader", f"--name={name}").stdout == ""

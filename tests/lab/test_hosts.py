@@ -18,6 +18,7 @@ from seatrial.lab.cluster.ssh import SYSTEM_FOLDER, start_sshd, without_slurm
 from seatrial.lab.faults.base import Parameters
 from seatrial.process.process import Completed, run
 from tests.lab.waiting import decided, eventually, inconclusive
+from tests.support.json_objects import parsed
 
 pytestmark = pytest.mark.lab
 ROOT = Path(__file__).resolve().parents[2]
@@ -43,7 +44,7 @@ def check(
 def findings(done: Completed) -> list[dict[str, Any]]:
     """Of a check with --json."""
     assert done.stdout, done.stderr
-    return json.loads(done.stdout)["findings"]  # type: ignore[no-any-return]
+    return parsed(done.stdout)["findings"]  # type: ignore[no-any-return]
 
 
 @pytest.fixture

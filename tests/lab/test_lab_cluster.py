@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from seatrial.lab.cluster import planting, state, stop
@@ -20,6 +19,7 @@ from seatrial.lab.faults.base import Parameters
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.process.process import Completed, run
 from tests.lab.waiting import eventually
+from tests.support.json_objects import parsed
 
 pytestmark = pytest.mark.lab
 InLab = Callable[..., Completed]
@@ -167,7 +167,7 @@ def test_a_daemon_that_dies_fails_the_raising_with_its_last_words(
 def test_status_tells_what_stands(lab4: LabPlan) -> None:
     planting.plant(lab4.name, "mtu", "n3", Parameters(mtu=1400))
     done = run([*SEATRIAL, "lab", "status", "--json"], timeout_s=30)
-    labs = {lab["name"]: lab for lab in msgspec.json.decode(done.stdout)["labs"]}
+    labs = {lab["name"]: lab for lab in parsed(done.stdout)["labs"]}
     mine = labs[lab4.name]
     assert mine["standing"]
     assert set(mine["node_states"]) == {"n1", "n2", "n3", "n4"}

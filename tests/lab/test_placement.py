@@ -1,6 +1,5 @@
 """Bindings that are bad on purpose, on real nodes: each is named, and the advised one is what ranks then have."""
 
-import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from seatrial.archive.reader import find_run, read_run
 from seatrial.lab.cluster.host_argv import as_user
 from seatrial.lab.cluster.plan import LabPlan
 from seatrial.process.process import run
+from tests.support.json_objects import parsed
 
 pytestmark = pytest.mark.lab
 
@@ -19,7 +19,7 @@ def placed(lab: LabPlan, archive: Path, *line: str, starts: int = 0) -> tuple[in
     asked = ["placement", "--archive", str(archive), "--json", "--starts", str(starts), "--", *line, "true"]
     done = run(as_user(lab, [sys.executable, "-m", "seatrial", *asked]), timeout_s=120)
     assert done.stdout, done.stderr
-    return done.returncode, json.loads(done.stdout)
+    return done.returncode, parsed(done.stdout)
 
 
 def test_bad_bindings_are_named_and_the_advised_one_is_applied(lab4: LabPlan, tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """Two rails between two nodes, one of them slowed: named, and the other is not."""
 
-import json
 import os
 import sys
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ from seatrial.lab.cluster.start import needed_folders, raise_lab
 from seatrial.lab.faults.base import Parameters
 from seatrial.process.process import run
 from tests.lab.waiting import decided, inconclusive
+from tests.support.json_objects import parsed
 
 pytestmark = [pytest.mark.lab, pytest.mark.alone]
 
@@ -36,7 +36,7 @@ def test_the_slow_rail_is_named_and_what_it_costs_both(two_rails: LabPlan, tmp_p
     argv = [sys.executable, "-m", "seatrial", *asked, "--archive", str(tmp_path)]
     done = decided(partial(run, as_user(two_rails, argv), timeout_s=120), inconclusive)
     assert done.stdout, done.stderr
-    found = json.loads(done.stdout)
+    found = parsed(done.stdout)
     assert (done.returncode, found["verdict"]) == (1, "SLOW"), found["reason"]
     slow, held = found["findings"]
     assert (slow["kind"], held["kind"]) == ("slow-rail", "rails-held-back")

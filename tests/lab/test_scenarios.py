@@ -1,6 +1,5 @@
 """Each planted fault is named, and nothing else, once; `seatrial lab trial --repeat` does it as often as one likes."""
 
-import json
 import sys
 from functools import partial
 from pathlib import Path
@@ -17,6 +16,7 @@ from seatrial.lab.trial.trial import ScenarioResult, complaints, run_scenario
 from seatrial.process.process import Completed, run
 from tests.lab.waiting import decided
 from tests.series.__main__ import SCENARIOS as SERIES
+from tests.support.json_objects import parsed
 
 pytestmark = pytest.mark.lab
 ROOT = Path(__file__).resolve().parents[2]
@@ -69,12 +69,12 @@ def test_the_scenario_is_scored_right_by_the_command(path: Path, tmp_path: Path)
     argv = [sys.executable, "-m", "seatrial", "lab", "trial", str(path), "--json", "--keep", str(tmp_path)]
     done = decided(partial(run, argv, timeout_s=400, cwd=str(ROOT)), undecided)
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
-    assert json.loads(done.stdout)
+    assert parsed(done.stdout)
 
 
 def undecided(done: Completed) -> bool:
     """The same of what the command prints."""
     if done.returncode != 1 or not done.stdout:
         return False
-    (scenario,) = json.loads(done.stdout)["scenarios"]
+    (scenario,) = parsed(done.stdout)["scenarios"]
     return not scenario["false_names"] and all(one["verdict"] == "INCONCLUSIVE" for one in scenario["results"])

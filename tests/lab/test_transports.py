@@ -1,6 +1,5 @@
 """The transport that Open MPI takes by itself, on nodes whose settings choose none, proved by ablation."""
 
-import json
 import os
 import sys
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from seatrial.lab.cluster.plan import LabPlan, MpiSettings, make_plan
 from seatrial.lab.cluster.start import needed_folders, raise_lab
 from seatrial.process.process import run
 from tests.lab.waiting import decided, inconclusive
+from tests.support.json_objects import parsed
 
 pytestmark = [pytest.mark.lab, pytest.mark.alone]
 
@@ -35,7 +35,7 @@ def test_the_default_is_ofi_and_absent_devices_are_invalid(unset2: LabPlan, tmp_
     starts = iter("357")  # what is lost in noise takes more of them
     done = decided(lambda: run([*argv, next(starts)], timeout_s=300), inconclusive)
     assert done.stdout, done.stderr
-    found = json.loads(done.stdout)
+    found = parsed(done.stdout)
     assert (found["verdict"], found["carried_by"]) == ("PASS", "OFI"), found["reason"]
     variants = {one["variant"]["name"]: one for one in found["variants"]}
     assert not variants["control"]["changed"]

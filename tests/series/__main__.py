@@ -11,6 +11,7 @@ from typing import Any
 
 from seatrial.lab.trial.scenario import read_scenario
 from tests.series.table import Row, row, text
+from tests.support.json_objects import parsed
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "build" / "series"
@@ -69,7 +70,7 @@ def trial(path: Path, repeat: int) -> Row:
             raise
     found: dict[str, Any] = {}
     if process.returncode in (0, 1) and stdout:
-        (found,) = json.loads(stdout)["scenarios"]
+        (found,) = parsed(stdout)["scenarios"]
     return row(path.stem, repeat, found)
 
 

@@ -1,6 +1,5 @@
 """Reports of results that tests made, in each form. The terminal's form does not depend on the run."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -22,18 +21,21 @@ from seatrial.model.facts import NodeFacts
 from seatrial.model.judgement import Judgement
 from seatrial.model.run import RunInfo
 from seatrial.model.verdict import Finding
+from seatrial.render.envelope import envelope
 from seatrial.render.html import as_html
 from seatrial.render.json import json_text
 from seatrial.render.report import Report
 from seatrial.render.text import as_text
+from tests.support.json_objects import parsed
 from tests.support.report_examples import run_info
 
 Facts = Mapping[str, NodeFacts]
+NOW = "2026-11-23T04:00:00Z"
 
 
 def as_json_text(report: Report) -> str:
     """What --json prints."""
-    return json_text(report.json_value)
+    return json_text(envelope(report, command="test", now=NOW))
 
 
 def check_text(run: RunInfo, judgement: Judgement, facts: Facts, *, width: int = 100, colour: bool = False) -> str:
@@ -53,7 +55,7 @@ def check_json_text(run: RunInfo, judgement: Judgement) -> str:
 
 def check_json(run: RunInfo, judgement: Judgement) -> dict[str, Any]:
     """The same, read again."""
-    found: dict[str, Any] = json.loads(check_json_text(run, judgement))
+    found: dict[str, Any] = parsed(check_json_text(run, judgement))
     return found
 
 

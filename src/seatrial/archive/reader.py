@@ -35,7 +35,7 @@ from seatrial.archive.journal import (
 from seatrial.archive.run_files import DamagedRun, damage, opened_inside, read_inside, read_record
 from seatrial.fabric import routed_fabric as routed
 from seatrial.model import formats
-from seatrial.model.errors import SeatrialError, UsageError
+from seatrial.model.errors import NoRun, SeatrialError
 from seatrial.model.facts import NodeFacts
 from seatrial.model.measurement import LONGEST_S, GroupMeasurement, Measurement
 from seatrial.model.placement import DefaultStart, Start
@@ -280,7 +280,7 @@ def where_now(folder: Path) -> Path:
 def find_run(archive: Path, name: str) -> Path:
     """The folder of a run: a path, a run's name or the beginning of one, or `last`, the one begun last.
 
-    Raises UsageError for no match, or several.
+    Raises NoRun for no match, or several.
     """
     if has_run_file(Path(name)):
         return Path(name)
@@ -292,5 +292,5 @@ def find_run(archive: Path, name: str) -> Path:
     if len(matching) == 1:
         return matching[0]
     if not matching:
-        raise UsageError(f"There is no run {name!r} in {archive}.", "seatrial runs list shows those there are.")
-    raise UsageError(f"{name!r} could be {len(matching)} runs: {', '.join(folder.name for folder in matching[:5])}.")
+        raise NoRun(f"There is no run {name!r} in {archive}.", "seatrial runs list shows those there are.")
+    raise NoRun(f"{name!r} could be {len(matching)} runs: {', '.join(folder.name for folder in matching[:5])}.")

@@ -8,7 +8,7 @@ from seatrial.archive import layout
 from seatrial.archive.liveness import Found, Life, Waiting, examine
 from seatrial.archive.reader import has_run_file
 from seatrial.archive.run_recovery import ClosedByOther, Recovered, partial_folders, recover
-from seatrial.model.errors import SeatrialError, UsageError
+from seatrial.model.errors import NoRun, SeatrialError
 
 ASIDE = "Its files are left as they were; move the folder out of the archive if it is not needed."
 
@@ -57,7 +57,7 @@ def recover_runs(
 ) -> Recovery:
     """Close all runs that were cut off, or only `run`; with `force` also runs that are still being written.
 
-    `waiting`: see `examine`. Raises UsageError for an unknown name.
+    `waiting`: see `examine`. Raises NoRun for an unknown name.
     """
     folders = partial_folders(archive)
     if run:
@@ -87,7 +87,7 @@ def recover_runs(
 def _closed_already(archive: Path, run: str) -> Recovery:
     folder = archive / layout.run_of(Path(run))
     if not has_run_file(folder):
-        raise UsageError(f"There is no run {run!r} in {archive}.", "`seatrial runs list` shows all runs.")
+        raise NoRun(f"There is no run {run!r} in {archive}.", "`seatrial runs list` shows all runs.")
     return Recovery(busy=(LeftAlone(run=folder.name, folder=str(folder)),))
 
 

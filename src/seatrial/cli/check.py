@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 from msgspec.structs import asdict, replace
 
+from seatrial.cli.json_output import JSON_OUTPUT
 from seatrial.cli.options import (
     AsJson,
     FabricDevice,
@@ -29,7 +30,7 @@ from seatrial.commands.check import view as check_view
 from seatrial.driver import detached as driver_detached
 from seatrial.driver import submitted as driver_submitted
 from seatrial.model.settings import DEFAULTS, OWN_JOB_ANSWER_S, CheckSettings
-from seatrial.render.json import json_text
+from seatrial.render.report import Report
 
 SHARED = Shared(defaults={"budget": time_text(DEFAULTS.budget_s)})
 
@@ -125,7 +126,8 @@ def check(
         later = {form: path and path.absolute() for form, path in asdict(files).items()}
         submitted = driver_detached.submit_check(replace(settings, **later))
         if as_json:
-            print(json_text({"format": 1, "run": submitted.run, "job": submitted.job, "cut": submitted.cut}), end="")
+            about = {"job": submitted.job, "cut": submitted.cut}
+            JSON_OUTPUT.print_report(Report(kind="submitted", run_name=submitted.run, payload=lambda: about))
             return 0
         if submitted.cut:
             print(submitted.cut)

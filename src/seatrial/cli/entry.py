@@ -42,9 +42,10 @@ def _leave_at_once(*_: "int | FrameType | None") -> None:
 def _cannot_load(error: BaseException) -> str:
     """Why not even the program's own modules could be loaded; the memory of this shell may be limited."""
     try:
-        from seatrial.cli.memory import starved
+        from seatrial.cli.memory import REMEDY, starved
 
         said = starved(error)
+        said = said and f"{said} {REMEDY}"
     except BaseException:
         said = ""
     return said or f"The program cannot be loaded ({type(error).__name__}: {error}). Install it again."

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from seatrial.cli.json_output import JSON_OUTPUT
 from seatrial.cli.options import parse_nodes
 from seatrial.cli.progress import progress_on
 from seatrial.cli.site_options import refuse_idle_only
@@ -15,7 +16,7 @@ from seatrial.model.errors import ExitCode, UsageError
 from seatrial.model.node_list import node_list
 from seatrial.model.words import by_text, count
 from seatrial.render.escape import clean
-from seatrial.render.json import json_text
+from seatrial.render.report import Report
 
 if TYPE_CHECKING:
     from seatrial.commands.facts.detached import FactsCollected
@@ -37,8 +38,8 @@ def leave_to_the_queue(nodes: str, site: "SiteSettings", *, at_once: bool, sourc
     with progress_on(sys.stderr) as progress:
         submitted = facts_detached.submit_facts(replace(site, nodes=wanted), progress)
     if as_json:
-        told = {"run": submitted.run, "nodes": submitted.nodes, "left_out": submitted.left_out, "name": submitted.name}
-        print(json_text({"format": 1, **told}), end="")
+        told = {"nodes": submitted.nodes, "left_out": submitted.left_out, "name": submitted.name}
+        JSON_OUTPUT.print_report(Report(kind="submitted", run_name=submitted.run, payload=lambda: told))
         return ExitCode.PASS
     jobs = count(len(submitted.nodes), "job")
     print(f"{jobs} called {submitted.name}; each reads one node, as soon as the node has a free core.")
@@ -50,9 +51,9 @@ def leave_to_the_queue(nodes: str, site: "SiteSettings", *, at_once: bool, sourc
 def tell_facts(found: "FactsCollected", *, as_json: bool) -> int:
     """Print the progress; 0 once every node is read."""
     whole = not (found.waiting or found.failed or found.left_out)
+    code = ExitCode.PASS if whole else ExitCode.INCOMPLETE
     if as_json:
         told = {
-            "run": found.run,
             "folder": str(found.folder),
             "read": found.read,
             "waiting": found.waiting,
@@ -60,8 +61,8 @@ def tell_facts(found: "FactsCollected", *, as_json: bool) -> int:
             "left_out": found.left_out,
             "cancel": found.cancel,
         }
-        print(json_text({"format": 1, **told}), end="")
-        return ExitCode.PASS if whole else ExitCode.INCOMPLETE
+        JSON_OUTPUT.print_report(Report(run_name=found.run, payload=lambda: told, exit_code=code))
+        return code
     asked = len(found.read) + len(found.waiting) + len(found.failed) + len(found.left_out)
     print(clean(f"{found.run}: {len(found.read)} of {asked} nodes read."))
     _lines("waits", found.waiting)
@@ -71,7 +72,7 @@ def tell_facts(found: "FactsCollected", *, as_json: bool) -> int:
         print(clean(f"To cancel the remaining jobs: {found.cancel}"))
     if found.read:
         print(clean(f"To show the facts read so far: seatrial facts --from {found.folder} --drift"))
-    return ExitCode.PASS if whole else ExitCode.INCOMPLETE
+    return code
 
 
 def _lines(what: str, why: Mapping[str, str]) -> None:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seatrial.cli.options import seconds
+from seatrial.cli.json_output import JSON_OUTPUT
+from seatrial.cli.options import AsJson, seconds
 from seatrial.cli.simulate import simulate
 from seatrial.lab.cluster import daemons, host_argv, planting, requirements, state, stop
 from seatrial.lab.cluster import plan as cluster_plan
@@ -22,7 +23,7 @@ from seatrial.lab.trial import stage as trial_stage
 from seatrial.lab.trial import trial as trial_trial
 from seatrial.model.errors import ExitCode, UsageError
 from seatrial.model.subject import Direction
-from seatrial.render.json import json_text
+from seatrial.render.report import Report
 
 if TYPE_CHECKING:
     from seatrial.lab.cluster.daemons import LabStatus
@@ -42,7 +43,6 @@ app.add_typer(fault_app, name="fault")
 app.command("simulate")(simulate)
 
 Name = Annotated[str, typer.Option(help="Which lab.", metavar="LAB")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 
 
 @app.command()
@@ -146,7 +146,7 @@ def status(as_json: AsJson = False) -> int:
     requirements.require_root()
     labs = daemons.all_labs()
     if as_json:
-        _print_json({"format": 1, "labs": labs})
+        JSON_OUTPUT.print_report(Report(payload=lambda: {"labs": labs}))
         return ExitCode.PASS
     if not labs:
         print("No lab is running. Start one with: seatrial lab up --nodes 4")
@@ -252,7 +252,7 @@ def fault_list(as_json: AsJson = False) -> int:
     if as_json:
         kinds = [{"kind": one.kind, "takes": one.takes, "needs": one.needs, "may": one.may} for one in catalogue.FAULTS]
         about = [{**kind, "description": one.description} for kind, one in zip(kinds, catalogue.FAULTS, strict=True)]
-        _print_json({"format": 1, "kinds": about, "planted": planted})
+        JSON_OUTPUT.print_report(Report(payload=lambda: {"kinds": about, "planted": planted}))
         return ExitCode.PASS
     for one in catalogue.FAULTS:
         options = [" | ".join(f"--{name}" for name in group) for group in one.needs] + [
@@ -290,11 +290,13 @@ def trial(
 
         results.append(trial_trial.run_scenario(scenario, repeat, stage, said))
     right = all(result.right for result in results)
+    code = ExitCode.PASS if right else ExitCode.FINDINGS
     if as_json:
-        _print_json({"format": 1, "right": right, "scenarios": [_row(result) for result in results]})
+        told = {"right": right, "scenarios": [_row(result) for result in results]}
+        JSON_OUTPUT.print_report(Report(payload=lambda: told, exit_code=code))
     else:
         _print_table({one.name: one.counts for one in results})
-    return ExitCode.PASS if right else ExitCode.FINDINGS
+    return code
 
 
 def _row(result: "ScenarioResult") -> dict[str, object]:
@@ -322,8 +324,3 @@ def _print_table(rows: dict[str, dict[str, float]]) -> None:
     for name, counts in rows.items():
         table.add_row(name, *(f"{count:.0f}" for count in counts.values()))
     Console().print(table)
-
-
-def _print_json(value: object) -> None:
-
-    print(json_text(value), end="")

@@ -32,9 +32,11 @@ from seatrial.cli import (
     streams,
     transports,
 )
+from seatrial.cli.json_output import JSON_OUTPUT
 from seatrial.cli.signals import Interruptions
 from seatrial.cli.values import strict
-from seatrial.model.errors import ExitCode, SeatrialError
+from seatrial.model.errors import ErrorKind, ExitCode, SeatrialError
+from seatrial.render.envelope import Failure, failure_of
 from seatrial.render.escape import clean
 
 
@@ -202,20 +204,24 @@ def run(arguments: list[str]) -> int:
     try:
         return invoke(arguments)
     except (Exception, KeyboardInterrupt) as error:
-        code, sentence = explain(error, arguments)
-        if code is ExitCode.INTERNAL and INTERRUPTIONS.count:  # what a library made of the interrupt
-            code, sentence = explain(KeyboardInterrupt())
-        if code is ExitCode.INTERNAL and os.environ.get("SEATRIAL_DEBUG"):
+        failure = explain(error, arguments)
+        if failure.kind is ErrorKind.INTERNAL and INTERRUPTIONS.count:  # what a library made of the interrupt
+            failure = explain(KeyboardInterrupt())
+        if failure.kind is ErrorKind.INTERNAL and os.environ.get("SEATRIAL_DEBUG"):
             traceback.print_exception(error)
-        harmless = sentence if sentence.startswith("Usage:") else clean(sentence)
+        harmless = failure.what if failure.what.startswith("Usage:") else clean(failure.sentence)
         print(f"seatrial: {LONG_WORD.sub(LONG_WORD_CUT, harmless)}", file=sys.stderr)
-        return code
+        JSON_OUTPUT.print_error(failure)
+        return failure.exit_code
 
 
 def invoke(arguments: Sequence[str]) -> int:
     """Carry out one command line; its exit code. Errors are raised as they are."""
+    JSON_OUTPUT.begin(arguments)
+    parser = command(arguments)
+    JSON_OUTPUT.command = path_of(parser, arguments)
     try:
-        with command(arguments).make_context("seatrial", list(arguments)) as context:
+        with parser.make_context("seatrial", list(arguments)) as context:
             result = context.command.invoke(context)
     except typer.Exit as done:
         return done.exit_code
@@ -227,6 +233,17 @@ def command(arguments: Sequence[str] = ()) -> Any:  # noqa: ANN401 - Typer's own
     return summarised(strict(typer.main.get_command(application(arguments))))
 
 
+def path_of(group: Any, arguments: Sequence[str]) -> str:  # noqa: ANN401
+    """The command that the first arguments name: `check`, `fabric check`; empty where they name none."""
+    names: list[str] = []
+    for word in arguments:
+        group = getattr(group, "commands", {}).get(word)
+        if group is None:
+            break
+        names.append(word)
+    return " ".join(names)
+
+
 def summarised(group: Any) -> Any:  # noqa: ANN401
     """The same group; its help has the whole summary of each command, where the parser would cut it."""
     for child in getattr(group, "commands", {}).values():
@@ -235,32 +252,47 @@ def summarised(group: Any) -> Any:  # noqa: ANN401
     return group
 
 
-def explain(error: BaseException, arguments: Sequence[str] = ()) -> tuple[ExitCode, str]:
-    """The exit code and the sentence for whatever ended a command."""
+def explain(error: BaseException, arguments: Sequence[str] = ()) -> Failure:
+    """What ended a command, and the exit code that follows."""
     match error:
         case SeatrialError():
-            return error.exit_code, str(error)
+            return failure_of(error)
         case typer.Abort() | KeyboardInterrupt():
-            return ExitCode.INCOMPLETE, "Interrupted."
-    if said := _full(error) or memory.starved(error):
-        return ExitCode.INCOMPLETE, said
+            return _incomplete(ErrorKind.INTERRUPTED, "Interrupted.")
+    if (scarce := _scarce(error)) is not None:
+        return scarce
     if (
         isinstance(error, typer.BadParameter)
         and error.param
         and (given := _given(error.param.opts, arguments)) is not None
     ):
-        return ExitCode.USAGE, f"{error.param.opts[0]} {given!r}: {error.message.rstrip('.')}."
+        return _wrong_use(f"{error.param.opts[0]} {given!r}: {error.message.rstrip('.')}.")
     if isinstance(error, WRONG_USE):
         said = error.format_message()
-        return ExitCode.USAGE, said if said.startswith("Usage:") else f"{said} Try `{_where(error)} --help`."
-    what = f"seatrial itself failed ({type(error).__name__}: {error}); this is a bug."
-    return ExitCode.INTERNAL, f"{what} SEATRIAL_DEBUG=1 shows where; please report it."
+        return _wrong_use(said, "" if said.startswith("Usage:") else f"Try `{_where(error)} --help`.")
+    return Failure(
+        exit_code=ExitCode.INTERNAL,
+        kind=ErrorKind.INTERNAL,
+        what=f"seatrial itself failed ({type(error).__name__}: {error}); this is a bug.",
+        remedy="SEATRIAL_DEBUG=1 shows where; please report it.",
+    )
 
 
-def _full(error: BaseException) -> str:
+def _scarce(error: BaseException) -> Failure | None:
+    """For an error caused by a full disk or too little memory."""
     if isinstance(error, OSError) and error.errno in FULL:
-        return f"Writing failed: {error.strerror}. Free some space, and run the command again."
-    return ""
+        what = f"Writing failed: {error.strerror}."
+        return _incomplete(ErrorKind.NO_SPACE, what, "Free some space, and run the command again.")
+    said = memory.starved(error)
+    return _incomplete(ErrorKind.NO_MEMORY, said, memory.REMEDY) if said else None
+
+
+def _incomplete(kind: ErrorKind, what: str, remedy: str = "") -> Failure:
+    return Failure(exit_code=ExitCode.INCOMPLETE, kind=kind, what=what, remedy=remedy)
+
+
+def _wrong_use(what: str, remedy: str = "") -> Failure:
+    return Failure(exit_code=ExitCode.USAGE, kind=ErrorKind.USAGE, what=what, remedy=remedy)
 
 
 def _where(error: object) -> str:

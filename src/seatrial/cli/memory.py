@@ -35,13 +35,13 @@ def make_do() -> None:
 
 
 def starved(error: BaseException) -> str:
-    """The message for an error caused by too little memory; empty for any other."""
+    """What was wrong, for an error caused by too little memory; empty for any other. REMEDY says what to do."""
     out_of_it = isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
     unmapped = isinstance(error, ImportError) and "failed to map segment" in str(error)
     unstarted = isinstance(error, RuntimeError) and "can't start new thread" in str(error)
     if not (out_of_it or unmapped or unstarted):
         return ""
-    return f"There is too little memory here, or the process limit is reached (ulimit -u): {_said(error)}. {REMEDY}"
+    return f"There is too little memory here, or the process limit is reached (ulimit -u): {_said(error)}."
 
 
 def _said(error: BaseException) -> str:

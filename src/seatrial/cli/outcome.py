@@ -1,19 +1,21 @@
 """Shows a report: text or JSON on standard output, other forms in files."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from seatrial.archive import headlines
+from seatrial.cli.json_output import JSON_OUTPUT
 from seatrial.cli.options import width_and_colour
-from seatrial.model.errors import ExitCode, SeatrialError
+from seatrial.model.errors import ErrorKind, ExitCode, SeatrialError
 from seatrial.render import html as render_html
-from seatrial.render import json as render_json
 from seatrial.render import junit as render_junit
 from seatrial.render import markdown as render_markdown
 from seatrial.render import text as render_text
+from seatrial.render.envelope import Failure, failure_of
 from seatrial.render.escape import clean
 from seatrial.render.report import Report
 
@@ -29,14 +31,14 @@ class Files(msgspec.Struct, frozen=True, kw_only=True):
 def show(report: Report, folder: Path | None = None, *, as_json: bool, files: Files = Files()) -> int:
     """Write the files, print JSON or text, and return the exit code. `folder`: where the run is kept.
 
-    A file that cannot be written does not hide the result: that is printed first, and findings stay the exit code.
-    Raises SeatrialError otherwise.
+    A file that cannot be written does not hide the result; findings stay the exit code.
     """
     written, failures = _write_files(report, files)
     if folder is not None and report.word:
         headlines.keep_headline(folder, report.word, report.headline, int(report.exit_code))
+    failure = _failure(report, failures)
     if as_json:
-        print(render_json.json_text(report.json_value), end="")
+        JSON_OUTPUT.print_report(report, failure)
     else:
         width, colour = width_and_colour()
         print(render_text.as_text(report, width=width, colour=colour), end="")
@@ -44,11 +46,17 @@ def show(report: Report, folder: Path | None = None, *, as_json: bool, files: Fi
             print(f"Archive: {folder}")
         for form, path in written:
             print(f"{form}: {path}")
-    if failures and report.exit_code is not ExitCode.FINDINGS:
-        raise failures[0]
-    for failure in failures:
-        print(clean(f"seatrial: {failure}"), file=sys.stderr)
-    return int(report.exit_code)
+    for error in failures:
+        print(clean(f"seatrial: {error}"), file=sys.stderr)
+    return failure.exit_code if failure else int(report.exit_code)
+
+
+def _failure(report: Report, failures: Sequence[SeatrialError]) -> Failure | None:
+    """The first file that could not be written, with the exit code that the command leaves with."""
+    if not failures:
+        return None
+    code = report.exit_code if report.exit_code is ExitCode.FINDINGS else ExitCode.INCOMPLETE
+    return replace(failure_of(failures[0], ErrorKind.UNWRITTEN), exit_code=int(code))
 
 
 def _write_files(report: Report, files: Files) -> tuple[list[tuple[str, Path]], list[SeatrialError]]:

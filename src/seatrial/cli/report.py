@@ -20,7 +20,10 @@ from seatrial.commands.saturate import judge as saturate_judge
 from seatrial.commands.saturate import view as saturate_view
 from seatrial.commands.transports import run as transports_run
 from seatrial.commands.transports import view as transports_view
+from seatrial.model.errors import ExitCode
 from seatrial.model.run import RunKind, run_kind
+from seatrial.render.envelope import report_schema
+from seatrial.render.json import json_text
 
 if TYPE_CHECKING:
     from seatrial.render.report import Report
@@ -33,8 +36,14 @@ def report(
     html: Html = None,
     markdown: Markdown = None,
     junit: Junit = None,
+    schema: Annotated[
+        bool, typer.Option("--schema", help="Print the JSON Schema of what every command prints with --json.")
+    ] = False,
 ) -> int:
     """Print a run's verdicts and findings, or write them into files; exit code as of the command that measured."""
+    if schema:
+        print(json_text(report_schema()), end="")
+        return ExitCode.PASS
     folder = reader.find_run(archive_folder(archive), run)
     files = Files(html=html, markdown=markdown, junit=junit)
     return show(report_of(folder), folder, as_json=as_json, files=files)

@@ -13,6 +13,7 @@ from seatrial.archive import headlines, listing, reader, recovery, run_files, sa
 from seatrial.archive.layout import ExportFormat
 from seatrial.cli import report
 from seatrial.cli.facts_detached import tell_facts
+from seatrial.cli.json_output import JSON_OUTPUT
 from seatrial.cli.options import Archive, AsJson, archive_folder
 from seatrial.cli.progress import progress_on
 from seatrial.commands.facts import detached as facts_detached
@@ -23,7 +24,7 @@ from seatrial.model.run import run_kind
 from seatrial.model.units import bandwidth, duration, size
 from seatrial.model.words import count
 from seatrial.render.escape import clean
-from seatrial.render.json import json_text
+from seatrial.render.report import Report
 
 if TYPE_CHECKING:
     from seatrial.archive.recovery import Recovery
@@ -46,7 +47,7 @@ def list_runs(
     judged = [_judged(row) for row in listing.list_archive(archive_folder(archive), node)]
     rows = [msgspec.to_builtins(row) for row in judged if not failed or row.exit_code != 0]
     if as_json:
-        print(json_text({"format": 1, "runs": rows}), end="")
+        JSON_OUTPUT.print_report(Report(payload=lambda: {"runs": rows}))
     elif not rows:
         which = " that did not pass" * failed + (f" of {clean(node)}" if node else "")
         print(f"No runs{which} in {archive_folder(archive)}.")
@@ -97,7 +98,8 @@ def show_run(run: Run = "last", archive: Archive = None, as_json: AsJson = False
         problem = str(error)
     code = ExitCode.INCOMPLETE if damage or problem else ExitCode.PASS
     if as_json:
-        print(json_text({"format": 1, "run": info, "kernels": kernels, "damage": damage, "problem": problem}), end="")
+        told = {"info": info, "kernels": kernels, "damage": damage, "problem": problem}
+        JSON_OUTPUT.print_report(Report(kind="runs show", run=info, payload=lambda: told, exit_code=code))
         return code
     for name, value in (
         ("run", info.run),
@@ -161,11 +163,12 @@ def recover_runs(
             force=force,
             waiting=lambda seconds, runs: progress.stage(recovery.watching(seconds, runs)),
         )
+    code = ExitCode.INCOMPLETE if found.damaged else ExitCode.PASS
     if as_json:
-        print(json_text({"format": 1, **msgspec.structs.asdict(found)}), end="")
+        JSON_OUTPUT.print_report(Report(payload=lambda: msgspec.structs.asdict(found), exit_code=code))
     else:
         _tell(found)
-    return ExitCode.INCOMPLETE if found.damaged else ExitCode.PASS
+    return code
 
 
 def _tell(found: "Recovery") -> None:
@@ -194,7 +197,13 @@ def collect_run(run: Run = "last", archive: Archive = None, as_json: AsJson = Fa
     with progress_on(sys.stderr) as progress:
         found = driver_detached.collect(folder, submitted, progress)
     if found.folder is None:
-        print(json_text({"format": 1, "state": found.state}) if as_json else f"{clean(found.state)}\n", end="")
+        if as_json:
+            waiting = Report(
+                run_name=submitted.run, payload=lambda: {"state": found.state}, exit_code=ExitCode.INCOMPLETE
+            )
+            JSON_OUTPUT.print_report(waiting)
+        else:
+            print(clean(found.state))
         return ExitCode.INCOMPLETE
     return report.show_run(found.folder, as_json=as_json)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from seatrial.archive import inputs
+from seatrial.cli.json_output import JSON_OUTPUT
 from seatrial.cli.options import AsJson, Html, RunName, run_name, seconds, share_of, time_text, width_and_colour
 from seatrial.cli.outcome import write_file
 from seatrial.cli.progress import progress_on
@@ -27,7 +28,7 @@ from seatrial.model.settings import CHECK_BUDGET_S
 from seatrial.pairs.survey import DesignChoice
 from seatrial.render import html as render_html
 from seatrial.render import text as render_text
-from seatrial.render.json import json_text
+from seatrial.render.report import Report
 
 if TYPE_CHECKING:
     from seatrial.commands.check.run import CheckOutcome
@@ -115,9 +116,12 @@ def simulate(
                    alone=repeat == 1, quiet=as_json)
             for number in range(repeat)
         ]  # fmt: skip
-    right = all(one.score.right for one in trials)
-    _conclude(topology, trials, archive, as_json=as_json)
-    return ExitCode.PASS if right else ExitCode.FINDINGS
+    code = ExitCode.PASS if all(one.score.right for one in trials) else ExitCode.FINDINGS
+    if as_json:
+        JSON_OUTPUT.print_report(Report(payload=lambda: simulator_view.as_data(topology, trials), exit_code=code))
+    else:
+        _conclude(trials, archive)
+    return code
 
 
 def _trial(
@@ -161,12 +165,9 @@ def _report(outcome: "CheckOutcome", html: Path | None, *, quiet: bool) -> None:
         write_file(html, render_html.as_html(report))
 
 
-def _conclude(topology: str, trials: "list[Trial]", archive: Path | None, *, as_json: bool) -> None:
+def _conclude(trials: "list[Trial]", archive: Path | None) -> None:
     """The result of all trials, and where they are kept."""
 
-    if as_json:
-        print(json_text(simulator_view.as_data(topology, trials)), end="")
-        return
     if len(trials) > 1:
         print(simulator_view.totals_text(simulator_totals.totals(trials)), end="")
     if archive is not None:

@@ -12,6 +12,7 @@ import select
 import sys
 from collections.abc import Sequence
 
+from seatrial.cli.json_output import is_wanted
 from seatrial.model.errors import ExitCode
 
 GONE = (errno.EPIPE, errno.EIO, errno.EBADF)
@@ -71,7 +72,7 @@ def settled(code: int, output: Outlet, arguments: Sequence[str]) -> int:
     with contextlib.suppress(ValueError):  # a command may have closed it
         sys.stdout.flush()
     lost = output.failure
-    for_program = "--json" in arguments[: arguments.index("--")] if "--" in arguments else "--json" in arguments
+    for_program = is_wanted(arguments)
     if lost is not None and lost.errno not in GONE:
         print(f"seatrial: The result could not be written to standard output: {lost.strerror}.", file=sys.stderr)
     with contextlib.suppress(ValueError):

@@ -11,7 +11,7 @@ from seatrial.archive.inputs import DESCRIPTION_BYTES
 from seatrial.archive.reader import find_run
 from seatrial.archive.run_files import DamagedRun, read_record
 from seatrial.archive.writer import sentences
-from seatrial.model.errors import UsageError
+from seatrial.model.errors import NoRun, UsageError
 from seatrial.model.settings import CheckSettings
 
 SUBMITTED = ".submitted"
@@ -87,7 +87,7 @@ def await_the_last_file() -> None:
 def find_submitted(archive: Path, name: str) -> tuple[Path, Submitted]:
     """The folder of what was submitted under a name, the beginning of one, or `last`.
 
-    Raises UsageError where there is none, or several; DamagedRun for a damaged job.json.
+    Raises NoRun where there is none, or several; DamagedRun for a damaged job.json.
     """
     folders = [path.parent for path in archive.glob(f"*{SUBMITTED}/{JOB_FILE}")]
     if name == "last" and folders:
@@ -97,10 +97,10 @@ def find_submitted(archive: Path, name: str) -> tuple[Path, Submitted]:
     found = exact or [folder for folder in folders if folder.name.startswith(given)]
     if len(found) > 1:
         names = ", ".join(sorted(folder.name.removesuffix(SUBMITTED) for folder in found)[:5])
-        raise UsageError(f"{name!r} could be {len(found)} runs: {names}.")
+        raise NoRun(f"{name!r} could be {len(found)} runs: {names}.")
     if not found:
         find_run(archive, name)
-        raise UsageError(f"{name!r} was not submitted by --detach.", "`seatrial report` shows other runs.")
+        raise NoRun(f"{name!r} was not submitted by --detach.", "`seatrial report` shows other runs.")
     return found[0], _read(found[0])
 
 

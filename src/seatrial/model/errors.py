@@ -15,10 +15,25 @@ class ExitCode(enum.IntEnum):
     INTERNAL = 70
 
 
+class ErrorKind(enum.StrEnum):
+    """Why a command could not be carried out, for programs; docs/exit-codes.md describes each."""
+
+    USAGE = "usage"
+    NO_RUN = "no-run"
+    LAUNCH = "launch"
+    FAILED = "failed"
+    UNWRITTEN = "unwritten"
+    NO_SPACE = "no-space"
+    NO_MEMORY = "no-memory"
+    INTERRUPTED = "interrupted"
+    INTERNAL = "internal"
+
+
 class SeatrialError(Exception):
     """Something outside went wrong: one sentence on what was wrong, one on what to do about it."""
 
     exit_code = ExitCode.INCOMPLETE
+    kind = ErrorKind.FAILED
 
     def __init__(self, what: str, remedy: str = "") -> None:
         super().__init__(f"{what} {remedy}".strip())
@@ -30,6 +45,13 @@ class UsageError(SeatrialError):
     """An argument or an input file cannot be used as given; the message shows its value."""
 
     exit_code = ExitCode.USAGE
+    kind = ErrorKind.USAGE
+
+
+class NoRun(UsageError):
+    """The archive has no run of that name, or several begin with it."""
+
+    kind = ErrorKind.NO_RUN
 
 
 class LaunchError(SeatrialError):
@@ -38,6 +60,8 @@ class LaunchError(SeatrialError):
     `transient`: no lasting cause is known, so another attempt may succeed. `loss`: what the launcher reported about a
     probe that died during its start. `other_mpi_type`: the remedy is another `srun --mpi`.
     """
+
+    kind = ErrorKind.LAUNCH
 
     def __init__(
         self,

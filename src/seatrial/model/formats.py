@@ -17,11 +17,9 @@ columns and bytes came later; older readers keep them among the lines unknown to
 LAB = 1
 """lab.json of a virtual cluster (`lab.cluster.state`)."""
 
-REPORT = 1
-"""The JSON object that a command prints with --json."""
-
-SIMULATION = 2
-"""The JSON object of `seatrial lab simulate`. 1 was that of a simulator with its own locator."""
+REPORT = 2
+"""The JSON object that a command prints with --json (`render.envelope`). 1: each command had its own object, and errors
+had none."""
 
 BASELINE = 1
 """baseline.json and values.parquet of a baseline (`archive.baselines`)."""

@@ -1,54 +1,105 @@
 """JSON fields that several reports share. Base units; null for what is unknown."""
 
+from typing import Annotated
+
+import msgspec
+
 from seatrial.model.measurement import Estimate
-from seatrial.model.run import RunInfo, run_kind
-from seatrial.model.verdict import Finding
+from seatrial.model.subject import Direction
+from seatrial.model.verdict import Finding, Verdict
 from seatrial.render import finding_text
-from seatrial.render.json import FORMAT, Json, number
+from seatrial.render.json import Json, number
 
 
-def run_fields(run: RunInfo) -> Json:
-    """The first fields of every report of a run."""
-    return {"format": FORMAT, "run": run.run, "kind": run_kind(run).value}
+def _described(text: str) -> msgspec.Meta:
+    return msgspec.Meta(description=text)
 
 
-def finding_fields(finding: Finding) -> Json:
+class EstimateFields(msgspec.Struct, frozen=True, kw_only=True):
+    """A number with its interval, in the base unit of its field; null for what is not finite."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    confidence: Annotated[float | None, _described("Probability, 0 to 1, that the interval covers the true median.")]
+    runs: Annotated[int, _described("Number of runs.")]
+    method: str
+
+
+class ExperimentFields(msgspec.Struct, frozen=True, kw_only=True):
+    """One experiment that was to confirm or refute a finding."""
+
+    description: str
+    outcome: str
+    confirmed: bool
+
+
+class FindingFields(msgspec.Struct, frozen=True, kw_only=True):
+    """One finding; docs/report.md describes each field."""
+
+    kind: Annotated[str, _described("One of the kinds in docs/findings.md.")]
+    subject: Annotated[str, _described("What is at fault: node:n3, uplink:leaf1, pair:n1>n2.")]
+    ambiguous_with: Annotated[tuple[str, ...], _described("Subjects that cannot be distinguished from it.")]
+    direction: Direction
+    verdict: Verdict
+    statement: Annotated[str, _described("What is wrong.")]
+    brief: Annotated[str, _described("What is wrong in a few words, as in headlines.")]
+    step: Annotated[str, _described("The step of the doctor that showed it, or empty.")]
+    printed: Annotated[str, _described("What programs printed, or empty.")]
+    remedy: Annotated[str, _described("What to do.")]
+    metric: Annotated[str, _described("What the numbers are: bandwidth_bytes_per_s, latency_s or empty.")]
+    measured: EstimateFields | None
+    limit: float | None
+    limit_name: str
+    peers: float | None
+    peers_name: str
+    of_peers: EstimateFields | None
+    pairs: Annotated[tuple[str, ...], _described("The pairs or cables that show it.")]
+    experiments: tuple[ExperimentFields, ...]
+
+
+def finding_fields(finding: Finding) -> FindingFields:
     """One finding, with the fields that docs/report.md describes."""
-    return {
-        "kind": str(finding.kind),
-        "subject": finding.subject.text,
-        "ambiguous_with": [subject.text for subject in finding.ambiguous_with],
-        "direction": finding.direction.value,
-        "verdict": finding.verdict.value,
-        "statement": finding.statement,
-        "brief": finding_text.brief(finding),
-        "step": finding.step,
-        "printed": finding.printed,
-        "remedy": finding.remedy,
-        "metric": finding.metric,
-        "measured": estimate_fields(finding.measured),
-        "limit": number(finding.limit),
-        "limit_name": finding.limit_name,
-        "peers": number(finding.peers),
-        "peers_name": finding.peers_name,
-        "of_peers": estimate_fields(finding.of_peers),
-        "pairs": list(finding.pairs),
-        "experiments": [
-            {"description": each.description, "outcome": each.outcome, "confirmed": each.confirmed}
+    return FindingFields(
+        kind=str(finding.kind),
+        subject=finding.subject.text,
+        ambiguous_with=tuple(subject.text for subject in finding.ambiguous_with),
+        direction=finding.direction,
+        verdict=finding.verdict,
+        statement=finding.statement,
+        brief=finding_text.brief(finding),
+        step=finding.step,
+        printed=finding.printed,
+        remedy=finding.remedy,
+        metric=finding.metric,
+        measured=_estimate(finding.measured),
+        limit=number(finding.limit),
+        limit_name=finding.limit_name,
+        peers=number(finding.peers),
+        peers_name=finding.peers_name,
+        of_peers=_estimate(finding.of_peers),
+        pairs=finding.pairs,
+        experiments=tuple(
+            ExperimentFields(description=each.description, outcome=each.outcome, confirmed=each.confirmed)
             for each in finding.experiments
-        ],
-    }
+        ),
+    )
 
 
 def estimate_fields(estimate: Estimate | None) -> Json | None:
     """A number with its interval, in base units; None stays None."""
+    found = _estimate(estimate)
+    return None if found is None else msgspec.structs.asdict(found)
+
+
+def _estimate(estimate: Estimate | None) -> EstimateFields | None:
     if estimate is None:
         return None
-    return {
-        "value": number(estimate.value),
-        "low": number(estimate.low),
-        "high": number(estimate.high),
-        "confidence": number(estimate.confidence),
-        "runs": estimate.runs,
-        "method": estimate.method,
-    }
+    return EstimateFields(
+        value=number(estimate.value),
+        low=number(estimate.low),
+        high=number(estimate.high),
+        confidence=number(estimate.confidence),
+        runs=estimate.runs,
+        method=estimate.method,
+    )

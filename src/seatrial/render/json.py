@@ -6,11 +6,7 @@ from typing import Any
 
 import msgspec
 
-from seatrial.model import formats
-
 Json = dict[str, Any]
-FORMAT = formats.REPORT
-"""Of every JSON object that a command prints. History: 1, the first."""
 
 
 def json_text(value: object) -> str:

@@ -6,7 +6,6 @@ from seatrial.judgement.outcome import Outcome
 from seatrial.model import subject, units
 from seatrial.model.limit import Limit, NoLimit
 from seatrial.model.run import RunInfo
-from seatrial.render.fields import run_fields
 from seatrial.render.headline import sentence_of
 from seatrial.render.json import Json
 from seatrial.render.report import Case, Paragraph
@@ -41,17 +40,15 @@ def limit_text(limit: Limit) -> str:
     return f"{units.bandwidth(limit.limit_bytes_per_s)}, set by {limit.binding}"
 
 
-def outcome_fields(run: RunInfo, found: Outcome) -> Json:
-    """Run, pair and outcome."""
-    return {**run_fields(run), "source": found.pair[0], "target": found.pair[1], **verdict_fields(found)}
+def outcome_fields(found: Outcome) -> Json:
+    """Pair and outcome; the verdict is in the frame that all reports have."""
+    return {"source": found.pair[0], "target": found.pair[1], **reason_fields(found)}
 
 
-def verdict_fields(found: Outcome) -> Json:
-    """Verdict, reason and exit code of one outcome."""
+def reason_fields(found: Outcome) -> Json:
+    """Why one outcome is as it is."""
     return {
-        "verdict": found.verdict.value if found.verdict else None,
         "reason": found.reason,
-        "exit_code": int(found.exit_code),
         "complete": found.complete,
         "notes": list(found.notes),
     }

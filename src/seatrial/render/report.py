@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from seatrial.model.errors import ExitCode
+from seatrial.model.run import RunInfo
 from seatrial.model.verdict import Finding, Verdict
 
 
@@ -156,8 +157,14 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """The verdict, or INCOMPLETE, MEASURED or BLOCKED; empty for a command that does not judge."""
     sentence: str = ""
     exit_code: ExitCode = ExitCode.PASS
-    payload: Callable[[], Any]
-    """The JSON value: docs/ describes every field."""
+    payload: Callable[[], dict[str, Any]]
+    """`data` of the JSON object, the command's own fields: docs/ describes each. `render.envelope` has all others."""
+    run: RunInfo | None = None
+    """The run that the report is about."""
+    run_name: str = ""
+    """Its name, where no more is known of it yet."""
+    kind: str = ""
+    """`kind` of the JSON object, where it is neither the kind of the run nor the name of the command."""
     terminal: Callable[[int], Iterable[Block]] = _no_blocks
     """Blocks for a terminal of the given width in columns; Markdown has the same."""
     page: Callable[[], Iterable[Block]] = _no_blocks
@@ -175,9 +182,3 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     def headline(self) -> str:
         """`SLOW  n3: link at 60 % of its limit`: the first line of every form of a report; empty without a verdict."""
         return f"{self.word}  {self.sentence}" if self.word else ""
-
-    @property
-    def json_value(self) -> Any:  # noqa: ANN401 - whatever JSON can hold
-        """The payload with the headline as its last field, where there is one."""
-        payload = self.payload()
-        return {**payload, "headline": self.headline} if self.word and isinstance(payload, dict) else payload

@@ -19,6 +19,7 @@ from seatrial.lab.cluster.plan import LabPlan, make_plan
 from seatrial.lab.cluster.start import needed_folders, raise_lab
 from seatrial.process.process import Completed, run
 from tests.lab.shared.writer import LEAVE
+from tests.support.json_objects import parsed
 
 EXPORTED = Path("/run/exported")
 SHARED = Path("/run/shared")
@@ -155,7 +156,7 @@ def at_once(plan: LabPlan, writers: dict[str, "subprocess.Popen[bytes]"]) -> dic
 
 def seen(done: Completed) -> dict[str, object]:
     """A command's exit code and what it printed."""
-    said = json.loads(done.stdout) if done.stdout.startswith("{") else done.stdout
+    said = parsed(done.stdout) if done.stdout.startswith("{") else done.stdout
     return {"exit_code": done.returncode, "said": said, "errors": done.stderr}
 
 

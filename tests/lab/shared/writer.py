@@ -62,9 +62,9 @@ def synthetic(archive: str, run: str, leave: Path) -> int:
     try:
         outcome = run_check(CheckSettings(archive=Path(archive), run=run), launcher=launcher)
     except BaseException as error:
-        code, sentence = explain(error)
-        print(f"{run}: {sentence}")
-        return code
+        failure = explain(error)
+        print(f"{run}: {failure.sentence}")
+        return failure.exit_code
     print(f"{run}: {outcome.recorded.info.ending} in {outcome.folder.name}")
     return outcome.judgement.exit_code
 

@@ -1,6 +1,5 @@
 """A closed run whose files are not those with which it was closed is INVALID, and what is missing is named."""
 
-import json
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -23,6 +22,7 @@ from seatrial.model.run import Contents, Design, Ending
 from seatrial.model.settings import CheckSettings
 from seatrial.model.verdict import Verdict
 from tests.support.builders import Cluster, abandoned, fill, info_of, names, record, sail
+from tests.support.json_objects import parsed
 from tests.support.paths import ROOT
 
 CLUSTER = Cluster(nodes=names(3))
@@ -156,11 +156,11 @@ def test_every_command_says_so(
     assert "PASS" not in out
     assert "INVALID" in page.read_text()
     assert run(["report", "--json", *archive]) == 2
-    report = json.loads(capsys.readouterr().out)
+    report = parsed(capsys.readouterr().out)
     assert (report["verdict"], report["exit_code"], report["complete"]) == ("INVALID", 2, False)
     assert any(said in one for one in report["damage"])
     assert run(["runs", "show", "--json", *archive]) == 2
-    assert any(said in one for one in json.loads(capsys.readouterr().out)["damage"])
+    assert any(said in one for one in parsed(capsys.readouterr().out)["damage"])
     assert run(["runs", "show", *archive]) == 2
     assert said in capsys.readouterr().out
     assert run(["runs", "export", *archive, "--output", str(folder.parent / "all.csv")]) == 2
@@ -168,7 +168,7 @@ def test_every_command_says_so(
     assert said in told.err
     assert "samples in" in told.out
     assert run(["runs", "list", *archive, "--json"]) == 0
-    assert [one["state"] for one in json.loads(capsys.readouterr().out)["runs"]] == ["damaged"]
+    assert [one["state"] for one in parsed(capsys.readouterr().out)["runs"]] == ["damaged"]
 
 
 def test_a_damaged_run_is_not_played(folder: Path) -> None:

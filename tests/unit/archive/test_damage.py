@@ -1,6 +1,5 @@
 """One damaged run, whatever its damage, hides no other run of its archive and blocks no command."""
 
-import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +16,7 @@ from seatrial.archive.run_files import DamagedRun, read_inside, read_tail
 from seatrial.archive.writer import RunWriter
 from seatrial.driver.submitted import Submitted, find_submitted, write_submitted
 from tests.support.builders import Cluster, abandoned, as_closed_by_earlier_version, fill, info_of, names, record, sail
+from tests.support.json_objects import parsed
 from tests.unit.archive.test_inputs import make_fifo, seatrial
 
 CLUSTER = Cluster(nodes=names(2))
@@ -126,7 +126,7 @@ def test_commands_survive_a_damaged_neighbour(kind: str, archive: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "1 damaged run:\n  bad: " in done.stdout
     done = seatrial("runs", "list", "--json", folder=archive.parent)
-    rows = {row["run"]: row for row in json.loads(done.stdout)["runs"]}
+    rows = {row["run"]: row for row in parsed(done.stdout)["runs"]}
     assert [rows[name]["problem"] for name in HEALTHY] == ["", ""]
     assert layout.RUN_FILE in rows["bad"]["problem"]
     for command in (["report"], ["runs", "show"], ["runs", "export"], ["runs", "recover"]):
@@ -180,7 +180,7 @@ def test_samples_that_are_no_samples_are_made_again(kind: str, archive: Path) ->
     damage(archive / "bad" / layout.SAMPLES_FILE, kind)
     done = seatrial("runs", "show", "bad", "--json", folder=archive.parent)
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["kernels"]
+    assert parsed(done.stdout)["kernels"]
     assert [row.problem for row in list_archive(archive)] == ["", "", ""]
 
 
@@ -192,7 +192,7 @@ def test_show_prints_what_is_known_of_a_run_with_damaged_samples(kind: str, arch
     assert "problem" in done.stdout
     assert layout.SAMPLES_FILE in done.stdout
     done = seatrial("runs", "show", "bad", "--json", folder=archive.parent)
-    assert layout.SAMPLES_FILE in json.loads(done.stdout)["problem"]
+    assert layout.SAMPLES_FILE in parsed(done.stdout)["problem"]
     done = seatrial("runs", "export", "bad", folder=archive.parent)
     assert done.returncode == 2
     assert layout.SAMPLES_FILE in done.stderr

@@ -9,6 +9,7 @@ import pytest
 
 from seatrial.archive.reader import damage_of, read_info, run_folders
 from seatrial.cli.main import run
+from tests.support.json_objects import parsed
 from tests.support.paths import DATA
 
 ARCHIVES = DATA / "archives"
@@ -48,30 +49,29 @@ def test_every_archive_has_an_expectation() -> None:
 @pytest.mark.parametrize("name", EXPECTED)
 def test_a_run_is_reported_as_before(name: str, archive: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code = run(["report", name, "--archive", str(archive), "--json"])
-    found = json.loads(capsys.readouterr().out)
+    found = parsed(capsys.readouterr().out)
     assert holds(found, EXPECTED[name])
     assert code == EXPECTED[name]["exit_code"]
     page = archive / "page.html"
     assert run(["report", name, "--archive", str(archive), "--html", str(page)]) == code
     assert "</html>" in page.read_text()
     assert run(["report", name, "--archive", str(archive)]) == code
-    verdict = EXPECTED[name]["verdict"]
-    assert verdict is None or verdict in capsys.readouterr().out
+    assert EXPECTED[name]["verdict"] in capsys.readouterr().out
 
 
 def test_runs_list_counts_their_samples(archive: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["runs", "list", "--archive", str(archive), "--json"]) == 0
-    rows = {row["run"]: row for row in json.loads(capsys.readouterr().out)["runs"]}
+    rows = {row["run"]: row for row in parsed(capsys.readouterr().out)["runs"]}
     assert {name: row["kind"] for name, row in rows.items()} == {name: name for name in EXPECTED}
     assert {row["problem"] for row in rows.values()} == {""}
     for name in EXPECTED:
         assert run(["runs", "show", name, "--archive", str(archive)]) == 0
         assert name in capsys.readouterr().out
         assert run(["runs", "show", name, "--archive", str(archive), "--json"]) == 0
-        shown = json.loads(capsys.readouterr().out)
-        assert (shown["run"]["run"], shown["run"]["kind"]) == (name, name)
+        shown = parsed(capsys.readouterr().out)
+        assert (shown["run"], shown["info"]["kind"]) == (name, name)
     assert run(["runs", "list", "--archive", str(archive), "--json"]) == 0
-    rows = {row["run"]: row for row in json.loads(capsys.readouterr().out)["runs"]}
+    rows = {row["run"]: row for row in parsed(capsys.readouterr().out)["runs"]}
     samples = {name: sum(_timed_samples(ARCHIVES / name)) for name in EXPECTED}
     assert {name: row["samples"] for name, row in rows.items()} == samples
 

@@ -19,7 +19,7 @@ from seatrial.archive.samples import TooLittleMemory, opened
 from seatrial.archive.writer import ArchiveError, RunWriter
 from seatrial.cli import memory
 from seatrial.cli.main import explain, run
-from seatrial.model.errors import ExitCode, SeatrialError
+from seatrial.model.errors import ErrorKind, ExitCode, SeatrialError
 from tests.support.builders import Cluster, fill, info_of, names, record, sail
 
 SMALL = Cluster(nodes=names(3))
@@ -143,8 +143,8 @@ def test_a_users_own_setting_of_threads_stays(monkeypatch: pytest.MonkeyPatch) -
     ],
 )
 def test_whatever_ends_for_want_of_memory_is_no_bug(error: Exception) -> None:
-    code, sentence = explain(error)
-    assert code is ExitCode.INCOMPLETE
-    assert "ulimit -v" in sentence
-    assert explain(RuntimeError("x"))[0] is ExitCode.INTERNAL
+    failure = explain(error)
+    assert (failure.exit_code, failure.kind) == (ExitCode.INCOMPLETE, ErrorKind.NO_MEMORY)
+    assert "ulimit -v" in failure.sentence
+    assert explain(RuntimeError("x")).kind is ErrorKind.INTERNAL
     assert issubclass(TooLittleMemory, SeatrialError)

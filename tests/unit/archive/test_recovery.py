@@ -1,6 +1,5 @@
 """Each run is recovered on its own: what is wrong with one is listed, and the others are closed."""
 
-import json
 import os
 import shutil
 import subprocess
@@ -24,6 +23,7 @@ from seatrial.cli.main import run
 from seatrial.model.errors import UsageError
 from seatrial.model.run import Ending
 from tests.support.builders import Cluster, abandoned, fill, info_of, names, record, sail
+from tests.support.json_objects import parsed
 from tests.support.paths import ROOT
 
 CLUSTER = Cluster(nodes=names(3))
@@ -163,7 +163,7 @@ def test_one_run_that_cannot_be_closed_is_listed_and_the_others_are(
     damage(bad)
     before = {path.name for path in bad.iterdir()}
     assert run(["runs", "recover", "--archive", str(tmp_path), "--json"]) == 2
-    found = json.loads(capsys.readouterr().out)
+    found = parsed(capsys.readouterr().out)
     assert sorted(one["run"] for one in found["recovered"]) == ["a", "c"]
     (listed,) = found["damaged"]
     assert (listed["run"], listed["folder"]) == ("b", str(bad))
@@ -256,7 +256,7 @@ def test_many_at_once_close_it_once(tmp_path: Path) -> None:
     children = [subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(4)]
     told = [child.communicate(timeout=120) for child in children]
     assert [child.returncode for child in children] == [0] * 4, told
-    found = [json.loads(out) for out, _ in told]
+    found = [parsed(out) for out, _ in told]
     assert sorted(one["run"] for each in found for one in each["recovered"]) == ["a", "b", "c"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b", "c"]
     for name in ("a", "b", "c"):
@@ -298,7 +298,7 @@ def test_a_run_that_is_closed_while_the_archive_is_listed_is_listed_once_and_who
 
     monkeypatch.setattr(reader, "run_folders", just_before)
     assert run(["runs", "list", "--archive", str(tmp_path), "--json"]) == 0
-    (row,) = json.loads(capsys.readouterr().out)["runs"]
+    (row,) = parsed(capsys.readouterr().out)["runs"]
     assert (row["run"], row["ending"], row["state"], row["host"]) == ("run", "recovered", "closed", "")
     assert row["samples"] == sum(len(one.times_s) for one in ALL)
 
@@ -314,7 +314,7 @@ def test_the_state_of_every_run_is_listed(tmp_path: Path, capsys: pytest.Capture
     assert " cut-off " in told["dead"]
     assert " complete " in told["closed"]
     assert run(["runs", "list", "--archive", str(tmp_path), "--json"]) == 0
-    states = {one["run"]: (one["state"], one["host"]) for one in json.loads(capsys.readouterr().out)["runs"]}
+    states = {one["run"]: (one["state"], one["host"]) for one in parsed(capsys.readouterr().out)["runs"]}
     assert states == {"alive": ("running", held.host), "dead": ("cut-off", ""), "closed": ("closed", "")}
 
 

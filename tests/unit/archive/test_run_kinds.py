@@ -18,6 +18,7 @@ from seatrial.model.run import AskedLine, Design, Ending, RecordedRun, RunInfo, 
 from seatrial.model.settings import CheckSettings
 from tests.support.builders import Cluster, info_of, names
 from tests.support.command_line import curve, saturate
+from tests.support.json_objects import parsed
 from tests.support.launchers import use_launcher
 from tests.support.scripted import ScriptedLauncher
 from tests.support.transport_launcher import Launcher, carry_out
@@ -71,7 +72,7 @@ def test_a_run_that_failed_early_is_reported_as_the_command_that_it_was(
         assert "nothing was measured on 2 nodes" in text
     assert GONE in page.read_text()
     assert run(["report", str(folder), "--json"]) == 2
-    found = json.loads(capsys.readouterr().out)
+    found = parsed(capsys.readouterr().out)
     assert (found["kind"], found["verdict"]) == (kind.value, "NOT_RUN")
     assert GONE in json.dumps(found)
     assert ("pairs" in found) is (kind is RunKind.CHECK), "a report of another kind has no table of pairs"
@@ -81,7 +82,7 @@ def test_a_run_that_failed_early_is_reported_as_the_command_that_it_was(
 def test_lists_of_runs_name_the_kind(kind: RunKind, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     failed(tmp_path, kind)
     assert run(["runs", "list", "--archive", str(tmp_path), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["runs"][0]["kind"] == kind.value
+    assert parsed(capsys.readouterr().out)["runs"][0]["kind"] == kind.value
     assert run(["runs", "show", "--archive", str(tmp_path)]) == 0
     assert f"kind      {kind.value}\n" in capsys.readouterr().out
 

@@ -1,6 +1,5 @@
 """The command line over recorded runs, with no Slurm and no MPI in reach."""
 
-import json
 import subprocess
 import sys
 import time
@@ -14,6 +13,7 @@ from seatrial.archive.writer import RunWriter
 from seatrial.cli import main
 from seatrial.model.run import Ending
 from tests.support.builders import Cluster, abandoned, fill, info_of, names, record, sail, slow_part
+from tests.support.json_objects import frame, parsed
 from tests.support.paths import ROOT
 
 HEALTHY = Cluster(nodes=names(3))
@@ -150,7 +150,7 @@ def test_a_replayed_healthy_run_exits_0(capsys: pytest.CaptureFixture[str], arch
 def test_check_prints_one_json_object_and_nothing_beside_it(capsys: pytest.CaptureFixture[str], archive: Path) -> None:
     record(SICK, archive, "before")
     ran = Ran(capsys, "check", "--replay", "before", "--json", "--run", "again")
-    report = json.loads(ran.out)
+    report = parsed(ran.out)
     assert (report["run"], report["exit_code"], ran.code) == ("again", 1, 1)
     assert report["findings"][0]["subject"] == "node:n2"
 
@@ -158,7 +158,7 @@ def test_check_prints_one_json_object_and_nothing_beside_it(capsys: pytest.Captu
 def test_every_key_of_the_json_report_is_documented(capsys: pytest.CaptureFixture[str], archive: Path) -> None:
     record(SICK, archive)
     documented = (ROOT / "docs" / "report.md").read_text()
-    report = json.loads(Ran(capsys, "report", "--json").out)
+    report = parsed(Ran(capsys, "report", "--json").out)
     keys = set(report) | set(report["pairs"][0]) | set(report["nodes"][0]) | set(report["findings"][0])
     assert {"format", "verdict", "exit_code", "complete", "findings", "pairs", "nodes", "notes", "lost"} <= keys
     assert sorted(key for key in keys if f"`{key}`" not in documented) == []
@@ -215,8 +215,8 @@ class TestRuns:
         ran = Ran(capsys, "runs", "list")
         assert ran.code == 0
         assert [line.split()[0] for line in ran.out.splitlines()] == ["run", "alpha", "zulu"]
-        listed = json.loads(Ran(capsys, "runs", "list", "--json").out)
-        assert listed["format"] == 1
+        listed = parsed(Ran(capsys, "runs", "list", "--json").out)
+        assert (listed["format"], listed["kind"]) == (2, "runs list")
         samples = sum(len(one.times_s) for one in recorded.measurements)
         assert [(one["run"], one["nodes"], one["samples"]) for one in listed["runs"]] == [
             ("alpha", 3, samples),
@@ -225,7 +225,7 @@ class TestRuns:
 
     def test_an_empty_archive_is_said(self, capsys: pytest.CaptureFixture[str], archive: Path) -> None:
         assert Ran(capsys, "runs", "list").out == f"No runs in {archive}.\n"
-        assert json.loads(Ran(capsys, "runs", "list", "--json").out) == {"format": 1, "runs": []}
+        assert frame(Ran(capsys, "runs", "list", "--json").out)["data"] == {"runs": []}
 
     def test_one_damaged_run_hides_no_other(self, capsys: pytest.CaptureFixture[str], archive: Path) -> None:
         record(HEALTHY, archive, "good")
@@ -242,8 +242,8 @@ class TestRuns:
         assert "n1 n2 n3" in ran.out
         assert "oneway" in ran.out
         assert "1 MiB" in ran.out
-        shown = json.loads(Ran(capsys, "runs", "show", "run", "--json").out)
-        assert shown["run"]["mpi_library"] == "Open MPI v4.1.4"
+        shown = parsed(Ran(capsys, "runs", "show", "run", "--json").out)
+        assert shown["info"]["mpi_library"] == "Open MPI v4.1.4"
         assert {one["kernel"] for one in shown["kernels"]} == {"oneway", "pingpong"}
         assert all(one["median_time_s"] > 0 for one in shown["kernels"])
 
@@ -270,7 +270,7 @@ class TestRuns:
         assert read_info(archive / "run").ending is Ending.RECOVERED
         assert Ran(capsys, "runs", "recover").out == "Nothing to recover.\n"
         nothing: dict[str, list[str]] = {"recovered": [], "running": [], "busy": [], "damaged": []}
-        assert json.loads(Ran(capsys, "runs", "recover", "--json").out) == {"format": 1, **nothing}
+        assert frame(Ran(capsys, "runs", "recover", "--json").out)["data"] == nothing
         assert Ran(capsys, "report").code == 2
 
     def test_one_damaged_run_keeps_no_other_from_recovery(
@@ -324,8 +324,8 @@ class TestHostileNames:
         out = Ran(capsys, *arguments).out
         assert out.isascii()
         assert "\x1b" not in out
-        parsed = json.loads(out)
-        nodes = parsed["run"]["nodes"] if arguments[0] == "runs" else [one["node"] for one in parsed["nodes"]]
+        found = parsed(out)
+        nodes = found["info"]["nodes"] if arguments[0] == "runs" else [one["node"] for one in found["nodes"]]
         assert tuple(nodes) == EVIL
 
     def test_the_page_runs_no_script_of_theirs(self, capsys: pytest.CaptureFixture[str], archive: Path) -> None:
@@ -336,7 +336,7 @@ class TestHostileNames:
     def test_a_replay_of_them_names_the_same(self, capsys: pytest.CaptureFixture[str]) -> None:
         ran = Ran(capsys, "check", "--replay", "run", "--run", "again", "--json")
         assert ran.code == 1
-        assert [one["subject"] for one in json.loads(ran.out)["findings"]] == [f"node:{EVIL[1]}"]
+        assert [one["subject"] for one in parsed(ran.out)["findings"]] == [f"node:{EVIL[1]}"]
 
 
 def test_what_slurm_says_cannot_harm_the_terminal(

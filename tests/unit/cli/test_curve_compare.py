@@ -1,6 +1,5 @@
 """What seatrial curve gives to compare with other tools: means, percentiles, places of ranks, and the clock."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from seatrial.model.placement import DefaultStart
 from seatrial.statistics.segments import Segmentation
 from tests.support.builders import names
 from tests.support.command_line import curve
+from tests.support.json_objects import parsed
 from tests.support.launchers import use_launcher
 from tests.support.reports import curve_page, curve_text
 from tests.support.scripted import ScriptedLauncher, ScriptedSession
@@ -51,7 +51,7 @@ def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def measured(capsys: pytest.CaptureFixture[str], archive: Path, **options: Any) -> dict[str, Any]:
     curve("n1", "n2", archive=archive, as_json=True, max_size="64KiB", **options)
-    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    found: dict[str, Any] = parsed(capsys.readouterr().out)
     return found
 
 

@@ -1,6 +1,5 @@
 """A check left to the queue, and collected: with scripts in Slurm's place that say what Slurm would."""
 
-import json
 import os
 import signal
 import subprocess
@@ -23,6 +22,7 @@ from seatrial.model.errors import SeatrialError
 from seatrial.model.run import Ending
 from seatrial.model.settings import CheckSettings
 from tests.support.builders import Cluster, abandoned, fill, info_of, names, record, sail, slow_part
+from tests.support.json_objects import frame
 from tests.support.slurm_scripts import SlurmScripts, in_place_of_slurm
 
 CLUSTER = Cluster(nodes=names(3), parts=slow_part("node", "n2", 0.6))
@@ -136,7 +136,8 @@ def test_while_it_waits_its_state_is_said_and_the_exit_code_is_2(
     said = "later: job 42 is PENDING: other jobs use the nodes (Resources)."
     assert capsys.readouterr().out == f"{said}\n"
     assert main.run(["runs", "collect", "later", "--json"]) == 2
-    assert json.loads(capsys.readouterr().out) == {"format": 1, "state": said}
+    told = frame(capsys.readouterr().out)
+    assert (told["kind"], told["run"], told["exit_code"], told["data"]) == ("runs collect", "later", 2, {"state": said})
     (name,) = [word for word in slurm.asked("sbatch") if word.startswith("--job-name=seatrial-")]
     assert name.replace("--job-name", "--name") in slurm.asked("squeue")
 
@@ -155,7 +156,8 @@ def test_a_job_that_will_never_start_is_told_with_what_to_do(
 
 def test_what_was_submitted_as_json(slurm: SlurmScripts, capsys: pytest.CaptureFixture[str]) -> None:
     assert submit("--json") == 0
-    assert json.loads(capsys.readouterr().out) == {"format": 1, "run": "later", "job": "42", "cut": ""}
+    told = frame(capsys.readouterr().out)
+    assert (told["kind"], told["run"], told["data"]) == ("submitted", "later", {"job": "42", "cut": ""})
 
 
 def test_while_slurm_does_not_answer_a_run_that_may_go_on_is_left_alone(

@@ -11,6 +11,7 @@ from seatrial.commands.gather import run
 from seatrial.model import formats
 from seatrial.recordings.recording import GATHER_FILE, Gathered
 from tests.support.builders import Cluster, names, record, sail
+from tests.support.json_objects import parsed
 from tests.support.paths import ROOT
 from tests.support.slurm_scripts import GRANTS
 from tests.unit.cli.test_commands import Ran
@@ -96,7 +97,7 @@ class TestFacts:
     def test_of_this_machine(self, capsys: pytest.CaptureFixture[str]) -> None:
         ran = Ran(capsys, "facts", "--json")
         assert ran.code == 0
-        (node,) = json.loads(ran.out)["nodes"].values()
+        (node,) = parsed(ran.out)["nodes"].values()
         assert node["complete"] and node["processors"] >= 1
         assert Ran(capsys, "facts").out.startswith(node["hostname"])
 
@@ -110,9 +111,9 @@ class TestFacts:
 
     def test_of_a_recording_and_of_some_of_its_nodes(self, capsys: pytest.CaptureFixture[str], cluster: Path) -> None:
         ran = Ran(capsys, "facts", "--from", str(cluster), "--json")
-        assert (ran.code, sorted(json.loads(ran.out)["nodes"])) == (0, ["n1", "n2", "n3", "n4"])
+        assert (ran.code, sorted(parsed(ran.out)["nodes"])) == (0, ["n1", "n2", "n3", "n4"])
         ran = Ran(capsys, "facts", "n[2-3]", "--from", str(cluster), "--json")
-        assert (ran.code, sorted(json.loads(ran.out)["nodes"])) == (0, ["n2", "n3"])
+        assert (ran.code, sorted(parsed(ran.out)["nodes"])) == (0, ["n2", "n3"])
 
     def test_a_node_that_cannot_be_read_is_named_and_the_code_is_2(
         self, capsys: pytest.CaptureFixture[str], cluster: Path
@@ -160,7 +161,7 @@ class TestFacts:
 class TestDrift:
     def test_findings_exit_1(self, capsys: pytest.CaptureFixture[str], cluster: Path) -> None:
         ran = Ran(capsys, "facts", "--from", str(cluster), "--drift", "--json")
-        report = json.loads(ran.out)
+        report = parsed(ran.out)
         assert (ran.code, report["exit_code"]) == (1, 1)
         assert [finding["subject"] for finding in report["findings"]] == ["node:n3"]
         assert [each["odd"] for each in report["differences"]] == [["n3"]]
@@ -169,7 +170,7 @@ class TestDrift:
 
     def test_nodes_that_are_alike_exit_0(self, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
         ran = Ran(capsys, "facts", "--from", str(write_cluster(tmp_path / "same")), "--drift", "--json")
-        report = json.loads(ran.out)
+        report = parsed(ran.out)
         assert (ran.code, report["findings"], report["differences"]) == (0, [], [])
 
     def test_a_missing_node_without_findings_exits_2(self, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -184,7 +185,7 @@ class TestDrift:
         record(made, tmp_path / "archive", "before", sail(made))
         for since in ("before", "last", str(write_cluster(tmp_path / "earlier"))):
             ran = Ran(capsys, "facts", "--from", str(cluster), "--since", since, "--json")
-            changes = json.loads(ran.out)["changes"]
+            changes = parsed(ran.out)["changes"]
             assert [(each["nodes"], each["before"], each["after"]) for each in changes] == [(["n3"], 1500, 9000)]
             assert ran.code == 1
 
@@ -197,7 +198,7 @@ class TestDrift:
                 )
                 path.write_text(path.read_text().replace("#end", line))
         ran = Ran(capsys, "facts", "--from", str(folders[1]), "--since", str(folders[0]), "--json")
-        assert [(each["kind"], each["subject"]) for each in json.loads(ran.out)["findings"]] == [
+        assert [(each["kind"], each["subject"]) for each in parsed(ran.out)["findings"]] == [
             ("error-counters-rising", "node:n2")
         ]
 
@@ -220,7 +221,7 @@ class TestDrift:
             for node in made.nodes:
                 (tmp_path / name / f"{renamed.format(node)}.facts").write_text(made.facts_text(node))
         ran = Ran(capsys, "facts", "--from", str(tmp_path / "now"), "--since", str(tmp_path / "then"), "--json")
-        assert (ran.code, json.loads(ran.out)["changes"]) == (0, [])
+        assert (ran.code, parsed(ran.out)["changes"]) == (0, [])
 
     def test_with_login_holds_this_machine_against_the_nodes(
         self, capsys: pytest.CaptureFixture[str], cluster: Path
@@ -228,14 +229,14 @@ class TestDrift:
         for path in cluster.glob("*.facts"):
             path.write_text(path.read_text().replace("#end", "@value /proc/sys/kernel/osrelease|0.1\n#end"))
         ran = Ran(capsys, "facts", "--from", str(cluster), "--with-login", "--json")
-        assert "kernel" in [each["fact"] for each in json.loads(ran.out)["against"]]
+        assert "kernel" in [each["fact"] for each in parsed(ran.out)["against"]]
 
 
 class TestLimits:
     def test_between_the_nodes_of_a_recording(self, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
         ran = Ran(capsys, "limits", "--from", str(write_cluster(tmp_path / "same")), "--json")
         assert ran.code == 0
-        limits = {each["path"]: each for each in json.loads(ran.out)}
+        limits = {each["path"]: each for each in parsed(ran.out)["limits"]}
         (path,) = [path for path in limits if ">" in path and "more" in path]
         assert path == "n1>n2 and 11 pairs more, from n[1-4] to n[1-4]"
         assert limits[path]["limit_bytes_per_s"] == pytest.approx(117.67e6, rel=1e-3)
@@ -246,7 +247,7 @@ class TestLimits:
         fast = Cluster(nodes=("n4",), megabits=10_000)
         (folder / "n4.facts").write_text(fast.facts_text("n4"))
         (folder / "n5.facts").write_text(Cluster(nodes=("n5",), megabits=10_000).facts_text("n5"))
-        found = json.loads(Ran(capsys, "limits", "--from", str(folder), "--json").out)
+        found = parsed(Ran(capsys, "limits", "--from", str(folder), "--json").out)["limits"]
         between = [each["path"] for each in found if each["path"].startswith(("n1>", "n4>"))]
         assert between == [
             "n1>n2 and 11 pairs more, from n[1-3] to n[1-5]",  # their own link binds, whoever is at the other end
@@ -268,7 +269,7 @@ class TestLimits:
         assert "not known" in ran.out
 
     def test_nodes_alike_inside_share_their_limits(self, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-        found = json.loads(Ran(capsys, "limits", "--from", str(write_cluster(tmp_path / "same")), "--json").out)
+        found = parsed(Ran(capsys, "limits", "--from", str(write_cluster(tmp_path / "same")), "--json").out)["limits"]
         inside = [each["path"] for each in found if "more" not in each["path"]]
         assert inside and all(path.startswith("n[1-4] ") for path in inside)
 
@@ -279,7 +280,7 @@ class TestSlurm:
     ) -> None:
         ran = Ran(capsys, "facts", "n[1-4]", "--json")
         assert ran.code == 2
-        assert sorted(json.loads(ran.out)["nodes"]) == ["n1", "n2"]
+        assert sorted(parsed(ran.out)["nodes"]) == ["n1", "n2"]
         assert "n3 gave no facts: no answer" in ran.err
         assert "n4 gave no facts: " in ran.err and "down" in ran.err
         assert (slurm / "given-back").exists()
@@ -304,7 +305,7 @@ class TestSlurm:
             inside = {name.partition("/")[2] for name in archive.getnames()}
         assert inside >= {GATHER_FILE, "n1.facts", "n2.facts", "raw/sinfo.txt", "raw/scontrol-show-topology.txt"}
         ran = Ran(capsys, "facts", "--from", "it.tar.gz", "--json")
-        assert (ran.code, sorted(json.loads(ran.out)["nodes"])) == (0, ["n1", "n2"])
+        assert (ran.code, sorted(parsed(ran.out)["nodes"])) == (0, ["n1", "n2"])
 
     def test_gather_where_nobody_answers_writes_nothing(self, capsys: pytest.CaptureFixture[str], slurm: Path) -> None:
         (slurm / "answers").write_text("")
@@ -319,11 +320,11 @@ class TestGather:
         assert Ran(capsys, "gather").code == 0
         (made,) = Path().iterdir()
         assert made.name.endswith(".tar.gz")
-        here = json.loads(Ran(capsys, "facts", "--json").out)["nodes"]
-        read = json.loads(Ran(capsys, "facts", "--from", str(made), "--json").out)["nodes"]
+        here = parsed(Ran(capsys, "facts", "--json").out)["nodes"]
+        read = parsed(Ran(capsys, "facts", "--from", str(made), "--json").out)["nodes"]
         assert set(read) == set(here)
         ran = Ran(capsys, "facts", "--from", str(made), "--since", str(made), "--json")
-        assert json.loads(ran.out)["changes"] == []
+        assert parsed(ran.out)["changes"] == []
 
     def test_a_folder(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert Ran(capsys, "gather", "--output", "new/it").code == 0

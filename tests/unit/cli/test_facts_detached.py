@@ -10,6 +10,7 @@ import pytest
 from seatrial.cli import main
 from seatrial.commands.facts import detached
 from seatrial.driver.submitted import find_submitted
+from tests.support.json_objects import parsed
 from tests.support.slurm_scripts import SlurmScripts, in_place_of_slurm
 
 
@@ -32,7 +33,7 @@ def collect(capsys: pytest.CaptureFixture[str]) -> dict[str, object]:
     """What `runs collect --json` says, with its exit code."""
     capsys.readouterr()
     code = main.run(["runs", "collect", "later", "--json"])
-    return {**json.loads(capsys.readouterr().out), "code": code}
+    return {**parsed(capsys.readouterr().out), "code": code}
 
 
 def read_on(folder: Path, node: str, prefix: str = "") -> subprocess.CompletedProcess[str]:
@@ -79,7 +80,7 @@ def test_what_a_job_writes_is_a_recording(
     assert list((folder / "logs").iterdir()) == []
     capsys.readouterr()
     assert main.run(["facts", "--from", str(folder), "--json"]) == 0
-    assert list(json.loads(capsys.readouterr().out)["nodes"]) == ["n2"]
+    assert list(parsed(capsys.readouterr().out)["nodes"]) == ["n2"]
 
 
 def test_what_was_read_can_be_gathered_without_its_names(
@@ -177,7 +178,7 @@ def test_nodes_for_which_slurm_takes_no_job_are_named_and_do_not_stop_the_others
         "case \"$*\" in *nodelist=n2*) echo 'sbatch: error: Invalid node name specified' >&2; exit 1;; esac; echo 7",
     )
     assert submit("--json") == 0
-    told = json.loads(capsys.readouterr().out)
+    told = parsed(capsys.readouterr().out)
     assert told["nodes"] == ["n1", "n3"]
     assert "not in the partition" in told["left_out"]["n2"]
 
@@ -213,7 +214,7 @@ def test_where_slurm_takes_no_job_at_all_nothing_is_left_behind(
 
 def test_node_hours_leave_nodes_out(slurm: SlurmScripts, capsys: pytest.CaptureFixture[str]) -> None:
     assert submit("--node-hours", "0.07", "--json") == 0
-    told = json.loads(capsys.readouterr().out)
+    told = parsed(capsys.readouterr().out)
     assert told["nodes"] == ["n1", "n2"]
     assert told["left_out"] == {"n3": "left out to stay within --node-hours 0.07"}
     assert submit("--node-hours", "0.01", "--run", "other") == 64

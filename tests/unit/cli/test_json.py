@@ -1,14 +1,13 @@
 """Every command that has --json prints one value of strict JSON, whatever the archive holds."""
 
-import json
 import math
 from pathlib import Path
-from typing import Any, NoReturn
 
 import pytest
 
 from seatrial.cli.main import run
 from tests.support.builders import Cluster, names, record, slow_part
+from tests.support.json_objects import frame, parsed
 from tests.support.paths import ROOT
 from tests.unit.cli.test_hostile import LEAVES
 
@@ -36,10 +35,6 @@ PRINTING = [
 ]
 
 
-def refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is not JSON")
-
-
 @pytest.fixture
 def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Path:
     monkeypatch.setenv("PATH", "")
@@ -60,8 +55,10 @@ def test_json_is_strict(words: list[str], archive: Path, capsys: pytest.CaptureF
     code = run([*words, "--json"])
     out, err = capsys.readouterr()
     assert code in (0, 1, 2), err
-    found: Any = json.loads(out, parse_constant=refuse)
-    assert isinstance(found, dict | list) and found
+    found = frame(out)
+    assert found["exit_code"] == code
+    assert found["data"] and found["error"] is None
+    assert (found["verdict"] or "") == found["headline"].partition("  ")[0]
 
 
 def test_no_command_that_has_json_is_forgotten() -> None:
@@ -90,6 +87,6 @@ def test_samples_beyond_every_number_are_null(
     ]
     monkeypatch.setattr("seatrial.archive.export.kernel_table", lambda _: table)
     assert run(["runs", "show", "run", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out, parse_constant=refuse)
+    found = parsed(capsys.readouterr().out)
     for name in ("latency_s", "bandwidth_bytes_per_s", "median_time_s"):
         assert [row[name] for row in found["kernels"]] == [None, None]

@@ -1,6 +1,5 @@
 """seatrial locate: matrices of other tools, judged."""
 
-import json
 import random
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from seatrial.importers.fields import pieces
 from seatrial.importers.formats import FORMATS, read_matrix
 from seatrial.importers.mpigraph import parse_mpigraph
 from seatrial.model.errors import UsageError
+from tests.support.json_objects import parsed
 from tests.support.matrices import matrix, nxnlatbw
 from tests.support.paths import SHARED, needs_shared
 
@@ -58,7 +58,7 @@ HDR100 = "56 nodes, 12.2 GB/s, 1.1 us"
 def test_the_cluster_of_two_leaf_switches(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = file_of(name, tmp_path)
     assert run(["locate", file, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = parsed(capsys.readouterr().out)
     assert found["faults"] == found["ambiguous"] == []
     assert [len(one["nodes"]) for one in found["classes"]] == [9, 7]
     assert run(["locate", file]) == 0
@@ -77,7 +77,7 @@ def test_a_slow_node_in_a_csv_file(tmp_path: Path, capsys: pytest.CaptureFixture
     file = tmp_path / "pairs.csv"
     file.write_text(csv(8, "n3"))
     assert run(["locate", str(file), "--json"]) == 1
-    (fault,) = json.loads(capsys.readouterr().out)["faults"]
+    (fault,) = parsed(capsys.readouterr().out)["faults"]
     assert (fault["subject"], fault["direction"], fault["kind"]) == ("node:n3", "both", "node")
     assert fault["loss_ratio"] == pytest.approx(0.4)
     assert run(["locate", str(file)]) == 1
@@ -96,7 +96,7 @@ def test_a_pass_says_what_it_is_worth_in_its_first_line(tmp_path: Path, capsys: 
     assert first.startswith("PASS  no fault on 8 nodes; a node with ")
     assert "0.8 % less bandwidth or 9.0 % more latency would have been reported" in first
     assert run(judge(tmp_path, csv(8), "--json")) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = parsed(capsys.readouterr().out)
     assert (found["verdict"], found["confidence"]) == ("PASS", 0.99)
     (bandwidth, latency) = found["design"]["metrics"]
     assert bandwidth["detectable_ratio"] == pytest.approx(0.008, abs=0.0005)
@@ -107,11 +107,11 @@ def test_a_pass_says_what_it_is_worth_in_its_first_line(tmp_path: Path, capsys: 
 def test_zero_and_nan_are_the_worst_value(value: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = csv(8)
     assert run(judge(tmp_path, text.replace("n2,n5,1.50,1000", f"n2,n5,1.50,{value}"), "--json")) == 1
-    (fault,) = json.loads(capsys.readouterr().out)["faults"]
+    (fault,) = parsed(capsys.readouterr().out)["faults"]
     assert (fault["subject"], fault["dead"], fault["loss_ratio"]) == ("pair:n2>n5", True, 1.0)
     lines = [line.replace("1000", value) if "n3" in line else line for line in text.splitlines()]
     assert run(judge(tmp_path, "\n".join(lines), "--json")) == 1
-    (fault,) = json.loads(capsys.readouterr().out)["faults"]
+    (fault,) = parsed(capsys.readouterr().out)["faults"]
     assert (fault["subject"], fault["dead"], fault["pairs"]) == ("node:n3", True, 14)
     assert run(judge(tmp_path, "\n".join(lines))) == 1
     said = " ".join(capsys.readouterr().out.split())
@@ -131,11 +131,11 @@ def test_a_table_of_zeros_is_no_table_in_which_no_fault_could_be_found(
 
 def test_dead_latencies_and_dead_cells_of_mpigraph(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(judge(tmp_path, csv(8).replace("n2,n5,1.50", "n2,n5,nan"), "--json")) == 1
-    (fault,) = json.loads(capsys.readouterr().out)["faults"]
+    (fault,) = parsed(capsys.readouterr().out)["faults"]
     assert (fault["subject"], fault["metric"], fault["dead"]) == ("pair:n2>n5", "latency_s", True)
     (tmp_path / "out").write_text(mpigraph(6, slow=9).replace("h2:2 from\t1000.000", "h2:2 from\t0.000"))
     assert run(["locate", str(tmp_path / "out"), "--json"]) == 1
-    (fault,) = json.loads(capsys.readouterr().out)["faults"]
+    (fault,) = parsed(capsys.readouterr().out)["faults"]
     assert (fault["subject"], fault["dead"]) == ("pair:h0>h2", True)
 
 
@@ -151,7 +151,7 @@ def test_absent_rows_are_not_measured(tmp_path: Path, capsys: pytest.CaptureFixt
 def test_a_pair_in_three_lines_keeps_all_three(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for last in ("n1,n2,1.50,1000\nn1,n2,1.50,400\n", "n1,n2,1.50,400\nn1,n2,1.50,1000\n"):
         assert run(judge(tmp_path, csv(8) + last, "--json")) == 2
-        found = json.loads(capsys.readouterr().out)
+        found = parsed(capsys.readouterr().out)
         assert (found["verdict"], found["faults"]) == ("UNSTABLE", [])
         (unstable,) = found["unstable"]
         assert (unstable["subject"], unstable["cause"]) == ("pair:n1>n2", "repetitions")
@@ -166,7 +166,7 @@ def test_the_effect_can_be_asked_for(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert run(judge(tmp_path, text)) == 0
     assert "Observed: node:n4 has 0.5 %" in capsys.readouterr().out
     assert run(judge(tmp_path, text, "--effect", "0.4%", "--latency-effect", "5 %", "--json")) == 1
-    found = json.loads(capsys.readouterr().out)
+    found = parsed(capsys.readouterr().out)
     assert [fault["subject"] for fault in found["faults"]] == ["node:n4"]
     assert [one["effect_ratio"] for one in found["design"]["metrics"]] == pytest.approx([0.004, 0.05])
     for wrong in ("0", "150%", "much", "-1%"):
@@ -220,7 +220,7 @@ def test_the_leaves_come_from_a_topology(tmp_path: Path, capsys: pytest.CaptureF
         )
     (tmp_path / "topology").write_text(text)
     assert run(["locate", str(tmp_path / "pairs"), "--topology", str(tmp_path / "topology"), "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = parsed(capsys.readouterr().out)
     assert found["design"]["groups"] == leaves
     (tmp_path / "other").write_text("SwitchName=l0 Nodes=x1,x2\n")
     assert run(["locate", str(tmp_path / "pairs"), "--topology", str(tmp_path / "other")]) == 64

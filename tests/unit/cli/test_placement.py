@@ -1,7 +1,6 @@
 """seatrial placement over the MPIs of this machine: real launch lines, real masks."""
 
 import html
-import json
 import os
 import shlex
 import shutil
@@ -18,6 +17,7 @@ from seatrial.launch.line_options import Dialect
 from seatrial.launch.line_parser import parse_line
 from seatrial.model.errors import UsageError
 from seatrial.model.run import RunKind
+from tests.support.json_objects import parsed
 
 pytestmark = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="this machine has one core")
 LINES = {
@@ -40,7 +40,7 @@ def asked(
     capsys: pytest.CaptureFixture[str], archive: Path, *words: str, options: tuple[str, ...] = ()
 ) -> tuple[int, dict[str, Any]]:
     code = run(["placement", "--archive", str(archive), "--json", "--run", "r", *options, "--", *words, "/bin/true"])
-    return code, json.loads(capsys.readouterr().out)
+    return code, parsed(capsys.readouterr().out)
 
 
 def masks(archive: Path) -> list[list[str]]:
@@ -66,7 +66,7 @@ def test_a_bad_binding_is_named_and_the_advised_one_is_what_ranks_then_have(
     assert as_advised == advised
     assert len(set(advised)) == 2
     assert run(["report", "r", "--archive", str(tmp_path), "--json"]) == 1
-    assert json.loads(capsys.readouterr().out) == found
+    assert parsed(capsys.readouterr().out) == found
     assert run(["report", "r", "--archive", str(tmp_path)]) == 1
     assert " ".join(found["advised_line"]) in " ".join(capsys.readouterr().out.split())
     page = tmp_path / "page.html"
@@ -100,7 +100,7 @@ def test_a_program_that_binds_itself_is_seen_and_what_does_not_start_is_withdraw
     assert (code, found["fix"], found["advised_line"], found["complete"]) == (1, "withdrawn", [], True)
     assert found["why"].startswith("the line does not start with it: ")
     assert run(["report", "r", "--archive", str(tmp_path), "--json"]) == 1
-    assert json.loads(capsys.readouterr().out) == found
+    assert parsed(capsys.readouterr().out) == found
 
 
 def test_one_rank_alone_is_looked_at(line: tuple[str, ...], capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

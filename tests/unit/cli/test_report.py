@@ -1,6 +1,5 @@
 """seatrial report writes the report in every form, and says where."""
 
-import json
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -8,6 +7,7 @@ import pytest
 
 from seatrial.cli.main import run
 from tests.support.builders import Cluster, names, record, slow_part
+from tests.support.json_objects import parsed
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def test_files_are_written_beside_the_text(archive: Path, tmp_path: Path, capsys
     assert f"<title>{headline} - run - seatrial</title>" in page.read_text().replace("&gt;", ">")
     assert ElementTree.fromstring(junit.read_text()).get("name") == headline  # noqa: S314 - our own
     assert run([*words, "--json"]) == 1
-    assert json.loads(capsys.readouterr().out)["headline"] == headline
+    assert parsed(capsys.readouterr().out)["headline"] == headline
     suite = ElementTree.fromstring(junit.read_text())[0]  # noqa: S314 - our own
     assert [case.get("name") for case in suite.findall("testcase[failure]")] == ["slow-link node:n2"]
 

@@ -1,6 +1,5 @@
 """What a check asks Slurm for, and what it says about it before: scripts stand in for Slurm's commands."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from seatrial.launch.slurm import SlurmLauncher
 from seatrial.model.errors import LaunchError, UsageError
 from seatrial.model.fabric import Fabric
 from seatrial.model.settings import CheckSettings
+from tests.support.json_objects import parsed
 from tests.support.slurm_scripts import GRANTS, SlurmScripts, in_place_of_slurm
 
 NODES = tuple(f"n{place}" for place in range(1, 13))
@@ -49,7 +49,7 @@ def test_a_dry_run_prints_nodes_time_and_node_hours_and_asks_for_nothing(
     assert "2 nodes for at most 30 minutes: at most 1.00 node-hours" in out
     assert "--account=ops '--comment=a b'" in out
     assert main.run([*words, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = parsed(capsys.readouterr().out)
     assert (found["nodes"], found["allocation_minutes"], found["node_hours"]) == (["n1", "n3"], 30, 1.0)
     assert slurm.all_asked("salloc") == slurm.all_asked("sbatch") == slurm.all_asked("srun") == []
 

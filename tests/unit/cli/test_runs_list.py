@@ -8,6 +8,7 @@ import pytest
 from seatrial.archive import headlines
 from seatrial.cli.main import run
 from tests.support.builders import Cluster, names, record, slow_part
+from tests.support.json_objects import parsed
 
 Said = pytest.CaptureFixture[str]
 
@@ -28,7 +29,7 @@ def listed(capsys: Said, *words: str) -> str:
 def test_the_first_line_of_each_report_is_in_the_list(archive: Path, capsys: Said) -> None:
     run(["report", "slow"])
     said = capsys.readouterr().out.splitlines()[0]
-    row = json.loads(listed(capsys, "--failed", "--json"))["runs"][0]
+    row = parsed(listed(capsys, "--failed", "--json"))["runs"][0]
     assert (row["run"], row["verdict"], row["headline"], row["exit_code"]) == ("slow", "SLOW", said, 1)
     assert said in listed(capsys)
 

@@ -1,7 +1,6 @@
 """Forwarding tables: what the real tools print of a simulated fabric, and what is wrong with made-up ones."""
 
 import itertools
-import json
 import os
 import shutil
 import subprocess
@@ -22,6 +21,7 @@ from seatrial.fabric.table_check import TableReport, check_tables
 from seatrial.model.errors import UsageError
 from seatrial.model.verdict import FindingKind
 from tests.support.fabrics import fat_tree, tables_of
+from tests.support.json_objects import parsed
 from tests.support.paths import DATA
 
 RECORDED = DATA / "forwarding"
@@ -156,14 +156,14 @@ def test_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["fabric", "check", fabric, "--routes", tables]) == 0
     assert "8 of 8 routes from a leaf switch reach their adapter; 2 leaf switches" in capsys.readouterr().out
     assert run(["fabric", "show", fabric, "--routes", tables, "--json"]) == 0
-    uplinks = json.loads(capsys.readouterr().out)["routes"]["uplinks"]
+    uplinks = parsed(capsys.readouterr().out)["routes"]["uplinks"]
     assert uplinks[0] == {"leaf": "leaf1", "destinations": {"5": 1, "6": 1}}
     assert run(["fabric", "check", fabric, "--routes", str(RECORDED / "ibroute-n.txt")]) == 1
     assert "table-missing" in capsys.readouterr().out
     assert run(["fabric", "check", fabric, "--routes", fabric]) == 64
     capsys.readouterr()
     assert run(["fabric", "show", fabric, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["routes"] is None
+    assert parsed(capsys.readouterr().out)["routes"] is None
 
 
 def test_locate_names_the_cable(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -180,7 +180,7 @@ def test_locate_names_the_cable(tmp_path: Path, capsys: pytest.CaptureFixture[st
     (tmp_path / "pairs.csv").write_text("\n".join(rows) + "\n")
     words = ["locate", str(tmp_path / "pairs.csv"), "--topology", str(map_file)]
     assert run([*words, "--routes", str(tables), "--json"]) == 1
-    (fault,) = json.loads(capsys.readouterr().out)["faults"]
+    (fault,) = parsed(capsys.readouterr().out)["faults"]
     assert (fault["kind"], fault["subject"], fault["direction"]) == ("link", "link:leaf1[6]-spine2[1]", "out")
     assert run(["locate", str(tmp_path / "pairs.csv"), "--routes", str(tables)]) == 64
 
@@ -246,7 +246,7 @@ def test_the_tables_of_a_real_subnet_manager(simulated: "subprocess.Popen[str]",
     assert managed.returncode == 0, managed.stdout
     done = simulate(sys.executable, "-m", "seatrial", "fabric", "check", "--live", "--routes", "live", "--json")
     assert done.returncode == 0, done.stderr + done.stdout
-    routes = json.loads(done.stdout)["routes"]
+    routes = parsed(done.stdout)["routes"]
     assert (routes["arriving"], routes["ways"]) == (4, 4)
     assert [sum(one["destinations"].values()) for one in routes["uplinks"]] == [1, 1]
     assert simulated.poll() is None

@@ -1,6 +1,5 @@
 """Cables worse than they should be: maps made up, maps recorded, and a simulated fabric asked live."""
 
-import json
 import os
 import shutil
 import subprocess
@@ -19,6 +18,7 @@ from seatrial.model.fabric_map import FabricMap
 from seatrial.model.hca import data_bits_per_s
 from seatrial.model.verdict import FindingKind
 from tests.support import fabrics
+from tests.support.json_objects import parsed
 from tests.support.paths import SHARED, needs_shared
 
 FABRICS = SHARED / "fabrics"
@@ -269,7 +269,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert run(["fabric", "check", str(file)]) == 1
     assert "to do" in capsys.readouterr().out
     assert run(["fabric", "check", str(file), "--json"]) == 1
-    assert json.loads(capsys.readouterr().out)["problems"][0]["kind"] == "link-narrow"
+    assert parsed(capsys.readouterr().out)["findings"][0]["kind"] == "link-narrow"
     for wrong in (["fabric", "check"], ["fabric", "check", str(file), "--live"], ["fabric", "show", "/nowhere"]):
         assert run(wrong) == 64
     assert run(["fabric", "check", str(file), "--watch", "1s"]) == 64
@@ -335,7 +335,7 @@ def test_a_simulated_fabric_is_asked_live(simulated: "subprocess.Popen[str]", tm
         time.sleep(0.3)
         done = ask("check", "--live", "--json")
     assert done.returncode == 1, done.stderr
-    (problem,) = json.loads(done.stdout)["problems"]
+    (problem,) = parsed(done.stdout)["findings"]
     assert problem["kind"] == "link-narrow"
-    assert problem["subject"] in ("S1[7] - S2[7]", "S2[7] - S1[7]")
+    assert problem["subject"] in ("link:S1[7] - S2[7]", "link:S2[7] - S1[7]")
     assert simulated.poll() is None

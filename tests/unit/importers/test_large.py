@@ -213,7 +213,7 @@ def test_many_unstable_pairs_are_counted_and_not_all_listed() -> None:
     found = locate_in_table(table)
     assert found.unstable_pairs > MOST_LISTED
     assert len(found.unstable) == MOST_LISTED
-    assert f'"unstable_pairs": {found.unstable_pairs}' in json_text(located_fields(table, found, (), None, 0))
+    assert f'"unstable_pairs": {found.unstable_pairs}' in json_text(located_fields(table, found, (), None))
 
 
 def cover_by_sets(ratio: list[float], ways: list[tuple[int, int]], line: float, tolerance: float) -> list[object]:

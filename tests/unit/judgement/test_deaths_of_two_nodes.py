@@ -1,6 +1,5 @@
 """Ranks that die while one pair is measured: said in every report, and no number passes where they die repeatedly."""
 
-import json
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -19,6 +18,7 @@ from seatrial.model.verdict import FindingKind
 from tests.support import transport_launcher
 from tests.support.builders import Cluster, names
 from tests.support.command_line import curve, saturate
+from tests.support.json_objects import parsed
 from tests.support.launchers import use_launcher
 from tests.support.rail_cluster import Railed, RailedLauncher
 from tests.support.reports import transports_json, transports_text
@@ -50,7 +50,7 @@ def measure(
         monkeypatch.setenv("COLUMNS", "300")
         archive = Path(tempfile.mkdtemp(dir=tmp_path))  # `last` cannot tell runs of one second apart
         code = command(archive=archive, as_json=True, budget="2s")
-        found = json.loads(capsys.readouterr().out)
+        found = parsed(capsys.readouterr().out)
         assert run(["report", "last", "--archive", str(archive)]) == code
         return code, found, capsys.readouterr().out
 
@@ -100,7 +100,7 @@ def test_a_rail_under_which_ranks_die_is_given_up_and_noted(tmp_path: Path, caps
     launcher = RailedLauncher(Railed(nodes=names(2)), kills=on_eth1)
     use_launcher(launcher)
     curve(archive=tmp_path, as_json=True, rails="auto", budget="6s")
-    found = json.loads(capsys.readouterr().out)
+    found = parsed(capsys.readouterr().out)
     assert any("Under the settings of eth1 the probe was lost" in note for note in found["notes"])
     assert not any("rank-died" in finding["kind"] for finding in found["findings"])
 

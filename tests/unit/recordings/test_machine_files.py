@@ -1,7 +1,6 @@
 """Folders of files of one node each, and texts of lscpu, dmidecode and lstopo, read as a cluster."""
 
 import gzip
-import json
 import re
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from seatrial.model.hardware import PciKind
 from seatrial.model.limit import Limit
 from seatrial.recordings.command_text import commands_in, facts_from_text
 from seatrial.recordings.machine_files import machine_files, node_of
+from tests.support.json_objects import parsed
 from tests.support.machine_forms import hwloc_xml
 from tests.support.machines import machine
 from tests.support.paths import DATA, SHARED, needs_shared
@@ -314,11 +314,11 @@ def test_drift_and_limits_of_a_fleet_of_texts(tmp_path: Path, capsys: pytest.Cap
         other = other.replace(before, after)
     (tmp_path / "n7.txt").write_text(other)
     assert main.run(["facts", "--from", str(tmp_path), "--drift", "--json"]) == 1
-    (finding,) = json.loads(capsys.readouterr().out)["findings"]
+    (finding,) = parsed(capsys.readouterr().out)["findings"]
     assert finding["kind"] == "machine-differs"
     assert "Node n7: 1 of 56 is a different machine" in finding["statement"]
     assert main.run(["limits", "--from", str(tmp_path), "--json"]) == 0
-    limits = json.loads(capsys.readouterr().out)
+    limits = parsed(capsys.readouterr().out)["limits"]
     memory = {limit["limit_bytes_per_s"] for limit in limits if "memory" in limit["path"]}
     assert memory == {6 * 2666e6 * 8, 4 * 2400e6 * 8}
 

@@ -1,7 +1,6 @@
 """Every command's report can be rendered in every form, and hostile text is only text in each of them."""
 
 import html
-import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -18,13 +17,13 @@ from seatrial.drift.comparison import drift
 from seatrial.model.launching import Examination, blocked, fine, untried
 from seatrial.model.verdict import FindingKind
 from seatrial.render.html import as_html
-from seatrial.render.json import json_text
 from seatrial.render.junit import as_junit
 from seatrial.render.markdown import as_markdown
 from seatrial.render.report import Report
 from seatrial.render.text import as_text
+from tests.support.json_objects import parsed
 from tests.support.report_examples import EVIL, facts
-from tests.support.reports import drift_of
+from tests.support.reports import as_json_text, drift_of
 from tests.support.transport_launcher import Launcher, by_rail, carry_out, plain, two_rails
 from tests.unit.commands.placement.test_judge import run_of
 
@@ -73,4 +72,4 @@ def test_hostile_text_is_only_text_in_every_form(made: Made, monkeypatch: pytest
     assert not re.search(r"(?<!\\)<script|(?<!\\)\[x\]", "".join(markdown.split("```")[::2]))
     (suite,) = ElementTree.fromstring(xml)  # noqa: S314 - our own
     assert len(suite) == int(suite.get("tests") or 0) >= 1
-    assert json.loads(json_text(report.json_value))
+    assert parsed(as_json_text(report))

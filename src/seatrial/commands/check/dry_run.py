@@ -15,8 +15,6 @@ from seatrial.driver.node_selection import (
     within_node_hours,
 )
 from seatrial.driver.progress import Progress
-from seatrial.model import formats
-from seatrial.model.errors import ExitCode
 from seatrial.model.node_list import node_list
 from seatrial.model.run import NodeState
 from seatrial.model.settings import CheckSettings
@@ -73,8 +71,8 @@ def request_report(request: Request) -> Report:
     lines = Lines(rows=tuple(row for row in rows if row[1]))
     command = [Copy(title="Command", lines=(shlex.join(request.command),))] if request.command else []
     return Report(
-        exit_code=ExitCode.PASS,
-        payload=lambda: {"format": formats.REPORT, **msgspec.to_builtins(request)},
+        kind="dry-run",
+        payload=lambda: msgspec.to_builtins(request),
         terminal=lambda _: [lines, *command],
         page=lambda: [lines, *command],
     )

@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping
 
-from seatrial.commands.check.headline import machine, overall
+from seatrial.commands.check.headline import machine
 from seatrial.commands.check.ticket import ticket
 from seatrial.model.facts import NodeFacts
 from seatrial.model.judgement import Before, Judgement, Loaded, NodeVerdict, PairVerdict, Power
 from seatrial.model.limit import Limit
 from seatrial.model.own_job import OwnJob
 from seatrial.model.run import Design, NodeState, RunInfo
-from seatrial.render.fields import estimate_fields, finding_fields, run_fields
+from seatrial.render.fields import estimate_fields
 from seatrial.render.json import Json, finite, number
 
 
@@ -17,15 +17,11 @@ def check_fields(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFac
     """The JSON value, in base units; a number that is not finite is None."""
     design = judgement.design or run.design
     return {
-        **run_fields(run),
-        "verdict": overall(judgement).value,
-        "exit_code": int(judgement.exit_code),
         "complete": judgement.complete,
         "damage": list(judgement.damage),
         "launcher": run.launcher,
         "nodes": [_node(node) for node in judgement.nodes],
         "pairs": [_pair(pair) for pair in judgement.pairs],
-        "findings": [finding_fields(finding) for finding in judgement.findings],
         "median_bandwidth_bytes_per_s": number(judgement.median_bandwidth_bytes_per_s),
         "median_latency_s": number(judgement.median_latency_s),
         "peers_bandwidth_bytes_per_s": number(judgement.peers_bandwidth_bytes_per_s),

@@ -47,6 +47,7 @@ def check_report(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFac
         word=first.word,
         sentence=first.what,
         exit_code=judgement.exit_code,
+        run=run,
         payload=lambda: check_fields(run, judgement, facts),
         terminal=lambda width: _terminal(run, judgement, facts, width),
         page=lambda: _page(run, judgement, facts),

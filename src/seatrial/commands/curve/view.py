@@ -13,7 +13,6 @@ from seatrial.model.limit import Limit
 from seatrial.model.measurement import Estimate
 from seatrial.model.run import RunInfo
 from seatrial.node.processor_sets import numbers
-from seatrial.render.fields import finding_fields
 from seatrial.render.json import Json
 from seatrial.render.pair_view import (
     design_note,
@@ -47,6 +46,7 @@ def curve_report(run: RunInfo, curve: Curve) -> Report:
         word=curve.word,
         sentence=pair_sentence(curve, _sentence(curve)),
         exit_code=curve.exit_code,
+        run=run,
         payload=lambda: curve_fields(run, curve),
         terminal=lambda width: _terminal(curve, min(width, MOST_COLUMNS)),
         page=lambda: _page(run, curve),
@@ -59,9 +59,8 @@ def curve_report(run: RunInfo, curve: Curve) -> Report:
 def curve_fields(run: RunInfo, curve: Curve) -> Json:
     """docs/curve.md describes each field."""
     return {
-        **outcome_fields(run, curve),
+        **outcome_fields(curve),
         "launcher": run.launcher,
-        "findings": [finding_fields(finding) for finding in curve.findings],
         **limit_fields(curve.limit),
         "plateau": msgspec.to_builtins(curve.plateau),
         "latency": _segmentation(curve.latency) if curve.latency else None,

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from seatrial.model.launching import Examination
 from seatrial.model.verdict import Finding, Verdict
-from seatrial.render.json import FORMAT, Json
+from seatrial.render.json import Json
 from seatrial.render.report import Block, Findings, Lines, Report
 
 WEIGHTS = {
@@ -36,9 +36,6 @@ def doctor_fields(found: Examination) -> Json:
     """docs/doctor.md describes each field."""
     first = first_of(found)
     return {
-        "format": FORMAT,
-        "verdict": verdict_of(found),
-        "exit_code": int(found.exit_code),
         "first": first.statement if first else "",
         "remarks": [
             {

@@ -24,7 +24,7 @@ EXIT_CODES = {Verdict.PASS: ExitCode.PASS, Verdict.MISCONFIGURED: ExitCode.FINDI
 def map_report(fabric: FabricMap, tables: TableReport | None = None) -> Report:
     """The report of `seatrial fabric show`: counts, link rates, every switch with its cables, and use by routes."""
     return Report(
-        payload=lambda: fabric_fields(fabric, (), ExitCode.PASS, tables),
+        payload=lambda: fabric_fields(fabric, tables),
         terminal=lambda _: (Copy(lines=tuple(_map_lines(fabric, tables))),),
         wrapped=False,
     )
@@ -38,7 +38,7 @@ def problems_report(fabric: FabricMap, problems: Sequence[Finding], tables: Tabl
         word=word.value,
         sentence=sentence,
         exit_code=exit_code,
-        payload=lambda: fabric_fields(fabric, problems, exit_code, tables),
+        payload=lambda: fabric_fields(fabric, tables),
         terminal=lambda _: _problem_blocks(problems, tables),
         findings=tuple(problems),
         wrapped=False,
@@ -106,24 +106,11 @@ def _routes(tables: TableReport | None) -> list[str]:
     return [f"Routes: {arrive}; {tables.statement}"]
 
 
-def fabric_fields(
-    fabric: FabricMap, problems: Sequence[Finding], exit_code: int, tables: TableReport | None = None
-) -> Json:
+def fabric_fields(fabric: FabricMap, tables: TableReport | None = None) -> Json:
     """docs/fabric.md describes each field."""
     devices = fabric.by_key
     return {
-        "exit_code": int(exit_code),
         "source": fabric.source,
-        "problems": [
-            {
-                "kind": one.kind.value,
-                "subject": one.subject.name,
-                "statement": one.statement,
-                "remedy": one.remedy,
-                "cables": list(one.pairs),
-            }
-            for one in problems
-        ],
         "devices": [
             {"key": one.key, "kind": one.kind.value, "name": one.name, "lid": one.lid} for one in fabric.devices
         ],

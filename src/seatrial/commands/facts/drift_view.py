@@ -11,8 +11,7 @@ from seatrial.model.verdict import Finding
 from seatrial.model.words import count, natural_sorted, some
 from seatrial.render.escape import shorten
 from seatrial.render.fact_text import NOT_THERE, THERE, Value, value_text
-from seatrial.render.fields import finding_fields
-from seatrial.render.json import FORMAT, Json
+from seatrial.render.json import Json
 from seatrial.render.node_names import few
 from seatrial.render.report import Block, Findings, Lines, Paragraph, Report
 
@@ -26,6 +25,7 @@ MOST_OF_VALUE = 160
 def drift_report(facts: Mapping[str, NodeFacts], found: Drift) -> Report:
     """Findings, differences, changes, and differences between login node and compute nodes."""
     return Report(
+        kind="drift",
         exit_code=found.exit_code,
         payload=lambda: drift_fields(facts, found),
         terminal=lambda _: _terminal(facts, found),
@@ -36,14 +36,11 @@ def drift_report(facts: Mapping[str, NodeFacts], found: Drift) -> Report:
 def drift_fields(facts: Mapping[str, NodeFacts], found: Drift) -> Json:
     """docs/drift.md describes each field."""
     return {
-        "format": FORMAT,
-        "exit_code": int(found.exit_code),
         "groups": [{"name": each.name, "nodes": natural_sorted(each.nodes)} for each in groups(facts)],
         "differences": [_difference_fields(each) for each in found.differences],
         "changes": [_change_fields(each) for each in found.changes],
         "not_compared": natural_sorted(found.not_compared),
         "against": [_difference_fields(each) for each in found.against],
-        "findings": [finding_fields(each) for each in found.findings],
     }
 
 

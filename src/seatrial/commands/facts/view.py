@@ -8,7 +8,7 @@ from seatrial.commands.facts import node_devices, node_hardware, node_settings
 from seatrial.model.errors import ExitCode
 from seatrial.model.facts import NodeFacts
 from seatrial.model.words import natural_sorted
-from seatrial.render.json import FORMAT, Json
+from seatrial.render.json import Json
 from seatrial.render.report import Block, Lines, Paragraph, Report
 
 SECTIONS = (
@@ -34,8 +34,7 @@ def facts_report(facts: Mapping[str, NodeFacts], *, exit_code: ExitCode = ExitCo
 
 def facts_fields(facts: Mapping[str, NodeFacts]) -> Json:
     """docs/facts.md describes each field. A word that is unknown is {"word": ...}."""
-    nodes = {node: msgspec.to_builtins(facts[node]) for node in natural_sorted(facts)}
-    return {"format": FORMAT, "nodes": nodes}
+    return {"nodes": {node: msgspec.to_builtins(facts[node]) for node in natural_sorted(facts)}}
 
 
 def _terminal(facts: Mapping[str, NodeFacts]) -> Iterator[Block]:

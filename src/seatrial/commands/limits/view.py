@@ -20,9 +20,9 @@ def limits_report(limits: Sequence[AnyLimit], *, sources: bool = False, exit_cod
     )
 
 
-def limits_fields(limits: Sequence[AnyLimit]) -> list[Json]:
+def limits_fields(limits: Sequence[AnyLimit]) -> Json:
     """One object for each path, in order; docs/limits.md describes each field."""
-    return [_entry(each) for each in limits]
+    return {"limits": [_entry(each) for each in limits]}
 
 
 def _entry(limit: AnyLimit) -> Json:

@@ -23,7 +23,6 @@ from seatrial.model.subject import FABRIC
 from seatrial.model.units import LATENCY, duration, quantity, share
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import count, some
-from seatrial.render.fields import finding_fields
 from seatrial.render.headline import sentence_of, word_of
 from seatrial.render.json import Json
 from seatrial.render.report import Block, Copy, Findings, Report
@@ -44,7 +43,7 @@ def located_report(
         word=word_of(table_findings(located), located.verdict.value),
         sentence=_headline(table, located),
         exit_code=exit_code,
-        payload=lambda: located_fields(table, located, groups, classes, exit_code),
+        payload=lambda: located_fields(table, located, groups, classes),
         terminal=lambda _: _terminal(located, groups, classes),
         findings=table_findings(located),
         wrapped=False,
@@ -52,14 +51,11 @@ def located_report(
 
 
 def located_fields(
-    table: PairTable, located: Located, groups: Sequence[Sequence[str]], classes: Classes | None, exit_code: int
+    table: PairTable, located: Located, groups: Sequence[Sequence[str]], classes: Classes | None
 ) -> Json:
     """docs/locate.md describes each field."""
     return {
-        "exit_code": int(exit_code),
-        "verdict": located.verdict.value,
         "confidence": located.confidence,
-        "findings": [finding_fields(finding) for finding in table_findings(located)],
         "faults": [_fault_fields(fault) for fault in located.faults],
         "ambiguous": [_undecided_fields(one) for one in located.ambiguous],
         "unstable": [_unstable_fields(one) for one in located.unstable],

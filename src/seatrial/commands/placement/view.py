@@ -14,7 +14,6 @@ from seatrial.model import subject, units
 from seatrial.model.measurement import Estimate
 from seatrial.model.run import RunInfo
 from seatrial.model.words import count
-from seatrial.render.fields import finding_fields, run_fields
 from seatrial.render.headline import sentence_of
 from seatrial.render.json import Json
 from seatrial.render.pair_view import design_note, run_line
@@ -39,6 +38,7 @@ def placement_report(run: RunInfo, found: Placement) -> Report:
         word=found.verdict.value,
         sentence=headline(found),
         exit_code=found.exit_code,
+        run=run,
         payload=lambda: placement_fields(run, found),
         terminal=lambda width: _terminal(found, width),
         page=lambda: _page(run, found),
@@ -52,15 +52,11 @@ def placement_fields(run: RunInfo, found: Placement) -> Json:
     """docs/placement.md describes each field."""
     advice = found.advice
     return {
-        **run_fields(run),
-        "verdict": found.verdict.value,
-        "exit_code": int(found.exit_code),
         "complete": found.complete,
         "launcher": found.dialect.value,
         "mpi_library": run.mpi_library,
         "line": list(found.line),
         "ranks": msgspec.to_builtins(found.rows),
-        "findings": [finding_fields(finding) for finding in found.findings],
         "fix": found.fix.value,
         "why": found.failure or found.why,
         "advised_line": list(found.advised_line),

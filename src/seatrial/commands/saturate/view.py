@@ -10,7 +10,6 @@ from seatrial.model import units
 from seatrial.model.limit import Limit
 from seatrial.model.run import RunInfo
 from seatrial.model.verdict import FindingKind
-from seatrial.render.fields import finding_fields
 from seatrial.render.json import Json
 from seatrial.render.pair_view import (
     design_note,
@@ -35,7 +34,8 @@ def saturation_report(run: RunInfo, found: Saturation) -> Report:
         word=found.word,
         sentence=pair_sentence(found, f"{found.pair[0]} to {found.pair[1]}: {found.reason}"),
         exit_code=found.exit_code,
-        payload=lambda: saturation_fields(run, found),
+        run=run,
+        payload=lambda: saturation_fields(found),
         terminal=lambda _: _terminal(found),
         page=lambda: _page(run, found),
         about=run_line(run),
@@ -44,12 +44,11 @@ def saturation_report(run: RunInfo, found: Saturation) -> Report:
     )
 
 
-def saturation_fields(run: RunInfo, found: Saturation) -> Json:
+def saturation_fields(found: Saturation) -> Json:
     """docs/saturate.md describes each field."""
     return {
-        **outcome_fields(run, found),
+        **outcome_fields(found),
         "finding": next((one.statement for one in found.findings if one.kind is FindingKind.PORT_NEEDS_RANKS), ""),
-        "findings": [finding_fields(finding) for finding in found.findings],
         "message_bytes": found.message_bytes,
         "by_ranks": found.by_ranks,
         "by_size": found.by_size,

@@ -13,7 +13,6 @@ from seatrial.model.limit import Limit
 from seatrial.model.measurement import Estimate
 from seatrial.model.run import RunInfo
 from seatrial.model.transport import Role
-from seatrial.render.fields import finding_fields
 from seatrial.render.headline import sentence_of, word_of
 from seatrial.render.json import Json
 from seatrial.render.pair_view import (
@@ -22,8 +21,8 @@ from seatrial.render.pair_view import (
     limit_text,
     outcome_fields,
     pair_case,
+    reason_fields,
     run_line,
-    verdict_fields,
 )
 from seatrial.render.plots import Factor, Factors, Forest
 from seatrial.render.report import Block, Findings, Items, Lines, Paragraph, Report, Table, columns
@@ -48,7 +47,8 @@ def transports_report(run: RunInfo, found: Transports | TransportsByRail) -> Rep
         word=word_of(found.findings, found.verdict.value),
         sentence="; ".join(filter(None, (sentence_of(found.findings), headline(found)))),
         exit_code=found.exit_code,
-        payload=lambda: transports_fields(run, found),
+        run=run,
+        payload=lambda: transports_fields(found),
         terminal=lambda _: _terminal(found),
         page=lambda: _page(run, found),
         about=run_line(run),
@@ -57,20 +57,20 @@ def transports_report(run: RunInfo, found: Transports | TransportsByRail) -> Rep
     )
 
 
-def transports_fields(run: RunInfo, found: Transports | TransportsByRail) -> Json:
+def transports_fields(found: Transports | TransportsByRail) -> Json:
     """docs/transports.md describes each field."""
     if isinstance(found, TransportsByRail):
-        return {**outcome_fields(run, found), **_rail_fields(found)}
-    return {**outcome_fields(run, found), **_surroundings_fields(found), **_answer_fields(found)}
+        return {**outcome_fields(found), **_rail_fields(found)}
+    return {**outcome_fields(found), **_surroundings_fields(found), **_answer_fields(found)}
 
 
 def _rail_fields(found: TransportsByRail) -> Json:
     return {
         **_surroundings_fields(found.rails[0]),
         "rails": [
-            {"rail": one.rail, "held": one.held, **verdict_fields(one), **_answer_fields(one)} for one in found.rails
+            {"rail": one.rail, "held": one.held, "verdict": one.verdict, **reason_fields(one), **_answer_fields(one)}
+            for one in found.rails
         ],
-        "findings": [finding_fields(one) for one in found.findings],
     }
 
 
@@ -92,7 +92,6 @@ def _answer_fields(found: Transports) -> Json:
             {**msgspec.to_builtins(one), "changed": one.changed, "slower": one.slower, "faster": one.faster}
             for one in found.effects
         ],
-        "findings": [finding_fields(one) for one in found.findings],
         **limit_fields(found.limit),
     }
 

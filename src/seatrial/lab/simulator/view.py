@@ -7,7 +7,6 @@ import msgspec
 from seatrial.lab.simulator.score import Claim, Fault, Match, Truth
 from seatrial.lab.simulator.totals import Share, Totals, totals
 from seatrial.lab.simulator.trial import Trial
-from seatrial.model import formats
 from seatrial.model.subject import Direction, Subject
 from seatrial.render.escape import clean
 
@@ -79,7 +78,6 @@ def totals_text(total: Totals) -> str:
 def as_data(topology: str, trials: Sequence[Trial]) -> dict[str, object]:
     """The JSON object of all trials."""
     return {
-        "format": formats.SIMULATION,
         "right": all(one.score.right for one in trials),
         "topology": topology,
         "totals": msgspec.to_builtins(totals(trials)),

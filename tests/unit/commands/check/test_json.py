@@ -8,13 +8,14 @@ import msgspec
 from seatrial.model.judgement import Judgement, NodeVerdict, PairVerdict
 from seatrial.model.run import Design, NodeState
 from seatrial.model.verdict import Experiment, Finding
+from tests.support.json_objects import parsed
 from tests.support.report_examples import SICK, estimate, judgement, run_info, slow_node, troubled
 from tests.support.reports import check_json, check_json_text
 
 
 def test_the_planted_node_is_named_with_its_number() -> None:
     report = check_json(run_info(), slow_node())
-    assert (report["format"], report["verdict"], report["exit_code"], report["complete"]) == (1, "SLOW", 1, True)
+    assert (report["format"], report["verdict"], report["exit_code"], report["complete"]) == (2, "SLOW", 1, True)
     finding = report["findings"][0]
     assert (finding["kind"], finding["subject"], finding["direction"]) == ("slow-link", "node:n3", "both")
     assert finding["measured"]["value"] == SICK
@@ -51,7 +52,7 @@ def test_infinity_becomes_null() -> None:
     wide = msgspec.structs.replace(estimate(1e6), low=-math.inf, high=math.inf)
     healthy = judgement()
     pair = msgspec.structs.replace(healthy.pairs[0], bandwidth_bytes_per_s=wide)
-    report = json.loads(check_json_text(run_info(), judgement(pairs=(pair,))))
+    report = parsed(check_json_text(run_info(), judgement(pairs=(pair,))))
     assert report["pairs"][0]["bandwidth_bytes_per_s"]["high"] is None
 
 
@@ -71,5 +72,5 @@ def test_every_field_of_the_records_is_reported() -> None:
 
 
 def test_the_text_is_indented_as_the_standard_library_does() -> None:
-    value = check_json(run_info(), slow_node())
-    assert check_json_text(run_info(), slow_node()) == json.dumps(value, indent=1) + "\n"
+    text = check_json_text(run_info(), slow_node())
+    assert text == json.dumps(json.loads(text), indent=1) + "\n"

@@ -1,6 +1,5 @@
 """One definition of latency and of bandwidth, and medians that are what they are called."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -9,6 +8,7 @@ from seatrial.cli.main import run
 from seatrial.commands.check.judge import judge
 from seatrial.model.judgement import Judgement
 from tests.support.builders import HEALTHY, Cluster, names, record, sail, slow_part
+from tests.support.json_objects import parsed
 from tests.support.reports import check_json, check_page, check_text
 
 NEAR_S = 20e-6
@@ -66,9 +66,9 @@ def test_the_report_and_runs_show_have_one_latency_and_one_bandwidth(
 ) -> None:
     record(CLUSTER, tmp_path, recorded=sail(CLUSTER, retest=False))
     run(["report", "--archive", str(tmp_path), "--json"])
-    report = json.loads(capsys.readouterr().out)
+    report = parsed(capsys.readouterr().out)
     run(["runs", "show", "--archive", str(tmp_path), "--json"])
-    kernels = {one["kernel"]: one for one in json.loads(capsys.readouterr().out)["kernels"] if one["phase"] == "survey"}
+    kernels = {one["kernel"]: one for one in parsed(capsys.readouterr().out)["kernels"] if one["phase"] == "survey"}
     assert kernels["pingpong"]["latency_s"] == pytest.approx(report["median_latency_s"], rel=1e-9)
     assert kernels["oneway"]["bandwidth_bytes_per_s"] == pytest.approx(report["median_bandwidth_bytes_per_s"], rel=1e-9)
     assert kernels["pingpong"]["median_time_s"] == pytest.approx(2 * report["median_latency_s"], rel=0.01)

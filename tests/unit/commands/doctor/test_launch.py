@@ -1,7 +1,5 @@
 """What the doctor says of nodes it has started something on, of ways to start, and how it is shown."""
 
-import json
-
 import pytest
 
 from seatrial.cli import main
@@ -17,6 +15,7 @@ from seatrial.model.launching import Examination, blocked, fine, noted, untried
 from seatrial.model.verdict import FindingKind, Verdict
 from seatrial.node.mpi import parse_file
 from seatrial.render.text import as_text
+from tests.support.json_objects import parsed
 from tests.support.paths import ROOT
 from tests.support.reports import as_json_text
 
@@ -170,7 +169,7 @@ def test_the_verdict_comes_first_with_what_to_do() -> None:
     at = lines.index("1  NOTE  nodes  node-drained")
     around = [line.strip() for line in lines[at - 1 : at + 3]]
     assert around == ["Worth knowing", lines[at], "n2 is out", "to do  mend it"]
-    found = json.loads(as_json_text(doctor_report(BAD)))
+    found = parsed(as_json_text(doctor_report(BAD)))
     assert (found["verdict"], found["exit_code"], len(found["remarks"])) == ("BLOCKED", 1, 4)
     assert found["first"] == BAD.blocked[0].statement
 
@@ -190,7 +189,7 @@ def test_the_command_where_there_is_nothing(
     monkeypatch.setattr("sys.executable", "/nowhere/python")
     monkeypatch.delenv("SLURM_JOB_ID", raising=False)
     assert main.run(["doctor", "--json"]) == 1
-    obstacles = [one["obstacle"] for one in json.loads(capsys.readouterr().out)["remarks"]]
+    obstacles = [one["obstacle"] for one in parsed(capsys.readouterr().out)["remarks"]]
     assert obstacles == ["no-slurm", "no-mpi"]
     assert main.run(["doctor", "--launcher", "slurm"]) == 1
     assert "Slurm's commands (sinfo) are not installed here" in capsys.readouterr().out

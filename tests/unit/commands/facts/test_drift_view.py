@@ -1,7 +1,5 @@
 """Differences as text and as JSON."""
 
-import json
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,6 +12,7 @@ from seatrial.model.facts import NodeFacts
 from seatrial.model.verdict import Finding, FindingKind, Verdict
 from seatrial.render.text import as_text
 from tests.support.fact_places import values
+from tests.support.json_objects import frame, parsed
 from tests.support.reports import as_json_text, drift_of
 from tests.unit.drift.test_comparison import cluster, node
 
@@ -97,10 +96,10 @@ def test_text_from_outside_is_harmless() -> None:
 
 def test_the_json_has_all_of_it_in_base_units() -> None:
     facts = cluster(4, n2=node("n2", memory_bytes=2**30))
-    value = json.loads(as_json_text(drift_of(facts, drift(facts), findings=(FINDING,))))
-    lists = {"groups", "differences", "changes", "not_compared", "against", "findings"}
-    assert value.keys() == {"format", "exit_code", *lists}
-    assert value["exit_code"] == 1
+    whole = frame(as_json_text(drift_of(facts, drift(facts), findings=(FINDING,))))
+    value = whole["data"]
+    assert value.keys() == {"groups", "differences", "changes", "not_compared", "against"}
+    assert whole["exit_code"] == 1
     assert value["groups"] == [{"name": "Made Up MU-1, Xeon", "nodes": ["n1", "n2", "n3", "n4"]}]
     (difference,) = value["differences"]
     usual = difference.pop("usual")
@@ -113,14 +112,12 @@ def test_the_json_has_all_of_it_in_base_units() -> None:
         "weight": 75,
         "along_with": [],
     }
-    assert value["findings"][0]["kind"] == "mtu-differs"
+    assert whole["findings"][0]["kind"] == "mtu-differs"
 
 
 def test_the_json_of_changes_and_of_groups_that_were_not_given() -> None:
     before, after = cluster(3), cluster(3, n2=node("n2", kernel="odd"))
-    value = json.loads(
-        as_json_text(drift_of(after, drift(after), changes(before, after), against(before["n1"], after)))
-    )
+    value = parsed(as_json_text(drift_of(after, drift(after), changes(before, after), against(before["n1"], after))))
     assert value["changes"] == [
         {
             "fact": "kernel",

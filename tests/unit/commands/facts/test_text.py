@@ -1,6 +1,5 @@
 """What a node is, as text and as JSON."""
 
-import json
 from pathlib import Path
 
 import msgspec
@@ -27,6 +26,7 @@ from seatrial.node.node import parse_facts
 from seatrial.render.fact_text import value_text
 from seatrial.render.node_names import few, folded
 from tests.support.fact_places import EXAMPLE, values
+from tests.support.json_objects import parsed
 from tests.support.paths import DATA
 from tests.support.reports import facts_json, facts_text
 
@@ -187,17 +187,16 @@ def test_text_from_outside_is_harmless() -> None:
 def test_recorded_nodes_are_shown(path: Path) -> None:
     facts = parse_facts(path.read_text())
     assert facts.kernel in facts_text({facts.hostname: facts})
-    assert json.loads(facts_json({facts.hostname: facts}))["nodes"][facts.hostname]["kernel"] == facts.kernel
+    assert parsed(facts_json({facts.hostname: facts}))["nodes"][facts.hostname]["kernel"] == facts.kernel
 
 
 def test_the_json_has_every_field_in_base_units() -> None:
-    built = json.loads(facts_json({"n1": big_node()}))
-    assert built["format"] == 1
+    built = parsed(facts_json({"n1": big_node()}))
     assert built["nodes"]["n1"].keys() == set(NodeFacts.__struct_fields__)
     assert built["nodes"]["n1"]["interfaces"][0]["speed_bits_per_s"] == 200e9
     assert built["nodes"]["n1"]["software"]["libraries"][1] == {"word": "newlib 3"}
     odd = msgspec.structs.replace(big_node(), processor=ProcessorFacts(base_hz=float("nan")))
-    assert json.loads(facts_json({"n1": odd}))["nodes"]["n1"]["processor"]["base_hz"] is None
+    assert parsed(facts_json({"n1": odd}))["nodes"]["n1"]["processor"]["base_hz"] is None
 
 
 @settings(max_examples=40, deadline=None)

@@ -1,6 +1,5 @@
 """The ablation for each rail apart, against a scripted launcher."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ from seatrial.model.errors import ExitCode, ProbeLost, SeatrialError, UsageError
 from seatrial.model.transport import Carrier, Counted, Role, Variant, VariantNote
 from seatrial.model.verdict import Verdict
 from tests.support import scripted
+from tests.support.json_objects import parsed
 from tests.support.reports import transports_json, transports_text
 from tests.support.transport_launcher import Launcher, by_rail, carry_out, two_rails
 
@@ -94,7 +94,7 @@ def test_it_is_told_rail_by_rail(tmp_path: Path) -> None:
     assert "\neth1  PASS: declared OFI; " in text
     assert "held by" in text
     assert "hobbled OFI over" not in text
-    told = json.loads(transports_json(outcome.run, outcome.found))
+    told = parsed(transports_json(outcome.run, outcome.found))
     assert [(one["rail"], one["verdict"], one["carried_by"]) for one in told["rails"]] == [
         ("eth0", "PASS", "OFI"),
         ("eth1", "PASS", "OFI"),

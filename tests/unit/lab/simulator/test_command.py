@@ -9,6 +9,7 @@ import pytest
 from seatrial.cli.simulate import simulate
 from seatrial.model.errors import UsageError
 from tests.support.fabrics import fabric_text
+from tests.support.json_objects import parsed
 from tests.support.paths import SHARED, needs_shared
 
 NDR = SHARED / "fabrics" / "ndr-582-cas.ibnetdiscover"
@@ -30,7 +31,7 @@ def test_one_trial_prints_the_report_of_the_check_and_the_score(capsys: pytest.C
 
 def test_the_same_as_one_object(capsys: pytest.CaptureFixture[str]) -> None:
     assert simulate("fat-tree:48", ["node:0.6:both"], seed=4, as_json=True) == 0
-    told = json.loads(capsys.readouterr().out)
+    told = parsed(capsys.readouterr().out)
     assert (told["format"], told["right"], told["totals"]["trials"]) == (2, True, 1)
     (trial,) = told["trials"]
     assert trial["findings"][0]["subject"] == trial["planted"][0]["subject"]
@@ -73,13 +74,13 @@ def test_runs_and_pages_are_written_where_asked(tmp_path: Path) -> None:
 def test_a_generated_file_of_ibnetdiscover_is_a_topology(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "fabric").write_text(fabric_text("6 leaves x 8 hosts, 4 spines, 4xNDR, engines"))
     assert simulate(str(tmp_path / "fabric"), ["node:0.6:both"], seed=2, as_json=True) == 0
-    assert json.loads(capsys.readouterr().out)["trials"][0]["nodes"] == 48
+    assert parsed(capsys.readouterr().out)["trials"][0]["nodes"] == 48
 
 
 @needs_shared(NDR)
 def test_a_file_of_ibnetdiscover_is_a_topology(capsys: pytest.CaptureFixture[str]) -> None:
     assert simulate(str(NDR), ["node:0.6:both"], seed=2, as_json=True) == 0
-    assert json.loads(capsys.readouterr().out)["trials"][0]["nodes"] == 542
+    assert parsed(capsys.readouterr().out)["trials"][0]["nodes"] == 542
 
 
 @pytest.mark.parametrize(

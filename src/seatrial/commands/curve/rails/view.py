@@ -10,7 +10,6 @@ from seatrial.commands.curve.view import plot_of, points_table
 from seatrial.model import units
 from seatrial.model.limit import Limit
 from seatrial.model.run import RunInfo
-from seatrial.render.fields import finding_fields
 from seatrial.render.json import Json
 from seatrial.render.pair_view import (
     design_note,
@@ -32,6 +31,7 @@ def rails_report(run: RunInfo, found: RailComparison) -> Report:
         word=found.word,
         sentence=pair_sentence(found, f"{found.pair[0]} to {found.pair[1]}: {found.reason}"),
         exit_code=found.exit_code,
+        run=run,
         payload=lambda: rails_fields(run, found),
         terminal=lambda _: (*_findings(found), Lines(rows=tuple(summary(found)))),
         page=lambda: _page(run, found),
@@ -44,9 +44,8 @@ def rails_report(run: RunInfo, found: RailComparison) -> Report:
 def rails_fields(run: RunInfo, found: RailComparison) -> Json:
     """docs/curve.md describes each field."""
     return {
-        **outcome_fields(run, found),
+        **outcome_fields(found),
         "launcher": run.launcher,
-        "findings": [finding_fields(finding) for finding in found.findings],
         "rails": [_curve(curve) for curve in found.curves],
         "ratios": [_ratio(ratio) for ratio in found.ratios],
         "gain": _ratio(found.gain) if found.gain else None,

@@ -1,0 +1,149 @@
+"""The JSON object that every command prints with --json: the same frame for all, with the command's own data in it.
+
+Its JSON Schema is made from the records that are printed.
+"""
+
+from typing import Annotated, Any
+
+import msgspec
+
+from seatrial import __version__
+from seatrial.model import formats
+from seatrial.model.errors import ErrorKind, SeatrialError
+from seatrial.model.run import RunInfo, run_kind
+from seatrial.model.verdict import Verdict
+from seatrial.render.fields import FindingFields, finding_fields
+from seatrial.render.report import Report
+
+ERROR = "error"
+"""The kind of an object that has no data, since the command could not be carried out."""
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+TITLE = f"The JSON object that every seatrial command prints with --json, format {formats.REPORT}"
+WORDS = (*(verdict.value for verdict in Verdict), "INCOMPLETE", "MEASURED")
+"""With which headlines begin."""
+
+
+def _described(text: str) -> msgspec.Meta:
+    return msgspec.Meta(description=text)
+
+
+class Versions(msgspec.Struct, frozen=True, kw_only=True):
+    """Versions of the programs that measured and judged."""
+
+    seatrial: Annotated[str, _described("The version that judged and printed.")]
+    recorded_by: Annotated[str | None, _described("The version that measured the run; null without a run.")]
+    mpi: Annotated[str | None, _described("The MPI library of the run, as it calls itself; null if unknown.")]
+
+
+class Failure(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a command could not be carried out, or could not write all of its result."""
+
+    exit_code: Annotated[int, _described("The exit code of the process.")]
+    kind: ErrorKind
+    what: Annotated[str, _described("What was wrong, with the value.")]
+    remedy: Annotated[str, _described("What to do about it; can be empty.")]
+
+    @property
+    def sentence(self) -> str:
+        """As standard error shows it."""
+        return f"{self.what} {self.remedy}".strip()
+
+
+class Envelope(msgspec.Struct, frozen=True, kw_only=True):
+    """The JSON object of every command; docs/report.md describes it."""
+
+    format: Annotated[int, _described("Version of this form. It rises when a field changes its meaning or is removed.")]
+    kind: Annotated[
+        str,
+        _described(
+            "What `data` holds: the command that measured the run, or the command as it was typed; "
+            "`error` where there is no data."
+        ),
+    ]
+    run: Annotated[str | None, _described("The name of the run; null for a command without one.")]
+    time: Annotated[str, _described("When the run began, else when the command was carried out: UTC, ISO 8601.")]
+    cluster: Annotated[str | None, _described("The cluster's name as Slurm has it; null if unknown.")]
+    versions: Versions
+    verdict: Annotated[
+        str | None,
+        _described(
+            "The word with which the headline begins: a verdict, INCOMPLETE or MEASURED; "
+            "null for a command that does not judge."
+        ),
+    ]
+    headline: Annotated[str, _described("The first line of the report; of an error its sentence; else empty.")]
+    exit_code: Annotated[int, _described("The exit code of the process.")]
+    findings: tuple[FindingFields, ...]
+    data: Annotated[dict[str, Any] | None, _described("The command's own fields; null if `kind` is `error`.")]
+    error: Annotated[Failure | None, _described("Why the command failed; null if it did not.")]
+
+
+def envelope(report: Report, *, command: str, now: str, error: Failure | None = None) -> Envelope:
+    """The object for a report. `now`: UTC, ISO 8601; `error`: what could not be written beside it.
+
+    `command`: as it was typed, for a report without a kind of its own.
+    """
+    run = report.run
+    return Envelope(
+        format=formats.REPORT,
+        kind=report.kind or (run_kind(run).value if run else command),
+        run=run.run if run else report.run_name or None,
+        time=(run.started if run else "") or now,
+        cluster=(run.cluster if run else "") or None,
+        versions=_versions(run),
+        verdict=report.word or None,
+        headline=report.headline,
+        exit_code=error.exit_code if error else int(report.exit_code),
+        findings=tuple(finding_fields(finding) for finding in report.findings),
+        data=report.payload(),
+        error=error,
+    )
+
+
+def failure_of(error: SeatrialError, kind: ErrorKind | None = None) -> Failure:
+    """The record of an error. `kind`: where the place says more than the error."""
+    return Failure(exit_code=error.exit_code, kind=kind or error.kind, what=error.what, remedy=error.remedy)
+
+
+def error_envelope(error: Failure, *, now: str) -> Envelope:
+    """The object of a command that could not be carried out."""
+    return Envelope(
+        format=formats.REPORT,
+        kind=ERROR,
+        run=None,
+        time=now,
+        cluster=None,
+        versions=_versions(None),
+        verdict=None,
+        headline=error.sentence,
+        exit_code=error.exit_code,
+        findings=(),
+        data=None,
+        error=error,
+    )
+
+
+def _versions(run: RunInfo | None) -> Versions:
+    if run is None:
+        return Versions(seatrial=__version__, recorded_by=None, mpi=None)
+    return Versions(seatrial=__version__, recorded_by=run.seatrial or None, mpi=run.mpi_library or None)
+
+
+def report_schema() -> dict[str, Any]:
+    """JSON Schema 2020-12. Fields that it does not name are allowed: later versions add some."""
+    _, definitions = msgspec.json.schema_components([Envelope], ref_template="#/$defs/{name}")
+    frame = definitions.pop("Envelope")
+    fields = frame["properties"]
+    fields["format"]["const"] = formats.REPORT
+    fields["time"]["format"] = "date-time"
+    fields["verdict"]["enum"] = [*WORDS, None]
+    return {
+        "$schema": DIALECT,
+        "title": TITLE,
+        **{key: value for key, value in frame.items() if key != "title"},
+        "if": {"properties": {"kind": {"const": ERROR}}},
+        "then": {"properties": {"data": {"type": "null"}, "error": {"type": "object"}, "findings": {"maxItems": 0}}},
+        "else": {"properties": {"data": {"type": "object"}}},
+        "$defs": dict(sorted(definitions.items())),
+    }

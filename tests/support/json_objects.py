@@ -1,0 +1,40 @@
+"""Reads what commands print with --json as their users do, and checks each object against the published schema."""
+
+import json
+from functools import cache
+from typing import Any, NoReturn
+
+from jsonschema import Draft202012Validator
+
+from tests.support.paths import ROOT
+
+SCHEMA_FILE = ROOT / "docs" / "schema" / "report.schema.json"
+
+
+@cache
+def validator() -> Draft202012Validator:
+    """Of the schema as it is published."""
+    schema = json.loads(SCHEMA_FILE.read_text())
+    Draft202012Validator.check_schema(schema)
+    return Draft202012Validator(schema, format_checker=Draft202012Validator.FORMAT_CHECKER)
+
+
+def frame(text: str | bytes) -> dict[str, Any]:
+    """The object as it is. Raises ValueError for text that is not one strict JSON object of the schema."""
+    found: dict[str, Any] = json.loads(text, parse_constant=_refuse)
+    problems = [f"{error.json_path}: {error.message[:300]}" for error in validator().iter_errors(found)]
+    if problems:
+        raise ValueError("; ".join(problems))
+    return found
+
+
+def parsed(text: str | bytes) -> dict[str, Any]:
+    """The fields that all objects have and those of the command's data, side by side; no name is in both."""
+    found = frame(text)
+    data = found.pop("data") or {}
+    assert not found.keys() & data.keys(), found.keys() & data.keys()
+    return {**found, **data}
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is not JSON")

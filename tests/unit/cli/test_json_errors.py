@@ -1,0 +1,116 @@
+"""A command that fails prints an object of the schema with --json, and its sentence on standard error."""
+
+import errno
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seatrial.cli.main import run
+from tests.support.builders import Cluster, names, record
+from tests.support.json_objects import frame
+
+
+@pytest.fixture(autouse=True)
+def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setenv("SEATRIAL_ARCHIVE", str(tmp_path / "archive"))
+    record(Cluster(nodes=names(3)), tmp_path / "archive", "run")
+    return tmp_path / "archive"
+
+
+def failed(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
+    """The error of a command line, which standard error and the exit code repeat."""
+    code = run([*words, "--json"])
+    out, err = capsys.readouterr()
+    found = frame(out)
+    assert (found["kind"], found["data"], found["verdict"], found["findings"]) == ("error", None, None, [])
+    assert found["exit_code"] == found["error"]["exit_code"] == code
+    assert found["error"]["what"].split()[0] in err
+    assert found["headline"].startswith(found["error"]["what"])
+    return dict(found["error"])
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "kind"),
+    [
+        (["check", "--no-such-option"], 64, "usage"),
+        (["no-such-command"], 64, "usage"),
+        ([], 64, "usage"),
+        (["check", "--budget", "3x"], 64, "usage"),
+        (["locate", "/no/such/table.csv"], 64, "usage"),
+        (["report", "nothing"], 64, "no-run"),
+        (["runs", "show", "nothing"], 64, "no-run"),
+        (["runs", "recover", "nothing"], 64, "no-run"),
+        (["runs", "collect", "run"], 64, "no-run"),
+        (["placement", "--", "srun", "-n2", "true"], 64, "usage"),
+        (["check"], 2, "launch"),
+    ],
+)
+def test_the_kind_of_each_error(words: list[str], code: int, kind: str, capsys: pytest.CaptureFixture[str]) -> None:
+    if "--" in words:
+        place = words.index("--")
+        words = [*words[:place], "--json", *words[place:]]
+        assert run(words) == code
+        error = frame(capsys.readouterr().out)["error"]
+    else:
+        error = failed(capsys, *words)
+    assert (error["kind"], error["exit_code"]) == (kind, code)
+
+
+@pytest.mark.parametrize(
+    ("raised", "code", "kind"),
+    [
+        (KeyboardInterrupt(), 2, "interrupted"),
+        (OSError(errno.ENOSPC, "No space left on device"), 2, "no-space"),
+        (MemoryError(), 2, "no-memory"),
+        (RuntimeError("half a \ud800 pair and \x1b[31m"), 70, "internal"),
+    ],
+)
+def test_whatever_ends_a_command(
+    raised: BaseException, code: int, kind: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise raised
+
+    monkeypatch.setattr("seatrial.commands.doctor.run.examine", broken)
+    error = failed(capsys, "doctor")
+    assert (error["kind"], error["exit_code"]) == (kind, code)
+
+
+def test_an_error_after_the_result_adds_no_second_object(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("seatrial.cli.report.show", broken_after(monkeypatch, broken))
+    assert run(["report", "run", "--json"]) == 2
+    assert frame(capsys.readouterr().out)["kind"] == "check"
+
+
+def broken_after(monkeypatch: pytest.MonkeyPatch, broken: Any) -> Any:
+    from seatrial.cli.outcome import show
+
+    def both(*arguments: Any, **options: Any) -> int:
+        show(*arguments, **options)
+        return int(broken())
+
+    return both
+
+
+def test_a_file_that_cannot_be_written_is_in_the_object_of_the_result(
+    archive: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = archive / "run" / "run.json" / "page.html"
+    assert run(["report", "run", "--html", str(page), "--json"]) == 2
+    out, err = capsys.readouterr()
+    found = frame(out)
+    assert (found["kind"], found["verdict"], found["exit_code"]) == ("check", "PASS", 2)
+    assert (found["error"]["kind"], found["error"]["exit_code"]) == ("unwritten", 2)
+    assert found["error"]["what"] in err
+
+
+def test_words_of_another_command_ask_for_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["placement", "--", "srun", "app", "--json"]) == 64
+    assert capsys.readouterr().out == ""
