@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.json_objects import parsed
 from tests.support.paths import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -80,13 +81,13 @@ def test_an_installation_without_extras_measures_and_reports(installed: Path, tm
     words = ["--launcher", "local", "--ranks", "2", "--budget", "5s", "--run", "first", "--json", *archive]
     checked = run_installed(installed, "check", *words)
     assert checked.returncode in (0, 1, 2), checked.stderr  # 2: busy cores can leave a pair undecided
-    assert json.loads(checked.stdout)["run"] == "first"
+    assert parsed(checked.stdout)["run"] == "first"
     folder = tmp_path / "runs" / "first"
     assert "samples.parquet" not in json.loads((folder / "run.json").read_text())["reason"]
     assert not (folder / "samples.parquet").exists()
     assert run_installed(installed, "report", "first", *archive).returncode == checked.returncode
     listed = run_installed(installed, "runs", "list", "--json", *archive)
-    assert json.loads(listed.stdout)["runs"][0]["samples"] > 0
+    assert parsed(listed.stdout)["runs"][0]["samples"] > 0
     exported = run_installed(installed, "runs", "export", "first", "--output", str(tmp_path / "samples.csv"), *archive)
     assert exported.returncode == 2
     assert "needs DuckDB, which is not installed" in exported.stderr

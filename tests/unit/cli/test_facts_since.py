@@ -1,11 +1,11 @@
 """seatrial facts --since: what is a change between two readings, and what only was not read or not asked for."""
 
-import json
 from pathlib import Path
 
 import pytest
 
 from tests.support.builders import Cluster, names, record, sail
+from tests.support.json_objects import parsed
 from tests.unit.cli.test_commands import Ran
 from tests.unit.cli.test_facts import write_cluster
 
@@ -33,7 +33,7 @@ def test_nodes_that_nobody_asked_about_are_not_changes(
         (("n1,n2,n4", "--from", str(cluster), "--since", "two"), ["n4"]),
     ):
         ran = Ran(capsys, "facts", *words, "--archive", str(tmp_path / "archive"), "--json")
-        found = json.loads(ran.out)
+        found = parsed(ran.out)
         assert (ran.code, found["changes"], found["not_compared"]) == (0, [], lacking), words
     text = Ran(capsys, "facts", "n1,n2", "--from", str(cluster), "--since", str(one)).out
     assert "Not compared with the earlier reading, which does not have them: n2" in text
@@ -44,7 +44,7 @@ def test_of_two_recordings_of_a_cluster_a_node_that_went_is_a_change(
 ) -> None:
     then, now = (write_cluster(tmp_path / name) for name in ("then", "now"))
     (now / "n4.facts").unlink()
-    found = json.loads(Ran(capsys, "facts", "--from", str(now), "--since", str(then), "--json").out)
+    found = parsed(Ran(capsys, "facts", "--from", str(now), "--since", str(then), "--json").out)
     assert [(each["fact"], each["nodes"], each["after"]) for each in found["changes"]] == [("node", ["n4"], None)]
 
 
@@ -57,5 +57,5 @@ def test_what_was_not_read_at_the_time_is_not_a_change(capsys: pytest.CaptureFix
         for path in folder.glob("*.facts"):
             path.write_text(path.read_text().replace("#end", f"{lines}#end"))
     for pair in ((then, now), (now, then)):
-        found = json.loads(Ran(capsys, "facts", "--from", str(pair[1]), "--since", str(pair[0]), "--json").out)
+        found = parsed(Ran(capsys, "facts", "--from", str(pair[1]), "--since", str(pair[0]), "--json").out)
         assert found["changes"] == []
