@@ -87,7 +87,7 @@ def one_size(topology: str, faults: tuple[str, ...]) -> None:
         watch.stage("report")
         report = check_report(outcome.recorded.info, outcome.judgement, outcome.recorded.facts)
         as_text(report)
-        json_text(envelope(report, command="", now=""))
+        json_text(envelope(report, command="", time=""))
         watch.stage("end")
     wanted = sorted(f"node:{one.part.name.split(' ')[0]}" for one in planted)
     named = sorted(one.subject.text for one in outcome.judgement.findings)

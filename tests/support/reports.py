@@ -35,7 +35,7 @@ NOW = "2026-11-23T04:00:00Z"
 
 def as_json_text(report: Report) -> str:
     """What --json prints."""
-    return json_text(envelope(report, command="test", now=NOW))
+    return json_text(envelope(report, command="test", time=NOW))
 
 
 def check_text(run: RunInfo, judgement: Judgement, facts: Facts, *, width: int = 100, colour: bool = False) -> str:

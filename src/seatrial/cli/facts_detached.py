@@ -38,8 +38,8 @@ def leave_to_the_queue(nodes: str, site: "SiteSettings", *, at_once: bool, sourc
     with progress_on(sys.stderr) as progress:
         submitted = facts_detached.submit_facts(replace(site, nodes=wanted), progress)
     if as_json:
-        told = {"nodes": submitted.nodes, "left_out": submitted.left_out, "name": submitted.name}
-        JSON_OUTPUT.print_report(Report(kind="submitted", run_name=submitted.run, payload=lambda: told))
+        fields = {"nodes": submitted.nodes, "left_out": submitted.left_out, "name": submitted.name}
+        JSON_OUTPUT.print_report(Report(kind="submitted", run_name=submitted.run, payload=lambda: fields))
         return ExitCode.PASS
     jobs = count(len(submitted.nodes), "job")
     print(f"{jobs} called {submitted.name}; each reads one node, as soon as the node has a free core.")
@@ -53,7 +53,7 @@ def tell_facts(found: "FactsCollected", *, as_json: bool) -> int:
     whole = not (found.waiting or found.failed or found.left_out)
     code = ExitCode.PASS if whole else ExitCode.INCOMPLETE
     if as_json:
-        told = {
+        fields = {
             "folder": str(found.folder),
             "read": found.read,
             "waiting": found.waiting,
@@ -61,7 +61,7 @@ def tell_facts(found: "FactsCollected", *, as_json: bool) -> int:
             "left_out": found.left_out,
             "cancel": found.cancel,
         }
-        JSON_OUTPUT.print_report(Report(run_name=found.run, payload=lambda: told, exit_code=code))
+        JSON_OUTPUT.print_report(Report(run_name=found.run, payload=lambda: fields, exit_code=code))
         return code
     asked = len(found.read) + len(found.waiting) + len(found.failed) + len(found.left_out)
     print(clean(f"{found.run}: {len(found.read)} of {asked} nodes read."))

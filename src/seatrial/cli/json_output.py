@@ -25,14 +25,14 @@ class JsonOutput:
 
     def print_report(self, report: Report, error: Failure | None = None) -> None:
         """The object of a report. `error`: what could not be written beside it."""
-        text = json_text(envelope(report, command=self.command, now=now_text(), error=error))
+        text = json_text(envelope(report, command=self.command, time=now_text(), error=error))
         self._printed = True
         print(text, end="")
 
     def print_error(self, error: Failure) -> None:
         """The object of a command that ended early. A second object would spoil a result that is printed already."""
         if self.wanted and not self._printed:
-            print(json_text(error_envelope(error, now=now_text())), end="")
+            print(json_text(error_envelope(error, time=now_text())), end="")
 
 
 def is_wanted(arguments: Sequence[str]) -> bool:

@@ -292,8 +292,8 @@ def trial(
     right = all(result.right for result in results)
     code = ExitCode.PASS if right else ExitCode.FINDINGS
     if as_json:
-        told = {"right": right, "scenarios": [_row(result) for result in results]}
-        JSON_OUTPUT.print_report(Report(payload=lambda: told, exit_code=code))
+        fields = {"right": right, "scenarios": [_row(result) for result in results]}
+        JSON_OUTPUT.print_report(Report(payload=lambda: fields, exit_code=code))
     else:
         _print_table({one.name: one.counts for one in results})
     return code

@@ -98,8 +98,8 @@ def show_run(run: Run = "last", archive: Archive = None, as_json: AsJson = False
         problem = str(error)
     code = ExitCode.INCOMPLETE if damage or problem else ExitCode.PASS
     if as_json:
-        told = {"info": info, "kernels": kernels, "damage": damage, "problem": problem}
-        JSON_OUTPUT.print_report(Report(kind="runs show", run=info, payload=lambda: told, exit_code=code))
+        fields = {"info": info, "kernels": kernels, "damage": damage, "problem": problem}
+        JSON_OUTPUT.print_report(Report(kind="runs show", run=info, payload=lambda: fields, exit_code=code))
         return code
     for name, value in (
         ("run", info.run),

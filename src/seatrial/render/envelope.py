@@ -79,8 +79,8 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True):
     error: Annotated[Failure | None, _described("Why the command failed; null if it did not.")]
 
 
-def envelope(report: Report, *, command: str, now: str, error: Failure | None = None) -> Envelope:
-    """The object for a report. `now`: UTC, ISO 8601; `error`: what could not be written beside it.
+def envelope(report: Report, *, command: str, time: str, error: Failure | None = None) -> Envelope:
+    """The object for a report. `time`: UTC, ISO 8601; `error`: what could not be written beside it.
 
     `command`: as it was typed, for a report without a kind of its own.
     """
@@ -89,7 +89,7 @@ def envelope(report: Report, *, command: str, now: str, error: Failure | None = 
         format=formats.REPORT,
         kind=report.kind or (run_kind(run).value if run else command),
         run=run.run if run else report.run_name or None,
-        time=(run.started if run else "") or now,
+        time=(run.started if run else "") or time,
         cluster=(run.cluster if run else "") or None,
         versions=_versions(run),
         verdict=report.word or None,
@@ -106,13 +106,13 @@ def failure_of(error: SeatrialError, kind: ErrorKind | None = None) -> Failure:
     return Failure(exit_code=error.exit_code, kind=kind or error.kind, what=error.what, remedy=error.remedy)
 
 
-def error_envelope(error: Failure, *, now: str) -> Envelope:
+def error_envelope(error: Failure, *, time: str) -> Envelope:
     """The object of a command that could not be carried out."""
     return Envelope(
         format=formats.REPORT,
         kind=ERROR,
         run=None,
-        time=now,
+        time=time,
         cluster=None,
         versions=_versions(None),
         verdict=None,

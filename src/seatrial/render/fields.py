@@ -79,17 +79,14 @@ def finding_fields(finding: Finding) -> FindingFields:
         peers_name=finding.peers_name,
         of_peers=_estimate(finding.of_peers),
         pairs=finding.pairs,
-        experiments=tuple(
-            ExperimentFields(description=each.description, outcome=each.outcome, confirmed=each.confirmed)
-            for each in finding.experiments
-        ),
+        experiments=tuple(ExperimentFields(**msgspec.structs.asdict(experiment)) for experiment in finding.experiments),
     )
 
 
 def estimate_fields(estimate: Estimate | None) -> Json | None:
     """A number with its interval, in base units; None stays None."""
-    found = _estimate(estimate)
-    return None if found is None else msgspec.structs.asdict(found)
+    fields = _estimate(estimate)
+    return None if fields is None else msgspec.structs.asdict(fields)
 
 
 def _estimate(estimate: Estimate | None) -> EstimateFields | None:
