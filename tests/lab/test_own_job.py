@@ -1,6 +1,5 @@
 """A check inside a user's own job on a real Slurm: nothing is requested, the job's own steps are seen and judged."""
 
-import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -37,7 +36,7 @@ def check(archive: Path) -> tuple[str, ...]:
 def test_the_program_that_runs_is_judged_and_nothing_is_requested(lab4: LabPlan, tmp_path: Path) -> None:
     done = in_job(lab4, "sh", "-c", BESIDE, "sh", *check(tmp_path))
     text, _, jobs = done.stdout.rpartition("}")
-    found: dict[str, Any] = json.loads(text + "}")
+    found: dict[str, Any] = parsed(text + "}")
     own = found["own_job"]
     assert len(jobs.split()) == 1, "a check in a job makes no job of its own"
     assert jobs.split() == [own["job"]]
@@ -53,9 +52,9 @@ def test_the_program_that_runs_is_judged_and_nothing_is_requested(lab4: LabPlan,
 
 def test_a_job_without_a_program_is_judged_as_srun_would_start_it(lab4: LabPlan, tmp_path: Path) -> None:
     given = ("OMPI_MCA_btl=tcp,self",)
-    first = json.loads(in_job(lab4, *check(tmp_path), "--budget", "4s").stdout)
+    first = parsed(in_job(lab4, *check(tmp_path), "--budget", "4s").stdout)
     assert first["own_job"]["steps"] == first["before"] == []
-    found = json.loads(in_job(lab4, *check(tmp_path), "--budget", "4s", environment=given).stdout)
+    found = parsed(in_job(lab4, *check(tmp_path), "--budget", "4s", environment=given).stdout)
     own = found["own_job"]
     assert (own["ranks_of"], len(own["ranks"])) == ("srun without options", 4)
     kinds = {one["kind"] for one in found["findings"] if one["subject"].startswith("job:")}
