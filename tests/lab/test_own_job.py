@@ -10,6 +10,7 @@ from seatrial.archive.reader import find_run, read_info
 from seatrial.lab.cluster.host_argv import as_user
 from seatrial.lab.cluster.plan import LabPlan
 from seatrial.process.process import Completed, run
+from tests.support.json_objects import parsed
 
 pytestmark = pytest.mark.lab
 SEATRIAL = (sys.executable, "-m", "seatrial")

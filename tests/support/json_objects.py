@@ -6,8 +6,10 @@ from typing import Any, NoReturn
 
 from jsonschema import Draft202012Validator
 
+from seatrial.render.envelope import Envelope
 from tests.support.paths import ROOT
 
+FRAME = frozenset(Envelope.__struct_fields__)
 SCHEMA_FILE = ROOT / "docs" / "schema" / "report.schema.json"
 
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import msgspec
 
 from seatrial import __version__
+from seatrial.judgement.comparison.records import Outcome
 from seatrial.model import formats
 from seatrial.model.errors import ErrorKind, SeatrialError
 from seatrial.model.run import RunInfo, run_kind
@@ -20,7 +21,7 @@ ERROR = "error"
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 TITLE = f"The JSON object that every seatrial command prints with --json, format {formats.REPORT}"
-WORDS = (*(verdict.value for verdict in Verdict), "INCOMPLETE", "MEASURED")
+WORDS = tuple(dict.fromkeys([*Verdict, "INCOMPLETE", "MEASURED", *(outcome.value.upper() for outcome in Outcome)]))
 """With which headlines begin."""
 
 

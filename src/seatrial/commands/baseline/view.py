@@ -10,7 +10,7 @@ from seatrial.judgement.comparison.records import Changed, Outcome
 from seatrial.model.subject import SubjectKind
 from seatrial.model.units import quantity, share
 from seatrial.model.words import count, some
-from seatrial.render.json import FORMAT, Json
+from seatrial.render.json import Json
 from seatrial.render.report import Block, Items, Lines, Paragraph, Report, Table, columns
 
 MOST_RUNS = 5
@@ -75,7 +75,7 @@ def list_report(baseline: Sequence[Baseline], archive: str) -> Report:
     head = columns("baseline", "#version", "made", "#runs", "command", "#nodes", "names of runs")
     table = Table(columns=head, rows=tuple(_row(each) for each in baseline))
     return Report(
-        payload=lambda: {"format": FORMAT, "baselines": [_fields(each) for each in baseline]},
+        payload=lambda: {"baselines": [_fields(each) for each in baseline]},
         terminal=lambda _: [table if baseline else Paragraph(text=f"No baselines in {archive}.")],
     )
 
@@ -120,7 +120,6 @@ def _show_blocks(newest: Baseline, earlier: Sequence[Baseline]) -> Iterable[Bloc
 
 def _fields(baseline: Baseline) -> Json:
     return {
-        "format": FORMAT,
         "name": baseline.name,
         "version": baseline.version,
         "made": baseline.made,

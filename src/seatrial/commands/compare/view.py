@@ -21,7 +21,7 @@ from seatrial.model.errors import ExitCode
 from seatrial.model.units import share
 from seatrial.model.words import count
 from seatrial.render.fields import estimate_fields
-from seatrial.render.json import FORMAT, Json, number
+from seatrial.render.json import Json, number
 from seatrial.render.report import Block, Items, Lines, Report, Table, columns
 
 EXIT_CODES = {
@@ -113,8 +113,6 @@ def _about(comparison: Comparison) -> Iterable[tuple[str, str]]:
 def comparison_fields(comparison: Comparison) -> Json:
     """The JSON object: docs/compare.md describes every field."""
     return {
-        "format": FORMAT,
-        "exit_code": int(EXIT_CODES[comparison.outcome]),
         "outcome": comparison.outcome.value,
         "first": {"name": comparison.first, "runs": [run.run for run in comparison.first_runs]},
         "second": {"name": comparison.second, "runs": [run.run for run in comparison.second_runs]},
