@@ -156,7 +156,7 @@ def test_every_variable_of_the_environment_is_documented() -> None:
 class TestTheseTestsCanFail:
     """Each check finds what is taken out of a document, put into it, or changed in it."""
 
-    @pytest.mark.parametrize("path", COMMANDS)
+    @pytest.mark.parametrize("path", [path for path in COMMANDS if path != "seatrial completion"])  # has no option
     def test_options(self, path: str) -> None:
         text, parameters = PAGES["commands.md"], COMMANDS[path].params
         body = section(text, path)

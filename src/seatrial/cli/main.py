@@ -16,6 +16,7 @@ from seatrial.cli import (
     baseline,
     check,
     compare,
+    completion,
     curve,
     doctor,
     fabric,
@@ -126,7 +127,23 @@ COMMANDS = (
         lab,
         "A virtual cluster on this machine, planted faults, and trials of `check` against them.",
     ),
+    Command(
+        completion,
+        "Print a script that lets the shell complete commands, options, nodes, partitions and runs.",
+    ),
 )
+SHORT = {
+    ("account", "str"): "-A",
+    ("constraint", "str"): "-C",
+    ("exclude", "str"): "-x",
+    ("nodes", "str"): "-w",
+    ("partition", "str"): "-p",
+    ("qos", "str"): "-q",
+    ("ranks", "int range"): "-n",
+}
+"""Short forms of options by name and type, as Slurm has them."""
+COMPLETION_ASKED = "_SEATRIAL_COMPLETE"
+"""As in `completion`, which is loaded only when a shell asks."""
 
 
 def application(arguments: Sequence[str] = ()) -> typer.Typer:
@@ -189,6 +206,9 @@ def command_line(output: streams.Outlet) -> NoReturn:
     arguments = sys.argv[1:]
     try:
         INTERRUPTIONS.listen()
+        if COMPLETION_ASKED in os.environ:
+            completion.answer(command)
+            os._exit(ExitCode.PASS)
         code = run(arguments)
         code = streams.settled(code, output, arguments)
     except KeyboardInterrupt:  # once more, while the command was ending
@@ -230,7 +250,18 @@ def invoke(arguments: Sequence[str]) -> int:
 
 def command(arguments: Sequence[str] = ()) -> Any:  # noqa: ANN401 - Typer's own class of commands
     """The parser of what the arguments name, see `application`."""
-    return summarised(strict(typer.main.get_command(application(arguments))))
+    return abbreviated(summarised(strict(typer.main.get_command(application(arguments)))))
+
+
+def abbreviated(group: Any) -> Any:  # noqa: ANN401
+    """The same group; options of all its commands have their short forms."""
+    for child in getattr(group, "commands", {}).values():
+        abbreviated(child)
+    for option in group.params:
+        short = SHORT.get((option.name, option.type.name))
+        if short and option.param_type_name == "option":
+            option.opts.append(short)
+    return group
 
 
 def path_of(group: Any, arguments: Sequence[str]) -> str:  # noqa: ANN401

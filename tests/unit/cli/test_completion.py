@@ -1,0 +1,130 @@
+"""What shells are answered: commands, options, nodes, partitions and runs; nothing where something fails."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seatrial.cli import completion, main
+from seatrial.cli.main import run
+from seatrial.model.errors import ExitCode
+from tests.support.paths import ROOT
+
+ARCHIVES = ROOT / "tests" / "data" / "archives"
+SINFO = """#!/bin/sh
+case "$*" in
+    *%N*) printf 'n%s\\n' 1 2 10 1 '3$(id)' ;;
+    *%R*) printf 'main\\nmaintenance\\ngpu\\n' ;;
+esac
+"""
+SEATRIAL = f'#!/bin/sh\nexec {sys.executable} -P -m seatrial "$@"\n'
+
+
+@pytest.fixture
+def programs(tmp_path: Path) -> Path:
+    """A folder with a Slurm of three nodes and two partitions, and with seatrial."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    for name, text in (("sinfo", SINFO), ("seatrial", SEATRIAL)):
+        (folder / name).write_text(text)
+        (folder / name).chmod(0o755)
+    return folder
+
+
+def in_bash(programs: Path, *words: str, script: str = "") -> list[str]:
+    """What bash offers for the last of these words, with the script that `seatrial completion bash` prints."""
+    script = script or 'source <(seatrial completion bash); COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))'
+    show = '_seatrial_completion seatrial; printf "%s\\n" "${COMPREPLY[@]}"'
+    argv = ["bash", "--norc", "-c", f"{script}; {show}", "bash", "seatrial", *words]
+    environment = os.environ | {"PATH": f"{programs}:{os.environ['PATH']}", "SEATRIAL_ARCHIVE": str(ARCHIVES)}
+    done = subprocess.run(argv, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    assert done.stderr == ""
+    return done.stdout.split()
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        (("plac",), ["placement"]),
+        (("check", "--part"), ["--partition"]),
+        (("check", "--partition", "mai"), ["main", "maintenance"]),
+        (("check", "-p", "g"), ["gpu"]),
+        (("check", "-w", "n1,n"), ["n1,n1", "n1,n2", "n1,n10"]),
+        (("facts", "n1"), ["n1", "n10"]),
+        (("runs", "sho"), ["show"]),
+        (("runs", "show", "sat"), ["saturate"]),
+        (("report", "la"), ["last"]),
+        (("check", "--run", "sat"), []),
+    ],
+)
+@pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
+def test_bash_offers(programs: Path, words: tuple[str, ...], offered: list[str]) -> None:
+    assert in_bash(programs, *words) == offered
+
+
+def answered(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], line: str, shell: str) -> str:
+    """What is printed for a shell that passes the line as one text."""
+    monkeypatch.setenv(completion.ASKED, f"complete_{shell}")
+    monkeypatch.setenv("_TYPER_COMPLETE_ARGS", line)
+    monkeypatch.setenv("_TYPER_COMPLETE_FISH_ACTION", "get-args")
+    monkeypatch.setenv("SEATRIAL_ARCHIVE", str(ARCHIVES))
+    completion.answer(main.command)
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_other_shells_are_answered_too(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], shell: str
+) -> None:
+    assert "placement" in answered(monkeypatch, capsys, "seatrial plac", shell)
+    assert "transports" in answered(monkeypatch, capsys, "seatrial runs show tr", shell)
+
+
+def test_a_name_that_a_shell_would_expand_is_not_offered(programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(programs), prepend=":")
+    assert completion.nodes({}) == ["n1", "n2", "n3$(id)", "n10"]
+    context = type("Context", (), {"params": {}})
+    assert [word.value for word in completion.complete(completion.nodes, context, "n")] == ["n1", "n2", "n10"]
+
+
+def test_what_fails_is_answered_by_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert answered(monkeypatch, capsys, "seatrial facts n", "zsh").strip() in ("", "_files")
+    monkeypatch.setenv("SEATRIAL_SITE", str(tmp_path))  # a folder in place of a file
+    answered(monkeypatch, capsys, "seatrial check --parti", "zsh")
+    assert capsys.readouterr().err == ""
+
+
+def test_every_table_names_parameters_that_exist() -> None:
+    leaves = [one for group in _groups(main.command()) for one in group.params]
+    known = {(one.param_type_name, one.name) for one in leaves}
+    assert set(completion.NAMES) <= known
+    assert {name for name, _ in main.SHORT} <= {one.name for one in leaves if "-" in "".join(one.opts)}
+    assert completion.ASKED == main.COMPLETION_ASKED
+
+
+def _groups(command: Any) -> list[Any]:
+    children = getattr(command, "commands", {}).values()
+    return [command, *(leaf for child in children for leaf in _groups(child))]
+
+
+@pytest.mark.parametrize(
+    ("short", "long"),
+    [("-p", "--partition"), ("-w", "--nodes"), ("-x", "--exclude"), ("-A", "--account"), ("-n", "--ranks")],
+)
+def test_short_forms_are_slurms(short: str, long: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["check", "--help"]) == ExitCode.PASS
+    assert f"{short}, {long}" in capsys.readouterr().out
+
+
+def test_a_short_form_does_what_the_long_one_does(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["check", "-x", "n[1-"]) == ExitCode.USAGE
+    assert "--exclude 'n[1-' is not a valid list of nodes" in capsys.readouterr().err
+    assert run(["check", "-n", "x"]) == ExitCode.USAGE
+    assert "--ranks 'x'" in capsys.readouterr().err
