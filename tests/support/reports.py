@@ -105,8 +105,8 @@ def limits_json_text(limits: Sequence[AnyLimit]) -> str:
 
 
 def facts_text(facts: Facts, *, width: int = 100, colour: bool = False) -> str:
-    """Facts for a terminal."""
-    return as_text(facts_report(facts), width=width, colour=colour)
+    """Everything that was read, for a terminal."""
+    return as_text(facts_report(facts, full=True), width=width, colour=colour)
 
 
 def facts_json(facts: Facts) -> str:

@@ -34,10 +34,10 @@ def facts(
     detach: Annotated[
         bool, typer.Option("--detach", help="Submit a Slurm job for each node; collect with `runs collect`.")
     ] = False,
+    full: Annotated[bool, typer.Option("--full", help="Print everything that was read, not only a summary.")] = False,
     as_json: AsJson = False,
 ) -> int:
     """Print what nodes are; with --drift, --since or --with-login what differs, and exit 1 where there are findings."""
-
     site = settings_of(context)
     if detach:
         return leave_to_the_queue(
@@ -52,7 +52,7 @@ def facts(
     say_silent(read.silent)
     if not (drift or since or with_login):
         exit_code = ExitCode.INCOMPLETE if facts_drift.incomplete(read) else ExitCode.PASS
-        return show(facts_view.facts_report(read.facts, exit_code=exit_code), as_json=as_json)
+        return show(facts_view.facts_report(read.facts, full=full, exit_code=exit_code), as_json=as_json)
 
     login = facts_reading.read_here() if with_login else None
     recordings = source is not None and not nodes and facts_reading.is_recording(since)

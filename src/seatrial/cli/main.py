@@ -276,9 +276,9 @@ def path_of(group: Any, arguments: Sequence[str]) -> str:  # noqa: ANN401
 
 
 def summarised(group: Any) -> Any:  # noqa: ANN401
-    """The same group; its help has the whole summary of each command, where the parser would cut it."""
+    """The same group; its help has the whole first paragraph of each command, where the parser would cut it."""
     for child in getattr(group, "commands", {}).values():
-        child.short_help = child.short_help or child.help
+        child.short_help = child.short_help or (child.help or "").partition("\n\n")[0]
         summarised(child)
     return group
 

@@ -25,7 +25,7 @@ from seatrial.render.pair_view import (
 )
 from seatrial.render.plots import Axis, Plot, Point, Series, characters, powers
 from seatrial.render.report import Block, Drawing, Findings, Lines, Paragraph, Report, Table, columns
-from seatrial.statistics.segments import CONFIRMED, FEWEST_RUNS, Break, Segment, Segmentation
+from seatrial.statistics.segments import CONFIRMED, FEWEST_RUNS, Break, Interval, Segment, Segmentation
 
 Row = tuple[str, ...]
 PIECES_HEAD = columns("#from", "#to", "#start-up", "#95 %", "#rate", "#95 %", "#error")
@@ -36,6 +36,8 @@ POINTS_HEAD = columns(
 TOOLS_HEAD = columns("#size", "#median", "#mean", "#P99", "#median bw", "#mean bw")
 TOOLS_TITLE = "To compare: osu_latency, IMB PingPong and osu_bw print the mean; osu_latency -z also P50 and P99"
 MOST_COLUMNS = 100
+NOT_POSITIVE = "none"
+"""Instead of a start-up time below zero, which the straight line of a piece can have, and no message."""
 FEWEST_POINTS = 2
 """For a plot."""
 
@@ -282,12 +284,20 @@ def _piece(one: Segment) -> Row:
     return (
         f"{one.first_bytes} B",
         f"{one.last_bytes} B",
-        units.duration(one.startup_s.value),
-        f"{units.duration(one.startup_s.low)}–{units.duration(one.startup_s.high)}",
+        units.duration(one.startup_s.value) if one.startup_s.value > 0 else NOT_POSITIVE,
+        _ends(one.startup_s, lambda end: units.duration(max(end, 0.0))),
         _rate(one.bytes_per_s.value),
-        f"{_rate(one.bytes_per_s.low)}–{_rate(one.bytes_per_s.high)}",
+        _ends(one.bytes_per_s, _rate),
         units.share(one.relative_error),
     )
+
+
+def _ends(interval: Interval, say: Callable[[float], str]) -> str:
+    """The ends of an interval; of one run there is none."""
+    if interval.low == interval.high:
+        return ""
+    low, high = say(interval.low), say(interval.high)
+    return low if low == high else f"{low}–{high}"
 
 
 def _rate(bytes_per_s: float) -> str:

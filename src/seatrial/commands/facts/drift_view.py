@@ -6,11 +6,13 @@ from seatrial.commands.facts.drift import Drift
 from seatrial.drift.changes import Change
 from seatrial.drift.comparison import LOGIN_AND_COMPUTE, Difference
 from seatrial.drift.peer_groups import groups
+from seatrial.model.errors import ExitCode
 from seatrial.model.facts import NodeFacts
-from seatrial.model.verdict import Finding
+from seatrial.model.verdict import Finding, Verdict
 from seatrial.model.words import count, natural_sorted, some
 from seatrial.render.escape import shorten
 from seatrial.render.fact_text import NOT_THERE, THERE, Value, value_text
+from seatrial.render.headline import sentence_of, word_of
 from seatrial.render.json import Json
 from seatrial.render.node_names import few
 from seatrial.render.report import Block, Findings, Lines, Paragraph, Report
@@ -26,6 +28,8 @@ def drift_report(facts: Mapping[str, NodeFacts], found: Drift) -> Report:
     """Findings, differences, changes, and differences between login node and compute nodes."""
     return Report(
         kind="drift",
+        word=word_of(found.findings, _word(found)),
+        sentence=_sentence_of(facts, found.differences, found.findings),
         exit_code=found.exit_code,
         payload=lambda: drift_fields(facts, found),
         terminal=lambda _: _terminal(facts, found),
@@ -69,7 +73,6 @@ def _change_fields(change: Change) -> Json:
 
 
 def _terminal(facts: Mapping[str, NodeFacts], found: Drift) -> Iterator[Block]:
-    yield Paragraph(text=_headline(facts, found.differences, found.findings), strong=True)
     if found.findings:
         yield Findings(findings=found.findings)
     several = len({each.group for each in found.differences}) > 1
@@ -85,10 +88,18 @@ def _terminal(facts: Mapping[str, NodeFacts], found: Drift) -> Iterator[Block]:
         yield Lines(title="Nodes with the same hardware", rows=tuple(rows), indent=0)
 
 
-def _headline(facts: Mapping[str, NodeFacts], differences: Sequence[Difference], findings: Sequence[Finding]) -> str:
+def _word(found: Drift) -> str:
+    """Without a finding: INCOMPLETE where a node is missing, NOTE where something differs or changed."""
+    if found.exit_code is ExitCode.INCOMPLETE:
+        return "INCOMPLETE"
+    differs = found.differences or found.changes or found.against
+    return Verdict.NOTE.value if differs else Verdict.PASS.value
+
+
+def _sentence_of(facts: Mapping[str, NodeFacts], differences: Sequence[Difference], findings: Sequence[Finding]) -> str:
     nodes = count(len(facts), "node")
     odd = {node for each in differences if each.group != LOGIN_AND_COMPUTE for node in each.odd}
-    wrong = f"{count(len(findings), 'finding')}; " if findings else ""
+    wrong = f"{sentence_of(findings) or count(len(findings), 'note')}; " if findings else ""
     if not differences:
         return f"{wrong}no fact differs among {nodes} that should be alike"
     facts_differ = "1 fact differs" if len(differences) == 1 else f"{len(differences)} facts differ"

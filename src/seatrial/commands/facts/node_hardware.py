@@ -35,7 +35,7 @@ def processors(facts: NodeFacts) -> Iterator[Row]:
     """How many, of which model, how fast, and their idle states."""
     set_up = facts.processor
     counts = [
-        f"{facts.cores} cores" if facts.cores is not None else "",
+        count(facts.cores, "core") if facts.cores is not None else "",
         f"{facts.processors} logical" if facts.processors is not None else "",
         "" if set_up.smt_active is None else f"SMT {_on(set_up.smt_active)}",
         f"microcode {set_up.microcode}" if set_up.microcode else "",

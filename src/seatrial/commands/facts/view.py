@@ -1,14 +1,16 @@
-"""What each node is: the report of `seatrial facts`. What could not be read comes last, with the reason."""
+"""What nodes are: the report of `seatrial facts`. A summary for each kind of node, or everything that was read."""
 
 from collections.abc import Iterator, Mapping
 
 import msgspec
 
 from seatrial.commands.facts import node_devices, node_hardware, node_settings
+from seatrial.commands.facts.node_summary import Alike, Row, Rows, alike, parted, summary
 from seatrial.model.errors import ExitCode
 from seatrial.model.facts import NodeFacts
-from seatrial.model.words import natural_sorted
+from seatrial.model.words import by_text, count, natural_sorted
 from seatrial.render.json import Json
+from seatrial.render.node_names import few
 from seatrial.render.report import Block, Lines, Paragraph, Report
 
 SECTIONS = (
@@ -25,11 +27,24 @@ SECTIONS = (
     node_settings.not_read,
 )
 """In their order."""
+MOST_LETTERS = 60
+"""Of node names in a title."""
+MOST_KINDS = 16
+MOST_VALUES = 8
+"""Different values of one fact among nodes that are otherwise alike."""
+MEASURED, INCOMPLETE = "MEASURED", "INCOMPLETE"
 
 
-def facts_report(facts: Mapping[str, NodeFacts], *, exit_code: ExitCode = ExitCode.PASS) -> Report:
-    """Every node's facts."""
-    return Report(exit_code=exit_code, payload=lambda: facts_fields(facts), terminal=lambda _: _terminal(facts))
+def facts_report(facts: Mapping[str, NodeFacts], *, full: bool = False, exit_code: ExitCode = ExitCode.PASS) -> Report:
+    """What the nodes are; `full`: everything that was read of them."""
+    kinds = alike({node: summary(known) for node, known in facts.items()})
+    return Report(
+        word=MEASURED if exit_code is ExitCode.PASS else INCOMPLETE,
+        sentence=_sentence(facts, kinds),
+        exit_code=exit_code,
+        payload=lambda: facts_fields(facts),
+        terminal=lambda _: _terminal(facts, kinds, full=full),
+    )
 
 
 def facts_fields(facts: Mapping[str, NodeFacts]) -> Json:
@@ -37,10 +52,57 @@ def facts_fields(facts: Mapping[str, NodeFacts]) -> Json:
     return {"nodes": {node: msgspec.to_builtins(facts[node]) for node in natural_sorted(facts)}}
 
 
-def _terminal(facts: Mapping[str, NodeFacts]) -> Iterator[Block]:
-    for node in natural_sorted(facts):
-        known = facts[node]
-        title = node if known.complete else f"{node}: its facts broke off before their end"
-        yield Lines(title=title, rows=tuple(row for section in SECTIONS for row in section(known)), indent=2)
+def _sentence(facts: Mapping[str, NodeFacts], kinds: tuple[Alike, ...]) -> str:
     if not facts:
-        yield Paragraph(text="No node's facts were read.")
+        return "no node's facts were read"
+    broken = natural_sorted(node for node, known in facts.items() if not known.complete)
+    if len(facts) == 1:
+        what = f"facts of {next(iter(facts))}"
+    elif len(kinds) == 1:
+        what = f"facts of {len(facts)} nodes, all alike in this summary"
+    else:
+        what = f"facts of {len(facts)} nodes of {len(kinds)} kinds"
+    what += f"; those of {few(broken, MOST_LETTERS)} broke off before their end" if broken else ""
+    return f"{what}; not judged (--drift compares and judges)"
+
+
+def _terminal(facts: Mapping[str, NodeFacts], kinds: tuple[Alike, ...], *, full: bool) -> Iterator[Block]:
+    for kind in kinds[:MOST_KINDS]:
+        yield Lines(title=_title(kind.nodes), rows=kind.rows if kind is kinds[0] else _new(kind, kinds[0]))
+    if len(kinds) > MOST_KINDS:
+        rest = sum(len(kind.nodes) for kind in kinds[MOST_KINDS:])
+        yield Paragraph(text=f"and {count(rest, 'more node')} of other kinds: name them, or see --json")
+    if not full and kinds:
+        yield Lines(rows=(("more", "--full prints everything that was read, and why the rest was not"),), indent=0)
+    for kind in kinds if full else ():
+        yield from _everything(facts, kind.nodes)
+
+
+def _title(nodes: tuple[str, ...]) -> str:
+    names = few(nodes, MOST_LETTERS)
+    return names if len(nodes) == 1 or names.startswith(f"{len(nodes)} ") else f"{names}  {count(len(nodes), 'node')}"
+
+
+def _new(kind: Alike, first: Alike) -> Rows:
+    """Only the rows in which a kind differs from the first."""
+    gone = [label for label in dict.fromkeys(label for label, _ in first.rows) if label not in dict(kind.rows)]
+    rows: list[Row] = [row for row in kind.rows if row not in first.rows]
+    rows += [("without", ", ".join(gone))] if gone else []
+    same = len(rows) < len(kind.rows)
+    return (*rows, ("else", f"as {few(first.nodes, MOST_LETTERS)}")) if same else tuple(rows)
+
+
+def _everything(facts: Mapping[str, NodeFacts], nodes: tuple[str, ...]) -> Iterator[Block]:
+    """All rows of nodes of one kind; where they differ, a line for each value."""
+    rows_of = {node: tuple(row for section in SECTIONS for row in section(facts[node])) for node in nodes}
+    common, differing = parted(rows_of, nodes)
+    yield Lines(title=f"Everything: {_title(nodes)}", rows=common, indent=2)
+    rows: list[Row] = []
+    for label, texts in differing.items():
+        nodes_of = list(by_text(texts).items())
+        for place, (text, names) in enumerate(nodes_of[:MOST_VALUES]):
+            rows.append((label if place == 0 else "", f"{few(names, MOST_LETTERS)}: {text or 'none'}"))
+        if len(nodes_of) > MOST_VALUES:
+            rows.append(("", f"and {count(len(nodes_of) - MOST_VALUES, 'other value')}: see --json"))
+    if rows:
+        yield Lines(title=f"Where {few(nodes, MOST_LETTERS)} differ", rows=tuple(rows), indent=2)

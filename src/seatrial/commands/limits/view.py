@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from seatrial.commands.limits.overview import limits_table, rate_text
 from seatrial.model import units
 from seatrial.model.errors import ExitCode
 from seatrial.model.limit import ComputePeak, Limit, LimitTerm, NoLimit
@@ -71,6 +72,9 @@ def _peak(peak: ComputePeak) -> Json:
 
 
 def _terminal(limits: Sequence[AnyLimit], sources: bool) -> Iterator[Block]:
+    """The answer first: all limits in a table; then the terms of each."""
+    if len(limits) > 1:
+        yield limits_table(limits)
     for limit in limits:
         rows = list(_rows(limit, sources))
         yield Paragraph(text=_title(limit), strong=True)
@@ -81,14 +85,7 @@ def _terminal(limits: Sequence[AnyLimit], sources: bool) -> Iterator[Block]:
 
 
 def _title(limit: AnyLimit) -> str:
-    match limit:
-        case NoLimit():
-            rate, nominal = "not known", False
-        case ComputePeak():
-            rate, nominal = units.flops(limit.flops_per_s), limit.nominal
-        case Limit():
-            rate, nominal = units.bandwidth(limit.limit_bytes_per_s), limit.nominal
-    return f"{limit.path}  {rate}" + (" (nominal)" if nominal else "")
+    return f"{limit.path}  {rate_text(limit)}"
 
 
 def _rows(limit: AnyLimit, sources: bool) -> Iterator[tuple[str, str, str]]:

@@ -58,15 +58,18 @@ class Gain(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def text(self) -> str:
-        """bandwidth +12 % [+8 % to +15 %]; of what is more than doubled or halved: bandwidth ×2.9 [1.5–7.6]."""
+        """bandwidth +12 % [+8 % to +15 %]; of more than that: latency 2.9 times lower [1.5–7.6]."""
         name = "bandwidth" if self.metric == BANDWIDTH else "latency"
         numbers = (self.ratio.value, self.ratio.low, self.ratio.high)
         if all(1 / MUCH < ratio < MUCH for ratio in numbers):
             value, *ends = (f"{self._change(ratio):+.0%}".replace("%", " %") for ratio in numbers)
             first, last = ends if self.metric == BANDWIDTH else reversed(ends)
             return f"{name} {value} [{first} to {last}]"
-        value, low, high = (f"{ratio:.3g}" if ratio < 100 else f"{ratio:.0f}" for ratio in numbers)
-        return f"{name} {'×' if self.metric == BANDWIDTH else '÷'}{value} [{low}–{high}]"
+        better = self.ratio.value >= 1
+        factors = numbers if better else (1 / ratio for ratio in (numbers[0], *numbers[:0:-1]))
+        value, low, high = (f"{factor:.3g}" if factor < 100 else f"{factor:.0f}" for factor in factors)
+        higher = better is (self.metric == BANDWIDTH)
+        return f"{name} {value} times {'higher' if higher else 'lower'} [{low}–{high}]"
 
     def _change(self, ratio: float) -> float:
         """Of the metric itself: a latency that is better is lower."""

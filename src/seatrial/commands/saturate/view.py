@@ -23,6 +23,7 @@ from seatrial.render.pair_view import (
 from seatrial.render.plots import Axis, Plot, Point, Series, round_steps
 from seatrial.render.report import Block, Findings, Lines, Report, Table, columns
 from seatrial.statistics.max_rate import MaxRate
+from seatrial.statistics.segments import Interval
 
 HEAD = columns("#size", "#ranks at once", "#bandwidth", "#range")
 LATENCY_HEAD = columns("#ranks at once", "#latency", "#range")
@@ -100,15 +101,25 @@ def rank_count(ranks: int) -> str:
 
 
 def _model(model: MaxRate) -> str:
-    def rate(value: float) -> str:
-        return units.bandwidth(value) if math.isfinite(value) else "beyond what was measured"
-
-    node, rank = model.node_bytes_per_s, model.rank_bytes_per_s
-    return (
-        f"start-up {units.duration(model.startup_s.value)}; "
-        f"port {rate(node.value)} [{rate(node.low)}–{rate(node.high)}]; "
-        f"one rank {rate(rank.value)} [{rate(rank.low)}–{rate(rank.high)}]; error {units.share(model.relative_error)}"
+    """Start-up, port and one rank with their intervals; what these ranks and sizes do not show has no number."""
+    start = model.startup_s
+    return "; ".join(
+        (
+            f"start-up {units.duration(start.value)}" if start.value > 0 else "start-up too short to see",
+            f"port {_model_rate(model.node_bytes_per_s, 'not reached by these ranks')}",
+            f"one rank {_model_rate(model.rank_bytes_per_s, 'not seen apart from the port')}",
+            f"error {units.share(model.relative_error)}",
+        )
     )
+
+
+def _model_rate(rate: Interval, unseen: str) -> str:
+    if not math.isfinite(rate.value):
+        return unseen
+    low, high = (units.bandwidth(end) for end in (rate.low, rate.high))
+    if not math.isfinite(rate.high):
+        return f"{units.bandwidth(rate.value)} [at least {low}]"
+    return f"{units.bandwidth(rate.value)} [{low}–{high}]"
 
 
 def bandwidth_plot(found: Saturation) -> Plot:

@@ -110,14 +110,15 @@ def _terminal(found: Transports | TransportsByRail) -> Iterator[Block]:
     if found.findings:
         yield Findings(findings=found.findings)
     if not isinstance(found, TransportsByRail):
-        yield Lines(rows=(*surroundings(found), *carried_lines(found), *_note_rows(found)))
+        yield Lines(rows=tuple(carried_lines(found)))
         yield Lines(rows=tuple(_variants(found.effects, found.rail)))
+        yield Lines(rows=(*_note_rows(found), *surroundings(found)))
         return
-    yield Lines(rows=(*surroundings(found.rails[0]), *_note_rows(found)))
     for rail in found.rails:
         yield Paragraph(text=f"{rail.rail}  {rail.verdict.value}: {rail.reason}", strong=True)
         yield Lines(rows=(("held by", settings_text(rail.held)), *carried_lines(rail)), tight=True)
         yield Lines(rows=tuple(_variants(rail.effects, rail.rail)))
+    yield Lines(rows=(*_note_rows(found), *surroundings(found.rails[0])))
 
 
 def _page(run: RunInfo, found: Transports | TransportsByRail) -> Iterator[Block]:
@@ -209,10 +210,10 @@ def surroundings(found: Transports) -> Iterator[tuple[str, str]]:
 
 def carried_lines(found: Transports) -> Iterator[tuple[str, str]]:
     """What the MPI declares, what is shown of each transport, and the limit."""
-    yield "declares", ", ".join(found.declared.words) if found.declared and found.declared.words else "nothing known"
     for one in found.carriers:
         word = {True: "carried the data", False: "did not", None: "open"}[one.carried]
         yield one.carrier, f"{word}: {one.statement}"
+    yield "declares", ", ".join(found.declared.words) if found.declared and found.declared.words else "nothing known"
     if isinstance(found.limit, Limit):
         yield "limit", limit_text(found.limit)
 

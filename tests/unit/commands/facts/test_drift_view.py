@@ -28,7 +28,7 @@ FINDING = Finding(
 def test_the_text_says_who_differs_in_what() -> None:
     facts = cluster(64, n7=node("n7", kernel="5.14.0-162"), n9=node("n9", hcas=()))
     text = as_text(drift_of(facts, drift(facts), (), (), ()))
-    assert text.startswith("2 facts differ among 64 nodes; 2 of them are odd\n")
+    assert text.startswith("NOTE  2 facts differ among 64 nodes; 2 of them are odd\n")
     assert "1 of 64 nodes differs: kernel\n   n7           5.14.0-162\n   n[1-6,8-64]  5.14.0-70\n" in text
     assert "1 of 64 nodes differs: hcas.mlx5_0\n   n9 " in text
     assert "not there" in text
@@ -38,13 +38,13 @@ def test_the_text_says_who_differs_in_what() -> None:
 
 def test_nothing_that_differs_is_said_too() -> None:
     facts = cluster(4)
-    assert as_text(drift_of(facts, (), (), (), ())) == "no fact differs among 4 nodes that should be alike\n"
+    assert as_text(drift_of(facts, (), (), (), ())) == "PASS  no fact differs among 4 nodes that should be alike\n"
 
 
 def test_findings_stand_first_with_their_remedy() -> None:
     facts = cluster(4, n2=node("n2", kernel="odd"))
     text = as_text(drift_of(facts, drift(facts), (), (), (FINDING,)))
-    assert text.startswith("1 finding; 1 fact differs among 4 nodes")
+    assert text.startswith("MISCONFIGURED  n7: MTU differs; 1 fact differs among 4 nodes")
     assert text.index("node:n7  mtu-differs") < text.index("kernel")
     assert "Set it to 9000." in text
 

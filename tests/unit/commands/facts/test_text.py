@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from seatrial.commands.facts.view import facts_report
+from seatrial.model.errors import ExitCode
 from seatrial.model.facts import NetworkInterface, NodeFacts
 from seatrial.model.hardware import (
     Dimm,
@@ -25,6 +27,7 @@ from seatrial.model.words import Unknown
 from seatrial.node.node import parse_facts
 from seatrial.render.fact_text import value_text
 from seatrial.render.node_names import few, folded
+from seatrial.render.text import as_text
 from tests.support.fact_places import EXAMPLE, values
 from tests.support.json_objects import parsed
 from tests.support.paths import DATA
@@ -162,10 +165,53 @@ def test_the_text_says_what_the_node_is() -> None:
 
 def test_nodes_stand_in_natural_order_and_a_broken_stream_is_said() -> None:
     facts = {name: NodeFacts(hostname=name, complete=name != "n10") for name in ("n10", "n9")}
-    lines = facts_text(facts).splitlines()
-    assert lines[0] == "n9"
-    assert "n10: its facts broke off before their end" in lines
-    assert facts_text({}) == "No node's facts were read.\n"
+    first, *lines = facts_text(facts, width=200).splitlines()
+    assert first.startswith("MEASURED  facts of 2 nodes, all alike in this summary; those of n10 broke off before")
+    assert "n[9-10]  2 nodes" in lines
+    nothing = as_text(facts_report({}, exit_code=ExitCode.INCOMPLETE))
+    assert nothing == "INCOMPLETE  no node's facts were read\n"
+
+
+def summary_text(facts: dict[str, NodeFacts]) -> str:
+    return as_text(facts_report(facts), width=120)
+
+
+def test_a_summary_has_about_a_dozen_lines() -> None:
+    text = summary_text({"n1": big_node()})
+    for said in (
+        "MEASURED  facts of n1; not judged (--drift compares and judges)",
+        "machine     Made Up MU-1; BIOS 2.1 of 01/02/2023",
+        "processors  2 × EPYC 7763, 64 cores, 128 logical",
+        "adapters    mlx5_0 200 Gb/sec (4X HDR)",
+        "interfaces  ib0 200 Gb/s MTU 4092, eno1",
+        "NVMe        1: nvme0",
+        "clock       not synchronised",
+        "mounts      /scratch (lustre)",
+        "not read    3 facts",
+        "more  --full prints everything",
+    ):
+        assert said in text
+    assert len(text.splitlines()) <= 20
+
+
+def test_nodes_that_are_alike_are_one_and_others_show_what_differs() -> None:
+    facts = {f"n{i}": msgspec.structs.replace(big_node(), hostname=f"n{i}") for i in range(1, 65)}
+    facts["n9"] = msgspec.structs.replace(facts["n9"], kernel="5.13.0", hcas=())
+    assert summary_text(facts).split("\n\n")[2] == (
+        "n9\n   kernel   5.13.0\n   without  adapters\n   else     as n[1-8,10-64]"
+    )
+    assert "n[1-8,10-64]  63 nodes\n   machine " in summary_text(facts)
+    assert "facts of 64 nodes of 2 kinds" in summary_text(facts)
+
+
+def test_the_full_list_has_common_rows_once_and_the_others_by_value() -> None:
+    facts = {name: msgspec.structs.replace(big_node(), hostname=name) for name in ("n1", "n2", "n3")}
+    facts["n3"] = msgspec.structs.replace(facts["n3"], settings=KernelFacts(sysctls={"vm.swappiness": "60"}))
+    text = facts_text(facts, width=120)
+    assert text.count("C1, C6 (off)") == 1
+    assert "Where n[1-3] differ" in text
+    assert "sysctls  n[1-2]: vm.swappiness = 10\n           n3: vm.swappiness = 60" in text
+    assert "modules  n[1-2]: 2 loaded; mlx5_core 5.8\n           n3: none" in text
 
 
 @pytest.mark.parametrize("width", [40, 60, 100, 200])

@@ -7,13 +7,14 @@ import msgspec
 import pytest
 
 from seatrial.commands.check.judge import judge
-from seatrial.commands.placement.gain import ADVISED, ASKED, Fix, Outcome, gains_of
+from seatrial.commands.placement.gain import ADVISED, ASKED, Fix, Gain, Outcome, gains_of
 from seatrial.commands.placement.judge import Placement, judge_placement
 from seatrial.commands.placement.view import placement_fields
 from seatrial.model.facts import NodeFacts
-from seatrial.model.measurement import Kernel, Measurement, Phase
+from seatrial.model.measurement import Estimate, Kernel, Measurement, Phase
 from seatrial.model.placement import RankPlace, Start
 from seatrial.model.run import Design, RecordedRun
+from seatrial.model.units import BANDWIDTH, LATENCY
 from seatrial.model.verdict import FindingKind, Verdict
 from seatrial.pairs.rank_pairs import lasting, pilot_shapes, placed_pairs
 from seatrial.pairs.rounds import abba
@@ -122,7 +123,7 @@ def test_a_fix_that_measures_no_better_is_withdrawn() -> None:
     assert "withdrawn: it is not shown to measure better" in text_of(found)
     assert "map_cpu:8" not in text_of(found)
     worse = judge_placement(run_of(((0,), (1,)), speed=0.5))
-    assert worse.why.startswith("it measures worse: bandwidth ×0.5")
+    assert worse.why.startswith("it measures worse: bandwidth 2 times lower")
 
 
 def test_two_ranks_on_one_core_are_a_finding_whatever_the_times_say() -> None:
@@ -295,3 +296,19 @@ def test_a_check_judges_the_masks_of_its_ranks() -> None:
     judged = judge(msgspec.structs.replace(recorded, starts=(loose,)))
     assert any("was not bound and may have run on any socket" in note for note in judged.notes)
     assert FindingKind.RANKS_UNBOUND not in {finding.kind for finding in judged.findings}
+
+
+@pytest.mark.parametrize(
+    ("metric", "ratio", "text"),
+    [
+        (BANDWIDTH, (1.12, 1.08, 1.15), "bandwidth +12 % [+8 % to +15 %]"),
+        (BANDWIDTH, (2.9, 1.5, 7.6), "bandwidth 2.9 times higher [1.5–7.6]"),
+        (LATENCY, (2.9, 1.5, 7.6), "latency 2.9 times lower [1.5–7.6]"),
+        (LATENCY, (0.03125, 0.025, 0.04), "latency 32 times higher [25–40]"),
+    ],
+)
+def test_a_gain_in_words(metric: str, ratio: tuple[float, float, float], text: str) -> None:
+    value, low, high = ratio
+    some = Estimate(value=1.0, low=1.0, high=1.0, confidence=0.97, runs=6, method="median")
+    times = Estimate(value=value, low=low, high=high, confidence=0.97, runs=6, method="median")
+    assert Gain(metric=metric, asked=some, advised=some, ratio=times).text == text
