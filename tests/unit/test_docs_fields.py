@@ -49,6 +49,7 @@ CASES: dict[str, tuple[str, list[str]]] = {
         if kind.__name__ != "Unknown"
     },
     "findings": ("findings.md", [*(kind.value for kind in FindingKind if kind.page == "findings"), *values(Verdict)]),
+    "gates": ("benchmarks.md", [kind.value for kind in FindingKind if kind.page == "benchmarks"]),
     "obstacles": ("doctor.md", [kind.value for kind in FindingKind if kind.page == "doctor"]),
     "run.json": ("archive.md", fields(RunInfo)),
     "report": ("report.md", fields(Judgement, Finding)),

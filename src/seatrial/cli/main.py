@@ -14,6 +14,7 @@ import typer
 from seatrial import __version__
 from seatrial.cli import (
     baseline,
+    benchmarks,
     check,
     compare,
     completion,
@@ -26,6 +27,7 @@ from seatrial.cli import (
     limits,
     locate,
     memory,
+    parse,
     placement,
     report,
     runs,
@@ -116,6 +118,11 @@ COMMANDS = (
         "Start a launch line with the probe in place of its program: where its ranks are, and what would be better.",
         LINE_FOLLOWS,
     ),
+    Command(
+        parse,
+        "Read one output of a benchmark and judge it: numbers, evidence of work, validity gates.",
+    ),
+    Command(benchmarks, "Known benchmarks: metrics, evidence of work, gates."),
     Command(gather, "Record raw facts of the nodes, for `--from` and to share with others."),
     Command(
         doctor,

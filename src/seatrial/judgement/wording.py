@@ -16,6 +16,8 @@ NAMES = {
     SubjectKind.DEVICE: "{}",
     SubjectKind.FABRIC: "the whole fabric",
     SubjectKind.CLUSTER: "the whole cluster",
+    SubjectKind.OUTPUT: "the output {}",
+    SubjectKind.CURVE: "the curve {}",
 }
 REMEDIES = {
     SubjectKind.UPLINK: "Look at the switch ports between leaf and spine: negotiated speed, errors, a failed "

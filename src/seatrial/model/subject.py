@@ -1,4 +1,4 @@
-"""What a verdict is about: a node, a cable, an uplink, a spine, a pair, the whole fabric, a job."""
+"""What a verdict is about: a node, a cable, an uplink, a spine, a pair, the whole fabric, a job, an output."""
 
 import enum
 
@@ -17,6 +17,8 @@ class SubjectKind(enum.StrEnum):
     FABRIC = "fabric"
     CLUSTER = "cluster"
     JOB = "job"
+    OUTPUT = "output"
+    CURVE = "curve"
 
 
 class Direction(enum.StrEnum):
@@ -86,3 +88,13 @@ def job(number: str) -> Subject:
 def pair(source: str, target: str) -> Subject:
     """The path from one node to another."""
     return Subject(kind=SubjectKind.PAIR, name=f"{source}>{target}")
+
+
+def output(name: str) -> Subject:
+    """The output of a benchmark, by the name of its file."""
+    return Subject(kind=SubjectKind.OUTPUT, name=name)
+
+
+def curve(name: str) -> Subject:
+    """A scaling curve, or one size of it: "gke/cpu", "gke/cpu at 64"."""
+    return Subject(kind=SubjectKind.CURVE, name=name)

@@ -158,6 +158,25 @@ class FindingKind(enum.StrEnum):
     DESTINATION_UNREACHABLE = "destination-unreachable", FACT, "destinations are unreachable", "fabric"
     ROUTE_IN_A_CIRCLE = "route-in-a-circle", FACT, "routes lead in a circle", "fabric"
 
+    # Of a benchmark's output, and of a curve of several.
+    NOT_A_NUMBER = "not-a-number", INVALID, "prints a number that is not finite", "benchmarks"
+    ZERO_RESULT = "zero-result", INVALID, "prints a result of zero", "benchmarks"
+    CONSTANT_RESULTS = "constant-results", INVALID, "prints the same number where change is expected", "benchmarks"
+    ABOVE_LIMIT = "above-limit", INVALID, "is faster than its limit", "benchmarks"
+    RESIDUAL_FAILED = "residual-failed", INVALID, "failed its own check of the result", "benchmarks"
+    RESIDUAL_MISSING = "residual-missing", INVALID, "did not check its result", "benchmarks"
+    WORK_SKIPPED = "work-skipped", INVALID, "left out part of the work", "benchmarks"
+    RUN_TOO_SHORT = "run-too-short", INVALID, "ended too fast for the work", "benchmarks"
+    NUMBERS_DISAGREE = "numbers-disagree", INVALID, "prints numbers that contradict each other", "benchmarks"
+    ITERATIONS_DIFFER = "iterations-differ", INVALID, "did another number of iterations", "benchmarks"
+    RANKS_DIFFER = "ranks-differ", INVALID, "ran on other ranks or hosts than requested", "benchmarks"
+    CLOCK_BACKWARDS = "clock-backwards", INVALID, "has a clock that goes backwards", "benchmarks"
+    PROGRAM_FAILED = "program-failed", INVALID, "reports an error of the program", "benchmarks"
+    OUTPUT_TRUNCATED = "output-truncated", INVALID, "is cut off", "benchmarks"
+    MESH_DIFFERS = "mesh-differs", INVALID, "has another mesh or decomposition", "benchmarks"
+    WORK_DIFFERS = "work-differs", INVALID, "did other work than the rest of the curve", "benchmarks"
+    SUPERLINEAR = "superlinear-speedup", INVALID, "is faster than linear, and nothing explains it", "benchmarks"
+
     # Of a launch, in the order in which reports list nodes that are not available.
     STEP_PASSED = "step-passed", Verdict.PASS, "works", "doctor"
     NO_SLURM = "no-slurm", BLOCKED, "Slurm commands are missing", "doctor"

@@ -20,6 +20,8 @@ NAMES = {
     SubjectKind.FABRIC: "the whole fabric",
     SubjectKind.CLUSTER: "the whole cluster",
     SubjectKind.JOB: "job {}",
+    SubjectKind.OUTPUT: "{}",
+    SubjectKind.CURVE: "{}",
 }
 
 

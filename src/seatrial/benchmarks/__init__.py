@@ -1,0 +1,1 @@
+"""Benchmarks that sites run: one declaration each."""

@@ -1,0 +1,106 @@
+"""All benchmarks in one table, and which of them an output is of."""
+
+import re
+
+from seatrial.benchmarks import fio, hpcc, hpcg, hpl, imb, ior, mdtest, netpipe, openfoam, osu, stream
+from seatrial.benchmarks.declaration import Benchmark
+from seatrial.importers.other_outputs import recognised
+from seatrial.model.benchmark import Output
+from seatrial.model.errors import UsageError
+
+BENCHMARKS: dict[str, Benchmark] = {
+    module.BENCHMARK.name: module.BENCHMARK
+    for module in (osu, imb, hpcc, hpl, hpcg, stream, ior, mdtest, fio, netpipe, openfoam)
+}
+"""In the order in which an output is tried: HPCC contains HPL and STREAM."""
+AUTO = "auto"
+BINARY = "\0"
+MOST_CONTROLS = 0.05
+"""Share of control characters from which on a text is binary."""
+SAMPLE = 1 << 16
+FIRST_LINE = 200
+"""Characters of a line that was cut off; a longer one would show what it is."""
+RULES = " \t\r\n#-=*/\\|"
+
+
+def benchmark_named(name: str) -> Benchmark:
+    """The benchmark of that name. Raises UsageError."""
+    if name not in BENCHMARKS:
+        raise UsageError(
+            f"{name!r} is not a known benchmark.", f"Known: {', '.join(BENCHMARKS)}; or give the TOML file of your own."
+        )
+    return BENCHMARKS[name]
+
+
+def detected(text: str) -> Benchmark | None:
+    """The benchmark whose marks the text has; None: it has none of any."""
+    return next((benchmark for benchmark in BENCHMARKS.values() if _has_mark(benchmark, text)), None)
+
+
+def _has_mark(benchmark: Benchmark, text: str) -> bool:
+    return any(re.search(mark, text, re.MULTILINE) for mark in benchmark.marks)
+
+
+def _begins(benchmark: Benchmark, text: str) -> bool:
+    """Whether the text could be the first characters of such an output, cut off before any mark.
+
+    Rules of dashes and the like, which differ between versions, are passed over.
+    """
+    words = text.lstrip(RULES)
+    return any(
+        words.startswith(beginning.lstrip(RULES)) or beginning.lstrip(RULES).startswith(words)
+        for beginning in benchmark.beginnings
+    )
+
+
+def parse_as(benchmark: Benchmark, text: str, largest_bytes: int = 0) -> Output:
+    """The output as of this benchmark. Raises UsageError where the text is of something else."""
+    _refuse_binary(text)
+    fits = _has_mark(benchmark, text) or _begins(benchmark, text) or _less_than_a_line(text)
+    if text.strip() and benchmark.marks and not fits:
+        raise _unrelated(text, f"the output of {benchmark.title}")
+    if largest_bytes and benchmark.parse_up_to is None:
+        raise UsageError(
+            f"--largest is not for {benchmark.name}: its outputs show by themselves whether they are complete.",
+            "Leave --largest out.",
+        )
+    if largest_bytes and benchmark.parse_up_to is not None:
+        return benchmark.parse_up_to(text, largest_bytes)
+    return benchmark.parse(text)
+
+
+def parse_auto(text: str, largest_bytes: int = 0) -> tuple[Benchmark | None, Output]:
+    """The benchmark and its output; no benchmark where the text ends before it shows which. Raises UsageError."""
+    _refuse_binary(text)
+    benchmark = detected(text)
+    if benchmark is not None:
+        sized = largest_bytes if benchmark.parse_up_to else 0
+        return benchmark, parse_as(benchmark, text, sized)
+    if not text.strip() or any(_begins(benchmark, text) for benchmark in BENCHMARKS.values()):
+        return None, Output(benchmark="", missing=("it ends before it shows which benchmark it is of",))
+    raise _unrelated(text, "the output of a known benchmark")
+
+
+def _less_than_a_line(text: str) -> bool:
+    """Whether it was cut off within its first line, and looks like nothing else: whoever names its benchmark may be
+    right.
+    """
+    return len(text) <= FIRST_LINE and "\n" not in text and detected(text) is None and recognised(text) is None
+
+
+def _refuse_binary(text: str) -> None:
+    sample = text[:SAMPLE]
+    controls = sum((character < " " and character not in "\t\n\r\f\x1b") or character == "�" for character in sample)
+    if BINARY in sample or controls > MOST_CONTROLS * len(sample):
+        raise UsageError(
+            "The file is binary, not the text that a benchmark prints.", "Check that it is the right file."
+        )
+
+
+def _unrelated(text: str, wanted: str) -> UsageError:
+    """The error for a text of something else, with what it looks like."""
+    benchmark = detected(text)
+    other = recognised(text)
+    like = f"the output of {benchmark.title}" if benchmark else other.name if other else ""
+    what = f"This looks like {like}, not like {wanted}." if like else f"This does not look like {wanted}."
+    return UsageError(what, "seatrial benchmarks list shows the known benchmarks.")

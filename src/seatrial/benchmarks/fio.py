@@ -1,0 +1,186 @@
+"""fio: bandwidth, operations per second and latency of each job, from JSON or from text; 2.x and 3.x."""
+
+import json
+import math
+import re
+from typing import Any
+
+from seatrial.benchmarks.declaration import Benchmark
+from seatrial.benchmarks.reading import START, Line, Reading, number_of, whole_number
+from seatrial.model.benchmark import Better, Label, Metric, Output, Result
+from seatrial.model.verdict import FindingKind
+
+JOB = re.compile(
+    r"^(?P<name>\S.*?): \(groupid=(?P<group>\d{1,6}), jobs=(?P<jobs>\d{1,6})\): err=\s*(?P<error>-?\d{1,6})"
+)
+DECLARED = re.compile(r"^\S.*?: \(g=(?P<group>\d{1,6})\): rw=(?P<mode>\w+),")
+DIRECTION = re.compile(
+    r"^\s+(?P<direction>read|write|trim)\s*: IOPS=(?P<iops>[\d.]+[kMG]?), BW=(?P<bw>[\d.]+)(?P<unit>[KMGT]?i?B)/s"
+)
+GROUP = re.compile(r"^Run status group (?P<group>\d{1,6}) \(all jobs\):")
+TOTAL = re.compile(
+    r"^\s+(?P<direction>READ|WRITE|TRIM): bw=(?P<bw>[\d.]+)(?P<unit>[KMGT]?i?B)/s .*?"
+    r"io=(?P<io>[\d.]+)(?P<io_unit>[KMGT]?i?B)"
+    r".*?run=(?P<least>\d{1,12})-(?P<most>\d{1,12})msec"
+)
+DISKS = re.compile(r"^Disk stats \(read/write\):")
+PREFIXES = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9}
+SIZES = {
+    **{f"{letter}B": 1000**power for power, letter in enumerate(("", "K", "M", "G", "T"))},
+    **{f"{letter}iB": 1024**power for power, letter in enumerate(("", "K", "M", "G", "T")) if letter},
+}
+READS = {"read", "randread", "rw", "readwrite", "randrw", "randreadwrite"}
+WRITES = {"write", "randwrite", "rw", "readwrite", "randrw", "randreadwrite", "trimwrite"}
+FEWEST_TICKS = 20
+"""Milliseconds, in which fio counts: fewer make its rates uncertain by more than 5 %."""
+AGREEMENT = 0.05
+DIRECTIONS = ("read", "write", "trim")
+
+
+def parse(text: str) -> Output:
+    """JSON where the output has an object, else text. What fio prints before the object is passed over."""
+    opening = re.search(r"(?m)^\{", text)
+    if opening and ('"fio version"' in text or not re.search(r"(?m)^fio-\d", text)):
+        return _json(text, text[opening.start() :])
+    return _text(text)
+
+
+def _json(text: str, objects: str) -> Output:
+    reading = Reading("fio", text)
+    try:
+        content, _ = json.JSONDecoder().raw_decode(objects)
+    except (ValueError, RecursionError):
+        reading.lack("its JSON has no end")
+        return reading.output()
+    if isinstance(content, dict):
+        reading.version = str(content.get("fio version", "")).removeprefix("fio-")
+    jobs = content.get("jobs") or content.get("client_stats") if isinstance(content, dict) else None
+    if not isinstance(jobs, list) or not jobs:
+        reading.lack("its JSON has no jobs")
+    for job in jobs if isinstance(jobs, list) else ():
+        if isinstance(job, dict):
+            _job(reading, job)
+    return reading.output()
+
+
+def _job(reading: Reading, job: dict[str, Any]) -> None:
+    name = str(job.get("jobname", ""))
+    if job.get("error"):
+        reading.breach(FindingKind.PROGRAM_FAILED, f"job {name!r}: error {job.get('error')}")
+    worked = False
+    for direction in DIRECTIONS:
+        part = job.get(direction)
+        if not isinstance(part, dict) or (not _value(part, "total_ios") and not _value(part, "io_bytes")):
+            continue
+        worked = True
+        labels: dict[str, Label] = {"job": name, "direction": direction}
+        rate = _value(part, "bw_bytes") or 1024 * _value(part, "bw")
+        _add(reading, "bandwidth_bytes_per_s", rate, labels)
+        _add(reading, "rate_per_s", _value(part, "iops"), labels)
+        for field, unit in (("lat_ns", 1e-9), ("lat", 1e-6)):
+            if isinstance(part.get(field), dict):
+                _add(reading, "latency_s", _value(part[field], "mean") * unit, labels)
+        _plausible(reading, name, _value(part, "runtime"), _value(part, "io_bytes"), rate)
+    if not worked:
+        reading.breach(FindingKind.WORK_SKIPPED, f"job {name!r} read and wrote nothing")
+
+
+def _value(part: dict[str, Any], name: str) -> float:
+    value = part.get(name, 0)
+    return float(value) if isinstance(value, int | float) and abs(value) < 1e300 else 0.0
+
+
+def _add(reading: Reading, metric: str, value: float, labels: dict[str, Label]) -> None:
+    reading.add(Result(metric=metric, value=value, line=0, printed=f"{value:g}", labels=labels))
+
+
+def _plausible(reading: Reading, name: str, runtime_ms: float, moved: float, rate: float, line: Line = START) -> None:
+    """A run of a few ticks of fio's clock has no rate; rate times time is the amount."""
+    if 0 < runtime_ms < FEWEST_TICKS:
+        reading.breach(FindingKind.RUN_TOO_SHORT, f"{name!r} ran for {runtime_ms:g} ms: too short for a rate", line)
+    elif runtime_ms and moved and rate and not abs(rate * runtime_ms / 1000 / moved - 1) <= AGREEMENT:
+        reading.breach(FindingKind.NUMBERS_DISAGREE, f"{name!r}: rate times run time is not the amount of data", line)
+
+
+def _text(text: str) -> Output:
+    reading = Reading("fio", text)
+    version = reading.search(r"^fio-(\d\S*)\s*$")
+    reading.version = version[1][1] if version else ""
+    modes: dict[str, set[str]] = {}
+    totals: dict[str, set[str]] = {}
+    job, group = "", ""
+    for line in reading.whole_lines:
+        if declared := DECLARED.match(line.text):
+            modes.setdefault(declared["group"], set()).add(declared["mode"])
+        elif head := JOB.match(line.text):
+            job = head["name"]
+            reading.evidence("jobs", whole_number(head["jobs"]), line)
+            if int(head["error"]):
+                reading.breach(FindingKind.PROGRAM_FAILED, f"job {job!r}: error {head['error']}", line)
+        elif direction := DIRECTION.match(line.text):
+            _direction(reading, line, direction, job)
+        elif head := GROUP.match(line.text):
+            group = head["group"]
+            totals[group] = set()
+        elif (total := TOTAL.match(line.text)) and group:
+            totals[group].add(total["direction"].lower())
+            _total(reading, line, total, group)
+    _complete(reading, modes, totals)
+    return reading.output()
+
+
+def _direction(reading: Reading, line: Line, match: "re.Match[str]", job: str) -> None:
+    labels: dict[str, Label] = {"job": job, "direction": match["direction"]}
+    reading.result("bandwidth_bytes_per_s", match["bw"], line, SIZES.get(match["unit"], 1), labels=labels)
+    letter = match["iops"][-1] if match["iops"][-1].isalpha() else ""
+    reading.result("rate_per_s", match["iops"].removesuffix(letter), line, PREFIXES[letter], labels=labels)
+
+
+def _total(reading: Reading, line: Line, match: "re.Match[str]", group: str) -> None:
+    direction = match["direction"].lower()
+    unit = SIZES.get(match["unit"], 1)
+    reading.result("bandwidth_bytes_per_s", match["bw"], line, unit, {"group": group, "direction": direction})
+    moved, rate = number_of(match["io"]) * SIZES.get(match["io_unit"], 1), number_of(match["bw"]) * unit
+    _plausible(reading, f"group {group} {direction}", number_of(match["most"]), moved, rate, line)
+    if not math.isfinite(moved) or not moved:
+        reading.breach(FindingKind.WORK_SKIPPED, f"group {group} moved no data", line)
+
+
+def _complete(reading: Reading, modes: dict[str, set[str]], totals: dict[str, set[str]]) -> None:
+    """A summary for each group with each direction of its jobs; the statistics of disks have a line each."""
+    if not totals:
+        reading.lack("the summary (Run status group 0) is missing")
+        return
+    for group, declared in modes.items():
+        wanted = {"read"} if declared & READS else set()
+        wanted |= {"write"} if declared & WRITES else set()
+        for direction in sorted(wanted - totals.get(group, set())):
+            reading.lack(f"the summary of group {group} has no line for {direction}")
+    disks = reading.search(DISKS.pattern)
+    if disks and not reading.search(r": ios=\d+/\d+", reading.whole_lines[disks[0].number :]):
+        reading.lack("the statistics of disks have no line")
+
+
+BENCHMARK = Benchmark(
+    name="fio",
+    title="fio",
+    requires="fio and a folder or device to test",
+    marks=(r"^fio-\d", r'^\s*"fio version"\s*:', r": \(g=\d+\): rw=\w+"),
+    beginnings=('{\n  "fio version"', "fio: "),
+    parse=parse,
+    metrics=(
+        Metric(name="bandwidth_bytes_per_s", unit="B/s", better=Better.MORE, meaning="of a job, or of its group"),
+        Metric(name="rate_per_s", unit="1/s", better=Better.MORE, meaning="operations of a job (IOPS)"),
+        Metric(name="latency_s", unit="s", better=Better.LESS, meaning="mean of a job, from JSON only"),
+    ),
+    main_metric="bandwidth_bytes_per_s",
+    evidence=("jobs",),
+    gates=(
+        FindingKind.PROGRAM_FAILED,
+        FindingKind.WORK_SKIPPED,
+        FindingKind.RUN_TOO_SHORT,
+        FindingKind.NUMBERS_DISAGREE,
+    ),
+    complete="JSON: the end of the object. Text: for each group a summary with each direction of its jobs; whether "
+    "statistics of disks should follow cannot be seen",
+)

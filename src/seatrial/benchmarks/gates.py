@@ -1,0 +1,105 @@
+"""Validity gates of every benchmark: finite numbers, no zero, no number beyond a limit, the requested work."""
+
+import math
+from collections.abc import Mapping
+
+import msgspec
+
+from seatrial.benchmarks.declaration import Benchmark
+from seatrial.model.benchmark import Better, Breach, Metric, Output, Result
+from seatrial.model.verdict import FindingKind
+
+EVERY = (
+    FindingKind.NOT_A_NUMBER,
+    FindingKind.ZERO_RESULT,
+    FindingKind.ABOVE_LIMIT,
+    FindingKind.PROGRAM_FAILED,
+    FindingKind.ITERATIONS_DIFFER,
+    FindingKind.RANKS_DIFFER,
+    FindingKind.MESH_DIFFERS,
+    FindingKind.WORK_DIFFERS,
+)
+"""Kinds that each output is examined for. The last four need expectations of the command line."""
+LEAST_BYTES = 1024
+"""Below this message size a rate of 0 may be the rounding of two decimals."""
+MOST_OF_A_KIND = 10
+KINDS = {
+    "iterations": FindingKind.ITERATIONS_DIFFER,
+    "ranks": FindingKind.RANKS_DIFFER,
+    "nodes": FindingKind.RANKS_DIFFER,
+    "hosts": FindingKind.RANKS_DIFFER,
+    "pairs": FindingKind.RANKS_DIFFER,
+    "cells": FindingKind.MESH_DIFFERS,
+    "patches": FindingKind.MESH_DIFFERS,
+    "subdomains": FindingKind.MESH_DIFFERS,
+}
+"""Name of evidence -> what it means that it is not as expected; of others WORK_DIFFERS."""
+LARGEST = ("ranks", "pairs")
+"""Evidence of several tables in one output: the largest counts."""
+
+
+def judge(
+    benchmark: Benchmark,
+    output: Output,
+    limits: Mapping[str, float] | None = None,
+    expected: Mapping[str, str] | None = None,
+) -> Output:
+    """The output with the breaches of all gates. `limits`: by metric, in base units. `expected`: by evidence."""
+    metrics = {metric.name: metric for metric in benchmark.metrics}
+    breaches: list[Breach] = []
+    for result in output.results:
+        metric = metrics.get(result.metric)
+        if metric is not None:
+            breaches += _of_number(result, metric, (limits or {}).get(metric.name))
+    counted: dict[FindingKind, int] = {}
+    kept = []
+    for breach in breaches:
+        counted[breach.kind] = counted.get(breach.kind, 0) + 1
+        if counted[breach.kind] <= MOST_OF_A_KIND:
+            kept.append(breach)
+    unmet = [_of_work(output, name, value) for name, value in (expected or {}).items()]
+    kept += [breach for breach in unmet if breach]
+    return msgspec.structs.replace(output, breaches=(*output.breaches, *kept))
+
+
+def _of_number(result: Result, metric: Metric, limit: float | None) -> list[Breach]:
+    where = ", ".join(f"{name} {value}" for name, value in result.labels.items() if value != "")
+    name = f"{metric.name} ({where})" if where else metric.name
+    if not math.isfinite(result.value):
+        return [_breach(FindingKind.NOT_A_NUMBER, f"{name} is {result.printed}", result)]
+    size = result.labels.get("bytes", LEAST_BYTES)
+    measurable = isinstance(size, int) and size >= LEAST_BYTES
+    if metric.better is Better.MORE and metric.unit and result.value <= 0 and measurable:
+        return [_breach(FindingKind.ZERO_RESULT, f"{name} is {result.printed}", result)]
+    if limit is None:
+        return []
+    beyond = result.value > limit if metric.better is Better.MORE else result.value < limit
+    if not beyond:
+        return []
+    return [_breach(FindingKind.ABOVE_LIMIT, f"{name} is {result.value:.6g}, its limit {limit:.6g}", result)]
+
+
+def _breach(kind: FindingKind, reason: str, result: Result) -> Breach:
+    return Breach(kind=kind, reason=reason, line=result.line, text=result.printed)
+
+
+def _of_work(output: Output, name: str, expected: str) -> Breach | None:
+    """Evidence that is not as expected, or that the output does not show."""
+    values = [item for item in output.evidence if item.name == name]
+    kind = KINDS.get(name, FindingKind.WORK_DIFFERS)
+    if not values:
+        return Breach(kind=kind, reason=f"{expected} {name} were requested, and the output does not show how many")
+    numbers = [item for item in values if isinstance(item.value, int | float)]
+    item = max(numbers, key=lambda item: float(item.value)) if name in LARGEST and numbers else values[-1]
+    if _same(item.value, expected):
+        return None
+    return Breach(kind=kind, reason=f"{expected} {name} were requested, the output shows {item.value}", line=item.line)
+
+
+def _same(value: object, expected: str) -> bool:
+    if isinstance(value, int | float):
+        try:
+            return float(expected) == float(value)
+        except ValueError:
+            return False
+    return str(value) == expected

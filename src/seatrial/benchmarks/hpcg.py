@@ -1,0 +1,102 @@
+"""HPCG: the report that it writes, HPCG-Benchmark_*.txt or *.yaml; versions 2.4 to 3.1."""
+
+import re
+
+from seatrial.benchmarks.declaration import Benchmark, Scaling
+from seatrial.benchmarks.reading import NUMBER, Line, Reading, whole_number
+from seatrial.model.benchmark import Better, Metric, Output
+from seatrial.model.verdict import FindingKind
+
+HEAD = re.compile(r"^(?:HPCG-Benchmark|.*HPCG[- ]Benchmark version)")
+VERSION = re.compile(r"(?i)^(?:version\s*=|HPCG-Benchmark version:\s*(?:HPCG)?)\s*(?P<version>[\w.]+)")
+RATING = re.compile(
+    rf"HPCG result is (?P<verdict>VALID|INVALID)[^=:]*?(?:rating of\s*[=:]\s*(?P<rating>{NUMBER}))?\s*$"
+)
+FIELDS = (
+    (re.compile(r"Distributed Processes\s*[=:]\s*(\d{1,9})"), "ranks"),
+    (re.compile(r"Threads per processes\s*[=:]\s*(\d{1,9})"), "threads"),
+    (re.compile(r"Number of Equations\s*[=:]\s*(\d{1,18})"), "equations"),
+    (re.compile(r"Number of Nonzero Terms\s*[=:]\s*(\d{1,18})"), "nonzeros"),
+    (re.compile(r"Total number of optimized iterations\s*[=:]\s*(\d{1,12})"), "iterations"),
+    (re.compile(r"Optimized CG iterations per set\s*[=:]\s*(\d{1,9})"), "iterations_per_set"),
+    (re.compile(r"Number of CG sets(?: measured)?\s*[=:]\s*(\d{1,9})"), "sets"),
+)
+KERNEL_RATE = re.compile(
+    rf"(?:GFLOP/s Summary::)?(?P<kernel>Raw \w+|Total with [\w ]+overhead)\s*[=:]\s*(?P<rate>{NUMBER})\s*$"
+)
+CHECK = re.compile(r"\bResult\s*[=:]\s*(?P<outcome>\w+)\s*$")
+TOTAL_TIME = re.compile(rf"execution time \(sec\) is\s*[=:]\s*(?P<time>{NUMBER})")
+OFFICIAL = re.compile(rf"execution time \(sec\) must be at least\s*[=:]\s*(?P<time>{NUMBER})")
+UPLOAD = re.compile(r"Please upload results from")
+ERRORS = re.compile(r"(?i)you may not submit|number of sets.*(?:failed|is 0)|result is not valid")
+GIGA = 1e9
+
+
+def parse(text: str) -> Output:
+    """One report, in either of the two forms that its versions write."""
+    reading = Reading("hpcg", text)
+    version = reading.search(VERSION.pattern)
+    reading.version = version[1]["version"] if version else ""
+    section = ""
+    checks = 0
+    for line in reading.whole_lines:
+        if re.match(r"\S", line.text):
+            section = line.text
+        for pattern, name in FIELDS:
+            if field := pattern.search(line.text):
+                reading.evidence(name, whole_number(field[1]), line)
+        rate = KERNEL_RATE.search(line.text)
+        if rate and "GFLOP/s" in f"{section} {line.text}":
+            reading.result("rate_flops_per_s", rate["rate"], line, GIGA, {"part": rate["kernel"]})
+        if check := CHECK.search(line.text):
+            checks += 1
+            if check["outcome"] != "PASSED":
+                reading.breach(FindingKind.RESIDUAL_FAILED, f"a test of validity is {check['outcome']}", line)
+    _rating(reading, checks)
+    return reading.output()
+
+
+def _rating(reading: Reading, checks: int) -> None:
+    rating = reading.search(RATING.pattern)
+    if not rating:
+        reading.lack("the final summary (HPCG result is VALID ...) is missing")
+        return
+    line, match = rating
+    if match["verdict"] != "VALID":
+        reading.breach(FindingKind.RESIDUAL_FAILED, "HPCG calls its own result INVALID", line)
+    if match["rating"]:
+        reading.result("rate_flops_per_s", match["rating"], line, GIGA, {"part": "rating"})
+    if not checks:
+        reading.breach(FindingKind.RESIDUAL_MISSING, "no test of validity is in the report", line)
+    time = reading.search(TOTAL_TIME.pattern)
+    if time:
+        reading.result("time_s", time[1]["time"], time[0])
+    _end(reading, line)
+
+
+def _end(reading: Reading, rating: Line) -> None:
+    """The last line of a report says where to upload it, or how long an official run takes."""
+    after = [line for line in reading.whole_lines if line.number > rating.number]
+    if not any(UPLOAD.search(line.text) or OFFICIAL.search(line.text) or ERRORS.search(line.text) for line in after):
+        reading.lack("the last line of the final summary is missing")
+    if official := reading.search(OFFICIAL.pattern, after):
+        reading.note(f"Not an official run: those take at least {official[1]['time']} s.")
+
+
+BENCHMARK = Benchmark(
+    name="hpcg",
+    title="HPCG",
+    requires="xhpcg, hpcg.dat and MPI",
+    marks=(HEAD.pattern, r"HPCG result is (?:VALID|INVALID)", r"^HPCG-Benchmark"),
+    beginnings=("HPCG-Benchmark",),
+    parse=parse,
+    metrics=(
+        Metric(name="rate_flops_per_s", unit="flop/s", better=Better.MORE, meaning="rating, and rate of each kernel"),
+        Metric(name="time_s", unit="s", better=Better.LESS, meaning="of the timed part"),
+    ),
+    main_metric="rate_flops_per_s",
+    evidence=("ranks", "threads", "equations", "nonzeros", "iterations", "iterations_per_set", "sets"),
+    gates=(FindingKind.RESIDUAL_FAILED, FindingKind.RESIDUAL_MISSING),
+    complete="the final summary up to its last line (where to upload, or how long an official run takes)",
+    scaling=Scaling.WEAK,
+)

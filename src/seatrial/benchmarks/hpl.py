@@ -1,0 +1,156 @@
+"""HPL (Linpack): rate, time and scaled residual of each test; versions 1 to 2.3, Intel's and NVIDIA's included."""
+
+import math
+import re
+from datetime import datetime
+
+from seatrial.benchmarks.declaration import Benchmark, Scaling
+from seatrial.benchmarks.reading import NUMBER, Line, Reading, number_of, whole_number
+from seatrial.model.benchmark import Better, Metric, Output
+from seatrial.model.verdict import FindingKind
+
+RESULT = re.compile(
+    rf"^\s*(?P<variant>W[RC]\w+)\s+(?P<n>\d{{1,12}})\s+(?P<nb>\d{{1,6}})\s+(?P<p>\d{{1,6}})\s+(?P<q>\d{{1,6}})"
+    rf"\s+(?P<time>{NUMBER})\s+(?P<gflops>{NUMBER})"
+)
+RESIDUAL = re.compile(rf"^\|\|Ax-b\|\|.*=\s*(?P<value>{NUMBER}|\S+)\s*\.+\s*(?P<outcome>PASSED|FAILED)")
+FINISHED = re.compile(r"^Finished\s+(?P<tests>\d{1,9}) tests? with the following results")
+COUNTS = re.compile(
+    r"^\s+(?P<count>\d{1,9}) tests (?:completed and )?(?P<what>passed|failed|skipped|completed without)"
+)
+END = re.compile(r"^End of Tests\.", re.MULTILINE)
+RULE = re.compile(r"^={60,}\s*$", re.MULTILINE)
+CLOCK = re.compile(r"HPL_pdgesv\(\) (?P<end>start|end) time (?P<time>\w{3} \w{3} +\d+ \d\d:\d\d:\d\d \d{4})")
+GIGA = 1e9
+AGREEMENT = 0.01
+CLOCK_S = 3.0
+"""Start and end are printed in whole seconds, and the time of the test is measured within."""
+
+
+def parse(text: str) -> Output:
+    """One output of xhpl: the head, one block for each test, and the summary."""
+    reading = Reading("hpl", text)
+    read_hpl(reading, reading.whole_lines)
+    head = reading.search(r"^HPLinpack (?P<version>\S+)|HPL-NVIDIA (?P<nvidia>\S+)")
+    reading.version = next(filter(None, head[1].groups()), "") if head else ""
+    end = END.search(text)
+    if not end:
+        reading.lack("the closing line (End of Tests.) is missing")
+    elif not RULE.search(text, end.end()):
+        reading.lack("the rule of = below the closing line is missing")
+    return reading.output()
+
+
+def read_hpl(reading: Reading, lines: "list[Line]") -> None:
+    """Read results, residuals and summary from these lines."""
+    tests: list[Line] = []
+    checked: list[float] = []
+    for line in lines:
+        if row := RESULT.match(line.text):
+            tests.append(line)
+            _result(reading, line, row)
+        elif residual := RESIDUAL.match(line.text):
+            checked.append(float(len(tests)))
+            _residual(reading, line, residual)
+    for place, line in enumerate(tests, 1):
+        if place not in checked:
+            reading.breach(FindingKind.RESIDUAL_MISSING, "this test has no residual: its result was not checked", line)
+    _summary(reading, lines, len(tests))
+    _clock(reading, lines)
+
+
+def _result(reading: Reading, line: Line, row: "re.Match[str]") -> None:
+    n, p, q = (whole_number(row[name]) for name in ("n", "p", "q"))
+    labels: dict[str, str | int] = {"variant": row["variant"], "n": n, "nb": int(row["nb"]), "p": p, "q": q}
+    reading.result("rate_flops_per_s", row["gflops"], line, GIGA, labels=labels)
+    reading.result("time_s", row["time"], line, labels=labels)
+    reading.evidence("ranks", p * q, line)
+    reading.evidence("order", n, line)
+    time, rate = number_of(row["time"]), number_of(row["gflops"]) * GIGA
+    operations = 2 / 3 * n**3 + 3 / 2 * n**2  # HPL_pdtest.c
+    if time <= 0 or rate <= 0:
+        return
+    coarse = 0.5 * 10 ** -len(row["time"].partition(".")[2]) / time  # rounding of the printed time
+    if math.isfinite(time) and abs(operations / time / rate - 1) > AGREEMENT + coarse:
+        claimed = operations / time / GIGA
+        reading.breach(
+            FindingKind.NUMBERS_DISAGREE,
+            f"solving order {n} in {row['time']} s is {claimed:.4g} Gflop/s, not {row['gflops']}",
+            line,
+        )
+
+
+def _residual(reading: Reading, line: Line, residual: "re.Match[str]") -> None:
+    reading.result("residual", residual["value"], line)
+    if residual["outcome"] == "FAILED":
+        reading.breach(FindingKind.RESIDUAL_FAILED, f"the scaled residual is {residual['value']}: FAILED", line)
+
+
+def _summary(reading: Reading, lines: "list[Line]", tests: int) -> None:
+    finished = reading.search(FINISHED.pattern, lines)
+    if not finished:
+        reading.lack("the summary (Finished ... tests) is missing")
+        return
+    planned = whole_number(finished[1]["tests"])
+    reading.evidence("tests", planned, finished[0])
+    if planned != tests:
+        reading.breach(
+            FindingKind.WORK_SKIPPED, f"the summary counts {planned} tests, the output has {tests}", finished[0]
+        )
+    after = [line for line in lines if line.number > finished[0].number]
+    for line, counts in reading.matches(COUNTS.pattern, after):
+        number = whole_number(counts["count"])
+        if number and counts["what"] == "failed":
+            reading.breach(FindingKind.RESIDUAL_FAILED, f"{number} tests failed the residual check", line)
+        elif number and counts["what"] == "skipped":
+            reading.breach(FindingKind.WORK_SKIPPED, f"{number} tests were skipped: illegal input values", line)
+        elif number and counts["what"] == "completed without":
+            reading.breach(FindingKind.RESIDUAL_MISSING, f"{number} tests were not checked", line)
+
+
+def _clock(reading: Reading, lines: "list[Line]") -> None:
+    """The clock of the day does not run backwards, and covers the measured time."""
+    begun: datetime | None = None
+    times = iter(reading.values_of("time_s"))
+    for line, clock in reading.matches(CLOCK.pattern, lines):
+        try:
+            moment = datetime.strptime(clock["time"], "%a %b %d %H:%M:%S %Y")
+        except ValueError:
+            continue
+        if clock["end"] == "start":
+            begun = moment
+            continue
+        passed_s = (moment - begun).total_seconds() if begun else 0.0
+        time_s = next(times, 0.0)
+        if begun and passed_s < 0:
+            reading.breach(FindingKind.CLOCK_BACKWARDS, "the test ends before it begins", line)
+        elif begun and time_s > passed_s + CLOCK_S:
+            reading.breach(
+                FindingKind.NUMBERS_DISAGREE, f"{time_s:g} s were measured, the clock counts {passed_s:g} s", line
+            )
+
+
+BENCHMARK = Benchmark(
+    name="hpl",
+    title="HPL (High-Performance Linpack)",
+    requires="xhpl, HPL.dat, BLAS and MPI",
+    marks=(r"HPLinpack \d|HPL-NVIDIA", r"^T/V\s+N\s+NB\s+P\s+Q"),
+    beginnings=("=" * 80 + "\nHPLinpack",),
+    parse=parse,
+    metrics=(
+        Metric(name="rate_flops_per_s", unit="flop/s", better=Better.MORE, meaning="double precision, all ranks"),
+        Metric(name="time_s", unit="s", better=Better.LESS, meaning="to solve the system"),
+        Metric(name="residual", unit="", better=Better.LESS, meaning="scaled; it must be below the threshold, 16"),
+    ),
+    main_metric="rate_flops_per_s",
+    evidence=("ranks", "order", "tests"),
+    gates=(
+        FindingKind.RESIDUAL_FAILED,
+        FindingKind.RESIDUAL_MISSING,
+        FindingKind.NUMBERS_DISAGREE,
+        FindingKind.WORK_SKIPPED,
+        FindingKind.CLOCK_BACKWARDS,
+    ),
+    complete="the summary, `End of Tests.` and the rule below it",
+    scaling=Scaling.WEAK,
+)

@@ -1,0 +1,205 @@
+"""Intel MPI Benchmarks: a table for each benchmark and number of processes; formats of 2.x to 2021."""
+
+import re
+
+import msgspec
+
+from seatrial.benchmarks.declaration import Benchmark
+from seatrial.benchmarks.reading import NUMBER, Line, Reading, number_of, whole_number
+from seatrial.model.benchmark import Better, Metric, Output
+from seatrial.model.verdict import FindingKind
+
+VERSION = re.compile(r"#\s*Intel\s*\(R\) MPI Benchmarks? (?:Suite )?V?(?P<version>[\w. ]+?)(?:,|\s*$)")
+TABLE = re.compile(r"^#\s*Benchmarking\s+(?P<name>\S+)")
+PROCESSES = re.compile(r"^#\s*#processes\s*=\s*(?P<processes>\d{1,9})")
+GROUPS = re.compile(r"^#\s*\(\s*(?P<groups>\d{1,9}) groups? of (?P<ranks>\d{1,9}) processes")
+LISTED = re.compile(r"^#\s*(?:\(Multi-\)|Multi-)?(?P<name>[A-Za-z]\w+)\s*$")
+LARGEST = re.compile(r"^#\s*Maximum message length in bytes:\s*(?P<bytes>\d{1,15})")
+HEADING = re.compile(r"^\s*#(?:bytes|repetitions)\b")
+ROW = re.compile(rf"^\s*(?:{NUMBER}\s*)(?:\s{NUMBER}\s*)*$")
+END = re.compile(r"^#\s*All processes entering MPI_Finalize|Thanks for using", re.MULTILINE)
+MICROSECOND = 1e-6
+MEBIBYTE, MEGABYTE = 1 << 20, 10**6
+DECIMAL_SINCE = 2018
+"""From this version on MB is 10⁶ bytes."""
+MESSAGES = {"pingpong": 1, "pingping": 1, "sendrecv": 2, "exchange": 4}
+"""By benchmark: how many messages of the printed size pass a process in the printed time."""
+TELLING_BYTES = 1 << 16
+"""From this size on rounding of time and rate cannot hide the difference between 10⁶ and 2²⁰."""
+AGREEMENT = 0.02
+
+
+class Table(msgspec.Struct):
+    """One table while it is read."""
+
+    name: str
+    title: Line
+    processes: int = 0
+    columns: list[str] = msgspec.field(default_factory=list)
+    rows: "list[tuple[Line, dict[str, str]]]" = msgspec.field(default_factory=list)
+
+    @property
+    def sized(self) -> bool:
+        """Whether its rows have message sizes; those of Barrier have none."""
+        return "#bytes" in self.columns
+
+
+def parse(text: str) -> Output:
+    """All tables of one output."""
+    reading = Reading("imb", text)
+    version = reading.search(VERSION.pattern)
+    reading.version = version[1]["version"].strip() if version else ""
+    tables = _tables(reading)
+    unit = _megabyte(reading.version, tables)
+    for table in tables:
+        _read(reading, table, unit)
+    _complete(reading, tables, text)
+    return reading.output()
+
+
+def _tables(reading: Reading) -> list[Table]:
+    tables: list[Table] = []
+    for line in reading.whole_lines:
+        text = line.text
+        if title := TABLE.match(text):
+            tables.append(Table(name=title["name"], title=line))
+        elif not tables:
+            continue
+        elif processes := PROCESSES.match(text):
+            tables[-1].processes = whole_number(processes["processes"])
+            reading.evidence("ranks", tables[-1].processes, line)
+        elif groups := GROUPS.match(text):
+            tables[-1].processes = whole_number(groups["ranks"])
+        elif HEADING.match(text):
+            tables[-1].columns = text.split()
+        elif re.search(r"(?i)out-of-mem|!! Attention|does not fit into memory", text):
+            reading.breach(FindingKind.WORK_SKIPPED, "IMB left out sizes for lack of memory", line)
+        elif tables[-1].columns and ROW.match(text):
+            tables[-1].rows.append((line, dict(zip(tables[-1].columns, text.split(), strict=False))))
+    return tables
+
+
+def _megabyte(version: str, tables: list[Table]) -> int:
+    """Bytes of the printed Mbytes: as the numbers show it, else by the version."""
+    for table in tables:
+        for _, row in table.rows:
+            expected = _bytes_per_s(table, row)
+            if expected and _number(row, "#bytes") >= TELLING_BYTES and (printed := _number(row, "Mbytes/sec")):
+                ratio = expected / printed
+                return min((MEBIBYTE, MEGABYTE), key=lambda unit, ratio=ratio: abs(ratio / unit - 1))  # type: ignore[misc]
+    year = re.match(r"(20\d\d)\b", version)
+    return MEGABYTE if year and int(year[1]) >= DECIMAL_SINCE else MEBIBYTE
+
+
+def _bytes_per_s(table: Table, row: dict[str, str]) -> float:
+    """What size and time, or size and message rate, of a row make of its bandwidth; 0: nothing is known."""
+    size, rate = _number(row, "#bytes"), _number(row, "Msg/sec")
+    if rate and table.name.lower() not in MESSAGES:
+        return size * rate
+    time = _number(row, "t[usec]") or _number(row, "t_max[usec]")
+    messages = MESSAGES.get(re.sub(r"(?i)^multi-|specificsource$|anysource$", "", table.name.lower()), 0)
+    return messages * size / (time * MICROSECOND) if time and messages else 0.0
+
+
+def _number(row: dict[str, str], column: str) -> float:
+    try:
+        return number_of(row.get(column, "0"))
+    except ValueError:
+        return 0.0
+
+
+def _read(reading: Reading, table: Table, unit: int) -> None:
+    for line, row in table.rows:
+        labels: dict[str, str | int] = {"test": table.name, "ranks": table.processes}
+        if table.sized:
+            labels["bytes"] = int(_number(row, "#bytes"))
+        for column, printed in row.items():
+            if column == "Mbytes/sec":
+                reading.result("bandwidth_bytes_per_s", printed, line, unit, labels=labels)
+            elif column == "Msg/sec":
+                reading.result("message_rate_per_s", printed, line, labels=labels)
+            elif column.endswith("[usec]"):
+                kind = column.removesuffix("[usec]").removeprefix("t").strip("_") or "average"
+                reading.result(
+                    "latency_s",
+                    printed,
+                    line,
+                    MICROSECOND,
+                    labels={"statistic": kind.replace("avg", "average"), **labels},
+                )
+            elif column.startswith("overlap"):
+                reading.result("overlap_share", printed, line, 0.01, labels=labels)
+            elif column == "defects" and _number(row, column) > 0:
+                reading.breach(FindingKind.DATA_CORRUPT, "IMB's own check of the data found defects", line)
+        expected, rate = _bytes_per_s(table, row), _number(row, "Mbytes/sec") * unit
+        # Mbytes/sec has two decimals, Msg/sec none.
+        slack = AGREEMENT * expected + 0.01 * unit + _number(row, "#bytes")
+        if expected and rate and abs(expected - rate) > slack:
+            reading.breach(FindingKind.NUMBERS_DISAGREE, "the rate is not what size and time make of it", line)
+
+
+def _complete(reading: Reading, tables: list[Table], text: str) -> None:
+    """The closing line with the empty line below it, and every table up to the largest size."""
+    largest = reading.search(LARGEST.pattern)
+    for table in tables:
+        name = f"the table of {table.name} on {table.processes} processes (line {table.title.number})"
+        if not table.rows:
+            reading.lack(f"{name} has no rows")
+        elif table.sized and largest:
+            last = int(_number(table.rows[-1][1], "#bytes"))
+            if last < whole_number(largest[1]["bytes"]):
+                reading.lack(f"{name} ends at {last} bytes, not at {largest[1]['bytes']}")
+    for name, line in _listed(reading):
+        if END.search(text) and tables and not any(_plain(table.name) == name for table in tables):
+            reading.breach(FindingKind.WORK_SKIPPED, f"{name} is in the list of benchmarks and was not run", line)
+    if not tables:
+        reading.lack("it has no table")
+    end = END.search(text)
+    if not end:
+        reading.lack("the closing line (# All processes entering MPI_Finalize) is missing")
+    elif text[end.end() :].replace("\r", "").count("\n") < 2:
+        reading.lack("the empty line after the closing line is missing")
+
+
+def _plain(name: str) -> str:
+    return name.lower().removeprefix("multi-")
+
+
+def _listed(reading: Reading) -> "list[tuple[str, Line]]":
+    """The names below `List of Benchmarks to run`."""
+    heading = reading.search(r"^# List of Benchmarks to run")
+    if not heading:
+        return []
+    names = []
+    for line in reading.whole_lines[heading[0].number :]:
+        if TABLE.match(line.text) or line.text.startswith("#---"):
+            break
+        if listed := LISTED.match(line.text):
+            names.append((_plain(listed["name"]), line))
+    return names
+
+
+BENCHMARK = Benchmark(
+    name="imb",
+    title="Intel MPI Benchmarks",
+    requires="IMB-MPI1, IMB-P2P, IMB-NBC, IMB-RMA or IMB-EXT, and MPI",
+    marks=(r"Intel\s*\(R\) MPI Benchmark", r"^#\s*Benchmarking\s+\w+\s*$"),
+    beginnings=("#------------------------------------------------------------\n#    Intel", "#    Intel(R) MPI Bench"),
+    parse=parse,
+    metrics=(
+        Metric(name="latency_s", unit="s", better=Better.LESS, meaning="time of one message or operation"),
+        Metric(
+            name="bandwidth_bytes_per_s",
+            unit="B/s",
+            better=Better.MORE,
+            meaning="as printed; MB is 10⁶ bytes from version 2018 on and 2²⁰ before, checked by the times",
+        ),
+        Metric(name="message_rate_per_s", unit="1/s", better=Better.MORE, meaning="messages, all pairs together"),
+        Metric(name="overlap_share", unit="", better=Better.MORE, meaning="of communication hidden by computation"),
+    ),
+    main_metric="bandwidth_bytes_per_s",
+    evidence=("ranks",),
+    gates=(FindingKind.DATA_CORRUPT, FindingKind.NUMBERS_DISAGREE, FindingKind.WORK_SKIPPED),
+    complete="the closing line `# All processes entering MPI_Finalize` with an empty line below it, and each table up "
+    "to the largest size that the head names",
+)

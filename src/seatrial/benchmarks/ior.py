@@ -1,0 +1,215 @@
+"""IOR: bandwidth of each write and read, checked against the amount of data; 2.10 to 4.0, one or many runs."""
+
+import math
+import re
+from datetime import datetime
+
+import msgspec
+
+from seatrial.benchmarks.declaration import Benchmark
+from seatrial.benchmarks.reading import NUMBER, Line, Reading, number_of, whole_number
+from seatrial.model.benchmark import Better, Metric, Output
+from seatrial.model.verdict import FindingKind
+
+START = re.compile(r"^IOR-(?P<version>[\w.+-]+): MPI Coordinated Test of Parallel I/O")
+BEGAN = re.compile(r"^(?:Run )?[Bb]egan\s*:\s*(?P<time>\w{3} \w{3} +\d+ \d\d:\d\d:\d\d \d{4})")
+FINISHED = re.compile(r"^(?:Run )?[Ff]inished\s*:\s*(?P<time>\w{3} \w{3} +\d+ \d\d:\d\d:\d\d \d{4})")
+HEADING = re.compile(r"^access\s+bw\(Mi?B/s\)")
+COLUMN = re.compile(r"\S+?\([^)]*\)|\S+")
+MAXIMUM = re.compile(rf"^Max (?P<operation>Write|Read):\s+(?P<rate>{NUMBER}) MiB/sec")
+OPTIONS = (
+    (re.compile(r"^(?:tasks|nproc|[Pp]articipating tasks)\s*[:=]\s*(\d{1,9})"), "ranks"),
+    (re.compile(r"^nodes\s*[:=]\s*(\d{1,9})"), "nodes"),
+    (re.compile(r"^repetitions\s*[:=]\s*(\d{1,9})"), "repetitions"),
+)
+SIZE = re.compile(rf"^aggregate file\s?size\s*[:=]\s*(?P<size>{NUMBER}) (?P<unit>bytes|[KMGTP]iB)")
+API = re.compile(r"^api\s*[:=]\s*(?P<api>\S+)")
+LAYOUT = re.compile(r"^access\s*[:=]\s*(?P<layout>\S.*\S)")
+COMMAND = re.compile(r"^Command line(?: used)?\s*:\s*(?P<words>.*)$")
+MOVED = re.compile(r"Using actual aggregate bytes moved = (?P<moved>\d{1,18})")
+EXPECTED = re.compile(r"Expected aggregate file size\s*= (?P<bytes>\d{1,18})")
+UNITS = {"bytes": 1, **{unit: 1 << 10 * power for power, unit in enumerate(("KiB", "MiB", "GiB", "TiB", "PiB"), 1)}}
+OPERATIONS = ("write", "read")
+AGREEMENT = 0.03
+"""The printed amount has three digits."""
+CLOCK_S = 2.0
+
+
+class Run(msgspec.Struct):
+    """One IOR run while it is read."""
+
+    start: Line
+    began: datetime | None = None
+    api: str = ""
+    layout: str = ""
+    words: tuple[str, ...] = ()
+    columns: list[str] = msgspec.field(default_factory=list)
+    repetitions: int = 1
+    bytes: float = 0.0
+    rows: dict[str, int] = msgspec.field(default_factory=dict)
+    """Operation -> rows of the table."""
+    maxima: set[str] = msgspec.field(default_factory=set)
+    total_s: float = 0.0
+    finished: bool = False
+
+
+def parse(text: str) -> Output:
+    """All runs of one output."""
+    reading = Reading("ior", text)
+    runs: list[Run] = []
+    for line in reading.whole_lines:
+        if start := START.match(line.text):
+            reading.version = start["version"]
+            runs.append(Run(start=line))
+        elif runs:
+            _line(reading, runs[-1], line)
+    for run in runs:
+        _complete(reading, run)
+    if not runs:
+        reading.lack("it has no run (IOR-...: MPI Coordinated Test of Parallel I/O)")
+    _series(reading, runs)
+    return reading.output()
+
+
+def _line(reading: Reading, run: Run, line: Line) -> None:
+    text = line.text
+    for pattern, name in OPTIONS:
+        if option := pattern.match(text):
+            reading.evidence(name, whole_number(option[1]), line)
+            if name == "repetitions":
+                run.repetitions = whole_number(option[1])
+    if api := API.match(text):
+        run.api = api["api"]
+    elif command := COMMAND.match(text):
+        run.words = tuple(command["words"].split())
+    elif size := SIZE.match(text):
+        run.bytes = number_of(size["size"]) * UNITS[size["unit"]]
+        reading.evidence("bytes", run.bytes, line)
+    elif HEADING.match(text):
+        run.columns = COLUMN.findall(text)
+    elif layout := LAYOUT.match(text):
+        run.layout = layout["layout"]
+    elif maximum := MAXIMUM.match(text):
+        run.maxima.add(maximum["operation"].lower())
+    elif (clock := BEGAN.match(text)) or (clock := FINISHED.match(text)):
+        _clock(reading, run, line, clock["time"])
+    elif text.split(maxsplit=1)[:1] and text.split(maxsplit=1)[0] in OPERATIONS and run.columns and not run.maxima:
+        _row(reading, run, line)
+    else:
+        _warning(reading, run, line)
+
+
+def _row(reading: Reading, run: Run, line: Line) -> None:
+    row = dict(zip(run.columns, line.text.split(), strict=False))
+    operation = line.text.split(maxsplit=1)[0]
+    rate = row.get("bw(MiB/s)", "")
+    if not re.fullmatch(NUMBER, rate) or len(row) < len(run.columns):
+        return
+    run.rows[operation] = run.rows.get(operation, 0) + 1
+    labels = {"operation": operation, "api": run.api, "layout": run.layout}
+    reading.result("bandwidth_bytes_per_s", rate, line, UNITS["MiB"], labels=labels)
+    time = row.get("total(s)", "")
+    if not re.fullmatch(NUMBER, time):
+        return
+    reading.result("time_s", time, line, labels=labels)
+    moved, time_s = number_of(rate) * UNITS["MiB"] * number_of(time), number_of(time)
+    if not math.isfinite(time_s):
+        return
+    run.total_s += time_s
+    coarse = 0.5 * 10 ** -len(time.partition(".")[2]) / time_s if time_s > 0 else 0.0
+    if run.bytes and time_s > 0 and abs(moved / run.bytes - 1) > AGREEMENT + coarse:
+        reading.breach(
+            FindingKind.NUMBERS_DISAGREE,
+            f"{rate} MiB/s for {time} s are {moved:.4g} bytes, not the {run.bytes:.4g} of the file",
+            line,
+        )
+
+
+def _clock(reading: Reading, run: Run, line: Line, printed: str) -> None:
+    try:
+        moment = datetime.strptime(printed, "%a %b %d %H:%M:%S %Y")
+    except ValueError:
+        return
+    if not FINISHED.match(line.text):
+        run.began = moment
+        return
+    run.finished = True
+    passed_s = (moment - run.began).total_seconds() if run.began else 0.0
+    if run.began and passed_s < 0:
+        reading.breach(FindingKind.CLOCK_BACKWARDS, "the run finished before it began", line)
+    elif run.began and run.total_s > passed_s + CLOCK_S:
+        reading.breach(
+            FindingKind.NUMBERS_DISAGREE, f"{run.total_s:g} s were measured, the clock counts {passed_s:g} s", line
+        )
+
+
+def _warning(reading: Reading, run: Run, line: Line) -> None:
+    if re.search(
+        r"(?i)incorrect data on|data check error|inconsistent data|[1-9]\d* errors? (?:found|in data)", line.text
+    ):
+        reading.breach(FindingKind.DATA_CORRUPT, "IOR's own check of the data failed", line)
+    elif expected := EXPECTED.search(line.text):
+        run.bytes = float(expected["bytes"])
+    elif moved := MOVED.search(line.text):
+        if run.bytes and whole_number(moved["moved"]) < run.bytes:
+            reading.breach(FindingKind.WORK_SKIPPED, "fewer bytes were moved than requested", line)
+    elif re.match(r"(?:ior )?ERROR", line.text):
+        reading.breach(FindingKind.PROGRAM_FAILED, "IOR reports an error", line)
+    elif re.match(r"(?:ior )?WARNING", line.text):
+        reading.note(f"Line {line.number}: {line.text.strip()[:120]}")
+
+
+def _complete(reading: Reading, run: Run) -> None:
+    name = f"the run of line {run.start.number}"
+    for operation in dict.fromkeys((*run.rows, *run.maxima)):
+        if run.rows.get(operation, 0) < run.repetitions and operation in run.rows:
+            reading.lack(f"{name} has {run.rows[operation]} of {run.repetitions} repetitions of {operation}")
+        if operation not in run.maxima:
+            reading.lack(f"{name} has no maximum of {operation}")
+    if not run.rows:
+        reading.lack(f"{name} has no results")
+    if not run.finished:
+        reading.lack(f"{name} has no closing line (Finished)")
+
+
+def _series(reading: Reading, runs: list[Run]) -> None:
+    """Scripts that write with -k in all runs first read the same files back in later runs: all of them are there."""
+    series = reading.search(r"^# Starting Test:")
+    if not series:
+        return
+    begun = len(list(reading.matches(r"^# Starting Test:")))
+    if begun > len(runs):
+        reading.lack(f"{begun} tests were started, {len(runs)} have output")
+    kept = {run.words[run.words.index("-o") + 1] for run in runs if "-k" in run.words and "-o" in run.words[:-1]}
+    read = {
+        run.words[run.words.index("-o") + 1]
+        for run in runs
+        if "-r" in run.words and "-o" in run.words[:-1] and "-w" not in run.words
+    }
+    unread = [name for name in kept if name not in read]
+    if unread:
+        reading.lack(f"{len(unread)} of {len(kept)} files that were written and kept are not read back by a later test")
+
+
+BENCHMARK = Benchmark(
+    name="ior",
+    title="IOR",
+    requires="ior, MPI and a parallel file system",
+    marks=(r"^IOR-[\w.+-]+: MPI Coordinated", r"^access\s+bw\(MiB/s\)"),
+    beginnings=("IOR-", "===ExeBinSignature=== MD5: "),
+    parse=parse,
+    metrics=(
+        Metric(name="bandwidth_bytes_per_s", unit="B/s", better=Better.MORE, meaning="of one repetition; MiB is 2²⁰"),
+        Metric(name="time_s", unit="s", better=Better.LESS, meaning="of one repetition, open to close"),
+    ),
+    main_metric="bandwidth_bytes_per_s",
+    evidence=("ranks", "nodes", "repetitions", "bytes"),
+    gates=(
+        FindingKind.DATA_CORRUPT,
+        FindingKind.NUMBERS_DISAGREE,
+        FindingKind.WORK_SKIPPED,
+        FindingKind.CLOCK_BACKWARDS,
+    ),
+    complete="for each run a table, a maximum for each operation and `Finished`; in a series of tests that keep what "
+    "they write, the tests that read it",
+)

@@ -1,0 +1,98 @@
+"""mdtest: operations on files, directories and the tree per second; 1.8 to 4.0."""
+
+import re
+from datetime import datetime
+
+from seatrial.benchmarks.declaration import Benchmark
+from seatrial.benchmarks.reading import NUMBER, Line, Reading, number_of, whole_number
+from seatrial.model.benchmark import Better, Metric, Output
+from seatrial.model.verdict import FindingKind
+
+START = re.compile(
+    r"mdtest-(?P<version>[\w.+-]+) was launched with (?P<ranks>\d{1,9}) total task\(s\) on (?P<nodes>\d{1,9}) node"
+)
+BEGAN = re.compile(r"^-- started at (?P<time>\d\d/\d\d/\d{4} \d\d:\d\d:\d\d) --")
+FINISHED = re.compile(r"^-- finished at (?P<time>\d\d/\d\d/\d{4} \d\d:\d\d:\d\d) --")
+SUMMARY = re.compile(r"^SUMMARY(?: (?P<what>rate|time))?:?\s*\(?(?:of (?P<iterations>\d{1,9}) iterations?\)?)?")
+COUNT = re.compile(r"^(?P<ranks>\d{1,9}) tasks, (?P<items>\d{1,12}) (?P<kind>files(?:/directories)?|directories)")
+ROW = re.compile(
+    rf"^\s*(?P<operation>(?:File|Directory|Tree) (?:creation|stat|read|removal|rename))\s*:?\s+"
+    rf"(?P<most>{NUMBER})\s+(?P<least>{NUMBER})\s+(?P<mean>{NUMBER})\s+(?P<deviation>{NUMBER})\s*$"
+)
+
+
+def parse(text: str) -> Output:
+    """All runs of one output."""
+    reading = Reading("mdtest", text)
+    runs, ends, rows, times = 0, 0, 0, False
+    began: datetime | None = None
+    for line in reading.whole_lines:
+        if start := START.search(line.text):
+            runs, rows, times = runs + 1, 0, False
+            reading.version = start["version"]
+            reading.evidence("ranks", whole_number(start["ranks"]), line)
+            reading.evidence("nodes", whole_number(start["nodes"]), line)
+        elif count := COUNT.match(line.text):
+            reading.evidence("items", whole_number(count["items"]), line)
+        elif summary := SUMMARY.match(line.text):
+            times = summary["what"] == "time"
+            if summary["iterations"]:
+                reading.evidence("iterations", whole_number(summary["iterations"]), line)
+        elif row := ROW.match(line.text):
+            rows += 1
+            _row(reading, line, row, times)
+        elif clock := BEGAN.match(line.text):
+            began = _moment(clock["time"])
+        elif clock := FINISHED.match(line.text):
+            ends += 1
+            _end(reading, line, began, _moment(clock["time"]), rows)
+        elif re.search(r"(?i)^(?:ERROR|mdtest: error)|\bfailed\b.*\berrno\b", line.text):
+            reading.breach(FindingKind.PROGRAM_FAILED, "mdtest reports an error", line)
+    if not runs:
+        reading.lack("it has no run (mdtest-... was launched with ...)")
+    if ends < runs:
+        reading.lack("the closing line (-- finished at ... --) is missing")
+    return reading.output()
+
+
+def _row(reading: Reading, line: Line, row: "re.Match[str]", times: bool) -> None:
+    operation = row["operation"].lower()
+    metric = "time_s" if times else "rate_per_s"
+    for statistic in ("mean", "most", "least"):
+        reading.result(metric, row[statistic], line, labels={"operation": operation, "statistic": statistic})
+    values = {name: number_of(row[name]) for name in ("least", "mean", "most")}
+    slack = 1e-3 * abs(values["mean"]) + 1e-3
+    if not values["least"] - slack <= values["mean"] <= values["most"] + slack and values["mean"] == values["mean"]:
+        reading.breach(FindingKind.NUMBERS_DISAGREE, "the mean is not between least and most", line)
+
+
+def _moment(printed: str) -> datetime | None:
+    try:
+        return datetime.strptime(printed, "%m/%d/%Y %H:%M:%S")
+    except ValueError:
+        return None
+
+
+def _end(reading: Reading, line: Line, began: datetime | None, ended: datetime | None, rows: int) -> None:
+    if began and ended and ended < began:
+        reading.breach(FindingKind.CLOCK_BACKWARDS, "the run finished before it began", line)
+    if not rows:
+        reading.breach(FindingKind.WORK_SKIPPED, "the run has no row of results", line)
+
+
+BENCHMARK = Benchmark(
+    name="mdtest",
+    title="mdtest",
+    requires="mdtest, MPI and a parallel file system",
+    marks=(START.pattern, r"^-- started at \d\d/\d\d/\d{4}"),
+    beginnings=("-- started at ", "\n-- started at ", "===ExeBinSignature=== MD5: "),
+    parse=parse,
+    metrics=(
+        Metric(name="rate_per_s", unit="1/s", better=Better.MORE, meaning="operations of all ranks"),
+        Metric(name="time_s", unit="s", better=Better.LESS, meaning="of one phase, where it is printed"),
+    ),
+    main_metric="rate_per_s",
+    evidence=("ranks", "nodes", "items", "iterations"),
+    gates=(FindingKind.NUMBERS_DISAGREE, FindingKind.WORK_SKIPPED, FindingKind.CLOCK_BACKWARDS),
+    complete="`-- finished at ... --` for each run",
+)

@@ -1,0 +1,110 @@
+"""NetPIPE: bandwidth and latency by message size; what 3.x and 5.x print, and their np.out."""
+
+import itertools
+import re
+
+from seatrial.benchmarks.declaration import Benchmark
+from seatrial.benchmarks.reading import NUMBER, Line, Reading, number_of, whole_number
+from seatrial.model.benchmark import Better, Metric, Output
+from seatrial.model.verdict import FindingKind
+
+ROW = re.compile(
+    rf"^\s*(?P<row>\d{{1,5}}):\s+(?P<size>[\d.]+)\s*(?P<unit>bytes|[KMG]?i?B)\s+(?P<times>\d{{1,12}})\s+times\s+-->"
+    rf"\s+(?P<rate>{NUMBER})\s+(?P<scale>[KMG])bps\s+in\s+(?P<time>{NUMBER})\s+(?P<time_unit>[numμµ]?)s"
+)
+FILE_ROW = re.compile(r"^\s*(?P<size>\d{1,12})\s+(?P<rate>\d+\.\d{6})\s+(?P<time>\d+\.\d{8})\s*$")
+STARTED = re.compile(r"^Now starting the main loop|^Start testing with")
+COMPLETED = re.compile(r"^Completed with\s+max bandwidth")
+DEFAULT_LARGEST = 8388611
+"""Bytes: 2²³ + 3, the last row of 3.x unless -u says otherwise."""
+UNITS = {"bytes": 1, "B": 1, "KB": 1000, "MB": 10**6, "GB": 10**9, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+SCALES = {"K": 1e3, "M": 1e6, "G": 1e9}
+MEBIBIT = 1 << 20
+TIMES = {"": 1.0, "m": 1e-3, "u": 1e-6, "μ": 1e-6, "µ": 1e-6, "n": 1e-9}
+TELLING_BYTES = 1 << 12
+AGREEMENT = 0.01
+
+
+def parse(text: str) -> Output:
+    """One output of unknown largest size: 3.x is complete at its default."""
+    return parse_up_to(text, DEFAULT_LARGEST)
+
+
+def parse_up_to(text: str, largest_bytes: int) -> Output:
+    """One output of a run whose largest message is known."""
+    reading = Reading("netpipe", text)
+    rows = [
+        (line, match) for line in reading.whole_lines if (match := ROW.match(line.text) or FILE_ROW.match(line.text))
+    ]
+    unit = _megabit(rows)
+    last = 0
+    for line, match in rows:
+        size = int(number_of(match["size"]) * UNITS.get(match.groupdict().get("unit", "B") or "B", 1))
+        scale = match.groupdict().get("scale") or "M"
+        last = max(last, size)
+        labels = {"bytes": size}
+        factor = (unit if scale == "M" else SCALES[scale]) / 8
+        reading.result("bandwidth_bytes_per_s", match["rate"], line, factor, labels=labels)
+        reading.result("latency_s", match["time"], line, TIMES[match.groupdict().get("time_unit") or ""], labels=labels)
+        _check(reading, line, match, size, factor)
+    _complete(reading, last, largest_bytes)
+    return reading.output()
+
+
+def _time_s(match: "re.Match[str]") -> float:
+    return number_of(match["time"]) * TIMES[match.groupdict().get("time_unit") or ""]
+
+
+def _megabit(rows: "list[tuple[Line, re.Match[str]]]") -> float:
+    """Bits of the printed Mbps: 2²⁰ in 3.x, 10⁶ in 5.x; the times show it."""
+    for _, match in rows:
+        size = number_of(match["size"]) * UNITS.get(match.groupdict().get("unit", "B") or "B", 1)
+        rate = number_of(match["rate"])
+        if size >= TELLING_BYTES and rate > 0 and _time_s(match) > 0:
+            ratio = size * 8 / _time_s(match) / rate
+            return min((MEBIBIT, 1e6), key=lambda unit, ratio=ratio: abs(ratio / unit - 1))  # type: ignore[misc]
+    return MEBIBIT
+
+
+def _check(reading: Reading, line: Line, match: "re.Match[str]", size: int, factor: float) -> None:
+    """Size over time is the rate."""
+    time_s, rate = _time_s(match), number_of(match["rate"]) * factor
+    if not (size >= TELLING_BYTES and time_s > 0 and rate > 0 and match.groupdict().get("unit") in (None, "bytes")):
+        return
+    if not abs(size / time_s / rate - 1) <= AGREEMENT:
+        reading.breach(FindingKind.NUMBERS_DISAGREE, "the rate is not size over time", line)
+
+
+def _complete(reading: Reading, last: int, largest_bytes: int) -> None:
+    """5.x has a closing line; 3.x ends at its largest size."""
+    rows = [whole_number(match["row"]) for _, match in reading.matches(ROW.pattern)]
+    gaps = [b for a, b in itertools.pairwise(rows) if b not in (a + 1, 0, 1)]
+    if gaps:
+        reading.lack(f"the row before row {gaps[0]} is missing")
+    if not last:
+        reading.lack("it has no rows")
+    elif not reading.search(COMPLETED.pattern) and last < largest_bytes:
+        reading.lack(f"it ends at {last} bytes, not at {largest_bytes}")
+
+
+BENCHMARK = Benchmark(
+    name="netpipe",
+    title="NetPIPE",
+    requires="NetPIPE (NPmpi, NPtcp, NPopenmpi, ...)",
+    marks=(
+        STARTED.pattern,
+        r"^\s*\d{1,5}:\s+[\d.]+\s*(?:bytes|B)\s+\d+ times\s+-->",
+        r"^\s*1\s+\d+\.\d{6}\s+\d\.\d{8}\s*$",
+    ),
+    beginnings=("Send and receive buffers are", "Now starting the main loop", "Sending output to"),
+    parse=parse,
+    parse_up_to=parse_up_to,
+    metrics=(
+        Metric(name="bandwidth_bytes_per_s", unit="B/s", better=Better.MORE, meaning="Mbps is 2²⁰ bits in 3.x"),
+        Metric(name="latency_s", unit="s", better=Better.LESS, meaning="one way"),
+    ),
+    main_metric="bandwidth_bytes_per_s",
+    evidence=(),
+    gates=(FindingKind.NUMBERS_DISAGREE,),
+    complete="5.x: `Completed with`; 3.x: a row of 8388611 bytes, or of what --largest says",
+)

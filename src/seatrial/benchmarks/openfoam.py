@@ -1,0 +1,132 @@
+"""OpenFOAM: logs of solvers, meshing and decomposition, one or several after each other; openfoam.org and .com."""
+
+import re
+
+from seatrial.benchmarks.declaration import Benchmark, Scaling
+from seatrial.benchmarks.openfoam_gates import judge_solver, judge_warnings
+from seatrial.benchmarks.openfoam_log import BANNER, END, FINALISED, Step, read_steps
+from seatrial.benchmarks.openfoam_mesh import judge_meshes, read_mesh
+from seatrial.benchmarks.reading import Reading, whole_number
+from seatrial.model.benchmark import Better, Metric, Output
+from seatrial.model.verdict import FindingKind
+
+BANNER_RULE = "/*---"
+STARTED = re.compile(r"^Running (?P<program>\w+)(?: in parallel)? on .*?(?: using (?P<ranks>\d{1,9}) processes)?\s*$")
+
+
+def parse(text: str) -> Output:
+    """All logs of one output."""
+    reading = Reading("openfoam", text)
+    steps = read_steps(reading)
+    started = reading.search(STARTED.pattern, reversed(reading.whole_lines))
+    for step in steps:
+        reading.version = step.version or reading.version
+        _evidence(reading, step)
+        read_mesh(reading, step)
+        if step.iterations or step.residuals:
+            _solver(reading, step)
+            judge_solver(reading, step)
+        judge_warnings(reading, step)
+        _end(reading, step)
+    judge_meshes(reading, steps)
+    if started and started[1]["ranks"] and steps:
+        asked = whole_number(started[1]["ranks"])
+        if steps[-1].ranks != asked:
+            reading.breach(
+                FindingKind.RANKS_DIFFER, f"{asked} processes were requested, {steps[-1].ranks} ran", started[0]
+            )
+    if not steps:
+        reading.lack("it has no log: the banner of OpenFOAM is missing")
+    return reading.output()
+
+
+def _evidence(reading: Reading, step: Step) -> None:
+    reading.evidence("program", step.program, step.start)
+    reading.evidence("ranks", step.ranks, step.ranks_line)
+    if step.hosts:
+        reading.evidence("nodes", len(step.hosts), step.ranks_line)
+        reading.evidence("hosts", ",".join(step.hosts), step.ranks_line)
+
+
+def _solver(reading: Reading, step: Step) -> None:
+    """Times, iterations, and the last values of residuals and coefficients."""
+    reading.evidence("iterations", len(step.iterations), step.iterations[-1].line if step.iterations else step.start)
+    labels = {"program": step.program}
+    timed = [item for item in step.iterations if item.execution_s is not None]
+    if timed:
+        last, first = timed[-1], timed[0]
+        reading.result("execution_time_s", last.printed_execution, last.time_line, labels=labels)
+        if last.clock_s is not None:
+            reading.result("clock_time_s", f"{last.clock_s:g}", last.time_line, labels=labels)
+        assert last.execution_s is not None and first.execution_s is not None  # noqa: S101 - filtered above
+        if len(timed) > 1 and last.execution_s > first.execution_s:
+            rate = (len(timed) - 1) / (last.execution_s - first.execution_s)
+            reading.result("iterations_per_s", f"{rate:.9g}", last.time_line, labels=labels)
+    for field, history in step.residuals.items():
+        line, printed, final, _ = history[-1]
+        reading.result("initial_residual", printed, line, labels={"field": field, **labels})
+        reading.result("final_residual", final, line, labels={"field": field, **labels})
+        reading.evidence(f"solver_iterations_{field}", sum(count for *_, count in history), line)
+    for name, values in step.coefficients.items():
+        line, printed = values[-1]
+        reading.result("coefficient", printed, line, labels={"coefficient": name, **labels})
+
+
+def _end(reading: Reading, step: Step) -> None:
+    """`End`, an empty line, and in parallel `Finalising parallel run`."""
+    name = f"the log of {step.program} (line {step.start.number})"
+    ends = [place for place, line in enumerate(step.lines) if END.match(line.text)]
+    if not ends:
+        reading.lack(f"{name} has no End")
+        return
+    after = step.lines[ends[-1] + 1 :]
+    if any(line.text.startswith(BANNER_RULE) for line in after):
+        reading.lack("another log begins below it, without its banner")
+    if step.parallel and not any(FINALISED.match(line.text) for line in after):
+        reading.lack(f"{name} has no closing line (Finalising parallel run)")
+    elif not step.parallel and not any(not line.text.strip() for line in after):
+        reading.lack(f"{name} has no empty line below End")
+
+
+BENCHMARK = Benchmark(
+    name="openfoam",
+    title="OpenFOAM",
+    requires="OpenFOAM, a case (motorBike, pitzDaily, ...) and MPI",
+    marks=(
+        BANNER.pattern,
+        r"^Exec   : \S+",
+        r"^--> FOAM |^ExecutionTime = ",
+        r"(?i)^(?:Running|Cleaning) .*openfoam",
+        r"^Running (?:blockMesh|decomposePar|snappyHexMesh|surfaceFeatureExtract|simpleFoam)\b",
+    ),
+    beginnings=(
+        "F ield         | OpenFOAM: The",
+        "Cleaning /",
+        "Running blockMesh",
+        "Running simpleFoam",
+        "Running decomposePar",
+    ),
+    parse=parse,
+    metrics=(
+        Metric(name="execution_time_s", unit="s", better=Better.LESS, meaning="ExecutionTime of the last iteration"),
+        Metric(name="clock_time_s", unit="s", better=Better.LESS, meaning="ClockTime, in whole seconds"),
+        Metric(name="iterations_per_s", unit="1/s", better=Better.MORE, meaning="from the first iteration to the last"),
+        Metric(name="initial_residual", unit="", better=Better.LESS, meaning="of the last iteration, by field"),
+        Metric(name="final_residual", unit="", better=Better.LESS, meaning="of the last iteration, by field"),
+        Metric(name="coefficient", unit="", better=Better.LESS, meaning="force coefficients of the last iteration"),
+    ),
+    main_metric="execution_time_s",
+    evidence=("program", "ranks", "nodes", "hosts", "iterations", "cells", "patches", "subdomains"),
+    gates=(
+        FindingKind.NOT_A_NUMBER,
+        FindingKind.WORK_SKIPPED,
+        FindingKind.CONSTANT_RESULTS,
+        FindingKind.RUN_TOO_SHORT,
+        FindingKind.RANKS_DIFFER,
+        FindingKind.CLOCK_BACKWARDS,
+        FindingKind.MESH_DIFFERS,
+        FindingKind.PROGRAM_FAILED,
+    ),
+    complete="`End` and an empty line for each log, and `Finalising parallel run` for parallel ones",
+    scaling=Scaling.STRONG,
+)

@@ -1,0 +1,201 @@
+"""OSU micro-benchmarks: tables of message size and latency, bandwidth or message rate; versions 2 to 7."""
+
+import re
+
+import msgspec
+
+from seatrial.benchmarks.declaration import Benchmark
+from seatrial.benchmarks.reading import NUMBER, Line, Reading, number_of, whole_number
+from seatrial.importers.osu import COLUMN
+from seatrial.model.benchmark import Better, Metric, Output
+from seatrial.model.verdict import FindingKind
+
+TITLE = re.compile(
+    r"#\s*OSU\s+(?P<api>\S+)\s+(?P<what>.+?)\s+Test\b(?:.*?\bv|\s*\(Version\s*)?(?P<version>\d[\w.]*)?", re.ASCII
+)
+COLLECTIVE = re.compile(
+    r"(?i)allgather|allreduce|all-?to-?all|barrier|bcast|broadcast|gather|reduce|scatter|neighbor|collective"
+)
+ONE_ROW = re.compile(r"(?i)barrier|compare.and.swap|\bcas\b|fetch.and.op|\bfop\b|\binit\b|hello")
+PAIR_MAXIMUM, COLLECTIVE_MAXIMUM = 1 << 22, 1 << 20
+"""Largest message, bytes, of tests between two ranks and of collectives, unless -m or -M says otherwise."""
+ASKED = re.compile(r"\bosu_\w+\b.*?\s(?:-m|--message-size)[ =]?(?:\d+:)?(?P<largest>\d{1,12})\b")
+CAPPED = re.compile(r"(?i)continuing with max message size of (\d{1,12})")
+ROW = re.compile(rf"^\s*(?:\d{{1,12}}\s+)?{NUMBER}(?:\s+(?:{NUMBER}|Pass|Fail|PASS|FAIL|-))*\s*$")
+MICROSECOND, MEGABYTE = 1e-6, 1e6
+ROUNDING = 0.01
+"""Bandwidth and message rate of one row agree this well, besides the rounding of two decimals."""
+FEWEST_CONSTANT = 6
+
+
+class Table(msgspec.Struct):
+    """One table while it is read."""
+
+    title: Line
+    test: str
+    collective: bool
+    columns: list[str]
+    sized: bool = True
+    rows: "list[tuple[int, Line, list[str]]]" = msgspec.field(default_factory=list)
+    largest: int = 0
+    """The size after which it is complete, as far as the output shows it; 0: by default."""
+
+    @property
+    def one_row(self) -> bool:
+        """Whether the test prints one row whatever the options are."""
+        return not self.sized or bool(ONE_ROW.search(self.test))
+
+
+def parse(text: str) -> Output:
+    """All tables of one output, which end at the default sizes unless the output shows others."""
+    return parse_up_to(text, 0)
+
+
+def parse_up_to(text: str, largest_bytes: int) -> Output:
+    """All tables of one output of a run whose largest message is known; 0: it is not."""
+    reading = Reading("osu", text)
+    tables = _tables(reading)
+    for table in tables:
+        table.largest = largest_bytes or table.largest
+    if not tables:
+        reading.lack("it has no title line of a test (# OSU MPI ... Test)")
+    for place, table in enumerate(tables):
+        _read(reading, table)
+        _judge(reading, table)
+        _complete(reading, tables, place)
+    return reading.output()
+
+
+def _tables(reading: Reading) -> list[Table]:
+    tables: list[Table] = []
+    largest = 0
+    for line in reading.whole_lines:
+        title = TITLE.search(line.text)
+        if title:
+            reading.version = title["version"] or reading.version
+            test = f"{title['what']}".strip().lower()
+            tables.append(
+                Table(title=line, test=test, collective=bool(COLLECTIVE.search(test)), columns=[], largest=largest)
+            )
+            largest = 0
+        elif asked := ASKED.search(line.text) or CAPPED.search(line.text):
+            size = whole_number(asked.group(1))
+            if tables and not tables[-1].rows:
+                tables[-1].largest = size
+            else:
+                largest = size
+        elif tables:
+            _line_of(reading, tables[-1], line)
+    return tables
+
+
+def _line_of(reading: Reading, table: Table, line: Line) -> None:
+    """A line below a title: heading, row, or remark."""
+    text = line.text.strip()
+    heading = text.lstrip("# ")
+    if text.startswith("#") and re.search(r"\((?:us|MB/s|s|ms)\)|MB/s", text):
+        table.sized = heading.lower().startswith("size")
+        table.columns = COLUMN.findall(heading[4:] if table.sized else heading)
+    elif pairs := re.search(r"\[\s*pairs:\s*(\d{1,9})\s*\]", text):
+        reading.evidence("pairs", whole_number(pairs[1]), line)
+    elif ranks := re.match(r"nprocs:\s*(\d{1,9})", text):
+        reading.evidence("ranks", whole_number(ranks[1]), line)
+    elif re.search(r"(?i)validation (?:error|failed)|data corrupt", text):
+        reading.breach(FindingKind.DATA_CORRUPT, "OSU's own check of the data failed", line)
+    elif table.columns and ROW.match(line.text):
+        fields = text.split()
+        size = whole_number(fields[0]) if table.sized else 0
+        table.rows.append((size, line, fields[1:] if table.sized else fields))
+
+
+def _read(reading: Reading, table: Table) -> None:
+    reading.evidence("test", table.test, table.title)
+    for size, line, fields in table.rows:
+        for column, printed in zip(table.columns, fields, strict=False):
+            name = column.lower()
+            labels: dict[str, str | int] = {"test": table.test, "bytes": size}
+            if "mb/s" in name:
+                reading.result("bandwidth_bytes_per_s", printed, line, MEGABYTE, labels=labels)
+            elif "messages/s" in name:
+                reading.result("message_rate_per_s", printed, line, labels=labels)
+            elif "(us)" in name:
+                kind = name.partition("(")[0].replace("latency", "").replace(" lat", " ").strip() or "average"
+                metric = "compute_s" if "compute" in kind else "latency_s"
+                reading.result(
+                    metric, printed, line, MICROSECOND, labels={"statistic": kind.replace("avg", "average"), **labels}
+                )
+            elif "overlap" in name:
+                reading.result("overlap_share", printed, line, 0.01, labels=labels)
+            elif "validation" in name and printed.lower() == "fail":
+                reading.breach(FindingKind.DATA_CORRUPT, "OSU's own check of the data failed", line)
+
+
+def _judge(reading: Reading, table: Table) -> None:
+    """Bandwidth and message rate of a row agree; sizes change the number."""
+    names = [column.lower() for column in table.columns]
+    if "mb/s" in names and "messages/s" in names:
+        rate_at, count_at = names.index("mb/s"), names.index("messages/s")
+        for size, line, fields in table.rows:
+            if len(fields) > max(rate_at, count_at):
+                rate, messages = number_of(fields[rate_at]) * MEGABYTE, number_of(fields[count_at])
+                if abs(rate - size * messages) > ROUNDING * rate + 0.01 * MEGABYTE + 0.01 * size:
+                    reading.breach(
+                        FindingKind.NUMBERS_DISAGREE, "bandwidth is not message size times messages per second", line
+                    )
+    values = {fields[0] for _, _, fields in table.rows if fields}
+    if len(table.rows) >= FEWEST_CONSTANT and len(values) == 1 and len({size for size, _, _ in table.rows}) > 1:
+        reading.breach(
+            FindingKind.CONSTANT_RESULTS, f"all {len(table.rows)} sizes have the same number", table.rows[-1][1]
+        )
+
+
+def _complete(reading: Reading, tables: list[Table], place: int) -> None:
+    """A table ends at the largest size of its test: there is no closing line."""
+    table = tables[place]
+    name = f"the table of the {table.test} test (line {table.title.number})"
+    if not table.rows:
+        reading.lack(f"{name} has no rows")
+        return
+    if table.one_row:
+        return
+    sizes = [size for size, _, _ in table.rows]
+    doubled = [max(2 * size, 1) for size in sizes]
+    gaps = [b for a, b in zip(doubled, sizes[1:], strict=False) if b > a]
+    if gaps:
+        reading.lack(f"{name} has no row before {gaps[0]} bytes: lines are missing")
+    ended = {max(size for size, _, _ in other.rows) for other in tables[:-1] if other.test == table.test and other.rows}
+    largest = table.largest or _default(reading, table)
+    if not table.largest and len(ended) == 1:
+        largest = ended.pop()
+    if sizes[-1] < largest:
+        reading.lack(f"{name} ends at {sizes[-1]} bytes, not at {largest}")
+
+
+def _default(reading: Reading, table: Table) -> int:
+    if not table.collective:
+        return PAIR_MAXIMUM
+    early = re.match(r"[12]\.|3\.0|3\.1", reading.version)
+    return 1 << 14 if early and "broadcast" in table.test else COLLECTIVE_MAXIMUM
+
+
+BENCHMARK = Benchmark(
+    name="osu",
+    title="OSU micro-benchmarks",
+    requires="osu-micro-benchmarks (osu_latency, osu_bw, osu_mbw_mr, osu_allreduce, ...) and MPI",
+    marks=(r"^\s*(?:\[\d+,\d+\]<std\w+>:|\d+:)?\s*#\s*OSU\s+\S+\s+\S",),
+    beginnings=("# OSU MPI", "\n# OSU MPI"),
+    parse=parse,
+    parse_up_to=parse_up_to,
+    metrics=(
+        Metric(name="latency_s", unit="s", better=Better.LESS, meaning="one way between two ranks, or one operation"),
+        Metric(name="bandwidth_bytes_per_s", unit="B/s", better=Better.MORE, meaning="all pairs together; MB is 10⁶"),
+        Metric(name="message_rate_per_s", unit="1/s", better=Better.MORE, meaning="messages, all pairs together"),
+        Metric(name="compute_s", unit="s", better=Better.LESS, meaning="computation beside a non-blocking operation"),
+        Metric(name="overlap_share", unit="", better=Better.MORE, meaning="of communication hidden by computation"),
+    ),
+    main_metric="bandwidth_bytes_per_s",
+    evidence=("test", "pairs", "ranks"),
+    gates=(FindingKind.DATA_CORRUPT, FindingKind.NUMBERS_DISAGREE, FindingKind.CONSTANT_RESULTS),
+    complete="sizes double up to 4 MiB (two ranks) or 1 MiB (collectives), or up to what -m in a printed command line, "
+    "or --largest, says; there is no closing line",
+)

@@ -1,0 +1,167 @@
+"""Collects what a parser reads from the lines of one output: results, evidence, breaches, and what is missing."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from seatrial.importers.osu import RANK
+from seatrial.model.benchmark import Breach, Evidence, Label, Output, Result
+from seatrial.model.verdict import FindingKind
+
+NUMBER = r"[-+]?(?:\d+\.?\d*(?:[eEdD][-+]?\d+)?|\.\d+(?:[eEdD][-+]?\d+)?|(?:nan|NaN|NAN|inf|Inf|INF)(?:inity)?)"
+"""A number as C, C++ and Fortran print it."""
+MOST_TEXT = 200
+"""Characters of a line that a breach shows."""
+MOST_BREACHES = 50
+"""Of one kind; a run that diverged has thousands."""
+LABELLED = 0.9
+"""Share of lines that begin with a rank, from which on the launcher put it there."""
+NO_NEWLINE = "its last line has no newline: the end was cut off"
+FAILURES = re.compile(
+    r"(?i)\bsegmentation fault\b|\bcaught signal \d|^\s*\*+ process received signal|\bMPI_ABORT was invoked\b"
+    r"|^Fatal error in |exited on signal \d+|^slurmstepd: error: .*(?:CANCELLED|oom|killed)|\bOut Of Memory\b"
+    r"|^srun: error: .*(?:Killed|Exited with exit code|Segmentation)|BAD TERMINATION OF ONE"
+)
+
+
+class Line(NamedTuple):
+    """A line without its newline; `number` from 1."""
+
+    number: int
+    text: str
+
+
+START = Line(0, "")
+
+
+def number_of(text: str) -> float:
+    """The number; infinite or NaN where it says so. Raises ValueError for any other text."""
+    cleaned = text.strip().replace("D", "e").replace("d", "e") if re.fullmatch(NUMBER, text.strip()) else text
+    if "_" in cleaned:
+        raise ValueError(f"{cleaned[:MOST_TEXT]!r} is not a number")
+    return float(cleaned)
+
+
+def whole_number(text: str) -> int:
+    """The number of at most 18 digits. Raises ValueError for any other text."""
+    if not re.fullmatch(r"[-+]?[0-9]{1,18}", text.strip()):
+        raise ValueError(f"{text[:MOST_TEXT]!r} is not a whole number")
+    return int(text)
+
+
+class Reading:
+    """What has been read so far of one output."""
+
+    def __init__(self, benchmark: str, text: str) -> None:
+        self.benchmark = benchmark
+        self.version = ""
+        self.ends_whole = text.endswith("\n")
+        """Whether the last line is complete."""
+        lines = text.replace("\r\n", "\n").split("\n")
+        if not lines[-1]:
+            lines.pop()
+        self.lines = [Line(place, line) for place, line in enumerate(_without_ranks(lines), 1)]
+        self._results: list[Result] = []
+        self._evidence: list[Evidence] = []
+        self._breaches: list[Breach] = []
+        self._missing: list[str] = []
+        self._notes: list[str] = []
+
+    @property
+    def whole_lines(self) -> list[Line]:
+        """Lines that end in a newline: numbers are read from these only, because a cut number looks like another."""
+        return self.lines if self.ends_whole else self.lines[:-1]
+
+    def result(
+        self, metric: str, printed: str, line: Line, unit: float = 1.0, labels: Mapping[str, Label] | None = None
+    ) -> None:
+        """Add a number, printed in a unit that is `unit` base units. Text that is not a number is left out."""
+        try:
+            value = float(f"{number_of(printed) * unit:.15g}")  # without the error of the product
+        except ValueError:
+            return
+        self._results.append(
+            Result(metric=metric, value=value, line=line.number, printed=printed, labels=dict(labels or {}))
+        )
+
+    def add(self, result: Result) -> None:
+        """Add a result of an output without lines."""
+        self._results.append(result)
+
+    def evidence(self, name: str, value: Label, line: Line = START) -> None:
+        """Add what shows how much work was done."""
+        self._evidence.append(Evidence(name=name, value=value, line=line.number))
+
+    def breach(self, kind: FindingKind, reason: str, line: Line = START) -> None:
+        """Add a gate that is not passed."""
+        if sum(breach.kind is kind for breach in self._breaches) < MOST_BREACHES:
+            text = line.text.strip()[:MOST_TEXT]
+            self._breaches.append(Breach(kind=kind, reason=reason, line=line.number, text=text))
+
+    def lack(self, reason: str) -> None:
+        """Add what a complete output has and this one has not."""
+        if reason not in self._missing:
+            self._missing.append(reason)
+
+    def note(self, sentence: str) -> None:
+        """Add what is worth knowing."""
+        if sentence not in self._notes:
+            self._notes.append(sentence)
+
+    def search(self, pattern: str, lines: "Iterable[Line] | None" = None) -> "tuple[Line, re.Match[str]] | None":
+        """The first line that matches, with the match."""
+        return next(self.matches(pattern, lines), None)
+
+    def matches(self, pattern: str, lines: "Iterable[Line] | None" = None) -> "Iterator[tuple[Line, re.Match[str]]]":
+        """All lines that match, of the whole lines where none are given."""
+        compiled = re.compile(pattern)
+        for line in self.whole_lines if lines is None else lines:
+            match = compiled.search(line.text)
+            if match:
+                yield line, match
+
+    def value(self, name: str) -> Label | None:
+        """The last evidence of that name."""
+        return next((item.value for item in reversed(self._evidence) if item.name == name), None)
+
+    def values_of(self, metric: str) -> list[float]:
+        """Values of a metric so far."""
+        return [result.value for result in self._results if result.metric == metric]
+
+    def take(self, other: Output) -> None:
+        """Add all that another parser read from a part of this output."""
+        self._results += other.results
+        self._evidence += other.evidence
+        self._breaches += other.breaches
+        self._missing += other.missing
+        self._notes += other.notes
+
+    def output(self) -> Output:
+        """The record of all that was read; a last line without a newline makes it incomplete."""
+        if not self.ends_whole and self.lines:
+            self.lack(NO_NEWLINE)
+        if not self.lines:
+            self.lack("it is empty")
+        if self.search(r"^Start time: \d+\s*$") and not self.search(r"^End time: \d+\s*$"):
+            self.lack("the script that started it wrote a start time and no end time")
+        for line in self.lines:
+            if FAILURES.search(line.text):
+                self.breach(FindingKind.PROGRAM_FAILED, "the program or its launcher reports a failure", line)
+        return Output(
+            benchmark=self.benchmark,
+            version=self.version,
+            results=tuple(self._results),
+            evidence=tuple(self._evidence),
+            breaches=tuple(self._breaches),
+            missing=tuple(self._missing),
+            notes=tuple(self._notes),
+        )
+
+
+def _without_ranks(lines: list[str]) -> list[str]:
+    """Lines without what mpirun --tag-output or srun --label put before each."""
+    written = [line for line in lines if line.strip()]
+    labelled = sum(bool(RANK.match(line)) for line in written)
+    if not written or labelled < LABELLED * len(written):
+        return lines
+    return [RANK.sub("", line, count=1) for line in lines]

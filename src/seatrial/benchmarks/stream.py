@@ -1,0 +1,111 @@
+"""STREAM: best rate of copy, scale, add and triad, checked by the program itself; C and Fortran, 5.x."""
+
+import re
+from collections.abc import Mapping
+
+from seatrial.benchmarks.declaration import Benchmark
+from seatrial.benchmarks.reading import NUMBER, Line, Reading, number_of, whole_number
+from seatrial.model.benchmark import Better, Label, Metric, Output
+from seatrial.model.verdict import FindingKind
+
+ROW = re.compile(
+    rf"^\s*(?P<kernel>Copy|Scale|Add|Triad)(?:ing)?:?\s+(?P<rate>{NUMBER})\s+(?P<average>{NUMBER})\s+"
+    rf"(?P<least>{NUMBER})\s+(?P<most>{NUMBER})"
+)
+HEADING = re.compile(r"Function\s+(?:Best )?Rate\s*\(?(?P<unit>[MG]B/s)\)?")
+ELEMENTS = re.compile(r"(?i)Array size\s*=\s*(?P<elements>\d{1,15})")
+WORD = re.compile(r"(?i)(?:uses|has)\s+(?P<bytes>\d{1,3}) bytes per|bytes? per word\s*[:=]\s*(?P<other>\d{1,3})")
+THREADS = re.compile(r"(?i)Number of Threads (?:counted|requested)\s*=\s*(?P<threads>\d{1,6})")
+TICKS = re.compile(r"\(=\s*(?P<ticks>\d{1,15}) clock ticks\)")
+VALID = re.compile(r"Solution Validates")
+INVALID = re.compile(r"(?i:Failed Validation|Solution does not validate|ERROR: .*(?:Validation|AvgRelError))")
+RULE = re.compile(r"^-{40,}\s*$", re.MULTILINE)
+ARRAYS = {"Copy": 2, "Scale": 2, "Add": 3, "Triad": 3}
+"""Arrays that a kernel reads or writes; each counts once (STREAM counts no write-allocate)."""
+UNITS = {"MB/s": 1e6, "GB/s": 1e9}
+FEWEST_TICKS = 20
+"""Below it the program's own text calls the result unreliable."""
+AGREEMENT = 0.02
+
+
+def parse(text: str) -> Output:
+    """One or more runs of STREAM in one output."""
+    reading = Reading("stream", text)
+    version = reading.search(r"STREAM version \$?Revision: (\S+)")
+    reading.version = version[1][1] if version else ""
+    read_stream(reading, reading.whole_lines)
+    runs = len(list(reading.matches(HEADING.pattern)))
+    verdicts = list(reading.matches(f"{VALID.pattern}|{INVALID.pattern}"))
+    if not runs:
+        reading.lack("it has no table of rates")
+    if len(verdicts) < runs:
+        reading.lack("the check of the solution (Solution Validates) is missing")
+    elif verdicts and not RULE.search("\n".join(line.text for line in reading.whole_lines[verdicts[-1][0].number :])):
+        reading.lack("the rule below the check of the solution is missing")
+    return reading.output()
+
+
+def read_stream(reading: Reading, lines: "list[Line]", labels: "Mapping[str, Label] | None" = None) -> None:
+    """Read rates, sizes and the check from these lines."""
+    unit, elements, word = 1e6, 0, 8
+    kernels: list[str] = []
+    for line in lines:
+        if heading := HEADING.search(line.text):
+            unit, kernels = UNITS[heading["unit"]], []
+        elif size := ELEMENTS.search(line.text):
+            elements = whole_number(size["elements"])
+            reading.evidence("elements", elements, line)
+        elif width := WORD.search(line.text):
+            word = whole_number(width["bytes"] or width["other"])
+        elif threads := THREADS.search(line.text):
+            reading.evidence("threads", whole_number(threads["threads"]), line)
+        elif (ticks := TICKS.search(line.text)) and whole_number(ticks["ticks"]) < FEWEST_TICKS:
+            reading.breach(
+                FindingKind.RUN_TOO_SHORT,
+                f"a kernel takes {ticks['ticks']} ticks of the clock: use larger arrays",
+                line,
+            )
+        elif row := ROW.match(line.text):
+            kernels.append(row["kernel"])
+            _row(reading, line, row, unit, elements * word, labels or {})
+        elif INVALID.search(line.text):
+            reading.breach(FindingKind.RESIDUAL_FAILED, "the arrays do not have the expected values", line)
+    if lines and kernels and kernels != list(ARRAYS):
+        reading.lack(f"the table has {', '.join(kernels)}, not {', '.join(ARRAYS)}")
+
+
+def _row(
+    reading: Reading, line: Line, row: "re.Match[str]", unit: float, array_bytes: int, labels: "Mapping[str, Label]"
+) -> None:
+    kernel = row["kernel"]
+    reading.result("bandwidth_bytes_per_s", row["rate"], line, unit, labels={"kernel": kernel, **labels})
+    reading.result("time_s", row["least"], line, labels={"kernel": kernel, **labels})
+    rate, least = number_of(row["rate"]) * unit, number_of(row["least"])
+    if not (least > 0 and rate > 0 and array_bytes):
+        return
+    moved = ARRAYS[kernel] * array_bytes
+    coarse = 0.5 * 10 ** -len(row["least"].partition(".")[2]) / least
+    if abs(moved / least / rate - 1) > AGREEMENT + coarse:
+        reading.breach(
+            FindingKind.NUMBERS_DISAGREE,
+            f"{moved} bytes in {row['least']} s are {moved / least / 1e6:.1f} MB/s, not {row['rate']}",
+            line,
+        )
+
+
+BENCHMARK = Benchmark(
+    name="stream",
+    title="STREAM",
+    requires="a compiler with OpenMP and stream.c with arrays of at least four times the last-level cache",
+    marks=(r"STREAM version \$?Revision", r"^Function\s+(?:Best )?Rate\s*\(?[MG]B/s"),
+    beginnings=("-" * 61 + "\nSTREAM version", "Start time: "),
+    parse=parse,
+    metrics=(
+        Metric(name="bandwidth_bytes_per_s", unit="B/s", better=Better.MORE, meaning="best rate; MB is 10⁶ bytes"),
+        Metric(name="time_s", unit="s", better=Better.LESS, meaning="least time of one pass"),
+    ),
+    main_metric="bandwidth_bytes_per_s",
+    evidence=("elements", "threads"),
+    gates=(FindingKind.RESIDUAL_FAILED, FindingKind.NUMBERS_DISAGREE, FindingKind.RUN_TOO_SHORT),
+    complete="four kernels, the check of the solution, and the rule below it",
+)

@@ -1,0 +1,118 @@
+"""One output of a benchmark: the report of `seatrial parse`."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from seatrial.benchmarks.declaration import Benchmark
+from seatrial.judgement.benchmark_findings import CODES, breach_finding, word_of_output
+from seatrial.model import units
+from seatrial.model.benchmark import Breach, Output, Result
+from seatrial.model.subject import output as output_subject
+from seatrial.model.verdict import Finding
+from seatrial.model.words import count
+from seatrial.render.headline import sentence_of
+from seatrial.render.json import Json, number
+from seatrial.render.report import Block, Findings, Items, Lines, Report, Table, columns
+
+MOST_ROWS = 40
+MOST_MISSING = 8
+BASE_TEXTS = {"B/s": units.bandwidth, "flop/s": units.flops, "s": units.duration}
+
+
+def output_report(file: str, benchmark: Benchmark | None, output: Output) -> Report:
+    """The whole report: verdict, gates, numbers and evidence of work."""
+    word = word_of_output(output)
+    findings = tuple(breach_finding(breach, output_subject(file)) for breach in output.breaches)
+    return Report(
+        word=word,
+        sentence=_sentence(file, benchmark, output, findings),
+        exit_code=CODES[word],
+        payload=lambda: output_fields(file, benchmark, output),
+        terminal=lambda _: _blocks(benchmark, output, findings),
+        findings=findings,
+    )
+
+
+def _sentence(file: str, benchmark: Benchmark | None, output: Output, findings: tuple[Finding, ...]) -> str:
+    title = f"{file}: {benchmark.title if benchmark else 'unknown benchmark'}"
+    if not output.complete:
+        more = f" and {len(output.missing) - 1} more" if len(output.missing) > 1 else ""
+        return f"{title}: {output.missing[0]}{more}."
+    if findings:
+        kinds = Counter(finding.kind for finding in findings)
+        if len(findings) == 1:
+            return sentence_of(findings)
+        first = findings[0].brief
+        return f"{file}: {first}; {count(len(findings), 'finding')} of {count(len(kinds), 'gate')}"
+    return f"{title}, {count(len(output.results), 'number')}, complete, all gates passed."
+
+
+def output_fields(file: str, benchmark: Benchmark | None, output: Output) -> Json:
+    """docs/parse.md describes each field."""
+    metrics = {metric.name: metric for metric in benchmark.metrics} if benchmark else {}
+    return {
+        "file": file,
+        "benchmark": output.benchmark,
+        "version": output.version,
+        "complete": output.complete,
+        "missing": list(output.missing),
+        "gates": [_gate_fields(breach) for breach in output.breaches],
+        "results": [
+            {
+                "metric": result.metric,
+                "value": number(result.value),
+                "unit": metrics[result.metric].unit if result.metric in metrics else "",
+                "better": metrics[result.metric].better.value if result.metric in metrics else "",
+                "printed": result.printed,
+                "line": result.line,
+                "labels": dict(result.labels),
+            }
+            for result in output.results
+        ],
+        "evidence": [{"name": item.name, "value": item.value, "line": item.line} for item in output.evidence],
+        "notes": list(output.notes),
+    }
+
+
+def _gate_fields(breach: Breach) -> Json:
+    return {"gate": breach.kind.value, "reason": breach.reason, "line": breach.line, "text": breach.text}
+
+
+def _blocks(benchmark: Benchmark | None, output: Output, findings: tuple[Finding, ...]) -> Iterator[Block]:
+    if output.missing[1:]:
+        yield Items(title="Missing", items=output.missing[:MOST_MISSING])
+    if findings:
+        yield Findings(findings=findings)
+    if benchmark and output.results:
+        yield _table(benchmark, output)
+    evidence = {item.name: item for item in output.evidence}
+    if evidence:
+        rows = tuple((item.name, f"{item.value} (line {item.line})") for item in evidence.values())
+        yield Lines(title="Evidence of work", rows=rows)
+    if output.notes:
+        yield Items(title="Notes", items=output.notes[:MOST_MISSING])
+
+
+def _table(benchmark: Benchmark, output: Output) -> Table:
+    unit = {metric.name: metric.unit for metric in benchmark.metrics}
+    shown = output.results[:MOST_ROWS]
+    left = len(output.results) - len(shown)
+    return Table(
+        columns=columns("metric", "#value", "of", "#line"),
+        rows=tuple(
+            (result.metric, value_text(result.value, unit.get(result.metric, "")), _labels(result), str(result.line))
+            for result in shown
+        ),
+        left_out=f"{left} more numbers are in the JSON report (--json)." if left else "",
+    )
+
+
+def value_text(value: float, unit: str) -> str:
+    """A number in a unit that fits it."""
+    if unit in BASE_TEXTS:
+        return BASE_TEXTS[unit](value)
+    return f"{value:.6g} {unit}".strip()
+
+
+def _labels(result: Result) -> str:
+    return ", ".join(f"{name} {value}" for name, value in result.labels.items() if value != "")

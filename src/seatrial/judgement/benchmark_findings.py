@@ -1,0 +1,57 @@
+"""Breaches of a benchmark's validity gates as findings, and the word for one output."""
+
+from seatrial.model.benchmark import Breach, Output
+from seatrial.model.errors import ExitCode
+from seatrial.model.subject import Subject
+from seatrial.model.verdict import Finding, FindingKind, Verdict
+
+INCOMPLETE = "INCOMPLETE"
+CODES = {
+    INCOMPLETE: ExitCode.INCOMPLETE,
+    Verdict.INVALID.value: ExitCode.FINDINGS,
+    Verdict.PASS.value: ExitCode.PASS,
+}
+REMEDIES = {
+    FindingKind.NOT_A_NUMBER: "Do not use this run. Look for the first such line: the solution diverged, or a field "
+    "was never set.",
+    FindingKind.ZERO_RESULT: "Do not use this run: a rate of 0 means that nothing was measured.",
+    FindingKind.CONSTANT_RESULTS: "Check that the program computes this number; compare with a run on one node.",
+    FindingKind.ABOVE_LIMIT: "Check the unit, the amount of work and the clock; the limit itself is yours.",
+    FindingKind.RESIDUAL_FAILED: "The result is wrong: look for faulty memory or processors (run it on each node "
+    "alone), and for an unsuitable build of the libraries.",
+    FindingKind.RESIDUAL_MISSING: "Run it again with its own check enabled.",
+    FindingKind.WORK_SKIPPED: "Compare with the log of a correct case: mesh, patches and functions must all be there.",
+    FindingKind.RUN_TOO_SHORT: "Run it with more work, so that it takes many ticks of its clock.",
+    FindingKind.NUMBERS_DISAGREE: "Do not use this number: check its unit, and whether the output was edited or mixed.",
+    FindingKind.ITERATIONS_DIFFER: "Check the end time and the convergence criteria of the case.",
+    FindingKind.RANKS_DIFFER: "Check the launch line: a program without MPI runs once for each rank.",
+    FindingKind.CLOCK_BACKWARDS: "Check the clock of the node (chronyc tracking), and run it again.",
+    FindingKind.PROGRAM_FAILED: "Look at the lines above it in the output.",
+    FindingKind.OUTPUT_TRUNCATED: "Give the whole output, or run it again.",
+    FindingKind.MESH_DIFFERS: "Mesh and decompose the case again, and compare the logs of checkMesh.",
+    FindingKind.WORK_DIFFERS: "Run all sizes with the same input.",
+    FindingKind.SUPERLINEAR: "Prove that each size did the same work: give the outputs instead of a table, and compare "
+    "iterations, cells and results.",
+    FindingKind.DATA_CORRUPT: "Test memory and network of these nodes: seatrial check --verify names the pair.",
+}
+
+
+def word_of_output(output: Output) -> str:
+    """INCOMPLETE before INVALID: a number may be missing because the end is."""
+    if not output.complete:
+        return INCOMPLETE
+    return Verdict.INVALID.value if output.breaches else Verdict.PASS.value
+
+
+def breach_finding(breach: Breach, subject: Subject) -> Finding:
+    """The gate that is not passed, with the line that shows it."""
+    where = f"line {breach.line}: " if breach.line else ""
+    return Finding(
+        kind=breach.kind,
+        subject=subject,
+        verdict=Verdict.INVALID,
+        statement=f"{where}{breach.reason}." + (f" The line: {breach.text}" if breach.text else ""),
+        brief=f"{breach.kind.value}: {where}{breach.reason}",
+        printed=breach.text,
+        remedy=REMEDIES.get(breach.kind, "Do not use this run."),
+    )

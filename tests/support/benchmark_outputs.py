@@ -1,0 +1,241 @@
+"""Small outputs in the formats of benchmarks, written here: all numbers are made up, and agree with each other."""
+
+import json
+
+SIZES = (0, *(1 << power for power in range(23)))
+
+
+def osu(test: str = "Latency", largest: int = 1 << 22, version: str = "5.6.2") -> str:
+    """osu_latency: time rises with size."""
+    rows = "".join(f"{size:<10d}{1.5 + size / 1000:>20.2f}\n" for size in SIZES if size <= largest)
+    return f"# OSU MPI {test} Test v{version}\n# Size          Latency (us)\n{rows}"
+
+
+def osu_rates(pairs: int = 4) -> str:
+    """osu_mbw_mr."""
+    rows = "".join(
+        f"{size:<10d}{size * 1e6 / (size + 500):>18.2f}{1e12 / (size + 500):>20.2f}\n" for size in SIZES if size
+    )
+    head = "# OSU MPI Multiple Bandwidth / Message Rate Test v7.3\n# Datatype: MPI_CHAR.\n"
+    return f"{head}# [ pairs: {pairs} ] [ window size: 64 ]\n# Size                  MB/s        Messages/s\n{rows}"
+
+
+def osu_collective(validation: str = "Pass") -> str:
+    """osu_allreduce of version 7 with -f and -c."""
+    rows = "".join(
+        f"{size:<10d}{10 + size / 500:>16.2f}{9 + size / 500:>16.2f}{12 + size / 500:>16.2f}{1000:>12d}"
+        f"{validation if size == 64 else 'Pass':>12s}\n"
+        for size in SIZES
+        if 4 <= size <= 1 << 20
+    )
+    names = "# Size       Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations  Validation\n"
+    return f"\n# OSU MPI Allreduce Latency Test v7.3\n# Datatype: MPI_INT.\n{names}{rows}"
+
+
+def imb(version: str = "2019 Update 5", megabyte: int = 10**6, ranks: int = 2) -> str:
+    """IMB-MPI1 PingPong, then Barrier."""
+    rows = "".join(
+        f"{size:>13d}{1000:>13d}{2 + size / 3000:>13.2f}{size / (2 + size / 3000) * 1e6 / megabyte:>13.2f}\n"
+        for size in SIZES
+    )
+    rule = "#" + 51 * "-" + "\n"
+    head = f"{rule}#    Intel(R) MPI Benchmarks {version}, MPI-1 part\n{rule}"
+    head += "# Maximum message length in bytes:   4194304\n"
+    listed = "# List of Benchmarks to run:\n\n# PingPong\n# Barrier\n\n"
+    pingpong = (
+        f"{rule}# Benchmarking PingPong \n# #processes = {ranks} \n{rule}"
+        f"       #bytes #repetitions      t[usec]   Mbytes/sec\n{rows}\n"
+    )
+    barrier = (
+        f"{rule}# Benchmarking Barrier \n# #processes = {ranks} \n{rule}"
+        " #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]\n         1000         1.10         1.30         1.20\n"
+    )
+    return f"{head}{listed}{pingpong}{barrier}\n\n# All processes entering MPI_Finalize\n\n"
+
+
+def hpl(residual: str = "1.13e-03", outcome: str = "PASSED", time: float = 100.0, order: int = 20000) -> str:
+    """xhpl 2.3, one test."""
+    rate = (2 / 3 * order**3 + 1.5 * order**2) / time / 1e9
+    rule, line = "=" * 80 + "\n", "-" * 80 + "\n"
+    failed = outcome == "FAILED"
+    return (
+        f"{rule}HPLinpack 2.3  --  High-Performance Linpack benchmark  --   December 2, 2018\n{rule}"
+        f"N      :  {order} \nNB     :     192 \n{rule}"
+        f"T/V                N    NB     P     Q               Time                 Gflops\n{line}"
+        f"WR11C2R4      {order:6d}   192     4     8      {time:13.2f}         {rate:15.4e}\n"
+        "HPL_pdgesv() start time Tue Sep 15 09:55:22 2020\n\nHPL_pdgesv() end time   Tue Sep 15 09:57:03 2020\n\n"
+        f"{line}||Ax-b||_oo/(eps*(||A||_oo*||x||_oo+||b||_oo)*N)=   {residual} ...... {outcome}\n{rule}\n"
+        "Finished      1 tests with the following results:\n"
+        f"              {int(not failed)} tests completed and passed residual checks,\n"
+        f"              {int(failed)} tests completed and failed residual checks,\n"
+        f"              0 tests skipped because of illegal input values.\n{line}\nEnd of Tests.\n{rule}"
+    )
+
+
+def hpcc(success: int = 1) -> str:
+    """hpccoutf.txt with two parts, HPL and the summary."""
+    row = "#" * 72 + "\n"
+    return (
+        f"{row}This is the DARPA/DOE HPC Challenge Benchmark version 1.5.0 October 2012\n"
+        f"Current time (1545118043) is Tue Dec 18 02:27:23 2018\n{row}"
+        "Begin of MPIRandomAccess section.\nFound 0 errors in 1024 locations (passed).\n"
+        "Current time (1545118109) is Tue Dec 18 02:28:29 2018\n\nEnd of MPIRandomAccess section.\n"
+        f"Begin of HPL section.\n{hpl()}Current time (1545118227) is Tue Dec 18 02:30:27 2018\n\nEnd of HPL section.\n"
+        f"Begin of Summary section.\nVersionMajor=1\nSuccess={success}\nCommWorldProcs=32\n"
+        "HPL_Tflops=0.0533\nHPL_N=20000\n"
+        "MPIRandomAccess_ErrorsFraction=0\nMPIRandomAccess_GUPs=0.0622572\nStarSTREAM_Triad=4.7742\n"
+        "MPIFFT_maxErr=4.11472e-15\nMaxPingPongLatency_usec=1.38415\nRandomlyOrderedRingBandwidth_GBytes=0.436485\n"
+        f"End of Summary section.\n{row}End of HPC Challenge tests.\n"
+        f"Current time (1545118227) is Tue Dec 18 02:30:27 2018\n\n{row}"
+    )
+
+
+def hpcg(verdict: str = "VALID") -> str:
+    """The report of HPCG 3.1."""
+    return (
+        "HPCG-Benchmark\nversion=3.1\nRelease date=March 28, 2019\nMachine Summary=\n"
+        "Machine Summary::Distributed Processes=16\nMachine Summary::Threads per processes=2\n"
+        "Linear System Information::Number of Equations=17984512\n"
+        "########## V&V Testing Summary  ##########=\nSpectral Convergence Tests::Result=PASSED\n"
+        "Iteration Count Information::Result=PASSED\n"
+        "Iteration Count Information::Total number of optimized iterations=500\n"
+        "GFLOP/s Summary=\nGFLOP/s Summary::Raw SpMV=20.5\nGFLOP/s Summary::Raw Total=19.5\n"
+        f"Final Summary=\nFinal Summary::HPCG result is {verdict} with a GFLOP/s rating of=19.1\n"
+        "Final Summary::Results are valid but execution time (sec) is=61.5\n"
+        "Final Summary::Official results execution time (sec) must be at least=1800\n"
+    )
+
+
+def stream(check: str = "Solution Validates: avg error less than 1.000000e-13 on all three arrays") -> str:
+    """STREAM 5.10."""
+    rule = "-" * 61 + "\n"
+    rows = "".join(
+        f"{name + ':':<16s}{arrays * 8e7 / seconds / 1e6:>8.1f}{seconds + 1e-4:>13.6f}{seconds:>13.6f}"
+        f"{seconds + 2e-4:>13.6f}\n"
+        for name, arrays, seconds in (("Copy", 2, 0.004), ("Scale", 2, 0.006), ("Add", 3, 0.008), ("Triad", 3, 0.0081))
+    )
+    return (
+        f"{rule}STREAM version $Revision: 5.10 $\n{rule}This system uses 8 bytes per array element.\n{rule}"
+        f"Array size = 10000000 (elements), Offset = 0 (elements)\n   (= 6278 clock ticks)\n{rule}"
+        f"Function    Best Rate MB/s  Avg time     Min time     Max time\n{rows}{rule}{check}\n{rule}"
+    )
+
+
+def ior(rate: float = 228.30, seconds: float = 14.02) -> str:
+    """IOR 3.2, one write of 3200 MiB."""
+    head = "access    bw(MiB/s)  block(KiB) xfer(KiB)  open(s)    wr/rd(s)   close(s)   total(s)   iter\n"
+    return (
+        "IOR-3.2.0: MPI Coordinated Test of Parallel I/O\nBegan               : Fri May  3 10:52:39 2019\n"
+        "Command line        : ior -b 200m -t 20m -w -o f\n\nOptions: \napi                 : POSIX\n"
+        "access              : file-per-process\ntasks               : 16\nrepetitions         : 1\n"
+        f"aggregate filesize  : 3.12 GiB\n\nResults: \n\n{head}"
+        f"------    ---------  ---------- ---------  --------   --------   --------   --------   ----\n"
+        f"write     {rate:<11.2f}204800     20480      0.115553   0.365658   13.85      {seconds:<11.2f}0   \n"
+        f"Max Write: {rate:.2f} MiB/sec ({rate * 1.048576:.2f} MB/sec)\n\n"
+        "Finished            : Fri May  3 10:52:53 2019\n"
+    )
+
+
+def mdtest() -> str:
+    """mdtest 3.2."""
+    names = ("Directory creation", "Directory stat", "File creation", "File stat", "File removal", "Tree creation")
+    rows = "".join(f"   {name:<25s} {900.5 + place:>14.3f} {800.5:>14.3f} {850.5:>14.3f} {25.1:>14.3f}\n"
+                   for place, name in enumerate(names))  # fmt: skip
+    return (
+        "-- started at 05/03/2019 10:52:03 --\n\nmdtest-3.2.0 was launched with 16 total task(s) on 2 node(s)\n"
+        "Command line used: mdtest -n 100\n16 tasks, 1600 files/directories\n\nSUMMARY rate: (of 3 iterations)\n"
+        f"   Operation                      Max            Min           Mean        Std Dev\n{rows}"
+        "-- finished at 05/03/2019 10:52:38 --\n"
+    )
+
+
+def fio_text() -> str:
+    """fio 3.33, one job that reads and writes."""
+    return (
+        "w: (g=0): rw=randrw, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, ioengine=psync, iodepth=1\n"
+        "fio-3.33\nStarting 1 process\n\nw: (groupid=0, jobs=1): err= 0: pid=6934: Mon Nov 23 04:19:50 2026\n"
+        "  read: IOPS=166k, BW=647MiB/s (679MB/s)(3976MiB/6145msec)\n"
+        "  write: IOPS=176k, BW=686MiB/s (720MB/s)(4216MiB/6145msec); 0 zone resets\n\n"
+        "Run status group 0 (all jobs):\n"
+        "   READ: bw=647MiB/s (679MB/s), 647MiB/s-647MiB/s (679MB/s-679MB/s), io=3976MiB (4169MB), run=6145-6145msec\n"
+        "  WRITE: bw=686MiB/s (720MB/s), 686MiB/s-686MiB/s (720MB/s-720MB/s), io=4216MiB (4421MB), run=6145-6145msec\n"
+    )
+
+
+def fio_json(error: int = 0) -> str:
+    """The same as JSON."""
+    part = {"io_bytes": 1 << 30, "bw_bytes": 1 << 29, "iops": 131072.0, "runtime": 2000, "total_ios": 262144,
+            "lat_ns": {"mean": 7346.1}}  # fmt: skip
+    job = {"jobname": "w", "error": error, "read": {"io_bytes": 0, "total_ios": 0}, "write": part}
+    return json.dumps({"fio version": "fio-3.33", "jobs": [job]}, indent=2) + "\n"
+
+
+def netpipe(largest: int = 8388611) -> str:
+    """NetPIPE 3.7."""
+    sizes = [size for size in (1, 2, 3, 4, 64, 4096, 65536, 1048576, 8388608, 8388611) if size <= largest]
+    rows = "".join(
+        f"{place:3d}: {size:7d} bytes {1000:6d} times --> {size * 8 / (5e-6 + size / 1e9) / 2**20:9.2f} Mbps in"
+        f" {(5e-6 + size / 1e9) * 1e6:10.2f} usec\n"
+        for place, size in enumerate(sizes)
+    )
+    return f"Sending output to np.out\n0: n1\n1: n2\nNow starting the main loop\n{rows}"
+
+
+def openfoam(
+    ranks: int = 4, iterations: int = 20, seconds: float = 2.0, drag: float = 0.4, cells: int = 0, extra: str = ""
+) -> str:
+    """simpleFoam on the ranks of hosts with two ranks each; `cells`: after checkMesh on that many."""
+    slaves = "".join(f'"host{rank // 2}.{100 + rank}"\n' for rank in range(1, ranks))
+    parallel = " -parallel" if ranks > 1 else ""
+    head = foam_head(f"simpleFoam{parallel}") + f"nProcs : {ranks}\n"
+    head += f"Slaves : \n{ranks - 1}\n(\n{slaves})\n" if ranks > 1 else ""
+    head += (
+        f"Create time\n\n{extra}Starting time loop\n\nforceCoeffs forceCoeffs1:\n    Not including porosity effects\n"
+    )
+    steps = "".join(
+        f"Time = {step}\n\nsmoothSolver:  Solving for Ux, Initial residual = {1 / step:.6g}, Final residual = "
+        f"{0.1 / step:.6g}, No Iterations 5\nGAMG:  Solving for p, "
+        f"Initial residual = {0.5 / step:.6g}, Final residual = {0.05 / step:.6g}, No Iterations 4\n"
+        f"ExecutionTime = {step * seconds / iterations:.2f} s  ClockTime = {int(step * seconds / iterations)} s\n\n"
+        f"forceCoeffs forceCoeffs1 write:\n    Cm    = {drag / 2 + 1 / step**2:.6g}\n"
+        f"    Cd    = {drag + 1 / step**2:.6g}\n    Cl    = {drag / 9 + 1 / step**3:.6g}\n\n"
+        for step in range(1, iterations + 1)
+    )
+    mesh = f"{foam_head('checkMesh')}Mesh stats\n    cells:            {cells}\n\nMesh OK.\n\nEnd\n\n" if cells else ""
+    return mesh + head + steps + "End\n\n" + ("Finalising parallel run\n" if ranks > 1 else "")
+
+
+def foam_head(words: str) -> str:
+    """The banner and the first lines of a log."""
+    return (
+        "/*---------------------------------------------------------------------------*\\\n"
+        "  \\\\      /  F ield         | OpenFOAM: The Open Source CFD Toolbox\n"
+        "    \\\\  /    A nd           | Version:  7\n"
+        "\\*---------------------------------------------------------------------------*/\n"
+        f'Exec   : /opt/openfoam/bin/{words}\nDate   : Sep 11 2020\nHost   : "host0"\n'
+    )
+
+
+def decomposition(parts: tuple[int, ...] = (500, 500)) -> str:
+    """decomposePar."""
+    blocks = "".join(
+        f"Processor {place}\n    Number of cells = {cells}\n    Number of processor patches = 1\n\n"
+        for place, cells in enumerate(parts)
+    )
+    return f"{foam_head('decomposePar')}Decomposing mesh region0\n\n{blocks}End\n\n"
+
+
+OUTPUTS = {
+    "osu": (osu, osu_rates, osu_collective),
+    "imb": (imb,),
+    "hpl": (hpl,),
+    "hpcc": (hpcc,),
+    "hpcg": (hpcg,),
+    "stream": (stream,),
+    "ior": (ior,),
+    "mdtest": (mdtest,),
+    "fio": (fio_text, fio_json),
+    "netpipe": (netpipe,),
+    "openfoam": (openfoam, lambda: openfoam(ranks=1)),
+}
+"""Name of the benchmark -> complete outputs that pass all gates."""

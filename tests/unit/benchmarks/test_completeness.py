@@ -1,0 +1,134 @@
+"""Complete outputs pass; every shorter one is incomplete; nothing else crashes a parser."""
+
+import random
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from seatrial.benchmarks import gates
+from seatrial.benchmarks.catalogue import BENCHMARKS, detected, parse_as, parse_auto
+from seatrial.model.errors import UsageError
+from tests.support.benchmark_outputs import OUTPUTS, foam_head, hpl, openfoam, osu, stream
+from tests.support.paths import SHARED, needs_shared
+
+CASES = [(name, made) for name, texts in OUTPUTS.items() for made in texts]
+RECORDED = sorted((SHARED / "outputs").glob("*/*"))
+MOST_PREFIXES = 300
+"""Of a long output: cuts at the ends and a sample of the others."""
+
+
+def cuts(text: str, seed: int = 1) -> Iterator[int]:
+    """Where to cut: everywhere in short texts; else near both ends, and at some lines and bytes between."""
+    if len(text) <= MOST_PREFIXES:
+        yield from range(len(text))
+        return
+    ends = [place + 1 for place, letter in enumerate(text) if letter == "\n"]
+    chosen = random.Random(seed)
+    near = [*range(40), *range(len(text) - 90, len(text)), *(end for end in ends[-12:] if end < len(text))]
+    yield from sorted({*near, *chosen.choices(ends[:-1], k=25), *chosen.choices(range(len(text)), k=25)})
+
+
+@pytest.mark.parametrize(("name", "made"), CASES)
+def test_a_complete_output_is_recognised_and_passes_all_gates(name: str, made: Callable[[], str]) -> None:
+    benchmark, output = parse_auto(made())
+    assert benchmark is not None
+    assert benchmark.name == name
+    output = gates.judge(benchmark, output)
+    assert (output.missing, output.breaches) == ((), ())
+    assert output.results
+    assert {result.metric for result in output.results} <= {metric.name for metric in benchmark.metrics}
+
+
+@pytest.mark.parametrize(("name", "made"), CASES)
+def test_every_proper_prefix_is_incomplete(name: str, made: Callable[[], str]) -> None:
+    text = made()
+    for end in cuts(text):
+        assert not parse_as(BENCHMARKS[name], text[:end]).complete, text[max(end - 60, 0) : end]
+        if name != "fio" or "\n" in text[:end]:  # the first line of fio's text begins with the name of a job
+            assert not parse_auto(text[:end])[1].complete
+
+
+@pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.name)
+def test_recorded_outputs_are_complete_and_their_prefixes_are_not(path: Path) -> None:
+    text = path.read_text(errors="replace")
+    benchmark, output = parse_auto(text)
+    assert benchmark is not None
+    assert path.parent.name == benchmark.name
+    output = gates.judge(benchmark, output)
+    assert (output.missing, output.breaches) == ((), ())
+    sample = list(cuts(text))
+    for end in sample if len(text) < 30_000 else sample[:: len(sample) // 12]:
+        assert not parse_as(benchmark, text[:end]).complete, end
+
+
+@needs_shared(SHARED / "outputs")
+def test_recorded_outputs_are_present() -> None:
+    assert len(RECORDED) > 30
+
+
+def test_tables_of_osu_end_where_the_earlier_ones_ended() -> None:
+    small = osu(largest=65536)
+    assert not parse_as(BENCHMARKS["osu"], small).complete
+    assert parse_as(BENCHMARKS["osu"], small, 65536).complete
+    assert parse_as(BENCHMARKS["osu"], f"+ srun osu_latency -m 65536\n{small}").complete
+    assert "ends at 1024 bytes" in parse_as(BENCHMARKS["osu"], small + osu(largest=1024)).missing[0]
+
+
+def test_a_log_that_ends_within_the_banner_of_the_next_one_is_incomplete() -> None:
+    text = openfoam(cells=1000)
+    second = text.index("/*---", 10)
+    assert parse_auto(text)[1].complete
+    assert parse_auto(text[:second])[1].complete  # checkMesh alone: nothing shows that another log should follow
+    for end in (second + 6, second + 90, second + 120):
+        assert not parse_auto(text[:end])[1].complete
+
+
+def test_a_missing_row_in_the_middle_is_noticed() -> None:
+    lines = osu().splitlines(keepends=True)
+    assert not parse_as(BENCHMARKS["osu"], "".join(lines[:9] + lines[10:])).complete
+
+
+@pytest.mark.parametrize("text", ["hello\n", "a,b,c\n1,2,3\n", "{}\n", "\x7fELF\0\0\0", "Machine (64GB)\n", "x" * 5000])
+@pytest.mark.parametrize("name", [*BENCHMARKS, "auto"])
+def test_a_text_of_something_else_is_refused(name: str, text: str) -> None:
+    with pytest.raises(UsageError):
+        parse_auto(text) if name == "auto" else parse_as(BENCHMARKS[name], text)
+
+
+def test_the_refusal_names_the_benchmark_that_it_is_of() -> None:
+    with pytest.raises(UsageError, match="looks like the output of STREAM"):
+        parse_as(BENCHMARKS["hpl"], stream())
+
+
+def test_hpl_and_stream_within_hpcc_do_not_hide_it() -> None:
+    texts = [made() for made in OUTPUTS["hpcc"]]
+    assert {benchmark.name for text in texts if (benchmark := detected(text))} == {"hpcc"}
+    assert detected(hpl()) is BENCHMARKS["hpl"]
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_damaged_outputs_never_crash_a_parser(data: st.DataObject) -> None:
+    name, made = data.draw(st.sampled_from(CASES))
+    text = list(made())
+    for _ in range(data.draw(st.integers(1, 8))):
+        place = data.draw(st.integers(0, len(text) - 1))
+        text[place : place + data.draw(st.integers(0, 40))] = data.draw(st.text(max_size=12))
+    output = BENCHMARKS[name].parse("".join(text))
+    gates.judge(BENCHMARKS[name], output, {BENCHMARKS[name].main_metric: 1.0}, {"ranks": "4"})
+
+
+@settings(max_examples=60, deadline=None)
+@given(content=st.binary(max_size=400))
+def test_random_bytes_never_crash_a_parser(content: bytes) -> None:
+    for head in ("", "# OSU MPI Latency Test v5\n# Size Latency (us)\n", foam_head("simpleFoam"), "{"):
+        for benchmark in BENCHMARKS.values():
+            benchmark.parse(head + content.decode("utf-8", errors="replace"))
+
+
+def test_numbers_of_any_length_are_read() -> None:
+    text = openfoam().replace("Time = 7\n", f"Time = {'9' * 400}\n").replace("= 0.16\n", f"= {'1' * 9000}e{'9' * 30}\n")
+    assert BENCHMARKS["openfoam"].parse(text).results

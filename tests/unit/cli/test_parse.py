@@ -1,0 +1,136 @@
+"""seatrial parse and seatrial benchmarks on the command line."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from seatrial.cli.main import run
+from seatrial.model.errors import ExitCode
+from tests.support.benchmark_outputs import hpl, imb, openfoam, osu, stream
+from tests.support.paths import ROOT
+
+
+def write(folder: Path, text: str, name: str = "run.out") -> str:
+    path = folder / name
+    path.write_text(text)
+    return str(path)
+
+
+def test_a_good_output(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["parse", "auto", write(tmp_path, hpl())]) == ExitCode.PASS
+    text = capsys.readouterr().out
+    assert text.startswith("PASS  run.out: HPL")
+    assert "53.3 Gflop/s" in text
+
+
+def test_a_truncated_one_is_incomplete_even_if_a_gate_is_not_passed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = hpl(outcome="FAILED")
+    assert run(["parse", "hpl", write(tmp_path, text[:-20])]) == ExitCode.INCOMPLETE
+    assert capsys.readouterr().out.startswith("INCOMPLETE  run.out: HPL")
+
+
+def test_an_invalid_one_names_the_gate_and_shows_the_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["parse", "auto", write(tmp_path, hpl("9.9e+01", "FAILED"))]) == ExitCode.FINDINGS
+    text = capsys.readouterr().out
+    assert text.startswith("INVALID  run.out: residual-failed: line")
+    assert "9.9e+01 ...... FAILED" in text
+
+
+def test_json_has_numbers_in_base_units_with_their_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["parse", "imb", write(tmp_path, imb("4.1", 2**20)), "--json"]) == ExitCode.PASS
+    printed = json.loads(capsys.readouterr().out)
+    report = printed["data"]
+    (last,) = (
+        result
+        for result in report["results"]
+        if result["metric"] == "bandwidth_bytes_per_s" and result["labels"]["bytes"] == 1 << 22
+    )
+    assert last["value"] == pytest.approx((1 << 22) / ((2 + (1 << 22) / 3000) * 1e-6), rel=1e-3)
+    assert last["printed"] in Path(tmp_path / "run.out").read_text().splitlines()[last["line"] - 1]
+    assert (report["benchmark"], report["complete"], printed["verdict"]) == ("imb", True, "PASS")
+    assert printed["headline"].startswith("PASS  ")
+
+
+@pytest.mark.parametrize(
+    ("options", "gate"),
+    [
+        (["--limit", "rate_flops_per_s=1e10"], "above-limit"),
+        (["--expect", "ranks=64"], "ranks-differ"),
+        (["--expect", "iterations=10"], "iterations-differ"),
+        (["--expect", "tests=2"], "work-differs"),
+    ],
+)
+def test_limits_and_expectations(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], gate: str
+) -> None:
+    assert run(["parse", "auto", write(tmp_path, hpl()), *options, "--json"]) == ExitCode.FINDINGS
+    assert [item["gate"] for item in json.loads(capsys.readouterr().out)["data"]["gates"]] == [gate]
+
+
+def test_what_was_requested_and_done_passes(tmp_path: Path) -> None:
+    options = ["--expect", "ranks=4", "--expect", "nodes=2", "--expect", "iterations=20"]
+    assert run(["parse", "auto", write(tmp_path, openfoam()), *options]) == ExitCode.PASS
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["hpl"], "looks like the output of STREAM"),
+        (["linpack"], "not a known benchmark"),
+        (["stream", "--limit", "speed=1"], "has no such metric"),
+        (["stream", "--limit", "time_s=nan"], "is not a number"),
+        (["stream", "--expect", "ranks"], "is not NAME=VALUE"),
+        (["stream", "--largest", "3 apples"], "is not a size"),
+        (["stream", "--largest", "64KiB"], "--largest is not for stream"),
+    ],
+)
+def test_wrong_use(tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str], said: str) -> None:
+    assert run(["parse", words[0], write(tmp_path, stream()), *words[1:]]) == ExitCode.USAGE
+    assert said in capsys.readouterr().err
+
+
+def test_the_largest_message(tmp_path: Path) -> None:
+    file = write(tmp_path, osu(largest=65536))
+    assert run(["parse", "auto", file]) == ExitCode.INCOMPLETE
+    assert run(["parse", "auto", file, "--largest", "64KiB"]) == ExitCode.PASS
+
+
+def test_an_expression_that_never_ends_is_interrupted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("seatrial.cli.parse.PARSE_S", 0.2)
+    spec = write(tmp_path, "name = 'x'\n[metrics.a]\npattern = '(a+)+b(.)'\n", "x.toml")
+    assert run(["parse", spec, write(tmp_path, "a" * 60 + "\n")]) == ExitCode.USAGE
+    assert "took more than 0.2 s" in capsys.readouterr().err
+
+
+def test_the_tutorial_of_the_documentation(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = (ROOT / "docs" / "benchmarks.md").read_text().partition("## A benchmark of your own")[2]
+    spec = re.search(r"```toml\n(.*?)```", page, re.DOTALL)
+    output, printed = re.findall(r"```text\n(.*?)```", page, re.DOTALL)[:2]
+    assert spec is not None
+    assert len(spec[1].splitlines()) <= 10
+    file, out = write(tmp_path, spec[1], "heat.toml"), write(tmp_path, output, "heat.out")
+    assert run(["parse", file, out]) == ExitCode.FINDINGS
+    assert capsys.readouterr().out.startswith(printed.strip())
+    good = write(tmp_path, output.replace("WRONG", "right"), "heat.out")
+    assert run(["parse", file, good, "--json"]) == ExitCode.PASS
+    assert json.loads(capsys.readouterr().out)["data"]["results"][0]["value"] == 1.2505
+    assert run(["benchmarks", "show", file]) == ExitCode.PASS
+
+
+def test_benchmarks_are_listed_and_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["benchmarks", "list", "--json"]) == ExitCode.PASS
+    listed = json.loads(capsys.readouterr().out)["data"]["benchmarks"]
+    rows = (ROOT / "docs" / "benchmarks.md").read_text().partition("## Gates")[0]
+    for benchmark in listed:
+        assert f"| `{benchmark['name']}` |" in rows
+        assert benchmark["main_metric"] in [metric["name"] for metric in benchmark["metrics"]]
+        assert run(["benchmarks", "show", benchmark["name"]]) == ExitCode.PASS
+        shown = capsys.readouterr().out
+        assert benchmark["gates"][0] in shown
+    assert run(["benchmarks", "show", "nothing"]) == ExitCode.USAGE
