@@ -50,7 +50,7 @@ class Word(NamedTuple):
 
 def completion(shell: Annotated[Shell, typer.Argument(help="bash, zsh or fish.")]) -> int:
     """Print a script that lets the shell complete commands, options, nodes, partitions and runs."""
-    make = typer_completion.get_completion_script  # type: ignore[attr-defined] - imported there, and not declared
+    make = typer_completion.get_completion_script  # type: ignore[attr-defined]  # not declared there
     print(make(prog_name="seatrial", complete_var=ASKED, shell=shell.value))
     return 0
 
@@ -62,7 +62,7 @@ def answer(parser: Callable[[Sequence[str]], Any]) -> None:
     named = words[1:2] if len(words) > 2 or line[-1:].isspace() else []
     with contextlib.suppress(Exception):  # see above
         command = with_names(parser(named or ["--help"]))
-        typer_completion.completion_init()  # type: ignore[attr-defined] - the same
+        typer_completion.completion_init()  # type: ignore[attr-defined]  # the same
         typer_completion.shell_complete(command, {}, "seatrial", ASKED, os.environ[ASKED])
     with contextlib.suppress(OSError):
         sys.stdout.flush()
