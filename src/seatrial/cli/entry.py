@@ -23,9 +23,11 @@ def main() -> "NoReturn":
         if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
             signal.signal(number, _leave_at_once)
     try:
-        from seatrial.cli import lazy, streams
+        from seatrial.cli import lazy
 
         lazy.install()
+        from seatrial.cli import streams
+
         output = streams.secure()
         from seatrial.cli.main import command_line
     except BaseException as error:

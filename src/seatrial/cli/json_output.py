@@ -1,11 +1,14 @@
 """Standard output for programs: one JSON object for each command line with --json, whatever becomes of the command."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from seatrial.driver.clock import now_text
-from seatrial.render.envelope import Failure, envelope, error_envelope
-from seatrial.render.json import json_text
-from seatrial.render.report import Report
+from seatrial.driver import clock
+from seatrial.render import envelope, json
+
+if TYPE_CHECKING:
+    from seatrial.render.envelope import Failure
+    from seatrial.render.report import Report
 
 OPTION = "--json"
 
@@ -23,16 +26,16 @@ class JsonOutput:
         """As it is typed, such as `fabric check`; empty until it is known."""
         self._printed = False
 
-    def print_report(self, report: Report, error: Failure | None = None) -> None:
+    def print_report(self, report: "Report", error: "Failure | None" = None) -> None:
         """The object of a report. `error`: what could not be written beside it."""
-        text = json_text(envelope(report, command=self.command, time=now_text(), error=error))
+        text = json.json_text(envelope.envelope(report, command=self.command, time=clock.now_text(), error=error))
         self._printed = True
         print(text, end="")
 
-    def print_error(self, error: Failure) -> None:
+    def print_error(self, error: "Failure") -> None:
         """The object of a command that ended early. A second object would spoil a result that is printed already."""
         if self.wanted and not self._printed:
-            print(json_text(error_envelope(error, time=now_text())), end="")
+            print(json.json_text(envelope.error_envelope(error, time=clock.now_text())), end="")
 
 
 def is_wanted(arguments: Sequence[str]) -> bool:

@@ -213,6 +213,16 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
     confirmed: bool
 
 
+class Outcome(enum.StrEnum):
+    """The second set of runs compared with the first."""
+
+    SLOWER = "slower"
+    FASTER = "faster"
+    SAME = "same"
+    """Shown to differ by less than the practical threshold."""
+    INCONCLUSIVE = "inconclusive"
+
+
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """A verdict to report: the subject, the fault, its size and reference, the evidence, and the remedy."""
 

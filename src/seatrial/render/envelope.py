@@ -8,11 +8,10 @@ from typing import Annotated, Any
 import msgspec
 
 from seatrial import __version__
-from seatrial.judgement.comparison.records import Outcome
 from seatrial.model import formats
 from seatrial.model.errors import ErrorKind, SeatrialError
 from seatrial.model.run import RunInfo, run_kind
-from seatrial.model.verdict import Verdict
+from seatrial.model.verdict import Outcome, Verdict
 from seatrial.render.fields import FindingFields, finding_fields
 from seatrial.render.report import Report
 

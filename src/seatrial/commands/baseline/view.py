@@ -6,9 +6,10 @@ import msgspec
 
 from seatrial.archive.baselines import Baseline
 from seatrial.commands.baseline.run import Replacement
-from seatrial.judgement.comparison.records import Changed, Outcome
+from seatrial.judgement.comparison.records import Changed
 from seatrial.model.subject import SubjectKind
 from seatrial.model.units import quantity, share
+from seatrial.model.verdict import Outcome
 from seatrial.model.words import count, some
 from seatrial.render.json import Json
 from seatrial.render.report import Block, Items, Lines, Paragraph, Report, Table, columns

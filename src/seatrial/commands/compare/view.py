@@ -16,9 +16,10 @@ from seatrial.commands.compare.wording import (
     suspect_text,
     values_text,
 )
-from seatrial.judgement.comparison.records import Changed, Comparison, MetricChange, Outcome, Suspect
+from seatrial.judgement.comparison.records import Changed, Comparison, MetricChange, Suspect
 from seatrial.model.errors import ExitCode
 from seatrial.model.units import share
+from seatrial.model.verdict import Outcome
 from seatrial.model.words import count
 from seatrial.render.fields import estimate_fields
 from seatrial.render.json import Json, number

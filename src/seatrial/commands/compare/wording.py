@@ -3,11 +3,12 @@
 import math
 from collections.abc import Sequence
 
-from seatrial.judgement.comparison.records import Changed, Comparison, Counts, MetricChange, Outcome, Suspect
+from seatrial.judgement.comparison.records import Changed, Comparison, Counts, MetricChange, Suspect
 from seatrial.model import units
 from seatrial.model.run_values import RunSummary
 from seatrial.model.subject import SubjectKind
 from seatrial.model.units import share
+from seatrial.model.verdict import Outcome
 from seatrial.model.words import count, some
 from seatrial.render.fact_text import value_text
 

@@ -10,7 +10,6 @@ from seatrial.judgement.comparison.records import (
     Changed,
     Comparison,
     MetricChange,
-    Outcome,
     Suspect,
     Unlike,
 )
@@ -21,6 +20,7 @@ from seatrial.model.errors import UsageError
 from seatrial.model.facts import NodeFacts
 from seatrial.model.run_values import MetricTable, RunSummary
 from seatrial.model.subject import SubjectKind
+from seatrial.model.verdict import Outcome
 from seatrial.model.words import count
 from seatrial.statistics.run_comparison import compare_runs
 

@@ -1,29 +1,18 @@
 """What a comparison of two sets of runs says."""
 
-import enum
-
 import msgspec
 
 from seatrial.drift.comparison import Value
 from seatrial.model.measurement import Estimate
 from seatrial.model.run_values import Metric, RunSummary
 from seatrial.model.subject import Subject
+from seatrial.model.verdict import Outcome
 from seatrial.statistics.run_comparison import Levels
 
 PRACTICAL = 0.02
 """A change by a smaller share does not matter, unless the command line says otherwise."""
 ERROR_RATE = 0.01
 """Share of false ones among the changes that are named; with no change at all, the chance to name any."""
-
-
-class Outcome(enum.StrEnum):
-    """The second set of runs compared with the first."""
-
-    SLOWER = "slower"
-    FASTER = "faster"
-    SAME = "same"
-    """Shown to differ by less than the practical threshold."""
-    INCONCLUSIVE = "inconclusive"
 
 
 class Unlike(msgspec.Struct, frozen=True, kw_only=True):

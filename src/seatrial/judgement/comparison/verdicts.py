@@ -12,12 +12,12 @@ from seatrial.judgement.comparison.records import (
     Changed,
     Counts,
     MetricChange,
-    Outcome,
 )
 from seatrial.judgement.comparison.subjects import Columns, node_columns, pair_columns, pairs_of_one
 from seatrial.model.measurement import Estimate
 from seatrial.model.run_values import Metric, MetricTable
 from seatrial.model.subject import FABRIC, Subject, SubjectKind
+from seatrial.model.verdict import Outcome
 from seatrial.statistics.rank_sum import adjusted, adjusted_together
 from seatrial.statistics.run_comparison import CONFIDENCE, Change, RunComparison, compare_runs
 from seatrial.statistics.runs_needed import runs_to_decide

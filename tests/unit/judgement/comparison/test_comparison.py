@@ -5,9 +5,10 @@ import numpy as np
 import pytest
 
 from seatrial.judgement.comparison.judge import RunSet, compare
-from seatrial.judgement.comparison.records import Comparison, Outcome
+from seatrial.judgement.comparison.records import Comparison
 from seatrial.model.errors import UsageError
 from seatrial.model.run_values import Compared, MetricTable
+from seatrial.model.verdict import Outcome
 from tests.support.run_tables import BANDWIDTH, LATENCY, complete_pairs, summaries, table, table_of
 
 
