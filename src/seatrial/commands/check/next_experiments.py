@@ -137,6 +137,11 @@ def contended(evidence: Mapping[Pair, Evidence], suspicion: Suspicion, floor_byt
     ]
 
 
+def not_seen(evidence: Mapping[Pair, Evidence], suspicion: Suspicion) -> list[Suspect]:
+    """Slow parts for which the retests until now had no room."""
+    return [one for one in suspicion.slow if is_part(one) and not any(_retests(evidence[pair]) for pair in one.pairs)]
+
+
 def seen_once(evidence: Mapping[Pair, Evidence], suspicion: Suspicion, fabric: Wiring) -> list[Suspect]:
     """Slow pairs and cables that one retest confirmed, where other jobs use the cables on their way.
 
@@ -167,11 +172,11 @@ def plan_retest(
     """Rounds of one pair each: up to four pairs of every suspect and some controls, six runs of every shape.
 
     In each run all of them come once, in a new random order, so that a bad minute affects suspects and controls alike.
-    Suspects with most pairs come first, if not all can be measured.
+    If not all can be measured, nodes come first, whose ports no other job uses, and then what most pairs cross.
     """
     draw = random.Random(seed)
     wanted: dict[Pair, None] = {}
-    for suspect in sorted(suspects, key=lambda one: -len(one.pairs)):
+    for suspect in sorted(suspects, key=lambda one: (one.subject.kind is not SubjectKind.NODE, -len(one.pairs))):
         for pair in _varied(suspect.pairs, draw):
             wanted.setdefault(pair)
     chosen = list(wanted)[:RETEST_CAP]

@@ -226,7 +226,7 @@ def prove_bandwidth(
         line.scatter if line else 0.0,
         floor,
     )
-    proofs = _Proofs(judged, look)
+    proofs = _Proofs(judged, look, lambda pair: any(part.kind == "link" for part in references.fabric.path(*pair)))
     for group in groups:
         proofs.take(group, look.of(group.pairs))
     proofs.look_at_controls(runs.keys() - {pair for group in groups for pair in group.pairs})
@@ -274,7 +274,11 @@ def _own(group: Blamed) -> bool:
 
 
 class _Proofs:
-    def __init__(self, judged: Mapping[Pair, Judged], look: SecondLook) -> None:
+    def __init__(
+        self, judged: Mapping[Pair, Judged], look: SecondLook, on_cables: Callable[[Pair], bool] = lambda _: False
+    ) -> None:
+        """`on_cables`: whether a pair crosses known cables, which other jobs use, too."""
+        self._on_cables = on_cables
         self._changed: dict[Pair, Judged] = {}
         self._judged: Mapping[Pair, Judged] = ChainMap(self._changed, dict(judged))
         self._look = look
@@ -315,7 +319,7 @@ class _Proofs:
 
     def take(self, group: Blamed, verified: Verified) -> None:
         """One suspect of the survey with the outcome of its retest."""
-        match verified.outcome if _own(group) else verified.if_shared:
+        match self._outcome(group, verified):
             case Outcome.UNSEEN:
                 self._slow.append(group)
             case Outcome.CONFIRMED:
@@ -333,6 +337,16 @@ class _Proofs:
                 for pair in sorted(group.pairs):
                     self._alone(pair, verified.outcome)
 
+    def _outcome(self, group: Blamed, verified: Verified) -> Outcome:
+        """Traffic of one other job may fill a whole retest; a single pair on its way is convicted by two."""
+        if _own(group):
+            return verified.outcome
+        outcome = verified.if_shared
+        once = verified.runs < LOOKS_BETWEEN_TRAFFIC * RETEST_RUNS
+        if outcome is Outcome.CONFIRMED and once and not group.components and all(map(self._on_cables, group.pairs)):
+            return Outcome.OPEN
+        return outcome
+
     def _decide(self, group: Blamed, verdict: Verdict) -> None:
         for pair in group.pairs:
             if not self._judged[pair].above_gate:
@@ -348,7 +362,7 @@ class _Proofs:
                 self._changed[pair] = before.opened(why, refuted=True)
             return
         alone = Blamed(frozenset(), frozenset([pair]))
-        match verified.if_shared:
+        match self._outcome(alone, verified):
             case Outcome.CONFIRMED:
                 self._changed[pair] = before.decided(Verdict.SLOW)
                 self._slow.append(alone)
@@ -374,6 +388,8 @@ def _why_open(verified: Verified) -> str:
         return (
             f"measured again {verified.runs} times of {RETEST_RUNS}, too few to prove it; give more time with --budget"
         )
+    if verified.outcome is Outcome.CONFIRMED and verified.steady:
+        return "slow in one retest; traffic of other jobs on its cables can fill one, so it takes a second"
     if not verified.steady:
         return "its runs lie on several levels, as when traffic of other jobs shares its path"
     return "the runs lie on both sides of the threshold"

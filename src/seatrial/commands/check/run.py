@@ -20,6 +20,7 @@ from seatrial.commands.check.next_experiments import (
     crowded,
     next_bandwidth,
     next_latency,
+    not_seen,
     plan_retest,
     seen_once,
     still_crowded,
@@ -39,7 +40,7 @@ from seatrial.driver.run import Run, describe
 from seatrial.driver.site import choose_launcher
 from seatrial.launch.contract import Hosts, Launcher
 from seatrial.locate.explanation import Suspect
-from seatrial.locate.thresholds import SCATTERS, SUSPICION
+from seatrial.locate.thresholds import RETEST_CAP, SCATTERS, SUSPICION
 from seatrial.model.errors import LaunchError
 from seatrial.model.fabric import Wiring
 from seatrial.model.judgement import Judgement
@@ -59,8 +60,9 @@ FEWER = 8
 """One of this many pairs at once remains in the next attempt to measure slow ones without contention."""
 HELPS = 0.8
 """That attempt is made while at most this share of the slow pairs stays slow: what stays is not contention."""
-PASSES = 0.97
-"""The same where all cables are known: nothing of ours is in the way there, and traffic of other jobs passes slowly."""
+MOST_PASSING = 2000
+"""Where all cables are known, nothing of ours is in the way of what stays slow; traffic of other jobs may be, and it
+passes. The attempts go on while more pairs stay slow than a retest can hold, in at most this many rounds each."""
 FEWEST_PEERS = 4
 """Nodes with fewer pairs of others to compare with are measured in all repetitions, which cost little there."""
 REPEATING_HELPS = 0.95
@@ -69,6 +71,8 @@ REPEATING_S, REPEATING_SHARE = 30.0, 0.05
 """What a survey of more than two repetitions may take, at least and of the budget; the retest needs time, too."""
 OWN_JOB_SURVEY = 0.35
 """Of the budget, where the answer is to come soon: without a retest it could name nothing."""
+MORE_WAVES = 3
+"""How often parts are measured again for which one retest had no room."""
 MORE_LOOKS = 2
 """How often a part is measured again whose runs lie on both sides of the line, or beside other jobs' traffic."""
 LARGE = 64
@@ -272,13 +276,15 @@ class Check(Run):
         while at_once > 1:
             evidence, references, suspicion = self.assessor.assess(self.recorded())
             pairs = still_crowded(evidence, suspicion, references.fabric) if step else crowded(evidence, suspicion)
-            helps = PASSES if cables_known(pairs, references.fabric) else HELPS
-            if not MOST_PAIRS < len(pairs) <= helps * before:
+            passing = len(pairs) > RETEST_CAP and cables_known(pairs, references.fabric)
+            if not MOST_PAIRS < len(pairs) <= (1.0 if passing else HELPS) * before:
                 return
             before, step = len(pairs), step + 1
             draw.shuffle(pairs)
             at_once = max(at_once // FEWER, 1)
             found = apart(pairs, references.fabric, at_once)
+            if step > 1 and len(found) > MOST_PASSING:
+                return
             at_once = min(at_once, max(map(len, found)))
             self.progress.stage(f"Measuring {len(pairs)} slow pairs again, up to {at_once} at once")
             self.progress.rounds(len(found))
@@ -319,6 +325,12 @@ class Check(Run):
         if then.unproved:
             rates, lates = (any(one.refuted for one in judged.values()) for judged in (then.bandwidth, then.latency))
             in_time = self._measure_again(then.unproved, then, rates, lates, deadline) and in_time
+        for _ in range(MORE_WAVES):
+            evidence, _, then = self.assessor.assess(self.recorded())
+            unseen = not_seen(evidence, then)
+            if not unseen or not in_time:
+                break
+            in_time = self._measure_again(unseen, then, True, False, deadline)
         for _ in range(MORE_LOOKS):
             evidence, references, then = self.assessor.assess(self.recorded())
             suspects = (*then.open, *seen_once(evidence, then, references.fabric))

@@ -15,13 +15,14 @@ from seatrial.commands.check.next_experiments import (
     seen_once,
     still_crowded,
 )
+from seatrial.commands.check.retest_verdicts import prove_bandwidth
 from seatrial.fabric.routes import Routes
 from seatrial.lab.simulator.launcher import SimulatedLauncher
 from seatrial.lab.simulator.topology import parse_topology
 from seatrial.locate.evidence import PairEvidence, gather
-from seatrial.locate.explanation import pair_suspects
+from seatrial.locate.explanation import Blamed, pair_suspects
 from seatrial.locate.thresholds import RETEST_CAP, RETEST_RUNS
-from seatrial.model.fabric import NO_FABRIC
+from seatrial.model.fabric import NO_FABRIC, Wiring
 from seatrial.model.measurement import Kernel, Phase, Round
 from seatrial.model.run import RecordedRun
 from seatrial.model.verdict import Verdict
@@ -171,12 +172,23 @@ def test_every_retest_of_a_run_has_the_same_controls_and_more_of_them_beside_man
     assert few < many
 
 
+def proved(recorded: RecordedRun, wiring: Wiring) -> tuple[tuple[tuple[str, str], ...], int]:
+    """Slow pairs, and the number of undecided ones, where these cables are known."""
+    evidence, references, suspicion = assess(recorded)
+    again = [pair for pair, known in evidence.items() if Phase.RETEST in known.bandwidth]
+    alone = [Blamed(frozenset(), frozenset([("n1", "n5")]))]
+    known = msgspec.structs.replace(references, fabric=wiring)
+    made = prove_bandwidth(alone, suspicion.bandwidth, evidence, again, known)
+    return tuple(pair for one in made.slow for pair in one.pairs), len(made.open)
+
+
 def test_a_slow_pair_on_cables_that_other_jobs_use_needs_a_second_retest() -> None:
     wiring = SimulatedLauncher(Routes(parse_topology("fat-tree:8,per-leaf=2"))).wiring()
     recorded = sail(Cluster(nodes=names(8), pairs={("n1", "n5"): 0.5}))
     evidence, _, suspicion = assess(recorded)
     assert [one.pairs for one in seen_once(evidence, suspicion, wiring)] == [(("n1", "n5"),)]
     assert seen_once(evidence, suspicion, NO_FABRIC) == []
+    assert proved(recorded, wiring) == ((), 1)
     for repetition in range(RETEST_RUNS):
         (one,) = Cluster(nodes=names(8), everything=0.5, noise=0.0).measure(
             Round(phase=Phase.RETEST, repetition=repetition, shape=BANDWIDTH, pairs=(("n1", "n5"),)), random.Random(1)
@@ -184,3 +196,4 @@ def test_a_slow_pair_on_cables_that_other_jobs_use_needs_a_second_retest() -> No
         recorded = msgspec.structs.replace(recorded, measurements=(*recorded.measurements, one))
     evidence, _, suspicion = assess(recorded)
     assert seen_once(evidence, suspicion, wiring) == []
+    assert proved(recorded, wiring) == ((("n1", "n5"),), 0)
