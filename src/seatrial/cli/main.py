@@ -32,6 +32,7 @@ from seatrial.cli import (
     report,
     runs,
     saturate,
+    scale,
     streams,
     transports,
 )
@@ -122,6 +123,7 @@ COMMANDS = (
         parse,
         "Read one output of a benchmark and judge it: numbers, evidence of work, validity gates.",
     ),
+    Command(scale, "Judge scaling: speed-up, efficiency, and whether all points did the same work."),
     Command(benchmarks, "Known benchmarks: metrics, evidence of work, gates."),
     Command(gather, "Record raw facts of the nodes, for `--from` and to share with others."),
     Command(

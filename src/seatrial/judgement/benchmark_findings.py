@@ -32,6 +32,8 @@ REMEDIES = {
     FindingKind.WORK_DIFFERS: "Run all sizes with the same input.",
     FindingKind.SUPERLINEAR: "Prove that each size did the same work: give the outputs instead of a table, and compare "
     "iterations, cells and results.",
+    FindingKind.BIMODAL: "Find what differs between the runs of the two kinds (nodes, placement, other jobs), and do "
+    "not average them.",
     FindingKind.DATA_CORRUPT: "Test memory and network of these nodes: seatrial check --verify names the pair.",
 }
 
@@ -49,7 +51,7 @@ def breach_finding(breach: Breach, subject: Subject) -> Finding:
     return Finding(
         kind=breach.kind,
         subject=subject,
-        verdict=Verdict.INVALID,
+        verdict=breach.kind.verdict,
         statement=f"{where}{breach.reason}." + (f" The line: {breach.text}" if breach.text else ""),
         brief=f"{breach.kind.value}: {where}{breach.reason}",
         printed=breach.text,

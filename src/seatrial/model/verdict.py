@@ -175,6 +175,7 @@ class FindingKind(enum.StrEnum):
     OUTPUT_TRUNCATED = "output-truncated", INVALID, "is cut off", "benchmarks"
     MESH_DIFFERS = "mesh-differs", INVALID, "has another mesh or decomposition", "benchmarks"
     WORK_DIFFERS = "work-differs", INVALID, "did other work than the rest of the curve", "benchmarks"
+    BIMODAL = "bimodal-point", UNSTABLE, "has runs of two kinds", "benchmarks"
     SUPERLINEAR = "superlinear-speedup", INVALID, "is faster than linear, and nothing explains it", "benchmarks"
 
     # Of a launch, in the order in which reports list nodes that are not available.

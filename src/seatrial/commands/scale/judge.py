@@ -1,0 +1,184 @@
+"""Judges one scaling curve: speed-up and efficiency with intervals, modes, gates, fits, and where more do not pay."""
+
+import itertools
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from seatrial.commands.scale.evidence import cache_explanation, work_breaches
+from seatrial.commands.scale.points import Curve, Run
+from seatrial.model.benchmark import Better, Breach
+from seatrial.model.measurement import Estimate
+from seatrial.model.units import share
+from seatrial.model.verdict import FindingKind
+from seatrial.statistics.estimates import median_estimate
+from seatrial.statistics.scaling import Fit, fit_amdahl, fit_universal
+
+SUPERLINEAR, SUPERLINEAR_SINGLE = 1.02, 1.05
+"""Efficiency from which on a point is faster than linear: by the low end of its interval, or by single runs."""
+PAYS = 0.5
+"""A step to more pays if at least this share of what is added becomes speed."""
+GAP = 0.08
+"""Two modes: the largest gap is this share of the median, and wider than the runs on either side of it."""
+FEWEST_MODES = 4
+
+
+class Point(msgspec.Struct, frozen=True, kw_only=True):
+    """One size. `speedup` and `efficiency` are relative to the smallest size."""
+
+    size: float
+    value: Estimate
+    speedup: Estimate
+    efficiency: Estimate
+    per_result: float
+    """Size times time for the same work, relative to the smallest size: node-hours per result."""
+    of_own: float | None = None
+    """Rate as a share of the sum of the rates that its nodes have alone."""
+    marks: tuple[str, ...] = ()
+    explanation: str = ""
+    """Why it is faster than linear."""
+
+
+class Judged(msgspec.Struct, frozen=True, kw_only=True):
+    """A curve with its points and what is wrong with them."""
+
+    curve: Curve
+    weak: bool
+    points: tuple[Point, ...]
+    breaches: "tuple[tuple[str, Breach], ...]"
+    """Which size or file, and what is wrong."""
+    fits: tuple[Fit, ...]
+    pays_up_to: float | None
+    """The size beyond which more do not pay; None: they pay as far as measured."""
+    notes: tuple[str, ...] = ()
+
+
+def judge_curve(curve: Curve, *, weak: bool, own_rates: Mapping[str, float] | None = None) -> Judged:
+    """The judgement of one curve. `own_rates`: the rate or time of each node alone, in the metric of the curve."""
+    by_size: defaultdict[float, list[Run]] = defaultdict(list)
+    for run in sorted(curve.runs, key=lambda run: run.size):
+        if run.value > 0 and run.value != float("inf"):
+            by_size[run.size].append(run)
+    breaches = work_breaches(curve, weak=weak)
+    points: list[Point] = []
+    for runs in by_size.values():
+        point = _point(curve, runs, next(iter(by_size.values())), weak, own_rates or {})
+        modes = _modes([run.value for run in runs])
+        marks = list(point.marks)
+        if modes:
+            marks.append("bimodal")
+            breaches.append((f"{curve.name} at {point.size:g}", Breach(kind=FindingKind.BIMODAL, reason=modes)))
+        explanation = ""
+        if "superlinear" in marks:
+            explanation, doubt = cache_explanation(next(iter(by_size.values())), runs, point.efficiency.value)
+            if doubt:
+                reason = f"efficiency {share(point.efficiency.value)}: {doubt}"
+                breaches.append(
+                    (f"{curve.name} at {point.size:g}", Breach(kind=FindingKind.SUPERLINEAR, reason=reason))
+                )
+        points.append(msgspec.structs.replace(point, marks=tuple(marks), explanation=explanation))
+    sizes = [point.size for point in points]
+    rates = [point.speedup.value for point in points]
+    return Judged(
+        curve=curve,
+        weak=weak,
+        points=tuple(points),
+        breaches=tuple(breaches),
+        fits=(fit_amdahl(sizes, rates), fit_universal(sizes, rates)) if points else (),
+        pays_up_to=_pays_up_to(points),
+        notes=_notes(curve, by_size),
+    )
+
+
+def _point(curve: Curve, runs: Sequence[Run], base: Sequence[Run], weak: bool, own_rates: Mapping[str, float]) -> Point:
+    value = median_estimate([run.value for run in runs])
+    start = median_estimate([run.value for run in base])
+    size, first = runs[0].size, base[0].size
+    grown = size / first
+    gain = _ratio(value, start) if curve.better is Better.MORE else _ratio(start, value)
+    if weak and curve.better is Better.LESS:
+        gain = _times(gain, grown)
+    if runs[0].size == first:
+        gain = msgspec.structs.replace(gain, value=1.0, low=1.0, high=1.0)  # by definition
+    efficiency = _times(gain, 1 / grown)
+    alone = len(runs) < 2 or len(base) < 2
+    faster = efficiency.value > SUPERLINEAR_SINGLE if alone else efficiency.low > SUPERLINEAR
+    return Point(
+        size=size,
+        value=value,
+        speedup=gain,
+        efficiency=efficiency,
+        per_result=1 / efficiency.value,
+        of_own=_of_own(curve, runs, value, own_rates),
+        marks=("superlinear",) if faster and size > first else (),
+    )
+
+
+def _ratio(upper: Estimate, lower: Estimate) -> Estimate:
+    """Quotient of two medians: from the least to the largest that both intervals permit."""
+    return Estimate(
+        value=upper.value / lower.value,
+        low=upper.low / lower.high,
+        high=upper.high / lower.low,
+        confidence=max(upper.confidence + lower.confidence - 1, 0.0),
+        runs=min(upper.runs, lower.runs),
+        method="quotient of medians, Bonferroni",
+    )
+
+
+def _times(estimate: Estimate, factor: float) -> Estimate:
+    return msgspec.structs.replace(
+        estimate, value=estimate.value * factor, low=estimate.low * factor, high=estimate.high * factor
+    )
+
+
+def _of_own(curve: Curve, runs: Sequence[Run], value: Estimate, own_rates: Mapping[str, float]) -> float | None:
+    """The share of the sum of the nodes' own rates, where each of them is known."""
+    rate = value.value if curve.better is Better.MORE else 1 / value.value
+    given = [run.own_rate for run in runs if run.own_rate]
+    if given:
+        return rate / (sum(given) / len(given))
+    hosts = str(runs[0].work.get("hosts", "")).split(",")
+    if not all(host in own_rates for host in hosts):
+        return None
+    alone = [own_rates[host] if curve.better is Better.MORE else 1 / own_rates[host] for host in hosts]
+    return rate / sum(alone)
+
+
+def _modes(values: Sequence[float]) -> str:
+    """Two kinds of runs, with how many each and their medians; empty where there is one kind."""
+    ordered = sorted(values)
+    if len(ordered) < FEWEST_MODES:
+        return ""
+    middle = ordered[len(ordered) // 2]
+    cut = max(range(1, len(ordered)), key=lambda place: ordered[place] - ordered[place - 1])
+    low, high = ordered[:cut], ordered[cut:]
+    gap = high[0] - low[-1]
+    spread = max(low[-1] - low[0], high[-1] - high[0])
+    if gap < GAP * middle or gap < spread:
+        return ""
+    kinds = [f"{len(part)} of {len(ordered)} runs near {part[len(part) // 2]:.4g}" for part in (low, high)]
+    return " and ".join(kinds)
+
+
+def _pays_up_to(points: Sequence[Point]) -> float | None:
+    """The last size before the first step of which less than PAYS becomes speed."""
+    for before, after in itertools.pairwise(points):
+        added = after.size / before.size - 1
+        gained = after.speedup.value / before.speedup.value - 1
+        if gained < PAYS * added:
+            return before.size
+    return None
+
+
+def _notes(curve: Curve, by_size: Mapping[float, Sequence[Run]]) -> tuple[str, ...]:
+    notes = []
+    if curve.repeated:
+        notes.append(f"{curve.repeated} rows repeat another run in every number; they are counted once.")
+    unusable = len(curve.runs) - sum(len(runs) for runs in by_size.values())
+    if unusable:
+        notes.append(f"{unusable} runs have no positive number and are left out.")
+    if len(by_size) < 2:
+        notes.append("One size is not a curve.")
+    return tuple(notes)

@@ -1,0 +1,177 @@
+"""Scaling curves: the report of `seatrial scale`."""
+
+from collections.abc import Iterator, Sequence
+
+from seatrial.commands.scale.judge import PAYS, Judged, Point
+from seatrial.judgement.benchmark_findings import breach_finding
+from seatrial.model.errors import ExitCode
+from seatrial.model.measurement import Estimate
+from seatrial.model.subject import curve as curve_subject
+from seatrial.model.subject import output as output_subject
+from seatrial.model.units import share
+from seatrial.model.verdict import Finding, Verdict
+from seatrial.model.words import count, some
+from seatrial.render.fields import estimate_fields
+from seatrial.render.headline import word_of
+from seatrial.render.json import Json, number
+from seatrial.render.report import Block, Findings, Items, Paragraph, Report, Table, columns
+from seatrial.statistics.scaling import Fit
+from seatrial.statistics.segments import Interval
+
+MOST_NAMES = 3
+
+
+def scale_report(judged: Sequence[Judged]) -> Report:
+    """The whole report: a table for each curve, with marks, fits, and where more do not pay."""
+    findings = _findings(judged)
+    word = word_of(findings, Verdict.PASS.value)
+    return Report(
+        word=word,
+        sentence=_sentence(judged, findings),
+        exit_code=ExitCode.FINDINGS if findings else ExitCode.PASS,
+        payload=lambda: {"curves": [_curve_fields(item) for item in judged]},
+        terminal=lambda _: _blocks(judged, findings),
+        findings=findings,
+    )
+
+
+def _findings(judged: Sequence[Judged]) -> tuple[Finding, ...]:
+    findings = []
+    for item in judged:
+        files = {run.source for run in item.curve.runs if run.output is not None}
+        for name, breach in item.breaches:
+            findings.append(breach_finding(breach, output_subject(name) if name in files else curve_subject(name)))
+    return tuple(sorted(findings, key=lambda finding: finding.rank))
+
+
+def _sentence(judged: Sequence[Judged], findings: Sequence[Finding]) -> str:
+    if findings:
+        first = findings[0]
+        more = f"; {count(len(findings), 'finding')} in {count(len(judged), 'curve')}" if len(findings) > 1 else ""
+        return f"{first.subject.name}: {first.brief}{more}"
+    if len(judged) > 1:
+        return f"{count(len(judged), 'curve')}: {some([item.curve.name for item in judged], MOST_NAMES)}."
+    return f"{judged[0].curve.name}: {_summary(judged[0])}."
+
+
+def _summary(item: Judged) -> str:
+    first, last = item.points[0], item.points[-1]
+    over = item.curve.over
+    text = f"{first.size:g} to {last.size:g} {over}: speed-up {last.speedup.value:.3g}, "
+    text += f"efficiency {share(last.efficiency.value)}"
+    if item.pays_up_to is not None:
+        text += f"; more than {item.pays_up_to:g} {over} do not pay"
+    return text
+
+
+def _curve_fields(item: Judged) -> Json:
+    """docs/scale.md describes each field."""
+    curve = item.curve
+    return {
+        "name": curve.name,
+        "over": curve.over,
+        "metric": curve.metric,
+        "better": curve.better.value,
+        "weak": item.weak,
+        "points": [
+            {
+                "size": point.size,
+                "value": estimate_fields(point.value),
+                "speedup": estimate_fields(point.speedup),
+                "efficiency": estimate_fields(point.efficiency),
+                "per_result": number(point.per_result),
+                "of_own": number(point.of_own),
+                "marks": list(point.marks),
+                "explanation": point.explanation,
+            }
+            for point in item.points
+        ],
+        "gates": [
+            {"subject": name, "gate": breach.kind.value, "reason": breach.reason, "line": breach.line}
+            for name, breach in item.breaches
+        ],
+        "fits": [
+            {
+                "law": fit.law,
+                "refused": fit.refused,
+                "contention": _interval_fields(fit.contention),
+                "coherence": _interval_fields(fit.coherence),
+                "peak": number(fit.peak),
+                "scatter": number(fit.scatter),
+            }
+            for fit in item.fits
+        ],
+        "pays_up_to": number(item.pays_up_to),
+        "notes": list(item.notes),
+    }
+
+
+def _interval_fields(interval: Interval | None) -> Json | None:
+    return None if interval is None else {"value": interval.value, "low": interval.low, "high": interval.high}
+
+
+def _blocks(judged: Sequence[Judged], findings: Sequence[Finding]) -> Iterator[Block]:
+    if findings:
+        yield Findings(findings=tuple(findings), brief=len(findings) > MOST_NAMES)
+    for item in judged:
+        kind = "weak" if item.weak else "strong"
+        yield Paragraph(text=f"{item.curve.name}: {item.curve.metric}, {kind} scaling", strong=True)
+        yield _table(item)
+        sentences = [*_explanations(item.points), _pays(item), *map(_fit, item.fits), *item.notes]
+        yield Items(items=tuple(sentence for sentence in sentences if sentence))
+
+
+def _table(item: Judged) -> Table:
+    own = any(point.of_own is not None for point in item.points)
+    titles = [f"#{item.curve.over}", "#runs", "#value", "#speed-up", "#efficiency", "#cost per result"]
+    rows = []
+    for point in item.points:
+        cells = [
+            f"{point.size:g}", str(point.value.runs), _ranged(point.value), _ranged(point.speedup),
+            _ranged(point.efficiency), f"{point.per_result:.2f}",
+        ]  # fmt: skip
+        if own:
+            cells.append(share(point.of_own))
+        rows.append((*cells, ", ".join(point.marks)))
+    if own:
+        titles.append("#of own rates")
+    return Table(columns=columns(*titles, "marks"), rows=tuple(rows), tight=True)
+
+
+def _ranged(estimate: Estimate) -> str:
+    """2.29, or 2.29 [2.21–2.35] where runs were repeated."""
+    if estimate.low == estimate.high:
+        return f"{estimate.value:.4g}"
+    return f"{estimate.value:.4g} [{estimate.low:.4g}–{estimate.high:.4g}]"
+
+
+def _explanations(points: Sequence[Point]) -> list[str]:
+    by_text: dict[str, list[str]] = {}
+    for point in points:
+        if point.explanation:
+            by_text.setdefault(point.explanation, []).append(f"{point.size:g}")
+    return [f"Faster than linear at {', '.join(sizes)}: {text}." for text, sizes in by_text.items()]
+
+
+def _pays(item: Judged) -> str:
+    if len(item.points) < 2:
+        return ""
+    if item.pays_up_to is None:
+        return f"More {item.curve.over} pay as far as was measured."
+    return (
+        f"More than {item.pays_up_to:g} {item.curve.over} do not pay: less than {share(PAYS)} of what the next step "
+        "adds becomes speed."
+    )
+
+
+def _fit(fit: Fit) -> str:
+    if fit.refused:
+        return f"No fit of the {fit.law} law: {fit.refused}."
+    sigma = _parameter("σ", fit.contention)
+    kappa = f", {_parameter('κ', fit.coherence)}" if fit.coherence else ""
+    peak = f"; fastest at {fit.peak:.3g} times the smallest size" if fit.peak else ""
+    return f"{fit.law} law: {sigma}{kappa}{peak}; errors of {share(fit.scatter)}."
+
+
+def _parameter(name: str, interval: Interval | None) -> str:
+    return "" if interval is None else f"{name} = {interval.value:.3g} [{interval.low:.3g}–{interval.high:.3g}]"

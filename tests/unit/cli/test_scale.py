@@ -1,0 +1,200 @@
+"""seatrial scale: curves of outputs and tables, and what is wrong with them."""
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seatrial.cli.main import run
+from seatrial.model.errors import ExitCode
+from tests.support.benchmark_outputs import hpl, openfoam, stream
+from tests.support.paths import SHARED, needs_shared
+
+MOTORBIKE = SHARED / "outputs" / "openfoam"
+KRIPKE = SHARED / "scaling" / "kripke-results.csv"
+
+
+def written(folder: Path, texts: dict[str, str]) -> list[str]:
+    for name, text in texts.items():
+        (folder / name).write_text(text)
+    return [str(folder / name) for name in texts]
+
+
+def report(capsys: pytest.CaptureFixture[str], words: list[str], code: int) -> dict[str, Any]:
+    assert run(["scale", "--json", "--from", *words]) == code
+    printed: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return printed
+
+
+def curve(**changes: Any) -> dict[str, str]:
+    """Logs on 1, 2 and 4 hosts; `changes`: of the last."""
+    seconds = {2: 40.0, 4: 21.0, 8: changes.pop("seconds", 12.0)}
+    return {
+        f"{ranks // 2}.log": openfoam(ranks=ranks, seconds=time, **(changes if ranks == 8 else {}))
+        for ranks, time in seconds.items()
+    }
+
+
+def gates(printed: dict[str, Any]) -> set[str]:
+    return {gate["gate"] for item in printed["data"]["curves"] for gate in item["gates"]}
+
+
+def test_a_strong_curve(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    printed = report(capsys, written(tmp_path, curve()), ExitCode.PASS)
+    (item,) = printed["data"]["curves"]
+    assert (item["over"], item["metric"]) == ("nodes", "execution_time_s")
+    assert [point["size"] for point in item["points"]] == [1, 2, 4]
+    assert item["points"][2]["speedup"]["value"] == pytest.approx(40 / 12)
+    assert item["points"][2]["efficiency"]["value"] == pytest.approx(40 / 12 / 4)
+    assert item["points"][2]["per_result"] == pytest.approx(1.2)
+    assert printed["headline"].startswith("PASS  openfoam: 1 to 4 nodes: speed-up 3.33, efficiency 83 %")
+
+
+def test_a_cache_effect_is_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    printed = report(capsys, written(tmp_path, curve(seconds=8.0)), ExitCode.PASS)
+    point = printed["data"]["curves"][0]["points"][2]
+    assert point["marks"] == ["superlinear"]
+    assert "20 iterations" in point["explanation"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "gate"),
+    [
+        ({"seconds": 4.0}, "superlinear-speedup"),
+        ({"seconds": 8.0, "drag": 0.1}, "work-differs"),
+        ({"iterations": 15}, "iterations-differ"),
+        (
+            {"extra": '--> FOAM Warning : \n    Cannot find any patch or group names matching "motorBike.*"\n\n'},
+            "work-skipped",
+        ),
+    ],
+)
+def test_a_point_that_cannot_be_believed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], changes: dict[str, Any], gate: str
+) -> None:
+    printed = report(capsys, written(tmp_path, curve(**changes)), ExitCode.FINDINGS)
+    assert printed["verdict"] == "INVALID"
+    assert gate in gates(printed)
+
+
+def test_lost_patches_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    extra = '--> FOAM Warning : \n    Cannot find any patch or group names matching "motorBike.*"\n\n'
+    report(capsys, files := written(tmp_path, curve(extra=extra)), ExitCode.FINDINGS)
+    assert run(["scale", "--from", *files]) == ExitCode.FINDINGS
+    text = " ".join(capsys.readouterr().out.split())
+    assert "patches are missing: motorBike.*" in text
+
+
+def test_meshes_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    texts = {
+        f"{ranks}.log": openfoam(ranks=ranks, seconds=80 / ranks, cells=cells)
+        for ranks, cells in ((2, 1000), (4, 1001), (8, 700))
+    }
+    printed = report(capsys, written(tmp_path, texts), ExitCode.FINDINGS)
+    assert [gate["subject"] for gate in printed["data"]["curves"][0]["gates"]] == ["8.log"]
+    assert gates(printed) == {"mesh-differs"}
+
+
+def test_a_truncated_log_is_not_a_point(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    texts = curve()
+    texts["4.log"] = texts["4.log"][:-40]
+    assert gates(report(capsys, written(tmp_path, texts), ExitCode.FINDINGS)) == {"output-truncated"}
+
+
+def table(rows: list[tuple[int, float]], head: str = "nodes,rate") -> str:
+    return f"{head}\n" + "".join(f"{size},{value}\n" for size, value in rows)
+
+
+def test_a_table_with_enough_sizes_is_fitted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    chance = random.Random(1)
+    rows = [
+        (size, 100 * size / (1 + 0.05 * (size - 1)) * (1 + chance.gauss(0, 0.002)))
+        for size in (1, 2, 4, 8, 16, 32, 64)
+        for _ in range(6)
+    ]
+    (item,) = report(capsys, written(tmp_path, {"t.csv": table(rows)}), ExitCode.PASS)["data"]["curves"]
+    assert item["fits"][0]["contention"]["value"] == pytest.approx(0.05, rel=0.05)
+    assert item["points"][1]["value"]["confidence"] > 0.95
+    assert item["pays_up_to"] == 16
+
+
+def test_points_of_two_kinds_are_unstable(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [(1, 100.0 + place / 10) for place in range(6)]
+    rows += [(2, value) for value in (150.0, 151.0, 152.0, 190.0, 191.0, 192.0)]
+    printed = report(capsys, written(tmp_path, {"t.csv": table(rows)}), ExitCode.FINDINGS)
+    assert printed["verdict"] == "UNSTABLE"
+    assert printed["data"]["curves"][0]["points"][1]["marks"] == ["bimodal"]
+
+
+def test_a_table_cannot_explain_what_is_faster_than_linear(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    printed = report(capsys, written(tmp_path, {"t.csv": table([(1, 100), (2, 230)])}), ExitCode.FINDINGS)
+    assert printed["headline"].startswith("INVALID  rate at 2: superlinear-speedup")
+
+
+def test_repeated_rows_are_counted_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = "".join(f"{n},{name},{v}\n" for n in (1, 2) for name, v in (("rate", n * 9.5), ("cells", 7)) * 1)
+    text = "nodes,metric,value\n" + rows + rows
+    (item,) = report(capsys, written(tmp_path, {"t.csv": text}), ExitCode.PASS)["data"]["curves"]
+    assert [point["value"]["runs"] for point in item["points"]] == [1, 1]
+    assert "2 rows repeat" in item["notes"][0]
+
+
+def test_weak_scaling(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = table([(1, 10.0), (2, 10.5), (4, 12.5)], "nodes,time_s")
+    (item,) = report(capsys, [*written(tmp_path, {"t.csv": text}), "--weak"], ExitCode.PASS)["data"]["curves"]
+    assert [point["efficiency"]["value"] for point in item["points"]] == pytest.approx([1, 10 / 10.5, 0.8])
+
+
+def test_efficiency_of_the_nodes_own_rates(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = written(tmp_path, curve())
+    (tmp_path / "own.csv").write_text("node,value\nhost0,40\nhost1,80\nhost2,80\nhost3,80\n")
+    words = [*files, "--own-rates", str(tmp_path / "own.csv")]
+    (item,) = report(capsys, words, ExitCode.PASS)["data"]["curves"]
+    assert item["points"][1]["of_own"] == pytest.approx((1 / 21) / (1 / 40 + 1 / 80), rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("texts", "words", "said"),
+    [
+        ({"a.out": hpl(), "b.out": stream()}, [], "is of stream, the first file of hpl"),
+        ({"a.out": stream()}, [], "Add --sizes"),
+        ({"a.out": hpl()}, ["--metric", "speed"], "has no such metric"),
+        ({"a.out": hpl()}, ["--sizes", "1,x"], "is not a number of nodes"),
+        ({"a.csv": "a,b\n1,2\n"}, [], "has no column of sizes"),
+        ({"a.csv": "nodes,b\n1,2\n"}, [], "Use --metric: b"),
+        ({"a.csv": table([(1, 1.0)])}, ["--by", "cloud"], "no such column"),
+        ({"a.csv": 'nodes,rate\n1,"2\n'}, [], "is not CSV"),
+    ],
+)
+def test_wrong_use(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], texts: dict[str, str], words: list[str], said: str
+) -> None:
+    assert run(["scale", "--from", *written(tmp_path, texts), *words]) == ExitCode.USAGE
+    assert said in capsys.readouterr().err
+
+
+@needs_shared(MOTORBIKE)
+def test_the_recorded_motorbike(capsys: pytest.CaptureFixture[str]) -> None:
+    printed = report(capsys, [str(path) for path in MOTORBIKE.iterdir()], ExitCode.PASS)
+    points = printed["data"]["curves"][0]["points"]
+    assert [point["size"] for point in points] == [1, 2, 4, 8, 16]
+    assert [round(point["speedup"]["value"], 2) for point in points] == [1, 2.29, 5.04, 8.75, 12.8]
+    assert all(point["explanation"] for point in points[1:4])
+
+
+@needs_shared(KRIPKE)
+def test_the_recorded_kripke(capsys: pytest.CaptureFixture[str]) -> None:
+    printed = report(capsys, [str(KRIPKE)], ExitCode.FINDINGS)
+    marks = {
+        (item["name"], point["size"]): point["marks"]
+        for item in printed["data"]["curves"]
+        for point in item["points"]
+        if point["marks"]
+    }
+    assert len(printed["data"]["curves"]) == 11
+    assert marks[("aws/parallel-cluster/cpu", 64)] == ["superlinear"]
+    assert marks[("azure/cyclecloud/cpu", 64)] == ["bimodal"]
+    aks = next(item for item in printed["data"]["curves"] if item["name"] == "azure/aks/cpu")
+    assert "rows repeat another run" in aks["notes"][0]
