@@ -15,6 +15,7 @@ from seatrial import __version__
 from seatrial.cli import (
     baseline,
     benchmarks,
+    changepoints,
     check,
     compare,
     completion,
@@ -101,6 +102,10 @@ COMMANDS = (
     Command(
         locate,
         "Name the slow and late nodes, uplinks and cables in an n×n table of latency or bandwidth measured elsewhere.",
+    ),
+    Command(
+        changepoints,
+        "Find where a series of values changes: position, size with interval and p-value, in noise that is correlated.",
     ),
     Command(
         curve,

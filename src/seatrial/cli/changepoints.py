@@ -1,0 +1,42 @@
+"""seatrial changepoints: where series that were measured elsewhere change."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from seatrial.archive.inputs import TABLES_BYTES
+from seatrial.cli.options import AsJson, read_text, share_of
+from seatrial.cli.outcome import show
+from seatrial.commands.changepoints import judge as changes_judge
+from seatrial.commands.changepoints import view as changes_view
+from seatrial.importers import series as value_series
+from seatrial.model.errors import UsageError
+
+
+def changepoints(
+    file: Annotated[Path, typer.Argument(help="CSV or JSON with one or more series of values.", metavar="FILE")],
+    column: Annotated[
+        list[str] | None, typer.Option(help="Only the series of this name; may be repeated.", metavar="NAME")
+    ] = None,
+    better: Annotated[
+        str, typer.Option(help="Which values are good: higher or lower. Then SLOW is a verdict.", metavar="WHICH")
+    ] = "unknown",
+    effect: Annotated[
+        str, typer.Option(help="Smallest change that matters: 1%.  [default: any]", metavar="SHARE")
+    ] = "",
+    error_rate: Annotated[
+        str, typer.Option(help="Share of unchanged series that may be reported as changed.", metavar="SHARE")
+    ] = "1%",
+    as_json: AsJson = False,
+) -> int:
+    """Find where a series of values changes: position, size with interval and p-value, in noise that is correlated."""
+    if better not in tuple(changes_judge.Better):
+        raise UsageError(f"--better {better!r} is not known.", "Write higher, lower or unknown.")
+    judged = changes_judge.judge_series(
+        value_series.read_series(read_text(file, TABLES_BYTES), column or ()),
+        better=changes_judge.Better(better),
+        effect=share_of(effect, "--effect") if effect else 0.0,
+        error_rate=share_of(error_rate, "--error-rate"),
+    )
+    return show(changes_view.changes_report(judged), as_json=as_json)

@@ -1,0 +1,114 @@
+"""Changes of series that were measured elsewhere: which matter, and whether a series is now worse than it was."""
+
+import enum
+from collections.abc import Sequence
+
+import msgspec
+
+from seatrial.importers.series import ValueSeries
+from seatrial.model.errors import ExitCode
+from seatrial.model.verdict import Verdict, worst
+from seatrial.statistics.change_points import ERROR_RATE, Change, SeriesChanges, find_changes
+
+EXIT_CODES = {Verdict.PASS: ExitCode.PASS, Verdict.NOTE: ExitCode.PASS, Verdict.SLOW: ExitCode.FINDINGS}
+"""Any other verdict is not a PASS, and names nothing."""
+
+
+class Better(enum.StrEnum):
+    """Which values are good: those of a bandwidth are higher, those of a time lower."""
+
+    HIGHER = "higher"
+    LOWER = "lower"
+    UNKNOWN = "unknown"
+
+
+class JudgedSeries(msgspec.Struct, frozen=True, kw_only=True):
+    """One series with its changes; places count from 0 in the file, missing values included."""
+
+    series: ValueSeries
+    found: SeriesChanges
+    changes: tuple[Change, ...]
+    """Those of at least the practical effect."""
+    small: int
+    """Changes below the practical effect."""
+    verdict: Verdict
+    worsened: Change | None = None
+    """The change after which the series became worse than it had been."""
+
+    def place(self, index: int) -> int:
+        """Of a value in the file, from its place among the values that are not missing."""
+        return self.series.present[index]
+
+
+class ChangesJudgement(msgspec.Struct, frozen=True, kw_only=True):
+    """All series of a file."""
+
+    series: tuple[JudgedSeries, ...]
+    better: Better
+    effect: float
+    error_rate: float
+
+    @property
+    def verdict(self) -> Verdict:
+        """The most severe one."""
+        return worst([one.verdict for one in self.series])
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """0 unless a series became worse or is too short."""
+        return EXIT_CODES.get(self.verdict, ExitCode.INCOMPLETE)
+
+
+def judge_series(
+    series: Sequence[ValueSeries],
+    *,
+    better: Better = Better.UNKNOWN,
+    effect: float = 0.0,
+    error_rate: float = ERROR_RATE,
+) -> ChangesJudgement:
+    """Find the changes of each series. `effect`: the smallest change that matters, a share of the level before it."""
+    judged = tuple(_judged(one, better, effect, error_rate) for one in series)
+    return ChangesJudgement(series=judged, better=better, effect=effect, error_rate=error_rate)
+
+
+def _judged(series: ValueSeries, better: Better, effect: float, error_rate: float) -> JudgedSeries:
+    found = find_changes([series.values[place] for place in series.present], error_rate)
+    changes = tuple(one for one in found.changes if _size(one) >= effect or one.slope_before != one.slope_after)
+    worsened = _worsened(found, changes, better, effect)
+    verdict = Verdict.NOTE if changes else Verdict.PASS
+    if worsened is not None:
+        verdict = Verdict.SLOW
+    elif not found.enough:
+        verdict = Verdict.INCONCLUSIVE
+    return JudgedSeries(
+        series=series,
+        found=found,
+        changes=changes,
+        small=len(found.changes) - len(changes),
+        verdict=verdict,
+        worsened=worsened,
+    )
+
+
+def _size(change: Change) -> float:
+    """Of a change, as a share of the level before it; endless where that is 0."""
+    if change.before == 0:
+        return float("inf")
+    return abs(change.after - change.before) / abs(change.before)
+
+
+def _worsened(found: SeriesChanges, changes: Sequence[Change], better: Better, effect: float) -> Change | None:
+    """The last change for the worse, where the series now is worse than its best earlier piece."""
+    if better is Better.UNKNOWN or not changes:
+        return None
+    sign = 1.0 if better is Better.HIGHER else -1.0
+    levels = [sign * piece.mean for piece in found.pieces]
+    best = max(levels[:-1])
+    if best - levels[-1] <= effect * abs(best):
+        return None
+    falls = [
+        change
+        for change, earlier, later in zip(found.changes, levels[:-1], levels[1:], strict=True)
+        if later < earlier and change in changes
+    ]
+    return falls[-1] if falls else None

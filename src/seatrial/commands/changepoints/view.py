@@ -1,0 +1,180 @@
+"""Changes of series: the report of `seatrial changepoints`."""
+
+from collections.abc import Iterator
+
+from seatrial.commands.changepoints.judge import ChangesJudgement, JudgedSeries
+from seatrial.model.units import share
+from seatrial.model.verdict import Verdict
+from seatrial.model.words import count, some
+from seatrial.render.json import Json
+from seatrial.render.report import Block, Paragraph, Report, Table, columns
+from seatrial.statistics.autocorrelation import MOST
+from seatrial.statistics.change_points import FEWEST, Change
+
+HEAD = columns("series", "#at", "#95 %", "time", "#before", "#after", "#change", "#95 %", "#p")
+MOST_ROWS = 40
+MOST_NAMES = 5
+LEAST_P = 1e-9
+
+
+def changes_report(judged: ChangesJudgement) -> Report:
+    """The whole report: changes, and what would have been found."""
+    return Report(
+        word=judged.verdict.value,
+        sentence=_sentence(judged),
+        exit_code=judged.exit_code,
+        payload=lambda: changes_fields(judged),
+        terminal=lambda _: _blocks(judged),
+        page=lambda: _blocks(judged),
+    )
+
+
+def changes_fields(judged: ChangesJudgement) -> Json:
+    """docs/changepoints.md describes each field."""
+    return {
+        "exit_code": int(judged.exit_code),
+        "verdict": judged.verdict.value,
+        "error_rate": judged.error_rate,
+        "effect": judged.effect,
+        "better": judged.better.value,
+        "series": [_series_fields(one) for one in judged.series],
+    }
+
+
+def _series_fields(one: JudgedSeries) -> Json:
+    present = one.series.present
+    end = len(one.series.values)
+    return {
+        "name": one.series.name,
+        "verdict": one.verdict.value,
+        "values": len(present),
+        "missing": end - len(present),
+        "trend": one.found.trend,
+        "residual_deviation": one.found.scale,
+        "autocorrelation": one.found.autocorrelation,
+        "detectable": one.found.detectable,
+        "small_changes": one.small,
+        "spikes": [
+            {"index": one.place(place), "time": one.series.time(one.place(place))} for place in one.found.spikes
+        ],
+        "pieces": [
+            {
+                "first": one.place(piece.first),
+                "end": one.place(piece.end) if piece.end < len(present) else end,
+                "mean": piece.mean,
+                "slope": piece.slope,
+            }
+            for piece in one.found.pieces
+        ],
+        "changes": [_change_fields(one, change) for change in one.changes],
+    }
+
+
+def _change_fields(one: JudgedSeries, change: Change) -> Json:
+    return {
+        "index": one.place(change.index),
+        "index_interval": [one.place(change.low_index), one.place(change.high_index)],
+        "time": one.series.time(one.place(change.index)),
+        "before": change.before,
+        "after": change.after,
+        "ratio": change.ratio,
+        "ratio_interval": [change.ratio_low, change.ratio_high],
+        "slope_before": change.slope_before,
+        "slope_after": change.slope_after,
+        "p": change.p_value,
+        "worse": change is one.worsened,
+    }
+
+
+def _sentence(judged: ChangesJudgement) -> str:
+    """What changed where, or what would have been found."""
+    total = count(len(judged.series), "series", "series")
+    if worse := [(one, one.worsened) for one in judged.series if one.worsened is not None]:
+        one, change = worse[0]
+        among = f", among {total}" if len(judged.series) > 1 else ""
+        if len(worse) > 1:
+            return f"{len(worse)} of {total} became worse: {some([each.series.name for each, _ in worse], MOST_NAMES)}"
+        return f"{one.series.name}: {_size(change)} since {_place(one, change)}{among}"
+    if judged.verdict is Verdict.INCONCLUSIVE:
+        short = [one.series.name for one in judged.series if not one.found.enough]
+        return f"fewer than {FEWEST} values: {some(short, MOST_NAMES)}"
+    changed = [one for one in judged.series if one.changes]
+    if not changed:
+        return f"no change in {total}; {_power(judged)}"
+    changes = sum(len(one.changes) for one in changed)
+    if changes == 1:
+        return (
+            f"{changed[0].series.name}: {_size(changed[0].changes[0])} at {_place(changed[0], changed[0].changes[0])}"
+        )
+    return f"{changes} changes in {len(changed)} of {total}: {some([one.series.name for one in changed], MOST_NAMES)}"
+
+
+def _power(judged: ChangesJudgement) -> str:
+    """The smallest change that would have been found in the middle of the worst series."""
+    shares = [
+        one.found.detectable / abs(one.found.pieces[0].mean)
+        for one in judged.series
+        if one.found.detectable is not None and one.found.pieces and one.found.pieces[0].mean
+    ]
+    if len(shares) < len(judged.series) or not shares:
+        return "a change of any size could have been missed"
+    return f"a change of {share(max(shares))} in the middle would have been found"
+
+
+def _place(one: JudgedSeries, change: Change) -> str:
+    place = one.place(change.index)
+    time = one.series.time(place)
+    return f"value {place} ({time})" if time else f"value {place}"
+
+
+def _size(change: Change) -> str:
+    """+3.2 %, or the values where no ratio has a meaning."""
+    if change.ratio is None:
+        return f"{change.before:.4g} to {change.after:.4g}"
+    return _percent(change.ratio)
+
+
+def _percent(ratio: float | None) -> str:
+    return "" if ratio is None else f"{100 * (ratio - 1):+.1f} %"
+
+
+def _blocks(judged: ChangesJudgement) -> Iterator[Block]:
+    rows = [_row(one, change) for one in judged.series for change in one.changes]
+    if rows:
+        left_out = f"and {len(rows) - MOST_ROWS} more; --json has all" if len(rows) > MOST_ROWS else ""
+        yield Table(columns=HEAD, rows=tuple(rows[:MOST_ROWS]), left_out=left_out)
+    for note in _notes(judged):
+        yield Paragraph(text=note)
+
+
+def _row(one: JudgedSeries, change: Change) -> tuple[str, ...]:
+    places = one.place(change.low_index), one.place(change.high_index)
+    interval = f"{_percent(change.ratio_low)} to {_percent(change.ratio_high)}" if change.ratio_low else ""
+    return (
+        one.series.name,
+        str(one.place(change.index)),
+        f"{places[0]}–{places[1]}",
+        one.series.time(one.place(change.index)),
+        f"{change.before:.5g}",
+        f"{change.after:.5g}",
+        _percent(change.ratio),
+        interval,
+        "< 1e-9" if change.p_value < LEAST_P else f"{change.p_value:.1g}",
+    )
+
+
+def _notes(judged: ChangesJudgement) -> Iterator[str]:
+    expected = judged.error_rate * len(judged.series)
+    many = f": {expected:.2g} of {len(judged.series)} series" if len(judged.series) > 1 else ""
+    yield f"A series without a change is reported as changed in at most {share(judged.error_rate)} of cases{many}."
+    if spikes := [f"{one.series.name} ({len(one.found.spikes)})" for one in judged.series if one.found.spikes]:
+        yield f"Single wild values, not counted as changes: {some(spikes, MOST_NAMES)}."
+    if small := sum(one.small for one in judged.series):
+        yield f"{count(small, 'change')} below the practical effect of {share(judged.effect)}."
+    if wandering := [one.series.name for one in judged.series if one.found.autocorrelation >= MOST]:
+        yield (
+            f"Neighbouring values are alike (autocorrelation up to {MOST:g} or more), which leaves the error rate "
+            f"uncertain: {some(wandering, MOST_NAMES)}."
+        )
+    if trends := [one.series.name for one in judged.series if one.found.trend]:
+        yield f"Described by straight lines, because levels do not fit: {some(trends, MOST_NAMES)}."

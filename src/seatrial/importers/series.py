@@ -1,0 +1,101 @@
+"""Series of values over time, from CSV or JSON files of other programs, the format of TCPDBench included."""
+
+import itertools
+import math
+from collections.abc import Sequence
+
+import msgspec
+
+from seatrial.importers.columns import Column, columns_of, json_value, read_columns
+from seatrial.model.errors import UsageError
+
+TIME_NAMES = frozenset(
+    {"time", "times", "date", "datetime", "timestamp", "t", "index", "step", "run", "day", "week", "month", "year"}
+    | {"commit", "revision", "build", "version", "when", "hour"}
+)
+REMEDY = "Give numbers in a JSON list, or a CSV file with a column of values and, if you like, a column of times."
+
+
+class ValueSeries(msgspec.Struct, frozen=True, kw_only=True):
+    """The values of one series in order of time, NaN where one is missing."""
+
+    name: str
+    values: tuple[float, ...]
+    times: tuple[str, ...] = ()
+    """Of each value, as the file has it; empty where the file has no times."""
+
+    @property
+    def present(self) -> tuple[int, ...]:
+        """Places of the values that are not missing."""
+        return tuple(place for place, value in enumerate(self.values) if not math.isnan(value))
+
+    def time(self, place: int) -> str:
+        """The time of one value, or "" where the file has no times."""
+        return self.times[place] if self.times else ""
+
+
+def read_series(text: str, wanted: Sequence[str] = ()) -> tuple[ValueSeries, ...]:
+    """Every series in a file, or those of the `wanted` names. Raises UsageError where there are none."""
+    found = _tcpd_series(text) if text.lstrip()[:1] in ("[", "{") else _column_series(read_columns(text))
+    if not found or not any(one.values for one in found):
+        raise UsageError("The file has no column of numbers.", REMEDY)
+    names = [one.name for one in found]
+    for name in wanted:
+        if name not in names:
+            raise UsageError(f"The file has no column of numbers {name!r}.", f"It has {', '.join(names[:10])}.")
+    return tuple(one for one in found if not wanted or one.name in wanted)
+
+
+def _tcpd_series(text: str) -> tuple[ValueSeries, ...]:
+    """JSON; the objects of TCPDBench have `series`, each with a `label` and `raw` values, and `time` with a `raw` list.
+
+    The format is that of https://github.com/alan-turing-institute/TCPD, "Dataset format".
+    """
+    value = json_value(text)
+    if not isinstance(value, dict) or not isinstance(value.get("series"), list):
+        return _column_series(columns_of(value))
+    time = value.get("time")
+    labels = time.get("raw", time.get("index")) if isinstance(time, dict) else None
+    found = []
+    for number, series in enumerate(value["series"], 1):
+        if not isinstance(series, dict) or not isinstance(series.get("raw"), list):
+            raise UsageError(f"Series {number} of the JSON file has no list `raw` of values.", REMEDY)
+        column = columns_of({str(series.get("label", f"series {number}")): series["raw"]})[0]
+        times = tuple(map(str, labels)) if isinstance(labels, list) and len(labels) == len(column.cells) else ()
+        found.append(ValueSeries(name=column.name, values=tuple(column.numbers()), times=times))
+    return tuple(found)
+
+
+def _column_series(columns: Sequence[Column]) -> tuple[ValueSeries, ...]:
+    """Columns of numbers as series; one column may be their times."""
+    clock = _clock(columns)
+    values = [one for one in columns if one is not clock and one.numeric]
+    order = list(range(len(clock.cells))) if clock else []
+    if clock and clock.numeric:
+        instants = clock.numbers()
+        order.sort(key=lambda place: (math.isnan(instants[place]), instants[place]))
+    found = []
+    for column in values:
+        numbers = column.numbers()
+        if clock is None or len(numbers) != len(clock.cells):
+            found.append(ValueSeries(name=column.name, values=tuple(numbers)))
+            continue
+        times = tuple(clock.cells[place] for place in order)
+        found.append(ValueSeries(name=column.name, values=tuple(numbers[place] for place in order), times=times))
+    return tuple(found)
+
+
+def _clock(columns: Sequence[Column]) -> Column | None:
+    """The column of times: one with such a name, or a first column of words or of rising numbers without names."""
+    if len(columns) < 2:
+        return None
+    named = next((one for one in columns if one.name.strip().lower() in TIME_NAMES), None)
+    if named is not None:
+        return named
+    first = columns[0]
+    if not first.numeric:
+        return first
+    if not first.name.startswith("column "):
+        return None
+    numbers = first.numbers()
+    return first if all(later > earlier for earlier, later in itertools.pairwise(numbers)) else None

@@ -1,0 +1,341 @@
+"""Where a series changes: positions, sizes with intervals, p-values, and an error rate that correlated noise keeps.
+
+Binary segmentation (Scott and Knott, Biometrics 30, 1974; Vostrikova 1981): the best place to divide the series, then
+the best one in either part, while a test says that chance does not explain it. The test differs from the textbook's:
+
+- spikes are replaced first, so that one wild value is not a change;
+- the statistic counts the values as fewer by their autocorrelation, of which the upper 95 % limit is used;
+- its p-value is that of the best of all places (`scan.largest_p`);
+- a few values far off count for less where the noise itself has values far off (`scan.tail_factor`);
+- the pieces are levels or straight lines, by Schwarz's criterion, since a steady drift is not a hundred steps.
+
+A change that returns later may only be visible together with its end: one division that fails the test is kept if the
+next one passes. Each of the two chances has half of the error rate. At the end every change must pass by itself.
+"""
+
+import itertools
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+
+import msgspec
+import numpy as np
+
+from seatrial.statistics.autocorrelation import independent_share, residual_products, upper_autocorrelation
+from seatrial.statistics.estimates import student_quantile
+from seatrial.statistics.scan import SHORTEST, Numbers, Stretches, critical_statistic, largest_p, tail_factor
+from seatrial.statistics.spikes import Places, replace_spikes
+
+ERROR_RATE = 0.01
+"""Of series without a change, the share in which a change may be reported."""
+FEWEST = 2 * SHORTEST + 2
+"""Values below which nothing can be found."""
+MOST_CHANGES = 100
+CHANCES = 2
+CONFIDENCE = 0.95
+POWER_DEVIATIONS = 1.645
+"""Above the critical statistic: enough for 95 % with a known autocorrelation, for about 90 % with an estimated one."""
+NEARLY_ALL_DEVIATIONS = 11.03
+"""Of the scaled distance between the true and the best place 95 % is below (Bai, Econometric Theory 13, 1997)."""
+LARGEST_DEVIATIONS = 1e3
+PRECISION = 1e-3
+"""Of the detectable change, and the largest one in standard deviations."""
+MOST_DEGREES = 100
+NO_NOISE = 1e-18
+"""Of the squares: less is rounding."""
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """One change. `index`: of the first value after it, counted from 0."""
+
+    index: int
+    low_index: int
+    high_index: int
+    """Where it may be, with 95 % confidence."""
+    before: float
+    after: float
+    """Level on each side; with slopes the line's value at the change."""
+    ratio: float | None
+    """After over before, None where that has no meaning: zero, or different signs ..."""
+    ratio_low: float | None
+    ratio_high: float | None
+    """... with its 95 % interval, the place taken as known."""
+    slope_before: float
+    slope_after: float
+    """Per value; 0 for levels."""
+    p_value: float
+
+
+class Piece(msgspec.Struct, frozen=True, kw_only=True):
+    """A stretch between changes: from `first` to before `end`, spikes replaced."""
+
+    first: int
+    end: int
+    mean: float
+    slope: float
+
+
+class SeriesChanges(msgspec.Struct, frozen=True, kw_only=True):
+    """What one series shows."""
+
+    count: int
+    trend: bool
+    """Whether its pieces are straight lines and not levels."""
+    changes: tuple[Change, ...]
+    pieces: tuple[Piece, ...]
+    spikes: tuple[int, ...]
+    """Places of wild values that were replaced."""
+    autocorrelation: float
+    """Upper 95 % limit that the test used, at most `autocorrelation.MOST`."""
+    scale: float
+    """Standard deviation of the residuals."""
+    detectable: float | None
+    """The smallest change of level in the middle of the series that is found in about 90 % of cases; None: the
+    series is too short."""
+    error_rate: float
+
+    @property
+    def enough(self) -> bool:
+        """Whether there are enough values to find anything."""
+        return self.count >= FEWEST
+
+
+class _Noise(msgspec.Struct, frozen=True, kw_only=True):
+    """What a division leaves: sum of squares, largest residual, and what the values are worth."""
+
+    squares: float
+    peak: float
+    autocorrelation: float
+    degrees: int
+    none: bool
+    """Whether what is left is rounding only."""
+
+    @property
+    def deviation(self) -> float:
+        """Standard deviation of one value."""
+        return math.sqrt(self.squares / self.degrees)
+
+    @property
+    def long_run(self) -> float:
+        """The same as means of many values show it: larger where neighbours are alike."""
+        return self.deviation / math.sqrt(independent_share(self.autocorrelation))
+
+    def statistic(self, gain: float, shorter: float) -> float:
+        """What a division is worth as a chi-square. `gain`: its drop of the squares; `shorter`: its shorter side."""
+        likelihood = self.degrees * math.log1p(gain / self.squares)
+        variance = self.squares / self.degrees
+        tails = gain / variance * tail_factor(self.peak, math.sqrt(gain / shorter), variance)
+        return min(likelihood, tails) * independent_share(self.autocorrelation)
+
+
+class _Division:
+    """Places of division, and the residuals that they leave."""
+
+    def __init__(self, stretches: Stretches) -> None:
+        self.stretches = stretches
+        self.count = len(stretches.values)
+        self.edges = [0, self.count]
+        self._residuals = stretches.residuals(0, self.count)
+        self._splits: dict[tuple[int, int], tuple[float, int]] = {}
+        self._new = [(0, self.count)]
+        self._noise: _Noise | None = None
+
+    def divide(self) -> int | None:
+        """Divide at the best place of all stretches and return it; None where there is no place left."""
+        self._splits.update((stretch, self.stretches.best_split(*stretch)) for stretch in self._new)
+        stretch = max(self._splits, key=lambda one: self._splits[one][0])
+        gain, place = self._splits[stretch]
+        if gain <= 0:
+            self._new = []
+            return None
+        del self._splits[stretch]
+        self._noise = None
+        self.edges.insert(self.edges.index(stretch[1]), place)
+        self._new = [(stretch[0], place), (place, stretch[1])]
+        for first, end in self._new:
+            self._residuals[first:end] = self.stretches.residuals(first, end)
+        return place
+
+    def join(self, place: int) -> None:
+        """Take one place of division back."""
+        at = self.edges.index(place)
+        first, end = self.edges[at - 1], self.edges[at + 1]
+        self.edges.remove(place)
+        self._noise = None
+        self._residuals[first:end] = self.stretches.residuals(first, end)
+
+    @property
+    def places(self) -> list[int]:
+        return self.edges[1:-1]
+
+    def noise(self) -> _Noise:
+        """Of the residuals of this division."""
+        if self._noise is None:
+            pieces, parameters = len(self.edges) - 1, self.stretches.parameters
+            squares, lagged = residual_products(self._residuals)
+            found = upper_autocorrelation(squares, lagged, self.count, pieces, parameters)
+            self._noise = _Noise(
+                squares=squares,
+                peak=float(np.abs(self._residuals).max()),
+                autocorrelation=found,
+                degrees=max(self.count - parameters * pieces, 1),
+                none=squares <= NO_NOISE * self.count,
+            )
+        return self._noise
+
+    def p_value(self, place: int) -> float:
+        """Probability that chance makes the best place worth as much as this one is beside the others."""
+        at = self.edges.index(place)
+        first, end = self.edges[at - 1], self.edges[at + 1]
+        of = self.stretches.squares
+        gain = of(first, end) - of(first, place) - of(place, end)
+        if gain <= NO_NOISE * self.count:
+            return 1.0
+        if self.noise().none:
+            return 0.0
+        statistic = self.noise().statistic(gain, min(place - first, end - place))
+        return largest_p(statistic, self.stretches.parameters, self.count)
+
+    def detectable(self, level: float) -> float:
+        """The change of level in the middle that nearly always passes the test, in units of the values."""
+        noise, count = self.noise(), self.count
+        critical = critical_statistic(level, self.stretches.parameters, count)
+        low, high = 0.0, LARGEST_DEVIATIONS * noise.deviation
+        if noise.none or noise.statistic(high**2 * count / 4, count / 2) < critical:
+            return 0.0 if noise.none else math.inf
+        while high - low > PRECISION * high:
+            middle = (low + high) / 2
+            enough = noise.statistic(middle**2 * count / 4, count / 2) >= critical
+            low, high = (low, middle) if enough else (middle, high)
+        return high + POWER_DEVIATIONS * 2 * noise.long_run / math.sqrt(count)
+
+    def criterion(self) -> float:
+        """Schwarz's criterion: pieces, and the places between them, cost log n for each of their numbers."""
+        numbers = self.stretches.parameters * (len(self.edges) - 1) + len(self.places)
+        return self.count * math.log(max(self.noise().squares / self.count, NO_NOISE)) + numbers * math.log(self.count)
+
+
+def find_changes(values: Sequence[float] | Numbers, error_rate: float = ERROR_RATE) -> SeriesChanges:
+    """The changes of a series of finite values in their order. Their unit and the time between them do not matter."""
+    series = np.asarray(values, dtype=np.float64)
+    cleaned, spikes = replace_spikes(series)
+    centre = float(cleaned.mean()) if len(cleaned) else 0.0
+    spread = float(cleaned.std()) if len(cleaned) else 0.0
+    if len(series) < FEWEST or not spread > 0:
+        return _nothing(series, centre, spikes, error_rate)
+    standard = (cleaned - centre) / spread
+    divisions = [_divided(Stretches(standard, lines=lines), error_rate / CHANCES) for lines in (False, True)]
+    best = min(divisions, key=_Division.criterion)
+    return _described(best, centre, spread, spikes, error_rate)
+
+
+def _divided(stretches: Stretches, level: float) -> _Division:
+    """Divide while the test passes; `CHANCES` divisions in a row that fail end it and are taken back."""
+    division = _Division(stretches)
+    pending: list[int] = []
+    known: set[int] = set()
+    while len(known) < MOST_CHANGES and len(pending) < CHANCES:
+        place = division.divide()
+        if place is None:
+            break
+        pending.append(place)
+        if division.p_value(place) <= level:
+            known.update(pending)
+            pending = []
+    for place in pending:
+        division.join(place)
+    while division.places:
+        weakest = max(division.places, key=lambda place: (division.p_value(place), -place))
+        if division.p_value(weakest) <= level:
+            break
+        division.join(weakest)
+    return division
+
+
+def _nothing(series: Numbers, centre: float, spikes: Places, error_rate: float) -> SeriesChanges:
+    """Of a series that is too short, or constant."""
+    piece = Piece(first=0, end=len(series), mean=centre, slope=0.0)
+    return SeriesChanges(
+        count=len(series),
+        trend=False,
+        changes=(),
+        pieces=(piece,) if len(series) else (),
+        spikes=tuple(int(place) for place in spikes),
+        autocorrelation=0.0,
+        scale=0.0,
+        detectable=0.0 if len(series) >= FEWEST else None,
+        error_rate=error_rate,
+    )
+
+
+def _described(division: _Division, centre: float, spread: float, spikes: Places, error_rate: float) -> SeriesChanges:
+    noise = division.noise()
+    scale, long_run = noise.deviation * spread, noise.long_run * spread
+    pieces = []
+    for first, end in itertools.pairwise(division.edges):
+        value, slope = division.stretches.line(first, end)
+        pieces.append(Piece(first=first, end=end, mean=centre + spread * value, slope=spread * slope))
+    detectable = division.detectable(error_rate / CHANCES) * spread
+    worth = max(int(noise.degrees * independent_share(noise.autocorrelation)), 1)
+    changes = tuple(
+        _change(before, after, division.p_value(after.first), long_run, worth)
+        for before, after in itertools.pairwise(pieces)
+    )
+    return SeriesChanges(
+        count=division.count,
+        trend=division.stretches.lines,
+        changes=changes,
+        pieces=tuple(pieces),
+        spikes=tuple(int(place) for place in spikes),
+        autocorrelation=noise.autocorrelation,
+        scale=scale,
+        detectable=detectable if math.isfinite(detectable) else None,
+        error_rate=error_rate,
+    )
+
+
+def _change(before: Piece, after: Piece, p_value: float, long_run: float, degrees: int) -> Change:
+    """`long_run`: deviation of one value as a mean of many shows it; `degrees`: independent values behind it."""
+    counts = before.end - before.first, after.end - after.first
+    old = before.mean + before.slope * counts[0] / 2
+    new = after.mean - after.slope * counts[1] / 2
+    widths = [2.0 if before.slope or after.slope else 1.0] * 2  # the end of a line is less certain than a mean
+    errors = [width * long_run / math.sqrt(count) for width, count in zip(widths, counts, strict=True)]
+    low, ratio, high = _ratio(old, new, errors, _quantile(min(degrees, MOST_DEGREES)))
+    near = _place_error(abs(new - old), long_run)
+    return Change(
+        index=after.first,
+        low_index=max(before.first + 1, after.first - near),
+        high_index=min(after.end - 1, after.first + near),
+        before=old,
+        after=new,
+        ratio=ratio,
+        ratio_low=low,
+        ratio_high=high,
+        slope_before=before.slope,
+        slope_after=after.slope,
+        p_value=p_value,
+    )
+
+
+def _ratio(
+    old: float, new: float, errors: Sequence[float], deviations: float
+) -> tuple[float | None, float | None, float | None]:
+    """Low, value and high of new over old, on logarithms."""
+    if not old * new > 0:
+        return None, None, None
+    ratio = new / old
+    half = deviations * math.hypot(errors[0] / old, errors[1] / new)
+    if half > 100:
+        return None, ratio, None
+    return ratio * math.exp(-half), ratio, ratio * math.exp(half)
+
+
+def _place_error(jump: float, long_run: float) -> int:
+    """How far the true place may be from the best one: a jump of many deviations leaves no doubt."""
+    return 1 + min(int(NEARLY_ALL_DEVIATIONS * (long_run / jump) ** 2), 1 << 40) if jump > 0 else 1 << 40
+
+
+@lru_cache(maxsize=256)
+def _quantile(degrees: int) -> float:
+    return student_quantile((1 + CONFIDENCE) / 2, degrees)

@@ -1,0 +1,89 @@
+"""The judgement and the report of `seatrial changepoints`."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from seatrial.cli.main import run
+from seatrial.commands.changepoints.judge import Better, judge_series
+from seatrial.commands.changepoints.view import changes_report
+from seatrial.importers.series import ValueSeries
+from seatrial.model.verdict import Verdict
+
+
+def series(*levels: float, each: int = 40, name: str = "rate") -> ValueSeries:
+    """Levels of that many values each, with noise of 1."""
+    noise = np.random.default_rng(7).normal(size=each * len(levels))
+    return ValueSeries(name=name, values=tuple((np.repeat(levels, each) + noise).tolist()))
+
+
+@pytest.mark.parametrize(
+    ("levels", "better", "verdict"),
+    [
+        ((100.0,), Better.HIGHER, Verdict.PASS),
+        ((100.0, 90.0), Better.UNKNOWN, Verdict.NOTE),
+        ((100.0, 90.0), Better.HIGHER, Verdict.SLOW),
+        ((100.0, 90.0), Better.LOWER, Verdict.NOTE),
+        ((90.0, 100.0), Better.LOWER, Verdict.SLOW),
+        ((100.0, 80.0, 100.2), Better.HIGHER, Verdict.NOTE),
+        ((90.0, 100.0, 95.0), Better.HIGHER, Verdict.SLOW),
+    ],
+)
+def test_a_series_is_slow_if_it_is_worse_than_it_was(
+    levels: tuple[float, ...], better: Better, verdict: Verdict
+) -> None:
+    assert judge_series([series(*levels)], better=better, effect=0.01).verdict is verdict
+
+
+def test_changes_below_the_effect_are_only_counted() -> None:
+    judged = judge_series([series(100.0, 95.0)], better=Better.HIGHER, effect=0.1)
+    assert (judged.verdict, judged.series[0].changes, judged.series[0].small) == (Verdict.PASS, (), 1)
+
+
+def test_a_short_series_is_inconclusive() -> None:
+    judged = judge_series([series(100.0, each=5), series(100.0, name="b")])
+    assert judged.verdict is Verdict.INCONCLUSIVE
+    assert changes_report(judged).sentence == "fewer than 12 values: rate"
+
+
+def test_a_headline_names_the_series_the_size_and_the_place() -> None:
+    judged = judge_series([series(100.0, 90.0), series(100.0, name="b")], better=Better.HIGHER)
+    assert changes_report(judged).headline == "SLOW  rate: -9.6 % since value 40, among 2 series"
+    assert "a change of" in changes_report(judge_series([series(100.0)])).sentence
+
+
+def test_places_count_missing_values(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    values: list[float | None] = list(series(100.0, 90.0).values)
+    values[10:10] = [None] * 7
+    (tmp_path / "a.json").write_text(json.dumps({"t": list(range(1000, 1087)), "rate": values}))
+    assert run(["changepoints", str(tmp_path / "a.json"), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["verdict"] == "NOTE"
+    rate = found["series"][0]
+    assert (rate["values"], rate["missing"]) == (80, 7)
+    change = rate["changes"][0]
+    assert (change["index"], change["time"]) == (47, "1047")
+    assert change["index_interval"][0] <= 47 <= change["index_interval"][1]
+    assert change["ratio_interval"][0] < 0.9 < change["ratio_interval"][1]
+    assert [(one["first"], one["end"]) for one in rate["pieces"]] == [(0, 47), (47, 87)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "part"),
+    [
+        (["--better", "higher"], 1, "SLOW  rate: -9.6 % since value 40"),
+        (["--better", "faster"], 64, "--better 'faster' is not known"),
+        (["--column", "b"], 64, "no column of numbers 'b'"),
+        (["--error-rate", "2"], 64, "--error-rate '2'"),
+        ([], 0, "rate: -9.6 % at value 40"),
+    ],
+)
+def test_the_command(
+    arguments: list[str], code: int, part: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.csv").write_text("rate\n" + "\n".join(map(str, series(100.0, 90.0).values)))
+    assert run(["changepoints", str(tmp_path / "a.csv"), *arguments]) == code
+    printed = capsys.readouterr()
+    assert part in printed.out + printed.err

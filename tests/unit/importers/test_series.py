@@ -1,0 +1,110 @@
+"""Series from CSV and JSON: values, names, times, missing values, and texts that are refused."""
+
+import json
+import math
+
+import pytest
+
+from seatrial.importers.columns import read_columns
+from seatrial.importers.series import ValueSeries, read_series
+from seatrial.model.errors import UsageError
+
+
+def only(text: str) -> ValueSeries:
+    found = read_series(text)
+    assert len(found) == 1
+    return found[0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[1, 2.5, 3]",
+        '{"value": [1, 2.5, 3]}',
+        '[{"value": 1}, {"value": 2.5}, {"value": 3}]',
+        "value\n1\n2.5\n3\n",
+        "\ufeff# comment\nvalue\n\n1\n2.5\n3",
+        "value\r\n1\r\n2.5\r\n3\r\n",
+    ],
+)
+def test_one_series_without_times(text: str) -> None:
+    assert only(text) == ValueSeries(name="value", values=(1.0, 2.5, 3.0))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "time,rate\n10,1\n20,2.5\n30,3\n",
+        "time;rate\n10;1\n20;2.5\n30;3\n",
+        "time\trate\n10\t1\n20\t2.5\n30\t3\n",
+        "  time  rate\n  10  1\n  20  2.5\n  30  3\n",
+        "rate,time\n3,30\n1,10\n2.5,20\n",
+        '{"time": [10, 20, 30], "rate": [1, 2.5, 3]}',
+        '[{"time": 30, "rate": 3}, {"time": 10, "rate": 1}, {"time": 20, "rate": 2.5}]',
+    ],
+)
+def test_a_column_of_times_orders_the_values(text: str) -> None:
+    assert only(text) == ValueSeries(name="rate", values=(1.0, 2.5, 3.0), times=("10", "20", "30"))
+
+
+def test_words_in_the_first_column_are_times_in_the_order_of_the_file() -> None:
+    assert only("what,rate\nb,1\na,2\n").times == ("b", "a")
+
+
+def test_without_names_a_rising_first_column_is_the_time() -> None:
+    assert only("1,5\n2,4\n3,6\n").times == ("1", "2", "3")
+    assert [one.values for one in read_series("1,5\n1,4\n3,6\n")] == [(1, 1, 3), (5, 4, 6)]
+
+
+def test_several_columns_are_several_series_and_one_can_be_chosen() -> None:
+    text = "date,a,note,b\n2026-01-01,1,x,4\n2026-01-02,2,,5\n"
+    assert [(one.name, one.values) for one in read_series(text)] == [("a", (1, 2)), ("b", (4, 5))]
+    assert [one.name for one in read_series(text, ["b"])] == ["b"]
+    with pytest.raises(UsageError, match=r"no column of numbers 'c'.*a, b"):
+        read_series(text, ["c"])
+
+
+@pytest.mark.parametrize("text", ["[1, null, 3]", "v\n1\nNA\n3\n", "v\n1\nnan\n3\n", "[1, NaN, 3]"])
+def test_missing_values(text: str) -> None:
+    found = only(text)
+    assert math.isnan(found.values[1])
+    assert found.present == (0, 2)
+
+
+def test_the_format_of_tcpdbench() -> None:
+    text = json.dumps(
+        {
+            "name": "x",
+            "n_obs": 3,
+            "time": {"index": [0, 1, 2], "raw": ["2020", "2021", "2022"]},
+            "series": [{"label": "V1", "type": "float", "raw": [1, None, 3]}, {"label": "V2", "raw": [4, 5, 6]}],
+        }
+    )
+    first, second = read_series(text)
+    assert (first.name, first.present, first.times) == ("V1", (0, 2), ("2020", "2021", "2022"))
+    assert second.values == (4, 5, 6)
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("", "no values"),
+        ("name\nx\ny\n", "no column of numbers"),
+        ("{}", "no column of numbers"),
+        ('{"series": [{"label": "x"}]}', "no list `raw`"),
+        ("[1, 2", "cannot be read as JSON"),
+        ("[1, true]", "'True'"),
+        ('[{"a": 1}, 2]', "objects beside other values"),
+        ("a,b\n1,2\n1,5,2,5\n", "Row 3 has 4 cells, the first row has 2"),
+    ],
+)
+def test_what_is_refused_is_shown(text: str, part: str) -> None:
+    with pytest.raises(UsageError, match=part):
+        read_series(text)
+
+
+def test_a_cell_that_is_not_a_number_is_named() -> None:
+    column = next(one for one in read_columns("a,b\n1,2\n3,x\n") if one.name == "b")
+    assert not column.numeric
+    with pytest.raises(UsageError, match=r"Column 'b' has 'x' in row 2"):
+        column.numbers()
