@@ -66,9 +66,9 @@ def csv_columns(text: str) -> tuple[Column, ...]:
     if not lines:
         return ()
     delimiter = max(DELIMITERS, key=lambda one: (lines[0].count(one) > 0, one != " ", lines[0].count(one)))
-    found = csv.reader(io.StringIO("\n".join(lines)), delimiter=delimiter, skipinitialspace=True)
+    reader = csv.reader(io.StringIO("\n".join(lines)), delimiter=delimiter, skipinitialspace=True)
     try:
-        rows = [[cell.strip() for cell in row] for row in found]
+        rows = [[cell.strip() for cell in row] for row in reader]
     except csv.Error as error:
         raise UsageError(f"The file cannot be read as CSV: {error}.", REMEDY) from error
     if len(rows) > MOST_ROWS:

@@ -36,14 +36,14 @@ class ValueSeries(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_series(text: str, wanted: Sequence[str] = ()) -> tuple[ValueSeries, ...]:
     """Every series in a file, or those of the `wanted` names. Raises UsageError where there are none."""
-    found = _tcpd_series(text) if text.lstrip()[:1] in ("[", "{") else _column_series(read_columns(text))
-    if not found or not any(one.values for one in found):
+    series = _tcpd_series(text) if text.lstrip()[:1] in ("[", "{") else _column_series(read_columns(text))
+    if not series or not any(one.values for one in series):
         raise UsageError("The file has no column of numbers.", REMEDY)
-    names = [one.name for one in found]
+    names = [one.name for one in series]
     for name in wanted:
         if name not in names:
             raise UsageError(f"The file has no column of numbers {name!r}.", f"It has {', '.join(names[:10])}.")
-    return tuple(one for one in found if not wanted or one.name in wanted)
+    return tuple(one for one in series if not wanted or one.name in wanted)
 
 
 def _tcpd_series(text: str) -> tuple[ValueSeries, ...]:
@@ -56,14 +56,14 @@ def _tcpd_series(text: str) -> tuple[ValueSeries, ...]:
         return _column_series(columns_of(value))
     time = value.get("time")
     labels = time.get("raw", time.get("index")) if isinstance(time, dict) else None
-    found = []
+    read = []
     for number, series in enumerate(value["series"], 1):
         if not isinstance(series, dict) or not isinstance(series.get("raw"), list):
             raise UsageError(f"Series {number} of the JSON file has no list `raw` of values.", REMEDY)
         column = columns_of({str(series.get("label", f"series {number}")): series["raw"]})[0]
         times = tuple(map(str, labels)) if isinstance(labels, list) and len(labels) == len(column.cells) else ()
-        found.append(ValueSeries(name=column.name, values=tuple(column.numbers()), times=times))
-    return tuple(found)
+        read.append(ValueSeries(name=column.name, values=tuple(column.numbers()), times=times))
+    return tuple(read)
 
 
 def _column_series(columns: Sequence[Column]) -> tuple[ValueSeries, ...]:
@@ -74,15 +74,15 @@ def _column_series(columns: Sequence[Column]) -> tuple[ValueSeries, ...]:
     if clock and clock.numeric:
         instants = clock.numbers()
         order.sort(key=lambda place: (math.isnan(instants[place]), instants[place]))
-    found = []
+    series = []
     for column in values:
         numbers = column.numbers()
         if clock is None or len(numbers) != len(clock.cells):
-            found.append(ValueSeries(name=column.name, values=tuple(numbers)))
+            series.append(ValueSeries(name=column.name, values=tuple(numbers)))
             continue
         times = tuple(clock.cells[place] for place in order)
-        found.append(ValueSeries(name=column.name, values=tuple(numbers[place] for place in order), times=times))
-    return tuple(found)
+        series.append(ValueSeries(name=column.name, values=tuple(numbers[place] for place in order), times=times))
+    return tuple(series)
 
 
 def _clock(columns: Sequence[Column]) -> Column | None:

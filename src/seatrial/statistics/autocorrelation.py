@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 Numbers = NDArray[np.float64]
 
 MOST = 0.8
-"""Beyond it a series wanders rather than scatters: its levels are changes and not noise."""
+"""Beyond it a series drifts rather than scatters: its levels are changes and not noise."""
 UPPER = 1.645
 """The upper 95 % limit of the autocorrelation is used, since too small a value makes false alarms."""
 LEAST_DIVISOR = 0.3

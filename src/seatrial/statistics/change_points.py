@@ -166,6 +166,7 @@ class _Division:
 
     @property
     def places(self) -> list[int]:
+        """Where parts begin, but the first."""
         return self.edges[1:-1]
 
     def noise(self) -> _Noise:
@@ -173,11 +174,11 @@ class _Division:
         if self._noise is None:
             pieces, parameters = len(self.edges) - 1, self.stretches.parameters
             squares, lagged = residual_products(self._residuals)
-            found = upper_autocorrelation(squares, lagged, self.count, pieces, parameters)
+            correlated = upper_autocorrelation(squares, lagged, self.count, pieces, parameters)
             self._noise = _Noise(
                 squares=squares,
                 peak=float(np.abs(self._residuals).max()),
-                autocorrelation=found,
+                autocorrelation=correlated,
                 degrees=max(self.count - parameters * pieces, 1),
                 none=squares <= NO_NOISE * self.count,
             )
@@ -233,14 +234,14 @@ def _divided(stretches: Stretches, level: float) -> _Division:
     """Divide while the test passes; `CHANCES` divisions in a row that fail end it and are taken back."""
     division = _Division(stretches)
     pending: list[int] = []
-    known: set[int] = set()
-    while len(known) < MOST_CHANGES and len(pending) < CHANCES:
+    certain: set[int] = set()
+    while len(certain) < MOST_CHANGES and len(pending) < CHANCES:
         place = division.divide()
         if place is None:
             break
         pending.append(place)
         if division.p_value(place) <= level:
-            known.update(pending)
+            certain.update(pending)
             pending = []
     for place in pending:
         division.join(place)

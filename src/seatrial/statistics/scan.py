@@ -1,6 +1,6 @@
 """The best place to divide a stretch of a series into two levels or two straight lines, and how likely chance is.
 
-The p-value is that of the largest of all places: a place chosen because it is the best one is no surprise by itself.
+The p-value is that of the largest of all places: a place chosen because it is the best one always looks good.
 """
 
 import functools

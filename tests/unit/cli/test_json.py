@@ -29,6 +29,7 @@ PRINTING = [
     ["facts", "--from", "facts.txt", "--drift"],
     ["limits", "--from", "facts.txt"],
     ["locate", "table.csv"],
+    ["changepoints", "table.csv"],
     ["doctor"],
     ["lab", "fault", "list"],
     ["lab", "simulate", "--topology", "fat-tree:8"],

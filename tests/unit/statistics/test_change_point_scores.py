@@ -49,7 +49,8 @@ def test_binary_segmentation_divides_clear_levels_only() -> None:
 
 @needs_shared(LABELLED / "annotations.json")
 def test_labelled_series_score_at_least_as_well_as_with_binary_segmentation() -> None:
-    ours, theirs = [], []
+    ours: list[tuple[float, float]] = []
+    theirs: list[tuple[float, float]] = []
     for values, annotations in labelled_series(LABELLED).values():
         for scores, search in ((ours, _found), (theirs, binary_segmentation)):
             answer = sorted({place for column in values.T for place in search(column)})

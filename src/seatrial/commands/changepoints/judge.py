@@ -26,7 +26,7 @@ class JudgedSeries(msgspec.Struct, frozen=True, kw_only=True):
     """One series with its changes; places count from 0 in the file, missing values included."""
 
     series: ValueSeries
-    found: SeriesChanges
+    analysis: SeriesChanges
     changes: tuple[Change, ...]
     """Those of at least the practical effect."""
     small: int
@@ -72,19 +72,19 @@ def judge_series(
 
 
 def _judged(series: ValueSeries, better: Better, effect: float, error_rate: float) -> JudgedSeries:
-    found = find_changes([series.values[place] for place in series.present], error_rate)
-    changes = tuple(one for one in found.changes if _size(one) >= effect or one.slope_before != one.slope_after)
-    worsened = _worsened(found, changes, better, effect)
+    changed = find_changes([series.values[place] for place in series.present], error_rate)
+    changes = tuple(one for one in changed.changes if _size(one) >= effect or one.slope_before != one.slope_after)
+    worsened = _worsened(changed, changes, better, effect)
     verdict = Verdict.NOTE if changes else Verdict.PASS
     if worsened is not None:
         verdict = Verdict.SLOW
-    elif not found.enough:
+    elif not changed.enough:
         verdict = Verdict.INCONCLUSIVE
     return JudgedSeries(
         series=series,
-        found=found,
+        analysis=changed,
         changes=changes,
-        small=len(found.changes) - len(changes),
+        small=len(changed.changes) - len(changes),
         verdict=verdict,
         worsened=worsened,
     )
@@ -97,18 +97,18 @@ def _size(change: Change) -> float:
     return abs(change.after - change.before) / abs(change.before)
 
 
-def _worsened(found: SeriesChanges, changes: Sequence[Change], better: Better, effect: float) -> Change | None:
+def _worsened(changed: SeriesChanges, changes: Sequence[Change], better: Better, effect: float) -> Change | None:
     """The last change for the worse, where the series now is worse than its best earlier piece."""
     if better is Better.UNKNOWN or not changes:
         return None
     sign = 1.0 if better is Better.HIGHER else -1.0
-    levels = [sign * piece.mean for piece in found.pieces]
+    levels = [sign * piece.mean for piece in changed.pieces]
     best = max(levels[:-1])
     if best - levels[-1] <= effect * abs(best):
         return None
     falls = [
         change
-        for change, earlier, later in zip(found.changes, levels[:-1], levels[1:], strict=True)
+        for change, earlier, later in zip(changed.changes, levels[:-1], levels[1:], strict=True)
         if later < earlier and change in changes
     ]
     return falls[-1] if falls else None

@@ -41,40 +41,41 @@ def changes_fields(judged: ChangesJudgement) -> Json:
     }
 
 
-def _series_fields(one: JudgedSeries) -> Json:
-    present = one.series.present
-    end = len(one.series.values)
+def _series_fields(judged: JudgedSeries) -> Json:
+    present = judged.series.present
+    end = len(judged.series.values)
     return {
-        "name": one.series.name,
-        "verdict": one.verdict.value,
+        "name": judged.series.name,
+        "verdict": judged.verdict.value,
         "values": len(present),
         "missing": end - len(present),
-        "trend": one.found.trend,
-        "residual_deviation": one.found.scale,
-        "autocorrelation": one.found.autocorrelation,
-        "detectable": one.found.detectable,
-        "small_changes": one.small,
+        "trend": judged.analysis.trend,
+        "residual_deviation": judged.analysis.scale,
+        "autocorrelation": judged.analysis.autocorrelation,
+        "detectable": judged.analysis.detectable,
+        "small_changes": judged.small,
         "spikes": [
-            {"index": one.place(place), "time": one.series.time(one.place(place))} for place in one.found.spikes
+            {"index": judged.place(place), "time": judged.series.time(judged.place(place))}
+            for place in judged.analysis.spikes
         ],
         "pieces": [
             {
-                "first": one.place(piece.first),
-                "end": one.place(piece.end) if piece.end < len(present) else end,
+                "first": judged.place(piece.first),
+                "end": judged.place(piece.end) if piece.end < len(present) else end,
                 "mean": piece.mean,
                 "slope": piece.slope,
             }
-            for piece in one.found.pieces
+            for piece in judged.analysis.pieces
         ],
-        "changes": [_change_fields(one, change) for change in one.changes],
+        "changes": [_change_fields(judged, change) for change in judged.changes],
     }
 
 
-def _change_fields(one: JudgedSeries, change: Change) -> Json:
+def _change_fields(judged: JudgedSeries, change: Change) -> Json:
     return {
-        "index": one.place(change.index),
-        "index_interval": [one.place(change.low_index), one.place(change.high_index)],
-        "time": one.series.time(one.place(change.index)),
+        "index": judged.place(change.index),
+        "index_interval": [judged.place(change.low_index), judged.place(change.high_index)],
+        "time": judged.series.time(judged.place(change.index)),
         "before": change.before,
         "after": change.after,
         "ratio": change.ratio,
@@ -82,7 +83,7 @@ def _change_fields(one: JudgedSeries, change: Change) -> Json:
         "slope_before": change.slope_before,
         "slope_after": change.slope_after,
         "p": change.p_value,
-        "worse": change is one.worsened,
+        "worse": change is judged.worsened,
     }
 
 
@@ -90,13 +91,13 @@ def _sentence(judged: ChangesJudgement) -> str:
     """What changed where, or what would have been found."""
     total = count(len(judged.series), "series", "series")
     if worse := [(one, one.worsened) for one in judged.series if one.worsened is not None]:
-        one, change = worse[0]
+        first, change = worse[0]
         among = f", among {total}" if len(judged.series) > 1 else ""
         if len(worse) > 1:
             return f"{len(worse)} of {total} became worse: {some([each.series.name for each, _ in worse], MOST_NAMES)}"
-        return f"{one.series.name}: {_size(change)} since {_place(one, change)}{among}"
+        return f"{first.series.name}: {_size(change)} since {_place(first, change)}{among}"
     if judged.verdict is Verdict.INCONCLUSIVE:
-        short = [one.series.name for one in judged.series if not one.found.enough]
+        short = [one.series.name for one in judged.series if not one.analysis.enough]
         return f"fewer than {FEWEST} values: {some(short, MOST_NAMES)}"
     changed = [one for one in judged.series if one.changes]
     if not changed:
@@ -112,18 +113,18 @@ def _sentence(judged: ChangesJudgement) -> str:
 def _power(judged: ChangesJudgement) -> str:
     """The smallest change that would have been found in the middle of the worst series."""
     shares = [
-        one.found.detectable / abs(one.found.pieces[0].mean)
+        one.analysis.detectable / abs(one.analysis.pieces[0].mean)
         for one in judged.series
-        if one.found.detectable is not None and one.found.pieces and one.found.pieces[0].mean
+        if one.analysis.detectable is not None and one.analysis.pieces and one.analysis.pieces[0].mean
     ]
     if len(shares) < len(judged.series) or not shares:
         return "a change of any size could have been missed"
     return f"a change of {share(max(shares))} in the middle would have been found"
 
 
-def _place(one: JudgedSeries, change: Change) -> str:
-    place = one.place(change.index)
-    time = one.series.time(place)
+def _place(judged: JudgedSeries, change: Change) -> str:
+    place = judged.place(change.index)
+    time = judged.series.time(place)
     return f"value {place} ({time})" if time else f"value {place}"
 
 
@@ -147,14 +148,14 @@ def _blocks(judged: ChangesJudgement) -> Iterator[Block]:
         yield Paragraph(text=note)
 
 
-def _row(one: JudgedSeries, change: Change) -> tuple[str, ...]:
-    places = one.place(change.low_index), one.place(change.high_index)
+def _row(judged: JudgedSeries, change: Change) -> tuple[str, ...]:
+    places = judged.place(change.low_index), judged.place(change.high_index)
     interval = f"{_percent(change.ratio_low)} to {_percent(change.ratio_high)}" if change.ratio_low else ""
     return (
-        one.series.name,
-        str(one.place(change.index)),
+        judged.series.name,
+        str(judged.place(change.index)),
         f"{places[0]}–{places[1]}",
-        one.series.time(one.place(change.index)),
+        judged.series.time(judged.place(change.index)),
         f"{change.before:.5g}",
         f"{change.after:.5g}",
         _percent(change.ratio),
@@ -167,14 +168,14 @@ def _notes(judged: ChangesJudgement) -> Iterator[str]:
     expected = judged.error_rate * len(judged.series)
     many = f": {expected:.2g} of {len(judged.series)} series" if len(judged.series) > 1 else ""
     yield f"A series without a change is reported as changed in at most {share(judged.error_rate)} of cases{many}."
-    if spikes := [f"{one.series.name} ({len(one.found.spikes)})" for one in judged.series if one.found.spikes]:
+    if spikes := [f"{one.series.name} ({len(one.analysis.spikes)})" for one in judged.series if one.analysis.spikes]:
         yield f"Single wild values, not counted as changes: {some(spikes, MOST_NAMES)}."
     if small := sum(one.small for one in judged.series):
         yield f"{count(small, 'change')} below the practical effect of {share(judged.effect)}."
-    if wandering := [one.series.name for one in judged.series if one.found.autocorrelation >= MOST]:
+    if alike := [one.series.name for one in judged.series if one.analysis.autocorrelation >= MOST]:
         yield (
             f"Neighbouring values are alike (autocorrelation up to {MOST:g} or more), which leaves the error rate "
-            f"uncertain: {some(wandering, MOST_NAMES)}."
+            f"uncertain: {some(alike, MOST_NAMES)}."
         )
-    if trends := [one.series.name for one in judged.series if one.found.trend]:
+    if trends := [one.series.name for one in judged.series if one.analysis.trend]:
         yield f"Described by straight lines, because levels do not fit: {some(trends, MOST_NAMES)}."
