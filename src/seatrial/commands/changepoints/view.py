@@ -32,8 +32,6 @@ def changes_report(judged: ChangesJudgement) -> Report:
 def changes_fields(judged: ChangesJudgement) -> Json:
     """docs/changepoints.md describes each field."""
     return {
-        "exit_code": int(judged.exit_code),
-        "verdict": judged.verdict.value,
         "error_rate": judged.error_rate,
         "effect": judged.effect,
         "better": judged.better.value,

@@ -61,7 +61,7 @@ def test_places_count_missing_values(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert run(["changepoints", str(tmp_path / "a.json"), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["verdict"] == "NOTE"
-    rate = found["series"][0]
+    rate = found["data"]["series"][0]
     assert (rate["values"], rate["missing"]) == (80, 7)
     change = rate["changes"][0]
     assert (change["index"], change["time"]) == (47, "1047")
