@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from seatrial.cli.facts_detached import leave_to_the_queue
-from seatrial.cli.nodes import From, Nodes, read_facts, say_silent
+from seatrial.cli.node_sources import From, Nodes, read_facts, say_silent
 from seatrial.cli.options import AsJson
 from seatrial.cli.outcome import show
 from seatrial.cli.site_options import QUEUE, Shared, settings_of

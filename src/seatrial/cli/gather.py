@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from msgspec.structs import replace
 
-from seatrial.cli.nodes import From, refuse_for_this_machine, say_silent
+from seatrial.cli.node_sources import From, refuse_for_this_machine, say_silent
 from seatrial.cli.options import parse_nodes
 from seatrial.cli.progress import progress_on
 from seatrial.cli.site_options import QUEUE, Shared, refuse_ssh, settings_of

@@ -28,6 +28,7 @@ from seatrial.cli import (
     limits,
     locate,
     memory,
+    nodes,
     parse,
     placement,
     report,
@@ -123,6 +124,10 @@ COMMANDS = (
         placement,
         "Start a launch line with the probe in place of its program: where its ranks are, and what would be better.",
         LINE_FOLLOWS,
+    ),
+    Command(
+        nodes,
+        "Try memory, arithmetic, noise and scheduler of each node by itself, and compare the nodes.",
     ),
     Command(
         parse,

@@ -1,63 +1,54 @@
-"""The nodes that facts, limits and gather are about, and where their facts come from."""
+"""seatrial nodes: what each node can do by itself."""
 
+import os
 import sys
-from collections.abc import Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from msgspec.structs import replace
 
-from seatrial.cli.options import parse_nodes
+from seatrial.cli.options import AsJson, Html, Junit, Markdown, parse_nodes
+from seatrial.cli.outcome import Files, show
 from seatrial.cli.progress import progress_on
-from seatrial.driver import facts_reading
+from seatrial.cli.site_options import Shared, settings_of
+from seatrial.commands.nodes import run as nodes_run
+from seatrial.commands.nodes import view as nodes_view
 from seatrial.model.errors import UsageError
-from seatrial.model.words import natural_sorted
-from seatrial.render.escape import clean
+from seatrial.model.settings import NODES_REPETITIONS, NodesSettings, Trial
 
-if TYPE_CHECKING:
-    from seatrial.driver.facts_reading import FactsRead
-    from seatrial.model.settings import SiteSettings
-
-Nodes = Annotated[str, typer.Argument(help="n[1-4] or n1,n3, through Slurm.  [default: this machine]", metavar="NODES")]
-From = Annotated[
-    Path | None,
-    typer.Option("--from", help="A recorded machine or cluster instead: see docs/recordings.md.", metavar="PATH"),
-]
+ALL = ",".join(Trial)
+SHARED = Shared(without=("seed",))
 
 
-def read_facts(nodes: str, source: Path | None, site: "SiteSettings") -> "FactsRead":
-    """The facts that the options ask for; of a recording, those of the nodes that are named.
-
-    Raises UsageError for options that do not fit together and nodes that a recording does not have.
-    """
-
-    wanted = parse_nodes(nodes, "NODES")
-    if source is not None:
-        with progress_on(sys.stderr) as progress:
-            read = facts_reading.read_recording(source, progress)
-        return facts_reading.only(read, wanted, source) if wanted else read
-    if not wanted:
-        refuse_for_this_machine(site)
-        return facts_reading.read_here()
+def nodes(
+    context: typer.Context,
+    names: Annotated[
+        str, typer.Argument(help="n[1-4] or n1,n3.  [default: all idle nodes, or this machine]", metavar="[NODES]")
+    ] = "",
+    trials: Annotated[str, typer.Option(help="What to try, separated by commas.", metavar="LIST")] = ALL,
+    repetitions: Annotated[
+        int, typer.Option(help="How often each trial is carried out.", min=1, metavar="N")
+    ] = NODES_REPETITIONS,
+    as_json: AsJson = False,
+    html: Html = None,
+    markdown: Markdown = None,
+    junit: Junit = None,
+) -> int:
+    """Try memory, arithmetic, noise and scheduler of each node by itself, and compare the nodes."""
+    site = settings_of(context)
+    here = max(len(os.sched_getaffinity(0)), 1)
+    site = replace(site, nodes=() if site.replay else parse_nodes(names, "NODES"), ranks=here)
+    settings = NodesSettings(site=site, trials=trials_of(trials), repetitions=repetitions)
     with progress_on(sys.stderr) as progress:
-        return facts_reading.read_cluster(replace(site, nodes=wanted), progress)
+        outcome = nodes_run.run_nodes(settings, progress)
+    report = nodes_view.nodes_report(outcome.recorded.info, outcome.result)
+    return show(report, outcome.folder, as_json=as_json, files=Files(html=html, markdown=markdown, junit=junit))
 
 
-def refuse_for_this_machine(site: "SiteSettings") -> None:
-    """Raises UsageError for an option that means nothing where this machine is read."""
-    for option, given in (
-        ("--partition", site.partition),
-        *site.slurm.options,
-        ("--idle-only", site.idle_only),
-        ("--node-hours", site.node_hours),
-    ):
-        if given and option not in site.from_site:
-            raise UsageError(f"{option} needs nodes from Slurm.", "Name NODES, or leave it out.")
-
-
-def say_silent(silent: Mapping[str, str]) -> None:
-    """Say on standard error which nodes gave no facts, and why."""
-
-    for node in natural_sorted(silent):
-        print(clean(f"seatrial: {node} gave no facts: {silent[node]}"), file=sys.stderr)
+def trials_of(text: str) -> tuple[Trial, ...]:
+    """`memory,noise` -> these trials, in their usual order. Raises UsageError that shows the value."""
+    words = {word.strip() for word in text.split(",")}
+    unknown = sorted(words - set(Trial))
+    if unknown:
+        raise UsageError(f"--trials {text!r}: {unknown[0]!r} is not a valid trial.", f"Choose from {ALL}.")
+    return tuple(trial for trial in Trial if trial in words)

@@ -14,6 +14,8 @@ from seatrial.commands.curve import judge as curve_judge
 from seatrial.commands.curve import view as curve_view
 from seatrial.commands.curve.rails import judge as rails_judge
 from seatrial.commands.curve.rails import view as rails_view
+from seatrial.commands.nodes import judge as nodes_judge
+from seatrial.commands.nodes import view as nodes_view
 from seatrial.commands.placement import judge as placement_judge
 from seatrial.commands.placement import view as placement_view
 from seatrial.commands.saturate import judge as saturate_judge
@@ -60,14 +62,17 @@ def report_of(folder: Path) -> "Report":
     info = recorded.info
     match RunKind.CHECK if recorded.damage else run_kind(info):
         case RunKind.CURVE:
-            return curve_view.curve_report(info, curve_judge.judge_curve(recorded))
+            made = curve_view.curve_report(info, curve_judge.judge_curve(recorded))
         case RunKind.RAILS:
-            return rails_view.rails_report(info, rails_judge.judge_rails(recorded))
+            made = rails_view.rails_report(info, rails_judge.judge_rails(recorded))
         case RunKind.PLACEMENT:
-            return placement_view.placement_report(info, placement_judge.judge_placement(recorded))
+            made = placement_view.placement_report(info, placement_judge.judge_placement(recorded))
         case RunKind.TRANSPORTS:
-            return transports_view.transports_report(info, transports_run.judged_again(folder).found)
+            made = transports_view.transports_report(info, transports_run.judged_again(folder).found)
         case RunKind.SATURATE:
-            return saturate_view.saturation_report(info, saturate_judge.judge_saturation(recorded))
+            made = saturate_view.saturation_report(info, saturate_judge.judge_saturation(recorded))
+        case RunKind.NODES:
+            made = nodes_view.nodes_report(info, nodes_judge.judge_nodes(recorded))
         case RunKind.CHECK:
-            return check_view.check_report(info, check_judge.judge(recorded), recorded.facts)
+            made = check_view.check_report(info, check_judge.judge(recorded), recorded.facts)
+    return made

@@ -35,6 +35,7 @@ class RunKind(enum.StrEnum):
     SATURATE = "saturate"
     PLACEMENT = "placement"
     TRANSPORTS = "transports"
+    NODES = "nodes"
 
     @property
     def command(self) -> str:

@@ -3,6 +3,7 @@
 A run keeps its settings in run.json; a job in Slurm's queue receives them as a file.
 """
 
+import enum
 from pathlib import Path
 
 import msgspec
@@ -15,6 +16,8 @@ PAIR_BUDGET_S = 300.0
 CURVE_MOST_BYTES = 4 << 20
 CURVE_PER_OCTAVE = 2
 PLACEMENT_STARTS = 6
+NODES_REPETITIONS = 3
+"""Of each trial of a node."""
 TRANSPORTS_STARTS = 4
 DOCTOR_WAIT_S = 60.0
 """Time for `seatrial doctor` to wait in the Slurm queue."""
@@ -178,6 +181,31 @@ class TransportsSettings(msgspec.Struct, frozen=True, kw_only=True, tag_field="k
     """Each alone; none named: those of the fastest kind that both nodes have. None: the MPI chooses."""
 
 
-Settings = CheckSettings | CurveSettings | RailsSettings | SaturateSettings | PlacementSettings | TransportsSettings
+class Trial(enum.StrEnum):
+    """What `seatrial nodes` tries on each node."""
+
+    MEMORY = "memory"
+    ARITHMETIC = "arithmetic"
+    NOISE = "noise"
+    PIPE = "pipe"
+
+
+class NodesSettings(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="nodes"):
+    """The options of `seatrial nodes`."""
+
+    site: SiteSettings
+    trials: tuple[Trial, ...] = tuple(Trial)
+    repetitions: int = NODES_REPETITIONS
+
+
+Settings = (
+    CheckSettings
+    | CurveSettings
+    | RailsSettings
+    | SaturateSettings
+    | PlacementSettings
+    | TransportsSettings
+    | NodesSettings
+)
 """Of a run; `kind` in JSON says which."""
 DEFAULTS = CheckSettings(archive=Path())

@@ -7,6 +7,8 @@ from seatrial.model.measurement import Estimate
 
 BANDWIDTH = "bandwidth_bytes_per_s"
 LATENCY = "latency_s"
+FLOP_RATE = "flops_per_s"
+SHARE = "share"
 UNKNOWN = "unknown"
 LEAST_CONFIDENCE = 0.95
 """Below it an interval is only the range of the runs."""
@@ -16,6 +18,10 @@ _LINK_RATES = ((1e12, "Tb/s"), (1e9, "Gb/s"), (1e6, "Mb/s"), (1e3, "kb/s"), (1.0
 _FLOPS = ((1e15, "Pflop/s"), (1e12, "Tflop/s"), (1e9, "Gflop/s"), (1e6, "Mflop/s"), (1.0, "flop/s"))
 _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 _SIZES = ((2**50, "PiB"), (2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"), (1, "B"))
+
+
+_SCALES = {BANDWIDTH: _BANDWIDTHS, LATENCY: _TIMES, FLOP_RATE: _FLOPS}
+"""The units of each metric."""
 
 
 class Scale(NamedTuple):
@@ -110,6 +116,10 @@ def quantity(value: float | None, metric: str) -> str:
         return bandwidth(value)
     if metric == LATENCY:
         return duration(value)
+    if metric == FLOP_RATE:
+        return flops(value)
+    if metric == SHARE:
+        return share(value)
     return UNKNOWN if value is None else f"{value:g}"
 
 
@@ -140,9 +150,11 @@ def _interval(measured: Estimate) -> str:
 
 def _three(measured: Estimate, metric: str) -> tuple[str, str, str]:
     """The value with its unit, and the ends of its interval in the same unit, with decimals that show it."""
-    if metric not in (BANDWIDTH, LATENCY):
+    if metric == SHARE:
+        return share(measured.value), f"{100 * measured.low:.2g}", f"{100 * measured.high:.2g}"
+    if metric not in _SCALES:
         return f"{measured.value:g}", f"{measured.low:g}", f"{measured.high:g}"
-    scale = bandwidth_scale(measured.value) if metric == BANDWIDTH else time_scale(measured.value)
+    scale = _scale(measured.value, _SCALES[metric])
     more = 0
     while (
         more < 2

@@ -76,6 +76,12 @@ class FindingKind(enum.StrEnum):
     HIGH_LATENCY = "high-latency", SLOW, "latency is high"
     SLOW_RAIL = "slow-rail", SLOW, "one rail is slow"
     RAILS_HELD_BACK = "rails-held-back", SLOW, "rails together are slower than their limit"
+    LOW_MEMORY_BANDWIDTH = "low-memory-bandwidth", SLOW, "memory bandwidth is low"
+    HIGH_MEMORY_LATENCY = "high-memory-latency", SLOW, "memory latency is high"
+    SLOW_ARITHMETIC = "slow-arithmetic", SLOW, "arithmetic is slow"
+    HIGH_NOISE = "high-noise", SLOW, "noise is high"
+    SLOW_SCHEDULER = "slow-scheduler", SLOW, "processes wait long for each other"
+    WRONG_RESULT = "wrong-result", INVALID, "computes wrong results"
     PORT_NEEDS_RANKS = "port-needs-ranks", SLOW, "one rank cannot drive the port"
     SLOWER_THAN_BEFORE = "slower-than-before", SLOW, "is slower than it was"
     UNSTABLE_LINK = "unstable-link", UNSTABLE, "unstable"
@@ -258,7 +264,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def names_fault(self) -> bool:
         """Whether it names a part that is at fault; a number that cannot be right shows only that it is wrong."""
-        return self.verdict is not Verdict.INVALID or self.kind is FindingKind.DATA_CORRUPT
+        return self.verdict is not Verdict.INVALID or self.kind in (FindingKind.DATA_CORRUPT, FindingKind.WRONG_RESULT)
 
     @property
     def rank(self) -> tuple[bool, int]:

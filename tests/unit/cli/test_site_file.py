@@ -83,7 +83,7 @@ def test_a_wrong_file_is_a_usage_error(home: Path, text: str, message: str, caps
 def test_what_only_the_file_says_does_not_forbid_to_read_this_machine(
     home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from seatrial.cli.nodes import refuse_for_this_machine
+    from seatrial.cli.node_sources import refuse_for_this_machine
 
     (home / "system.toml").write_text('account = "ops"\npartition = "main"\n')
     refuse_for_this_machine(settings())

@@ -1,0 +1,63 @@
+"""The nodes that facts, limits and gather are about, and where their facts come from."""
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from msgspec.structs import replace
+
+from seatrial.cli.options import parse_nodes
+from seatrial.cli.progress import progress_on
+from seatrial.driver import facts_reading
+from seatrial.model.errors import UsageError
+from seatrial.model.words import natural_sorted
+from seatrial.render.escape import clean
+
+if TYPE_CHECKING:
+    from seatrial.driver.facts_reading import FactsRead
+    from seatrial.model.settings import SiteSettings
+
+Nodes = Annotated[str, typer.Argument(help="n[1-4] or n1,n3, through Slurm.  [default: this machine]", metavar="NODES")]
+From = Annotated[
+    Path | None,
+    typer.Option("--from", help="A recorded machine or cluster instead: see docs/recordings.md.", metavar="PATH"),
+]
+
+
+def read_facts(nodes: str, source: Path | None, site: "SiteSettings") -> "FactsRead":
+    """The facts that the options ask for; of a recording, those of the nodes that are named.
+
+    Raises UsageError for options that do not fit together and nodes that a recording does not have.
+    """
+
+    wanted = parse_nodes(nodes, "NODES")
+    if source is not None:
+        with progress_on(sys.stderr) as progress:
+            read = facts_reading.read_recording(source, progress)
+        return facts_reading.only(read, wanted, source) if wanted else read
+    if not wanted:
+        refuse_for_this_machine(site)
+        return facts_reading.read_here()
+    with progress_on(sys.stderr) as progress:
+        return facts_reading.read_cluster(replace(site, nodes=wanted), progress)
+
+
+def refuse_for_this_machine(site: "SiteSettings") -> None:
+    """Raises UsageError for an option that means nothing where this machine is read."""
+    for option, given in (
+        ("--partition", site.partition),
+        *site.slurm.options,
+        ("--idle-only", site.idle_only),
+        ("--node-hours", site.node_hours),
+    ):
+        if given and option not in site.from_site:
+            raise UsageError(f"{option} needs nodes from Slurm.", "Name NODES, or leave it out.")
+
+
+def say_silent(silent: Mapping[str, str]) -> None:
+    """Say on standard error which nodes gave no facts, and why."""
+
+    for node in natural_sorted(silent):
+        print(clean(f"seatrial: {node} gave no facts: {silent[node]}"), file=sys.stderr)

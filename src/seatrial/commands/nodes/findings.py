@@ -1,0 +1,95 @@
+"""Findings on nodes: which figure is out of line, by how much, in which facts the node differs, and what to do."""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from seatrial.commands.nodes.figures import NodeFigures
+from seatrial.commands.nodes.peers import Outlier
+from seatrial.drift.comparison import Difference, drift
+from seatrial.model.facts import NodeFacts
+from seatrial.model.measurement import Estimate
+from seatrial.model.subject import node
+from seatrial.model.units import SHARE, estimate, quantity, share
+from seatrial.model.verdict import Finding, FindingKind
+from seatrial.model.words import count, some
+
+MOST_FACTS = 4
+"""Facts in which a node differs that a finding names."""
+LEAST_WEIGHT = 20
+"""Facts of less weight have no known effect on speed."""
+REMEDIES = {
+    FindingKind.LOW_MEMORY_BANDWIDTH: "Compare its memory modules with a peer's (seatrial facts): a missing or slower "
+    "module, an empty channel, corrected errors (EDAC). Look for another process on the node.",
+    FindingKind.HIGH_MEMORY_LATENCY: "Compare frequency, huge pages, NUMA settings and memory modules with a peer's.",
+    FindingKind.SLOW_ARITHMETIC: "Look at governor, power limit, temperature and throttling on the node, and for "
+    "processes that use its cores (top, systemd-cgtop, a CPU quota of the cgroup).",
+    FindingKind.HIGH_NOISE: "Look for processes and interrupts on its cores (top, /proc/interrupts, perf sched): "
+    "daemons, monitoring, a job that was not ended.",
+    FindingKind.SLOW_SCHEDULER: "Compare kernel, mitigations, idle states and scheduler settings with a peer's "
+    "(seatrial facts --drift).",
+}
+
+
+def slow_node(worst_first: Sequence[Outlier], facts: Mapping[str, NodeFacts]) -> Finding:
+    """One node's figures of one kind, the one that is farthest out of line first."""
+    worst = worst_first[0]
+    name, compared = worst.node, worst.comparison
+    measure, peers = compared.measure, compared.peers
+    more = [one.comparison.measure.label for one in worst_first[1:]]
+    also = f" The same holds for {' and '.join(more)}." if more else ""
+    of_peers = None if measure.metric == SHARE or peers <= 0 else _shares(worst.measured, peers)
+    part = f", {share(of_peers.value)} of" if of_peers else ", against"
+    return Finding(
+        kind=measure.kind,
+        subject=node(name),
+        verdict=measure.kind.verdict,
+        statement=f"{measure.label} of {name} is {estimate(worst.measured, measure.metric)}{part} the "
+        f"{quantity(peers, measure.metric)} of {count(len(compared.nodes), 'node')} of its model.{also}"
+        f"{_facts(name, compared.nodes, facts)}",
+        remedy=REMEDIES[measure.kind],
+        brief=f"{measure.label} {quantity(worst.measured.value, measure.metric)}{part} "
+        f"its peers' {quantity(peers, measure.metric)}",
+        metric=measure.metric,
+        measured=worst.measured,
+        peers=peers,
+        peers_name=f"median of {count(len(compared.nodes), 'node')} of its model",
+        of_peers=of_peers,
+    )
+
+
+def wrong_result(figures: NodeFigures) -> Finding:
+    """A node whose processor or memory gave results that are known to be wrong."""
+    kernels = " and ".join(figures.wrong_kernels)
+    return Finding(
+        kind=FindingKind.WRONG_RESULT,
+        subject=node(figures.node),
+        verdict=FindingKind.WRONG_RESULT.verdict,
+        statement=f"{count(figures.wrong_bytes, 'byte')} of the results of {kernels} on {figures.node} are wrong. "
+        "Every result is known exactly, so this is silent data corruption and no noise.",
+        remedy="Take the node out of service. Use nothing that it computed until this is explained: run the trial "
+        "again, test its memory (memtest86+), look for machine checks (rasdaemon, mcelog), and replace the processor.",
+        brief=f"wrong results of {kernels}",
+    )
+
+
+def _facts(name: str, nodes: Sequence[str], facts: Mapping[str, NodeFacts]) -> str:
+    """A sentence on the facts in which the node differs from most of those that it was compared with."""
+    known = {one: facts[one] for one in nodes if one in facts}
+    if name not in known:
+        return ""
+    telling = [one for one in drift(known) if name in one.odd and one.weight >= LEAST_WEIGHT]
+    if not telling:
+        return " No fact that is known to matter differs from its peers'."
+    return f" Its facts differ from its peers' in {some([_fact(one, name) for one in telling], MOST_FACTS)}."
+
+
+def _fact(difference: Difference, name: str) -> str:
+    own = next((value for value, nodes in difference.values if name in nodes), None)
+    return f"{difference.fact} ({own}, usually {difference.usual})"
+
+
+def _shares(measured: Estimate, peers: float) -> Estimate:
+    return msgspec.structs.replace(
+        measured, value=measured.value / peers, low=measured.low / peers, high=measured.high / peers
+    )

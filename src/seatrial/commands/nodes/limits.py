@@ -1,0 +1,74 @@
+"""What a node could do at most: its memory channels, and its vector units at the frequency that was observed."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from seatrial.commands.nodes.figures import TRAFFIC, Measure, NodeFigures
+from seatrial.limits.memory import memory_limits
+from seatrial.limits.peak import flops_per_cycle
+from seatrial.model.facts import NodeFacts
+from seatrial.model.limit import Limit
+from seatrial.model.measurement import Kernel
+
+QUANTUM_CYCLES = 2_400_000
+"""Of one quantum of noise_work on x86-64: 400,000 steps of three shifts and three exclusive ors, one cycle each, each
+waiting for the one before."""
+X86 = ("GenuineIntel", "AuthenticAMD", "HygonGenuine")
+
+
+class NodeLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """Limits of one node; None: not known, for the reason in `unknown`."""
+
+    memory_bytes_per_s: float | None = None
+    memory_source: str = ""
+    memory_share: float | None = None
+    """Of it that STREAM triad reached, the lines that stores read first included."""
+    observed_hz: float | None = None
+    """From the shortest quantum of dependent operations."""
+    flops_per_s: float | None = None
+    flops_source: str = ""
+    arithmetic_share: float | None = None
+    unknown: tuple[str, ...] = ()
+
+
+def limits_of(figures: NodeFigures, facts: NodeFacts | None, cores: int) -> NodeLimits:
+    """The limits of a node whose arithmetic was measured on that many cores."""
+    if facts is None:
+        return NodeLimits(unknown=("the facts of the node are not known",))
+    memory, source, why = _memory(facts)
+    triad = figures.values.get(Measure.TRIAD)
+    traffic = TRAFFIC[Kernel.MEMORY_TRIAD]
+    moved = triad.value * traffic.with_write_allocate / traffic.counted if triad else None
+    hertz = _observed_hz(figures, facts)
+    rate = flops_per_cycle(facts)
+    peak = cores * rate[0] * hertz if rate and hertz and cores else None
+    fma = figures.values.get(Measure.FMA)
+    if peak is None:
+        why = (*why, "operations per cycle or the observed frequency are not known")
+    return NodeLimits(
+        memory_bytes_per_s=memory,
+        memory_source=source,
+        memory_share=moved / memory if moved and memory else None,
+        observed_hz=hertz,
+        flops_per_s=peak,
+        flops_source=f"{cores} cores x {rate[0]} per cycle ({rate[1]}) x observed frequency" if rate and peak else "",
+        arithmetic_share=fma.value / peak if fma and peak else None,
+        unknown=why,
+    )
+
+
+def _memory(facts: NodeFacts) -> tuple[float | None, str, tuple[str, ...]]:
+    """All channels together, where from, and why they are not known."""
+    found = memory_limits(facts)
+    known: Sequence[Limit] = [one for one in found if isinstance(one, Limit)]
+    if len(known) < len(found) or not known:
+        reasons = [one.reason for one in found if not isinstance(one, Limit)]
+        return None, "", tuple(dict.fromkeys(reasons))
+    return sum(one.limit_bytes_per_s for one in known), "; ".join(dict.fromkeys(one.binding for one in known)), ()
+
+
+def _observed_hz(figures: NodeFigures, facts: NodeFacts) -> float | None:
+    if figures.noise is None or facts.processor.vendor not in X86:
+        return None
+    return QUANTUM_CYCLES / figures.noise.quantum_s

@@ -1,0 +1,75 @@
+"""What noise costs a program: from the times of equal quanta of work on one processor to the slowdown of many ranks."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+RANKS = (1_000, 10_000)
+MODEL = (
+    "bulk-synchronous: all ranks compute one quantum and wait for the slowest, delays are independent, and each rank's "
+    "follow the distribution that was observed"
+)
+
+
+class Noise(msgspec.Struct, frozen=True, kw_only=True):
+    """What was observed on the processors of one node."""
+
+    quantum_s: float
+    """The shortest time of the quantum of work."""
+    quanta: int
+    fraction: float
+    """Time beyond the shortest, as a share of it, on average over all processors."""
+    worst_fraction: float
+    """The same on the processor where it is largest."""
+    worst_place: str
+    largest_s: float
+    """The largest delay of a quantum."""
+    detours_per_s: float | None = None
+    """Milliseconds of each second in which the clock showed an interruption of at least `DETOUR_S`."""
+    largest_detour_s: float | None = None
+    slowdown: dict[int, float] = {}
+    """By number of ranks: the expected time of a quantum of the slowest rank, as a share of the quantum beyond 1."""
+
+
+DETOUR_S = 5e-6
+"""Shorter ones are timer ticks without work, and cache misses of the reader itself."""
+
+
+def noise_of(work: dict[str, list[float]], detours: Sequence[float]) -> Noise | None:
+    """`work`: times of the quantum by place; `detours`: the longest gap of each millisecond. None without work."""
+    times = {place: values for place, values in work.items() if values and min(values) > 0}
+    if not times:
+        return None
+    fractions = {place: sum(values) / len(values) / min(values) - 1 for place, values in times.items()}
+    worst = max(fractions, key=lambda place: fractions[place])
+    delays = sorted(value - min(values) for values in times.values() for value in values)
+    quantum_s = min(min(values) for values in times.values())
+    hit = [gap for gap in detours if gap >= DETOUR_S]
+    return Noise(
+        quantum_s=quantum_s,
+        quanta=len(delays),
+        fraction=sum(fractions.values()) / len(fractions),
+        worst_fraction=fractions[worst],
+        worst_place=worst,
+        largest_s=delays[-1],
+        detours_per_s=1000 * len(hit) / len(detours) if detours else None,
+        largest_detour_s=max(detours, default=None),
+        slowdown={ranks: expected_largest(delays, ranks) / quantum_s for ranks in RANKS},
+    )
+
+
+def expected_largest(ordered: Sequence[float], draws: int) -> float:
+    """Expected largest of so many independent draws from the empirical distribution of rising values.
+
+    E[max] = sum of x_i ((i/n)^P - ((i-1)/n)^P). It never exceeds the largest observed value: what is rarer than one in
+    n quanta was not seen. Raises ValueError for no values.
+    """
+    if not ordered:
+        raise ValueError("no largest of no values")
+    count = len(ordered)
+    expected, below = 0.0, 0.0
+    for place, value in enumerate(ordered, 1):
+        upto = (place / count) ** draws
+        expected += value * (upto - below)
+        below = upto
+    return expected
