@@ -36,8 +36,8 @@ def nodes(
 ) -> int:
     """Try memory, arithmetic, noise and scheduler of each node by itself, and compare the nodes."""
     site = settings_of(context)
-    here = max(len(os.sched_getaffinity(0)), 1)
-    site = replace(site, nodes=() if site.replay else parse_nodes(names, "NODES"), ranks=here)
+    processors = max(len(os.sched_getaffinity(0)), 1)
+    site = replace(site, nodes=() if site.replay else parse_nodes(names, "NODES"), ranks=processors)
     settings = NodesSettings(site=site, trials=trials_of(trials), repetitions=repetitions)
     with progress_on(sys.stderr) as progress:
         outcome = nodes_run.run_nodes(settings, progress)

@@ -17,11 +17,11 @@ def started(number: int, session: int, at_s: float, wanted: Round | GroupRound) 
     return RoundStarted(number=number, session=session, at_s=at_s, round=wanted)
 
 
-def delivered(number: int, one: Measurement | GroupMeasurement) -> Entry:
+def delivered(number: int, measurement: Measurement | GroupMeasurement) -> Entry:
     """The entry for a measurement."""
-    if isinstance(one, GroupMeasurement):
-        return GroupDelivered(number=number, measurement=one)
-    return Delivered(number=number, measurement=one)
+    if isinstance(measurement, GroupMeasurement):
+        return GroupDelivered(number=number, measurement=measurement)
+    return Delivered(number=number, measurement=measurement)
 
 
 def carry_out(
@@ -39,5 +39,5 @@ def timed(
     measurements: Iterable[Measurement] | Iterable[GroupMeasurement], at_s: float
 ) -> Iterator[Measurement | GroupMeasurement]:
     """With the time at which their round began; a replayed or simulated measurement keeps its own."""
-    for one in measurements:
-        yield one if one.at_s is not None else msgspec.structs.replace(one, at_s=at_s)
+    for measurement in measurements:
+        yield measurement if measurement.at_s is not None else msgspec.structs.replace(measurement, at_s=at_s)

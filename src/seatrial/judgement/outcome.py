@@ -67,6 +67,7 @@ def failure_of(recorded: RecordedRun) -> str:
     """Which command ended before it measured anything, and why; empty for a run that measured something or is whole."""
     info = recorded.info
     measured = any(one.times_s and one.phase is not Phase.PILOT for one in recorded.measurements)
+    measured = measured or any(one.times_s for one in recorded.group_measurements)
     if measured or info.ending is Ending.COMPLETE:
         return ""
     said = f"{run_kind(info).command} {_ENDED[info.ending]}"

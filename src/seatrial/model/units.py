@@ -43,11 +43,6 @@ def _scale(value: float, units: tuple[tuple[float, str], ...]) -> Scale:
     return Scale(per_unit, unit, 2 if size / per_unit < 9.995 else 1)
 
 
-def bandwidth_scale(bytes_per_s: float) -> Scale:
-    """The unit in which bandwidths around this one are best read."""
-    return _scale(bytes_per_s, _BANDWIDTHS)
-
-
 def time_scale(seconds: float) -> Scale:
     """The unit in which times around this one are best read."""
     return _scale(seconds, _TIMES)

@@ -56,20 +56,28 @@ class Measure(enum.StrEnum):
         member.more_is_better, member.effect = metric in (BANDWIDTH, FLOP_RATE), effect
         return member
 
-    TRIAD = "triad", Trial.MEMORY, FindingKind.LOW_MEMORY_BANDWIDTH, BANDWIDTH, "STREAM triad, all cores", 0.05
-    COPY = "copy", Trial.MEMORY, FindingKind.LOW_MEMORY_BANDWIDTH, BANDWIDTH, "STREAM copy, all cores", 0.05
-    READ = "read", Trial.MEMORY, FindingKind.LOW_MEMORY_BANDWIDTH, BANDWIDTH, "reading, all cores", 0.05
+    TRIAD = "triad", Trial.MEMORY, FindingKind.LOW_MEMORY_BANDWIDTH, BANDWIDTH, "STREAM triad of all cores", 0.05
+    COPY = "copy", Trial.MEMORY, FindingKind.LOW_MEMORY_BANDWIDTH, BANDWIDTH, "STREAM copy of all cores", 0.05
+    READ = "read", Trial.MEMORY, FindingKind.LOW_MEMORY_BANDWIDTH, BANDWIDTH, "memory reading of all cores", 0.05
     CORE_TRIAD = (
-        "core_triad", Trial.MEMORY, FindingKind.LOW_MEMORY_BANDWIDTH, BANDWIDTH, "STREAM triad, one core", 0.10,
+        "core_triad", Trial.MEMORY, FindingKind.LOW_MEMORY_BANDWIDTH, BANDWIDTH, "STREAM triad of one core", 0.10,
     )  # fmt: skip
     CHASE = "memory_latency", Trial.MEMORY, FindingKind.HIGH_MEMORY_LATENCY, LATENCY, "memory latency", 0.10
-    FMA = "arithmetic", Trial.ARITHMETIC, FindingKind.SLOW_ARITHMETIC, FLOP_RATE, "arithmetic, all cores", 0.03
+    FMA = "arithmetic", Trial.ARITHMETIC, FindingKind.SLOW_ARITHMETIC, FLOP_RATE, "arithmetic of all cores", 0.03
     SLOWEST_CORE = (
-        "slowest_core", Trial.ARITHMETIC, FindingKind.SLOW_ARITHMETIC, FLOP_RATE, "arithmetic, slowest core", 0.05,
+        "slowest_core", Trial.ARITHMETIC, FindingKind.SLOW_ARITHMETIC, FLOP_RATE, "arithmetic of the slowest core",
+        0.05,
     )  # fmt: skip
     NOISE = "noise", Trial.NOISE, FindingKind.HIGH_NOISE, SHARE, "noise of the noisiest core", 0.02
-    SWITCH = "pipe_switch", Trial.PIPE, FindingKind.SLOW_SCHEDULER, LATENCY, "pipe round trip, one core", 0.15
-    WAKE = "pipe_wake", Trial.PIPE, FindingKind.SLOW_SCHEDULER, LATENCY, "pipe round trip, two cores", 0.25
+    SWITCH = (
+        "pipe_switch",
+        Trial.PIPE,
+        FindingKind.SLOW_SCHEDULER,
+        LATENCY,
+        "pipe round trip on one core",
+        0.15,
+    )
+    WAKE = "pipe_wake", Trial.PIPE, FindingKind.SLOW_SCHEDULER, LATENCY, "pipe round trip on two cores", 0.25
 
 
 class NodeFigures(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,14 +100,18 @@ class NodeFigures(msgspec.Struct, frozen=True, kw_only=True):
 def figures_of(measurements: Iterable[GroupMeasurement]) -> tuple[NodeFigures, ...]:
     """The figures of each node, in the order in which they were measured first."""
     by_node: dict[str, list[GroupMeasurement]] = defaultdict(list)
-    for one in measurements:
-        if one.phase is Phase.NODES:
-            by_node[node_of(one.nodes[0])].append(one)
-    return tuple(_figures(name, own) for name, own in by_node.items())
+    for measurement in measurements:
+        if measurement.phase is Phase.NODES:
+            by_node[node_of(measurement.nodes[0])].append(measurement)
+    return tuple(_figures(name, measured) for name, measured in by_node.items())
 
 
-def _figures(name: str, own: Sequence[GroupMeasurement]) -> NodeFigures:
-    usable = [one for one in own if one.times_s and min(one.times_s) > 0 and not one.errors]
+def _figures(name: str, measured: Sequence[GroupMeasurement]) -> NodeFigures:
+    usable = [
+        measurement
+        for measurement in measured
+        if measurement.times_s and min(measurement.times_s) > 0 and not measurement.errors
+    ]
     memory = _memory(usable)
     flops = {width: _rates(usable, width) for width in WIDTHS}
     widths = {width: [sum(cores) for cores in repetitions] for width, repetitions in flops.items() if repetitions}
@@ -117,57 +129,66 @@ def _figures(name: str, own: Sequence[GroupMeasurement]) -> NodeFigures:
         Measure.SWITCH: _medians(usable, Kernel.PIPE_SWITCH),
         Measure.WAKE: _medians(usable, Kernel.PIPE_WAKE),
     }
-    wrong = [one for one in own if one.errors]
+    wrong = [measurement for measurement in measured if measurement.errors]
     return NodeFigures(
         node=name,
         values={measure: median_estimate(values) for measure, values in runs.items() if values},
         memory_bytes_per_s={scope: median_estimate(values) for scope, values in memory.items()},
         flops_by_width={width: median_estimate(values) for width, values in widths.items()},
         noise=noise,
-        wrong_bytes=sum(one.errors for one in wrong),
-        wrong_kernels=tuple(dict.fromkeys(str(one.shape.kernel) for one in wrong)),
-        verified=sum(one.verified for one in own),
+        wrong_bytes=sum(measurement.errors for measurement in wrong),
+        wrong_kernels=tuple(dict.fromkeys(str(measurement.shape.kernel) for measurement in wrong)),
+        verified=sum(measurement.verified for measurement in measured),
     )
 
 
-def _memory(own: Iterable[GroupMeasurement]) -> Mapping[str, list[float]]:
+def _memory(measured: Iterable[GroupMeasurement]) -> Mapping[str, list[float]]:
     """Bytes per second as STREAM counts, by kernel and scope, one value a repetition."""
-    found: dict[str, list[float]] = defaultdict(list)
-    for one in own:
-        if traffic := TRAFFIC.get(one.shape.kernel):
-            moved = traffic.counted * one.shape.message_bytes * len(one.nodes)
-            found[f"{one.shape.kernel} {one.variant}"].append(moved / median(one.times_s))
-    return found
+    values_by_key: dict[str, list[float]] = defaultdict(list)
+    for measurement in measured:
+        if traffic := TRAFFIC.get(measurement.shape.kernel):
+            moved = traffic.counted * measurement.shape.message_bytes * len(measurement.nodes)
+            values_by_key[f"{measurement.shape.kernel} {measurement.variant}"].append(
+                moved / median(measurement.times_s)
+            )
+    return values_by_key
 
 
-def _rates(own: Iterable[GroupMeasurement], width: int) -> list[list[float]]:
+def _rates(measured: Iterable[GroupMeasurement], width: int) -> list[list[float]]:
     """Operations per second of each core, repetition by repetition."""
-    found: dict[int, list[float]] = defaultdict(list)
-    for one in own:
-        shape = one.shape
-        if shape.kernel is Kernel.FMA and shape.message_bytes == width and one.variant == ALL:
-            found[one.repetition].append(shape.window * FLOPS_PER_BYTE * width / median(one.times_s))
-    return list(found.values())
+    values_by_key: dict[int, list[float]] = defaultdict(list)
+    for measurement in measured:
+        shape = measurement.shape
+        if shape.kernel is Kernel.FMA and shape.message_bytes == width and measurement.variant == ALL:
+            values_by_key[measurement.repetition].append(
+                shape.window * FLOPS_PER_BYTE * width / median(measurement.times_s)
+            )
+    return list(values_by_key.values())
 
 
-def _medians(own: Iterable[GroupMeasurement], kernel: Kernel) -> list[float]:
-    return [median(one.times_s) for one in own if one.shape.kernel is kernel]
+def _medians(measured: Iterable[GroupMeasurement], kernel: Kernel) -> list[float]:
+    return [median(measurement.times_s) for measurement in measured if measurement.shape.kernel is kernel]
 
 
-def _noise(own: Sequence[GroupMeasurement]) -> Noise | None:
+def _noise(measured: Sequence[GroupMeasurement]) -> Noise | None:
     work: dict[str, list[float]] = defaultdict(list)
-    for one in own:
-        if one.shape.kernel is Kernel.NOISE_WORK:
-            work[one.nodes[0]].extend(one.times_s)
-    detours = [time_s for one in own if one.shape.kernel is Kernel.NOISE_DETOUR for time_s in one.times_s]
+    for measurement in measured:
+        if measurement.shape.kernel is Kernel.NOISE_WORK:
+            work[measurement.nodes[0]].extend(measurement.times_s)
+    detours = [
+        time_s
+        for measurement in measured
+        if measurement.shape.kernel is Kernel.NOISE_DETOUR
+        for time_s in measurement.times_s
+    ]
     return noise_of(work, detours)
 
 
-def _noise_runs(own: Sequence[GroupMeasurement]) -> list[float]:
+def _noise_runs(measured: Sequence[GroupMeasurement]) -> list[float]:
     """The noise of the noisiest core in each repetition."""
     by_repetition: dict[int, dict[str, list[float]]] = defaultdict(dict)
-    for one in own:
-        if one.shape.kernel is Kernel.NOISE_WORK:
-            by_repetition[one.repetition][one.nodes[0]] = list(one.times_s)
-    found = (noise_of(work, ()) for work in by_repetition.values())
-    return [noise.worst_fraction for noise in found if noise is not None]
+    for measurement in measured:
+        if measurement.shape.kernel is Kernel.NOISE_WORK:
+            by_repetition[measurement.repetition][measurement.nodes[0]] = list(measurement.times_s)
+    values_by_key = (noise_of(work, ()) for work in by_repetition.values())
+    return [noise.worst_fraction for noise in values_by_key if noise is not None]

@@ -36,16 +36,16 @@ def slow_node(worst_first: Sequence[Outlier], facts: Mapping[str, NodeFacts]) ->
     worst = worst_first[0]
     name, compared = worst.node, worst.comparison
     measure, peers = compared.measure, compared.peers
-    more = [one.comparison.measure.label for one in worst_first[1:]]
-    also = f" The same holds for {' and '.join(more)}." if more else ""
+    others = [each.comparison.measure.label for each in worst_first[1:]]
+    likewise = f" The same holds for {' and '.join(others)}." if others else ""
     of_peers = None if measure.metric == SHARE or peers <= 0 else _shares(worst.measured, peers)
     part = f", {share(of_peers.value)} of" if of_peers else ", against"
     return Finding(
         kind=measure.kind,
         subject=node(name),
         verdict=measure.kind.verdict,
-        statement=f"{measure.label} of {name} is {estimate(worst.measured, measure.metric)}{part} the "
-        f"{quantity(peers, measure.metric)} of {count(len(compared.nodes), 'node')} of its model.{also}"
+        statement=f"On {name} the {measure.label} is {estimate(worst.measured, measure.metric)}{part} the "
+        f"{quantity(peers, measure.metric)} of {count(len(compared.nodes), 'node')} of its model.{likewise}"
         f"{_facts(name, compared.nodes, facts)}",
         remedy=REMEDIES[measure.kind],
         brief=f"{measure.label} {quantity(worst.measured.value, measure.metric)}{part} "
@@ -75,18 +75,18 @@ def wrong_result(figures: NodeFigures) -> Finding:
 
 def _facts(name: str, nodes: Sequence[str], facts: Mapping[str, NodeFacts]) -> str:
     """A sentence on the facts in which the node differs from most of those that it was compared with."""
-    known = {one: facts[one] for one in nodes if one in facts}
-    if name not in known:
+    with_facts = {each: facts[each] for each in nodes if each in facts}
+    if name not in with_facts:
         return ""
-    telling = [one for one in drift(known) if name in one.odd and one.weight >= LEAST_WEIGHT]
+    telling = [each for each in drift(with_facts) if name in each.odd and each.weight >= LEAST_WEIGHT]
     if not telling:
         return " No fact that is known to matter differs from its peers'."
     return f" Its facts differ from its peers' in {some([_fact(one, name) for one in telling], MOST_FACTS)}."
 
 
 def _fact(difference: Difference, name: str) -> str:
-    own = next((value for value, nodes in difference.values if name in nodes), None)
-    return f"{difference.fact} ({own}, usually {difference.usual})"
+    value_here = next((value for value, nodes in difference.values if name in nodes), None)
+    return f"{difference.fact} ({value_here}, usually {difference.usual})"
 
 
 def _shares(measured: Estimate, peers: float) -> Estimate:

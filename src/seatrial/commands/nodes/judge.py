@@ -11,6 +11,7 @@ from seatrial.commands.nodes.limits import NodeLimits, limits_of
 from seatrial.commands.nodes.peers import FEWEST_PEERS, Comparison, Outlier, compare, outliers
 from seatrial.commands.nodes.rounds import ONCE_KERNELS, TRIAL_KERNELS
 from seatrial.driver.group_rounds import node_of
+from seatrial.judgement.outcome import failure_of
 from seatrial.judgement.rank_deaths import judge_deaths, run_notes
 from seatrial.model.errors import ExitCode
 from seatrial.model.facts import NodeFacts
@@ -44,7 +45,7 @@ class NodesResult(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def word(self) -> str:
         """The verdict's, with which a report begins; MEASURED where nothing was judged."""
-        if not self.findings and not self.complete:
+        if not self.findings and not self.complete and self.figures:
             return "INCOMPLETE"
         return self.verdict.value if self.verdict else "MEASURED"
 
@@ -56,56 +57,67 @@ def judge_nodes(recorded: RecordedRun) -> NodesResult:
     cores = _cores(recorded)
     comparisons = compare(figures, facts)
     findings = (
-        *(wrong_result(one) for one in figures if one.wrong_bytes),
+        *(wrong_result(each) for each in figures if each.wrong_bytes),
         *_slow(outliers(figures, comparisons), facts),
         *judge_deaths(recorded).findings,
     )
-    measured = {one.node for one in figures}
+    measured = {each.node for each in figures}
     missing = sorted({node_of(name) for name in recorded.info.nodes} - measured)
     complete = recorded.info.ending is Ending.COMPLETE and not missing and _all_measured(recorded)
     reason = _reason(recorded, figures, comparisons, missing)
-    verdict = worst([one.verdict for one in findings]) if findings else Verdict.PASS if comparisons else None
     return NodesResult(
-        verdict=verdict,
+        verdict=_verdict(figures, comparisons, findings),
         reason=reason,
         complete=complete,
         findings=findings,
         figures=figures,
-        limits={one.node: limits_of(one, facts.get(one.node), cores.get(one.node, 0)) for one in figures},
+        limits={each.node: limits_of(each, facts.get(each.node), cores.get(each.node, 0)) for each in figures},
         comparisons=comparisons,
         notes=run_notes(recorded, reason, findings),
     )
+
+
+def _verdict(
+    figures: Sequence[NodeFigures], comparisons: Sequence[Comparison], findings: Sequence[Finding]
+) -> Verdict | None:
+    """That of the gravest finding; else whether anything was measured and compared."""
+    if findings:
+        return worst([finding.verdict for finding in findings])
+    if not figures:
+        return Verdict.NOT_RUN
+    return Verdict.PASS if comparisons else None
 
 
 def _all_measured(recorded: RecordedRun) -> bool:
     """Whether every node has all repetitions of what it was tried with, also of the last trial."""
     design, settings = recorded.info.design, recorded.info.settings
     repetitions = design.repetitions if design else 1
-    seen: Counter[tuple[object, ...]] = Counter()
-    for one in recorded.group_measurements:
-        if one.shape.kernel not in ONCE_KERNELS:
-            seen[one.nodes, one.shape.kernel, one.variant, one.shape.message_bytes] += 1
+    times_of: Counter[tuple[object, ...]] = Counter()
+    for delivered in recorded.group_measurements:
+        shape = delivered.shape
+        if shape.kernel not in ONCE_KERNELS:
+            times_of[delivered.nodes, shape.kernel, delivered.variant, shape.message_bytes] += 1
     trials = settings.trials if isinstance(settings, NodesSettings) else ()
-    kernels = {one.shape.kernel for one in recorded.group_measurements}
-    tried = all(kernels & TRIAL_KERNELS[trial] for trial in trials if trial is not Trial.PIPE)
-    return tried and all(times >= repetitions for times in seen.values())
+    kernels = {each.shape.kernel for each in recorded.group_measurements}
+    all_tried = all(kernels & TRIAL_KERNELS[trial] for trial in trials if trial is not Trial.PIPE)
+    return all_tried and all(times >= repetitions for times in times_of.values())
 
 
-def _slow(found: Sequence[Outlier], facts: Mapping[str, NodeFacts]) -> tuple[Finding, ...]:
+def _slow(worse: Sequence[Outlier], facts: Mapping[str, NodeFacts]) -> tuple[Finding, ...]:
     """One finding for each node and kind, by the figure that is farthest out of line."""
     by_part: dict[tuple[str, FindingKind], list[Outlier]] = {}
-    for outlier in found:
+    for outlier in worse:
         by_part.setdefault((outlier.node, outlier.comparison.measure.kind), []).append(outlier)
-    worst_first = (sorted(outliers_, key=lambda one: -one.excess) for outliers_ in by_part.values())
+    worst_first = (sorted(outliers_, key=lambda each: -each.excess) for outliers_ in by_part.values())
     return tuple(slow_node(ordered, facts) for ordered in worst_first)
 
 
 def _cores(recorded: RecordedRun) -> dict[str, int]:
     """On how many cores of each node arithmetic was measured."""
     places: dict[str, set[str]] = {}
-    for one in recorded.group_measurements:
-        if one.shape.kernel is Kernel.FMA:
-            places.setdefault(node_of(one.nodes[0]), set()).update(one.nodes)
+    for delivered in recorded.group_measurements:
+        if delivered.shape.kernel is Kernel.FMA:
+            places.setdefault(node_of(delivered.nodes[0]), set()).update(delivered.nodes)
     return {name: len(ranks) for name, ranks in places.items()}
 
 
@@ -114,11 +126,12 @@ def _reason(
 ) -> str:
     """What the verdict rests on."""
     if not figures:
-        return recorded.info.reason or "nothing was measured"
-    said = f"{count(len(figures), 'node')} measured"
+        return failure_of(recorded) or "nothing was measured"
+    sentence = f"{count(len(figures), 'node')} measured"
     if missing:
-        said += f", {', '.join(missing)} not"
+        sentence += f", {', '.join(missing)} not"
     if not comparisons:
-        return f"{said}; at least {FEWEST_PEERS} nodes of one model are needed to compare them"
-    compared = {name for one in comparisons for name in one.nodes}
-    return f"{said}, {len(compared)} compared with their peers in {len({one.measure for one in comparisons})} figures"
+        return f"{sentence}; at least {FEWEST_PEERS} nodes of one model are needed to compare them"
+    compared = {name for each in comparisons for name in each.nodes}
+    kinds = {each.measure for each in comparisons}
+    return f"{sentence}, {len(compared)} compared with their peers in {count(len(kinds), 'figure')}"

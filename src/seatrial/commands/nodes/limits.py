@@ -36,7 +36,7 @@ def limits_of(figures: NodeFigures, facts: NodeFacts | None, cores: int) -> Node
     """The limits of a node whose arithmetic was measured on that many cores."""
     if facts is None:
         return NodeLimits(unknown=("the facts of the node are not known",))
-    memory, source, why = _memory(facts)
+    memory, source, reasons = _memory(facts)
     triad = figures.values.get(Measure.TRIAD)
     traffic = TRAFFIC[Kernel.MEMORY_TRIAD]
     moved = triad.value * traffic.with_write_allocate / traffic.counted if triad else None
@@ -45,7 +45,7 @@ def limits_of(figures: NodeFigures, facts: NodeFacts | None, cores: int) -> Node
     peak = cores * rate[0] * hertz if rate and hertz and cores else None
     fma = figures.values.get(Measure.FMA)
     if peak is None:
-        why = (*why, "operations per cycle or the observed frequency are not known")
+        reasons = (*reasons, "operations per cycle or the observed frequency are not known")
     return NodeLimits(
         memory_bytes_per_s=memory,
         memory_source=source,
@@ -54,18 +54,22 @@ def limits_of(figures: NodeFigures, facts: NodeFacts | None, cores: int) -> Node
         flops_per_s=peak,
         flops_source=f"{cores} cores x {rate[0]} per cycle ({rate[1]}) x observed frequency" if rate and peak else "",
         arithmetic_share=fma.value / peak if fma and peak else None,
-        unknown=why,
+        unknown=reasons,
     )
 
 
 def _memory(facts: NodeFacts) -> tuple[float | None, str, tuple[str, ...]]:
     """All channels together, where from, and why they are not known."""
-    found = memory_limits(facts)
-    known: Sequence[Limit] = [one for one in found if isinstance(one, Limit)]
-    if len(known) < len(found) or not known:
-        reasons = [one.reason for one in found if not isinstance(one, Limit)]
+    packages = memory_limits(facts)
+    limits: Sequence[Limit] = [package for package in packages if isinstance(package, Limit)]
+    if len(limits) < len(packages) or not limits:
+        reasons = [package.reason for package in packages if not isinstance(package, Limit)]
         return None, "", tuple(dict.fromkeys(reasons))
-    return sum(one.limit_bytes_per_s for one in known), "; ".join(dict.fromkeys(one.binding for one in known)), ()
+    return (
+        sum(package.limit_bytes_per_s for package in limits),
+        "; ".join(dict.fromkeys(package.binding for package in limits)),
+        (),
+    )
 
 
 def _observed_hz(figures: NodeFigures, facts: NodeFacts) -> float | None:

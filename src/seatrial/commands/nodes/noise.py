@@ -42,8 +42,9 @@ def noise_of(work: dict[str, list[float]], detours: Sequence[float]) -> Noise | 
         return None
     fractions = {place: sum(values) / len(values) / min(values) - 1 for place, values in times.items()}
     worst = max(fractions, key=lambda place: fractions[place])
-    delays = sorted(value - min(values) for values in times.values() for value in values)
-    quantum_s = min(min(values) for values in times.values())
+    shortest = {place: min(values) for place, values in times.items()}
+    delays = sorted(value - shortest[place] for place, values in times.items() for value in values)
+    quantum_s = min(shortest.values())
     hit = [gap for gap in detours if gap >= DETOUR_S]
     return Noise(
         quantum_s=quantum_s,
@@ -59,7 +60,7 @@ def noise_of(work: dict[str, list[float]], detours: Sequence[float]) -> Noise | 
 
 
 def expected_largest(ordered: Sequence[float], draws: int) -> float:
-    """Expected largest of so many independent draws from the empirical distribution of rising values.
+    """Expected largest of this number of independent draws from the empirical distribution of rising values.
 
     E[max] = sum of x_i ((i/n)^P - ((i-1)/n)^P). It never exceeds the largest observed value: what is rarer than one in
     n quanta was not seen. Raises ValueError for no values.

@@ -46,15 +46,15 @@ class Outlier(msgspec.Struct, frozen=True, kw_only=True):
 
 def compare(figures: Sequence[NodeFigures], facts: Mapping[str, NodeFacts]) -> tuple[Comparison, ...]:
     """Each figure within each group of like hardware of at least `FEWEST_PEERS` nodes that delivered it."""
-    by_name = {one.node: one for one in figures}
-    known = {name: facts[name] for name in by_name if name in facts}
-    groups = [*hardware_groups(known), tuple(name for name in by_name if name not in known)]
-    return tuple(found for nodes in groups for found in _compare_group([by_name[name] for name in nodes]))
+    by_name = {each.node: each for each in figures}
+    with_facts = {name: facts[name] for name in by_name if name in facts}
+    groups = [*hardware_groups(with_facts), tuple(name for name in by_name if name not in with_facts)]
+    return tuple(outlying for nodes in groups for outlying in _compare_group([by_name[name] for name in nodes]))
 
 
 def _compare_group(figures: Sequence[NodeFigures]) -> Iterator[Comparison]:
     for measure in Measure:
-        values = {one.node: one.values[measure].value for one in figures if measure in one.values}
+        values = {each.node: each.values[measure].value for each in figures if measure in each.values}
         if len(values) < FEWEST_PEERS:
             continue
         peers = median(list(values.values()))
@@ -72,15 +72,15 @@ def _compare_group(figures: Sequence[NodeFigures]) -> Iterator[Comparison]:
 
 def outliers(figures: Sequence[NodeFigures], comparisons: Sequence[Comparison]) -> tuple[Outlier, ...]:
     """Nodes that are worse than the resolution permits with the whole interval of their repetitions."""
-    by_name = {one.node: one for one in figures}
-    found = []
+    by_name = {each.node: each for each in figures}
+    outlying = []
     for comparison in comparisons:
         for name in comparison.nodes:
             measured = by_name[name].values[comparison.measure]
             excess = _excess(measured, comparison)
             if excess > 1:
-                found.append(Outlier(node=name, measured=measured, comparison=comparison, excess=excess))
-    return tuple(found)
+                outlying.append(Outlier(node=name, measured=measured, comparison=comparison, excess=excess))
+    return tuple(outlying)
 
 
 def _excess(measured: Estimate, comparison: Comparison) -> float:

@@ -43,13 +43,19 @@ def ranks_needed(facts: Mapping[str, NodeFacts]) -> int:
     Where SMT siblings have neighbouring numbers, as many as logical processors: a rank gets the first free one.
     """
     counts = []
-    for known in facts.values():
-        cores = known.topology.cores
+    for node_facts in facts.values():
+        cores = node_facts.topology.cores
         firsts = sorted(core.processors[0] for core in cores if core.processors)
         adjacent = bool(firsts) and firsts != list(range(len(firsts)))
-        count = known.processors if adjacent and known.processors else known.cores or len(cores) or known.processors
-        counts.append(count or 1)
+        count = _first_known(
+            node_facts.processors if adjacent else None, node_facts.cores, len(cores), node_facts.processors
+        )
+        counts.append(count)
     return min(counts, default=1)
+
+
+def _first_known(*numbers: int | None) -> int:
+    return next((number for number in numbers if number), 1)
 
 
 def places_of(
@@ -58,8 +64,8 @@ def places_of(
     """The ranks of each node. `places`, `records`: by rank, as a session has them; `facts`: by node or place."""
     by_node: dict[str, list[tuple[str, int]]] = {}
     for rank, place in enumerate(places):
-        own = records[rank].get("own_cpu") if rank < len(records) else None
-        by_node.setdefault(node_of(place), []).append((place, own if isinstance(own, int) else -1))
+        own_cpu = records[rank].get("own_cpu") if rank < len(records) else None
+        by_node.setdefault(node_of(place), []).append((place, own_cpu if isinstance(own_cpu, int) else -1))
     return tuple(_node(name, ranks, facts.get(name) or facts.get(ranks[0][0])) for name, ranks in by_node.items())
 
 
@@ -86,7 +92,7 @@ def _node(name: str, ranks: Sequence[tuple[str, int]], facts: NodeFacts | None) 
 
 
 def array_bytes(facts: NodeFacts | None, ranks: int) -> int:
-    """One array of one of so many ranks: together four times their last-level caches, within the node's memory."""
+    """Bytes of one array of each of the ranks: together four times the last-level caches, within the node's memory."""
     caches = [cache for cache in facts.topology.caches if cache.size_bytes] if facts else []
     last = max((cache.level for cache in caches), default=0)
     sizes = [(cache.size_bytes or 0, cache.count if ranks > 1 else 1) for cache in caches if cache.level == last]

@@ -80,11 +80,11 @@ class NodesRun:
         frame.progress.stage(f"Measuring {', '.join(self._settings.trials)} of {count(len(places), 'node')}")
         frame.progress.rounds(len(rounds))
         deadline = monotonic_s() + budget_s
-        for done, one in enumerate(rounds):
+        for done, wanted in enumerate(rounds):
             if monotonic_s() > deadline:
                 frame.progress.advance(len(rounds) - done)
                 return f"The budget of {budget_s:.0f} s was spent after {done} of {len(rounds)} rounds."
-            measure_groups(frame.measurer, one)
+            measure_groups(frame.measurer, wanted)
             frame.progress.advance()
         return ""
 
@@ -92,9 +92,11 @@ class NodesRun:
         """Start the probe with one rank for each core; where nodes are places of this machine, these are the ranks."""
         frame = self.frame
         by_places = all(node_of(name) != name for name in granted)
-        each = 1 if by_places else ranks_needed(frame.facts)
-        frame.progress.stage(f"Starting the probe, {count(len(granted) if by_places else each, 'rank')} on each node")
-        session = frame.measurer.begin(Manner(ranks_per_node=each))
+        ranks_per_node = 1 if by_places else ranks_needed(frame.facts)
+        frame.progress.stage(
+            f"Starting the probe, {count(len(granted) if by_places else ranks_per_node, 'rank')} on each node"
+        )
+        session = frame.measurer.begin(Manner(ranks_per_node=ranks_per_node))
         return places_of(session.nodes, session.ranks, frame.facts)
 
     def _design(self, nodes: int, rounds: int, shared: bool) -> Design:

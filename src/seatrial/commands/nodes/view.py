@@ -27,109 +27,109 @@ LIMIT_HEAD = columns("node", "#triad", "#of channels", "#arithmetic", "#of peak"
 NOISE_HEAD = columns("node", "#mean", "#worst core", "#largest", "#cost of 1,000 ranks", "#cost of 10,000 ranks")
 
 
-def nodes_report(run: RunInfo, found: NodesResult) -> Report:
+def nodes_report(run: RunInfo, result: NodesResult) -> Report:
     """The whole report."""
     return Report(
-        word=found.word,
-        sentence=sentence_of(found.findings) or found.reason,
-        exit_code=found.exit_code,
-        payload=lambda: nodes_fields(run, found),
-        terminal=lambda _: _blocks(found),
-        page=lambda: _page(run, found),
+        word=result.word,
+        sentence=sentence_of(result.findings) or result.reason,
+        exit_code=result.exit_code,
+        payload=lambda: nodes_fields(run, result),
+        terminal=lambda _: _blocks(result),
+        page=lambda: _page(run, result),
         about=run_line(run),
-        findings=found.findings,
-        cases=() if found.findings else tuple(_case(one) for one in found.figures),
+        findings=result.findings,
+        cases=() if result.findings else tuple(_case(figures) for figures in result.figures),
     )
 
 
-def nodes_fields(run: RunInfo, found: NodesResult) -> Json:
+def nodes_fields(run: RunInfo, result: NodesResult) -> Json:
     """docs/nodes.md describes each field."""
     return {
         **run_fields(run),
-        "verdict": found.verdict.value if found.verdict else None,
-        "reason": found.reason,
-        "exit_code": int(found.exit_code),
-        "complete": found.complete,
-        "findings": [finding_fields(finding) for finding in found.findings],
-        "nodes": [_node(one, found.limits[one.node]) for one in found.figures],
+        "verdict": result.verdict.value if result.verdict else None,
+        "reason": result.reason,
+        "exit_code": int(result.exit_code),
+        "complete": result.complete,
+        "findings": [finding_fields(finding) for finding in result.findings],
+        "nodes": [_node(figures, result.limits[figures.node]) for figures in result.figures],
         "comparisons": [
             {
-                "figure": str(one.measure),
-                "nodes": list(one.nodes),
-                "peers": one.peers,
-                "scatter": one.scatter,
-                "resolution": one.resolution,
+                "figure": str(figures.measure),
+                "nodes": list(figures.nodes),
+                "peers": figures.peers,
+                "scatter": figures.scatter,
+                "resolution": figures.resolution,
             }
-            for one in found.comparisons
+            for figures in result.comparisons
         ],
-        "notes": list(found.notes),
+        "notes": list(result.notes),
     }
 
 
-def _node(one: NodeFigures, limits: NodeLimits) -> Json:
+def _node(figures: NodeFigures, limits: NodeLimits) -> Json:
     return {
-        "node": one.node,
-        "figures": {str(measure): estimate_fields(value) for measure, value in one.values.items()},
-        "memory_bytes_per_s": {scope: estimate_fields(value) for scope, value in one.memory_bytes_per_s.items()},
-        "flops_by_width": {str(width): estimate_fields(value) for width, value in one.flops_by_width.items()},
-        "noise": msgspec.to_builtins(one.noise, str_keys=True),
+        "node": figures.node,
+        "figures": {str(measure): estimate_fields(value) for measure, value in figures.values.items()},
+        "memory_bytes_per_s": {scope: estimate_fields(value) for scope, value in figures.memory_bytes_per_s.items()},
+        "flops_by_width": {str(width): estimate_fields(value) for width, value in figures.flops_by_width.items()},
+        "noise": msgspec.to_builtins(figures.noise, str_keys=True),
         "limits": msgspec.to_builtins(limits),
-        "wrong_bytes": one.wrong_bytes,
-        "verified": one.verified,
+        "wrong_bytes": figures.wrong_bytes,
+        "verified": figures.verified,
     }
 
 
-def _case(one: NodeFigures) -> Case:
-    return Case(name=subject.node(one.node).text, verdict=Verdict.PASS if one.values else Verdict.NOT_RUN)
+def _case(figures: NodeFigures) -> Case:
+    return Case(name=subject.node(figures.node).text, verdict=Verdict.PASS if figures.values else Verdict.NOT_RUN)
 
 
-def _blocks(found: NodesResult) -> Iterator[Block]:
-    if found.findings:
-        yield Findings(findings=found.findings)
-    shown = [(measure, head) for measure, head in zip(SHOWN, HEADS, strict=True) if _any(found, measure)]
-    if shown:
+def _blocks(result: NodesResult) -> Iterator[Block]:
+    if result.findings:
+        yield Findings(findings=result.findings)
+    displayed = [(measure, head) for measure, head in zip(SHOWN, HEADS, strict=True) if _any(result, measure)]
+    if displayed:
         yield Table(
-            columns=columns("node", *(f"#{head}" for _, head in shown)),
-            rows=tuple(_row(one, [measure for measure, _ in shown]) for one in found.figures[:MOST_ROWS]),
-            left_out=_left_out(found),
+            columns=columns("node", *(f"#{head}" for _, head in displayed)),
+            rows=tuple(_row(figures, [measure for measure, _ in displayed]) for figures in result.figures[:MOST_ROWS]),
+            left_out=_left_out(result),
         )
-    if rows := tuple(_limit_rows(found)):
+    if rows := tuple(_limit_rows(result)):
         yield Table(title="Limits", columns=LIMIT_HEAD, rows=rows)
-    if rows := tuple(_noise_rows(found)):
+    if rows := tuple(_noise_rows(result)):
         yield Table(title="Noise", columns=NOISE_HEAD, rows=rows)
-    yield Lines(rows=tuple(_lines(found)))
+    yield Lines(rows=tuple(_lines(result)))
 
 
-def _page(run: RunInfo, found: NodesResult) -> Iterator[Block]:
-    yield from _blocks(found)
+def _page(run: RunInfo, result: NodesResult) -> Iterator[Block]:
+    yield from _blocks(result)
     yield from design_note(run)
 
 
-def _any(found: NodesResult, measure: Measure) -> bool:
-    return any(measure in one.values for one in found.figures)
+def _any(result: NodesResult, measure: Measure) -> bool:
+    return any(measure in figures.values for figures in result.figures)
 
 
-def _left_out(found: NodesResult) -> str:
-    more = len(found.figures) - MOST_ROWS
+def _left_out(result: NodesResult) -> str:
+    more = len(result.figures) - MOST_ROWS
     return f"{more} more: --json has all." if more > 0 else ""
 
 
-def _row(one: NodeFigures, measures: list[Measure]) -> tuple[str, ...]:
-    return one.node, *(_value(one, measure) for measure in measures)
+def _row(figures: NodeFigures, measures: list[Measure]) -> tuple[str, ...]:
+    return figures.node, *(_value(figures, measure) for measure in measures)
 
 
-def _value(one: NodeFigures, measure: Measure) -> str:
-    value = one.values.get(measure)
+def _value(figures: NodeFigures, measure: Measure) -> str:
+    value = figures.values.get(measure)
     return units.quantity(value.value, measure.metric) if value else ""
 
 
-def _limit_rows(found: NodesResult) -> Iterator[tuple[str, ...]]:
-    for one in found.figures[:MOST_ROWS]:
-        limits = found.limits[one.node]
+def _limit_rows(result: NodesResult) -> Iterator[tuple[str, ...]]:
+    for figures in result.figures[:MOST_ROWS]:
+        limits = result.limits[figures.node]
         if limits.memory_bytes_per_s is None and limits.flops_per_s is None:
             continue
         yield (
-            one.node,
+            figures.node,
             units.bandwidth(limits.memory_bytes_per_s),
             units.share(limits.memory_share),
             units.flops(limits.flops_per_s),
@@ -138,37 +138,37 @@ def _limit_rows(found: NodesResult) -> Iterator[tuple[str, ...]]:
         )
 
 
-def _noise_rows(found: NodesResult) -> Iterator[tuple[str, ...]]:
-    for one in found.figures[:MOST_ROWS]:
-        if one.noise is None:
+def _noise_rows(result: NodesResult) -> Iterator[tuple[str, ...]]:
+    for figures in result.figures[:MOST_ROWS]:
+        if figures.noise is None:
             continue
         yield (
-            one.node,
-            units.share(one.noise.fraction),
-            units.share(one.noise.worst_fraction),
-            units.duration(one.noise.largest_s),
-            *(units.share(cost) for cost in one.noise.slowdown.values()),
+            figures.node,
+            units.share(figures.noise.fraction),
+            units.share(figures.noise.worst_fraction),
+            units.duration(figures.noise.largest_s),
+            *(units.share(cost) for cost in figures.noise.slowdown.values()),
         )
 
 
-def _lines(found: NodesResult) -> Iterator[tuple[str, str]]:
+def _lines(result: NodesResult) -> Iterator[tuple[str, str]]:
     """What was compared, what could have been seen, the model of noise, and notes."""
-    yield "compared", found.reason
-    if found.comparisons:
-        seen: dict[Measure, float] = {}
-        for one in found.comparisons:
-            seen[one.measure] = max(one.resolution, seen.get(one.measure, 0.0))
+    yield "compared", result.reason
+    if result.comparisons:
+        least: dict[Measure, float] = {}
+        for figures in result.comparisons:
+            least[figures.measure] = max(figures.resolution, least.get(figures.measure, 0.0))
         yield (
             "resolution",
             (
                 "a node that is worse than its peers by less than this would not have been reported: "
-                + ", ".join(f"{measure.label} {units.share(value)}" for measure, value in seen.items())
+                + ", ".join(f"{measure.label} {units.share(value)}" for measure, value in least.items())
             ),
         )
-    if any(one.noise for one in found.figures):
+    if any(figures.noise for figures in result.figures):
         yield "cost of noise", f"{MODEL}; rarer delays than were observed are not in it"
-    unknown = dict.fromkeys(why for limits in found.limits.values() for why in limits.unknown)
+    unknown = dict.fromkeys(why for limits in result.limits.values() for why in limits.unknown)
     for why in unknown:
         yield "no limit", why
-    for note in found.notes:
+    for note in result.notes:
         yield "note", note

@@ -1,0 +1,122 @@
+"""Synthetic runs of `seatrial nodes` of known truth: what each node's kernels would deliver."""
+
+import random
+from collections.abc import Iterator, Mapping
+
+import msgspec
+
+from seatrial.commands.nodes.places import NodePlaces
+from seatrial.commands.nodes.rounds import rounds_of
+from seatrial.model.facts import NodeFacts
+from seatrial.model.measurement import Corruption, GroupMeasurement, GroupRound, Kernel
+from seatrial.model.run import Design, RecordedRun, RunKind
+from seatrial.model.settings import NodesSettings, SiteSettings, Trial
+from tests.support.builders import Cluster, info_of
+from tests.support.paths import ROOT
+
+CORES = 4
+MEMORY_BYTES_PER_S = 40e9
+"""As STREAM counts, of all cores of a node."""
+CORE_FLOPS_PER_S = 50e9
+QUANTUM_S = 800e-6
+LOAD_S = 90e-9
+SWITCH_S, WAKE_S = 6e-6, 20e-6
+COUNTED = {
+    Kernel.MEMORY_COPY: 2, Kernel.MEMORY_SCALE: 2, Kernel.MEMORY_ADD: 3, Kernel.MEMORY_TRIAD: 3, Kernel.MEMORY_READ: 1,
+}  # fmt: skip
+
+
+class Machine(msgspec.Struct, frozen=True, kw_only=True):
+    """How a node differs from a good one: factors on rates and times, and delays of some quanta of work."""
+
+    memory: float = 1.0
+    load: float = 1.0
+    arithmetic: float = 1.0
+    slowest_core: float = 1.0
+    delay_s: float = 0.0
+    """Of one in ten quanta of the first core."""
+    pipe: float = 1.0
+    wrong: Kernel | None = None
+
+
+GOOD = Machine()
+
+
+def places(name: str) -> NodePlaces:
+    """A node of four cores and one NUMA node."""
+    ranks = tuple(f"{name}:{rank}" for rank in range(CORES))
+    return NodePlaces(node=name, cores=ranks, node_array_bytes=1 << 20, core_array_bytes=1 << 22)
+
+
+def facts(name: str, **changes: object) -> NodeFacts:
+    """Of a node like all others but in what is changed."""
+    node = NodeFacts(
+        hostname=name, complete=True, cpu_model="AMD EPYC 7543", cores=CORES, boot_id=f"boot-of-{name}",
+        memory_bytes=64 << 30,
+    )  # fmt: skip
+    return msgspec.structs.replace(node, **changes)
+
+
+def recorded(
+    machines: Mapping[str, Machine],
+    *,
+    node_facts: Mapping[str, NodeFacts] | None = None,
+    trials: tuple[Trial, ...] = tuple(Trial),
+    noise: float = 0.002,
+    seed: int = 1,
+) -> RecordedRun:
+    """A complete run on these nodes."""
+    names = tuple(machines)
+    rounds = rounds_of(trials, [places(name) for name in names], 3, at_once=True)
+    draw = random.Random(seed)
+    info = info_of(
+        Cluster(nodes=names), kind=RunKind.NODES,
+        settings=NodesSettings(site=SiteSettings(archive=ROOT), trials=trials),
+        design=Design(
+            name="nodes", pairs_at_once=0, repetitions=3, rounds=len(rounds), ordered_pairs=0, planned_pairs=0,
+            statement="",
+        ),
+    )  # fmt: skip
+    return RecordedRun(
+        info=info, planned=(), facts=node_facts or {name: facts(name) for name in names}, facts_after={},
+        measurements=(),
+        group_measurements=tuple(one for wanted in rounds for one in _deliver(wanted, machines, noise, draw)),
+    )  # fmt: skip
+
+
+def _deliver(
+    wanted: GroupRound, machines: Mapping[str, Machine], noise: float, draw: random.Random
+) -> Iterator[GroupMeasurement]:
+    shape = wanted.shape
+    for group in wanted.groups:
+        machine = machines[group[0].partition(":")[0]]
+        mood = draw.gauss(1, noise)
+        times = tuple(_time_s(wanted, group, machine, draw) * mood for _ in range(shape.iterations))
+        wrong = machine.wrong is shape.kernel
+        corruption = Corruption(source="", target=group[0], wrong_bytes=8, first_byte=0)
+        yield GroupMeasurement(
+            phase=wanted.phase, repetition=wanted.repetition, shape=shape, nodes=group, times_s=times,
+            groups_at_once=len(wanted.groups), variant=wanted.variant, verified=shape.iterations, errors=8 * wrong,
+            corruptions=(corruption,) * wrong, at_s=1.0,
+        )  # fmt: skip
+
+
+def _time_s(wanted: GroupRound, group: tuple[str, ...], machine: Machine, draw: random.Random) -> float:
+    shape = wanted.shape
+    kernel = shape.kernel
+    if kernel in COUNTED:
+        moved = COUNTED[kernel] * shape.message_bytes * len(group)
+        alone = 0.4 if wanted.variant == "core" else 1.0
+        return moved / (MEMORY_BYTES_PER_S * machine.memory * alone)
+    if kernel is Kernel.FMA:
+        slow = machine.slowest_core if group[0].endswith(":0") else 1.0
+        rate = CORE_FLOPS_PER_S * machine.arithmetic * slow * shape.message_bytes / 32
+        return shape.window * 12288 * shape.message_bytes / rate if shape.message_bytes <= 32 else 0.0
+    delayed = group[0].endswith(":0") and draw.random() < 0.1
+    return {
+        Kernel.CHASE: 4096 * LOAD_S * machine.load,
+        Kernel.NOISE_WORK: QUANTUM_S + delayed * machine.delay_s,
+        Kernel.NOISE_DETOUR: 10e-6 if draw.random() < 0.25 else 1e-7,
+        Kernel.PIPE_SWITCH: SWITCH_S * machine.pipe,
+        Kernel.PIPE_WAKE: WAKE_S * machine.pipe,
+    }[kernel]

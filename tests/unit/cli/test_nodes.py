@@ -1,0 +1,83 @@
+"""seatrial nodes on this machine: what it prints, keeps and judges again."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from seatrial.archive.journal import GroupDelivered
+from seatrial.archive.reader import read_run
+from seatrial.archive.writer import RunWriter, ended
+from seatrial.cli.main import run
+from seatrial.cli.nodes import trials_of
+from seatrial.model.errors import UsageError
+from seatrial.model.run import Ending, RunKind
+from seatrial.model.settings import Trial
+from tests.support.node_series import GOOD, Machine, recorded
+
+QUICK = ["nodes", "--launcher", "local", "--trials", "pipe,arithmetic", "--repetitions", "1"]
+
+
+@pytest.fixture
+def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("SEATRIAL_ARCHIVE", str(tmp_path / "archive"))
+    return tmp_path / "archive"
+
+
+@pytest.mark.skipif(shutil.which("mpicc") is None, reason="no mpicc on PATH")
+def test_this_machine_is_measured_kept_and_replayed(archive: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*QUICK, "--run", "first", "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert (report["kind"], report["verdict"], report["complete"], report["findings"]) == ("nodes", None, True, [])
+    (node,) = report["nodes"]
+    assert node["figures"]["arithmetic"]["value"] > 1e8
+    assert node["figures"]["slowest_core"]["value"] <= node["figures"]["arithmetic"]["value"]
+    assert (node["wrong_bytes"], node["verified"] > 0) == (0, True)
+    kept = read_run(archive / "first")
+    assert kept.info.kind is RunKind.NODES
+    assert len(kept.group_measurements) >= 3
+    assert run(["nodes", *QUICK[3:], "--replay", "first", "--run", "again", "--json"]) == 0
+    again = json.loads(capsys.readouterr().out)
+    assert again["nodes"] == report["nodes"]
+    assert run(["report", "first"]) == 0
+    assert "at least 3 nodes of one model are needed" in " ".join(capsys.readouterr().out.split())
+
+
+def archived(archive: Path, machines: dict[str, Machine]) -> None:
+    """A run of nodes of known truth."""
+    series = recorded(machines)
+    writer = RunWriter(archive, series.info)
+    for number, measurement in enumerate(series.group_measurements, 1):
+        writer.append(GroupDelivered(number=number, measurement=measurement))
+    for name in machines:
+        lines = [f"#seatrial-facts 1 {name}", f"@value /proc/sys/kernel/random/boot_id|boot-of-{name}", f"#end {name}"]
+        writer.write_facts(name, "before", "\n".join(lines) + "\n")
+    writer.close(ended(series.info, Ending.COMPLETE, series.info.ended))
+
+
+def test_a_report_names_the_slow_node_in_every_form(archive: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    archived(archive, {"n1": GOOD, "n2": GOOD, "n3": Machine(memory=0.8), "n4": GOOD})
+    page, markdown, junit = archive / "page.html", archive / "report.md", archive / "junit.xml"
+    files = ["--html", str(page), "--markdown", str(markdown), "--junit", str(junit)]
+    assert run(["report", "run", *files]) == 1
+    text = " ".join(capsys.readouterr().out.split())
+    assert text.startswith("SLOW n3: ")
+    assert ", 80 % of its peers' 40.0 GB/s" in text
+    assert "a node that is worse than its peers by less than this would not have been reported" in text
+    for path in (page, markdown, junit):
+        assert "n3" in path.read_text()
+    assert run(["report", "run", "--json"]) == 1
+    report = json.loads(capsys.readouterr().out)
+    assert [finding["kind"] for finding in report["findings"]] == ["low-memory-bandwidth"]
+    assert {one["node"] for one in report["nodes"]} == {"n1", "n2", "n3", "n4"}
+    assert {one["figure"] for one in report["comparisons"]} >= {"triad", "noise", "pipe_wake"}
+    assert report["nodes"][0]["noise"]["slowdown"].keys() == {"1000", "10000"}
+
+
+def test_trials_are_taken_in_their_order_and_others_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert trials_of("pipe, memory") == (Trial.MEMORY, Trial.PIPE)
+    with pytest.raises(UsageError, match="'gpu' is not a valid trial"):
+        trials_of("memory,gpu")
+    assert run(["nodes", "--trials", "gpu"]) == 64
+    assert "Choose from memory,arithmetic,noise,pipe" in capsys.readouterr().err

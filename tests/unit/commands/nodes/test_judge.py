@@ -1,0 +1,135 @@
+"""Nodes of known truth: the slow one is named with its figure and its facts, the others are not."""
+
+import msgspec
+import pytest
+
+from seatrial.commands.nodes.figures import Measure
+from seatrial.commands.nodes.judge import judge_nodes
+from seatrial.model.errors import ExitCode
+from seatrial.model.hardware import MemoryFacts
+from seatrial.model.measurement import Kernel
+from seatrial.model.run import Ending
+from seatrial.model.settings import Trial
+from seatrial.model.verdict import FindingKind, Verdict
+from tests.support.builders import names
+from tests.support.node_series import (
+    CORE_FLOPS_PER_S,
+    CORES,
+    GOOD,
+    LOAD_S,
+    MEMORY_BYTES_PER_S,
+    QUANTUM_S,
+    SWITCH_S,
+    Machine,
+    facts,
+    recorded,
+)
+
+FIVE = names(5)
+
+
+def with_one(machine: Machine, name: str = "n3") -> dict[str, Machine]:
+    return {**dict.fromkeys(FIVE, GOOD), name: machine}
+
+
+def test_the_figures_of_a_good_node_are_what_it_does() -> None:
+    result = judge_nodes(recorded(dict.fromkeys(FIVE, GOOD), noise=0))
+    values = {measure: value.value for measure, value in result.figures[0].values.items()}
+    assert values[Measure.TRIAD] == pytest.approx(MEMORY_BYTES_PER_S)
+    assert values[Measure.READ] == pytest.approx(MEMORY_BYTES_PER_S)
+    assert values[Measure.CORE_TRIAD] == pytest.approx(0.4 * MEMORY_BYTES_PER_S)
+    assert values[Measure.CHASE] == pytest.approx(LOAD_S)
+    assert values[Measure.FMA] == pytest.approx(CORES * CORE_FLOPS_PER_S), "the widest vectors that it has"
+    assert values[Measure.SWITCH] == pytest.approx(SWITCH_S)
+    assert values[Measure.NOISE] == pytest.approx(0, abs=1e-9)
+    assert set(result.figures[0].flops_by_width) == {16, 32}
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_good_nodes_pass(seed: int) -> None:
+    result = judge_nodes(recorded(dict.fromkeys(FIVE, GOOD), seed=seed))
+    assert (result.findings, result.verdict, result.exit_code) == ((), Verdict.PASS, ExitCode.PASS)
+    assert result.reason == "5 nodes measured, 5 compared with their peers in 10 figures"
+
+
+@pytest.mark.parametrize(
+    ("machine", "kind", "words"),
+    [
+        (Machine(memory=0.85), FindingKind.LOW_MEMORY_BANDWIDTH, ", 85 % of the "),
+        (Machine(load=1.2), FindingKind.HIGH_MEMORY_LATENCY, "On n3 the memory latency is 10"),
+        (Machine(arithmetic=0.9), FindingKind.SLOW_ARITHMETIC, ", 90 % of the "),
+        (Machine(slowest_core=0.5), FindingKind.SLOW_ARITHMETIC, "arithmetic of the slowest core is 2"),
+        (Machine(delay_s=QUANTUM_S), FindingKind.HIGH_NOISE, "On n3 the noise of the noisiest core is"),
+        (Machine(pipe=1.4), FindingKind.SLOW_SCHEDULER, ", 140 % of the "),
+    ],
+)
+@pytest.mark.parametrize("seed", range(3))
+def test_a_slow_node_is_named_and_no_other(machine: Machine, kind: FindingKind, words: str, seed: int) -> None:
+    result = judge_nodes(recorded(with_one(machine), seed=seed))
+    (finding,) = result.findings
+    assert (finding.kind, finding.subject.text, finding.verdict) == (kind, "node:n3", Verdict.SLOW)
+    assert words in finding.statement
+    assert "No fact that is known to matter differs" in finding.statement
+    assert (result.exit_code, result.word) == (ExitCode.FINDINGS, "SLOW")
+
+
+def test_the_facts_in_which_it_differs_are_named() -> None:
+    node_facts = {name: facts(name) for name in FIVE}
+    node_facts["n3"] = facts("n3", memory_bytes=32 << 30, memory=MemoryFacts())
+    (finding,) = judge_nodes(recorded(with_one(Machine(memory=0.7)), node_facts=node_facts)).findings
+    assert "Its facts differ from its peers' in memory_bytes" in finding.statement
+
+
+def test_a_node_that_is_faster_is_good() -> None:
+    assert judge_nodes(recorded(with_one(Machine(memory=1.5, arithmetic=1.3, load=0.5, pipe=0.5)))).findings == ()
+
+
+def test_what_lies_within_the_resolution_is_not_named_and_the_report_says_so() -> None:
+    result = judge_nodes(recorded(with_one(Machine(memory=0.96))))
+    assert result.findings == ()
+    triad = next(comparison for comparison in result.comparisons if comparison.measure is Measure.TRIAD)
+    assert triad.resolution == pytest.approx(0.05)
+    wide = judge_nodes(recorded(with_one(Machine(memory=0.96)), noise=0.1))
+    memory = [one.resolution for one in wide.comparisons if one.measure in (Measure.TRIAD, Measure.COPY, Measure.READ)]
+    assert max(memory) > 0.05, "scatter makes it coarser"
+
+
+def test_two_nodes_are_not_compared() -> None:
+    result = judge_nodes(recorded({"n1": GOOD, "n2": Machine(memory=0.5)}))
+    assert (result.findings, result.verdict, result.word) == ((), None, "MEASURED")
+    assert "at least 3 nodes of one model are needed" in result.reason
+
+
+def test_nodes_of_another_model_are_not_peers() -> None:
+    node_facts = {name: facts(name, cpu_model="Xeon" if name in ("n4", "n5") else "AMD EPYC") for name in FIVE}
+    slower = {name: Machine(memory=0.5) if name in ("n4", "n5") else GOOD for name in FIVE}
+    assert judge_nodes(recorded(slower, node_facts=node_facts)).findings == ()
+
+
+@pytest.mark.parametrize("kernel", [Kernel.FMA, Kernel.MEMORY_TRIAD, Kernel.NOISE_WORK, Kernel.CHASE])
+def test_a_wrong_result_is_silent_data_corruption(kernel: Kernel) -> None:
+    result = judge_nodes(recorded({"n1": GOOD, "n2": Machine(wrong=kernel)}))
+    (finding,) = result.findings
+    assert (finding.kind, finding.subject.text) == (FindingKind.WRONG_RESULT, "node:n2")
+    assert (finding.names_fault, result.word, result.exit_code) == (True, "INVALID", ExitCode.FINDINGS)
+    assert f"results of {kernel} on n2 are wrong" in finding.statement
+
+
+def test_a_run_without_all_its_repetitions_is_incomplete() -> None:
+    whole = recorded(dict.fromkeys(FIVE, GOOD))
+    half = tuple(one for one in whole.group_measurements if one.repetition < 2)
+    result = judge_nodes(msgspec.structs.replace(whole, group_measurements=half))
+    assert (result.complete, result.exit_code, result.word) == (False, ExitCode.INCOMPLETE, "INCOMPLETE")
+    without = tuple(one for one in whole.group_measurements if one.shape.kernel is not Kernel.FMA)
+    assert not judge_nodes(msgspec.structs.replace(whole, group_measurements=without)).complete
+    only_memory = recorded(dict.fromkeys(FIVE, GOOD), trials=(Trial.MEMORY,))
+    assert judge_nodes(only_memory).complete
+    lost = tuple(one for one in whole.group_measurements if not one.nodes[0].startswith("n4"))
+    result = judge_nodes(msgspec.structs.replace(whole, group_measurements=lost))
+    assert (result.complete, "n4 not" in result.reason) == (False, True)
+
+
+def test_a_run_that_was_cut_off_is_incomplete() -> None:
+    whole = recorded(dict.fromkeys(FIVE, GOOD))
+    info = msgspec.structs.replace(whole.info, ending=Ending.INTERRUPTED)
+    assert judge_nodes(msgspec.structs.replace(whole, info=info)).exit_code is ExitCode.INCOMPLETE
