@@ -1,6 +1,5 @@
 """seatrial nodes on this machine: what it prints, keeps and judges again."""
 
-import json
 import shutil
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from seatrial.cli.nodes import trials_of
 from seatrial.model.errors import UsageError
 from seatrial.model.run import Ending, RunKind
 from seatrial.model.settings import Trial
+from tests.support.json_objects import parsed
 from tests.support.node_series import GOOD, Machine, recorded
 
 QUICK = ["nodes", "--launcher", "local", "--trials", "pipe,arithmetic", "--repetitions", "1"]
@@ -28,8 +28,13 @@ def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.skipif(shutil.which("mpicc") is None, reason="no mpicc on PATH")
 def test_this_machine_is_measured_kept_and_replayed(archive: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*QUICK, "--run", "first", "--json"]) == 0
-    report = json.loads(capsys.readouterr().out)
-    assert (report["kind"], report["verdict"], report["complete"], report["findings"]) == ("nodes", None, True, [])
+    report = parsed(capsys.readouterr().out)
+    assert (report["kind"], report["verdict"], report["complete"], report["findings"]) == (
+        "nodes",
+        "MEASURED",
+        True,
+        [],
+    )
     (node,) = report["nodes"]
     assert node["figures"]["arithmetic"]["value"] > 1e8
     assert node["figures"]["slowest_core"]["value"] <= node["figures"]["arithmetic"]["value"]
@@ -38,7 +43,7 @@ def test_this_machine_is_measured_kept_and_replayed(archive: Path, capsys: pytes
     assert kept.info.kind is RunKind.NODES
     assert len(kept.group_measurements) >= 3
     assert run(["nodes", *QUICK[3:], "--replay", "first", "--run", "again", "--json"]) == 0
-    again = json.loads(capsys.readouterr().out)
+    again = parsed(capsys.readouterr().out)
     assert again["nodes"] == report["nodes"]
     assert run(["report", "first"]) == 0
     assert "at least 3 nodes of one model are needed" in " ".join(capsys.readouterr().out.split())
@@ -68,7 +73,7 @@ def test_a_report_names_the_slow_node_in_every_form(archive: Path, capsys: pytes
     for path in (page, markdown, junit):
         assert "n3" in path.read_text()
     assert run(["report", "run", "--json"]) == 1
-    report = json.loads(capsys.readouterr().out)
+    report = parsed(capsys.readouterr().out)
     assert [finding["kind"] for finding in report["findings"]] == ["low-memory-bandwidth"]
     assert {one["node"] for one in report["nodes"]} == {"n1", "n2", "n3", "n4"}
     assert {one["figure"] for one in report["comparisons"]} >= {"triad", "noise", "pipe_wake"}

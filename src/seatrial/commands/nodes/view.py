@@ -11,7 +11,7 @@ from seatrial.commands.nodes.noise import MODEL
 from seatrial.model import subject, units
 from seatrial.model.run import RunInfo
 from seatrial.model.verdict import Verdict
-from seatrial.render.fields import estimate_fields, finding_fields, run_fields
+from seatrial.render.fields import estimate_fields
 from seatrial.render.headline import sentence_of
 from seatrial.render.json import Json
 from seatrial.render.pair_view import design_note, run_line
@@ -33,7 +33,8 @@ def nodes_report(run: RunInfo, result: NodesResult) -> Report:
         word=result.word,
         sentence=sentence_of(result.findings) or result.reason,
         exit_code=result.exit_code,
-        payload=lambda: nodes_fields(run, result),
+        run=run,
+        payload=lambda: nodes_fields(result),
         terminal=lambda _: _blocks(result),
         page=lambda: _page(run, result),
         about=run_line(run),
@@ -42,15 +43,11 @@ def nodes_report(run: RunInfo, result: NodesResult) -> Report:
     )
 
 
-def nodes_fields(run: RunInfo, result: NodesResult) -> Json:
+def nodes_fields(result: NodesResult) -> Json:
     """docs/nodes.md describes each field."""
     return {
-        **run_fields(run),
-        "verdict": result.verdict.value if result.verdict else None,
         "reason": result.reason,
-        "exit_code": int(result.exit_code),
         "complete": result.complete,
-        "findings": [finding_fields(finding) for finding in result.findings],
         "nodes": [_node(figures, result.limits[figures.node]) for figures in result.figures],
         "comparisons": [
             {
@@ -153,7 +150,8 @@ def _noise_rows(result: NodesResult) -> Iterator[tuple[str, ...]]:
 
 def _lines(result: NodesResult) -> Iterator[tuple[str, str]]:
     """What was compared, what could have been seen, the model of noise, and notes."""
-    yield "compared", result.reason
+    if result.figures:
+        yield "compared", result.reason
     if result.comparisons:
         least: dict[Measure, float] = {}
         for figures in result.comparisons:
