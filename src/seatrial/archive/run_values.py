@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import duckdb
 
 KERNELS = {kernel.value: kernel for kernel in Kernel}
+LEVELS = tuple(Compared)
 MEMORY = "1GB"
 """For DuckDB; what does not fit goes to a temporary file."""
 COLUMNS = (
@@ -30,49 +31,64 @@ COLUMNS = (
     "iterations DOUBLE, compared INTEGER"
 )
 """One row for each metric and pair of a run. `value`: seconds or bytes/s. `compared`: 0, 1, 2 as `Compared`."""
+SHAPES = """
+CREATE OR REPLACE TEMP TABLE shapes AS
+SELECT round, any_value(phase) AS phase, coalesce(any_value(variant), '') AS variant, any_value(kernel) AS kernel,
+       any_value(message_bytes) AS message_bytes, any_value(window_messages) AS window_messages,
+       max(pairs_at_once) AS pairs_at_once, max(verified) AS verified
+FROM samples
+WHERE NOT warm AND kernel IN ('pingpong', 'oneway', 'bothway')
+      AND phase IN ('survey', 'next', 'retest', 'curve', 'saturation', 'variant')
+GROUP BY round
+"""
+"""A round has one shape, phase and variant."""
 ROUNDS = """
-WITH rounds AS (
-  SELECT phase, variant, kernel, message_bytes, window_messages, round,
-         CASE WHEN kernel = 'pingpong' THEN least(source, target) ELSE source END AS source,
-         CASE WHEN kernel = 'pingpong' THEN greatest(source, target) ELSE target END AS target,
-         median(greatest(time_s, 1e-12)) AS time_s, stddev_samp(ln(greatest(time_s, 1e-12))) AS spread,
-         max(pairs_at_once) AS pairs_at_once, count(*) AS iterations, max(verified) AS verified
-  FROM samples
-  WHERE NOT warm AND coalesce(errors, 0) = 0
-        AND kernel IN ('pingpong', 'oneway', 'bothway')
-        AND phase IN ('survey', 'next', 'retest', 'curve', 'saturation', 'variant')
-  GROUP BY ALL
-), valued AS (
-  SELECT * EXCLUDE (time_s),
-         CASE kernel WHEN 'pingpong' THEN time_s / 2 ELSE message_bytes * window_messages / time_s END AS value
-  FROM rounds
-), together AS (
-  SELECT * FROM valued WHERE phase <> 'saturation'
-  UNION ALL BY NAME
-  SELECT phase, pairs_at_once || ' ranks' AS variant, kernel, message_bytes, window_messages, round, source, target,
-         CASE WHEN kernel = 'pingpong' THEN median(value) ELSE sum(value) END AS value, median(spread) AS spread,
-         pairs_at_once, median(iterations) AS iterations, max(verified) AS verified
-  FROM (SELECT * REPLACE (regexp_replace(source, ':[0-9]+$', '') AS source,
-                          regexp_replace(target, ':[0-9]+$', '') AS target)
-        FROM valued WHERE phase = 'saturation')
-  GROUP BY phase, kernel, message_bytes, window_messages, round, source, target, pairs_at_once
-  HAVING count(*) = pairs_at_once
-), ranked AS (
+CREATE OR REPLACE TEMP TABLE rounds AS
+SELECT times.* EXCLUDE (source, target, time_s), shapes.* EXCLUDE (round),
+       CASE WHEN kernel = 'pingpong' THEN least(source, target) ELSE source END AS source,
+       CASE WHEN kernel = 'pingpong' THEN greatest(source, target) ELSE target END AS target,
+       CASE kernel WHEN 'pingpong' THEN time_s / 2 ELSE message_bytes * window_messages / time_s END AS value
+FROM (
+  SELECT round, source, target, greatest(median(time_s), 1e-12) AS time_s,
+         stddev_samp(ln(greatest(time_s, 1e-12))) AS spread, count(*) AS iterations
+  FROM samples WHERE NOT warm AND coalesce(errors, 0) = 0 AND round IN (SELECT round FROM shapes)
+  GROUP BY round, source, target
+) times JOIN shapes USING (round)
+"""
+"""One row for each round and pair."""
+RETESTED = """
+CREATE OR REPLACE TEMP TABLE rounds AS
+SELECT * EXCLUDE (crowd) FROM (
   SELECT * REPLACE (CASE WHEN phase IN ('next', 'retest') THEN 'survey' ELSE phase END AS phase),
          CASE phase WHEN 'retest' THEN 0 WHEN 'next' THEN pairs_at_once ELSE 1 << 30 END AS crowd
-  FROM together WHERE value > 0
-), chosen AS (
-  SELECT * FROM ranked WHERE phase <> 'survey'
-  UNION ALL BY NAME
-  SELECT * FROM ranked WHERE phase = 'survey'
-  QUALIFY crowd = min(crowd) OVER (PARTITION BY variant, kernel, message_bytes, window_messages, source, target)
+  FROM rounds
 )
-SELECT phase, variant, kernel, message_bytes, window_messages, source, target, median(value) AS value,
-       median(spread) AS iteration_spread, stddev_samp(ln(value)) AS round_spread, max(pairs_at_once) AS pairs_at_once,
-       median(iterations) AS iterations,
-       CASE WHEN max(verified) = 0 THEN 0 WHEN max(verified) < median(iterations) THEN 1 ELSE 2 END AS compared
-FROM chosen GROUP BY ALL
+QUALIFY phase <> 'survey'
+        OR crowd = min(crowd) OVER (PARTITION BY phase, variant, kernel, message_bytes, window_messages, source, target)
 """
+"""Of pairs that were measured again, the rounds that decide."""
+SATURATED = """
+CREATE OR REPLACE TEMP TABLE rounds AS
+SELECT * FROM rounds WHERE phase <> 'saturation'
+UNION ALL BY NAME
+SELECT phase, pairs_at_once || ' ranks' AS variant, kernel, message_bytes, window_messages, round, source, target,
+       CASE WHEN kernel = 'pingpong' THEN median(value) ELSE sum(value) END AS value, median(spread) AS spread,
+       pairs_at_once, median(iterations) AS iterations, max(verified) AS verified
+FROM (SELECT * REPLACE (regexp_replace(source, ':[0-9]+$', '') AS source,
+                        regexp_replace(target, ':[0-9]+$', '') AS target)
+      FROM rounds WHERE phase = 'saturation')
+GROUP BY phase, kernel, message_bytes, window_messages, round, source, target, pairs_at_once
+HAVING count(*) = pairs_at_once
+"""
+"""Ranks of a node at once as one pair of nodes; rounds in which a rank is missing do not count."""
+PAIRS = """
+INSERT INTO run_values
+SELECT ?, phase, variant, kernel, message_bytes, window_messages, source, target, median(value), median(spread),
+       stddev_samp(ln(value)), max(pairs_at_once), median(iterations),
+       CASE WHEN max(verified) = 0 THEN 0 WHEN max(verified) < median(iterations) THEN 1 ELSE 2 END
+FROM rounds WHERE value > 0 GROUP BY phase, variant, kernel, message_bytes, window_messages, source, target
+"""
+KEPT = "INSERT INTO run_values SELECT ?, * EXCLUDE (run) FROM samples WHERE run = ?"
 
 
 class ValuesFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,16 +103,27 @@ class ValuesFile(msgspec.Struct, frozen=True, kw_only=True):
 def read_tables(files: Sequence[ValuesFile]) -> tuple[MetricTable, ...]:
     """All metrics of these runs, sorted; rows in the order of `files`. Raises DamagedRun, TooLittleMemory."""
     with _loaded(files) as connection:
-        metrics = connection.execute(
-            "SELECT DISTINCT phase, variant, kernel, message_bytes, window_messages FROM run_values"
-        ).fetchall()
-        keys = sorted(
+        connection.execute(
+            "CREATE TEMP TABLE metrics AS SELECT row_number() OVER () - 1 AS metric, * FROM (SELECT DISTINCT "
+            "phase, variant, kernel, message_bytes, window_messages FROM run_values)"
+        )
+        connection.execute(
+            "CREATE TEMP TABLE pairs AS SELECT row_number() OVER (ORDER BY source, target) - 1 AS pair, * FROM "
+            "(SELECT DISTINCT source, target FROM run_values)"
+        )
+        joined = connection.sql(
+            "SELECT number, metric, pair, run_values.* FROM run_values JOIN pairs USING (source, target) "
+            "JOIN metrics USING (phase, variant, kernel, message_bytes, window_messages)"
+        )
+        joined.create_view("numbered")
+        values = _Values(connection)
+        keys = {
             Metric(
                 phase=Phase(phase), variant=variant, kernel=KERNELS[kernel], message_bytes=size, window_messages=many
-            )
-            for phase, variant, kernel, size, many in metrics
-        )
-        return tuple(_table(connection, metric, len(files)) for metric in keys)
+            ): number
+            for number, phase, variant, kernel, size, many in connection.execute("SELECT * FROM metrics").fetchall()
+        }
+    return tuple(values.table(metric, keys[metric], len(files)) for metric in sorted(keys))
 
 
 def write_values(files: Sequence[ValuesFile], target: Path) -> None:
@@ -120,43 +147,62 @@ def _loaded(files: Sequence[ValuesFile]) -> "Iterator[duckdb.DuckDBPyConnection]
                 samples = connection.read_parquet(exactly(file.path))
                 connection.register("samples", samples)
                 if file.in_baseline:
-                    wanted = "INSERT INTO run_values SELECT ?, * EXCLUDE (run) FROM samples WHERE run = ?"
-                    connection.execute(wanted, [number, file.run])
+                    connection.execute(KEPT, [number, file.run])
                 else:
-                    connection.sql(ROUNDS).create_view("of_run")
-                    connection.execute("INSERT INTO run_values SELECT ?, * FROM of_run", [number])
-                    connection.execute("DROP VIEW of_run")
+                    _reduce(connection, number)
                 connection.unregister("samples")
         yield connection
 
 
-def _table(connection: "duckdb.DuckDBPyConnection", metric: Metric, runs: int) -> MetricTable:
-    where = [metric.phase.value, metric.variant, metric.kernel.value, metric.message_bytes, metric.window_messages]
-    connection.execute(
-        "CREATE OR REPLACE TEMP TABLE chosen AS SELECT *, dense_rank() OVER (ORDER BY source, target) - 1 AS pair "
-        "FROM run_values "
-        "WHERE phase = ? AND variant = ? AND kernel = ? AND message_bytes = ? AND window_messages = ?",
-        where,
-    )
-    pairs = connection.execute("SELECT DISTINCT pair, source, target FROM chosen ORDER BY pair").fetchall()
-    columns = connection.execute("SELECT number, pair, value FROM chosen").fetchnumpy()
-    values = np.full((runs, len(pairs)), np.nan)
-    values[columns["number"], columns["pair"]] = columns["value"]
-    of_runs = np.full((runs, 4), np.nan)
-    compared: list[Compared | None] = [None] * runs
-    for number, *numbers, level in connection.execute(
-        "SELECT number, median(iteration_spread), median(round_spread), max(pairs_at_once), median(iterations), "
-        "min(compared) FROM chosen GROUP BY number"
-    ).fetchall():
-        of_runs[number] = [np.nan if each is None else each for each in numbers]
-        compared[number] = tuple(Compared)[level]
-    return MetricTable(
-        metric=metric,
-        pairs=tuple((source, target) for _, source, target in pairs),
-        values=values,
-        iteration_spread=of_runs[:, 0],
-        round_spread=of_runs[:, 1],
-        pairs_at_once=of_runs[:, 2],
-        iterations=of_runs[:, 3],
-        compared=tuple(compared),
-    )
+def _reduce(connection: "duckdb.DuckDBPyConnection", number: int) -> None:
+    """From the samples of a run to a row for each metric and pair."""
+    connection.execute(SHAPES)
+    connection.execute(ROUNDS)
+    phases = {phase for (phase,) in connection.execute("SELECT DISTINCT phase FROM shapes").fetchall()}
+    if phases & {Phase.NEXT, Phase.RETEST}:
+        connection.execute(RETESTED)
+    if Phase.SATURATION in phases:
+        connection.execute(SATURATED)
+    connection.execute(PAIRS, [number])
+
+
+class _Values:
+    """All values of all runs, read from DuckDB at once and taken apart by metric."""
+
+    def __init__(self, connection: "duckdb.DuckDBPyConnection") -> None:
+        columns = connection.execute("SELECT number, metric, pair, value FROM numbered ORDER BY metric").fetchnumpy()
+        self._numbers, self._pairs, self._values = columns["number"], columns["pair"], columns["value"]
+        most = int(columns["metric"].max(initial=-1))
+        self._ends = np.searchsorted(columns["metric"], np.arange(most + 2))
+        self._names = connection.execute("SELECT source, target FROM pairs ORDER BY pair").fetchall()
+        self._of_runs: dict[tuple[int, int], tuple[float | None, ...]] = {
+            (metric, number): tuple(numbers)
+            for metric, number, *numbers in connection.execute(
+                "SELECT metric, number, median(iteration_spread), median(round_spread), max(pairs_at_once), "
+                "median(iterations), min(compared) FROM numbered GROUP BY metric, number"
+            ).fetchall()
+        }
+
+    def table(self, metric: Metric, place: int, runs: int) -> MetricTable:
+        """One metric; only the pairs that some run has."""
+        rows = slice(self._ends[place], self._ends[place + 1])
+        pairs, columns = np.unique(self._pairs[rows], return_inverse=True)
+        values = np.full((runs, len(pairs)), np.nan)
+        values[self._numbers[rows], columns] = self._values[rows]
+        of_runs = np.full((runs, 4), np.nan)
+        compared: list[Compared | None] = [None] * runs
+        for number in range(runs):
+            if (place, number) in self._of_runs:
+                *numbers, level = self._of_runs[place, number]
+                of_runs[number] = [np.nan if each is None else each for each in numbers]
+                compared[number] = LEVELS[int(level or 0)]
+        return MetricTable(
+            metric=metric,
+            pairs=tuple(self._names[pair] for pair in pairs),
+            values=values,
+            iteration_spread=of_runs[:, 0],
+            round_spread=of_runs[:, 1],
+            pairs_at_once=of_runs[:, 2],
+            iterations=of_runs[:, 3],
+            compared=tuple(compared),
+        )
