@@ -31,6 +31,7 @@ from seatrial.cli import (
     nodes,
     parse,
     placement,
+    plan,
     report,
     runs,
     saturate,
@@ -89,6 +90,10 @@ COMMANDS = (
     Command(
         compare,
         "Say what became slower, faster or stayed the same between two sets of runs, and which facts changed with it.",
+    ),
+    Command(
+        plan,
+        "Say how many runs, nodes and node-hours it takes to show a change, from the variance of the runs there are.",
     ),
     Command(baseline, "Keep runs under a name, with which later runs are compared."),
     Command(

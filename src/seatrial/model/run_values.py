@@ -1,7 +1,7 @@
 """What runs measured, in columns: one value for each run and subject of a metric, ready to be compared."""
 
 import enum
-from functools import cached_property
+from collections.abc import Sequence
 
 import msgspec
 import numpy as np
@@ -52,7 +52,7 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True, order=True):
         return 1 if self.unit == LATENCY else -1
 
 
-class MetricTable(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+class MetricTable(msgspec.Struct, frozen=True, kw_only=True):
     """The values of one metric: rows are runs, columns are pairs of nodes."""
 
     metric: Metric
@@ -71,21 +71,17 @@ class MetricTable(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     compared: tuple[Compared | None, ...]
     """By run: how much of its data was verified; None where the run has nothing of this metric."""
 
-    @cached_property
-    def place(self) -> dict[tuple[str, str], int]:
-        """The column of each pair."""
-        return {pair: column for column, pair in enumerate(self.pairs)}
-
-    def of_runs(self, first: int, end: int) -> "MetricTable":
-        """The table of some of its runs, with all pairs."""
+    def rows(self, rows: Sequence[int]) -> "MetricTable":
+        """The same with these runs, in this order; a run may occur twice."""
+        rows = list(rows)
         return msgspec.structs.replace(
             self,
-            values=self.values[first:end],
-            iteration_spread=self.iteration_spread[first:end],
-            round_spread=self.round_spread[first:end],
-            pairs_at_once=self.pairs_at_once[first:end],
-            iterations=self.iterations[first:end],
-            compared=self.compared[first:end],
+            values=self.values[rows],
+            iteration_spread=self.iteration_spread[rows],
+            round_spread=self.round_spread[rows],
+            pairs_at_once=self.pairs_at_once[rows],
+            iterations=self.iterations[rows],
+            compared=tuple(self.compared[row] for row in rows),
         )
 
 

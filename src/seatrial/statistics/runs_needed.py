@@ -19,6 +19,15 @@ CONFIDENCE = 0.95
 SAMENESS_CONFIDENCE = 0.90
 
 
+def runs_to_detect(effect: float, deviation: float, *, before: int = 0, confidence: float = CONFIDENCE) -> int | None:
+    """Runs of each set that show a change by `effect`, a share, with `POWER`.
+
+    `deviation`: of the logarithm of one run. `before`: runs that the first set has already; then the runs of the second
+    set. `confidence`: above 95 % where many subjects are tested. None: more than `MOST_RUNS`.
+    """
+    return _least(abs(math.log1p(-min(effect, 0.99))), deviation, confidence, before, POWER)
+
+
 def runs_to_decide(change: float, threshold: float, deviation: float, *, held: int = 1) -> int | None:
     """Runs that each set needs in all until the estimated change is shown, or shown to be within the threshold.
 

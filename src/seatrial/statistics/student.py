@@ -78,8 +78,8 @@ def quantile(confidence: float, degrees: Reals) -> Reals:
 def _grid(confidence: float) -> tuple[Reals, Reals]:
     inverse = np.linspace(1 / MOST_DEGREES, 1.0, GRID)
     degrees = 1 / inverse
-    low, high = np.zeros(GRID), np.full(GRID, 1e4)
-    for _ in range(80):
+    low, high = np.zeros(GRID), np.full(GRID, 1e9)
+    for _ in range(100):
         middle = (low + high) / 2
         above = two_sided(middle, degrees) > 1 - confidence
         low, high = np.where(above, middle, low), np.where(above, high, middle)

@@ -24,6 +24,7 @@ PRINTING = [
     ["baseline", "list"],
     ["baseline", "show", "kept"],
     ["compare", "run", "second"],
+    ["plan", "check"],
     ["check", "--replay", "run", "--run", "again"],
     ["facts", "--from", "facts.txt"],
     ["facts", "--from", "facts.txt", "--drift"],

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from seatrial.statistics.rank_sum import adjusted, adjusted_together
-from seatrial.statistics.runs_needed import runs_to_decide
+from seatrial.statistics.runs_needed import runs_to_decide, runs_to_detect
 from seatrial.statistics.shrunken_variances import (
     ALL_ALIKE,
     LEAST_DEVIATION,
@@ -71,6 +71,22 @@ def test_untested_subjects_do_not_count_and_families_are_one() -> None:
     assert np.isnan(together[0][1])
     assert together[1] == pytest.approx([0.03, 0.5])
     assert adjusted_together([]) == []
+
+
+def test_runs_needed_follow_the_square_of_deviation_over_effect() -> None:
+    """Normal theory: 2 (1.96 + 1.28)^2 (1.15/2)^2 = 7 runs of each set; Student's quantiles add one or two."""
+    needed = runs_to_detect(0.02, 0.0115)
+    assert needed is not None and 7 <= needed <= 9
+    half = runs_to_detect(0.01, 0.0115)
+    assert half is not None and 3.3 * needed < half < 4.2 * needed
+    assert runs_to_detect(0.0001, 0.05) is None
+
+
+def test_many_subjects_and_runs_that_exist_already_count() -> None:
+    alone, among_many = runs_to_detect(0.02, 0.0115), runs_to_detect(0.02, 0.0115, confidence=1 - 0.01 / 64)
+    assert alone is not None and among_many is not None and among_many > 1.5 * alone
+    with_many_before = runs_to_detect(0.02, 0.0115, before=100)
+    assert with_many_before is not None and with_many_before < alone
 
 
 def test_a_small_change_is_shown_to_be_small_and_a_large_one_to_be_there() -> None:

@@ -1,0 +1,75 @@
+"""A plan in words and as JSON."""
+
+from collections.abc import Iterable
+
+from seatrial.judgement.comparison.planning import FEWEST_RUNS, Need, Plan
+from seatrial.model.errors import ExitCode
+from seatrial.model.units import share
+from seatrial.model.words import count, some
+from seatrial.render.json import Json, number
+from seatrial.render.report import Block, Lines, Paragraph, Report, Table, columns
+
+MOST_RUNS = 5
+UNKNOWN = "too many"
+
+
+def plan_report(plan: Plan) -> Report:
+    """How many runs each claim needs. Without enough runs to know how much they vary it is incomplete."""
+    return Report(
+        exit_code=ExitCode.PASS if plan.enough_known else ExitCode.INCOMPLETE,
+        payload=lambda: _fields(plan),
+        terminal=lambda _: _blocks(plan),
+    )
+
+
+def _blocks(plan: Plan) -> Iterable[Block]:
+    names = some([run.run for run in plan.runs], MOST_RUNS)
+    if not plan.enough_known:
+        text = (
+            f"{count(len(plan.runs), 'run')} ({names}): at least {FEWEST_RUNS} runs of common pairs are needed to know "
+            "how much runs vary. Measure again, then plan."
+        )
+        yield Paragraph(text=text)
+        return
+    yield Paragraph(text=f"To show a change of {share(plan.effect)} with 90 % power:", strong=True)
+    head = columns("metric", "claim", "#one run varies by", "#runs before and after", "#more runs", "#node-hours")
+    yield Table(columns=head, rows=tuple(map(_row, plan.needs)))
+    hours = "unknown" if plan.node_hours_a_run is None else f"{plan.node_hours_a_run:.3g} node-hours each"
+    yield Lines(
+        rows=(
+            ("from", f"{count(len(plan.runs), 'run')}: {names}; {count(plan.nodes, 'node')}, {hours}"),
+            ("more runs", "are those after the change, if the runs of the archive are the ones before it"),
+            ("any one", "of the nodes: tested for all of them, so that 1 % of such comparisons name a wrong one"),
+        )
+    )
+
+
+def _row(need: Need) -> tuple[str, ...]:
+    return (
+        need.metric.name,
+        need.claim.value,
+        f"{need.deviation * 100:.2g} %",
+        str(need.runs or UNKNOWN),
+        str(need.more_runs or UNKNOWN),
+        "" if need.node_hours is None else f"{need.node_hours:.3g}",
+    )
+
+
+def _fields(plan: Plan) -> Json:
+    return {
+        "effect": plan.effect,
+        "runs": [run.run for run in plan.runs],
+        "nodes": plan.nodes,
+        "node_hours_a_run": number(plan.node_hours_a_run),
+        "needs": [
+            {
+                "metric": need.metric.name,
+                "claim": need.claim.name.lower().replace("_", "-"),
+                "deviation": number(need.deviation),
+                "runs_each": need.runs,
+                "more_runs": need.more_runs,
+                "node_hours": number(need.node_hours),
+            }
+            for need in plan.needs
+        ],
+    }

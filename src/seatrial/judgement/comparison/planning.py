@@ -1,0 +1,104 @@
+"""How many runs, nodes and node-hours a claim needs, from how much the runs of an archive vary."""
+
+import enum
+import math
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from seatrial.judgement.comparison.records import ERROR_RATE
+from seatrial.judgement.comparison.subjects import node_columns, pair_columns
+from seatrial.model.run_values import Metric, MetricTable, RunSummary
+from seatrial.statistics.estimates import median
+from seatrial.statistics.run_comparison import compare_runs
+from seatrial.statistics.runs_needed import CONFIDENCE, runs_to_detect
+
+HOUR_S = 3600.0
+FEWEST_RUNS = 2
+"""One run does not show how much runs vary."""
+
+
+class Claim(enum.StrEnum):
+    """What is to be shown."""
+
+    EVERYTHING = "all pairs together changed"
+    THIS_NODE = "a node that is known beforehand changed"
+    ANY_NODE = "any one of the nodes changed"
+
+
+class Need(msgspec.Struct, frozen=True, kw_only=True):
+    """What one claim in one metric needs."""
+
+    metric: Metric
+    claim: Claim
+    deviation: float
+    """Standard deviation of the logarithm of one run that the claim depends on."""
+    runs: int | None
+    """Of each set, before and after; None: too many, or too little is known."""
+    more_runs: int | None
+    """Runs after the change, where those of the archive are the ones before it."""
+    node_hours: float | None
+    """Of `more_runs`; None where that or the duration of a run is not known."""
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """What runs like those of the archive can show."""
+
+    effect: float
+    runs: tuple[RunSummary, ...]
+    nodes: int
+    """Of one run, the median."""
+    node_hours_a_run: float | None
+    needs: tuple[Need, ...]
+
+    @property
+    def enough_known(self) -> bool:
+        """Whether there are enough runs to know how much they vary."""
+        return len(self.runs) >= FEWEST_RUNS and bool(self.needs)
+
+
+def plan_runs(
+    runs: Sequence[RunSummary], tables: Sequence[MetricTable], effect: float, leaf_of: Mapping[str, str]
+) -> Plan:
+    """`tables`: the metrics of interest, one row for each of `runs`, which were all measured alike."""
+    hours = [len(run.nodes) * run.seconds / HOUR_S for run in runs if run.seconds is not None and run.nodes]
+    cost = median(hours) if hours else None
+    needs = [need for table in tables for need in _needs(table, effect, leaf_of, cost)]
+    return Plan(
+        effect=effect,
+        runs=tuple(runs),
+        nodes=round(median([len(run.nodes) for run in runs])) if runs else 0,
+        node_hours_a_run=cost,
+        needs=tuple(needs),
+    )
+
+
+def _needs(table: MetricTable, effect: float, leaf_of: Mapping[str, str], hours: float | None) -> list[Need]:
+    """The last run is also the second set, where it adds nothing to what is known of the deviations."""
+    count = len(table.values)
+    doubled = table.rows([*range(count), count - 1])
+    pairs = pair_columns(doubled, count)
+    if not pairs.names or len(pairs.first) < FEWEST_RUNS:
+        return []
+    existing = len(pairs.first)
+    levels = compare_runs(pairs.first, pairs.second).levels
+    needs = [_need(table.metric, Claim.EVERYTHING, levels.run, CONFIDENCE, effect, hours, existing)]
+    nodes = node_columns(doubled, count, leaf_of)
+    if nodes is not None and len(nodes.first) >= FEWEST_RUNS:
+        deviation = compare_runs(nodes.first, nodes.second).levels.one_run
+        for claim, confidence in (
+            (Claim.THIS_NODE, CONFIDENCE), (Claim.ANY_NODE, 1 - ERROR_RATE / len(nodes.names)),
+        ):  # fmt: skip
+            needs.append(_need(table.metric, claim, deviation, confidence, effect, hours, len(nodes.first)))
+    return needs
+
+
+def _need(
+    metric: Metric, claim: Claim, deviation: float, confidence: float, effect: float, hours: float | None, existing: int
+) -> Need:
+    runs = more = None
+    if not math.isnan(deviation):
+        runs = runs_to_detect(effect, deviation, confidence=confidence)
+        more = runs_to_detect(effect, deviation, before=existing, confidence=confidence)
+    cost = more * hours if more is not None and hours is not None else None
+    return Need(metric=metric, claim=claim, deviation=deviation, runs=runs, more_runs=more, node_hours=cost)

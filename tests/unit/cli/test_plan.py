@@ -1,0 +1,83 @@
+"""seatrial plan: how many runs a claim needs."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seatrial.cli.main import run
+from tests.support.documents import own_lines
+from tests.support.json_objects import frame
+from tests.support.paths import DATA, ROOT
+from tests.support.run_archives import healthy_run
+
+Read = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("archive")
+    for number in (1, 2, 3):
+        healthy_run(folder, number)
+    shutil.copytree(DATA / "archives" / "curve", folder / "curve")
+    return folder
+
+
+def planned(archive: Path, *words: str, capsys: Read, code: int = 0) -> dict[str, Any]:
+    capsys.readouterr()
+    assert run(["plan", *words, "--archive", str(archive), "--json"]) == code
+    data: dict[str, Any] = frame(capsys.readouterr().out)["data"]
+    return data
+
+
+def test_smaller_changes_and_more_subjects_take_more_runs(archive: Path, capsys: Read) -> None:
+    large = planned(archive, "bandwidth 1 MiB x 4", "--detect", "5%", "--runs", "h1,h2,h3", capsys=capsys)
+    small = planned(archive, "bandwidth 1 MiB x 4", "--detect", "0.5%", "--runs", "h1,h2,h3", capsys=capsys)
+    assert large["runs"] == ["h1", "h2", "h3"]
+    assert large["nodes"] == 5
+    assert large["node_hours_a_run"] == pytest.approx(5 / 60)
+    assert [need["claim"] for need in large["needs"]] == ["everything", "this-node", "any-node"]
+    for first, second in zip(large["needs"], small["needs"], strict=True):
+        assert first["deviation"] == second["deviation"] > 0
+        assert second["runs_each"] is None or first["runs_each"] < second["runs_each"]
+    known, unknown = large["needs"][1:]
+    assert known["runs_each"] <= unknown["runs_each"]
+    assert known["node_hours"] == pytest.approx(known["more_runs"] * 5 / 60)
+
+
+def test_a_command_has_all_its_metrics(archive: Path, capsys: Read) -> None:
+    metrics = {need["metric"] for need in planned(archive, "check", capsys=capsys)["needs"]}
+    assert metrics == {"bandwidth 1 MiB x 4", "latency 8 B"}
+
+
+def test_one_run_is_too_few(archive: Path, capsys: Read) -> None:
+    assert planned(archive, "curve", capsys=capsys, code=2)["needs"] == []
+    assert run(["plan", "curve", "--archive", str(archive)]) == 2
+    assert "at least 2 runs" in capsys.readouterr().out
+
+
+def test_the_text_has_a_row_for_each_claim(archive: Path, capsys: Read) -> None:
+    assert run(["plan", "check", "--archive", str(archive)]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("To show a change of 2.0 % with 90 % power:")
+    assert "from       3 runs: h1, h2, h3" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("nonsense",), "measured 'nonsense'"),
+        (("saturate",), "measured 'saturate'"),
+        (("check", "--detect", "2"), "--detect '2' is not a share"),
+    ],
+)
+def test_what_cannot_be_planned_is_refused(words: tuple[str, ...], said: str, archive: Path, capsys: Read) -> None:
+    assert run(["plan", *words, "--archive", str(archive)]) == 64
+    assert said in capsys.readouterr().err
+
+
+def test_every_field_is_documented(archive: Path, capsys: Read) -> None:
+    documented = own_lines((ROOT / "docs" / "plan.md").read_text())
+    data = planned(archive, "check", capsys=capsys)
+    assert set(data) | set(data["needs"][0]) <= documented
