@@ -42,6 +42,14 @@ def test_singletons_are_called_by_their_name(check: Check) -> None:
     assert "--mpi" in done.stderr
 
 
+@pytest.mark.skipif(shutil.which("mpicc.mpich") is None, reason="no MPICH (libmpich-dev)")
+def test_an_mpi_that_the_sites_own_type_does_not_start_is_started_by_another(check: Check) -> None:
+    done = check("--mpicc", "mpicc.mpich", "--nodes", "n[1-2]", "--budget", "2s")
+    found = parsed(done.stdout)
+    assert any("--mpi=pmix, does not work" in note and "--mpi=pmi2 was used" in note for note in found["notes"])
+    assert all(pair["bandwidth_bytes_per_s"] for pair in found["pairs"])
+
+
 def test_an_mpi_that_finds_no_launcher_to_join(check: Check) -> None:
     done = check("--mpi", "none")
     assert done.returncode == 2

@@ -79,6 +79,9 @@ def check(
     fabric: FabricFile = "",
     routes: RoutesFile = "",
     device: FabricDevice = "",
+    leaves: Annotated[
+        str, typer.Option(help="Leaf switch of each node: a file with lines like `n[1-4] leaf1`.", metavar="FILE")
+    ] = DEFAULTS.leaves,
     effect: Annotated[
         str, typer.Option(help="Smallest bandwidth loss that counts as a fault.  [default: 3 %]", metavar="SHARE")
     ] = "",
@@ -114,6 +117,7 @@ def check(
         fabric=file_or_live(fabric),
         routes=file_or_live(routes),
         device=device,
+        leaves=str(Path(leaves).absolute()) if leaves else "",
         effect=share_of(effect, "--effect") if effect else None,
         latency_effect=share_of(latency_effect, "--latency-effect") if latency_effect else None,
     )

@@ -188,6 +188,9 @@ def slurm_arguments(given: Sequence[str]) -> tuple[str, ...]:
         name = re.match(r"--([^=]+)", word) or re.match(r"-([A-Za-z])", word)
         if name is None:
             raise UsageError(f"--slurm-arg {word!r} is not an option.", "Write --slurm-arg=--comment=acceptance.")
+        if name.group(1) in ("clusters", "M"):
+            remedy = "Set SLURM_CLUSTERS to that cluster: then its nodes are also those that are chosen."
+            raise UsageError(f"--slurm-arg {word!r} asks another cluster, which may have nodes of equal names.", remedy)
         if name.group(1) in OURS:
             remedy = "Use the option of seatrial, or leave it out."
             raise UsageError(f"--slurm-arg {word!r}: seatrial sets this option of Slurm itself.", remedy)
@@ -255,9 +258,18 @@ def parse_nodes(text: str, what: str = "--nodes") -> tuple[str, ...]:
     return nodes
 
 
+BRACKETED = re.compile(r"\[([0-9A-Fa-f.]*:[0-9A-Fa-f:.%\w]*)\]")
+"""An IPv6 address as URLs have it, which would be read as a range of numbers."""
+
+
 def hosts_of(names: str, file: Path | None) -> tuple[str, ...]:
     """What --hosts and --hostfile name. Raises UsageError for both at once, and for what is not valid."""
     if file is None:
+        if address := BRACKETED.search(names):
+            raise UsageError(
+                f"--hosts {names!r}: the IPv6 address {address[1]} cannot be given to mpirun.",
+                "Give the host a name in DNS or /etc/hosts.",
+            )
         return parse_nodes(names, "--hosts")
     if names:
         raise UsageError("--hosts and --hostfile cannot be given together.", "Give only one of them.")

@@ -10,16 +10,19 @@ from seatrial.archive.inputs import MAP_BYTES, ROUTES_BYTES, argument_text
 from seatrial.archive.reader import read_wiring
 from seatrial.fabric import forwarding, ibnetdiscover
 from seatrial.fabric import routed_fabric as routed
+from seatrial.fabric.slurm_topology import parse_leaf_file
 from seatrial.launch.contract import Hosts
 from seatrial.launch.site_outputs import discover, read_tables
 from seatrial.model.errors import UsageError
 from seatrial.model.fabric import Fabric
 from seatrial.model.settings import CheckSettings
+from seatrial.model.words import count
 
 if TYPE_CHECKING:
     from seatrial.fabric.routed_fabric import RoutedFabric
 
 LIVE = "live"
+MOST_NAMED = 4
 
 
 def wiring_of(settings: CheckSettings, hosts: Hosts, nodes: Sequence[str]) -> "RoutedFabric | None":
@@ -44,6 +47,30 @@ def wiring_of(settings: CheckSettings, hosts: Hosts, nodes: Sequence[str]) -> "R
     source = fabric.source if settings.fabric == LIVE else Path(settings.fabric).name
     routing = routed.make_routing(fabric, tables, nodes, hosts.fabric, device=settings.device, source=source)
     return routed.RoutedFabric(routing)
+
+
+def with_leaf_file(settings: CheckSettings, hosts: Hosts) -> Hosts:
+    """The same hosts; their leaves are those of --leaves, where it is given.
+
+    Raises UsageError for a file that cannot be read so, and for one that has none of the nodes.
+    """
+    if not settings.leaves:
+        return hosts
+    path = Path(settings.leaves)
+    try:
+        leaf_of = parse_leaf_file(argument_text(path, MAP_BYTES))
+    except ValueError as error:
+        raise UsageError(
+            f"--leaves {settings.leaves!r}: {error}.", "Write `n[1-4] leaf1` on each line, or give topology.conf."
+        ) from error
+    known = {node: leaf_of[node] for node in hosts.nodes if node in leaf_of}
+    if not known:
+        few = ", ".join(list(leaf_of)[:MOST_NAMED])
+        raise UsageError(f"--leaves {settings.leaves!r} has none of the nodes; it has {few}.", "Name another file.")
+    lacking = len(hosts.nodes) - len(known)
+    without = f", {lacking} nodes without one" if lacking else ""
+    source = f"{path.name}: {count(len(set(known.values())), 'leaf switch', 'leaf switches')}{without}"
+    return msgspec.structs.replace(hosts, fabric=Fabric(leaf_of=known, source=source))
 
 
 def with_leaves(hosts: Hosts, wiring: "RoutedFabric | None") -> Hosts:

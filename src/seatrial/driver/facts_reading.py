@@ -176,7 +176,8 @@ def read_earlier(name: str, archive: Path) -> FactsRead:
     read = _of_texts(read_facts_texts(folder, layout.BEFORE), {})
     if not read.facts:
         raise UsageError(f"The run {folder} has no facts.", "Name another run or a recording.")
-    return msgspec.structs.replace(read, features=read_info(folder).features)
+    info = read_info(folder)
+    return msgspec.structs.replace(read, features=info.features, cluster=info.cluster)
 
 
 def only(read: FactsRead, nodes: Sequence[str], label: object) -> FactsRead:

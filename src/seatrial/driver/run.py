@@ -16,7 +16,7 @@ from seatrial.driver.preflight import ExplainedByFacts, preflight
 from seatrial.driver.progress import Progress
 from seatrial.driver.session_losses import TooManyLost
 from seatrial.driver.site import environment_of
-from seatrial.launch.contract import Hosts, Launcher
+from seatrial.launch.contract import Hosts, Launcher, StartsOtherwise
 from seatrial.model import formats
 from seatrial.model.errors import SeatrialError
 from seatrial.model.fabric import Wiring
@@ -96,7 +96,8 @@ class Run:
             self.measurer.close(kill=ending is not Ending.COMPLETE)
         finally:
             self._launcher.close()
-        said = " ".join((reason, *self.measurer.remarks[:MOST_REMARKS])).strip()
+        way = self._launcher.remark if isinstance(self._launcher, StartsOtherwise) else ""
+        said = " ".join(filter(None, (reason, way, *self.measurer.remarks[:MOST_REMARKS])))
         return self._writer.close(ended(self._info(), ending, now_text(), said), failure)
 
     def allocate(self, nodes: Sequence[str], seconds: float) -> tuple[str, ...]:

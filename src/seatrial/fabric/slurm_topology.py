@@ -1,4 +1,7 @@
-"""The leaf switch of each node, from `scontrol show topology`, or from topology.conf, which has no levels."""
+"""The leaf switch of each node, from `scontrol show topology`, from topology.conf, which has no levels, or from a file.
+
+Of a block topology (Slurm 24.05 and newer) a base block counts as a leaf: its nodes are close to each other.
+"""
 
 import math
 import re
@@ -28,11 +31,13 @@ class Switch(msgspec.Struct, frozen=True, kw_only=True):
 def parse_topology(text: str) -> Fabric:
     """The leaf of every node: the switch of the lowest level that lists it, the first one printed among equals.
 
-    Text without such lines (no topology, block topology, an error) gives a fabric without leaves whose `source` says
-    so. Lines that cannot be read are left out and counted in `source`.
+    Text without such lines gives the blocks of a block topology; without these (no topology, an error) a fabric without
+    leaves whose `source` says so. Lines that cannot be read are left out and counted in `source`.
     """
     lines = [line.strip() for line in text.split("\n") if line.strip()]
     candidates = [line for line in lines if line.startswith("SwitchName=")]
+    if not candidates and (blocks := _blocks(lines)):
+        return blocks
     switches = [switch for line in candidates if (switch := _switch(line)) is not None]
     leaf_of: dict[str, str] = {}
     for switch in sorted(switches, key=lambda each: each.level):
@@ -43,6 +48,59 @@ def parse_topology(text: str) -> Fabric:
     unread = len(candidates) - len(switches)
     note = f", {unread} lines not understood" if unread else ""
     return Fabric(leaf_of=leaf_of, source=f"{PRINTER}: {len(set(leaf_of.values()))} leaf switches{note}")
+
+
+def _blocks(lines: list[str]) -> Fabric | None:
+    """Base blocks as leaves, `BlockName=b1 BlockIndex=0 Nodes=n[1-4] BlockSize=4`; None where no node has one.
+
+    Aggregated blocks hold base blocks and say nothing of a leaf.
+    """
+    leaf_of: dict[str, str] = {}
+    unread = 0
+    for line in lines:
+        if not line.startswith("BlockName="):
+            continue
+        fields = dict(word.split("=", 1) for word in line.split() if "=" in word)
+        nodes = _expand(fields.get("Nodes", ""))
+        if not fields["BlockName"] or nodes is None:
+            unread += 1
+            continue
+        for node in nodes:
+            leaf_of.setdefault(node, fields["BlockName"])
+    if not leaf_of:
+        return None
+    note = f", {unread} lines not understood" if unread else ""
+    return Fabric(leaf_of=leaf_of, source=f"{PRINTER}: {len(set(leaf_of.values()))} blocks{note}")
+
+
+NODE_AND_SWITCH = re.compile(r"(\S+)\s+(\S+)")
+
+
+def parse_leaf_file(text: str) -> dict[str, str]:
+    """Node -> leaf switch: topology.conf or the output of `scontrol show topology`, or `n[1-4] leaf1` on each line.
+
+    Comments begin with #. Raises ValueError that shows a line that is none of these, and a node with two switches.
+    """
+    lines = {number: line.partition("#")[0].strip() for number, line in enumerate(text.splitlines(), start=1)}
+    if any(line.startswith(("SwitchName=", "BlockName=")) for line in lines.values()):
+        fabric = parse_topology("\n".join(lines.values()))
+        if not fabric.leaf_of:
+            raise ValueError(fabric.source.removeprefix(f"{PRINTER}: "))
+        return dict(fabric.leaf_of)
+    leaf_of: dict[str, str] = {}
+    for number, line in lines.items():
+        if not line:
+            continue
+        pair = NODE_AND_SWITCH.fullmatch(line)
+        nodes = _expand(pair[1]) if pair else None
+        if not pair or not nodes:
+            raise ValueError(f"line {number} ({line[:80]!r}) is not of the form NODES SWITCH")
+        for node in nodes:
+            if leaf_of.setdefault(node, pair[2]) != pair[2]:
+                raise ValueError(f"line {number}: node {node} is on {leaf_of[node]} and on {pair[2]}")
+    if not leaf_of:
+        raise ValueError("it names no node")
+    return leaf_of
 
 
 def _switch(line: str) -> Switch | None:
@@ -88,5 +146,5 @@ def _why_none(lines: list[str]) -> str:
     if not lines:
         return "printed nothing"
     if any(line.startswith(("BlockName=", "AggregatedBlock=")) for line in lines):
-        return "a block topology, which names no leaf switches"
+        return "a block topology whose blocks name no nodes"
     return f"names no leaf switch; it begins with {lines[0][:120]!r}"

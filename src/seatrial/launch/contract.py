@@ -117,3 +117,12 @@ class SeesOwnJob(Protocol):
 
     def own_job(self, nodes: Sequence[str]) -> OwnJob:
         """The steps that run, and where ranks may run; what cannot be seen is left out."""
+
+
+@runtime_checkable
+class StartsOtherwise(Protocol):
+    """A launcher that may start the probe in another way than the site's own."""
+
+    @property
+    def remark(self) -> str:
+        """Which way it used instead, and why; empty: the site's own."""

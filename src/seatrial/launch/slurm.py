@@ -15,6 +15,7 @@ from seatrial.launch.environments.environment import NO_ENVIRONMENT, Environment
 from seatrial.launch.environments.report import ask
 from seatrial.launch.mpi import Mpi
 from seatrial.launch.session import PipeSession
+from seatrial.launch.start_ways import MPIRUN, StartWays
 from seatrial.model.errors import LaunchError, UsageError
 from seatrial.model.fabric import Fabric
 from seatrial.model.node_list import expand, node_list
@@ -28,7 +29,7 @@ from seatrial.process.process import Completed, run
 from seatrial.slurm import argv as slurm_argv
 from seatrial.slurm import text as slurm_text
 from seatrial.slurm.allocation import Allocation, obtain
-from seatrial.slurm.job import job_around, refuse_over
+from seatrial.slurm.job import job_around, refuse_clusters, refuse_over
 from seatrial.slurm.job_ranks import see_own_job
 from seatrial.slurm.presence import COMMAND_TIMEOUT_S, answer, asked, asked_settled, lacking, missing
 from seatrial.slurm.queue import cancel_own
@@ -71,7 +72,7 @@ class SlurmLauncher:
         self._partition = partition
         self._request = request
         self._wanted = tuple(nodes)
-        self._mpi = mpi
+        self._ways = StartWays(mpi, mpirun=own is not None and bool(own.mpirun))
         self.probe = probe
         self.environment = environment.seeing(str(probe.absolute().parent))
         self._wait_s = wait_s
@@ -83,6 +84,7 @@ class SlurmLauncher:
 
     def hosts(self) -> Hosts:
         """The job's nodes inside a job; else the partition's idle ones, or those asked for by name."""
+        refuse_clusters(os.environ.get("SLURM_CLUSTERS", ""))
         lacks = missing()
         if lacks:
             raise LaunchError(*lacking(lacks))
@@ -209,13 +211,32 @@ class SlurmLauncher:
             otherwise = failure.meaning.rstrip(".")
         return texts, {node: failures.get(node, otherwise) for node in nodes if node not in texts}
 
+    @property
+    def remark(self) -> str:
+        """See launch.contract.StartsOtherwise."""
+        return self._ways.remark
+
+    @property
+    def _srun_type(self) -> str:
+        return "" if self._ways.way == MPIRUN else self._ways.way
+
     def start(self, nodes: Sequence[str], log: Path, manner: Manner = PLAIN) -> PipeSession:
-        """The probe on every node, as a step of the job."""
+        """The probe on every node, as a step of the job.
+
+        Where the site's own type of --mpi does not work, others are tried, and the MPI's own mpirun as the last.
+        """
+        if any(option.startswith("--mpi") for option in manner.options):
+            return self._start(nodes, log, manner, "")
+        return self._ways.start(lambda way: self._start(nodes, log, manner, way))
+
+    def _start(self, nodes: Sequence[str], log: Path, manner: Manner, way: str) -> PipeSession:
+        if way == MPIRUN:
+            return self._start_by_mpirun(nodes, log, manner)
         each = manner.ranks_per_node
         program = self.environment.around_program([str(self.probe)])
         site = self._request.arguments
         argv = slurm_argv.probe_step(
-            self.job, nodes, self._mpi, *program, ranks_per_node=each, options=manner.options, arguments=site
+            self.job, nodes, way, *program, ranks_per_node=each, options=manner.options, arguments=site
         )
         return PipeSession(
             self.environment.around_launcher(argv),
@@ -225,6 +246,24 @@ class SlurmLauncher:
             timeout_s=START_TIMEOUT_S + EXTRA_S_PER_NODE * len(nodes) * each,
             extra_environment=manner.environment,
             ranks_per_node=each,
+        )
+
+    def _start_by_mpirun(self, nodes: Sequence[str], log: Path, manner: Manner) -> PipeSession:
+        """Inside the allocation, where mpirun finds its nodes in Slurm's variables. Options are srun's: none is given.
+
+        Raises LaunchError for a manner that needs any.
+        """
+        if self._own is None or manner.options or manner.ranks_per_node > 1:
+            raise LaunchError("The MPI's own mpirun cannot start ranks in the manner that is needed here.")
+        program = self.environment.around_program([str(self.probe)])
+        argv = default_argv(self._own, len(nodes), program, root=os.geteuid() == 0)
+        return PipeSession(
+            self.environment.around_launcher(argv),
+            nodes,
+            log,
+            one_host=False,
+            timeout_s=START_TIMEOUT_S + EXTRA_S_PER_NODE * len(nodes),
+            extra_environment={**job_variables(self.job, nodes), **manner.environment},
         )
 
     def default_start(self, nodes: Sequence[str], log: Path) -> DefaultStart | None:
@@ -254,7 +293,7 @@ class SlurmLauncher:
     ) -> Completed:
         """See launch.environment_check.Reporting; each line bears its task's number. `mpi`: None for the probe's."""
         environment = self.environment if within else NO_ENVIRONMENT
-        mpi = self._mpi if mpi is None else mpi
+        mpi = self._srun_type if mpi is None else mpi
         words = environment.around_program(argv)
         step = slurm_argv.report_step(self.job, nodes, mpi, words, self._request.arguments)
         patience = START_TIMEOUT_S + EXTRA_S_PER_NODE * len(nodes)

@@ -106,6 +106,8 @@ class CheckSettings(SiteSettings, frozen=True, kw_only=True, tag_field="kind", t
     """A file with the output of ibnetdiscover, or `live`; empty: only leaf switches are known."""
     routes: str = ""
     """A file with forwarding tables, or `live`."""
+    leaves: str = ""
+    """A file with the leaf switch of each node, in place of what Slurm knows."""
     device: str = ""
     """The adapter that each node uses where it has several, such as mlx5_1; empty: the first."""
     effect: float | None = None

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from seatrial.model.errors import LaunchError
+from seatrial.model.errors import LaunchError, UsageError
 from seatrial.model.launching import blocked, fine, noted
 from seatrial.model.verdict import Finding, FindingKind
 from seatrial.slurm import argv
@@ -63,6 +63,16 @@ def job_around(number: str) -> Job:
     if stranger:
         raise LaunchError(f"SLURM_JOB_ID says that this is job {number}, and that is user {stranger}'s.", FORGET)
     return job
+
+
+def refuse_clusters(named: str) -> None:
+    """`named`: the value of SLURM_CLUSTERS. Raises UsageError for several, whose nodes may have equal names."""
+    several = "," in named or named.strip().lower() == "all"
+    if several:
+        raise UsageError(
+            f"SLURM_CLUSTERS={named} names several clusters, whose nodes may have the same names.",
+            "Set it to the one cluster that is to be measured, or unset it.",
+        )
 
 
 def refuse_over(number: str) -> None:

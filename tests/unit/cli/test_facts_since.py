@@ -2,8 +2,12 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from seatrial.commands.facts.drift import look_for_drift
+from seatrial.driver import facts_reading
+from seatrial.model.errors import UsageError
 from tests.support.builders import Cluster, names, record, sail
 from tests.support.json_objects import parsed
 from tests.unit.cli.test_commands import Ran
@@ -59,3 +63,13 @@ def test_what_was_not_read_at_the_time_is_not_a_change(capsys: pytest.CaptureFix
     for pair in ((then, now), (now, then)):
         found = parsed(Ran(capsys, "facts", "--from", str(pair[1]), "--since", str(pair[0]), "--json").out)
         assert found["changes"] == []
+
+
+def test_equal_names_of_two_clusters_are_different_machines(tmp_path: Path) -> None:
+    made = Cluster(nodes=names(2))
+    folder = record(made, tmp_path / "archive", "old", sail(made))
+    earlier = facts_reading.read_earlier(str(folder), tmp_path)
+    read = msgspec.structs.replace(earlier, cluster="another")
+    with pytest.raises(UsageError, match="of the cluster test, and these are of another"):
+        look_for_drift(read, earlier, None)
+    assert look_for_drift(earlier, earlier, None).changes == ()

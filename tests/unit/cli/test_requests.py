@@ -138,3 +138,18 @@ def test_a_large_check_says_what_it_takes_before_it_asks(
     err = capsys.readouterr().err
     takes = "This takes 100 nodes for at most 30 minutes: at most 50.00 node-hours. --sample N"
     assert 0 <= err.find(takes) < err.find("Waiting for 100 nodes")
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["--slurm-arg=--clusters=b"], "asks another cluster"),
+        (["--slurm-arg=-Mb"], "asks another cluster"),
+        (["--hosts", "[fe80::1],n2"], "the IPv6 address fe80::1 cannot be given to mpirun"),
+    ],
+)
+def test_other_clusters_and_addresses_are_refused_with_a_sentence(
+    words: list[str], why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main.run(["check", *words]) == 64
+    assert why in capsys.readouterr().err

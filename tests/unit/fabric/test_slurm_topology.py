@@ -1,10 +1,12 @@
 """`scontrol show topology`, as Slurm 22.05.8 printed it and as it might."""
 
+import re
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seatrial.fabric.slurm_topology import parse_topology
+from seatrial.fabric.slurm_topology import parse_leaf_file, parse_topology
 
 TREE = """\
 SwitchName=leaf1 Level=0 LinkSpeed=1 Nodes=n[1-4]
@@ -36,7 +38,7 @@ def test_a_node_on_a_higher_switch_alone_hangs_on_that() -> None:
     [
         ("", "printed nothing"),
         ("\n \n", "printed nothing"),
-        ("BlockName=b1 BlockIndex=0 Nodes=n[1-4] BlockSize=4\n", "a block topology"),
+        ("BlockName=b1 BlockIndex=0 Nodes=(null) BlockSize=4\n", "a block topology"),
         ("scontrol: error: No topology information available\n", "No topology information available"),
         ("SwitchName=leaf1 Level=0 LinkSpeed=1\n", "names no leaf switch"),
         ("SwitchName=leaf1 Level=0 LinkSpeed=1 Nodes=(null)\n", "names no leaf switch"),
@@ -91,3 +93,47 @@ words = st.sampled_from(PIECES)
 def test_foreign_text_never_crashes(text: str) -> None:
     for whole in (text, f"{TREE}SwitchName=x Level=0 Nodes={text}"):
         assert parse_topology(whole).source.startswith("scontrol show topology: ")
+
+
+BLOCKS = """\
+BlockName=b1 BlockIndex=0 Nodes=n[1-4] BlockSize=4
+BlockName=b2 BlockIndex=1 Nodes=n[5-8] BlockSize=4
+AggregatedBlock=b[1-2] BlockIndex=2 Nodes=n[1-8] BlockSize=8
+"""
+"""As scontrol of Slurm 24.05 prints a block topology (scontrol(1), show topology; topology.conf(5), BlockName)."""
+
+
+@pytest.mark.parametrize("text", [BLOCKS, "BlockName=b1 Nodes=n[1-4]\nBlockName=b2 Nodes=n[5-8]\nBlockSizes=4,8\n"])
+def test_a_base_block_counts_as_a_leaf(text: str) -> None:
+    fabric = parse_topology(text)
+    assert fabric.leaf_of == {f"n{number}": "b1" if number < 5 else "b2" for number in range(1, 9)}
+    assert fabric.source == "scontrol show topology: 2 blocks"
+    assert "1 lines not understood" in parse_topology(text + "BlockName=b3 Nodes=n[1-\n").source
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "n[1-2],n3 leaf1\n# a comment\n\nn4 leaf2  # the last\n",
+        "n1 leaf1\nn2\tleaf1\nn3 leaf1\nn4 leaf2\n",
+        "SwitchName=leaf1 Nodes=n[1-3]\nSwitchName=leaf2 Nodes=n4\nSwitchName=s Switches=leaf[1-2]\n",
+    ],
+)
+def test_a_file_of_leaves(text: str) -> None:
+    assert parse_leaf_file(text) == {"n1": "leaf1", "n2": "leaf1", "n3": "leaf1", "n4": "leaf2"}
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "names no node"),
+        ("n1\n", "line 1 ('n1') is not of the form"),
+        ("n1 leaf1 leaf2\n", "is not of the form"),
+        ("n[1- leaf1\n", "is not of the form"),
+        ("n1 leaf1\nn[1-2] leaf2\n", "line 2: node n1 is on leaf1 and on leaf2"),
+        ("SwitchName=s1 Switches=leaf[1-2]\n", "names no leaf switch"),
+    ],
+)
+def test_a_file_that_names_no_leaves_is_refused_with_its_line(text: str, why: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(why)):
+        parse_leaf_file(text)

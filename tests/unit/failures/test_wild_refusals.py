@@ -5,13 +5,14 @@ import time
 
 import pytest
 
-from seatrial.commands.doctor import node_states, partition, questions, versions
+from seatrial.commands.doctor import node_states, partition, versions
 from seatrial.failures.environments import ENVIRONMENTS, why_not_entered
 from seatrial.failures.job_refusals import REFUSALS
 from seatrial.failures.pending_jobs import why_pending
 from seatrial.failures.plain_text import LONGEST_LINE
 from seatrial.failures.start_failure import CAUSES, explain
 from seatrial.model.verdict import FindingKind
+from seatrial.slurm import mpi_types
 from seatrial.slurm.allocation import refused
 from seatrial.slurm.text import complaint, config_value, parse_sinfo, why_not
 from tests.support.failure_texts import texts
@@ -123,13 +124,13 @@ def test_what_mpi_says_is_not_taken_for_an_environments_word() -> None:
     ],
 )  # fmt: skip
 def test_lists_of_mpi_types_of_all_slurms(text: str, types: tuple[str, ...]) -> None:
-    assert questions.parse_mpi_list(text) == types
+    assert mpi_types.parse_mpi_list(text) == types
 
 
 def test_values_of_a_configuration_that_are_not_set() -> None:
     text = "MpiDefault              = (null)\nMpiParams               =\nPluginDir               = /usr/lib64/slurm\n"
-    assert questions.default_type(text) == "none"
-    assert questions.default_type("MpiDefault              = pmix_v4\n") == "pmix_v4"
+    assert mpi_types.default_type(text) == "none"
+    assert mpi_types.default_type("MpiDefault              = pmix_v4\n") == "pmix_v4"
     assert config_value(text, "MpiParams") == ""
 
 

@@ -92,3 +92,12 @@ def test_mpirun_for_this_machine_alone_does_not_see_the_job_around(monkeypatch: 
     assert argv[-3:] == ["mpirun", "-n", "2"]
     assert "SLURM_JOB_ID" in argv
     assert "SLURM_CONF" not in argv
+
+
+@pytest.mark.parametrize(("named", "refused"), [("a,b", True), ("all", True), ("a", False), ("", False)])
+def test_several_clusters_at_once_are_refused_since_names_may_collide(named: str, *, refused: bool) -> None:
+    if not refused:
+        job.refuse_clusters(named)
+        return
+    with pytest.raises(UsageError, match="may have the same names"):
+        job.refuse_clusters(named)

@@ -4,6 +4,7 @@ import shlex
 
 import msgspec
 
+from seatrial.driver.fabric_files import with_leaf_file
 from seatrial.driver.facts_reading import cluster_launcher
 from seatrial.driver.node_selection import (
     allocation_s,
@@ -41,7 +42,7 @@ def plan_request(settings: CheckSettings, progress: Progress) -> Request:
     """Choose nodes and time as a check does, and ask for nothing. Errors as of `run_check`."""
     progress.stage("Looking for nodes")
     launcher = cluster_launcher(settings)
-    hosts = launcher.hosts()
+    hosts = with_leaf_file(settings, launcher.hosts())
     nodes, sample = sampled(settings, hosts, enough(hosts, settings))
     settings, hosts, nodes, cut = within_node_hours(settings, hosts, nodes, job=launcher.job)
     seconds = allocation_s(settings.budget_s)

@@ -31,7 +31,7 @@ from seatrial.commands.check.require_retest import only_proved
 from seatrial.commands.check.survey_plan import check_design, pilot_pairs, survey_of
 from seatrial.commands.check.suspects import Suspicion
 from seatrial.driver.clock import monotonic_s
-from seatrial.driver.fabric_files import wiring_of, with_leaves
+from seatrial.driver.fabric_files import wiring_of, with_leaf_file, with_leaves
 from seatrial.driver.node_selection import allocation_s, enough, sampled, what_it_takes, within_node_hours
 from seatrial.driver.own_job import asked_for, earlier_runs, look_at_job, soon, with_time_left
 from seatrial.driver.preflight import explained_by_facts
@@ -108,7 +108,7 @@ def run_check(
     launcher = launcher or choose_launcher(settings)
     own_job = asked_for(settings, launcher)
     settings = soon(settings) if own_job else msgspec.structs.replace(settings, answer_s=None)
-    hosts = launcher.hosts()
+    hosts = with_leaf_file(settings, launcher.hosts())
     nodes = enough(hosts, settings)
     nodes, sample = sampled(settings, hosts, nodes)
     settings, hosts, nodes, cut = within_node_hours(settings, hosts, nodes, job=launcher.job)

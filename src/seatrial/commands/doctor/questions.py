@@ -1,7 +1,6 @@
 """What the doctor asks Slurm and this machine before anything is started."""
 
 import os
-import re
 import socket
 from collections.abc import Mapping
 
@@ -11,15 +10,14 @@ from seatrial.model.node_list import node_list
 from seatrial.process.process import Completed, run
 from seatrial.slurm import argv as slurm_argv
 from seatrial.slurm import text
+from seatrial.slurm.mpi_types import MPI_TYPES, default_type, parse_mpi_list
 from seatrial.slurm.presence import COMMAND_TIMEOUT_S, asked_settled
-from seatrial.slurm.text import config_value
 
 CLIENT = ("srun", "--version")
 NODES = ("scontrol", "--oneliner", "show", "node")
 PARTITIONS = ("scontrol", "--all", "--oneliner", "show", "partition")
 """Includes partitions that Slurm hides from users who may not use them."""
 RUNNING = ("squeue", "--noheader", "--states=R", "--format=%i")
-MPI_TYPES = ("srun", "--mpi=list")
 GROUPS = ("id", "-Gn")
 
 
@@ -73,6 +71,16 @@ def config_of(answers: SlurmAnswers, key: str) -> str:
     return text.config_value(answers.config, key)
 
 
+def default_mpi(answers: SlurmAnswers) -> str:
+    """The type of --mpi that srun takes here if none is given."""
+    return os.environ.get("SLURM_MPI_TYPE") or default_type(answers.config)
+
+
+def offered_mpi(answers: SlurmAnswers) -> tuple[str, ...]:
+    """The types that srun lists."""
+    return parse_mpi_list(answers.mpi_types)
+
+
 def groups() -> frozenset[str]:
     """Names of the user's groups."""
     return frozenset(_said(GROUPS).split())
@@ -113,28 +121,3 @@ def of_job(job: str, nodes: tuple[str, ...]) -> dict[str, str]:
 
 def _said(argv: tuple[str, ...]) -> str:
     return run(argv, timeout_s=COMMAND_TIMEOUT_S).stdout
-
-
-ASIDE = {"cray_shasta", "openmpi", "lam", "mvapich", "mpichgm", "mpichmx", "mpich1_p4", "mpich1_shmem"}
-"""cray_shasta is for one vendor's MPI on its own machines, openmpi means none on all Slurms since 2012, and the others
-are for MPIs of before 2010, which Slurm listed until 19.05."""
-
-
-def parse_mpi_list(text: str) -> tuple[str, ...]:
-    """From `srun --mpi=list`: a title, then a word a line.
-
-    Slurm before 22.05 puts `srun: ` before each, the oldest ones `mpi/`, too; later ones name the versions of pmix in a
-    line of its own, which say nothing that the word pmix does not.
-    """
-    words = []
-    for line in text.splitlines():
-        word = line.strip().removeprefix("srun: ").strip().removeprefix("mpi/")
-        if re.fullmatch(r"[\w-]+", word) and word not in ASIDE:
-            words.append(word)
-    return tuple(dict.fromkeys(words))
-
-
-def default_type(config: str) -> str:
-    """The site's MpiDefault in `scontrol show config`; `none` if it is not set."""
-    named = config_value(config, "MpiDefault").removeprefix("mpi/")
-    return named if named not in ("", "(null)") else "none"

@@ -106,8 +106,8 @@ class Doctor:
         around = job_now(job) if job else None
         stranger = around.stranger(environ(), user_id()) if around else ""
         self.remarks += job_variables.judge_variables(environ(), around.state if around else "", stranger)
-        self._default_mpi = os.environ.get("SLURM_MPI_TYPE") or questions.default_type(answers.config)
-        self._offered = questions.parse_mpi_list(answers.mpi_types)
+        self._default_mpi = questions.default_mpi(answers)
+        self._offered = questions.offered_mpi(answers)
         if not job:
             self._judge_cluster(answers)
         return True

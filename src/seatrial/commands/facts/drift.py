@@ -61,6 +61,12 @@ def incomplete(read: FactsRead) -> bool:
 
 def _same_names(earlier: FactsRead, read: FactsRead) -> dict[str, NodeFacts]:
     """The earlier facts under the names of the present ones: as they are, or by host where a run names places."""
+    if earlier.cluster and read.cluster and earlier.cluster != read.cluster:
+        raise UsageError(
+            f"--since: that run is of the cluster {earlier.cluster}, and these are of {read.cluster}: equal names "
+            "are different machines.",
+            "Name a run of this cluster.",
+        )
     if set(earlier.facts) & set(read.facts):
         return earlier.facts
     by_host = {facts.hostname: facts for facts in earlier.facts.values()}

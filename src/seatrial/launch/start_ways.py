@@ -1,0 +1,61 @@
+"""Other ways to start the probe where the site's own type of --mpi does not work with this MPI."""
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from seatrial.model.errors import LaunchError
+from seatrial.process.process import run
+from seatrial.slurm.argv import CONFIG
+from seatrial.slurm.mpi_types import MPI_TYPES, default_type, parse_mpi_list
+from seatrial.slurm.presence import COMMAND_TIMEOUT_S
+
+MPIRUN = "mpirun"
+"""In place of a type: the MPI's own launcher inside the allocation."""
+NEVER = ("none",)
+"""Types that join no ranks; an MPI that starts without one has worked by the site's own."""
+Started = TypeVar("Started")
+
+
+class StartWays:
+    """The way by which the probe is started: the chosen one, or the first other that works; it is kept then."""
+
+    def __init__(self, chosen: str, *, mpirun: bool) -> None:
+        """`chosen`: the type of --mpi that was asked for, which is never replaced; `mpirun`: whether there is one."""
+        self.way = chosen
+        self.remark = ""
+        """Which way is used instead of the site's own, and why; empty: its own."""
+        self._fixed = bool(chosen)
+        self._mpirun = mpirun
+
+    def start(self, attempt: Callable[[str], Started]) -> Started:
+        """What `attempt` gives, called with a way; empty: the site's own. Raises LaunchError of the first attempt."""
+        try:
+            started = attempt(self.way)
+        except LaunchError as error:
+            if self._fixed or not error.other_mpi_type:
+                raise
+            return self._otherwise(attempt, error)
+        self._fixed = True
+        return started
+
+    def _otherwise(self, attempt: Callable[[str], Started], first: LaunchError) -> Started:
+        usual, others = _types()
+        self._fixed = True
+        for way in (*others, *([MPIRUN] if self._mpirun else [])):
+            try:
+                started = attempt(way)
+            except LaunchError:
+                continue
+            self.way = way
+            used = "mpirun inside the allocation" if way == MPIRUN else f"--mpi={way}"
+            self.remark = f"The default of this site, --mpi={usual}, does not work ({first.what}): {used} was used."
+            return started
+        raise first
+
+
+def _types() -> tuple[str, Sequence[str]]:
+    """The site's own type, and the others that srun lists."""
+    listed = run(MPI_TYPES, timeout_s=COMMAND_TIMEOUT_S)
+    usual = default_type(run(CONFIG, timeout_s=COMMAND_TIMEOUT_S).stdout)
+    types = parse_mpi_list(listed.stdout + listed.stderr)
+    return usual, tuple(name for name in types if name not in (usual, *NEVER))
