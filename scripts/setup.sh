@@ -15,6 +15,7 @@ if [ "$purpose" = test ]; then
     wanted="$wanted clang:clang mpicc.mpich:libmpich-dev mpiexec.mpich:mpich chromium:chromium
             modulecmd:environment-modules lua5.3:lua5.3 nix:nix-bin
             ibsim:ibsim-utils ibnetdiscover:infiniband-diags opensm:opensm
+            slurmdbd:slurmdbd mariadbd:mariadb-server
             sshd:openssh-server strace:strace linux.uml:user-mode-linux exportfs:nfs-kernel-server mount.nfs:nfs-common modprobe:kmod"
 fi
 

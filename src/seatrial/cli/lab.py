@@ -68,6 +68,13 @@ def up(
     suspend_after: Annotated[
         str, typer.Option(help="Slurm suspends nodes after this time idle.  [default: never]", metavar="TIME")
     ] = "",
+    second_rate: Annotated[
+        str | None,
+        typer.Option(help="Design rate of the second half of the nodes, as in 500mbit.  [default: --rate]"),
+    ] = None,
+    accounts: Annotated[
+        bool, typer.Option("--accounts", help="Enforce accounts and QOS by slurmdbd; nodes have a GRES.")
+    ] = False,
     ssh: Annotated[
         bool, typer.Option("--ssh", help="Also start an sshd on every node, for launching without Slurm.")
     ] = False,
@@ -88,6 +95,8 @@ def up(
         rails=rails,
         suspend_after_s=round(seconds(suspend_after, "--suspend-after")) if suspend_after else 0,
         ssh=ssh,
+        accounts=accounts,
+        second_rate=second_rate,
     )
     began = time.monotonic()
     cluster_start.raise_lab(plan)

@@ -112,7 +112,7 @@ def host_side(plan: LabPlan, host: str) -> list[str]:
     lines = ["link set lo up"]
     for rail, interface in enumerate(interfaces(plan, host)):
         lines += [
-            f"link set {interface} mtu {plan.mtu} gso_max_segs {frames_per_skb(plan.rate_bit_per_s, plan.mtu)} up",
+            f"link set {interface} mtu {plan.mtu} gso_max_segs {frames_per_skb(plan.rate_of(host), plan.mtu)} up",
             f"address add {plan.address(host, rail)}/16 dev {interface}",
         ]
     return lines
@@ -122,11 +122,18 @@ def port_rates(plan: LabPlan) -> list[str]:
     """Within the fabric: what every switch port may send, the trunks at both ends."""
     lines = []
     for rail in range(plan.rails):
-        lines += [shape_line(port(host, rail), plan.rate_bit_per_s, plan.mtu) for host in plan.node_names]
+        lines += [
+            shape_line(port(host, rail), plan.rate_of(host), plan.mtu, _faster(plan, host)) for host in plan.node_names
+        ]
         for leaf in plan.leaf_names:
             ends = (trunk(end, leaf, rail) for end in ("up", "dn"))
-            lines += [shape_line(end, plan.uplink_rate_bit_per_s, plan.mtu, plan.rate_bit_per_s) for end in ends]
+            lines += [shape_line(end, plan.uplink_rate_bit_per_s, plan.mtu, plan.fastest_bit_per_s) for end in ends]
     return lines
+
+
+def _faster(plan: LabPlan, host: str) -> float:
+    """The rate of senders that are faster than a port; 0 where none is."""
+    return plan.fastest_bit_per_s if plan.fastest_bit_per_s > plan.rate_of(host) else 0.0
 
 
 def hosts_file(plan: LabPlan) -> str:
@@ -135,6 +142,6 @@ def hosts_file(plan: LabPlan) -> str:
     return "\n".join([*lines, *(f"{plan.address(host)} {host}" for host in plan.hosts), ""])
 
 
-def speed_file(plan: LabPlan) -> str:
+def speed_file(plan: LabPlan, host: str = "") -> str:
     """/sys/class/net/eth0/speed: the design rate in Mb/s, as a real card shows it."""
-    return f"{plan.rate_bit_per_s // 10**6}\n"
+    return f"{plan.rate_of(host) // 10**6}\n"

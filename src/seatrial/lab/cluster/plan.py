@@ -56,6 +56,10 @@ class LabPlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Networks of every node, each with its own switches."""
     suspend_after_s: int = 0
     """Slurm suspends a node after this many idle seconds; 0: never."""
+    accounts: bool = False
+    """Whether slurmdbd enforces accounts and QOS, and nodes have a GRES."""
+    second_rate_bit_per_s: int = 0
+    """Design rate of the second half of the nodes; 0: that of the others."""
     ssh: bool = False
     """Whether an sshd runs on every node."""
 
@@ -92,6 +96,23 @@ class LabPlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         """The leaf switch of a node; nodes are spread over the leaves in contiguous, even blocks."""
         return f"leaf{self.node_names.index(node) * self.leaves // self.nodes + 1}"
 
+    def rate_of(self, host: str) -> int:
+        """The design rate of a host's links."""
+        return self.second_rate_bit_per_s if self._second(host) else self.rate_bit_per_s
+
+    @property
+    def fastest_bit_per_s(self) -> int:
+        """The greater design rate of both."""
+        return max(self.rate_bit_per_s, self.second_rate_bit_per_s)
+
+    def feature_of(self, node: str) -> str:
+        """How Slurm describes a node where there are two rates: by its rate."""
+        return rate_text(self.rate_of(node))
+
+    def _second(self, host: str) -> bool:
+        second = self.node_names[(self.nodes + 1) // 2 :]
+        return bool(self.second_rate_bit_per_s) and host in second
+
     def members(self, leaf: str) -> tuple[str, ...]:
         """The nodes of a leaf switch."""
         return tuple(node for node in self.node_names if self.leaf_of(node) == leaf)
@@ -119,6 +140,8 @@ def make_plan(
     rails: int = 1,
     suspend_after_s: int = 0,
     ssh: bool = False,
+    accounts: bool = False,
+    second_rate: str | None = None,
 ) -> LabPlan:
     """Check the values a user gave and fill in the others. Raises UsageError that shows the value."""
     check_name(name)
@@ -148,6 +171,8 @@ def make_plan(
         rails=rails,
         suspend_after_s=suspend_after_s,
         ssh=ssh,
+        accounts=accounts,
+        second_rate_bit_per_s=parse_rate(second_rate) if second_rate else 0,
     )
 
 

@@ -10,6 +10,7 @@ import shlex
 from collections.abc import Sequence
 
 from seatrial.lab.cluster import state
+from seatrial.lab.cluster.accounting import GRES, GRES_COUNT, accounting_settings
 from seatrial.lab.cluster.host_argv import in_space, settings
 from seatrial.lab.cluster.plan import FABRIC, LOGIN, SPINE, LabPlan
 from seatrial.lab.cluster.processes import call
@@ -94,6 +95,7 @@ def slurm_conf(plan: LabPlan, folder: str) -> str:
     """slurm.conf for a lab whose state lives in `folder`. auth/none is for this sealed cluster only."""
     nodes = [
         f"NodeName={node} NodeAddr={plan.address(node)} Sockets=1 CoresPerSocket=2 ThreadsPerCore=1 RealMemory=1000"
+        + _described(plan, node)
         for node in plan.node_names
     ]
     return "\n".join(
@@ -125,7 +127,7 @@ def slurm_conf(plan: LabPlan, folder: str) -> str:
             "UnkillableStepTimeout=20",
             "BatchStartTimeout=10",
             "MinJobAge=60",
-            "AccountingStorageType=accounting_storage/none",
+            *accounting_settings(plan),
             "JobAcctGatherType=jobacct_gather/none",
             "JobCompType=jobcomp/none",
             f"StateSaveLocation={folder}/state",
@@ -141,6 +143,12 @@ def slurm_conf(plan: LabPlan, folder: str) -> str:
             "",
         ]
     )
+
+
+def _described(plan: LabPlan, node: str) -> str:
+    """Features, where there are nodes of two rates, and generic resources."""
+    feature = f" Feature={plan.feature_of(node)}" if plan.second_rate_bit_per_s else ""
+    return feature + (f" Gres={GRES}:{GRES_COUNT}" if plan.accounts else "")
 
 
 def topology_conf(plan: LabPlan) -> str:

@@ -11,6 +11,7 @@ from types import FrameType
 from typing import NoReturn
 
 from seatrial.lab.cluster import state
+from seatrial.lab.cluster.accounting import gres_conf, require_accounting, start_accounting
 from seatrial.lab.cluster.daemons import start_controller, start_slurmd, wait_for_controller, wait_until_settled
 from seatrial.lab.cluster.host_setup import dress_script
 from seatrial.lab.cluster.network import host_side, hosts_file, port_rates, shape_line, speed_file, switches, wiring
@@ -24,7 +25,7 @@ from seatrial.lab.cluster.sysroot import here, own, write_base
 from seatrial.model.errors import SeatrialError
 
 SPEED_FILE = "/sys/class/net/{rail}/speed"
-FOLDERS = ("ns", "stage", "state", "spool", "run", "log", "overlay", "facts", "work")
+FOLDERS = ("ns", "stage", "state", "spool", "run", "log", "overlay", "facts", "work", "db")
 
 
 def needed_folders() -> tuple[str, ...]:
@@ -40,6 +41,8 @@ def raise_lab(plan: LabPlan) -> None:
     require_lab()
     if plan.ssh:
         require_sshd()
+    if plan.accounts:
+        require_accounting()
     home = state.folder(plan.name)
     state.ROOT.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
@@ -65,6 +68,8 @@ def _build(plan: LabPlan, home: Path) -> None:
     install_power(plan)
     with ThreadPoolExecutor(max_workers=8) as pool:
         list(pool.map(lambda host: _dress(plan, home, host), plan.hosts))
+        if plan.accounts:
+            start_accounting(plan)
         start_controller(plan)
         wait_for_controller(plan)
         list(pool.map(lambda node: start_slurmd(plan, node), plan.node_names))
@@ -87,7 +92,8 @@ def _write_files(plan: LabPlan, home: Path) -> None:
         "cgroup.conf": cgroup_conf(1 if Path("/sys/fs/cgroup/memory").is_dir() else 2),
         "overlay/hosts": hosts_file(plan),
         "overlay/openmpi": parameters(plan.mpi_settings, plan.rail_names),
-        "overlay/speed": speed_file(plan),
+        **{f"overlay/speed-{node}": speed_file(plan, node) for node in plan.node_names},
+        "gres.conf": gres_conf(plan),
     }
     for name, text in texts.items():
         (home / name).write_text(text, encoding="utf-8")
@@ -104,7 +110,7 @@ def overlay(home: Path, host: str, rails: Sequence[str] = ("eth0",), *, ssh: boo
         str(here(home)): str(own(home, host)),
         **({SYSTEM_FOLDER: str(home / FOLDER)} if ssh else {}),
     }
-    speeds = {SPEED_FILE.format(rail=rail): str(home / "overlay/speed") for rail in rails}
+    speeds = {SPEED_FILE.format(rail=rail): str(home / f"overlay/speed-{host}") for rail in rails}
     return files if host == LOGIN else {**files, **speeds}
 
 
@@ -118,7 +124,7 @@ def _dress(plan: LabPlan, home: Path, host: str) -> None:
     space = plan.space(host)
     batch("ip", space, host_side(plan, host))
     if host != LOGIN:
-        batch("tc", space, [shape_line(rail, plan.rate_bit_per_s, plan.mtu) for rail in plan.rail_names])
+        batch("tc", space, [shape_line(rail, plan.rate_of(host), plan.mtu) for rail in plan.rail_names])
     handles = home / "ns"
     stage = home / "stage" / host
     stage.mkdir()

@@ -22,7 +22,7 @@ def set_node_rate(
 ) -> None:
     """Limit a node's link on one rail (the first) to a rate: what it sends (out), what it receives (in), or both."""
     interface = rail or plan.rail_names[0]
-    design = plan.rate_bit_per_s
+    design = plan.fastest_bit_per_s
     if direction is not Direction.IN:
         batch("tc", plan.space(node), [shape_line(interface, rate_bit_per_s, plan.mtu, design)])
     if direction is not Direction.OUT:
@@ -33,19 +33,19 @@ def set_node_rate(
 def reset_node_rates(plan: LabPlan, node: str) -> None:
     """Return every link of a node to the design rate."""
     for rail in plan.rail_names:
-        set_node_rate(plan, node, plan.rate_bit_per_s, rail=rail)
+        set_node_rate(plan, node, plan.rate_of(node), rail=rail)
 
 
 def slow_link(plan: LabPlan, node: str, parameters: Parameters) -> None:
     """Slow down a node's link: the given direction, or both."""
-    rate = faulty_rate(plan.rate_bit_per_s, parameters)
+    rate = faulty_rate(plan.rate_of(node), parameters)
     set_node_rate(plan, node, rate, parameters.direction or Direction.BOTH, parameters.rail)
 
 
 def set_uplink_rate(plan: LabPlan, leaf: str, rate_bit_per_s: float) -> None:
     """Limit the trunk between a leaf and the spine to a rate, both ways."""
     ends = (trunk(end, leaf) for end in ("up", "dn"))
-    lines = [shape_line(end, rate_bit_per_s, plan.mtu, plan.rate_bit_per_s) for end in ends]
+    lines = [shape_line(end, rate_bit_per_s, plan.mtu, plan.fastest_bit_per_s) for end in ends]
     batch("tc", plan.space(FABRIC), lines)
 
 
