@@ -33,9 +33,9 @@ REQUESTS = (
     Cause(
         look=r"Invalid (feature|generic resource \(gres\)|license|wckey|Trackable RESource \(TRES\)"
         r"|preferred feature|GRES) specification",
-        meaning=r"a variable of this shell asks for a \1 that the cluster does not have.",
-        remedy="Unset it: env | grep ^SALLOC_ lists them (SALLOC_CONSTRAINT, SALLOC_GRES, SALLOC_GPUS, SALLOC_WCKEY); "
-        "SBATCH_ for --detach.",
+        meaning=r"an option or a variable of this shell asks for a \1 that the cluster does not have.",
+        remedy="Correct --gres, --constraint or --slurm-arg. A variable: unset it; env | grep ^SALLOC_ lists them "
+        "(SALLOC_CONSTRAINT, SALLOC_GRES, SALLOC_GPUS, SALLOC_WCKEY); SBATCH_ for --detach.",
     ),
     Cause(
         look=r"(Requested GRES option unsupported|Duplicate generic resource|Insufficient GRES"

@@ -28,7 +28,7 @@ from seatrial.process.keeper import Keeper
 from seatrial.process.process import Completed, run
 from seatrial.slurm import argv as slurm_argv
 from seatrial.slurm import text as slurm_text
-from seatrial.slurm.allocation import Allocation, obtain
+from seatrial.slurm.allocation import Allocation, NodesLost, obtain, with_request
 from seatrial.slurm.job import job_around, refuse_clusters, refuse_over
 from seatrial.slurm.job_ranks import see_own_job
 from seatrial.slurm.presence import COMMAND_TIMEOUT_S, answer, asked, asked_settled, lacking, missing
@@ -150,9 +150,12 @@ class SlurmLauncher:
         argv = slurm_argv.salloc(nodes, seconds, self._partition, name, at_once=now, request=self._request)
         try:
             self._allocation = obtain(argv, nodes, self._wait_s, unheard=self._keeper.release)
-        except LaunchError:
+        except NodesLost:
             self.close()
             raise
+        except LaunchError as error:
+            self.close()
+            raise with_request(error, self._request) from error
         except BaseException:  # the nodes may just be granted, and Ctrl-C may come twice
             self._keeper.release()
             raise

@@ -6,13 +6,11 @@ from typing import TypeVar
 from seatrial.model.errors import LaunchError
 from seatrial.process.process import run
 from seatrial.slurm.argv import CONFIG
-from seatrial.slurm.mpi_types import MPI_TYPES, default_type, parse_mpi_list
+from seatrial.slurm.mpi_types import MPI_TYPES, other_types
 from seatrial.slurm.presence import COMMAND_TIMEOUT_S
 
 MPIRUN = "mpirun"
 """In place of a type: the MPI's own launcher inside the allocation."""
-NEVER = ("none",)
-"""Types that join no ranks; an MPI that starts without one has worked by the site's own."""
 Started = TypeVar("Started")
 
 
@@ -56,6 +54,4 @@ class StartWays:
 def _types() -> tuple[str, Sequence[str]]:
     """The site's own type, and the others that srun lists."""
     listed = run(MPI_TYPES, timeout_s=COMMAND_TIMEOUT_S)
-    usual = default_type(run(CONFIG, timeout_s=COMMAND_TIMEOUT_S).stdout)
-    types = parse_mpi_list(listed.stdout + listed.stderr)
-    return usual, tuple(name for name in types if name not in (usual, *NEVER))
+    return other_types(listed.stdout + listed.stderr, run(CONFIG, timeout_s=COMMAND_TIMEOUT_S).stdout)

@@ -1,5 +1,6 @@
 """Allocates nodes through salloc, gives them back, and explains why an allocation failed."""
 
+import shlex
 import time
 from collections.abc import Callable, Sequence
 
@@ -10,6 +11,7 @@ from seatrial.failures.start_failure import CAUSES
 from seatrial.model.errors import LaunchError
 from seatrial.model.node_list import node_list
 from seatrial.model.run import NodeCause, NodeState
+from seatrial.model.settings import SlurmRequest
 from seatrial.process.holder import Holding, Start
 from seatrial.process.process import run
 from seatrial.slurm import argv as slurm_argv
@@ -206,6 +208,14 @@ def _give_back(said: str) -> bool:
     """Cancel the job that salloc named, granted or not; False where Slurm did not hear of it."""
     job = text.granted_job(said) or text.pending_job(said)
     return not job or cancel(job)
+
+
+def with_request(error: LaunchError, request: SlurmRequest) -> LaunchError:
+    """The same error; it says what was asked for by the options that a site's rules need."""
+    words = shlex.join(slurm_argv.request_words(request))
+    if not words:
+        return error
+    return LaunchError(f"{error.what} The job was asked for with {words}.", error.remedy, transient=error.transient)
 
 
 def refused(said: str, what: str) -> LaunchError:

@@ -28,3 +28,13 @@ def default_type(config: str) -> str:
     """The site's MpiDefault in `scontrol show config`; `none` if it is not set."""
     named = config_value(config, "MpiDefault").removeprefix("mpi/")
     return named if named not in ("", "(null)") else "none"
+
+
+JOINS_NONE = "none"
+"""Joins no ranks. An MPI that starts without a type has worked by the site's own."""
+
+
+def other_types(listed: str, config: str) -> tuple[str, tuple[str, ...]]:
+    """The site's own type, and the others that may work: from the list and from `scontrol show config`."""
+    usual = default_type(config)
+    return usual, tuple(name for name in parse_mpi_list(listed) if name not in (usual, JOINS_NONE))

@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 
 from seatrial.model.errors import LaunchError
+from seatrial.model.settings import SlurmRequest
 from seatrial.process.holder import Holding, Start
 from seatrial.slurm import allocation
 from seatrial.slurm import argv as slurm_argv
-from seatrial.slurm.allocation import Waiting, obtain
+from seatrial.slurm.allocation import Waiting, obtain, with_request
 from tests.support.paths import DATA
 from tests.support.slurm_scripts import GRANTS
 
@@ -304,3 +305,12 @@ def test_a_granted_node_that_fails_is_noticed_within_seconds_however_long_the_qu
     lost = queue.hopeless_after(60, SAID_GRANTED)
     assert lost is not None
     assert lost <= 5
+
+
+def test_a_refusal_says_what_was_asked_for() -> None:
+    request = SlurmRequest(account="no such", qos="high", arguments=("--comment=x",))
+    error = with_request(LaunchError("Slurm grants no allocation.", "Ask."), request)
+    assert error.what == (
+        "Slurm grants no allocation. The job was asked for with '--account=no such' --qos=high --comment=x."
+    )
+    assert with_request(error, SlurmRequest()) is error

@@ -11,6 +11,8 @@ from math import sqrt
 from seatrial.commands.check.next_experiments import contended
 from seatrial.commands.check.pair_verdicts import bandwidth_reason, latency_reason
 from seatrial.commands.check.suspects import Suspicion
+from seatrial.drift.peer_groups import one_kernel
+from seatrial.fabric.inferred_leaves import infer_leaves
 from seatrial.judgement.rank_notes import first_ranks, wandering_notes
 from seatrial.limits.path import path_limit
 from seatrial.locate.evidence import Evidence, Pair, Series
@@ -20,9 +22,10 @@ from seatrial.locate.thresholds import MUST_SHOW, RETEST_PAIRS, to_log, to_loss
 from seatrial.model.judgement import Power
 from seatrial.model.limit import NoLimit
 from seatrial.model.measurement import Phase
+from seatrial.model.node_list import node_list
 from seatrial.model.pair_faults import Population, Resolution
 from seatrial.model.run import RecordedRun
-from seatrial.model.units import BANDWIDTH, LATENCY, bandwidth, share
+from seatrial.model.units import BANDWIDTH, LATENCY, bandwidth, duration, share
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import natural_sorted, some
 from seatrial.statistics.estimates import median
@@ -58,11 +61,33 @@ def make_notes(
             "latency than others, while their nodes are as fast as others with other partners: consistent with "
             "topology distance; not reported as a fault."
         )
+    notes += _inferred_leaves(recorded, evidence, references)
     notes += _in_each_others_way(evidence, references, suspicion)
     notes += wandering_notes(recorded.facts, first_ranks(recorded))
     notes += _not_again(evidence, references, suspicion)
     notes += _undecided(evidence, references, suspicion)
     return tuple(notes)
+
+
+def _inferred_leaves(recorded: RecordedRun, evidence: Mapping[Pair, Evidence], references: References) -> list[str]:
+    """What latencies say of leaf switches where nothing else does. Nobody is judged by it."""
+    if recorded.fabric.leaf_of or not references.alike or one_kernel(recorded.facts.values()):
+        return []
+    latencies: dict[frozenset[str], float] = {}
+    for pair, shown in evidence.items():
+        if shown.latency_estimate is not None:
+            ends = frozenset(pair)
+            latencies[ends] = min(shown.latency_estimate.value, latencies.get(ends, math.inf))
+    leaves = infer_leaves(latencies)
+    if leaves is None:
+        return []
+    groups = "; ".join(node_list(group) for group in leaves.groups[:MOST])
+    more = f"; and {len(leaves.groups) - MOST} more" if len(leaves.groups) > MOST else ""
+    return [
+        f"Inferred from latencies, since no leaf switches are known: {len(leaves.groups)} groups of nodes probably "
+        f"share one each ({groups}{more}), {duration(leaves.near_s)} one way within and {duration(leaves.far_s)} "
+        "between them. Nothing is judged by it; --leaves FILE makes them known."
+    ]
 
 
 def _in_each_others_way(evidence: Mapping[Pair, Evidence], references: References, suspicion: Suspicion) -> list[str]:

@@ -77,6 +77,10 @@ def firmware_files(version: str, date: str) -> dict[str, str]:
     return {f"{DMI}/{name}": content for name, content in contents.items()}
 
 
+SECOND_MODEL = {f"{DMI}/product_name": "Lab Node of another year"}
+"""Of nodes with another design rate: as on real sites these are other machines, and no failed links."""
+
+
 def card_files(rails: int = 1) -> dict[str, str]:
     """An Ethernet card (Intel X710 10GBASE-T) behind a root port (Intel Skylake-SP), PCIe 3.0 x8 both: pci.ids."""
     link = {

@@ -98,7 +98,7 @@ class LabPlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     def rate_of(self, host: str) -> int:
         """The design rate of a host's links."""
-        return self.second_rate_bit_per_s if self._second(host) else self.rate_bit_per_s
+        return self.second_rate_bit_per_s if host in self.second_nodes else self.rate_bit_per_s
 
     @property
     def fastest_bit_per_s(self) -> int:
@@ -109,9 +109,10 @@ class LabPlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         """How Slurm describes a node where there are two rates: by its rate."""
         return rate_text(self.rate_of(node))
 
-    def _second(self, host: str) -> bool:
-        second = self.node_names[(self.nodes + 1) // 2 :]
-        return bool(self.second_rate_bit_per_s) and host in second
+    @property
+    def second_nodes(self) -> tuple[str, ...]:
+        """The nodes with the second design rate, which are another model."""
+        return self.node_names[(self.nodes + 1) // 2 :] if self.second_rate_bit_per_s else ()
 
     def members(self, leaf: str) -> tuple[str, ...]:
         """The nodes of a leaf switch."""

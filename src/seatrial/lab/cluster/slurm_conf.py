@@ -93,11 +93,6 @@ PARTITION = "State=UP MaxTime=INFINITE OverSubscribe=YES"
 
 def slurm_conf(plan: LabPlan, folder: str) -> str:
     """slurm.conf for a lab whose state lives in `folder`. auth/none is for this sealed cluster only."""
-    nodes = [
-        f"NodeName={node} NodeAddr={plan.address(node)} Sockets=1 CoresPerSocket=2 ThreadsPerCore=1 RealMemory=1000"
-        + _described(plan, node)
-        for node in plan.node_names
-    ]
     return "\n".join(
         [
             f"ClusterName={plan.name}",
@@ -137,7 +132,7 @@ def slurm_conf(plan: LabPlan, folder: str) -> str:
             f"SlurmctldLogFile={folder}/log/slurmctld.log",
             f"SlurmdLogFile={folder}/log/%n.log",
             *power_settings(plan, folder),
-            *nodes,
+            *(_node_line(plan, node) for node in plan.node_names),
             f"PartitionName=main Nodes={','.join(plan.node_names)} Default=YES {PARTITION}",
             f"PartitionName=debug Nodes=n1 {PARTITION}",
             "",
@@ -145,10 +140,11 @@ def slurm_conf(plan: LabPlan, folder: str) -> str:
     )
 
 
-def _described(plan: LabPlan, node: str) -> str:
-    """Features, where there are nodes of two rates, and generic resources."""
-    feature = f" Feature={plan.feature_of(node)}" if plan.second_rate_bit_per_s else ""
-    return feature + (f" Gres={GRES}:{GRES_COUNT}" if plan.accounts else "")
+def _node_line(plan: LabPlan, node: str) -> str:
+    """With a feature, where there are nodes of two rates, and with generic resources, where they are counted."""
+    words = [f"NodeName={node}", f"NodeAddr={plan.address(node)}", "Sockets=1 CoresPerSocket=2 ThreadsPerCore=1"]
+    words += ["RealMemory=1000", *([f"Feature={plan.feature_of(node)}"] if plan.second_rate_bit_per_s else [])]
+    return " ".join([*words, *([f"Gres={GRES}:{GRES_COUNT}"] if plan.accounts else [])])
 
 
 def topology_conf(plan: LabPlan) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from seatrial.lab.cluster import state
-from seatrial.lab.cluster.hardware import BASE_FOLDERS, base_files, base_links
+from seatrial.lab.cluster.hardware import BASE_FOLDERS, SECOND_MODEL, base_files, base_links
 from seatrial.lab.cluster.plan import LabPlan
 
 PROCESSORS = Path("/sys/devices/system/cpu")
@@ -49,6 +49,8 @@ def write_base(plan: LabPlan) -> None:
     for name in BASE_FOLDERS:
         inside(base(home), name).mkdir(parents=True)
     write(base(home), base_files(processors(), plan.rails), base_links(plan.rails))
+    for node in plan.second_nodes:
+        plant_facts(plan, node, SECOND_MODEL)
 
 
 def plant_facts(plan: LabPlan, node: str, files: Mapping[str, str], links: Mapping[str, str] | None = None) -> None:
