@@ -109,8 +109,9 @@ def run_check(
     own_job = asked_for(settings, launcher)
     settings = soon(settings) if own_job else msgspec.structs.replace(settings, answer_s=None)
     hosts = with_leaf_file(settings, launcher.hosts())
-    nodes = enough(hosts, settings)
-    nodes, sample = sampled(settings, hosts, nodes)
+    alone = own_job and len(hosts.nodes) == 1
+    nodes = hosts.nodes if alone else enough(hosts, settings)
+    nodes, sample = (nodes, "") if alone else sampled(settings, hosts, nodes)
     settings, hosts, nodes, cut = within_node_hours(settings, hosts, nodes, job=launcher.job)
     remarks = [remark for remark in (sample, cut) if remark]
     for remark in remarks:
@@ -123,7 +124,7 @@ def run_check(
         writer.write_wiring(wiring.routing)
     check = Check(settings, launcher, writer, hosts, progress, wiring, began_s=began_s)
     check.measurer.remarks += remarks
-    folder = check.carry_out(lambda: check.measure_pairs(nodes))
+    folder = check.carry_out(lambda: check.look_only(nodes) if alone else check.measure_pairs(nodes))
     recorded = check.recorded()
     return CheckOutcome(folder=folder, recorded=recorded, judgement=judge(recorded, check.assessor))
 
@@ -184,6 +185,14 @@ class Check(Run):
         budget = f"The budget of {self._settings.budget_s:.0f} s"
         spent = f"{budget} was spent before everything was measured; give more time with --budget."
         return "" if in_time else spent
+
+    def look_only(self, nodes: Sequence[str]) -> str:
+        """In a user's own job of a single node, which has no pair: its facts, and the job."""
+        self.allocate(nodes, allocation_s(self._settings.budget_s))
+        self.progress.stage(f"Reading the facts of {nodes[0]}")
+        self.facts = self.read_facts(nodes, layout.BEFORE, "did not answer")
+        self._look_at_job()
+        return "A single node has no pair: only its facts and the job were looked at."
 
     def _look_at_job(self) -> None:
         """In a user's own job: how its ranks are started, and what its nodes did in earlier runs."""
