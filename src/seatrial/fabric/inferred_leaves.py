@@ -3,10 +3,9 @@
 import itertools
 import math
 from collections.abc import Iterable, Mapping
+from statistics import median
 
 import msgspec
-
-from seatrial.statistics.estimates import median
 
 Ends = frozenset[str]
 
