@@ -1,5 +1,7 @@
 """What holds for all tests: hypothesis has no deadline on a busy machine, and the end of a run lists every skip."""
 
+import os
+import tempfile
 from collections.abc import Iterator
 
 import pytest
@@ -7,6 +9,8 @@ from hypothesis import HealthCheck, settings
 
 from tests.support.summary import REPETITIONS, Skip, plural, repetition_counter, repetition_table, skip_table
 
+# Runs without --archive: never in the home of whoever tests.
+os.environ["XDG_STATE_HOME"] = os.path.join(tempfile.gettempdir(), f"seatrial-tests-{os.getuid()}")  # noqa: PTH118
 settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("busy")
 

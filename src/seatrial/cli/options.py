@@ -13,6 +13,7 @@ import typer
 
 from seatrial.archive.inputs import MAP_BYTES, TABLES_BYTES, argument_text, read_input
 from seatrial.cli.values import path_trouble
+from seatrial.launch.home_folders import state_folder
 from seatrial.launch.hosts.host_file import parse_host_file
 from seatrial.model.errors import UsageError
 from seatrial.model.node_list import expand
@@ -26,14 +27,13 @@ LONGEST_RUN = 100
 """Characters of a run's name; names of files and jobs are made from it."""
 
 
-def default_archive() -> Path:
-    """$SEATRIAL_ARCHIVE, or seatrial-runs in the current folder."""
-    return Path(os.environ.get("SEATRIAL_ARCHIVE") or "seatrial-runs")
-
-
 Archive = Annotated[
     Path | None,
-    typer.Option("--archive", help="Folder of runs.  [default: $SEATRIAL_ARCHIVE or ./seatrial-runs]", metavar="DIR"),
+    typer.Option(
+        "--archive",
+        help="Folder of runs.  [default: $SEATRIAL_ARCHIVE or ~/.local/state/seatrial/runs]",
+        metavar="DIR",
+    ),
 ]
 EnvironmentSpec = Annotated[
     str,
@@ -56,9 +56,16 @@ RoutesFile = Annotated[
 
 
 def report_file(option: typer.CallbackParam, path: Path | None) -> Path | None:
-    """Where a report is to be written. Raises UsageError for a folder, before anything is measured."""
-    if path is not None and path.is_dir():
-        raise UsageError(f"{option.opts[0]} {str(path)!r} is a folder.", "Name a file in it.")
+    """Where a report is to be written. Raises UsageError before anything is measured if it cannot be written there."""
+    if path is None:
+        return None
+    given = f"{option.opts[0]} {str(path)!r}"
+    if path.is_dir():
+        raise UsageError(f"{given} is a folder.", "Name a file in it.")
+    if not path.parent.is_dir():
+        raise UsageError(f"{given}: there is no folder {str(path.parent)!r}.", "Make it, or name another file.")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise UsageError(f"{given} cannot be written: permission denied.", "Name another file.")
     return path
 
 
@@ -128,8 +135,19 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object inst
 
 
 def archive_folder(given: Path | None) -> Path:
-    """The folder of runs, absolute, since jobs may start elsewhere."""
-    return (given or default_archive()).absolute()
+    """The folder of runs as given, else $SEATRIAL_ARCHIVE, else XDG state; absolute, since jobs may start elsewhere."""
+    named = given or os.environ.get("SEATRIAL_ARCHIVE")
+    return Path(named).absolute() if named else state_folder() / "seatrial" / "runs"
+
+
+def say_first_use(given: Path | None) -> None:
+    """Say on standard error where runs will be kept, if nobody named the folder and it does not exist yet."""
+    if given or os.environ.get("SEATRIAL_ARCHIVE"):
+        return
+    folder = archive_folder(None)
+    if not folder.exists():
+        other = "--archive DIR or SEATRIAL_ARCHIVE names another folder"
+        print(clean(f"seatrial: Runs are kept in {folder}; {other}."), file=sys.stderr)
 
 
 def seconds(text: str, option: str) -> float:

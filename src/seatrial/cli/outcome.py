@@ -87,7 +87,6 @@ def _wanted(files: Files) -> list[tuple[str, str, Path, Callable[[Report], str]]
 def write_file(path: Path, text: str, what: str = "The page", option: str = "--html") -> None:
     """Write the text. Raises SeatrialError with the reason."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     except OSError as error:
         reason = f"{what} {path} cannot be written: {error.strerror}."

@@ -1,10 +1,14 @@
-"""Draws progress with the time left on a terminal; on anything else says each stage once."""
+"""Draws progress with the time left on a terminal; on anything else writes a line for each stage and now and then."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING
 
+from seatrial.driver.clock import monotonic_s
 from seatrial.driver.progress import Progress
+
+LOG_S = 20.0
+"""A stage that lasts longer than this gets another line in a log."""
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
@@ -33,20 +37,32 @@ class Drawn:
 
 
 class Written:
-    """Not on a terminal: a line for each stage."""
+    """Not on a terminal: a line for each stage, and one now and then while a stage lasts."""
 
     def __init__(self, stream: IO[str]) -> None:
         self._stream = stream
+        self._text = ""
+        self._done = self._total = 0
+        self._said_s = monotonic_s()
 
     def stage(self, text: str) -> None:
         """See experiment.progress."""
-        print(f"seatrial: {text}", file=self._stream, flush=True)
+        self._text = text
+        self._say(text)
 
     def rounds(self, more: int) -> None:
-        """Nothing."""
+        """See experiment.progress."""
+        self._total += more
 
     def advance(self, rounds: int = 1) -> None:
-        """Nothing."""
+        """See experiment.progress."""
+        self._done += rounds
+        if monotonic_s() - self._said_s >= LOG_S:
+            self._say(f"{self._text}: {self._done} of {max(self._done, self._total)} rounds")
+
+    def _say(self, text: str) -> None:
+        self._said_s = monotonic_s()
+        print(f"seatrial: {text}", file=self._stream, flush=True)
 
 
 @contextmanager
@@ -59,12 +75,13 @@ def progress_on(stream: IO[str]) -> Iterator[Progress]:
     from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
 
+    console = Console(file=stream)
     columns = (
-        SpinnerColumn(),
+        SpinnerColumn("dots" if console.encoding.startswith("utf") else "line"),
         TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TimeRemainingColumn(),
     )
-    with Bar(*columns, console=Console(file=stream), transient=True) as bar:
+    with Bar(*columns, console=console, transient=True) as bar:
         yield Drawn(bar)

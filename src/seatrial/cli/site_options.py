@@ -41,6 +41,7 @@ from seatrial.cli.options import (
     node_hours_limit,
     parse_nodes,
     run_name,
+    say_first_use,
     seconds,
     slurm_arguments,
     time_text,
@@ -185,6 +186,8 @@ class SharedCommand(TyperCommand):
         settings = self._options.callback(**{**self.shared.defaults, **given}).settings()
         from_site = [name for name in given if ctx.get_parameter_source(name).name == "DEFAULT_MAP"]
         words = tuple(f"--{name.replace('_', '-')}" for name in from_site)
+        if {"budget", "archive"} <= given.keys():  # a command that measures
+            say_first_use(given["archive"])
         ctx.obj = msgspec.structs.replace(settings, from_site=words)
         return super().invoke(ctx)
 

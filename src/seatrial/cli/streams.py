@@ -4,6 +4,7 @@ A reader may go away (`| head`), a terminal be closed, a disk be full, a daemon 
 Whether output was lost is known at the end, when the exit code is decided: see docs/exit-codes.md.
 """
 
+import codecs
 import contextlib
 import errno
 import io
@@ -17,6 +18,16 @@ from seatrial.model.errors import ExitCode
 
 GONE = (errno.EPIPE, errno.EIO, errno.EBADF)
 """The reader went away, the terminal was closed, or the stream never was open: nobody waits for the text."""
+
+
+PLAINLY = "seatrial-plain"
+PLAIN = {
+    "–": "-", "—": "-", "−": "-", "─": "-", "…": "...", "│": "|", "┊": "|", "├": "|", "└": "`", "·": ".", "•": "*",
+    "×": "x", "÷": "/", "≥": ">=", "≤": "<=", "±": "+-", "→": "->", "µ": "u", "μ": "u", "°": " deg", "½": "1/2",
+    "²": "^2", "⁴": "^4", "⁶": "^6", "⁹": "^9", "⁰": "^0", "α": "alpha", "↔": "<->",
+    "“": '"', "”": '"', "‘": "'", "’": "'", "█": "#", "▏": "|",
+}  # fmt: skip
+"""Characters of reports in ASCII."""
 
 
 class Outlet(io.FileIO):
@@ -43,6 +54,13 @@ class Outlet(io.FileIO):
         return written
 
 
+def _in_other_letters(error: UnicodeError) -> tuple[str, int]:
+    """For `codecs`: what stands for characters that an encoding does not have, `70.0-70.5` for `70.0–70.5`."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return "".join(PLAIN.get(letter, "?") for letter in error.object[error.start : error.end]), error.end
+
+
 def secure() -> Outlet:
     """Open the standard streams that are closed, and make those for text never fail; the one for output.
 
@@ -58,7 +76,8 @@ def secure() -> Outlet:
     output = Outlet(1, whole=True)
     if 1 in closed:
         output.failure = OSError(errno.EBADF, os.strerror(errno.EBADF))
-    sys.stdout = _text(output, sys.stdout, "replace")
+    codecs.register_error(PLAINLY, _in_other_letters)
+    sys.stdout = _text(output, sys.stdout, PLAINLY)
     sys.stderr = _text(Outlet(2, whole=False), sys.stderr, "backslashreplace")
     return output
 

@@ -166,7 +166,7 @@ def test_every_key_of_the_json_report_is_documented(capsys: pytest.CaptureFixtur
 
 def test_report_exits_as_the_check_did_and_writes_the_page(capsys: pytest.CaptureFixture[str], archive: Path) -> None:
     folder = record(SICK, archive)
-    page = archive.parent / "new" / "page.html"
+    page = archive.parent / "page.html"
     ran = Ran(capsys, "report", str(folder), "--html", str(page))
     assert ran.code == 1
     assert f"Page: {page}" in ran.out
@@ -175,19 +175,19 @@ def test_report_exits_as_the_check_did_and_writes_the_page(capsys: pytest.Captur
 
 def test_a_page_that_cannot_be_written_is_a_sentence(capsys: pytest.CaptureFixture[str], archive: Path) -> None:
     record(HEALTHY, archive)
-    page = archive / "run" / "run.json" / "page.html"
-    ran = Ran(capsys, "report", "--html", str(page))
+    page = "/proc/page.html"
+    ran = Ran(capsys, "report", "--html", page)
     assert ran.code == 2
     assert ran.out.startswith("PASS")
-    assert f"The page {page} cannot be written: File exists." in ran.err
+    assert f"The page {page} cannot be written: No such file or directory." in ran.err
 
 
 def test_a_page_that_cannot_be_written_hides_no_finding(capsys: pytest.CaptureFixture[str], archive: Path) -> None:
     record(SICK, archive)
-    ran = Ran(capsys, "report", "--html", str(archive / "run" / "run.json" / "page.html"))
+    ran = Ran(capsys, "report", "--html", "/proc/page.html")
     assert ran.code == 1
     assert "n2" in ran.out
-    assert "cannot be written: File exists." in ran.err
+    assert "cannot be written: No such file or directory." in ran.err
 
 
 def test_a_name_that_is_taken_is_refused_before_anything_is_measured(

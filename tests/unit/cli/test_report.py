@@ -17,7 +17,7 @@ def archive(tmp_path: Path) -> Path:
 
 
 def test_files_are_written_beside_the_text(archive: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    markdown, junit, page = (tmp_path / "new" / name for name in ("r.md", "r.xml", "r.html"))
+    markdown, junit, page = (tmp_path / name for name in ("r.md", "r.xml", "r.html"))
     words = ["report", "run", "--archive", str(archive)]
     files = ["--html", str(page), "--markdown", str(markdown), "--junit", str(junit)]
     assert run([*words, *files]) == 1
@@ -40,6 +40,20 @@ def test_check_writes_them_too(archive: Path, tmp_path: Path, capsys: pytest.Cap
     assert capsys.readouterr().out.startswith("{")
     assert (tmp_path / "c.md").read_text().startswith("# SLOW")
     assert "<failure " in (tmp_path / "c.xml").read_text()
+
+
+@pytest.mark.parametrize("option", ["--html", "--markdown", "--junit"])
+@pytest.mark.parametrize("command", [["report", "run"], ["check", "--replay", "run", "--run", "again"], ["check"]])
+def test_a_missing_folder_is_refused_before_anything_is_measured(
+    command: list[str], option: str, archive: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "new" / "report"
+    assert run([*command, "--archive", str(archive), option, str(path)]) == 64
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert f"{option} {str(path)!r}: there is no folder {str(path.parent)!r}. Make it, or name another file." in err
+    assert not path.parent.exists()
+    assert [folder.name for folder in archive.iterdir()] == ["run"]
 
 
 @pytest.mark.parametrize("option", ["--markdown", "--junit"])

@@ -1,4 +1,4 @@
-"""The user's cache folder, as the XDG base directory specification has it.
+"""The user's folders for what can be made again and for what cannot, as the XDG base directory specification has them.
 
 Source: https://specifications.freedesktop.org/basedir-spec/latest/: a variable that is empty counts as not set, and a
 path that is not absolute is to be ignored.
@@ -10,7 +10,7 @@ import stat
 import tempfile
 from pathlib import Path
 
-from seatrial.model.errors import LaunchError
+from seatrial.model.errors import LaunchError, UsageError
 
 
 def cache_folder() -> Path:
@@ -18,13 +18,26 @@ def cache_folder() -> Path:
 
     Raises LaunchError where that last one is not this user's alone.
     """
-    named = os.environ.get("XDG_CACHE_HOME", "")
+    return _folder("XDG_CACHE_HOME", ".cache") or private_folder(Path(tempfile.gettempdir()))
+
+
+def state_folder() -> Path:
+    """$XDG_STATE_HOME, else ~/.local/state of $HOME, else of the passwd entry. Raises UsageError without a home."""
+    folder = _folder("XDG_STATE_HOME", ".local/state")
+    if folder is None:
+        raise UsageError("There is no home folder to keep runs in.", "Set HOME, or name a folder with --archive.")
+    return folder
+
+
+def _folder(variable: str, below_home: str) -> Path | None:
+    """What the variable names, else the folder below the user's home; None without a home."""
+    named = os.environ.get(variable, "")
     if Path(named).is_absolute():
         return Path(named)
     home = os.environ.get("HOME", "")
     if not Path(home).is_absolute():
         home = _passwd_home()
-    return Path(home) / ".cache" if home else private_folder(Path(tempfile.gettempdir()))
+    return Path(home) / below_home if home else None
 
 
 def private_folder(above: Path) -> Path:

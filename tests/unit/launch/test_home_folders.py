@@ -8,9 +8,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from seatrial.launch import cache_folder as room
-from seatrial.launch.cache_folder import cache_folder, private_folder
-from seatrial.model.errors import LaunchError
+from seatrial.launch import home_folders as room
+from seatrial.launch.home_folders import cache_folder, private_folder, state_folder
+from seatrial.model.errors import LaunchError, UsageError
 
 
 def told(monkeypatch: pytest.MonkeyPatch, *, cache: str | None, home: str | None) -> None:
@@ -85,3 +85,25 @@ def test_a_folder_that_others_may_write_to_is_refused(tmp_path: Path) -> None:
     with pytest.raises(LaunchError, match="cannot be made"):
         private_folder(tmp_path)
     assert room.REMEDY.endswith("--probe-dir.")
+
+
+@pytest.mark.parametrize(
+    ("state", "home", "expected"),
+    [
+        ("/s", "/h", "/s"),
+        ("", "/h", "/h/.local/state"),
+        ("s", "/h", "/h/.local/state"),
+    ],
+)
+def test_the_folder_of_runs(monkeypatch: pytest.MonkeyPatch, state: str, home: str, expected: str) -> None:
+    told(monkeypatch, cache=None, home=home)
+    monkeypatch.setenv("XDG_STATE_HOME", state)
+    assert state_folder() == Path(expected)
+
+
+def test_runs_are_not_kept_in_a_temporary_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    told(monkeypatch, cache=None, home="")
+    monkeypatch.delenv("XDG_STATE_HOME", raising=False)
+    entry(monkeypatch, None)
+    with pytest.raises(UsageError, match=r"no home folder .* --archive"):
+        state_folder()
