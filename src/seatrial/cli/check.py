@@ -15,6 +15,7 @@ from seatrial.cli.options import (
     Html,
     Junit,
     Markdown,
+    Nagios,
     RoutesFile,
     file_or_live,
     parse_nodes,
@@ -29,6 +30,7 @@ from seatrial.commands.check import run as check_run
 from seatrial.commands.check import view as check_view
 from seatrial.driver import detached as driver_detached
 from seatrial.driver import submitted as driver_submitted
+from seatrial.model.errors import UsageError
 from seatrial.model.settings import DEFAULTS, OWN_JOB_ANSWER_S, CheckSettings
 from seatrial.render.report import Report
 
@@ -45,6 +47,7 @@ def check(
     html: Html = None,
     markdown: Markdown = None,
     junit: Junit = None,
+    nagios: Nagios = False,
     detach: Annotated[
         bool, typer.Option("--detach", help="Submit it as a Slurm job; collect with `runs collect`.")
     ] = False,
@@ -105,7 +108,7 @@ def check(
     if settings_file is not None:
         settings = driver_submitted.read_settings(settings_file.absolute())
         files = Files(html=settings.html, markdown=settings.markdown, junit=settings.junit)
-        return measure(settings, as_json=as_json, files=files)
+        return measure(settings, as_json=as_json, nagios=nagios, files=files)
     settings = CheckSettings(
         **{**asdict(site), "nodes": parse_nodes(nodes), "ranks": ranks},
         design=design,
@@ -121,6 +124,8 @@ def check(
         effect=share_of(effect, "--effect") if effect else None,
         latency_effect=share_of(latency_effect, "--latency-effect") if latency_effect else None,
     )
+    if nagios and (dry_run or detach):
+        raise UsageError("--nagios reports a check, and --dry-run and --detach have none.", "Leave one of them out.")
     if dry_run:
         with progress_on(sys.stderr) as progress:
             request = check_dry_run.plan_request(settings, progress)
@@ -137,7 +142,7 @@ def check(
             print(submitted.cut)
         print(f"Submitted job {submitted.job}; `seatrial runs collect {submitted.run}` shows its state and result.")
         return 0
-    return measure(settings, as_json=as_json, files=files)
+    return measure(settings, as_json=as_json, nagios=nagios, files=files)
 
 
 def answer_time(context: typer.Context) -> float:
@@ -147,11 +152,11 @@ def answer_time(context: typer.Context) -> float:
     return 0.0 if given else OWN_JOB_ANSWER_S
 
 
-def measure(settings: CheckSettings, *, as_json: bool, files: Files) -> int:
+def measure(settings: CheckSettings, *, as_json: bool, nagios: bool, files: Files) -> int:
     """Carry out the check here, print it, write the files, and return the exit code."""
 
     with progress_on(sys.stderr) as progress:
         outcome = check_run.run_check(settings, progress)
     recorded = outcome.recorded
     report = check_view.check_report(recorded.info, outcome.judgement, recorded.facts)
-    return show(report, outcome.folder, as_json=as_json, files=files)
+    return show(report, outcome.folder, as_json=as_json, nagios=nagios, files=files)

@@ -5,6 +5,7 @@ Loading takes a tenth of a second. A signal that comes meanwhile has nothing to 
 
 import os
 import signal
+import sys
 
 TYPE_CHECKING = False  # typing itself takes milliseconds to load
 if TYPE_CHECKING:
@@ -15,6 +16,8 @@ ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 INCOMPLETE = 2
 INTERNAL = 70
 """As in model.errors.ExitCode, which is not loaded yet."""
+UNKNOWN = 3
+"""Of a monitoring plugin, which must not say CRITICAL (2)."""
 
 
 def main() -> "NoReturn":
@@ -32,13 +35,18 @@ def main() -> "NoReturn":
         from seatrial.cli.main import command_line
     except BaseException as error:
         _say(f"seatrial: {_cannot_load(error)}")
-        os._exit(INCOMPLETE if isinstance(error, MemoryError | ImportError | OSError) else INTERNAL)
+        os._exit(_code(INCOMPLETE if isinstance(error, MemoryError | ImportError | OSError) else INTERNAL))
     command_line(output)
 
 
 def _leave_at_once(*_: "int | FrameType | None") -> None:
     _say("seatrial: Interrupted.")
-    os._exit(INCOMPLETE)
+    os._exit(_code(INCOMPLETE))
+
+
+def _code(code: int) -> int:
+    """What the process leaves with."""
+    return UNKNOWN if "--nagios" in sys.argv else code
 
 
 def _cannot_load(error: BaseException) -> str:

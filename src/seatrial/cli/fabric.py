@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from seatrial.archive.inputs import ROUTES_BYTES
-from seatrial.cli.options import AsJson, RoutesFile, read_text, seconds
+from seatrial.cli.options import AsJson, Junit, Nagios, RoutesFile, read_text, seconds
+from seatrial.cli.outcome import Files
 from seatrial.cli.outcome import show as show_report
 from seatrial.commands.fabric import view as fabric_view
 from seatrial.fabric import counters as fabric_counters
@@ -47,6 +48,8 @@ def check(
     ] = "",
     routes: RoutesFile = "",
     as_json: AsJson = False,
+    junit: Junit = None,
+    nagios: Nagios = False,
 ) -> int:
     """Name cables that trained below their peers, ends that disagree, missing cables, rising errors, bad routes."""
 
@@ -59,7 +62,8 @@ def check(
         problems += risen(fabric, read_text(counters[0]), read_text(counters[1]))
     if watch:
         problems += watched(fabric, seconds(watch, "--watch"))
-    return show_report(fabric_view.problems_report(fabric, problems, tables), as_json=as_json)
+    report = fabric_view.problems_report(fabric, problems, tables)
+    return show_report(report, as_json=as_json, nagios=nagios, files=Files(junit=junit))
 
 
 def read_map(file: Path | None, live: bool) -> "FabricMap":

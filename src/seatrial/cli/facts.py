@@ -6,8 +6,8 @@ import typer
 
 from seatrial.cli.facts_detached import leave_to_the_queue
 from seatrial.cli.node_sources import From, Nodes, read_facts, say_silent
-from seatrial.cli.options import AsJson
-from seatrial.cli.outcome import show
+from seatrial.cli.options import AsJson, Junit, Nagios
+from seatrial.cli.outcome import Files, show
 from seatrial.cli.site_options import QUEUE, Shared, settings_of
 from seatrial.commands.facts import drift as facts_drift
 from seatrial.commands.facts import drift_view
@@ -36,9 +36,12 @@ def facts(
     ] = False,
     full: Annotated[bool, typer.Option("--full", help="Print everything that was read, not only a summary.")] = False,
     as_json: AsJson = False,
+    junit: Junit = None,
+    nagios: Nagios = False,
 ) -> int:
     """Print what nodes are; with --drift, --since or --with-login what differs, and exit 1 where there are findings."""
     site = settings_of(context)
+    drift = drift or nagios or junit is not None
     if detach:
         return leave_to_the_queue(
             nodes, site, at_once=drift or bool(since) or with_login, source=source, as_json=as_json
@@ -58,4 +61,4 @@ def facts(
     recordings = source is not None and not nodes and facts_reading.is_recording(since)
     whole = recordings and earlier is not None and min(len(read.facts), len(earlier.facts)) > 1
     found = facts_drift.look_for_drift(read, earlier, login, whole=whole)
-    return show(drift_view.drift_report(read.facts, found), as_json=as_json)
+    return show(drift_view.drift_report(read.facts, found), as_json=as_json, nagios=nagios, files=Files(junit=junit))

@@ -1,16 +1,16 @@
-"""Standard output for programs: one JSON object for each command line with --json, whatever becomes of the command."""
+"""Standard output for programs: one JSON object or one line of a plugin, whatever becomes of the command."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from seatrial.driver import clock
-from seatrial.render import envelope, json
+from seatrial.render import envelope, json, nagios
 
 if TYPE_CHECKING:
     from seatrial.render.envelope import Failure
     from seatrial.render.report import Report
 
-OPTION = "--json"
+OPTION, NAGIOS = "--json", "--nagios"
 
 
 class JsonOutput:
@@ -22,6 +22,7 @@ class JsonOutput:
     def begin(self, arguments: Sequence[str]) -> None:
         """For the next command line."""
         self.wanted = is_wanted(arguments)
+        self.nagios = is_wanted(arguments, NAGIOS)
         self.command = ""
         """As it is typed, such as `fabric check`; empty until it is known."""
         self._printed = False
@@ -32,16 +33,28 @@ class JsonOutput:
         self._printed = True
         print(text, end="")
 
-    def print_error(self, error: "Failure") -> None:
-        """The object of a command that ended early. A second object would spoil a result that is printed already."""
-        if self.wanted and not self._printed:
+    def print_nagios(self, report: "Report") -> int:
+        """The line of a report; the exit code of the plugin."""
+        state, line = nagios.as_nagios(report)
+        self._printed = True
+        print(line)
+        return int(state)
+
+    def print_error(self, error: "Failure") -> int:
+        """What a command that ended early prints for programs, where its result is not printed yet; its exit code."""
+        if self.nagios:
+            if not self._printed:
+                print(nagios.unknown(error.sentence))
+            return int(nagios.State.UNKNOWN)
+        if self.wanted and not self._printed:  # a second object would spoil the first
             print(json.json_text(envelope.error_envelope(error, time=clock.now_text())), end="")
+        return error.exit_code
 
 
-def is_wanted(arguments: Sequence[str]) -> bool:
-    """Whether the command line asks for JSON; words after `--` are those of another command."""
+def is_wanted(arguments: Sequence[str], option: str = OPTION) -> bool:
+    """Whether the command line has the option; words after `--` are those of another command."""
     own = arguments[: arguments.index("--")] if "--" in arguments else arguments
-    return OPTION in own
+    return option in own
 
 
 JSON_OUTPUT = JsonOutput()

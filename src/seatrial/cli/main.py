@@ -39,10 +39,11 @@ from seatrial.cli import (
     streams,
     transports,
 )
-from seatrial.cli.json_output import JSON_OUTPUT
+from seatrial.cli.entry import UNKNOWN
+from seatrial.cli.json_output import JSON_OUTPUT, NAGIOS, is_wanted
 from seatrial.cli.signals import Interruptions
 from seatrial.cli.values import strict
-from seatrial.model.errors import ErrorKind, ExitCode, SeatrialError
+from seatrial.model.errors import ErrorKind, ExitCode, SeatrialError, UsageError
 from seatrial.render.envelope import Failure, failure_of
 from seatrial.render.escape import clean
 
@@ -226,8 +227,8 @@ def command_line(output: streams.Outlet) -> NoReturn:
 
     It leaves without the interpreter's own end, in which a signal or a closed stream would decide about the exit code.
     """
-    code = int(ExitCode.INCOMPLETE)
     arguments = sys.argv[1:]
+    code = int(UNKNOWN if is_wanted(arguments, NAGIOS) else ExitCode.INCOMPLETE)
     try:
         INTERRUPTIONS.listen()
         if COMPLETION_ASKED in os.environ:
@@ -255,8 +256,7 @@ def run(arguments: list[str]) -> int:
             traceback.print_exception(error)
         harmless = failure.what if failure.what.startswith("Usage:") else clean(failure.sentence)
         print(f"seatrial: {LONG_WORD.sub(LONG_WORD_CUT, harmless)}", file=sys.stderr)
-        JSON_OUTPUT.print_error(failure)
-        return failure.exit_code
+        return JSON_OUTPUT.print_error(failure)
 
 
 def invoke(arguments: Sequence[str]) -> int:
@@ -264,6 +264,8 @@ def invoke(arguments: Sequence[str]) -> int:
     JSON_OUTPUT.begin(arguments)
     parser = command(arguments)
     JSON_OUTPUT.command = path_of(parser, arguments)
+    if JSON_OUTPUT.wanted and JSON_OUTPUT.nagios:
+        raise UsageError("--json and --nagios print different things.", "Give one of them.")
     try:
         with parser.make_context("seatrial", list(arguments)) as context:
             result = context.command.invoke(context)

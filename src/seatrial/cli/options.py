@@ -134,6 +134,12 @@ Wrap = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 
 
+Nagios = Annotated[
+    bool,
+    typer.Option("--nagios", help="Print one line as a monitoring plugin, and exit with its code: 0 to 3."),
+]
+
+
 def archive_folder(given: Path | None) -> Path:
     """The folder of runs as given, else $SEATRIAL_ARCHIVE, else XDG state; absolute, since jobs may start elsewhere."""
     named = given or os.environ.get("SEATRIAL_ARCHIVE")

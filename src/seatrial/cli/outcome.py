@@ -28,15 +28,22 @@ class Files(msgspec.Struct, frozen=True, kw_only=True):
     junit: Path | None = None
 
 
-def show(report: Report, folder: Path | None = None, *, as_json: bool, files: Files = Files()) -> int:
+def show(
+    report: Report, folder: Path | None = None, *, as_json: bool, nagios: bool = False, files: Files = Files()
+) -> int:
     """Write the files, print JSON or text, and return the exit code. `folder`: where the run is kept.
 
-    A file that cannot be written does not hide the result; findings stay the exit code.
+    A file that cannot be written does not hide the result; findings stay the exit code. `nagios`: print a plugin's line
+    instead, and return its exit code.
     """
     written, failures = _write_files(report, files)
     if folder is not None and report.word:
         headlines.keep_headline(folder, report.word, report.headline, int(report.exit_code))
     failure = _failure(report, failures)
+    if nagios:
+        for error in failures:
+            print(clean(f"seatrial: {error}"), file=sys.stderr)
+        return JSON_OUTPUT.print_nagios(report)
     if as_json:
         JSON_OUTPUT.print_report(report, failure)
     else:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from seatrial.archive import reader
-from seatrial.cli.options import Archive, AsJson, Html, Junit, Markdown, archive_folder
+from seatrial.cli.options import Archive, AsJson, Html, Junit, Markdown, Nagios, archive_folder
 from seatrial.cli.outcome import Files, show
 from seatrial.commands.check import judge as check_judge
 from seatrial.commands.check import view as check_view
@@ -38,6 +38,7 @@ def report(
     html: Html = None,
     markdown: Markdown = None,
     junit: Junit = None,
+    nagios: Nagios = False,
     schema: Annotated[
         bool, typer.Option("--schema", help="Print the JSON Schema of what every command prints with --json.")
     ] = False,
@@ -48,7 +49,7 @@ def report(
         return ExitCode.PASS
     folder = reader.find_run(archive_folder(archive), run)
     files = Files(html=html, markdown=markdown, junit=junit)
-    return show(report_of(folder), folder, as_json=as_json, files=files)
+    return show(report_of(folder), folder, as_json=as_json, nagios=nagios, files=files)
 
 
 def show_run(folder: Path, *, as_json: bool) -> int:

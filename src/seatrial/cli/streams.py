@@ -13,7 +13,8 @@ import select
 import sys
 from collections.abc import Sequence
 
-from seatrial.cli.json_output import is_wanted
+from seatrial.cli.entry import UNKNOWN
+from seatrial.cli.json_output import NAGIOS, is_wanted
 from seatrial.model.errors import ExitCode
 
 GONE = (errno.EPIPE, errno.EIO, errno.EBADF)
@@ -91,12 +92,13 @@ def settled(code: int, output: Outlet, arguments: Sequence[str]) -> int:
     with contextlib.suppress(ValueError):  # a command may have closed it
         sys.stdout.flush()
     lost = output.failure
-    for_program = is_wanted(arguments)
+    for_program = is_wanted(arguments) or is_wanted(arguments, NAGIOS)
+    without_reader = UNKNOWN if is_wanted(arguments, NAGIOS) else ExitCode.INCOMPLETE
     if lost is not None and lost.errno not in GONE:
         print(f"seatrial: The result could not be written to standard output: {lost.strerror}.", file=sys.stderr)
     with contextlib.suppress(ValueError):
         sys.stderr.flush()
-    return int(ExitCode.INCOMPLETE) if lost is not None and for_program and code == ExitCode.PASS else int(code)
+    return int(without_reader) if lost is not None and for_program and code == ExitCode.PASS else int(code)
 
 
 def _is_open(number: int) -> bool:

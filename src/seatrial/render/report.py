@@ -146,6 +146,15 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     reason: str = ""
 
 
+class Gauge(msgspec.Struct, frozen=True, kw_only=True):
+    """A number for monitoring: its name, its value in base units, and `s`, `%` or no unit."""
+
+    name: str
+    value: float | None
+    """None, or not finite: left out."""
+    unit: str = ""
+
+
 def _no_blocks(_: int = 0) -> Iterable[Block]:
     return ()
 
@@ -173,6 +182,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """Which run, when, of what: below the page's headline."""
     findings: tuple[Finding, ...] = ()
     cases: tuple[Case, ...] = ()
+    gauges: tuple[Gauge, ...] = ()
+    """The numbers that a monitoring system records."""
     remedy: str = ""
     """What to do first, below the page's headline."""
     wrapped: bool = True

@@ -129,3 +129,47 @@ def test_the_default_archive_is_named_when_it_is_made(
     assert said not in capsys.readouterr().err
     assert run([*words, "third", "--archive", str(tmp_path / "other")]) == 1
     assert said not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "state"),
+    [
+        (["report", "run"], 1, "WARNING: SLOW n2: link at 60 % of its limit"),
+        (["report", "nothing"], 3, "UNKNOWN: There is no run 'nothing'"),
+        (["check", "--replay", "run"], 1, "WARNING: SLOW n2"),
+        (["check", "--no-such-option"], 3, "UNKNOWN: No such option"),
+        (["check", "--dry-run"], 3, "UNKNOWN: --nagios reports a check"),
+        (["check", "--json"], 3, "UNKNOWN: --json and --nagios"),
+        (["fabric", "check", "fabric.txt"], 1, "WARNING: MISCONFIGURED "),
+        (["facts", "--from", "facts"], None, ""),
+        (["check"], 3, "UNKNOWN: No Slurm answers here"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_one_line_for_monitoring(
+    words: list[str],
+    code: int | None,
+    state: str,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("SEATRIAL_ARCHIVE", str(folder / "archive"))
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.chdir(folder)
+    found = run([*words, "--nagios"])
+    (line,) = capsys.readouterr().out.splitlines()
+    assert code is None or found == code
+    assert line.startswith(f"SEATRIAL {state}")
+    assert (" | " in line) == (found < 3)
+
+
+@pytest.mark.parametrize("command", [["facts", "--from", "facts"], ["fabric", "check", "fabric.txt"]])
+def test_junit_of_facts_and_of_a_fabric(
+    command: list[str], folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    code = run([*command, "--junit", str(tmp_path / "r.xml")])
+    text = (tmp_path / "r.xml").read_text()
+    assert ("<failure " in text) == (code == 1)
+    assert 'classname="seatrial.run" name="complete"' in text

@@ -26,6 +26,7 @@ from seatrial.render.report import (
     Copy,
     Drawing,
     Findings,
+    Gauge,
     Items,
     Lines,
     Paragraph,
@@ -53,6 +54,12 @@ def check_report(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFac
         page=lambda: _page(run, judgement, facts),
         about=tuple(text for text in (run.run, cluster, run.started, run.launcher, job) if text),
         findings=judgement.findings,
+        gauges=(
+            Gauge(name="nodes", value=len(judgement.nodes)),
+            Gauge(name="pairs", value=len(judgement.pairs)),
+            Gauge(name="median_bandwidth_bytes_per_s", value=judgement.median_bandwidth_bytes_per_s),
+            Gauge(name="median_latency", value=judgement.median_latency_s, unit="s"),
+        ),
         cases=tuple(
             Case(name=subject.node(node.node).text, verdict=node.verdict, reason=node.reason)
             for node in judgement.nodes

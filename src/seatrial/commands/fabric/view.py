@@ -14,7 +14,7 @@ from seatrial.model.words import count, natural_sorted
 from seatrial.render.escape import clean
 from seatrial.render.headline import sentence_of
 from seatrial.render.json import Json
-from seatrial.render.report import Block, Copy, Findings, Report
+from seatrial.render.report import Block, Copy, Findings, Gauge, Report
 
 MOST_LISTED = 60
 EXIT_CODES = {Verdict.PASS: ExitCode.PASS, Verdict.MISCONFIGURED: ExitCode.FINDINGS}
@@ -41,6 +41,7 @@ def problems_report(fabric: FabricMap, problems: Sequence[Finding], tables: Tabl
         payload=lambda: fabric_fields(fabric, tables),
         terminal=lambda _: _problem_blocks(problems, tables),
         findings=tuple(problems),
+        gauges=(Gauge(name="cables", value=len(fabric.links)),),
         wrapped=False,
     )
 

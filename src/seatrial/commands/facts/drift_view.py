@@ -15,7 +15,7 @@ from seatrial.render.fact_text import NOT_THERE, THERE, Value, value_text
 from seatrial.render.headline import sentence_of, word_of
 from seatrial.render.json import Json
 from seatrial.render.node_names import few
-from seatrial.render.report import Block, Findings, Lines, Paragraph, Report
+from seatrial.render.report import Block, Findings, Gauge, Lines, Paragraph, Report
 
 MOST_DIFFERENCES = 40
 MOST_VALUES = 6
@@ -34,6 +34,7 @@ def drift_report(facts: Mapping[str, NodeFacts], found: Drift) -> Report:
         payload=lambda: drift_fields(facts, found),
         terminal=lambda _: _terminal(facts, found),
         findings=found.findings,
+        gauges=(Gauge(name="nodes", value=len(facts)), Gauge(name="differences", value=len(found.differences))),
     )
 
 
