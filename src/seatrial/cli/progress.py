@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING
 
-from seatrial.driver.clock import monotonic_s
+from seatrial.driver import clock
 from seatrial.driver.progress import Progress
 
 LOG_S = 20.0
@@ -43,7 +43,7 @@ class Written:
         self._stream = stream
         self._text = ""
         self._done = self._total = 0
-        self._said_s = monotonic_s()
+        self._said_s = clock.monotonic_s()
 
     def stage(self, text: str) -> None:
         """See experiment.progress."""
@@ -57,11 +57,11 @@ class Written:
     def advance(self, rounds: int = 1) -> None:
         """See experiment.progress."""
         self._done += rounds
-        if monotonic_s() - self._said_s >= LOG_S:
+        if clock.monotonic_s() - self._said_s >= LOG_S:
             self._say(f"{self._text}: {self._done} of {max(self._done, self._total)} rounds")
 
     def _say(self, text: str) -> None:
-        self._said_s = monotonic_s()
+        self._said_s = clock.monotonic_s()
         print(f"seatrial: {text}", file=self._stream, flush=True)
 
 

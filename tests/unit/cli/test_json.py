@@ -14,7 +14,10 @@ from tests.unit.cli.test_hostile import LEAVES
 WITH_JSON = {path for path, command in LEAVES.items() if any("--json" in one.opts for one in command.params)}
 MEASURING = {("curve",), ("saturate",), ("transports",), ("placement",), ("nodes",)}
 """Their tests read what they print, and `test_every_json_goes_through_one_writer` covers the form."""
-ELSEWHERE = {("runs", "collect"), ("lab", "status"), ("lab", "trial"), ("fabric", "show"), ("fabric", "check")}
+ELSEWHERE = {
+    ("runs", "collect"), ("lab", "status"), ("lab", "trial"), ("fabric", "show"), ("fabric", "check"),
+    ("parse",), ("benchmarks", "show"),
+}  # fmt: skip
 PRINTING = [
     ["report", "run"],
     ["runs", "list"],
@@ -22,6 +25,7 @@ PRINTING = [
     ["runs", "recover"],
     ["baseline", "set", "good", "run"],
     ["baseline", "list"],
+    ["benchmarks", "list"],
     ["baseline", "show", "kept"],
     ["compare", "run", "second"],
     ["plan", "check"],

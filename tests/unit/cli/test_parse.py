@@ -1,6 +1,5 @@
 """seatrial parse and seatrial benchmarks on the command line."""
 
-import json
 import re
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import pytest
 from seatrial.cli.main import run
 from seatrial.model.errors import ExitCode
 from tests.support.benchmark_outputs import hpl, imb, openfoam, osu, stream
+from tests.support.json_objects import frame
 from tests.support.paths import ROOT
 
 
@@ -42,7 +42,7 @@ def test_an_invalid_one_names_the_gate_and_shows_the_line(tmp_path: Path, capsys
 
 def test_json_has_numbers_in_base_units_with_their_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["parse", "imb", write(tmp_path, imb("4.1", 2**20)), "--json"]) == ExitCode.PASS
-    printed = json.loads(capsys.readouterr().out)
+    printed = frame(capsys.readouterr().out)
     report = printed["data"]
     (last,) = (
         result
@@ -68,7 +68,7 @@ def test_limits_and_expectations(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], gate: str
 ) -> None:
     assert run(["parse", "auto", write(tmp_path, hpl()), *options, "--json"]) == ExitCode.FINDINGS
-    assert [item["gate"] for item in json.loads(capsys.readouterr().out)["data"]["gates"]] == [gate]
+    assert [item["gate"] for item in frame(capsys.readouterr().out)["data"]["gates"]] == [gate]
 
 
 def test_what_was_requested_and_done_passes(tmp_path: Path) -> None:
@@ -119,13 +119,13 @@ def test_the_tutorial_of_the_documentation(tmp_path: Path, capsys: pytest.Captur
     assert capsys.readouterr().out.startswith(printed.strip())
     good = write(tmp_path, output.replace("WRONG", "right"), "heat.out")
     assert run(["parse", file, good, "--json"]) == ExitCode.PASS
-    assert json.loads(capsys.readouterr().out)["data"]["results"][0]["value"] == 1.2505
+    assert frame(capsys.readouterr().out)["data"]["results"][0]["value"] == 1.2505
     assert run(["benchmarks", "show", file]) == ExitCode.PASS
 
 
 def test_benchmarks_are_listed_and_shown(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["benchmarks", "list", "--json"]) == ExitCode.PASS
-    listed = json.loads(capsys.readouterr().out)["data"]["benchmarks"]
+    listed = frame(capsys.readouterr().out)["data"]["benchmarks"]
     rows = (ROOT / "docs" / "benchmarks.md").read_text().partition("## Gates")[0]
     for benchmark in listed:
         assert f"| `{benchmark['name']}` |" in rows
