@@ -6,6 +6,7 @@ from pathlib import Path
 from seatrial.launch.mpi import find_mpi
 from seatrial.launch.probe_build import build, default_folder
 from seatrial.launch.slurm import SlurmLauncher
+from seatrial.model.errors import LaunchError
 from tests.support import launcher_contract
 
 
@@ -24,8 +25,13 @@ def main(folder: Path, mpicc: str, mpi: str) -> None:
         launcher_contract.check_ending(launcher, nodes, folder)
     finally:
         launcher.close()
-    print("the contract is kept")
+    print(launcher_contract.KEPT)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), *sys.argv[2:])
+    try:
+        main(Path(sys.argv[1]), *sys.argv[2:])
+    except LaunchError as error:
+        if not launcher_contract.crashed_on_its_own(error):
+            raise
+        print(launcher_contract.MPI_CRASHED)

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from bench.dead_ranks import PROBE, good, one_run
@@ -17,17 +18,28 @@ from seatrial.commands.check.judge import judge
 from seatrial.lab.cluster.host_argv import as_user
 from seatrial.lab.cluster.plan import LabPlan
 from seatrial.lab.cluster.processes import named, pids_in
-from seatrial.model.loss import LossCause
+from seatrial.model.loss import LossCause, SessionLoss
 from tests.lab.waiting import LONG_S, decided, eventually
 
 pytestmark = pytest.mark.lab
 MEMORY = Path("/sys/fs/cgroup/memory")
 
 
+def losses_in(archive: Path) -> list[SessionLoss]:
+    """The sessions that the newest run lost."""
+    return [entry.loss for entry in of_type(read_entries(find_run(archive, "last")), SessionLost)]
+
+
+def mpi_crashed(archive: Path, found: dict[str, Any]) -> bool:
+    """Whether more sessions ended by a signal than the test killed: Open MPI 4.1 crashes in some of its starts."""
+    return sum(loss.loss.cause is LossCause.SIGNAL for loss in losses_in(archive)) > len(found["killed"])
+
+
 def test_a_rank_killed_in_each_session_is_a_finding_on_its_node(lab4: LabPlan, tmp_path: Path) -> None:
-    found = one_run(lab4, tmp_path, "n3", once=False, draw=random.Random(1))
+    attempt = partial(one_run, lab4, tmp_path, "n3", once=False, draw=random.Random(1))
+    found = decided(attempt, partial(mpi_crashed, tmp_path))
     assert good(found, once=False), found
-    losses = [entry.loss for entry in of_type(read_entries(find_run(tmp_path, "last")), SessionLost)]
+    losses = losses_in(tmp_path)
     assert len(losses) >= 3
     assert all(one.loss.deaths for one in losses)
 
@@ -35,7 +47,7 @@ def test_a_rank_killed_in_each_session_is_a_finding_on_its_node(lab4: LabPlan, t
 @pytest.mark.alone
 def test_a_rank_killed_once_is_a_note(lab4: LabPlan, tmp_path: Path) -> None:
     attempt = partial(one_run, lab4, tmp_path, "n2", once=True, draw=random.Random(2))
-    found = decided(attempt, lambda one: one["verdict"] == "INCONCLUSIVE")
+    found = decided(attempt, lambda one: one["verdict"] == "INCONCLUSIVE" or mpi_crashed(tmp_path, one))
     assert good(found, once=True), found
     assert (found["exit"], found["verdict"], found["complete"]) == (0, "PASS", True)
 

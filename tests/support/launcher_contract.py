@@ -7,12 +7,16 @@ import pytest
 from seatrial.driver.measurer import STARTS
 from seatrial.launch.contract import Launcher, Session
 from seatrial.model.errors import LaunchError, RoundRefused
+from seatrial.model.loss import LossCause
 from seatrial.model.measurement import Phase, Round, Shape
 from seatrial.node.node import parse_facts
 from seatrial.pairs.survey import BANDWIDTH, LATENCY
 from tests.support.summary import repetition_counter
 
 PATIENCE_S = 30.0
+KEPT = "the contract is kept"
+MPI_CRASHED = "each start crashed within MPI"
+"""The two results of a contract that is run in a process of its own."""
 
 
 def round_of(shape: Shape, *pairs: tuple[str, str]) -> Round:
@@ -84,6 +88,11 @@ def started(launcher: Launcher, nodes: tuple[str, ...], folder: Path) -> Session
                 raise
             repetition_counter.add()
     return launcher.start(nodes, folder / "launch.err")
+
+
+def crashed_on_its_own(error: LaunchError) -> bool:
+    """Whether a signal ended a rank while MPI started: the launcher did its part, and says so."""
+    return error.transient and error.loss is not None and error.loss.cause is LossCause.SIGNAL
 
 
 def check_ending(launcher: Launcher, nodes: tuple[str, ...], folder: Path) -> None:
