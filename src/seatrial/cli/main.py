@@ -23,6 +23,7 @@ from seatrial.cli import (
     doctor,
     fabric,
     facts,
+    fleet,
     gather,
     lab,
     limits,
@@ -113,6 +114,10 @@ COMMANDS = (
     Command(
         changepoints,
         "Find where a series of values changes: position, size with interval and p-value, in noise that is correlated.",
+    ),
+    Command(
+        fleet,
+        "Judge one benchmark's values from many nodes: which are slow, which had single bad runs, what would be found.",
     ),
     Command(
         curve,

@@ -1,0 +1,43 @@
+"""seatrial fleet: one benchmark's values from many nodes, judged."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from seatrial.archive.inputs import TABLES_BYTES
+from seatrial.cli.options import AsJson, read_text, read_texts, share_of
+from seatrial.cli.outcome import show
+from seatrial.commands.fleet import judge as fleet_judge
+from seatrial.commands.fleet import view as fleet_view
+from seatrial.importers import fleets
+from seatrial.model.errors import UsageError
+
+BETTER = ("higher", "lower")
+
+
+def fleet(
+    files: Annotated[
+        list[Path], typer.Argument(help="CSV or JSON with nodes and values, or a folder of outputs.", metavar="FILE...")
+    ],
+    column: Annotated[
+        str, typer.Option(help="Column of the values; of STREAM Copy, Scale, Add or Triad.", metavar="NAME")
+    ] = "",
+    better: Annotated[str, typer.Option(help="Which values are good: higher or lower.", metavar="WHICH")] = "higher",
+    effect: Annotated[str, typer.Option(help="Smallest loss of a node that matters.", metavar="SHARE")] = "2%",
+    as_json: AsJson = False,
+) -> int:
+    """Judge one benchmark's values from many nodes: which are slow, which had single bad runs, what would be found."""
+    if better not in BETTER:
+        raise UsageError(f"--better {better!r} is not known.", "Write higher or lower.")
+    values: fleets.Fleet = {}
+    for file in files:
+        part = fleets.read_outputs(read_texts(file), column) if file.is_dir() else _table(file, column)
+        for node, runs in part.items():
+            values.setdefault(node, []).extend(runs)
+    judged = fleet_judge.judge_nodes(values, higher_is_better=better == "higher", effect=share_of(effect, "--effect"))
+    return show(fleet_view.fleet_report(judged), as_json=as_json)
+
+
+def _table(file: Path, column: str) -> fleets.Fleet:
+    return fleets.read_fleet(read_text(file, TABLES_BYTES), column)

@@ -1,0 +1,88 @@
+"""The verdict on a fleet of nodes that ran the same benchmark."""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from seatrial.model.errors import ExitCode
+from seatrial.model.verdict import Verdict, worst
+from seatrial.statistics.fleets import EFFECT, FleetResult, NodeRuns, judge_fleet
+
+EXIT_CODES = {Verdict.PASS: ExitCode.PASS, Verdict.SLOW: ExitCode.FINDINGS, Verdict.UNSTABLE: ExitCode.FINDINGS}
+"""Any other verdict names nothing and is not a PASS."""
+HIDDEN_EFFECTS = 5.0
+"""A scatter that hides a loss of more than this many practical effects leaves the fleet undecided."""
+
+
+class FleetJudgement(msgspec.Struct, frozen=True, kw_only=True):
+    """The result with its verdict. `unmeasured`: nodes without a value."""
+
+    result: FleetResult | None
+    effect: float
+    higher_is_better: bool
+    unmeasured: tuple[str, ...]
+    verdict: Verdict
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """1 for nodes that are slow or unstable, 2 for what is undecided or missing."""
+        return EXIT_CODES.get(self.verdict, ExitCode.INCOMPLETE)
+
+    @property
+    def slow(self) -> tuple[NodeRuns, ...]:
+        """Slow nodes, the slowest first."""
+        slow = [node for node in self._nodes if node.slow]
+        return tuple(sorted(slow, key=lambda node: -node.loss))
+
+    @property
+    def unstable(self) -> tuple[NodeRuns, ...]:
+        """Nodes with single bad runs, the worst first."""
+        unstable = [node for node in self._nodes if node.bad_runs]
+        return tuple(sorted(unstable, key=lambda node: -node.worst_run_loss))
+
+    @property
+    def suspected(self) -> tuple[NodeRuns, ...]:
+        """Low nodes with too few runs."""
+        return tuple(node for node in self._nodes if node.suspected)
+
+    @property
+    def _nodes(self) -> tuple[NodeRuns, ...]:
+        return self.result.nodes if self.result else ()
+
+
+def node_verdict(node: NodeRuns) -> Verdict:
+    """Of one node."""
+    if node.slow:
+        return Verdict.SLOW
+    if node.bad_runs:
+        return Verdict.UNSTABLE
+    return Verdict.INCONCLUSIVE if node.suspected else Verdict.PASS
+
+
+def judge_nodes(
+    values: Mapping[str, Sequence[float]], *, higher_is_better: bool = True, effect: float = EFFECT
+) -> FleetJudgement:
+    """Judge the values of each node, positive numbers; nodes without any are reported as not measured."""
+    measured = {node: runs for node, runs in values.items() if runs}
+    unmeasured = tuple(node for node, runs in values.items() if not runs)
+    result = judge_fleet(measured, higher_is_better=higher_is_better, effect=effect) if measured else None
+    return FleetJudgement(
+        result=result,
+        effect=effect,
+        higher_is_better=higher_is_better,
+        unmeasured=unmeasured,
+        verdict=_verdict(result, effect, unmeasured),
+    )
+
+
+def _verdict(result: FleetResult | None, effect: float, unmeasured: Sequence[str]) -> Verdict:
+    if result is None:
+        return Verdict.NOT_RUN
+    named = worst([node_verdict(node) for node in result.nodes])
+    if named in EXIT_CODES and named is not Verdict.PASS:
+        return named
+    if named is Verdict.INCONCLUSIVE or result.populations or not result.enough:
+        return Verdict.INCONCLUSIVE
+    if result.detectable > HIDDEN_EFFECTS * effect:
+        return Verdict.INCONCLUSIVE
+    return Verdict.NOT_RUN if unmeasured else Verdict.PASS

@@ -1,0 +1,139 @@
+"""One benchmark over many nodes: the report of `seatrial fleet`."""
+
+from collections.abc import Iterator
+
+from seatrial.commands.fleet.judge import FleetJudgement, node_verdict
+from seatrial.model.units import share
+from seatrial.model.verdict import Verdict
+from seatrial.model.words import count, some
+from seatrial.render.json import Json
+from seatrial.render.report import Block, Paragraph, Report, Table, columns
+from seatrial.statistics.fleets import FEWEST_NODES, FleetResult, NodeRuns
+
+HEAD = columns("node", "verdict", "#median", "#loss", "#worst run", "#bad runs", "#runs")
+MOST_ROWS = 40
+MOST_NAMES = 5
+
+
+def fleet_report(judged: FleetJudgement) -> Report:
+    """The whole report: nodes that are not healthy, and what would have been found."""
+    return Report(
+        word=judged.verdict.value,
+        sentence=_sentence(judged),
+        exit_code=judged.exit_code,
+        payload=lambda: fleet_fields(judged),
+        terminal=lambda _: _blocks(judged),
+        page=lambda: _blocks(judged),
+    )
+
+
+def fleet_fields(judged: FleetJudgement) -> Json:
+    """docs/fleet.md describes each field."""
+    result = judged.result
+    return {
+        "effect": judged.effect,
+        "better": "higher" if judged.higher_is_better else "lower",
+        "slow": [node.node for node in judged.slow],
+        "unstable": [node.node for node in judged.unstable],
+        "suspected": [node.node for node in judged.suspected],
+        "unmeasured": list(judged.unmeasured),
+        "populations": [list(group) for group in result.populations] if result else [],
+        "median": result.median if result else None,
+        "run_scatter": result.run_scatter if result else None,
+        "node_scatter": result.node_scatter if result else None,
+        "threshold": result.threshold if result else None,
+        "detectable": result.detectable if result else None,
+        "intraclass_correlation": result.intraclass if result else None,
+        "reliability": result.reliability if result else None,
+        "nodes": [_node_fields(node) for node in result.nodes] if result else [],
+    }
+
+
+def _node_fields(node: NodeRuns) -> Json:
+    return {
+        "node": node.node,
+        "verdict": node_verdict(node).value,
+        "median": node.median,
+        "loss": node.loss,
+        "deviations": node.deviations,
+        "worst_run_loss": node.worst_run_loss,
+        "bad_runs": list(node.bad_runs),
+        "values": list(node.values),
+    }
+
+
+def _sentence(judged: FleetJudgement) -> str:
+    result = judged.result
+    if result is None:
+        return "no value was read"
+    nodes = count(len(result.nodes), "node")
+    named = [f"{node.node} {share(node.loss)} below its peers" for node in judged.slow]
+    if named:
+        more = f"; {len(judged.unstable)} unstable" if judged.unstable else ""
+        return f"{some(named, MOST_NAMES)}{more}, among {nodes}"
+    if judged.unstable:
+        names = some([node.node for node in judged.unstable], MOST_NAMES)
+        return f"single bad runs on {len(judged.unstable)} of {nodes}: {names}; none is slow"
+    return _unnamed(judged, result)
+
+
+def _unnamed(judged: FleetJudgement, result: FleetResult) -> str:
+    """Where no node is slow or unstable: what is undecided, or what would have been found."""
+    nodes = count(len(result.nodes), "node")
+    missing = f"; not measured: {some(judged.unmeasured, MOST_NAMES)}" if judged.unmeasured else ""
+    if judged.suspected:
+        return f"low with too few runs to confirm it: {some([node.node for node in judged.suspected], MOST_NAMES)}"
+    if result.populations:
+        sizes = " and ".join(str(len(group)) for group in result.populations)
+        return f"two populations of {sizes} nodes; each node was compared with its own"
+    if not result.enough:
+        return f"{nodes}, and at least {FEWEST_NODES} are needed to compare them with each other"
+    if judged.verdict is Verdict.INCONCLUSIVE:
+        return f"the scatter hides a node that loses less than {share(result.detectable)}"
+    return f"{nodes} alike; a node that loses {share(result.detectable)} would have been named{missing}"
+
+
+def _blocks(judged: FleetJudgement) -> Iterator[Block]:
+    unhealthy = (*judged.slow, *judged.unstable, *judged.suspected)
+    if unhealthy:
+        rest = len(unhealthy) - MOST_ROWS
+        left_out = f"and {rest} more; --json has all" if rest > 0 else ""
+        yield Table(columns=HEAD, rows=tuple(map(_row, unhealthy[:MOST_ROWS])), left_out=left_out)
+    if judged.result:
+        for note in _notes(judged, judged.result):
+            yield Paragraph(text=note)
+
+
+def _row(node: NodeRuns) -> tuple[str, ...]:
+    return (
+        node.node,
+        node_verdict(node).value,
+        f"{node.median:.5g}",
+        share(node.loss),
+        share(node.worst_run_loss),
+        str(len(node.bad_runs)),
+        str(len(node.values)),
+    )
+
+
+def _notes(judged: FleetJudgement, result: FleetResult) -> Iterator[str]:
+    yield (
+        f"Median {result.median:.5g}; one run scatters by {share(result.run_scatter)}, healthy nodes by "
+        f"{share(result.node_scatter)}. Slow is a node that loses {share(result.threshold)} or more; a loss of "
+        f"{share(result.detectable)} is found in 95 % of cases."
+    )
+    if result.intraclass is not None and result.reliability is not None:
+        yield (
+            f"{share(result.intraclass)} of the variance is between nodes (intra-class correlation); the mean of a "
+            f"node's runs has a reliability of {result.reliability:.2f}."
+        )
+    if result.populations:
+        slower = result.populations[0]
+        yield f"Two populations; the slower one has {count(len(slower), 'node')}: {some(slower, MOST_NAMES)}."
+    low = [
+        f"{node.node} ({share(node.worst_run_loss)})"
+        for node in result.nodes
+        if not (node.slow or node.bad_runs) and node.worst_run_loss > judged.effect
+    ]
+    if low:
+        yield f"Single low runs that are not low enough to be called bad: {some(low, MOST_NAMES)}."

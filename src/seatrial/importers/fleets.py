@@ -1,0 +1,95 @@
+"""Values of one benchmark from many nodes: CSV, JSON, and folders of outputs of STREAM."""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+
+from seatrial.importers.columns import Column, json_value, read_columns
+from seatrial.model.errors import UsageError
+
+NODE_NAMES = frozenset({"node", "nodes", "host", "hostname", "nodename", "nodelist", "server", "name"})
+RUN_NAMES = frozenset({"run", "iter", "iteration", "rep", "repetition", "repeat", "trial", "time", "date", "timestamp"})
+OUTPUT_NAME = re.compile(r"(?P<node>.+?)-[A-Za-z_]+-\d+n-\d+-iter-(?P<run>\d+)\.(?:out|log|txt)")
+"""`NODE-stream-1n-226-iter-1.out`, as flux and Slurm jobs of converged-computing's studies write them."""
+STREAM_ROW = re.compile(r"^(Copy|Scale|Add|Triad):\s+([\d.]+)", re.MULTILINE)
+STREAM_DEFAULT = "Triad"
+REMEDY = "Give columns `node` and `value`, and `run` if you like; or JSON that maps each node to its values."
+
+Fleet = dict[str, list[float]]
+
+
+def read_fleet(text: str, column: str = "") -> Fleet:
+    """The values of each node in the order of its runs, missing ones left out. Raises UsageError.
+
+    `column`: which column of numbers is read; needed only where there are several.
+    """
+    value = json_value(text) if text.lstrip()[:1] == "{" else None
+    if isinstance(value, dict) and value and all(isinstance(runs, list) for runs in value.values()):
+        names = {str(name).strip().lower() for name in value}
+        if not names & NODE_NAMES:
+            return _checked({name: [_json_number(run, str(name)) for run in runs] for name, runs in value.items()})
+    columns = read_columns(text)
+    nodes = next((one for one in columns if one.name.strip().lower() in NODE_NAMES), columns[0])
+    runs = next((one for one in columns if one.name.strip().lower() in RUN_NAMES), None)
+    numbers = _value_column(columns, nodes, runs, column).numbers()
+    if len(numbers) != len(nodes.cells):
+        raise UsageError("The columns of nodes and of values differ in length.", REMEDY)
+    order = list(range(len(numbers)))
+    if runs is not None and runs.numeric:
+        places = runs.numbers()
+        order.sort(key=lambda row: places[row])
+    fleet: Fleet = {}
+    for name in nodes.cells:
+        fleet.setdefault(name, [])
+    for row in order:
+        fleet[nodes.cells[row]].append(numbers[row])
+    return _checked(fleet)
+
+
+def read_outputs(texts: Mapping[str, str], column: str = "") -> Fleet:
+    """The same of the outputs of STREAM in a folder, by file name. Raises UsageError where there are none."""
+    wanted = (column or STREAM_DEFAULT).capitalize()
+    runs: dict[str, list[tuple[int, float]]] = {}
+    for name, text in texts.items():
+        rates = dict(STREAM_ROW.findall(text))
+        if (match := OUTPUT_NAME.fullmatch(name)) and rates:
+            if wanted not in rates:
+                raise UsageError(f"{name} has no rate of {wanted!r}.", f"It has {', '.join(rates)}.")
+            runs.setdefault(match["node"], []).append((int(match["run"]), float(rates[wanted])))
+    if not runs:
+        raise UsageError("The folder has no output of STREAM with the name NODE-stream-1n-JOB-iter-RUN.out.", REMEDY)
+    return _checked({node: [rate for _, rate in sorted(found)] for node, found in runs.items()})
+
+
+def _value_column(columns: Sequence[Column], nodes: Column, runs: Column | None, wanted: str) -> Column:
+    numeric = [one for one in columns if one is not nodes and one is not runs and (one.numeric or one.name == wanted)]
+    if wanted:
+        numeric = [one for one in numeric if one.name == wanted]
+    elif len(numeric) > 1:
+        numeric = [one for one in numeric if one.name.strip().lower() == "value"] or numeric
+    names = ", ".join(one.name for one in columns)
+    if not numeric:
+        raise UsageError(f"The file has no column of values{f' {wanted!r}' if wanted else ''}: {names}.", REMEDY)
+    if len(numeric) > 1:
+        raise UsageError(f"Several columns have numbers: {names}.", f"Choose one: --column {numeric[0].name}.")
+    return numeric[0]
+
+
+def _json_number(value: object, name: str) -> float:
+    if value is None:
+        return math.nan
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise UsageError(f"Node {name!r} has {str(value)[:40]!r}, which is not a number.", REMEDY)
+    return float(value)
+
+
+def _checked(fleet: Mapping[str, Sequence[float]]) -> Fleet:
+    """Without missing values; nodes that have none left keep an empty list. Raises UsageError for impossible ones."""
+    for node, values in fleet.items():
+        wrong = next((value for value in values if value <= 0 or math.isinf(value)), None)
+        if wrong is not None:
+            raise UsageError(
+                f"Node {node!r} has the value {wrong:g}; values must be positive and finite.",
+                "Leave the value of a run that failed empty.",
+            )
+    return {node: [value for value in values if not math.isnan(value)] for node, values in fleet.items()}

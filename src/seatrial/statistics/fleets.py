@@ -1,0 +1,212 @@
+"""One benchmark's values from many nodes: which are slow, which had a bad run, and what the data could have shown.
+
+All on logarithms, so that a share is a share at any level. The peers of a node are the other nodes; centre and scale
+are those of medians, which bad nodes hardly move. A node is slow if its median is low beyond chance among all nodes
+(Bonferroni) and by the practical effect; unstable if a single run of it is grossly low and its median is not.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from seatrial.statistics.estimates import student_quantile
+
+Numbers = NDArray[np.float64]
+
+ERROR_RATE = 0.02
+"""Of fleets without a slow node, the share in which one may be named; half of it for each tail."""
+EFFECT = 0.02
+GROSS_EFFECTS = 4.0
+"""A single run is bad if it loses this many practical effects ..."""
+GROSS_SCALES = 8.0
+"""... and this many standard deviations of a run."""
+LEAST_SCALE = 0.002
+"""A scatter below this share is not trusted: rounded values would make every difference infinite."""
+EFFICIENCY = 0.37
+"""Of the median absolute deviation as an estimate of scale: so many degrees of freedom does each node give."""
+MOST_DEGREES = 20
+"""Real fleets have heavier tails than a normal distribution, however many nodes they have."""
+MAD_TO_DEVIATION = 1.4826
+MEDIAN_ERROR = 1.2533
+"""Standard error of a median of n normal values: this / sqrt(n)."""
+POWER_DEVIATIONS = 1.645
+FEWEST_RUNS = 3
+"""Fewer runs cannot confirm that a low value was not a single bad run."""
+FEWEST_NODES = 3
+POPULATION_SHARE = 1 / 3
+POPULATION_SCALES = 6.0
+
+
+class NodeRuns(msgspec.Struct, frozen=True, kw_only=True):
+    """One node: its median, and what is unusual about it. Losses are shares, positive where it is worse."""
+
+    node: str
+    values: tuple[float, ...]
+    median: float
+    loss: float
+    deviations: float
+    """Of its median from that of its peers, in standard deviations of healthy nodes."""
+    slow: bool
+    suspected: bool
+    """Low enough to be slow, with too few runs to confirm it."""
+    bad_runs: tuple[int, ...]
+    """Places of single runs that are grossly low."""
+    worst_run_loss: float
+    """Of the lowest run, from the node's own median."""
+
+
+class FleetResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What the values of a fleet show."""
+
+    nodes: tuple[NodeRuns, ...]
+    median: float
+    run_scatter: float
+    """Standard deviation of one run of a node, a share."""
+    node_scatter: float
+    """Standard deviation of healthy nodes' medians, a share."""
+    threshold: float
+    """Loss from which a node is slow."""
+    detectable: float
+    """Loss of one node that is found in 95 % of cases."""
+    intraclass: float | None
+    """Share of the variance that is between nodes, None with fewer than two runs of a node."""
+    reliability: float | None
+    """Of a node's mean over its runs: which share of its variance is the node's own."""
+    populations: tuple[tuple[str, ...], ...]
+    """Two groups of unlike nodes, the slower one first; empty for one population."""
+    enough: bool
+
+
+def judge_fleet(
+    values: Mapping[str, Sequence[float]], *, higher_is_better: bool = True, effect: float = EFFECT
+) -> FleetResult:
+    """Judge the nodes. `values`: of each node its runs, positive numbers. Raises ValueError for no node."""
+    if not values:
+        raise ValueError("no values of no node")
+    sign = 1.0 if higher_is_better else -1.0
+    names = list(values)
+    logs = [sign * np.log(np.asarray(values[name], dtype=np.float64)) for name in names]
+    medians = np.array([float(np.median(runs)) for runs in logs])
+    run_scatter = _run_scatter(logs)
+    groups = _populations(medians, effect)
+    centres, scatters = np.empty(len(names)), np.empty(len(names))
+    runs = float(np.median([len(one) for one in logs]))
+    for group in groups:
+        centre = float(np.median(medians[group]))
+        spread = MAD_TO_DEVIATION * float(np.median(np.abs(medians[group] - centre)))
+        centres[group] = centre
+        scatters[group] = max(spread, run_scatter * (MEDIAN_ERROR if runs > 2 else 1.0) / math.sqrt(runs), LEAST_SCALE)
+    node_scatter = float(scatters.max())
+    critical = _critical(len(names), min(len(group) for group in groups))
+    threshold = max(critical * node_scatter, -math.log1p(-effect))
+    gross = max(GROSS_SCALES * max(run_scatter, LEAST_SCALE), -math.log1p(-min(GROSS_EFFECTS * effect, 0.9)))
+    nodes = tuple(
+        _node(
+            name,
+            values[name],
+            medians[place] - logs[place],
+            median=math.exp(sign * medians[place]),
+            low=float(centres[place] - medians[place]),
+            scatter=float(scatters[place]),
+            limits=(max(critical * float(scatters[place]), -math.log1p(-effect)), gross),
+        )
+        for place, name in enumerate(names)
+    )
+    intraclass, reliability = _intraclass(logs, gross)
+    return FleetResult(
+        nodes=nodes,
+        median=math.exp(sign * float(np.median(medians))),
+        run_scatter=run_scatter,
+        node_scatter=node_scatter,
+        threshold=_share(threshold),
+        detectable=_share(threshold + POWER_DEVIATIONS * node_scatter),
+        intraclass=intraclass,
+        reliability=reliability,
+        populations=tuple(tuple(names[place] for place in group) for group in groups) if len(groups) > 1 else (),
+        enough=len(names) >= FEWEST_NODES,
+    )
+
+
+def _node(
+    name: str, values: Sequence[float], below: Numbers, *, median: float, low: float, scatter: float,
+    limits: tuple[float, float],
+) -> NodeRuns:  # fmt: skip
+    """One node. `below`: its runs below its median; `low`: that below its peers; `limits` of both, last for runs."""
+    is_low = low >= limits[0]
+    return NodeRuns(
+        node=name,
+        values=tuple(float(value) for value in values),
+        median=median,
+        loss=_share(low),
+        deviations=-low / scatter,
+        slow=is_low and len(values) >= FEWEST_RUNS,
+        suspected=is_low and len(values) < FEWEST_RUNS,
+        bad_runs=() if is_low else tuple(int(run) for run in np.flatnonzero(below > limits[1])),
+        worst_run_loss=_share(float(below.max())),
+    )
+
+
+def _share(log_loss: float) -> float:
+    """A loss on logarithms as a share."""
+    return -math.expm1(-log_loss)
+
+
+def _run_scatter(logs: Sequence[Numbers]) -> float:
+    """Of one run, from differences of neighbouring runs, which a node's own level does not enter."""
+    differences = [np.abs(np.diff(runs)) for runs in logs if len(runs) > 1]
+    if not differences:
+        return 0.0
+    return MAD_TO_DEVIATION * float(np.median(np.concatenate(differences))) / math.sqrt(2)
+
+
+def _critical(nodes: int, peers: int) -> float:
+    """Deviations that no healthy one of `nodes` reaches in a fleet, but with `ERROR_RATE`.
+
+    The scale comes from few nodes where there are few: Student's quantile with the degrees of freedom of a median
+    absolute deviation.
+    """
+    tail = ERROR_RATE / 2 / nodes
+    degrees = int(EFFICIENCY * (peers - 1))
+    return student_quantile(1 - tail, min(max(degrees, 1), MOST_DEGREES))
+
+
+def _populations(medians: Numbers, effect: float) -> list[NDArray[np.intp]]:
+    """Places of the nodes of one population, or of two, the lower one first: each has a third of the nodes."""
+    order = np.argsort(medians, kind="stable")
+    count = len(order)
+    least = max(math.ceil(POPULATION_SHARE * count), FEWEST_NODES)
+    whole = [np.arange(count)]
+    if count < 2 * least:
+        return whole
+    ordered = medians[order]
+    gaps = np.diff(ordered)[least - 1 : count - least]
+    cut = least + int(np.argmax(gaps))
+    low, high = ordered[:cut], ordered[cut:]
+    within = max(MAD_TO_DEVIATION * float(np.median(np.abs(part - np.median(part)))) for part in (low, high))
+    if float(gaps.max()) <= max(POPULATION_SCALES * max(within, LEAST_SCALE / 2), effect):
+        return whole
+    return [np.sort(order[:cut]), np.sort(order[cut:])]
+
+
+def _intraclass(logs: Sequence[Numbers], gross: float) -> tuple[float | None, float | None]:
+    """ICC(1) and the reliability of a node's mean, grossly low runs left out.
+
+    Shrout and Fleiss, Intraclass correlations, Psychological Bulletin 86 (1979).
+    """
+    kept = [runs[np.median(runs) - runs <= gross] for runs in logs]
+    kept = [runs for runs in kept if len(runs) > 1]
+    if len(kept) < 2:
+        return None, None
+    counts = np.array([len(runs) for runs in kept], dtype=np.float64)
+    means = np.array([float(runs.mean()) for runs in kept])
+    total = float(counts.sum())
+    between = float((counts * (means - (counts * means).sum() / total) ** 2).sum()) / (len(kept) - 1)
+    within = sum(float(((runs - runs.mean()) ** 2).sum()) for runs in kept) / (total - len(kept))
+    usual = (total - float((counts**2).sum()) / total) / (len(kept) - 1)
+    own = max(between - within, 0.0) / usual
+    if own + within <= 0:
+        return None, None
+    return own / (own + within), own / (own + within / usual)

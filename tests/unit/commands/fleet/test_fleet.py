@@ -1,0 +1,106 @@
+"""`seatrial fleet`: what it reads, its verdicts, and a recorded fleet."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from seatrial.cli.main import run
+from seatrial.commands.fleet.judge import judge_nodes
+from seatrial.commands.fleet.view import fleet_report
+from seatrial.importers.fleets import read_fleet, read_outputs
+from seatrial.model.errors import UsageError
+from seatrial.model.verdict import Verdict
+from tests.support.paths import SHARED, needs_shared
+from tests.unit.statistics.test_fleets import fleet
+
+RECORDED = SHARED / "fleets" / "aws-parallel-cluster-stream"
+VALUES = {"n1": [1.0, 2.0], "n2": [3.0]}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "node,value\nn1,1\nn1,2\nn2,3\n",
+        "host,iter,rate\nn1,2,2\nn1,1,1\nn2,1,3\n",
+        '{"n1": [1, 2], "n2": [3, null]}',
+        '[{"node": "n1", "run": 1, "value": 1}, {"node": "n2", "run": 1, "value": 3}, '
+        '{"node": "n1", "run": 2, "value": 2}]',
+        '{"node": ["n1", "n1", "n2"], "value": [1, 2, 3]}',
+    ],
+)
+def test_forms_of_a_fleet(text: str) -> None:
+    assert read_fleet(text) == VALUES
+
+
+def test_one_of_several_columns_is_chosen() -> None:
+    text = "node,copy,triad\nn1,1,5\nn2,2,6\n"
+    assert read_fleet(text, "triad") == {"n1": [5.0], "n2": [6.0]}
+    with pytest.raises(UsageError, match="--column copy"):
+        read_fleet(text)
+    with pytest.raises(UsageError, match="no column of values 'add'"):
+        read_fleet(text, "add")
+
+
+@pytest.mark.parametrize("text", ["node,value\nn1,0\n", "node,value\nn1,-3\n", '{"n1": ["x"]}', "node\nn1\n", ""])
+def test_what_is_refused(text: str) -> None:
+    with pytest.raises(UsageError):
+        read_fleet(text)
+
+
+def test_outputs_of_stream() -> None:
+    text = "Function    Best Rate MB/s\nCopy:  {}  0.1\nTriad:  {}  0.1\n"
+    texts = {
+        "gpu-1-stream-1n-12-iter-2.out": text.format(5, 2),
+        "gpu-1-stream-1n-11-iter-1.out": text.format(4, 1),
+        "n2-stream-1n-13-iter-1.out": text.format(6, 3),
+        "stream-1n-13-iter-1.err": "",
+    }
+    assert read_outputs(texts) == {"gpu-1": [1.0, 2.0], "n2": [3.0]}
+    assert read_outputs(texts, "copy") == {"gpu-1": [4.0, 5.0], "n2": [6.0]}
+    with pytest.raises(UsageError, match=r"no rate of 'Add'.*Copy, Triad"):
+        read_outputs(texts, "add")
+    with pytest.raises(UsageError, match="no output of STREAM"):
+        read_outputs({"a.txt": "x"})
+
+
+def verdict(values: dict[str, list[float]]) -> Verdict:
+    return judge_nodes(values).verdict
+
+
+def test_verdicts() -> None:
+    assert verdict(fleet(40)) is Verdict.PASS
+    assert verdict({**fleet(40), "n1": [70.0] * 5}) is Verdict.SLOW
+    assert verdict({**fleet(40), "n1": [100.0, 100.0, 70.0, 100.0, 100.0]}) is Verdict.UNSTABLE
+    assert verdict({**fleet(40, runs=1), "n1": [50.0]}) is Verdict.INCONCLUSIVE
+    assert verdict(fleet(2)) is Verdict.INCONCLUSIVE
+    assert verdict(fleet(5)) is Verdict.INCONCLUSIVE
+    assert verdict({**fleet(40), "n1": []}) is Verdict.NOT_RUN
+    assert verdict({"n1": []}) is Verdict.NOT_RUN
+
+
+def test_headlines_name_the_nodes() -> None:
+    assert fleet_report(judge_nodes({**fleet(40), "n1": [70.0] * 5})).headline == (
+        "SLOW  n1 30 % below its peers, among 40 nodes"
+    )
+    assert "40 nodes alike; a node that loses" in fleet_report(judge_nodes(fleet(40))).sentence
+    assert fleet_report(judge_nodes({**fleet(40), "n1": []})).sentence.endswith("not measured: n1")
+
+
+def test_several_files_are_one_fleet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    values = {**fleet(40), "n1": [70.0] * 5}
+    (tmp_path / "a.json").write_text(json.dumps({node: runs[:2] for node, runs in values.items()}))
+    (tmp_path / "b.json").write_text(json.dumps({node: runs[2:] for node, runs in values.items()}))
+    assert run(["fleet", str(tmp_path / "a.json"), str(tmp_path / "b.json"), "--json"]) == 1
+    data = json.loads(capsys.readouterr().out)["data"]
+    assert (data["slow"], data["unstable"], len(data["nodes"][0]["values"])) == (["n1"], [], 5)
+    assert run(["fleet", str(tmp_path / "a.json"), "--better", "faster"]) == 64
+
+
+@needs_shared(RECORDED)
+def test_the_nodes_with_one_bad_run_are_unstable_and_none_is_slow(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["fleet", str(RECORDED), "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert found["verdict"] == "UNSTABLE"
+    assert sorted(int(node.rpartition("-")[2]) for node in found["data"]["unstable"]) == [2, 4, 9, 12, 15]
+    assert found["data"]["slow"] == []
