@@ -12,6 +12,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from seatrial.statistics.e_process import median_sequence, sign_evidence
 from seatrial.statistics.estimates import student_quantile
 
 Numbers = NDArray[np.float64]
@@ -56,6 +57,11 @@ class NodeRuns(msgspec.Struct, frozen=True, kw_only=True):
     """Places of single runs that are grossly low."""
     worst_run_loss: float
     """Of the lowest run, from the node's own median."""
+    evidence: float
+    """e-value that its median is below its peers', valid however often it is looked at (`e_process.sign_evidence`)."""
+    low: float
+    high: float
+    """95 % interval of its median that holds after every run; infinite with few runs."""
 
 
 class FleetResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -136,6 +142,7 @@ def _node(
 ) -> NodeRuns:  # fmt: skip
     """One node. `below`: its runs below its median; `low`: that below its peers; `limits` of both, last for runs."""
     is_low = low >= limits[0]
+    ends = median_sequence(values)
     return NodeRuns(
         node=name,
         values=tuple(float(value) for value in values),
@@ -146,6 +153,9 @@ def _node(
         suspected=is_low and len(values) < FEWEST_RUNS,
         bad_runs=() if is_low else tuple(int(run) for run in np.flatnonzero(below > limits[1])),
         worst_run_loss=_share(float(below.max())),
+        evidence=sign_evidence(int((below + low > 0).sum()), len(values)),
+        low=ends[0],
+        high=ends[1],
     )
 
 

@@ -58,6 +58,8 @@ def _node_fields(node: NodeRuns) -> Json:
         "deviations": node.deviations,
         "worst_run_loss": node.worst_run_loss,
         "bad_runs": list(node.bad_runs),
+        "evidence": node.evidence,
+        "interval": [node.low, node.high],
         "values": list(node.values),
     }
 

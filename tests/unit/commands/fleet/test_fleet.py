@@ -94,6 +94,8 @@ def test_several_files_are_one_fleet(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert run(["fleet", str(tmp_path / "a.json"), str(tmp_path / "b.json"), "--json"]) == 1
     data = json.loads(capsys.readouterr().out)["data"]
     assert (data["slow"], data["unstable"], len(data["nodes"][0]["values"])) == (["n1"], [], 5)
+    node = next(node for node in data["nodes"] if node["node"] == "n1")
+    assert (node["evidence"], node["interval"]) == (63 / 6, [None, None])
     assert run(["fleet", str(tmp_path / "a.json"), "--better", "faster"]) == 64
 
 
