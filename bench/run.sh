@@ -8,6 +8,7 @@ status=0
 .venv/bin/python bench/locate_grid.py || status=$?
 .venv/bin/python bench/changes.py || status=$?
 .venv/bin/python bench/change_points.py || status=$?
+.venv/bin/python bench/fleet_errors.py || status=$?
 .venv/bin/python bench/growing_run.py 1000 || status=$?
 .venv/bin/python bench/simulate_series.py --few || status=$?
 .venv/bin/python bench/simulated_check.py || status=$?

@@ -28,7 +28,7 @@ LEAST_SCALE = 0.002
 """A scatter below this share is not trusted: rounded values would make every difference infinite."""
 EFFICIENCY = 0.37
 """Of the median absolute deviation as an estimate of scale: so many degrees of freedom does each node give."""
-MOST_DEGREES = 20
+MOST_DEGREES = 15
 """Real fleets have heavier tails than a normal distribution, however many nodes they have."""
 MAD_TO_DEVIATION = 1.4826
 MEDIAN_ERROR = 1.2533
