@@ -27,7 +27,7 @@ GROSS_SCALES = 8.0
 LEAST_SCALE = 0.002
 """A scatter below this share is not trusted: rounded values would make every difference infinite."""
 EFFICIENCY = 0.37
-"""Of the median absolute deviation as an estimate of scale: so many degrees of freedom does each node give."""
+"""Of the median absolute deviation as an estimate of scale: degrees of freedom that each node gives."""
 MOST_DEGREES = 15
 """Real fleets have heavier tails than a normal distribution, however many nodes they have."""
 MAD_TO_DEVIATION = 1.4826
