@@ -196,7 +196,7 @@ def _headline(table: PairTable, located: Located) -> str:
         gross = [one for one in located.unstable if one.gross]
         return f"numbers of {count(len(gross), 'pair or node', 'pairs or nodes')} disagree, on {nodes}"
     if located.verdict is Verdict.NOT_RUN:
-        return f"no fault in what was measured on {nodes}, but {_missing(located)}; {_power(located)}"
+        return f"on {nodes}, {_missing(located)}; no fault in the rest; {_power(located)}"
     if located.verdict is Verdict.PASS:
         return f"no fault on {nodes}; {_power(located)}"
     return f"{_undecided(located)}, on {nodes}"
