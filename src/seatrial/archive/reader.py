@@ -284,8 +284,12 @@ def find_run(archive: Path, name: str) -> Path:
     """
     if has_run_file(Path(name)):
         return Path(name)
+    if not archive.is_dir():
+        raise NoRun(f"There is no folder {archive} of runs.", "Measure first, or name another folder with --archive.")
     folders = run_folders(archive)
-    if name == "last" and folders:
+    if name == "last" and not folders:
+        raise NoRun(f"The folder {archive} has no runs.", "Measure first, or name another folder with --archive.")
+    if name == "last":
         return folders[-1]
     exact = [folder for folder in folders if layout.run_of(folder) == name]
     matching = exact or [folder for folder in folders if folder.name.startswith(name)]

@@ -1,8 +1,10 @@
 """Draws progress with the time left on a terminal; on anything else writes a line for each stage and now and then."""
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING
+from types import SimpleNamespace
+from typing import IO, TYPE_CHECKING, Any
 
 from seatrial.driver import clock
 from seatrial.driver.progress import Progress
@@ -35,6 +37,10 @@ class Drawn:
         """See experiment.progress."""
         self._bar.advance(self._task, rounds)
 
+    def until(self, deadline_s: float) -> None:
+        """See experiment.progress."""
+        self._bar.update(self._task, deadline_s=deadline_s)
+
 
 class Written:
     """Not on a terminal: a line for each stage, and one now and then while a stage lasts."""
@@ -64,6 +70,16 @@ class Written:
         self._said_s = clock.monotonic_s()
         print(f"seatrial: {text}", file=self._stream, flush=True)
 
+    def until(self, deadline_s: float) -> None:
+        """Nothing."""
+
+
+def time_left_s(estimated_s: float | None, deadline_s: float, now_s: float) -> float | None:
+    """What the rounds will take at the pace so far, at most until the deadline; None where neither is known."""
+    most = max(deadline_s - now_s, 0.0)
+    known = [time for time in (estimated_s, most) if time is not None and math.isfinite(time)]
+    return min(known, default=None)
+
 
 @contextmanager
 def progress_on(stream: IO[str]) -> Iterator[Progress]:
@@ -75,13 +91,21 @@ def progress_on(stream: IO[str]) -> Iterator[Progress]:
     from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
 
+    class TimeLeft(TimeRemainingColumn):
+        """Never more than the budget still permits."""
+
+        def render(self, task: Any) -> Any:  # noqa: ANN401 - a task, or what has the same attributes
+            """The time left of a task."""
+            left = time_left_s(task.time_remaining, task.fields.get("deadline_s", math.inf), task.get_time())
+            return super().render(SimpleNamespace(finished=False, total=task.total, time_remaining=left))  # type: ignore[arg-type]
+
     console = Console(file=stream)
     columns = (
         SpinnerColumn("dots" if console.encoding.startswith("utf") else "line"),
         TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
-        TimeRemainingColumn(),
+        TimeLeft(),
     )
     with Bar(*columns, console=console, transient=True) as bar:
         yield Drawn(bar)

@@ -107,6 +107,7 @@ class Measurer:
     def run(self, rounds: Sequence[Round], deadline: float) -> bool:
         """Measure the rounds in order; False where `deadline` (monotonic_s) came first. Raises as `measure`."""
         self._deadline, self._cut = deadline, False
+        self._progress.until(deadline)
         try:
             for done, one in enumerate(rounds):
                 if monotonic_s() > deadline:

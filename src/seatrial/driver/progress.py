@@ -15,6 +15,9 @@ class Progress(Protocol):
     def advance(self, rounds: int = 1) -> None:
         """This many rounds are done, or no longer needed."""
 
+    def until(self, deadline_s: float) -> None:
+        """No round begins after this time of `monotonic_s`."""
+
 
 class Silent:
     """Says nothing."""
@@ -26,4 +29,7 @@ class Silent:
         """Nothing."""
 
     def advance(self, rounds: int = 1) -> None:
+        """Nothing."""
+
+    def until(self, deadline_s: float) -> None:
         """Nothing."""

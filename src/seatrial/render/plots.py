@@ -15,7 +15,7 @@ INSET, LABEL_ROOM = 20, 110
 """Room beside the first points, and for the labels behind the last ones; only where series have labels."""
 LABEL_HEIGHT = 16
 MOST_LETTERS = 90
-MOST_TICKS = 12
+MOST_TICKS, LEAST_TICKS = 12, 3
 STEPS = 5
 """Ticks of a linear axis, about."""
 ROWS = 12
@@ -161,6 +161,16 @@ def powers(low: float, high: float, base: int) -> list[float]:
     first, last = math.ceil(math.log(low, base) - 1e-9), math.floor(math.log(high, base) + 1e-9)
     step = max(math.ceil((last - first + 1) / MOST_TICKS), 1)
     return [base**power if base == 2 else float(base) ** power for power in range(first, last + 1, step)]
+
+
+def log_steps(low: float, high: float) -> list[float]:
+    """Powers of ten from `low` to `high`; where there are fewer than three, also 2 and 5 times them; else the ends."""
+    found = powers(low, high, 10)
+    if len(found) >= LEAST_TICKS:
+        return found
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    steps = (factor * 10.0**power for power in range(first, last + 1) for factor in (1, 2, 5))
+    return [step for step in steps if low * (1 - 1e-9) <= step <= high * (1 + 1e-9)] or [low, high]
 
 
 def round_steps(top: float) -> list[float]:

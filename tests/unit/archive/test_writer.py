@@ -228,10 +228,21 @@ def test_a_whole_name_is_never_ambiguous(tmp_path: Path) -> None:
     assert find_run(tmp_path, "night").name == "night"
 
 
-@pytest.mark.parametrize("name", ["nosuch", "last", ""])
+@pytest.mark.parametrize("name", ["nosuch", ""])
 def test_what_is_not_there_is_refused_with_its_name(tmp_path: Path, name: str) -> None:
     with pytest.raises(UsageError, match=f"no run {name!r}"):
+        find_run(tmp_path, name)
+
+
+@pytest.mark.parametrize("name", ["nosuch", "last", ""])
+def test_a_missing_folder_is_named_rather_than_the_run(tmp_path: Path, name: str) -> None:
+    with pytest.raises(UsageError, match=r"no folder .*nowhere of runs\."):
         find_run(tmp_path / "nowhere", name)
+
+
+def test_an_empty_folder_has_no_last_run(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"has no runs\."):
+        find_run(tmp_path, "last")
 
 
 def test_folders_that_are_no_runs_are_passed_over(tmp_path: Path) -> None:

@@ -117,6 +117,8 @@ def test_text_and_page(capsys: pytest.CaptureFixture[str], archive: Path) -> Non
     assert max(len(line) for line in said.splitlines() if "Archive" not in line and "Page" not in line) <= 100
     text = page.read_text()
     assert text.count("<svg") == 2
+    assert text.count('<line class="level"') == 1
+    assert ">limit 117.7 MB/s, set by" in text
     assert "<script" not in text
 
 

@@ -36,6 +36,9 @@ class Counted:
     def advance(self, rounds: int = 1) -> None:
         self.done += rounds
 
+    def until(self, deadline_s: float) -> None:
+        assert deadline_s > 0
+
 
 class Scene:
     """A measurer over a scripted launcher, and its journal."""

@@ -4,7 +4,20 @@ from itertools import pairwise
 
 import pytest
 
-from seatrial.render.plots import BOTTOM, LEFT, RIGHT, TOP, Axis, Plot, Point, Series, characters, places, powers
+from seatrial.render.plots import (
+    BOTTOM,
+    LEFT,
+    RIGHT,
+    TOP,
+    Axis,
+    Plot,
+    Point,
+    Series,
+    characters,
+    log_steps,
+    places,
+    powers,
+)
 
 
 def curve(*values: float, label: str = "", marks: tuple[float, ...] = ()) -> Plot:
@@ -53,3 +66,11 @@ def test_labels_do_not_cover_each_other() -> None:
 def test_powers(low: float, high: float, base: int, found: list[float]) -> None:
     assert powers(low, high, base) == found
     assert len(powers(1, 2.0**40, 2)) <= 12
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "found"),
+    [(1, 1e6, [1, 10, 100, 1e3, 1e4, 1e5, 1e6]), (0.5, 12, [0.5, 1, 2, 5, 10]), (30, 40, [30, 40])],
+)
+def test_a_logarithmic_axis_has_ticks_also_within_a_decade(low: float, high: float, found: list[float]) -> None:
+    assert log_steps(low, high) == pytest.approx(found)

@@ -9,7 +9,7 @@ from seatrial.commands.curve.judge import Curve
 from seatrial.commands.curve.points import FEW_TICKS, OVERHEAD_SHARE, ClockReading, CurvePoint
 from seatrial.commands.curve.rank_places import CurvePlaces, Spots
 from seatrial.model import units
-from seatrial.model.limit import Limit
+from seatrial.model.limit import Limit, NoLimit
 from seatrial.model.measurement import Estimate
 from seatrial.model.run import RunInfo
 from seatrial.node.processor_sets import numbers
@@ -23,7 +23,7 @@ from seatrial.render.pair_view import (
     pair_sentence,
     run_line,
 )
-from seatrial.render.plots import Axis, Plot, Point, Series, characters, powers
+from seatrial.render.plots import Axis, Plot, Point, Series, characters, log_steps, powers
 from seatrial.render.report import Block, Drawing, Findings, Lines, Paragraph, Report, Table, columns
 from seatrial.statistics.segments import CONFIRMED, FEWEST_RUNS, Break, Interval, Segment, Segmentation
 
@@ -36,6 +36,8 @@ POINTS_HEAD = columns(
 TOOLS_HEAD = columns("#size", "#median", "#mean", "#P99", "#median bw", "#mean bw")
 TOOLS_TITLE = "To compare: osu_latency, IMB PingPong and osu_bw print the mean; osu_latency -z also P50 and P99"
 MOST_COLUMNS = 100
+ABOVE_LIMIT = 1.5
+"""How far the axis reaches above the limit, for its label."""
 NOT_POSITIVE = "none"
 """Instead of a start-up time below zero, which the straight line of a piece can have, and no message."""
 FEWEST_POINTS = 2
@@ -117,7 +119,8 @@ def _page(run: RunInfo, curve: Curve) -> Iterator[Block]:
         yield Findings(findings=curve.findings)
     yield Lines(title="What was found", rows=tuple(summary(curve)))
     switches = [one.at_bytes for one in curve.latency.switches] if curve.latency else []
-    yield from filter(None, (plot_of(curve.points, what, switches) for what in ("Latency", "Bandwidth")))
+    yield from filter(None, (plot_of(curve.points, "Latency", switches),))
+    yield from filter(None, (plot_of(curve.points, "Bandwidth", switches, limit=curve.limit),))
     if found := tuple(pieces(curve)):
         yield Table(title="The latency in straight pieces", columns=PIECES_HEAD, rows=found)
     if curve.points:
@@ -125,7 +128,13 @@ def _page(run: RunInfo, curve: Curve) -> Iterator[Block]:
     yield from design_note(run)
 
 
-def plot_of(points: Sequence[CurvePoint], what: str, switches: Sequence[float] = (), over: str = "") -> Plot | None:
+def plot_of(
+    points: Sequence[CurvePoint],
+    what: str,
+    switches: Sequence[float] = (),
+    over: str = "",
+    limit: Limit | NoLimit | None = None,
+) -> Plot | None:
     """ "Latency" or "Bandwidth" over message sizes, both axes logarithmic; None for fewer than two points."""
     latency = what == "Latency"
     known = [(point.message_bytes, point.latency_s if latency else point.bandwidth_bytes_per_s) for point in points]
@@ -134,6 +143,8 @@ def plot_of(points: Sequence[CurvePoint], what: str, switches: Sequence[float] =
         return None
     say = units.duration if latency else units.bandwidth
     least, most = min(value.low for _, value in found), max(value.high for _, value in found)
+    levels = ((limit.limit_bytes_per_s, f"limit {limit_text(limit)}"),) if isinstance(limit, Limit) else ()
+    most = max(most, *(value * ABOVE_LIMIT for value, _ in levels), 0.0)
     first, last = found[0][0], found[-1][0]
     sizes = tuple((size, units.size(int(size))) for size in powers(first, last, 2))
     return Plot(
@@ -143,10 +154,11 @@ def plot_of(points: Sequence[CurvePoint], what: str, switches: Sequence[float] =
             low=least,
             high=most,
             logarithmic=True,
-            ticks=tuple((value, say(value)) for value in powers(least, most, 10)),
+            ticks=tuple((value, say(value)) for value in log_steps(least, most)),
         ),
         series=(Series(points=tuple(_point(size, value, say) for size, value in found)),),
         marks=tuple(switches),
+        levels=levels,
     )
 
 
@@ -342,4 +354,6 @@ def _value(found: Estimate | None, say: Callable[[float | None], str]) -> str:
 
 
 def _with_range(found: Estimate | None, say: Callable[[float | None], str]) -> Row:
-    return (say(found.value), f"{say(found.low)}–{say(found.high)}") if found else ("", "")
+    if found is None:
+        return ("", "")
+    return say(found.value), f"{say(found.low)}–{say(found.high)}" if found.runs > 1 else ""

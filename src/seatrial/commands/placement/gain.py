@@ -64,12 +64,13 @@ class Gain(msgspec.Struct, frozen=True, kw_only=True):
         if all(1 / MUCH < ratio < MUCH for ratio in numbers):
             value, *ends = (f"{self._change(ratio):+.0%}".replace("%", " %") for ratio in numbers)
             first, last = ends if self.metric == BANDWIDTH else reversed(ends)
-            return f"{name} {value} [{first} to {last}]"
+            return f"{name} {value}" + (f" [{first} to {last}]" if self.ratio.runs > 1 else "")
         better = self.ratio.value >= 1
         factors = numbers if better else (1 / ratio for ratio in (numbers[0], *numbers[:0:-1]))
         value, low, high = (f"{factor:.3g}" if factor < 100 else f"{factor:.0f}" for factor in factors)
         higher = better is (self.metric == BANDWIDTH)
-        return f"{name} {value} times {'higher' if higher else 'lower'} [{low}–{high}]"
+        interval = f" [{low}–{high}]" if self.ratio.runs > 1 else ""
+        return f"{name} {value} times {'higher' if higher else 'lower'}{interval}"
 
     def _change(self, ratio: float) -> float:
         """Of the metric itself: a latency that is better is lower."""

@@ -82,7 +82,7 @@ def _findings(found: RailComparison) -> Iterator[Findings]:
 def _page(run: RunInfo, found: RailComparison) -> Iterator[Block]:
     yield from _findings(found)
     yield Lines(title="What was found", rows=tuple(summary(found)))
-    plots = (plot_of(curve.points, "Bandwidth", over=f", {curve.variant}") for curve in found.curves)
+    plots = (plot_of(curve.points, "Bandwidth", over=f", {curve.variant}", limit=curve.limit) for curve in found.curves)
     yield from filter(None, plots)
     if rows := tuple(table(found)):
         yield Table(title="The rails", columns=HEAD, rows=rows)
