@@ -15,12 +15,13 @@ JOB = re.compile(
 )
 DECLARED = re.compile(r"^\S.*?: \(g=(?P<group>\d{1,6})\): rw=(?P<mode>\w+),")
 DIRECTION = re.compile(
-    r"^\s+(?P<direction>read|write|trim)\s*: IOPS=(?P<iops>[\d.]+[kMG]?), BW=(?P<bw>[\d.]+)(?P<unit>[KMGT]?i?B)/s"
+    r"^\s+(?P<direction>read|write|trim)\s*: IOPS="
+    r"(?P<iops>\d{1,15}(?:\.\d+)?[kMG]?), BW=(?P<bw>\d{1,15}(?:\.\d+)?)(?P<unit>[KMGT]?i?B)/s"
 )
 GROUP = re.compile(r"^Run status group (?P<group>\d{1,6}) \(all jobs\):")
 TOTAL = re.compile(
-    r"^\s+(?P<direction>READ|WRITE|TRIM): bw=(?P<bw>[\d.]+)(?P<unit>[KMGT]?i?B)/s .*?"
-    r"io=(?P<io>[\d.]+)(?P<io_unit>[KMGT]?i?B)"
+    r"^\s+(?P<direction>READ|WRITE|TRIM): bw=(?P<bw>\d{1,15}(?:\.\d+)?)(?P<unit>[KMGT]?i?B)/s .*?"
+    r"io=(?P<io>\d{1,15}(?:\.\d+)?)(?P<io_unit>[KMGT]?i?B)"
     r".*?run=(?P<least>\d{1,12})-(?P<most>\d{1,12})msec"
 )
 DISKS = re.compile(r"^Disk stats \(read/write\):")

@@ -108,11 +108,17 @@ def _number(row: dict[str, str], column: str) -> float:
         return 0.0
 
 
+def _size(row: dict[str, str]) -> int:
+    """The message size in bytes; 0 for what cannot be one."""
+    size = _number(row, "#bytes")
+    return int(size) if 0 <= size < 1 << 60 else 0
+
+
 def _read(reading: Reading, table: Table, unit: int) -> None:
     for line, row in table.rows:
         labels: dict[str, str | int] = {"test": table.name, "ranks": table.processes}
         if table.sized:
-            labels["bytes"] = int(_number(row, "#bytes"))
+            labels["bytes"] = _size(row)
         for column, printed in row.items():
             if column == "Mbytes/sec":
                 reading.result("bandwidth_bytes_per_s", printed, line, unit, labels=labels)
@@ -146,7 +152,7 @@ def _complete(reading: Reading, tables: list[Table], text: str) -> None:
         if not table.rows:
             reading.lack(f"{name} has no rows")
         elif table.sized and largest:
-            last = int(_number(table.rows[-1][1], "#bytes"))
+            last = _size(table.rows[-1][1])
             if last < whole_number(largest[1]["bytes"]):
                 reading.lack(f"{name} ends at {last} bytes, not at {largest[1]['bytes']}")
     for name, line in _listed(reading):

@@ -9,7 +9,8 @@ from seatrial.model.benchmark import Better, Metric, Output
 from seatrial.model.verdict import FindingKind
 
 ROW = re.compile(
-    rf"^\s*(?P<row>\d{{1,5}}):\s+(?P<size>[\d.]+)\s*(?P<unit>bytes|[KMG]?i?B)\s+(?P<times>\d{{1,12}})\s+times\s+-->"
+    rf"^\s*(?P<row>\d{{1,5}}):\s+(?P<size>\d{{1,12}}(?:\.\d{{1,6}})?)\s*"
+    rf"(?P<unit>bytes|[KMG]?i?B)\s+(?P<times>\d{{1,12}})\s+times\s+-->"
     rf"\s+(?P<rate>{NUMBER})\s+(?P<scale>[KMG])bps\s+in\s+(?P<time>{NUMBER})\s+(?P<time_unit>[numμµ]?)s"
 )
 FILE_ROW = re.compile(r"^\s*(?P<size>\d{1,12})\s+(?P<rate>\d+\.\d{6})\s+(?P<time>\d+\.\d{8})\s*$")

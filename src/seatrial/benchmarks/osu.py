@@ -26,6 +26,7 @@ MICROSECOND, MEGABYTE = 1e-6, 1e6
 ROUNDING = 0.01
 """Bandwidth and message rate of one row agree this well, besides the rounding of two decimals."""
 FEWEST_CONSTANT = 6
+MOST_DIGITS = 15
 
 
 class Table(msgspec.Struct):
@@ -104,6 +105,8 @@ def _line_of(reading: Reading, table: Table, line: Line) -> None:
         reading.breach(FindingKind.DATA_CORRUPT, "OSU's own check of the data failed", line)
     elif table.columns and ROW.match(line.text):
         fields = text.split()
+        if table.sized and not (fields[0].isdecimal() and len(fields[0]) <= MOST_DIGITS):
+            return
         size = whole_number(fields[0]) if table.sized else 0
         table.rows.append((size, line, fields[1:] if table.sized else fields))
 

@@ -44,7 +44,7 @@ def number_of(text: str) -> float:
 
 def whole_number(text: str) -> int:
     """The number of at most 18 digits. Raises ValueError for any other text."""
-    if not re.fullmatch(r"[-+]?[0-9]{1,18}", text.strip()):
+    if not re.fullmatch(r"[-+]?\d{1,18}", text.strip()):
         raise ValueError(f"{text[:MOST_TEXT]!r} is not a whole number")
     return int(text)
 

@@ -1,6 +1,7 @@
 """Complete outputs pass; every shorter one is incomplete; nothing else crashes a parser."""
 
 import random
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -16,6 +17,8 @@ from tests.support.paths import SHARED, needs_shared
 
 CASES = [(name, made) for name, texts in OUTPUTS.items() for made in texts]
 RECORDED = sorted((SHARED / "outputs").glob("*/*"))
+WILD = ("nan", "-inf", "1e999", "9" * 30, "9" * 400, "\n", "٣", "²", "1_000", "1.2.3", "-1", "{", "\0", "= ", ".")
+"""What numbers are not."""
 MOST_PREFIXES = 300
 """Of a long output: cuts at the ends and a sample of the others."""
 
@@ -116,7 +119,7 @@ def test_damaged_outputs_never_crash_a_parser(data: st.DataObject) -> None:
     text = list(made())
     for _ in range(data.draw(st.integers(1, 8))):
         place = data.draw(st.integers(0, len(text) - 1))
-        text[place : place + data.draw(st.integers(0, 40))] = data.draw(st.text(max_size=12))
+        text[place : place + data.draw(st.integers(0, 40))] = data.draw(st.sampled_from(WILD) | st.text(max_size=12))
     output = BENCHMARKS[name].parse("".join(text))
     gates.judge(BENCHMARKS[name], output, {BENCHMARKS[name].main_metric: 1.0}, {"ranks": "4"})
 
@@ -127,6 +130,17 @@ def test_random_bytes_never_crash_a_parser(content: bytes) -> None:
     for head in ("", "# OSU MPI Latency Test v5\n# Size Latency (us)\n", foam_head("simpleFoam"), "{"):
         for benchmark in BENCHMARKS.values():
             benchmark.parse(head + content.decode("utf-8", errors="replace"))
+
+
+@pytest.mark.parametrize("number", WILD)
+@pytest.mark.parametrize(("name", "made"), CASES)
+def test_no_number_of_an_output_can_crash_its_parser(name: str, made: Callable[[], str], number: str) -> None:
+    """Each number in turn, of those that occur once in each form."""
+    text = made()
+    forms = {re.sub(r"\d", "0", match[0]): match for match in re.finditer(r"\d+(?:\.\d+)?", text)}
+    for match in list(forms.values())[:40]:
+        changed = text[: match.start()] + number + text[match.end() :]
+        gates.judge(BENCHMARKS[name], BENCHMARKS[name].parse(changed))
 
 
 def test_numbers_of_any_length_are_read() -> None:
