@@ -25,6 +25,7 @@ from seatrial.cli import (
     facts,
     fleet,
     gather,
+    history,
     lab,
     limits,
     locate,
@@ -96,6 +97,10 @@ COMMANDS = (
     Command(
         plan,
         "Say how many runs, nodes and node-hours it takes to show a change, from the variance of the runs there are.",
+    ),
+    Command(
+        history,
+        "Print a metric over the runs of the archive, where it changed, and which facts changed at that time.",
     ),
     Command(baseline, "Keep runs under a name, with which later runs are compared."),
     Command(

@@ -29,6 +29,7 @@ PRINTING = [
     ["baseline", "show", "kept"],
     ["compare", "run", "second"],
     ["plan", "check"],
+    ["history", "bandwidth"],
     ["check", "--replay", "run", "--run", "again"],
     ["facts", "--from", "facts.txt"],
     ["facts", "--from", "facts.txt", "--drift"],

@@ -1,0 +1,77 @@
+"""Reads a metric over the runs of an archive, finds its changes, and the facts that changed with each."""
+
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from seatrial.archive.reader import parse_all
+from seatrial.archive.run_sets import StoredRun, StoredSet, find_runs, load_tables
+from seatrial.judgement.comparison.conditions import unlike_runs
+from seatrial.judgement.comparison.history import Explained, History, nodes_of, span_of, values_over_runs
+from seatrial.judgement.comparison.suspects import find_suspects
+from seatrial.model.errors import UsageError
+from seatrial.model.facts import NodeFacts
+from seatrial.model.run_values import MetricTable, Reals
+from seatrial.model.subject import Subject
+from seatrial.statistics.change_points import Change, find_changes
+
+ALL_RUNS = ".."
+"""Every closed run of the archive."""
+PERMITTED = frozenset({"command", "mpi-library", "cluster"})
+"""Conditions that may change over time: an upgrade of the MPI is what a history should show."""
+
+
+def read_history(archive: Path, name: str, subject: Subject, runs: str = "") -> tuple[History, ...]:
+    """Each metric whose name begins with `name`. Raises UsageError where nothing fits, DamagedRun."""
+    chosen = find_runs(archive, runs or ALL_RUNS)
+    newest = chosen.runs[-1]
+    alike = [run for run in chosen.runs if _alike(run, newest)]
+    chosen = msgspec.structs.replace(chosen, runs=tuple(alike))
+    tables = load_tables([chosen])
+    leaf_of = {node: leaf for run in alike for node, leaf in run.summary.leaf_of.items()}
+    histories = []
+    for table in tables:
+        if not table.metric.name.startswith(name):
+            continue
+        values = values_over_runs(table, subject, leaf_of)
+        if not np.isnan(values).all():
+            histories.append(_history(chosen, table, subject, values))
+    if not histories:
+        names = ", ".join(dict.fromkeys(table.metric.name for table in tables))
+        raise UsageError(f"No run of {archive} has {name!r} of {subject.text}.", f"There are: {names or 'none'}.")
+    return tuple(histories)
+
+
+def _alike(run: StoredRun, newest: StoredRun) -> bool:
+    return all(each.condition in PERMITTED for each in unlike_runs([run.summary], [newest.summary]))
+
+
+def _history(chosen: StoredSet, table: MetricTable, subject: Subject, values: Reals) -> History:
+    rows = np.flatnonzero(~np.isnan(values))
+    runs = tuple(chosen.runs[row] for row in rows)
+    series = find_changes(np.log(values[rows]))
+    return History(
+        metric=table.metric,
+        subject=subject,
+        runs=tuple(run.summary for run in runs),
+        values=tuple(float(value) for value in values[rows]),
+        found=series,
+        changes=tuple(_explained(change, runs, subject) for change in series.changes),
+    )
+
+
+def _explained(change: Change, runs: tuple[StoredRun, ...], subject: Subject) -> Explained:
+    """The facts of the runs on both sides of a change."""
+    first, last = span_of(change, len(runs))
+    before, after = _facts(runs[first], subject), _facts(runs[last], subject)
+    nodes = nodes_of(subject)
+    losses = dict.fromkeys(nodes, 1.0)
+    suspects = find_suspects(before, after, losses, nodes, all_slower=not nodes) if before and after else ()
+    return Explained(change=change, before=runs[first].summary, after=runs[last].summary, suspects=suspects)
+
+
+def _facts(run: StoredRun, subject: Subject) -> dict[str, NodeFacts]:
+    """Of the nodes of the subject, or of all."""
+    nodes = nodes_of(subject)
+    return parse_all({node: text for node, text in run.facts_texts().items() if not nodes or node in nodes})

@@ -1,0 +1,125 @@
+"""A history in words and as JSON."""
+
+import math
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from seatrial.judgement.comparison.history import Explained, History
+from seatrial.judgement.comparison.records import Suspect
+from seatrial.model.errors import ExitCode
+from seatrial.model.subject import FABRIC
+from seatrial.model.units import quantity
+from seatrial.model.words import count, some
+from seatrial.render.fact_text import value_text
+from seatrial.render.json import Json, number
+from seatrial.render.report import Block, Lines, Paragraph, Report, Table, columns
+
+MOST_VALUES = 30
+MOST_SUSPECTS = 5
+MOST_FACTS = 4
+
+
+def history_report(histories: Sequence[History]) -> Report:
+    """Values over runs, and changes. Too few runs to find any are incomplete."""
+    enough = all(each.found.enough for each in histories)
+    return Report(
+        exit_code=ExitCode.PASS if enough else ExitCode.INCOMPLETE,
+        payload=lambda: {"histories": [_fields(each) for each in histories]},
+        terminal=lambda _: [block for each in histories for block in _blocks(each)],
+    )
+
+
+def _blocks(history: History) -> Iterable[Block]:
+    name = "all pairs" if history.subject == FABRIC else history.subject.name
+    yield Paragraph(text=f"{history.metric.name} of {name}: {summary(history)}", strong=True)
+    changed = {explained.change.index for explained in history.changes}
+    shown = range(max(len(history.runs) - MOST_VALUES, 0), len(history.runs))
+    yield Table(
+        columns=columns("run", "started", "#value", ""),
+        rows=tuple(_row(history, place, changed=place in changed) for place in shown),
+        left_out=f"{shown.start} earlier runs are in the JSON." if shown.start else "",
+    )
+    for explained in history.changes:
+        yield Lines(title=_change_text(history, explained), rows=tuple(_suspects(explained)))
+
+
+def summary(history: History) -> str:
+    """2 changes in 40 runs; why there can be none."""
+    runs = count(len(history.runs), "run")
+    if not history.found.enough:
+        return f"{runs}, too few to find changes"
+    if history.changes:
+        return f"{count(len(history.changes), 'change')} in {runs}"
+    least = history.found.detectable
+    return f"no change in {runs}" + (f"; one of {math.expm1(least) * 100:.2g} % would have been found" if least else "")
+
+
+def _row(history: History, place: int, *, changed: bool) -> tuple[str, ...]:
+    run = history.runs[place]
+    mark = "changed" if changed else "spike" if place in history.found.spikes else ""
+    return run.run, run.started, quantity(history.values[place], history.metric.unit), mark
+
+
+def _change_text(history: History, explained: Explained) -> str:
+    change = explained.change
+    before, after = (quantity(math.exp(level), history.metric.unit) for level in (change.before, change.after))
+    percent = math.expm1(change.after - change.before) * 100
+    since = history.runs[change.index]
+    between = f"between {explained.before.run} and {explained.after.run}, p = {change.p_value:.1g}"
+    return f"Since {since.run} ({since.started}): {before} → {after}, {percent:+.1f} %, {between}"
+
+
+def _suspects(explained: Explained) -> Iterable[tuple[str, str]]:
+    if not explained.suspects:
+        yield "facts", "none changed, or none are kept"
+    for place, suspect in enumerate(explained.suspects[:MOST_SUSPECTS], start=1):
+        yield str(place), _suspect_text(suspect)
+
+
+def _suspect_text(suspect: Suspect) -> str:
+    named = suspect.facts[0]
+    before, after = (value_text(named.fact, value) for value in (named.before, named.after))
+    others = [each.fact for each in suspect.facts[1:]]
+    together = f"; changed together with it: {some(others, MOST_FACTS)}" if others else ""
+    mechanism = f"; known to matter: {suspect.mechanism}" if suspect.mechanism else ""
+    return (
+        f"{named.fact}: {before} → {after}, on {len(suspect.nodes)} of {count(suspect.of, 'node')}{mechanism}{together}"
+    )
+
+
+def _fields(history: History) -> Json:
+    return {
+        "metric": history.metric.name,
+        "subject": history.subject.text,
+        "unit": history.metric.unit,
+        "enough": history.found.enough,
+        "detectable": number(history.found.detectable),
+        "error_rate": history.found.error_rate,
+        "values": [
+            {"run": run.run, "started": run.started, "value": value, "spike": place in history.found.spikes}
+            for place, (run, value) in enumerate(zip(history.runs, history.values, strict=True))
+        ],
+        "changes": [_change_fields(history, explained) for explained in history.changes],
+    }
+
+
+def _change_fields(history: History, explained: Explained) -> Json:
+    change = explained.change
+    return {
+        "run": history.runs[change.index].run,
+        "after_run": explained.before.run,
+        "until_run": explained.after.run,
+        "ratio": number(math.exp(change.after - change.before)),
+        "p_value": number(change.p_value),
+        "suspects": [
+            {
+                "facts": [msgspec.to_builtins(fact) for fact in suspect.facts],
+                "nodes": list(suspect.nodes),
+                "of": suspect.of,
+                "weight": suspect.weight,
+                "mechanism": suspect.mechanism,
+            }
+            for suspect in explained.suspects
+        ],
+    }

@@ -1,0 +1,85 @@
+"""One metric over runs in time: a value a run of one subject, its changes, and which facts changed then."""
+
+import warnings
+from collections.abc import Mapping, Sequence
+
+import msgspec
+import numpy as np
+
+from seatrial.judgement.comparison.records import Suspect
+from seatrial.judgement.comparison.subjects import COMMON_SHARE
+from seatrial.model.run_values import Metric, MetricTable, Reals, RunSummary
+from seatrial.model.subject import FABRIC, Subject, SubjectKind
+from seatrial.model.units import LATENCY
+from seatrial.statistics.change_points import Change, SeriesChanges
+
+
+class Explained(msgspec.Struct, frozen=True, kw_only=True):
+    """A change, the runs between which it happened, and the facts that changed between them."""
+
+    change: Change
+    before: RunSummary
+    """The last run that is surely before it."""
+    after: RunSummary
+    """The first run after it."""
+    suspects: tuple[Suspect, ...] = ()
+
+
+class History(msgspec.Struct, frozen=True, kw_only=True):
+    """One metric of one subject over runs, oldest first."""
+
+    metric: Metric
+    subject: Subject
+    runs: tuple[RunSummary, ...]
+    values: tuple[float, ...]
+    """One a run; seconds or bytes per second."""
+    found: SeriesChanges
+    changes: tuple[Explained, ...] = ()
+
+
+def values_over_runs(table: MetricTable, subject: Subject, leaf_of: Mapping[str, str]) -> Reals:
+    """A value for each run: the middle of the subject's pairs, each as a ratio to its own usual value.
+
+    Where runs draw other pairs each time, the ratio is to the usual value of pairs below one leaf switch, or below two.
+    NaN for a run without any of the subject's pairs.
+    """
+    columns = np.flatnonzero([_belongs(pair, subject, both_ways=table.metric.unit == LATENCY) for pair in table.pairs])
+    if not len(columns):
+        return np.full(len(table.values), np.nan)
+    logs = np.log(table.values[:, columns])
+    with warnings.catch_warnings():  # means of nothing are NaN, as they should be
+        warnings.simplefilter("ignore", RuntimeWarning)
+        if np.mean(~np.isnan(logs)) >= COMMON_SHARE:
+            usual = np.nanmean(logs, axis=0)
+        else:
+            usual = _by_distance(logs, [table.pairs[column] for column in columns], leaf_of)
+        values: Reals = np.exp(np.nanmedian(logs - usual, axis=1) + float(np.nanmedian(usual)))
+    return values
+
+
+def _belongs(pair: tuple[str, str], subject: Subject, *, both_ways: bool) -> bool:
+    """Latency has one column for both directions of a pair."""
+    if subject == FABRIC:
+        return True
+    if subject.kind is SubjectKind.NODE:
+        return subject.name in pair
+    return subject.name == ">".join(pair) or (both_ways and subject.name == ">".join(reversed(pair)))
+
+
+def _by_distance(logs: Reals, pairs: Sequence[tuple[str, str]], leaf_of: Mapping[str, str]) -> Reals:
+    near = np.array([leaf_of.get(source, source) == leaf_of.get(target, target) for source, target in pairs])
+    usual = np.full(len(pairs), float(np.nanmedian(logs)))
+    for part in (near, ~near):
+        if part.any():
+            usual[part] = float(np.nanmedian(logs[:, part]))
+    return usual
+
+
+def span_of(change: Change, count: int) -> tuple[int, int]:
+    """Numbers of the last run that is surely before a change, and of the first that is surely after it."""
+    return max(min(change.low_index, change.index) - 1, 0), min(max(change.high_index, change.index), count - 1)
+
+
+def nodes_of(subject: Subject) -> frozenset[str]:
+    """The nodes that a subject names; empty for all pairs."""
+    return frozenset() if subject == FABRIC else frozenset(subject.name.split(">"))

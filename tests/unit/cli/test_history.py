@@ -1,0 +1,86 @@
+"""seatrial history: since when a metric is another, and which facts changed then."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from seatrial.cli.main import run
+from seatrial.judgement.comparison.history import values_over_runs
+from seatrial.model.subject import FABRIC, node, pair
+from tests.support.documents import own_lines
+from tests.support.json_objects import frame
+from tests.support.paths import ROOT
+from tests.support.run_archives import healthy_run, slow_run
+from tests.support.run_tables import table
+
+Read = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Nine healthy runs, then nine in which n3 has another MTU and is slow."""
+    folder = tmp_path_factory.mktemp("archive")
+    for number in range(1, 10):
+        healthy_run(folder, number, nodes=3)
+        slow_run(folder, number, nodes=3)
+    return folder
+
+
+def printed(archive: Path, *words: str, capsys: Read, code: int = 0) -> dict[str, Any]:
+    capsys.readouterr()
+    assert run(["history", *words, "--archive", str(archive), "--json"]) == code
+    (history,) = frame(capsys.readouterr().out)["data"]["histories"]
+    return dict(history)
+
+
+def test_the_change_of_a_node_has_its_run_and_its_setting(archive: Path, capsys: Read) -> None:
+    found = printed(archive, "bandwidth", "--subject", "n3", capsys=capsys)
+    (change,) = found["changes"]
+    assert change["run"] == "s1"
+    assert change["ratio"] == pytest.approx(0.8, abs=0.02)
+    assert change["suspects"][0]["facts"][0]["fact"] == "interfaces.eth0.mtu_bytes"
+    assert [each["run"] for each in found["values"]][:2] == ["h1", "h2"]
+
+
+def test_the_text_names_them_too(archive: Path, capsys: Read) -> None:
+    assert run(["history", "bandwidth", "--subject", "n3", "--archive", str(archive)]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("bandwidth 1 MiB x 4 of n3: 1 change in 18 runs")
+    assert "Since s1 (2026-11-11T10:00:00Z)" in out
+    assert "interfaces.eth0.mtu_bytes" in out
+
+
+def test_few_runs_are_incomplete(archive: Path, capsys: Read) -> None:
+    found = printed(archive, "latency", "--runs", "h1,h2,h3", capsys=capsys, code=2)
+    assert (found["enough"], found["changes"]) == (False, [])
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("weather",), "has 'weather' of fabric:all. There are: bandwidth 1 MiB x 4, latency 8 B"),
+        (("bandwidth", "--subject", "n99"), "has 'bandwidth' of node:n99"),
+    ],
+)
+def test_what_was_not_measured_is_refused(words: tuple[str, ...], said: str, archive: Path, capsys: Read) -> None:
+    assert run(["history", *words, "--archive", str(archive)]) == 64
+    assert said in capsys.readouterr().err
+
+
+def test_every_field_is_documented(archive: Path, capsys: Read) -> None:
+    documented = own_lines((ROOT / "docs" / "history.md").read_text())
+    found = printed(archive, "bandwidth", "--subject", "n3", capsys=capsys)
+    parts = (found, found["values"][0], found["changes"][0], found["changes"][0]["suspects"][0])
+    assert {name for part in parts for name in part} <= documented
+
+
+def test_values_are_of_the_subjects_pairs() -> None:
+    values = table((4, 4), slow={"n3": 0.8}, of_runs=0.0, of_pairs=0.0)
+    of_node = values_over_runs(values, node("n3"), {})
+    assert of_node[4] / of_node[0] == pytest.approx(0.8)
+    assert np.ptp(values_over_runs(values, FABRIC, {})) == pytest.approx(0, abs=1e-3)
+    of_pair = values_over_runs(values, pair("n3", "n1"), {})
+    assert of_pair[0] == pytest.approx(values.values[0, values.pairs.index(("n3", "n1"))])
+    assert np.isnan(values_over_runs(values, node("n99"), {})).all()
