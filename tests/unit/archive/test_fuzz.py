@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from seatrial.archive.reader import read_run
@@ -90,6 +90,7 @@ REPORTS = (("report", "run"), ("report", "run", "--json"))
 
 @FEW
 @given(kind=KINDS, key=keys, value=values, share=st.sampled_from((1.0, 0.5, 0.1)), seed=st.integers(0, 99))
+@example(kind="curve", key="message_bytes", value=0, share=0.5, seed=0)
 def test_measurements_of_impossible_times_and_counts(
     good: Path,
     tmp_path: Path,

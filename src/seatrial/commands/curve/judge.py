@@ -128,7 +128,8 @@ def plateau_of(latency: Runs, stream: Runs) -> Plateau | None:
 
 def _reached(rates: Runs, wanted: float) -> float | None:
     """The size at which the rate first reaches `wanted`, straight between two sizes on logarithmic axes."""
-    known = [(size, one.value) for size in rates if (one := estimate_at(rates, size)) is not None]
+    estimates = [(size, estimate_at(rates, size)) for size in rates]
+    known = [(size, one.value) for size, one in estimates if one is not None and one.value > 0]
     for (size, rate), (next_size, next_rate) in itertools.pairwise(known):
         if rate < wanted <= next_rate:
             part = math.log(wanted / rate) / math.log(next_rate / rate)

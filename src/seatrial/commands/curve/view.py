@@ -135,10 +135,10 @@ def plot_of(
     over: str = "",
     limit: Limit | NoLimit | None = None,
 ) -> Plot | None:
-    """ "Latency" or "Bandwidth" over message sizes, both axes logarithmic; None for fewer than two points."""
+    """ "Latency" or "Bandwidth" over message sizes, both axes logarithmic; None for fewer than two points above 0."""
     latency = what == "Latency"
     known = [(point.message_bytes, point.latency_s if latency else point.bandwidth_bytes_per_s) for point in points]
-    found = [(size, value) for size, value in known if value is not None]
+    found = [(size, value) for size, value in known if value is not None and size > 0 and value.low > 0]
     if len(found) < FEWEST_POINTS:
         return None
     say = units.duration if latency else units.bandwidth
