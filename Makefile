@@ -8,10 +8,10 @@ PYTEST = .venv/bin/python -m pytest
 demo: setup-demo
 	sh scripts/demo.sh
 
-# Labs mostly wait for Slurm, and unit tests take the cores meanwhile. Output comes part by part.
 test: setup-test
-	@echo "lint, probe, unit and lab-beside run side by side; each prints what it found when it ends"
-	$(MAKE) --jobs=2 --output-sync lab-beside lint probe unit
+	$(MAKE) --jobs=2 --output-sync lint probe
+	$(MAKE) unit
+	$(MAKE) lab-beside
 	$(MAKE) lab-alone
 
 lint: setup-test
@@ -24,7 +24,7 @@ probe: setup-test
 	$(MAKE) -C probe strict test
 
 unit: setup-test
-	nice sh scripts/in_memory.sh $(PYTEST) tests/unit -m "not alone" -n auto
+	sh scripts/in_memory.sh $(PYTEST) tests/unit -m "not alone" -n auto
 
 lab-test: lab-beside lab-alone
 
