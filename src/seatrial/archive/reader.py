@@ -285,7 +285,8 @@ def find_run(archive: Path, name: str) -> Path:
     if has_run_file(Path(name)):
         return Path(name)
     if not archive.is_dir():
-        raise NoRun(f"There is no folder {archive} of runs.", "Measure first, or name another folder with --archive.")
+        what = f"There is no folder {archive} of runs, and so no run {name!r}."
+        raise NoRun(what, "Measure first, or name another folder with --archive.")
     folders = run_folders(archive)
     if name == "last" and not folders:
         raise NoRun(f"The folder {archive} has no runs.", "Measure first, or name another folder with --archive.")

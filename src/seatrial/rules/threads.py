@@ -18,33 +18,33 @@ REMEDY = (
 
 
 def threads_findings(
-    facts: Mapping[str, NodeFacts], ranks: Mapping[str, tuple[RankPlace, ...]], each: int | None
+    facts: Mapping[str, NodeFacts], ranks: Mapping[str, tuple[RankPlace, ...]], threads: int | None
 ) -> list[Finding]:
-    """`each`: threads of a rank. None where that is not known, and none of nodes whose ranks have too few processors
-    without any thread.
+    """`threads`: of one rank; None where that is not known. Nodes whose ranks have too few processors without any
+    thread have another finding.
     """
-    if not each or each < 2:
+    if not threads or threads < 2:
         return []
     known = {node: facts.get(node) or NodeFacts(hostname=node, complete=False) for node in ranks}
-    rule = Rule(kind=FindingKind.THREADS_SHARE_CORE, order=295, look=partial(_look, each), remedy=REMEDY)
+    rule = Rule(kind=FindingKind.THREADS_SHARE_CORE, order=295, look=partial(_look, threads), remedy=REMEDY)
     return findings_of(rule, Readings(facts=known, ranks=ranks, groups=(tuple(known),)))
 
 
-def _look(each: int, readings: Readings) -> Iterator[Violation]:
+def _look(threads: int, readings: Readings) -> Iterator[Violation]:
     for node, ranks in readings.ranks.items():
         if crowds([frozenset(rank.cpus) for rank in ranks]):
             continue
         for members in _together(ranks):
             have = sorted({cpu for rank in members for cpu in rank.cpus})
-            if len(have) >= each * len(members):
+            if len(have) >= threads * len(members):
                 continue
             what = f"only {count(len(have), 'processor')} ({numbers(have)})" if have else "no processor"
             apart = "" if len(members) == 1 else " between them"
-            many = f"{each} threads" if len(members) == 1 else f"{each} threads each"
+            many = f"{threads} threads" if len(members) == 1 else f"{threads} threads each"
             verb = "is" if len(members) == 1 else "are"
             clause = f"{rank_names(members)} {verb} to start {many} and may use {what}{apart}"
             details = (tuple(rank.rank for rank in members), tuple(have))
-            yield Violation(node=node, clause=clause, key=(len(members), each, len(have)), details=details)
+            yield Violation(node=node, clause=clause, key=(len(members), threads, len(have)), details=details)
 
 
 def _together(ranks: Sequence[RankPlace]) -> list[list[RankPlace]]:

@@ -235,8 +235,8 @@ def test_what_is_not_there_is_refused_with_its_name(tmp_path: Path, name: str) -
 
 
 @pytest.mark.parametrize("name", ["nosuch", "last", ""])
-def test_a_missing_folder_is_named_rather_than_the_run(tmp_path: Path, name: str) -> None:
-    with pytest.raises(UsageError, match=r"no folder .*nowhere of runs\."):
+def test_a_missing_folder_is_named_before_the_run(tmp_path: Path, name: str) -> None:
+    with pytest.raises(UsageError, match=rf"no folder .*nowhere of runs, and so no run '{name}'\."):
         find_run(tmp_path / "nowhere", name)
 
 

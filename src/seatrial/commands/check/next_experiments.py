@@ -176,7 +176,7 @@ def plan_retest(
     """
     draw = random.Random(seed)
     wanted: dict[Pair, None] = {}
-    for suspect in sorted(suspects, key=lambda one: (one.subject.kind is not SubjectKind.NODE, -len(one.pairs))):
+    for suspect in sorted(suspects, key=_retest_order):
         for pair in _varied(suspect.pairs, draw):
             wanted.setdefault(pair)
     chosen = list(wanted)[:RETEST_CAP]
@@ -189,6 +189,10 @@ def plan_retest(
             Round(phase=Phase.RETEST, repetition=repetition, shape=shape, pairs=(pair,)) for pair, shape in order
         ]
     return rounds
+
+
+def _retest_order(suspect: Suspect) -> tuple[bool, int]:
+    return suspect.subject.kind is not SubjectKind.NODE, -len(suspect.pairs)
 
 
 def _controls(
