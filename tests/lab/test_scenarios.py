@@ -28,7 +28,7 @@ MIXED = {"governor", "pcie-width", "mount-missing", "firmware", "scheduler-granu
 HERE_TOO = {"healthy-4", "node-link-93", "link-drop-50", "trunk-50-loaded"}
 """Of the scenarios that `make series` runs many times each."""
 NOT_HERE = ELSEWHERE | MIXED | (set(SERIES) - HERE_TOO)
-BESIDE = {"facts-mixed", "facts-mixed-2", "mtu", "mpi-transport", "node-hung"}
+BESIDE = {"facts-mixed", "facts-mixed-2", "mtu", "node-hung"}
 """What they name is a fact or a failure, and no rate."""
 SCENARIOS = {
     path: read_scenario(path) for path in sorted(ROOT.glob("tests/scenarios/*.toml")) if path.stem not in NOT_HERE
