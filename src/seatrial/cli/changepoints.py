@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 
 from seatrial.archive.inputs import TABLES_BYTES
-from seatrial.cli.options import AsJson, read_text, share_of
-from seatrial.cli.outcome import show
+from seatrial.cli.options import AsJson, Junit, read_text, share_of
+from seatrial.cli.outcome import Files, show
 from seatrial.commands.changepoints import judge as changes_judge
 from seatrial.commands.changepoints import view as changes_view
 from seatrial.importers import series as value_series
@@ -29,6 +29,7 @@ def changepoints(
         str, typer.Option(help="Share of unchanged series that may be reported as changed.", metavar="SHARE")
     ] = "1%",
     as_json: AsJson = False,
+    junit: Junit = None,
 ) -> int:
     """Find where a series of values changes: position, size with interval and p-value, in noise that is correlated."""
     if better not in tuple(changes_judge.Better):
@@ -39,4 +40,4 @@ def changepoints(
         effect=share_of(effect, "--effect") if effect else 0.0,
         error_rate=share_of(error_rate, "--error-rate"),
     )
-    return show(changes_view.changes_report(judged), as_json=as_json)
+    return show(changes_view.changes_report(judged), as_json=as_json, files=Files(junit=junit))

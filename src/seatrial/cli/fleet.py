@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 
 from seatrial.archive.inputs import TABLES_BYTES
-from seatrial.cli.options import AsJson, read_text, read_texts, share_of
-from seatrial.cli.outcome import show
+from seatrial.cli.options import AsJson, Junit, read_text, read_texts, share_of
+from seatrial.cli.outcome import Files, show
 from seatrial.commands.fleet import judge as fleet_judge
 from seatrial.commands.fleet import view as fleet_view
 from seatrial.importers import fleets
@@ -26,6 +26,7 @@ def fleet(
     better: Annotated[str, typer.Option(help="Which values are good: higher or lower.", metavar="WHICH")] = "higher",
     effect: Annotated[str, typer.Option(help="Smallest loss of a node that matters.", metavar="SHARE")] = "2%",
     as_json: AsJson = False,
+    junit: Junit = None,
 ) -> int:
     """Judge one benchmark's values from many nodes: which are slow, which had single bad runs, what would be found."""
     if better not in BETTER:
@@ -36,7 +37,7 @@ def fleet(
         for node, runs in part.items():
             values.setdefault(node, []).extend(runs)
     judged = fleet_judge.judge_nodes(values, higher_is_better=better == "higher", effect=share_of(effect, "--effect"))
-    return show(fleet_view.fleet_report(judged), as_json=as_json)
+    return show(fleet_view.fleet_report(judged), as_json=as_json, files=Files(junit=junit))
 
 
 def _table(file: Path, column: str) -> fleets.Fleet:

@@ -86,10 +86,10 @@ def _json_number(value: object, name: str) -> float:
 def _checked(fleet: Mapping[str, Sequence[float]]) -> Fleet:
     """Without missing values; nodes that have none left keep an empty list. Raises UsageError for impossible ones."""
     for node, values in fleet.items():
-        wrong = next((value for value in values if value <= 0 or math.isinf(value)), None)
+        wrong = next((value for value in values if value < 0 or math.isinf(value)), None)
         if wrong is not None:
             raise UsageError(
-                f"Node {node!r} has the value {wrong:g}; values must be positive and finite.",
+                f"Node {node!r} has the value {wrong:g}; values must be finite and not negative.",
                 "Leave the value of a run that failed empty.",
             )
     return {node: [value for value in values if not math.isnan(value)] for node, values in fleet.items()}

@@ -1,7 +1,7 @@
 """What a command reports: a headline, blocks in reading order for a terminal or a page, and the fields of its JSON."""
 
 import enum
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, ClassVar
 
 import msgspec
@@ -112,6 +112,13 @@ def columns(*titles: str) -> tuple[Column, ...]:
     return tuple(Column(title=title.lstrip("#~"), align=marks.get(title[:1], Align.WORDS)) for title in titles)
 
 
+def first_rows(heads: tuple[Column, ...], rows: Sequence[tuple[str, ...]], most: int = 40) -> Iterator[Table]:
+    """A table of the first `most` rows, which says how many more there are; nothing where there is no row."""
+    if rows:
+        left_out = f"and {len(rows) - most} more; --json has all" if len(rows) > most else ""
+        yield Table(columns=heads, rows=tuple(rows[:most]), left_out=left_out)
+
+
 class Card(msgspec.Struct, frozen=True, kw_only=True):
     """One thing that is wrong or worth knowing, as the page shows it."""
 
@@ -193,3 +200,23 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     def headline(self) -> str:
         """`SLOW  n3: link at 60 % of its limit`: the first line of every form of a report; empty without a verdict."""
         return f"{self.word}  {self.sentence}" if self.word else ""
+
+
+def judged_report(
+    verdict: Verdict,
+    sentence: str,
+    exit_code: ExitCode,
+    fields: Callable[[], dict[str, Any]],
+    blocks: Callable[[], Iterable[Block]],
+    cases: tuple[Case, ...],
+) -> Report:
+    """The report of a command that judges values which others measured: the same blocks everywhere, and no run."""
+    return Report(
+        word=verdict.value,
+        sentence=sentence,
+        exit_code=exit_code,
+        payload=fields,
+        terminal=lambda _: blocks(),
+        page=blocks,
+        cases=cases,
+    )

@@ -37,6 +37,8 @@ POWER_DEVIATIONS = 1.645
 FEWEST_RUNS = 3
 """Fewer runs cannot confirm that a low value was not a single bad run."""
 FEWEST_NODES = 3
+LOG_OF_NOTHING = math.log(1e9)
+"""A value of 0 counts as this much below the fleet: lower than any that was delivered."""
 POPULATION_SHARE = 1 / 3
 POPULATION_SCALES = 6.0
 
@@ -89,12 +91,16 @@ class FleetResult(msgspec.Struct, frozen=True, kw_only=True):
 def judge_fleet(
     values: Mapping[str, Sequence[float]], *, higher_is_better: bool = True, effect: float = EFFECT
 ) -> FleetResult:
-    """Judge the nodes. `values`: of each node its runs, positive numbers. Raises ValueError for no node."""
-    if not values:
+    """Judge the nodes. `values`: of each node its runs; positive numbers, or 0 where higher is better.
+
+    A node whose values are all 0 delivers nothing: it is slow, whatever the others do, and is no peer of them. Raises
+    ValueError where there is no other node.
+    """
+    names = [name for name, runs in values.items() if any(runs)]
+    if not names:
         raise ValueError("no values of no node")
     sign = 1.0 if higher_is_better else -1.0
-    names = list(values)
-    logs = [sign * np.log(np.asarray(values[name], dtype=np.float64)) for name in names]
+    logs = _logarithms([values[name] for name in names], sign)
     medians = np.array([float(np.median(runs)) for runs in logs])
     run_scatter = _run_scatter(logs)
     groups = _populations(medians, effect)
@@ -109,8 +115,8 @@ def judge_fleet(
     critical = _critical(len(names), min(len(group) for group in groups))
     threshold = max(critical * node_scatter, -math.log1p(-effect))
     gross = max(GROSS_SCALES * max(run_scatter, LEAST_SCALE), -math.log1p(-min(GROSS_EFFECTS * effect, 0.9)))
-    nodes = tuple(
-        _node(
+    alive = {
+        name: _node(
             name,
             values[name],
             medians[place] - logs[place],
@@ -120,7 +126,8 @@ def judge_fleet(
             limits=(max(critical * float(scatters[place]), -math.log1p(-effect)), gross),
         )
         for place, name in enumerate(names)
-    )
+    }
+    nodes = tuple(alive.get(name) or _dead_node(name, runs, node_scatter) for name, runs in values.items())
     intraclass, reliability = _intraclass(logs, gross)
     return FleetResult(
         nodes=nodes,
@@ -133,6 +140,31 @@ def judge_fleet(
         reliability=reliability,
         populations=tuple(tuple(names[place] for place in group) for group in groups) if len(groups) > 1 else (),
         enough=len(names) >= FEWEST_NODES,
+    )
+
+
+def _logarithms(values: Sequence[Sequence[float]], sign: float) -> list[Numbers]:
+    """Of the runs of each node, larger for better ones."""
+    usual = float(np.median([value for runs in values for value in runs if value > 0]))
+    nothing = usual * math.exp(-LOG_OF_NOTHING)
+    return [sign * np.log(np.maximum(np.asarray(runs, dtype=np.float64), nothing)) for runs in values]
+
+
+def _dead_node(name: str, values: Sequence[float], scatter: float) -> NodeRuns:
+    """A node that delivered nothing in any run."""
+    return NodeRuns(
+        node=name,
+        values=tuple(float(value) for value in values),
+        median=0.0,
+        loss=1.0,
+        deviations=-LOG_OF_NOTHING / scatter,
+        slow=True,
+        suspected=False,
+        bad_runs=(),
+        worst_run_loss=0.0,
+        evidence=sign_evidence(len(values), len(values)),
+        low=0.0,
+        high=0.0,
     )
 
 

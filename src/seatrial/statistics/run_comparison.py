@@ -6,7 +6,8 @@ subject deviates by in this run. The deviation of a run is shared by all subject
 runs alone and never from the many subjects; the deviations of single subjects are estimated from all subjects together
 (`shrunken_variances`). The interval of a change adds both variances, with degrees of freedom after Satterthwaite
 (Biometrics Bulletin 2, 1946). Sameness is shown by two one-sided tests (Schuirmann, J. Pharmacokinet. Biopharm. 15,
-1987): the 90 % interval lies within the practical threshold.
+1987): the 90 % interval lies within the practical threshold. That interval is the wider one of the pooled one and of
+one that does not assume that both sets scatter alike (`sameness`).
 """
 
 import math
@@ -16,6 +17,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from seatrial.statistics.sameness import Error, errors_of_runs, errors_of_subjects
 from seatrial.statistics.shrunken_variances import LEAST_DEVIATION, shrink
 from seatrial.statistics.student import quantile, two_sided
 
@@ -23,6 +25,8 @@ Reals = NDArray[np.float64]
 CONFIDENCE = 0.95
 SAMENESS_CONFIDENCE = 0.90
 """Two one-sided tests of 5 % each."""
+UNLIKE_CONFIDENCE = 0.92
+"""The same where sets may scatter unequally, for which Satterthwaite's degrees are a little too many with few runs."""
 MAD_TO_DEVIATION = 1.4826
 FEWEST_TO_SCATTER = 5
 """The scatter of fewer subjects is not estimated."""
@@ -90,13 +94,16 @@ def compare_runs(first: Reals, second: Reals) -> RunComparison:
         warnings.simplefilter("ignore", RuntimeWarning)
         usual = np.nanmean(before, axis=0)
         common = (np.nanmedian(before - usual, axis=1), np.nanmedian(after - usual, axis=1))
-        together = _together(*common)
         sides = [logs - own[:, None] for logs, own in zip((before, after), common, strict=True)]
         sizes = np.array([np.sum(~np.isnan(logs), axis=0) for logs in sides], float)
         squares = sum(np.nansum((logs - np.nanmean(logs, axis=0)) ** 2, axis=0) for logs in sides)
         free = sizes.sum(axis=0) - 2
         own = squares / np.where(free > 0, free, np.nan)
         change = np.nanmean(after, axis=0) - usual
+        middle = change - float(common[1].mean() - common[0].mean())
+        same = errors_of_runs(*common, _scatter(middle), len(change))
+        together = _together(*common, same)
+        same = errors_of_subjects(sides[0], sides[1], same)
     relative = change - together.change[0]
     if len(change) == 1:
         own, free = np.zeros(1), np.full(1, math.inf)
@@ -113,7 +120,7 @@ def compare_runs(first: Reals, second: Reals) -> RunComparison:
         subject_run=typical, subject=_spread_between(usual),
     )  # fmt: skip
     return RunComparison(
-        subjects=_subjects(change, relative, together, error, degrees),
+        subjects=_subjects(change, relative, together, error, degrees, same),
         together=together,
         levels=levels,
         runs=(len(first), len(second)),
@@ -140,30 +147,37 @@ def _deviation(common: tuple[Reals, Reals]) -> float:
     return max(math.sqrt(squares / free), LEAST_DEVIATION)
 
 
-def _together(before: Reals, after: Reals) -> Change:
+def _together(before: Reals, after: Reals, same: Error) -> Change:
     """All subjects together: one number a run."""
     deviation = _deviation((before, after))
     change = np.array([after.mean() - before.mean()])
     error = np.array([deviation * math.sqrt(1 / len(before) + 1 / len(after))])
-    return _change(change, error, np.array([float(len(before) + len(after) - 2)]), np.zeros(1), np.full(1, np.nan))
+    degrees = np.array([float(len(before) + len(after) - 2)])
+    return _change(change, error, degrees, np.zeros(1), np.full(1, np.nan), same)
 
 
-def _subjects(change: Reals, relative: Reals, together: Change, error: Reals, degrees: Reals) -> Change:
+def _subjects(change: Reals, relative: Reals, together: Change, error: Reals, degrees: Reals, same: Error) -> Change:
     relative_p = two_sided(relative / np.where(error > 0, error, np.nan), degrees)
     of_run, run_degrees = float(together.error[0]), float(together.degrees[0])
     total = np.sqrt(error**2 + of_run**2)
     with np.errstate(divide="ignore", invalid="ignore"):
         own_part = np.where(error > 0, error**4 / np.maximum(degrees, 1e-9), 0.0)
         free = total**4 / (own_part + of_run**4 / max(run_degrees, 1e-9))
-    return _change(change, total, free, relative, relative_p)
+    return _change(change, total, free, relative, relative_p, same)
 
 
-def _change(change: Reals, error: Reals, degrees: Reals, relative: Reals, relative_p: Reals) -> Change:
+def _half(confidence: float, error: Reals, degrees: Reals) -> Reals:
+    """Half of an interval; infinite where the error is unknown."""
+    bounded = np.isfinite(error) & (degrees >= 1 - 1e-9)
+    return np.where(bounded, quantile(confidence, np.where(bounded, degrees, 1)) * np.where(bounded, error, 1), np.inf)
+
+
+def _change(change: Reals, error: Reals, degrees: Reals, relative: Reals, relative_p: Reals, same: Error) -> Change:
     """An unknown error makes the interval infinite, and leaves the test open."""
     bounded = np.isfinite(error) & (degrees >= 1 - 1e-9)
-    half, same_half = (
-        np.where(bounded, quantile(confidence, np.where(bounded, degrees, 1)) * np.where(bounded, error, 1), np.inf)
-        for confidence in (CONFIDENCE, SAMENESS_CONFIDENCE)
+    half = _half(CONFIDENCE, error, degrees)
+    same_half = np.maximum(
+        _half(SAMENESS_CONFIDENCE, error, degrees), _half(UNLIKE_CONFIDENCE, same.error, same.degrees)
     )
     return Change(
         change=change,

@@ -8,7 +8,7 @@ import msgspec
 from seatrial.importers.series import ValueSeries
 from seatrial.model.errors import ExitCode
 from seatrial.model.verdict import Verdict, worst
-from seatrial.statistics.change_points import ERROR_RATE, Change, SeriesChanges, find_changes
+from seatrial.statistics.change_points import ERROR_RATE, FEWEST, Change, SeriesChanges, find_changes
 
 EXIT_CODES = {Verdict.PASS: ExitCode.PASS, Verdict.NOTE: ExitCode.PASS, Verdict.SLOW: ExitCode.FINDINGS}
 """Any other verdict is not a PASS, and names nothing."""
@@ -34,6 +34,8 @@ class JudgedSeries(msgspec.Struct, frozen=True, kw_only=True):
     verdict: Verdict
     worsened: Change | None = None
     """The change after which the series became worse than it had been."""
+    undecided: str = ""
+    """Why the absence of changes shows nothing; empty where it does, or there are changes."""
 
     def place(self, index: int) -> int:
         """Of a value in the file, from its place among the values that are not missing."""
@@ -55,7 +57,7 @@ class ChangesJudgement(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def exit_code(self) -> ExitCode:
-        """0 unless a series became worse or is too short."""
+        """0 unless a series became worse, or its lack of changes shows nothing."""
         return EXIT_CODES.get(self.verdict, ExitCode.INCOMPLETE)
 
 
@@ -78,7 +80,8 @@ def _judged(series: ValueSeries, better: Better, effect: float, error_rate: floa
     verdict = Verdict.NOTE if changes else Verdict.PASS
     if worsened is not None:
         verdict = Verdict.SLOW
-    elif not changed.enough:
+    undecided = _undecided(changed, min(series.values[place] for place in series.present) if series.present else 0.0)
+    if undecided and worsened is None:
         verdict = Verdict.INCONCLUSIVE
     return JudgedSeries(
         series=series,
@@ -87,7 +90,23 @@ def _judged(series: ValueSeries, better: Better, effect: float, error_rate: floa
         small=len(changed.changes) - len(changes),
         verdict=verdict,
         worsened=worsened,
+        undecided=undecided,
     )
+
+
+def _undecided(changed: SeriesChanges, least: float) -> str:
+    """Why a series without a change shows nothing: a benchmark that did not run prints zeros, too."""
+    if not changed.enough:
+        return f"fewer than {FEWEST} values"
+    if changed.changes:
+        return ""
+    if not changed.scale and not any(piece.mean for piece in changed.pieces):
+        return "every value is 0"
+    if changed.detectable is None:
+        return "a change of any size could have been missed"
+    if least >= 0 and changed.detectable >= changed.pieces[0].mean:
+        return "even a fall to 0 could have been missed"
+    return ""
 
 
 def _size(change: Change) -> float:

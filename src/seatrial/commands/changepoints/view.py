@@ -1,32 +1,34 @@
 """Changes of series: the report of `seatrial changepoints`."""
 
 from collections.abc import Iterator
+from functools import partial
 
 from seatrial.commands.changepoints.judge import ChangesJudgement, JudgedSeries
 from seatrial.model.units import share
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import count, some
 from seatrial.render.json import Json
-from seatrial.render.report import Block, Paragraph, Report, Table, columns
+from seatrial.render.report import Block, Case, Paragraph, Report, columns, first_rows, judged_report
 from seatrial.statistics.autocorrelation import MOST
-from seatrial.statistics.change_points import FEWEST, Change
+from seatrial.statistics.change_points import Change
 
 HEAD = columns("series", "#at", "#95 %", "time", "#before", "#after", "#change", "#95 %", "#p")
-MOST_ROWS = 40
 MOST_NAMES = 5
 LEAST_P = 1e-9
 
 
 def changes_report(judged: ChangesJudgement) -> Report:
     """The whole report: changes, and what would have been found."""
-    return Report(
-        word=judged.verdict.value,
-        sentence=_sentence(judged),
-        exit_code=judged.exit_code,
-        payload=lambda: changes_fields(judged),
-        terminal=lambda _: _blocks(judged),
-        page=lambda: _blocks(judged),
-    )
+    cases = tuple(Case(name=one.series.name, verdict=one.verdict, reason=_reason(one)) for one in judged.series)
+    fields, blocks = partial(changes_fields, judged), partial(_blocks, judged)
+    return judged_report(judged.verdict, _sentence(judged), judged.exit_code, fields, blocks, cases)
+
+
+def _reason(judged: JudgedSeries) -> str:
+    """Why a series has its verdict, for a test case; empty for PASS."""
+    if judged.worsened is not None:
+        return f"{_size(judged.worsened)} since {_place(judged, judged.worsened)}"
+    return judged.undecided or "; ".join(f"{_size(one)} at {_place(judged, one)}" for one in judged.changes)
 
 
 def changes_fields(judged: ChangesJudgement) -> Json:
@@ -95,8 +97,9 @@ def _sentence(judged: ChangesJudgement) -> str:
             return f"{len(worse)} of {total} became worse: {some([each.series.name for each, _ in worse], MOST_NAMES)}"
         return f"{first.series.name}: {_size(change)} since {_place(first, change)}{among}"
     if judged.verdict is Verdict.INCONCLUSIVE:
-        short = [one.series.name for one in judged.series if not one.analysis.enough]
-        return f"fewer than {FEWEST} values: {some(short, MOST_NAMES)}"
+        why = next(one.undecided for one in judged.series if one.undecided)
+        alike = [one.series.name for one in judged.series if one.undecided == why]
+        return f"{why}: {some(alike, MOST_NAMES)}"
     changed = [one for one in judged.series if one.changes]
     if not changed:
         return f"no change in {total}; {_power(judged)}"
@@ -109,15 +112,14 @@ def _sentence(judged: ChangesJudgement) -> str:
 
 
 def _power(judged: ChangesJudgement) -> str:
-    """The smallest change that would have been found in the middle of the worst series."""
-    shares = [
-        one.analysis.detectable / abs(one.analysis.pieces[0].mean)
-        for one in judged.series
-        if one.analysis.detectable is not None and one.analysis.pieces and one.analysis.pieces[0].mean
-    ]
-    if len(shares) < len(judged.series) or not shares:
-        return "a change of any size could have been missed"
-    return f"a change of {share(max(shares))} in the middle would have been found"
+    """The smallest change that would have been found in the middle of the worst series, as a share where all have a
+    level to be a share of."""
+    found = [(one.analysis.detectable, one.analysis.pieces[0].mean) for one in judged.series]
+    if all(level for _, level in found):
+        largest = max((size or 0.0) / abs(level) for size, level in found)
+        return f"a change of {share(largest)} in the middle would have been found"
+    size_found = max(size or 0.0 for size, _ in found)
+    return f"a change by {size_found:.3g} in the middle would have been found"
 
 
 def _place(judged: JudgedSeries, change: Change) -> str:
@@ -139,9 +141,7 @@ def _percent(ratio: float | None) -> str:
 
 def _blocks(judged: ChangesJudgement) -> Iterator[Block]:
     rows = [_row(one, change) for one in judged.series for change in one.changes]
-    if rows:
-        left_out = f"and {len(rows) - MOST_ROWS} more; --json has all" if len(rows) > MOST_ROWS else ""
-        yield Table(columns=HEAD, rows=tuple(rows[:MOST_ROWS]), left_out=left_out)
+    yield from first_rows(HEAD, rows)
     for note in _notes(judged):
         yield Paragraph(text=note)
 

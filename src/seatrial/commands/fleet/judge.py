@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from seatrial.model.errors import ExitCode
+from seatrial.model.errors import ExitCode, UsageError
 from seatrial.model.verdict import Verdict, worst
 from seatrial.statistics.fleets import EFFECT, FleetResult, NodeRuns, judge_fleet
 
@@ -21,6 +21,8 @@ class FleetJudgement(msgspec.Struct, frozen=True, kw_only=True):
     effect: float
     higher_is_better: bool
     unmeasured: tuple[str, ...]
+    all_zero: tuple[str, ...] = ()
+    """The nodes, where every value of all of them is 0."""
     verdict: Verdict
 
     @property
@@ -62,16 +64,28 @@ def node_verdict(node: NodeRuns) -> Verdict:
 def judge_nodes(
     values: Mapping[str, Sequence[float]], *, higher_is_better: bool = True, effect: float = EFFECT
 ) -> FleetJudgement:
-    """Judge the values of each node, positive numbers; nodes without any are reported as not measured."""
+    """Judge the values of each node; nodes without any are reported as not measured.
+
+    No value is negative. 0 is the worst one where higher is better; else nothing takes no time. Raises UsageError.
+    """
     measured = {node: runs for node, runs in values.items() if runs}
     unmeasured = tuple(node for node, runs in values.items() if not runs)
-    result = judge_fleet(measured, higher_is_better=higher_is_better, effect=effect) if measured else None
+    zero = next((node for node, runs in measured.items() if 0 in runs), None)
+    if zero is not None and not higher_is_better:
+        raise UsageError(
+            f"Node {zero!r} has the value 0; where lower values are better, they must be positive.",
+            "Leave the value of a run that failed empty.",
+        )
+    all_zero = () if any(any(runs) for runs in measured.values()) else tuple(measured)
+    judged = {} if all_zero else measured
+    result = judge_fleet(judged, higher_is_better=higher_is_better, effect=effect) if judged else None
     return FleetJudgement(
         result=result,
         effect=effect,
         higher_is_better=higher_is_better,
         unmeasured=unmeasured,
-        verdict=_verdict(result, effect, unmeasured),
+        all_zero=all_zero,
+        verdict=Verdict.INCONCLUSIVE if all_zero else _verdict(result, effect, unmeasured),
     )
 
 

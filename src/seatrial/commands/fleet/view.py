@@ -1,30 +1,38 @@
 """One benchmark over many nodes: the report of `seatrial fleet`."""
 
 from collections.abc import Iterator
+from functools import partial
 
 from seatrial.commands.fleet.judge import FleetJudgement, node_verdict
+from seatrial.model import subject
 from seatrial.model.units import share
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import count, some
 from seatrial.render.json import Json
-from seatrial.render.report import Block, Paragraph, Report, Table, columns
+from seatrial.render.report import Block, Case, Paragraph, Report, columns, first_rows, judged_report
 from seatrial.statistics.fleets import FEWEST_NODES, FleetResult, NodeRuns
 
 HEAD = columns("node", "verdict", "#median", "#loss", "#worst run", "#bad runs", "#runs")
-MOST_ROWS = 40
 MOST_NAMES = 5
 
 
 def fleet_report(judged: FleetJudgement) -> Report:
     """The whole report: nodes that are not healthy, and what would have been found."""
-    return Report(
-        word=judged.verdict.value,
-        sentence=_sentence(judged),
-        exit_code=judged.exit_code,
-        payload=lambda: fleet_fields(judged),
-        terminal=lambda _: _blocks(judged),
-        page=lambda: _blocks(judged),
+    nodes = judged.result.nodes if judged.result else ()
+    cases = (
+        *(Case(name=subject.node(one.node).text, verdict=node_verdict(one), reason=_reason(one)) for one in nodes),
+        *(Case(name=subject.node(name).text, verdict=Verdict.NOT_RUN, reason="no value") for name in judged.unmeasured),
     )
+    fields, blocks = partial(fleet_fields, judged), partial(_blocks, judged)
+    return judged_report(judged.verdict, _sentence(judged), judged.exit_code, fields, blocks, cases)
+
+
+def _reason(node: NodeRuns) -> str:
+    """Why a node has its verdict, for a test case; empty for PASS."""
+    if node.slow or node.suspected:
+        return f"{share(node.loss)} below its peers in {count(len(node.values), 'run')}"
+    bad = f"{len(node.bad_runs)} of {count(len(node.values), 'run')} bad"
+    return f"{bad}, the worst {share(node.worst_run_loss)} below its median" if node.bad_runs else ""
 
 
 def fleet_fields(judged: FleetJudgement) -> Json:
@@ -66,6 +74,8 @@ def _node_fields(node: NodeRuns) -> Json:
 
 def _sentence(judged: FleetJudgement) -> str:
     result = judged.result
+    if judged.all_zero:
+        return f"every value of {count(len(judged.all_zero), 'node')} is 0, so nothing can be compared"
     if result is None:
         return "no value was read"
     nodes = count(len(result.nodes), "node")
@@ -97,10 +107,7 @@ def _unnamed(judged: FleetJudgement, result: FleetResult) -> str:
 
 def _blocks(judged: FleetJudgement) -> Iterator[Block]:
     unhealthy = (*judged.slow, *judged.unstable, *judged.suspected)
-    if unhealthy:
-        rest = len(unhealthy) - MOST_ROWS
-        left_out = f"and {rest} more; --json has all" if rest > 0 else ""
-        yield Table(columns=HEAD, rows=tuple(map(_row, unhealthy[:MOST_ROWS])), left_out=left_out)
+    yield from first_rows(HEAD, tuple(map(_row, unhealthy)))
     if judged.result:
         for note in _notes(judged, judged.result):
             yield Paragraph(text=note)

@@ -48,6 +48,37 @@ def test_a_short_series_is_inconclusive() -> None:
     assert changes_report(judged).sentence == "fewer than 12 values: rate"
 
 
+@pytest.mark.parametrize(
+    ("values", "why"),
+    [
+        ([0.0] * 40, "every value is 0"),
+        ([0.0, 0.0, 7.0, *[0.0] * 60], "every value is 0"),
+        ([1.0, 1.0, 1.0, 9.0, 9.0, 9.0] * 2, "a change of any size could have been missed"),
+        ([1.0, 2.0, 3.0, 4.0, 3.0, 2.0] * 2, "even a fall to 0 could have been missed"),
+    ],
+)
+def test_a_series_without_a_change_that_shows_nothing_is_inconclusive(values: list[float], why: str) -> None:
+    judged = judge_series([ValueSeries(name="rate", values=tuple(values))], better=Better.HIGHER)
+    assert (judged.verdict, int(judged.exit_code)) == (Verdict.INCONCLUSIVE, 2)
+    assert changes_report(judged).sentence == f"{why}: rate"
+
+
+def test_a_constant_series_and_one_about_zero_say_what_would_have_been_found() -> None:
+    constant = judge_series([ValueSeries(name="rate", values=(5.0,) * 40)])
+    assert (constant.verdict, changes_report(constant).exit_code) == (Verdict.PASS, 0)
+    balanced = judge_series([ValueSeries(name="offset", values=(-1.0, 1.0, 1.0, -1.0) * 10)])
+    assert changes_report(balanced).sentence.startswith("no change in 1 series; a change by ")
+
+
+def test_each_series_is_a_test_case(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text(json.dumps({"rate": list(series(100.0, 90.0).values), "dead": [0] * 80}))
+    arguments = ["changepoints", str(tmp_path / "a.json"), "--better", "higher", "--junit", str(tmp_path / "j.xml")]
+    assert run(arguments) == 1
+    written = (tmp_path / "j.xml").read_text()
+    assert 'name="rate">\n   <failure message="-9.6 % since value 40"' in written
+    assert 'name="dead">\n   <skipped message="INCONCLUSIVE: every value is 0"' in written
+
+
 def test_a_headline_names_the_series_the_size_and_the_place() -> None:
     judged = judge_series([series(100.0, 90.0), series(100.0, name="b")], better=Better.HIGHER)
     assert changes_report(judged).headline == "SLOW  rate: -9.6 % since value 40, among 2 series"

@@ -42,7 +42,7 @@ def test_one_of_several_columns_is_chosen() -> None:
         read_fleet(text, "add")
 
 
-@pytest.mark.parametrize("text", ["node,value\nn1,0\n", "node,value\nn1,-3\n", '{"n1": ["x"]}', "node\nn1\n", ""])
+@pytest.mark.parametrize("text", ["node,value\nn1,-3\n", '{"n1": ["x"]}', "node\nn1\n", ""])
 def test_what_is_refused(text: str) -> None:
     with pytest.raises(UsageError):
         read_fleet(text)
@@ -77,6 +77,43 @@ def test_verdicts() -> None:
     assert verdict(fleet(5)) is Verdict.INCONCLUSIVE
     assert verdict({**fleet(40), "n1": []}) is Verdict.NOT_RUN
     assert verdict({"n1": []}) is Verdict.NOT_RUN
+
+
+def test_a_dead_node_is_slow_and_does_not_hide_others() -> None:
+    for runs in (1, 5):
+        judged = judge_nodes({**fleet(40, runs=runs), "n1": [0.0] * runs})
+        assert judged.verdict is Verdict.SLOW
+        assert fleet_report(judged).sentence == "n1 100 % below its peers, among 40 nodes"
+        healthy = judge_nodes(fleet(40, runs=runs))
+        assert judged.result is not None and healthy.result is not None
+        assert judged.result.node_scatter == pytest.approx(healthy.result.node_scatter, rel=0.1)
+    half = {node: values if int(node[1:]) >= 20 else [0.0] * 5 for node, values in fleet(40).items()}
+    assert len(judge_nodes(half).slow) == 20
+
+
+def test_a_run_of_value_0_is_a_bad_run() -> None:
+    judged = judge_nodes({**fleet(40), "n1": [100.0, 0.0, 100.0, 100.0, 100.0]})
+    assert [node.node for node in judged.unstable] == ["n1"]
+    assert judged.unstable[0].worst_run_loss == pytest.approx(1.0)
+
+
+def test_zeros_everywhere_or_where_lower_is_better_show_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.json").write_text(json.dumps({f"n{number}": [0, 0, 0] for number in range(9)}))
+    assert run(["fleet", str(tmp_path / "a.json")]) == 2
+    assert capsys.readouterr().out.startswith("INCONCLUSIVE  every value of 9 nodes is 0")
+    assert run(["fleet", str(tmp_path / "a.json"), "--better", "lower"]) == 64
+    assert "has the value 0; where lower values are better" in capsys.readouterr().err
+
+
+def test_each_node_is_a_test_case(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text(json.dumps({**fleet(40), "n1": [0.0] * 5, "n2": []}))
+    assert run(["fleet", str(tmp_path / "a.json"), "--junit", str(tmp_path / "j.xml")]) == 1
+    written = (tmp_path / "j.xml").read_text()
+    assert 'name="node:n1">\n   <failure message="100 % below its peers in 5 runs" type="SLOW">' in written
+    assert 'name="node:n2">\n   <skipped message="NOT_RUN: no value"/>' in written or "NOT_RUN: no value" in written
+    assert 'name="node:n3"/>' in written
 
 
 def test_headlines_name_the_nodes() -> None:
