@@ -16,7 +16,7 @@ DESIGNS = ((5, 5, 50, 0.005, 0.005), (5, 5, 50, 0.001, 0.01), (2, 2, 50, 0.005, 
            (5, 5, 1, 0.01, 0.0), (2, 5, 100, 0.003, 0.003), (1, 3, 64, 0.003, 0.01),
            (3, 3, 8, 0.002, 0.01))  # fmt: skip
 """Runs before, runs after, subjects, deviation of whole runs, deviation of a subject from run to run."""
-UNEQUAL = ((2, 5, 30, 0.004, 0.006, 1.5, 0.25), (5, 2, 30, 0.004, 0.006, 0.0, 4.0), 
+UNEQUAL = ((2, 5, 30, 0.004, 0.006, 1.5, 0.25), (5, 2, 30, 0.004, 0.006, 0.0, 4.0),
            (5, 5, 50, 0.004, 0.006, 1.0, 1.0), (3, 3, 8, 0.004, 0.006, 1.0, 1.0), (5, 5, 50, 0.001, 0.012, 1.0, 1.0),
            (3, 5, 20, 0.008, 0.002, 0.0, 0.25))  # fmt: skip
 """The same, then by how much subjects differ in their deviations (standard deviation of their logarithms), and the

@@ -23,7 +23,11 @@ def read_summary(folder: Path) -> RunSummary:
     """Of a closed run. Raises SeatrialError for one that is open, DamagedRun for one that cannot be read."""
     if layout.is_open(folder):
         raise SeatrialError(f"{folder} is still growing or was cut off.", "seatrial runs recover closes it.")
-    info = read_info(folder)
+    return summary_of(read_info(folder), _ranks_per_node(folder))
+
+
+def summary_of(info: RunInfo, ranks_per_node: float | None = None) -> RunSummary:
+    """From the description of a run alone."""
     site = _site(info)
     return RunSummary(
         run=info.run,
@@ -40,7 +44,7 @@ def read_summary(folder: Path) -> RunSummary:
         mpirun_options=site.mpirun_options if site else (),
         environment=info.environment,
         wrap=info.wrap,
-        ranks_per_node=_ranks_per_node(folder),
+        ranks_per_node=ranks_per_node,
         seconds=_seconds(info.started, info.ended),
     )
 

@@ -135,6 +135,10 @@ QUEUE = ("partition", *JOB, "wait", "idle_only", "node_hours")
 """The options of a command that needs nodes and measures nothing."""
 
 
+OF_ONE_COMMAND = ("baseline",)
+"""Options of single commands that a site's file may set, too."""
+
+
 class Shared(NamedTuple):
     """Which shared options a command offers; those that it does not offer have their default."""
 
@@ -177,7 +181,7 @@ class SharedCommand(TyperCommand):
         options = self._options.params
         flags = [one.name for one in options if one.is_flag]
         lists = [one.name for one in options if one.multiple]
-        extra["default_map"] = site_defaults(SharedOptions._fields, flags, lists)
+        extra["default_map"] = site_defaults((*SharedOptions._fields, *OF_ONE_COMMAND), flags, lists)
         return super().make_context(info_name, args, parent, **extra)
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - Typer's own

@@ -6,6 +6,7 @@ from seatrial.model.errors import ExitCode
 from seatrial.model.limit import Limit
 from seatrial.model.measurement import Estimate
 from seatrial.model.pair_faults import Population
+from seatrial.model.past import PastRatio
 from seatrial.model.run import Design, NodeState
 from seatrial.model.subject import Direction
 from seatrial.model.verdict import Finding, Verdict, worst
@@ -172,6 +173,8 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     """Where the nodes have two paces: both, the slower first."""
     before: tuple[Before, ...] = ()
     """In a user's own job: the nodes compared with earlier runs."""
+    past: tuple[PastRatio, ...] = ()
+    """With a baseline: every node compared with it."""
     damage: tuple[str, ...] = ()
     """How the run's files differ from those with which it was closed; then nothing else is judged."""
 

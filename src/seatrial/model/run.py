@@ -10,6 +10,7 @@ from seatrial.model.facts import NodeFacts
 from seatrial.model.loss import CappedPair, SessionLoss
 from seatrial.model.measurement import GroupMeasurement, Measurement
 from seatrial.model.own_job import OwnJob
+from seatrial.model.past import Past
 from seatrial.model.placement import DefaultStart, Start
 from seatrial.model.settings import Settings
 
@@ -159,6 +160,8 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     """What the command was asked to do; None: written before settings were stored."""
     own_job: OwnJob | None = None
     """Of a check in a user's own job, whose report says whether the machine or the job is at fault."""
+    past: Past | None = None
+    """Of a check with a baseline: what its nodes did in the runs of it."""
     contents: Contents | None = None
     """None while the run is open, and in runs that were closed by versions which did not store it."""
 

@@ -116,6 +116,8 @@ class CheckSettings(SiteSettings, frozen=True, kw_only=True, tag_field="kind", t
     """Smallest excess of latency that is a fault, as a share; None: the default."""
     answer_s: float | None = None
     """In a user's own job: the time until the answer; 0: as long as the budget takes. None: not that kind of check."""
+    baseline: str = ""
+    """Runs or a baseline that the nodes are compared with, as `seatrial compare` takes them; empty: none."""
     html: Path | None = None
     """Where a detached check writes its page when it ends."""
     markdown: Path | None = None

@@ -93,8 +93,8 @@ def judge_fleet(
 ) -> FleetResult:
     """Judge the nodes. `values`: of each node its runs; positive numbers, or 0 where higher is better.
 
-    A node whose values are all 0 delivers nothing: it is slow, whatever the others do, and is no peer of them. Raises
-    ValueError where there is no other node.
+    A node whose values are all 0 delivers nothing: it is slow, whatever the others do, and nothing is compared with
+    it. Raises ValueError where there is no other node.
     """
     names = [name for name, runs in values.items() if any(runs)]
     if not names:

@@ -34,11 +34,11 @@ def errors_of_runs(first: Reals, second: Reals, scatter: float, subjects: int) -
     variances = [_variance(values) for values in (first, second)]
     degrees = [float(len(values) - 1) for values in (first, second)]
     parts = [np.array([variance / len(values)]) for variance, values in zip(variances, (first, second), strict=True)]
-    found = _sum(parts, [np.array([one]) for one in degrees])
+    of_runs = _sum(parts, [np.array([one]) for one in degrees])
     if math.isnan(scatter):
-        return found
+        return of_runs
     middle = MEDIAN_ERROR * scatter / math.sqrt(subjects)
-    return Error(error=np.hypot(found.error, middle), degrees=found.degrees)
+    return Error(error=np.hypot(of_runs.error, middle), degrees=of_runs.degrees)
 
 
 def errors_of_subjects(first: Reals, second: Reals, together: Error) -> Error:
@@ -81,5 +81,5 @@ def _sum(parts: list[Reals], degrees: list[Reals]) -> Error:
     total = np.sum(np.broadcast_arrays(*parts), axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         free = total**2 / sum(part**2 / one for part, one in zip(parts, degrees, strict=True))
-    known = np.isfinite(total) & np.isfinite(free)
-    return Error(error=np.where(known, np.sqrt(total), np.nan), degrees=np.where(known, free, 0.0))
+    finite = np.isfinite(total) & np.isfinite(free)
+    return Error(error=np.where(finite, np.sqrt(total), np.nan), degrees=np.where(finite, free, 0.0))

@@ -114,11 +114,11 @@ def _sentence(judged: ChangesJudgement) -> str:
 def _power(judged: ChangesJudgement) -> str:
     """The smallest change that would have been found in the middle of the worst series, as a share where all have a
     level to be a share of."""
-    found = [(one.analysis.detectable, one.analysis.pieces[0].mean) for one in judged.series]
-    if all(level for _, level in found):
-        largest = max((size or 0.0) / abs(level) for size, level in found)
+    detectable = [(one.analysis.detectable, one.analysis.pieces[0].mean) for one in judged.series]
+    if all(level for _, level in detectable):
+        largest = max((size or 0.0) / abs(level) for size, level in detectable)
         return f"a change of {share(largest)} in the middle would have been found"
-    size_found = max(size or 0.0 for size, _ in found)
+    size_found = max(size or 0.0 for size, _ in detectable)
     return f"a change by {size_found:.3g} in the middle would have been found"
 
 

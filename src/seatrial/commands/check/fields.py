@@ -1,6 +1,8 @@
 """The JSON fields of a check's report; docs/report.md describes each of them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+
+import msgspec
 
 from seatrial.commands.check.headline import machine
 from seatrial.commands.check.ticket import ticket
@@ -8,6 +10,7 @@ from seatrial.model.facts import NodeFacts
 from seatrial.model.judgement import Before, Judgement, Loaded, NodeVerdict, PairVerdict, Power
 from seatrial.model.limit import Limit
 from seatrial.model.own_job import OwnJob
+from seatrial.model.past import Past, PastRatio
 from seatrial.model.run import Design, NodeState, RunInfo
 from seatrial.render.fields import estimate_fields
 from seatrial.render.json import Json, finite, number
@@ -37,9 +40,23 @@ def check_fields(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFac
         "loaded": _loaded(judgement.loaded),
         "own_job": _own_job(run, run.own_job, judgement, facts) if run.own_job else None,
         "before": [_before(before) for before in judgement.before],
+        "past": _past(run.past, judgement.past) if run.past else None,
         "notes": list(judgement.notes),
         "lost": [_lost(state) for state in judgement.lost or run.lost],
         "design": _design(design) if design else None,
+    }
+
+
+def _past(past: Past, ratios: Sequence[PastRatio]) -> Json:
+    return {
+        "name": past.name,
+        "runs": [one.run for one in past.runs],
+        "facts_run": past.facts_run,
+        "changed": [msgspec.to_builtins(one) for one in past.changed],
+        "nodes": [
+            {"node": one.node, "metric": one.metric, "ratio": estimate_fields(one.ratio), "slower": one.slower}
+            for one in ratios
+        ],
     }
 
 

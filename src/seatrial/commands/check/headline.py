@@ -6,8 +6,10 @@ import msgspec
 
 from seatrial.commands.check.findings import BEST_PAIRS
 from seatrial.commands.check.own_job import of_machine
+from seatrial.commands.check.past import past_text
 from seatrial.model import units
 from seatrial.model.judgement import Judgement
+from seatrial.model.past import Past
 from seatrial.model.run import Ending, RunInfo
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import count, some
@@ -43,12 +45,22 @@ def headline(run: RunInfo, judgement: Judgement) -> Headline:
         return Headline(word=verdict.value, what=f"the run is damaged: {clean('; '.join(judgement.damage))}")
     word = INCOMPLETE if verdict is Verdict.PASS and not judgement.complete else verdict.value
     what = [_outcome(verdict, judgement) if run.own_job is None else answer(judgement)]
+    if verdict is Verdict.PASS and run.past and judgement.past:
+        what = [f"{what[0]}; {_references(run.past, judgement)}"]
     lost = judgement.lost or run.lost
     if lost:
         what.append(f"{count(len(lost), 'node')} not measured")
     if not judgement.complete:
         what.append(f"incomplete: {why_incomplete(run)}")
     return Headline(word=word, what=", ".join(what))
+
+
+def _references(past: Past, judgement: Judgement) -> str:
+    """What the nodes were compared with, and the one that lost most since then."""
+    slowest = max(judgement.past, key=lambda one: one.loss)
+    least = f"{slowest.node} lost most, {units.share(slowest.loss)}" if slowest.loss > 0 else "no node is slower"
+    limits = "limits, " if any(pair.limit for pair in judgement.pairs) else ""
+    return f"compared with {limits}peers and the past ({past_text(past)}: {least})"
 
 
 def _outcome(verdict: Verdict, judgement: Judgement) -> str:

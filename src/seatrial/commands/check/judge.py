@@ -13,6 +13,7 @@ from seatrial.commands.check.notes import make_notes, powers, unsure_notes
 from seatrial.commands.check.own_job import job_findings
 from seatrial.commands.check.pair_verdicts import bandwidth_reason, latency_reason
 from seatrial.commands.check.part_changes import changed_parts, flapping_as_one, since_when
+from seatrial.commands.check.past import judge_past
 from seatrial.commands.check.rail_suspects import told_by_rail
 from seatrial.commands.check.require_retest import only_proved
 from seatrial.commands.check.suspects import Suspicion
@@ -66,12 +67,7 @@ def judge(recorded: RecordedRun, assessor: Assessor | None = None) -> Judgement:
     deaths = judge_deaths(recorded)
     loaded = judge_loaded(recorded, evidence, effect=recorded.info.effect or EFFECT)
     findings = [
-        *lost_findings(recorded.info.lost),
-        *hanging_findings(recorded.info.hanging_pairs),
-        *deaths.findings,
-        *corruption_findings(recorded.measurements, references.fabric),
-        *invalid_findings(suspicion.bandwidth, evidence, references),
-        *_pair_findings(recorded, evidence, references, suspicion),
+        *_measured_findings(recorded, deaths.findings, evidence, references, suspicion),
         *loaded.findings,
         *_fact_findings(recorded),
     ]
@@ -80,6 +76,8 @@ def judge(recorded: RecordedRun, assessor: Assessor | None = None) -> Judgement:
     power, paces = powers(references, suspicion), _populations(suspicion)
     before = compare(recorded.info.own_job, judge_nodes(recorded, pairs, findings))
     findings += slower_findings(before, findings, recorded.facts)
+    past = judge_past(recorded.info, judge_nodes(recorded, pairs, ()), recorded.facts, findings)
+    findings += past.findings
     return Judgement(
         pairs=pairs,
         nodes=judge_nodes(recorded, pairs, findings),
@@ -95,6 +93,7 @@ def judge(recorded: RecordedRun, assessor: Assessor | None = None) -> Judgement:
             *loaded.notes,
             *make_notes(recorded, evidence, references, suspicion),
             *capped_notes(recorded.info.capped_pairs),
+            *past.notes,
         ),
         complete=recorded.info.ending is Ending.COMPLETE and bool(pairs) and not _missing(recorded, pairs, findings),
         design=_counted(recorded),
@@ -104,7 +103,24 @@ def judge(recorded: RecordedRun, assessor: Assessor | None = None) -> Judgement:
         thresholds=tuple(_thresholds(references)),
         populations=paces,
         before=before,
+        past=past.ratios,
     )
+
+
+def _measured_findings(
+    recorded: RecordedRun,
+    deaths: Sequence[Finding],
+    evidence: Mapping[Pair, Evidence],
+    references: References,
+    suspicion: Suspicion,
+) -> Iterator[Finding]:
+    """Of nodes that were lost, of pairs that hang, of ranks that died, and of pairs that were measured."""
+    yield from lost_findings(recorded.info.lost)
+    yield from hanging_findings(recorded.info.hanging_pairs)
+    yield from deaths
+    yield from corruption_findings(recorded.measurements, references.fabric)
+    yield from invalid_findings(suspicion.bandwidth, evidence, references)
+    yield from _pair_findings(recorded, evidence, references, suspicion)
 
 
 def _pair_findings(

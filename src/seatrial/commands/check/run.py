@@ -10,6 +10,7 @@ import msgspec
 
 from seatrial.archive import layout
 from seatrial.archive.journal import SurveyPlanned
+from seatrial.archive.run_sets import StoredSet
 from seatrial.archive.writer import RunWriter
 from seatrial.commands.check.assessment import Assessor
 from seatrial.commands.check.judge import judge
@@ -34,6 +35,7 @@ from seatrial.driver.clock import monotonic_s
 from seatrial.driver.fabric_files import wiring_of, with_leaf_file, with_leaves
 from seatrial.driver.node_selection import allocation_s, enough, sampled, what_it_takes, within_node_hours
 from seatrial.driver.own_job import asked_for, earlier_runs, look_at_job, soon, with_time_left
+from seatrial.driver.past import find_past, with_past
 from seatrial.driver.preflight import explained_by_facts
 from seatrial.driver.progress import Progress, Silent
 from seatrial.driver.run import Run, describe
@@ -119,11 +121,14 @@ def run_check(
     wiring = wiring or wiring_of(settings, hosts, nodes)
     hosts = with_leaves(hosts, wiring)
     check_design(settings, hosts.fabric, nodes)
-    writer = RunWriter(settings.archive, describe(settings, launcher, hosts, nodes))
+    info = describe(settings, launcher, hosts, nodes)
+    past = find_past(settings, info)
+    writer = RunWriter(settings.archive, info)
     if wiring is not None:
         writer.write_wiring(wiring.routing)
     check = Check(settings, launcher, writer, hosts, progress, wiring, began_s=began_s)
     check.measurer.remarks += remarks
+    check.past = past
     folder = check.carry_out(lambda: check.look_only(nodes) if alone else check.measure_pairs(nodes))
     recorded = check.recorded()
     return CheckOutcome(folder=folder, recorded=recorded, judgement=judge(recorded, check.assessor))
@@ -152,6 +157,8 @@ class Check(Run):
         self.assessor = Assessor()
         self._scatter = math.inf
         """Of healthy pairs, after the last repetition of the survey."""
+        self.past: StoredSet | None = None
+        """The runs of the baseline."""
 
     def measure_pairs(self, nodes: Sequence[str]) -> str:
         """All stages in order; a sentence where the budget ended it early, else empty."""
@@ -162,6 +169,8 @@ class Check(Run):
         self.progress.stage(f"Reading the facts of {len(nodes)} nodes")
         self.inspect(nodes)
         self._look_at_job()
+        if self.past is not None:
+            self._writer.describe(with_past(self._writer.info, self.past, self.measurer.nodes, self.facts))
         self.progress.stage(f"Starting the probe on {len(self.measurer.nodes)} nodes")
         self._start()
         self._settings = with_time_left(self._settings, self._began_s)

@@ -1,0 +1,108 @@
+"""The runs of a baseline as the reference of a check: what each node did then, and which facts have changed since."""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+import numpy as np
+
+from seatrial.archive.reader import parse_all, read_info
+from seatrial.archive.run_sets import StoredSet, find_runs, load_tables
+from seatrial.archive.run_summaries import summary_of
+from seatrial.drift.changes import THE_NODE, changes
+from seatrial.judgement.comparison.conditions import unlike_runs
+from seatrial.model.errors import UsageError
+from seatrial.model.facts import NodeFacts
+from seatrial.model.measurement import Kernel, Phase
+from seatrial.model.own_job import EarlierRun
+from seatrial.model.past import FactChange, Past
+from seatrial.model.run import RunInfo, RunKind
+from seatrial.model.run_values import MetricTable, Reals
+from seatrial.model.settings import CheckSettings
+
+NOT_YET_KNOWN = ("mpi-library", "ranks-per-node")
+"""Conditions that the start of the probe decides; of these the report says whether they differ."""
+MOST_CHANGES = 500
+KERNELS = (Kernel.ONEWAY, Kernel.PINGPONG)
+
+
+def find_past(settings: CheckSettings, info: RunInfo) -> StoredSet | None:
+    """The runs that `--baseline` names, before anything is measured; None without it.
+
+    Raises UsageError where there are none, or they were measured under other conditions or on other nodes; DamagedRun.
+    """
+    if not settings.baseline:
+        return None
+    stored = find_runs(settings.archive, settings.baseline)
+    checks = tuple(run for run in stored.runs if run.summary.kind == RunKind.CHECK and run.summary.run != info.run)
+    if not checks:
+        raise UsageError(f"--baseline: {settings.baseline} has no run of `seatrial check`.", "Name other runs.")
+    stored = msgspec.structs.replace(stored, runs=checks)
+    own = summary_of(read_info(settings.replay)) if settings.replay else summary_of(info)
+    unlike = [each for each in unlike_runs(stored.summaries, [own]) if each.condition not in NOT_YET_KNOWN]
+    if unlike:
+        named = "; ".join(f"{each.condition}: {each.first} and {each.second}" for each in unlike)
+        raise UsageError(
+            f"--baseline: {settings.baseline} was not measured under the conditions of this check ({named}).",
+            "Name other runs, or set a baseline of this configuration.",
+        )
+    if not {node for run in checks for node in run.summary.nodes} & set(info.nodes):
+        raise UsageError(f"--baseline: {settings.baseline} has none of the nodes of this check.", "Name other runs.")
+    return stored
+
+
+def with_past(info: RunInfo, stored: StoredSet, nodes: Sequence[str], facts: Mapping[str, NodeFacts]) -> RunInfo:
+    """The description of a run with what it is compared with: it stays there, whatever becomes of the baseline."""
+    return msgspec.structs.replace(info, past=read_past(stored, nodes, facts))
+
+
+def read_past(stored: StoredSet, nodes: Sequence[str], facts: Mapping[str, NodeFacts]) -> Past:
+    """`nodes`: those of the check; `facts`: theirs now. Raises DamagedRun, TooLittleMemory."""
+    tables = {kernel: _survey(load_tables([stored]), kernel) for kernel in KERNELS}
+    wanted = frozenset(nodes)
+    facts_run, texts = stored.newest_facts()
+    before = parse_all({node: text for node, text in texts.items() if node in facts})
+    return Past(
+        name=stored.name,
+        runs=tuple(_values(tables, row, run.summary.run, run.summary.started, wanted)
+                   for row, run in enumerate(stored.runs)),
+        mpi_library=stored.runs[-1].summary.mpi_library,
+        facts_run=facts_run if before else "",
+        changed=tuple(
+            FactChange(fact=one.fact, before=one.before, after=one.after, nodes=one.nodes, along_with=one.along_with)
+            for one in changes(before, {node: facts[node] for node in before})[:MOST_CHANGES]
+            if one.fact != THE_NODE
+        ),
+    )  # fmt: skip
+
+
+def _survey(tables: Sequence[MetricTable], kernel: Kernel) -> MetricTable | None:
+    """The metric of the survey that most values are of."""
+    fitting = [one for one in tables if one.metric.phase is Phase.SURVEY and one.metric.kernel is kernel]
+    return max(fitting, key=lambda one: int(np.sum(~np.isnan(one.values))), default=None)
+
+
+def _values(
+    tables: Mapping[Kernel, MetricTable | None], row: int, run: str, started: str, nodes: frozenset[str]
+) -> EarlierRun:
+    """The best pair of each node in one run; only pairs of which the check has both nodes."""
+    sent: dict[str, float] = {}
+    received: dict[str, float] = {}
+    late: dict[str, float] = {}
+    for kernel, table in tables.items():
+        for (source, target), value in _pairs(table, row):
+            if not {source, target} <= nodes:
+                continue
+            if kernel is Kernel.ONEWAY:
+                sent[source] = max(sent.get(source, 0.0), value)
+                received[target] = max(received.get(target, 0.0), value)
+            else:
+                for name in (source, target):
+                    late[name] = min(late.get(name, value), value)
+    return EarlierRun(run=run, started=started, out_bytes_per_s=sent, in_bytes_per_s=received, latency_s=late)
+
+
+def _pairs(table: MetricTable | None, row: int) -> list[tuple[tuple[str, str], float]]:
+    if table is None:
+        return []
+    values: Reals = table.values[row]
+    return [(table.pairs[column], float(values[column])) for column in np.flatnonzero(~np.isnan(values))]

@@ -1,0 +1,51 @@
+"""What a run is compared with from the past: values of its nodes in the runs of a baseline, and what changed since."""
+
+import msgspec
+
+from seatrial.model.measurement import Estimate
+from seatrial.model.own_job import EarlierRun
+
+Scalar = str | int | float | bool | None
+
+
+class FactChange(msgspec.Struct, frozen=True, kw_only=True):
+    """A fact that is not what it was, and the nodes on which it changed in this way; None: absent."""
+
+    fact: str
+    before: Scalar
+    after: Scalar
+    nodes: tuple[str, ...]
+    along_with: tuple[str, ...] = ()
+    """Facts of the same family that changed on the same nodes."""
+
+
+class Past(msgspec.Struct, frozen=True, kw_only=True):
+    """The reference that a run was given. It stays with the run, whatever becomes of the baseline."""
+
+    name: str
+    """As the command line names it."""
+    runs: tuple[EarlierRun, ...]
+    """Oldest first."""
+    mpi_library: str = ""
+    """Of the newest run; empty where it does not say."""
+    facts_run: str = ""
+    """The newest run with facts; empty: none has any."""
+    changed: tuple[FactChange, ...] = ()
+    """Facts that changed since that run, those with the greatest known cost first."""
+
+
+class PastRatio(msgspec.Struct, frozen=True, kw_only=True):
+    """One node in one metric, compared with the past."""
+
+    node: str
+    metric: str
+    """`out` and `in`: bandwidth of its best pair; `latency`: one way, of its nearest pair."""
+    ratio: Estimate
+    """Now over then; infinite bounds where one run cannot give any."""
+    slower: bool
+    """Beyond chance and beyond the practical effect."""
+
+    @property
+    def loss(self) -> float:
+        """Of speed, as a share; negative: a gain."""
+        return 1 - (1 / self.ratio.value if self.metric == "latency" else self.ratio.value)
