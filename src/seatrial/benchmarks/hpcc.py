@@ -3,7 +3,7 @@
 import re
 
 from seatrial.benchmarks.declaration import Benchmark, Scaling
-from seatrial.benchmarks.hpl import read_hpl
+from seatrial.benchmarks.hpl import GATES, read_hpl
 from seatrial.benchmarks.reading import Line, Reading, number_of, whole_number
 from seatrial.benchmarks.stream import read_stream
 from seatrial.model.benchmark import Better, Metric, Output
@@ -166,13 +166,7 @@ BENCHMARK = Benchmark(
     ),
     main_metric="rate_flops_per_s",
     evidence=("ranks", "order", "tests", "elements", "ptrans_order"),
-    gates=(
-        FindingKind.RESIDUAL_FAILED,
-        FindingKind.RESIDUAL_MISSING,
-        FindingKind.NUMBERS_DISAGREE,
-        FindingKind.WORK_SKIPPED,
-        FindingKind.CLOCK_BACKWARDS,
-    ),
+    gates=GATES,
     complete="a summary for each run, `End of HPC Challenge tests.` and the row of # below it",
     scaling=Scaling.WEAK,
 )
