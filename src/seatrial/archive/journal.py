@@ -5,6 +5,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from seatrial.model.benchmark_run import Plan, Request, StepResult
 from seatrial.model.loss import CappedPair, SessionLoss
 from seatrial.model.measurement import GroupMeasurement, GroupRound, Measurement, Round
 from seatrial.model.placement import DefaultStart
@@ -107,6 +108,19 @@ class SessionLost(msgspec.Struct, frozen=True, kw_only=True, tag_field="entry", 
     loss: SessionLoss
 
 
+class BenchmarkPlanned(msgspec.Struct, frozen=True, kw_only=True, tag_field="entry", tag="benchmark-plan"):
+    """The programs of a benchmark, their inputs, and the work that its output must show."""
+
+    plan: Plan
+    request: Request
+
+
+class StepEnded(msgspec.Struct, frozen=True, kw_only=True, tag_field="entry", tag="step"):
+    """A program of a benchmark that ended, with what it printed."""
+
+    step: StepResult
+
+
 class VariantNoted(msgspec.Struct, frozen=True, kw_only=True, tag_field="entry", tag="variant"):
     """What a start under one of several settings produced besides its samples: why it failed, bytes counted."""
 
@@ -128,6 +142,8 @@ Entry = (
     | PairCapped
     | SessionLost
     | VariantNoted
+    | BenchmarkPlanned
+    | StepEnded
 )
 
 _Any = TypeVar("_Any")

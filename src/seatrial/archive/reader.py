@@ -20,6 +20,7 @@ from seatrial.archive.inputs import (
     too_large,
 )
 from seatrial.archive.journal import (
+    BenchmarkPlanned,
     DefaultStarted,
     Delivered,
     Entry,
@@ -28,6 +29,7 @@ from seatrial.archive.journal import (
     SessionLost,
     SessionStarted,
     StartFailed,
+    StepEnded,
     SurveyPlanned,
     decode,
     of_type,
@@ -222,6 +224,8 @@ def read_run(folder: Path) -> RecordedRun:
         losses=tuple(entry.loss for entry in of_type(entries, SessionLost)),
         sessions=len(of_type(entries, SessionStarted)),
         wiring=read_wiring(folder),
+        plan=next((entry.plan for entry in of_type(entries, BenchmarkPlanned)), None),
+        steps=tuple(entry.step for entry in of_type(entries, StepEnded)),
         damage=differences,
     )
 

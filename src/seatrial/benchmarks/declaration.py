@@ -6,6 +6,7 @@ from collections.abc import Callable
 import msgspec
 
 from seatrial.model.benchmark import Metric, Output
+from seatrial.model.benchmark_run import Plan, Request
 from seatrial.model.verdict import FindingKind
 
 
@@ -15,6 +16,32 @@ class Scaling(enum.StrEnum):
     STRONG = "strong"
     WEAK = "weak"
     NONE = "none"
+
+
+class Parameter(msgspec.Struct, frozen=True, kw_only=True):
+    """What a user can choose for a run with `--set NAME=VALUE`."""
+
+    name: str
+    default: str
+    meaning: str
+
+
+class Launch(msgspec.Struct, frozen=True, kw_only=True):
+    """How `seatrial run` carries a benchmark out."""
+
+    programs: tuple[str, ...]
+    """Names of the main program, the first that a node has is taken."""
+    package: str
+    """The Debian package that has it."""
+    plan: Callable[[Request], Plan]
+    """The programs and inputs. Raises UsageError for a parameter."""
+    parameters: tuple[Parameter, ...] = ()
+    nodes: int = 1
+    """How many are taken where nobody says it."""
+    ranks_per_node: int = 0
+    """The same; 0: one for each core."""
+    case: bool = False
+    """Whether it needs a folder of the user's, by --case."""
 
 
 class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,3 +70,5 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     complete: str
     """What shows that an output is complete."""
     scaling: Scaling = Scaling.NONE
+    launch: Launch | None = None
+    """None: its outputs are only read."""

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from seatrial.benchmarks.declaration import Benchmark
+from seatrial.benchmarks.fio_plan import FIO
 from seatrial.benchmarks.reading import START, Line, Reading, number_of, whole_number
 from seatrial.model.benchmark import Better, Label, Metric, Output, Result
 from seatrial.model.verdict import FindingKind
@@ -184,4 +185,5 @@ BENCHMARK = Benchmark(
     ),
     complete="JSON: the end of the object. Text: for each group a summary with each direction of its jobs; whether "
     "statistics of disks should follow cannot be seen",
+    launch=FIO,
 )

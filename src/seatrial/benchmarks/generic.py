@@ -1,13 +1,15 @@
 """A site's own benchmark: name, regular expressions, units and gates in TOML, without any code."""
 
 import re
+from pathlib import PurePosixPath
 from typing import Any
 
 import msgspec
 
-from seatrial.benchmarks.declaration import Benchmark, Scaling
+from seatrial.benchmarks.declaration import Benchmark, Launch, Scaling
 from seatrial.benchmarks.reading import START, Line, Reading, number_of
 from seatrial.model.benchmark import Better, Metric, Output
+from seatrial.model.benchmark_run import Plan, Request, Step
 from seatrial.model.errors import UsageError
 from seatrial.model.verdict import FindingKind, Verdict
 
@@ -25,6 +27,7 @@ LONGEST_PATTERN = 500
 LONGEST_LINE = 4096
 """Characters of a line that patterns see. The command line limits their time as well."""
 MOST_RESULTS = 100_000
+MOST_NODES = 100_000
 GATES = {kind.value: kind for kind in FindingKind if kind.verdict is Verdict.INVALID}
 
 
@@ -54,6 +57,16 @@ class GateSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     reason: str = ""
 
 
+class RunSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`command`: the words with which it is started; {ranks}, {nodes} and {ranks_per_node} in them are numbers."""
+
+    command: tuple[str, ...]
+    mpi: bool = True
+    nodes: int = 1
+    ranks_per_node: int = 0
+    output: str = ""
+
+
 class Spec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The file of a benchmark. docs/benchmarks.md describes each field."""
 
@@ -67,6 +80,7 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     scaling: Scaling = Scaling.NONE
     evidence: dict[str, EvidenceSpec] = {}
     gates: dict[str, GateSpec] = {}
+    run: RunSpec | None = None
 
 
 def generic_benchmark(text: str, source: str) -> Benchmark:
@@ -105,7 +119,39 @@ def generic_benchmark(text: str, source: str) -> Benchmark:
         gates=tuple(GATES[name] for name in spec.gates),
         complete=f"a line that matches {spec.complete}" if spec.complete else "a newline at its end",
         scaling=spec.scaling,
+        launch=_launch(spec.run, source) if spec.run else None,
     )
+
+
+def _launch(spec: RunSpec, source: str) -> Launch:
+    """How it is run. Raises UsageError for a command without words, and for a number that is not possible."""
+    if not spec.command or not all(spec.command):
+        raise UsageError(f"{source}: run.command has no words, or an empty one.", "Write command = ['./heat', '100'].")
+    if not (1 <= spec.nodes <= MOST_NODES and 0 <= spec.ranks_per_node <= MOST_NODES):
+        raise UsageError(f"{source}: run.nodes and run.ranks_per_node must be from 1 to {MOST_NODES}.", "Correct them.")
+    output = PurePosixPath(spec.output)
+    if output.is_absolute() or ".." in output.parts:
+        raise UsageError(f"{source}: run.output = {spec.output!r} is not a file in the folder of the run.", "Name one.")
+    return Launch(
+        programs=(spec.command[0],),
+        package="",
+        plan=lambda request: _plan(spec, request),
+        nodes=spec.nodes,
+        ranks_per_node=spec.ranks_per_node if spec.mpi else 1,
+    )
+
+
+def _plan(spec: RunSpec, request: Request) -> Plan:
+    numbers = {
+        "{ranks}": request.ranks,
+        "{nodes}": request.nodes,
+        "{ranks_per_node}": request.ranks_per_node,
+    }
+    words = list(spec.command[1:])
+    for name, number in numbers.items():
+        words = [word.replace(name, str(number)) for word in words]
+    step = Step(name="run", argv=(request.program, *words), mpi=spec.mpi, output=spec.output)
+    return Plan(steps=(step,))
 
 
 class _Patterns:

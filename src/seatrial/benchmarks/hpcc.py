@@ -4,6 +4,7 @@ import re
 
 from seatrial.benchmarks.declaration import Benchmark, Scaling
 from seatrial.benchmarks.hpl import GATES, read_hpl
+from seatrial.benchmarks.hpl_plan import HPCC
 from seatrial.benchmarks.reading import Line, Reading, number_of, whole_number
 from seatrial.benchmarks.stream import read_stream
 from seatrial.model.benchmark import Better, Metric, Output
@@ -169,4 +170,5 @@ BENCHMARK = Benchmark(
     gates=GATES,
     complete="a summary for each run, `End of HPC Challenge tests.` and the row of # below it",
     scaling=Scaling.WEAK,
+    launch=HPCC,
 )

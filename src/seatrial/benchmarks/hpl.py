@@ -5,6 +5,7 @@ import re
 from datetime import datetime
 
 from seatrial.benchmarks.declaration import Benchmark, Scaling
+from seatrial.benchmarks.hpl_plan import HPL
 from seatrial.benchmarks.reading import NUMBER, Line, Reading, number_of, whole_number
 from seatrial.model.benchmark import Better, Metric, Output
 from seatrial.model.verdict import FindingKind
@@ -156,4 +157,5 @@ BENCHMARK = Benchmark(
     gates=GATES,
     complete="the summary, `End of Tests.` and the rule below it",
     scaling=Scaling.WEAK,
+    launch=HPL,
 )

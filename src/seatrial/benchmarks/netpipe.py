@@ -1,11 +1,14 @@
-"""NetPIPE: bandwidth and latency by message size; what 3.x and 5.x print, and their np.out."""
+"""NetPIPE: bandwidth and latency by message size; what 3.x and 5.x print, their np.out, and a run of 3.x."""
 
 import itertools
 import re
 
-from seatrial.benchmarks.declaration import Benchmark
+from seatrial.benchmarks.declaration import Benchmark, Launch, Parameter
+from seatrial.benchmarks.parameters import size_bytes, whole
 from seatrial.benchmarks.reading import NUMBER, Line, Reading, number_of, whole_number
 from seatrial.model.benchmark import Better, Metric, Output
+from seatrial.model.benchmark_run import Plan, Request, Step
+from seatrial.model.errors import UsageError
 from seatrial.model.verdict import FindingKind
 
 ROW = re.compile(
@@ -24,6 +27,9 @@ MEBIBIT = 1 << 20
 TIMES = {"": 1.0, "m": 1e-3, "u": 1e-6, "μ": 1e-6, "µ": 1e-6, "n": 1e-9}
 TELLING_BYTES = 1 << 12
 AGREEMENT = 0.01
+PAIR = 2
+LEAST_BYTES = 1024
+OUTPUT = "np.out"
 
 
 def parse(text: str) -> Output:
@@ -88,6 +94,31 @@ def _complete(reading: Reading, last: int, largest_bytes: int) -> None:
         reading.lack(f"it ends at {last} bytes, not at {largest_bytes}")
 
 
+def netpipe_plan(request: Request) -> Plan:
+    """NPmpi of NetPIPE 3.x up to a largest message; np.out has its rows. Raises UsageError for a parameter."""
+    if request.ranks != PAIR:
+        raise UsageError(f"NetPIPE runs on two ranks, and {request.ranks} were requested.", "Give --ranks 2.")
+    most = size_bytes(request.parameters, "largest")
+    if most < LEAST_BYTES:
+        raise UsageError(f"--set largest={most} is too small to show a bandwidth.", "Give 1KiB or more.")
+    times = whole(request.parameters, "times", 0, 1_000_000)
+    fixed = ("-n", str(times)) if times else ()
+    step = Step(name="netpipe", argv=(request.program, "-o", OUTPUT, "-u", str(most), *fixed), output=OUTPUT)
+    return Plan(steps=(step,), largest_bytes=most)
+
+
+NETPIPE = Launch(
+    programs=("NPopenmpi", "NPmpich2", "NPmpi"),
+    package="netpipe-openmpi",
+    plan=netpipe_plan,
+    nodes=2,
+    ranks_per_node=1,
+    parameters=(
+        Parameter(name="largest", default="8MiB", meaning="largest message"),
+        Parameter(name="times", default="0", meaning="messages of each size; 0: NetPIPE chooses"),
+    ),
+)
+
 BENCHMARK = Benchmark(
     name="netpipe",
     title="NetPIPE",
@@ -108,4 +139,5 @@ BENCHMARK = Benchmark(
     evidence=(),
     gates=(FindingKind.NUMBERS_DISAGREE,),
     complete="5.x: `Completed with`; 3.x: a row of 8388611 bytes, or of what --largest says",
+    launch=NETPIPE,
 )

@@ -41,6 +41,7 @@ from seatrial.cli import (
     streams,
     transports,
 )
+from seatrial.cli import run as run_command
 from seatrial.cli.entry import UNKNOWN
 from seatrial.cli.json_output import JSON_OUTPUT, NAGIOS, is_wanted
 from seatrial.cli.signals import Interruptions
@@ -144,6 +145,10 @@ COMMANDS = (
     Command(
         nodes,
         "Try memory, arithmetic, noise and scheduler of each node by itself, and compare the nodes.",
+    ),
+    Command(
+        run_command,
+        "Run a benchmark on the nodes, judge its output by evidence of work and gates, and keep it.",
     ),
     Command(
         parse,

@@ -14,8 +14,8 @@ from seatrial.cli.benchmarks import benchmark_of
 from seatrial.cli.options import AsJson, read_text
 from seatrial.cli.outcome import show
 from seatrial.cli.time_limit import PARSE_S, limited
-from seatrial.commands.parse import view as parse_view
 from seatrial.model.errors import UsageError
+from seatrial.render import benchmark_output
 
 if TYPE_CHECKING:
     from seatrial.benchmarks.declaration import Benchmark
@@ -51,18 +51,14 @@ def parse(
 ) -> int:
     """Read one output of a benchmark and judge it: numbers, evidence of work, validity gates."""
 
-    limits, expected = _limits(limit or ()), _pairs(expect or (), "--expect")
+    expected = named_values(expect or (), "--expect")
     largest_bytes = _bytes(largest)
     text = read_text(file, TABLES_BYTES)
     with limited(PARSE_S, f"Reading {file}"):
         declared, output = parsed(benchmark, text, largest_bytes)
     if declared is not None:
-        unknown = [name for name in limits if name not in {metric.name for metric in declared.metrics}]
-        if unknown:
-            names = ", ".join(metric.name for metric in declared.metrics)
-            raise UsageError(f"--limit {unknown[0]}: {declared.name} has no such metric.", f"It has {names}.")
-        output = gates.judge(declared, output, limits, expected)
-    return show(parse_view.output_report(file.name, declared, output), as_json=as_json)
+        output = gates.judge(declared, output, limits_of(declared, limit or ()), expected)
+    return show(benchmark_output.output_report(file.name, declared, output), as_json=as_json)
 
 
 def parsed(name: str, text: str, largest_bytes: int = 0) -> "tuple[Benchmark | None, Output]":
@@ -73,7 +69,7 @@ def parsed(name: str, text: str, largest_bytes: int = 0) -> "tuple[Benchmark | N
     return benchmark, catalogue.parse_as(benchmark, text, largest_bytes)
 
 
-def _pairs(words: Sequence[str], option: str) -> dict[str, str]:
+def named_values(words: Sequence[str], option: str) -> dict[str, str]:
     """NAME=VALUE by name. Raises UsageError."""
     pairs = {}
     for word in words:
@@ -84,9 +80,13 @@ def _pairs(words: Sequence[str], option: str) -> dict[str, str]:
     return pairs
 
 
-def _limits(words: Sequence[str]) -> dict[str, float]:
+def limits_of(declared: "Benchmark", words: Sequence[str]) -> dict[str, float]:
+    """Limits by metric. Raises UsageError for what is not a number, or not a metric of the benchmark."""
     limits = {}
-    for name, value in _pairs(words, "--limit").items():
+    metrics = [metric.name for metric in declared.metrics]
+    for name, value in named_values(words, "--limit").items():
+        if name not in metrics:
+            raise UsageError(f"--limit {name}: {declared.name} has no such metric.", f"It has {', '.join(metrics)}.")
         try:
             limits[name] = float(value)
         except ValueError:

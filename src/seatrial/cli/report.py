@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from seatrial.archive import reader
+from seatrial.cli.benchmarks import declared_in
 from seatrial.cli.options import Archive, AsJson, Html, Junit, Markdown, Nagios, archive_folder
 from seatrial.cli.outcome import Files, show
 from seatrial.commands.check import judge as check_judge
@@ -18,6 +19,8 @@ from seatrial.commands.nodes import judge as nodes_judge
 from seatrial.commands.nodes import view as nodes_view
 from seatrial.commands.placement import judge as placement_judge
 from seatrial.commands.placement import view as placement_view
+from seatrial.commands.run import judge as run_judge
+from seatrial.commands.run import view as run_view
 from seatrial.commands.saturate import judge as saturate_judge
 from seatrial.commands.saturate import view as saturate_view
 from seatrial.commands.transports import run as transports_run
@@ -74,6 +77,8 @@ def report_of(folder: Path) -> "Report":
             made = saturate_view.saturation_report(info, saturate_judge.judge_saturation(recorded))
         case RunKind.NODES:
             made = nodes_view.nodes_report(info, nodes_judge.judge_nodes(recorded))
+        case RunKind.RUN:
+            made = run_view.run_report(info, run_judge.judge_run(recorded, declared_in(info)))
         case RunKind.CHECK:
             made = check_view.check_report(info, check_judge.judge(recorded), recorded.facts)
     return made

@@ -111,6 +111,24 @@ class StartsByDefault(Protocol):
         """
 
 
+class Command(msgspec.Struct, frozen=True, kw_only=True):
+    """How a program is started: the launcher's words around its own, and the variables that go with them."""
+
+    argv: tuple[str, ...]
+    environment: dict[str, str] = {}
+
+
+@runtime_checkable
+class StartsPrograms(Protocol):
+    """A launcher that can start any program in a folder that the nodes share."""
+
+    def program_command(self, nodes: Sequence[str], argv: Sequence[str], ranks_per_node: int, folder: Path) -> Command:
+        """The command that starts `argv` on these nodes, to be run in `folder`; `ranks_per_node` 0: once, without MPI.
+
+        Called between `allocate` and `close`. Raises LaunchError for a manner in which it cannot start programs.
+        """
+
+
 @runtime_checkable
 class SeesOwnJob(Protocol):
     """A launcher that can look at the job around it, as its user has it."""

@@ -24,10 +24,19 @@ def default_argv(mpi: Mpi, ranks: int, program: Sequence[str], *, root: bool) ->
     return [mpi.mpirun, *allowed, "-n", str(ranks), *program]
 
 
-def job_variables(job: str, nodes: Sequence[str]) -> dict[str, str]:
-    """What a user's mpirun finds in a job of one task on each of these nodes (salloc(1), output variables)."""
+def placed_argv(mpi: Mpi, ranks: int, ranks_per_node: int, program: Sequence[str], *, root: bool) -> list[str]:
+    """The same with this many ranks on placed node, as many as the job's variables say it has room for."""
+    words = default_argv(mpi, ranks, program, root=root)
+    placed = (
+        ["--map-by", f"ppr:{ranks_per_node}:node"] if mpi.family is Family.OPEN_MPI else ["-ppn", str(ranks_per_node)]
+    )
+    return [*words[:1], *placed, *words[1:]]
+
+
+def job_variables(job: str, nodes: Sequence[str], tasks: int = 1) -> dict[str, str]:
+    """What a user's mpirun finds in a job of that many tasks on each of these nodes (salloc(1), output variables)."""
     names, count = node_list(nodes), str(len(nodes))
-    each = f"1(x{count})" if len(nodes) > 1 else "1"
+    each = f"{tasks}(x{count})" if len(nodes) > 1 else str(tasks)
     return {
         "SLURM_JOB_ID": job,
         "SLURM_JOBID": job,
@@ -35,9 +44,9 @@ def job_variables(job: str, nodes: Sequence[str]) -> dict[str, str]:
         "SLURM_NODELIST": names,
         "SLURM_JOB_NUM_NODES": count,
         "SLURM_NNODES": count,
-        "SLURM_NTASKS": count,
+        "SLURM_NTASKS": str(len(nodes) * tasks),
         "SLURM_TASKS_PER_NODE": each,
-        "SLURM_NTASKS_PER_NODE": "1",
+        "SLURM_NTASKS_PER_NODE": str(tasks),
     }
 
 

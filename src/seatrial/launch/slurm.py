@@ -9,8 +9,8 @@ from pathlib import Path
 from seatrial.fabric.slurm_topology import parse_topology
 from seatrial.failures.start_failure import explain
 from seatrial.launch.collector import EXTRA_S_PER_NODE, QUICK_FACTS, Patience, collector
-from seatrial.launch.contract import PLAIN, FactsReading, Hosts, Manner
-from seatrial.launch.default_launch import default_argv, default_line, job_variables, look
+from seatrial.launch.contract import PLAIN, Command, FactsReading, Hosts, Manner
+from seatrial.launch.default_launch import default_argv, default_line, job_variables, look, placed_argv
 from seatrial.launch.environments.environment import NO_ENVIRONMENT, Environment
 from seatrial.launch.environments.report import ask
 from seatrial.launch.mpi import Mpi
@@ -284,6 +284,27 @@ class SlurmLauncher:
             inside,
             one_host=False,
         )
+
+    def program_command(self, nodes: Sequence[str], argv: Sequence[str], ranks_per_node: int, folder: Path) -> Command:
+        """See launch.contract.StartsPrograms: in the way by which the probe was started."""
+        environment = self.environment.seeing(str(folder))
+        words = environment.around_program(argv)
+        mpirun = bool(ranks_per_node) and self._ways.way == MPIRUN
+        if mpirun and self._own is not None:
+            ranks = len(nodes) * ranks_per_node
+            placed = placed_argv(self._own, ranks, ranks_per_node, words, root=os.geteuid() == 0)
+            inside = job_variables(self.job, nodes, ranks_per_node)
+            return Command(argv=tuple(environment.around_launcher(placed)), environment=inside)
+        step = slurm_argv.program_step(
+            self.job,
+            nodes,
+            self._srun_type if ranks_per_node else "none",
+            words,
+            ranks_per_node=max(ranks_per_node, 1),
+            folder=str(folder),
+            arguments=self._request.arguments,
+        )
+        return Command(argv=tuple(environment.around_launcher(step)))
 
     def report(
         self,

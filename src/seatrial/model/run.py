@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from seatrial.model.benchmark_run import Plan, StepResult
 from seatrial.model.fabric import NO_FABRIC, Fabric, Wiring
 from seatrial.model.facts import NodeFacts
 from seatrial.model.loss import CappedPair, SessionLoss
@@ -37,6 +38,7 @@ class RunKind(enum.StrEnum):
     PLACEMENT = "placement"
     TRANSPORTS = "transports"
     NODES = "nodes"
+    RUN = "run"
 
     @property
     def command(self) -> str:
@@ -207,6 +209,10 @@ class RecordedRun(msgspec.Struct, frozen=True, kw_only=True):
     """How often the probe was started."""
     wiring: Wiring | None = None
     """The fabric's cables and routes, where they were given."""
+    plan: Plan | None = None
+    """Of a benchmark."""
+    steps: tuple[StepResult, ...] = ()
+    """Programs of a benchmark, in order."""
     damage: tuple[str, ...] = ()
     """How the files of a closed run differ from what was recorded when it was closed, a sentence each."""
 

@@ -16,6 +16,8 @@ PAIR_BUDGET_S = 300.0
 CURVE_MOST_BYTES = 4 << 20
 CURVE_PER_OCTAVE = 2
 PLACEMENT_STARTS = 6
+RUN_BUDGET_S = 3600.0
+"""Time limit of a benchmark."""
 NODES_REPETITIONS = 3
 """Of each trial of a node."""
 TRANSPORTS_STARTS = 4
@@ -202,6 +204,32 @@ class NodesSettings(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind",
     repetitions: int = NODES_REPETITIONS
 
 
+class RunSettings(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="run"):
+    """The options of `seatrial run`."""
+
+    site: SiteSettings
+    benchmark: str
+    """Its name, or the file that declares it."""
+    definition: str = ""
+    """The text of that file."""
+    program: str = ""
+    """The main program; empty: one of those that the benchmark declares."""
+    node_count: int = 0
+    """How many nodes; 0: the named ones, else as the benchmark declares."""
+    ranks: int = 0
+    """On all nodes together; 0: as the benchmark declares."""
+    parameters: dict[str, str] = {}
+    """What --set changed."""
+    limits: dict[str, float] = {}
+    """By metric, in base units: better than this is not possible."""
+    case: Path | None = None
+    """A folder with the user's input, which is copied."""
+    scratch: Path | None = None
+    """Where the programs run; None: beside the archive."""
+    keep: bool = False
+    """Leave the scratch folder as it is."""
+
+
 Settings = (
     CheckSettings
     | CurveSettings
@@ -210,6 +238,7 @@ Settings = (
     | PlacementSettings
     | TransportsSettings
     | NodesSettings
+    | RunSettings
 )
 """Of a run; `kind` in JSON says which."""
 DEFAULTS = CheckSettings(archive=Path())

@@ -190,6 +190,25 @@ def probe_step(
     return [*own, *options, *probe]
 
 
+def program_step(
+    job: str,
+    nodes: Sequence[str],
+    mpi: str,
+    argv: Sequence[str],
+    *,
+    ranks_per_node: int,
+    folder: str,
+    arguments: Sequence[str] = (),
+) -> list[str]:
+    """A user's program in a folder that the nodes share; its ranks are bound as the site has it.
+
+    The step ends when a rank fails. `mpi` as of srun, empty for the site's own.
+    """
+    chosen = [f"--mpi={mpi}"] if mpi else []
+    begun = step(job, nodes, ranks_per_node=ranks_per_node, arguments=arguments)
+    return [*begun, *chosen, "--kill-on-bad-exit=1", "--input=none", f"--chdir={folder}", *argv]
+
+
 def report_step(
     job: str, nodes: Sequence[str], mpi: str, argv: Sequence[str], arguments: Sequence[str] = ()
 ) -> list[str]:

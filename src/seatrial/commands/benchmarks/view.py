@@ -14,9 +14,10 @@ def list_report(benchmarks: Mapping[str, Benchmark]) -> Report:
         payload=lambda: {"benchmarks": [benchmark_fields(item) for item in benchmarks.values()]},
         terminal=lambda _: (
             Table(
-                columns=columns("name", "benchmark", "main metric", "scaling"),
+                columns=columns("name", "benchmark", "main metric", "scaling", "run"),
                 rows=tuple(
-                    (item.name, item.title, item.main_metric, item.scaling.value) for item in benchmarks.values()
+                    (item.name, item.title, item.main_metric, item.scaling.value, "yes" if item.launch else "no")
+                    for item in benchmarks.values()
                 ),
             ),
             Paragraph(text="seatrial benchmarks show NAME prints metrics, evidence of work and gates."),
@@ -44,6 +45,12 @@ def benchmark_fields(benchmark: Benchmark) -> Json:
         "gates": [kind.value for kind in dict.fromkeys((*benchmark.gates, *EVERY))],
         "complete": benchmark.complete,
         "scaling": benchmark.scaling.value,
+        "runs": benchmark.launch is not None,
+        "programs": list(benchmark.launch.programs) if benchmark.launch else [],
+        "parameters": [
+            {"name": item.name, "default": item.default, "meaning": item.meaning}
+            for item in (benchmark.launch.parameters if benchmark.launch else ())
+        ],
     }
 
 
@@ -62,3 +69,9 @@ def _blocks(benchmark: Benchmark) -> Iterator[Block]:
         columns=columns("metric", "unit", "better", "~meaning"),
         rows=tuple((item.name, item.unit or "1", item.better.value, item.meaning) for item in benchmark.metrics),
     )
+    if benchmark.launch and benchmark.launch.parameters:
+        yield Table(
+            title="Parameters of `seatrial run` (--set NAME=VALUE)",
+            columns=columns("parameter", "default", "~meaning"),
+            rows=tuple((item.name, item.default, item.meaning) for item in benchmark.launch.parameters),
+        )

@@ -1,6 +1,7 @@
 """Hosts by name: facts over ssh, the probe by mpirun over ssh."""
 
 import os
+import shlex
 import shutil
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -8,7 +9,7 @@ from pathlib import Path
 
 from seatrial.failures.ssh import REMEDY, why_unreachable
 from seatrial.launch.collector import EXTRA_S_PER_NODE, Patience, collector
-from seatrial.launch.contract import PLAIN, FactsReading, Hosts, Manner
+from seatrial.launch.contract import PLAIN, Command, FactsReading, Hosts, Manner
 from seatrial.launch.default_launch import default_line, look
 from seatrial.launch.environments.environment import NO_ENVIRONMENT, Environment
 from seatrial.launch.environments.report import ask as ask_environment
@@ -205,6 +206,25 @@ class HostsLauncher:
         argv = self._around(default_argv(self._mpi, nodes, program, root=os.geteuid() == 0))
         line = default_line(self._mpi, len(nodes))
         return look(line, argv, nodes, log, mpirun_variables(), one_host=False, names=self._names)
+
+    def program_command(self, nodes: Sequence[str], argv: Sequence[str], ranks_per_node: int, folder: Path) -> Command:
+        """See launch.contract.StartsPrograms; without MPI by a login on the first host."""
+        environment = self.environment.seeing(str(folder))
+        words = environment.around_program(argv)
+        if not ranks_per_node:
+            command = ["env", "-C", str(folder), *environment.around_launcher(words)]
+            return Command(argv=tuple(ssh_argv(nodes[0], [shlex.quote(word) for word in command])))
+        whole = mpirun_argv(
+            self._mpi,
+            nodes,
+            words,
+            root=os.geteuid() == 0,
+            ranks_per_host=ranks_per_node,
+            options=self._options,
+            exported=exported({}),
+            folder=str(folder),
+        )
+        return Command(argv=tuple(self._around(whole)), environment=mpirun_variables())
 
     def report(
         self, nodes: Sequence[str], argv: Sequence[str], variables: Mapping[str, str], *, within: bool

@@ -37,11 +37,12 @@ def mpirun_argv(
     ranks_per_host: int = 1,
     options: Sequence[str] = (),
     exported: Iterable[str] = (),
+    folder: str = "/",
 ) -> list[str]:
     """The command that starts `program` on each host, in their order, each rank bound to a core of its own.
 
-    `options`: for mpirun, after ours; `exported`: names of variables that the ranks get. The ranks run in `/`, since
-    this folder need not exist on the hosts.
+    `options`: for mpirun, after ours; `exported`: names of variables that the ranks get. The ranks run in
+    `folder`: in `/`, since this folder need not exist on the hosts.
     """
     ranks = ["-n", str(len(hosts) * ranks_per_host)]
     if mpi.family is Family.OPEN_MPI:
@@ -50,10 +51,10 @@ def mpirun_argv(
         placed += [] if binds(options) else ["--bind-to", "core"]
         allowed = ["--allow-run-as-root"] if root else []
         shown = [word for name in sorted(exported) if not name.startswith(OF_OPEN_MPI) for word in ("-x", name)]
-        return [mpi.mpirun, *allowed, *placed, *ranks, "--wdir", "/", *shown, *options, *program]
+        return [mpi.mpirun, *allowed, *placed, *ranks, "--wdir", folder, *shown, *options, *program]
     placed = ["-launcher", "ssh", "-rmk", "user", "-hosts", ",".join(hosts), "-ppn", str(ranks_per_host)]
     bound = [] if binds(options) else ["-bind-to", "core"]
-    return [mpi.mpirun, *placed, *ranks, *bound, "-wdir", "/", *options, *program]
+    return [mpi.mpirun, *placed, *ranks, *bound, "-wdir", folder, *options, *program]
 
 
 def binds(options: Sequence[str]) -> bool:

@@ -1,4 +1,4 @@
-"""One output of a benchmark: the report of `seatrial parse`."""
+"""The report of one output of a benchmark, and its parts for others: first line, JSON fields, blocks."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -25,15 +25,16 @@ def output_report(file: str, benchmark: Benchmark | None, output: Output) -> Rep
     findings = tuple(breach_finding(breach, output_subject(file)) for breach in output.breaches)
     return Report(
         word=word,
-        sentence=_sentence(file, benchmark, output, findings),
+        sentence=output_sentence(file, benchmark, output, findings),
         exit_code=CODES[word],
         payload=lambda: output_fields(file, benchmark, output),
-        terminal=lambda _: _blocks(benchmark, output, findings),
+        terminal=lambda _: output_blocks(benchmark, output, findings),
         findings=findings,
     )
 
 
-def _sentence(file: str, benchmark: Benchmark | None, output: Output, findings: tuple[Finding, ...]) -> str:
+def output_sentence(file: str, benchmark: Benchmark | None, output: Output, findings: tuple[Finding, ...]) -> str:
+    """What is missing, else what is wrong, else how much was read."""
     title = f"{file}: {benchmark.title if benchmark else 'unknown benchmark'}"
     if not output.complete:
         more = f" and {len(output.missing) - 1} more" if len(output.missing) > 1 else ""
@@ -78,7 +79,8 @@ def _gate_fields(breach: Breach) -> Json:
     return {"gate": breach.kind.value, "reason": breach.reason, "line": breach.line, "text": breach.text}
 
 
-def _blocks(benchmark: Benchmark | None, output: Output, findings: tuple[Finding, ...]) -> Iterator[Block]:
+def output_blocks(benchmark: Benchmark | None, output: Output, findings: tuple[Finding, ...]) -> Iterator[Block]:
+    """Missing parts, findings, numbers, evidence of work, notes."""
     if output.missing[1:]:
         yield Items(title="Missing", items=output.missing[:MOST_MISSING])
     if findings:

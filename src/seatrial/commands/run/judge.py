@@ -1,0 +1,144 @@
+"""Judges a benchmark that was run: its programs, its output, the requested work, and the limits of the nodes."""
+
+import msgspec
+
+from seatrial.benchmarks import gates
+from seatrial.benchmarks.catalogue import detected
+from seatrial.benchmarks.declaration import Benchmark
+from seatrial.driver.group_rounds import node_of
+from seatrial.failures.start_failure import explain
+from seatrial.judgement.benchmark_findings import CODES, breach_finding, word_of_output
+from seatrial.judgement.rank_notes import first_ranks
+from seatrial.limits.peak import compute_peaks
+from seatrial.model import subject
+from seatrial.model.benchmark import Breach, Output
+from seatrial.model.benchmark_run import Plan, StepResult
+from seatrial.model.errors import ExitCode
+from seatrial.model.limit import ComputePeak, NoLimit
+from seatrial.model.placement import RankPlace
+from seatrial.model.run import Ending, RecordedRun
+from seatrial.model.settings import RunSettings
+from seatrial.model.units import duration
+from seatrial.model.verdict import Finding, FindingKind
+from seatrial.rules.base import Readings
+from seatrial.rules.catalogue import fact_findings
+
+FLOPS = "rate_flops_per_s"
+MAXIMUM = "maximum frequency"
+SIGNAL_BASE = 128
+
+
+class RunResult(msgspec.Struct, frozen=True, kw_only=True):
+    """All that is derived from one run of a benchmark."""
+
+    benchmark: Benchmark
+    output: Output
+    """With the breaches of all gates."""
+    plan: Plan | None
+    steps: tuple[StepResult, ...]
+    findings: tuple[Finding, ...]
+    machine: tuple[Finding, ...]
+    """What is wrong with the facts of its nodes."""
+    ranks: dict[str, tuple[RankPlace, ...]]
+    """Where the probe's ranks were, which were started in the same way."""
+    limits: dict[str, float]
+    failure: str = ""
+    """Why it did not come to its end; empty: it did."""
+
+    @property
+    def word(self) -> str:
+        """PASS, INVALID or INCOMPLETE."""
+        return word_of_output(self.output)
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """As of `seatrial parse`."""
+        return CODES[self.word]
+
+
+def judge_run(recorded: RecordedRun, benchmark: Benchmark) -> RunResult:
+    """The judgement, computed from what was recorded alone."""
+    plan, steps = recorded.plan, recorded.steps
+    limits = {**_peak(recorded, benchmark), **_given(recorded)}
+    output = _output(benchmark, plan, steps)
+    failure = _failure(recorded, output)
+    if not failure:
+        output = gates.judge(benchmark, output, limits, plan.expected if plan else {})
+    output = msgspec.structs.replace(
+        output,
+        missing=(failure, *output.missing) if failure else output.missing,
+        breaches=(*(_bad_exit(step) for step in steps if step.returncode and not failure), *output.breaches),
+    )
+    facts = {node_of(name): known for name, known in recorded.facts.items()}
+    after = {node_of(name): known for name, known in recorded.facts_after.items()}
+    return RunResult(
+        benchmark=benchmark,
+        output=output,
+        plan=plan,
+        steps=steps,
+        findings=tuple(breach_finding(breach, subject.output(benchmark.name)) for breach in output.breaches),
+        machine=tuple(fact_findings(Readings(facts=facts, after=after, ranks=first_ranks(recorded)))),
+        ranks=first_ranks(recorded),
+        limits=limits,
+        failure=failure,
+    )
+
+
+def _output(benchmark: Benchmark, plan: Plan | None, steps: tuple[StepResult, ...]) -> Output:
+    """What was read of the judged programs' outputs, one after the other."""
+    text = "".join(step.output for step in steps if step.judged)
+    if not text:
+        return Output(benchmark=benchmark.name, missing=("it printed nothing",) if steps else ("it was not started",))
+    if plan is not None and plan.largest_bytes and benchmark.parse_up_to is not None:
+        return benchmark.parse_up_to(text, plan.largest_bytes)
+    other = detected(text)
+    if benchmark.marks and other is not None and other.name != benchmark.name:
+        return Output(benchmark=benchmark.name, missing=(f"it printed what {other.title} prints",))
+    return benchmark.parse(text)
+
+
+def _failure(recorded: RecordedRun, output: Output) -> str:
+    """Why it did not come to its end; a program that failed behind a complete output is a breach instead."""
+    last = recorded.steps[-1] if recorded.steps else None
+    if last is not None and last.interrupted:
+        return f"{last.name} was interrupted after {duration(last.seconds)}"
+    if last is not None and last.timed_out:
+        return f"{last.name} was ended after {duration(last.seconds)}: it did not finish within --budget"
+    if last is not None and last.returncode and not (output.complete and last.judged):
+        return f"{last.name} {_how(last)}"
+    if recorded.info.ending is not Ending.COMPLETE:
+        return recorded.info.reason or "the run did not come to its end"
+    return ""
+
+
+def _how(step: StepResult) -> str:
+    """`ended with exit code 1: ...`, with what its launcher and it reported."""
+    code = step.returncode - SIGNAL_BASE if step.returncode > SIGNAL_BASE else -step.returncode
+    ended = f"was killed by signal {code}" if 0 < code < 65 else f"ended with exit code {step.returncode}"
+    report = explain(step.errors)
+    if report.silent:
+        report = explain(step.output[-4096:])
+    return f"{ended}: {report.meaning.rstrip('.')}" if not report.silent else ended
+
+
+def _bad_exit(step: StepResult) -> Breach:
+    return Breach(kind=FindingKind.PROGRAM_FAILED, reason=f"{step.name} {_how(step)}")
+
+
+def _given(recorded: RecordedRun) -> dict[str, float]:
+    settings = recorded.info.settings
+    return settings.limits if isinstance(settings, RunSettings) else {}
+
+
+def _peak(recorded: RecordedRun, benchmark: Benchmark) -> dict[str, float]:
+    """Flop/s of all nodes at the highest frequency of any core; nothing where one of them is not known."""
+    if FLOPS not in {metric.name for metric in benchmark.metrics} or not recorded.facts:
+        return {}
+    nodes = {node_of(name): facts for name, facts in recorded.facts.items()}
+    peaks = [max((_at_maximum(peak) for peak in compute_peaks(facts)), default=0.0) for facts in nodes.values()]
+    return {FLOPS: sum(peaks)} if all(peaks) else {}
+
+
+def _at_maximum(peak: ComputePeak | NoLimit) -> float:
+    """Flop/s; 0 of a peak at another frequency, and where it is not known."""
+    return peak.flops_per_s if isinstance(peak, ComputePeak) and peak.path.endswith(MAXIMUM) else 0.0

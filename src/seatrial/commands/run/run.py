@@ -1,0 +1,248 @@
+"""Runs a benchmark: nodes, plan, inputs, its programs one after the other, and what they printed into the archive."""
+
+import contextlib
+import re
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from seatrial.archive import layout
+from seatrial.archive.journal import BenchmarkPlanned, StepEnded
+from seatrial.archive.writer import RunWriter
+from seatrial.benchmarks.declaration import Benchmark, Launch
+from seatrial.commands.run.judge import RunResult, judge_run
+from seatrial.commands.run.nodes import by_places, chosen_nodes, request_of, site_of
+from seatrial.commands.run.scratch import (
+    copy_case,
+    end_of,
+    free_bytes,
+    make_scratch,
+    read_case,
+    remove_scratch,
+    text_of,
+    write_files,
+)
+from seatrial.driver.clock import monotonic_s
+from seatrial.driver.node_selection import allocation_s, within_node_hours
+from seatrial.driver.progress import Progress, Silent
+from seatrial.driver.run import Run, describe
+from seatrial.driver.site import choose_launcher
+from seatrial.launch.contract import Hosts, Launcher, Manner, StartsPrograms
+from seatrial.model.benchmark_run import Plan, Request, Step, StepResult
+from seatrial.model.errors import LaunchError, UsageError
+from seatrial.model.run import Design, RecordedRun
+from seatrial.model.settings import RunSettings
+from seatrial.model.words import count
+from seatrial.process.file_output import run_into
+
+LOOK_S = 60.0
+PATHS = 'for name do command -v "$name" && exit 0; done; echo seatrial-none'
+"""For a node's shell: the path of the first of the programs that it has."""
+NONE = "seatrial-none"
+
+
+class RunOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """The run's folder, what is in it, and the judgement."""
+
+    folder: Path
+    recorded: RecordedRun
+    result: RunResult
+
+
+def run_benchmark(settings: RunSettings, benchmark: Benchmark, progress: Progress | None = None) -> RunOutcome:
+    """Carry out `seatrial run`. Whatever ends it, the run is closed and keeps what was printed.
+
+    Raises UsageError, LaunchError, ArchiveError and other SeatrialErrors; KeyboardInterrupt only before the nodes are
+    asked for.
+    """
+    progress = progress or Silent()
+    launch = launch_of(benchmark, settings)
+    site = site_of(settings, launch)
+    progress.stage("Looking for nodes, preparing the probe")
+    launcher = choose_launcher(site)
+    hosts = launcher.hosts()
+    nodes = chosen_nodes(settings, launch, hosts)
+    site, hosts, nodes, cut = within_node_hours(site, hosts, nodes, job=launcher.job, fewest=len(nodes))
+    info = describe(msgspec.structs.replace(settings, site=site), launcher, hosts, nodes)
+    writer = RunWriter(site.archive, info)
+    frame = Run(site, launcher, writer, progress, nodes=nodes, fewest=len(nodes))
+    frame.note_cut(cut)
+    work = BenchmarkRun(settings, launch, launcher, frame, writer)
+    folder = frame.carry_out(lambda: work.carry_out(hosts, nodes))
+    recorded = work.recorded()
+    return RunOutcome(folder=folder, recorded=recorded, result=judge_run(recorded, benchmark))
+
+
+def launch_of(benchmark: Benchmark, settings: RunSettings) -> Launch:
+    """How it is run. Raises UsageError for one that is only read, and for a case that is missing or not used."""
+    launch = benchmark.launch
+    if launch is None:
+        raise UsageError(
+            f"{benchmark.name} has no command: its outputs are only read.",
+            "Start it yourself and give its output to `seatrial parse`, or write a file with [run] (docs/run.md).",
+        )
+    if launch.case and settings.case is None:
+        raise UsageError(f"{benchmark.name} needs a case.", "Name its folder with --case.")
+    if settings.case is not None and not launch.case:
+        raise UsageError(f"--case {settings.case}: {benchmark.name} takes no case.", "Leave it out.")
+    return launch
+
+
+class BenchmarkRun:
+    """The work inside a run."""
+
+    def __init__(
+        self, settings: RunSettings, launch: Launch, launcher: Launcher, frame: Run, writer: RunWriter
+    ) -> None:
+        self._settings = settings
+        self._launch = launch
+        self._launcher = launcher
+        self._frame = frame
+        self._writer = writer
+        self._plan: Plan | None = None
+        self._steps: list[StepResult] = []
+
+    def carry_out(self, hosts: Hosts, nodes: Sequence[str]) -> str:
+        """Get the nodes, make the plan, run its programs; a remark for the report, or nothing."""
+        frame, budget_s = self._frame, self._frame.settings.budget_s
+        case = read_case(self._settings.case)
+        frame.progress.stage(f"Waiting for {count(len(nodes), 'node')}")
+        granted = frame.allocate(nodes, allocation_s(budget_s / 2))
+        frame.progress.stage(f"Reading the facts of {count(len(granted), 'node')}")
+        frame.inspect(granted)
+        scratch = make_scratch(self._settings, self._writer.info.run)
+        try:
+            self._run_plan(granted, scratch, case)
+        finally:
+            if not self._settings.keep:
+                remove_scratch(scratch)
+        frame.progress.stage("Reading the facts again")
+        frame.facts_after = frame.read_facts(granted, layout.AFTER, "did not answer after the benchmark")
+        return f"The scratch folder {scratch} was kept." if self._settings.keep else ""
+
+    def recorded(self) -> RecordedRun:
+        """The run as its judge sees it."""
+        return msgspec.structs.replace(self._frame.recorded(), plan=self._plan, steps=tuple(self._steps))
+
+    def _run_plan(self, nodes: Sequence[str], scratch: Path, case: dict[str, str]) -> None:
+        deadline = monotonic_s() + self._frame.settings.budget_s
+        program = self._program(nodes, scratch)
+        request = request_of(
+            self._settings,
+            self._launch,
+            nodes,
+            self._frame.facts,
+            program=program,
+            free_bytes=free_bytes(scratch),
+            case=case,
+        )
+        self._plan = plan = self._launch.plan(request)
+        self._writer.append(BenchmarkPlanned(plan=plan, request=msgspec.structs.replace(request, case={})))
+        self._frame.designed(_design(plan, request))
+        if any(step.mpi for step in plan.steps):
+            self._try_ranks(nodes, request)
+        if self._settings.case is not None:
+            copy_case(self._settings.case, scratch)
+        write_files(scratch, plan.files)
+        for name in plan.files:
+            shutil.copyfile(scratch / name, self._writer.log_file(name.replace("/", "-")))
+        for step in plan.steps:
+            result = self._step(step, nodes, request, scratch, deadline)
+            if result.interrupted:
+                raise KeyboardInterrupt
+            if not result.ok:
+                return
+
+    def _program(self, nodes: Sequence[str], scratch: Path) -> str:
+        """The path of the main program on the first node. Raises LaunchError where it is missing."""
+        wanted = (self._settings.program,) if self._settings.program else self._launch.programs
+        self._frame.progress.stage(f"Looking for {' or '.join(wanted)}")
+        shown, errors = scratch / "program.out", scratch / "program.err"
+        command = self._starting().program_command(nodes[:1], ["/bin/sh", "-c", PATHS, "sh", *wanted], 0, scratch)
+        ended = run_into(
+            command.argv,
+            output=shown,
+            errors=errors,
+            timeout_s=LOOK_S,
+            folder=scratch,
+            extra_environment=command.environment,
+        )
+        if ended.interrupted:
+            raise KeyboardInterrupt
+        lines = text_of(shown).split()
+        for path in (shown, errors):
+            path.unlink(missing_ok=True)
+        program = next((line for line in reversed(lines) if line.startswith("/")), "")
+        if program:
+            return program
+        missing = f"None of {', '.join(wanted)} is" if len(wanted) > 1 else f"{wanted[0]} is not"
+        package = self._launch.package
+        install = f", or install it (apt install {package})" if package else ""
+        raise LaunchError(
+            f"{missing} on PATH on {nodes[0]}.",
+            f"Load the module that has it (`module avail`) or give --environment, name it with --program{install}.",
+        )
+
+    def _starting(self) -> StartsPrograms:
+        if not isinstance(self._launcher, StartsPrograms):
+            raise UsageError(f"The launcher {self._launcher.name} cannot start a benchmark.", "Choose another one.")
+        return self._launcher
+
+    def _try_ranks(self, nodes: Sequence[str], request: Request) -> None:
+        """Start the probe as the benchmark will be: it shows in which way ranks form one world, and where they are."""
+        ranks = 1 if by_places(nodes) else request.ranks_per_node
+        self._frame.progress.stage(f"Starting the probe on {count(len(nodes), 'node')}, {count(request.ranks, 'rank')}")
+        self._frame.measurer.begin(Manner(ranks_per_node=ranks))
+        self._frame.measurer.close()
+
+    def _step(self, step: Step, nodes: Sequence[str], request: Request, scratch: Path, deadline: float) -> StepResult:
+        """Run one program; what it printed is in the logs at once, and in the journal when it has ended."""
+        self._frame.progress.stage(f"Running {step.name}")
+        places = nodes[:1] if by_places(nodes) or not step.mpi else nodes
+        ranks = request.ranks_per_node if step.mpi else 0
+        command = self._starting().program_command(places, step.argv, ranks, scratch)
+        name = re.sub(r"[^\w.-]", "-", step.name)
+        shown, errors = self._writer.log_file(f"{name}.out"), self._writer.log_file(f"{name}.err")
+        ended = run_into(
+            command.argv,
+            output=shown,
+            errors=errors,
+            timeout_s=max(deadline - monotonic_s(), 1.0),
+            folder=scratch,
+            extra_environment=command.environment,
+        )
+        if step.output and (scratch / step.output).is_file():
+            kept = self._writer.log_file(Path(step.output).name)
+            with contextlib.suppress(OSError):
+                shutil.copyfile(scratch / step.output, kept)
+            shown = kept
+        elif step.output:
+            shown = Path()
+        result = StepResult(
+            name=step.name,
+            argv=command.argv,
+            returncode=ended.returncode,
+            seconds=ended.seconds,
+            timed_out=ended.timed_out,
+            interrupted=ended.interrupted,
+            output=text_of(shown),
+            errors=end_of(errors),
+            judged=step.judged,
+        )
+        self._steps.append(result)
+        self._writer.append(StepEnded(step=result))
+        return result
+
+
+def _design(plan: Plan, request: Request) -> Design:
+    return Design(
+        name="run",
+        pairs_at_once=0,
+        repetitions=1,
+        rounds=len(plan.steps),
+        ordered_pairs=0,
+        planned_pairs=0,
+        statement=" ".join((f"{count(request.ranks, 'rank')} on {count(request.nodes, 'node')}.", *plan.notes)),
+    )

@@ -1,0 +1,94 @@
+"""The folder in which the programs of a benchmark run: made, filled, read and removed."""
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from seatrial.model.errors import SeatrialError, UsageError
+from seatrial.model.settings import RunSettings
+
+FOLDER = ".scratch"
+"""In the archive, which the nodes see where its driver does."""
+MOST_BYTES = 24 << 20
+"""Of an output that is judged and kept in the journal; larger ones are in the run's logs."""
+ERRORS_BYTES = 1 << 16
+TEXT_FOLDER = "system"
+MOST_FILES = 20_000
+MOST_TEXT_BYTES = 1 << 20
+
+
+def make_scratch(settings: RunSettings, run: str) -> Path:
+    """An empty folder of the run. Raises SeatrialError where it cannot be made."""
+    parent = settings.scratch or settings.site.archive / FOLDER
+    folder = parent.absolute() / run
+    try:
+        folder.mkdir(parents=True)
+    except OSError as error:
+        raise SeatrialError(
+            f"The scratch folder {folder} cannot be made: {error.strerror}.", "Name another one with --scratch."
+        ) from error
+    return folder
+
+
+def remove_scratch(folder: Path) -> None:
+    """Remove all that the run left there; what cannot be removed stays."""
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def free_bytes(folder: Path) -> int:
+    """Free space of its file system."""
+    return shutil.disk_usage(folder).free
+
+
+def write_files(folder: Path, files: Mapping[str, str]) -> None:
+    """Write the inputs of a plan. Raises SeatrialError with the reason."""
+    for name, text in files.items():
+        try:
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise SeatrialError(f"{folder / name} cannot be written: {error.strerror}.") from error
+
+
+def read_case(case: Path | None) -> dict[str, str]:
+    """The files of a user's case by path; the text of those in `system`. Raises UsageError."""
+    if case is None:
+        return {}
+    if not case.is_dir():
+        raise UsageError(f"--case {case} is not a folder.", "Name the folder of the case.")
+    texts: dict[str, str] = {}
+    for path in sorted(case.rglob("*")):
+        if len(texts) > MOST_FILES:
+            raise UsageError(f"--case {case} has more than {MOST_FILES} files.", "Name the folder of one case.")
+        if path.is_file():
+            name = path.relative_to(case).as_posix()
+            small = name.startswith(f"{TEXT_FOLDER}/") and path.stat().st_size <= MOST_TEXT_BYTES
+            texts[name] = path.read_text(encoding="utf-8", errors="replace") if small else ""
+    return texts
+
+
+def copy_case(case: Path, folder: Path) -> None:
+    """Copy the user's case, which itself stays as it is. Raises SeatrialError."""
+    try:
+        shutil.copytree(case, folder, dirs_exist_ok=True)
+    except (OSError, shutil.Error) as error:
+        raise SeatrialError(f"--case {case} cannot be copied to {folder}: {error}.") from error
+
+
+def text_of(path: Path, most_bytes: int = MOST_BYTES) -> str:
+    """The text of an output, its beginning if it is too long; empty where there is none."""
+    try:
+        with path.open("rb") as stream:
+            return stream.read(most_bytes).decode("utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def end_of(path: Path, most_bytes: int = ERRORS_BYTES) -> str:
+    """The end of a text; empty where there is none."""
+    try:
+        with path.open("rb") as stream:
+            stream.seek(max(path.stat().st_size - most_bytes, 0))
+            return stream.read(most_bytes).decode("utf-8", errors="replace")
+    except OSError:
+        return ""

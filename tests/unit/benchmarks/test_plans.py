@@ -1,0 +1,143 @@
+"""What is planned for a benchmark, from nodes, memory and parameters."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seatrial.benchmarks.catalogue import BENCHMARKS
+from seatrial.benchmarks.declaration import Launch
+from seatrial.benchmarks.generic import generic_benchmark
+from seatrial.benchmarks.hpl_plan import grid, order_of
+from seatrial.benchmarks.parameters import completed
+from seatrial.model.benchmark_run import Plan, Request
+from seatrial.model.errors import UsageError
+
+GB = 10**9
+
+
+def launch_of(name: str) -> Launch:
+    launch = BENCHMARKS[name].launch
+    assert launch is not None
+    return launch
+
+
+def plan(
+    name: str,
+    *,
+    nodes: int = 2,
+    each: int = 4,
+    memory: int = 64 * GB,
+    free: int = 0,
+    given: dict[str, str] | None = None,
+) -> Plan:
+    launch = launch_of(name)
+    request = Request(
+        program=launch.programs[0],
+        nodes=nodes,
+        ranks_per_node=each,
+        memory_bytes=memory,
+        free_bytes=free,
+        parameters=completed(given or {}, launch.parameters),
+    )
+    return launch.plan(request)
+
+
+@given(st.integers(1, 100_000))
+def test_the_grid_holds_all_ranks_and_is_as_square_as_they_permit(ranks: int) -> None:
+    p, q = grid(ranks)
+    assert p * q == ranks
+    assert p <= q
+    assert not any(ranks % other == 0 for other in range(p + 1, int(ranks**0.5) + 1))
+
+
+@given(st.integers(10**6, 10**14), st.integers(1, 1024))
+def test_the_matrix_is_the_largest_that_fits(memory: int, block: int) -> None:
+    order = order_of(memory, block)
+    assert order % block == 0
+    assert 8 * order**2 <= memory < 8 * (order + block) ** 2
+
+
+def test_hpl_takes_the_share_of_the_memory_of_all_nodes() -> None:
+    made = plan("hpl")
+    lines = made.files["HPL.dat"].splitlines()
+    order = int(lines[5].split()[0])
+    assert 0.79 * 128 * GB < 8 * order**2 <= 0.8 * 128 * GB
+    assert order % 192 == 0
+    assert [lines[place].split()[0] for place in (3, 4, 7, 10, 11)] == ["6", "1", "192", "2", "4"]
+    assert len(lines) == 31
+    assert made.expected == {"ranks": "8", "order": str(order), "tests": "1"}
+
+
+def test_hpcc_reads_the_same_lines_and_those_of_ptrans() -> None:
+    made = plan("hpcc", given={"order": "1000", "block": "80"})
+    text = made.files["hpccinf.txt"].splitlines()
+    assert text[5].split()[0] == "1000"
+    assert text[31].startswith("##### This line (no. 32) is ignored")
+    assert len(text) == 36
+    assert made.steps[0].output == "hpccoutf.txt"
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "says"),
+    [
+        ("hpl", {"order": "200000"}, "its matrix takes 320.0 GB, and the nodes have 128.0 GB"),
+        ("hpl", {"order": "many"}, "--set order=many: it must be a whole number"),
+        ("hpl", {"block": "0"}, "--set block=0"),
+        ("hpl", {"memory": "120%"}, "--set memory=120% is not a share"),
+        ("hpl", {"size": "1"}, "there is no parameter 'size'"),
+        ("netpipe", {}, "runs on two ranks, and 8 were requested"),
+        ("fio", {"mode": "erase"}, "--set mode=erase is not a valid mode"),
+        ("fio", {"size": "all"}, "--set size=all is not a size"),
+        ("fio", {"size": "2GiB"}, "do not fit: the scratch folder has 2.0 GB free"),
+    ],
+)
+def test_what_is_not_possible_is_refused_with_the_value(name: str, given: dict[str, str], says: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        plan(name, free=2 * GB, given=given)
+    assert says in str(refused.value)
+
+
+def test_hpl_without_known_memory_needs_an_order() -> None:
+    with pytest.raises(UsageError, match="memory of the nodes is not known"):
+        plan("hpl", memory=0)
+    assert "Order 640" in plan("hpl", memory=0, given={"order": "640"}).notes[0]
+
+
+def test_fio_through_the_page_cache_takes_twice_the_memory() -> None:
+    words = plan("fio", nodes=1, each=1, free=500 * GB, given={"direct": "0"}).steps[0].argv
+    assert f"--size={128 * GB}" in words
+    assert "--direct=0" in words
+    direct = plan("fio", nodes=1, each=1, free=500 * GB)
+    assert f"--size={4 << 30}" in direct.steps[0].argv
+    assert not direct.steps[0].mpi
+    small = plan("fio", nodes=1, each=1, free=500 * GB, given={"direct": "0", "size": "1GiB"})
+    assert "the page cache may serve it" in small.notes[0]
+
+
+def test_netpipe_must_reach_the_largest_message() -> None:
+    made = plan("netpipe", each=1, given={"largest": "64KiB", "times": "5"})
+    assert made.largest_bytes == 65536
+    assert made.steps[0].argv[1:] == ("-o", "np.out", "-u", "65536", "-n", "5")
+
+
+OWN = """
+name = "heat"
+[metrics.time_s]
+pattern = '(\\S+) s'
+[run]
+command = ["heat", "--grid", "{ranks}x{nodes}", "; rm -rf"]
+"""
+
+
+def test_a_command_of_the_sites_own_is_words_and_numbers() -> None:
+    launch = generic_benchmark(OWN, "heat.toml").launch
+    assert launch is not None
+    step = launch.plan(Request(program="/opt/heat", nodes=2, ranks_per_node=3)).steps[0]
+    assert step.argv == ("/opt/heat", "--grid", "6x2", "; rm -rf")
+    for broken, says in (
+        ('command = ["heat", ""]', "an empty one"),
+        ('command = ["heat"]\noutput = "../x"', "not a file in the folder"),
+        ('command = ["heat"]\nnodes = 0', "must be from 1"),
+    ):
+        with pytest.raises(UsageError, match=says):
+            generic_benchmark(OWN.partition("command")[0] + broken, "heat.toml")

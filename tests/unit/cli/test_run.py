@@ -1,0 +1,115 @@
+"""seatrial run with a benchmark of the site's own: what it prints, keeps and judges again."""
+
+from pathlib import Path
+
+import pytest
+
+from seatrial.archive.reader import read_run
+from seatrial.cli.main import run
+from tests.support.builders import Cluster
+from tests.support.json_objects import parsed
+from tests.support.launchers import use_launcher
+from tests.support.program_launcher import ProgramLauncher
+
+HEAT = """
+name = "heat"
+mark = '^Heat'
+complete = '^Done'
+[metrics.solve_time_s]
+pattern = 'Solved in (\\S+) ms'
+unit = "ms"
+better = "less"
+[evidence.ranks]
+pattern = 'on (\\d+) ranks'
+[run]
+command = ["./heat.sh", "{ranks}"]
+mpi = false
+"""
+GOOD = "echo \"Heat on $1 ranks\"; echo 'Solved in 12.5 ms'; echo Done"
+
+
+@pytest.fixture
+def heat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The file of the benchmark; its program is beside it."""
+    monkeypatch.setenv("SEATRIAL_ARCHIVE", str(tmp_path / "archive"))
+    use_launcher(ProgramLauncher(Cluster(nodes=("n1", "n2"))))
+    program(tmp_path, GOOD)
+    file = tmp_path / "heat.toml"
+    file.write_text(HEAT.replace("./heat.sh", str(tmp_path / "heat.sh")))
+    return file
+
+
+def program(folder: Path, text: str) -> None:
+    (folder / "heat.sh").write_text(f"#!/bin/sh\n{text}\n")
+    (folder / "heat.sh").chmod(0o755)
+
+
+def test_it_is_run_judged_kept_and_judged_again(heat: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = heat.parent / "page.html"
+    assert run(["run", str(heat), "--run", "first", "--html", str(page), "--json"]) == 0
+    report = parsed(capsys.readouterr().out)
+    assert (report["kind"], report["verdict"], report["failure"]) == ("run", "PASS", "")
+    assert [(item["metric"], item["value"]) for item in report["results"]] == [("solve_time_s", 0.0125)]
+    assert report["steps"][0]["argv"] == [str(heat.parent / "heat.sh"), "1"]
+    assert "Solved" not in page.read_text()
+    assert "12.5 ms" in page.read_text()
+    folder = heat.parent / "archive" / "first"
+    assert "Solved in 12.5 ms" in (folder / "logs" / "run.out").read_text()
+    assert not list((heat.parent / "archive" / ".scratch").iterdir()), "the scratch folder is removed"
+    assert read_run(folder).steps[0].output.startswith("Heat on 1 ranks")
+    heat.unlink()
+    assert run(["report", "first", "--json"]) == 0
+    assert parsed(capsys.readouterr().out)["results"] == report["results"]
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "says"),
+    [
+        ("echo Heat; echo 'Solved in nan ms'; echo Done", 1, "INVALID  heat: not-a-number: line 2"),
+        ("echo Heat; echo 'Solved in 9 ms'", 2, "the closing line (^Done) is missing"),
+        (f"{GOOD}; exit 4", 1, "run ended with exit code 4"),
+        ("echo Heat; kill -9 $$", 2, "run was killed by signal 9"),
+        ("echo Heat; exec sleep 600", 2, "run was ended after"),
+    ],
+)
+def test_a_run_that_is_wrong_has_a_sentence_and_a_code(
+    heat: Path, capsys: pytest.CaptureFixture[str], text: str, code: int, says: str
+) -> None:
+    program(heat.parent, text)
+    assert run(["run", str(heat), "--budget", "2s" if "sleep" in text else "60s"]) == code
+    assert says in " ".join(capsys.readouterr().out.split()).replace("INVALID heat", "INVALID  heat")
+
+
+def test_a_program_that_is_missing_is_named_with_what_to_load(heat: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (heat.parent / "heat.sh").unlink()
+    assert run(["run", str(heat)]) == 2
+    said = capsys.readouterr().err
+    assert "heat.sh is not on PATH on n1. Load the module that has it" in said
+
+
+def test_a_dry_run_starts_nothing(heat: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["run", "hpl", "--node-count", "2", "--ranks", "4", "--set", "order=640", "--dry-run", "--json"]) == 0
+    report = parsed(capsys.readouterr().out)
+    assert (report["kind"], report["nodes"], report["ranks"]) == ("dry-run", ["n1", "n2"], 4)
+    assert report["programs"] == [["xhpl"]]
+    assert "640 Ns" in report["files"]["HPL.dat"]
+    assert not (heat.parent / "archive").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        (["hpl", "--ranks", "3", "--node-count", "2"], 64, "--ranks 3 cannot be divided equally among 2 nodes"),
+        (["fio", "--node-count", "3"], 2, "3 nodes are needed, and 2 can be used"),
+        (["stream"], 64, "stream has no command"),
+        (["fio", "--case", "."], 64, "fio takes no case"),
+        (["fio", "--set", "size"], 64, "--set 'size' is not NAME=VALUE"),
+        (["fio", "--limit", "speed=3"], 64, "fio has no such metric"),
+        (["nothing"], 64, "'nothing' is not a known benchmark"),
+    ],
+)
+def test_what_cannot_be_run_is_refused(
+    heat: Path, capsys: pytest.CaptureFixture[str], words: list[str], code: int, says: str
+) -> None:
+    assert run(["run", *words]) == code
+    assert says in capsys.readouterr().err

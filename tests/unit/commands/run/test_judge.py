@@ -1,0 +1,74 @@
+"""Judgements on recorded runs of benchmarks: good ones, and each way to be wrong."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from seatrial.benchmarks.catalogue import BENCHMARKS
+from seatrial.commands.run.judge import RunResult, judge_run
+from seatrial.commands.run.view import run_report
+from seatrial.model.benchmark_run import Plan, Step, StepResult
+from seatrial.model.errors import ExitCode
+from seatrial.model.run import Ending, RecordedRun, RunKind
+from seatrial.model.settings import RunSettings, SiteSettings
+from tests.support.benchmark_outputs import hpl
+from tests.support.builders import Cluster, info_of
+
+KILLED = "srun: error: n2: task 1: Killed\nsrun: Terminating StepId=7.0\n"
+
+
+def recorded(ending: Ending = Ending.COMPLETE, ranks: str = "", **step: object) -> RecordedRun:
+    whole = {"name": "hpl", "argv": ("srun", "xhpl"), "returncode": 0, "seconds": 100.0, "output": hpl(), **step}
+    plan = Plan(steps=(Step(name="hpl", argv=("xhpl",)),), expected={"ranks": ranks} if ranks else {})
+    info = info_of(Cluster(nodes=("n1", "n2")), kind=RunKind.RUN)
+    site = SiteSettings(archive=Path("archive"))
+    settings = RunSettings(site=site, benchmark="hpl", limits={"rate_flops_per_s": 1e12})
+    return RecordedRun(
+        info=msgspec.structs.replace(info, ending=ending, settings=settings),
+        planned=(),
+        facts={},
+        facts_after={},
+        measurements=(),
+        plan=plan,
+        steps=(msgspec.convert(whole, StepResult),),
+    )
+
+
+def judged(run: RecordedRun) -> RunResult:
+    return judge_run(run, BENCHMARKS["hpl"])
+
+
+def test_a_good_run_passes_and_shows_its_rate() -> None:
+    run = recorded(ranks="32")
+    report = run_report(run.info, judged(run))
+    assert report.exit_code is ExitCode.PASS
+    assert report.headline.startswith(
+        "PASS  HPL (High-Performance Linpack) on 2 nodes: 53.3 Gflop/s, 5.3 % of the limit"
+    )
+
+
+@pytest.mark.parametrize(
+    ("run", "code", "says"),
+    [
+        (recorded(output=hpl(residual="1.9e+03", outcome="FAILED")), 1, "residual-failed"),
+        (recorded(output=hpl(time=1.0)), 1, "above-limit"),
+        (recorded(ranks="8"), 1, "ranks-differ: line "),
+        (recorded(returncode=1), 1, "program-failed"),
+        (recorded(output=hpl()[:1200]), 2, "is missing"),
+        (recorded(output=""), 2, "it printed nothing"),
+        (recorded(output=hpl()[:1200], returncode=137, errors=KILLED), 2, "hpl was killed by signal 9"),
+        (recorded(output=hpl()[:1200], returncode=-15, timed_out=True), 2, "did not finish within --budget"),
+        (recorded(Ending.INTERRUPTED, output="", returncode=-15, interrupted=True), 2, "hpl was interrupted after"),
+    ],
+)
+def test_each_way_to_be_wrong_has_its_word_and_code(run: RecordedRun, code: int, says: str) -> None:
+    report = run_report(run.info, judged(run))
+    assert int(report.exit_code) == code
+    assert says in report.headline
+    assert report.word == ("INVALID" if code == 1 else "INCOMPLETE")
+
+
+def test_what_another_program_printed_is_no_result() -> None:
+    run = recorded(output="# OSU MPI Latency Test v5.6.2\n# Size          Latency (us)\n0 1.0\n")
+    assert "it printed what OSU" in run_report(run.info, judged(run)).headline
