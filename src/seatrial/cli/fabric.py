@@ -2,6 +2,7 @@
 
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,8 +13,8 @@ from seatrial.cli.options import AsJson, Junit, Nagios, RoutesFile, read_text, s
 from seatrial.cli.outcome import Files
 from seatrial.cli.outcome import show as show_report
 from seatrial.commands.fabric import view as fabric_view
+from seatrial.fabric import counter_readings, forwarding, ibnetdiscover, map_check, table_check
 from seatrial.fabric import counters as fabric_counters
-from seatrial.fabric import forwarding, ibnetdiscover, map_check, table_check
 from seatrial.launch import site_outputs
 from seatrial.model.errors import UsageError
 
@@ -41,7 +42,10 @@ def check(
     live: Live = False,
     counters: Annotated[
         tuple[Path, Path] | None,
-        typer.Option(help="Two outputs of perfquery; reports the errors that rose in between.", metavar="BEFORE AFTER"),
+        typer.Option(
+            help="Two readings by perfquery, ibqueryerrors, ibdiagnet or opapmaquery; reports errors that rose.",
+            metavar="BEFORE AFTER",
+        ),
     ] = None,
     watch: Annotated[
         str, typer.Option(help="With --live: read the error counters twice, this far apart.", metavar="TIME")
@@ -86,18 +90,28 @@ def read_routes(fabric: "FabricMap", routes: str) -> "TableReport | None":
 
 
 def risen(fabric: "FabricMap", before: str, after: str) -> "tuple[Finding, ...]":
-    """Errors that rose between two outputs of perfquery."""
+    """Errors that rose between two readings of the counters. Raises UsageError where they have nothing in common."""
 
-    first, second = fabric_counters.parse_counters(before), fabric_counters.parse_counters(after)
-    if not first.keys() & second.keys():
+    first, second = counter_readings.read_counter_text(before), counter_readings.read_counter_text(after)
+    if first.errors_only != second.errors_only:
+        raise UsageError("One of the two readings is of ibqueryerrors.", "Read both with the same tool.")
+    if not (first.errors_only or first.ports.keys() & second.ports.keys()):
         raise UsageError(
-            f"The two readings have no port in common ({len(first)} and {len(second)} ports).",
-            "Give two outputs of `perfquery --loop_ports LID`, or several one after the other.",
+            f"The two readings have no port in common ({len(first.ports)} and {len(second.ports)} ports).",
+            "Give two outputs of `perfquery --loop_ports LID` (or several one after the other), of ibqueryerrors, of "
+            "opapmaquery, or two .pm files of ibdiagnet.",
         )
-    lids = {device.lid: device.name or device.key for device in fabric.devices if device.lid}
-    return fabric_counters.rising(
-        first, second, {port: f"{lids.get(port[0], f'lid {port[0]}')}[{port[1]}]" for port in first}
-    )
+    names = {**second.names, **port_names(fabric, second.ports)}
+    return fabric_counters.rising(first.ports, second.ports, names, errors_only=first.errors_only)
+
+
+def port_names(fabric: "FabricMap", ports: Iterable[tuple[int | str, int]]) -> dict[tuple[int | str, int], str]:
+    """`leaf1[3]` for each port whose LID or GUID is in the map."""
+    called = {device.key: device.name or device.key for device in fabric.devices}
+    names: dict[int | str, str] = {device.lid: called[device.key] for device in fabric.devices if device.lid}
+    names |= {device.key.partition("-")[2]: called[device.key] for device in fabric.devices}
+    names |= {one.guid: called[one.end.device] for one in fabric.addresses if one.guid and one.end.device in called}
+    return {port: f"{names[port[0]]}[{port[1]}]" for port in ports if port[0] in names}
 
 
 def watched(fabric: "FabricMap", apart_s: float) -> "tuple[Finding, ...]":

@@ -33,9 +33,12 @@ ERRORS = (
     "PortNeighborMTUDiscards",
     "PortSwLifetimeLimitDiscards",
     "PortSwHOQLifetimeLimitDiscards",
+    "UncorrectableErrors",
+    "FMConfigErrors",
 )
 """InfiniBand specification 16.1.3.5 (PortCounters), 16.1.4 (PortRcvErrorDetails, PortXmitDiscardDetails). They
-saturate, and their start is unknown. PortRcvSwitchRelayErrors is left out: multicast raises it without any error.
+saturate, and their start is unknown. PortRcvSwitchRelayErrors is left out: multicast raises it without any error. The
+last two are Omni-Path's.
 """
 FORMER = {
     "SymbolErrors": "SymbolErrorCounter",
@@ -50,15 +53,18 @@ FORMER = {
     "ExcBufOverrunErrors": "ExcessiveBufferOverrunErrors",
 }
 """Names that perfquery printed before infiniband-diags 1.5."""
-Port = tuple[int, int]
-"""LID and number."""
+Port = tuple[int | str, int]
+"""LID, or GUID in 16 hex digits where a tool prints that, and number."""
 Counters = Mapping[Port, Mapping[str, int]]
+MOST_DIGITS = 16
+"""Of a GUID in hex."""
 
 
 def parse_counters(text: str) -> dict[Port, dict[str, int]]:
     """Blocks of `# Port counters: Lid 4 port 1`, one counter a line. Lines of other form are passed over.
 
-    Several blocks of one port, such as its counters and its PortRcvErrorDetails, are read together.
+    Several blocks of one port, such as its counters and its PortRcvErrorDetails, are read together; of a counter that
+    is in two of them the higher value counts, since that of 64 bits (-x) does not saturate.
     """
     by_port: dict[Port, dict[str, int]] = {}
     counters: dict[str, int] = {}
@@ -68,23 +74,38 @@ def parse_counters(text: str) -> dict[Port, dict[str, int]]:
         elif line.startswith("#"):
             counters = {}
         elif counter := LINE.match(line):
-            counters[FORMER.get(counter[1], counter[1])] = int(counter[2], 0)
+            name = FORMER.get(counter[1], counter[1])
+            counters[name] = max(int(counter[2], 0), counters.get(name, 0))
     return by_port
 
 
-def rising(before: Counters, after: Counters, names: Mapping[Port, str] | None = None) -> tuple[Finding, ...]:
-    """Ports of which an error counter is higher in the second reading; one that fell was reset and means nothing."""
+def rising(
+    before: Counters, after: Counters, names: Mapping[Port, str] | None = None, *, errors_only: bool = False
+) -> tuple[Finding, ...]:
+    """Ports of which an error counter is higher in the second reading; one that fell was reset and means nothing.
+
+    `errors_only`: the tool leaves out counters that are 0, and ports without errors.
+    """
     problems = []
-    for port in sorted(before.keys() & after.keys()):
-        grown = [
-            f"{name} +{after[port][name] - before[port][name]}"
-            for name in ERRORS
-            if name in before[port] and after[port].get(name, 0) > before[port][name]
-        ]
+    ports = after.keys() if errors_only else before.keys() & after.keys()
+    for port in sorted(ports, key=lambda port: (str(port[0]).rjust(MOST_DIGITS), port[1])):
+        grown = _grown(before.get(port, {}), after[port], errors_only=errors_only)
         if grown:
-            called = (names or {}).get(port, f"lid {port[0]}[{port[1]}]")
-            problems.append(_problem(called, grown))
+            where = f"lid {port[0]}" if isinstance(port[0], int) else f"GUID 0x{port[0]}"
+            problems.append(_problem((names or {}).get(port, f"{where}[{port[1]}]"), grown))
     return tuple(problems)
+
+
+def _grown(before: Mapping[str, int], after: Mapping[str, int], *, errors_only: bool) -> list[str]:
+    """`SymbolErrorCounter +5` for each counter that rose."""
+    grown = []
+    for name in ERRORS:
+        if name not in after or (name not in before and not errors_only):
+            continue
+        rise = after[name] - before.get(name, 0)
+        if rise > 0:
+            grown.append(f"{name} +{rise}" if name in before else f"{name} up to {after[name]}")
+    return grown
 
 
 def _problem(called: str, grown: Sequence[str]) -> Finding:

@@ -191,7 +191,8 @@ def test_a_missing_cable_of_a_fat_tree() -> None:
 def test_counters_of_two_readings() -> None:
     first = {(7, 1): {"SymbolErrorCounter": 3, "PortXmitData": 10}, (9, 2): {"LinkDownedCounter": 0}}
     before = parse_counters(fabrics.counters(first))
-    assert {port: {name: found[name] for name in first[port]} for port, found in before.items()} == first
+    assert {port: {name: before[port][name] for name in names} for port, names in first.items()} == first
+    assert len(before) == len(first)
     second = {(7, 1): {"SymbolErrorCounter": 8, "PortXmitData": 900}, (9, 2): {"LinkDownedCounter": 0}}
     (problem,) = rising(before, parse_counters(fabrics.counters(second)), {(7, 1): "leaf[1]"})
     assert "leaf[1]: SymbolErrorCounter +5" in problem.statement
