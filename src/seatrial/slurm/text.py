@@ -1,7 +1,9 @@
 """What Slurm's commands print, parsed; pure. Unknown words are kept as they are and do no harm."""
 
+import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import msgspec
 
@@ -132,7 +134,12 @@ def base_and_flags(words: str | Sequence[str]) -> tuple[str, str]:
 
 
 def parse_sinfo(text: str) -> tuple[NodeLine, ...]:
-    """Lines of `sinfo --Node --format=%N|%T|%P|%E`; lines of another form are passed over."""
+    """Lines of `sinfo --Node --format=%N|%T|%P|%E`; lines of another form are passed over.
+
+    A site's wrapper may print the JSON of `sinfo --json` or `scontrol show nodes --json` instead: it is read as well.
+    """
+    if text.lstrip().startswith("{"):
+        return parse_node_json(text)
     found = []
     for line in text.splitlines():
         fields = line.split("|", 3)
@@ -152,6 +159,54 @@ def parse_sinfo(text: str) -> tuple[NodeLine, ...]:
             )
         )
     return tuple(found)
+
+
+def parse_node_json(text: str) -> tuple[NodeLine, ...]:
+    """A line for each node and partition in the JSON of `scontrol show nodes` or `sinfo`; nothing of damaged JSON.
+
+    The layouts of Slurm's data parsers: 21.08 has a word and `state_flags`, 22.05 words joined by +, later ones lists;
+    sinfo groups nodes of equal state since 23.02. Which partition is the default is not said.
+    """
+    try:
+        document = json.loads(text)
+    except ValueError:
+        return ()
+    lines: list[NodeLine] = []
+    for entry in _objects(document, "nodes"):
+        words = [*_words(entry.get("state")), *_words(entry.get("state_flags"))]
+        for partition in _words(entry.get("partitions")) or [""]:
+            lines += _json_lines(_words(entry.get("name")), words, partition, entry.get("reason"))
+    for entry in _objects(document, "sinfo"):
+        names, words = _words(_inner(entry, "nodes", "nodes")), _words(_inner(entry, "node", "state"))
+        partition = "".join(_words(_inner(entry, "partition", "name"))[:1])
+        lines += _json_lines(names, words, partition, _inner(entry, "reason", "description"))
+    return tuple(lines)
+
+
+def _json_lines(names: Sequence[str], words: Sequence[str], partition: str, reason: object) -> Iterator[NodeLine]:
+    if not words:
+        return
+    state, flags = base_and_flags(words)
+    why = "".join(_words(reason)[:1]).strip()
+    for name in names:
+        yield NodeLine(node=name, state=state, flags=flags, partition=partition, default=False, reason=why)
+
+
+def _objects(document: object, key: str) -> list[dict[str, Any]]:
+    entries = document.get(key) if isinstance(document, dict) else None
+    return [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+
+
+def _inner(entry: dict[str, Any], key: str, inner: str) -> object:
+    """`entry[key][inner]`, or `entry[key]` of a layout that has no object there."""
+    value = entry.get(key)
+    return value.get(inner) if isinstance(value, dict) else value
+
+
+def _words(value: object) -> list[str]:
+    """ "idle+drain" is one word, ["IDLE", "DRAIN"] are two."""
+    words = value if isinstance(value, list) else [value]
+    return [word for word in words if isinstance(word, str) and word]
 
 
 def partition_lines(lines: Sequence[NodeLine], partition: str) -> tuple[NodeLine, ...]:

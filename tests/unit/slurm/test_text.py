@@ -1,5 +1,7 @@
 """What Slurm prints: known words, unknown words, words out of place."""
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -268,3 +270,53 @@ def test_reserved_nodes_are_told_from_broken_ones() -> None:
 def test_compound_states(words: str | list[str], state: str, flags: str) -> None:
     """scontrol and --json join words with +; newer JSON has a list of them. sinfo appends marks."""
     assert base_and_flags(words) == (state, flags)
+
+
+NODE_JSON = [
+    {"nodes": [{"name": "n1", "state": "idle", "state_flags": ["DRAIN"], "partitions": ["main"], "reason": "disk"}]},
+    {"nodes": [{"name": "n1", "state": "idle+drain", "partitions": ["main"], "reason": "disk"}]},
+    {"meta": {}, "nodes": [{"name": "n1", "state": ["IDLE", "DRAIN"], "partitions": ["main"], "reason": "disk"}]},
+    {
+        "sinfo": [
+            {
+                "node": {"state": ["IDLE", "DRAIN"]},
+                "nodes": {"allocated": 0, "nodes": ["n1"]},
+                "partition": {"name": "main"},
+                "reason": {"description": "disk"},
+            }
+        ]
+    },
+]
+
+
+@pytest.mark.parametrize("document", NODE_JSON)
+def test_the_json_of_sinfo_and_scontrol(document: dict[str, object]) -> None:
+    (line,) = parse_sinfo(json.dumps(document, indent=1))
+    assert (line.node, line.state, line.partition) == ("n1", "drained", "main")
+    assert line.out_of_service
+    assert why_not(line).reason == "Slurm says drained (disk)"
+
+
+def test_states_of_json_that_say_more_than_one_thing() -> None:
+    states: tuple[object, ...] = (
+        ["DOWN", "NOT_RESPONDING"],
+        ["IDLE", "CLOUD", "POWERING_UP"],
+        "down+not_responding",
+        ["MIXED"],
+        [],
+        7,
+    )
+    nodes = [{"name": f"n{i}", "state": state, "partitions": ["a", "b"]} for i, state in enumerate(states)]
+    lines = parse_sinfo(json.dumps({"nodes": [*nodes, "x", {"state": "idle"}]}))
+    assert [(line.node, line.state, line.flags) for line in lines if line.partition == "b"] == [
+        ("n0", "down", "*"),
+        ("n1", "idle", "#"),
+        ("n2", "down", "*"),
+        ("n3", "mixed", ""),
+    ]
+    assert lines[2].suspended
+
+
+@pytest.mark.parametrize("text", ["{", "{}", '{"nodes": 3, "sinfo": {"a": 1}}', '{"nodes": [{"name": ["n1"]}]}'])
+def test_json_without_nodes_has_none(text: str) -> None:
+    assert parse_sinfo(text) == ()
