@@ -77,6 +77,12 @@ def sshd_of(plan: LabPlan, node: str) -> list[str]:
     return [str(pid) for pid in pids_in([plan.space(node)]) if program(pid) == "sshd"]
 
 
+def seatrial(plan: LabPlan, *words: str) -> Completed:
+    """Another command without Slurm."""
+    argv = [sys.executable, "-m", "seatrial", *words]
+    return run(without_slurm(plan, argv, cwd=str(ROOT), extra=[NO_SHARED_MEMORY]), timeout_s=120)
+
+
 @pytest.mark.alone
 def test_a_slow_link_is_named(clean: LabPlan, tmp_path: Path) -> None:
     planting.plant(clean.name, "link-rate", "n2", Parameters(percent=80))
@@ -171,3 +177,56 @@ def test_the_probe_is_copied_to_a_host_that_does_not_have_it(clean: LabPlan, tmp
     assert "Archive:" in done.stdout, done.stdout + done.stderr
     copied = run(inside(clean, "n2", ["find", folder, "-name", "seatrial-probe", "-perm", "700"]), timeout_s=20)
     assert copied.stdout.count("seatrial-probe\n") == 1
+
+
+def test_facts_and_recordings_of_hosts(clean: LabPlan, tmp_path: Path) -> None:
+    unknown_key(clean)
+    done = seatrial(clean, "facts", "--hosts", "n[1-3]", "--json")
+    assert done.returncode == 2, done.stderr
+    assert sorted(parsed(done.stdout)["nodes"]) == ["n1", "n3"]
+    assert "n2 gave no facts: the host key of the host is unknown" in done.stderr
+    output = tmp_path / "hosts.tar.gz"
+    recorded = seatrial(clean, "gather", "--hosts", "n[1-3]", "--output", str(output))
+    assert recorded.returncode == 2, recorded.stderr
+    assert recorded.stdout.startswith("2 nodes in"), recorded.stdout
+    again = seatrial(clean, "facts", "--from", str(output), "--json")
+    assert sorted(parsed(again.stdout)["nodes"]) == ["n1", "n3"]
+
+
+@pytest.mark.parametrize("mpicc", UNBOUND)
+def test_the_doctor_starts_the_probe_on_hosts_and_names_the_one_that_cannot_be_reached(
+    clean: LabPlan, mpicc: str
+) -> None:
+    if shutil.which(mpicc) is None:
+        pytest.skip(f"{mpicc} is not installed")
+    words = ["doctor", "--hosts", "n[1-3]", "--mpicc", mpicc, f"--mpirun-options={UNBOUND[mpicc]}", "--json"]
+    done = seatrial(clean, *words)
+    remarks = parsed(done.stdout)["remarks"]
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert remarks[-1]["says"] == "3 ranks came up on 3 nodes, as one world, and messages pass."
+    assert [one["step"] for one in remarks] == ["probe", "hosts", "places", "start"]
+    no_key_accepted(clean)
+    try:
+        one_less = seatrial(clean, *words)
+    finally:
+        attempt(inside(clean, "n2", ["sh", "-c", f"umount {SYSTEM_FOLDER}/user.pub"]))
+    assert one_less.returncode == 1
+    (found,) = parsed(one_less.stdout)["findings"]
+    assert (found["kind"], found["subject"]) == ("node-silent", "node:n2")
+    assert "ssh cannot log in to n2 without a password" in found["statement"]
+
+
+def test_a_launch_line_of_mpirun_over_ssh(clean: LabPlan, tmp_path: Path) -> None:
+    """Two ranks on a core of each host; the facts that show it are read over ssh."""
+    common = ["--starts", "0", "--archive", str(tmp_path / "runs"), "--json", "--hosts", "n[1-2]"]
+    line = ["mpirun.openmpi", "--allow-run-as-root", "--host", "n1:2,n2:2", "--bind-to", "none", "-n", "4", "true"]
+    pinned = [*line[:-1], "taskset", "-c", "0", "true"]
+    done = seatrial(clean, "placement", *common, "--", *pinned)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "ranks-share-core" in done.stdout
+    found = parsed(done.stdout)["ranks"]
+    assert sorted({rank["node"] for rank in found}) == ["n1", "n2"]
+    assert all(rank["cores"] for rank in found)
+    elsewhere = seatrial(clean, "placement", *common, "--", *[word.replace("n2:2", "n3:2") for word in line])
+    assert elsewhere.returncode == 64, elsewhere.stdout + elsewhere.stderr
+    assert "Ranks came up on n3, which --hosts does not name" in elsewhere.stderr

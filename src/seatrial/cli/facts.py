@@ -8,14 +8,14 @@ from seatrial.cli.facts_detached import leave_to_the_queue
 from seatrial.cli.node_sources import From, Nodes, read_facts, say_silent
 from seatrial.cli.options import AsJson, Junit, Nagios
 from seatrial.cli.outcome import Files, show
-from seatrial.cli.site_options import QUEUE, Shared, settings_of
+from seatrial.cli.site_options import HOSTS, QUEUE, Shared, settings_of
 from seatrial.commands.facts import drift as facts_drift
 from seatrial.commands.facts import drift_view
 from seatrial.commands.facts import view as facts_view
 from seatrial.driver import facts_reading
 from seatrial.model.errors import ExitCode, UsageError
 
-SHARED = Shared(only=("archive", "run", *QUEUE))
+SHARED = Shared(only=("archive", "run", *HOSTS, *QUEUE))
 
 
 def facts(
@@ -48,7 +48,7 @@ def facts(
         )
     if site.run:
         raise UsageError("--run is only valid with --detach.", "Leave it out.")
-    if with_login and not nodes and source is None:
+    if with_login and not (nodes or site.hosts) and source is None:
         raise UsageError("--with-login compares this machine with nodes.", "Name NODES, or a recording with --from.")
     earlier = facts_reading.read_earlier(since, site.archive) if since else None
     read = read_facts(nodes, source, site)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from seatrial.cli.json_output import JSON_OUTPUT
+from seatrial.cli.node_sources import refuse_hosts
 from seatrial.cli.options import parse_nodes
 from seatrial.cli.progress import progress_on
 from seatrial.cli.site_options import refuse_idle_only
@@ -32,6 +33,7 @@ def leave_to_the_queue(nodes: str, site: "SiteSettings", *, at_once: bool, sourc
             "Give them to `seatrial facts --from`, once `seatrial runs collect` reports that the nodes are read.",
         )
     refuse_idle_only(site)
+    refuse_hosts(site, "--detach submits Slurm jobs, and --hosts are read over ssh.")
     wanted = parse_nodes(nodes, "NODES")
     if not wanted:
         raise UsageError("--detach submits a Slurm job for each node.", "Name NODES: n[1-4] or n1,n3.")

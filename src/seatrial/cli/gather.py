@@ -7,23 +7,24 @@ from typing import Annotated
 import typer
 from msgspec.structs import replace
 
-from seatrial.cli.node_sources import From, refuse_for_this_machine, say_silent
+from seatrial.cli.node_sources import From, refuse_for_this_machine, refuse_hosts, say_silent
 from seatrial.cli.options import parse_nodes
 from seatrial.cli.progress import progress_on
-from seatrial.cli.site_options import QUEUE, Shared, refuse_ssh, settings_of
+from seatrial.cli.site_options import HOSTS, QUEUE, Shared, settings_of
 from seatrial.commands.gather import run as gather_run
 from seatrial.driver import clock as driver_clock
 from seatrial.driver import site as driver_site
 from seatrial.model.errors import ExitCode, UsageError
 from seatrial.model.words import count
 
-SHARED = Shared(only=("launcher", *QUEUE))
+SHARED = Shared(only=("launcher", *HOSTS, *QUEUE))
 
 
 def gather(
     context: typer.Context,
     nodes: Annotated[
-        str, typer.Argument(help="n[1-4] or n1,n3.  [default: all idle nodes, or this machine]", metavar="NODES")
+        str,
+        typer.Argument(help="n[1-4] or n1,n3.  [default: all hosts or idle nodes, or this machine]", metavar="NODES"),
     ] = "",
     source: From = None,
     output: Annotated[
@@ -37,16 +38,18 @@ def gather(
     """Record raw facts of the nodes, for `--from` and to share with others."""
 
     site = settings_of(context)
-    refuse_ssh(site, "gather")
     if site.launcher not in driver_site.LAUNCHERS:
         raise UsageError(f"--launcher {site.launcher} is not one of {', '.join(driver_site.LAUNCHERS)}.")
     site = replace(site, nodes=parse_nodes(nodes, "NODES"))
     if site.launcher == "local":
-        if site.nodes or site.partition:
-            raise UsageError("--launcher local records this machine alone.", "Leave NODES and --partition out.")
+        if site.nodes or site.partition or site.hosts:
+            raise UsageError(
+                "--launcher local records this machine alone.", "Leave NODES, --hosts and --partition out."
+            )
         refuse_for_this_machine(site)
     if source is not None:
         refuse_for_this_machine(site)
+        refuse_hosts(site, "--from reads a recording, not hosts over ssh.")
     target = output or Path(f"{driver_clock.new_run_name('gather')}.tar.gz")
     settings = gather_run.GatherSettings(output=target, site=site, scrub=scrub, source=source)
     with progress_on(sys.stderr) as progress:

@@ -7,12 +7,12 @@ import typer
 from seatrial.cli.node_sources import From, Nodes, read_facts, say_silent
 from seatrial.cli.options import AsJson
 from seatrial.cli.outcome import show
-from seatrial.cli.site_options import QUEUE, Shared, settings_of
+from seatrial.cli.site_options import HOSTS, QUEUE, Shared, settings_of
 from seatrial.commands.limits import paths
 from seatrial.commands.limits import view as limits_view
 from seatrial.model.errors import ExitCode, UsageError
 
-SHARED = Shared(only=QUEUE)
+SHARED = Shared(only=(*HOSTS, *QUEUE))
 
 
 def limits(

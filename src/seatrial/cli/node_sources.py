@@ -19,7 +19,12 @@ if TYPE_CHECKING:
     from seatrial.driver.facts_reading import FactsRead
     from seatrial.model.settings import SiteSettings
 
-Nodes = Annotated[str, typer.Argument(help="n[1-4] or n1,n3, through Slurm.  [default: this machine]", metavar="NODES")]
+Nodes = Annotated[
+    str,
+    typer.Argument(
+        help="n[1-4] or n1,n3, through Slurm or over ssh.  [default: all --hosts, or this machine]", metavar="NODES"
+    ),
+]
 From = Annotated[
     Path | None,
     typer.Option("--from", help="A recorded machine or cluster instead: see docs/recordings.md.", metavar="PATH"),
@@ -34,10 +39,11 @@ def read_facts(nodes: str, source: Path | None, site: "SiteSettings") -> "FactsR
 
     wanted = parse_nodes(nodes, "NODES")
     if source is not None:
+        refuse_hosts(site, "--from reads a recording, not hosts over ssh.")
         with progress_on(sys.stderr) as progress:
             read = facts_reading.read_recording(source, progress)
         return facts_reading.only(read, wanted, source) if wanted else read
-    if not wanted:
+    if not wanted and not site.hosts:
         refuse_for_this_machine(site)
         return facts_reading.read_here()
     with progress_on(sys.stderr) as progress:
@@ -54,6 +60,12 @@ def refuse_for_this_machine(site: "SiteSettings") -> None:
     ):
         if given and option not in site.from_site:
             raise UsageError(f"{option} needs nodes from Slurm.", "Name NODES, or leave it out.")
+
+
+def refuse_hosts(site: "SiteSettings", why: str) -> None:
+    """Raises UsageError where --hosts or --hostfile is given. `why`: the sentence about it."""
+    if site.hosts:
+        raise UsageError(why, "Leave out --hosts and --hostfile.")
 
 
 def say_silent(silent: Mapping[str, str]) -> None:

@@ -8,12 +8,12 @@ import typer
 from seatrial.cli.options import AsJson, Html
 from seatrial.cli.outcome import Files, show
 from seatrial.cli.progress import progress_on
-from seatrial.cli.site_options import HOSTS, JOB, Shared, settings_of
+from seatrial.cli.site_options import JOB, Shared, settings_of
 from seatrial.commands.placement import run as placement_run
 from seatrial.commands.placement import view as placement_view
 from seatrial.model.settings import PLACEMENT_STARTS, PlacementSettings
 
-SHARED = Shared(without=("launcher", "partition", *JOB, "mpi", "replay", *HOSTS))
+SHARED = Shared(without=("launcher", "partition", *JOB, "mpi", "replay", "mpirun_options"))
 
 
 def placement(

@@ -127,8 +127,8 @@ class SharedOptions(NamedTuple):
 
 
 SETTINGS_NAMES = frozenset(field.name for field in msgspec.structs.fields(SiteSettings))
-HOSTS = ("hosts", "hostfile", "mpirun_options")
-"""The options of hosts without Slurm."""
+HOSTS = ("hosts", "hostfile")
+"""The options that name hosts without Slurm."""
 JOB = ("account", "qos", "reservation", "constraint", "exclude", "gres", "slurm_arg")
 """What the rules of a site want of every job."""
 QUEUE = ("partition", *JOB, "wait", "idle_only", "node_hours")
@@ -199,14 +199,6 @@ class SharedCommand(TyperCommand):
 def settings_of(context: typer.Context) -> SiteSettings:
     """The settings that the shared options of this command line make."""
     return cast(SiteSettings, context.obj)
-
-
-def refuse_ssh(site: SiteSettings, command: str) -> None:
-    """Raises UsageError for --launcher ssh where a command cannot use it."""
-    if site.launcher == "ssh":
-        raise UsageError(
-            f"`seatrial {command}` does not reach nodes over ssh.", "Leave out --launcher, or give slurm or local."
-        )
 
 
 def refuse_idle_only(site: SiteSettings) -> None:

@@ -1,4 +1,4 @@
-"""Reads facts: of this machine, of a cluster's nodes through Slurm, or of recorded machines."""
+"""Reads facts: of this machine, of a cluster's nodes through Slurm or over ssh, or of recorded machines."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -9,9 +9,12 @@ import msgspec
 from seatrial.archive import layout
 from seatrial.archive.inputs import ANY_SIZE, BadInput, open_regular
 from seatrial.archive.reader import find_run, read_facts_texts, read_info
+from seatrial.driver.named_hosts import chosen_hosts, uses_ssh
 from seatrial.driver.node_selection import allocate_available, fewer_nodes
 from seatrial.driver.progress import Progress, Silent
 from seatrial.launch.collector import QUICK_FACTS, collect_tree, collector
+from seatrial.launch.hosts.reach import require_ssh
+from seatrial.launch.hosts.remote_facts import read_remote_facts
 from seatrial.launch.slurm import SlurmLauncher
 from seatrial.model.errors import LaunchError, SeatrialError, UsageError
 from seatrial.model.fabric import NO_FABRIC, Fabric
@@ -72,7 +75,8 @@ def cluster_launcher(site: SiteSettings) -> SlurmLauncher:
         named = f"NODES {_first_of(site.nodes)} needs" if site.nodes else "--launcher slurm needs"
         raise UsageError(
             f"{named} Slurm, and no Slurm answers here (sinfo).",
-            "Run it on a login node, or leave the nodes out to read this machine alone.",
+            "Run it on a login node, name the nodes with --hosts to read them over ssh, or leave them out to read this "
+            "machine alone.",
         )
     return SlurmLauncher(
         partition=site.partition,
@@ -95,7 +99,10 @@ def read_cluster(site: SiteSettings, progress: Progress) -> FactsRead:
 
     Raises UsageError for a node or partition that Slurm does not know and where there is no Slurm, LaunchError where
     it grants nothing. A node that is down or does not answer, or that would cost more than --node-hours, is silent.
+    Hosts that are named, and those of a job of PBS, LSF or Flux, are read over ssh.
     """
+    if uses_ssh(site):
+        return read_hosts(site, progress)
     launcher = cluster_launcher(site)
     progress.stage("Looking for nodes")
     hosts = launcher.hosts()
@@ -120,6 +127,15 @@ def read_cluster(site: SiteSettings, progress: Progress) -> FactsRead:
     return msgspec.structs.replace(
         read, features=hosts.features, launcher=launcher.name, cluster=hosts.cluster, fabric=hosts.fabric
     )
+
+
+def read_hosts(site: SiteSettings, progress: Progress) -> FactsRead:
+    """The hosts of `site`, each over ssh. Raises UsageError for names and options, LaunchError without ssh."""
+    hosts = chosen_hosts(site)
+    require_ssh()
+    progress.stage(f"Reading the facts of {count(len(hosts), 'host')} over ssh")
+    reading = read_remote_facts(hosts)
+    return msgspec.structs.replace(_of_texts(reading.texts, reading.silent), launcher="ssh")
 
 
 def read_recording(path: Path, progress: Progress | None = None) -> FactsRead:

@@ -20,6 +20,7 @@ from seatrial.archive.reader import (
     read_info,
     refuse_damaged,
 )
+from seatrial.driver.named_hosts import named_hosts
 from seatrial.launch.contract import Launcher
 from seatrial.launch.environments.environment import NO_ENVIRONMENT, Environment, Where
 from seatrial.launch.environments.spec import AUTO, parse_environment
@@ -88,35 +89,17 @@ def hosts_launcher(settings: SiteSettings, job: JobNodes | None = None) -> Hosts
 
     Raises UsageError where there are none, and for options that need Slurm; LaunchError for what is missing.
     """
-    job = None if settings.hosts else job or job_nodes(os.environ)
-    if not settings.hosts and job is None:
-        raise UsageError(
-            "--launcher ssh needs to know the hosts.",
-            "Name them with --hosts or --hostfile, or use it in a job of PBS, LSF or Flux.",
-        )
-    if settings.launcher not in ("auto", "ssh"):
-        raise UsageError(
-            f"Hosts are measured over ssh, not by --launcher {settings.launcher}.", "Leave out one of the two."
-        )
-    for option, given in (
-        ("--partition", settings.partition),
-        *settings.slurm.options,
-        ("--idle-only", settings.idle_only),
-        ("--node-hours", settings.node_hours),
-        ("--mpi", settings.mpi),
-    ):
-        if given and option not in settings.from_site:
-            raise UsageError(f"{option} is for Slurm, and these hosts are measured over ssh.", "Leave it out.")
+    named = named_hosts(settings, job)
     environment = environment_of(settings, local=True)
     mpi, probe = _probe(settings, environment)
     if environment and environment.where is Where.INSIDE:
         mpi = host_mpirun(mpi)
     return HostsLauncher(
-        settings.hosts or (job.nodes if job else ()),
+        named.nodes,
         mpi,
         probe,
         nodes=settings.nodes,
-        job=job.job if job else "",
+        job=named.job,
         options=settings.mpirun_options,
         quick_facts=settings.quick_facts,
         environment=environment,

@@ -25,11 +25,11 @@ NEEDS = {
     "curve": OFFERED,
     "transports": OFFERED,
     "saturate": OFFERED - {"launcher"},
-    "placement": OFFERED - {"launcher", "partition", "mpi", "replay", *JOB, *HOSTS},
-    "doctor": OFFERED - {"budget", "archive", "round_timeout", "replay", "run", "seed", "verify", *HOSTS},
-    "facts": {"archive", "run", "partition", *JOB, "wait", "idle_only", "node_hours"},
-    "limits": {"partition", *JOB, "wait", "idle_only", "node_hours"},
-    "gather": {"launcher", "partition", *JOB, "wait", "idle_only", "node_hours"},
+    "placement": OFFERED - {"launcher", "partition", "mpi", "replay", *JOB, "mpirun_options"},
+    "doctor": OFFERED - {"budget", "archive", "round_timeout", "replay", "run", "seed", "verify"},
+    "facts": {"archive", "run", *HOSTS, "partition", *JOB, "wait", "idle_only", "node_hours"},
+    "limits": {*HOSTS, "partition", *JOB, "wait", "idle_only", "node_hours"},
+    "gather": {"launcher", *HOSTS, "partition", *JOB, "wait", "idle_only", "node_hours"},
 }
 
 

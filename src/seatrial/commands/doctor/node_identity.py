@@ -60,15 +60,21 @@ def judge_places(places: Sequence[Place], *, asked_s: float, answered_s: float) 
             "/etc/hostname and its DHCP."
         )
         found.append(blocked(STEP, FindingKind.HOSTNAME_DIFFERS, f"Hostnames differ from Slurm's: {each}.", remedy))
+    return [*found, *judge_clocks(places, asked_s=asked_s, answered_s=answered_s)]
+
+
+def judge_clocks(places: Sequence[Place], *, asked_s: float, answered_s: float, slurm: bool = True) -> list[Finding]:
+    """One finding where a clock is wrong; an obstacle only to `slurm`, whose credentials would be too old."""
     times = {one.node: one.time_s for one in places if one.time_s is not None}
     off = {node: max(asked_s - 1 - time_s, time_s - answered_s - 1, 0.0) for node, time_s in times.items()}
     worst = {node: seconds for node, seconds in off.items() if seconds > CLOCK_NOTED_S}
-    if worst:
-        each = ", ".join(f"{node} by {seconds:.0f} s" for node, seconds in sorted(worst.items())[:4])
-        weigh = blocked if max(worst.values()) > CLOCK_BLOCKED_S else noted
-        remedy = "Start the time service there (chronyc tracking, timedatectl); munge rejects old credentials."
-        found.append(weigh(STEP, FindingKind.CLOCK_DIFFERS, f"Clocks differ from this machine's: {each}.", remedy))
-    return found
+    if not worst:
+        return []
+    each = ", ".join(f"{node} by {seconds:.0f} s" for node, seconds in sorted(worst.items())[:4])
+    weigh = blocked if slurm and max(worst.values()) > CLOCK_BLOCKED_S else noted
+    why = "munge rejects old credentials" if slurm else "the logs of the nodes cannot be compared"
+    remedy = f"Start the time service there (chronyc tracking, timedatectl); {why}."
+    return [weigh(STEP, FindingKind.CLOCK_DIFFERS, f"Clocks differ from this machine's: {each}.", remedy)]
 
 
 def judge_silent(silent: Sequence[str], said: str) -> list[Finding]:

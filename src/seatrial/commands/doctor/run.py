@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from seatrial.commands.doctor import node_identity, node_states, partition, questions, starts, versions
+from seatrial.commands.doctor.hosts import examine_hosts
 from seatrial.commands.doctor.questions import (
     SlurmAnswers,
     ask_slurm,
@@ -20,6 +21,7 @@ from seatrial.commands.doctor.questions import (
     versions_of,
 )
 from seatrial.driver.clock import monotonic_s
+from seatrial.driver.named_hosts import uses_ssh
 from seatrial.driver.node_selection import allocation_s, enough, fewer_nodes, grouped, longest_budget_s
 from seatrial.driver.progress import Progress, Silent
 from seatrial.driver.site import choose_launcher
@@ -27,6 +29,7 @@ from seatrial.launch import slurm
 from seatrial.launch.contract import Launcher
 from seatrial.launch.environments.report import parse_reports, question
 from seatrial.launch.environments.trial import try_out
+from seatrial.launch.hosts.launcher import HostsLauncher
 from seatrial.launch.local import mpirun_argv
 from seatrial.launch.mpi import Mpi, find_mpi
 from seatrial.launch.slurm import SlurmLauncher
@@ -70,6 +73,9 @@ class Doctor:
 
     def examine(self) -> None:
         """All steps."""
+        if uses_ssh(self._settings):
+            self._examine_hosts()
+            return
         through_slurm = self._settings.launcher != "local" and self._ask_slurm()
         if self._settings.launcher == "slurm" and not through_slurm:
             return
@@ -88,6 +94,13 @@ class Doctor:
             self._start(launcher)
         finally:
             launcher.close()
+
+    def _examine_hosts(self) -> None:
+        """Hosts without Slurm."""
+        self._progress.stage("Preparing the probe")
+        launcher = self._prepared(self._settings)
+        if isinstance(launcher, HostsLauncher):
+            self.remarks += examine_hosts(launcher, self._progress)
 
     def _ask_slurm(self) -> bool:
         """Whether launches go through Slurm: it is installed, whether it answers or not."""

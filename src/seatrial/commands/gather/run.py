@@ -10,6 +10,7 @@ from seatrial import __version__
 from seatrial.commands.gather.copy import read_again
 from seatrial.driver.clock import now_text
 from seatrial.driver.facts_reading import FactsRead, read_cluster, read_here
+from seatrial.driver.named_hosts import uses_ssh
 from seatrial.driver.progress import Progress
 from seatrial.launch.site_outputs import fabric_outputs, slurm_outputs
 from seatrial.model.errors import SeatrialError
@@ -28,7 +29,8 @@ class GatherSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     output: Path
     site: SiteSettings
-    """Which nodes to read, and how. No nodes: all idle ones where there is Slurm, else this machine."""
+    """Which nodes to read, and how. No nodes: all hosts that are named, all idle nodes where there is Slurm, those of a
+    job of PBS, LSF or Flux, else this machine."""
     scrub: bool = False
     source: Path | None = None
     """A recording, to be recorded once more in place of live nodes."""
@@ -41,7 +43,9 @@ def gather(settings: GatherSettings, progress: Progress) -> Gathered:
     """
     refuse_taken(settings.output)
     site = settings.site
-    local = site.launcher == "local" or (site.launcher == "auto" and not site.nodes and not is_here())
+    local = site.launcher == "local" or (
+        site.launcher == "auto" and not site.nodes and not uses_ssh(site) and not is_here()
+    )
     if settings.source is not None:
         read, outputs = read_again(settings.source, site.nodes, progress)
     elif local:
@@ -49,7 +53,7 @@ def gather(settings: GatherSettings, progress: Progress) -> Gathered:
         read, outputs = read_here(), {}
     else:
         read = read_cluster(site, progress)
-        outputs = slurm_outputs()
+        outputs = {} if read.launcher == "ssh" else slurm_outputs()
     if not read.texts:
         why = "; ".join(f"{node}: {reason}" for node, reason in read.silent.items()) or "no node is idle"
         raise SeatrialError(f"No node answers ({why}).", "Name others, or record this machine by --launcher local.")

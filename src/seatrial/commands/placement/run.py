@@ -14,7 +14,7 @@ from seatrial.archive.writer import RunWriter
 from seatrial.commands.placement.advice import Advice
 from seatrial.commands.placement.gain import ADVISED, ASKED
 from seatrial.commands.placement.judge import Placement, advice_of, disobeyed, judge_placement, shown_by_messages
-from seatrial.commands.placement.line_facts import line_facts
+from seatrial.commands.placement.line_facts import hosts_of_line, line_facts
 from seatrial.driver.clock import monotonic_s
 from seatrial.driver.facts_reading import FactsRead
 from seatrial.driver.progress import Progress, Silent
@@ -34,6 +34,7 @@ from seatrial.launch.line_options import Dialect
 from seatrial.launch.line_parser import LaunchLine, parse_line
 from seatrial.model.errors import LaunchError
 from seatrial.model.measurement import Kernel, Measurement, Phase, Round, Shape
+from seatrial.model.node_list import node_list
 from seatrial.model.placement import RankPlace, Start
 from seatrial.model.run import Design, RecordedRun
 from seatrial.model.settings import PlacementSettings
@@ -200,17 +201,20 @@ def run_placement(settings: PlacementSettings, progress: Progress | None = None)
         known_program(line, around)
         if hint := program_hint(line):
             progress.stage(hint)
-    probe = probe_for(msgspec.structs.replace(site, mpicc=site.mpicc or compiler_beside(settings.words, around)))
+    with_mpi = msgspec.structs.replace(site, mpicc=site.mpicc or compiler_beside(settings.words, around))
+    named = hosts_of_line(line, with_mpi, progress)
+    probe = named.probe if named else probe_for(with_mpi)
     launcher = LineLauncher(line, probe, site.wait_s, around)
     progress.stage("Starting the launch line with the probe in place of its program")
     ranks = _look(launcher)
-    facts = line_facts(sorted({rank.host for rank in ranks}), line, site, progress)
+    facts = line_facts(sorted({rank.host for rank in ranks}), line, site, progress, named)
     found = Found(line=line, ranks=ranks, facts=facts)
     hosts = Hosts(nodes=tuple(found.by_host), fabric=facts.fabric, cluster=facts.cluster)
-    named = ["--program", settings.program] if settings.program else []
-    named += ["--environment", site.environment, "--wrap", site.wrap] if around else []
-    named += ["--cores", str(line.cores)] if line.cores else []
-    site = msgspec.structs.replace(site, command=("placement", *named, "--", *settings.words))
+    given = ["--hosts", node_list(site.hosts)] if site.hosts else []
+    given += ["--program", settings.program] if settings.program else []
+    given += ["--environment", site.environment, "--wrap", site.wrap] if around else []
+    given += ["--cores", str(line.cores)] if line.cores else []
+    site = msgspec.structs.replace(site, command=("placement", *given, "--", *settings.words))
     settings = msgspec.structs.replace(settings, site=site, cores=line.cores)
     info = describe(settings, launcher, hosts, hosts.nodes)
     info = msgspec.structs.replace(info, wrap=around.where.value if around else "")

@@ -5,9 +5,10 @@ checked and not used, since the ranks on each host are ours to choose; a host wi
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from seatrial.model.node_list import MOST_NODES, expand
+from seatrial.model.errors import UsageError
+from seatrial.model.node_list import MOST_NODES, expand, node_list
 
 SLOTS = ("slots", "max_slots", "max-slots", "slots_max", "cpu", "count")
 """Words of Open MPI for the number of ranks; `cpu` and `count` are its older names of `slots`."""
@@ -48,6 +49,20 @@ def is_name(host: str) -> bool:
 def is_address(host: str) -> bool:
     """Whether the host is given as an IPv6 address, which mpirun's options cannot take."""
     return ":" in host
+
+
+def refuse_names(given: Sequence[str], wanted: Sequence[str]) -> None:
+    """Raises UsageError for a wanted host that is not one of those given, and for one that has no valid name."""
+    listed = frozenset(given)
+    for host in wanted:
+        if host not in listed:
+            raise UsageError(f"Node {host} is not one of the hosts.", f"They are {node_list(given[:20])}.")
+        if is_address(host):
+            raise UsageError(
+                f"The IPv6 address {host} cannot be given to mpirun.", "Give the host a name in DNS or /etc/hosts."
+            )
+        if not is_name(host):
+            raise UsageError(f"{host!r} is not a valid host name.", "Use letters, digits, '-', '_' and '.'.")
 
 
 def _host(words: list[str]) -> tuple[tuple[str, ...], int | None]:

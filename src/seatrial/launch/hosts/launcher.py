@@ -3,18 +3,18 @@
 import os
 import shlex
 import shutil
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from seatrial.failures.ssh import REMEDY, why_unreachable
-from seatrial.launch.collector import EXTRA_S_PER_NODE, Patience, collector
+from seatrial.failures.ssh import REMEDY
+from seatrial.launch.collector import EXTRA_S_PER_NODE
 from seatrial.launch.contract import PLAIN, Command, FactsReading, Hosts, Manner
 from seatrial.launch.default_launch import default_line, look
 from seatrial.launch.environments.environment import NO_ENVIRONMENT, Environment
 from seatrial.launch.environments.report import ask as ask_environment
-from seatrial.launch.hosts.host_file import is_address, is_name
-from seatrial.launch.hosts.reach import HostAnswer, ask, copy_program, each_host
+from seatrial.launch.hosts.host_file import refuse_names
+from seatrial.launch.hosts.reach import HostAnswer, ask, copy_program, each_host, require_ssh
+from seatrial.launch.hosts.remote_facts import read_remote_facts
 from seatrial.launch.hosts.ssh_argv import (
     DAEMONS,
     LIBRARY_PATH,
@@ -29,15 +29,11 @@ from seatrial.launch.mpi import Family, Mpi
 from seatrial.launch.session import PipeSession
 from seatrial.model.errors import LaunchError, UsageError
 from seatrial.model.fabric import NO_FABRIC
-from seatrial.model.node_list import node_list
 from seatrial.model.placement import DefaultStart
 from seatrial.model.run import NodeCause, NodeState
-from seatrial.node.frame import CLOSING, OPENING
-from seatrial.process.process import Completed, run
+from seatrial.process.process import Completed
 
 START_TIMEOUT_S = 60.0
-QUICK = "SEATRIAL_FACTS=quick"
-NO_VARIABLE = "SEATRIAL_FACTS="
 
 
 class HostsLauncher:
@@ -78,7 +74,7 @@ class HostsLauncher:
         Raises UsageError for names that are invalid or mean the same host, LaunchError where none can be reached or
         mpirun is missing.
         """
-        self._refuse_names()
+        refuse_names(self._given, self._wanted)
         self._refuse_mpirun()
         answers = each_host(self._wanted, self._prepare)
         left_out = tuple(
@@ -99,16 +95,10 @@ class HostsLauncher:
                 raise UsageError(f"{first_name} and {host} are the same host, {own}.", "Name each host only once.")
         return Hosts(nodes=nodes, left_out=left_out, fabric=NO_FABRIC)
 
-    def _refuse_names(self) -> None:
-        for host in self._wanted:
-            if host not in self._given:
-                raise UsageError(f"Node {host} is not one of the hosts.", f"They are {node_list(self._given[:20])}.")
-            if is_address(host):
-                raise UsageError(
-                    f"The IPv6 address {host} cannot be given to mpirun.", "Give the host a name in DNS or /etc/hosts."
-                )
-            if not is_name(host):
-                raise UsageError(f"{host!r} is not a valid host name.", "Use letters, digits, '-', '_' and '.'.")
+    @property
+    def names(self) -> dict[str, str]:
+        """The host name that a host has for itself -> the name under which it was given; known after `hosts`."""
+        return dict(self._names)
 
     def _refuse_mpirun(self) -> None:
         if not self._mpi.mpirun:
@@ -121,8 +111,7 @@ class HostsLauncher:
                 f"{self._mpi.mpirun} is neither of Open MPI nor of the MPICH family.",
                 "Name the compiler of one of these with --mpicc.",
             )
-        if shutil.which("ssh") is None:
-            raise LaunchError("There is no ssh on PATH.", "Install OpenSSH's client (openssh-client).")
+        require_ssh()
 
     def _prepare(self, host: str, give_up: Callable[[bool], bool]) -> HostAnswer:
         """Ask a host, copy the probe to it if it has none, and put into `failure` what is still missing."""
@@ -154,25 +143,7 @@ class HostsLauncher:
 
     def read_facts(self, nodes: Sequence[str]) -> FactsReading:
         """Each host by a login of its own."""
-        text, patience = collector(), Patience()
-        command = ["env", QUICK if self._quick else NO_VARIABLE, "sh", "-s"]
-
-        def read(host: str, give_up: Callable[[bool], bool]) -> tuple[str, str]:
-            began = time.monotonic()
-            longest_s = patience.longest_s(len(nodes))
-            done = run(ssh_argv(host, command), stdin=text, timeout_s=longest_s, give_up=give_up)
-            start = done.stdout.find(OPENING)
-            seen = done.stdout[start:] if start >= 0 else ""
-            if f"\n{CLOSING}" in seen:
-                patience.took(time.monotonic() - began)
-                return seen, ""
-            return "", why_unreachable(host, done.stderr, timed_out=done.timed_out, limit_s=longest_s)
-
-        answers = each_host(nodes, read)
-        return FactsReading(
-            texts={host: seen for host, (seen, _) in answers.items() if seen},
-            silent={host: why for host, (seen, why) in answers.items() if not seen},
-        )
+        return read_remote_facts(nodes, quick=self._quick)
 
     def start(self, nodes: Sequence[str], log: Path, manner: Manner = PLAIN) -> PipeSession:
         """The probe on every host, by mpirun over ssh."""

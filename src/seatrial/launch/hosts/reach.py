@@ -5,6 +5,7 @@ The remote commands are constants. Paths go to the host on standard input, as da
 
 import base64
 import re
+import shutil
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -15,6 +16,7 @@ import msgspec
 
 from seatrial.failures.ssh import why_unreachable
 from seatrial.launch.hosts.ssh_argv import ssh_argv
+from seatrial.model.errors import LaunchError
 from seatrial.process.process import Completed, run
 
 ANSWER_S = 20.0
@@ -38,6 +40,12 @@ COPY = (
     "'"
 )
 _Answer = TypeVar("_Answer")
+
+
+def require_ssh() -> None:
+    """Raise LaunchError where there is no ssh."""
+    if shutil.which("ssh") is None:
+        raise LaunchError("There is no ssh on PATH.", "Install OpenSSH's client (openssh-client).")
 
 
 class HostAnswer(msgspec.Struct, frozen=True, kw_only=True):
