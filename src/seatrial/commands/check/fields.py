@@ -37,6 +37,7 @@ def check_fields(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFac
             {"metric": one.metric, "nodes": list(one.nodes), "ratio": number(one.ratio)}
             for one in judgement.populations
         ],
+        "compared": finite(judgement.compared) if judgement.compared else None,
         "loaded": _loaded(judgement.loaded),
         "own_job": _own_job(run, run.own_job, judgement, facts) if run.own_job else None,
         "before": [_before(before) for before in judgement.before],
