@@ -1,6 +1,6 @@
 # make demo: a planted fault, found and named, on a virtual cluster. make test: everything.
 .PHONY: demo test lint unit lab-test lab-beside lab-alone campaign series probe bench simulate-series setup-demo setup-test
-.PHONY: wheelhouse wheelhouse-test clean
+.PHONY: wheelhouse wheelhouse-test applications clean
 
 export MPICC ?= mpicc
 PYTEST = .venv/bin/python -m pytest
@@ -40,6 +40,11 @@ KILLS ?= 100
 SEED ?= 1
 campaign: setup-test
 	.venv/bin/python -m tests.campaign --kills $(KILLS) --seed $(SEED)
+
+# Real benchmarks of Debian packages (some hundred MB with OpenFOAM and LAMMPS) on a virtual cluster; minutes, as root.
+applications: setup-test
+	sh scripts/setup.sh applications
+	$(PYTEST) tests/applications
 
 REPEAT ?= 20
 HEALTHY ?= 50

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs what is missing: system packages as root on a Debian-like machine, then the virtual environment .venv.
-# usage: setup.sh demo|test
+# usage: setup.sh demo|test|applications
 set -eu
 cd "$(dirname "$0")/.."
 purpose=${1:-demo}
@@ -17,6 +17,10 @@ if [ "$purpose" = test ]; then
             ibsim:ibsim-utils ibnetdiscover:infiniband-diags opensm:opensm
             slurmdbd:slurmdbd mariadbd:mariadb-server
             sshd:openssh-server strace:strace linux.uml:user-mode-linux exportfs:nfs-kernel-server mount.nfs:nfs-common modprobe:kmod"
+fi
+if [ "$purpose" = applications ]; then
+    wanted="hpcc:hpcc fio:fio NPopenmpi:netpipe-openmpi simpleFoam:openfoam lmp:lammps"
+    [ -d /usr/share/doc/openfoam-examples ] || wanted="$wanted openfoam-examples:openfoam-examples"
 fi
 
 . scripts/find_python.sh

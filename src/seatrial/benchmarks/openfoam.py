@@ -6,11 +6,17 @@ from seatrial.benchmarks.declaration import Benchmark, Scaling
 from seatrial.benchmarks.openfoam_gates import judge_solver, judge_warnings
 from seatrial.benchmarks.openfoam_log import BANNER, END, FINALISED, Step, read_steps
 from seatrial.benchmarks.openfoam_mesh import judge_meshes, read_mesh
+from seatrial.benchmarks.openfoam_plan import OPENFOAM
 from seatrial.benchmarks.reading import Reading, whole_number
 from seatrial.model.benchmark import Better, Metric, Output
 from seatrial.model.verdict import FindingKind
 
 BANNER_RULE = "/*---"
+UTILITIES = (
+    "blockMesh", "snappyHexMesh", "checkMesh", "renumberMesh", "surfaceFeatureExtract", "surfaceFeatures",
+    "decomposePar", "reconstructPar", "reconstructParMesh", "topoSet", "patchSummary",
+)  # fmt: skip
+"""Programs that print `Time =` and solve nothing."""
 STARTED = re.compile(r"^Running (?P<program>\w+)(?: in parallel)? on .*?(?: using (?P<ranks>\d{1,9}) processes)?\s*$")
 
 
@@ -23,10 +29,12 @@ def parse(text: str) -> Output:
         reading.version = step.version or reading.version
         _evidence(reading, step)
         read_mesh(reading, step)
-        if step.iterations or step.residuals:
+        if step.program not in UTILITIES and (step.iterations or step.residuals):
             _solver(reading, step)
+            judge_warnings(reading, step)  # before the gates on numbers: a missing patch explains them
             judge_solver(reading, step)
-        judge_warnings(reading, step)
+        else:
+            judge_warnings(reading, step)
         _end(reading, step)
     judge_meshes(reading, steps)
     if started and started[1]["ranks"] and steps:
@@ -129,4 +137,5 @@ BENCHMARK = Benchmark(
     ),
     complete="`End` and an empty line for each log, and `Finalising parallel run` for parallel ones",
     scaling=Scaling.STRONG,
+    launch=OPENFOAM,
 )

@@ -23,7 +23,10 @@ SKIPPED = re.compile(
 )
 MESSAGE_LINES = 8
 """Lines that the message of a warning takes at most."""
-NAMES = re.compile(r"[(\"']([^()\"']{1,80})[)\"']|\bpatch(?:es)?:?\s+(?:named |matching )?([\w.*-]{1,80})")
+NAMES = re.compile(
+    r"[(\"']([^()\"']{1,80})[)\"']|\bnames matching ([\w.*-]{1,80})"
+    r"|\bpatch(?:es)?:?\s+(?:named |matching )?([\w.*-]{1,80})"
+)
 FEWEST_CONSTANT = 10
 CONVERGED_RESIDUAL = 1e-6
 """Below it coefficients may well have stopped changing."""
@@ -174,6 +177,6 @@ def _message(lines: list[Line]) -> list[Line]:
 def _names(text: str) -> str:
     """Names of patches in the text of a warning."""
     tail = text[(match.start() if (match := re.search(r"(?i)patch", text)) else 0) :]
-    names = [first or second for first, second in NAMES.findall(tail)]
+    names = [first or second or third for first, second, third in NAMES.findall(tail)]
     skip = {"patch", "patches", "or", "group", "names", "named", "matching", "not", "found", "does", "do"}
     return ", ".join(dict.fromkeys(name.strip() for name in names if name.strip().lower() not in skip))

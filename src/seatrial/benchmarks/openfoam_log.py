@@ -7,6 +7,8 @@ import msgspec
 from seatrial.benchmarks.reading import NUMBER, START, Line, Reading, number_of, whole_number
 
 BANNER = re.compile(r"\| OpenFOAM: The Open Source CFD Toolbox")
+BANNER_TOP = re.compile(r"/\*---|\|?\s+={5}|\|?\s*\\\\")
+"""Its lines above that; those of openfoam.com begin with a bar."""
 VERSION = re.compile(r"^\s*(?:\\\\\s+/\s+A nd\s*)?.*\|\s*Version:\s+(?P<version>\S+)")
 EXEC = re.compile(r"^Exec\s*: (?P<words>\S.*)$")
 PROCESSES = re.compile(r"^nProcs\s*: (?P<ranks>\d{1,9})")
@@ -92,7 +94,7 @@ def read_steps(reading: Reading) -> list[Step]:
 
 def _without_banner_rule(steps: list[Step]) -> None:
     """Lines of a banner above the one that names OpenFOAM do not belong to the log above it."""
-    while steps and steps[-1].lines and re.match(r"/\*---|\s+={5}|\s*\\\\", steps[-1].lines[-1].text):
+    while steps and steps[-1].lines and BANNER_TOP.match(steps[-1].lines[-1].text):
         steps[-1].lines.pop()
 
 

@@ -13,7 +13,7 @@ CELLS = (
 )
 PATCH = re.compile(r"^\s*patch \d+ \(start: \d+ size: (?P<faces>\d{1,15})\) name: (?P<name>\S+)")
 PATCH_TABLE = re.compile(r"^\s*Patch\s+Faces\s+Points\b")
-PATCH_ROW = re.compile(r"^\s+(?P<name>[\w.:()-]+)\s+(?P<faces>\d{1,15})\s+(?P<points>\d{1,15})\s+\S")
+PATCH_ROW = re.compile(r"^\s+(?P<name>\S+)\s+(?P<faces>\d{1,15})\s+(?P<points>\d{1,15})\s+\S")
 PROCESSOR = re.compile(r"^Processor (?P<place>\d{1,9})\s*$")
 PROCESSOR_CELLS = re.compile(r"^\s+Number of cells = (?P<cells>\d{1,15})")
 MESHED = re.compile(r"^Finished meshing")

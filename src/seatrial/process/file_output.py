@@ -45,7 +45,7 @@ def run_into(
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=err,
-                env=environment(extra_environment),
+                env=environment({**(extra_environment or {}), "PWD": str(folder)}),
                 cwd=folder,
                 start_new_session=True,
             )

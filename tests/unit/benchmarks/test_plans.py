@@ -141,3 +141,55 @@ def test_a_command_of_the_sites_own_is_words_and_numbers() -> None:
     ):
         with pytest.raises(UsageError, match=says):
             generic_benchmark(OWN.partition("command")[0] + broken, "heat.toml")
+
+
+CASE = {
+    "system/controlDict": "application     simpleFoam;\nstopAt endTime;\nendTime         500;\n",
+    "system/blockMeshDict": "",
+    "system/snappyHexMeshDict.gz": "",
+    "0.orig/U": "",
+}
+
+
+def foam(case: dict[str, str], changed: dict[str, str] | None = None, ranks: int = 4) -> Plan:
+    launch = launch_of("openfoam")
+    parameters = completed(changed or {}, launch.parameters)
+    return launch.plan(Request(program="blockMesh", nodes=1, ranks_per_node=ranks, parameters=parameters, case=case))
+
+
+def test_a_case_is_meshed_checked_decomposed_and_solved() -> None:
+    made = foam(CASE, {"end": "20"})
+    assert [step.name for step in made.steps] == [
+        "blockMesh", "snappyHexMesh", "checkMesh", "fields", "decomposePar", "simpleFoam"
+    ]  # fmt: skip
+    assert [step.mpi for step in made.steps] == [False] * 5 + [True]
+    assert made.steps[-1].argv == ("simpleFoam", "-parallel")
+    assert "n (2 2 1);" in made.files["system/decomposeParDict"]
+    assert made.files["system/controlDict"].splitlines()[1:] == ["stopAt endTime;", "endTime         20;"]
+    assert made.expected == {"ranks": "4", "subdomains": "4"}
+
+
+def test_a_case_with_a_mesh_is_not_meshed_again_and_one_rank_needs_no_decomposition() -> None:
+    made = foam({**CASE, "constant/polyMesh/points": "", "0/U": ""}, ranks=1)
+    assert [step.name for step in made.steps] == ["checkMesh", "simpleFoam"]
+    assert made.steps[-1].argv == ("simpleFoam",)
+    assert not made.files
+
+
+@pytest.mark.parametrize(
+    ("case", "changed", "says"),
+    [
+        ({}, {}, "names no application"),
+        (CASE, {"method": "magic"}, "--set method=magic is not a valid method"),
+        ({"system/controlDict": "application x;"}, {"end": "5"}, "has no endTime"),
+    ],
+)
+def test_what_is_no_case_is_refused(case: dict[str, str], changed: dict[str, str], says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        foam(case, changed)
+
+
+def test_a_melt_of_lammps_must_show_its_atoms_and_steps() -> None:
+    made = plan("lammps", given={"cells": "8", "steps": "100"})
+    assert made.expected == {"ranks": "8", "steps": "100", "atoms": "2048"}
+    assert "region box block 0 8 0 8 0 8" in made.files["in.melt"]

@@ -1,0 +1,49 @@
+"""A program on two nodes through Slurm: a benchmark of the site's own, good and bad."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from seatrial.lab.cluster.host_argv import as_user
+from seatrial.lab.cluster.plan import LabPlan
+from seatrial.process.process import run
+from tests.support.json_objects import parsed
+
+pytestmark = pytest.mark.lab
+OWN = """
+name = "names"
+[metrics.time_s]
+pattern = 'took (\\S+) s'
+unit = "s"
+better = "less"
+[evidence.ranks]
+pattern = 'rank \\d of (\\d+)'
+[run]
+command = ["sh", "-c", "{text}"]
+nodes = 2
+ranks_per_node = 1
+"""
+GOOD = "echo rank $SLURM_PROCID of $SLURM_NTASKS on $(hostname) took 1.5 s"
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "says"),
+    [
+        (GOOD, 0, "PASS  names on 2 nodes: 1.50 s"),
+        (f"{GOOD}; [ $SLURM_PROCID = 0 ] || kill -9 $$", 1, "program-failed: run was killed by signal 9"),
+    ],
+)
+def test_it_runs_on_both_nodes(lab4: LabPlan, tmp_path: Path, text: str, code: int, says: str) -> None:
+    file = tmp_path / "names.toml"
+    file.write_text(OWN.replace('"{text}"', f"'{text}'"))
+    asked = ["run", str(file), "--nodes", "n1,n2", "--archive", str(tmp_path / "archive"), "--json"]
+    done = run(as_user(lab4, [sys.executable, "-m", "seatrial", *asked]), timeout_s=150)
+    report = parsed(done.stdout)
+    assert (done.returncode, report["nodes"]) == (code, ["n1", "n2"]), done.stderr
+    assert says in report["headline"]
+    logs = "".join(path.read_text() for path in (tmp_path / "archive").glob("*/logs/run.out"))
+    assert "on n1 took" in logs
+    assert "rank 0 of 2" in logs
+    if not code:
+        assert "on n2 took" in logs

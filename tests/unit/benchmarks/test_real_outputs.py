@@ -1,0 +1,95 @@
+"""Outputs of Debian's packages on a virtual cluster of two nodes: their numbers, and the same spoiled on purpose."""
+
+from collections.abc import Callable
+
+import pytest
+
+from seatrial.benchmarks import gates
+from seatrial.benchmarks.catalogue import BENCHMARKS, detected
+from seatrial.judgement.benchmark_findings import INCOMPLETE, word_of_output
+from seatrial.model.benchmark import Output
+from tests.support.paths import DATA
+
+FOLDER = DATA / "benchmarks"
+LARGEST = {"netpipe-3.7.2.out": 262144}
+NUMBERS = {
+    "hpcc-1.5.0.out": ("hpcc", {"ranks": 2, "order": 500}, ("rate_flops_per_s", 6.0646e8)),
+    "fio-3.33.json": ("fio", {}, ("bandwidth_bytes_per_s", 330585871.0)),
+    "lammps.out": ("lammps", {"ranks": 2, "steps": 100, "atoms": 2048}, ("time_s", 4.76966)),
+    "netpipe-3.7.2.out": ("netpipe", {}, ("latency_s", 0.00636979)),
+    "openfoam-1912-pitzdaily.out": (
+        "openfoam", {"cells": 12225, "ranks": 4, "subdomains": 4, "iterations": 10, "nodes": 2}, ("clock_time_s", 45.0)
+    ),
+}  # fmt: skip
+"""File -> benchmark, evidence of work, and a number as it is printed there."""
+CUTS = 12
+
+
+def text_of(name: str) -> str:
+    return (FOLDER / name).read_text(encoding="utf-8")
+
+
+def read(name: str, text: str) -> Output:
+    benchmark = BENCHMARKS[NUMBERS[name][0] if name in NUMBERS else "openfoam"]
+    largest = LARGEST.get(name)
+    output = benchmark.parse_up_to(text, largest) if largest and benchmark.parse_up_to else benchmark.parse(text)
+    return gates.judge(benchmark, output)
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_a_real_output_is_recognised_complete_and_has_its_numbers(name: str) -> None:
+    benchmark, evidence, (metric, value) = NUMBERS[name]
+    text = text_of(name)
+    recognised = detected(text)
+    assert recognised is not None
+    assert recognised.name == benchmark
+    output = read(name, text)
+    assert (output.missing, output.breaches) == ((), ())
+    assert {key: output.work(key) for key in evidence} == evidence
+    assert any(result == pytest.approx(value, rel=1e-4) for result in output.values(metric)), output.values(metric)
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_a_real_output_that_was_cut_off_is_incomplete(name: str) -> None:
+    text = text_of(name).rstrip("\n")
+    for cut in range(1, CUTS):
+        assert word_of_output(read(name, text[: cut * len(text) // CUTS])) == INCOMPLETE, cut
+
+
+def test_lost_patches_are_named_first() -> None:
+    output = read("openfoam-1912-lost-patches.out", text_of("openfoam-1912-lost-patches.out"))
+    assert output.complete
+    assert output.breaches[0].reason == "patches are missing: motorBikeGroup"
+    assert output.breaches[0].text == "Cannot find any patch or group names matching motorBikeGroup"
+
+
+def spoiled(name: str, old: str, new: str) -> Callable[[], Output]:
+    def made() -> Output:
+        text = text_of(name)
+        assert old in text
+        return read(name, text.replace(old, new))
+
+    return made
+
+
+PITZ = "openfoam-1912-pitzdaily.out"
+
+
+@pytest.mark.parametrize(
+    ("made", "gate"),
+    [
+        (
+            spoiled(PITZ, "for Ux, Initial residual = 1,", "for Ux, Initial residual = nan,"),
+            "not-a-number",
+        ),
+        (spoiled(PITZ, "ExecutionTime = ", "ExecutionTime = 0 s  was "), "run-too-short"),
+        (spoiled(PITZ, "Number of cells = ", "Number of cells = 1"), "mesh-differs"),
+        (spoiled("hpcc-1.5.0.out", "PASSED", "FAILED"), "residual-failed"),
+        (spoiled("hpcc-1.5.0.out", "Success=1", "Success=0"), "residual-failed"),
+        (spoiled("lammps.out", "Loop time of 4.76966", "Loop time of 0.00476966"), "run-too-short"),
+        (spoiled("lammps.out", "0.7297537", "-nan"), "not-a-number"),
+        (spoiled("lammps.out", "for 100 steps", "for 1000 steps"), "iterations-differ"),
+    ],
+)
+def test_a_spoiled_output_does_not_pass_its_gate(made: Callable[[], Output], gate: str) -> None:
+    assert gate in {breach.kind.value for breach in made().breaches}
