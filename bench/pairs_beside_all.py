@@ -81,7 +81,7 @@ def main() -> int:
 def measure(stage: Stage, plan: LabPlan, kind: str, subject: str, seed: int) -> Outcome:
     """One check with a sparse design."""
     label = f"{kind or 'healthy'}-{seed}"
-    done = stage.check(plan, ["--design", "sparse", "--seed", str(seed)], label)
+    done = stage.check(plan, ["check", "--no-nodes", "--design", "sparse", "--seed", str(seed)], label)
     try:
         output = msgspec.json.decode(done.stdout, type=CheckOutput)
     except msgspec.MsgspecError:

@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from seatrial.lab.cluster import state
+from seatrial.lab.cluster.node_groups import remove_groups
 from seatrial.lab.cluster.plan import check_name, own_space
 from seatrial.lab.cluster.processes import SPACES, attempt, kill_all, kill_until_none, pids_marked, send, start_ticks
 from seatrial.model.errors import SeatrialError
@@ -74,6 +75,7 @@ def _sweep(name: str) -> None:
     kill_until_none(lambda: pids_marked(state.raised(name)))
     spaces = spaces_of(name)
     kill_all(spaces)
+    remove_groups(name)
     points = mounts_below(state.folder(name))
     if points:
         attempt(["umount", "-l", *points])

@@ -3,11 +3,12 @@
 from seatrial.lab.faults.base import Fault
 from seatrial.lab.faults.facts import FACTS
 from seatrial.lab.faults.links import LINKS
+from seatrial.lab.faults.load import LOAD
 from seatrial.lab.faults.mpi import MPI
 from seatrial.lab.faults.nodes import NODES
 from seatrial.model.errors import UsageError
 
-FAULTS: tuple[Fault, ...] = (*LINKS, *NODES, *FACTS, *MPI)
+FAULTS: tuple[Fault, ...] = (*LINKS, *NODES, *FACTS, *MPI, *LOAD)
 
 
 def fault_named(kind: str) -> Fault:

@@ -1,6 +1,7 @@
 """A scenario: a lab, the faults planted in it, and what a check must then name. Read from TOML."""
 
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
@@ -81,6 +82,10 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     uplink_rate: str | None = None
     mtu: int = 1500
     rails: int = 1
+    command: Literal["check", "nodes"] = "check"
+    """Which command judges."""
+    node_trials: bool = False
+    """Whether `check` also tries each node by itself, which takes a second for each."""
     arguments: tuple[str, ...] = ()
     faults: tuple[FaultSpec, ...] = ()
     expect: tuple[ExpectSpec, ...] = ()
@@ -92,6 +97,12 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """The longest that the check may take."""
     hogs: int = 0
     """Busy loops that take processor time while the check runs."""
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The command that judges, with its arguments."""
+        left_out = ("--no-nodes",) if self.command == "check" and not self.node_trials else ()
+        return (self.command, *left_out, *self.arguments)
 
     @property
     def ends_lives(self) -> bool:

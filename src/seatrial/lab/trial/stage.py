@@ -25,19 +25,19 @@ from seatrial.model.measurement import Phase
 from seatrial.process.process import Completed, run
 
 CHECK_TIMEOUT_S = 900.0
-CHECK = (sys.executable, "-m", "seatrial", "check")
+SEATRIAL = (sys.executable, "-m", "seatrial")
 
 
-def real_stage(keep_in: Path | None, check_command: Sequence[str] = CHECK) -> Stage:
+def real_stage(keep_in: Path | None, program: Sequence[str] = SEATRIAL) -> Stage:
     """A stage that raises real labs; archives and outputs of runs that were not right go to `keep_in`."""
     numbers = itertools.count(1)
 
     def plan(scenario: Scenario) -> LabPlan:
         return scenario.plan(f"t{os.getpid()}-{next(numbers)}", needed_folders())
 
-    def check(plan: LabPlan, arguments: Sequence[str], label: str) -> Completed:
+    def check(plan: LabPlan, words: Sequence[str], label: str) -> Completed:
         archive = str(archive_of(plan, label))
-        argv = [*check_command, "--json", "--archive", archive, *arguments]
+        argv = [*program, words[0], "--json", "--archive", archive, *words[1:]]
         return run(as_user(plan, argv), timeout_s=CHECK_TIMEOUT_S)
 
     def keep(plan: LabPlan, label: str, done: Completed) -> str:

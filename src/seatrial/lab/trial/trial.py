@@ -131,7 +131,7 @@ def _run_once(scenario: Scenario, plan: LabPlan, stage: Stage, label: str) -> Ru
         beside.enter_context(stage.hogs(plan.name, scenario.hogs))
         for strike in strikes:
             beside.enter_context(strike)
-        done = stage.check(plan, scenario.arguments, label)
+        done = stage.check(plan, scenario.words, label)
         seconds = stage.clock() - began
     result = judge(scenario, done, seconds, [strike.problem for strike in strikes if strike.problem])
     changes_s = sorted(round(second, 2) for strike in strikes for second in strike.changes_s)

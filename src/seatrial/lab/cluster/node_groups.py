@@ -1,0 +1,144 @@
+"""A control group of its own for the processes of one node: what they use of the processors, and how much they may."""
+
+import re
+from pathlib import Path
+
+import msgspec
+
+from seatrial.lab.cluster.plan import LabPlan
+from seatrial.lab.cluster.processes import named, pids_in
+from seatrial.model.errors import SeatrialError
+
+MOUNTS = Path("/proc/self/mounts")
+PERIOD_S = 0.01
+"""In which a quota is given out: short, so that the node is slower and not interrupted for a while."""
+
+
+class NodeGroup(msgspec.Struct, frozen=True, kw_only=True):
+    """The folders of a node's group; with cgroup v2 both are the same one."""
+
+    cpu: Path
+    accounting: Path
+    version: int
+
+    @property
+    def usage(self) -> Path:
+        """The file that says how much processor time the group has used."""
+        return self.accounting / ("cpuacct.usage" if self.version == 1 else "cpu.stat")
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """Both, each once."""
+        return tuple(dict.fromkeys((self.cpu, self.accounting)))
+
+    def limit(self, cores: float) -> None:
+        """Let the group use that many processors at most."""
+        period_us = round(PERIOD_S * 1e6)
+        quota_us = max(round(cores * period_us), 1000)
+        if self.version == 1:
+            (self.cpu / "cpu.cfs_period_us").write_text(str(period_us), encoding="ascii")
+            (self.cpu / "cpu.cfs_quota_us").write_text(str(quota_us), encoding="ascii")
+        else:
+            (self.cpu / "cpu.max").write_text(f"{quota_us} {period_us}", encoding="ascii")
+
+
+def hierarchies(mounts: str) -> dict[str, Path]:
+    """`cpu` and `cpuacct` -> where cgroup v1 has them; `unified` -> where cgroup v2 is. From /proc/self/mounts."""
+    points: dict[str, Path] = {}
+    for line in mounts.splitlines():
+        words = line.split()
+        if len(words) < 4:
+            continue
+        point, kind, options = Path(words[1]), words[2], words[3].split(",")
+        if kind == "cgroup2":
+            points.setdefault("unified", point)
+        for controller in ("cpu", "cpuacct"):
+            if kind == "cgroup" and controller in options:
+                points.setdefault(controller, point)
+    return points
+
+
+def own_group(text: str, controller: str) -> str:
+    """The path of a process's group, from /proc/PID/cgroup; `/` where it is not listed."""
+    for line in text.splitlines():
+        _, _, rest = line.partition(":")
+        controllers, _, path = rest.partition(":")
+        if controller in controllers.split(","):
+            return path
+    return "/"
+
+
+def name_of(lab: str, node: str) -> str:
+    """The folder's name."""
+    return f"seatrial-lab-{lab}-{node}"
+
+
+def form(plan: LabPlan, node: str) -> NodeGroup:
+    """Put all processes of a node, and all that they start, into a group below the one they are in.
+
+    Raises SeatrialError where this machine has no cgroup with a cpu controller.
+    """
+    group = _made(plan, node)
+    moved: set[int] = set()
+    while new := set(pids_in([plan.space(node)])) - moved:
+        for pid in new:
+            _move(pid, group.folders)
+        moved |= new
+    return group
+
+
+def dissolve(plan: LabPlan, node: str) -> None:
+    """Return the processes of a node to the group above, and remove its own."""
+    for folder in _folders(plan.name, node):
+        for _ in range(100):
+            pids = (folder / "cgroup.procs").read_text(encoding="ascii").split()
+            if not pids:
+                break
+            for pid in pids:
+                _move(int(pid), (folder.parent,))
+        folder.rmdir()
+
+
+def remove_groups(lab: str) -> None:
+    """Remove what is left of the groups of a lab whose processes are gone."""
+    for folder in _folders(lab, "*"):
+        try:
+            folder.rmdir()
+        except OSError:
+            continue
+
+
+def _made(plan: LabPlan, node: str) -> NodeGroup:
+    points = hierarchies(MOUNTS.read_text(encoding="utf-8", errors="replace"))
+    name = name_of(plan.name, node)
+    slurmd = named(pids_in([plan.space(node)]), "slurmd")
+    text = Path(f"/proc/{slurmd[0]}/cgroup").read_text(encoding="utf-8") if slurmd else ""
+    try:
+        if {"cpu", "cpuacct"} <= points.keys():
+            own = {word: points[word] / own_group(text, word).lstrip("/") / name for word in ("cpu", "cpuacct")}
+            group = NodeGroup(cpu=own["cpu"], accounting=own["cpuacct"], version=1)
+        elif "unified" in points:  # a group with processes has no others below it, except the root
+            (points["unified"] / "cgroup.subtree_control").write_text("+cpu", encoding="ascii")
+            group = NodeGroup(cpu=points["unified"] / name, accounting=points["unified"] / name, version=2)
+        else:
+            raise SeatrialError("This machine has no cgroup with a cpu controller.", "Plant another fault.")
+        for folder in group.folders:
+            folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise SeatrialError(f"No cgroup could be made for {node}: {error}.", "Plant another fault.") from None
+    return group
+
+
+def _move(pid: int, folders: tuple[Path, ...]) -> None:
+    for folder in folders:
+        try:
+            (folder / "cgroup.procs").write_text(str(pid), encoding="ascii")
+        except OSError:  # it has ended
+            continue
+
+
+def _folders(lab: str, node: str) -> list[Path]:
+    points = set(hierarchies(MOUNTS.read_text(encoding="utf-8", errors="replace")).values())
+    wanted = re.compile(re.escape(name_of(lab, "")) + ("n[0-9]+" if node == "*" else re.escape(node)))
+    folders = dict.fromkeys(folder for point in points for depth in ("*", "*/*") for folder in point.glob(depth))
+    return [folder for folder in folders if wanted.fullmatch(folder.name)]
