@@ -45,7 +45,19 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabPlan]:
 @pytest.fixture
 def check(lab: LabPlan, tmp_path: Path) -> Callable[..., Completed]:
     def run_check(*options: str) -> Completed:
-        argv = [*SEATRIAL, "check", "--archive", str(tmp_path), "--json", "--budget", "2s", "--wait", "30s", *options]
+        argv = [
+            *SEATRIAL,
+            "check",
+            "--no-nodes",
+            "--archive",
+            str(tmp_path),
+            "--json",
+            "--budget",
+            "2s",
+            "--wait",
+            "30s",
+            *options,
+        ]
         return run(as_user(lab, argv), timeout_s=150)
 
     return run_check

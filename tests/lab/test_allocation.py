@@ -41,7 +41,7 @@ def ours(lab: LabPlan) -> dict[str, str]:
 def check_under_way(lab: LabPlan, folder: Path) -> Iterator[tuple["subprocess.Popen[bytes]", str]]:
     """The driver of a check whose job runs, and that job's number."""
     before = set(ours(lab))
-    argv = [*SEATRIAL, "check", "--archive", str(folder), "--nodes", "n[1-2]", "--budget", "20s"]
+    argv = [*SEATRIAL, "check", "--no-nodes", "--archive", str(folder), "--nodes", "n[1-2]", "--budget", "20s"]
     with subprocess.Popen(as_user(lab, argv), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as driver:
         try:
             assert eventually(lambda: "RUNNING" in {state for job, state in ours(lab).items() if job not in before})
@@ -65,7 +65,7 @@ def nothing_left(lab: LabPlan) -> bool:
 def test_good_runs_are_completed_jobs_and_ask_the_controller_little(lab4: LabPlan, tmp_path: Path) -> None:
     before = set(ours(lab4))
     typed(lab4, "sdiag", "--reset")
-    typed(lab4, *SEATRIAL, "check", "--archive", str(tmp_path), "--budget", "20s", "--nodes", "n[1-4]")
+    typed(lab4, *SEATRIAL, "check", "--no-nodes", "--archive", str(tmp_path), "--budget", "20s", "--nodes", "n[1-4]")
     counts = typed(lab4, "sdiag").partition("by message type")[2].partition("by user")[0]
     asked = {
         line.split()[0]: int(line.partition("count:")[2].split()[0]) for line in counts.splitlines() if "(" in line

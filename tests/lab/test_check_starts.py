@@ -28,7 +28,7 @@ SEATRIAL = (sys.executable, "-m", "seatrial")
 def check(lab4: LabPlan, tmp_path: Path) -> Check:
     def run_check(*options: str, prefix: tuple[str, ...] = (), json_too: bool = True) -> Completed:
         asked = ["--archive", str(tmp_path), *(["--json"] if json_too else []), *options]
-        argv = as_user(lab4, [*prefix, *SEATRIAL, "check", *asked])
+        argv = as_user(lab4, [*prefix, *SEATRIAL, "check", "--no-nodes", *asked])
         return decided(partial(run, argv, timeout_s=150), inconclusive)
 
     return run_check
@@ -108,7 +108,7 @@ def test_a_full_disk_ends_with_a_sentence_and_keeps_the_samples(lab4: LabPlan, t
     assert run(["mount", "-t", "tmpfs", "-o", "size=120k", "tmpfs", str(small)], timeout_s=10).ok
     try:
         # the login node's mounts are older than this one: the driver runs here, Slurm's commands in the lab
-        argv = as_user(lab4, [*SEATRIAL, "check", "--archive", str(small)])
+        argv = as_user(lab4, [*SEATRIAL, "check", "--no-nodes", "--archive", str(small)])
         argv = [word for word in argv if not word.startswith("--mount=")]
         done = run(argv, timeout_s=120)
         assert done.returncode == 2, done.stdout
@@ -123,7 +123,7 @@ def test_a_detached_check_is_collected_later(lab4: LabPlan, tmp_path: Path) -> N
     """With the verdict and the exit code that the job's own report has, whatever they are on busy cores."""
     archive = ["--archive", str(tmp_path)]
     options = [*archive, "--nodes", "n[1-2]", "--budget", "20s", "--run", "later"]
-    done = run(as_user(lab4, [*SEATRIAL, "check", "--detach", *options]), timeout_s=60)
+    done = run(as_user(lab4, [*SEATRIAL, "check", "--detach", "--no-nodes", *options]), timeout_s=60)
     assert done.returncode == 0, done.stderr
     collect = as_user(lab4, [*SEATRIAL, "runs", "collect", "later", *archive, "--json"])
     first = run(collect, timeout_s=60)

@@ -37,7 +37,7 @@ def check(
     if shutil.which(mpicc) is None:
         pytest.skip(f"{mpicc} is not installed")
     common = ["--mpicc", mpicc, f"--mpirun-options={UNBOUND[mpicc]}", "--archive", str(folder / "runs")]
-    argv = [sys.executable, "-m", "seatrial", "check", *words, *common]
+    argv = [sys.executable, "-m", "seatrial", "check", "--no-nodes", *words, *common]
     return run(without_slurm(plan, argv, cwd=str(ROOT), extra=[NO_SHARED_MEMORY, *extra]), timeout_s=200)
 
 

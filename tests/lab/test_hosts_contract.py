@@ -46,7 +46,7 @@ def test_no_rank_outlives_a_driver_that_is_killed_or_interrupted(
 ) -> None:
     if shutil.which(mpicc) is None:
         pytest.skip(f"{mpicc} is not installed")
-    words = [sys.executable, "-m", "seatrial", "check", "--hosts", "n[1-3]", "--mpicc", mpicc]
+    words = [sys.executable, "-m", "seatrial", "check", "--no-nodes", "--hosts", "n[1-3]", "--mpicc", mpicc]
     words += ["--archive", str(tmp_path / "runs"), "--budget", "120s", "--run", "cut"]
     argv = without_slurm(ssh_lab, words, cwd=str(ROOT))
     with (tmp_path / "said").open("wb") as said, subprocess.Popen(argv, stdout=said, stderr=said) as driver:
@@ -65,7 +65,7 @@ def test_no_rank_outlives_a_driver_that_is_killed_or_interrupted(
 
 def test_a_stopped_rank_does_not_keep_the_others(ssh_lab: LabPlan, tmp_path: Path) -> None:
     """SIGTERM does not end a stopped process; without more, Hydra would wait for it for ever."""
-    words = [sys.executable, "-m", "seatrial", "check", "--hosts", "n[1-3]", "--mpicc", "mpicc.mpich"]
+    words = [sys.executable, "-m", "seatrial", "check", "--no-nodes", "--hosts", "n[1-3]", "--mpicc", "mpicc.mpich"]
     words += ["--archive", str(tmp_path / "runs"), "--budget", "120s"]
     argv = without_slurm(ssh_lab, words, cwd=str(ROOT))
     with (tmp_path / "said").open("wb") as said, subprocess.Popen(argv, stdout=said, stderr=said) as driver:

@@ -31,7 +31,7 @@ def in_job(lab: LabPlan, *words: str, environment: tuple[str, ...] = ()) -> Comp
 
 
 def check(archive: Path) -> tuple[str, ...]:
-    return (*SEATRIAL, "check", "--archive", str(archive), "--json")
+    return (*SEATRIAL, "check", "--no-nodes", "--archive", str(archive), "--json")
 
 
 def test_the_program_that_runs_is_judged_and_nothing_is_requested(lab4: LabPlan, tmp_path: Path) -> None:

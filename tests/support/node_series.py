@@ -5,16 +5,20 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from seatrial.commands.nodes.places import NodePlaces
-from seatrial.commands.nodes.rounds import rounds_of
 from seatrial.model.facts import NodeFacts
 from seatrial.model.measurement import Corruption, GroupMeasurement, GroupRound, Kernel
 from seatrial.model.run import Design, RecordedRun, RunKind
 from seatrial.model.settings import NodesSettings, SiteSettings, Trial
+from seatrial.pairs.node_places import NodePlaces
+from seatrial.pairs.node_rounds import rounds_of
 from tests.support.builders import Cluster, info_of
 from tests.support.paths import ROOT
 
 CORES = 4
+ITERATIONS = 50
+"""At most: more take longer and show no more."""
+REPETITIONS = 9
+"""Three, and those of a node that was measured again."""
 MEMORY_BYTES_PER_S = 40e9
 """As STREAM counts, of all cores of a node."""
 CORE_FLOPS_PER_S = 50e9
@@ -67,31 +71,32 @@ def recorded(
 ) -> RecordedRun:
     """A complete run on these nodes."""
     names = tuple(machines)
-    rounds = rounds_of(trials, [places(name) for name in names], 3, at_once=True)
+    rounds = rounds_of(trials, [places(name) for name in names], range(REPETITIONS), at_once=True)
     draw = random.Random(seed)
     info = info_of(
         Cluster(nodes=names), kind=RunKind.NODES,
         settings=NodesSettings(site=SiteSettings(archive=ROOT), trials=trials),
         design=Design(
-            name="nodes", pairs_at_once=0, repetitions=3, rounds=len(rounds), ordered_pairs=0, planned_pairs=0,
-            statement="",
+            name="nodes", pairs_at_once=0, repetitions=REPETITIONS, rounds=len(rounds), ordered_pairs=0,
+            planned_pairs=0, statement="",
         ),
     )  # fmt: skip
     return RecordedRun(
         info=info, planned=(), facts=node_facts or {name: facts(name) for name in names}, facts_after={},
         measurements=(),
-        group_measurements=tuple(one for wanted in rounds for one in _deliver(wanted, machines, noise, draw)),
+        group_measurements=tuple(one for wanted in rounds for one in deliver(wanted, machines, noise, draw)),
     )  # fmt: skip
 
 
-def _deliver(
+def deliver(
     wanted: GroupRound, machines: Mapping[str, Machine], noise: float, draw: random.Random
 ) -> Iterator[GroupMeasurement]:
+    """What one round delivers."""
     shape = wanted.shape
     for group in wanted.groups:
         machine = machines[group[0].partition(":")[0]]
         mood = draw.gauss(1, noise)
-        times = tuple(_time_s(wanted, group, machine, draw) * mood for _ in range(shape.iterations))
+        times = tuple(_time_s(wanted, group, machine, draw) * mood for _ in range(min(shape.iterations, ITERATIONS)))
         wrong = machine.wrong is shape.kernel
         corruption = Corruption(source="", target=group[0], wrong_bytes=8, first_byte=0)
         yield GroupMeasurement(

@@ -81,6 +81,9 @@ def check(
         ),
     ] = DEFAULTS.pairs_at_once,
     no_loaded: Annotated[bool, typer.Option("--no-loaded", help="Leave out the rounds that load the uplinks.")] = False,
+    no_nodes: Annotated[
+        bool, typer.Option("--no-nodes", help="Leave out the trials of each node's memory, arithmetic and noise.")
+    ] = False,
     fabric: FabricFile = "",
     routes: RoutesFile = "",
     device: FabricDevice = "",
@@ -123,6 +126,7 @@ def check(
         one_per_leaf=one_per_leaf,
         pairs_at_once=pairs_at_once,
         loaded=not no_loaded,
+        node_trials=not no_nodes,
         fabric=file_or_live(fabric),
         routes=file_or_live(routes),
         device=device,

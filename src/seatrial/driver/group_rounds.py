@@ -7,16 +7,11 @@ import msgspec
 from seatrial.driver.measurer import Measurer
 from seatrial.model.errors import ProbeLost, RoundRefused
 from seatrial.model.measurement import GroupRound
+from seatrial.model.placement import node_of
 from seatrial.model.words import some
 
 MOST_NAMED = 4
 """Ranks of a group that a remark names."""
-
-
-def node_of(place: str) -> str:
-    """n1:0 -> n1: the node of a place; that of a name without a number is the name."""
-    base, colon, number = place.rpartition(":")
-    return base if colon and number.isdecimal() else place
 
 
 def measure_groups(measurer: Measurer, wanted: GroupRound, again: bool = False) -> None:

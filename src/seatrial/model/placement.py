@@ -5,6 +5,12 @@ from typing import Any
 import msgspec
 
 
+def node_of(place: str) -> str:
+    """n1:0 -> n1: the node of a place; that of a name without a number is the name."""
+    base, colon, number = place.rpartition(":")
+    return base if colon and number.isdecimal() else place
+
+
 class RankPlace(msgspec.Struct, frozen=True, kw_only=True):
     """One rank. `place`: what rounds call it; `node`: the node whose facts describe its machine."""
 

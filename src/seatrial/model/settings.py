@@ -104,6 +104,9 @@ class CheckSettings(SiteSettings, frozen=True, kw_only=True, tag_field="kind", t
     """0: half the nodes, or one where nodes share a kernel."""
     loaded: bool = True
     """Also measure rounds in which many nodes send at once, for the bandwidth of uplinks."""
+    node_trials: bool = False
+    """Also try memory, arithmetic, noise and scheduler of each node. `seatrial check` sets it unless --no-nodes is
+    given; settings of older versions, which knew no such trials, do not."""
     fabric: str = ""
     """A file with the output of ibnetdiscover, or `live`; empty: only leaf switches are known."""
     routes: str = ""

@@ -69,7 +69,7 @@ def test_a_report_names_the_slow_node_in_every_form(archive: Path, capsys: pytes
     text = " ".join(capsys.readouterr().out.split())
     assert text.startswith("SLOW n3: ")
     assert ", 80 % of its peers' 40.0 GB/s" in text
-    assert "a node that is worse than its peers by less than this would not have been reported" in text
+    assert "a node that is worse than its peers: " in text
     for path in (page, markdown, junit):
         assert "n3" in path.read_text()
     assert run(["report", "run", "--json"]) == 1

@@ -36,6 +36,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     """What --sample, --one-per-leaf and --node-hours left out."""
     command: tuple[str, ...]
     """Empty inside a job."""
+    node_trials: bool = False
+    """Whether each node is also tried by itself."""
 
 
 def plan_request(settings: CheckSettings, progress: Progress) -> Request:
@@ -56,6 +58,7 @@ def plan_request(settings: CheckSettings, progress: Progress) -> Request:
         allocation_minutes=argv.minutes(seconds),
         node_hours=0.0 if launcher.job else node_hours_of(len(nodes), settings.budget_s),
         notes=tuple(note for note in (sample, cut) if note),
+        node_trials=settings.node_trials,
         command=() if launcher.job else tuple(words[: -len(argv.HOLDER)]),
     )
 
@@ -63,10 +66,12 @@ def plan_request(settings: CheckSettings, progress: Progress) -> Request:
 def request_report(request: Request) -> Report:
     """Nodes, time and node-hours, and the command that would be run."""
     takes = what_it_takes(request.nodes, request.budget_s)
+    trials = "memory, arithmetic, noise and scheduler of each node by itself (--no-nodes leaves them out)"
     rows = [
         ("nodes", node_list(request.nodes)),
         ("left out", grouped(request.left_out)),
         ("takes", takes if request.command else "nothing: the nodes of this job are used"),
+        ("also tries", trials if request.node_trials else ""),
         *(("note", note) for note in request.notes),
     ]
     lines = Lines(rows=tuple(row for row in rows if row[1]))

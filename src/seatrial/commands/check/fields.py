@@ -14,6 +14,7 @@ from seatrial.model.past import Past, PastRatio
 from seatrial.model.run import Design, NodeState, RunInfo
 from seatrial.render.fields import estimate_fields
 from seatrial.render.json import Json, finite, number
+from seatrial.render.node_trials import trial_fields
 
 
 def check_fields(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFacts]) -> Json:
@@ -37,8 +38,8 @@ def check_fields(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFac
             {"metric": one.metric, "nodes": list(one.nodes), "ratio": number(one.ratio)}
             for one in judgement.populations
         ],
-        "compared": finite(judgement.compared) if judgement.compared else None,
         "loaded": _loaded(judgement.loaded),
+        "trials": trial_fields(judgement.trials) if judgement.trials else None,
         "own_job": _own_job(run, run.own_job, judgement, facts) if run.own_job else None,
         "before": [_before(before) for before in judgement.before],
         "past": _past(run.past, judgement.past) if run.past else None,

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from seatrial.commands.check.assessment import Assessor, on_one_machine
-from seatrial.commands.check.comparisons import comparisons
 from seatrial.commands.check.earlier import compare, slower_findings
 from seatrial.commands.check.findings import Scene, high_latency, packet_loss, slow_fabric, slow_link, unstable_link
 from seatrial.commands.check.leaf_loads import EFFECT
@@ -30,12 +29,15 @@ from seatrial.commands.check.unmeasured_pairs import (
 from seatrial.commands.check.uplink_verdicts import judge_loaded
 from seatrial.drift.network_differences import tcp_resent_between
 from seatrial.judgement.corrupt_data import corrupt_flows, corruption_findings
+from seatrial.judgement.nodes.findings import with_slow_nodes
+from seatrial.judgement.nodes.trials import judge_trials, trial_notes
 from seatrial.judgement.rank_deaths import judge_deaths
 from seatrial.judgement.rank_notes import first_ranks
 from seatrial.locate.evidence import Evidence, Pair, deciding
 from seatrial.locate.references import References
 from seatrial.model.judgement import Judgement, NodeVerdict, PairVerdict, Threshold
 from seatrial.model.measurement import Phase
+from seatrial.model.node_trials import NodeTrials
 from seatrial.model.pair_faults import Population
 from seatrial.model.run import Design, Ending, RecordedRun
 from seatrial.model.subject import SubjectKind
@@ -67,14 +69,14 @@ def judge(recorded: RecordedRun, assessor: Assessor | None = None) -> Judgement:
     suspicion, unproved = only_proved(suspicion, evidence)
     deaths = judge_deaths(recorded)
     loaded = judge_loaded(recorded, evidence, effect=recorded.info.effect or EFFECT)
+    trials = judge_trials(recorded.group_measurements, recorded.facts)
     findings = [
-        *_measured_findings(recorded, deaths.findings, evidence, references, suspicion),
+        *_measured_findings(recorded, deaths.findings, evidence, references, suspicion, trials),
         *loaded.findings,
         *_fact_findings(recorded),
     ]
     judged = _pair_verdicts(recorded.planned, evidence, references, suspicion)
     pairs = with_corruption(with_reasons(judged, recorded.info.capped_pairs), corrupt_flows(recorded.measurements))
-    power, paces = powers(references, suspicion), _populations(suspicion)
     before = compare(recorded.info.own_job, judge_nodes(recorded, pairs, findings))
     findings += slower_findings(before, findings, recorded.facts)
     past = judge_past(recorded.info, judge_nodes(recorded, pairs, ()), recorded.facts, findings)
@@ -83,29 +85,29 @@ def judge(recorded: RecordedRun, assessor: Assessor | None = None) -> Judgement:
         pairs=pairs,
         nodes=judge_nodes(recorded, pairs, findings),
         findings=tuple(sorted(findings, key=lambda finding: finding.rank)),
-        peers_bandwidth_bytes_per_s=references.bandwidth_bytes_per_s if references.alike else None,
-        peers_latency_s=_peers_latency_s(references),
+        peers_bandwidth_bytes_per_s=references.bandwidth_bytes_per_s,
+        peers_latency_s=references.latency_s.get(True, references.latency_s.get(False)),
         median_bandwidth_bytes_per_s=_median_bandwidth(pairs),
         median_latency_s=_median_latency(pairs),
         notes=(
             *deaths.notes,
             *unproved,
-            *unsure_notes(power, paces),
+            *unsure_notes(powers(references, suspicion), _populations(suspicion)),
             *loaded.notes,
             *make_notes(recorded, evidence, references, suspicion),
             *capped_notes(recorded.info.capped_pairs),
-            *past.notes,
+            *(*past.notes, *trial_notes(trials, recorded.facts)),
         ),
         complete=recorded.info.ending is Ending.COMPLETE and bool(pairs) and not _missing(recorded, pairs, findings),
         design=_counted(recorded),
         loaded=loaded.loaded,
+        trials=trials if trials.figures else None,
         lost=recorded.info.lost,
-        powers=power,
+        powers=powers(references, suspicion),
         thresholds=tuple(_thresholds(references)),
-        populations=paces,
+        populations=_populations(suspicion),
         before=before,
         past=past.ratios,
-        compared=comparisons(recorded, pairs, references, before, past.ratios),
     )
 
 
@@ -115,14 +117,16 @@ def _measured_findings(
     evidence: Mapping[Pair, Evidence],
     references: References,
     suspicion: Suspicion,
+    trials: NodeTrials,
 ) -> Iterator[Finding]:
-    """Of nodes that were lost, of pairs that hang, of ranks that died, and of pairs that were measured."""
+    """Of nodes that were lost, pairs that hang, ranks that died, pairs that were measured, and each node alone."""
     yield from lost_findings(recorded.info.lost)
     yield from hanging_findings(recorded.info.hanging_pairs)
     yield from deaths
     yield from corruption_findings(recorded.measurements, references.fabric)
     yield from invalid_findings(suspicion.bandwidth, evidence, references)
-    yield from _pair_findings(recorded, evidence, references, suspicion)
+    yield from with_slow_nodes(_pair_findings(recorded, evidence, references, suspicion), trials.findings)
+    yield from trials.findings
 
 
 def _pair_findings(
@@ -181,11 +185,6 @@ def _median_bandwidth(pairs: Sequence[PairVerdict]) -> float | None:
     """Over ordered pairs."""
     values = [pair.bandwidth_bytes_per_s.value for pair in pairs if pair.bandwidth_bytes_per_s]
     return median(values) if values else None
-
-
-def _peers_latency_s(references: References) -> float | None:
-    """One way, between leaves where such pairs were measured; None where pairs are not peers."""
-    return references.latency_s.get(True, references.latency_s.get(False)) if references.alike else None
 
 
 def _median_latency(pairs: Sequence[PairVerdict]) -> float | None:
@@ -278,7 +277,6 @@ def judge_nodes(
     """One verdict for every node that was wanted, in the run's order, lost ones last."""
     lost = {state.node: state.reason for state in recorded.info.lost}
     names = [*recorded.info.nodes, *(name for name in lost if name not in recorded.info.nodes)]
-    alike = not on_one_machine(recorded.facts)
     blamed: dict[str, Finding] = {}
     for finding in findings:
         for subject in (finding.subject, *finding.ambiguous_with):
@@ -301,7 +299,7 @@ def judge_nodes(
             late[pair.source] = min(late.get(pair.source, float("inf")), pair.latency_s.value)
     verdicts = []
     for name in names:
-        verdict, reason = _verdict(name, lost, blamed, seen.get(name, set()), alike=alike)
+        verdict, reason = _verdict(name, lost, blamed, seen.get(name, set()))
         verdicts.append(
             NodeVerdict(
                 node=name,
@@ -316,9 +314,7 @@ def judge_nodes(
     return tuple(verdicts)
 
 
-def _verdict(
-    name: str, lost: dict[str, str], blamed: dict[str, Finding], seen: set[Verdict], *, alike: bool
-) -> tuple[Verdict, str]:
+def _verdict(name: str, lost: dict[str, str], blamed: dict[str, Finding], seen: set[Verdict]) -> tuple[Verdict, str]:
     if name in blamed:
         finding = blamed[name]
         sure = finding.subject.name == name
@@ -332,4 +328,4 @@ def _verdict(
         return Verdict.INVALID, "none of its numbers can be trusted"
     if Verdict.PASS not in seen:
         return Verdict.INCONCLUSIVE, "none of its pairs passed, but no evidence shows that the node is at fault"
-    return Verdict.PASS, "as good as its peers" if alike else "measured, not judged"
+    return Verdict.PASS, "as good as its peers"

@@ -21,13 +21,15 @@ from seatrial.commands.check.next_experiments import (
     crowded,
     next_bandwidth,
     next_latency,
+    not_seen,
     plan_retest,
     seen_once,
     still_crowded,
 )
+from seatrial.commands.check.node_trials import try_nodes
 from seatrial.commands.check.rail_measurement import measure_over_rails
 from seatrial.commands.check.rail_suspects import pairs_to_split
-from seatrial.commands.check.require_retest import not_seen, only_proved
+from seatrial.commands.check.require_retest import only_proved
 from seatrial.commands.check.survey_plan import check_design, pilot_pairs, survey_of
 from seatrial.commands.check.suspects import Suspicion
 from seatrial.driver.clock import monotonic_s
@@ -187,6 +189,7 @@ class Check(Run):
             in_time = self._retest_late(deadline) and in_time
         in_time = self._under_load(survey_s, deadline) and in_time
         self._over_rails(deadline)
+        try_nodes(self, self._settings, deadline)
         self.measurer.close()
         self.progress.stage("Reading the facts again")
         self.facts_after = self.read_facts(self.measurer.answering, layout.AFTER, "stopped answering during the run")

@@ -4,7 +4,6 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
 from seatrial.commands.check import tables
-from seatrial.commands.check.comparisons import comparisons_text
 from seatrial.commands.check.fields import check_fields
 from seatrial.commands.check.headline import Machine, could_show, headline, machine, medians, not_tested, peers
 from seatrial.commands.check.heatmap import HeatMap, heat_map
@@ -21,6 +20,7 @@ from seatrial.model.words import count
 from seatrial.render.escape import clean
 from seatrial.render.fact_text import differences
 from seatrial.render.matrix import Panels
+from seatrial.render.node_trials import resolution, trial_tables
 from seatrial.render.report import (
     Block,
     Case,
@@ -73,7 +73,7 @@ def _terminal(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFacts]
         left = len(judgement.findings) - MOST_FINDINGS
         left_out = f"and {count(left, 'more finding')} on the page" if left > 0 else ""
         yield Findings(findings=judgement.findings[:MOST_FINDINGS], left_out=left_out)
-    if judgement.verdict is not Verdict.PASS and not (judgement.unjudged and judgement.verdict is Verdict.NOTE):
+    if judgement.verdict is not Verdict.PASS:
         yield from _details(run, judgement, width)
     yield Lines(rows=tuple(_closing(run, judgement, facts)), indent=0)
     yield from _for_a_ticket(run, judgement, facts)
@@ -151,8 +151,8 @@ def _closing(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFacts])
     for label, known in (
         ("all pairs", medians(judgement)),
         ("peers", peers(judgement)),
-        ("compared", comparisons_text(judgement.compared)),
         ("would see", could_show(judgement)),
+        ("nodes", _node_trials(judgement)),
         ("not tested", not_tested(run, judgement) if judgement.verdict is Verdict.PASS else ""),
     ):
         if known:
@@ -173,6 +173,12 @@ def _closing(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFacts])
     yield "more", f"seatrial report {shlex.quote(clean(run.run))} --html report.html"
 
 
+def _node_trials(judgement: Judgement) -> str:
+    """What the trials of nodes could have seen; empty without them."""
+    seen = resolution(judgement.trials) if judgement.trials else ""
+    return f"each by itself; would see {seen}" if seen else ""
+
+
 def _page(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFacts]) -> Iterator[Block]:
     if judgement.findings:
         left = len(judgement.findings) - MOST_PAGE_FINDINGS
@@ -190,6 +196,8 @@ def _page(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFacts]) ->
     if judgement.nodes:
         yield tables.worst_nodes_table(judgement)
     yield from _loaded(judgement)
+    if judgement.trials:
+        yield from trial_tables(judgement.trials, "Trials of each node by itself")
     if judgement.notes:
         yield Items(title="Caveats of these verdicts", anchor="notes", items=judgement.notes)
     yield from _for_a_ticket(run, judgement, facts)

@@ -1,25 +1,29 @@
 """The judgement on nodes: figures against limits and peers, wrong results, and what could not have been seen."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
-from seatrial.commands.nodes.figures import NodeFigures, figures_of
-from seatrial.commands.nodes.findings import slow_node, wrong_result
-from seatrial.commands.nodes.limits import NodeLimits, limits_of
-from seatrial.commands.nodes.peers import FEWEST_PEERS, Comparison, Outlier, compare, outliers
-from seatrial.commands.nodes.rounds import ONCE_KERNELS, TRIAL_KERNELS
-from seatrial.driver.group_rounds import node_of
+from seatrial.judgement.nodes.peers import FEWEST_PEERS
+from seatrial.judgement.nodes.trials import judge_trials, trial_notes
 from seatrial.judgement.outcome import failure_of
 from seatrial.judgement.rank_deaths import judge_deaths, run_notes
 from seatrial.model.errors import ExitCode
-from seatrial.model.facts import NodeFacts
-from seatrial.model.measurement import Kernel
+from seatrial.model.node_trials import USEFUL, NodeTrials
+from seatrial.model.placement import node_of
 from seatrial.model.run import Ending, RecordedRun
 from seatrial.model.settings import NodesSettings, Trial
-from seatrial.model.verdict import Finding, FindingKind, Verdict, worst
+from seatrial.model.verdict import Finding, Verdict, worst
 from seatrial.model.words import count
+from seatrial.pairs.node_rounds import ONCE_KERNELS, TRIAL_KERNELS
+
+ENDINGS = {
+    Ending.INTERRUPTED: "it was interrupted",
+    Ending.FAILED: "it failed",
+    Ending.RECOVERED: "it was killed",
+    Ending.RUNNING: "it is still running, or was killed",
+}
 
 
 class NodesResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,9 +34,7 @@ class NodesResult(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
     complete: bool
     findings: tuple[Finding, ...]
-    figures: tuple[NodeFigures, ...]
-    limits: Mapping[str, NodeLimits]
-    comparisons: tuple[Comparison, ...]
+    trials: NodeTrials
     notes: tuple[str, ...]
 
     @property
@@ -40,52 +42,44 @@ class NodesResult(msgspec.Struct, frozen=True, kw_only=True):
         """Findings before incompleteness."""
         if self.findings:
             return ExitCode.FINDINGS
-        return ExitCode.PASS if self.complete else ExitCode.INCOMPLETE
+        decided = self.complete and self.verdict is not Verdict.INCONCLUSIVE
+        return ExitCode.PASS if decided else ExitCode.INCOMPLETE
 
     @property
     def word(self) -> str:
         """The verdict's, with which a report begins; MEASURED where nothing was judged."""
-        if not self.findings and not self.complete and self.figures:
+        if not self.findings and not self.complete and self.trials.figures:
             return "INCOMPLETE"
         return self.verdict.value if self.verdict else "MEASURED"
 
 
 def judge_nodes(recorded: RecordedRun) -> NodesResult:
     """The judgement, computed from the samples and facts alone."""
-    facts = {node_of(name): known for name, known in recorded.facts.items()}
-    figures = figures_of(recorded.group_measurements)
-    cores = _cores(recorded)
-    comparisons = compare(figures, facts)
-    findings = (
-        *(wrong_result(each) for each in figures if each.wrong_bytes),
-        *_slow(outliers(figures, comparisons), facts),
-        *judge_deaths(recorded).findings,
-    )
-    measured = {each.node for each in figures}
+    trials = judge_trials(recorded.group_measurements, recorded.facts)
+    findings = (*trials.findings, *judge_deaths(recorded).findings)
+    measured = {each.node for each in trials.figures}
     missing = sorted({node_of(name) for name in recorded.info.nodes} - measured)
     complete = recorded.info.ending is Ending.COMPLETE and not missing and _all_measured(recorded)
-    reason = _reason(recorded, figures, comparisons, missing)
+    reason = _reason(recorded, trials, missing, complete=complete)
     return NodesResult(
-        verdict=_verdict(figures, comparisons, findings),
+        verdict=_verdict(trials, findings),
         reason=reason,
         complete=complete,
         findings=findings,
-        figures=figures,
-        limits={each.node: limits_of(each, facts.get(each.node), cores.get(each.node, 0)) for each in figures},
-        comparisons=comparisons,
-        notes=run_notes(recorded, reason, findings),
+        trials=trials,
+        notes=(*run_notes(recorded, reason, findings), *trial_notes(trials, recorded.facts)),
     )
 
 
-def _verdict(
-    figures: Sequence[NodeFigures], comparisons: Sequence[Comparison], findings: Sequence[Finding]
-) -> Verdict | None:
-    """That of the gravest finding; else whether anything was measured and compared."""
+def _verdict(trials: NodeTrials, findings: Sequence[Finding]) -> Verdict | None:
+    """That of the gravest finding; else whether anything was measured, compared, and could have been seen."""
     if findings:
         return worst([finding.verdict for finding in findings])
-    if not figures:
+    if not trials.figures:
         return Verdict.NOT_RUN
-    return Verdict.PASS if comparisons else None
+    if not trials.comparisons:
+        return None
+    return Verdict.PASS if trials.useful else Verdict.INCONCLUSIVE
 
 
 def _all_measured(recorded: RecordedRun) -> bool:
@@ -103,35 +97,22 @@ def _all_measured(recorded: RecordedRun) -> bool:
     return all_tried and all(times >= repetitions for times in times_of.values())
 
 
-def _slow(worse: Sequence[Outlier], facts: Mapping[str, NodeFacts]) -> tuple[Finding, ...]:
-    """One finding for each node and kind, by the figure that is farthest out of line."""
-    by_part: dict[tuple[str, FindingKind], list[Outlier]] = {}
-    for outlier in worse:
-        by_part.setdefault((outlier.node, outlier.comparison.measure.kind), []).append(outlier)
-    worst_first = (sorted(outliers_, key=lambda each: -each.excess) for outliers_ in by_part.values())
-    return tuple(slow_node(ordered, facts) for ordered in worst_first)
-
-
-def _cores(recorded: RecordedRun) -> dict[str, int]:
-    """On how many cores of each node arithmetic was measured."""
-    places: dict[str, set[str]] = {}
-    for delivered in recorded.group_measurements:
-        if delivered.shape.kernel is Kernel.FMA:
-            places.setdefault(node_of(delivered.nodes[0]), set()).update(delivered.nodes)
-    return {name: len(ranks) for name, ranks in places.items()}
-
-
-def _reason(
-    recorded: RecordedRun, figures: Sequence[NodeFigures], comparisons: Sequence[Comparison], missing: Sequence[str]
-) -> str:
-    """What the verdict rests on."""
-    if not figures:
+def _reason(recorded: RecordedRun, trials: NodeTrials, missing: Sequence[str], *, complete: bool) -> str:
+    """What the verdict rests on, and why the run is not complete."""
+    if not trials.figures:
         return failure_of(recorded) or "nothing was measured"
-    sentence = f"{count(len(figures), 'node')} measured"
+    sentence = f"{count(len(trials.figures), 'node')} measured"
     if missing:
         sentence += f", {', '.join(missing)} not"
-    if not comparisons:
-        return f"{sentence}; at least {FEWEST_PEERS} nodes of one model are needed to compare them"
-    compared = {name for each in comparisons for name in each.nodes}
-    kinds = {each.measure for each in comparisons}
-    return f"{sentence}, {len(compared)} compared with their peers in {count(len(kinds), 'figure')}"
+    if not trials.comparisons:
+        sentence += f"; at least {FEWEST_PEERS} nodes of one model are needed to compare them"
+    else:
+        compared = {name for each in trials.comparisons for name in each.nodes}
+        kinds = {each.measure for each in trials.comparisons}
+        sentence += f", {len(compared)} compared with their peers in {count(len(kinds), 'figure')}"
+        if coarse := len(kinds) - len(trials.useful):
+            sentence += f"; {coarse} of these vary too much to show a node that is {USEFUL:.0%} worse"
+    if not complete and not missing:
+        why = ENDINGS.get(recorded.info.ending, "not all repetitions were measured")
+        sentence += f"; incomplete: {why}"
+    return sentence

@@ -5,7 +5,6 @@ import msgspec
 from seatrial.benchmarks import gates
 from seatrial.benchmarks.catalogue import detected
 from seatrial.benchmarks.declaration import Benchmark
-from seatrial.driver.group_rounds import node_of
 from seatrial.failures.start_failure import explain
 from seatrial.judgement.benchmark_findings import CODES, breach_finding, word_of_output
 from seatrial.judgement.rank_notes import first_ranks
@@ -15,7 +14,7 @@ from seatrial.model.benchmark import Breach, Output
 from seatrial.model.benchmark_run import Plan, StepResult
 from seatrial.model.errors import ExitCode
 from seatrial.model.limit import ComputePeak, NoLimit
-from seatrial.model.placement import RankPlace
+from seatrial.model.placement import RankPlace, node_of
 from seatrial.model.run import Ending, RecordedRun
 from seatrial.model.settings import RunSettings
 from seatrial.model.units import duration

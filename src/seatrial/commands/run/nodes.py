@@ -8,12 +8,12 @@ import msgspec
 from seatrial.benchmarks.declaration import Launch
 from seatrial.benchmarks.parameters import completed
 from seatrial.drift.peer_groups import one_kernel
-from seatrial.driver.group_rounds import node_of
 from seatrial.driver.node_selection import grouped
 from seatrial.launch.contract import Hosts
 from seatrial.model.benchmark_run import Request
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.facts import NodeFacts
+from seatrial.model.placement import node_of
 from seatrial.model.settings import RunSettings, SiteSettings
 from seatrial.model.words import count
 

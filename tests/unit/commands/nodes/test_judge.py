@@ -3,11 +3,11 @@
 import msgspec
 import pytest
 
-from seatrial.commands.nodes.figures import Measure
 from seatrial.commands.nodes.judge import judge_nodes
 from seatrial.model.errors import ExitCode
 from seatrial.model.hardware import MemoryFacts
 from seatrial.model.measurement import Kernel
+from seatrial.model.node_trials import Measure
 from seatrial.model.run import Ending
 from seatrial.model.settings import Trial
 from seatrial.model.verdict import FindingKind, Verdict
@@ -34,7 +34,7 @@ def with_one(machine: Machine, name: str = "n3") -> dict[str, Machine]:
 
 def test_the_figures_of_a_good_node_are_what_it_does() -> None:
     result = judge_nodes(recorded(dict.fromkeys(FIVE, GOOD), noise=0))
-    values = {measure: value.value for measure, value in result.figures[0].values.items()}
+    values = {measure: value.value for measure, value in result.trials.figures[0].values.items()}
     assert values[Measure.TRIAD] == pytest.approx(MEMORY_BYTES_PER_S)
     assert values[Measure.READ] == pytest.approx(MEMORY_BYTES_PER_S)
     assert values[Measure.CORE_TRIAD] == pytest.approx(0.4 * MEMORY_BYTES_PER_S)
@@ -42,7 +42,7 @@ def test_the_figures_of_a_good_node_are_what_it_does() -> None:
     assert values[Measure.FMA] == pytest.approx(CORES * CORE_FLOPS_PER_S), "the widest vectors that it has"
     assert values[Measure.SWITCH] == pytest.approx(SWITCH_S)
     assert values[Measure.NOISE] == pytest.approx(0, abs=1e-9)
-    assert set(result.figures[0].flops_by_width) == {16, 32}
+    assert set(result.trials.figures[0].flops_by_width) == {16, 32}
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -87,10 +87,11 @@ def test_a_node_that_is_faster_is_good() -> None:
 def test_what_lies_within_the_resolution_is_not_named_and_the_report_says_so() -> None:
     result = judge_nodes(recorded(with_one(Machine(memory=0.96))))
     assert result.findings == ()
-    triad = next(comparison for comparison in result.comparisons if comparison.measure is Measure.TRIAD)
+    triad = next(comparison for comparison in result.trials.comparisons if comparison.measure is Measure.TRIAD)
     assert triad.resolution == pytest.approx(0.05)
     wide = judge_nodes(recorded(with_one(Machine(memory=0.96)), noise=0.1))
-    memory = [one.resolution for one in wide.comparisons if one.measure in (Measure.TRIAD, Measure.COPY, Measure.READ)]
+    three = (Measure.TRIAD, Measure.COPY, Measure.READ)
+    memory = [one.resolution for one in wide.trials.comparisons if one.measure in three]
     assert max(memory) > 0.05, "scatter makes it coarser"
 
 

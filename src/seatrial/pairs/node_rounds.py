@@ -2,9 +2,11 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from seatrial.commands.nodes.places import LEAST_ARRAY_BYTES, LINE_BYTES, NodePlaces
+import msgspec
+
 from seatrial.model.measurement import GroupRound, Kernel, Phase, Shape
 from seatrial.model.settings import Trial
+from seatrial.pairs.node_places import LEAST_ARRAY_BYTES, LINE_BYTES, NodePlaces
 
 NODE, CORE, ALL = "node", "core", "all cores"
 """Variants: all ranks of a node together, its first rank alone, and all of them at the same time, each by itself."""
@@ -30,19 +32,44 @@ TRIAL_KERNELS = {
 Groups = tuple[tuple[str, ...], ...]
 
 
+class Extent(msgspec.Struct, frozen=True, kw_only=True):
+    """How much of a trial is carried out."""
+
+    whole: bool = True
+    """All kernels and scopes; else one that shows most of each trial."""
+    passes: int = MEMORY_PASSES
+    batches: int = FMA_BATCHES
+    quanta: int = QUANTA
+    round_trips: int = ROUND_TRIPS
+    array_part: int = 1
+    """One part of this many of the usual arrays."""
+
+
+FULL = Extent()
+QUICK = Extent(whole=False, array_part=3)
+"""About a second of each node for three repetitions. All three arrays together have four times the caches' bytes."""
+SHORT = Extent(whole=False, passes=3, batches=4, quanta=160, round_trips=200, array_part=3)
+"""A third of it, for nodes that are tried one after the other; noise is still watched for a tenth of a second."""
+
+
 def rounds_of(
-    trials: Iterable[Trial], nodes: Sequence[NodePlaces], repetitions: int, *, at_once: bool
+    trials: Iterable[Trial],
+    nodes: Sequence[NodePlaces],
+    repetitions: Iterable[int],
+    *,
+    at_once: bool,
+    extent: Extent = FULL,
 ) -> tuple[GroupRound, ...]:
     """All rounds, repetition by repetition. `at_once`: all nodes in one round, else one node after the other."""
     sets = [tuple(nodes)] if at_once else [(one,) for one in nodes]
     wanted = tuple(trials)
     return tuple(
         one
-        for repetition in range(repetitions)
+        for repetition in repetitions
         for together in sets
         for trial in Trial
         if trial in wanted
-        for one in _ROUNDS[trial](together, repetition)
+        for one in _ROUNDS[trial](together, repetition, extent)
     )
 
 
@@ -54,13 +81,20 @@ def _round(
     return GroupRound(phase=Phase.NODES, repetition=repetition, shape=shape, groups=groups, variant=variant)
 
 
-def _memory(nodes: Sequence[NodePlaces], repetition: int) -> Iterator[GroupRound]:
+def _memory(nodes: Sequence[NodePlaces], repetition: int, extent: Extent) -> Iterator[GroupRound]:
     once = ONCE_KERNELS if repetition == 0 else ()
-    node_bytes = min(one.node_array_bytes for one in nodes)
-    core_bytes = min(one.core_array_bytes for one in nodes)
+    kernels = (*NODE_KERNELS, *once) if extent.whole else NODE_KERNELS[:1]
+    node_bytes = min(one.node_array_bytes for one in nodes) // extent.array_part // LINE_BYTES * LINE_BYTES
     whole = tuple(one.cores for one in nodes)
-    for kernel in (*NODE_KERNELS, *once):
-        yield _round(repetition, kernel, NODE, whole, iterations=MEMORY_PASSES, message_bytes=node_bytes)
+    for kernel in kernels:
+        yield _round(repetition, kernel, NODE, whole, iterations=extent.passes, message_bytes=node_bytes)
+    if extent.whole:
+        yield from _memory_parts(nodes, repetition, node_bytes)
+
+
+def _memory_parts(nodes: Sequence[NodePlaces], repetition: int, node_bytes: int) -> Iterator[GroupRound]:
+    """NUMA nodes, and one core."""
+    core_bytes = min(one.core_array_bytes for one in nodes)
     for number in range(max(len(one.numa) for one in nodes)):
         groups = tuple(one.numa[number] for one in nodes if number < len(one.numa))
         triad, variant = Kernel.MEMORY_TRIAD, NUMA.format(number)
@@ -72,23 +106,23 @@ def _memory(nodes: Sequence[NodePlaces], repetition: int) -> Iterator[GroupRound
     yield _round(repetition, Kernel.CHASE, CORE, firsts, iterations=CHASES, message_bytes=chased)
 
 
-def _arithmetic(nodes: Sequence[NodePlaces], repetition: int) -> Iterator[GroupRound]:
+def _arithmetic(nodes: Sequence[NodePlaces], repetition: int, extent: Extent) -> Iterator[GroupRound]:
     """The widest vectors first; a processor without them delivers times of 0."""
     for width in reversed(WIDTHS):
         yield _round(
-            repetition, Kernel.FMA, ALL, _each(nodes), iterations=FMA_BATCHES, message_bytes=width, window=FMA_WINDOW
+            repetition, Kernel.FMA, ALL, _each(nodes), iterations=extent.batches, message_bytes=width, window=FMA_WINDOW
         )
 
 
-def _noise(nodes: Sequence[NodePlaces], repetition: int) -> Iterator[GroupRound]:
-    for kernel in (Kernel.NOISE_WORK, Kernel.NOISE_DETOUR):
-        yield _round(repetition, kernel, ALL, _each(nodes), iterations=QUANTA, warmup=MORE_QUANTA)
+def _noise(nodes: Sequence[NodePlaces], repetition: int, extent: Extent) -> Iterator[GroupRound]:
+    for kernel in (Kernel.NOISE_WORK, Kernel.NOISE_DETOUR)[: 2 if extent.whole else 1]:
+        yield _round(repetition, kernel, ALL, _each(nodes), iterations=extent.quanta, warmup=MORE_QUANTA)
 
 
-def _pipe(nodes: Sequence[NodePlaces], repetition: int) -> Iterator[GroupRound]:
+def _pipe(nodes: Sequence[NodePlaces], repetition: int, extent: Extent) -> Iterator[GroupRound]:
     pairs = tuple(one.cores[:2] for one in nodes if len(one.cores) > 1)
     for kernel in (Kernel.PIPE_SWITCH, Kernel.PIPE_WAKE) if pairs else ():
-        yield _round(repetition, kernel, CORE, pairs, iterations=ROUND_TRIPS, warmup=MORE_QUANTA)
+        yield _round(repetition, kernel, CORE, pairs, iterations=extent.round_trips, warmup=MORE_QUANTA)
 
 
 def _each(nodes: Sequence[NodePlaces]) -> Groups:

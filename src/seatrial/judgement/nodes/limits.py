@@ -2,34 +2,18 @@
 
 from collections.abc import Sequence
 
-import msgspec
-
-from seatrial.commands.nodes.figures import TRAFFIC, Measure, NodeFigures
+from seatrial.judgement.nodes.figures import TRAFFIC
 from seatrial.limits.memory import memory_limits
 from seatrial.limits.peak import flops_per_cycle
 from seatrial.model.facts import NodeFacts
 from seatrial.model.limit import Limit
 from seatrial.model.measurement import Kernel
+from seatrial.model.node_trials import Measure, NodeFigures, NodeLimits
 
 QUANTUM_CYCLES = 2_400_000
 """Of one quantum of noise_work on x86-64: 400,000 steps of three shifts and three exclusive ors, one cycle each, each
 waiting for the one before."""
 X86 = ("GenuineIntel", "AuthenticAMD", "HygonGenuine")
-
-
-class NodeLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """Limits of one node; None: not known, for the reason in `unknown`."""
-
-    memory_bytes_per_s: float | None = None
-    memory_source: str = ""
-    memory_share: float | None = None
-    """Of it that STREAM triad reached, the lines that stores read first included."""
-    observed_hz: float | None = None
-    """From the shortest quantum of dependent operations."""
-    flops_per_s: float | None = None
-    flops_source: str = ""
-    arithmetic_share: float | None = None
-    unknown: tuple[str, ...] = ()
 
 
 def limits_of(figures: NodeFigures, facts: NodeFacts | None, cores: int) -> NodeLimits:

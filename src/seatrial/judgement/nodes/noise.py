@@ -2,33 +2,13 @@
 
 from collections.abc import Sequence
 
-import msgspec
+from seatrial.model.node_trials import Noise
 
 RANKS = (1_000, 10_000)
 MODEL = (
     "bulk-synchronous: all ranks compute one quantum and wait for the slowest, delays are independent, and each rank's "
     "follow the distribution that was observed"
 )
-
-
-class Noise(msgspec.Struct, frozen=True, kw_only=True):
-    """What was observed on the processors of one node."""
-
-    quantum_s: float
-    """The shortest time of the quantum of work."""
-    quanta: int
-    fraction: float
-    """Time beyond the shortest, as a share of it, on average over all processors."""
-    worst_fraction: float
-    """The same on the processor where it is largest."""
-    worst_place: str
-    largest_s: float
-    """The largest delay of a quantum."""
-    detours_per_s: float | None = None
-    """Milliseconds of each second in which the clock showed an interruption of at least `DETOUR_S`."""
-    largest_detour_s: float | None = None
-    slowdown: dict[int, float] = {}
-    """By number of ranks: the expected time of a quantum of the slowest rank, as a share of the quantum beyond 1."""
 
 
 DETOUR_S = 5e-6

@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
-from seatrial.driver.group_rounds import node_of
 from seatrial.model.facts import NodeFacts
+from seatrial.model.placement import node_of
 
 ARRAY_PER_CACHE = 4
 """STREAM's rule: each array has at least four times the bytes of all last-level caches."""

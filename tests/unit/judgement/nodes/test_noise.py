@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from seatrial.commands.nodes.noise import expected_largest, noise_of
+from seatrial.judgement.nodes.noise import expected_largest, noise_of
 
 
 def test_the_expected_largest_of_draws_is_that_of_a_simulation() -> None:

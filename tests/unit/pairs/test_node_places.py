@@ -2,7 +2,9 @@
 
 from typing import Any
 
-from seatrial.commands.nodes.places import (
+from seatrial.model.facts import NodeFacts
+from seatrial.model.hardware import Cache, Core, Topology
+from seatrial.pairs.node_places import (
     LEAST_ARRAY_BYTES,
     LINE_BYTES,
     MOST_ARRAY_BYTES,
@@ -11,8 +13,6 @@ from seatrial.commands.nodes.places import (
     places_of,
     ranks_needed,
 )
-from seatrial.model.facts import NodeFacts
-from seatrial.model.hardware import Cache, Core, Topology
 
 MIB = 1 << 20
 GIB = 1 << 30

@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 
-import msgspec
+from msgspec.structs import replace
 
-from seatrial.commands.nodes.figures import NodeFigures
-from seatrial.commands.nodes.peers import Outlier
 from seatrial.drift.comparison import Difference, drift
+from seatrial.judgement.nodes.peers import Outlier
 from seatrial.model.facts import NodeFacts
-from seatrial.model.measurement import Estimate
+from seatrial.model.node_trials import NodeFigures
 from seatrial.model.subject import node
 from seatrial.model.units import SHARE, estimate, quantity, share
 from seatrial.model.verdict import Finding, FindingKind
@@ -38,7 +37,7 @@ def slow_node(worst_first: Sequence[Outlier], facts: Mapping[str, NodeFacts]) ->
     measure, peers = compared.measure, compared.peers
     others = [each.comparison.measure.label for each in worst_first[1:]]
     likewise = f" The same holds for {' and '.join(others)}." if others else ""
-    of_peers = None if measure.metric == SHARE or peers <= 0 else _shares(worst.measured, peers)
+    of_peers = None if measure.metric == SHARE else compared.ratios[name]
     part = f", {share(of_peers.value)} of" if of_peers else ", against"
     return Finding(
         kind=measure.kind,
@@ -55,6 +54,20 @@ def slow_node(worst_first: Sequence[Outlier], facts: Mapping[str, NodeFacts]) ->
         peers=peers,
         peers_name=f"median of {count(len(compared.nodes), 'node')} of its model",
         of_peers=of_peers,
+    )
+
+
+def with_slow_nodes(findings: Sequence[Finding], trials: Sequence[Finding]) -> tuple[Finding, ...]:
+    """The findings on links, with a word where the trials show that the node itself is slow."""
+    slow = {finding.subject: finding for finding in trials if finding.kind in REMEDIES}
+    return tuple(_explained(one, slow[one.subject]) if one.subject in slow else one for one in findings)
+
+
+def _explained(link: Finding, slow: Finding) -> Finding:
+    return replace(
+        link,
+        statement=f"{link.statement} The node itself is slow as well ({slow.brief}), which may be the reason.",
+        remedy=f"First see the finding {slow.kind} on this node. {link.remedy}",
     )
 
 
@@ -87,9 +100,3 @@ def _facts(name: str, nodes: Sequence[str], facts: Mapping[str, NodeFacts]) -> s
 def _fact(difference: Difference, name: str) -> str:
     value_here = next((value for value, nodes in difference.values if name in nodes), None)
     return f"{difference.fact} ({value_here}, usually {difference.usual})"
-
-
-def _shares(measured: Estimate, peers: float) -> Estimate:
-    return msgspec.structs.replace(
-        measured, value=measured.value / peers, low=measured.low / peers, high=measured.high / peers
-    )

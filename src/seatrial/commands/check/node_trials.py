@@ -1,0 +1,63 @@
+"""The quick trials of nodes at the end of a check: the node whose link is good and whose memory is not."""
+
+from seatrial.archive.reader import read_info
+from seatrial.driver.clock import monotonic_s
+from seatrial.driver.node_trials import NodeTrialRounds
+from seatrial.driver.run import Run
+from seatrial.judgement.nodes.peers import FEWEST_PEERS
+from seatrial.model.errors import LaunchError
+from seatrial.model.placement import node_of
+from seatrial.model.settings import CheckSettings, Trial
+from seatrial.model.words import count
+from seatrial.pairs.node_rounds import QUICK, SHORT
+
+REPETITIONS, REPETITIONS_OF_SHARED = 3, 2
+AT_ONCE_S = 10.0
+"""Longest time for the trials of all nodes at once, and again for those out of line."""
+ONE_NODE_S, LEAST_S = 1.2, 6.0
+"""Where nodes share cores and one is measured after the other: for each node, and at least for all."""
+AGAIN_S = 4.0
+"""The same of each node that is measured again, or beside those: six repetitions."""
+
+
+def try_nodes(frame: Run, settings: CheckSettings, deadline: float) -> None:
+    """Quick trials of all nodes that still answer, until `deadline` (monotonic_s) at most.
+
+    What could not be tried is a remark and makes the check neither incomplete nor wrong.
+    """
+    nodes = frame.measurer.nodes
+    if not settings.node_trials or settings.answer_s is not None or _left_out(settings):
+        return
+    if len({node_of(name) for name in nodes}) < FEWEST_PEERS:
+        return  # none could be compared
+    remarks = frame.measurer.remarks
+    if monotonic_s() > deadline:
+        remarks.append("The nodes themselves were not tried: the budget was spent.")
+        return
+    trials = NodeTrialRounds(frame, tuple(Trial), QUICK, SHORT)
+    try:
+        trials.start(nodes)
+    except LaunchError as error:
+        remarks.append(f"The nodes themselves were not tried: {error.what}")
+        return
+    frame.progress.stage(f"Trying memory, arithmetic, noise and scheduler of {count(len(trials.places), 'node')}")
+    repetitions = REPETITIONS_OF_SHARED if trials.shared else REPETITIONS
+    rounds = trials.rounds(range(repetitions))
+    longest_s = max(ONE_NODE_S * len(trials.places), LEAST_S) if trials.shared else AT_ONCE_S
+    done = trials.carry_out(rounds, min(monotonic_s() + longest_s, deadline))
+    if done < len(rounds):
+        remarks.append(
+            f"The trials of the nodes themselves were cut off after {done} of {len(rounds)} rounds, to save time: "
+            "`seatrial nodes` does all of them."
+        )
+    again_s = AGAIN_S if trials.shared else 0.0
+    if not trials.retest(repetitions, lambda number: min(monotonic_s() + max(AT_ONCE_S, again_s * number), deadline)):
+        remarks.append("Not all nodes out of line could be tried again: `seatrial nodes` has more time.")
+
+
+def _left_out(settings: CheckSettings) -> bool:
+    """Whether the recording that is replayed has no trials."""
+    if settings.replay is None:
+        return False
+    recorded = read_info(settings.replay).settings
+    return not (isinstance(recorded, CheckSettings) and recorded.node_trials)

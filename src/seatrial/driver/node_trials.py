@@ -1,0 +1,92 @@
+"""Carries out the trials of nodes: all of them a few times, then those out of line again beside good ones."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from seatrial.drift.peer_groups import hardware_groups, one_kernel
+from seatrial.driver.clock import monotonic_s
+from seatrial.driver.group_rounds import measure_groups
+from seatrial.driver.run import Run
+from seatrial.judgement.nodes.trials import suspects
+from seatrial.launch.contract import Manner
+from seatrial.model.measurement import GroupRound
+from seatrial.model.placement import node_of
+from seatrial.model.settings import Trial
+from seatrial.model.words import count, some
+from seatrial.pairs.node_places import NodePlaces, places_of, ranks_needed
+from seatrial.pairs.node_rounds import FULL, Extent, rounds_of
+
+RETESTS = 6
+"""Repetitions of a node that is out of line, beside others: with two before, a single good one does not clear it."""
+CONTROLS = 4
+"""Nodes that are measured beside it."""
+MOST_SUSPECTS = 8
+
+
+class NodeTrialRounds:
+    """The trials of one run, on a session with a rank for each core."""
+
+    def __init__(
+        self, frame: Run, trials: Iterable[Trial], extent: Extent = FULL, extent_of_shared: Extent | None = None
+    ) -> None:
+        """`extent_of_shared`: where nodes are measured one after the other; None: the same."""
+        self.places: tuple[NodePlaces, ...] = ()
+        self.shared = False
+        """The nodes share a kernel and its cores, and are measured one after the other."""
+        self._frame = frame
+        self._trials = tuple(trials)
+        self._extents = extent, extent_of_shared or extent
+
+    def start(self, nodes: Sequence[str]) -> None:
+        """Start the probe on all cores; where nodes are places of this machine, these are the ranks."""
+        frame = self._frame
+        by_places = all(node_of(name) != name for name in nodes)
+        ranks_per_node = 1 if by_places else ranks_needed(frame.facts)
+        ranks = count(len(nodes) if by_places else ranks_per_node, "rank")
+        frame.progress.stage(f"Starting the probe, {ranks} on each node")
+        session = frame.measurer.begin(Manner(ranks_per_node=ranks_per_node))
+        self.places = places_of(session.nodes, session.ranks, frame.facts)
+        kernels = {node_of(name): facts for name, facts in frame.facts.items()}
+        self.shared = len(self.places) > 1 and one_kernel(kernels.values())
+
+    def rounds(self, repetitions: Iterable[int], nodes: Iterable[str] | None = None) -> tuple[GroupRound, ...]:
+        """The rounds of these repetitions, of all nodes or of some."""
+        wanted = None if nodes is None else set(nodes)
+        places = [one for one in self.places if wanted is None or one.node in wanted]
+        return rounds_of(self._trials, places, repetitions, at_once=not self.shared, extent=self._extents[self.shared])
+
+    def carry_out(self, rounds: Sequence[GroupRound], deadline: float) -> int:
+        """Measure the rounds in order until `deadline` (monotonic_s); how many were carried out."""
+        frame = self._frame
+        frame.progress.rounds(len(rounds))
+        for done, wanted in enumerate(rounds):
+            if monotonic_s() > deadline:
+                frame.progress.advance(len(rounds) - done)
+                return done
+            measure_groups(frame.measurer, wanted)
+            frame.progress.advance()
+        return len(rounds)
+
+    def retest(self, repetitions: int, deadline: Callable[[int], float]) -> bool:
+        """Measure nodes that are out of line after `repetitions` again; False where there was no time.
+
+        `deadline`: until when, for that number of nodes.
+        """
+        frame = self._frame
+        suspected = suspects(frame.measurer.group_measurements, frame.facts)[:MOST_SUSPECTS]
+        if not suspected:
+            return True
+        nodes = (*suspected, *self._controls(suspected))
+        frame.progress.stage(f"Measuring {some(suspected, MOST_SUSPECTS)} again beside other nodes")
+        rounds = self.rounds(range(repetitions, repetitions + RETESTS), nodes)
+        return self.carry_out(rounds, deadline(len(nodes))) == len(rounds)
+
+    def _controls(self, suspected: Sequence[str]) -> tuple[str, ...]:
+        """Other nodes of the suspects' groups."""
+        facts = {node_of(name): known for name, known in self._frame.facts.items()}
+        names = [one.node for one in self.places]
+        groups = hardware_groups({name: facts[name] for name in names if name in facts}) or [tuple(names)]
+        chosen: list[str] = []
+        for group in groups:
+            if set(group) & set(suspected):
+                chosen += [name for name in group if name not in suspected][:CONTROLS]
+        return tuple(chosen)

@@ -1,0 +1,1 @@
+"""Judgement of what each node does by itself."""

@@ -1,0 +1,135 @@
+"""The figures of each node from its measurements: rates and times, one value a repetition."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from seatrial.judgement.nodes.noise import noise_of
+from seatrial.model.measurement import Estimate, GroupMeasurement, Kernel, Phase
+from seatrial.model.node_trials import Measure, NodeFigures, Noise, Runs
+from seatrial.model.placement import node_of
+from seatrial.pairs.node_rounds import ALL, CORE, NODE, WIDTHS
+from seatrial.statistics.estimates import median, median_estimate
+
+LOADS_PER_CHASE = 4096
+FLOPS_PER_BYTE = 12288
+"""Of one block of the arithmetic kernel, for each byte of its vectors."""
+
+
+class Traffic(NamedTuple):
+    """Passes over an array of a memory kernel, as STREAM counts them and with the lines that a store reads first."""
+
+    counted: int
+    with_write_allocate: int
+
+
+TRAFFIC = {
+    Kernel.MEMORY_COPY: Traffic(2, 3),
+    Kernel.MEMORY_SCALE: Traffic(2, 3),
+    Kernel.MEMORY_ADD: Traffic(3, 4),
+    Kernel.MEMORY_TRIAD: Traffic(3, 4),
+    Kernel.MEMORY_READ: Traffic(1, 1),
+}
+
+
+def figures_of(measurements: Iterable[GroupMeasurement]) -> tuple[NodeFigures, ...]:
+    """The figures of each node, in the order in which they were measured first."""
+    by_node: dict[str, list[GroupMeasurement]] = defaultdict(list)
+    for measurement in measurements:
+        if measurement.phase is Phase.NODES:
+            by_node[node_of(measurement.nodes[0])].append(measurement)
+    return tuple(_figures(name, measured) for name, measured in by_node.items())
+
+
+def _figures(name: str, measured: Sequence[GroupMeasurement]) -> NodeFigures:
+    usable = [
+        measurement
+        for measurement in measured
+        if measurement.times_s and min(measurement.times_s) > 0 and not measurement.errors
+    ]
+    memory = _memory(usable)
+    flops = {width: _rates(usable, width) for width in WIDTHS}
+    widest = max((width for width, rates in flops.items() if rates), default=0)
+    cores = flops.get(widest, {})
+    candidates: dict[Measure, Runs] = {
+        Measure.TRIAD: memory.get(f"{Kernel.MEMORY_TRIAD} {NODE}", {}),
+        Measure.COPY: memory.get(f"{Kernel.MEMORY_COPY} {NODE}", {}),
+        Measure.READ: memory.get(f"{Kernel.MEMORY_READ} {NODE}", {}),
+        Measure.CORE_TRIAD: memory.get(f"{Kernel.MEMORY_TRIAD} {CORE}", {}),
+        Measure.CHASE: {number: value / LOADS_PER_CHASE for number, value in _medians(usable, Kernel.CHASE).items()},
+        Measure.FMA: {number: sum(rates) for number, rates in cores.items()},
+        Measure.SLOWEST_CORE: {number: min(rates) for number, rates in cores.items()},
+        Measure.NOISE: _noise_runs(usable),
+        Measure.SWITCH: _medians(usable, Kernel.PIPE_SWITCH),
+        Measure.WAKE: _medians(usable, Kernel.PIPE_WAKE),
+    }
+    runs = {measure: values for measure, values in candidates.items() if values}
+    wrong = [measurement for measurement in measured if measurement.errors]
+    return NodeFigures(
+        node=name,
+        runs=runs,
+        values={measure: _estimate(values) for measure, values in runs.items()},
+        memory_bytes_per_s={scope: _estimate(values) for scope, values in memory.items()},
+        flops_by_width={
+            width: median_estimate([sum(rates) for rates in repetitions.values()])
+            for width, repetitions in flops.items()
+            if repetitions
+        },
+        noise=_noise(usable),
+        wrong_bytes=sum(measurement.errors for measurement in wrong),
+        wrong_kernels=tuple(dict.fromkeys(str(measurement.shape.kernel) for measurement in wrong)),
+        verified=sum(measurement.verified for measurement in measured),
+    )
+
+
+def _estimate(runs: Runs) -> Estimate:
+    return median_estimate([*runs.values()])
+
+
+def _memory(measured: Iterable[GroupMeasurement]) -> Mapping[str, Runs]:
+    """Bytes per second as STREAM counts, by kernel and scope."""
+    memory: dict[str, Runs] = defaultdict(dict)
+    for measurement in measured:
+        if traffic := TRAFFIC.get(measurement.shape.kernel):
+            moved = traffic.counted * measurement.shape.message_bytes * len(measurement.nodes)
+            scope = f"{measurement.shape.kernel} {measurement.variant}"
+            memory[scope][measurement.repetition] = moved / median(measurement.times_s)
+    return memory
+
+
+def _rates(measured: Iterable[GroupMeasurement], width: int) -> dict[int, list[float]]:
+    """Operations per second of each core, by repetition."""
+    rates: dict[int, list[float]] = defaultdict(list)
+    for measurement in measured:
+        shape = measurement.shape
+        if shape.kernel is Kernel.FMA and shape.message_bytes == width and measurement.variant == ALL:
+            rates[measurement.repetition].append(shape.window * FLOPS_PER_BYTE * width / median(measurement.times_s))
+    return rates
+
+
+def _medians(measured: Iterable[GroupMeasurement], kernel: Kernel) -> Runs:
+    return {one.repetition: median(one.times_s) for one in measured if one.shape.kernel is kernel}
+
+
+def _noise(measured: Sequence[GroupMeasurement]) -> Noise | None:
+    work: dict[str, list[float]] = defaultdict(list)
+    for measurement in measured:
+        if measurement.shape.kernel is Kernel.NOISE_WORK:
+            work[measurement.nodes[0]].extend(measurement.times_s)
+    detours = [
+        time_s
+        for measurement in measured
+        if measurement.shape.kernel is Kernel.NOISE_DETOUR
+        for time_s in measurement.times_s
+    ]
+    return noise_of(work, detours)
+
+
+def _noise_runs(measured: Sequence[GroupMeasurement]) -> Runs:
+    """The noise of the noisiest core in each repetition."""
+    work: dict[int, dict[str, list[float]]] = defaultdict(dict)
+    for measurement in measured:
+        if measurement.shape.kernel is Kernel.NOISE_WORK:
+            work[measurement.repetition][measurement.nodes[0]] = list(measurement.times_s)
+    noises = {repetition: noise_of(times, ()) for repetition, times in work.items()}
+    return {repetition: noise.worst_fraction for repetition, noise in noises.items() if noise is not None}

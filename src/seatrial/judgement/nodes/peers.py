@@ -1,0 +1,121 @@
+"""Nodes that should be alike, compared: which one is out of line, by how much, and what could have been seen."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
+
+from seatrial.drift.peer_groups import hardware_groups
+from seatrial.model.facts import NodeFacts
+from seatrial.model.measurement import Estimate
+from seatrial.model.node_trials import Comparison, Measure, NodeFigures, Runs
+from seatrial.model.units import SHARE
+from seatrial.statistics.estimates import median, median_estimate
+
+FEWEST_PEERS = 3
+"""Of two nodes that differ, either may be at fault."""
+SCATTERS = 4.5
+"""Robust standard deviations beyond which a node is out of line."""
+LEAST_SCATTER, LEAST_SCATTER_OF_SHARE = 0.005, 0.0005
+"""Of the peers' value, and of a share: equal readings of a few nodes do not make a scatter of zero."""
+FEWEST_RUNS = 6
+"""Repetitions that a finding needs: the interval of fewer has less than 95 % confidence. A few show suspects."""
+NORMAL = 1.4826
+"""Median absolute deviation to standard deviation, of a normal distribution."""
+
+
+class Outlier(msgspec.Struct, frozen=True, kw_only=True):
+    """A node whose figure is worse than its peers' in every repetition."""
+
+    node: str
+    measured: Estimate
+    comparison: Comparison
+    excess: float
+    """By how much it is worse, in units of the resolution."""
+
+    @property
+    def proved(self) -> bool:
+        """Whether enough repetitions show it."""
+        return self.comparison.ratios[self.node].runs >= FEWEST_RUNS
+
+
+def compare(figures: Sequence[NodeFigures], facts: Mapping[str, NodeFacts]) -> tuple[Comparison, ...]:
+    """Each figure within each group of like hardware of at least `FEWEST_PEERS` nodes that delivered it."""
+    by_name = {each.node: each for each in figures}
+    with_facts = {name: facts[name] for name in by_name if name in facts}
+    groups = [*hardware_groups(with_facts), tuple(name for name in by_name if name not in with_facts)]
+    return tuple(outlying for nodes in groups for outlying in _compare_group([by_name[name] for name in nodes]))
+
+
+def _compare_group(figures: Sequence[NodeFigures]) -> Iterator[Comparison]:
+    for measure in Measure:
+        runs = {each.node: each.runs[measure] for each in figures if measure in each.runs}
+        if len(runs) < FEWEST_PEERS:
+            continue
+        peers = median([each.values[measure].value for each in figures if each.node in runs])
+        singles = _ratios(measure, runs)
+        ratios = {node: median_estimate(values) for node, values in singles.items()}
+        if len(ratios) < FEWEST_PEERS or (peers <= 0 and measure.metric != SHARE):
+            continue
+        usual, least = (0.0, LEAST_SCATTER_OF_SHARE) if measure.metric == SHARE else (1.0, LEAST_SCATTER)
+        scatter = max(NORMAL * median([abs(ratio.value - usual) for ratio in ratios.values()]), least)
+        scatter = max(scatter, _noise(usual, [*singles.values()]))
+        yield Comparison(
+            measure=measure,
+            nodes=tuple(runs),
+            peers=peers,
+            scatter=scatter if measure.metric == SHARE else scatter * peers,
+            ratios=ratios,
+            resolution=max(measure.effect, SCATTERS * scatter),
+        )
+
+
+def _noise(usual: float, singles: Sequence[Sequence[float]]) -> float:
+    """Standard deviation of a node's median, from the scatter of single repetitions of all nodes.
+
+    The medians of a few nodes may be alike by chance where their repetitions are not. The variance of a median is
+    pi / 2 times that of a mean.
+    """
+    single = NORMAL * median([abs(value - usual) for values in singles for value in values])
+    return math.sqrt(math.pi / 2 / median([len(values) for values in singles])) * single
+
+
+def _ratios(measure: Measure, runs: Mapping[str, Runs]) -> Mapping[str, list[float]]:
+    """Of each node to the median of all nodes in the same repetition, so that what disturbs all of them disappears.
+
+    Of a share the difference. Repetitions with too few nodes show nothing.
+    """
+    ratios: dict[str, list[float]] = {node: [] for node in runs}
+    for repetition in sorted({number for values in runs.values() for number in values}):
+        present = {node: values[repetition] for node, values in runs.items() if repetition in values}
+        if len(present) < FEWEST_PEERS:
+            continue
+        usual = median([*present.values()])
+        for node, value in present.items():
+            if measure.metric == SHARE:
+                ratios[node].append(value - usual)
+            elif usual > 0:
+                ratios[node].append(value / usual)
+    return {node: values for node, values in ratios.items() if values}
+
+
+def outliers(figures: Sequence[NodeFigures], comparisons: Sequence[Comparison]) -> tuple[Outlier, ...]:
+    """Nodes that are worse than the resolution permits with the whole interval of their repetitions."""
+    by_name = {each.node: each for each in figures}
+    outlying = []
+    for comparison in comparisons:
+        for name, ratio in comparison.ratios.items():
+            excess = _excess(ratio, comparison)
+            if excess > 1:
+                measured = by_name[name].values[comparison.measure]
+                outlying.append(Outlier(node=name, measured=measured, comparison=comparison, excess=excess))
+    return tuple(outlying)
+
+
+def _excess(ratio: Estimate, comparison: Comparison) -> float:
+    """By how much the whole interval is worse than the peers, in units of the resolution."""
+    measure = comparison.measure
+    if measure.metric == SHARE:
+        return ratio.low / comparison.resolution
+    worse = 1.0 - ratio.high if measure.more_is_better else ratio.low - 1.0
+    return worse / comparison.resolution

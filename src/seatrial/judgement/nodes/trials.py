@@ -1,0 +1,70 @@
+"""What the trials of nodes show: figures, limits, comparisons with peers, and the findings that follow."""
+
+from collections.abc import Mapping, Sequence
+
+from seatrial.drift.peer_groups import one_kernel
+from seatrial.judgement.nodes.figures import figures_of
+from seatrial.judgement.nodes.findings import slow_node, wrong_result
+from seatrial.judgement.nodes.limits import limits_of
+from seatrial.judgement.nodes.peers import Outlier, compare, outliers
+from seatrial.model.facts import NodeFacts
+from seatrial.model.measurement import GroupMeasurement, Kernel
+from seatrial.model.node_trials import NodeTrials
+from seatrial.model.placement import node_of
+from seatrial.model.verdict import Finding, FindingKind
+
+SHARED = "These nodes share one kernel and its cores, so their trials were carried out one after the other."
+
+
+def judge_trials(measurements: Sequence[GroupMeasurement], facts: Mapping[str, NodeFacts]) -> NodeTrials:
+    """All that the measurements of phase `nodes` show. `facts`: by node or place."""
+    by_node = {node_of(name): known for name, known in facts.items()}
+    figures = figures_of(measurements)
+    cores = _cores(measurements)
+    comparisons = compare(figures, by_node)
+    return NodeTrials(
+        figures=figures,
+        limits={each.node: limits_of(each, by_node.get(each.node), cores.get(each.node, 0)) for each in figures},
+        comparisons=comparisons,
+        findings=(
+            *(wrong_result(each) for each in figures if each.wrong_bytes),
+            *_slow([one for one in outliers(figures, comparisons) if one.proved], by_node),
+        ),
+    )
+
+
+def suspects(measurements: Sequence[GroupMeasurement], facts: Mapping[str, NodeFacts]) -> tuple[str, ...]:
+    """Nodes that are out of line in any figure so far."""
+    by_node = {node_of(name): known for name, known in facts.items()}
+    figures = figures_of(measurements)
+    return tuple(dict.fromkeys(one.node for one in outliers(figures, compare(figures, by_node))))
+
+
+def trial_notes(trials: NodeTrials, facts: Mapping[str, NodeFacts]) -> tuple[str, ...]:
+    """How nodes that share cores were tried, and nodes out of line that were not measured again."""
+    notes = []
+    if len(trials.figures) > 1 and one_kernel({node_of(name): known for name, known in facts.items()}.values()):
+        notes.append(SHARED)
+    for outlier in outliers(trials.figures, trials.comparisons):
+        if not outlier.proved:
+            label = outlier.comparison.measure.label
+            notes.append(f"{outlier.node} was out of line in {label} and could not be measured again: not reported.")
+    return tuple(notes)
+
+
+def _slow(worse: Sequence[Outlier], facts: Mapping[str, NodeFacts]) -> tuple[Finding, ...]:
+    """One finding for each node and kind, by the figure that is farthest out of line."""
+    by_part: dict[tuple[str, FindingKind], list[Outlier]] = {}
+    for outlier in worse:
+        by_part.setdefault((outlier.node, outlier.comparison.measure.kind), []).append(outlier)
+    worst_first = (sorted(outliers_, key=lambda each: -each.excess) for outliers_ in by_part.values())
+    return tuple(slow_node(ordered, facts) for ordered in worst_first)
+
+
+def _cores(measurements: Sequence[GroupMeasurement]) -> dict[str, int]:
+    """On how many cores of each node arithmetic was measured."""
+    places: dict[str, set[str]] = {}
+    for delivered in measurements:
+        if delivered.shape.kernel is Kernel.FMA:
+            places.setdefault(node_of(delivered.nodes[0]), set()).update(delivered.nodes)
+    return {name: len(ranks) for name, ranks in places.items()}

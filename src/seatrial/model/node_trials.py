@@ -1,0 +1,149 @@
+"""What trials show of each node: figures that are compared, noise, limits, and how alike the nodes of a group are."""
+
+import enum
+from collections.abc import Mapping
+
+import msgspec
+
+from seatrial.model.measurement import Estimate
+from seatrial.model.settings import Trial
+from seatrial.model.units import BANDWIDTH, FLOP_RATE, LATENCY, SHARE
+from seatrial.model.verdict import Finding, FindingKind
+
+USEFUL = 0.25
+"""A figure with a coarser resolution shows little: the nodes differ too much, or too much else was running."""
+Runs = dict[int, float]
+"""One value of a figure for each repetition, by its number."""
+
+
+class Measure(enum.StrEnum):
+    """What is compared between nodes: its word in JSON, and how it is judged."""
+
+    trial: Trial
+    kind: FindingKind
+    metric: str
+    label: str
+    more_is_better: bool
+    effect: float
+    """Smallest difference that matters: a share of the peers' value; of a share, the difference itself."""
+
+    def __new__(cls, word: str, trial: Trial, kind: FindingKind, metric: str, label: str, effect: float) -> "Measure":
+        """A member is its word."""
+        member = str.__new__(cls, word)
+        member._value_ = word
+        member.trial, member.kind, member.metric, member.label = trial, kind, metric, label
+        member.more_is_better, member.effect = metric in (BANDWIDTH, FLOP_RATE), effect
+        return member
+
+    TRIAD = "triad", Trial.MEMORY, FindingKind.LOW_MEMORY_BANDWIDTH, BANDWIDTH, "STREAM triad of all cores", 0.05
+    COPY = "copy", Trial.MEMORY, FindingKind.LOW_MEMORY_BANDWIDTH, BANDWIDTH, "STREAM copy of all cores", 0.05
+    READ = "read", Trial.MEMORY, FindingKind.LOW_MEMORY_BANDWIDTH, BANDWIDTH, "memory reading of all cores", 0.05
+    CORE_TRIAD = (
+        "core_triad", Trial.MEMORY, FindingKind.LOW_MEMORY_BANDWIDTH, BANDWIDTH, "STREAM triad of one core", 0.10,
+    )  # fmt: skip
+    CHASE = "memory_latency", Trial.MEMORY, FindingKind.HIGH_MEMORY_LATENCY, LATENCY, "memory latency", 0.10
+    FMA = "arithmetic", Trial.ARITHMETIC, FindingKind.SLOW_ARITHMETIC, FLOP_RATE, "arithmetic of all cores", 0.03
+    SLOWEST_CORE = (
+        "slowest_core", Trial.ARITHMETIC, FindingKind.SLOW_ARITHMETIC, FLOP_RATE, "arithmetic of the slowest core",
+        0.05,
+    )  # fmt: skip
+    NOISE = "noise", Trial.NOISE, FindingKind.HIGH_NOISE, SHARE, "noise of the noisiest core", 0.005
+    SWITCH = (
+        "pipe_switch",
+        Trial.PIPE,
+        FindingKind.SLOW_SCHEDULER,
+        LATENCY,
+        "pipe round trip on one core",
+        0.15,
+    )
+    WAKE = "pipe_wake", Trial.PIPE, FindingKind.SLOW_SCHEDULER, LATENCY, "pipe round trip on two cores", 0.25
+
+
+class Noise(msgspec.Struct, frozen=True, kw_only=True):
+    """What was observed on the processors of one node."""
+
+    quantum_s: float
+    """The shortest time of the quantum of work."""
+    quanta: int
+    fraction: float
+    """Time beyond the shortest, as a share of it, on average over all processors."""
+    worst_fraction: float
+    """The same on the processor where it is largest."""
+    worst_place: str
+    largest_s: float
+    """The largest delay of a quantum."""
+    detours_per_s: float | None = None
+    """Milliseconds of each second in which the clock showed an interruption of at least `DETOUR_S`."""
+    largest_detour_s: float | None = None
+    slowdown: dict[int, float] = {}
+    """By number of ranks: the expected time of a quantum of the slowest rank, as a share of the quantum beyond 1."""
+
+
+class NodeFigures(msgspec.Struct, frozen=True, kw_only=True):
+    """All figures of one node."""
+
+    node: str
+    values: dict[Measure, Estimate]
+    runs: dict[Measure, Runs] = {}
+    memory_bytes_per_s: dict[str, Estimate] = {}
+    """By kernel and scope: `memory_triad node`, `memory_triad NUMA node 1`, `memory_triad core`."""
+    flops_by_width: dict[int, Estimate] = {}
+    """All cores, by the bytes of a vector."""
+    noise: Noise | None = None
+    wrong_bytes: int = 0
+    wrong_kernels: tuple[str, ...] = ()
+    """Kernels whose results were wrong."""
+    verified: int = 0
+    """Iterations whose results were compared."""
+
+
+class NodeLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """Limits of one node; None: not known, for the reason in `unknown`."""
+
+    memory_bytes_per_s: float | None = None
+    memory_source: str = ""
+    memory_share: float | None = None
+    """Of it that STREAM triad reached, the lines that stores read first included."""
+    observed_hz: float | None = None
+    """From the shortest quantum of dependent operations."""
+    flops_per_s: float | None = None
+    flops_source: str = ""
+    arithmetic_share: float | None = None
+    unknown: tuple[str, ...] = ()
+
+
+class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+    """One figure over the nodes of a peer group."""
+
+    measure: Measure
+    nodes: tuple[str, ...]
+    peers: float
+    """Median of the nodes."""
+    scatter: float
+    """Robust standard deviation of the nodes, in the figure's unit."""
+    ratios: Mapping[str, Estimate] = {}
+    """Of each node, repetition by repetition, to the median of the nodes in the same one; of a share, the excess."""
+    resolution: float
+    """Smallest difference from the peers that is reported, as a share of their value; of a share, a difference."""
+
+
+class NodeTrials(msgspec.Struct, frozen=True, kw_only=True):
+    """All that is derived from the trials of a run."""
+
+    figures: tuple[NodeFigures, ...]
+    limits: Mapping[str, NodeLimits]
+    comparisons: tuple[Comparison, ...]
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def useful(self) -> tuple[Measure, ...]:
+        """Figures in which a node that is worse by `USEFUL` would have been named."""
+        return tuple(dict.fromkeys(one.measure for one in self.comparisons if one.resolution <= USEFUL))
+
+    @property
+    def resolutions(self) -> Mapping[Measure, float]:
+        """Of each figure the coarsest of its groups: what a node could lack without being named."""
+        coarsest: dict[Measure, float] = {}
+        for comparison in self.comparisons:
+            coarsest[comparison.measure] = max(comparison.resolution, coarsest.get(comparison.measure, 0.0))
+        return coarsest

@@ -1,0 +1,136 @@
+"""Trials of nodes in reports: their tables, what could have been seen, and their fields in JSON."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from seatrial.model import units
+from seatrial.model.node_trials import Measure, NodeFigures, NodeLimits, NodeTrials
+from seatrial.model.units import SHARE
+from seatrial.render.fields import estimate_fields
+from seatrial.render.json import Json
+from seatrial.render.report import Table, columns
+
+SHOWN = (
+    Measure.TRIAD, Measure.CORE_TRIAD, Measure.CHASE, Measure.FMA, Measure.SLOWEST_CORE, Measure.NOISE, Measure.SWITCH,
+    Measure.WAKE,
+)  # fmt: skip
+HEADS = ("triad", "one core", "latency", "arithmetic", "slowest core", "noise", "switch", "wake")
+MOST_ROWS = 40
+LIMIT_HEAD = columns("node", "#triad", "#of channels", "#arithmetic", "#of peak", "#frequency")
+NOISE_HEAD = columns("node", "#mean", "#worst core", "#largest", "#cost of 1,000 ranks", "#cost of 10,000 ranks")
+
+
+def trial_fields(trials: NodeTrials) -> Json:
+    """docs/nodes.md describes each field."""
+    return {
+        "nodes": [_node(figures, trials.limits[figures.node]) for figures in trials.figures],
+        "comparisons": [
+            {
+                "figure": str(figures.measure),
+                "nodes": list(figures.nodes),
+                "peers": figures.peers,
+                "scatter": figures.scatter,
+                "resolution": figures.resolution,
+            }
+            for figures in trials.comparisons
+        ],
+    }
+
+
+def _node(figures: NodeFigures, limits: NodeLimits) -> Json:
+    return {
+        "node": figures.node,
+        "figures": {str(measure): estimate_fields(value) for measure, value in figures.values.items()},
+        "memory_bytes_per_s": {scope: estimate_fields(value) for scope, value in figures.memory_bytes_per_s.items()},
+        "flops_by_width": {str(width): estimate_fields(value) for width, value in figures.flops_by_width.items()},
+        "noise": msgspec.to_builtins(figures.noise, str_keys=True),
+        "limits": msgspec.to_builtins(limits),
+        "wrong_bytes": figures.wrong_bytes,
+        "verified": figures.verified,
+    }
+
+
+def trial_tables(trials: NodeTrials, title: str = "") -> Iterator[Table]:
+    """The figures of each node with what their peers do, limits, and noise."""
+    shown = [(measure, head) for measure, head in zip(SHOWN, HEADS, strict=True) if _any(trials, measure)]
+    if not shown:
+        return
+    measures = [measure for measure, _ in shown]
+    more = len(trials.figures) - MOST_ROWS
+    yield Table(
+        title=title,
+        columns=columns("node", *(f"#{head}" for _, head in shown)),
+        rows=(*(_row(figures, measures) for figures in trials.figures[:MOST_ROWS]), *_peers(trials, measures)),
+        left_out=f"{more} more: --json has all." if more > 0 else "",
+    )
+    if rows := tuple(_limit_rows(trials)):
+        yield Table(title="Limits", columns=LIMIT_HEAD, rows=rows)
+    if rows := tuple(_noise_rows(trials)):
+        yield Table(title="Noise", columns=NOISE_HEAD, rows=rows)
+
+
+def resolution(trials: NodeTrials) -> str:
+    """What could have been seen; empty where nothing was compared."""
+    return ", ".join(_smallest(measure, value) for measure, value in trials.resolutions.items())
+
+
+def _smallest(measure: Measure, value: float) -> str:
+    points = " (points)" if measure.metric == SHARE else ""
+    return f"{measure.label} by {units.share(value)}{points}"
+
+
+def _peers(trials: NodeTrials, measures: list[Measure]) -> Iterator[tuple[str, ...]]:
+    """What nodes are compared with, and by how much a node must be worse to be named; for a single group of peers."""
+    only = {one.measure: one for one in trials.comparisons}
+    if not only or len(only) != len(trials.comparisons):
+        return
+    known = [(measure, only.get(measure)) for measure in measures]
+    yield "peers", *(units.quantity(one.peers, measure.metric) if one else "" for measure, one in known)
+    yield "named from", *(_line(measure, one.resolution) if one else "" for measure, one in known)
+
+
+def _line(measure: Measure, value: float) -> str:
+    sign = "-" if measure.more_is_better else "+"
+    return f"{sign}{units.share(value)}"
+
+
+def _any(trials: NodeTrials, measure: Measure) -> bool:
+    return any(measure in figures.values for figures in trials.figures)
+
+
+def _row(figures: NodeFigures, measures: list[Measure]) -> tuple[str, ...]:
+    return figures.node, *(_value(figures, measure) for measure in measures)
+
+
+def _value(figures: NodeFigures, measure: Measure) -> str:
+    value = figures.values.get(measure)
+    return units.quantity(value.value, measure.metric) if value else ""
+
+
+def _limit_rows(trials: NodeTrials) -> Iterator[tuple[str, ...]]:
+    for figures in trials.figures[:MOST_ROWS]:
+        limits = trials.limits[figures.node]
+        if limits.memory_share is None and limits.arithmetic_share is None:
+            continue
+        yield (
+            figures.node,
+            units.bandwidth(limits.memory_bytes_per_s),
+            units.share(limits.memory_share),
+            units.flops(limits.flops_per_s),
+            units.share(limits.arithmetic_share),
+            f"{limits.observed_hz / 1e9:.2f} GHz" if limits.observed_hz else units.UNKNOWN,
+        )
+
+
+def _noise_rows(trials: NodeTrials) -> Iterator[tuple[str, ...]]:
+    for figures in trials.figures[:MOST_ROWS]:
+        if figures.noise is None:
+            continue
+        yield (
+            figures.node,
+            units.share(figures.noise.fraction),
+            units.share(figures.noise.worst_fraction),
+            units.duration(figures.noise.largest_s),
+            *(units.share(cost) for cost in figures.noise.slowdown.values()),
+        )
