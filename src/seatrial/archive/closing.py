@@ -13,7 +13,7 @@ from seatrial.archive import contents, layout
 from seatrial.archive.contents import Tally
 from seatrial.archive.samples import SPILL_FOLDER, NotInstalled, write_samples
 from seatrial.model.errors import SeatrialError
-from seatrial.model.run import RunInfo
+from seatrial.model.run import RunInfo, RunKind
 
 TAKEN = (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR)
 NO_SAMPLES = f"{layout.SAMPLES_FILE} was left out; `seatrial runs show` makes it from the journal."
@@ -85,6 +85,8 @@ def _named(info: RunInfo, name: str) -> RunInfo:
 
 
 def _with_samples(folder: Path, info: RunInfo, without: Refusals) -> RunInfo:
+    if info.kind is RunKind.IMPORT:
+        return info  # it has no samples
     try:
         write_samples(folder, info.run)
     except NotInstalled:

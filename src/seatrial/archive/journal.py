@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from seatrial.model.benchmark_run import Plan, Request, StepResult
+from seatrial.model.imported import ImportedValue, Source
 from seatrial.model.loss import CappedPair, SessionLoss
 from seatrial.model.measurement import GroupMeasurement, GroupRound, Measurement, Round
 from seatrial.model.placement import DefaultStart
@@ -127,6 +128,14 @@ class VariantNoted(msgspec.Struct, frozen=True, kw_only=True, tag_field="entry",
     note: VariantNote
 
 
+class ValuesImported(msgspec.Struct, frozen=True, kw_only=True, tag_field="entry", tag="imported"):
+    """Values of one run that another program measured, and the file that they are from."""
+
+    source: Source
+    label: str
+    values: tuple[ImportedValue, ...]
+
+
 Entry = (
     SessionStarted
     | StartFailed
@@ -144,6 +153,7 @@ Entry = (
     | VariantNoted
     | BenchmarkPlanned
     | StepEnded
+    | ValuesImported
 )
 
 _Any = TypeVar("_Any")

@@ -14,6 +14,7 @@ from seatrial.archive.run_summaries import RANGE, read_summary, runs_between
 from seatrial.archive.run_values import ValuesFile, read_tables
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.facts import NodeFacts
+from seatrial.model.run import RunKind
 from seatrial.model.run_values import MetricTable, RunSummary
 
 
@@ -30,6 +31,8 @@ class StoredRun(msgspec.Struct, frozen=True, kw_only=True):
         """Its values. Raises DamagedRun, SeatrialError."""
         if self.in_baseline:
             return ValuesFile(path=self.folder / baselines.VALUES_FILE, run=self.summary.run, in_baseline=True)
+        if self.summary.kind == RunKind.IMPORT:
+            return ValuesFile(path=self.folder, run=self.summary.run, imported=True)
         return ValuesFile(path=samples_file(self.folder), run=self.summary.run)
 
     def facts_texts(self) -> dict[str, str]:

@@ -14,14 +14,17 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
+from seatrial.archive.journal import ValuesImported, of_type
+from seatrial.archive.reader import read_entries
 from seatrial.archive.samples import exactly, opened, read_errors, system_errors
+from seatrial.model.imported import Sense
 from seatrial.model.measurement import Kernel, Phase
 from seatrial.model.run_values import Compared, Metric, MetricTable
 
 if TYPE_CHECKING:
     import duckdb
 
-KERNELS = {kernel.value: kernel for kernel in Kernel}
+KERNELS: dict[str, Kernel | Sense] = {one.value: one for one in (*Kernel, *Sense)}
 LEVELS = tuple(Compared)
 MEMORY = "1GB"
 """For DuckDB; what does not fit goes to a temporary file."""
@@ -88,6 +91,7 @@ SELECT ?, phase, variant, kernel, message_bytes, window_messages, source, target
        CASE WHEN max(verified) = 0 THEN 0 WHEN max(verified) < median(iterations) THEN 1 ELSE 2 END
 FROM rounds WHERE value > 0 GROUP BY phase, variant, kernel, message_bytes, window_messages, source, target
 """
+IMPORTED = f"INSERT INTO run_values VALUES (?, '{Phase.IMPORTED.value}', ?, ?, 0, 0, ?, ?, ?, NULL, NULL, 1, 1, 0)"  # noqa: S608
 KEPT = "INSERT INTO run_values SELECT ?, * EXCLUDE (run) FROM samples WHERE run = ?"
 
 
@@ -98,6 +102,8 @@ class ValuesFile(msgspec.Struct, frozen=True, kw_only=True):
     """samples.parquet of a run, or values.parquet of a baseline."""
     run: str
     in_baseline: bool = False
+    imported: bool = False
+    """Then the path is that of the run's folder."""
 
 
 def read_tables(files: Sequence[ValuesFile]) -> tuple[MetricTable, ...]:
@@ -143,6 +149,9 @@ def _loaded(files: Sequence[ValuesFile]) -> "Iterator[duckdb.DuckDBPyConnection]
         connection.execute("SET preserve_insertion_order = false")
         connection.execute(f"CREATE TEMP TABLE run_values (number INTEGER, {COLUMNS})")
         for number, file in enumerate(files):
+            if file.imported:
+                _insert(connection, number, file.path)
+                continue
             with read_errors():
                 samples = connection.read_parquet(exactly(file.path))
                 connection.register("samples", samples)
@@ -152,6 +161,19 @@ def _loaded(files: Sequence[ValuesFile]) -> "Iterator[duckdb.DuckDBPyConnection]
                     _reduce(connection, number)
                 connection.unregister("samples")
         yield connection
+
+
+def _insert(connection: "duckdb.DuckDBPyConnection", number: int, folder: Path) -> None:
+    """Imported values, from the journal: a node is a pair with itself."""
+    values = [value for entry in of_type(read_entries(folder), ValuesImported) for value in entry.values]
+    connection.executemany(
+        IMPORTED,
+        [
+            (number, f"{one.metric} [{one.unit}]" if one.unit else one.metric, one.sense.value, one.node, one.node,
+             one.value)
+            for one in values
+        ],
+    )  # fmt: skip
 
 
 def _reduce(connection: "duckdb.DuckDBPyConnection", number: int) -> None:

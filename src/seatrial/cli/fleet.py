@@ -5,12 +5,14 @@ from typing import Annotated
 
 import typer
 
+from seatrial.archive import run_sets
 from seatrial.archive.inputs import TABLES_BYTES
-from seatrial.cli.options import AsJson, Junit, read_text, read_texts, share_of
+from seatrial.cli.options import Archive, AsJson, Junit, Runs, archive_folder, read_text, read_texts, share_of
 from seatrial.cli.outcome import Files, show
 from seatrial.commands.fleet import judge as fleet_judge
 from seatrial.commands.fleet import view as fleet_view
 from seatrial.importers import fleets
+from seatrial.judgement.comparison import node_values
 from seatrial.model.errors import UsageError
 
 BETTER = ("higher", "lower")
@@ -18,26 +20,40 @@ BETTER = ("higher", "lower")
 
 def fleet(
     files: Annotated[
-        list[Path], typer.Argument(help="CSV or JSON with nodes and values, or a folder of outputs.", metavar="FILE...")
-    ],
+        list[Path] | None,
+        typer.Argument(help="CSV or JSON with nodes and values, or a folder of outputs.", metavar="FILE..."),
+    ] = None,
     column: Annotated[
         str, typer.Option(help="Column of the values; of STREAM Copy, Scale, Add or Triad.", metavar="NAME")
     ] = "",
     better: Annotated[str, typer.Option(help="Which values are good: higher or lower.", metavar="WHICH")] = "higher",
     effect: Annotated[str, typer.Option(help="Smallest loss of a node that matters.", metavar="SHARE")] = "2%",
+    runs: Runs = "",
+    archive: Archive = None,
     as_json: AsJson = False,
     junit: Junit = None,
 ) -> int:
     """Judge one benchmark's values from many nodes: which are slow, which had single bad runs, what would be found."""
     if better not in BETTER:
         raise UsageError(f"--better {better!r} is not known.", "Write higher or lower.")
-    values: fleets.Fleet = {}
-    for file in files:
+    values: fleets.Fleet = _of_runs(archive_folder(archive), runs, column) if runs else {}
+    if bool(files) == bool(runs):
+        raise UsageError("Either files or --runs must be given.", "Give one of them.")
+    for file in files or ():
         part = fleets.read_outputs(read_texts(file), column) if file.is_dir() else _table(file, column)
-        for node, runs in part.items():
-            values.setdefault(node, []).extend(runs)
+        for node, numbers in part.items():
+            values.setdefault(node, []).extend(numbers)
     judged = fleet_judge.judge_nodes(values, higher_is_better=better == "higher", effect=share_of(effect, "--effect"))
     return show(fleet_view.fleet_report(judged), as_json=as_json, files=Files(junit=junit))
+
+
+def _of_runs(archive: Path, runs: str, column: str) -> fleets.Fleet:
+    """The values of the nodes in runs of the archive."""
+    chosen = run_sets.find_runs(archive, runs)
+    table = node_values.metric_named(run_sets.load_tables([chosen]), column)
+    return node_values.values_by_node(
+        table, {name: leaf for run in chosen.summaries for name, leaf in run.leaf_of.items()}
+    )
 
 
 def _table(file: Path, column: str) -> fleets.Fleet:

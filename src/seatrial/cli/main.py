@@ -26,6 +26,7 @@ from seatrial.cli import (
     fleet,
     gather,
     history,
+    import_values,
     lab,
     limits,
     locate,
@@ -59,15 +60,21 @@ class Command(NamedTuple):
     help: str
     """Same as the docstring of the function or group; repeated here so that --help executes no command's module."""
     context: dict[str, Any] | None = None
+    word: str = ""
+    """Where a module cannot be called as the command is."""
 
     @property
     def name(self) -> str:
         """As it is typed."""
+        return self.word or self._module_name
+
+    @property
+    def _module_name(self) -> str:
         return self.module.__name__.rpartition(".")[2]
 
     def load(self) -> Any:  # noqa: ANN401 - a function, or a Typer
         """Execute the module; what it declares."""
-        return getattr(self.module, self.name, None) or self.module.app
+        return getattr(self.module, self._module_name, None) or self.module.app
 
     def command_class(self) -> Any:  # noqa: ANN401 - a class of Typer's
         """Of Typer's `cls`: a command with shared options, where the module declares some."""
@@ -102,6 +109,11 @@ COMMANDS = (
     Command(
         history,
         "Print a metric over the runs of the archive, where it changed, and which facts changed at that time.",
+    ),
+    Command(
+        import_values,
+        "Write values that were measured elsewhere into the archive, for compare, history, plan, fleet, changepoints.",
+        word="import",
     ),
     Command(baseline, "Keep runs under a name, with which later runs are compared."),
     Command(

@@ -78,6 +78,10 @@ Markdown = Annotated[
         help="Also write the report as Markdown, for a ticket or a wiki.", metavar="FILE", callback=report_file
     ),
 ]
+Runs = Annotated[
+    str,
+    typer.Option("--runs", help="Instead of files: runs of the archive, as compare takes them.", metavar="RUNS"),
+]
 Junit = Annotated[
     Path | None,
     typer.Option(help="Also write the findings as JUnit XML, for a CI system.", metavar="FILE", callback=report_file),

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from seatrial.archive import reader
+from seatrial.archive.journal import ValuesImported, of_type
 from seatrial.cli.benchmarks import declared_in
 from seatrial.cli.options import Archive, AsJson, Html, Junit, Markdown, Nagios, archive_folder
 from seatrial.cli.outcome import Files, show
@@ -15,6 +16,7 @@ from seatrial.commands.curve import judge as curve_judge
 from seatrial.commands.curve import view as curve_view
 from seatrial.commands.curve.rails import judge as rails_judge
 from seatrial.commands.curve.rails import view as rails_view
+from seatrial.commands.import_values import view as import_view
 from seatrial.commands.nodes import judge as nodes_judge
 from seatrial.commands.nodes import view as nodes_view
 from seatrial.commands.placement import judge as placement_judge
@@ -79,6 +81,8 @@ def report_of(folder: Path) -> "Report":
             made = nodes_view.nodes_report(info, nodes_judge.judge_nodes(recorded))
         case RunKind.RUN:
             made = run_view.run_report(info, run_judge.judge_run(recorded, declared_in(info)))
+        case RunKind.IMPORT:
+            made = import_view.imported_run_report(info, of_type(reader.read_entries(folder), ValuesImported))
         case RunKind.CHECK:
             made = check_view.check_report(info, check_judge.judge(recorded), recorded.facts)
     return made

@@ -7,6 +7,7 @@ from typing import TypeVar
 import msgspec
 
 from seatrial.model.facts import NodeFacts
+from seatrial.model.hca import Port
 
 Value = TypeVar("Value", bound=Hashable)
 
@@ -50,6 +51,51 @@ def groups(facts: Mapping[str, NodeFacts]) -> tuple[Group, ...]:
 def hardware_groups(facts: Mapping[str, NodeFacts]) -> tuple[tuple[str, ...], ...]:
     """The nodes of `groups`, without the names."""
     return tuple(group.nodes for group in groups(facts))
+
+
+DESIGN_NODES, DESIGN_SHARE = 2, 0.25
+"""Nodes of one model, at least and as a share of them, whose links have another rate than the others': that is taken
+for a design. Where fewer have it, their links are worse than they should be."""
+
+
+def comparable(facts: Mapping[str, NodeFacts]) -> tuple[Group, ...]:
+    """`groups`, where nodes of one model with other adapters or another link rate are groups of their own.
+
+    The largest group first; of equal ones that with the faster links.
+    """
+    result: list[Group] = []
+    for group in groups(facts):
+        by_link: defaultdict[Link, list[str]] = defaultdict(list)
+        for node in group.nodes:
+            by_link[link_of(facts[node])].append(node)
+        least = max(DESIGN_NODES, DESIGN_SHARE * len(group.nodes))
+        by_size = sorted(by_link, key=lambda link: (-len(by_link[link]), -link[0], link))
+        apart = [link for link in by_size[1:] if len(by_link[link]) >= least]
+        rest = sorted(node for link in by_link if link not in apart for node in by_link[link])
+        result.append(Group(name=group.name, nodes=tuple(rest)))
+        result += [Group(name=group.name, nodes=tuple(by_link[link])) for link in apart]
+    fastest = {group.nodes: max(link_of(facts[node])[0] for node in group.nodes) for group in result}
+    return tuple(sorted(result, key=lambda group: (-len(group.nodes), -fastest[group.nodes], group.nodes)))
+
+
+Link = tuple[float, str, str]
+"""Bits per second, adapter, and speed by name; 0 and "" where unknown."""
+ALL_LANES = 4
+
+
+def link_of(facts: NodeFacts) -> Link:
+    """The fastest active port of an adapter, or the fastest Ethernet interface. Lost lanes are not another rate."""
+    ports = [(_intact(port), hca.hca_type, port.speed_name) for hca in facts.active_hcas for port in hca.ports]
+    if ports:
+        return max(ports)
+    interface = facts.fabric_interface
+    return (interface.speed_bits_per_s or 0.0, "", "") if interface else (0.0, "", "")
+
+
+def _intact(port: Port) -> float:
+    """Bits per second of an active port as it should be: one that is left with a single lane has lost the others."""
+    rate = (port.data_bits_per_s or 0.0) if port.active else 0.0
+    return rate * ALL_LANES if port.width == 1 else rate
 
 
 LEAST_PEERS = 3

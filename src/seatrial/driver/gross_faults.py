@@ -47,7 +47,8 @@ class GrossFaults:
         self._seen: list[Measurement | tuple[Pair, Kernel]] = []
         """All that was taken; a pair and a kernel is a hang."""
         self.any = False
-        """Whether anything is grossly wrong. Until then nothing is counted, which would take long on large clusters."""
+        """Whether any part is accused. Until then nothing is counted, which would take long on large clusters, where
+        pairs that share a cable are grossly slow and accuse nobody."""
         self._reset()
 
     def _reset(self) -> None:
@@ -69,7 +70,7 @@ class GrossFaults:
         if one.shape.kernel is Kernel.ONEWAY and len(self._learnt) < LEARNING_WINDOWS:
             self._learn(one)
         elif not self.any:
-            self.any = self._cause(one) is not None
+            self.any = self._accuses(one)
         if self.any:
             self._count_new()
 
@@ -84,7 +85,7 @@ class GrossFaults:
         self._learnt.append(_s_per_byte(one, median(one.times_s)))
         self._usual_s_per_byte = sorted(self._learnt)[len(self._learnt) // 4]
         self._reset()
-        self.any = any(not isinstance(each, Measurement) or self._cause(each) for each in self._seen)
+        self.any = any(not isinstance(each, Measurement) or self._accuses(each) for each in self._seen)
 
     def _count_new(self) -> None:
         for each in self._seen[self._counted :]:
@@ -150,13 +151,18 @@ class GrossFaults:
         if cause is not None:
             times = (*one.warmup_times_s, *one.times_s)
             self._pace_s[kernel] = max(self._pace_s.get(kernel, 0.0), sum(times) / len(times))
-            if cause is CapCause.LOSS or one.pairs_at_once == 1:
+            if self._accuses(one):
                 self._accuse(one.pair, kernel, cause, evident=one.phase is not Phase.PILOT)
             else:
                 self._gross.update(self.ways(one.pair, kernel))
         elif self.is_good(one):
             self._bad_pairs.discard(frozenset(one.pair))
             self._good.update(self.ways(one.pair, kernel))
+
+    def _accuses(self, one: Measurement) -> bool:
+        """Whether a round is evidence against the parts that its pair crosses."""
+        cause = self._cause(one)
+        return cause is CapCause.LOSS or (cause is not None and one.pairs_at_once == 1)
 
     def _cause(self, one: Measurement) -> CapCause | None:
         if one.shape.kernel is Kernel.PINGPONG:

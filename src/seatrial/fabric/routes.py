@@ -14,6 +14,8 @@ Hop = int
 Forwarding = Mapping[tuple[str, str], int]
 """(switch, destination adapter) -> the port by which the switch sends; from the fabric's own tables."""
 Route = tuple[Hop, ...]
+FEW = 8
+"""Pairs up to which each is followed by itself, which takes less than to fill arrays."""
 CHUNK = 1 << 14
 """Pairs whose ways are followed at once: what the arrays of a step take stays small."""
 
@@ -78,7 +80,9 @@ class Routes:
         return (*hops, int(self._last[number]))
 
     def paths(self, pairs: Sequence[tuple[str, str]]) -> list[Route]:
-        """`path` of every pair; thousands together cost little more than one."""
+        """`path` of every pair; thousands together cost little more than a few."""
+        if len(pairs) <= FEW:
+            return [self.path(*pair) for pair in pairs]
         result: list[Route] = [()] * len(pairs)
         known = [row for row, (one, other) in enumerate(pairs) if one != other and {one, other} <= self.number.keys()]
         source = np.array([self.number[pairs[row][0]] for row in known], dtype=np.intp)

@@ -8,6 +8,7 @@ import msgspec
 
 from seatrial.locate.thresholds import STALL_S
 from seatrial.model.measurement import Estimate, Kernel, Measurement, Phase
+from seatrial.model.units import BANDWIDTH, LATENCY
 from seatrial.statistics.estimates import median, median_estimate
 
 Pair = tuple[str, str]
@@ -52,7 +53,12 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     @property
     def retested(self) -> bool:
         """Whether anything of it was measured again."""
-        return Phase.RETEST in self.bandwidth or Phase.RETEST in self.latency
+        return self.retests(BANDWIDTH) + self.retests(LATENCY) > 0
+
+    def retests(self, metric: str) -> int:
+        """Runs of the retest, of bandwidth or of latency."""
+        by_phase = self.bandwidth if metric == BANDWIDTH else self.latency
+        return len(by_phase[Phase.RETEST].runs) if Phase.RETEST in by_phase else 0
 
     @cached_property
     def stalls(self) -> int:

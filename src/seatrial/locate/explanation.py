@@ -142,39 +142,68 @@ def pair_suspects(pairs: Collection[Pair]) -> list[Suspect]:
 
 
 def _cover(bad: Mapping[Pair, float], good: Crossings, *, acquit: bool) -> list[Blamed]:
+    paths = {one: tuple(good.fabric.path(*one)) for one in bad}
     on_bad: dict[Component, set[Pair]] = defaultdict(set)
-    for one in bad:
-        for part in good.fabric.path(*one):
-            on_bad[part].add(one)
+    for ends, parts in paths.items():
+        for part in parts:
+            on_bad[part].add(ends)
     candidates = {part: pairs for part, pairs in on_bad.items() if not (acquit and good.count(part))}
-    left = set(bad)
-    blamed: list[Blamed] = []
-    for part in _convicted(bad, candidates, good.fabric) if acquit else ():
-        blamed.append(Blamed(frozenset([part]), frozenset(candidates[part])))
-        left -= candidates.pop(part)
-    while left and candidates:
-        scores = {
-            part: (sum(bad[one] for one in pairs & left), -good.count(part)) for part, pairs in candidates.items()
-        }
-        top = max(scores.values())
-        if top[0] <= 0:
-            break
-        first = min(part for part, score in scores.items() if score == top)
-        explains = candidates[first] & left
-        alike = frozenset(
-            part for part, pairs in candidates.items() if scores[part] == top and pairs & left == explains
-        )
-        blamed.append(Blamed(alike, frozenset(explains)))
-        left -= explains
-        candidates = {part: pairs for part, pairs in candidates.items() if part not in alike}
+    blamed = []
+    left = _Left(bad, paths, candidates, {part: -good.count(part) for part in candidates})
+    for part in _convicted(paths, candidates) if acquit else ():
+        blamed.append(Blamed(frozenset([part]), frozenset(on_bad[part])))
+        left.take([part], on_bad[part])
+    while (chosen := left.most()) is not None:
+        blamed.append(chosen)
+        left.take(chosen.components, chosen.pairs)
     return blamed
 
 
+class _Left:
+    """Parts that may still be blamed, each with those of its bad pairs that nothing explains yet."""
+
+    def __init__(
+        self,
+        bad: Mapping[Pair, float],
+        paths: Mapping[Pair, Collection[Component]],
+        candidates: Mapping[Component, Collection[Pair]],
+        merits: Mapping[Component, int],
+    ) -> None:
+        """`merits`: which of two parts comes first that explain as much; larger is first. Weights are whole numbers."""
+        self._bad = bad
+        self._paths = paths
+        self._pairs = {part: set(pairs) for part, pairs in candidates.items()}
+        self._weight = {part: sum(bad[one] for one in pairs) for part, pairs in candidates.items()}
+        self._merits = merits
+
+    def take(self, parts: Collection[Component], explained: Collection[Pair]) -> None:
+        """Leave these parts and pairs out from now on."""
+        for part in parts:
+            del self._pairs[part], self._weight[part]
+        for ends in explained:
+            for part in self._paths[ends]:
+                pairs = self._pairs.get(part)
+                if pairs is not None and ends in pairs:
+                    pairs.remove(ends)
+                    self._weight[part] -= self._bad[ends]
+
+    def most(self) -> Blamed | None:
+        """The parts that explain most, all by the same pairs, and these; None where no part explains anything."""
+        most = max(self._weight.values(), default=0.0)
+        if most <= 0:
+            return None
+        heaviest = [part for part, weight in self._weight.items() if weight == most]
+        merit = max(self._merits[part] for part in heaviest)
+        best = [part for part in heaviest if self._merits[part] == merit]
+        explains = self._pairs[min(best)]
+        return Blamed(frozenset(part for part in best if self._pairs[part] == explains), frozenset(explains))
+
+
 def _convicted(
-    bad: Mapping[Pair, float], candidates: Mapping[Component, Collection[Pair]], fabric: Wiring
+    paths: Mapping[Pair, Collection[Component]], candidates: Mapping[Component, Collection[Pair]]
 ) -> list[Component]:
     """Parts that are the only one left on some bad pair, those on most bad pairs first."""
-    alone = {tuple(part for part in fabric.path(*one) if part in candidates) for one in bad}
+    alone = {tuple(part for part in parts if part in candidates) for parts in paths.values()}
     return sorted({parts[0] for parts in alone if len(parts) == 1}, key=lambda part: (-len(candidates[part]), part))
 
 

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 
 import msgspec
 
-from seatrial.drift.peer_groups import groups
+from seatrial.drift.peer_groups import comparable
 from seatrial.locate.evidence import SHORTEST_S, Evidence, Pair
 from seatrial.locate.peers import Peers, PeerTable
 from seatrial.locate.thresholds import (
@@ -72,9 +72,9 @@ class References(msgspec.Struct, frozen=True, kw_only=True):
         return math.exp(self.bandwidth.usual) if self.bandwidth else None
 
     def peers_of(self, pair: Pair) -> float | None:
-        """Bytes per second that peers of the pair deliver."""
+        """Bytes per second that peers of the pair deliver; None where it has none."""
         usual = self.bandwidth_bytes_per_s
-        return usual * self.scale(pair) if usual else None
+        return usual * self.scale(pair) if usual and self.alike else None
 
     @property
     def latency_s(self) -> dict[bool, float]:
@@ -165,12 +165,12 @@ class Baselines:
 
 
 def scales_of(limits: Mapping[Pair, Limit], facts: Mapping[str, NodeFacts]) -> dict[Pair, float]:
-    """By how much less pairs with nodes of another model than most can carry, by their limits.
+    """By how much less pairs can carry, by their limits, with nodes of another model or link rate than most.
 
-    A node of the same model with a lower limit has a port or link that is worse than it should be, and is compared with
-    the others as it is.
+    A single node of the same model with a lower limit has a port or link that is worse than it should be, and is
+    compared with the others as it is. Where a quarter of a model has it, it is the design (`peer_groups.comparable`).
     """
-    makes = groups(facts)
+    makes = comparable(facts)
     if len(makes) < 2:
         return {}
     most = set(makes[0].nodes)

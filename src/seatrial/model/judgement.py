@@ -145,6 +145,26 @@ class Before(msgspec.Struct, frozen=True, kw_only=True):
         return min((ratio for ratio in (self.out_ratio, self.in_ratio) if ratio is not None), default=1.0)
 
 
+class Compared(msgspec.Struct, frozen=True, kw_only=True):
+    """What the verdicts on bandwidth rest on."""
+
+    pairs: int = 0
+    """Ordered pairs whose bandwidth was measured."""
+    with_limit: int = 0
+    """Of these, pairs that were compared with their limit."""
+    with_peers: int = 0
+    """Of these, pairs that were compared with their peers."""
+    earlier_runs: int = 0
+    """Runs with which the nodes were compared."""
+    verified_bytes: int = 0
+    """Data that were compared with what was sent, in all kernels."""
+
+    @property
+    def with_nothing(self) -> bool:
+        """Whether pairs were measured and nothing says what they should deliver."""
+        return self.pairs > 0 and not (self.with_limit or self.with_peers or self.earlier_runs)
+
+
 class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     """All verdicts of a run, the references they were compared with, and the findings, worst first."""
 
@@ -178,6 +198,8 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     """In a user's own job: the nodes compared with earlier runs."""
     past: tuple[PastRatio, ...] = ()
     """With a baseline: every node compared with it."""
+    compared: Compared | None = None
+    """What the verdicts rest on; None where nothing was judged."""
     damage: tuple[str, ...] = ()
     """How the run's files differ from those with which it was closed; then nothing else is judged."""
 
@@ -185,7 +207,8 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     def verdict(self) -> Verdict:
         """That of the gravest finding, or INVALID; without findings the most severe of pairs and nodes.
 
-        A node that was drained on purpose or is busy does not count.
+        A node that was drained on purpose or is busy does not count. NOTE where all would pass and nothing was
+        compared with a limit, peers or earlier runs.
         """
         if self.damage:
             return Verdict.INVALID
@@ -196,7 +219,13 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
         excused = {state.node for state in self.lost if not state.fault}
         verdicts = [pair.verdict for pair in self.pairs]
         verdicts += [node.verdict for node in self.nodes if node.node not in excused]
+        verdicts += [Verdict.NOTE] if self.unjudged else []
         return worst([*verdicts, Verdict.INCONCLUSIVE] if self._withheld else verdicts)
+
+    @property
+    def unjudged(self) -> bool:
+        """Whether pairs were measured, and nothing says what they should deliver or what is wrong with them."""
+        return not self.findings and self.compared is not None and self.compared.with_nothing
 
     @property
     def _withheld(self) -> bool:

@@ -75,6 +75,8 @@ class Phase(enum.StrEnum):
     SATURATION = "saturation"
     NODES = "nodes"
     """What each node can do by itself."""
+    IMPORTED = "imported"
+    """Measured by another program."""
     VARIANT = "variant"
     """Under one of several settings that are compared: transports, placements, rails."""
 

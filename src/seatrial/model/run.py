@@ -39,6 +39,8 @@ class RunKind(enum.StrEnum):
     TRANSPORTS = "transports"
     NODES = "nodes"
     RUN = "run"
+    IMPORT = "import"
+    """Nothing was measured: values of other programs."""
 
     @property
     def command(self) -> str:

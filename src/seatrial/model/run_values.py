@@ -7,10 +7,15 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from seatrial.model.imported import Sense
 from seatrial.model.measurement import Kernel, Phase
-from seatrial.model.units import BANDWIDTH, LATENCY, size
+from seatrial.model.units import BANDWIDTH, FLOP_RATE, LATENCY, size
 
 Reals = NDArray[np.float64]
+
+
+UNITS = {"B/s": BANDWIDTH, "s": LATENCY, "flop/s": FLOP_RATE}
+"""Units of imported values that reports scale."""
 
 
 class Compared(enum.StrEnum):
@@ -27,18 +32,23 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True, order=True):
     phase: Phase
     variant: str
     """Name of the setting; of a saturation the number of ranks at once; else empty."""
-    kernel: Kernel
+    kernel: Kernel | Sense
+    """Of imported values which of them are good; `variant` is then their name and unit."""
     message_bytes: int
     window_messages: int
 
     @property
     def unit(self) -> str:
         """`latency_s` or `bandwidth_bytes_per_s`."""
+        if self.imported:
+            return UNITS.get(self.variant.rpartition(" [")[2].removesuffix("]"), "")
         return LATENCY if self.kernel is Kernel.PINGPONG else BANDWIDTH
 
     @property
     def name(self) -> str:
         """As reports and `seatrial history` name it: `bandwidth 1 MiB x 4`, `latency 8 B`."""
+        if self.imported:
+            return self.variant
         words = "latency" if self.unit == LATENCY else "bandwidth"
         both = " both ways" if self.kernel is Kernel.BOTHWAY else ""
         window = f" x {self.window_messages}" if self.window_messages > 1 else ""
@@ -49,7 +59,12 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True, order=True):
     @property
     def sign(self) -> int:
         """+1 where a larger value is slower, -1 where it is faster."""
-        return 1 if self.unit == LATENCY else -1
+        return 1 if self.kernel in (Kernel.PINGPONG, Sense.LOWER) else -1
+
+    @property
+    def imported(self) -> bool:
+        """Whether another program measured it; its columns are then nodes, each as a pair with itself."""
+        return isinstance(self.kernel, Sense)
 
 
 class MetricTable(msgspec.Struct, frozen=True, kw_only=True):

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import random
 from pathlib import Path
 
 import duckdb
@@ -11,9 +12,10 @@ import pytest
 from seatrial.archive import layout
 from seatrial.archive.closing import write_run_file
 from seatrial.archive.export import export, kernel_table, sample_counts, samples_file
+from seatrial.archive.journal import Delivered, encode
 from seatrial.archive.layout import ExportFormat
 from seatrial.archive.reader import read_info
-from seatrial.archive.samples import query_samples
+from seatrial.archive.samples import query_samples, write_samples
 from seatrial.archive.writer import ArchiveError, RunWriter
 from seatrial.model.errors import SeatrialError
 from seatrial.model.run import RecordedRun
@@ -38,6 +40,31 @@ def test_samples_are_the_journals_numbers_to_the_last_bit(tmp_path: Path) -> Non
         for number, one in enumerate(recorded.measurements)
         for place, time_s in enumerate(one.times_s)
     }
+    assert rows == expected
+
+
+def test_samples_are_in_the_order_of_rounds_and_names(tmp_path: Path) -> None:
+    """However the pairs of a round were delivered: warm-up first, iterations as they came."""
+    recorded = sail(Cluster(nodes=names(40)), retest=False)
+    of_round = [*{one.pair: one for one in recorded.measurements}.values()][:30]
+    folder = tmp_path / "run.partial"
+    folder.mkdir()
+    lines = [
+        encode(Delivered(number=number, measurement=one))
+        for number in (1, 2, 3)
+        for one in random.Random(number).sample(of_round, len(of_round))
+    ]
+    (folder / layout.JOURNAL_FILE).write_bytes(b"".join(lines))
+    write_samples(folder, "run")
+    columns = "SELECT round, source, target, warm, iteration, time_s FROM read_parquet(?)"
+    rows = duckdb.execute(columns, [str(folder / layout.SAMPLES_FILE)]).fetchall()
+    expected = [
+        (number, one.source, one.target, warm, place, time_s)
+        for number in (1, 2, 3)
+        for one in sorted(of_round, key=lambda each: each.pair)
+        for warm, times in ((True, one.warmup_times_s), (False, one.times_s))
+        for place, time_s in enumerate(times)
+    ]
     assert rows == expected
 
 

@@ -38,6 +38,7 @@ def check_fields(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFac
             {"metric": one.metric, "nodes": list(one.nodes), "ratio": number(one.ratio)}
             for one in judgement.populations
         ],
+        "compared": finite(judgement.compared) if judgement.compared else None,
         "loaded": _loaded(judgement.loaded),
         "trials": trial_fields(judgement.trials) if judgement.trials else None,
         "own_job": _own_job(run, run.own_job, judgement, facts) if run.own_job else None,

@@ -4,6 +4,7 @@ import enum
 
 import msgspec
 
+from seatrial.commands.check.comparisons import NOTHING
 from seatrial.commands.check.findings import BEST_PAIRS
 from seatrial.commands.check.own_job import of_machine
 from seatrial.commands.check.past import past_text
@@ -44,7 +45,8 @@ def headline(run: RunInfo, judgement: Judgement) -> Headline:
     verdict = overall(judgement)
     if judgement.damage:
         return Headline(word=verdict.value, what=f"the run is damaged: {clean('; '.join(judgement.damage))}")
-    word = INCOMPLETE if verdict is Verdict.PASS and not judgement.complete else verdict.value
+    passed = verdict is Verdict.PASS or (verdict is Verdict.NOTE and judgement.unjudged)
+    word = INCOMPLETE if passed and not judgement.complete else verdict.value
     what = [_outcome(verdict, judgement) if run.own_job is None else answer(judgement)]
     if verdict is Verdict.PASS and run.past and judgement.past:
         what = [f"{what[0]}; {_references(run.past, judgement)}"]
@@ -68,7 +70,7 @@ def _outcome(verdict: Verdict, judgement: Judgement) -> str:
     where = f"on {count(len(judgement.nodes), 'node')}"
     if judgement.findings:
         return sentence_of(judgement.findings) + _also_odd(judgement)
-    if verdict is Verdict.PASS:
+    if verdict is Verdict.PASS or (verdict is Verdict.NOTE and judgement.unjudged):
         return worth(judgement)
     if not any(pair.bandwidth_bytes_per_s for pair in judgement.pairs):
         return f"nothing was measured {where}"
@@ -94,7 +96,8 @@ def machine(judgement: Judgement) -> Machine:
     rest = msgspec.structs.replace(judgement, findings=faults)
     if any(finding.at_fault for finding in faults):
         return Machine.BAD
-    return Machine.GOOD if judgement.pairs and rest.verdict in (Verdict.PASS, Verdict.NOTE) else Machine.UNDECIDED
+    good = judgement.pairs and not rest.unjudged and rest.verdict in (Verdict.PASS, Verdict.NOTE)
+    return Machine.GOOD if good else Machine.UNDECIDED
 
 
 def answer(judgement: Judgement) -> str:
@@ -124,9 +127,13 @@ def _also_odd(judgement: Judgement) -> str:
 
 
 def worth(judgement: Judgement) -> str:
-    """What a PASS is worth: how many pairs, the worst of them, the spread, and the smallest fault it would show."""
-    how_many = f"{count(len(judgement.nodes), 'node')}, {count(len(judgement.pairs), 'ordered pair')}"
-    parts = [f"{how_many}: {worst_pair(judgement)}"]
+    """What a PASS is worth: how many pairs, the worst of them, the spread, and the smallest fault it would show.
+
+    Where pairs were compared with nothing, that.
+    """
+    if judgement.unjudged:
+        return f"{_how_many(judgement)} measured, not judged: compared {NOTHING}"
+    parts = [f"{_how_many(judgement)}: {worst_pair(judgement)}"]
     for power in judgement.powers:
         if power.metric == units.BANDWIDTH:
             parts.append(f"spread {units.share(power.scatter_ratio)}")
@@ -134,6 +141,10 @@ def worth(judgement: Judgement) -> str:
     if judgement.trials:
         parts.append(tried(judgement.trials))
     return "; ".join(parts)
+
+
+def _how_many(judgement: Judgement) -> str:
+    return f"{count(len(judgement.nodes), 'node')}, {count(len(judgement.pairs), 'ordered pair')}"
 
 
 def tried(trials: NodeTrials) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from seatrial.commands.check.assessment import Assessor, on_one_machine
+from seatrial.commands.check.comparisons import comparisons
 from seatrial.commands.check.earlier import compare, slower_findings
 from seatrial.commands.check.findings import Scene, high_latency, packet_loss, slow_fabric, slow_link, unstable_link
 from seatrial.commands.check.leaf_loads import EFFECT
@@ -85,8 +86,8 @@ def judge(recorded: RecordedRun, assessor: Assessor | None = None) -> Judgement:
         pairs=pairs,
         nodes=judge_nodes(recorded, pairs, findings),
         findings=tuple(sorted(findings, key=lambda finding: finding.rank)),
-        peers_bandwidth_bytes_per_s=references.bandwidth_bytes_per_s,
-        peers_latency_s=references.latency_s.get(True, references.latency_s.get(False)),
+        peers_bandwidth_bytes_per_s=references.bandwidth_bytes_per_s if references.alike else None,
+        peers_latency_s=_peers_latency_s(references),
         median_bandwidth_bytes_per_s=_median_bandwidth(pairs),
         median_latency_s=_median_latency(pairs),
         notes=(
@@ -108,6 +109,7 @@ def judge(recorded: RecordedRun, assessor: Assessor | None = None) -> Judgement:
         populations=_populations(suspicion),
         before=before,
         past=past.ratios,
+        compared=comparisons(recorded, pairs, references, before, past.ratios),
     )
 
 
@@ -185,6 +187,11 @@ def _median_bandwidth(pairs: Sequence[PairVerdict]) -> float | None:
     """Over ordered pairs."""
     values = [pair.bandwidth_bytes_per_s.value for pair in pairs if pair.bandwidth_bytes_per_s]
     return median(values) if values else None
+
+
+def _peers_latency_s(references: References) -> float | None:
+    """One way, between leaves where such pairs were measured; None where pairs are not peers."""
+    return references.latency_s.get(True, references.latency_s.get(False)) if references.alike else None
 
 
 def _median_latency(pairs: Sequence[PairVerdict]) -> float | None:
@@ -277,6 +284,7 @@ def judge_nodes(
     """One verdict for every node that was wanted, in the run's order, lost ones last."""
     lost = {state.node: state.reason for state in recorded.info.lost}
     names = [*recorded.info.nodes, *(name for name in lost if name not in recorded.info.nodes)]
+    alike = not on_one_machine(recorded.facts)
     blamed: dict[str, Finding] = {}
     for finding in findings:
         for subject in (finding.subject, *finding.ambiguous_with):
@@ -299,7 +307,7 @@ def judge_nodes(
             late[pair.source] = min(late.get(pair.source, float("inf")), pair.latency_s.value)
     verdicts = []
     for name in names:
-        verdict, reason = _verdict(name, lost, blamed, seen.get(name, set()))
+        verdict, reason = _verdict(name, lost, blamed, seen.get(name, set()), alike=alike)
         verdicts.append(
             NodeVerdict(
                 node=name,
@@ -314,7 +322,9 @@ def judge_nodes(
     return tuple(verdicts)
 
 
-def _verdict(name: str, lost: dict[str, str], blamed: dict[str, Finding], seen: set[Verdict]) -> tuple[Verdict, str]:
+def _verdict(
+    name: str, lost: dict[str, str], blamed: dict[str, Finding], seen: set[Verdict], *, alike: bool
+) -> tuple[Verdict, str]:
     if name in blamed:
         finding = blamed[name]
         sure = finding.subject.name == name
@@ -328,4 +338,4 @@ def _verdict(name: str, lost: dict[str, str], blamed: dict[str, Finding], seen: 
         return Verdict.INVALID, "none of its numbers can be trusted"
     if Verdict.PASS not in seen:
         return Verdict.INCONCLUSIVE, "none of its pairs passed, but no evidence shows that the node is at fault"
-    return Verdict.PASS, "as good as its peers"
+    return Verdict.PASS, "as good as its peers" if alike else "measured, not judged"

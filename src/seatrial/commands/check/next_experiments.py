@@ -8,9 +8,11 @@ import random
 from collections.abc import Collection, Mapping, Sequence
 from zlib import crc32
 
+from seatrial.commands.check.require_retest import retests
 from seatrial.commands.check.suspects import Suspicion, is_part
 from seatrial.locate.evidence import Evidence, Pair
 from seatrial.locate.explanation import Crossings, Suspect, blamed_parts
+from seatrial.locate.references import References
 from seatrial.locate.thresholds import CONTROL_PAIRS, RETEST_CAP, RETEST_PAIRS, RETEST_RUNS
 from seatrial.model.fabric import Component, Wiring
 from seatrial.model.measurement import Phase, Round, Shape
@@ -124,8 +126,13 @@ def _cables(pair: Pair, fabric: Wiring) -> list[Component]:
     return [part for part in fabric.path(*pair) if part.kind == SubjectKind.LINK]
 
 
-def contended(evidence: Mapping[Pair, Evidence], suspicion: Suspicion, floor_bytes_per_s: float) -> list[Pair]:
-    """Pairs that were below the floor among many, and good when measured once more among fewer."""
+def contended(
+    evidence: Mapping[Pair, Evidence], suspicion: Suspicion, references: References, floor_bytes_per_s: float
+) -> list[Pair]:
+    """Pairs that were below the floor among many, and good when measured once more among fewer.
+
+    The floor is that of pairs with the usual links.
+    """
     return [
         pair
         for pair, known in evidence.items()
@@ -133,13 +140,9 @@ def contended(evidence: Mapping[Pair, Evidence], suspicion: Suspicion, floor_byt
         and Phase.RETEST not in known.bandwidth
         and known.pairs_at_once > 1
         and suspicion.bandwidth[pair].verdict is Verdict.PASS
-        and max(known.bandwidth[Phase.SURVEY].runs if Phase.SURVEY in known.bandwidth else (0.0,)) < floor_bytes_per_s
+        and max(known.bandwidth[Phase.SURVEY].runs if Phase.SURVEY in known.bandwidth else (0.0,))
+        < floor_bytes_per_s * references.scale(pair)
     ]
-
-
-def not_seen(evidence: Mapping[Pair, Evidence], suspicion: Suspicion) -> list[Suspect]:
-    """Slow parts for which the retests until now had no room."""
-    return [one for one in suspicion.slow if is_part(one) and not any(_retests(evidence[pair]) for pair in one.pairs)]
 
 
 def seen_once(evidence: Mapping[Pair, Evidence], suspicion: Suspicion, fabric: Wiring) -> list[Suspect]:
@@ -152,12 +155,8 @@ def seen_once(evidence: Mapping[Pair, Evidence], suspicion: Suspicion, fabric: W
         for suspect in suspicion.slow
         if suspect.subject.kind in (SubjectKind.PAIR, SubjectKind.LINK)
         and cables_known(suspect.pairs, fabric)
-        and 0 < max(_retests(evidence[pair]) for pair in suspect.pairs) <= RETEST_RUNS
+        and 0 < retests(suspect, evidence, BANDWIDTH) <= RETEST_RUNS
     ]
-
-
-def _retests(known: Evidence) -> int:
-    return len(known.bandwidth[Phase.RETEST].runs) if Phase.RETEST in known.bandwidth else 0
 
 
 # The retest: suspects alone, alternating with pairs that are known to be good.

@@ -93,7 +93,7 @@ def _inferred_leaves(recorded: RecordedRun, evidence: Mapping[Pair, Evidence], r
 def _in_each_others_way(evidence: Mapping[Pair, Evidence], references: References, suspicion: Suspicion) -> list[str]:
     """How many pairs were slow while many were measured at once, and good with fewer."""
     line = references.bandwidth
-    pairs = contended(evidence, suspicion, math.exp(line.usual - line.lack)) if line else []
+    pairs = contended(evidence, suspicion, references, math.exp(line.usual - line.lack)) if line else []
     if not pairs:
         return []
     most = max(evidence[pair].pairs_at_once for pair in pairs)
@@ -147,7 +147,8 @@ def _not_again(evidence: Mapping[Pair, Evidence], references: References, suspic
             again
             and line
             and first
-            and line.over_peers(first) < -line.lack
+            and references.alike
+            and references.rate_over_peers(pair, first) < -line.lack
             and suspicion.bandwidth[pair].verdict is Verdict.PASS
         ):
             why = "contention" if known.pairs_at_once > 1 else "a passing disturbance"

@@ -211,4 +211,4 @@ def _bandwidth_words(pair: Pair, known: Evidence, references: References) -> str
         return above_gate_text(estimate, limit, above)
     shares = [f"{share(estimate.value / peers)} of its peers"] if peers else []
     shares += [f"{share(estimate.value / limit.limit_bytes_per_s)} of its limit"] if limit else []
-    return f"{bandwidth(estimate.value)}, {' and '.join(shares)}"
+    return f"{bandwidth(estimate.value)}, {' and '.join(shares) or 'compared with nothing'}"

@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from seatrial.commands.check.pair_verdicts import Judged
-from seatrial.commands.check.suspects import Suspicion
+from seatrial.commands.check.suspects import Suspicion, is_part
 from seatrial.judgement.wording import who
-from seatrial.locate.evidence import Evidence, Pair, Series
+from seatrial.locate.evidence import Evidence, Pair
 from seatrial.locate.explanation import Suspect
-from seatrial.model.measurement import Phase
 from seatrial.model.subject import SubjectKind
+from seatrial.model.units import BANDWIDTH, LATENCY
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import some
 
@@ -23,11 +23,9 @@ def only_proved(suspicion: Suspicion, evidence: Mapping[Pair, Evidence]) -> tupl
 
     Such suspects are left where a run was cut off or its budget spent; their pairs become INCONCLUSIVE.
     """
-    bandwidths = {pair: known.bandwidth for pair, known in evidence.items()}
-    latencies = {pair: known.latency for pair, known in evidence.items()}
-    slow, open_slow = _split(suspicion.slow, bandwidths)
-    late, open_late = _split(suspicion.late, latencies)
-    lossy, open_lossy = _split(suspicion.lossy, latencies)
+    slow, open_slow = _split(suspicion.slow, evidence, BANDWIDTH)
+    late, open_late = _split(suspicion.late, evidence, LATENCY)
+    lossy, open_lossy = _split(suspicion.lossy, evidence, LATENCY)
     wrongs = (("slow", open_slow), ("late", open_late), ("losing packets", open_lossy))
     kept = msgspec.structs.replace(
         suspicion,
@@ -49,13 +47,24 @@ def _left(wrong: str, suspects: Sequence[Suspect]) -> str:
     )
 
 
+def retests(suspect: Suspect, evidence: Mapping[Pair, Evidence], metric: str) -> int:
+    """How often the suspect was measured again: the most runs that any of its pairs has in the retest."""
+    return max((evidence[pair].retests(metric) for pair in suspect.pairs), default=0)
+
+
+def not_seen(evidence: Mapping[Pair, Evidence], suspicion: Suspicion) -> list[Suspect]:
+    """Slow parts for which the retests until now had no room."""
+    return [one for one in _split(suspicion.slow, evidence, BANDWIDTH)[1] if is_part(one)]
+
+
 def _split(
-    suspects: Sequence[Suspect], by_pair: Mapping[Pair, Mapping[Phase, Series]]
+    suspects: Sequence[Suspect], evidence: Mapping[Pair, Evidence], metric: str
 ) -> tuple[tuple[Suspect, ...], tuple[Suspect, ...]]:
-    seen = [any(Phase.RETEST in by_pair[pair] for pair in suspect.pairs) for suspect in suspects]
+    """Suspects that were measured again, and those that were not."""
+    again = [retests(suspect, evidence, metric) > 0 for suspect in suspects]
     return (
-        tuple(suspect for suspect, again in zip(suspects, seen, strict=True) if again),
-        tuple(suspect for suspect, again in zip(suspects, seen, strict=True) if not again),
+        tuple(suspect for suspect, seen in zip(suspects, again, strict=True) if seen),
+        tuple(suspect for suspect, seen in zip(suspects, again, strict=True) if not seen),
     )
 
 

@@ -21,7 +21,6 @@ from seatrial.commands.check.next_experiments import (
     crowded,
     next_bandwidth,
     next_latency,
-    not_seen,
     plan_retest,
     seen_once,
     still_crowded,
@@ -29,7 +28,7 @@ from seatrial.commands.check.next_experiments import (
 from seatrial.commands.check.node_trials import try_nodes
 from seatrial.commands.check.rail_measurement import measure_over_rails
 from seatrial.commands.check.rail_suspects import pairs_to_split
-from seatrial.commands.check.require_retest import only_proved
+from seatrial.commands.check.require_retest import not_seen, only_proved
 from seatrial.commands.check.survey_plan import check_design, pilot_pairs, survey_of
 from seatrial.commands.check.suspects import Suspicion
 from seatrial.driver.clock import monotonic_s

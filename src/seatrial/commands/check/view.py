@@ -4,6 +4,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
 from seatrial.commands.check import tables
+from seatrial.commands.check.comparisons import comparisons_text
 from seatrial.commands.check.fields import check_fields
 from seatrial.commands.check.headline import Machine, could_show, headline, machine, medians, not_tested, peers
 from seatrial.commands.check.heatmap import HeatMap, heat_map
@@ -73,7 +74,7 @@ def _terminal(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFacts]
         left = len(judgement.findings) - MOST_FINDINGS
         left_out = f"and {count(left, 'more finding')} on the page" if left > 0 else ""
         yield Findings(findings=judgement.findings[:MOST_FINDINGS], left_out=left_out)
-    if judgement.verdict is not Verdict.PASS:
+    if judgement.verdict is not Verdict.PASS and not (judgement.unjudged and judgement.verdict is Verdict.NOTE):
         yield from _details(run, judgement, width)
     yield Lines(rows=tuple(_closing(run, judgement, facts)), indent=0)
     yield from _for_a_ticket(run, judgement, facts)
@@ -151,6 +152,7 @@ def _closing(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFacts])
     for label, known in (
         ("all pairs", medians(judgement)),
         ("peers", peers(judgement)),
+        ("compared", comparisons_text(judgement.compared)),
         ("would see", could_show(judgement)),
         ("nodes", _node_trials(judgement)),
         ("not tested", not_tested(run, judgement) if judgement.verdict is Verdict.PASS else ""),

@@ -102,7 +102,9 @@ def _nothing_shared(tables: Sequence[MetricTable], first: int) -> Unlike:
     texts = []
     for begin, end in ((0, first), (first, None)):
         names = {
-            f"{table.metric.kernel.value} of {size(table.metric.message_bytes)}"
+            table.metric.name
+            if table.metric.imported
+            else f"{table.metric.kernel.value} of {size(table.metric.message_bytes)}"
             for table in tables
             if any(level is not None for level in table.compared[begin:end])
         }

@@ -24,10 +24,18 @@ class Columns(msgspec.Struct, frozen=True, kw_only=True):
     """`n1>n2` or `n1`."""
     first: Reals
     second: Reals
+    over_pairs: bool = True
+    """Of nodes: each is seen over several pairs, so that one run may do."""
 
 
 def pair_columns(table: MetricTable, first: int) -> Columns:
     """Pairs with a value in both sets. The first `first` rows of the table are the first set."""
+    if table.metric.imported:
+        return Columns(names=(), first=np.empty((0, 0)), second=np.empty((0, 0)))
+    return _common_columns(table, first)
+
+
+def _common_columns(table: MetricTable, first: int) -> Columns:
     has = ~np.isnan(table.values)
     common = np.flatnonzero(has[:first].any(axis=0) & has[first:].any(axis=0))
     rows = np.any(has[:, common], axis=1)
@@ -51,6 +59,10 @@ def node_columns(table: MetricTable, first: int, leaf_of: Mapping[str, str]) -> 
     value of pairs below one leaf switch, or of pairs below two. Latency depends on distance: without known leaves its
     nodes are not compared then.
     """
+    if table.metric.imported:
+        own = _common_columns(table, first)
+        names = tuple(name.partition(">")[0] for name in own.names)
+        return Columns(names=names, first=own.first, second=own.second, over_pairs=False) if names else None
     nodes = sorted({node for pair in table.pairs for node in pair})
     if len(nodes) < FEWEST_NODES:
         return None

@@ -106,7 +106,7 @@ def _repeated(columns: Columns, change: NDArray[np.float64], kind: SubjectKind) 
     shared its cables. One run of a node may do, since it is seen over several pairs.
     """
     usual, later = np.log(columns.first), np.log(columns.second)
-    fewest = 1 if kind is SubjectKind.NODE else FEWEST_RUNS
+    fewest = 1 if kind is SubjectKind.NODE and columns.over_pairs else FEWEST_RUNS
     counts = np.minimum((~np.isnan(usual)).sum(axis=0), (~np.isnan(later)).sum(axis=0))
     typical = np.nanmedian(later, axis=0) - np.nanmedian(usual, axis=0)
     repeated: Flags = (counts >= fewest) & (typical * np.sign(change) >= MOST_OF_CHANGE * np.abs(change))

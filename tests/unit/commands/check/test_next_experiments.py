@@ -15,6 +15,7 @@ from seatrial.commands.check.next_experiments import (
     seen_once,
     still_crowded,
 )
+from seatrial.commands.check.require_retest import not_seen, only_proved, retests
 from seatrial.commands.check.retest_verdicts import prove_bandwidth
 from seatrial.fabric.routes import Routes
 from seatrial.lab.simulator.launcher import SimulatedLauncher
@@ -22,6 +23,7 @@ from seatrial.lab.simulator.topology import parse_topology
 from seatrial.locate.evidence import PairEvidence, gather
 from seatrial.locate.explanation import Blamed, pair_suspects
 from seatrial.locate.thresholds import RETEST_CAP, RETEST_RUNS
+from seatrial.model import units
 from seatrial.model.fabric import NO_FABRIC, Wiring
 from seatrial.model.measurement import Kernel, Phase, Round
 from seatrial.model.run import RecordedRun
@@ -50,7 +52,7 @@ def test_of_several_looks_the_least_crowded_counts(order: tuple[tuple[float, int
         recorded = again(recorded, ("n1", "n2"), share, at_once)
     evidence, references, after = assess(recorded)
     assert after.bandwidth["n1", "n2"].verdict is Verdict.PASS
-    assert contended(evidence, after, 0.9 * (references.bandwidth_bytes_per_s or 0)) == [("n1", "n2")]
+    assert contended(evidence, after, references, 0.9 * (references.bandwidth_bytes_per_s or 0)) == [("n1", "n2")]
     notes = judge(recorded).notes
     assert any(note.startswith("1 ordered pairs (the first: n1 to n2) were slow while up to 4") for note in notes)
 
@@ -61,11 +63,11 @@ def test_a_pair_that_was_good_among_many_or_slow_alone_was_in_nobodys_way() -> N
     recorded = again(recorded, ("n3", "n4"), 1.0, 2)
     evidence, references, suspicion = assess(recorded)
     floor = 0.9 * (references.bandwidth_bytes_per_s or 0)
-    assert contended(evidence, suspicion, floor) == [("n1", "n2")]
+    assert contended(evidence, suspicion, references, floor) == [("n1", "n2")]
     alone = tuple(msgspec.structs.replace(one, pairs_at_once=1) for one in recorded.measurements)
-    evidence, _, suspicion = assess(msgspec.structs.replace(recorded, measurements=alone))
+    evidence, references, suspicion = assess(msgspec.structs.replace(recorded, measurements=alone))
     assert suspicion.bandwidth["n1", "n2"].verdict is Verdict.PASS
-    assert contended(evidence, suspicion, floor) == []
+    assert contended(evidence, suspicion, references, floor) == []
 
 
 def test_every_slow_pair_that_ran_beside_others_is_measured_again() -> None:
@@ -197,3 +199,19 @@ def test_a_slow_pair_on_cables_that_other_jobs_use_needs_a_second_retest() -> No
     evidence, _, suspicion = assess(recorded)
     assert seen_once(evidence, suspicion, wiring) == []
     assert proved(recorded, wiring) == ((("n1", "n5"),), 0)
+
+
+def test_what_was_not_seen_again_is_what_is_not_proved() -> None:
+    """One answer for the driver, which measures such suspects, and for the judgement, which leaves them out."""
+    cluster = Cluster(nodes=names(8), parts=slow_part("node", "n3", 0.6), pairs={("n1", "n2"): 0.5})
+    evidence, _, survey = assess(sail(cluster, retest=False))
+    (part,) = not_seen(evidence, survey)
+    assert part.subject.name == "n3"
+    assert retests(part, evidence, units.BANDWIDTH) == 0
+    proved, sentences = only_proved(survey, evidence)
+    assert proved.slow == ()
+    assert "not measured again: the link of node n3, the path from n1 to n2." in sentences[0]
+    evidence, _, after = assess(sail(cluster))
+    assert not_seen(evidence, after) == []
+    assert only_proved(after, evidence)[0].slow == after.slow
+    assert {retests(one, evidence, units.BANDWIDTH) for one in after.slow} == {RETEST_RUNS}

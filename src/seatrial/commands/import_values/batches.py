@@ -1,0 +1,224 @@
+"""From files of other programs to batches: the values of one run each. Unlike input is refused."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
+
+from seatrial.benchmarks.catalogue import parse_auto
+from seatrial.benchmarks.declaration import Benchmark
+from seatrial.importers.columns import json_value
+from seatrial.importers.fleets import NODE_NAMES, OUTPUT_NAME, read_fleet
+from seatrial.importers.reframe import is_perflog, read_perflog
+from seatrial.importers.series import read_series
+from seatrial.model.benchmark import Better, Output
+from seatrial.model.errors import UsageError
+from seatrial.model.imported import ALL_NODES, Batch, ImportedValue, Sense, Source
+from seatrial.model.words import natural_sorted
+
+SERIES, FLEET, REFRAME, OUTPUTS = "series", "fleet", "reframe", "outputs"
+FORMS = (SERIES, FLEET, REFRAME, OUTPUTS)
+MOST_RUNS = 5000
+"""More runs than that of one import are refused: each is a folder of the archive."""
+CONDITIONS = ("ranks", "nodes", "threads")
+"""Evidence of an output that must be the same where a metric of several files is one series."""
+
+
+class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+    """What the command line says of values that say nothing of themselves."""
+
+    form: str = ""
+    """One of `FORMS`; empty: by the text."""
+    columns: tuple[str, ...] = ()
+    metric: str = ""
+    unit: str = ""
+    sense: Sense = Sense.HIGHER
+
+
+def read_batches(files: Sequence[tuple[Source, str]], wanted: Wanted) -> tuple[Batch, ...]:
+    """The runs in all files, oldest first as far as the files say. Raises UsageError for unlike or unusable input."""
+    batches = [batch for source, text in _ordered(files) for batch in _of_file(source, text, wanted)]
+    _refuse_unlike(batches)
+    if not 0 < len(batches) <= MOST_RUNS:
+        what = f"There are {len(batches)} runs in these files" if batches else "There is no value in these files"
+        raise UsageError(f"{what}; 1 to {MOST_RUNS} can be imported at once.", "Give other files, or a part of them.")
+    return tuple(batches)
+
+
+def _ordered(files: Sequence[tuple[Source, str]]) -> list[tuple[Source, str]]:
+    """By name, numbers as numbers: run-2 before run-10."""
+    order = {name: place for place, name in enumerate(natural_sorted({source.file for source, _ in files}))}
+    return sorted(files, key=lambda one: order[one[0].file])
+
+
+def _of_file(source: Source, text: str, wanted: Wanted) -> Iterator[Batch]:
+    form = wanted.form or form_of(text)
+    try:
+        match form:
+            case "reframe":
+                yield from _of_perflog(msgspec.structs.replace(source, form=form), text)
+            case "fleet":
+                yield from _of_fleet(msgspec.structs.replace(source, form=form), text, wanted)
+            case "series":
+                yield from _of_series(msgspec.structs.replace(source, form=form), text, wanted)
+            case _:
+                yield from _of_output(source, text)
+    except UsageError as error:
+        raise UsageError(f"{source.file}: {error.what}", error.remedy) from error
+
+
+def form_of(text: str) -> str:
+    """Which form a text has. Raises UsageError where two fit."""
+    if is_perflog(text):
+        return REFRAME
+    start = text.lstrip()[:1]
+    if start in ("[", "{"):
+        value = json_value(text)
+        keys = {str(key).strip().lower() for one in (value if isinstance(value, list) else [value])
+                if isinstance(one, dict) for key in one}  # fmt: skip
+        if keys & NODE_NAMES:
+            return FLEET
+        if isinstance(value, dict) and "series" not in keys and all(isinstance(one, list) for one in value.values()):
+            raise UsageError(
+                "The JSON object maps names to lists, which may be nodes or series.", "Add --as fleet or --as series."
+            )
+        return SERIES
+    first = next((line for line in text.splitlines() if line.strip() and not line.startswith("#")), "")
+    cells = {cell.strip().lower() for cell in re.split(r"[,;\t|]", first)}
+    if cells & NODE_NAMES and len(cells) > 1:
+        return FLEET
+    return SERIES if _is_table(text) else OUTPUTS
+
+
+def _is_table(text: str) -> bool:
+    """Whether the last line is a row of cells that ends in a number; outputs of benchmarks end in a sentence."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    return bool(lines) and all(re.search(r"^[^ ]*[\d.eE+-]+\s*$", line.strip()) for line in lines[1:])
+
+
+def _of_series(source: Source, text: str, wanted: Wanted) -> Iterator[Batch]:
+    """One run for each time: the values of all series at that place."""
+    series = read_series(text, wanted.columns)
+    if wanted.metric and len(series) > 1:
+        raise UsageError("--metric names one series, and the file has several.", "Choose one with --column.")
+    for place in range(max(len(one.values) for one in series)):
+        values = tuple(
+            _value(wanted.metric or one.name, wanted, ALL_NODES, one.values[place])
+            for one in series
+            if place < len(one.values) and one.values[place] == one.values[place]
+        )
+        if values:
+            yield Batch(label=series[0].time(place) or str(place), source=source, values=values)
+
+
+def _of_fleet(source: Source, text: str, wanted: Wanted) -> Iterator[Batch]:
+    """One run for each run of the nodes; a node with fewer runs is not in the last ones."""
+    if len(wanted.columns) > 1:
+        raise UsageError("A fleet has one column of values.", "Import each column by itself.")
+    column = wanted.columns[0] if wanted.columns else ""
+    fleet = read_fleet(text, column)
+    metric = wanted.metric or column or "value"
+    for number in range(max(map(len, fleet.values()), default=0)):
+        values = tuple(_value(metric, wanted, node, runs[number]) for node, runs in fleet.items() if number < len(runs))
+        yield Batch(label=f"run {number + 1}", source=source, values=values)
+
+
+def _of_perflog(source: Source, text: str) -> Iterator[Batch]:
+    """One run for each time of completion, oldest first."""
+    rows = read_perflog(text)
+    tasks: defaultdict[str, set[str]] = defaultdict(set)
+    by_time: defaultdict[str, list[ImportedValue]] = defaultdict(list)
+    for time, number, value in rows:
+        tasks[value.metric].add(number)
+        by_time[time].append(_checked(value))
+    if unlike := next((name for name, numbers in tasks.items() if len(numbers) > 1), ""):
+        numbers = " and ".join(sorted(tasks[unlike]))
+        raise UsageError(f"{unlike} was run with unlike numbers of tasks: {numbers}.", "Give one log for each.")
+    for time in sorted(by_time):
+        yield Batch(label=time, source=source, values=tuple(by_time[time]))
+
+
+def _of_output(source: Source, text: str) -> Iterator[Batch]:
+    """One run; its node by a name like NODE-stream-1n-226-iter-1.out."""
+    benchmark, output = parse_auto(text)
+    if benchmark is None or not output.complete:
+        why = output.missing[0] if output.missing else "it is not the output of a known benchmark"
+        raise UsageError(f"The output is not complete: {why}.", "Leave this file out, or run the benchmark again.")
+    if output.breaches:
+        raise UsageError(f"The output is not valid: {output.breaches[0].reason}.", "Leave this file out.")
+    match = OUTPUT_NAME.fullmatch(source.file.rpartition("/")[2])
+    conditions = {name: str(output.work(name)) for name in CONDITIONS if output.work(name) is not None}
+    if output.version:
+        conditions["version"] = output.version
+    source = msgspec.structs.replace(source, form=benchmark.name, conditions=conditions)
+    values = tuple(_of_results(benchmark, output, match["node"] if match else ALL_NODES))
+    if values:
+        yield Batch(label=f"run {match['run']}" if match else source.file, source=source, values=values)
+
+
+def _of_results(benchmark: Benchmark, output: Output, node: str) -> Iterator[ImportedValue]:
+    """Positive numbers of each metric and what it belongs to; the median of several, which are one run."""
+    metrics = {metric.name: metric for metric in benchmark.metrics}
+    groups: defaultdict[str, list[float]] = defaultdict(list)
+    of_name = {}
+    for result in output.results:
+        if result.metric in metrics and result.value > 0:
+            labels = " ".join(f"{name}={value}" for name, value in result.labels.items() if value != "")
+            name = " ".join(filter(None, (benchmark.name, result.metric, labels)))
+            groups[name].append(result.value)
+            of_name[name] = metrics[result.metric]
+    for name, numbers in groups.items():
+        sense = Sense.LOWER if of_name[name].better is Better.LESS else Sense.HIGHER
+        middle = sorted(numbers)[(len(numbers) - 1) // 2]
+        yield ImportedValue(metric=name, unit=of_name[name].unit, sense=sense, node=node, value=middle)
+
+
+def _value(metric: str, wanted: Wanted, node: str, value: float) -> ImportedValue:
+    return _checked(ImportedValue(metric=metric, unit=wanted.unit, sense=wanted.sense, node=node, value=value))
+
+
+def _checked(value: ImportedValue) -> ImportedValue:
+    """Raise UsageError for a value without a logarithm: comparisons are of ratios."""
+    if not 0 < value.value < float("inf"):
+        raise UsageError(
+            f"{value.metric} of {value.node} is {value.value:g}; only positive, finite values are compared as ratios.",
+            "Leave such values empty. `seatrial fleet FILE` and `seatrial changepoints FILE` judge them.",
+        )
+    return value
+
+
+def _refuse_unlike(batches: Sequence[Batch]) -> None:
+    """Raise UsageError where one metric has two units, two senses or two conditions, or a node twice in a run."""
+    first: dict[str, tuple[ImportedValue, Source]] = {}
+    for batch in batches:
+        nodes = [(value.metric, value.node) for value in batch.values]
+        if len(set(nodes)) < len(nodes):
+            metric, node = next(one for one in nodes if nodes.count(one) > 1)
+            raise UsageError(
+                f"{batch.source.file}: {batch.label} has {metric} of {node} twice.", "Give each run a time of its own."
+            )
+        for value in batch.values:
+            earlier, source = first.setdefault(value.metric, (value, batch.source))
+            _same(value.metric, "unit", earlier.unit, value.unit, source, batch.source)
+            _same(value.metric, "direction", earlier.sense.value, value.sense.value, source, batch.source)
+            for condition in {**source.conditions, **batch.source.conditions}:
+                _same(value.metric, condition, source.conditions.get(condition, "unknown"),
+                      batch.source.conditions.get(condition, "unknown"), source, batch.source)  # fmt: skip
+
+
+def _same(metric: str, condition: str, first: str, second: str, before: Source, after: Source) -> None:
+    if first != second:
+        raise UsageError(
+            f"{metric} was not measured alike: {condition} {first!r} in {before.file}, {second!r} in {after.file}.",
+            "Import files of unlike runs separately, under names of their own.",
+        )
+
+
+def names_of(batches: Sequence[Batch]) -> Mapping[str, int]:
+    """How many values each metric has."""
+    counts: defaultdict[str, int] = defaultdict(int)
+    for batch in batches:
+        for value in batch.values:
+            counts[value.metric] += 1
+    return dict(counts)

@@ -1,0 +1,114 @@
+"""Writes imported values into the archive: one run for each run that the files have."""
+
+import hashlib
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import msgspec
+
+from seatrial import __version__
+from seatrial.archive.inputs import TABLES_BYTES, BadInput, read_input
+from seatrial.archive.journal import ValuesImported
+from seatrial.archive.writer import RunWriter, ended
+from seatrial.commands.import_values.batches import Wanted, read_batches
+from seatrial.model import formats
+from seatrial.model.errors import UsageError
+from seatrial.model.imported import Batch, Source
+from seatrial.model.run import Ending, RunInfo, RunKind
+
+MOST_FILES = 5000
+STEM = 60
+"""Characters of a file's name that become part of names of runs."""
+
+
+class Imported(msgspec.Struct, frozen=True, kw_only=True):
+    """What was written."""
+
+    runs: tuple[str, ...]
+    batches: tuple[Batch, ...]
+
+
+def import_files(
+    archive: Path,
+    paths: Sequence[Path],
+    wanted: Wanted,
+    *,
+    name: str = "",
+    cluster: str = "",
+    command: Sequence[str] = (),
+) -> Imported:
+    """Read the files, and those right in folders; write nothing unless all of it can be used.
+
+    Raises UsageError, also where the same files were imported before, and ArchiveError.
+    """
+    batches = read_batches(_files(paths), wanted)
+    digest = hashlib.sha256("".join(sorted({batch.source.sha256 for batch in batches})).encode()).hexdigest()
+    stem = name or f"{re.sub('[^A-Za-z0-9_]+', '-', paths[0].stem).strip('-')[:STEM] or 'values'}-{digest[:8]}"
+    names = [f"{stem}-{number:04d}" for number in range(1, len(batches) + 1)]
+    taken = next((run for run in names if (archive / run).exists()), "")
+    if taken:
+        raise UsageError(
+            f"These values are in the archive already: {archive / taken}.",
+            "Delete those runs first, or give others another name with --name.",
+        )
+    for run, batch, started in zip(names, batches, _times(batches), strict=True):
+        _write(archive, run, batch, started, cluster, tuple(command))
+    return Imported(runs=tuple(names), batches=batches)
+
+
+def _files(paths: Sequence[Path]) -> list[tuple[Source, str]]:
+    """Raises UsageError for what cannot be read."""
+    files = []
+    for path in paths:
+        if path.is_dir():
+            files += sorted(one for one in path.iterdir() if one.is_file() and not one.name.startswith("."))
+        else:
+            files.append(path)
+    if not 0 < len(files) <= MOST_FILES:
+        raise UsageError(f"There are {len(files)} files; 1 to {MOST_FILES} are read.", "Give other files.")
+    read, left_bytes = [], TABLES_BYTES
+    for path in files:
+        content = read_input(path, left_bytes)
+        left_bytes -= len(content)
+        if b"\0" in content:
+            raise BadInput(f"{path} is binary, not text.", "Give the text that the program printed.")
+        source = Source(file=str(path), sha256=hashlib.sha256(content).hexdigest(), file_bytes=len(content), form="")
+        read.append((source, content.decode("utf-8", errors="replace")))
+    return read
+
+
+def _times(batches: Sequence[Batch]) -> list[str]:
+    """When each run began: as its label says; else in their order, a second apart, up to now."""
+    moments = [_moment(batch.label) for batch in batches]
+    if any(moment is None for moment in moments):
+        now = datetime.now(UTC).replace(microsecond=0)
+        moments = [now - timedelta(seconds=len(batches) - place) for place in range(len(batches))]
+    return [moment.isoformat().replace("+00:00", "Z") for moment in moments if moment is not None]
+
+
+def _moment(label: str) -> datetime | None:
+    """A date or a time in ISO 8601; UTC where it does not say."""
+    try:
+        moment = datetime.fromisoformat(label)
+    except ValueError:
+        return None
+    return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _write(archive: Path, run: str, batch: Batch, started: str, cluster: str, command: tuple[str, ...]) -> None:
+    info = RunInfo(
+        format=formats.RUN,
+        run=run,
+        kind=RunKind.IMPORT,
+        seatrial=__version__,
+        command=command,
+        started=started,
+        launcher="import",
+        cluster=cluster,
+        nodes=tuple(dict.fromkeys(value.node for value in batch.values)),
+    )
+    writer = RunWriter(archive, info)
+    writer.append(ValuesImported(source=batch.source, label=batch.label, values=batch.values))
+    writer.close(ended(info, Ending.COMPLETE, started))

@@ -1,0 +1,86 @@
+"""What was imported, as text and JSON, and the report of one imported run."""
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from seatrial.archive.journal import ValuesImported
+from seatrial.commands.import_values.batches import names_of
+from seatrial.commands.import_values.run import Imported
+from seatrial.model.errors import ExitCode
+from seatrial.model.imported import Batch, Sense, Source
+from seatrial.model.run import RunInfo
+from seatrial.model.verdict import Verdict
+from seatrial.model.words import count
+from seatrial.render.json import Json
+from seatrial.render.report import Block, Lines, Paragraph, Report, columns, first_rows
+
+HEAD = columns("metric", "unit", "better", "#values")
+
+
+def import_report(imported: Imported) -> Report:
+    """Of the command: runs, files and metrics."""
+    return Report(
+        payload=lambda: {"runs": list(imported.runs), **_fields(imported.batches)},
+        terminal=lambda _: _blocks(imported),
+    )
+
+
+def imported_run_report(info: RunInfo, entries: Sequence[ValuesImported]) -> Report:
+    """Of one run of the archive: nothing is judged."""
+    batches = [Batch(label=entry.label, source=entry.source, values=entry.values) for entry in entries]
+    sentence = f"seatrial import failed before it measured anything: {info.reason}" if not batches else ""
+    return Report(
+        run=info,
+        word="" if batches else Verdict.NOT_RUN.value,
+        sentence=sentence,
+        exit_code=ExitCode.PASS if batches else ExitCode.INCOMPLETE,
+        payload=lambda: {"runs": [info.run], **_fields(batches)},
+        terminal=lambda _: [*_values(batches), _sources(batches)],
+        page=lambda: [*_values(batches), _sources(batches)],
+    )
+
+
+def _fields(batches: Sequence[Batch]) -> Json:
+    """docs/import.md describes each field."""
+    return {
+        "files": [msgspec.to_builtins(source) for source in _distinct(batches)],
+        "metrics": [
+            {"metric": metric, "unit": unit, "better": better, "values": int(number)}
+            for metric, unit, better, number in _rows(batches)
+        ],
+        "nodes": list(dict.fromkeys(value.node for batch in batches for value in batch.values)),
+    }
+
+
+def _distinct(batches: Sequence[Batch]) -> list[Source]:
+    return list({batch.source.file: batch.source for batch in batches}.values())
+
+
+def _rows(batches: Sequence[Batch]) -> list[tuple[str, str, str, str]]:
+    """Name, unit, direction and number of values of each metric."""
+    of_name = {value.metric: value for batch in batches for value in batch.values}
+    return [
+        (name, of_name[name].unit, "lower" if of_name[name].sense is Sense.LOWER else "higher", str(number))
+        for name, number in names_of(batches).items()
+    ]
+
+
+def _values(batches: Sequence[Batch]) -> Iterator[Block]:
+    yield from first_rows(HEAD, _rows(batches))
+
+
+def _sources(batches: Sequence[Batch]) -> Lines:
+    """Where the values come from."""
+    rows = [("file", f"{one.file} ({one.form}, sha256 {one.sha256[:16]}…)") for one in _distinct(batches)]
+    return Lines(title="Sources", rows=tuple(rows))
+
+
+def _blocks(imported: Imported) -> Iterator[Block]:
+    runs = imported.runs
+    span = runs[0] if len(runs) == 1 else f"{runs[0]} to {runs[-1]}"
+    yield Paragraph(text=f"{count(len(runs), 'run')}: {span}", strong=True)
+    yield from _values(imported.batches)
+    yield _sources(imported.batches)
+    metric = imported.batches[0].values[0].metric
+    yield Paragraph(text=f"`seatrial history '{metric}'` shows them over time; `seatrial compare A B` compares them.")

@@ -1,0 +1,163 @@
+"""`seatrial import`: what it reads, what it refuses, and that other commands work on the runs that it writes."""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from seatrial.cli.main import run
+from tests.support.benchmark_outputs import hpl, imb, osu
+
+PERFLOG_4 = """\
+result|job_completion_time|descr|environ|job_nodelist|num_tasks|partition|system|name|Triad_value|Triad_unit|Triad_ref|\
+Triad_lower|Triad_upper|wait_value|wait_unit|wait_ref|wait_lower|wait_upper|
+pass|2026-10-02T10:00:00|d|gnu|["n1"]|4|gpu|daint|StreamTest|120.5|MB/s|110|-0.1|null|3.5|s|0|null|null|
+pass|2026-10-01T10:00:00|d|gnu|["n1"]|4|gpu|daint|StreamTest|121.5|MB/s|110|-0.1|null|3.0|s|0|null|null|
+fail|2026-10-03T10:00:00|d|gnu|["n1"]|4|gpu|daint|StreamTest|null|MB/s|110|-0.1|null|null|s|0|null|null|
+"""
+LINE_3 = "StreamTest on daint:gpu using PrgEnv-gnu|jobid=823|Copy={}|ref=25200 (l=-0.05, u=0.05)|MB/s\n"
+PERFLOG_3 = "".join(
+    f"2026-10-0{day}T13:46:05|reframe 3.9.0|" + LINE_3.format(value) for day, value in ((1, 24031.4), (2, 24131.4))
+)
+
+
+def imported(archive: Path, *words: str) -> int:
+    return run(["import", *words, "--archive", str(archive)])
+
+
+def written(folder: Path, name: str, text: str) -> str:
+    (folder / name).write_text(text)
+    return str(folder / name)
+
+
+def found(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    data: dict[str, Any] = json.loads(capsys.readouterr().out)["data"]
+    return data
+
+
+def fleet_csv(runs: int, slow: str = "", factor: float = 1.0, seed: int = 1) -> str:
+    chance = np.random.default_rng(seed)
+    rows = ["node,run,triad"]
+    for number in range(1, runs + 1):
+        for node in range(1, 11):
+            value = 30000 * (1 + chance.normal(0, 0.003)) * (factor if f"n{node}" == slow else 1)
+            rows.append(f"n{node},{number},{value:.1f}")
+    return "\n".join(rows) + "\n"
+
+
+def test_a_fleet_becomes_a_run_for_each_run_with_its_file_and_checksum(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    archive, text = tmp_path / "archive", fleet_csv(3)
+    file = written(tmp_path, "stream.csv", text)
+    assert imported(archive, file, "--column", "triad", "--unit", "B/s", "--name", "old", "--json") == 0
+    data = found(capsys)
+    assert data["runs"] == ["old-0001", "old-0002", "old-0003"]
+    assert data["files"][0]["sha256"] == hashlib.sha256(text.encode()).hexdigest()
+    assert data["metrics"] == [{"metric": "triad", "unit": "B/s", "better": "higher", "values": 30}]
+    assert run(["report", "old-0001", "--archive", str(archive), "--json"]) == 0
+    assert found(capsys)["files"][0]["file"] == file
+    assert imported(archive, file, "--column", "triad", "--name", "old") == 64
+    assert "in the archive already" in capsys.readouterr().err
+
+
+def test_compare_names_the_slow_node_of_two_imports(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    archive = tmp_path / "archive"
+    for name, text in (("a", fleet_csv(4)), ("b", fleet_csv(4, "n3", 0.9, seed=2))):
+        assert imported(archive, written(tmp_path, f"{name}.csv", text), "--unit", "B/s", "--name", name) == 0
+    capsys.readouterr()
+    first, second = (",".join(f"{name}-000{number}" for number in (1, 2, 3, 4)) for name in "ab")
+    assert run(["compare", first, second, "--archive", str(archive), "--json"]) == 1
+    data = found(capsys)
+    assert (data["worst"]["subject"], data["worst"]["outcome"]) == ("node:n3", "slower")
+    assert data["metrics"][0]["metric"] == "value [B/s]"
+    assert data["worst"]["ratio"]["low"] < 0.9 < data["worst"]["ratio"]["high"]
+    assert run(["plan", "value", "--archive", str(archive), "--runs", first]) == 0
+    assert run(["baseline", "set", "good", first, "--archive", str(archive)]) == 0
+    assert run(["compare", "good", second, "--archive", str(archive)]) == 1
+    assert run(["fleet", "--runs", second, "--archive", str(archive)]) == 1
+    assert "SLOW  n3 " in capsys.readouterr().out
+    assert run(["fleet", "--runs", second, "x.csv", "--archive", str(archive)]) == 64
+
+
+def test_a_series_becomes_a_run_for_each_time_and_its_change_is_found(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    chance = np.random.default_rng(3)
+    days = [f"2026-{month:02d}-{day:02d}" for month in (9, 10) for day in range(1, 16)]
+    levels = np.repeat([0.76, 0.61], 15) * (1 + chance.normal(0, 0.01, 30))
+    rows = "".join(f"{day},{level:.4f}\n" for day, level in zip(days, levels, strict=True))
+    archive = tmp_path / "archive"
+    assert imported(archive, written(tmp_path, "hpl.csv", f"date,tflops\n{rows}"), "--name", "hpl") == 0
+    capsys.readouterr()
+    assert run(["history", "tflops", "--archive", str(archive), "--json"]) == 0
+    change = found(capsys)["histories"][0]["changes"][0]
+    assert change["ratio"] == pytest.approx(0.8, abs=0.02)
+    arguments = ["changepoints", "--runs", "..", "--archive", str(archive), "--better", "higher"]
+    assert run(arguments) == 1
+    assert "since value 15 (2026-10-01T00:00:00Z)" in capsys.readouterr().out
+    assert run(["changepoints"]) == 64
+
+
+@pytest.mark.parametrize(
+    ("text", "metrics", "runs"),
+    [
+        (PERFLOG_4, {"StreamTest Triad (daint:gpu gnu)": "higher", "StreamTest wait (daint:gpu gnu)": "lower"}, 2),
+        (PERFLOG_3, {"StreamTest Copy (daint:gpu PrgEnv-gnu)": "higher"}, 2),
+    ],
+)
+def test_perflogs_of_reframe(
+    text: str, metrics: dict[str, str], runs: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    archive = tmp_path / "archive"
+    assert imported(archive, written(tmp_path, "StreamTest.log", text), "--json", "--name", "r") == 0
+    data = found(capsys)
+    assert {one["metric"]: one["better"] for one in data["metrics"]} == metrics
+    assert len(data["runs"]) == runs
+    assert run(["history", "StreamTest", "--archive", str(archive), "--json"]) == 2
+    history = found(capsys)["histories"][0]
+    assert [one["started"] for one in history["values"]] == sorted(one["started"] for one in history["values"])
+
+
+def test_folders_of_outputs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    outputs = tmp_path / "outputs"
+    outputs.mkdir()
+    for number, seconds in enumerate((100.0, 101.0, 99.5), 1):
+        written(outputs, f"hpl-{number}.out", hpl(time=seconds))
+    written(outputs, "latency.out", osu())
+    written(outputs, "n7-imb-1n-55-iter-1.out", imb())
+    archive = tmp_path / "archive"
+    assert imported(archive, str(outputs), "--json", "--name", "o") == 0
+    data = found(capsys)
+    assert {one["form"] for one in data["files"]} == {"hpl", "osu", "imb"}
+    assert len(data["runs"]) == 5
+    assert set(data["nodes"]) == {"all", "n7"}
+    assert run(["history", "hpl", "--archive", str(archive), "--json"]) == 2
+    assert any(len(one["values"]) == 3 for one in found(capsys)["histories"])
+
+
+@pytest.mark.parametrize(
+    ("files", "words", "said"),
+    [
+        ({"a.csv": "node,value\nn1,0\nn2,3\n"}, (), "value of n1 is 0"),
+        ({"a.json": '{"n1": [1, 2], "n2": [3]}'}, (), "may be nodes or series"),
+        ({"a.csv": "time,rate\n1,5\n2,-1\n"}, (), "rate of all is -1"),
+        ({"a.out": osu()[:400]}, (), "is not complete"),
+        ({"a.out": hpl(outcome="FAILED")}, (), "is not valid"),
+        ({"a.out": osu(), "b.out": osu(version="5.9")}, (), "was not measured alike: version '5.6.2'"),
+        ({"a.log": PERFLOG_4.replace("|4|gpu", "|8|gpu", 1)}, (), "unlike numbers of tasks: 4 and 8"),
+        ({"a.log": PERFLOG_3 + PERFLOG_3.replace("MB/s", "GB/s").replace("-10-", "-11-")}, (), "unit 'MB/s'"),
+        ({"a.csv": "node,value\nn1,1\n"}, ("--as", "spreadsheet"), "--as 'spreadsheet' is not known"),
+        ({"a.csv": "node,value\nn1,1\n"}, ("--better", "faster"), "--better 'faster' is not known"),
+    ],
+)
+def test_unlike_or_unusable_input_is_refused_and_nothing_is_written(
+    files: dict[str, str], words: tuple[str, ...], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    paths = [written(tmp_path, name, text) for name, text in files.items()]
+    assert imported(tmp_path / "archive", *paths, *words) == 64
+    assert said in capsys.readouterr().err
+    assert not list((tmp_path / "archive").glob("*"))
