@@ -33,9 +33,9 @@ Facts = Mapping[str, NodeFacts]
 NOW = "2026-11-23T04:00:00Z"
 
 
-def as_json_text(report: Report) -> str:
-    """What --json prints."""
-    return json_text(envelope(report, command="test", time=NOW))
+def as_json_text(report: Report, command: str = "") -> str:
+    """What --json prints. `command`: for a report that has no kind of its own."""
+    return json_text(envelope(report, command=command, time=NOW))
 
 
 def check_text(run: RunInfo, judgement: Judgement, facts: Facts, *, width: int = 100, colour: bool = False) -> str:
@@ -101,7 +101,7 @@ def limits_text(limits: Sequence[AnyLimit], *, width: int = 100, colour: bool = 
 
 def limits_json_text(limits: Sequence[AnyLimit]) -> str:
     """Limits as JSON."""
-    return as_json_text(limits_report(limits))
+    return as_json_text(limits_report(limits), "limits")
 
 
 def facts_text(facts: Facts, *, width: int = 100, colour: bool = False) -> str:
@@ -111,7 +111,7 @@ def facts_text(facts: Facts, *, width: int = 100, colour: bool = False) -> str:
 
 def facts_json(facts: Facts) -> str:
     """Facts as JSON."""
-    return as_json_text(facts_report(facts))
+    return as_json_text(facts_report(facts), "facts")
 
 
 def drift_of(

@@ -10,6 +10,7 @@ from seatrial.archive.journal import ValuesImported, of_type
 from seatrial.cli.benchmarks import declared_in
 from seatrial.cli.options import Archive, AsJson, Html, Junit, Markdown, Nagios, archive_folder
 from seatrial.cli.outcome import Files, show
+from seatrial.cli.schema import records as schema_records
 from seatrial.commands.check import judge as check_judge
 from seatrial.commands.check import view as check_view
 from seatrial.commands.curve import judge as curve_judge
@@ -29,7 +30,6 @@ from seatrial.commands.transports import run as transports_run
 from seatrial.commands.transports import view as transports_view
 from seatrial.model.errors import ExitCode
 from seatrial.model.run import RunKind, run_kind
-from seatrial.render.envelope import report_schema
 from seatrial.render.json import json_text
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def report(
 ) -> int:
     """Print a run's verdicts and findings, or write them into files; exit code as of the command that measured."""
     if schema:
-        print(json_text(report_schema()), end="")
+        print(json_text(schema_records.published_schema()), end="")
         return ExitCode.PASS
     folder = reader.find_run(archive_folder(archive), run)
     files = Files(html=html, markdown=markdown, junit=junit)

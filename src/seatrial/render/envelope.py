@@ -3,6 +3,7 @@
 Its JSON Schema is made from the records that are printed.
 """
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import msgspec
@@ -13,6 +14,7 @@ from seatrial.model.errors import ErrorKind, SeatrialError
 from seatrial.model.run import RunInfo, run_kind
 from seatrial.model.verdict import Outcome, Verdict
 from seatrial.render.fields import FindingFields, finding_fields
+from seatrial.render.json import Json
 from seatrial.render.report import Report
 
 ERROR = "error"
@@ -130,20 +132,31 @@ def _versions(run: RunInfo | None) -> Versions:
     return Versions(seatrial=__version__, recorded_by=run.seatrial or None, mpi=run.mpi_library or None)
 
 
-def report_schema() -> dict[str, Any]:
-    """JSON Schema 2020-12. Fields that it does not name are allowed: later versions add some."""
-    _, definitions = msgspec.json.schema_components([Envelope], ref_template="#/$defs/{name}")
-    frame = definitions.pop("Envelope")
+def report_schema(kinds: Mapping[str, Json], definitions: Mapping[str, Json]) -> Json:
+    """JSON Schema 2020-12 of the objects that this version prints. `kinds`: the schema of `data` by kind."""
+    _, own = msgspec.json.schema_components([Envelope], ref_template="#/$defs/{name}")
+    for record in own.values():
+        if "properties" in record:
+            record["additionalProperties"] = False
+        record["description"] = " ".join(record.get("description", "").split())
+    frame = own.pop("Envelope")
     fields = frame["properties"]
     fields["format"]["const"] = formats.REPORT
     fields["time"]["format"] = "date-time"
     fields["verdict"]["enum"] = [*WORDS, None]
+    fields["kind"]["enum"] = [*kinds, ERROR]
+    failed = {"data": {"type": "null"}, "error": {"type": "object"}, "findings": {"maxItems": 0}}
     return {
         "$schema": DIALECT,
         "title": TITLE,
         **{key: value for key, value in frame.items() if key != "title"},
-        "if": {"properties": {"kind": {"const": ERROR}}},
-        "then": {"properties": {"data": {"type": "null"}, "error": {"type": "object"}, "findings": {"maxItems": 0}}},
-        "else": {"properties": {"data": {"type": "object"}}},
-        "$defs": dict(sorted(definitions.items())),
+        "allOf": [
+            _of_kind(ERROR, failed),
+            *(_of_kind(kind, {"data": schema}) for kind, schema in kinds.items()),
+        ],
+        "$defs": dict(sorted({**own, **definitions}.items())),
     }
+
+
+def _of_kind(kind: str, fields: Json) -> Json:
+    return {"if": {"properties": {"kind": {"const": kind}}}, "then": {"properties": fields}}

@@ -1,6 +1,5 @@
 """seatrial scale: curves of outputs and tables, and what is wrong with them."""
 
-import json
 import random
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ import pytest
 from seatrial.cli.main import run
 from seatrial.model.errors import ExitCode
 from tests.support.benchmark_outputs import hpl, openfoam, stream
+from tests.support.json_objects import frame
 from tests.support.paths import SHARED, needs_shared
 
 MOTORBIKE = SHARED / "outputs" / "openfoam"
@@ -24,8 +24,7 @@ def written(folder: Path, texts: dict[str, str]) -> list[str]:
 
 def report(capsys: pytest.CaptureFixture[str], words: list[str], code: int) -> dict[str, Any]:
     assert run(["scale", "--json", "--from", *words]) == code
-    printed: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return printed
+    return frame(capsys.readouterr().out)
 
 
 def curve(**changes: Any) -> dict[str, str]:

@@ -72,4 +72,4 @@ def test_hostile_text_is_only_text_in_every_form(made: Made, monkeypatch: pytest
     assert not re.search(r"(?<!\\)<script|(?<!\\)\[x\]", "".join(markdown.split("```")[::2]))
     (suite,) = ElementTree.fromstring(xml)  # noqa: S314 - our own
     assert len(suite) == int(suite.get("tests") or 0) >= 1
-    assert parsed(as_json_text(report))
+    assert parsed(as_json_text(report, "doctor"))

@@ -11,6 +11,7 @@ from seatrial.commands.changepoints.judge import Better, judge_series
 from seatrial.commands.changepoints.view import changes_report
 from seatrial.importers.series import ValueSeries
 from seatrial.model.verdict import Verdict
+from tests.support.json_objects import frame
 
 
 def series(*levels: float, each: int = 40, name: str = "rate") -> ValueSeries:
@@ -90,7 +91,7 @@ def test_places_count_missing_values(tmp_path: Path, capsys: pytest.CaptureFixtu
     values[10:10] = [None] * 7
     (tmp_path / "a.json").write_text(json.dumps({"t": list(range(1000, 1087)), "rate": values}))
     assert run(["changepoints", str(tmp_path / "a.json"), "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = frame(capsys.readouterr().out)
     assert found["verdict"] == "NOTE"
     rate = found["data"]["series"][0]
     assert (rate["values"], rate["missing"]) == (80, 7)

@@ -169,7 +169,7 @@ def test_the_verdict_comes_first_with_what_to_do() -> None:
     at = lines.index("1  NOTE  nodes  node-drained")
     around = [line.strip() for line in lines[at - 1 : at + 3]]
     assert around == ["Worth knowing", lines[at], "n2 is out", "to do  mend it"]
-    found = parsed(as_json_text(doctor_report(BAD)))
+    found = parsed(as_json_text(doctor_report(BAD), "doctor"))
     assert (found["verdict"], found["exit_code"], len(found["remarks"])) == ("BLOCKED", 1, 4)
     assert found["first"] == BAD.blocked[0].statement
 

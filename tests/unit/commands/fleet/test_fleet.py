@@ -11,6 +11,7 @@ from seatrial.commands.fleet.view import fleet_report
 from seatrial.importers.fleets import read_fleet, read_outputs
 from seatrial.model.errors import UsageError
 from seatrial.model.verdict import Verdict
+from tests.support.json_objects import frame
 from tests.support.paths import SHARED, needs_shared
 from tests.unit.statistics.test_fleets import fleet
 
@@ -129,7 +130,7 @@ def test_several_files_are_one_fleet(tmp_path: Path, capsys: pytest.CaptureFixtu
     (tmp_path / "a.json").write_text(json.dumps({node: runs[:2] for node, runs in values.items()}))
     (tmp_path / "b.json").write_text(json.dumps({node: runs[2:] for node, runs in values.items()}))
     assert run(["fleet", str(tmp_path / "a.json"), str(tmp_path / "b.json"), "--json"]) == 1
-    data = json.loads(capsys.readouterr().out)["data"]
+    data = frame(capsys.readouterr().out)["data"]
     assert (data["slow"], data["unstable"], len(data["nodes"][0]["values"])) == (["n1"], [], 5)
     node = next(node for node in data["nodes"] if node["node"] == "n1")
     assert (node["evidence"], node["interval"]) == (63 / 6, [None, None])
@@ -139,7 +140,7 @@ def test_several_files_are_one_fleet(tmp_path: Path, capsys: pytest.CaptureFixtu
 @needs_shared(RECORDED)
 def test_the_nodes_with_one_bad_run_are_unstable_and_none_is_slow(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["fleet", str(RECORDED), "--json"]) == 1
-    found = json.loads(capsys.readouterr().out)
+    found = frame(capsys.readouterr().out)
     assert found["verdict"] == "UNSTABLE"
     assert sorted(int(node.rpartition("-")[2]) for node in found["data"]["unstable"]) == [2, 4, 9, 12, 15]
     assert found["data"]["slow"] == []

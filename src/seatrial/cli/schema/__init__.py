@@ -1,0 +1,1 @@
+"""The JSON Schema of what commands print: its notation, and the records in it."""
