@@ -15,13 +15,13 @@ from seatrial.cli import report
 from seatrial.cli.facts_detached import tell_facts
 from seatrial.cli.json_output import JSON_OUTPUT
 from seatrial.cli.options import Archive, AsJson, archive_folder
+from seatrial.cli.outcome import show
 from seatrial.cli.progress import progress_on
 from seatrial.commands.facts import detached as facts_detached
+from seatrial.commands.runs import view as runs_view
 from seatrial.driver import detached as driver_detached
 from seatrial.driver import submitted as driver_submitted
 from seatrial.model.errors import ExitCode, SeatrialError
-from seatrial.model.run import run_kind
-from seatrial.model.units import bandwidth, duration, size
 from seatrial.model.words import count
 from seatrial.render.escape import clean
 from seatrial.render.report import Report
@@ -32,6 +32,11 @@ if TYPE_CHECKING:
 app = typer.Typer(
     help="List, show, export, recover and collect archived runs.", no_args_is_help=True, rich_markup_mode=None
 )
+KERNEL_FIELDS = (
+    *("phase", "kernel", "message_bytes", "ordered_pairs", "samples"),
+    *("latency_s", "bandwidth_bytes_per_s", "median_time_s"),
+)
+"""Columns of the table of kernels."""
 Run = Annotated[str, typer.Argument(help="A run's name, the beginning of one, its folder, or `last`.")]
 
 
@@ -45,17 +50,9 @@ def list_runs(
     """Print all runs with their verdicts, newest first, including those that were cut off or are damaged."""
 
     judged = [_judged(row) for row in listing.list_archive(archive_folder(archive), node)]
-    rows = [msgspec.to_builtins(row) for row in judged if not failed or row.exit_code != 0]
-    if as_json:
-        JSON_OUTPUT.print_report(Report(payload=lambda: {"runs": rows}))
-    elif not rows:
-        which = " that did not pass" * failed + (f" of {clean(node)}" if node else "")
-        print(f"No runs{which} in {archive_folder(archive)}.")
-    else:
-        shown = [{**row, "ending": _state_text(row)} for row in rows]
-        _table(["run", "kind", "started", "ending", "nodes", "samples", "headline"], shown)
-        _problems(rows)
-    return 0
+    rows = [row for row in judged if not failed or row.exit_code != 0]
+    which = " that did not pass" * failed + (f" of {node}" if node else "")
+    return show(runs_view.list_report(rows, f"No runs{which} in {archive_folder(archive)}."), as_json=as_json)
 
 
 def _judged(row: listing.RunRow) -> listing.RunRow:
@@ -74,13 +71,6 @@ def _judged(row: listing.RunRow) -> listing.RunRow:
     return replace(row, verdict=line.verdict, headline=line.headline, exit_code=line.exit_code)
 
 
-def _state_text(row: dict[str, Any]) -> str:
-    """The ending of a closed run; of an open one what is known of it."""
-    if row["state"] == "closed":
-        return str(row["ending"])
-    return str(row["state"]) + (f" on {row['host']} since {row['since']}" if row["host"] else "")
-
-
 @app.command("show")
 def show_run(run: Run = "last", archive: Archive = None, as_json: AsJson = False) -> int:
     """Print what a run is: run.json, and a line for each kernel measured."""
@@ -88,42 +78,15 @@ def show_run(run: Run = "last", archive: Archive = None, as_json: AsJson = False
     folder = reader.find_run(archive_folder(archive), run)
     info = reader.read_info(folder)
     damage = reader.damage_of(folder, info)
-    columns = ("phase", "kernel", "message_bytes", "ordered_pairs", "samples", "one_way_latency", "bandwidth")
-    names = (*columns[:5], "latency_s", "bandwidth_bytes_per_s", "median_time_s")
     kernels: list[dict[str, Any]] = []
     problem = ""
     try:
-        kernels = [dict(zip(names, row, strict=True)) for row in archive_export.kernel_table(folder)]
+        kernels = [dict(zip(KERNEL_FIELDS, row, strict=True)) for row in archive_export.kernel_table(folder)]
     except (run_files.DamagedRun, samples.NotInstalled) as error:
         problem = str(error)
     code = ExitCode.INCOMPLETE if damage or problem else ExitCode.PASS
-    if as_json:
-        fields = {"info": info, "kernels": kernels, "damage": damage, "problem": problem}
-        JSON_OUTPUT.print_report(Report(kind="runs show", run=info, payload=lambda: fields, exit_code=code))
-        return code
-    for name, value in (
-        ("run", info.run),
-        ("kind", run_kind(info).value),
-        ("started", info.started),
-        ("INVALID", f"the run is damaged: {'; '.join(damage)}" if damage else ""),
-        ("ended", f"{info.ended} ({info.ending})"),
-        ("launcher", f"{info.launcher} {f'job {info.job}' if info.job else ''}".strip()),
-        ("cluster", info.cluster),
-        ("nodes", " ".join(info.nodes)),
-        ("MPI", info.mpi_library),
-        ("design", info.design.statement if info.design else ""),
-        ("remark", info.reason),
-        ("problem", problem),
-    ):
-        if value:
-            print(f"{name:9} {clean(value)}")
-    print()
-    for row in kernels:
-        row["message_bytes"] = size(row["message_bytes"])
-        row["one_way_latency"] = "" if row["latency_s"] is None else duration(row["latency_s"])
-        row["bandwidth"] = "" if row["bandwidth_bytes_per_s"] is None else bandwidth(row["bandwidth_bytes_per_s"])
-    _table(list(columns), kernels)
-    return code
+    made = runs_view.show_report(info, kernels, damage=damage, problem=problem, exit_code=code)
+    return show(made, as_json=as_json)
 
 
 @app.command("export")
@@ -206,20 +169,3 @@ def collect_run(run: Run = "last", archive: Archive = None, as_json: AsJson = Fa
             print(clean(found.state))
         return ExitCode.INCOMPLETE
     return report.show_run(found.folder, as_json=as_json)
-
-
-def _problems(rows: list[dict[str, Any]]) -> None:
-    """What is wrong with each damaged run."""
-    damaged = [row for row in rows if row["problem"]]
-    if damaged:
-        print(f"\n{count(len(damaged), 'damaged run')}:")
-    for row in damaged:
-        print(f"  {clean(row['run'])}: {clean(row['problem'])}")
-
-
-def _table(columns: list[str], rows: list[dict[str, Any]]) -> None:
-    said = (["?" if row[column] is None else clean(str(row[column])) for column in columns] for row in rows)
-    texts = [columns, *said]
-    widths = [max(len(text[place]) for text in texts) for place in range(len(columns))]
-    for text in texts:
-        print("  ".join(cell.ljust(width) for cell, width in zip(text, widths, strict=True)).rstrip())

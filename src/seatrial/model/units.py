@@ -17,11 +17,16 @@ _BANDWIDTHS = ((1e12, "TB/s"), (1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1.0
 _LINK_RATES = ((1e12, "Tb/s"), (1e9, "Gb/s"), (1e6, "Mb/s"), (1e3, "kb/s"), (1.0, "b/s"))
 _FLOPS = ((1e15, "Pflop/s"), (1e12, "Tflop/s"), (1e9, "Gflop/s"), (1e6, "Mflop/s"), (1.0, "flop/s"))
 _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+_PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"))
 _SIZES = ((2**50, "PiB"), (2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"), (1, "B"))
 
 
 _SCALES = {BANDWIDTH: _BANDWIDTHS, LATENCY: _TIMES, FLOP_RATE: _FLOPS}
 """The units of each metric."""
+
+
+PLAIN = (0.1, 9999.5)
+"""Numbers without a unit in between are given without a prefix."""
 
 
 class Scale(NamedTuple):
@@ -41,6 +46,15 @@ def _scale(value: float, units: tuple[tuple[float, str], ...]) -> Scale:
     size = abs(value)
     per_unit, unit = next((pair for pair in units if size >= pair[0] * 0.99995), units[-1])
     return Scale(per_unit, unit, 2 if size / per_unit < 9.995 else 1)
+
+
+def prefixed(value: float, *of_interval: float) -> str:
+    """15.56 G, a number without a unit; with `of_interval` those instead, in the scale of `value`: 15.37–16.04."""
+    size = abs(value)
+    scale = Scale(1.0, "", 0) if size == 0 or PLAIN[0] <= size < PLAIN[1] else _scale(value, _PREFIXES)
+    if of_interval:
+        return "–".join(f"{number / scale.per_unit:.4g}" for number in of_interval)
+    return f"{value / scale.per_unit:.4g} {scale.unit}".strip()
 
 
 def time_scale(seconds: float) -> Scale:
@@ -126,6 +140,12 @@ def estimate(measured: Estimate | None, metric: str) -> str:
         return f"{quantity(measured.value, metric)}, n = {measured.runs}"
     value, low, high = _three(measured, metric)
     return f"{value}, {_interval(measured)} {low}–{high}, n = {measured.runs}"
+
+
+def ends(value: float, low: float, high: float, metric: str) -> str:
+    """70.5–70.8: the ends of an interval in the unit of its value; its unit is not repeated."""
+    measured = Estimate(value=value, low=low, high=high, confidence=0.0, runs=2, method="")
+    return "–".join(_three(measured, metric)[1:])
 
 
 def share_estimate(measured: Estimate) -> str:

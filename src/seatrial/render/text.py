@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 LEAST_WIDTH = 40
+GAP = 2
+"""Blanks between columns."""
+LEAST_WORDS = 12
+"""Characters to which a column of words may shrink before numbers are broken."""
 STYLES = {
     Verdict.PASS.value: "bold white on #1d4f7c",
     Verdict.SLOW.value: "bold black on #e8833a",
@@ -77,10 +81,10 @@ def _parts(report: Report, columns: int) -> Iterator["RenderableType"]:
         started = True
         if block.title:
             yield _text(block.title, "bold")
-        yield from _block(block)
+        yield from _block(block, columns)
 
 
-def _block(block: Block) -> Iterator["RenderableType"]:
+def _block(block: Block, columns: int) -> Iterator["RenderableType"]:
     match block:
         case Findings():
             yield from _brief(block) if block.brief else _findings(block)
@@ -95,7 +99,7 @@ def _block(block: Block) -> Iterator["RenderableType"]:
         case Drawing():
             yield from (_drawn(line) for line in block.lines)
         case Table():
-            yield _indented(_table(block), block.indent)
+            yield _indented(_table(block, columns - block.indent), block.indent)
         case _:
             raise TypeError(f"a terminal cannot show a block of the kind {block.kind!r}")
 
@@ -134,25 +138,38 @@ def labelled(rows: Iterable[tuple[str, str]], *, indent: int = 0) -> "Renderable
     return _indented(table, indent)
 
 
-def _table(block: Table) -> "RichTable":
-    headed = any(column.title for column in block.columns)
-    table = _grid(headed=headed)
-    for column in block.columns:
+def _table(block: Table, width: int) -> "RichTable":
+    """Numbers are not broken as long as words can be; the headings above them are broken first."""
+    titles = [clean(column.title) for column in block.columns]
+    cells = [max((len(clean(row[place])) for row in block.rows), default=0) for place in range(len(titles))]
+    gaps = GAP * (len(titles) - 1)
+    numbers = [place for place, column in enumerate(block.columns) if column.align is Align.NUMBER]
+    if gaps + sum(max(len(title), cell) for title, cell in zip(titles, cells, strict=True)) > width:
+        titles = [title.replace(" ", "\n") if place in numbers else title for place, title in enumerate(titles)]
+    words = [min(max(len(titles[place]), cells[place]), LEAST_WORDS) for place in range(len(titles))]
+    firm = gaps + sum(_widest(titles[n], cells[n]) if n in numbers else words[n] for n in range(len(titles))) <= width
+    table = _grid(headed=any(titles))
+    for place, column in enumerate(block.columns):
         table.add_column(
-            _text(column.title),
-            justify="right" if column.align is Align.NUMBER else "left",
+            _text_lines(titles[place]),
+            justify="right" if place in numbers else "left",
             overflow="fold",
-            no_wrap=column.unbroken,
+            no_wrap=column.unbroken or (firm and place in numbers),
         )
     for number, row in enumerate(block.rows):
         table.add_row(*(_text(cell) for cell in row), style="bold" if number in block.strong else None)
     return table
 
 
+def _widest(title: str, cell: int) -> int:
+    """Of the lines of a heading and the cells below it."""
+    return max(cell, *map(len, title.split("\n")))
+
+
 def _grid(*, headed: bool = False) -> "RichTable":
     from rich.table import Table as RichTable
 
-    return RichTable(box=None, show_header=headed, header_style="dim", padding=(0, 2, 0, 0), pad_edge=False)
+    return RichTable(box=None, show_header=headed, header_style="dim", padding=(0, GAP, 0, 0), pad_edge=False)
 
 
 def _indented(block: "RenderableType", columns: int) -> "RenderableType":
@@ -165,6 +182,12 @@ def _text(words: str, style: str = "") -> "Text":
     from rich.text import Text
 
     return Text(clean(words), style=style)
+
+
+def _text_lines(words: str) -> "Text":
+    from rich.text import Text
+
+    return Text(words)
 
 
 def _unbroken(words: str) -> "Text":

@@ -208,6 +208,10 @@ def test_an_archive_that_cannot_be_written_is_a_sentence(capsys: pytest.CaptureF
 
 
 class TestRuns:
+    @pytest.fixture(autouse=True)
+    def wide(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("COLUMNS", "250")
+
     def test_list_and_its_json(self, capsys: pytest.CaptureFixture[str], archive: Path) -> None:
         recorded = sail(HEALTHY)
         record(HEALTHY, archive, "zulu", recorded, started="2026-11-21T09:00:00Z")

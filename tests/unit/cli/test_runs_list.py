@@ -16,6 +16,7 @@ Said = pytest.CaptureFixture[str]
 @pytest.fixture
 def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("SEATRIAL_ARCHIVE", str(tmp_path / "archive"))
+    monkeypatch.setenv("COLUMNS", "200")
     record(Cluster(nodes=names(3)), tmp_path / "archive", "good")
     record(Cluster(nodes=names(4), parts=slow_part("node", "n2", 0.6)), tmp_path / "archive", "slow")
     return tmp_path / "archive"
@@ -48,3 +49,17 @@ def test_a_lost_or_damaged_line_is_made_again(archive: Path, capsys: Said) -> No
         kept.write_text(text)
         assert listed(capsys) == first
         assert "link at 60 %" in json.loads(kept.read_text())["headline"]
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_on_a_narrow_terminal_the_headline_has_lines_of_its_own(
+    archive: Path, columns: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    record(Cluster(nodes=names(3)), archive, "a-name-that-says-much-about-the-reason-of-a-run-and-is-long")
+    monkeypatch.setenv("COLUMNS", str(columns))
+    lines = listed(capsys).splitlines()
+    assert max(map(len, lines)) <= columns
+    assert "slow  check, 2026-11-21 10:00:00, complete, 4 nodes" in lines
+    assert lines[lines.index("slow  check, 2026-11-21 10:00:00, complete, 4 nodes") + 1].startswith(
+        "    SLOW  n2: link"
+    )

@@ -325,10 +325,10 @@ def points_table(points: Sequence[CurvePoint], title: str) -> Table:
 def _point_row(point: CurvePoint) -> Row:
     return (
         f"{point.message_bytes} B",
-        *_with_range(point.latency_s, units.duration),
-        *_with_range(point.latency_mean_s, units.duration),
+        *_with_range(point.latency_s, units.LATENCY),
+        *_with_range(point.latency_mean_s, units.LATENCY),
         _value(point.latency_p99_s, units.duration),
-        *_with_range(point.bandwidth_bytes_per_s, units.bandwidth),
+        *_with_range(point.bandwidth_bytes_per_s, units.BANDWIDTH),
         _value(point.bandwidth_mean_bytes_per_s, units.bandwidth),
     )
 
@@ -353,7 +353,8 @@ def _value(found: Estimate | None, say: Callable[[float | None], str]) -> str:
     return say(found.value) if found else ""
 
 
-def _with_range(found: Estimate | None, say: Callable[[float | None], str]) -> Row:
+def _with_range(found: Estimate | None, metric: str) -> Row:
     if found is None:
         return ("", "")
-    return say(found.value), f"{say(found.low)}–{say(found.high)}" if found.runs > 1 else ""
+    spread = units.ends(found.value, found.low, found.high, metric) if found.runs > 1 else ""
+    return units.quantity(found.value, metric), spread

@@ -62,7 +62,7 @@ class Gain(msgspec.Struct, frozen=True, kw_only=True):
         name = "bandwidth" if self.metric == BANDWIDTH else "latency"
         numbers = (self.ratio.value, self.ratio.low, self.ratio.high)
         if all(1 / MUCH < ratio < MUCH for ratio in numbers):
-            value, *ends = (f"{self._change(ratio):+.0%}".replace("%", " %") for ratio in numbers)
+            value, *ends = (_signed(self._change(ratio)) for ratio in numbers)
             first, last = ends if self.metric == BANDWIDTH else reversed(ends)
             return f"{name} {value}" + (f" [{first} to {last}]" if self.ratio.runs > 1 else "")
         better = self.ratio.value >= 1
@@ -75,6 +75,11 @@ class Gain(msgspec.Struct, frozen=True, kw_only=True):
     def _change(self, ratio: float) -> float:
         """Of the metric itself: a latency that is better is lower."""
         return ratio - 1 if self.metric == BANDWIDTH else 1 / ratio - 1
+
+
+def _signed(change: float) -> str:
+    """+12 %, -3 %; no sign before 0 %."""
+    return f"{change:+.0%}".replace("%", " %") if round(change, 2) else "0 %"
 
 
 def gains_of(measurements: Iterable[Measurement]) -> tuple[Gain, ...]:

@@ -116,10 +116,9 @@ def _model(model: MaxRate) -> str:
 def _model_rate(rate: Interval, unseen: str) -> str:
     if not math.isfinite(rate.value):
         return unseen
-    low, high = (units.bandwidth(end) for end in (rate.low, rate.high))
     if not math.isfinite(rate.high):
-        return f"{units.bandwidth(rate.value)} [at least {low}]"
-    return f"{units.bandwidth(rate.value)} [{low}–{high}]"
+        return f"{units.bandwidth(rate.value)}, at least {units.bandwidth(rate.low)}"
+    return f"{units.bandwidth(rate.value)}, range {units.ends(rate.value, rate.low, rate.high, units.BANDWIDTH)}"
 
 
 def bandwidth_plot(found: Saturation) -> Plot:
@@ -168,11 +167,12 @@ def _point(one: AtSize) -> Point:
 
 def _row(one: AtSize) -> tuple[str, ...]:
     value = one.bandwidth_bytes_per_s
-    spread = f"{units.bandwidth(value.low)}–{units.bandwidth(value.high)}"
+    spread = units.ends(value.value, value.low, value.high, units.BANDWIDTH) if value.runs > 1 else ""
     return units.size(one.message_bytes), str(one.ranks), units.bandwidth(value.value), spread
 
 
 def _latencies(found: Saturation) -> Iterator[tuple[str, ...]]:
     for one in found.by_ranks:
         if (took := one.latency_s) is not None:
-            yield str(one.ranks), units.duration(took.value), f"{units.duration(took.low)}–{units.duration(took.high)}"
+            spread = units.ends(took.value, took.low, took.high, units.LATENCY) if took.runs > 1 else ""
+            yield str(one.ranks), units.duration(took.value), spread

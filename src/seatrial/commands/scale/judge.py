@@ -10,7 +10,7 @@ from seatrial.commands.scale.evidence import cache_explanation, work_breaches
 from seatrial.commands.scale.points import Curve, Run
 from seatrial.model.benchmark import Better, Breach
 from seatrial.model.measurement import Estimate
-from seatrial.model.units import share
+from seatrial.model.units import prefixed, share
 from seatrial.model.verdict import FindingKind
 from seatrial.statistics.estimates import median_estimate
 from seatrial.statistics.scaling import Fit, fit_amdahl, fit_universal
@@ -158,7 +158,7 @@ def _modes(values: Sequence[float]) -> str:
     spread = max(low[-1] - low[0], high[-1] - high[0])
     if gap < GAP * middle or gap < spread:
         return ""
-    kinds = [f"{len(part)} of {len(ordered)} runs near {part[len(part) // 2]:.4g}" for part in (low, high)]
+    kinds = [f"{len(part)} of {len(ordered)} runs near {prefixed(part[len(part) // 2])}" for part in (low, high)]
     return " and ".join(kinds)
 
 

@@ -8,7 +8,7 @@ from seatrial.model.errors import ExitCode
 from seatrial.model.measurement import Estimate
 from seatrial.model.subject import curve as curve_subject
 from seatrial.model.subject import output as output_subject
-from seatrial.model.units import share
+from seatrial.model.units import LEAST_CONFIDENCE, prefixed, share
 from seatrial.model.verdict import Finding, Verdict
 from seatrial.model.words import count, some
 from seatrial.render.fields import estimate_fields
@@ -20,6 +20,9 @@ from seatrial.statistics.segments import Interval
 
 MOST_NAMES = 3
 
+ROOMY = 100
+"""Columns of a terminal on which the intervals of the values have room beside those of the efficiency."""
+
 
 def scale_report(judged: Sequence[Judged]) -> Report:
     """The whole report: a table for each curve, with marks, fits, and where more do not pay."""
@@ -30,7 +33,7 @@ def scale_report(judged: Sequence[Judged]) -> Report:
         sentence=_sentence(judged, findings),
         exit_code=ExitCode.FINDINGS if findings else ExitCode.PASS,
         payload=lambda: {"curves": [_curve_fields(item) for item in judged]},
-        terminal=lambda _: _blocks(judged, findings),
+        terminal=lambda width: _blocks(judged, findings, width),
         findings=findings,
     )
 
@@ -110,39 +113,48 @@ def _interval_fields(interval: Interval | None) -> Json | None:
     return None if interval is None else {"value": interval.value, "low": interval.low, "high": interval.high}
 
 
-def _blocks(judged: Sequence[Judged], findings: Sequence[Finding]) -> Iterator[Block]:
+def _blocks(judged: Sequence[Judged], findings: Sequence[Finding], width: int) -> Iterator[Block]:
     if findings:
         yield Findings(findings=tuple(findings), brief=len(findings) > MOST_NAMES)
     for item in judged:
         kind = "weak" if item.weak else "strong"
         yield Paragraph(text=f"{item.curve.name}: {item.curve.metric}, {kind} scaling", strong=True)
-        yield _table(item)
+        yield _table(item, width)
         sentences = [*_explanations(item.points), _pays(item), *map(_fit, item.fits), *item.notes]
         yield Items(items=tuple(sentence for sentence in sentences if sentence))
 
 
-def _table(item: Judged) -> Table:
+def _table(item: Judged, width: int) -> Table:
     own = any(point.of_own is not None for point in item.points)
-    titles = [f"#{item.curve.over}", "#runs", "#value", "#speed-up", "#efficiency", "#cost per result"]
+    repeated = any(point.value.low != point.value.high for point in item.points)
+    interval = ["#95 % CI" if all(point.value.confidence >= LEAST_CONFIDENCE for point in item.points) else "#range"]
+    roomy = repeated and width >= ROOMY
+    titles = [
+        *(f"#{item.curve.over}", "#runs", "#value", *interval * roomy, "#speed-up"),
+        *("#efficiency", *interval * repeated, "#cost per result"),
+    ]
     rows = []
     for point in item.points:
-        cells = [
-            f"{point.size:g}", str(point.value.runs), _ranged(point.value), _ranged(point.speedup),
-            _ranged(point.efficiency), f"{point.per_result:.2f}",
-        ]  # fmt: skip
+        value, efficiency = point.value, point.efficiency
+        cells = [f"{point.size:g}", str(value.runs), prefixed(value.value)]
+        cells += [_interval(value, prefixed(value.value, value.low, value.high))] * roomy
+        cells += [f"{point.speedup.value:.3g}", share(efficiency.value)]
+        cells += [_interval(efficiency, f"{100 * efficiency.low:.3g}–{100 * efficiency.high:.3g}")] * repeated
+        cells.append(f"{point.per_result:.2f}")
         if own:
             cells.append(share(point.of_own))
         rows.append((*cells, ", ".join(point.marks)))
     if own:
         titles.append("#of own rates")
+    if not any(point.marks for point in item.points):
+        rows = [row[:-1] for row in rows]
+        return Table(columns=columns(*titles), rows=tuple(rows), tight=True)
     return Table(columns=columns(*titles, "marks"), rows=tuple(rows), tight=True)
 
 
-def _ranged(estimate: Estimate) -> str:
-    """2.29, or 2.29 [2.21–2.35] where runs were repeated."""
-    if estimate.low == estimate.high:
-        return f"{estimate.value:.4g}"
-    return f"{estimate.value:.4g} [{estimate.low:.4g}–{estimate.high:.4g}]"
+def _interval(estimate: Estimate, ends: str) -> str:
+    """Both ends; nothing where there is no interval, of one run and of what numbers are relative to."""
+    return "" if estimate.low == estimate.high else ends
 
 
 def _explanations(points: Sequence[Point]) -> list[str]:

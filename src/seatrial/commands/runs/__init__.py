@@ -1,0 +1,1 @@
+"""seatrial runs: the list of an archive, and one run of it."""

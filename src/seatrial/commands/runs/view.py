@@ -1,0 +1,118 @@
+"""Archived runs for a terminal: a list of them, and one by itself."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from seatrial.archive.listing import CLOSED, RunRow
+from seatrial.model.errors import ExitCode
+from seatrial.model.run import RunInfo, run_kind
+from seatrial.model.units import bandwidth, duration, size
+from seatrial.model.words import count
+from seatrial.render.escape import clean
+from seatrial.render.report import Block, Copy, Lines, Paragraph, Report, Table, columns
+
+GAP = 2
+"""Blanks between columns."""
+SECONDS = 19
+"""Characters of 2026-11-21T08:00:01; what follows are fractions."""
+HEADS = ("run", "kind", "started", "ending", "nodes", "headline")
+
+
+def list_report(rows: Sequence[RunRow], nothing: str) -> Report:
+    """All runs. `nothing`: the sentence where there is none."""
+    return Report(
+        payload=lambda: {"runs": list(rows)},
+        terminal=lambda width: _list_blocks(rows, nothing, width),
+    )
+
+
+def _list_blocks(rows: Sequence[RunRow], nothing: str, width: int) -> Iterator[Block]:
+    if not rows:
+        yield Copy(lines=(nothing,))
+        return
+    cells = [_cells(row) for row in rows]
+    widths = [max(len(clean(row[place])) for row in (HEADS, *cells)) for place in range(len(HEADS))]
+    if sum(widths) + GAP * (len(HEADS) - 1) <= width:
+        yield Table(columns=columns(*HEADS), rows=tuple(cells))
+    else:
+        yield from _two_lines_each(cells)
+    damaged = [row for row in rows if row.problem]
+    if damaged:
+        yield Lines(
+            title=f"{count(len(damaged), 'damaged run')}:", rows=tuple((row.run, row.problem) for row in damaged)
+        )
+
+
+def _two_lines_each(cells: Sequence[tuple[str, ...]]) -> Iterator[Block]:
+    """For a terminal that is too narrow for a table: the headline below the other columns."""
+    for place, (name, kind, started, ending, nodes, headline) in enumerate(cells):
+        about = f"{name}  {kind}, {started.replace('T', ' ')}, {ending}, {nodes} {'node' if nodes == '1' else 'nodes'}"
+        yield Paragraph(text=about, tight=place > 0)
+        if headline:
+            yield Lines(rows=(("", headline),), indent=GAP, tight=True)
+
+
+def _cells(row: RunRow) -> tuple[str, ...]:
+    return (row.run, row.kind, row.started[:SECONDS], _ending(row), str(row.nodes), row.headline)
+
+
+def _ending(row: RunRow) -> str:
+    """The ending of a closed run; of an open one what is known of it."""
+    if row.state == CLOSED:
+        return row.ending
+    return row.state + (f" on {row.host} since {row.since}" if row.host else "")
+
+
+KERNEL_HEADS = columns("phase", "kernel", "#message", "#pairs", "#samples", "#one-way latency", "#bandwidth")
+
+
+def show_report(
+    info: RunInfo,
+    kernels: Sequence[Mapping[str, Any]],
+    *,
+    damage: Sequence[str] = (),
+    problem: str = "",
+    exit_code: ExitCode = ExitCode.PASS,
+) -> Report:
+    """What a run is, and a row for each kernel that was measured. `problem`: why its samples cannot be read."""
+    return Report(
+        kind="runs show",
+        run=info,
+        payload=lambda: {"info": info, "kernels": kernels, "damage": damage, "problem": problem},
+        exit_code=exit_code,
+        terminal=lambda _: _show_blocks(info, kernels, damage, problem),
+    )
+
+
+def _show_blocks(
+    info: RunInfo, kernels: Sequence[Mapping[str, Any]], damage: Sequence[str], problem: str
+) -> Iterator[Block]:
+    rows = (
+        ("run", info.run),
+        ("kind", run_kind(info).value),
+        ("started", info.started),
+        ("INVALID", f"the run is damaged: {'; '.join(damage)}" if damage else ""),
+        ("ended", f"{info.ended} ({info.ending})"),
+        ("launcher", f"{info.launcher} {f'job {info.job}' if info.job else ''}".strip()),
+        ("cluster", info.cluster),
+        ("nodes", " ".join(info.nodes)),
+        ("MPI", info.mpi_library),
+        ("design", info.design.statement if info.design else ""),
+        ("remark", info.reason),
+        ("problem", problem),
+    )
+    yield Lines(rows=tuple(row for row in rows if row[1]), indent=0)
+    if kernels:
+        yield Table(columns=KERNEL_HEADS, rows=tuple(_kernel_cells(row) for row in kernels))
+
+
+def _kernel_cells(row: Mapping[str, Any]) -> tuple[str, ...]:
+    return (
+        str(row["phase"]),
+        str(row["kernel"]),
+        size(row["message_bytes"]),
+        str(row["ordered_pairs"]),
+        str(row["samples"]),
+        "" if row["latency_s"] is None else duration(row["latency_s"]),
+        "" if row["bandwidth_bytes_per_s"] is None else bandwidth(row["bandwidth_bytes_per_s"]),
+    )
