@@ -12,7 +12,7 @@ from seatrial.archive.inputs import BadInput
 from seatrial.archive.layout import JOURNAL_FILE, is_open
 from seatrial.archive.reader import measurements_of, read_entries, read_info, run_folders
 from seatrial.driver.clock import monotonic_s
-from seatrial.launch.contract import Launcher, SeesOwnJob
+from seatrial.launch.contract import Hurries, Launcher, SeesOwnJob
 from seatrial.locate.evidence import APART, Pair, run_value
 from seatrial.model.errors import SeatrialError
 from seatrial.model.measurement import Kernel, Measurement
@@ -58,6 +58,12 @@ def soon(settings: CheckSettings) -> CheckSettings:
         round_timeout_s=min(settings.round_timeout_s, ROUND_TIMEOUT_S),
         effect=EFFECT if settings.effect is None else settings.effect,
     )
+
+
+def hurry(settings: CheckSettings, launcher: Launcher) -> None:
+    """Where the answer is to come soon: do not wait long for a node that has fallen silent."""
+    if settings.answer_s and isinstance(launcher, Hurries):
+        launcher.hurried = True
 
 
 def with_time_left(settings: CheckSettings, began_s: float) -> CheckSettings:

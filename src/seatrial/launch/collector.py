@@ -2,6 +2,7 @@
 
 import tempfile
 from pathlib import Path
+from typing import NamedTuple
 
 from seatrial.model.errors import LaunchError, SeatrialError
 from seatrial.process.process import run
@@ -61,16 +62,31 @@ TIMES = 8.0
 EXTRA_S_PER_NODE = 0.02
 
 
+class Bounds(NamedTuple):
+    """Seconds that a step may take in any case, until its first word, and after the others; TIMES the slowest."""
+
+    longest_s: float
+    first_word_s: float
+    shortest_s: float
+    times: float
+
+
+USUAL = Bounds(LONGEST_S, FIRST_WORD_S, SHORTEST_S, TIMES)
+HURRIED = Bounds(longest_s=8.0, first_word_s=3.0, shortest_s=5.0, times=5.0)
+"""Where an answer is wanted soon."""
+
+
 class Patience:
     """That of one reading. Its steps run side by side: each reports here what it took, and asks whether to go on."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, hurried: bool = False) -> None:
+        self._bounds = HURRIED if hurried else USUAL
         self.slowest_s = 0.0
         """Of the steps in which all nodes answered; 0 while there is none."""
 
     def longest_s(self, nodes: int) -> float:
         """Seconds that a step on that number of nodes may take in any case."""
-        return LONGEST_S + EXTRA_S_PER_NODE * nodes
+        return self._bounds.longest_s + EXTRA_S_PER_NODE * nodes
 
     def took(self, seconds: float) -> None:
         """All nodes of a step have answered within these seconds."""
@@ -82,10 +98,10 @@ class Patience:
         Yes for a step on several nodes that has written nothing, since they can be asked apart, and for any step long
         after the others of the reading have ended.
         """
-        extra_s = EXTRA_S_PER_NODE * nodes
-        if nodes > 1 and not said_anything and seconds > FIRST_WORD_S + extra_s:
+        bounds, extra_s = self._bounds, EXTRA_S_PER_NODE * nodes
+        if nodes > 1 and not said_anything and seconds > bounds.first_word_s + extra_s:
             return True
-        return bool(self.slowest_s) and seconds > max(SHORTEST_S, TIMES * self.slowest_s) + extra_s
+        return bool(self.slowest_s) and seconds > max(bounds.shortest_s, bounds.times * self.slowest_s) + extra_s
 
     def compared(self) -> str:
         """What the others took, for a sentence on those that did not answer; empty where none did."""

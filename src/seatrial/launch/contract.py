@@ -138,6 +138,14 @@ class SeesOwnJob(Protocol):
 
 
 @runtime_checkable
+class Hurries(Protocol):
+    """A launcher that can give silent nodes less time, where an answer is wanted soon."""
+
+    hurried: bool
+    """Less time for the first start, which others follow, and for nodes that say nothing of their facts."""
+
+
+@runtime_checkable
 class StartsOtherwise(Protocol):
     """A launcher that may start the probe in another way than the site's own."""
 

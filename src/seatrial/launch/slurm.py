@@ -36,6 +36,8 @@ from seatrial.slurm.queue import cancel_own
 from seatrial.slurm.selection import Wanted, select
 
 START_TIMEOUT_S = 60.0
+HURRIED_START_S = 7.0
+"""A start takes 1 to 3 s; where one node has fallen silent it hangs. Another one follows, with the usual time."""
 RETRIED_ONE_BY_ONE = 8
 DUMB = "no answer"
 
@@ -81,6 +83,9 @@ class SlurmLauncher:
         self.job = self._inside
         self._allocation: Allocation | None = None
         self._keeper: Keeper | None = None
+        self.hurried = False
+        """See launch.contract.Hurries."""
+        self._starts = 0
 
     def hosts(self) -> Hosts:
         """The job's nodes inside a job; else the partition's idle ones, or those asked for by name."""
@@ -163,7 +168,7 @@ class SlurmLauncher:
 
     def read_facts(self, nodes: Sequence[str]) -> FactsReading:
         """All nodes by one step; those that stay silent once more, few one by one and many in halves."""
-        return self._read(nodes, Patience())
+        return self._read(nodes, Patience(hurried=self.hurried))
 
     def _read(self, nodes: Sequence[str], patience: Patience) -> FactsReading:
         texts, silent = self._read_once(nodes, patience)
@@ -246,10 +251,15 @@ class SlurmLauncher:
             nodes,
             log,
             one_host=False,
-            timeout_s=START_TIMEOUT_S + EXTRA_S_PER_NODE * len(nodes) * each,
+            timeout_s=self._patience_s() + EXTRA_S_PER_NODE * len(nodes) * each,
             extra_environment=manner.environment,
             ranks_per_node=each,
         )
+
+    def _patience_s(self) -> float:
+        """For this start."""
+        self._starts += 1
+        return HURRIED_START_S if self.hurried and self._starts == 1 else START_TIMEOUT_S
 
     def _start_by_mpirun(self, nodes: Sequence[str], log: Path, manner: Manner) -> PipeSession:
         """Inside the allocation, where mpirun finds its nodes in Slurm's variables. Options are srun's: none is given.

@@ -106,7 +106,7 @@ def answer(judgement: Judgement) -> str:
     own = [finding for finding in judgement.findings if finding not in faults]
     job = some(list(dict.fromkeys(map(brief, own))), MOST_OF_JOB)
     if state is Machine.BAD:
-        return f"{state.value}, because of {sentence_of(faults)}" + (f"; nor is the job: {job}" if job else "")
+        return f"{state.value}: {sentence_of(faults)}" + (f"; nor is the job: {job}" if job else "")
     if state is Machine.GOOD and job:
         return f"{state.value}, but the job is not: {job}"
     rest = msgspec.structs.replace(judgement, findings=faults)

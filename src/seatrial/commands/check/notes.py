@@ -27,11 +27,12 @@ from seatrial.model.pair_faults import Population, Resolution
 from seatrial.model.run import RecordedRun
 from seatrial.model.units import BANDWIDTH, LATENCY, bandwidth, duration, share
 from seatrial.model.verdict import Verdict
-from seatrial.model.words import natural_sorted, some
+from seatrial.model.words import count, natural_sorted, some
 from seatrial.statistics.estimates import median
 
 MOST = 10
 """Notes on single pairs of one kind; the others are counted."""
+MOST_NAMED = 4
 
 
 def make_notes(
@@ -104,18 +105,30 @@ def _in_each_others_way(evidence: Mapping[Pair, Evidence], references: Reference
 
 
 def _undecided(evidence: Mapping[Pair, Evidence], references: References, suspicion: Suspicion) -> list[str]:
-    """A sentence for each of the first pairs that are not decided, and how many more there are."""
+    """A sentence for each reason why pairs are not decided."""
     open_pairs: dict[Pair, str] = {}
+    remarks: dict[Pair, str] = {}
     for pair, judged in suspicion.bandwidth.items():
         if judged.is_open:
-            open_pairs[pair] = bandwidth_reason(pair, judged, evidence[pair], references)
+            open_pairs[pair], remarks[pair] = bandwidth_reason(pair, judged, evidence[pair], references), judged.remark
     for pair, judged in suspicion.latency.items():
         if judged.is_open:
-            open_pairs[pair] = latency_reason(pair, judged, references)
-    notes = [f"{pair[0]} to {pair[1]} is not decided: {why}." for pair, why in list(open_pairs.items())[:MOST]]
-    if len(open_pairs) > MOST:
-        notes.append(f"{len(open_pairs) - MOST} more pairs are not decided.")
+            open_pairs[pair], remarks[pair] = latency_reason(pair, judged, references), judged.remark
+    alike: dict[str, list[Pair]] = {}
+    for pair, reason in open_pairs.items():
+        alike.setdefault(remarks[pair] or reason, []).append(pair)
+    notes = [_undecided_note(pairs, why, open_pairs) for why, pairs in list(alike.items())[:MOST]]
+    if left := [pair for pairs in list(alike.values())[MOST:] for pair in pairs]:
+        notes.append(f"{count(len(left), 'more pair')} not decided, for other reasons.")
     return notes
+
+
+def _undecided_note(pairs: Sequence[Pair], why: str, reasons: Mapping[Pair, str]) -> str:
+    """One pair with its numbers; of several with the same reason the names of the first."""
+    names = [f"{source} to {target}" for source, target in pairs]
+    if len(pairs) == 1:
+        return f"{names[0]} is not decided: {reasons[pairs[0]]}."
+    return f"{len(pairs)} pairs are not decided ({some(names, MOST_NAMED)}): {why}."
 
 
 def _missing_limits(recorded: RecordedRun, evidence: Mapping[Pair, Evidence], references: References) -> list[str]:

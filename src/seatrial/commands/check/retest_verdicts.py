@@ -385,9 +385,8 @@ class _Proofs:
 
 def _why_open(verified: Verified) -> str:
     if verified.runs < RETEST_RUNS:
-        return (
-            f"measured again {verified.runs} times of {RETEST_RUNS}, too few to prove it; give more time with --budget"
-        )
+        times = "once" if verified.runs == 1 else f"{verified.runs} times"
+        return f"measured again {times}, and a proof takes {RETEST_RUNS} runs; give more time with --budget"
     if verified.outcome is Outcome.CONFIRMED and verified.steady:
         return "slow in one retest; traffic of other jobs on its cables can fill one, so it takes a second"
     if not verified.steady:

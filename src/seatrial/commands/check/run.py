@@ -34,7 +34,7 @@ from seatrial.commands.check.suspects import Suspicion
 from seatrial.driver.clock import monotonic_s
 from seatrial.driver.fabric_files import wiring_of, with_leaf_file, with_leaves
 from seatrial.driver.node_selection import allocation_s, enough, sampled, what_it_takes, within_node_hours
-from seatrial.driver.own_job import asked_for, earlier_runs, look_at_job, soon, with_time_left
+from seatrial.driver.own_job import asked_for, earlier_runs, hurry, look_at_job, soon, with_time_left
 from seatrial.driver.past import find_past, with_past
 from seatrial.driver.preflight import explained_by_facts
 from seatrial.driver.progress import Progress, Silent
@@ -110,6 +110,7 @@ def run_check(
     launcher = launcher or choose_launcher(settings)
     own_job = asked_for(settings, launcher)
     settings = soon(settings) if own_job else msgspec.structs.replace(settings, answer_s=None)
+    hurry(settings, launcher)
     hosts = with_leaf_file(settings, launcher.hosts())
     alone = own_job and len(hosts.nodes) == 1
     nodes = hosts.nodes if alone else enough(hosts, settings)

@@ -66,7 +66,7 @@ def test_outside_of_a_job_nothing_of_it_is_said() -> None:
 
 def test_a_bad_machine_is_named_with_a_text_for_a_ticket() -> None:
     recorded = in_job(Cluster(nodes=names(4), parts=slow_part("node", "n3", 0.6)), steps=(STEP,))
-    assert said(recorded).startswith("the machine is not as it should be, because of n3: link at 6")
+    assert said(recorded).startswith("the machine is not as it should be: n3: link at 6")
     judgement = judge(recorded)
     text = check_text(recorded.info, judgement, recorded.facts)
     found = check_json(recorded.info, judgement)["own_job"]
@@ -170,7 +170,7 @@ def test_a_node_that_was_faster_in_every_earlier_run_is_slower_than_before() -> 
     recorded = in_job(earlier=(fast,))
     (finding,) = judge(recorded).findings
     assert (finding.kind, finding.subject.text, finding.verdict) == ("slower-than-before", "node:n2", Verdict.SLOW)
-    assert said(recorded).startswith("the machine is not as it should be, because of n2: at 7")
+    assert said(recorded).startswith("the machine is not as it should be: n2: at 7")
     assert kinds(in_job(earlier=(fast, earlier("other")))) == []
 
 
