@@ -1,5 +1,6 @@
 """Accounts, QOS, reservation, constraint and GRES on a Slurm that enforces them, and a partition of two rates."""
 
+import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator
@@ -31,7 +32,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabPlan]:
     """Four nodes of two rates; accounts and QOS are enforced; n1 and n2 are reserved for root."""
     shared = str(tmp_path_factory.getbasetemp())
     folders = (*needed_folders(), shared)
-    plan = make_plan(name="accounts", nodes=4, accounts=True, second_rate="500mbit", folders=folders)
+    plan = make_plan(name=f"a{os.getpid()}", nodes=4, accounts=True, second_rate="500mbit", folders=folders)
     raise_lab(plan)
     try:
         reservation = ("ReservationName=maint", "StartTime=now", "Duration=60", "Users=root", "Nodes=n[1-2]")

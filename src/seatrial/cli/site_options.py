@@ -133,10 +133,8 @@ JOB = ("account", "qos", "reservation", "constraint", "exclude", "gres", "slurm_
 """What the rules of a site want of every job."""
 QUEUE = ("partition", *JOB, "wait", "idle_only", "node_hours")
 """The options of a command that needs nodes and measures nothing."""
-
-
-OF_ONE_COMMAND = ("baseline",)
-"""Options of single commands that a site's file may set, too."""
+OF_A_SITE = (*SharedOptions._fields, "leaves", "baseline")
+"""Options that a site's file may set: the shared ones, and some of a single command."""
 
 
 class Shared(NamedTuple):
@@ -181,14 +179,15 @@ class SharedCommand(TyperCommand):
         options = self._options.params
         flags = [one.name for one in options if one.is_flag]
         lists = [one.name for one in options if one.multiple]
-        extra["default_map"] = site_defaults((*SharedOptions._fields, *OF_ONE_COMMAND), flags, lists)
+        extra["default_map"] = site_defaults(OF_A_SITE, flags, lists)
         return super().make_context(info_name, args, parent, **extra)
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - Typer's own
         """Run the command's function. Raises UsageError for a value of a shared option."""
         given: dict[str, Any] = {str(one.name): ctx.params.pop(one.name) for one in self.params[len(self._own) :]}
         settings = self._options.callback(**{**self.shared.defaults, **given}).settings()
-        from_site = [name for name in given if ctx.get_parameter_source(name).name == "DEFAULT_MAP"]
+        own = (name for name in OF_A_SITE if name in ctx.params)
+        from_site = [name for name in (*given, *own) if ctx.get_parameter_source(name).name == "DEFAULT_MAP"]
         words = tuple(f"--{name.replace('_', '-')}" for name in from_site)
         if {"budget", "archive"} <= given.keys():  # a command that measures
             say_first_use(given["archive"])

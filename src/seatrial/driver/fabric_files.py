@@ -52,9 +52,10 @@ def wiring_of(settings: CheckSettings, hosts: Hosts, nodes: Sequence[str]) -> "R
 def with_leaf_file(settings: CheckSettings, hosts: Hosts) -> Hosts:
     """The same hosts; their leaves are those of --leaves, where it is given.
 
-    Raises UsageError for a file that cannot be read so, and for one that has none of the nodes.
+    A replay may be of another cluster: the file that a site's defaults name does not hold for it. Raises UsageError for
+    a file that cannot be read so, and for one that has none of the nodes.
     """
-    if not settings.leaves:
+    if not settings.leaves or (settings.replay and "--leaves" in settings.from_site):
         return hosts
     path = Path(settings.leaves)
     try:
@@ -68,7 +69,7 @@ def with_leaf_file(settings: CheckSettings, hosts: Hosts) -> Hosts:
         few = ", ".join(list(leaf_of)[:MOST_NAMED])
         raise UsageError(f"--leaves {settings.leaves!r} has none of the nodes; it has {few}.", "Name another file.")
     lacking = len(hosts.nodes) - len(known)
-    without = f", {lacking} nodes without one" if lacking else ""
+    without = f", {count(lacking, 'node')} without one" if lacking else ""
     source = f"{path.name}: {count(len(set(known.values())), 'leaf switch', 'leaf switches')}{without}"
     return msgspec.structs.replace(hosts, fabric=Fabric(leaf_of=known, source=source))
 

@@ -5,7 +5,8 @@ import re
 from seatrial.slurm.text import config_value
 
 MPI_TYPES = ("srun", "--mpi=list")
-ASIDE = {"cray_shasta", "openmpi", "lam", "mvapich", "mpichgm", "mpichmx", "mpich1_p4", "mpich1_shmem"}
+CRAY = "cray_shasta"
+ASIDE = {CRAY, "openmpi", "lam", "mvapich", "mpichgm", "mpichmx", "mpich1_p4", "mpich1_shmem"}
 """cray_shasta is for one vendor's MPI on its own machines, openmpi means none on all Slurms since 2012, and the others
 are for MPIs of before 2010, which Slurm listed until 19.05."""
 
@@ -35,6 +36,10 @@ JOINS_NONE = "none"
 
 
 def other_types(listed: str, config: str) -> tuple[str, tuple[str, ...]]:
-    """The site's own type, and the others that may work: from the list and from `scontrol show config`."""
+    """The site's own type, and the others that may work: from the list and from `scontrol show config`.
+
+    Cray MPICH is started by cray_shasta alone, and no other MPI is: it is the last that is tried.
+    """
     usual = default_type(config)
-    return usual, tuple(name for name in parse_mpi_list(listed) if name not in (usual, JOINS_NONE))
+    found = [*parse_mpi_list(listed), *([CRAY] if CRAY in listed.split() else [])]
+    return usual, tuple(name for name in found if name not in (usual, JOINS_NONE))

@@ -1,13 +1,15 @@
 """Defaults of a site: files below the command line and above the program's own defaults."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 from seatrial.cli.main import run
-from seatrial.cli.site_options import Shared, settings_of
+from seatrial.cli.site_options import OF_A_SITE, Shared, settings_of
 from seatrial.model.errors import UsageError
-from seatrial.model.settings import SiteSettings
+from seatrial.model.settings import CheckSettings, SiteSettings
+from tests.support.paths import ROOT
 
 
 @pytest.fixture(autouse=True)
@@ -58,6 +60,24 @@ def test_another_file_is_named_by_a_variable_and_an_empty_one_names_none(
     monkeypatch.setenv("SEATRIAL_SITE", str(home / "none.toml"))
     with pytest.raises(UsageError, match="which is not a file"):
         settings()
+
+
+def test_the_leaf_switches_of_a_site(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An option of one command only, which other commands ignore."""
+    asked: list[CheckSettings] = []
+    monkeypatch.setattr("seatrial.cli.check.measure", lambda settings, **_: asked.append(settings) or 0)
+    (home / "system.toml").write_text('leaves = "/etc/seatrial/leaves"\n')
+    assert run(["check"]) == 0
+    assert run(["check", "--leaves", "/home/mine"]) == 0
+    assert [one.leaves for one in asked] == ["/etc/seatrial/leaves", "/home/mine"]
+    assert [one.from_site for one in asked] == [("--leaves",), ()]
+    assert settings().from_site == ()
+
+
+def test_every_key_is_documented() -> None:
+    text = (ROOT / "docs" / "commands.md").read_text().split("### Defaults of a site")[1].split("## seatrial lab")[0]
+    keys = {name.replace("_", "-") for name in OF_A_SITE}
+    assert set(re.findall(r"`([a-z-]+)`", "".join(line for line in text.splitlines() if line.startswith("|")))) == keys
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from seatrial.commands.check.run import run_check
@@ -23,7 +24,7 @@ def settings(folder: Path, text: str) -> CheckSettings:
 def test_the_file_replaces_what_slurm_knows(tmp_path: Path) -> None:
     hosts = with_leaf_file(settings(tmp_path, "n[1-2] leaf1\nn9 leaf2\n"), SLURMS)
     assert hosts.fabric.leaf_of == {"n1": "leaf1", "n2": "leaf1"}
-    assert hosts.fabric.source == "leaves.txt: 1 leaf switch, 1 nodes without one"
+    assert hosts.fabric.source == "leaves.txt: 1 leaf switch, 1 node without one"
     assert with_leaf_file(CheckSettings(archive=tmp_path), SLURMS) is SLURMS
 
 
@@ -42,3 +43,11 @@ def test_a_check_reports_where_its_leaves_are_from(tmp_path: Path) -> None:
     info = run_check(asked).recorded.info
     assert set(info.fabric.leaf_of.values()) == {"a", "b"}
     assert info.fabric.source.startswith("leaves.txt: 2 leaf switches")
+
+
+def test_what_a_site_says_of_its_own_leaves_does_not_hold_for_a_replay(tmp_path: Path) -> None:
+    folder = record(Cluster(nodes=names(4)), tmp_path / "archive")
+    of_site = msgspec.structs.replace(settings(tmp_path, "login[1-2] leaf1\n"), from_site=("--leaves",))
+    with pytest.raises(UsageError, match="has none of the nodes"):
+        with_leaf_file(of_site, SLURMS)
+    assert run_check(msgspec.structs.replace(of_site, replay=folder)).recorded.info.nodes == names(4)

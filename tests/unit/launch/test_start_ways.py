@@ -47,10 +47,24 @@ def test_the_first_other_type_that_works_is_used_reported_and_kept(slurm: SlurmS
     assert attempts.tried == ["", "pmi2", "pmi2"]
 
 
+def test_cray_mpich_where_another_type_is_the_default(slurm: SlurmScripts) -> None:
+    ways, attempts = StartWays("", mpirun=False), Attempts("cray_shasta")
+    assert ways.start(attempts) == "started by cray_shasta"
+    assert ways.remark.endswith("--mpi=cray_shasta was used.")
+
+
+def test_another_mpi_where_cray_shasta_is_the_default(slurm: SlurmScripts) -> None:
+    slurm.says("scontrol", "MpiDefault              = cray_shasta\n")
+    ways, attempts = StartWays("", mpirun=False), Attempts("pmix")
+    assert ways.start(attempts) == "started by pmix"
+    assert attempts.tried == ["", "pmi2", "pmix"]
+    assert ways.remark.startswith("The default of this site, --mpi=cray_shasta, does not work")
+
+
 def test_mpirun_is_the_last(slurm: SlurmScripts) -> None:
     ways, attempts = StartWays("", mpirun=True), Attempts(MPIRUN)
     ways.start(attempts)
-    assert attempts.tried == ["", "pmi2", MPIRUN]
+    assert attempts.tried == ["", "pmi2", "cray_shasta", MPIRUN]
     assert "mpirun inside the allocation was used" in ways.remark
 
 
@@ -58,7 +72,7 @@ def test_where_nothing_works_the_first_error_is_the_answer(slurm: SlurmScripts) 
     ways, attempts = StartWays("", mpirun=False), Attempts()
     with pytest.raises(LaunchError, match=r"^pmix: "):
         ways.start(attempts)
-    assert (attempts.tried, ways.remark) == (["", "pmi2"], "")
+    assert (attempts.tried, ways.remark) == (["", "pmi2", "cray_shasta"], "")
 
 
 @pytest.mark.parametrize(("chosen", "other_mpi_type"), [("pmix", True), ("", False)])
