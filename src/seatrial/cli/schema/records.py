@@ -31,6 +31,7 @@ from seatrial.lab.simulator.trial import Cost
 from seatrial.lab.trial.trial import RunResult
 from seatrial.model.facts import NodeFacts
 from seatrial.model.measurement import Estimate
+from seatrial.model.past import FactChange
 from seatrial.model.run import NodeCause, RunInfo
 from seatrial.model.subject import Direction
 from seatrial.model.transport import Carrier, Declared
@@ -42,7 +43,20 @@ from seatrial.statistics.segments import Segment
 
 RECORDS: tuple[type, ...] = (
     *(AtOnce, AtSize, Carrier, CarrierVerdict, ChangedFact, ClockReading, Cost, Counts, CurvePlaces, CurvePoint),
-    *(Declared, Direction, Effect, Estimate, EstimateFields, LabStatus, MaxRate, NodeFacts, NodeLimits, Noise, Offer),
+    *(
+        Declared,
+        Direction,
+        Effect,
+        Estimate,
+        EstimateFields,
+        FactChange,
+        LabStatus,
+        MaxRate,
+        NodeFacts,
+        NodeLimits,
+        Noise,
+        Offer,
+    ),
     *(
         Outcome,
         Planted,
