@@ -41,5 +41,5 @@ def other_types(listed: str, config: str) -> tuple[str, tuple[str, ...]]:
     Cray MPICH is started by cray_shasta alone, and no other MPI is: it is the last that is tried.
     """
     usual = default_type(config)
-    found = [*parse_mpi_list(listed), *([CRAY] if CRAY in listed.split() else [])]
-    return usual, tuple(name for name in found if name not in (usual, JOINS_NONE))
+    names = [*parse_mpi_list(listed), *([CRAY] if CRAY in listed.split() else [])]
+    return usual, tuple(name for name in names if name not in (usual, JOINS_NONE))

@@ -208,17 +208,13 @@ def test_an_archive_that_cannot_be_written_is_a_sentence(capsys: pytest.CaptureF
 
 
 class TestRuns:
-    @pytest.fixture(autouse=True)
-    def wide(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setenv("COLUMNS", "250")
-
     def test_list_and_its_json(self, capsys: pytest.CaptureFixture[str], archive: Path) -> None:
         recorded = sail(HEALTHY)
         record(HEALTHY, archive, "zulu", recorded, started="2026-11-21T09:00:00Z")
         record(HEALTHY, archive, "alpha", recorded)
         ran = Ran(capsys, "runs", "list")
         assert ran.code == 0
-        assert [line.split()[0] for line in ran.out.splitlines()] == ["run", "alpha", "zulu"]
+        assert [line.split()[0] for line in ran.out.splitlines() if line[:1] != " "] == ["alpha", "zulu"]
         listed = parsed(Ran(capsys, "runs", "list", "--json").out)
         assert (listed["format"], listed["kind"]) == (2, "runs list")
         samples = sum(len(one.times_s) for one in recorded.measurements)
@@ -236,7 +232,8 @@ class TestRuns:
         (record(HEALTHY, archive, "bad") / layout.RUN_FILE).write_text("{")
         ran = Ran(capsys, "runs", "list")
         assert ran.code == 0
-        endings = {line.split()[0]: "damaged" in line for line in ran.out.partition("\n\n")[0].splitlines()[1:]}
+        lines = [line for line in ran.out.partition("\n\n")[0].splitlines() if line[:1] != " "]
+        endings = {line.split()[0]: "damaged" in line for line in lines}
         assert endings == {"good": False, "bad": True}
 
     def test_show_and_its_json(self, capsys: pytest.CaptureFixture[str], archive: Path) -> None:

@@ -65,7 +65,12 @@ def test_another_file_is_named_by_a_variable_and_an_empty_one_names_none(
 def test_the_leaf_switches_of_a_site(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An option of one command only, which other commands ignore."""
     asked: list[CheckSettings] = []
-    monkeypatch.setattr("seatrial.cli.check.measure", lambda settings, **_: asked.append(settings) or 0)
+
+    def measure(settings: CheckSettings, **_: object) -> int:
+        asked.append(settings)
+        return 0
+
+    monkeypatch.setattr("seatrial.cli.check.measure", measure)
     (home / "system.toml").write_text('leaves = "/etc/seatrial/leaves"\n')
     assert run(["check"]) == 0
     assert run(["check", "--leaves", "/home/mine"]) == 0

@@ -7,7 +7,6 @@ from typing import Any
 
 import msgspec
 
-from seatrial.archive.baselines import RunSummary
 from seatrial.archive.listing import RunRow
 from seatrial.archive.recovery import Recovery
 from seatrial.cli.schema.notation import Notation
@@ -33,6 +32,7 @@ from seatrial.model.facts import NodeFacts
 from seatrial.model.measurement import Estimate
 from seatrial.model.past import FactChange
 from seatrial.model.run import NodeCause, RunInfo
+from seatrial.model.run_values import RunSummary
 from seatrial.model.subject import Direction
 from seatrial.model.transport import Carrier, Declared
 from seatrial.model.verdict import Outcome, Verdict
@@ -119,10 +119,10 @@ def published_schema() -> dict[str, Any]:
     return report_schema(kinds, {name: schema for name, schema in definitions.items() if name in named})
 
 
-def _named(part: object, definitions: Mapping[str, object], found: frozenset[str] = frozenset()) -> frozenset[str]:
+def _named(part: object, definitions: Mapping[str, object], seen: frozenset[str] = frozenset()) -> frozenset[str]:
     """The definitions that a part of the schema refers to, those that these refer to included."""
-    names = frozenset(REFERENCE.findall(msgspec.json.encode(part).decode())) - found
-    found |= names
+    names = frozenset(REFERENCE.findall(msgspec.json.encode(part).decode())) - seen
+    seen |= names
     for name in names:
-        found = _named(definitions[name], definitions, found)
-    return found
+        seen = _named(definitions[name], definitions, seen)
+    return seen

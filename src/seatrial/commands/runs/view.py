@@ -46,8 +46,9 @@ def _list_blocks(rows: Sequence[RunRow], nothing: str, width: int) -> Iterator[B
 def _two_lines_each(cells: Sequence[tuple[str, ...]]) -> Iterator[Block]:
     """For a terminal that is too narrow for a table: the headline below the other columns."""
     for place, (name, kind, started, ending, nodes, headline) in enumerate(cells):
-        about = f"{name}  {kind}, {started.replace('T', ' ')}, {ending}, {nodes} {'node' if nodes == '1' else 'nodes'}"
-        yield Paragraph(text=about, tight=place > 0)
+        size = count(int(nodes), "node") if int(nodes) else ""
+        about = ", ".join(part for part in (kind, started.replace("T", " "), ending, size) if part)
+        yield Paragraph(text=f"{name}  {about}", tight=place > 0)
         if headline:
             yield Lines(rows=(("", headline),), indent=GAP, tight=True)
 
