@@ -4,6 +4,7 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +12,7 @@ import typer
 
 from seatrial.cli.json_output import JSON_OUTPUT
 from seatrial.cli.options import AsJson, seconds
+from seatrial.cli.outcome import show
 from seatrial.cli.simulate import simulate
 from seatrial.lab.cluster import daemons, host_argv, planting, requirements, state, stop
 from seatrial.lab.cluster import plan as cluster_plan
@@ -23,7 +25,7 @@ from seatrial.lab.trial import stage as trial_stage
 from seatrial.lab.trial import trial as trial_trial
 from seatrial.model.errors import ExitCode, UsageError
 from seatrial.model.subject import Direction
-from seatrial.render.report import Report
+from seatrial.render.report import Block, Lines, Paragraph, Report
 
 if TYPE_CHECKING:
     from seatrial.lab.cluster.daemons import LabStatus
@@ -258,21 +260,21 @@ def fault_list(as_json: AsJson = False) -> int:
     """List the kinds of faults, and those planted now."""
 
     planted = {name: found.planted for name in state.lab_names() if (found := state.read(name))}
-    if as_json:
-        kinds = [{"kind": one.kind, "takes": one.takes, "needs": one.needs, "may": one.may} for one in catalogue.FAULTS]
-        about = [{**kind, "description": one.description} for kind, one in zip(kinds, catalogue.FAULTS, strict=True)]
-        JSON_OUTPUT.print_report(Report(payload=lambda: {"kinds": about, "planted": planted}))
-        return ExitCode.PASS
-    for one in catalogue.FAULTS:
-        options = [" | ".join(f"--{name}" for name in group) for group in one.needs] + [
-            f"[--{name}]" for name in one.may
-        ]
-        print(" ".join([one.kind, one.takes.upper(), *options]))
-        print(f"    {one.description}")
+    kinds = [{"kind": one.kind, "takes": one.takes, "needs": one.needs, "may": one.may} for one in catalogue.FAULTS]
+    about = [{**kind, "description": one.description} for kind, one in zip(kinds, catalogue.FAULTS, strict=True)]
+    made = Report(payload=lambda: {"kinds": about, "planted": planted}, terminal=lambda _: _fault_blocks(planted))
+    return show(made, as_json=as_json)
+
+
+def _fault_blocks(planted: "Mapping[str, Sequence[Planted]]") -> Iterator[Block]:
+    for place, one in enumerate(catalogue.FAULTS):
+        options = [" | ".join(f"--{name}" for name in group) for group in one.needs]
+        words = [one.kind, one.takes.upper(), *options, *(f"[--{name}]" for name in one.may)]
+        yield Paragraph(text=" ".join(words), tight=place > 0)
+        yield Lines(rows=(("", one.description),), indent=2, tight=True)
     for name, faults in planted.items():
         for fault in faults:
-            print(f"Planted in {name}: {fault.text}")
-    return ExitCode.PASS
+            yield Paragraph(text=f"Planted in {name}: {fault.text}", tight=True)
 
 
 @app.command()

@@ -48,7 +48,8 @@ def show(
         JSON_OUTPUT.print_report(report, failure)
     else:
         width, colour = width_and_colour()
-        print(render_text.as_text(report, width=width, colour=colour), end="")
+        shown = replace(report, wrapped=True) if sys.stdout.isatty() else report
+        print(render_text.as_text(shown, width=width, colour=colour), end="")
         if folder is not None:
             print(f"Archive: {folder}")
         for form, path in written:

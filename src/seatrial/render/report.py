@@ -194,7 +194,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     remedy: str = ""
     """What to do first, below the page's headline."""
     wrapped: bool = True
-    """False: a terminal's lines are never broken."""
+    """False: lines of text in a file are never broken; those on a terminal are."""
 
     @property
     def headline(self) -> str:
