@@ -48,7 +48,7 @@ def _case(figures: NodeFigures) -> Case:
 def _blocks(result: NodesResult) -> Iterator[Block]:
     if result.findings:
         yield Findings(findings=result.findings)
-    yield from trial_tables(result.trials)
+    yield from trial_tables(result.trials, "Nodes")
     yield Lines(rows=tuple(_lines(result)))
 
 
