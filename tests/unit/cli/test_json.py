@@ -16,7 +16,7 @@ MEASURING = {("curve",), ("saturate",), ("transports",), ("placement",), ("nodes
 """Their tests read what they print, and `test_every_json_goes_through_one_writer` covers the form."""
 ELSEWHERE = {
     ("runs", "collect"), ("lab", "status"), ("lab", "trial"), ("fabric", "show"), ("fabric", "check"),
-    ("parse",), ("benchmarks", "show"), ("scale",), ("run",),
+    ("parse",), ("benchmarks", "show"), ("scale",), ("run",), ("import",),
 }  # fmt: skip
 PRINTING = [
     ["report", "run"],

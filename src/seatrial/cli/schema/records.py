@@ -15,8 +15,6 @@ from seatrial.commands.check.dry_run import Request
 from seatrial.commands.curve.judge import Plateau
 from seatrial.commands.curve.points import ClockReading, CurvePoint
 from seatrial.commands.curve.rank_places import CurvePlaces
-from seatrial.commands.nodes.limits import NodeLimits
-from seatrial.commands.nodes.noise import Noise
 from seatrial.commands.placement.rows import RankRow
 from seatrial.commands.saturate.judge import AtOnce, AtSize
 from seatrial.commands.transports.carriers import CarrierVerdict
@@ -29,7 +27,10 @@ from seatrial.lab.simulator.totals import Totals
 from seatrial.lab.simulator.trial import Cost
 from seatrial.lab.trial.trial import RunResult
 from seatrial.model.facts import NodeFacts
+from seatrial.model.imported import Source
+from seatrial.model.judgement import Compared
 from seatrial.model.measurement import Estimate
+from seatrial.model.node_trials import NodeLimits, Noise
 from seatrial.model.past import FactChange
 from seatrial.model.run import NodeCause, RunInfo
 from seatrial.model.run_values import RunSummary
@@ -42,37 +43,11 @@ from seatrial.statistics.max_rate import MaxRate
 from seatrial.statistics.segments import Segment
 
 RECORDS: tuple[type, ...] = (
-    *(AtOnce, AtSize, Carrier, CarrierVerdict, ChangedFact, ClockReading, Cost, Counts, CurvePlaces, CurvePoint),
-    *(
-        Declared,
-        Direction,
-        Effect,
-        Estimate,
-        EstimateFields,
-        FactChange,
-        LabStatus,
-        MaxRate,
-        NodeFacts,
-        NodeLimits,
-        Noise,
-        Offer,
-    ),
-    *(
-        Outcome,
-        Planted,
-        Plateau,
-        RankRow,
-        Recovery,
-        Request,
-        RunInfo,
-        RunResult,
-        RunRow,
-        RunSummary,
-        Segment,
-        NodeCause,
-    ),
-    *(Totals, Unlike, Verdict),
-)
+    AtOnce, AtSize, Carrier, CarrierVerdict, ChangedFact, ClockReading, Compared, Cost, Counts, CurvePlaces,
+    CurvePoint, Declared, Direction, Effect, Estimate, EstimateFields, FactChange, LabStatus, MaxRate,
+    NodeCause, NodeFacts, NodeLimits, Noise, Offer, Outcome, Planted, Plateau, RankRow, Recovery, Request,
+    RunInfo, RunResult, RunRow, RunSummary, Segment, Source, Totals, Unlike, Verdict,
+)  # fmt: skip
 """That are printed as they are; the tables name them."""
 REFERENCE = re.compile(r"#/\$defs/([\w.]+)")
 TABLES = ("runs.toml", "tables.toml")
