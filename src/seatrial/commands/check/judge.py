@@ -80,8 +80,7 @@ def judge(recorded: RecordedRun, assessor: Assessor | None = None) -> Judgement:
     pairs = with_corruption(with_reasons(judged, recorded.info.capped_pairs), corrupt_flows(recorded.measurements))
     before = compare(recorded.info.own_job, judge_nodes(recorded, pairs, findings))
     findings += slower_findings(before, findings, recorded.facts)
-    past = judge_past(recorded.info, judge_nodes(recorded, pairs, ()), recorded.facts, findings)
-    findings += past.findings
+    findings += (past := judge_past(recorded.info, judge_nodes(recorded, pairs, ()), recorded.facts, findings)).findings
     return Judgement(
         pairs=pairs,
         nodes=judge_nodes(recorded, pairs, findings),
