@@ -1,6 +1,6 @@
 # make demo: a planted fault, found and named, on a virtual cluster. make test: everything.
 .PHONY: demo test lint unit lab-test lab-beside lab-alone campaign series probe bench simulate-series setup-demo setup-test
-.PHONY: wheelhouse wheelhouse-test applications clean
+.PHONY: wheelhouse wheelhouse-test applications map-faults clean
 
 export MPICC ?= mpicc
 PYTEST = .venv/bin/python -m pytest
@@ -54,6 +54,12 @@ series: setup-test
 
 bench: setup-test
 	sh bench/run.sh
+
+# Faults planted at random places of generated fabric maps, and of MAPS, DRAWS of each kind.
+DRAWS ?= 100
+MAPS ?=
+map-faults: setup-test
+	.venv/bin/python -m bench.planted_map_faults $(DRAWS) $(MAPS)
 
 SERIES ?=
 simulate-series: setup-test

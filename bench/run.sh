@@ -10,6 +10,8 @@ status=0
 .venv/bin/python bench/change_points.py || status=$?
 .venv/bin/python bench/fleet_errors.py || status=$?
 .venv/bin/python bench/growing_run.py 1000 || status=$?
+.venv/bin/python -m bench.planted_map_faults 10 || status=$?
+.venv/bin/python bench/verification.py || status=$?
 .venv/bin/python bench/simulate_series.py --few || status=$?
 .venv/bin/python bench/simulated_check.py || status=$?
 if ! command -v NPopenmpi >/dev/null 2>&1; then
