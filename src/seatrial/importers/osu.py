@@ -37,9 +37,17 @@ class SizeTable(msgspec.Struct, frozen=True, kw_only=True):
 def parse_osu(text: str) -> PairTable:
     """One file of several tables, each under a line that names two nodes. Raises UsageError where one has none."""
     tables = size_tables(text, "the file")
+    other = (
+        "" if tables else next((title["what"].strip() for title in map(TITLE.match, text.splitlines()) if title), "")
+    )
+    if other:
+        raise UsageError(
+            f"This looks like the output of OSU's {other} test, which does not measure a pair of nodes.",
+            "osu_latency, osu_bw, osu_bibw or osu_mbw_mr are read, each run between two nodes.",
+        )
     if any(table.pair is None for table in tables):
         raise UsageError(
-            "An OSU table in this file has no line above it that names the two nodes.",
+            f"An OSU table ({tables[0].test}) in this file has no line above it that names the two nodes.",
             "Write '# NODE NODE' above each table, or give the folder of files named NODE--NODE.out.",
         )
     return _judged(tables)

@@ -108,7 +108,10 @@ def test_many_pairs_a_node() -> None:
     ("text", "said"),
     [
         (bandwidth(10), "has no line above it"),
-        ("# n1 n2\n# OSU MPI Allreduce Latency Test v7\n# Size Latency (us)\n8 1.0\n", "no OSU table between two"),
+        (
+            "# n1 n2\n# OSU MPI Allreduce Latency Test v7\n# Size Latency (us)\n8 1.0\n",
+            "looks like the output of OSU.s Allreduce Latency test",
+        ),
         ("# n1 n2\n" + bandwidth(10) + "# n2 n1\n" + bandwidth(10) + "# n1 n3\n" + bandwidth(9, (1, 2)), "n1 n3"),
         ("# n1 n2\n# OSU MPI Latency Test v7\n# Size Latency (us) Validation\n8 1.0 Fail\n", "own check of the data"),
         ("# n1 n2\n# OSU MPI Latency Test v7\n# Size Latency (us)\n", "end before 1 bytes: all"),
