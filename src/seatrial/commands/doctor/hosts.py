@@ -57,7 +57,7 @@ def judge_logins(hosts: Hosts) -> list[Finding]:
             STEP,
             FindingKind.NODE_SILENT,
             f"{node_list(nodes)} cannot be measured: {reason}.",
-            "`ssh -o BatchMode=yes HOST true` must work without a question, for each of them.",
+            "Repair that, or name other hosts; ssh must log in without a question, to hosts with the same MPI.",
             subject=node_subject(nodes[0]),
         )
         for reason, nodes in by_text((state.node, state.reason) for state in hosts.left_out).items()
