@@ -87,11 +87,15 @@ class Jobs:
             self._streams.append([path for path in paths if path])
         self._busy = [self._draw.random() < BUSY_S / (BUSY_S + QUIET_S) for _ in range(count)]
         self._left_s = [self._length_s(busy) for busy in self._busy]
+        self._flowing: list[Route] | None = None
 
     @property
     def streams(self) -> list[Route]:
-        """Paths of all streams that flow now."""
-        return [path for busy, paths in zip(self._busy, self._streams, strict=True) if busy for path in paths]
+        """Paths of all streams that flow now; the same object until a job begins or ends a phase."""
+        if self._flowing is None:
+            busy = [paths for busy, paths in zip(self._busy, self._streams, strict=True) if busy]
+            self._flowing = [path for paths in busy for path in paths]
+        return self._flowing
 
     def advance(self, seconds: float) -> None:
         """Let that much simulated time pass."""
@@ -99,6 +103,7 @@ class Jobs:
             rest = seconds - self._left_s[job]
             while rest >= 0:
                 self._busy[job] = not self._busy[job]
+                self._flowing = None
                 self._left_s[job] = self._length_s(self._busy[job])
                 rest -= self._left_s[job]
             self._left_s[job] = -rest

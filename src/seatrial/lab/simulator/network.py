@@ -38,6 +38,7 @@ class Network:
                 self._pairs[fault.part.pair] = share
             np.minimum.at(left, np.array(fault.part.hops, dtype=np.intp), share)
         self._capacity: Reals = self.nominal * left
+        self._beside: _Streams | None = None
 
     def expected(self, paths: Sequence[Route]) -> Reals:
         """Bytes per second of each path alone, without faults; NaN for one without hops."""
@@ -47,24 +48,36 @@ class Network:
         """Bytes per second of pairs that run at once, without noise; NaN for one without a path.
 
         `others`: paths of background streams, each of which asks for a share of its bandwidth (`JOB_LOAD`). A
-        faulty pair and a stream have their own bottleneck on their path.
+        faulty pair and a stream have their own bottleneck on their path. The same list is not read again.
         """
-        ways = [*paths, *others]
-        lengths = [len(path) for path in ways]
-        row = np.repeat(np.arange(len(ways)), lengths)
-        hop = np.array([hop for path in ways for hop in path], dtype=np.intp)
+        if self._beside is None or self._beside.paths is not others:
+            self._beside = _Streams(others, self.expected(others))
+        beside, count = self._beside, len(pairs)
+        lengths = np.array([len(path) for path in paths], dtype=np.intp)
+        row = np.concatenate([np.repeat(np.arange(count), lengths), count + beside.row])
+        hop = np.concatenate([np.array([hop for path in paths for hop in path], dtype=np.intp), beside.hop])
         used, hop = np.unique(hop, return_inverse=True)
         capacity = self._capacity[used]
         sick = (
             [place for place, pair in enumerate(pairs) if pair in self._pairs and paths[place]] if self._pairs else []
         )
         narrow = self.expected([paths[place] for place in sick]) * [self._pairs[pairs[place]] for place in sick]
-        own = np.array([*sick, *range(len(pairs), len(ways))], dtype=np.intp)
+        own = np.concatenate([np.array(sick, dtype=np.intp), count + np.arange(len(others))])
         row = np.concatenate([row, own])
         hop = np.concatenate([hop, len(capacity) + np.arange(len(own))])
-        capacity = np.concatenate([capacity, narrow, JOB_LOAD * self.expected(others)])
-        rates = fair_rates(row, hop, capacity, len(ways))
-        return np.where(np.array(lengths) > 0, rates, np.nan)[: len(pairs)]
+        capacity = np.concatenate([capacity, narrow, beside.wanted])
+        rates = fair_rates(row, hop, capacity, count + len(others))
+        return np.where(lengths > 0, rates[:count], np.nan)
+
+
+class _Streams:
+    """Background streams as arrays: `row[x]` crosses `hop[x]`, and each stream asks for `wanted` bytes per second."""
+
+    def __init__(self, paths: Sequence[Route], expected: Reals) -> None:
+        self.paths = paths
+        self.row = np.repeat(np.arange(len(paths)), np.array([len(path) for path in paths], dtype=np.intp))
+        self.hop = np.array([hop for path in paths for hop in path], dtype=np.intp)
+        self.wanted = JOB_LOAD * expected
 
 
 def fair_rates(row: Indices, hop: Indices, capacity: Reals, flows: int) -> Reals:

@@ -142,3 +142,19 @@ def test_the_noise_that_is_drawn() -> None:
     assert drawn.min() > 0.933
     wide = noise(20_000, np.random.default_rng(1), 0.05)
     assert 1.4826 * np.median(np.abs(np.log(wide))) == pytest.approx(0.05, rel=0.2)
+
+
+def test_streams_are_read_again_when_a_job_begins_or_ends_a_phase() -> None:
+    """A network keeps the arrays of the streams that flow; it must not keep them when others do."""
+    routes = Routes(fat_tree(64, {"per-leaf": 8, "cables": 1, "spines": 4}))
+    jobs = Jobs(12, routes, seed=5, shared_nodes=True)
+    pairs = list(zip(routes.adapters[:20], routes.adapters[30:50], strict=True))
+    paths = routes.paths(pairs)
+    kept, seen = Network(routes), set()
+    for _ in range(40):
+        fresh = Network(routes).rates(pairs, paths, list(jobs.streams))
+        assert kept.rates(pairs, paths, jobs.streams).tolist() == fresh.tolist()
+        assert jobs.streams is jobs.streams
+        seen.add(tuple(fresh))
+        jobs.advance(0.7)
+    assert len(seen) > 10
