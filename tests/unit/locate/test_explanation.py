@@ -5,9 +5,10 @@ from itertools import permutations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seatrial.locate.explanation import Blamed, Crossings, Suspect, blame, locate
+from seatrial.locate.explanation import Crossings, Suspect, blame, locate
 from seatrial.model.fabric import NO_FABRIC, Component, Fabric
 from seatrial.model.subject import Direction, Subject, SubjectKind, node, pair
+from tests.support.greedy_cover import greedy
 
 Pair = tuple[str, str]
 WAYS = {Direction.OUT: {Direction.OUT}, Direction.IN: {Direction.IN}, Direction.BOTH: {Direction.OUT, Direction.IN}}
@@ -94,33 +95,6 @@ def test_nodes_of_unknown_leaf_cross_no_uplink() -> None:
     assert kinds == {"node"}
 
 
-def greedy(bad: dict[Pair, float], good: set[Pair], fabric: Fabric, *, acquit: bool) -> list[Blamed]:
-    """What `blame` names, by its definition: all parts are weighed again for each one that is chosen."""
-    seen = Crossings(fabric, good)
-    on_bad: dict[Component, set[Pair]] = {}
-    for one in bad:
-        for part in fabric.path(*one):
-            on_bad.setdefault(part, set()).add(one)
-    able = {part: pairs for part, pairs in on_bad.items() if not (acquit and seen.count(part))}
-    alone = [[part for part in fabric.path(*one) if part in able] for one in bad]
-    certain = {parts[0] for parts in alone if acquit and len(parts) == 1}
-    found, left = [], set(bad)
-    for part in sorted(certain, key=lambda each: (-len(able[each]), each)):
-        found.append(Blamed(frozenset([part]), frozenset(able[part])))
-        left -= able.pop(part)
-    while able:
-        scores = {part: (sum(bad[one] for one in pairs & left), -seen.count(part)) for part, pairs in able.items()}
-        top = max(scores.values())
-        if top[0] <= 0:
-            break
-        explains = able[min(part for part in able if scores[part] == top)] & left
-        alike = frozenset(part for part in able if scores[part] == top and able[part] & left == explains)
-        found.append(Blamed(alike, frozenset(explains)))
-        left -= explains
-        able = {part: pairs for part, pairs in able.items() if part not in alike}
-    return found
-
-
 @given(outcomes(), st.lists(st.integers(0, 3), min_size=42, max_size=42), st.booleans())
 def test_parts_are_chosen_as_if_all_were_weighed_again(
     case: tuple[set[Pair], set[Pair], Fabric], weights: list[int], acquit: bool
@@ -128,4 +102,4 @@ def test_parts_are_chosen_as_if_all_were_weighed_again(
     pairs, good, fabric = case
     bad = {one: float(weight) for one, weight in zip(sorted(pairs), weights, strict=False)}
     parts = [group for group in blame(bad, Crossings(fabric, good), acquit=acquit) if group.components]
-    assert parts == greedy(bad, good, fabric, acquit=acquit)
+    assert parts == greedy(bad, Crossings(fabric, good), acquit=acquit)
