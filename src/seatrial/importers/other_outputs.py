@@ -49,7 +49,22 @@ OUTPUTS = (
         r"^IOR-\d|MPI Coordinated Test of Parallel I/O|^mdtest-\d|^access\s+bw\(MiB/s\)", "output of IOR or mdtest"
     ),
     _output(r"^fio-\d|\"fio version\"|clat percentiles|^\s+(?:read|write)\s*: IOPS=", "the output of fio"),
-    _output(r"\bibdiagnet\b|^START_(?:LINKS|NODES|PM_INFO)", "the output of ibdiagnet"),
+    _output(
+        r"^Port=\d+ Lid=0x|^START_PM_INFO",
+        "counters of ibdiagnet",
+        "seatrial fabric check --counters reads two of them.",
+    ),
+    _output(r"\bibdiagnet\b|^START_(?:LINKS|NODES)", "the output of ibdiagnet"),
+    _output(
+        r"^Errors for .*\"\s*$|^## Summary: \d+ nodes checked",
+        "the output of ibqueryerrors",
+        "seatrial fabric check --counters reads two of them.",
+    ),
+    _output(
+        r"^Port Number\s+\d+\s*$",
+        "counters of an Omni-Path port (opapmaquery)",
+        "seatrial fabric check --counters reads two of them.",
+    ),
     _output(
         r'^(?:Switch|Ca|Hca|Rt)\s+\d+\s+"|^(?:CA|SW|RT)\s+\d+\s+\d+\s+0x[0-9a-fA-F]{8,}',
         "a fabric map (ibnetdiscover)",
