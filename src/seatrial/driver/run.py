@@ -68,8 +68,10 @@ class Run:
         """For the random order of rounds."""
         return self._writer.info.seed
 
-    def carry_out(self, work: Callable[[], str]) -> Path:
+    def carry_out(self, work: Callable[[], str], blames: Callable[[], bool] = lambda: False) -> Path:
         """Do the work, which returns a remark for the report or nothing, and close the run; its folder.
+
+        `blames`: whether the report of what is known so far has findings, which then decide the exit code.
 
         An error of the work becomes the reason with which the run is closed. It is raised again where nothing was
         measured and no finding will say what is wrong. A run is closed exactly once, also after Ctrl-C.
@@ -86,7 +88,7 @@ class Run:
         finally:
             folder = self._finish(ending, reason, failure)
         measured = self.measurer.measurements or self.measurer.group_measurements
-        if failure and not measured and not isinstance(failure, (ExplainedByFacts, TooManyLost)):
+        if failure and not measured and not isinstance(failure, (ExplainedByFacts, TooManyLost)) and not blames():
             raise failure
         return folder
 

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from seatrial.archive.reader import read_run
+from seatrial.commands.check.judge import judge
 from seatrial.commands.check.run import run_check
 from seatrial.driver.preflight import ExplainedByFacts, explained_by_facts
 from seatrial.launch.contract import FactsReading
@@ -63,3 +65,12 @@ def test_a_start_that_fails_for_another_reason_is_an_error(tmp_path: Path) -> No
     use_launcher(launcher)
     with pytest.raises(LaunchError, match="did not start"):
         run_check(CheckSettings(archive=tmp_path, run="odd"))
+
+
+def test_nodes_that_stop_answering_before_a_start_are_findings(tmp_path: Path) -> None:
+    """The report of the run in the archive says so as well, and both have one exit code."""
+    use_launcher(ScriptedLauncher(Cluster(nodes=("n1", "n2", "n3")), dies_at={"n1": 0, "n2": 0}))
+    outcome = run_check(CheckSettings(archive=tmp_path, run="silent"))
+    assert {one.subject.text for one in outcome.judgement.findings} == {"node:n1", "node:n2"}
+    assert outcome.judgement.exit_code is judge(read_run(outcome.folder)).exit_code is ExitCode.FINDINGS
+    assert "1 of 3 nodes still answer" in outcome.recorded.info.reason

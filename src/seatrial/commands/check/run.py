@@ -130,7 +130,10 @@ def run_check(
     check = Check(settings, launcher, writer, hosts, progress, wiring, began_s=began_s)
     check.measurer.remarks += remarks
     check.past = past
-    folder = check.carry_out(lambda: check.look_only(nodes) if alone else check.measure_pairs(nodes))
+    folder = check.carry_out(
+        lambda: check.look_only(nodes) if alone else check.measure_pairs(nodes),
+        lambda: bool(judge(check.recorded(), check.assessor).findings),
+    )
     recorded = check.recorded()
     return CheckOutcome(folder=folder, recorded=recorded, judgement=judge(recorded, check.assessor))
 
