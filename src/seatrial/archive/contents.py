@@ -7,7 +7,9 @@ from pathlib import Path
 import msgspec
 
 from seatrial.archive import layout
+from seatrial.archive.inputs import DESCRIPTION_BYTES
 from seatrial.archive.journal import Delivered, Entry, GroupDelivered, decode
+from seatrial.archive.run_files import DamagedRun, read_inside
 from seatrial.model.run import Contents, RunInfo
 from seatrial.model.words import count, some
 
@@ -135,11 +137,11 @@ def shorter(folder: Path, info: RunInfo) -> bool:
 
 def _listed(folder: Path, recorded: Contents) -> Mapping[str, str] | None:
     try:
-        text = (folder / layout.FILES_FILE).read_bytes()
+        text = read_inside(folder, folder / layout.FILES_FILE, DESCRIPTION_BYTES)
         if hashlib.sha256(text).hexdigest() != recorded.files_sha256:
             return None
         return {line[66:]: line[:64] for line in text.decode().splitlines()}
-    except (OSError, UnicodeDecodeError):
+    except (DamagedRun, UnicodeDecodeError):
         return None
 
 

@@ -11,8 +11,11 @@ import msgspec
 
 from seatrial import __version__
 from seatrial.archive import layout
+from seatrial.archive.inputs import MIB
+from seatrial.archive.run_files import DamagedRun, read_record
 
 FILE = "headline.json"
+MOST_BYTES = MIB
 
 
 class Headline(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,7 +46,7 @@ def keep_headline(folder: Path, verdict: str, headline: str, exit_code: int) -> 
 def read_headline(folder: Path) -> Headline | None:
     """None where there is none, it cannot be read, or another version wrote it."""
     try:
-        line = msgspec.json.decode((folder / FILE).read_bytes(), type=Headline)
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+        line = read_record(folder, folder / FILE, Headline, MOST_BYTES)
+    except DamagedRun:
         return None
     return line if line.seatrial == __version__ else None

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from seatrial.archive import layout
+from seatrial.archive import headlines, layout
 from seatrial.archive.export import sample_counts
 from seatrial.archive.inputs import DESCRIPTION_BYTES
 from seatrial.archive.listing import list_archive
@@ -154,6 +154,24 @@ def test_report_refuses_what_is_no_file_of_the_run(kind: str, name: str, archive
     assert done.returncode == 2, done.stderr
     assert name in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device"])
+def test_a_list_of_checksums_that_is_no_file_is_damage(kind: str, archive: Path) -> None:
+    damage(archive / "bad" / layout.FILES_FILE, kind)
+    done = seatrial("report", "bad", folder=archive.parent)
+    assert done.returncode == 2, done.stderr
+    assert f"INVALID  the run is damaged: {layout.FILES_FILE} is missing or was changed" in done.stdout
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device", "deep"])
+def test_a_first_line_that_is_no_file_is_made_again(kind: str, archive: Path) -> None:
+    damage(archive / "bad" / headlines.FILE, kind)
+    done = seatrial("runs", "list", "--json", folder=archive.parent)
+    assert done.returncode == 0, done.stderr
+    lines = {row["headline"] for row in parsed(done.stdout)["runs"]}
+    assert len(lines) == 1
+    assert lines.pop()
 
 
 def test_a_facts_folder_that_is_a_link_out_is_refused(archive: Path, tmp_path: Path) -> None:

@@ -44,6 +44,12 @@ COMMANDS = {
     "facts --since": ("facts", "--since", "./{}"),
     "limits": ("limits", "--from", "{}"),
     "lab trial": ("lab", "trial", "{}"),
+    "parse": ("parse", "auto", "{}"),
+    "scale": ("scale", "--from", "{}"),
+    "scale --own-rates": ("scale", "--from", "matrix.csv", "--own-rates", "{}"),
+    "changepoints": ("changepoints", "{}"),
+    "fleet": ("fleet", "{}"),
+    "benchmarks show": ("benchmarks", "show", "{}"),
 }
 
 
@@ -52,7 +58,7 @@ COMMANDS = {
 def test_an_endless_input_is_refused_at_once(command: str, kind: str, tmp_path: Path) -> None:
     (tmp_path / "matrix.csv").write_text(MATRIX)
     (tmp_path / "archive").mkdir()
-    name = "endless"
+    name = "endless.toml"
     if kind == "device":
         (tmp_path / name).symlink_to("/dev/zero")
     else:
