@@ -30,7 +30,10 @@ FILE = "baseline.json"
 VALUES_FILE = "values.parquet"
 FACTS_FILE = "facts.json.gz"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
-VERSION = re.compile(r"[0-9]{4,}")
+NUMBER = re.compile(r"[0-9]{1,9}")
+"""Of a version, as it is typed ..."""
+VERSION = re.compile(r"[0-9]{4,9}")
+"""... and as its folder is called."""
 PIECE_BYTES = 1 << 20
 
 
@@ -59,20 +62,22 @@ def versions(archive: Path, name: str) -> list[int]:
     """The versions of a baseline, rising; empty where there is none of that name."""
     if not NAME.fullmatch(name):
         return []
-    try:
-        names = os.listdir(archive / FOLDER / name)  # noqa: PTH208 - names alone are wanted
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-    return sorted(int(each) for each in names if VERSION.fullmatch(each))
+    return sorted(int(each) for each in _names_in(archive / FOLDER / name) if VERSION.fullmatch(each))
 
 
 def names(archive: Path) -> list[str]:
     """All baselines, by name."""
+    return sorted(name for name in _names_in(archive / FOLDER) if versions(archive, name))
+
+
+def _names_in(folder: Path) -> list[str]:
+    """What is in a folder; empty where there is none, or something else has its name. Raises DamagedRun."""
     try:
-        entries = os.listdir(archive / FOLDER)  # noqa: PTH208
-    except FileNotFoundError:
+        return os.listdir(folder)  # noqa: PTH208 - names alone are wanted
+    except (FileNotFoundError, NotADirectoryError):
         return []
-    return sorted(name for name in entries if versions(archive, name))
+    except OSError as error:
+        raise DamagedRun(f"{folder} cannot be read: {error.strerror}.") from error
 
 
 def folder_of(archive: Path, name: str, version: int | None = None) -> Path:

@@ -9,7 +9,7 @@ from seatrial.archive import baselines, layout
 from seatrial.archive.contents import shorter
 from seatrial.archive.export import samples_file
 from seatrial.archive.reader import RESTORE, find_run, parse_all, read_facts_texts, read_info
-from seatrial.archive.run_files import DamagedRun
+from seatrial.archive.run_files import DamagedRun, check_inside
 from seatrial.archive.run_summaries import RANGE, read_summary, runs_between
 from seatrial.archive.run_values import ValuesFile, read_tables
 from seatrial.model.errors import SeatrialError, UsageError
@@ -30,7 +30,9 @@ class StoredRun(msgspec.Struct, frozen=True, kw_only=True):
     def values(self) -> ValuesFile:
         """Its values. Raises DamagedRun, SeatrialError."""
         if self.in_baseline:
-            return ValuesFile(path=self.folder / baselines.VALUES_FILE, run=self.summary.run, in_baseline=True)
+            path = self.folder / baselines.VALUES_FILE
+            check_inside(self.folder, path)
+            return ValuesFile(path=path, run=self.summary.run, in_baseline=True)
         if self.summary.kind == RunKind.IMPORT:
             return ValuesFile(path=self.folder, run=self.summary.run, imported=True)
         return ValuesFile(path=samples_file(self.folder), run=self.summary.run)
@@ -80,7 +82,7 @@ def _runs_of(archive: Path, word: str) -> list[StoredRun]:
     if not word:
         raise UsageError("A run without a name.", "Write RUN,RUN without empty places.")
     name, at, version = word.partition("@")
-    if baselines.versions(archive, name) and (not at or version.isdecimal()):
+    if baselines.versions(archive, name) and (not at or baselines.NUMBER.fullmatch(version)):
         folder = baselines.folder_of(archive, name, int(version) if at else None)
         runs = baselines.read_baseline(folder).runs
         return [StoredRun(summary=run, folder=folder, in_baseline=True) for run in runs]

@@ -55,14 +55,15 @@ def _agreed(text: str) -> bool:
 def list_baselines(archive: Archive = None, as_json: AsJson = False) -> int:
     """Print all baselines."""
     folder = archive_folder(archive)
-    return show(baseline_view.list_report(baseline_run.read_all(folder), str(folder)), as_json=as_json)
+    readable, damaged = baseline_run.read_all(folder)
+    return show(baseline_view.list_report(readable, damaged, str(folder)), as_json=as_json)
 
 
 @app.command("show")
 def show_baseline(name: Name, archive: Archive = None, as_json: AsJson = False) -> int:
     """Print the runs of a baseline and its earlier versions."""
-    versions = baseline_run.read_versions(archive_folder(archive), name)
-    return show(baseline_view.show_report(versions), as_json=as_json)
+    readable, damaged = baseline_run.read_versions(archive_folder(archive), name)
+    return show(baseline_view.show_report(readable, damaged), as_json=as_json)
 
 
 @app.command("drop")

@@ -148,6 +148,45 @@ class TestDamage:
     def test_a_file_that_is_not_what_it_should_be(self, name: str, archive: Path, capsys: Read) -> None:
         assert "cannot be read" in self.damaged(archive, name, b"nonsense", capsys)
 
+    def test_a_damaged_baseline_hides_no_other(self, archive: Path, capsys: Read) -> None:
+        shutil.copytree(archive / "baselines" / "good", archive / "baselines" / "bad")
+        (archive / "baselines" / "bad" / "0001" / "baseline.json").write_bytes(b"nonsense")
+        listed = printed(capsys, "baseline", "list", archive=archive)
+        assert [each["name"] for each in listed["baselines"]] == ["good"]
+        ((name, version, problem),) = ((each["name"], each["version"], each["problem"]) for each in listed["damaged"])
+        assert (name, version) == ("bad", 1)
+        assert "baseline.json cannot be read" in problem
+        assert run(["baseline", "list", "--archive", str(archive)]) == 0
+        assert "bad@1:" in capsys.readouterr().out
+        assert run(["baseline", "show", "bad", "--archive", str(archive)]) == 2
+        assert "baseline drop bad deletes it" in capsys.readouterr().err
+
+    def test_a_damaged_version_is_named_and_can_be_replaced(self, archive: Path, capsys: Read) -> None:
+        (archive / "baselines" / "good" / "0001" / "values.parquet").write_bytes(b"nonsense")
+        assert run(["baseline", "set", "good", "h1", "--replace", "--archive", str(archive)]) == 0
+        (archive / "baselines" / "good" / "0001" / "baseline.json").write_bytes(b"nonsense")
+        shown = printed(capsys, "baseline", "show", "good", archive=archive, code=2)
+        assert (shown["version"], [each["version"] for each in shown["damaged"]]) == (2, [1])
+
+    @pytest.mark.parametrize("version", ["9" * 5000, "٣", "²", "-1", "x"])
+    def test_a_version_that_is_no_number(self, version: str, archive: Path, capsys: Read) -> None:
+        assert run(["compare", f"good@{version}", "s1", "--archive", str(archive)]) == 64
+        assert "There is no run" in capsys.readouterr().err
+
+    def test_another_thing_in_place_of_the_folder(self, archive: Path, capsys: Read) -> None:
+        shutil.rmtree(archive / "baselines")
+        (archive / "baselines").write_bytes(b"")
+        assert printed(capsys, "baseline", "list", archive=archive)["baselines"] == []
+        assert run(["baseline", "set", "good", "h1", "--archive", str(archive)]) == 2
+        assert "cannot be written" in capsys.readouterr().err
+
+    def test_samples_that_are_a_device(self, archive: Path, capsys: Read) -> None:
+        path = archive / "baselines" / "good" / "0001" / "values.parquet"
+        path.unlink()
+        path.symlink_to("/dev/zero")
+        assert run(["compare", "good", "s1", "--archive", str(archive)]) == 2
+        assert "leads out of the folder" in capsys.readouterr().err
+
     def test_a_later_format(self, archive: Path, capsys: Read) -> None:
         path = archive / "baselines" / "good" / "0001" / "baseline.json"
         later = json.loads(path.read_text()) | {"format": formats.BASELINE + 1}

@@ -1,16 +1,26 @@
 """Sets, lists, shows and drops baselines, and says which regressions a replacement would hide."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
 from seatrial.archive import baselines
 from seatrial.archive.reader import find_run
+from seatrial.archive.run_files import DamagedRun
 from seatrial.archive.run_sets import StoredSet, find_runs, load_tables
 from seatrial.judgement.comparison.conditions import CONDITIONS
 from seatrial.judgement.comparison.judge import RunSet, compare
 from seatrial.judgement.comparison.records import Comparison
 from seatrial.model.errors import UsageError
+
+
+class Damaged(msgspec.Struct, frozen=True, kw_only=True):
+    """A version that cannot be read, and why."""
+
+    name: str
+    version: int
+    problem: str
 
 
 class Replacement(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,16 +43,16 @@ def find_set(archive: Path, words: tuple[str, ...]) -> StoredSet:
 
 
 def replacement(archive: Path, name: str, runs: StoredSet) -> Replacement:
-    """What setting the baseline to these runs would change. Raises UsageError, DamagedRun."""
+    """What setting the baseline to these runs would change. Raises UsageError, DamagedRun of these runs."""
     baselines.check_name(name)
     _refuse_run_name(archive, name)
     kept = baselines.versions(archive, name)
     if not kept:
         return Replacement(name=name, replaced=0)
-    earlier = find_runs(archive, name)
     try:
+        earlier = find_runs(archive, name)
         comparison = compare(_set(earlier), _set(runs), load_tables([earlier, runs]), across=CONDITIONS)
-    except UsageError as error:  # no message size or node in common
+    except (UsageError, DamagedRun) as error:  # no message size or node in common, or files of the baseline are lost
         return Replacement(name=name, replaced=kept[-1], reason=str(error))
     return Replacement(name=name, replaced=kept[-1], comparison=comparison)
 
@@ -68,13 +78,27 @@ def write(archive: Path, name: str, runs: StoredSet, replaced: int) -> baselines
     )
 
 
-def read_all(archive: Path) -> tuple[baselines.Baseline, ...]:
-    """The newest version of each baseline, by name. Raises DamagedRun."""
-    return tuple(baselines.read_baseline(baselines.folder_of(archive, name)) for name in baselines.names(archive))
+def read_all(archive: Path) -> tuple[tuple[baselines.Baseline, ...], tuple[Damaged, ...]]:
+    """The newest version of each baseline by name, and those that are damaged, which hide no other."""
+    return _read(archive, [(name, baselines.versions(archive, name)[-1]) for name in baselines.names(archive)])
 
 
-def read_versions(archive: Path, name: str) -> tuple[baselines.Baseline, ...]:
-    """All versions of one baseline, the newest first. Raises UsageError, DamagedRun."""
+def read_versions(archive: Path, name: str) -> tuple[tuple[baselines.Baseline, ...], tuple[Damaged, ...]]:
+    """Readable versions of one baseline, the newest first, and damaged ones. Raises UsageError, DamagedRun."""
     baselines.folder_of(archive, name)
-    kept = baselines.versions(archive, name)
-    return tuple(baselines.read_baseline(baselines.folder_of(archive, name, version)) for version in reversed(kept))
+    readable, damaged = _read(archive, [(name, version) for version in reversed(baselines.versions(archive, name))])
+    if not readable:
+        raise DamagedRun(damaged[0].problem, f"seatrial baseline drop {name} deletes it.")
+    return readable, damaged
+
+
+def _read(
+    archive: Path, wanted: Sequence[tuple[str, int]]
+) -> tuple[tuple[baselines.Baseline, ...], tuple[Damaged, ...]]:
+    read, damaged = [], []
+    for name, version in wanted:
+        try:
+            read.append(baselines.read_baseline(baselines.folder_of(archive, name, version)))
+        except DamagedRun as error:
+            damaged.append(Damaged(name=name, version=version, problem=error.what))
+    return tuple(read), tuple(damaged)

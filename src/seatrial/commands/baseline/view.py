@@ -5,8 +5,9 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from seatrial.archive.baselines import Baseline
-from seatrial.commands.baseline.run import Replacement
+from seatrial.commands.baseline.run import Damaged, Replacement
 from seatrial.judgement.comparison.records import Changed
+from seatrial.model.errors import ExitCode
 from seatrial.model.subject import SubjectKind
 from seatrial.model.units import quantity, share
 from seatrial.model.verdict import Outcome
@@ -71,14 +72,30 @@ def _set_blocks(written: Baseline, change: Replacement, rows: Sequence[Changed])
         yield Items(title="No longer seen as slower", items=tuple(hidden_text(row) for row in rows[:MOST_HIDDEN]))
 
 
-def list_report(baseline: Sequence[Baseline], archive: str) -> Report:
-    """All baselines, a row each."""
-    head = columns("baseline", "#version", "made", "#runs", "command", "#nodes", "names of runs")
-    table = Table(columns=head, rows=tuple(_row(each) for each in baseline))
+def list_report(baseline: Sequence[Baseline], damaged: Sequence[Damaged], archive: str) -> Report:
+    """All baselines, a row each, and what is wrong with those that are damaged."""
     return Report(
-        payload=lambda: {"baselines": [_fields(each) for each in baseline]},
-        terminal=lambda _: [table if baseline else Paragraph(text=f"No baselines in {archive}.")],
+        payload=lambda: {"baselines": [_fields(each) for each in baseline], "damaged": _damaged_fields(damaged)},
+        terminal=lambda _: _list_blocks(baseline, damaged, archive),
     )
+
+
+def _list_blocks(baseline: Sequence[Baseline], damaged: Sequence[Damaged], archive: str) -> Iterable[Block]:
+    head = columns("baseline", "#version", "made", "#runs", "command", "#nodes", "names of runs")
+    if baseline:
+        yield Table(columns=head, rows=tuple(_row(each) for each in baseline))
+    elif not damaged:
+        yield Paragraph(text=f"No baselines in {archive}.")
+    yield from _damage(damaged)
+
+
+def _damage(damaged: Sequence[Damaged]) -> Iterable[Block]:
+    if damaged:
+        yield Items(title="Damaged", items=tuple(f"{each.name}@{each.version}: {each.problem}" for each in damaged))
+
+
+def _damaged_fields(damaged: Sequence[Damaged]) -> list[Json]:
+    return [msgspec.to_builtins(each) for each in damaged]
 
 
 def _row(baseline: Baseline) -> tuple[str, ...]:
@@ -93,16 +110,21 @@ def _row(baseline: Baseline) -> tuple[str, ...]:
     )
 
 
-def show_report(versions: Sequence[Baseline]) -> Report:
-    """One baseline: its newest version in full, and the earlier ones."""
+def show_report(versions: Sequence[Baseline], damaged: Sequence[Damaged]) -> Report:
+    """One baseline: its newest readable version in full, the earlier ones, and the damaged ones."""
     newest = versions[0]
     return Report(
-        payload=lambda: {**_fields(newest), "earlier": [_fields(each) for each in versions[1:]]},
-        terminal=lambda _: _show_blocks(newest, versions[1:]),
+        payload=lambda: {
+            **_fields(newest),
+            "earlier": [_fields(each) for each in versions[1:]],
+            "damaged": _damaged_fields(damaged),
+        },
+        exit_code=ExitCode.INCOMPLETE if damaged else ExitCode.PASS,
+        terminal=lambda _: _show_blocks(newest, versions[1:], damaged),
     )
 
 
-def _show_blocks(newest: Baseline, earlier: Sequence[Baseline]) -> Iterable[Block]:
+def _show_blocks(newest: Baseline, earlier: Sequence[Baseline], damaged: Sequence[Damaged]) -> Iterable[Block]:
     yield Paragraph(text=f"{newest.name}, version {newest.version}, made {newest.made}", strong=True)
     head = columns("run", "command", "started", "#nodes", "launcher", "MPI library")
     yield Table(
@@ -117,6 +139,7 @@ def _show_blocks(newest: Baseline, earlier: Sequence[Baseline]) -> Iterable[Bloc
     rows += [("earlier", f"{each.name}@{each.version}, made {each.made}, {count(len(each.runs), 'run')}")
              for each in earlier]  # fmt: skip
     yield Lines(rows=tuple(rows))
+    yield from _damage(damaged)
 
 
 def _fields(baseline: Baseline) -> Json:
