@@ -186,7 +186,7 @@ def time_text(seconds_: float) -> str:
 
 def share_of(text: str, option: str) -> float:
     """`3%`, `0.4 %` or `0.03` as a share of one. Raises UsageError that shows the value."""
-    match = re.fullmatch(r"(\d+(?:\.\d*)?|\.\d+)\s*(%?)", text.strip())
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+) *(%?)", text.strip())
     value = float(match.group(1)) / (100 if match.group(2) else 1) if match else 0.0
     if not 0 < value < 1:
         raise UsageError(f"{option} {text!r} is not a share between 0 and 100 %.", "Write 0.4% or 0.004.")

@@ -91,7 +91,7 @@ def limits_of(declared: "Benchmark", words: Sequence[str]) -> dict[str, float]:
             limits[name] = float(value)
         except ValueError:
             limits[name] = math.nan
-        if not math.isfinite(limits[name]) or "_" in value:
+        if not math.isfinite(limits[name]) or "_" in value or not value.isascii():
             raise UsageError(f"--limit {name}={value}: {value!r} is not a number.", "Write 12.5e9, in base units.")
     return limits
 

@@ -118,14 +118,21 @@ def _own_rates(path: Path | None) -> dict[str, float]:
     """Lines node,value. Raises UsageError for anything else."""
     if path is None:
         return {}
+    remedy = "Write lines of node,value."
     rates = {}
-    for row in csv.reader(io.StringIO(read_text(path, TABLES_BYTES))):
+    try:
+        rows = list(csv.reader(io.StringIO(read_text(path, TABLES_BYTES))))
+    except csv.Error as error:
+        raise UsageError(f"{path} is not CSV: {error}.", remedy) from error
+    for row in rows:
         if len(row) < 2 or row[0] == "node":
             continue
-        try:
-            rates[row[0].strip()] = float(row[1])
-        except ValueError as error:
-            raise UsageError(f"{path}: {row[1]!r} is not a number.", "Write lines of node,value.") from error
-    if not rates or min(rates.values()) <= 0:
-        raise UsageError(f"{path} has no positive rates of nodes.", "Write lines of node,value.")
+        rate = scale_points.number(row[1])
+        if rate is None:
+            raise UsageError(f"{path}: {row[1][:40]!r} is not a number.", remedy)
+        if not scale_judge.LEAST < rate < scale_judge.MOST:
+            raise UsageError(f"{path}: {row[1][:40]!r} is not a positive rate.", remedy)
+        rates[row[0].strip()] = rate
+    if not rates:
+        raise UsageError(f"{path} has no rates of nodes.", remedy)
     return rates

@@ -13,6 +13,8 @@ from seatrial.model.errors import UsageError
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "-"})
 DELIMITERS = ",;\t| "
 MOST_ROWS = 5_000_000
+LARGEST = 1e100
+"""Beyond all that is ever measured; sums of squares of larger numbers would be infinite."""
 REMEDY = "Give a CSV file with a first line of names, or JSON: a list of numbers, or an object of lists."
 
 
@@ -35,7 +37,7 @@ class Column(msgspec.Struct, frozen=True, kw_only=True):
 
 def _is_number(cell: str) -> bool:
     try:
-        return math.isfinite(float(cell))
+        return cell.isascii() and "_" not in cell and math.isfinite(float(cell))
     except ValueError:
         return False
 
@@ -44,11 +46,18 @@ def _number(cell: str, name: str, row: int) -> float:
     if cell.strip().lower() in MISSING:
         return math.nan
     if _is_number(cell):
-        return float(cell)
+        return checked(float(cell), f"Column {name!r} has {cell[:40]!r} in row {row}")
     raise UsageError(
         f"Column {name!r} has {cell[:40]!r} in row {row}, which is not a finite number.",
         "Leave the cell empty if there is no value; write decimals with a point.",
     )
+
+
+def checked(value: float, where: str) -> float:
+    """The value. Raises UsageError, which begins with `where`, for a finite one that nothing can have."""
+    if LARGEST < abs(value) < math.inf:
+        raise UsageError(f"{where}, which is beyond {LARGEST:g}.", "Check the unit, or leave the cell empty.")
+    return value
 
 
 def read_columns(text: str) -> tuple[Column, ...]:

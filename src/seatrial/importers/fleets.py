@@ -4,14 +4,14 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 
-from seatrial.importers.columns import Column, json_value, read_columns
+from seatrial.importers.columns import Column, checked, json_value, read_columns
 from seatrial.model.errors import UsageError
 
 NODE_NAMES = frozenset({"node", "nodes", "host", "hostname", "nodename", "nodelist", "server", "name"})
 RUN_NAMES = frozenset({"run", "iter", "iteration", "rep", "repetition", "repeat", "trial", "time", "date", "timestamp"})
-OUTPUT_NAME = re.compile(r"(?P<node>.+?)-[A-Za-z_]+-\d+n-\d+-iter-(?P<run>\d+)\.(?:out|log|txt)")
+OUTPUT_NAME = re.compile(r"(?P<node>.+?)-[A-Za-z_]+-[0-9]+n-[0-9]+-iter-(?P<run>[0-9]+)\.(?:out|log|txt)")
 """`NODE-stream-1n-226-iter-1.out`, as flux and Slurm jobs of converged-computing's studies write them."""
-STREAM_ROW = re.compile(r"^(Copy|Scale|Add|Triad):\s+([\d.]+)", re.MULTILINE)
+STREAM_ROW = re.compile(r"^(Copy|Scale|Add|Triad):\s+([0-9]{1,30}(?:\.[0-9]*)?)(?=\s)", re.MULTILINE)
 STREAM_DEFAULT = "Triad"
 REMEDY = "Give columns `node` and `value`, and `run` if you like; or JSON that maps each node to its values."
 
@@ -80,7 +80,10 @@ def _json_number(value: object, name: str) -> float:
         return math.nan
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise UsageError(f"Node {name!r} has {str(value)[:40]!r}, which is not a number.", REMEDY)
-    return float(value)
+    try:
+        return checked(float(value), f"Node {name!r} has {value:g}")
+    except OverflowError:  # a whole number of hundreds of digits
+        return math.inf
 
 
 def _checked(fleet: Mapping[str, Sequence[float]]) -> Fleet:

@@ -83,6 +83,7 @@ def test_what_was_requested_and_done_passes(tmp_path: Path) -> None:
         (["linpack"], "not a known benchmark"),
         (["stream", "--limit", "speed=1"], "has no such metric"),
         (["stream", "--limit", "time_s=nan"], "is not a number"),
+        (["stream", "--limit", "time_s=٣"], "is not a number"),
         (["stream", "--expect", "ranks"], "is not NAME=VALUE"),
         (["stream", "--largest", "3 apples"], "is not a size"),
         (["stream", "--largest", "64KiB"], "--largest is not for stream"),

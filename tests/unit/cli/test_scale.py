@@ -1,6 +1,7 @@
 """seatrial scale: curves of outputs and tables, and what is wrong with them."""
 
 import random
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -102,7 +103,7 @@ def test_a_truncated_log_is_not_a_point(tmp_path: Path, capsys: pytest.CaptureFi
     assert gates(report(capsys, written(tmp_path, texts), ExitCode.FINDINGS)) == {"output-truncated"}
 
 
-def table(rows: list[tuple[int, float]], head: str = "nodes,rate") -> str:
+def table(rows: Sequence[tuple[float, float]], head: str = "nodes,rate") -> str:
     return f"{head}\n" + "".join(f"{size},{value}\n" for size, value in rows)
 
 
@@ -172,6 +173,21 @@ def test_wrong_use(
 ) -> None:
     assert run(["scale", "--from", *written(tmp_path, texts), *words]) == ExitCode.USAGE
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "1e308", "-1", "٣", "1_0", '"' + "x" * 200_000])
+def test_own_rates_that_are_none(tmp_path: Path, capsys: pytest.CaptureFixture[str], value: str) -> None:
+    files = written(tmp_path, curve())
+    (tmp_path / "own.csv").write_text(f"node,value\nhost0,{value}\n")
+    assert run(["scale", "--from", *files, "--own-rates", str(tmp_path / "own.csv")]) == ExitCode.USAGE
+    assert "own.csv" in capsys.readouterr().err
+
+
+def test_numbers_that_nobody_measured_are_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [(1, 10.0), (2, 5.0), (4, 1e308), (8, 5e-324), (1e308, 5.0), (5e-324, 5.0)]
+    (item,) = report(capsys, written(tmp_path, {"a.csv": table(rows)}), ExitCode.PASS)["data"]["curves"]
+    assert [point["size"] for point in item["points"]] == [1, 2]
+    assert "4 runs have no positive number and are left out." in item["notes"]
 
 
 @needs_shared(MOTORBIKE)

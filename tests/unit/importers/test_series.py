@@ -90,11 +90,14 @@ def test_the_format_of_tcpdbench() -> None:
     [
         ("", "no values"),
         ("name\nx\ny\n", "no column of numbers"),
+        ("name\n٣\n1_0\n", "no column of numbers"),
         ("{}", "no column of numbers"),
         ('{"series": [{"label": "x"}]}', "no list `raw`"),
         ("[1, 2", "cannot be read as JSON"),
         ("[1, true]", "'True'"),
         ('[{"a": 1}, 2]', "objects beside other values"),
+        ("a\n1e308\n1e308\n", "'1e308' in row 1, which is beyond 1e\\+100"),
+        (f"[1, {10**400}]", "no column of numbers"),
         ("a,b\n1,2\n1,5,2,5\n", "Row 3 has 4 cells, the first row has 2"),
     ],
 )

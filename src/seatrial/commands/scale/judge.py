@@ -22,6 +22,8 @@ PAYS = 0.5
 GAP = 0.08
 """Two modes: the largest gap is this share of the median, and wider than the runs on either side of it."""
 FEWEST_MODES = 4
+LEAST, MOST = 1e-100, 1e100
+"""Numbers beyond these are none that anybody measured, and their quotients would be 0 or infinite."""
 
 
 class Point(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,9 +59,9 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
 def judge_curve(curve: Curve, *, weak: bool, own_rates: Mapping[str, float] | None = None) -> Judged:
     """The judgement of one curve. `own_rates`: the rate or time of each node alone, in the metric of the curve."""
     by_size: defaultdict[float, list[Run]] = defaultdict(list)
-    for run in sorted(curve.runs, key=lambda run: run.size):
-        if run.value > 0 and run.value != float("inf"):
-            by_size[run.size].append(run)
+    usable = [run for run in curve.runs if LEAST < run.value < MOST and LEAST < run.size < MOST]
+    for run in sorted(usable, key=lambda run: run.size):
+        by_size[run.size].append(run)
     breaches = work_breaches(curve, weak=weak)
     points: list[Point] = []
     for runs in by_size.values():

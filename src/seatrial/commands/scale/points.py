@@ -117,7 +117,7 @@ def _groups(rows: Sequence[Mapping[str, str]], columns: Sequence[str]) -> list[s
     chosen: list[str] = []
     parts = 1
     for name in columns:
-        if any(_number(row[name]) is not None for row in rows):
+        if any(number(row[name]) is not None for row in rows):
             continue
         divided = len({tuple(row[column] for column in (*chosen, name)) for row in rows})
         if divided > parts:
@@ -133,7 +133,7 @@ def _long(rows: Sequence[Mapping[str, str]], names: Sequence[str], size: str) ->
     """Rows of one number; a new run begins where a metric comes again."""
     measured: Measured = []
     for place, row in enumerate(rows, 2):
-        at, value = _number(row[size]), _number(row["value"])
+        at, value = number(row[size]), number(row["value"])
         if at is None or at <= 0:
             continue
         group = "/".join(row[name] or "" for name in names)
@@ -147,13 +147,13 @@ def _long(rows: Sequence[Mapping[str, str]], names: Sequence[str], size: str) ->
 def _wide(rows: Sequence[Mapping[str, str]], names: Sequence[str], size: str) -> Measured:
     measured: Measured = []
     for place, row in enumerate(rows, 2):
-        at = _number(row[size])
+        at = number(row[size])
         if at is None or at <= 0:
             continue
         values = {
             name: value
             for name, text in row.items()
-            if name and name != size and name not in names and (value := _number(text)) is not None
+            if name and name != size and name not in names and (value := number(text)) is not None
         }
         measured.append(("/".join(row[name] or "" for name in names), at, values, f"row {place}"))
     return measured
@@ -193,8 +193,9 @@ def _curves(measured: Measured, over: str, metric: str) -> Iterator[Curve]:
         )  # fmt: skip
 
 
-def _number(text: str | None) -> float | None:
+def number(text: str | None) -> float | None:
+    """A number in a cell, in digits 0 to 9; None where there is none."""
     try:
-        return float(text) if text and "_" not in text else None
+        return float(text) if text and text.isascii() and "_" not in text else None
     except (ValueError, TypeError):
         return None

@@ -43,10 +43,19 @@ def test_one_of_several_columns_is_chosen() -> None:
         read_fleet(text, "add")
 
 
-@pytest.mark.parametrize("text", ["node,value\nn1,-3\n", '{"n1": ["x"]}', "node\nn1\n", ""])
+REFUSED = ("node,value\nn1,-3\n", '{"n1": ["x"]}', "node\nn1\n", "")
+HUGE = ("node,value\nn1,1e308\n", '{"n1": [1e308]}', f'{{"n1": [{10**400}]}}')
+
+
+@pytest.mark.parametrize("text", [*REFUSED, *HUGE])
 def test_what_is_refused(text: str) -> None:
     with pytest.raises(UsageError):
         read_fleet(text)
+
+
+def test_a_rate_that_is_no_number_is_no_rate() -> None:
+    with pytest.raises(UsageError, match="no output of STREAM"):
+        read_outputs({"n1-stream-1n-1-iter-1.out": "Triad:  1.2.3  4\n"})
 
 
 def test_outputs_of_stream() -> None:
