@@ -46,13 +46,14 @@ def examine(check: CheckRun, outcome: "Outcome", *, killed_driver: bool) -> None
     delivered = witness.delivered() if witness is not None else []
     delivered += [line for line in check.journal_lines() if line not in set(delivered)]
     outcome.delivered = sum(b'"entry":"measurement"' in line for line in delivered)
+    closed_by_driver = not check.open_folders()
     _close(check, outcome)
     kept = set(check.journal_lines())
     lost = [line for line in dict.fromkeys(delivered) if line not in kept]
     outcome.kept = sum(b'"entry":"measurement"' in line for line in kept)
     if lost:
         outcome.faults.append(f"{len(lost)} delivered lines lost")
-    _report(check, outcome)
+    _report(check, outcome, closed_by_driver=closed_by_driver)
 
 
 def _look_at_end(check: CheckRun, outcome: "Outcome") -> None:
@@ -76,14 +77,14 @@ def _close(check: CheckRun, outcome: "Outcome") -> None:
         outcome.faults.append(f"still open: {', '.join(folder.name for folder in still)}: {done.stdout.strip()[-200:]}")
 
 
-def _report(check: CheckRun, outcome: "Outcome") -> None:
+def _report(check: CheckRun, outcome: "Outcome", *, closed_by_driver: bool) -> None:
     """Every folder of the run can be reported, and a driver that closed its run ended as its report does."""
     for folder in check.folders():
         done = check.seatrial("report", str(folder))
         outcome.verdict = done.stdout.partition(" ")[0]
         if done.returncode not in CODES or any(words in done.stderr for words in TROUBLE):
             outcome.faults.append(f"report of {folder.name} exits {done.returncode}: {done.stderr.strip()[-200:]}")
-        elif outcome.exit_code is not None and outcome.exit_code != done.returncode:
+        elif closed_by_driver and outcome.exit_code not in (None, done.returncode):
             outcome.faults.append(f"driver ended {outcome.exit_code}, its report {done.returncode}")
     if check.folders() and any(row["ending"] in ("damaged", "running") for row in check.listed()):
         outcome.faults.append("runs list shows a damaged or running run")

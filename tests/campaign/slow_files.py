@@ -1,7 +1,7 @@
 """A slow file system (FUSE): what is written to a journal gets to the folder behind it in two halves, some time apart.
 
-usage: slow_files.py FOLDER MOUNT_POINT SECONDS; Debian's python3-fusepy. Killed in between it leaves half a line, as a
-file server that goes down does.
+usage: slow_files.py FOLDER MOUNT_POINT SECONDS STOP; Debian's python3-fusepy. Once STOP exists, the second half
+never comes. Killed then it leaves half a line, as a file server that goes down does.
 """
 
 import errno
@@ -17,9 +17,10 @@ import fusepy as fuse  # type: ignore[import-not-found,unused-ignore]
 class SlowFiles(fuse.Operations):  # type: ignore[misc,unused-ignore]
     """Everything passes through to a folder; only writes to journals take their time."""
 
-    def __init__(self, folder: str, pause_s: float) -> None:
+    def __init__(self, folder: str, pause_s: float, stop: str) -> None:
         self.folder = folder
         self.pause_s = pause_s
+        self.stop = Path(stop)
 
     def _there(self, path: str) -> str:
         return self.folder + path
@@ -57,6 +58,8 @@ class SlowFiles(fuse.Operations):  # type: ignore[misc,unused-ignore]
         if half:
             os.pwrite(fh, data[:half], offset)
             time.sleep(self.pause_s)
+            while self.stop.exists():
+                time.sleep(self.pause_s)
         os.pwrite(fh, data[half:], offset + half)
         return len(data)
 
@@ -96,5 +99,9 @@ class SlowFiles(fuse.Operations):  # type: ignore[misc,unused-ignore]
 
 if __name__ == "__main__":
     fuse.FUSE(
-        SlowFiles(sys.argv[1], float(sys.argv[3])), sys.argv[2], foreground=True, direct_io=True, allow_other=True
+        SlowFiles(sys.argv[1], float(sys.argv[3]), sys.argv[4]),
+        sys.argv[2],
+        foreground=True,
+        direct_io=True,
+        allow_other=True,
     )

@@ -1,5 +1,6 @@
 """Trials in which a line of the journal is really cut: by a disk that is full, by a file server killed in mid-write."""
 
+import math
 import os
 import random
 import signal
@@ -19,6 +20,8 @@ from tests.campaign.witness import cut_writes
 
 PAGE = 4096
 PAUSE_S = 0.04
+STOP_S = 20.0
+"""On a busy machine a check may end with fewer measurements than were waited for; some line of its is cut then."""
 SYSTEM_PYTHON = "/usr/bin/python3"
 """Debian's, for which python3-fusepy is made."""
 SLOW_FILES = Path(__file__).with_name("slow_files.py")
@@ -52,14 +55,16 @@ def slow_disk(lane: Lane, folder: Path, number: int, draw: random.Random) -> Out
     backing, point = folder / "backing", folder / "mounted"
     for path in (backing, point):
         path.mkdir(parents=True)
-    server_argv = [SYSTEM_PYTHON, str(SLOW_FILES), str(backing), str(point), str(PAUSE_S)]
+    stop = folder / "stop"
+    server_argv = [SYSTEM_PYTHON, str(SLOW_FILES), str(backing), str(point), str(PAUSE_S), str(stop)]
     server = subprocess.Popen(as_server(lane, server_argv), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         if not _mounted(lane, point, server):
             return Outcome(number=number, kind=Kind.DRIVER, title="no FUSE on this machine")
         check = CheckRun(lane, folder, archive=point / "archive")
         journal = backing / "archive" / "trial.partial" / JOURNAL_FILE
-        _until(check, draw.randrange(1, 12), journal)
+        _until(check, draw.randrange(1, 12), journal, most_s=STOP_S)
+        stop.touch()
         while not check.over() and not _half_a_line(journal):
             time.sleep(0.001)
         os.kill(server.pid, signal.SIGKILL)
@@ -101,9 +106,9 @@ def _mounted(lane: Lane, point: Path, server: "subprocess.Popen[bytes]") -> bool
     return False
 
 
-def _until(check: CheckRun, measurements: int, journal: Path | None = None) -> None:
-    """Wait until so many measurements are delivered, or the check is over."""
-    while not check.over():
+def _until(check: CheckRun, measurements: int, journal: Path | None = None, most_s: float = math.inf) -> None:
+    """Wait until so many measurements are delivered, the check is over, or has gone on for that long."""
+    while not check.over() and check.seconds() < most_s:
         if check.measured(journal) >= measurements:
             return
         time.sleep(0.005)
