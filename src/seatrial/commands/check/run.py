@@ -3,6 +3,7 @@
 import math
 import random
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -130,10 +131,8 @@ def run_check(
     check = Check(settings, launcher, writer, hosts, progress, wiring, began_s=began_s)
     check.measurer.remarks += remarks
     check.past = past
-    folder = check.carry_out(
-        lambda: check.look_only(nodes) if alone else check.measure_pairs(nodes),
-        lambda: bool(judge(check.recorded(), check.assessor).findings),
-    )
+    work = partial(check.look_only if alone else check.measure_pairs, nodes)
+    folder = check.carry_out(work, lambda: bool(judge(check.recorded(), check.assessor).findings))
     recorded = check.recorded()
     return CheckOutcome(folder=folder, recorded=recorded, judgement=judge(recorded, check.assessor))
 
