@@ -62,12 +62,12 @@ static int serve(int *count, char ***arguments, struct record *record)
 {
     MPI_Init(count, arguments);
     struct channels channels = channels_open();
-    int32_t *cpus = introduce(&channels, record);
+    struct seats seats = introduce(&channels, record);
     if (channels.rank == 0)
-        conduct(&channels, cpus, record);
+        conduct(&channels, &seats, record);
     else
         play(&channels);
-    free(cpus);
+    seats_free(&seats);
     channels_close(&channels);
     MPI_Finalize();
     return EXIT_SUCCESS;

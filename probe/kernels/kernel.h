@@ -59,6 +59,7 @@ struct kernel {
         group_check *verify;    /* NULL: there is nothing to verify */
         group_prepare *prepare; /* NULL: there is nothing to make ready */
         bool pinned;            /* each rank stays on a processor of its own, memory included */
+        bool watched;           /* what other processes of the node use is looked at, before and after */
         bool compares;          /* `run` itself compares the result of every iteration, whatever is asked for */
     } group; /* with all others */
 };

@@ -46,7 +46,7 @@ const struct kernel kernel_noise_work = {
     .measures = "noise on one rank's processor: 400000 steps of dependent integer operations, again and again",
     .time_is = "these steps once",
     .needs = NEEDS_SINGLE,
-    .group = {.run = run_work, .pinned = true, .compares = true},
+    .group = {.run = run_work, .pinned = true, .watched = true, .compares = true},
 };
 
 static int64_t longest_gap_ns(void)
@@ -73,5 +73,5 @@ const struct kernel kernel_noise_detour = {
     .measures = "interruptions of one rank's processor: the clock is read without a pause for a millisecond",
     .time_is = "the longest time between two readings of the clock within a millisecond",
     .needs = NEEDS_SINGLE,
-    .group = {.run = run_detour, .pinned = true},
+    .group = {.run = run_detour, .pinned = true, .watched = true},
 };

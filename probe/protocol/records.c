@@ -98,6 +98,26 @@ static void compose_wrong(struct record *record, const struct sample *sample)
     }
 }
 
+/* What is not known is left out. */
+static void compose_conditions(struct record *record, const struct conditions *found)
+{
+    record_seconds(record, "wall_s", (double)found->most.wall_ns / 1e9);
+    record_integer(record, "switches", found->sums.switches);
+    record_integer(record, "faults", found->sums.faults);
+    if (found->sums.counting > 0)
+        record_integer(record, "throttles", found->sums.throttles);
+    if (found->most.minus_khz < 0)
+        record_integer(record, "least_khz", -found->most.minus_khz);
+    if (found->most.millicelsius > 0)
+        record_integer(record, "millicelsius", found->most.millicelsius);
+    if (found->sums.watched > 0) {
+        record_seconds(record, "others_s", (double)found->sums.others_ns / 1e9);
+        record_integer(record, "interrupts", found->sums.interrupts);
+    }
+    if (found->sums.microjoules > 0)
+        record_integer(record, "microjoules", found->sums.microjoules);
+}
+
 void compose_sample(struct record *record, const struct sample *sample)
 {
     const struct measure *measure = sample->measure;
@@ -114,6 +134,8 @@ void compose_sample(struct record *record, const struct sample *sample)
     record_seconds_list(record, "times_s", sample->times_ns + warmup, (size_t)measure->iterations);
     record_integer(record, "verified", sample->verified);
     compose_wrong(record, sample);
+    if (sample->conditions != NULL)
+        compose_conditions(record, sample->conditions);
     record_end(record);
 }
 

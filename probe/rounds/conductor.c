@@ -18,7 +18,7 @@ struct round {
     const struct channels *channels;
     const struct measure *measure;
     const struct kernel *kernel;
-    const int32_t *cpus;
+    const struct seats *seats;
     struct record *record;
     struct job own_job;
     struct part own;        /* rank 0's own part, if it has one */
@@ -52,6 +52,17 @@ static const int *members_with(const struct round *round, int rank)
     return rank_sets_members(&round->measure->sets, place_of(round, rank).set);
 }
 
+/* Whether it is the first rank of its node that takes part. */
+static bool watches(const struct round *round, int rank)
+{
+    if (!round->kernel->group.watched)
+        return false;
+    for (int other = rank - 1; other >= 0; other--)
+        if (plays(round, other) && round->seats->homes[other] == round->seats->homes[rank])
+            return false;
+    return true;
+}
+
 static struct job job_for(const struct round *round, int rank)
 {
     const struct measure *measure = round->measure;
@@ -62,7 +73,8 @@ static struct job job_for(const struct round *round, int rank)
         .size = (int32_t)rank_sets_size(&measure->sets, place.set),
         .sets = (int32_t)measure->sets.count,
         .partner = round->kernel->needs == NEEDS_PAIR ? members_with(round, rank)[1 - place.index] : -1,
-        .cpu = round->cpus[rank],
+        .cpu = round->seats->cpus[rank],
+        .watch = watches(round, rank),
         .verify = measure->verify,
         .collect = plays(round, 0),
         .message_bytes = measure->message_bytes,
@@ -129,7 +141,7 @@ static int64_t prepare_self(struct round *round)
     const struct measure *measure = round->measure;
     const int64_t times = measure->warmup + measure->iterations;
     const size_t ranks = largest_set(&measure->sets), result = result_bytes(times, ranks);
-    const size_t text = record_bytes((size_t)times + RANK_NUMBERS * ranks);
+    const size_t text = record_bytes((size_t)times + RANK_NUMBERS * ranks + CONDITION_NUMBERS);
     round->arrived = malloc(result);
     if (round->arrived == NULL || !record_reserve(round->record, text))
         return (int64_t)(result + text);
@@ -162,6 +174,7 @@ static void print_sample(const struct round *round, int leader, struct result *r
         .times_ns = result->numbers,
         .verified = result->verified,
         .wrong = result_wrong(result),
+        .conditions = round->kernel->needs == NEEDS_PAIR ? NULL : &result->conditions,
     };
     compose_sample(round->record, &sample);
     channels_print(round->record);
@@ -200,12 +213,12 @@ static void measure_all(struct round *round)
 
 /* Has all sets measure at once and prints start, one sample per set in the order in which they arrive, and end.
  * False, with nothing printed and all ranks idle again, when a rank has no memory for its part. */
-static bool conduct_round(const struct channels *channels, const int32_t *cpus, const struct measure *measure,
+static bool conduct_round(const struct channels *channels, const struct seats *seats, const struct measure *measure,
                           struct record *record, struct refusal *refusal)
 {
     const struct kernel *kernel = kernels[measure->kernel];
     struct round round = {
-        .channels = channels, .measure = measure, .kernel = kernel, .cpus = cpus, .record = record};
+        .channels = channels, .measure = measure, .kernel = kernel, .seats = seats, .record = record};
     send_jobs(&round);
     const struct shortage shortage = prepare_all(&round);
     if (shortage.bytes == 0) {
@@ -228,7 +241,7 @@ static void print_refusal(struct record *record, const struct refusal *refusal)
 }
 
 /* False when there is nothing more to do. */
-static bool obey(const struct channels *channels, const int32_t *cpus, const char *line, size_t length,
+static bool obey(const struct channels *channels, const struct seats *seats, const char *line, size_t length,
                  struct record *record)
 {
     const struct world world = {channels->ranks, kernels, kernel_count};
@@ -240,13 +253,13 @@ static bool obey(const struct channels *channels, const int32_t *cpus, const cha
     }
     if (command.kind == COMMAND_STOP)
         return false;
-    if (!conduct_round(channels, cpus, &command.measure, record, &refusal))
+    if (!conduct_round(channels, seats, &command.measure, record, &refusal))
         print_refusal(record, &refusal);
     command_free(&command);
     return true;
 }
 
-static bool obey_next(const struct channels *channels, const int32_t *cpus, struct lines *lines,
+static bool obey_next(const struct channels *channels, const struct seats *seats, struct lines *lines,
                       struct record *record)
 {
     const char *line = NULL;
@@ -254,7 +267,7 @@ static bool obey_next(const struct channels *channels, const int32_t *cpus, stru
     struct refusal refusal = {.id = 0};
     switch (lines_next(lines, &line, &length)) {
     case LINE_READ:
-        return obey(channels, cpus, line, length, record);
+        return obey(channels, seats, line, length, record);
     case LINE_TOO_LONG:
         refuse(&refusal, "a line of more than %zu bytes", LINE_BYTES_MAX);
         print_refusal(record, &refusal);
@@ -270,11 +283,11 @@ static bool obey_next(const struct channels *channels, const int32_t *cpus, stru
 }
 
 /* Rank 0 reads only between rounds, so it may sleep in the read: no message needs its help then. */
-void conduct(const struct channels *channels, const int32_t *cpus, struct record *record)
+void conduct(const struct channels *channels, const struct seats *seats, struct record *record)
 {
     const struct job stop = {.stop = 1};
     struct lines lines = lines_open(STDIN_FILENO);
-    while (obey_next(channels, cpus, &lines, record))
+    while (obey_next(channels, seats, &lines, record))
         continue;
     lines_free(&lines);
     for (int rank = 1; rank < channels->ranks; rank++)

@@ -1,12 +1,11 @@
 #ifndef SEATRIAL_ROUNDS_CONDUCTOR_H
 #define SEATRIAL_ROUNDS_CONDUCTOR_H
 
-#include <stdint.h>
-
 #include "rounds/channels.h"
+#include "rounds/introduction.h"
 
 /* The loop of rank 0: carries out commands from standard input one by one, until stop or the end of input.
- * `cpus`: each rank's own processor. */
-void conduct(const struct channels *channels, const int32_t *cpus, struct record *record);
+ * `seats`: where each rank is. */
+void conduct(const struct channels *channels, const struct seats *seats, struct record *record);
 
 #endif

@@ -2,6 +2,8 @@
 
 #include <stddef.h>
 
+#include "host/conditions.h"
+#include "host/others.h"
 #include "kernels/group.h"
 #include "kernels/pattern.h"
 
@@ -28,6 +30,34 @@ static void close_comm(const struct part *part, MPI_Comm *comm)
 {
     if (part->kernel->needs == NEEDS_GROUP)
         MPI_Comm_free(comm);
+}
+
+/* Leaves with the leader what happened on all ranks of the set. */
+static void settle_conditions(struct part *part, const struct group *group, struct conditions own)
+{
+    struct conditions *all = &part->result->conditions;
+    MPI_Reduce(&own.sums, &all->sums, CONDITION_SUMS, MPI_INT64_T, MPI_SUM, 0, group->comm);
+    MPI_Reduce(&own.most, &all->most, CONDITION_MOST, MPI_INT64_T, MPI_MAX, 0, group->comm);
+}
+
+/* Runs the timed iterations and returns what happened meanwhile. */
+static struct conditions run_watched(const struct kernel *kernel, const struct job *job, const struct group *group,
+                                     int64_t *times_ns)
+{
+    const bool watch = job->watch && kernel->group.watched;
+    struct others before = {0}, after = {0};
+    if (watch)
+        before = others_read();
+    MPI_Barrier(group->comm);
+    const struct counters begin = counters_read(job->cpu, watch);
+    kernel->group.run(group, job->iterations, times_ns);
+    if (watch)
+        after = others_read();
+    const struct conditions found =
+        conditions_since(&begin, job->cpu, watch, watch ? others_since(&before, &after) : UNKNOWN);
+    others_free(&before);
+    others_free(&after);
+    return found;
 }
 
 /* Leaves each iteration's longest time, and what each rank received wrong, with the leader. */
@@ -66,10 +96,10 @@ void part_run_group(struct part *part, const struct channels *channels)
         verify(&group, 0, 1, &wrong);
     MPI_Barrier(group.comm);
     kernel->group.run(&group, job->warmup, times_ns);
-    MPI_Barrier(group.comm);
-    kernel->group.run(&group, job->iterations, times_ns + job->warmup);
+    const struct conditions found = run_watched(kernel, job, &group, times_ns + job->warmup);
     if (verify != NULL)
         verify(&group, 1, job->verify == VERIFY_ALL ? 1 + job->iterations : 1, &wrong);
     settle(part, &group, wrong);
+    settle_conditions(part, &group, found);
     close_comm(part, &group.comm);
 }

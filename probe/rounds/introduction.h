@@ -5,8 +5,14 @@
 
 #include "rounds/channels.h"
 
-/* Every rank calls it: rank 0 prints the header, rank and ready records, built in `record`.
- * Rank 0 gets each rank's own processor, which must be freed; the others get NULL. */
-int32_t *introduce(const struct channels *channels, struct record *record);
+/* Where each rank is; known to rank 0, NULL on the others. */
+struct seats {
+    int32_t *cpus;  /* its own processor */
+    int32_t *homes; /* the lowest rank on the same host */
+};
+
+/* Every rank calls it: rank 0 prints the header, rank and ready records, built in `record`. */
+struct seats introduce(const struct channels *channels, struct record *record);
+void seats_free(struct seats *seats);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "host/conditions.h"
 #include "kernels/kernel.h"
 #include "kernels/pattern.h"
 
@@ -18,6 +19,7 @@ struct job {
     int32_t partner; /* in a pair: the other rank */
     int32_t cpu;     /* the rank's own processor, for kernels that are pinned; -1: none */
     enum verification verify;
+    int32_t watch;   /* 1: of its node the rank that looks at the other processes */
     int32_t collect; /* 1: keep the result until asked, because rank 0 is measuring too */
     int64_t message_bytes, window, warmup, iterations;
 };
@@ -37,6 +39,7 @@ static inline int64_t compared_iterations(const struct job *job)
 
 /* What the leader of a set delivers; travels as bytes. */
 struct result {
+    struct conditions conditions; /* of the timed iterations; nothing of a pair */
     int64_t verified;   /* iterations whose data were compared */
     int64_t times;      /* of the warm-up and of the iterations */
     int64_t numbers[];  /* these times in nanoseconds, then a struct wrong for each rank of the set */

@@ -22,6 +22,7 @@ void test_buffers(void);
 void test_clock(void);
 void test_rank_facts(void);
 void test_pinning(void);
+void test_conditions(void);
 void test_fuzz(void);
 
 #endif

@@ -37,6 +37,7 @@ int main(void)
     test_clock();
     test_rank_facts();
     test_pinning();
+    test_conditions();
     test_fuzz();
     printf("%d passed, %d failed\n", passed, failed);
     return failed == 0 && passed > 0 ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -26,7 +26,7 @@ static void test_sample(struct record *record)
     struct measure measure = {.id = 7,
                               .sets = sets_of((const int64_t[]){1, 3, 2, 0}, 4, (struct set_sizes){.common = 2}),
                               .message_bytes = 8, .window = 4, .warmup = 1, .iterations = 2, .verify = VERIFY_ENDS};
-    compose_sample(record, &(struct sample){fixture_world.kernels[1], &measure, 1, times_ns, 2, wrong});
+    compose_sample(record, &(struct sample){fixture_world.kernels[1], &measure, 1, times_ns, 2, wrong, NULL});
     check_record(record, "{\"record\":\"sample\",\"id\":7,\"kernel\":\"oneway\",\"source\":2,\"target\":0,"
                          "\"message_bytes\":8,\"window\":4,\"warmup\":1,\"iterations\":2,\"warmup_times_s\":[9e-06],"
                          "\"times_s\":[1.1e-06,1.2e-06],\"verified\":2,\"errors\":3,\"errors_by_rank\":[0,3],"
@@ -38,12 +38,24 @@ static void test_group_sample(struct record *record)
 {
     const struct wrong wrong[] = {NOTHING_WRONG, NOTHING_WRONG, NOTHING_WRONG};
     const int64_t times_ns[] = {1100}, sizes[] = {1, 3};
+    const struct conditions quiet = {{.switches = 3}, {.wall_ns = 500000000}};
+    const struct conditions busy = {
+        {.faults = 2, .throttles = 4, .counting = 3, .watched = 1, .others_ns = 5000000, .interrupts = 70,
+         .microjoules = 9},
+        {.wall_ns = 500000000, .millicelsius = 61000, .minus_khz = -2600000}};
     struct measure measure = {.id = 8, .window = 1, .iterations = 1,
                               .sets = sets_of((const int64_t[]){1, 3, 2, 0}, 4, (struct set_sizes){0, sizes, 2})};
-    compose_sample(record, &(struct sample){fixture_world.kernels[2], &measure, 1, times_ns, 0, wrong});
+    compose_sample(record, &(struct sample){fixture_world.kernels[2], &measure, 1, times_ns, 0, wrong, &quiet});
     check_record(record, "{\"record\":\"sample\",\"id\":8,\"kernel\":\"meet\",\"ranks\":[3,2,0],"
                          "\"message_bytes\":0,\"window\":1,\"warmup\":0,\"iterations\":1,\"warmup_times_s\":[],"
-                         "\"times_s\":[1.1e-06],\"verified\":0,\"errors\":0}\n");
+                         "\"times_s\":[1.1e-06],\"verified\":0,\"errors\":0,"
+                         "\"wall_s\":0.5,\"switches\":3,\"faults\":0}\n");
+    compose_sample(record, &(struct sample){fixture_world.kernels[2], &measure, 1, times_ns, 0, wrong, &busy});
+    check_record(record, "{\"record\":\"sample\",\"id\":8,\"kernel\":\"meet\",\"ranks\":[3,2,0],"
+                         "\"message_bytes\":0,\"window\":1,\"warmup\":0,\"iterations\":1,\"warmup_times_s\":[],"
+                         "\"times_s\":[1.1e-06],\"verified\":0,\"errors\":0,\"wall_s\":0.5,\"switches\":0,\"faults\":2,"
+                         "\"throttles\":4,\"least_khz\":2600000,\"millicelsius\":61000,\"others_s\":0.005,"
+                         "\"interrupts\":70,\"microjoules\":9}\n");
     rank_sets_free(&measure.sets);
 }
 

@@ -7,6 +7,7 @@ import msgspec
 
 from seatrial.model.errors import LaunchError
 from seatrial.model.measurement import (
+    Conditions,
     Corruption,
     Count,
     GroupMeasurement,
@@ -45,6 +46,8 @@ class GroupSample(Timed, frozen=True, kw_only=True):
     """The same of a kernel that is not a pair."""
 
     ranks: tuple[int, ...]
+    wall_s: Seconds | None = None
+    """None of a probe that does not say what happened meanwhile; the rest as in `Conditions`."""
 
 
 def measure_command(number: int, wanted: Round, rank_of: Mapping[str, int]) -> bytes:
@@ -143,6 +146,7 @@ def group_measurement(record: Mapping[str, Any], wanted: GroupRound, nodes: Sequ
         errors=sample.errors,
         corruptions=_corruptions(sample, nodes, sample.ranks),
         variant=wanted.variant,
+        conditions=None if sample.wall_s is None else msgspec.convert(record, Conditions),
     )
 
 

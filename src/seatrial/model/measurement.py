@@ -168,6 +168,29 @@ class GroupRound(msgspec.Struct, frozen=True, kw_only=True):
     verify: Verification = Verification.NONE
 
 
+class Conditions(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What else happened on the processors of a group and on its node while the iterations ran; None: not known."""
+
+    wall_s: Seconds
+    """How long they ran."""
+    switches: Count = 0
+    """How often ranks had to leave their processors, in all."""
+    faults: Count = 0
+    """Pages that the ranks touched first or had lost."""
+    throttles: Count | None = None
+    """How often their cores were throttled for heat."""
+    least_khz: Count | None = None
+    """Frequency of the slowest of their cores at the end."""
+    millicelsius: Count | None = None
+    """Of the hottest thermal zone."""
+    others_s: Seconds | None = None
+    """Processor time of all other processes of the node; only of the first group of each node."""
+    interrupts: Count | None = None
+    """Of the whole node."""
+    microjoules: Count | None = None
+    """Energy of all packages of the node."""
+
+
 class GroupMeasurement(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What one round delivered for one group. `times_s`: per iteration the longest time that a rank took."""
 
@@ -186,3 +209,4 @@ class GroupMeasurement(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     variant: str = ""
     at_s: Seconds | None = None
     """As in Measurement."""
+    conditions: Conditions | None = None

@@ -48,6 +48,7 @@ class Measure(enum.StrEnum):
         0.05,
     )  # fmt: skip
     NOISE = "noise", Trial.NOISE, FindingKind.HIGH_NOISE, SHARE, "noise of the noisiest core", 0.005
+    OTHERS = "others", Trial.NOISE, FindingKind.HIGH_NOISE, SHARE, "processor time of other processes", 0.005
     SWITCH = (
         "pipe_switch",
         Trial.PIPE,
@@ -79,6 +80,22 @@ class Noise(msgspec.Struct, frozen=True, kw_only=True):
     """By number of ranks: the expected time of a quantum of the slowest rank, as a share of the quantum beyond 1."""
 
 
+class NodeConditions(msgspec.Struct, frozen=True, kw_only=True):
+    """What else happened on a node while its kernels ran; None: not known there."""
+
+    switches_per_s: float
+    """How often a rank had to leave its processor, per second of measuring and for all ranks of a round together."""
+    faults_per_s: float
+    throttles: int | None = None
+    """How often its cores were throttled for heat, in all."""
+    least_hz: float | None = None
+    """Least frequency of a core at the end of a round."""
+    celsius: float | None = None
+    """Of its hottest thermal zone."""
+    interrupts_per_s: float | None = None
+    watts: float | None = None
+
+
 class NodeFigures(msgspec.Struct, frozen=True, kw_only=True):
     """All figures of one node."""
 
@@ -90,6 +107,7 @@ class NodeFigures(msgspec.Struct, frozen=True, kw_only=True):
     flops_by_width: dict[int, Estimate] = {}
     """All cores, by the bytes of a vector."""
     noise: Noise | None = None
+    conditions: NodeConditions | None = None
     wrong_bytes: int = 0
     wrong_kernels: tuple[str, ...] = ()
     """Kernels whose results were wrong."""

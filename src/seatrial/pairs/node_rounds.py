@@ -48,7 +48,7 @@ class Extent(msgspec.Struct, frozen=True, kw_only=True):
 FULL = Extent()
 QUICK = Extent(whole=False, array_part=3)
 """About a second of each node for three repetitions. All three arrays together have four times the caches' bytes."""
-SHORT = Extent(whole=False, passes=3, batches=4, quanta=160, round_trips=200, array_part=3)
+SHORT = Extent(whole=False, passes=3, batches=4, quanta=200, round_trips=200, array_part=3)
 """A third of it, for nodes that are tried one after the other; noise is still watched for a tenth of a second."""
 
 

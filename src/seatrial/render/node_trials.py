@@ -12,10 +12,10 @@ from seatrial.render.json import Json
 from seatrial.render.report import Table, columns
 
 SHOWN = (
-    Measure.TRIAD, Measure.CORE_TRIAD, Measure.CHASE, Measure.FMA, Measure.SLOWEST_CORE, Measure.NOISE, Measure.SWITCH,
-    Measure.WAKE,
+    Measure.TRIAD, Measure.CORE_TRIAD, Measure.CHASE, Measure.FMA, Measure.SLOWEST_CORE, Measure.NOISE, Measure.OTHERS,
+    Measure.SWITCH, Measure.WAKE,
 )  # fmt: skip
-HEADS = ("triad", "one core", "latency", "arithmetic", "slowest core", "noise", "switch", "wake")
+HEADS = ("triad", "one core", "latency", "arithmetic", "slowest core", "noise", "others", "switch", "wake")
 MOST_ROWS = 40
 LIMIT_HEAD = columns("node", "#triad", "#of channels", "#arithmetic", "#of peak", "#frequency")
 NOISE_HEAD = columns("node", "#mean", "#worst core", "#largest", "#cost of 1,000 ranks", "#cost of 10,000 ranks")
@@ -45,6 +45,7 @@ def _node(figures: NodeFigures, limits: NodeLimits) -> Json:
         "memory_bytes_per_s": {scope: estimate_fields(value) for scope, value in figures.memory_bytes_per_s.items()},
         "flops_by_width": {str(width): estimate_fields(value) for width, value in figures.flops_by_width.items()},
         "noise": msgspec.to_builtins(figures.noise, str_keys=True),
+        "conditions": msgspec.to_builtins(figures.conditions),
         "limits": msgspec.to_builtins(limits),
         "wrong_bytes": figures.wrong_bytes,
         "verified": figures.verified,

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from seatrial.judgement.nodes.conditions import conditions_of
 from seatrial.judgement.nodes.noise import noise_of
 from seatrial.model.measurement import Estimate, GroupMeasurement, Kernel, Phase
 from seatrial.model.node_trials import Measure, NodeFigures, Noise, Runs
@@ -60,6 +61,7 @@ def _figures(name: str, measured: Sequence[GroupMeasurement]) -> NodeFigures:
         Measure.FMA: {number: sum(rates) for number, rates in cores.items()},
         Measure.SLOWEST_CORE: {number: min(rates) for number, rates in cores.items()},
         Measure.NOISE: _noise_runs(usable),
+        Measure.OTHERS: _others(usable),
         Measure.SWITCH: _medians(usable, Kernel.PIPE_SWITCH),
         Measure.WAKE: _medians(usable, Kernel.PIPE_WAKE),
     }
@@ -76,6 +78,7 @@ def _figures(name: str, measured: Sequence[GroupMeasurement]) -> NodeFigures:
             if repetitions
         },
         noise=_noise(usable),
+        conditions=conditions_of(measured),
         wrong_bytes=sum(measurement.errors for measurement in wrong),
         wrong_kernels=tuple(dict.fromkeys(str(measurement.shape.kernel) for measurement in wrong)),
         verified=sum(measurement.verified for measurement in measured),
@@ -133,3 +136,15 @@ def _noise_runs(measured: Sequence[GroupMeasurement]) -> Runs:
             work[measurement.repetition][measurement.nodes[0]] = list(measurement.times_s)
     noises = {repetition: noise_of(times, ()) for repetition, times in work.items()}
     return {repetition: noise.worst_fraction for repetition, noise in noises.items() if noise is not None}
+
+
+def _others(measured: Iterable[GroupMeasurement]) -> Runs:
+    """Processors that other processes of the node used in each repetition: 0.01 is 1 % of one."""
+    used: dict[int, float] = defaultdict(float)
+    lasted: dict[int, float] = defaultdict(float)
+    for measurement in measured:
+        conditions = measurement.conditions
+        if conditions is not None and conditions.others_s is not None:
+            used[measurement.repetition] += conditions.others_s
+            lasted[measurement.repetition] += conditions.wall_s
+    return {repetition: used[repetition] / wall_s for repetition, wall_s in lasted.items() if wall_s > 0}

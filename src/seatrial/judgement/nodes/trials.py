@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from seatrial.drift.peer_groups import one_kernel
+from seatrial.judgement.nodes.conditions import condition_notes
 from seatrial.judgement.nodes.figures import figures_of
 from seatrial.judgement.nodes.findings import slow_node, wrong_result
 from seatrial.judgement.nodes.limits import limits_of
@@ -49,7 +50,7 @@ def trial_notes(trials: NodeTrials, facts: Mapping[str, NodeFacts]) -> tuple[str
         if not outlier.proved:
             label = outlier.comparison.measure.label
             notes.append(f"{outlier.node} was out of line in {label} and could not be measured again: not reported.")
-    return tuple(notes)
+    return (*notes, *condition_notes(trials))
 
 
 def _slow(worse: Sequence[Outlier], facts: Mapping[str, NodeFacts]) -> tuple[Finding, ...]:

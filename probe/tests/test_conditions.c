@@ -1,0 +1,41 @@
+#define _POSIX_C_SOURCE 200809L
+
+#include <time.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "host/clock.h"
+#include "host/conditions.h"
+#include "host/others.h"
+
+static void test_threads_are_matched(void)
+{
+    struct thread_time first[] = {{3, 100}, {7, 50}}, second[] = {{3, 160}, {7, 50}, {9, 5}};
+    const struct others before = {first, 2, 2}, now = {second, 3, 3}, unread = {NULL, 0, 0};
+    CHECK(others_since(&before, &now) == 65); /* 60 of a known thread, 5 of a new one */
+    CHECK(others_since(&now, &before) == 0);  /* what has ended is not seen */
+    CHECK(others_since(&unread, &now) == -1);
+    CHECK(others_since(&before, &unread) == -1);
+}
+
+static void test_what_this_process_did_itself(void)
+{
+    const struct counters before = counters_read(-1, true);
+    const struct timespec nap = {0, 20000000};
+    nanosleep(&nap, NULL);
+    const struct conditions found = conditions_since(&before, -1, true, UNKNOWN);
+    CHECK(found.most.wall_ns >= 20000000);
+    CHECK(found.sums.counting == 0); /* no processor, no throttles */
+    CHECK(found.sums.watched == 0);
+    CHECK(found.sums.switches >= 0 && found.sums.faults >= 0);
+}
+
+void test_conditions(void)
+{
+    test_threads_are_matched();
+    test_what_this_process_did_itself();
+    struct others others = others_read(); /* none where nothing but this program runs */
+    for (size_t i = 1; i < others.count; i++)
+        CHECK(others.threads[i - 1].thread < others.threads[i].thread);
+    others_free(&others);
+}
