@@ -94,3 +94,18 @@ def test_a_byte_goes_through_pipes_and_back(mpi: Mpi, probe: Path, kernel: str) 
     assert all(time_s > 0 for time_s in pair[0]["times_s"])
     for one in (alone[0], many[0]):
         assert (one["times_s"], one["errors"]) == ([0.0] * TIMED, 0), "a pipe has two ends"
+
+
+def test_the_probe_says_what_else_happened(mpi: Mpi, probe: Path) -> None:
+    """Of the whole node once in a round, and only with kernels of noise."""
+    noise = {"kernel": "noise_work", "ranks": [1, 2], "iterations": 20}
+    noisy, quiet = samples(mpi, probe, noise, {"kernel": "memory_read", "message_bytes": 1 << 16, "ranks": [1],
+                                               "group_sizes": [1], "verify": "none"})  # fmt: skip
+    for sample in (*noisy, *quiet):
+        assert sample["wall_s"] >= sum(sample["times_s"])
+        assert (sample["switches"] >= 0, sample["faults"] >= 0) == (True, True)
+    watched = [sample for sample in noisy if "others_s" in sample]
+    assert [sample["ranks"] for sample in watched] == [[1]], "the first rank of the node that takes part"
+    assert watched[0]["others_s"] >= 0
+    assert watched[0]["interrupts"] >= 0
+    assert "others_s" not in quiet[0]
