@@ -80,6 +80,8 @@ struct others others_read(void)
     first_line("/proc/self/comm", own, sizeof own);
     namespace_of("self", own_space);
     namespace_of("1", space);
+    if (space[0] == '\0')
+        namespace_of("2", space); /* a thread of the kernel, where the first process may not be looked at */
     const bool virtual = space[0] != '\0' && strcmp(own_space, space) != 0;
     for (const struct dirent *entry; (entry = readdir(processes)) != NULL;) {
         if (entry->d_name[0] < '0' || entry->d_name[0] > '9')

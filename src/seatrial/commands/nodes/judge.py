@@ -14,6 +14,7 @@ from seatrial.model.node_trials import USEFUL, NodeTrials
 from seatrial.model.placement import node_of
 from seatrial.model.run import Ending, RecordedRun
 from seatrial.model.settings import NodesSettings, Trial
+from seatrial.model.units import share
 from seatrial.model.verdict import Finding, Verdict, worst
 from seatrial.model.words import count
 from seatrial.pairs.node_rounds import ONCE_KERNELS, TRIAL_KERNELS
@@ -111,7 +112,7 @@ def _reason(recorded: RecordedRun, trials: NodeTrials, missing: Sequence[str], *
         kinds = {each.measure for each in trials.comparisons}
         sentence += f", {len(compared)} compared with their peers in {count(len(kinds), 'figure')}"
         if coarse := len(kinds) - len(trials.useful):
-            sentence += f"; {coarse} of these vary too much to show a node that is {USEFUL:.0%} worse"
+            sentence += f"; {coarse} of these vary too much to show a node that is {share(USEFUL)} worse"
     if not complete and not missing:
         why = ENDINGS.get(recorded.info.ending, "not all repetitions were measured")
         sentence += f"; incomplete: {why}"
