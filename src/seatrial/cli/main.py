@@ -13,6 +13,7 @@ import typer
 
 from seatrial import __version__
 from seatrial.cli import (
+    acceptance,
     baseline,
     benchmarks,
     changepoints,
@@ -166,6 +167,7 @@ COMMANDS = (
         parse,
         "Read one output of a benchmark and judge it: numbers, evidence of work, validity gates.",
     ),
+    Command(acceptance, "Run a site's list of benchmarks and compare them with thresholds."),
     Command(scale, "Judge scaling: speed-up, efficiency, and whether all points did the same work."),
     Command(benchmarks, "Known benchmarks: metrics, evidence of work, gates."),
     Command(gather, "Record raw facts of the nodes, for `--from` and to share with others."),

@@ -184,6 +184,9 @@ class FindingKind(enum.StrEnum):
     BIMODAL = "bimodal-point", UNSTABLE, "has runs of two kinds", "benchmarks"
     SUPERLINEAR = "superlinear-speedup", INVALID, "is faster than linear, and nothing explains it", "benchmarks"
 
+    # Of an acceptance.
+    BELOW_THRESHOLD = "below-threshold", SLOW, "does not reach its threshold", "acceptance"
+
     # Of a launch, in the order in which reports list nodes that are not available.
     STEP_PASSED = "step-passed", Verdict.PASS, "works", "doctor"
     NO_SLURM = "no-slurm", BLOCKED, "Slurm commands are missing", "doctor"

@@ -1,0 +1,181 @@
+"""Judges an acceptance: each benchmark's runs by their gates, their median by the thresholds."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
+
+from seatrial.benchmarks.declaration import Benchmark
+from seatrial.commands.acceptance.spec import Item, Spec, Threshold
+from seatrial.judgement.benchmark_findings import breach_finding, word_of_output
+from seatrial.model import subject
+from seatrial.model.benchmark import Better, Output
+from seatrial.model.errors import ExitCode
+from seatrial.model.verdict import Finding, FindingKind, Verdict, worst
+from seatrial.statistics.estimates import median
+
+
+class Attempt(msgspec.Struct, frozen=True, kw_only=True):
+    """One run of a benchmark, as it was judged by itself."""
+
+    run: str
+    output: Output
+    limits: dict[str, float] = {}
+    failure: str = ""
+    node_hours: float = 0.0
+    earlier: bool = False
+    """Whether it was there already when this acceptance began."""
+
+
+class Checked(msgspec.Struct, frozen=True, kw_only=True):
+    """One comparison of a threshold with what was measured.
+
+    `bound`: what the value must reach, in base units; None: not known.
+    """
+
+    threshold: Threshold
+    value: float | None
+    bound: float | None
+    reference: str
+    passed: bool
+    unit: str = ""
+
+
+class ItemResult(msgspec.Struct, frozen=True, kw_only=True):
+    """One benchmark of the acceptance."""
+
+    item: Item
+    attempts: tuple[Attempt, ...]
+    checks: tuple[Checked, ...]
+    findings: tuple[Finding, ...]
+    left: str = ""
+    """Why it is not complete; empty: it is."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """The worst finding's; NOT_RUN where runs are missing and nothing is wrong."""
+        if self.findings:
+            return worst([finding.verdict for finding in self.findings])
+        return Verdict.NOT_RUN if self.left else Verdict.PASS
+
+
+class Acceptance(msgspec.Struct, frozen=True, kw_only=True):
+    """All of it."""
+
+    spec: Spec
+    items: tuple[ItemResult, ...]
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Of all benchmarks."""
+        return tuple(finding for item in self.items for finding in item.findings)
+
+    @property
+    def node_hours(self) -> float:
+        """That all runs took together."""
+        return sum(attempt.node_hours for item in self.items for attempt in item.attempts)
+
+    @property
+    def word(self) -> str:
+        """INCOMPLETE only where nothing is wrong with what was run."""
+        if self.findings:
+            return worst([finding.verdict for finding in self.findings]).value
+        return "INCOMPLETE" if any(item.left for item in self.items) else Verdict.PASS.value
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """Findings before incompleteness."""
+        if self.findings:
+            return ExitCode.FINDINGS
+        return ExitCode.INCOMPLETE if any(item.left for item in self.items) else ExitCode.PASS
+
+
+def judge_item(
+    item: Item,
+    benchmark: Benchmark,
+    attempts: Sequence[Attempt],
+    baselines: Mapping[str, Output],
+    left: str = "",
+) -> ItemResult:
+    """One benchmark. `baselines`: output of the runs that thresholds name; `left`: why runs are missing."""
+    breaches = [(attempt.run, breach) for attempt in attempts for breach in attempt.output.breaches]
+    findings = [breach_finding(breach, subject.output(run)) for run, breach in breaches]
+    unfinished = next((attempt for attempt in attempts if not attempt.output.complete), None)
+    if unfinished is not None:
+        left = left or f"{unfinished.run}: {unfinished.failure or unfinished.output.missing[0]}"
+    good = [attempt for attempt in attempts if word_of_output(attempt.output) == Verdict.PASS]
+    checks = [check for threshold in item.threshold if good for check in _checks(benchmark, threshold, good, baselines)]
+    findings += [_missed(item, check) for check in checks if not check.passed]
+    return ItemResult(item=item, attempts=tuple(attempts), checks=tuple(checks), findings=tuple(findings), left=left)
+
+
+def _checks(
+    benchmark: Benchmark, threshold: Threshold, good: Sequence[Attempt], baselines: Mapping[str, Output]
+) -> Iterator[Checked]:
+    """The median over runs of each run's best number, compared with each bound of the threshold."""
+    metric = next(metric for metric in benchmark.metrics if metric.name == threshold.metric)
+    more = metric.better is Better.MORE
+    values = [value for attempt in good if (value := _best(attempt.output, threshold, more=more)) is not None]
+    value = median(values) if values else None
+    limit = good[-1].limits.get(threshold.metric)
+    earlier = baselines.get(threshold.baseline)
+    before = _best(earlier, threshold, more=more) if earlier is not None else None
+    comparisons = (
+        (threshold.least, threshold.least, True, "least"),
+        (threshold.most, threshold.most, False, "most"),
+        (threshold.of_limit, _part(limit, threshold.of_limit, more=more), more, f"of the limit {_text(limit)}"),
+        (
+            threshold.of_baseline,
+            _part(before, threshold.of_baseline, more=more),
+            more,
+            f"of {threshold.baseline}: {_text(before)}",
+        ),
+    )
+    for given, bound, at_least, reference in comparisons:
+        if given is None:
+            continue
+        reached = value is not None and bound is not None and (value >= bound if at_least else value <= bound)
+        yield Checked(
+            threshold=threshold, value=value, bound=bound, reference=reference, passed=reached, unit=metric.unit
+        )
+
+
+def _part(reference: float | None, share: float | None, *, more: bool) -> float | None:
+    """The bound that a share of a reference makes."""
+    if reference is None or not share or not math.isfinite(reference):
+        return None
+    return reference * share if more else reference / share
+
+
+def _text(reference: float | None) -> str:
+    return "not known" if reference is None else f"{reference:.6g}"
+
+
+def _best(output: Output, threshold: Threshold, *, more: bool) -> float | None:
+    values = [
+        result.value
+        for result in output.results
+        if result.metric == threshold.metric
+        and all(str(result.labels.get(name)) == str(label) for name, label in threshold.where.items())
+    ]
+    return (max if more else min)(values, default=None)
+
+
+def _missed(item: Item, check: Checked) -> Finding:
+    """The finding for a threshold that is not reached, or cannot be compared."""
+    metric, unit = check.threshold.metric, f" {check.unit}".rstrip()
+    if check.value is None:
+        brief = f"no number of {metric} has the labels of the threshold"
+    elif check.bound is None:
+        brief = f"{metric} {check.value:.6g}{unit}, its reference is not known"
+    else:
+        brief = f"{metric} {check.value:.6g}{unit}, the bound is {check.bound:.6g} ({check.reference})"
+    return Finding(
+        kind=FindingKind.BELOW_THRESHOLD,
+        subject=subject.output(item.name),
+        verdict=FindingKind.BELOW_THRESHOLD.verdict,
+        statement=f"{item.name}: {brief}.",
+        brief=brief,
+        metric=metric,
+        remedy="Check the nodes of its runs (`seatrial report RUN`), then the links between them (`seatrial check`).",
+    )

@@ -1,0 +1,108 @@
+"""The report of an acceptance: a row for each benchmark, a row for each threshold, and what is wrong."""
+
+from collections.abc import Iterator
+
+from seatrial.commands.acceptance.judge import Acceptance, Checked, ItemResult
+from seatrial.model.words import count
+from seatrial.render.benchmark_output import value_text
+from seatrial.render.headline import sentence_of
+from seatrial.render.json import Json
+from seatrial.render.report import Block, Case, Findings, Lines, Report, Table, columns
+
+
+def acceptance_report(result: Acceptance) -> Report:
+    """The whole report."""
+    return Report(
+        word=result.word,
+        sentence=_sentence(result),
+        exit_code=result.exit_code,
+        kind="acceptance",
+        payload=lambda: acceptance_fields(result),
+        terminal=lambda _: _blocks(result),
+        page=lambda: _blocks(result),
+        findings=result.findings,
+        cases=tuple(Case(name=f"acceptance:{item.item.name}", verdict=item.verdict, reason=item.left)
+                    for item in result.items),
+    )  # fmt: skip
+
+
+def _sentence(result: Acceptance) -> str:
+    """The culprit first; then what is missing."""
+    left = [item for item in result.items if item.left]
+    rest = f"; {count(len(left), 'benchmark')} not complete" if left else ""
+    if result.findings:
+        return f"{sentence_of(result.findings)}{rest}"
+    if left:
+        more = f" and {len(left) - 1} more" if left[1:] else ""
+        return f"{result.spec.name}: {left[0].item.name}: {left[0].left}{more}"
+    checks = sum(len(item.checks) for item in result.items)
+    return (
+        f"{result.spec.name}: {count(len(result.items), 'benchmark')} complete, "
+        f"{count(checks, 'threshold')} reached, {result.node_hours:.3g} node-hours"
+    )
+
+
+def acceptance_fields(result: Acceptance) -> Json:
+    """docs/acceptance.md describes each field."""
+    return {
+        "name": result.spec.name,
+        "node_hours": result.node_hours,
+        "node_hours_limit": result.spec.node_hours,
+        "benchmarks": [
+            {
+                "name": item.item.name,
+                "benchmark": item.item.benchmark,
+                "verdict": item.verdict.value,
+                "left": item.left,
+                "runs": [
+                    {
+                        "run": attempt.run,
+                        "complete": attempt.output.complete,
+                        "failure": attempt.failure,
+                        "node_hours": attempt.node_hours,
+                        "earlier": attempt.earlier,
+                    }
+                    for attempt in item.attempts
+                ],
+                "thresholds": [_check_fields(check) for check in item.checks],
+            }
+            for item in result.items
+        ],
+    }
+
+
+def _check_fields(check: Checked) -> Json:
+    return {
+        "metric": check.threshold.metric,
+        "where": dict(check.threshold.where),
+        "value": check.value,
+        "bound": check.bound,
+        "unit": check.unit,
+        "reference": check.reference,
+        "passed": check.passed,
+    }
+
+
+def _blocks(result: Acceptance) -> Iterator[Block]:
+    if result.findings:
+        yield Findings(findings=result.findings)
+    yield Table(
+        columns=columns("benchmark", "verdict", "#runs", "~left"),
+        rows=tuple(
+            (item.item.name, item.verdict.value, f"{len(item.attempts)} of {item.item.repetitions}", item.left)
+            for item in result.items
+        ),
+    )
+    rows = tuple(_row(item, check) for item in result.items for check in item.checks)
+    if rows:
+        yield Table(columns=columns("benchmark", "metric", "#median", "#bound", "~reference", "verdict"), rows=rows)
+    limit = f" of {result.spec.node_hours:g}" if result.spec.node_hours else ""
+    yield Lines(rows=(("node-hours", f"{result.node_hours:.3g}{limit}"),))
+
+
+def _row(item: ItemResult, check: Checked) -> tuple[str, ...]:
+    where = ", ".join(str(label) for label in check.threshold.where.values())
+    metric = f"{check.threshold.metric} ({where})" if where else check.threshold.metric
+    value = "-" if check.value is None else value_text(check.value, check.unit)
+    bound = "-" if check.bound is None else value_text(check.bound, check.unit)
+    return item.item.name, metric, value, bound, check.reference, "PASS" if check.passed else "SLOW"

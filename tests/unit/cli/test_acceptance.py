@@ -1,0 +1,134 @@
+"""seatrial acceptance: thresholds, budget, and how it is continued."""
+
+from pathlib import Path
+
+import pytest
+
+from seatrial.cli.main import run
+from tests.support.builders import Cluster
+from tests.support.json_objects import parsed
+from tests.support.launchers import use_launcher
+from tests.support.program_launcher import ProgramLauncher
+
+OWN = """
+name = "heat"
+complete = '^Done'
+[metrics.solve_time_s]
+pattern = 'Solved in (\\S+) ms'
+unit = "ms"
+better = "less"
+[run]
+command = ["./heat.sh"]
+mpi = false
+"""
+SPEC = """
+name = "spring"
+{top}
+[[benchmark]]
+name = "heat"
+benchmark = "heat.toml"
+repetitions = 2
+[[benchmark.threshold]]
+metric = "solve_time_s"
+{threshold}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A benchmark that takes 10 ms in the first run and 14 ms in each later one."""
+    monkeypatch.setenv("SEATRIAL_ARCHIVE", str(tmp_path / "archive"))
+    use_launcher(ProgramLauncher(Cluster(nodes=("n1", "n2"))))
+    (tmp_path / "heat.toml").write_text(OWN.replace("./heat.sh", str(tmp_path / "heat.sh")))
+    count = tmp_path / "count"
+    program(
+        tmp_path, f'echo x >>"{count}"; [ $(wc -l <"{count}") = 1 ] && t=10 || t=14; echo "Solved in $t ms"; echo Done'
+    )
+    return tmp_path
+
+
+def program(folder: Path, text: str) -> None:
+    (folder / "heat.sh").write_text(f"#!/bin/sh\n{text}\n")
+    (folder / "heat.sh").chmod(0o755)
+
+
+def spec(folder: Path, threshold: str, top: str = "") -> str:
+    file = folder / "spec.toml"
+    file.write_text(SPEC.format(threshold=threshold, top=top))
+    return str(file)
+
+
+def test_thresholds_are_compared_with_the_median_and_complete_runs_are_not_repeated(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page, junit = folder / "page.html", folder / "junit.xml"
+    passing = spec(folder, "most = 0.0121")
+    assert run(["acceptance", "run", passing, "--html", str(page), "--junit", str(junit), "--json"]) == 0
+    report = parsed(capsys.readouterr().out)
+    (item,) = report["benchmarks"]
+    assert [one["run"] for one in item["runs"]] == ["spring-heat-1", "spring-heat-2"]
+    assert (item["thresholds"][0]["value"], item["thresholds"][0]["passed"]) == (0.012, True)
+    assert "12.0 ms" in page.read_text()
+    assert 'name="acceptance:heat"' in junit.read_text()
+    assert run(["acceptance", "run", spec(folder, "most = 0.0119"), "--json"]) == 1
+    report = parsed(capsys.readouterr().out)
+    assert all(one["earlier"] for one in report["benchmarks"][0]["runs"])
+    assert (folder / "count").read_text() == "x\nx\n"
+    assert "solve_time_s 0.012 s, the bound is 0.0119 (most)" in report["headline"]
+
+
+def test_a_baseline_of_times_is_a_share_of_speed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    good = 'of_baseline = 0.8\nbaseline = "spring-heat-1"'
+    assert run(["acceptance", "run", spec(folder, good)]) == 0
+    assert run(["acceptance", "run", spec(folder, good.replace("0.8", "0.9"))]) == 1
+    assert "of spring-heat-1: 0.01" in " ".join(capsys.readouterr().out.split())
+    assert run(["acceptance", "run", spec(folder, good.replace("spring-heat-1", "winter-heat-1"))]) == 1
+    assert "its reference is not known" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_run_that_fails_leaves_it_incomplete_and_is_repeated_later(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole = (folder / "heat.sh").read_text().partition("\n")[2]
+    (folder / "heat.sh").unlink()
+    words = ["acceptance", "run", spec(folder, "most = 1.0"), "--json"]
+    assert run(words) == 2
+    assert "is not on PATH on n1" in parsed(capsys.readouterr().out)["benchmarks"][0]["left"]
+    program(folder, whole)
+    assert run(words) == 0
+    runs = [one["run"] for one in parsed(capsys.readouterr().out)["benchmarks"][0]["runs"]]
+    assert runs == ["spring-heat-1.2", "spring-heat-2"]
+
+
+def test_what_does_not_fit_the_node_hours_is_not_started(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["acceptance", "run", spec(folder, "most = 1.0", "node_hours = 0.5"), "--json"]) == 2
+    assert "of 0.5 node-hours are used" in parsed(capsys.readouterr().out)["benchmarks"][0]["left"]
+    assert not (folder / "count").exists()
+
+
+@pytest.mark.parametrize(
+    ("threshold", "top", "says"),
+    [
+        ("least = 1", "colour = 1", "unknown field `colour`"),
+        ("", "", "compares with nothing"),
+        ("of_baseline = 0.9", "", "of_baseline and baseline go together"),
+        ('least = 1\n[[benchmark]]\nname = "heat"\nbenchmark = "hpl"', "", "1 of them with different names"),
+        ('least = 1\n[[benchmark.threshold]]\nmetric = "speed"\nleast = 1', "", "has no metric 'speed'"),
+        ('least = 1\n[[benchmark]]\nname = "s"\nbenchmark = "stream"', "", "stream has no command"),
+    ],
+)
+def test_a_file_that_is_wrong_is_refused_before_anything_runs(
+    folder: Path, capsys: pytest.CaptureFixture[str], threshold: str, top: str, says: str
+) -> None:
+    assert run(["acceptance", "run", spec(folder, threshold, top)]) == 64
+    assert says in capsys.readouterr().err
+    assert not (folder / "archive").exists()
+
+
+def test_runs_of_other_settings_are_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["acceptance", "run", spec(folder, "most = 1.0")]) == 0
+    changed = Path(spec(folder, "most = 1.0"))
+    changed.write_text(changed.read_text().replace("repetitions = 2", "repetitions = 2\nnode_count = 2"))
+    assert run(["acceptance", "run", str(changed)]) == 64
+    assert "was made with other settings" in capsys.readouterr().err
+    assert run(["acceptance", "run", str(changed), "--run", "other"]) == 0
