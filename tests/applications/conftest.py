@@ -1,5 +1,6 @@
 """A virtual cluster of two nodes that see the folder of the tests."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,7 +17,7 @@ def lab2(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabPlan]:
     if problem := why_not():
         pytest.skip(str(problem))
     shared = str(tmp_path_factory.getbasetemp())
-    plan = make_plan(name="apps", nodes=2, folders=(*needed_folders(), shared))
+    plan = make_plan(name=f"a{os.getpid()}", nodes=2, folders=(*needed_folders(), shared))
     raise_lab(plan)
     try:
         yield plan
