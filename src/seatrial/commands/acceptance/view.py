@@ -16,7 +16,6 @@ def acceptance_report(result: Acceptance) -> Report:
         word=result.word,
         sentence=_sentence(result),
         exit_code=result.exit_code,
-        kind="acceptance",
         payload=lambda: acceptance_fields(result),
         terminal=lambda _: _blocks(result),
         page=lambda: _blocks(result),
