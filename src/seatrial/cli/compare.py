@@ -1,26 +1,40 @@
 """seatrial compare: what changed between two sets of runs.
 
-Exit code 1 means that something became slower, so that a script can stop an upgrade. Nothing is measured here: runs
-come from the archive.
+Exit code 1 means that something became slower, so that a script can stop an upgrade. Runs come from the archive; with
+--toggle a benchmark is measured first, under two settings in turn.
 """
 
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from seatrial.cli.options import Archive, AsJson, Html, Markdown, archive_folder, share_of
 from seatrial.cli.outcome import Files, show
+from seatrial.cli.progress import progress_on
 from seatrial.commands.compare import run as compare_run
+from seatrial.commands.compare import toggle as compare_toggle
 from seatrial.commands.compare import view as compare_view
 from seatrial.judgement.comparison.records import PRACTICAL
+from seatrial.model.errors import ExitCode, UsageError
+from seatrial.model.imported import SENSES
+from seatrial.render.escape import clean
 
 RUNS = "a run, `last`, a folder, several joined by commas, dates (2026-11-01..2026-11-10), or a baseline"
 """What both arguments may be."""
 
 
 def compare(
-    first: Annotated[str, typer.Argument(help=f"Before: {RUNS}.", metavar="A")],
-    second: Annotated[str, typer.Argument(help="After: the same.", metavar="B")],
+    first: Annotated[
+        str, typer.Argument(help=f"Before: {RUNS}; with --toggle the benchmark's words.", metavar="A")
+    ] = "",
+    second: Annotated[str, typer.Argument(help="After: the same.", metavar="B")] = "",
+    rest: Annotated[
+        list[str] | None, typer.Argument(help="More words of a benchmark.", metavar="[WORD]...", hidden=True)
+    ] = None,
     effect: Annotated[
         str, typer.Option(help="Practical threshold: a smaller change does not matter.", metavar="SHARE")
     ] = f"{PRACTICAL:.0%}",
@@ -28,14 +42,58 @@ def compare(
         list[str] | None,
         typer.Option(help="Permit that this condition differs: mpi-library. May be repeated.", metavar="CONDITION"),
     ] = None,
+    toggle: Annotated[
+        tuple[str, str] | None,
+        typer.Option(
+            help="Measure now, in the order A B B A: two commands that set and unset a change.", metavar="CMD_A CMD_B"
+        ),
+    ] = None,
+    blocks: Annotated[int, typer.Option(help="With --toggle: blocks of four runs.", min=1, metavar="N")] = 3,
+    better: Annotated[
+        str, typer.Option(help="With --toggle: which numbers of an unknown benchmark are good.", metavar="WHICH")
+    ] = "higher",
     archive: Archive = None,
     as_json: AsJson = False,
     html: Html = None,
     markdown: Markdown = None,
 ) -> int:
     """Say what became slower, faster or stayed the same between two sets of runs, and which facts changed with it."""
-    comparison = compare_run.run_comparison(
-        archive_folder(archive), first, second, threshold=share_of(effect, "--effect"), across=across or ()
-    )
+    folder, threshold = archive_folder(archive), share_of(effect, "--effect")
     files = Files(html=html, markdown=markdown)
+    words = (*filter(None, (first, second)), *(rest or ()))
+    if toggle is not None:
+        if better not in SENSES:
+            raise UsageError(f"--better {better!r} is not known.", "Write higher or lower.")
+        wanted = compare_toggle.toggle_of(*toggle, words, blocks, SENSES[better])
+        return _toggled(folder, wanted, threshold, across or (), as_json=as_json, files=files)
+    if len(words) != 2:
+        raise UsageError(f"{len(words)} sets of runs are named; compare takes two.", "Write compare A B.")
+    comparison = compare_run.run_comparison(folder, first, second, threshold=threshold, across=across or ())
     return show(compare_view.comparison_report(comparison), as_json=as_json, files=files)
+
+
+def _toggled(
+    archive: Path,
+    toggle: "compare_toggle.Toggle",
+    threshold: float,
+    across: Sequence[str],
+    *,
+    as_json: bool,
+    files: Files,
+) -> int:
+    """Measure both settings, and compare them. A setting that was not restored is never a success."""
+    with progress_on(sys.stderr) as progress:
+        toggled = compare_toggle.run_toggled(archive, toggle, progress)
+    comparison = compare_run.run_comparison(
+        archive,
+        ",".join(toggled.first),
+        ",".join(toggled.second),
+        threshold=threshold,
+        across=across,
+        names=(shlex.join(toggle.first), shlex.join(toggle.second)),
+    )
+    code = show(compare_view.comparison_report(comparison), as_json=as_json, files=files)
+    if toggled.unrestored:
+        print(clean(f"seatrial: {toggled.unrestored}"), file=sys.stderr)
+        return max(code, int(ExitCode.INCOMPLETE))
+    return code

@@ -12,9 +12,7 @@ from seatrial.commands.import_values import batches as import_batches
 from seatrial.commands.import_values import run as import_run
 from seatrial.commands.import_values import view as import_view
 from seatrial.model.errors import UsageError
-from seatrial.model.imported import Sense
-
-SENSES = {"higher": Sense.HIGHER, "lower": Sense.LOWER}
+from seatrial.model.imported import SENSES
 
 
 def import_values(

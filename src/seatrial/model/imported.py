@@ -15,6 +15,10 @@ class Sense(enum.StrEnum):
     LOWER = "imported_lower"
 
 
+SENSES = {"higher": Sense.HIGHER, "lower": Sense.LOWER}
+"""By the word that --better takes."""
+
+
 class Source(msgspec.Struct, frozen=True, kw_only=True):
     """A file that was read."""
 

@@ -13,9 +13,16 @@ from seatrial.model.errors import UsageError
 
 
 def run_comparison(
-    archive: Path, first: str, second: str, *, threshold: float = PRACTICAL, across: Sequence[str] = ()
+    archive: Path,
+    first: str,
+    second: str,
+    *,
+    threshold: float = PRACTICAL,
+    across: Sequence[str] = (),
+    names: tuple[str, str] = ("", ""),
 ) -> Comparison:
-    """`first`, `second`: as `find_runs` takes them. Runs of both are left out of the second.
+    """`first`, `second`: as `find_runs` takes them. Runs of both are left out of the second. `names`: of both sets,
+    where these words do not say what they are.
 
     Raises UsageError for words that name no runs, and for runs of unlike conditions; DamagedRun.
     """
@@ -24,7 +31,8 @@ def run_comparison(
             raise UsageError(f"--across {condition!r} is not a condition.", f"Name one of {', '.join(CONDITIONS)}.")
     before = find_runs(archive, first)
     before, after = _of_common_kinds(before, without(find_runs(archive, second), before))
-    return compare(_run_set(before), _run_set(after), load_tables([before, after]), threshold=threshold, across=across)
+    sets = (_run_set(before, names[0]), _run_set(after, names[1]))
+    return compare(*sets, load_tables([before, after]), threshold=threshold, across=across)
 
 
 def _of_common_kinds(first: StoredSet, second: StoredSet) -> tuple[StoredSet, StoredSet]:
@@ -39,6 +47,6 @@ def _of_common_kinds(first: StoredSet, second: StoredSet) -> tuple[StoredSet, St
     return msgspec.structs.replace(first, runs=chosen[0]), msgspec.structs.replace(second, runs=chosen[1])
 
 
-def _run_set(stored: StoredSet) -> RunSet:
+def _run_set(stored: StoredSet, name: str) -> RunSet:
     """The set with the facts of its newest run."""
-    return RunSet(name=stored.name, runs=stored.summaries, facts=stored.parsed_facts())
+    return RunSet(name=name or stored.name, runs=stored.summaries, facts=stored.parsed_facts())

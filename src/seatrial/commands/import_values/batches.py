@@ -6,13 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from seatrial.benchmarks.catalogue import parse_auto
-from seatrial.benchmarks.declaration import Benchmark
+from seatrial.benchmarks.output_values import output_batch
 from seatrial.importers.columns import json_value
-from seatrial.importers.fleets import NODE_NAMES, OUTPUT_NAME, read_fleet
+from seatrial.importers.fleets import NODE_NAMES, read_fleet
 from seatrial.importers.reframe import is_perflog, read_perflog
 from seatrial.importers.series import read_series
-from seatrial.model.benchmark import Better, Output
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import ALL_NODES, Batch, ImportedValue, Sense, Source
 from seatrial.model.words import natural_sorted
@@ -21,8 +19,6 @@ SERIES, FLEET, REFRAME, OUTPUTS = "series", "fleet", "reframe", "outputs"
 FORMS = (SERIES, FLEET, REFRAME, OUTPUTS)
 MOST_RUNS = 5000
 """More runs than that of one import are refused: each is a folder of the archive."""
-CONDITIONS = ("ranks", "nodes", "threads")
-"""Evidence of an output that must be the same where a metric of several files is one series."""
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,7 +59,7 @@ def _of_file(source: Source, text: str, wanted: Wanted) -> Iterator[Batch]:
             case "series":
                 yield from _of_series(msgspec.structs.replace(source, form=form), text, wanted)
             case _:
-                yield from _of_output(source, text)
+                yield output_batch(source, text)
     except UsageError as error:
         raise UsageError(f"{source.file}: {error.what}", error.remedy) from error
 
@@ -137,41 +133,6 @@ def _of_perflog(source: Source, text: str) -> Iterator[Batch]:
         raise UsageError(f"{unlike} was run with unlike numbers of tasks: {numbers}.", "Give one log for each.")
     for time in sorted(by_time):
         yield Batch(label=time, source=source, values=tuple(by_time[time]))
-
-
-def _of_output(source: Source, text: str) -> Iterator[Batch]:
-    """One run; its node by a name like NODE-stream-1n-226-iter-1.out."""
-    benchmark, output = parse_auto(text)
-    if benchmark is None or not output.complete:
-        why = output.missing[0] if output.missing else "it is not the output of a known benchmark"
-        raise UsageError(f"The output is not complete: {why}.", "Leave this file out, or run the benchmark again.")
-    if output.breaches:
-        raise UsageError(f"The output is not valid: {output.breaches[0].reason}.", "Leave this file out.")
-    match = OUTPUT_NAME.fullmatch(source.file.rpartition("/")[2])
-    conditions = {name: str(output.work(name)) for name in CONDITIONS if output.work(name) is not None}
-    if output.version:
-        conditions["version"] = output.version
-    source = msgspec.structs.replace(source, form=benchmark.name, conditions=conditions)
-    values = tuple(_of_results(benchmark, output, match["node"] if match else ALL_NODES))
-    if values:
-        yield Batch(label=f"run {match['run']}" if match else source.file, source=source, values=values)
-
-
-def _of_results(benchmark: Benchmark, output: Output, node: str) -> Iterator[ImportedValue]:
-    """Positive numbers of each metric and what it belongs to; the median of several, which are one run."""
-    metrics = {metric.name: metric for metric in benchmark.metrics}
-    groups: defaultdict[str, list[float]] = defaultdict(list)
-    of_name = {}
-    for result in output.results:
-        if result.metric in metrics and result.value > 0:
-            labels = " ".join(f"{name}={value}" for name, value in result.labels.items() if value != "")
-            name = " ".join(filter(None, (benchmark.name, result.metric, labels)))
-            groups[name].append(result.value)
-            of_name[name] = metrics[result.metric]
-    for name, numbers in groups.items():
-        sense = Sense.LOWER if of_name[name].better is Better.LESS else Sense.HIGHER
-        middle = sorted(numbers)[(len(numbers) - 1) // 2]
-        yield ImportedValue(metric=name, unit=of_name[name].unit, sense=sense, node=node, value=middle)
 
 
 def _value(metric: str, wanted: Wanted, node: str, value: float) -> ImportedValue:

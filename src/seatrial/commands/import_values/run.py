@@ -8,15 +8,11 @@ from pathlib import Path
 
 import msgspec
 
-from seatrial import __version__
 from seatrial.archive.inputs import TABLES_BYTES, BadInput, read_input
-from seatrial.archive.journal import ValuesImported
-from seatrial.archive.writer import RunWriter, ended
 from seatrial.commands.import_values.batches import Wanted, read_batches
-from seatrial.model import formats
+from seatrial.driver.imported_run import write_batch
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import Batch, Source
-from seatrial.model.run import Ending, RunInfo, RunKind
 
 MOST_FILES = 5000
 STEM = 60
@@ -54,7 +50,7 @@ def import_files(
             "Delete those runs first, or give others another name with --name.",
         )
     for run, batch, started in zip(names, batches, _times(batches), strict=True):
-        _write(archive, run, batch, started, cluster, tuple(command))
+        write_batch(archive, run, batch, started, cluster=cluster, command=command)
     return Imported(runs=tuple(names), batches=batches)
 
 
@@ -95,20 +91,3 @@ def _moment(label: str) -> datetime | None:
     except ValueError:
         return None
     return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
-
-
-def _write(archive: Path, run: str, batch: Batch, started: str, cluster: str, command: tuple[str, ...]) -> None:
-    info = RunInfo(
-        format=formats.RUN,
-        run=run,
-        kind=RunKind.IMPORT,
-        seatrial=__version__,
-        command=command,
-        started=started,
-        launcher="import",
-        cluster=cluster,
-        nodes=tuple(dict.fromkeys(value.node for value in batch.values)),
-    )
-    writer = RunWriter(archive, info)
-    writer.append(ValuesImported(source=batch.source, label=batch.label, values=batch.values))
-    writer.close(ended(info, Ending.COMPLETE, started))

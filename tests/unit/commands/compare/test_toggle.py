@@ -1,0 +1,119 @@
+"""`compare --toggle`: A B B A, without a shell, and setting A again at the end whatever happens."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from seatrial.cli.main import run
+from seatrial.commands.compare.toggle import order_of, toggle_of
+from seatrial.model.errors import UsageError
+from seatrial.model.imported import Sense
+
+BENCHMARK = """
+import pathlib, sys, time
+state, log = (pathlib.Path(name) for name in sys.argv[1:3])
+with log.open("a") as lines:
+    lines.write(state.read_text().strip() + "\\n")
+number = len(log.read_text().split())
+print("seconds 3")
+print("rate", (100.0 if "slow" not in state.read_text() else 90.0) * (1 + 0.001 * (number % 3)))
+time.sleep(float(sys.argv[3]))
+"""
+
+
+def setter(state: Path, word: str, code: int = 0) -> str:
+    """A command line that writes a word, with quotes and characters that a shell would act on."""
+    program = f"import pathlib; pathlib.Path({str(state)!r}).write_text({word!r}); raise SystemExit({code})"
+    return f'{sys.executable} -c "{program}" "; touch $HOME/no && `x`"'
+
+
+def toggled(folder: Path, second: str, *words: str, pause: str = "0") -> list[str]:
+    benchmark = [sys.executable, str(folder / "b.py"), str(folder / "state"), str(folder / "log"), pause]
+    (folder / "b.py").write_text(BENCHMARK)
+    setters = [setter(folder / "state", "fast"), second]
+    return ["compare", "--toggle", *setters, *words, "--archive", str(folder / "archive"), "--", *benchmark]
+
+
+def test_a_slower_setting_is_found_and_the_first_one_restored(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    state = tmp_path / "state"
+    assert run(toggled(tmp_path, setter(state, "slow"), "--blocks", "2", "--json")) == 1
+    printed = capsys.readouterr()
+    data = json.loads(printed.out)["data"]
+    assert (tmp_path / "log").read_text().split() == ["fast", "slow", "slow", "fast"] * 2
+    assert state.read_text() == "fast"
+    assert (data["outcome"], data["worst"]["subject"]) == ("slower", "node:all")
+    assert data["worst"]["ratio"]["low"] < 0.9 < data["worst"]["ratio"]["high"]
+    assert [len(data[one]["runs"]) for one in ("first", "second")] == [4, 4]
+    assert "restore the setting with" in printed.err
+
+
+def test_times_are_better_lower(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = toggled(tmp_path, setter(tmp_path / "state", "slow"), "--blocks", "1", "--better", "lower", "--json")
+    assert run(words) == 0
+    assert json.loads(capsys.readouterr().out)["data"]["outcome"] == "faster"
+
+
+@pytest.mark.parametrize("what", ["setting", "benchmark"])
+def test_the_first_setting_is_restored_after_a_failure(
+    what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    state = tmp_path / "state"
+    words = toggled(tmp_path, setter(state, "slow", code=3 if what == "setting" else 0), "--blocks", "1")
+    if what == "benchmark":
+        (tmp_path / "b.py").write_text(BENCHMARK + "sys.exit('slow' in state.read_text())\n")
+    assert run(words) == 2
+    assert "ended with exit code" in capsys.readouterr().err
+    assert state.read_text() == "fast"
+
+
+def test_a_setting_that_cannot_be_restored_is_never_a_success(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    once = tmp_path / "once.py"
+    once.write_text(
+        "import pathlib, sys\nstate = pathlib.Path(sys.argv[1])\ncount = pathlib.Path(sys.argv[1] + '.count')\n"
+        "count.write_text(count.read_text() + 'x' if count.exists() else 'x')\n"
+        "state.write_text('fast')\nsys.exit(len(count.read_text()) > 2)\n"
+    )
+    words = toggled(tmp_path, setter(tmp_path / "state", "fast"), "--blocks", "1")
+    words[2] = f"{sys.executable} {once} {tmp_path / 'state'}"
+    assert run(words) == 2
+    assert "Setting A was NOT restored" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_restores_the_first_setting(number: signal.Signals, tmp_path: Path) -> None:
+    state, log = tmp_path / "state", tmp_path / "log"
+    words = toggled(tmp_path, setter(state, "slow"), "--blocks", "1", pause="600")
+    (tmp_path / "b.py").write_text(
+        BENCHMARK.replace("time.sleep(float", "'slow' in state.read_text() and time.sleep(float")
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-m", "seatrial", *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    while not (log.exists() and "slow" in log.read_text()):
+        assert process.poll() is None, "it ended before the benchmark ran under setting B"
+        time.sleep(0.05)
+    os.kill(process.pid, number)
+    assert process.wait(timeout=120) != 0
+    assert state.read_text() == "fast"
+
+
+def test_what_is_refused() -> None:
+    assert order_of(2) == "abbaabba"
+    for first, benchmark, said in (
+        ("", ("b",), "empty command"),
+        ("a 'b", ("b",), "divided into words"),
+        ("a", (), "needs a benchmark"),
+    ):
+        with pytest.raises(UsageError, match=said):
+            toggle_of(first, "b", benchmark, 1, Sense.HIGHER)
+    assert run(["compare", "only-one"]) == 64
