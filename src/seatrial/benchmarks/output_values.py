@@ -59,8 +59,8 @@ def _of_results(benchmark: Benchmark, output: Output, node: str) -> Iterator[Imp
 
 def last_number(source: Source, text: str, sense: Sense) -> Batch:
     """The last number of the last line that has one, of a program that is not a known benchmark. Raises UsageError."""
-    found = [numbers[-1] for line in text.splitlines() if (numbers := NUMBER.findall(line))]
-    value = float(found[-1]) if found else 0.0
+    last = [numbers[-1] for line in text.splitlines() if (numbers := NUMBER.findall(line))]
+    value = float(last[-1]) if last else 0.0
     if not 0 < value < float("inf"):
         raise UsageError(
             "The output has no positive number in its last line with numbers.",

@@ -1,6 +1,7 @@
-"""Writes one run of the archive whose values another program measured."""
+"""Runs of the archive whose values another program measured: when they began, and how they are written."""
 
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from seatrial import __version__
@@ -29,3 +30,21 @@ def write_batch(
     writer = RunWriter(archive, info)
     writer.append(ValuesImported(source=batch.source, label=batch.label, values=batch.values))
     return writer.close(ended(info, Ending.COMPLETE, started))
+
+
+def times_of(batches: Sequence[Batch]) -> list[str]:
+    """When each run began: as its label says; else in their order, a second apart, up to now."""
+    moments = [_moment(batch.label) for batch in batches]
+    if any(moment is None for moment in moments):
+        latest = datetime.now(UTC).replace(microsecond=0)
+        moments = [latest - timedelta(seconds=len(batches) - place) for place in range(len(batches))]
+    return [moment.isoformat().replace("+00:00", "Z") for moment in moments if moment is not None]
+
+
+def _moment(label: str) -> datetime | None:
+    """A date or a time in ISO 8601; UTC where it does not say."""
+    try:
+        moment = datetime.fromisoformat(label)
+    except ValueError:
+        return None
+    return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -1,9 +1,10 @@
 """The error with which sameness of two sets of runs is judged, which assumes less than the interval of a change does.
 
 A change may well make runs scatter more, or less. So each set keeps the variance of its own runs (Welch, Biometrika 34,
-1947), with degrees of freedom after Satterthwaite, and a set of one run shows no sameness. Subjects may scatter
-unequally: the typical variance counts at most as much as the runs of the subject itself. The middle of all subjects
-is uncertain by how much subjects differ in their changes, too.
+1947). Of whole runs the degrees of freedom are those of the smaller set, with which the error rate holds whatever the
+two variances are (Mickey and Brown, Ann. Math. Stat. 37, 1966); a set of one run shows no sameness. Subjects may
+scatter unequally: the typical variance counts at most as much as the runs of the subject itself. The middle of all
+subjects is uncertain by how much subjects differ in their changes, too.
 """
 
 import math
@@ -31,14 +32,10 @@ def errors_of_runs(first: Reals, second: Reals, scatter: float, subjects: int) -
 
     `scatter`: standard deviation of the changes of `subjects` subjects, NaN where they are too few to know it.
     """
-    variances = [_variance(values) for values in (first, second)]
-    degrees = [float(len(values) - 1) for values in (first, second)]
-    parts = [np.array([variance / len(values)]) for variance, values in zip(variances, (first, second), strict=True)]
-    of_runs = _sum(parts, [np.array([one]) for one in degrees])
-    if math.isnan(scatter):
-        return of_runs
-    middle = MEDIAN_ERROR * scatter / math.sqrt(subjects)
-    return Error(error=np.hypot(of_runs.error, middle), degrees=of_runs.degrees)
+    error = math.sqrt(_variance(first) / len(first) + _variance(second) / len(second))
+    middle = 0.0 if math.isnan(scatter) else MEDIAN_ERROR * scatter / math.sqrt(subjects)
+    degrees = float(min(len(first), len(second)) - 1)
+    return Error(error=np.array([math.hypot(error, middle)]), degrees=np.array([degrees]))
 
 
 def errors_of_subjects(first: Reals, second: Reals, together: Error) -> Error:

@@ -102,9 +102,8 @@ def _measure(archive: Path, toggle: Toggle, progress: Progress, name: str, runs:
             _refuse_failure(run(words, timeout_s=TOGGLE_S), "The command of a setting")
             setting = wanted
         progress.stage(f"Run {number} of {4 * toggle.blocks}, setting {wanted.upper()}")
-        one = f"{name}-{number:03d}{wanted}"
-        _benchmark(archive, toggle, one)
-        runs[wanted].append(one)
+        runs[wanted].append(f"{name}-{number:03d}{wanted}")
+        _benchmark(archive, toggle, runs[wanted][-1])
 
 
 def _benchmark(archive: Path, toggle: Toggle, name: str) -> None:
@@ -133,8 +132,8 @@ def _refuse_failure(done: Completed, what: str) -> None:
     if done.ok:
         return
     how = "was ended at its time limit" if done.timed_out else f"ended with exit code {done.returncode}"
-    said = " ".join((done.stderr or done.stdout).split("\n")[-LAST_LINES:]).strip()
-    words = f"{what} {how}: {shlex.join(done.argv)}" + (f" ({said})" if said else "")
+    printed = " ".join((done.stderr or done.stdout).split("\n")[-LAST_LINES:]).strip()
+    words = f"{what} {how}: {shlex.join(done.argv)}" + (f" ({printed})" if printed else "")
     raise LaunchError(f"{words}.", "Try the command by itself.")
 
 

@@ -3,14 +3,13 @@
 import hashlib
 import re
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import msgspec
 
 from seatrial.archive.inputs import TABLES_BYTES, BadInput, read_input
 from seatrial.commands.import_values.batches import Wanted, read_batches
-from seatrial.driver.imported_run import write_batch
+from seatrial.driver.imported_run import times_of, write_batch
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import Batch, Source
 
@@ -49,7 +48,7 @@ def import_files(
             f"These values are in the archive already: {archive / taken}.",
             "Delete those runs first, or give others another name with --name.",
         )
-    for run, batch, started in zip(names, batches, _times(batches), strict=True):
+    for run, batch, started in zip(names, batches, times_of(batches), strict=True):
         write_batch(archive, run, batch, started, cluster=cluster, command=command)
     return Imported(runs=tuple(names), batches=batches)
 
@@ -73,21 +72,3 @@ def _files(paths: Sequence[Path]) -> list[tuple[Source, str]]:
         source = Source(file=str(path), sha256=hashlib.sha256(content).hexdigest(), file_bytes=len(content), form="")
         read.append((source, content.decode("utf-8", errors="replace")))
     return read
-
-
-def _times(batches: Sequence[Batch]) -> list[str]:
-    """When each run began: as its label says; else in their order, a second apart, up to now."""
-    moments = [_moment(batch.label) for batch in batches]
-    if any(moment is None for moment in moments):
-        now = datetime.now(UTC).replace(microsecond=0)
-        moments = [now - timedelta(seconds=len(batches) - place) for place in range(len(batches))]
-    return [moment.isoformat().replace("+00:00", "Z") for moment in moments if moment is not None]
-
-
-def _moment(label: str) -> datetime | None:
-    """A date or a time in ISO 8601; UTC where it does not say."""
-    try:
-        moment = datetime.fromisoformat(label)
-    except ValueError:
-        return None
-    return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
