@@ -25,6 +25,8 @@ Reals = NDArray[np.float64]
 CONFIDENCE = 0.95
 SAMENESS_CONFIDENCE = 0.90
 """Two one-sided tests of 5 % each."""
+UNLIKE_CONFIDENCE = 0.92
+"""The same where sets may scatter unequally: medians over subjects are less certain than they are taken for."""
 MAD_TO_DEVIATION = 1.4826
 FEWEST_TO_SCATTER = 5
 """The scatter of fewer subjects is not estimated."""
@@ -175,7 +177,7 @@ def _change(change: Reals, error: Reals, degrees: Reals, relative: Reals, relati
     bounded = np.isfinite(error) & (degrees >= 1 - 1e-9)
     half = _half(CONFIDENCE, error, degrees)
     same_half = np.maximum(
-        _half(SAMENESS_CONFIDENCE, error, degrees), _half(SAMENESS_CONFIDENCE, same.error, same.degrees)
+        _half(SAMENESS_CONFIDENCE, error, degrees), _half(UNLIKE_CONFIDENCE, same.error, same.degrees)
     )
     return Change(
         change=change,

@@ -3,7 +3,7 @@
 A change may well make runs scatter more, or less. So each set keeps the variance of its own runs (Welch, Biometrika 34,
 1947). Of whole runs the degrees of freedom are those of the smaller set, with which the error rate holds whatever the
 two variances are (Mickey and Brown, Ann. Math. Stat. 37, 1966); a set of one run shows no sameness. Subjects may
-scatter unequally: the typical variance counts at most as much as the runs of the subject itself. The middle of all
+scatter unequally: the typical variance counts at most half as much as the runs of the subject itself. The middle of all
 subjects is uncertain by how much subjects differ in their changes, too.
 """
 
@@ -61,12 +61,12 @@ def _variance(values: Reals) -> float:
 
 
 def _mixed(variances: Reals, own: Reals) -> tuple[Reals, Reals]:
-    """Drawn towards the typical variance, which counts at most as much as the subject's own runs."""
+    """Drawn towards the typical variance, which counts at most half as much as the subject's own runs."""
     if not np.any(own > 0):
         return np.full(len(own), np.nan), np.zeros(len(own))
     shrunken = shrink(variances, own)
     floored = np.maximum(np.nan_to_num(variances), LEAST_DEVIATION**2)
-    strength = np.minimum(shrunken.typical_degrees, np.where(own > 0, own, shrunken.typical_degrees))
+    strength = np.minimum(shrunken.typical_degrees, np.where(own > 0, own / 2, shrunken.typical_degrees))
     total = own + strength
     with np.errstate(invalid="ignore"):
         typical = shrunken.typical if not math.isnan(shrunken.typical) else 0.0
