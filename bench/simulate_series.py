@@ -27,6 +27,8 @@ SIZES = (100, 1000, 2000, 10_000)
 FAULTS = {100: tuple(range(11)), 1000: (0, 1, 2, 3, 5, 10), 10_000: (0, 3, 10)}
 FEW = (0, 1, 3, 10)
 NODES_PER_JOB = 50
+BUDGET_S = 1800.0
+"""In simulated time: a check of 10,000 nodes beside background jobs takes about 11 minutes."""
 RECALL, PRECISION = 0.95, 0.99
 ALLOWED_S, ALLOWED_BYTES = 30.0, 2e9
 
@@ -58,7 +60,7 @@ def cell_trials(cell: Cell) -> list[Trial]:
     done = []
     with tempfile.TemporaryDirectory() as folder:
         for place, (faults, _) in enumerate(itertools.product(cell.faults, range(cell.trials))):
-            settings = TrialSettings(random_faults=faults, routed=cell.routed, conditions=conditions)
+            settings = TrialSettings(random_faults=faults, routed=cell.routed, conditions=conditions, budget_s=BUDGET_S)
             seed = first + place
             planted = fabric.plant(settings, seed)
             trial, _ = run_trial(fabric, settings, planted, seed=seed, archive=Path(folder), run=f"trial-{place}")

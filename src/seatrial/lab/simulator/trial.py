@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from seatrial.commands.check.run import CheckOutcome, run_check
+from seatrial.driver.clock import clock
 from seatrial.driver.progress import Progress
 from seatrial.fabric.parts import Parts
 from seatrial.fabric.routes import Routes
@@ -91,7 +92,10 @@ def run_trial(
     run: str = "",
     progress: Progress | None = None,
 ) -> tuple[Trial, CheckOutcome]:
-    """Check the fabric with these faults; the run goes into `archive`."""
+    """Check the fabric with these faults; the run goes into `archive`.
+
+    The budget counts simulated time: how fast this machine is changes no answer.
+    """
     began, began_cpu = time.perf_counter(), time.process_time()
     faults = list(planted)
     launcher = SimulatedLauncher(fabric.routes, faults, seed, settings.conditions)
@@ -104,7 +108,11 @@ def run_trial(
         seed=stream_seed(seed, Stream.DESIGN),
         command=settings.command,
     )
-    outcome = run_check(check, progress, launcher, wiring if settings.routed else None)
+    real = clock.set(lambda: launcher.surroundings.elapsed_s)
+    try:
+        outcome = run_check(check, progress, launcher, wiring if settings.routed else None)
+    finally:
+        clock.reset(real)
     wall_s, cpu_s = time.perf_counter() - began, time.process_time() - began_cpu
     judgement = outcome.judgement
     nodes = len(outcome.recorded.info.nodes)

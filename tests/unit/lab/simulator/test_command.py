@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from seatrial.cli.json_output import JSON_OUTPUT
 from seatrial.cli.simulate import simulate
 from seatrial.model.errors import UsageError
 from tests.support.fabrics import fabric_text
@@ -18,6 +19,7 @@ NDR = SHARED / "fabrics" / "ndr-582-cas.ibnetdiscover"
 @pytest.fixture(autouse=True)
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(JSON_OUTPUT, "command", "lab simulate")
 
 
 def test_one_trial_prints_the_report_of_the_check_and_the_score(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,11 +1,13 @@
 """Trials of the real driver on a simulated fabric: independent streams, random faults, scores and their totals."""
 
+import itertools
 import random
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from seatrial.driver.clock import clock
 from seatrial.fabric.parts import Part, PartKind, Way
 from seatrial.fabric.routes import Routes
 from seatrial.lab.simulator.disturbances import Conditions, Stream, stream_seed
@@ -162,3 +164,21 @@ def test_names_of_parts_are_those_of_the_checks_findings() -> None:
     wiring = SimulatedLauncher(routes).wiring()
     part: Part = fabric_of("fat-tree:36").parts.of_pair((routes.adapters[0], routes.adapters[35]))
     assert wiring.name_of(part) == "n1>n36"
+
+
+def test_the_budget_counts_simulated_time(tmp_path: Path) -> None:
+    """On a busy machine the budget was spent in the middle of the check, and faults were missed."""
+    fabric = SimulatedFabric(parse_topology("fat-tree:24"))
+    planted = fabric.plant(TrialSettings(specs=(parse_fault("node:0.6:both"),)), 1)
+    busy = itertools.count(0.0, 1000.0)
+    real = clock.set(lambda: next(busy))
+    try:
+        _, outcome = run_trial(fabric, TrialSettings(), planted, seed=1, archive=tmp_path, run="busy")
+        left = clock.get()()
+    finally:
+        clock.reset(real)
+    assert outcome.judgement.complete
+    assert [one.subject.name for one in outcome.judgement.findings] == [planted[0].part.name.split(" ")[0]]
+    assert left % 1000 == 0, "the clock is as before"
+    _, short = run_trial(fabric, TrialSettings(budget_s=0.05), planted, seed=1, archive=tmp_path, run="short")
+    assert "The budget of 0 s was spent" in short.recorded.info.reason
