@@ -8,8 +8,9 @@ import pytest
 
 from seatrial.archive.layout import JOURNAL_FILE
 from seatrial.driver import own_job
-from seatrial.driver.own_job import asked_for, earlier_runs, look_at_job, soon, with_time_left
+from seatrial.driver.own_job import asked_for, earlier_runs, hurry, look_at_job, soon, with_time_left
 from seatrial.launch.replay import ReplayLauncher
+from seatrial.launch.slurm import SlurmLauncher
 from seatrial.model.own_job import OwnJob
 from seatrial.model.run import Ending
 from seatrial.model.settings import OWN_JOB_ANSWER_S, CheckSettings
@@ -46,6 +47,17 @@ def test_where_the_answer_is_to_come_soon_much_is_left_out_and_a_budget_changes_
     assert soon(settings(effect=0.03)).effect == 0.03
     given = settings(answer_s=0.0, budget_s=90.0)
     assert soon(given) == given == with_time_left(given, 0.0)
+
+
+@pytest.mark.parametrize(("answer_s", "hurried"), [(OWN_JOB_ANSWER_S, True), (0.0, False), (None, False)])
+def test_a_silent_node_gets_less_time_where_the_answer_is_to_come_soon(answer_s: float | None, hurried: bool) -> None:
+    launcher = SlurmLauncher(probe=Path("probe"))
+    usual_s = launcher._patience_s()
+    launcher._starts = 0
+    hurry(settings(answer_s=answer_s), launcher)
+    assert launcher.hurried is hurried
+    assert (launcher._patience_s() < usual_s) is hurried
+    assert launcher._patience_s() == usual_s, "the start after the first has as long as ever"
 
 
 @pytest.mark.parametrize(("gone_s", "left_s"), [(1.0, 18.0), (12.0, 7.0), (60.0, own_job.LEAST_S)])

@@ -32,6 +32,18 @@ def test_a_node_alone_has_as_long_as_ever_unless_others_were_there_long_ago() ->
     assert one.over(1, 2 * TIMES + 0.1, True)
 
 
+def test_where_an_answer_is_wanted_soon_all_of_it_is_shorter() -> None:
+    usual, hurried = Patience(), Patience(hurried=True)
+    assert hurried.longest_s(1) < usual.longest_s(1)
+    assert hurried.over(4, FIRST_WORD_S - 0.1, False)
+    for one in (usual, hurried):
+        one.took(0.5)
+    assert hurried.over(1, SHORTEST_S - 0.1, False)
+    assert not usual.over(1, SHORTEST_S - 0.1, False)
+    hurried.took(4.0)
+    assert not hurried.over(1, SHORTEST_S, False), "slow peers give it more time"
+
+
 def test_a_program_that_is_given_up_is_ended_and_what_it_said_is_kept() -> None:
     began = time.monotonic()
     silent = run(["sleep", "30"], timeout_s=25, give_up=lambda said: not said)
@@ -45,8 +57,7 @@ def test_a_program_that_is_given_up_is_ended_and_what_it_said_is_kept() -> None:
 @pytest.fixture
 def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SlurmScripts:
     """srun that starts nothing where n2 is among the nodes."""
-    monkeypatch.setattr(collector, "FIRST_WORD_S", 0.2)
-    monkeypatch.setattr(collector, "SHORTEST_S", 0.5)
+    monkeypatch.setattr(collector, "USUAL", collector.USUAL._replace(first_word_s=0.2, shortest_s=0.5))
     scripts = in_place_of_slurm(tmp_path / "bin", tmp_path / "archive", monkeypatch)
     scripts.says("squeue", "42|RUNNING|0|n[1-3]\n")
     scripts.runs(
