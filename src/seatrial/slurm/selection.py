@@ -68,8 +68,8 @@ def _constrained(
     fitting = tuple(line for line in mine if satisfies(constraint, features.get(line.node, ())))
     missing = [line.node for line in mine if line not in fitting] if wanted.nodes else []
     if missing or (mine and not fitting):
-        who = f"Node {missing[0]} does not" if missing else f"None of {len(mine)} nodes does"
-        raise UsageError(f"{who} satisfy --constraint {constraint}.", "sinfo --format='%N %f' lists the features.")
+        who = f"Node {missing[0]} does not satisfy" if missing else f"None of {len(mine)} nodes satisfies"
+        raise UsageError(f"{who} --constraint {constraint}.", "sinfo --format='%N %f' lists the features.")
     return fitting
 
 

@@ -40,7 +40,7 @@ def test_a_constraint_that_selects_no_nodes_by_themselves_is_refused(constraint:
 
 
 def test_a_constraint_that_nothing_or_a_named_node_does_not_satisfy_is_an_error() -> None:
-    with pytest.raises(UsageError, match="None of 4 nodes does satisfy --constraint edr"):
+    with pytest.raises(UsageError, match="None of 4 nodes satisfies --constraint edr"):
         selected(Wanted(request=SlurmRequest(constraint="edr")))
     with pytest.raises(UsageError, match="Node n3 does not satisfy --constraint hdr"):
         selected(Wanted(nodes=("n1", "n3"), request=SlurmRequest(constraint="hdr")))
