@@ -117,19 +117,18 @@ COLUMNS = {
 
 QUERY = """
 WITH delivered AS (
-  SELECT number, measurement.*, unnest([true, false]) AS warm,
-         unnest([measurement.warmup_times_s, measurement.times_s]) AS time_s
-  FROM (SELECT number, measurement FROM journal WHERE entry IN ('measurement', 'group-measurement')
-        ORDER BY number, measurement.source, measurement.target, measurement.nodes)
+  SELECT number, unnest(measurement), times.warm, unnest(times.list) AS time_s,
+         generate_subscripts(times.list, 1) - 1 AS iteration
+  FROM (SELECT number, measurement, unnest([
+          {warm: true, list: measurement.warmup_times_s}, {warm: false, list: measurement.times_s}]) AS times
+        FROM journal WHERE entry IN ('measurement', 'group-measurement'))
 )
 SELECT run_name() AS run, number AS round, phase, repetition, shape.kernel AS kernel, source, target,
        shape.message_bytes AS message_bytes, shape."window" AS window_messages, pairs_at_once, warm,
-       generate_subscripts(time_s, 1) - 1 AS iteration, unnest(time_s) AS time_s,
-       coalesce(verified, 0) AS verified, errors, corruptions, coalesce(variant, '') AS variant,
+       iteration, time_s, coalesce(verified, 0) AS verified, errors, corruptions, coalesce(variant, '') AS variant,
        at_s, nodes, groups_at_once
-FROM delivered
+FROM delivered ORDER BY round, source, target, nodes, warm DESC, iteration
 """
-"""Measurements are sorted before they become samples: to sort millions of rows takes gigabytes."""
 
 
 class SamplesUnmade(SeatrialError):
