@@ -55,7 +55,14 @@ def test_a_job_without_a_program_is_judged_as_srun_would_start_it(lab4: LabPlan,
     given = ("OMPI_MCA_btl=tcp,self",)
     first = parsed(in_job(lab4, *check(tmp_path), "--budget", "4s").stdout)
     assert first["own_job"]["steps"] == first["before"] == []
-    found = parsed(in_job(lab4, *check(tmp_path), "--budget", "4s", environment=given).stdout)
+    baseline = [*SEATRIAL, "baseline", "set", "good", first["run"], "--archive", str(tmp_path)]
+    kept = run(as_user(lab4, baseline), timeout_s=60)
+    assert kept.ok, kept.stderr
+    words = (*check(tmp_path), "--budget", "4s", "--baseline", "good")
+    found = parsed(in_job(lab4, *words, environment=given).stdout)
+    assert (found["past"]["name"], found["past"]["runs"]) == ("good", [first["run"]])
+    assert found["past"]["facts_run"] == first["run"]
+    assert {one["node"] for one in found["past"]["nodes"]} <= {one["node"] for one in found["nodes"]}
     own = found["own_job"]
     assert (own["ranks_of"], len(own["ranks"])) == ("srun without options", 4)
     kinds = {one["kind"] for one in found["findings"] if one["subject"].startswith("job:")}
