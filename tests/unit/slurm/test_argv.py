@@ -158,3 +158,13 @@ def test_the_time_to_count_and_fold_grows_with_the_text_and_no_faster() -> None:
 
     few, many = (min(seconds([f"n{i}" for i in range(number)]) for _ in range(3)) for number in (2_000, 20_000))
     assert many < 40 * few
+
+
+def test_a_users_program_is_a_step_in_its_folder_without_standard_input() -> None:
+    argv = slurm_argv.program_step(
+        "7", ["n1", "n2"], "pmix", ["/opt/a b", "x"], ranks_per_node=3, folder="/scratch/r 1"
+    )
+    assert argv[argv.index("--mpi=pmix") :] == [
+        "--mpi=pmix", "--kill-on-bad-exit=1", "--input=none", "--chdir=/scratch/r 1", "/opt/a b", "x"
+    ]  # fmt: skip
+    assert {"--ntasks=6", "--ntasks-per-node=3", "--jobid=7", "--nodelist=n[1-2]"} <= set(argv)
