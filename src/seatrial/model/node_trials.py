@@ -76,6 +76,10 @@ class Noise(msgspec.Struct, frozen=True, kw_only=True):
     detours_per_s: float | None = None
     """Milliseconds of each second in which the clock showed an interruption of at least `DETOUR_S`."""
     largest_detour_s: float | None = None
+    period_s: float | None = None
+    """Time from one delay to the next, where they recur; None: they do not, or too few were seen."""
+    amplitude_s: float | None = None
+    """What one of these takes."""
     slowdown: dict[int, float] = {}
     """By number of ranks: the expected time of a quantum of the slowest rank, as a share of the quantum beyond 1."""
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import msgspec
 
 from seatrial.model import units
-from seatrial.model.node_trials import Measure, NodeFigures, NodeLimits, NodeTrials
+from seatrial.model.node_trials import Measure, NodeFigures, NodeLimits, NodeTrials, Noise
 from seatrial.model.units import SHARE
 from seatrial.render.fields import estimate_fields
 from seatrial.render.json import Json
@@ -18,7 +18,7 @@ SHOWN = (
 HEADS = ("triad", "one core", "latency", "arithmetic", "slowest core", "noise", "others", "switch", "wake")
 MOST_ROWS = 40
 LIMIT_HEAD = columns("node", "#triad", "#of channels", "#arithmetic", "#of peak", "#frequency")
-NOISE_HEAD = columns("node", "#mean", "#worst core", "#largest", "#cost of 1,000 ranks", "#cost of 10,000 ranks")
+NOISE_HEAD = columns("node", "#mean", "#worst core", "#largest", "#1,000 ranks", "#10,000 ranks", "recurs")
 
 
 def trial_fields(trials: NodeTrials) -> Json:
@@ -68,7 +68,7 @@ def trial_tables(trials: NodeTrials, title: str = "") -> Iterator[Table]:
     if rows := tuple(_limit_rows(trials)):
         yield Table(title="Limits", columns=LIMIT_HEAD, rows=rows)
     if rows := tuple(_noise_rows(trials)):
-        yield Table(title="Noise", columns=NOISE_HEAD, rows=rows)
+        yield Table(title="Noise, and what it costs 1,000 and 10,000 ranks", columns=NOISE_HEAD, rows=rows)
 
 
 def resolution(trials: NodeTrials) -> str:
@@ -134,4 +134,12 @@ def _noise_rows(trials: NodeTrials) -> Iterator[tuple[str, ...]]:
             units.share(figures.noise.worst_fraction),
             units.duration(figures.noise.largest_s),
             *(units.share(cost) for cost in figures.noise.slowdown.values()),
+            _recurs(figures.noise),
         )
+
+
+def _recurs(noise: Noise) -> str:
+    """`every 100 ms for 1.00 ms`; empty where delays do not recur."""
+    if noise.period_s is None:
+        return ""
+    return f"every {units.duration(noise.period_s)} for {units.duration(noise.amplitude_s)}"

@@ -4,8 +4,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from seatrial.judgement.nodes.conditions import conditions_of
 from seatrial.judgement.nodes.noise import noise_of
+from seatrial.judgement.nodes.recurrence import recurrence_of
 from seatrial.model.measurement import Estimate, GroupMeasurement, Kernel, Phase
 from seatrial.model.node_trials import Measure, NodeFigures, Noise, Runs
 from seatrial.model.placement import node_of
@@ -116,16 +119,22 @@ def _medians(measured: Iterable[GroupMeasurement], kernel: Kernel) -> Runs:
 
 def _noise(measured: Sequence[GroupMeasurement]) -> Noise | None:
     work: dict[str, list[float]] = defaultdict(list)
+    sequences: dict[str, list[tuple[float, ...]]] = defaultdict(list)
     for measurement in measured:
         if measurement.shape.kernel is Kernel.NOISE_WORK:
             work[measurement.nodes[0]].extend(measurement.times_s)
+            sequences[measurement.nodes[0]].append(measurement.times_s)
     detours = [
         time_s
         for measurement in measured
         if measurement.shape.kernel is Kernel.NOISE_DETOUR
         for time_s in measurement.times_s
     ]
-    return noise_of(work, detours)
+    noise = noise_of(work, detours)
+    recurring = recurrence_of(sequences[noise.worst_place]) if noise else None
+    if noise is None or recurring is None:
+        return noise
+    return replace(noise, period_s=recurring.period_s, amplitude_s=recurring.amplitude_s)
 
 
 def _noise_runs(measured: Sequence[GroupMeasurement]) -> Runs:
