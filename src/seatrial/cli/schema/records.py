@@ -30,7 +30,7 @@ from seatrial.model.facts import NodeFacts
 from seatrial.model.imported import Source
 from seatrial.model.judgement import Compared
 from seatrial.model.measurement import Estimate
-from seatrial.model.node_trials import NodeLimits, Noise
+from seatrial.model.node_trials import NodeConditions, NodeLimits, Noise
 from seatrial.model.past import FactChange
 from seatrial.model.run import NodeCause, RunInfo
 from seatrial.model.run_values import RunSummary
@@ -45,7 +45,8 @@ from seatrial.statistics.segments import Segment
 RECORDS: tuple[type, ...] = (
     AtOnce, AtSize, Carrier, CarrierVerdict, ChangedFact, ClockReading, Compared, Cost, Counts, CurvePlaces,
     CurvePoint, Declared, Direction, Effect, Estimate, EstimateFields, FactChange, LabStatus, MaxRate,
-    NodeCause, NodeFacts, NodeLimits, Noise, Offer, Outcome, Planted, Plateau, RankRow, Recovery, Request,
+    NodeCause, NodeConditions, NodeFacts, NodeLimits, Noise, Offer, Outcome, Planted, Plateau, RankRow, Recovery,
+    Request,
     RunInfo, RunResult, RunRow, RunSummary, Segment, Source, Totals, Unlike, Verdict,
 )  # fmt: skip
 """That are printed as they are; the tables name them."""
