@@ -50,8 +50,8 @@ def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
     monkeypatch.chdir(tmp_path)
     cluster = Cluster(nodes=names(4), parts=slow_part("node", "n2", 0.6))
     Path("facts.txt").write_text(cluster.facts_text("n1"))
-    Path("fleet.csv").write_text("node,value\nn1,1e300\nn2,1e-300\nn3,1\n")
-    Path("table.csv").write_text("source,target,latency_us\nn1,n2,1e300\nn2,n1,20\nn1,n3,20\nn3,n1,1e-300\n")
+    Path("fleet.csv").write_text("node,value\nn1,1e99\nn2,1e-99\nn3,1\n")
+    Path("table.csv").write_text("source,target,latency_us\nn1,n2,1e99\nn2,n1,20\nn1,n3,20\nn3,n1,1e-99\n")
     record(cluster, tmp_path / "archive", "run")
     record(cluster, tmp_path / "archive", "second")
     assert run(["baseline", "set", "kept", "run", "--archive", str(tmp_path / "archive")]) == 0
