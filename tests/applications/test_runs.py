@@ -38,9 +38,9 @@ def evidence(report: dict[str, Any], name: str) -> object:
 def test_hpcc_with_hpl(lab2: LabPlan, archive: Path) -> None:
     needs("hpcc")
     report = carried_out(
-        lab2, archive, "hpcc", "--node-count", 2, "--ranks", 2, "--set", "order=1500", "--set", "block=64"
+        lab2, archive, "hpcc", "--node-count", 2, "--ranks", 2, "--set", "order=1000", "--set", "block=64"
     )
-    assert (evidence(report, "ranks"), evidence(report, "order")) == (2, 1500)
+    assert (evidence(report, "ranks"), evidence(report, "order")) == (2, 1000)
     assert {item["labels"].get("part") for item in report["results"]} >= {"HPL_Tflops", "PTRANS_GBs", "StarFFT_Gflops"}
 
 
