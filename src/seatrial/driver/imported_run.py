@@ -13,9 +13,12 @@ from seatrial.model.run import Ending, RunInfo, RunKind
 
 
 def write_batch(
-    archive: Path, run: str, batch: Batch, started: str, *, cluster: str = "", command: Sequence[str] = ()
+    archive: Path, run: str, batches: Sequence[Batch], started: str, *, cluster: str = "", command: Sequence[str] = ()
 ) -> Path:
-    """The folder of the run. `started`: UTC, ISO 8601. Raises UsageError for a name that is taken, ArchiveError."""
+    """The folder of the run, which has the values of all batches. `started`: UTC, ISO 8601.
+
+    Raises UsageError for a name that is taken, ArchiveError.
+    """
     info = RunInfo(
         format=formats.RUN,
         run=run,
@@ -25,10 +28,11 @@ def write_batch(
         started=started,
         launcher="import",
         cluster=cluster,
-        nodes=tuple(dict.fromkeys(value.node for value in batch.values)),
+        nodes=tuple(dict.fromkeys(value.node for batch in batches for value in batch.values)),
     )
     writer = RunWriter(archive, info)
-    writer.append(ValuesImported(source=batch.source, label=batch.label, values=batch.values))
+    for batch in batches:
+        writer.append(ValuesImported(source=batch.source, label=batch.label, values=batch.values))
     return writer.close(ended(info, Ending.COMPLETE, started))
 
 

@@ -28,6 +28,8 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
     file_bytes: int
     form: str
     """`series`, `fleet`, `reframe`, or the name of a benchmark."""
+    in_folder: bool = False
+    """It was found in a folder that the command line names."""
     conditions: dict[str, str] = {}
     """Of the benchmark: `version`, `ranks`, `nodes`, as far as its output says."""
 

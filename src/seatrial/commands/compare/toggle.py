@@ -119,7 +119,7 @@ def _benchmark(archive: Path, toggle: Toggle, name: str) -> None:
     _refuse_failure(done, "The benchmark")
     content = done.stdout.encode()
     source = Source(file=name, sha256=hashlib.sha256(content).hexdigest(), file_bytes=len(content), form="")
-    write_batch(archive, name, _batch(source, done.stdout, toggle.sense), began, command=toggle.benchmark)
+    write_batch(archive, name, (_batch(source, done.stdout, toggle.sense),), began, command=toggle.benchmark)
 
 
 def _batch(source: Source, text: str, sense: Sense) -> Batch:

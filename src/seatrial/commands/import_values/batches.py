@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
+from seatrial.benchmarks.catalogue import detected
 from seatrial.benchmarks.output_values import output_batch
 from seatrial.importers.columns import json_value
 from seatrial.importers.fleets import NODE_NAMES, read_fleet
@@ -34,12 +35,19 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_batches(files: Sequence[tuple[Source, str]], wanted: Wanted) -> tuple[Batch, ...]:
     """The runs in all files, oldest first as far as the files say. Raises UsageError for unlike or unusable input."""
-    batches = [batch for source, text in _ordered(files) for batch in _of_file(source, text, wanted)]
+    batches = [batch for source, text in _ordered(_left_in(files, wanted)) for batch in _of_file(source, text, wanted)]
     _refuse_unlike(batches)
     if not 0 < len(batches) <= MOST_RUNS:
         what = f"There are {len(batches)} runs in these files" if batches else "There is no value in these files"
         raise UsageError(f"{what}; 1 to {MOST_RUNS} can be imported at once.", "Give other files, or a part of them.")
     return tuple(batches)
+
+
+def _left_in(files: Sequence[tuple[Source, str]], wanted: Wanted) -> list[tuple[Source, str]]:
+    """Without files of a folder of outputs that are not the output of a benchmark: what jobs printed beside it."""
+    if wanted.form or not any(source.in_folder and detected(text) for source, text in files):
+        return list(files)
+    return [(source, text) for source, text in files if not source.in_folder or detected(text)]
 
 
 def _ordered(files: Sequence[tuple[Source, str]]) -> list[tuple[Source, str]]:
@@ -174,6 +182,19 @@ def _same(metric: str, condition: str, first: str, second: str, before: Source, 
             f"{metric} was not measured alike: {condition} {first!r} in {before.file}, {second!r} in {after.file}.",
             "Import files of unlike runs separately, under names of their own.",
         )
+
+
+def runs_of(batches: Sequence[Batch]) -> list[tuple[Batch, ...]]:
+    """The batches of each run: outputs whose names say node and run are one run where the run is the same."""
+    groups: defaultdict[str, list[Batch]] = defaultdict(list)
+    for place, batch in enumerate(batches):
+        of_node = batch.source.form not in FORMS and all(value.node != ALL_NODES for value in batch.values)
+        groups[batch.label if of_node else f"{place} {batch.label}"].append(batch)
+    for label, group in groups.items():
+        places = [(value.metric, value.node) for batch in group for value in batch.values]
+        if len(set(places)) < len(places):
+            raise UsageError(f"{label} has outputs of the same node twice.", "Import them under names of their own.")
+    return [tuple(group) for group in groups.values()]
 
 
 def names_of(batches: Sequence[Batch]) -> Mapping[str, int]:

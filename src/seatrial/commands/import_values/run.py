@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from seatrial.archive.inputs import TABLES_BYTES, BadInput, read_input
-from seatrial.commands.import_values.batches import Wanted, read_batches
+from seatrial.commands.import_values.batches import Wanted, read_batches, runs_of
 from seatrial.driver.imported_run import times_of, write_batch
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import Batch, Source
@@ -41,15 +41,16 @@ def import_files(
     batches = read_batches(_files(paths), wanted)
     digest = hashlib.sha256("".join(sorted({batch.source.sha256 for batch in batches})).encode()).hexdigest()
     stem = name or f"{re.sub('[^A-Za-z0-9_]+', '-', paths[0].stem).strip('-')[:STEM] or 'values'}-{digest[:8]}"
-    names = [f"{stem}-{number:04d}" for number in range(1, len(batches) + 1)]
+    groups = runs_of(batches)
+    names = [f"{stem}-{number:04d}" for number in range(1, len(groups) + 1)]
     taken = next((run for run in names if (archive / run).exists()), "")
     if taken:
         raise UsageError(
             f"These values are in the archive already: {archive / taken}.",
             "Delete those runs first, or give others another name with --name.",
         )
-    for run, batch, started in zip(names, batches, times_of(batches), strict=True):
-        write_batch(archive, run, batch, started, cluster=cluster, command=command)
+    for run, group, started in zip(names, groups, times_of([group[0] for group in groups]), strict=True):
+        write_batch(archive, run, group, started, cluster=cluster, command=command)
     return Imported(runs=tuple(names), batches=batches)
 
 
@@ -64,11 +65,18 @@ def _files(paths: Sequence[Path]) -> list[tuple[Source, str]]:
     if not 0 < len(files) <= MOST_FILES:
         raise UsageError(f"There are {len(files)} files; 1 to {MOST_FILES} are read.", "Give other files.")
     read, left_bytes = [], TABLES_BYTES
+    named = {str(path) for path in paths}
     for path in files:
         content = read_input(path, left_bytes)
         left_bytes -= len(content)
         if b"\0" in content:
             raise BadInput(f"{path} is binary, not text.", "Give the text that the program printed.")
-        source = Source(file=str(path), sha256=hashlib.sha256(content).hexdigest(), file_bytes=len(content), form="")
+        source = Source(
+            file=str(path),
+            sha256=hashlib.sha256(content).hexdigest(),
+            file_bytes=len(content),
+            form="",
+            in_folder=str(path) not in named,
+        )
         read.append((source, content.decode("utf-8", errors="replace")))
     return read

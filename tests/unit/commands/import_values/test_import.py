@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from seatrial.cli.main import run
-from tests.support.benchmark_outputs import hpl, imb, osu
+from tests.support.benchmark_outputs import hpl, imb, osu, stream
 
 PERFLOG_4 = """\
 result|job_completion_time|descr|environ|job_nodelist|num_tasks|partition|system|name|Triad_value|Triad_unit|Triad_ref|\
@@ -137,6 +137,26 @@ def test_folders_of_outputs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert set(data["nodes"]) == {"all", "n7"}
     assert run(["history", "hpl", "--archive", str(archive), "--json"]) == 2
     assert any(len(one["values"]) == 3 for one in found(capsys)["histories"])
+
+
+def test_outputs_named_by_node_and_run_are_one_run_for_each_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    outputs = tmp_path / "outputs"
+    outputs.mkdir()
+    for node in ("n1", "n2", "n3"):
+        for number in (1, 2):
+            written(outputs, f"{node}-stream-1n-7{number}-iter-{number}.out", stream())
+    written(outputs, "slurm-7.err", "srun: job 7 queued\nsrun: job 7 has been allocated\n")
+    written(outputs, "empty.err", "")
+    archive = tmp_path / "archive"
+    assert imported(archive, str(outputs), "--json", "--name", "s") == 0
+    data = found(capsys)
+    assert (data["runs"], data["nodes"], len(data["files"])) == (["s-0001", "s-0002"], ["n1", "n2", "n3"], 6)
+    words = ["fleet", "--runs", "s-0001,s-0002", "--column", data["metrics"][0]["metric"]]
+    assert run([*words, "--archive", str(archive), "--json"]) == 2
+    assert [len(node["values"]) for node in found(capsys)["nodes"]] == [2, 2, 2]
+    assert imported(archive, str(outputs / "slurm-7.err")) == 64
 
 
 @pytest.mark.parametrize(
