@@ -19,7 +19,7 @@ MEMORY_BYTES = 2 << 30
 MATRIX = "source,target,bandwidth_mb_s\nn1,n2,1000\nn2,n1,1000\n"
 
 
-def seatrial(*arguments: str, folder: Path, timeout_s: float = 30) -> subprocess.CompletedProcess[str]:
+def seatrial(*arguments: str, folder: Path, timeout_s: float = 120) -> subprocess.CompletedProcess[str]:
     """One command with bounded memory, which fails the test where it blocks."""
     return subprocess.run(
         [sys.executable, "-m", "seatrial", *arguments],
