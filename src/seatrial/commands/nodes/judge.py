@@ -112,7 +112,8 @@ def _reason(recorded: RecordedRun, trials: NodeTrials, missing: Sequence[str], *
         kinds = {each.measure for each in trials.comparisons}
         sentence += f", {len(compared)} compared with their peers in {count(len(kinds), 'figure')}"
         if coarse := len(kinds) - len(trials.useful):
-            sentence += f"; {coarse} of these vary too much to show a node that is {share(USEFUL)} worse"
+            vary = "varies" if coarse == 1 else "vary"
+            sentence += f"; {coarse} of these {vary} too much to show a node that is {share(USEFUL)} worse"
     if not complete and not missing:
         why = ENDINGS.get(recorded.info.ending, "not all repetitions were measured")
         sentence += f"; incomplete: {why}"
