@@ -12,10 +12,12 @@ import pytest
 from seatrial.lab.cluster import planting, state
 from seatrial.lab.cluster.daemons import SETTLED, node_states
 from seatrial.lab.cluster.network import tbf_rate_bit_per_s
+from seatrial.lab.cluster.node_groups import name_of
 from seatrial.lab.cluster.plan import FABRIC, LabPlan
-from seatrial.lab.cluster.processes import named, pids_in, state_letter
+from seatrial.lab.cluster.processes import named, pids_in, pids_marked, state_letter
 from seatrial.lab.faults.base import Parameters
 from seatrial.lab.faults.catalogue import FAULTS
+from seatrial.lab.faults.load import MARK
 from seatrial.model.errors import UsageError
 from seatrial.model.subject import Direction
 from seatrial.process.process import Completed, run
@@ -131,6 +133,26 @@ def test_lives_end_or_stand_still_and_come_back(lab4: LabPlan, in_lab: InLab, ki
     assert eventually(lambda: everything(lab4) == before), everything(lab4)
     done = in_lab(lab4, ["srun", "-N4", "hostname"])
     assert sorted(done.stdout.split()) == ["n1", "n2", "n3", "n4"], done.stderr
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "hogs"),
+    [("cpu-quota", {"percent": 40}, 0), ("cpu-hog", {}, 1), ("core-hog", {}, 1), ("memory-hog", {}, 1)],
+)
+def test_loads_are_planted_on_one_node_and_leave_nothing(
+    lab4: LabPlan, kind: str, values: dict[str, object], hogs: int
+) -> None:
+    mark = f"{MARK}={lab4.name}:n3"
+    plant(lab4, kind, "n3", **values)
+    group = f"/{name_of(lab4.name, 'n3')}\n"
+    assert eventually(lambda: len(pids_marked(mark)) == hogs)
+    for node in lab4.node_names:
+        (pid,) = named(pids_in([lab4.space(node)]), "slurmd")
+        assert (group in Path(f"/proc/{pid}/cgroup").read_text()) == (node == "n3")
+    planting.clear(lab4.name)
+    (pid,) = named(pids_in([lab4.space("n3")]), "slurmd")
+    assert group not in Path(f"/proc/{pid}/cgroup").read_text()
+    assert pids_marked(mark) == []
 
 
 def test_faults_that_would_mix_are_refused_and_the_others_remembered(lab4: LabPlan) -> None:

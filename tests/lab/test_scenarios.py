@@ -27,8 +27,11 @@ MIXED = {"governor", "pcie-width", "mount-missing", "firmware", "scheduler-granu
 """Planted here three at a time, by facts-mixed and facts-mixed-2."""
 HERE_TOO = {"healthy-4", "node-link-93", "link-drop-50", "trunk-50-loaded"}
 """Of the scenarios that `make series` runs many times each."""
-TRIALS = {"core-hog", "cpu-quota", "memory-hog", "cpu-hog", "cpu-quota-check", "healthy-4-nodes", "healthy-4-trials"}
-"""Of nodes one after the other, some minutes on a busy machine: `make series` can run them, and core-hog-check is here."""
+TRIALS = {
+    "core-hog", "cpu-quota", "memory-hog", "cpu-hog", "core-hog-check", "cpu-quota-check", "healthy-4-nodes",
+    "healthy-4-trials",
+}  # fmt: skip
+"""Of nodes one after the other, some minutes on a busy machine: `lab trial` and `make series` can run them."""
 NOT_HERE = TRIALS | ELSEWHERE | MIXED | (set(SERIES) - HERE_TOO)
 BESIDE = {"facts-mixed", "facts-mixed-2", "mtu", "node-hung"}
 """What they name is a fact or a failure, and no rate."""
