@@ -9,7 +9,8 @@ from pathlib import Path
 from seatrial.model.errors import SeatrialError
 from seatrial.process.process import Completed, run
 
-TIMEOUT_S = 30.0
+TIMEOUT_S = 120.0
+"""On a busy machine, or in a virtual one, mounts and namespaces take long."""
 
 
 def call(argv: Sequence[str], *, stdin: str = "", timeout_s: float = TIMEOUT_S) -> str:
