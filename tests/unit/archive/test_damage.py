@@ -124,7 +124,7 @@ def test_commands_survive_a_damaged_neighbour(kind: str, archive: Path) -> None:
     damage(archive / "bad" / layout.RUN_FILE, kind)
     done = seatrial("runs", "list", folder=archive.parent)
     assert done.returncode == 0, done.stderr
-    assert "1 damaged run:\n  bad: " in done.stdout
+    assert "\n1 damaged run:\n   bad  " in done.stdout
     done = seatrial("runs", "list", "--json", folder=archive.parent)
     rows = {row["run"]: row for row in parsed(done.stdout)["runs"]}
     assert [rows[name]["problem"] for name in HEALTHY] == ["", ""]

@@ -21,10 +21,9 @@ from seatrial.cli import memory
 from seatrial.cli.main import explain, run
 from seatrial.model.errors import ErrorKind, ExitCode, SeatrialError
 from tests.support.builders import Cluster, fill, info_of, names, record, sail
+from tests.support.json_objects import parsed
 
 SMALL = Cluster(nodes=names(3))
-COUNT_COLUMN = 5
-"""Of `runs list`: run, kind, started, ending, nodes, samples."""
 
 
 @pytest.fixture
@@ -69,12 +68,12 @@ def test_runs_are_listed_without_their_samples(
 ) -> None:
     folder = record(SMALL, tmp_path)
     allow(monkeypatch, 300 << 20)
-    counted = str(sum(len(one.times_s) for one in sail(SMALL).measurements))
-    assert run(["runs", "list", "--archive", str(tmp_path)]) == ExitCode.PASS
-    assert capsys.readouterr().out.splitlines()[1].split()[COUNT_COLUMN] == counted
+    counted = sum(len(one.times_s) for one in sail(SMALL).measurements)
+    assert run(["runs", "list", "--json", "--archive", str(tmp_path)]) == ExitCode.PASS
+    assert [row["samples"] for row in parsed(capsys.readouterr().out)["runs"]] == [counted]
     write_run_file(folder, msgspec.structs.replace(read_info(folder), contents=None))  # as earlier versions closed it
-    assert run(["runs", "list", "--archive", str(tmp_path)]) == ExitCode.PASS
-    assert capsys.readouterr().out.splitlines()[1].split()[COUNT_COLUMN] == "?"
+    assert run(["runs", "list", "--json", "--archive", str(tmp_path)]) == ExitCode.PASS
+    assert [row["samples"] for row in parsed(capsys.readouterr().out)["runs"]] == [None]
 
 
 def test_duckdbs_own_refusal_is_a_sentence() -> None:

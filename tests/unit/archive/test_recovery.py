@@ -308,11 +308,11 @@ def test_the_state_of_every_run_is_listed(tmp_path: Path, capsys: pytest.Capture
     cut_off(tmp_path, "dead")
     writer = RunWriter(tmp_path, info_of(CLUSTER, run="alive", ending=Ending.RUNNING))
     assert run(["runs", "list", "--archive", str(tmp_path)]) == 0
-    told = {line.split()[0]: line for line in capsys.readouterr().out.splitlines()[1:]}
+    told = {line.split()[0]: line for line in capsys.readouterr().out.splitlines()}
     held = writer._held.lease
-    assert f" running on {held.host} since {held.since} " in told["alive"]
-    assert " cut-off " in told["dead"]
-    assert " complete " in told["closed"]
+    assert f" running on {held.host} since {held.since}, " in told["alive"]
+    assert " cut-off, " in told["dead"]
+    assert " complete, " in told["closed"]
     assert run(["runs", "list", "--archive", str(tmp_path), "--json"]) == 0
     states = {one["run"]: (one["state"], one["host"]) for one in parsed(capsys.readouterr().out)["runs"]}
     assert states == {"alive": ("running", held.host), "dead": ("cut-off", ""), "closed": ("closed", "")}

@@ -15,7 +15,7 @@ from seatrial.commands.check.run import run_check
 from seatrial.judgement.outcome import pair_of
 from seatrial.model.errors import LaunchError
 from seatrial.model.run import AskedLine, Design, Ending, RecordedRun, RunInfo, RunKind, run_kind
-from seatrial.model.settings import CheckSettings
+from seatrial.model.settings import CheckSettings, RunSettings, SiteSettings
 from tests.support.builders import Cluster, info_of, names
 from tests.support.command_line import curve, saturate
 from tests.support.json_objects import parsed
@@ -51,6 +51,8 @@ def failed(archive: Path, kind: RunKind, **changes: Any) -> Path:
     info = info_of(TWO, kind=kind, launcher="srun" if kind is RunKind.PLACEMENT else "slurm", **changes)
     if kind is RunKind.PLACEMENT:
         info = msgspec.structs.replace(info, line=AskedLine(words=("srun", "-n", "2", "./app")))
+    if kind is RunKind.RUN:
+        info = msgspec.structs.replace(info, settings=RunSettings(site=SiteSettings(archive=archive), benchmark="hpl"))
     return RunWriter(archive, info).close(ended(info, Ending.FAILED, info.ended, GONE))
 
 

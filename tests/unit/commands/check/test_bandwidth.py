@@ -236,7 +236,7 @@ def test_what_the_retest_left_out_is_neither_good_nor_a_fault_of_its_own() -> No
     assert len(undecided) == 6
     assert all("n2" in (one.source, one.target) and not one.retested for one in undecided)
     assert judgement.exit_code is ExitCode.INCOMPLETE
-    assert any("is not decided" in note and "not measured again" in note for note in judgement.notes)
+    assert any("are not decided" in note and "not measured again" in note for note in judgement.notes)
 
 
 def test_a_pair_with_a_fault_of_its_own_under_a_disturbed_node_is_found() -> None:

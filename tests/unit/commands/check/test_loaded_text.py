@@ -51,7 +51,7 @@ def test_the_page_lists_the_leaf_that_carries_least_first() -> None:
     page = check_page(RECORDED.info, JUDGED, RECORDED.facts)
     assert '<section id="loaded">' in page
     assert "<b>" not in page.partition('<section id="loaded">')[2].partition("</section>")[0]
-    assert page.index("leaf2</td><td>receives") < page.index("leaf1</td><td>sends")
+    assert page.index('leaf2</td><td data-label="way">receives') < page.index('leaf1</td><td data-label="way">sends')
     first, second = leaves_table(LOADED).rows
     assert (first[6], second[6]) == ("50 %", "101 %")
     assert second[5] == "50 %"

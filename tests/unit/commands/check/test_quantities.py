@@ -80,7 +80,7 @@ def test_runs_show_names_the_one_way_latency(tmp_path: Path, capsys: pytest.Capt
     run(["runs", "show", "--archive", str(tmp_path)])
     shown = capsys.readouterr().out
     (latency,) = (line for line in shown.splitlines() if "survey" in line and "pingpong" in line)
-    assert "one_way_latency" in shown
+    assert "one-way latency" in shown
     assert "median_time" not in shown
     assert latency.split()[-2:] == ["30.0", "µs"]
 
