@@ -7,6 +7,7 @@ from seatrial.benchmarks.catalogue import detected
 from seatrial.benchmarks.declaration import Benchmark
 from seatrial.failures.start_failure import explain
 from seatrial.judgement.benchmark_findings import CODES, breach_finding, word_of_output
+from seatrial.judgement.outcome import failure_of
 from seatrial.judgement.rank_notes import first_ranks
 from seatrial.limits.peak import compute_peaks
 from seatrial.model import subject
@@ -18,7 +19,7 @@ from seatrial.model.placement import RankPlace, node_of
 from seatrial.model.run import Ending, RecordedRun
 from seatrial.model.settings import RunSettings
 from seatrial.model.units import duration
-from seatrial.model.verdict import Finding, FindingKind
+from seatrial.model.verdict import Finding, FindingKind, Verdict
 from seatrial.rules.base import Readings
 from seatrial.rules.catalogue import fact_findings
 
@@ -46,13 +47,13 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def word(self) -> str:
-        """PASS, INVALID or INCOMPLETE."""
-        return word_of_output(self.output)
+        """PASS, INVALID or INCOMPLETE; NOT_RUN where no program was started."""
+        return Verdict.NOT_RUN.value if self.failure and not self.steps else word_of_output(self.output)
 
     @property
     def exit_code(self) -> ExitCode:
         """As of `seatrial parse`."""
-        return CODES[self.word]
+        return CODES.get(self.word, ExitCode.INCOMPLETE)
 
 
 def judge_run(recorded: RecordedRun, benchmark: Benchmark) -> RunResult:
@@ -65,7 +66,7 @@ def judge_run(recorded: RecordedRun, benchmark: Benchmark) -> RunResult:
         output = gates.judge(benchmark, output, limits, plan.expected if plan else {})
     output = msgspec.structs.replace(
         output,
-        missing=(failure, *output.missing) if failure else output.missing,
+        missing=(failure, *output.missing) if failure and steps else output.missing,
         breaches=(*(_bad_exit(step) for step in steps if step.returncode and not failure), *output.breaches),
     )
     facts = {node_of(name): known for name, known in recorded.facts.items()}
@@ -105,6 +106,8 @@ def _failure(recorded: RecordedRun, output: Output) -> str:
         return f"{last.name} was ended after {duration(last.seconds)}: it did not finish within --budget"
     if last is not None and last.returncode and not (output.complete and last.judged):
         return f"{last.name} {_how(last)}"
+    if not recorded.steps:
+        return failure_of(recorded)
     if recorded.info.ending is not Ending.COMPLETE:
         return recorded.info.reason or "the run did not come to its end"
     return ""

@@ -41,7 +41,7 @@ def run_report(run: RunInfo, result: RunResult) -> Report:
 def _sentence(run: RunInfo, result: RunResult) -> str:
     """Its main number where all is well; else what failed, is missing or wrong."""
     if result.failure:
-        return f"{result.failure}."
+        return f"{result.failure.rstrip('.')}."
     plain = output_sentence(result.benchmark.name, result.benchmark, result.output, result.findings)
     values = [item for item in result.output.results if item.metric == result.benchmark.main_metric]
     if result.word != Verdict.PASS or not values:
