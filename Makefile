@@ -1,26 +1,18 @@
 # make demo: a planted fault, found and named, on a virtual cluster. make test: everything.
-.PHONY: demo test beside-labs lint unit lab-test lab-beside lab-alone campaign series probe bench simulate-series \
-  setup-demo setup-test
+.PHONY: demo test lint unit lab-test lab-beside lab-alone campaign series probe bench simulate-series setup-demo setup-test
 .PHONY: wheelhouse wheelhouse-test applications map-faults clean
 
 export MPICC ?= mpicc
 PYTEST = .venv/bin/python -m pytest --durations=10
-IDLE = chrt --idle 0
 
 demo: setup-demo
 	sh scripts/demo.sh
 
-# Labs mostly wait for Slurm. What runs beside them gets only the time that they leave: the scheduler's idle class.
-# Output comes part by part.
 test: setup-test
-	@echo "lab-beside runs beside lint, probe and unit; each prints what it found when it ends"
-	$(MAKE) --jobs=2 --output-sync lab-beside beside-labs
+	$(MAKE) --jobs=2 --output-sync lint probe
+	$(MAKE) unit
+	$(MAKE) lab-beside
 	$(MAKE) lab-alone
-
-beside-labs: setup-test
-	$(IDLE) $(MAKE) lint
-	$(IDLE) $(MAKE) probe
-	$(IDLE) $(MAKE) unit
 
 lint: setup-test
 	.venv/bin/ruff check
