@@ -82,7 +82,7 @@ def refused(change: dict[str, Any], *path: str | int) -> bool:
         ({"bandwidth_bytes_per_s": 1.0}, ("data", "pairs", 0)),
         ({"surprise": 1}, ("findings", 0)),
         ({"surprise": 1}, ()),
-        ({"kind": "curve"}, ()),
+        ({"kind": "facts"}, ()),
         ({"kind": "surprise"}, ()),
     ],
 )
