@@ -24,6 +24,7 @@ from tests.support.json_objects import parsed
 pytestmark = [pytest.mark.lab, pytest.mark.alone]
 SEATRIAL = (sys.executable, "-m", "seatrial")
 ROOT = Path(__file__).resolve().parents[2]
+ELSEWHERE = ("--hosts", "run hpcc")
 WITH_US = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
 
 
@@ -38,10 +39,13 @@ def two_nodes(tmp_path: Path) -> Iterator[LabPlan]:
 
 
 def promised_in(page: str) -> list[str]:
-    """The commands in the table of what one can type, in its order; test_hosts.py runs those that need an sshd."""
+    """The commands in the table of what one can type, in its order.
+
+    test_hosts.py runs those that need an sshd, and tests/applications those that need a benchmark's package.
+    """
     rows = table((ROOT / page).read_text(), "you want to", "type")
     commands = [command for row in rows for command in re.findall(r"`(seatrial [^`]+)`", row[1])]
-    return [command for command in commands if "--hosts" not in command]
+    return [command for command in commands if not any(word in command for word in ELSEWHERE)]
 
 
 def wait_for_an_empty_queue(lab: LabPlan) -> None:
@@ -51,6 +55,7 @@ def wait_for_an_empty_queue(lab: LabPlan) -> None:
 
 MEASURED_ELSEWHERE = {
     "stream.csv": "node,run,value\n" + "".join(f"n{k % 8},{k // 8},{1000 + k * 7 % 5}\n" for k in range(40)),
+    "hpl.csv": "time,value\n" + "".join(f"{2000 + k},{100 + k * 7 % 5}\n" for k in range(40)),
     "history.csv": "time,value\n" + "".join(f"{2000 + k},{100 + k * 7 % 5}\n" for k in range(40)),
     "slurm-4711.out": benchmark_outputs.osu(),
     **{f"run-{nodes}.out": benchmark_outputs.openfoam(ranks=2 * nodes, seconds=40.0 / nodes) for nodes in (1, 2)},
