@@ -107,7 +107,7 @@ def _mounted(lane: Lane, point: Path, server: "subprocess.Popen[bytes]") -> bool
 
 
 def _until(check: CheckRun, measurements: int, journal: Path | None = None, most_s: float = math.inf) -> None:
-    """Wait until so many measurements are delivered, the check is over, or has gone on for that long."""
+    """Wait until this number of measurements is delivered, the check is over, or has gone on for that long."""
     while not check.over() and check.seconds() < most_s:
         if check.measured(journal) >= measurements:
             return

@@ -41,7 +41,7 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     ranks_per_node: int = 0
     """The same; 0: one for each core."""
     case: bool = False
-    """Whether it needs a folder of the user's, by --case."""
+    """Whether it needs a folder of the user's, given with --case."""
 
 
 class Benchmark(msgspec.Struct, frozen=True, kw_only=True):

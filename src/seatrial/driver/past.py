@@ -57,7 +57,8 @@ def with_past(info: RunInfo, stored: StoredSet, nodes: Sequence[str], facts: Map
 
 def read_past(stored: StoredSet, nodes: Sequence[str], facts: Mapping[str, NodeFacts]) -> Past:
     """`nodes`: those of the check; `facts`: theirs now. Raises DamagedRun, TooLittleMemory."""
-    tables = {kernel: _survey(load_tables([stored]), kernel) for kernel in KERNELS}
+    metrics = load_tables([stored])
+    tables = {kernel: _survey(metrics, kernel) for kernel in KERNELS}
     wanted = frozenset(nodes)
     facts_run, texts = stored.newest_facts()
     before = parse_all({node: text for node, text in texts.items() if node in facts})
