@@ -80,7 +80,7 @@ def _judged(series: ValueSeries, better: Better, effect: float, error_rate: floa
     verdict = Verdict.NOTE if changes else Verdict.PASS
     if worsened is not None:
         verdict = Verdict.SLOW
-    undecided = _undecided(changed, min(series.values[place] for place in series.present) if series.present else 0.0)
+    undecided = _undecided(changed, [series.values[place] for place in series.present], better)
     if undecided and worsened is None:
         verdict = Verdict.INCONCLUSIVE
     return JudgedSeries(
@@ -94,7 +94,7 @@ def _judged(series: ValueSeries, better: Better, effect: float, error_rate: floa
     )
 
 
-def _undecided(changed: SeriesChanges, least: float) -> str:
+def _undecided(changed: SeriesChanges, values: Sequence[float], better: Better) -> str:
     """Why a series without a change shows nothing: a benchmark that did not run prints zeros, too."""
     if not changed.enough:
         return f"fewer than {FEWEST} values"
@@ -102,11 +102,13 @@ def _undecided(changed: SeriesChanges, least: float) -> str:
         return ""
     if not changed.scale and not any(piece.mean for piece in changed.pieces):
         return "every value is 0"
+    zeros = sum(value == 0 for value in values)
+    if zeros and better is Better.HIGHER and min(values) >= 0:
+        return f"{zeros} of {len(values)} values {'is' if zeros == 1 else 'are'} 0"
     if changed.detectable is None:
         return "a change of any size could have been missed"
-    if least >= 0 and changed.detectable >= changed.pieces[0].mean:
-        return "even a fall to 0 could have been missed"
-    return ""
+    unseen = min(values) >= 0 and changed.detectable >= changed.pieces[0].mean
+    return "even a fall to 0 could have been missed" if unseen else ""
 
 
 def _size(change: Change) -> float:

@@ -54,6 +54,8 @@ def test_a_short_series_is_inconclusive() -> None:
     [
         ([0.0] * 40, "every value is 0"),
         ([0.0, 0.0, 7.0, *[0.0] * 60], "every value is 0"),
+        ([*[5.0] * 29, 0.0], "1 of 30 values is 0"),
+        ([5.0, 5.1, 5.0, 0.0, 5.0, 4.9] * 6, "6 of 36 values are 0"),
         ([1.0, 1.0, 1.0, 9.0, 9.0, 9.0] * 2, "a change of any size could have been missed"),
         ([1.0, 2.0, 3.0, 4.0, 3.0, 2.0] * 2, "even a fall to 0 could have been missed"),
     ],
