@@ -5,22 +5,20 @@ python -m bench.dead_ranks --runs 20          (as root; raises a lab of four nod
 
 import argparse
 import json
-import os
 import random
 import signal
 import subprocess
 import sys
 import tempfile
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
-from seatrial.lab.cluster import stop
+from bench.lab_loop import count_wrong, four_nodes
+
 from seatrial.lab.cluster.host_argv import as_user
-from seatrial.lab.cluster.plan import LabPlan, make_plan
+from seatrial.lab.cluster.plan import LabPlan
 from seatrial.lab.cluster.processes import named, pids_in, send, state_letter
-from seatrial.lab.cluster.start import needed_folders, raise_lab
 
 PROBE = "seatrial-probe"
 NUMBERS = (signal.SIGKILL, signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT)
@@ -82,14 +80,15 @@ def one_run(plan: LabPlan, archive: Path, node: str, *, once: bool, draw: random
     }
 
 
-def good(found: dict[str, Any], *, once: bool) -> bool:
+def faults(found: dict[str, Any], *, once: bool) -> list[str]:
     """Once: a note with node and signal, and no finding. In each session: the finding on this node, and exit code 1."""
     named = [one for one in found["findings"] if one[0] == "rank-died"]
     if not once:
-        return named == [("rank-died", f"node:{found['node']}", [])] and found["exit"] == 1
+        exact = named == [("rank-died", f"node:{found['node']}", [])] and found["exit"] == 1
+        return [] if exact else [f"named {named}, exit code {found['exit']}"]
     (killed,) = found["killed"] or [""]
     noted = any(f" on {found['node']} in session" in note and f"({killed})" in note for note in found["notes"])
-    return noted and not named
+    return [] if noted and not named else [f"named {named}, notes {found['notes']}"]
 
 
 def main() -> int:
@@ -102,26 +101,17 @@ def main() -> int:
     asked = parser.parse_args()
     draw = random.Random(asked.seed)
     missed = 0
-    with tempfile.TemporaryDirectory(dir=Path.cwd()) as folder:
+    with tempfile.TemporaryDirectory(dir=Path.cwd()) as folder, four_nodes("dead") as plan:
         archive = asked.archive or Path(folder)
-        plan = make_plan(name=f"dead{os.getpid()}", nodes=4, folders=needed_folders())
-        raise_lab(plan)
-        try:
-            for once in (False, True):
-                if asked.only and (asked.only == "once") != once:
-                    continue
-                hits = 0
-                for number in range(asked.runs):
-                    began = time.monotonic()
-                    node = draw.choice(plan.node_names)
-                    found = one_run(plan, archive, node, once=once, draw=draw)
-                    hits += good(found, once=once)
-                    found |= {"good": good(found, once=once), "s": round(time.monotonic() - began, 1)}
-                    print(number + 1, "once" if once else "each", json.dumps(found), flush=True)
-                print(f"{'once' if once else 'in each session'}: {hits} of {asked.runs}", flush=True)
-                missed += asked.runs - hits
-        finally:
-            stop.raze(plan.name)
+
+        def one(*, once: bool) -> dict[str, Any]:
+            found = one_run(plan, archive, draw.choice(plan.node_names), once=once, draw=draw)
+            return found | {"faults": faults(found, once=once)}
+
+        if asked.only != "each":
+            missed += count_wrong("once", asked.runs, lambda _: one(once=True))
+        if asked.only != "once":
+            missed += count_wrong("in each session", asked.runs, lambda _: one(once=False))
     return missed
 
 

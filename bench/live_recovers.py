@@ -5,7 +5,6 @@ python -m bench.live_recovers --runs 20          (as root; raises a lab of four 
 
 import argparse
 import json
-import os
 import random
 import signal
 import subprocess
@@ -16,11 +15,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from bench.lab_loop import count_wrong, four_nodes
+
 from seatrial.archive import layout
-from seatrial.lab.cluster import stop
 from seatrial.lab.cluster.host_argv import as_user
-from seatrial.lab.cluster.plan import LabPlan, make_plan
-from seatrial.lab.cluster.start import needed_folders, raise_lab
+from seatrial.lab.cluster.plan import LabPlan
 
 SEATRIAL = (sys.executable, "-m", "seatrial")
 ELSEWHERE = ("unshare", "--pid", "--fork", "--mount-proc")
@@ -97,7 +96,6 @@ def live_run(plan: LabPlan, archive: Path, run: str, draw: random.Random) -> dic
     if run in [name for one in found for name in one["busy"]] and not closed.exists():
         faults.append("it is busy and not closed")
     return {
-        "kind": "live",
         "met": len(before),
         "kept": len(delivered(closed)),
         "recovers": len(found),
@@ -121,7 +119,6 @@ def dead_run(plan: LabPlan, archive: Path, run: str, draw: random.Random) -> dic
     if before - delivered(closed):
         faults.append(f"{len(before - delivered(closed))} of {len(before)} delivered lines lost")
     return {
-        "kind": "dead",
         "met": len(before),
         "kept": len(delivered(closed)),
         "recovers": len(found),
@@ -145,23 +142,12 @@ def main() -> int:
     given = parser.parse_args()
     draw = random.Random(given.seed)
     wrong = 0
-    with tempfile.TemporaryDirectory(dir=Path.cwd()) as folder:
-        plan = make_plan(name=f"live{os.getpid()}", nodes=4, folders=needed_folders())
-        raise_lab(plan)
-        try:
-            for series in (live_run, dead_run):
-                if given.only and not series.__name__.startswith(given.only):
-                    continue
-                hits = 0
-                for number in range(1, given.runs + 1):
-                    began = time.monotonic()
-                    found = series(plan, Path(folder), f"{series.__name__[:4]}{number:02d}", draw)
-                    hits += not found["faults"]
-                    print(number, json.dumps(found | {"s": round(time.monotonic() - began, 1)}), flush=True)
-                print(f"{series.__name__.replace('_', ' ')}: {hits} of {given.runs} right", flush=True)
-                wrong += given.runs - hits
-        finally:
-            stop.raze(plan.name)
+    with tempfile.TemporaryDirectory(dir=Path.cwd()) as folder, four_nodes("live") as plan:
+        archive = Path(folder)
+        if given.only != "dead":
+            wrong += count_wrong("live", given.runs, lambda number: live_run(plan, archive, f"live{number:02d}", draw))
+        if given.only != "live":
+            wrong += count_wrong("dead", given.runs, lambda number: dead_run(plan, archive, f"dead{number:02d}", draw))
     return wrong
 
 
