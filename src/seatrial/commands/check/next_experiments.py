@@ -6,6 +6,7 @@ suspects alone, alternating with good pairs (`plan_retest`).
 
 import random
 from collections.abc import Collection, Mapping, Sequence
+from itertools import islice
 from zlib import crc32
 
 from seatrial.commands.check.require_retest import retests
@@ -167,8 +168,12 @@ def plan_retest(
     good: Collection[Pair],
     shapes: Sequence[Shape],
     seed: int,
+    *,
+    clear: Collection[Pair] = (),
 ) -> list[Round]:
     """Rounds of one pair each: up to four pairs of every suspect and some controls, six runs of every shape.
+
+    `good`: pairs with nothing against them or their nodes. `clear`: these and good pairs of suspected nodes.
 
     In each run all of them come once, in a new random order, so that a bad minute affects suspects and controls alike.
     If not all can be measured, nodes come first, whose ports no other job uses, and then what most pairs cross.
@@ -179,7 +184,7 @@ def plan_retest(
         for pair in _varied(suspect.pairs, draw):
             wanted.setdefault(pair)
     chosen = list(wanted)[:RETEST_CAP]
-    chosen += _controls(suspects, chosen, _in_fixed_order(good, seed), draw)
+    chosen += _controls(suspects, chosen, _in_fixed_order(good, seed), _in_fixed_order(clear or good, seed))
     rounds: list[Round] = []
     for repetition in range(RETEST_RUNS):
         order = [(pair, shape) for pair in chosen for shape in shapes]
@@ -195,22 +200,23 @@ def _retest_order(suspect: Suspect) -> tuple[bool, int]:
 
 
 def _controls(
-    suspects: Sequence[Suspect], wanted: Sequence[Pair], good: Sequence[Pair], draw: random.Random
+    suspects: Sequence[Suspect], wanted: Sequence[Pair], good: Sequence[Pair], clear: Sequence[Pair]
 ) -> list[Pair]:
     """Good pairs to measure beside the `wanted` ones: first such as share no node with them.
 
-    A single pair may be slow because one of its nodes changed after its other pairs were measured. So a good pair of
-    each of its ends belongs to the controls.
+    A single pair may be slow because one of its nodes changed after its other pairs were measured, perhaps in one
+    direction only. So a clear pair that leaves its source and one that enters its target belong to the controls, also
+    where the node itself is suspected for the other direction.
     """
     ends = {node for pair in wanted for node in pair}
     clean = [pair for pair in good if ends.isdisjoint(pair)]
     most = max(CONTROL_PAIRS, len(wanted) // PAIRS_PER_CONTROL)
     chosen = dict.fromkeys(clean[:most])
     for suspect in [one for one in suspects if not is_part(one)][:SINGLE_PAIRS]:
-        own = set(suspect.pairs[0])
-        for node in sorted(own):
-            beside = [pair for pair in good if len(own.intersection(pair)) == 1 and node in pair]
-            chosen.update(dict.fromkeys(_varied(beside, draw, 1)))
+        for source, target in suspect.pairs:
+            leaving = (pair for pair in clear if pair[0] == source and pair[1] != target)
+            entering = (pair for pair in clear if pair[1] == target and pair[0] != source)
+            chosen.update(dict.fromkeys([*islice(leaving, 1), *islice(entering, 1)]))
     rest = [pair for pair in good if pair not in chosen]
     return [*chosen, *rest[: max(most - len(chosen), 0)]]
 

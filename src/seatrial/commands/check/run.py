@@ -394,7 +394,7 @@ class Check(Run):
     ) -> bool:
         shapes = [bandwidth_shape(self.measurer.window_s)] if bandwidth else []
         shapes += [LATENCY] if latency else []
-        rounds = plan_retest(suspects, suspicion.good(), shapes, self.seed)
+        rounds = plan_retest(suspects, suspicion.good(), shapes, self.seed, clear=suspicion.clear())
         self.progress.stage(f"Measuring {len({one.pairs for one in rounds})} suspect and control pairs again, alone")
         self.progress.rounds(len(rounds))
         return self.measurer.run(rounds, deadline)

@@ -68,12 +68,14 @@ class Suspicion(msgspec.Struct, frozen=True, kw_only=True):
     def good(self) -> list[Pair]:
         """Pairs with nothing against them, that touch no suspected node."""
         suspected = {name for suspect in self.suspects for name in nodes_of(suspect)}
-        found = []
-        for pair, judged in self.bandwidth.items():
-            late = self.latency[pair].verdict
-            if judged.clear and late is Verdict.PASS and suspected.isdisjoint(pair):
-                found.append(pair)
-        return found
+        return [pair for pair in self.clear() if suspected.isdisjoint(pair)]
+
+    def clear(self) -> list[Pair]:
+        """Pairs with nothing against them; their nodes may be suspected."""
+        latency = self.latency
+        return [
+            pair for pair, judged in self.bandwidth.items() if judged.clear and latency[pair].verdict is Verdict.PASS
+        ]
 
 
 def suspect_all(survey: Survey, references: References, changes: Sequence[Change] = ()) -> Suspicion:
