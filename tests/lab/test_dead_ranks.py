@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bench.dead_ranks import PROBE, good, one_run
+from bench.dead_ranks import PROBE, faults, one_run
 
 from seatrial.archive.journal import SessionLost, of_type
 from seatrial.archive.reader import find_run, read_entries, read_run
@@ -38,7 +38,7 @@ def mpi_crashed(archive: Path, found: dict[str, Any]) -> bool:
 def test_a_rank_killed_in_each_session_is_a_finding_on_its_node(lab4: LabPlan, tmp_path: Path) -> None:
     attempt = partial(one_run, lab4, tmp_path, "n3", once=False, draw=random.Random(1))
     found = decided(attempt, partial(mpi_crashed, tmp_path))
-    assert good(found, once=False), found
+    assert not faults(found, once=False), found
     losses = losses_in(tmp_path)
     assert len(losses) >= 3
     assert all(one.loss.deaths for one in losses)
@@ -48,7 +48,7 @@ def test_a_rank_killed_in_each_session_is_a_finding_on_its_node(lab4: LabPlan, t
 def test_a_rank_killed_once_is_a_note(lab4: LabPlan, tmp_path: Path) -> None:
     attempt = partial(one_run, lab4, tmp_path, "n2", once=True, draw=random.Random(2))
     found = decided(attempt, lambda one: one["verdict"] == "INCONCLUSIVE" or mpi_crashed(tmp_path, one))
-    assert good(found, once=True), found
+    assert not faults(found, once=True), found
     assert (found["exit"], found["verdict"], found["complete"]) == (0, "PASS", True)
 
 
