@@ -41,6 +41,7 @@ from seatrial.cli import (
     saturate,
     scale,
     streams,
+    swap,
     transports,
 )
 from seatrial.cli import run as run_command
@@ -155,6 +156,7 @@ COMMANDS = (
         "Start a launch line with the probe in place of its program: where its ranks are, and what would be better.",
         LINE_FOLLOWS,
     ),
+    Command(swap, "Find a faulty part by exchanging parts: which one it is, and which exchange reveals most."),
     Command(
         nodes,
         "Try memory, arithmetic, noise and scheduler of each node by itself, and compare the nodes.",

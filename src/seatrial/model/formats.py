@@ -23,3 +23,6 @@ had none."""
 
 BASELINE = 1
 """baseline.json and values.parquet of a baseline (`archive.baselines`)."""
+
+SWAP = 1
+"""The history of a search for a faulty part (`archive.swaps`)."""

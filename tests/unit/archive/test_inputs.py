@@ -49,6 +49,7 @@ COMMANDS = {
     "scale --own-rates": ("scale", "--from", "matrix.csv", "--own-rates", "{}"),
     "changepoints": ("changepoints", "{}"),
     "fleet": ("fleet", "{}"),
+    "swap start": ("swap", "start", "x", "--from", "{}"),
     "benchmarks show": ("benchmarks", "show", "{}"),
 }
 

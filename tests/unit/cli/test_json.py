@@ -38,6 +38,9 @@ PRINTING = [
     ["changepoints", "table.csv"],
     ["fleet", "fleet.csv"],
     ["doctor"],
+    ["swap", "start", "gpu", "node=n1,card=c1", "node=n2,card=c2"],
+    ["swap", "record", "known", "n1=bad", "n2=good"],
+    ["swap", "status", "known"],
     ["lab", "fault", "list"],
     ["lab", "simulate", "--topology", "fat-tree:8"],
 ]
@@ -54,6 +57,7 @@ def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
     Path("table.csv").write_text("source,target,latency_us\nn1,n2,1e99\nn2,n1,20\nn1,n3,20\nn3,n1,1e-99\n")
     record(cluster, tmp_path / "archive", "run")
     record(cluster, tmp_path / "archive", "second")
+    assert run(["swap", "start", "known", "node=n1,card=c1", "node=n2,card=c2"]) == 2
     assert run(["baseline", "set", "kept", "run", "--archive", str(tmp_path / "archive")]) == 0
     capsys.readouterr()
     return tmp_path / "archive"

@@ -1,0 +1,60 @@
+"""Searches for a faulty part by exchanging parts: `<archive>/swaps/<name>.json`, replaced as a whole."""
+
+import os
+import re
+import secrets
+from pathlib import Path
+
+import msgspec
+
+from seatrial.archive.inputs import DESCRIPTION_BYTES
+from seatrial.archive.run_files import DamagedRun, read_record
+from seatrial.model import formats
+from seatrial.model.errors import SeatrialError, UsageError
+from seatrial.model.part_swap import SwapHistory
+
+FOLDER = "swaps"
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
+
+
+def _path(archive: Path, name: str) -> Path:
+    if not NAME.fullmatch(name):
+        raise UsageError(f"{name!r} is not a valid name of a search.", "Use letters, digits, - and _, at most 100.")
+    return archive / FOLDER / f"{name}.json"
+
+
+def exists(archive: Path, name: str) -> bool:
+    """Whether there is a search of that name. Raises UsageError for what is not a name."""
+    return _path(archive, name).exists()
+
+
+def read_swap(archive: Path, name: str) -> SwapHistory:
+    """The history of a search. Raises UsageError where there is none, DamagedRun."""
+    path = _path(archive, name)
+    if not path.exists():
+        names = sorted(each.stem for each in path.parent.glob("*.json")) if path.parent.is_dir() else []
+        known = f"There are: {', '.join(names)}." if names else "seatrial swap start NAME begins one."
+        raise UsageError(f"There is no search {name!r} in {archive}.", known)
+    history = read_record(path.parent, path, SwapHistory, DESCRIPTION_BYTES)
+    if history.format > formats.SWAP:
+        raise DamagedRun(
+            f"{path} has format {history.format}; this version of seatrial reads formats up to {formats.SWAP}.",
+            "Use a newer version of seatrial.",
+        )
+    return history
+
+
+def write_swap(archive: Path, history: SwapHistory) -> None:
+    """Write or replace a history; readers see the old or the new one. Raises SeatrialError."""
+    path = _path(archive, history.name)
+    new = path.with_name(f".{path.name}.{secrets.token_hex(4)}.new")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with new.open("wb") as stream:
+            stream.write(msgspec.json.format(msgspec.json.encode(history), indent=1) + b"\n")
+            stream.flush()
+            os.fsync(stream.fileno())
+        new.rename(path)
+    except OSError as error:
+        new.unlink(missing_ok=True)
+        raise SeatrialError(f"{path} cannot be written: {error.strerror}.", "The earlier history is kept.") from error

@@ -1,0 +1,176 @@
+"""A search for a faulty part: the report of `seatrial swap`."""
+
+from collections.abc import Iterator
+from functools import partial
+
+from seatrial.commands.swap.exchanges import Exchange
+from seatrial.commands.swap.hypotheses import Cause, Hypothesis, Weighed
+from seatrial.commands.swap.judge import LEAST_BITS, Prospect, SwapJudgement
+from seatrial.model.part_swap import Step, SwapHistory
+from seatrial.model.units import share
+from seatrial.model.verdict import Verdict
+from seatrial.model.words import count
+from seatrial.render.json import Json
+from seatrial.render.report import Block, Copy, Paragraph, Report, columns, first_rows, judged_report
+
+SUSPECTS = columns("~possible fault", "#probability")
+EXCHANGES = columns("~next", "#information, bits", "#parts moved")
+STEPS = columns("#step", "run", "place", "~parts", "result")
+MOST_EXCHANGES = 3
+LEAST_SHOWN = 0.01
+MOST_SURE = 0.999
+"""No probability that rests on assumed rates is printed as 100 %."""
+
+
+def swap_report(judged: SwapJudgement) -> Report:
+    """The whole report."""
+    return judged_report(
+        judged.verdict, _sentence(judged), judged.exit_code, partial(swap_fields, judged), partial(_blocks, judged), ()
+    )
+
+
+def swap_fields(judged: SwapJudgement) -> Json:
+    """docs/swap.md describes each field."""
+    history = judged.history
+    return {
+        "name": history.name,
+        "fixed": list(history.fixed),
+        "movable": list(history.movable),
+        "miss_rate": history.miss_rate,
+        "false_alarm_rate": history.false_alarm_rate,
+        "suspects": [_suspect_fields(one) for one in judged.weighed],
+        "named": [_suspect_fields(one) for one in judged.named],
+        "exchanges": [_exchange_fields(one) for one in judged.exchanges],
+        "steps": [_step_fields(step) for step in history.steps],
+    }
+
+
+def _suspect_fields(one: Weighed) -> Json:
+    return {
+        "cause": one.hypothesis.cause.value,
+        "parts": [f"{kind} {name}" for kind, name in one.hypothesis.parts],
+        "place": one.hypothesis.place,
+        "probability": one.probability,
+    }
+
+
+def _exchange_fields(one: Exchange) -> Json:
+    return {
+        "kinds": list(one.kinds),
+        "places": [one.first, one.second] if one.kinds else [],
+        "information_bits": one.information_bits,
+    }
+
+
+def _step_fields(step: Step) -> Json:
+    results = {subject: "good" if good else "bad" for subject, good in step.results.items()}
+    return {"run": step.run, "time": step.time, "places": [dict(place) for place in step.places], "results": results}
+
+
+def fault_text(hypothesis: Hypothesis) -> str:
+    """`card c1`; `card c1 together with slot s1`."""
+    parts = [f"{kind} {name}" for kind, name in hypothesis.parts]
+    match hypothesis.cause:
+        case Cause.OUTSIDE:
+            return "something outside of these parts"
+        case Cause.NOTHING:
+            return "no fault"
+        case Cause.SEAT:
+            return f"contact of {parts[0]} in {hypothesis.place}"
+        case _:
+            return " together with ".join(parts)
+
+
+def _sentence(judged: SwapJudgement) -> str:
+    total = sum(one.probability for one in judged.named)
+    names = " or ".join(fault_text(one.hypothesis) for one in judged.named[:3])
+    exchanged = sum(before.places != after.places for before, after in _neighbours(judged.history))
+    after = f"after {count(exchanged, 'exchange')}"
+    match judged.verdict:
+        case Verdict.NOT_RUN:
+            return "nothing was measured yet"
+        case Verdict.PASS:
+            return f"no measurement was bad ({_sure(total)} that there is no fault)"
+        case Verdict.NOTE:
+            return f"the fault is gone {after}: {names}, {_sure(total)}"
+        case Verdict.SLOW if len(judged.named) > 1:
+            return f"{names}, {_sure(total)} {after}; no exchange of these parts distinguishes them"
+        case Verdict.SLOW:
+            return f"{names} is at fault, {_sure(total)} {after}"
+    best = judged.weighed[0]
+    return f"not decided {after}; most probable: {fault_text(best.hypothesis)}, {_sure(best.probability)}"
+
+
+def _sure(probability: float) -> str:
+    return share(min(probability, MOST_SURE))
+
+
+def _neighbours(history: SwapHistory) -> list[tuple[Step, Step]]:
+    return list(zip(history.steps, history.steps[1:], strict=False))
+
+
+def _blocks(judged: SwapJudgement) -> Iterator[Block]:
+    yield from _next(judged)
+    shown = [one for one in judged.weighed if one.probability >= LEAST_SHOWN]
+    yield from first_rows(SUSPECTS, [(fault_text(one.hypothesis), _sure(one.probability)) for one in shown])
+    if judged.prospects:
+        rows = [_exchange_row(one) for one in judged.exchanges[:MOST_EXCHANGES]]
+        yield from first_rows(EXCHANGES, rows)
+    yield from first_rows(
+        STEPS, [row for place, step in enumerate(judged.history.steps, 1) for row in _rows(judged, place, step)]
+    )
+    yield Paragraph(
+        text=f"A measurement misses a fault in {share(judged.history.miss_rate)} of cases and is bad without one in "
+        f"{share(judged.history.false_alarm_rate)}. Probabilities assume one fault, and the same risk for each part.",
+        aside=True,
+    )
+
+
+def _next(judged: SwapJudgement) -> Iterator[Block]:
+    """What to do now, with the line to type afterwards."""
+    name = judged.history.name
+    if not judged.measured:
+        yield Paragraph(text="Measure each place as it is, and record the results.")
+        places = list(judged.history.named(judged.history.steps[-1]))
+        yield Copy(lines=(f"seatrial swap record {name} {' '.join(f'{each}=good|bad' for each in places)}",))
+    elif judged.prospects:
+        best = judged.exchanges[0]
+        yield Paragraph(text=f"Next: {_exchange_text(best)}, and measure.", strong=True)
+        yield Paragraph(text=" ".join(_prospect_text(each) for each in judged.prospects))
+        option = f" --exchange {best.words}" if best.kinds else ""
+        results = " ".join(f"{subject}=good|bad" for subject in judged.prospects[0].results)
+        yield Copy(lines=(f"seatrial swap record {name}{option} {results}",))
+    elif judged.verdict is Verdict.INCONCLUSIVE:
+        yield Paragraph(text=f"No exchange is expected to reveal more than {LEAST_BITS} bits: add places or parts.")
+
+
+def _exchange_text(exchange: Exchange) -> str:
+    if not exchange.kinds:
+        return "measure again without an exchange"
+    return f"exchange the {' and the '.join(exchange.kinds)} of {exchange.first} and {exchange.second}"
+
+
+def _exchange_row(exchange: Exchange) -> tuple[str, ...]:
+    return _exchange_text(exchange), f"{exchange.information_bits:.2f}", str(2 * len(exchange.kinds))
+
+
+def _prospect_text(prospect: Prospect) -> str:
+    bad = [subject for subject, good in prospect.results.items() if not good]
+    then = f"{fault_text(prospect.then.hypothesis)} ({_sure(prospect.then.probability)})"
+    return f"If {' and '.join(bad) + ' is' if bad else 'nothing is'} bad ({share(prospect.probability)}): {then}."
+
+
+def _rows(judged: SwapJudgement, number: int, step: Step) -> Iterator[tuple[str, ...]]:
+    history = judged.history
+    for name, place in history.named(step).items():
+        parts = ", ".join(f"{kind} {place[kind]}" for kind in history.movable if kind in place)
+        yield str(number), step.run, name, parts, _result_text(step, name)
+    for subject in step.results:
+        if subject not in history.named(step):
+            yield str(number), step.run, subject, "", _result_text(step, subject)
+
+
+def _result_text(step: Step, subject: str) -> str:
+    if subject not in step.results:
+        return "—"
+    return "good" if step.results[subject] else "bad"

@@ -1,0 +1,187 @@
+"""A history from the words of a command line, or from a table: places, results, and what was exchanged."""
+
+from collections.abc import Sequence
+
+from seatrial.commands.swap.exchanges import Exchange, carried_out
+from seatrial.importers.columns import MISSING, Column, read_columns
+from seatrial.model import formats
+from seatrial.model.errors import UsageError
+from seatrial.model.part_swap import JOINT, Step, SwapHistory
+
+WORDS = {"good": True, "bad": False}
+MOST_PLACES = 8
+"""The number of possible results grows as a power of 2."""
+PLACE_EXAMPLE = "Write each place as node=n1,card=c1,cable=k1."
+RESULT_EXAMPLE = "Write n1=bad n2=good; for a measurement between two places n1+n2=bad."
+EXCHANGE_EXAMPLE = "Write card:n1,n2, or card,cable:n1,n2 for several kinds at once."
+RESERVED = frozenset("=,:+/")
+ROW_WORDS = ("run", "result")
+
+
+def started(
+    name: str, places: Sequence[str], fixed: Sequence[str], *, miss_rate: float, false_alarm_rate: float
+) -> SwapHistory:
+    """A history with its first arrangement, not measured yet. Raises UsageError."""
+    parsed = tuple(_place(word) for word in places)
+    kinds = tuple(dict.fromkeys(kind for place in parsed for kind in place))
+    return checked(
+        SwapHistory(
+            format=formats.SWAP, name=name, fixed=tuple(fixed) or kinds[:1], kinds=kinds, miss_rate=miss_rate,
+            false_alarm_rate=false_alarm_rate, steps=(Step(places=parsed, results={}),),
+        )
+    )  # fmt: skip
+
+
+def _place(word: str) -> dict[str, str]:
+    place: dict[str, str] = {}
+    for part in word.split(","):
+        kind, equals, name = (piece.strip() for piece in part.partition("="))
+        if not (kind and equals and name) or kind in place:
+            raise UsageError(f"{word!r} is not a valid place: {part!r} names no part of its own kind.", PLACE_EXAMPLE)
+        place[kind] = name
+    return place
+
+
+def imported(name: str, text: str, fixed: Sequence[str], *, miss_rate: float, false_alarm_rate: float) -> SwapHistory:
+    """A history from a table: columns `run` and `result`, and one for each kind of part. Raises UsageError.
+
+    One row for each place and run, runs in their order. An empty result: nothing was measured there.
+    """
+    columns = {column.name.strip().lower(): column for column in read_columns(text)}
+    if missing := [word for word in ROW_WORDS if word not in columns]:
+        raise UsageError(f"The table has no column {missing[0]!r}: {', '.join(columns)}.", "Add it.")
+    kinds = tuple(each for each in columns if each not in ROW_WORDS)
+    fixed = tuple(fixed) or kinds[:1]
+    rows: dict[str, list[tuple[dict[str, str], str]]] = {}
+    for row, run in enumerate(columns["run"].cells):
+        parts = {kind: cell for kind in kinds if (cell := _cell(columns[kind], row))}
+        rows.setdefault(run, []).append((parts, _cell(columns["result"], row)))
+    history = SwapHistory(
+        format=formats.SWAP, name=name, fixed=fixed, kinds=kinds, miss_rate=miss_rate,
+        false_alarm_rate=false_alarm_rate, steps=(),
+    )  # fmt: skip
+    steps = []
+    for run, found in rows.items():
+        _refuse_nameless(history, [parts for parts, _ in found])
+        results = {history.place_name(parts): _is_good(word) for parts, word in found if word}
+        steps.append(Step(places=tuple(parts for parts, _ in found), results=results, run=run))
+    return checked(_with(history, steps))
+
+
+def _cell(column: Column, row: int) -> str:
+    cell = column.cells[row].strip()
+    return "" if cell.lower() in MISSING else cell
+
+
+def recorded(
+    history: SwapHistory, exchanges: Sequence[str], results: Sequence[str], *, run: str, time: str
+) -> SwapHistory:
+    """The history with one more step; results of an arrangement that was not measured yet complete its step.
+
+    Raises UsageError.
+    """
+    last = history.steps[-1]
+    step = Step(places=last.places, results={}, run=run, time=time)
+    for word in exchanges:
+        step = carried_out(history, step, _exchange(history, step, word))
+    parsed = dict(_result(history, step, word) for word in results)
+    if not (exchanges or results):
+        raise UsageError("Nothing is recorded.", f"Name an exchange, results, or both. {RESULT_EXAMPLE}")
+    step = Step(places=step.places, results=parsed, run=run, time=time)
+    kept = history.steps if last.results or exchanges else history.steps[:-1]
+    return checked(_with(history, [*kept, step]))
+
+
+def _exchange(history: SwapHistory, step: Step, word: str) -> Exchange:
+    named, colon, where = word.partition(":")
+    kinds = tuple(kind.strip() for kind in named.split(","))
+    places = [place.strip() for place in where.split(",")]
+    if not colon or len(places) != 2 or places[0] == places[1]:
+        raise UsageError(f"--exchange {word!r} does not name kinds of parts and two places.", EXCHANGE_EXAMPLE)
+    if unmovable := [kind for kind in kinds if kind not in history.movable]:
+        raise UsageError(
+            f"--exchange {word!r}: {unmovable[0]!r} is not a kind of part that can be moved.",
+            f"These can: {', '.join(history.movable)}.",
+        )
+    for place in places:
+        _refuse_unknown(history, step, place, f"--exchange {word!r}")
+    return Exchange(kinds=kinds, first=places[0], second=places[1])
+
+
+def _result(history: SwapHistory, step: Step, word: str) -> tuple[str, bool]:
+    subject, equals, result = word.rpartition("=")
+    if not equals:
+        raise UsageError(f"{word!r} is not a result.", RESULT_EXAMPLE)
+    for place in subject.split(JOINT):
+        _refuse_unmeasurable(history, step, place, repr(word))
+    return subject, _is_good(result)
+
+
+def _is_good(word: str) -> bool:
+    if word.lower() not in WORDS:
+        raise UsageError(f"{word!r} is not a result.", "Write good or bad.")
+    return WORDS[word.lower()]
+
+
+def _refuse_unknown(history: SwapHistory, step: Step, place: str, where: str) -> None:
+    names = history.named(step)
+    if place not in names:
+        raise UsageError(f"{where}: there is no place {place!r}.", f"These exist: {', '.join(names)}.")
+
+
+def _refuse_unmeasurable(history: SwapHistory, step: Step, place: str, where: str) -> None:
+    _refuse_unknown(history, step, place, where)
+    if history.is_shelf(history.named(step)[place]):
+        raise UsageError(f"{where}: the place {place!r} lacks a part.", "Measure only where all parts are.")
+
+
+def _refuse_nameless(history: SwapHistory, places: Sequence[dict[str, str]]) -> None:
+    for place in places:
+        if missing := [kind for kind in history.fixed if kind not in place]:
+            text = ",".join(f"{kind}={name}" for kind, name in place.items())
+            raise UsageError(
+                f"The place {text!r} has no {missing[0]}, and a place is named by its {' and '.join(history.fixed)}.",
+                "Name the kinds that cannot be moved with --fixed.",
+            )
+
+
+def _with(history: SwapHistory, steps: Sequence[Step]) -> SwapHistory:
+    return SwapHistory(
+        format=history.format, name=history.name, fixed=history.fixed, kinds=history.kinds,
+        miss_rate=history.miss_rate, false_alarm_rate=history.false_alarm_rate, steps=tuple(steps),
+    )  # fmt: skip
+
+
+def checked(history: SwapHistory) -> SwapHistory:
+    """The history itself. Raises UsageError for one that describes no exchange of parts."""
+    if unknown := [kind for kind in history.fixed if kind not in history.kinds]:
+        raise UsageError(f"No part is of the kind {unknown[0]!r}.", f"Kinds: {', '.join(history.kinds)}.")
+    if not (history.movable and history.fixed):
+        raise UsageError("No kind of part can be moved.", f"{PLACE_EXAMPLE} --fixed node says what cannot be moved.")
+    rates = (history.miss_rate, history.false_alarm_rate)
+    if not (history.steps and all(0 < rate < 0.5 for rate in rates)):
+        raise UsageError(
+            f"Measurements that miss {rates[0]:g} of faults and see {rates[1]:g} too many cannot find one.",
+            "Give rates below 50 %.",
+        )
+    for step in history.steps:
+        _check_step(history, step)
+    return history
+
+
+def _check_step(history: SwapHistory, step: Step) -> None:
+    _refuse_nameless(history, step.places)
+    names = [history.place_name(place) for place in step.places]
+    if not 2 <= len(names) <= MOST_PLACES:
+        raise UsageError(f"There are {len(names)} places.", f"Name 2 to {MOST_PLACES}; at least one that is good.")
+    moved = [(kind, place[kind]) for place in step.places for kind in history.movable if kind in place]
+    twice = next((each for each in [*names, *moved] if [*names, *moved].count(each) > 1), None)
+    if twice is not None:
+        text = twice if isinstance(twice, str) else " ".join(twice)
+        raise UsageError(f"{text!r} is in two places at once.", "Give each place and each movable part its own name.")
+    for place in step.places:
+        if bad := [word for pair in place.items() for word in pair if RESERVED & set(word)]:
+            raise UsageError(f"{bad[0]!r} has one of the characters = , : + /.", "Use another name.")
+    for subject in step.results:
+        for name in subject.split(JOINT):
+            _refuse_unmeasurable(history, step, name, repr(subject))

@@ -1,0 +1,109 @@
+"""`seatrial swap`: what it records, what it prints, and what it refuses."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from seatrial.cli.main import run
+from tests.support.json_objects import frame
+
+PLACES = ["node=n1,slot=s1,card=c1,cable=k1", "node=n2,slot=s2,card=c2,cable=k2"]
+TABLE = """run,node,card,cable,result
+r1,n1,c1,k1,bad
+r1,n2,c2,k2,good
+r2,n1,c2,k1,good
+r2,n2,c1,k2,bad
+r2,shelf,,k3,
+"""
+
+
+@pytest.fixture(autouse=True)
+def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("SEATRIAL_ARCHIVE", str(tmp_path / "archive"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "archive"
+
+
+def started() -> None:
+    assert run(["swap", "start", "gpu", *PLACES, "--fixed", "node,slot"]) == 2
+
+
+def test_a_search_to_its_end(capsys: pytest.CaptureFixture[str]) -> None:
+    started()
+    assert run(["swap", "record", "gpu", "n1/s1=bad", "n2/s2=good"]) == 2
+    assert "--exchange card,cable:n1/s1,n2/s2" in capsys.readouterr().out
+    assert run(["swap", "record", "gpu", "--exchange", "card,cable:n1/s1,n2/s2", "n1/s1=good", "n2/s2=bad"]) == 2
+    capsys.readouterr()
+    assert run(["swap", "record", "gpu", "--exchange", "cable:n1/s1,n2/s2", "n1/s1=good", "n2/s2=bad"]) == 1
+    assert capsys.readouterr().out.startswith("SLOW  card c1 is at fault, ")
+    assert run(["swap", "status", "gpu", "--json"]) == 1
+    data = frame(capsys.readouterr().out)["data"]
+    assert data["named"][0]["parts"] == ["card c1"]
+    assert data["steps"][-1]["places"][1] == {"node": "n2", "slot": "s2", "card": "c1", "cable": "k2"}
+
+
+def test_parts_that_no_exchange_separates_are_both_named(capsys: pytest.CaptureFixture[str]) -> None:
+    started()
+    for words in (["n1/s1=bad"], ["--exchange", "card,cable:n1/s1,n2/s2", "n1/s1=bad"]):
+        run(["swap", "record", "gpu", *words, "n2/s2=good"])
+    assert run(["swap", "status", "gpu"]) == 1
+    assert "node n1 or slot s1" in capsys.readouterr().out
+
+
+def test_a_history_from_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("table.csv").write_text(TABLE)
+    assert run(["swap", "start", "link", "--from", "table.csv"]) == 1
+    out = capsys.readouterr().out
+    assert out.startswith("SLOW  card c1 is at fault")
+    assert "shelf" in out
+
+
+def test_a_measurement_between_two_places(capsys: pytest.CaptureFixture[str]) -> None:
+    places = [f"node=n{number},cable=k{number}" for number in (1, 2, 3)]
+    assert run(["swap", "start", "link", *places]) == 2
+    assert run(["swap", "record", "link", "n1+n2=bad", "n2+n3=good", "n1+n3=bad"]) == 2
+    assert run(["swap", "record", "link", "--exchange", "cable:n1,n3", "n1+n2=good", "n2+n3=bad", "n1+n3=bad"]) == 1
+    assert "cable k1 is at fault" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["start", "gpu", *PLACES], "There is a search 'gpu' already"),
+        (["start", "new"], "Either places or --from"),
+        (["start", "new", "node"], "'node' is not a valid place"),
+        (["start", "new", "node=n1,card=c1", "node=n2,card=c1"], "'card c1' is in two places at once"),
+        (["start", "new", "node=n1,card=c1"], "There are 1 places"),
+        (["start", "new", *PLACES, "--fixed", "rack"], "No part is of the kind 'rack'"),
+        (["start", "new", *PLACES, "--fixed", "node,slot,card,cable"], "No kind of part can be moved"),
+        (["start", "new", "node=n1,card=c+1", "node=n2,card=c2"], "'c+1' has one of the characters"),
+        (["start", "new", *PLACES, "--miss", "60%"], "cannot find one"),
+        (["start", "../x", *PLACES], "not a valid name"),
+        (["record", "gpu"], "Nothing is recorded"),
+        (["record", "gpu", "n1=bad"], "there is no place 'n1'"),
+        (["record", "gpu", "n1/s1=maybe"], "'maybe' is not a result"),
+        (["record", "gpu", "n1/s1"], "is not a result"),
+        (["record", "gpu", "--exchange", "slot:n1/s1,n2/s2", "n1/s1=bad"], "not a kind of part that can be moved"),
+        (["record", "gpu", "--exchange", "card:n1/s1", "n1/s1=bad"], "does not name kinds of parts and two places"),
+        (["status", "other"], "There is no search 'other'"),
+    ],
+)
+def test_what_is_refused(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    started()
+    assert run(["swap", *words]) == 64
+    assert message in capsys.readouterr().err
+
+
+def test_a_damaged_history_is_refused(archive: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    started()
+    path = archive / "swaps" / "gpu.json"
+    history = json.loads(path.read_text())
+    changes: tuple[dict[str, object], ...] = ({"steps": []}, {"format": 99}, {"fixed": ["x"]}, {"steps": "x"})
+    for change in changes:
+        path.write_text(json.dumps(history | change))
+        assert run(["swap", "status", "gpu"]) in (2, 64)
+    history["steps"][0]["results"] = {"elsewhere": True}
+    path.write_text(json.dumps(history))
+    assert run(["swap", "status", "gpu"]) == 64
+    assert "there is no place 'elsewhere'" in capsys.readouterr().err
