@@ -33,8 +33,8 @@ def read_swap(archive: Path, name: str) -> SwapHistory:
     path = _path(archive, name)
     if not path.exists():
         names = sorted(each.stem for each in path.parent.glob("*.json")) if path.parent.is_dir() else []
-        known = f"There are: {', '.join(names)}." if names else "seatrial swap start NAME begins one."
-        raise UsageError(f"There is no search {name!r} in {archive}.", known)
+        remedy = f"There are: {', '.join(names)}." if names else "seatrial swap start NAME begins one."
+        raise UsageError(f"There is no search {name!r} in {archive}.", remedy)
     history = read_record(path.parent, path, SwapHistory, DESCRIPTION_BYTES)
     if history.format > formats.SWAP:
         raise DamagedRun(

@@ -43,10 +43,10 @@ def carried_out(history: SwapHistory, step: Step, exchange: Exchange) -> Step:
     """The next arrangement, not measured yet."""
     named = {name: dict(place) for name, place in history.named(step).items()}
     for kind in exchange.kinds:
-        one, other = named[exchange.first], named[exchange.second]
-        taken, given = one.pop(kind, None), other.pop(kind, None)
-        one.update({kind: given} if given is not None else {})
-        other.update({kind: taken} if taken is not None else {})
+        first, second = named[exchange.first], named[exchange.second]
+        taken, given = first.pop(kind, None), second.pop(kind, None)
+        first.update({kind: given} if given is not None else {})
+        second.update({kind: taken} if taken is not None else {})
     return Step(places=tuple(named.values()), results={})
 
 
@@ -76,8 +76,8 @@ def subjects(history: SwapHistory, step: Step) -> tuple[str, ...]:
 def separable(history: SwapHistory, left: Sequence[Hypothesis]) -> bool:
     """Whether there is an exchange after which these hypotheses do not all predict the same results."""
     step, before = history.steps[-1], arrangements(history)[-1]
-    for each in (Exchange(kinds=()), *possible(history)):
-        after = carried_out(history, step, each)
+    for exchange in (Exchange(kinds=()), *possible(history)):
+        after = carried_out(history, step, exchange)
         arrangement = next_arrangement(history, before, after)
         measured = subjects(history, after)
         if len({tuple(arrangement.affected(one, subject) for subject in measured) for one in left}) > 1:
@@ -101,9 +101,9 @@ def _rated(
     arrangement = next_arrangement(history, before, after)
     measured = subjects(history, after)
     by_pattern: dict[tuple[bool, ...], float] = {}
-    for one in likely:
-        pattern = tuple(arrangement.affected(one.hypothesis, subject) for subject in measured)
-        by_pattern[pattern] = by_pattern.get(pattern, 0.0) + one.probability
+    for suspect in likely:
+        pattern = tuple(arrangement.affected(suspect.hypothesis, subject) for subject in measured)
+        by_pattern[pattern] = by_pattern.get(pattern, 0.0) + suspect.probability
     bad = {pattern: [bad_probability(history, each) for each in pattern] for pattern in by_pattern}
     known_bits = sum(p * sum(map(_entropy_bits, bad[pattern])) for pattern, p in by_pattern.items())
     results_bits = 0.0

@@ -11,7 +11,7 @@ from seatrial.model.part_swap import Step, SwapHistory
 from seatrial.model.verdict import Verdict
 
 CONFIDENCE = 0.95
-"""A fault is named if it, or faults that no exchange can tell apart, have at least this probability."""
+"""A fault is named if it, or faults that no exchange can distinguish, have at least this probability."""
 LEAST_BITS = 0.02
 """An exchange that is expected to reveal less is not recommended."""
 EXIT_CODES = {Verdict.SLOW: ExitCode.FINDINGS, Verdict.PASS: ExitCode.PASS, Verdict.NOTE: ExitCode.PASS}
@@ -68,9 +68,9 @@ def judge(history: SwapHistory) -> SwapJudgement:
 
 def _fewest(weighed: Sequence[Weighed]) -> tuple[Weighed, ...]:
     total, taken = 0.0, []
-    for one in weighed:
-        taken.append(one)
-        total += one.probability
+    for suspect in weighed:
+        taken.append(suspect)
+        total += suspect.probability
         if total >= CONFIDENCE:
             break
     return tuple(taken)
@@ -93,9 +93,9 @@ def _prospects(history: SwapHistory, exchange: Exchange, weighed: Sequence[Weigh
     after = carried_out(history, last, exchange) if exchange.kinds else Step(places=last.places, results={})
     measured = subjects(history, after)
     expected: dict[tuple[bool, ...], list[Weighed]] = {}
-    for one in weighed:
-        if one.probability >= 1 - CONFIDENCE:
-            expected.setdefault(_expected(history, after, one.hypothesis, measured), []).append(one)
+    for suspect in weighed:
+        if suspect.probability >= 1 - CONFIDENCE:
+            expected.setdefault(_expected(history, after, suspect.hypothesis, measured), []).append(suspect)
     return tuple(
         Prospect(
             results=dict(zip(measured, results, strict=True)),

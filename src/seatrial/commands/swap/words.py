@@ -61,10 +61,10 @@ def imported(name: str, text: str, fixed: Sequence[str], *, miss_rate: float, fa
         false_alarm_rate=false_alarm_rate, steps=(),
     )  # fmt: skip
     steps = []
-    for run, found in rows.items():
-        _refuse_nameless(history, [parts for parts, _ in found])
-        results = {history.place_name(parts): _is_good(word) for parts, word in found if word}
-        steps.append(Step(places=tuple(parts for parts, _ in found), results=results, run=run))
+    for run, lines in rows.items():
+        _refuse_nameless(history, [parts for parts, _ in lines])
+        results = {history.place_name(parts): _is_good(word) for parts, word in lines if word}
+        steps.append(Step(places=tuple(parts for parts, _ in lines), results=results, run=run))
     return checked(_with(history, steps))
 
 
