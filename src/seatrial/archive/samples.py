@@ -116,19 +116,25 @@ COLUMNS = {
 }
 
 QUERY = """
-WITH delivered AS (
-  SELECT number, unnest(measurement), times.warm, unnest(times.list) AS time_s,
-         generate_subscripts(times.list, 1) - 1 AS iteration
-  FROM (SELECT number, measurement, unnest([
-          {warm: true, list: measurement.warmup_times_s}, {warm: false, list: measurement.times_s}]) AS times
-        FROM journal WHERE entry IN ('measurement', 'group-measurement'))
+WITH sorted AS (
+  SELECT number, measurement FROM journal WHERE entry IN ('measurement', 'group-measurement')
+  ORDER BY number, measurement.source, measurement.target, measurement.nodes
+), delivered AS (
+  SELECT number, unnest(measurement), coalesce(len(measurement.warmup_times_s), 0) AS warmups,
+         unnest(list_concat(measurement.warmup_times_s, measurement.times_s)) AS time_s,
+         generate_subscripts(list_concat(measurement.warmup_times_s, measurement.times_s), 1) - 1 AS place
+  FROM sorted
 )
 SELECT run_name() AS run, number AS round, phase, repetition, shape.kernel AS kernel, source, target,
-       shape.message_bytes AS message_bytes, shape."window" AS window_messages, pairs_at_once, warm,
-       iteration, time_s, coalesce(verified, 0) AS verified, errors, corruptions, coalesce(variant, '') AS variant,
-       at_s, nodes, groups_at_once
-FROM delivered ORDER BY round, source, target, nodes, warm DESC, iteration
+       shape.message_bytes AS message_bytes, shape."window" AS window_messages, pairs_at_once, place < warmups AS warm,
+       CASE WHEN place < warmups THEN place ELSE place - warmups END AS iteration, time_s,
+       coalesce(verified, 0) AS verified, errors, corruptions, coalesce(variant, '') AS variant, at_s, nodes,
+       groups_at_once
+FROM delivered
 """
+"""Sorts measurements instead of their many samples, and unnests them in that order: a third of the time and memory."""
+SETTINGS = ("SET threads = 1", "SET preserve_insertion_order = true", "SET enable_progress_bar = false")
+"""A second thread takes 600 MB more, for row groups of its own. A Python without a script would show a bar."""
 
 
 class SamplesUnmade(SeatrialError):
@@ -147,6 +153,8 @@ def write_samples(folder: Path, run: str) -> None:
     journal_file = folder / layout.JOURNAL_FILE
     longest, digest = _measured(journal_file)
     with _refusals(), system_errors(), opened(spill=folder / SPILL_FOLDER) as connection:
+        for setting in SETTINGS:
+            connection.execute(setting)
         connection.execute(f"CREATE MACRO run_name() AS {_quoted(run)}")  # a macro takes no parameter
         journal = connection.read_json(
             exactly(journal_file),

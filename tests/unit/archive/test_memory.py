@@ -3,6 +3,8 @@
 import errno
 import os
 import resource
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -147,3 +149,29 @@ def test_whatever_ends_for_want_of_memory_is_no_bug(error: Exception) -> None:
     assert "ulimit -v" in failure.sentence
     assert explain(RuntimeError("x")).kind is ErrorKind.INTERNAL
     assert issubclass(TooLittleMemory, SeatrialError)
+
+
+WRITING = """
+import resource, sys
+from pathlib import Path
+from seatrial.archive.samples import library, write_samples
+library()
+peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+before = peak()
+write_samples(Path(sys.argv[1]), "run")
+print((peak() - before) * 1024)
+"""
+LINE = (
+    '{"entry":"measurement","number":%d,"measurement":{"phase":"retest","repetition":0,"shape":{"kernel":"oneway",'
+    '"message_bytes":1048576,"window":4,"warmup":0,"iterations":1000},"source":"n1","target":"n2","times_s":[%s],'
+    '"pairs_at_once":1,"verified":0,"errors":0}}\n'
+)
+
+
+def test_the_samples_of_a_large_run_take_little_memory(tmp_path: Path) -> None:
+    times = ",".join(str(1e-4 + number * 1e-9) for number in range(1000))
+    (tmp_path / layout.JOURNAL_FILE).write_text("".join(LINE % (number, times) for number in range(1000)))
+    argv = [sys.executable, "-c", WRITING, str(tmp_path)]
+    took = int(subprocess.run(argv, check=True, stdout=subprocess.PIPE, text=True).stdout)
+    assert took < 300e6, "for a million samples"
+    assert (tmp_path / layout.SAMPLES_FILE).exists()
