@@ -3,6 +3,8 @@
 .PHONY: wheelhouse wheelhouse-test applications map-faults clean
 
 export MPICC ?= mpicc
+# Compiled modules are kept: tests start hundreds of commands, and each would compile all that it imports.
+unexport PYTHONDONTWRITEBYTECODE
 PYTEST = .venv/bin/python -m pytest --durations=10
 
 demo: setup-demo
@@ -28,9 +30,9 @@ unit: setup-test
 
 lab-test: lab-beside lab-alone
 
-# Lab tests that mostly wait for Slurm: several labs at once.
+# Lab tests that mostly wait for Slurm: several labs at once, the longest files first (tests/lab/conftest.py).
 lab-beside: setup-test
-	$(PYTEST) tests/lab -m "not alone" -n 3 --dist loadfile
+	$(PYTEST) tests/lab -m "not alone" -n 3 --dist loadfile --no-loadscope-reorder
 
 # Tests that judge what they measured: nothing else may take the cores. One of them needs no lab.
 lab-alone: setup-test
