@@ -149,7 +149,8 @@ def words_of(path: tuple[str, ...], parameter: Any, value: str) -> list[str]:
         return [*path, "--", *given, *rest]
     long = next(name for name in parameter.opts if name.startswith("--"))
     given = [value, "x"] if parameter.nargs == 2 else [value]
-    return [*path, long, *given, *WITH.get(path, [])]
+    needed = WITH.get(path, [])
+    return [*path, long, *given, *(needed if long not in needed else [])]  # the last of an option given twice counts
 
 
 CASES = [
