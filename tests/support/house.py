@@ -17,6 +17,7 @@ from tests.support.paths import DATA, ROOT
 FILE = DATA / "house" / "bounds.json"
 SOURCES = sorted(ROOT.glob("src/seatrial/**/*.py"))
 SHORT_LINES = 40
+LONG_LINES = 50
 
 NOT_NOUNS = re.compile(
     r"(?:apart|proved|direct|left_open|usual|enough|excuses|under_way|told|found|known|said|here|there|now|one|each"
@@ -87,16 +88,29 @@ def odd_names() -> tuple[str, ...]:
     return tuple(relative(path) for path in SOURCES if NOT_NOUNS.fullmatch(path.stem))
 
 
+def unruly_functions(module: ast.Module) -> tuple[str, ...]:
+    """Functions of a module and its classes with 50 lines or more, and public ones without a docstring."""
+    classes = [item for item in module.body if isinstance(item, ast.ClassDef)]
+    holders: list[ast.Module | ast.ClassDef] = [module, *classes]
+    found = []
+    for function in (item for holder in holders for item in holder.body if isinstance(item, ast.FunctionDef)):
+        if (function.end_lineno or 0) - function.body[0].lineno >= LONG_LINES:
+            found.append(f"{function.name} is too long")
+        if not function.name.startswith("_") and not ast.get_docstring(function):
+            found.append(f"{function.name} does not say what it does")
+    return tuple(found)
+
+
 def imports_inside_functions(module: ast.Module) -> int:
     """Import statements inside functions, each counted once."""
-    functions = [node for node in ast.walk(module) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
-    found = {
-        (node.lineno, node.col_offset)
-        for function in functions
-        for node in ast.walk(function)
-        if isinstance(node, ast.Import | ast.ImportFrom)
-    }
-    return len(found)
+    count = 0
+    rest: list[tuple[ast.AST, bool]] = [(module, False)]
+    while rest:
+        node, inside = rest.pop()
+        count += inside and isinstance(node, ast.Import | ast.ImportFrom)
+        inside = inside or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        rest += [(child, inside) for child in ast.iter_child_nodes(node)]
+    return count
 
 
 def fleeting_names(module: ast.AST) -> int:

@@ -17,7 +17,7 @@ from seatrial.archive.writer import RunWriter
 from seatrial.driver.submitted import Submitted, find_submitted, write_submitted
 from tests.support.builders import Cluster, abandoned, as_closed_by_earlier_version, fill, info_of, names, record, sail
 from tests.support.json_objects import parsed
-from tests.unit.archive.test_inputs import make_fifo, seatrial
+from tests.unit.archive.test_inputs import make_fifo, seatrial, seatrial_in_turn
 
 CLUSTER = Cluster(nodes=names(2))
 DEEP = b'{"format": 1, "later": ' + b"[" * 20_000 + b"]" * 20_000 + b"}"
@@ -122,19 +122,19 @@ def test_every_one_of_many_damaged_runs_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["pipe", "device", "link", "huge", "deep"])
 def test_commands_survive_a_damaged_neighbour(kind: str, archive: Path) -> None:
     damage(archive / "bad" / layout.RUN_FILE, kind)
-    done = seatrial("runs", "list", folder=archive.parent)
-    assert done.returncode == 0, done.stderr
-    assert "\n1 damaged run:\n   bad  " in done.stdout
-    done = seatrial("runs", "list", "--json", folder=archive.parent)
-    rows = {row["run"]: row for row in parsed(done.stdout)["runs"]}
+    healthy = (["report"], ["runs", "show"], ["runs", "export"], ["runs", "recover"])
+    listed, as_json, *others, bad = seatrial_in_turn(
+        ["runs", "list"], ["runs", "list", "--json"], *healthy, ["report", "bad"], folder=archive.parent
+    )
+    assert listed.returncode == 0, listed.stderr
+    assert "\n1 damaged run:\n   bad  " in listed.stdout
+    rows = {row["run"]: row for row in parsed(as_json.stdout)["runs"]}
     assert [rows[name]["problem"] for name in HEALTHY] == ["", ""]
     assert layout.RUN_FILE in rows["bad"]["problem"]
-    for command in (["report"], ["runs", "show"], ["runs", "export"], ["runs", "recover"]):
-        done = seatrial(*command, folder=archive.parent)
-        assert done.returncode in (0, 1), (command, done.stderr)
-    done = seatrial("report", "bad", folder=archive.parent)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert layout.RUN_FILE in done.stderr
+    for done in others:
+        assert done.returncode in (0, 1), (done.args, done.stderr)
+    assert (bad.returncode, bad.stdout) == (2, "")
+    assert layout.RUN_FILE in bad.stderr
 
 
 def test_reading_takes_memory_for_what_is_there_and_not_for_what_may_be(tmp_path: Path) -> None:
@@ -205,15 +205,14 @@ def test_samples_that_are_no_samples_are_made_again(kind: str, archive: Path) ->
 @pytest.mark.parametrize("kind", ["pipe", "device", "link"])
 def test_show_prints_what_is_known_of_a_run_with_damaged_samples(kind: str, archive: Path) -> None:
     damage(archive / "bad" / layout.SAMPLES_FILE, kind)
-    done = seatrial("runs", "show", "bad", folder=archive.parent)
-    assert done.returncode == 2, done.stderr
-    assert "problem" in done.stdout
-    assert layout.SAMPLES_FILE in done.stdout
-    done = seatrial("runs", "show", "bad", "--json", folder=archive.parent)
-    assert layout.SAMPLES_FILE in parsed(done.stdout)["problem"]
-    done = seatrial("runs", "export", "bad", folder=archive.parent)
-    assert done.returncode == 2
-    assert layout.SAMPLES_FILE in done.stderr
+    commands = (["runs", "show", "bad"], ["runs", "show", "bad", "--json"], ["runs", "export", "bad"])
+    shown, as_json, exported = seatrial_in_turn(*commands, folder=archive.parent)
+    assert shown.returncode == 2, shown.stderr
+    assert "problem" in shown.stdout
+    assert layout.SAMPLES_FILE in "".join(shown.stdout.split())  # a long path is continued on the next line
+    assert layout.SAMPLES_FILE in parsed(as_json.stdout)["problem"]
+    assert exported.returncode == 2
+    assert layout.SAMPLES_FILE in exported.stderr
 
 
 def test_a_line_of_a_journal_without_an_end_is_refused(archive: Path) -> None:
