@@ -71,7 +71,7 @@ def check(lab: LabPlan, tmp_path: Path) -> Callable[..., Completed]:
         (("--qos", "nosuch"), ("QOS",)),
         (("--reservation", "nosuch"), ("reservation", "nosuch")),
         (("--constraint", "nosuch"), ("--constraint nosuch",)),
-        (("--gres", "instrument:5"), ("instrument:5",)),
+        (("--gres", "instrument:5", "--wait", "3s"), ("instrument:5",)),  # Slurm lets it wait in the queue
     ],
 )
 def test_what_the_site_does_not_have_is_refused_with_a_sentence(

@@ -94,7 +94,7 @@ def test_a_slow_link_is_named(clean: LabPlan, tmp_path: Path) -> None:
 def test_the_nodes_of_a_pbs_job_are_measured(clean: LabPlan, tmp_path: Path) -> None:
     (tmp_path / "nodes").write_text("n1\nn1\nn3\nn3\n")
     extra = [f"PBS_NODEFILE={tmp_path / 'nodes'}", "PBS_JOBID=7.server"]
-    done = check(clean, tmp_path, "--run", "pbs", "--json", "--no-loaded", "--budget", "20s", extra=extra)
+    done = check(clean, tmp_path, "--run", "pbs", "--json", "--no-loaded", "--budget", "3s", extra=extra)
     assert done.returncode in (0, 1, 2), done.stderr
     info = json.loads((tmp_path / "runs" / "pbs" / "run.json").read_text())
     assert (info["launcher"], info["job"], info["nodes"]) == ("ssh", "7.server", ["n1", "n3"])
@@ -154,8 +154,8 @@ def test_a_host_that_cannot_be_measured_is_named_and_the_others_are_measured(
     arrange(clean)
     began = time.monotonic()
     try:
-        done = check(clean, tmp_path, "--hosts", "n[1-3]", "--json", "--no-loaded", "--budget", "10s", "--run", "r")
-        alone = check(clean, tmp_path, "--hosts", "n2,nowhere", "--budget", "10s")
+        done = check(clean, tmp_path, "--hosts", "n[1-3]", "--json", "--no-loaded", "--budget", "3s", "--run", "r")
+        alone = check(clean, tmp_path, "--hosts", "n2,nowhere", "--budget", "3s")
     finally:
         if undo:
             attempt(inside(clean, "n2", ["sh", "-c", undo]))
@@ -172,7 +172,7 @@ def test_a_host_that_cannot_be_measured_is_named_and_the_others_are_measured(
 def test_the_probe_is_copied_to_a_host_that_does_not_have_it(clean: LabPlan, tmp_path: Path) -> None:
     """Every host has its own /tmp; pytest's folder is the only one in it that all hosts see."""
     folder = "/tmp/seatrial-probe-of-one-host"
-    done = check(clean, tmp_path, "--hosts", "n[1-2]", "--no-loaded", "--budget", "10s", "--probe-dir", folder)
+    done = check(clean, tmp_path, "--hosts", "n[1-2]", "--no-loaded", "--budget", "3s", "--probe-dir", folder)
     assert done.returncode in (0, 1, 2), done.stderr
     assert "Archive:" in done.stdout, done.stdout + done.stderr
     copied = run(inside(clean, "n2", ["find", folder, "-name", "seatrial-probe", "-perm", "700"]), timeout_s=20)
