@@ -1,7 +1,7 @@
 """Suspects that the median of no single pair shows.
 
-A node may be slow on the average over all its pairs (`locate_survey`, `averaged`), and a part may be bad in one
-repetition of the survey only (`once_bad`), which a median over three repetitions does not show.
+A node may be slow on the average over all its pairs (`locate_survey`, `averaged`; of few nodes `set_apart`), and a part
+may be bad in one repetition of the survey only (`once_bad`), which a median over three repetitions does not show.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -15,7 +15,7 @@ from seatrial.locate.group_test import group_name
 from seatrial.locate.references import References
 from seatrial.locate.significance import NORMAL
 from seatrial.locate.table import DENSE_SHARE, FEWEST_DENSE_NODES, locate_in_table
-from seatrial.locate.thresholds import GROSS_EFFECT, MOST_LACK, SCATTERS, to_log
+from seatrial.locate.thresholds import GROSS_EFFECT, MOST_LACK, SCATTERS, SUSPICION, to_log
 from seatrial.model.fabric import Component, Fabric, Wiring
 from seatrial.model.measurement import Phase
 from seatrial.model.pair_faults import Located, LocatedFault
@@ -137,6 +137,8 @@ class SurveyRuns:
             if Phase.SURVEY in known.bandwidth
         }
         self.pairs = list(runs)
+        self.middle = _logs([median(own) for own in runs.values()])
+        """The median run of each pair."""
         self.worst = _logs([min(own) for own in runs.values()])
         """The least run of each pair."""
         self.repeated = np.array([len(own) > 1 for own in runs.values()], dtype=np.bool_)
@@ -173,6 +175,58 @@ def once_bad(
     fair = [survey.pairs[row] for row in np.flatnonzero(over > -lack / 2).tolist()]
     groups = blame(bad, Crossings(references.fabric, [pair for pair in fair if pair not in bad]))
     return [*known, *(group for group in groups if group.components and len(group.pairs) >= FEWEST_PAIRS)]
+
+
+# Nodes of clusters too small for averages with an error rate.
+
+FEWEST_NODES = 4
+"""With three nodes two pairs are left that do not touch the node in question."""
+
+
+def set_apart(
+    groups: Sequence[Blamed], survey: SurveyRuns, references: References, excused: Collection[Pair]
+) -> list[Blamed]:
+    """`groups`, and nodes of a small cluster all of whose pairs are slower than the others', to be measured again.
+
+    Where every second pair touches the slow node, its pairs widen the scatter by which single pairs are judged. Both
+    directions together must be below the median of the pairs that do not touch the node; one direction must be below
+    all of them. This alone names nothing: of healthy pairs some lie like this by chance, and the retest decides.
+    """
+    line = references.bandwidth
+    nodes = sorted({name for pair in survey.pairs for name in pair})
+    few = FEWEST_NODES <= len(nodes) < FEWEST_DENSE_NODES
+    if line is None or not references.alike or not few:
+        return list(groups)
+    if len(survey.pairs) < DENSE_SHARE * len(nodes) * (len(nodes) - 1):
+        return list(groups)
+    blamed = {part for group in groups for part in group.components}
+    lack = SUSPICION * line.effect
+    added = []
+    for name in nodes:
+        for way in _ways_apart(name, survey, lack):
+            part = Component(kind=SubjectKind.NODE, name=name, direction=way)
+            own = frozenset(pair for pair in survey.pairs if pair[0 if way is Direction.OUT else 1] == name)
+            if part not in blamed and (pairs := own.difference(excused)):
+                added.append(Blamed(frozenset([part]), pairs))
+    explained = {pair for group in added for pair in group.pairs}
+    return [group for group in groups if group.components or not group.pairs <= explained] + added
+
+
+def _ways_apart(name: str, survey: SurveyRuns, lack: float) -> tuple[Direction, ...]:
+    """Directions in which the node's pairs are `lack` (log) slower, in the median, than those that do not touch it."""
+    leaves = np.array([pair[0] == name for pair in survey.pairs])
+    enters = np.array([pair[1] == name for pair in survey.pairs])
+    rest, own = survey.middle[~(leaves | enters)], survey.middle[leaves | enters]
+    if not rest.size or not leaves.any() or not enters.any():
+        return ()
+    usual = float(np.median(rest))
+    if usual - float(np.median(own)) >= lack and own.max() < usual:
+        return (Direction.OUT, Direction.IN)
+    return tuple(
+        way
+        for way, values in ((Direction.OUT, survey.middle[leaves]), (Direction.IN, survey.middle[enters]))
+        if usual - float(np.median(values)) >= lack and values.max() < rest.min()
+    )
 
 
 def _logs(values: Sequence[float]) -> Reals:

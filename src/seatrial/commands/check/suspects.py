@@ -8,7 +8,7 @@ from seatrial.commands.check.pair_verdicts import Judged, MetricVerdicts
 from seatrial.commands.check.part_changes import with_changes
 from seatrial.commands.check.retest_verdicts import SecondLook, prove_bandwidth, prove_latency
 from seatrial.commands.check.survey import Survey
-from seatrial.commands.check.survey_suspects import averaged, once_bad
+from seatrial.commands.check.survey_suspects import averaged, once_bad, set_apart
 from seatrial.locate.evidence import SHORTEST_S, Pair
 from seatrial.locate.explanation import Blamed, Crossings, Suspect, blame, nodes_of, pair_suspects, suspects_of
 from seatrial.locate.references import References
@@ -136,6 +136,7 @@ def _slow_groups(
     groups = _blamed(rates.slow | turned, excused, good) if blame_pairs else []
     groups = [group for group in groups if group.components or not group.pairs <= turned]
     groups = averaged(survey.located, BANDWIDTH, groups, evidence, references.fabric, excused)
+    groups = set_apart(groups, survey.survey_runs, references, excused)
     groups = once_bad(groups, survey.survey_runs, references, excused)
     return with_changes(groups, changes, evidence.keys(), excused)
 
