@@ -24,6 +24,8 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     default: str
     meaning: str
+    grows: float = 0.0
+    """In weak scaling it grows as the work to this power: 1/2 for the order of a matrix. 0: it stays."""
 
 
 class Launch(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,6 +42,8 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     """How many are taken where nobody says it."""
     ranks_per_node: int = 0
     """The same; 0: one for each core."""
+    grows: bool = False
+    """Whether its work grows with the ranks by itself, so that there is no strong scaling."""
     case: bool = False
     """Whether it needs a folder of the user's, given with --case."""
 
@@ -63,6 +67,8 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     metrics: tuple[Metric, ...]
     main_metric: str
     """The metric of scaling curves and of comparisons between nodes."""
+    main_labels: dict[str, str] = {}
+    """Of the value of the main metric that scaling curves take, where an output has several parts."""
     evidence: tuple[str, ...]
     """Names of the evidence of work that is read."""
     gates: tuple[FindingKind, ...]

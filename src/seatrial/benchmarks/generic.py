@@ -119,11 +119,11 @@ def generic_benchmark(text: str, source: str) -> Benchmark:
         gates=tuple(GATES[name] for name in spec.gates),
         complete=f"a line that matches {spec.complete}" if spec.complete else "a newline at its end",
         scaling=spec.scaling,
-        launch=_launch(spec.run, source) if spec.run else None,
+        launch=_launch(spec.run, source, weak=spec.scaling is Scaling.WEAK) if spec.run else None,
     )
 
 
-def _launch(spec: RunSpec, source: str) -> Launch:
+def _launch(spec: RunSpec, source: str, *, weak: bool) -> Launch:
     """How it is run. Raises UsageError for a command without words, and for a number that is not possible."""
     if not spec.command or not all(spec.command):
         raise UsageError(f"{source}: run.command has no words, or an empty one.", "Write command = ['./heat', '100'].")
@@ -136,6 +136,7 @@ def _launch(spec: RunSpec, source: str) -> Launch:
         programs=(spec.command[0],),
         package="",
         plan=lambda request: _plan(spec, request),
+        grows=weak,
         nodes=spec.nodes,
         ranks_per_node=spec.ranks_per_node if spec.mpi else 1,
     )

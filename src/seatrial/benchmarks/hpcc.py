@@ -166,6 +166,7 @@ BENCHMARK = Benchmark(
         Metric(name="residual", unit="", better=Better.LESS, meaning="errors of results"),
     ),
     main_metric="rate_flops_per_s",
+    main_labels={"part": "HPL_Tflops"},
     evidence=("ranks", "order", "tests", "elements", "ptrans_order"),
     gates=GATES,
     complete="a summary for each run, `End of HPC Challenge tests.` and the row of # below it",

@@ -95,6 +95,7 @@ BENCHMARK = Benchmark(
         Metric(name="time_s", unit="s", better=Better.LESS, meaning="of the timed part"),
     ),
     main_metric="rate_flops_per_s",
+    main_labels={"part": "rating"},
     evidence=("ranks", "threads", "equations", "nonzeros", "iterations", "iterations_per_set", "sets"),
     gates=(FindingKind.RESIDUAL_FAILED, FindingKind.RESIDUAL_MISSING),
     complete="the final summary up to its last line (where to upload, or how long an official run takes)",

@@ -10,7 +10,7 @@ from seatrial.model.errors import UsageError
 WORD_BYTES = 8
 LEAST_ORDER, MOST_ORDER = 64, 100_000_000
 PARAMETERS = (
-    Parameter(name="order", default=AUTO, meaning="order N of the matrix; auto: from memory"),
+    Parameter(name="order", default=AUTO, meaning="order N of the matrix; auto: from memory", grows=0.5),
     Parameter(name="block", default="192", meaning="block size NB; the order is a multiple of it"),
     Parameter(name="memory", default="80%", meaning="share of the nodes' memory that the matrix takes"),
 )

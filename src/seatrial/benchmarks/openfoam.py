@@ -118,7 +118,13 @@ BENCHMARK = Benchmark(
     metrics=(
         Metric(name="execution_time_s", unit="s", better=Better.LESS, meaning="ExecutionTime of the last iteration"),
         Metric(name="clock_time_s", unit="s", better=Better.LESS, meaning="ClockTime, in whole seconds"),
-        Metric(name="iterations_per_s", unit="1/s", better=Better.MORE, meaning="from the first iteration to the last"),
+        Metric(
+            name="iterations_per_s",
+            unit="1/s",
+            better=Better.MORE,
+            meaning="from the first iteration to the last",
+            of_problem=True,
+        ),
         Metric(name="initial_residual", unit="", better=Better.LESS, meaning="of the last iteration, by field"),
         Metric(name="final_residual", unit="", better=Better.LESS, meaning="of the last iteration, by field"),
         Metric(name="coefficient", unit="", better=Better.LESS, meaning="force coefficients of the last iteration"),

@@ -46,7 +46,11 @@ def read_mesh(reading: Reading, step: Step) -> None:
     _patches(reading, step, patches)
     if subdomains:
         reading.evidence("subdomains", len(subdomains), subdomains[-1][0])
-        reading.evidence("cells_of_subdomains", sum(cells for _, cells in subdomains), subdomains[-1][0])
+        total = sum(cells for _, cells in subdomains)
+        reading.evidence("cells_of_subdomains", total, subdomains[-1][0])
+        largest = max(cells for _, cells in subdomains)
+        if largest:
+            reading.evidence("balance", round(total / len(subdomains) / largest, 6), subdomains[-1][0])
         for line, part_cells in subdomains:
             if part_cells == 0:
                 reading.breach(FindingKind.MESH_DIFFERS, "a subdomain has no cells", line)

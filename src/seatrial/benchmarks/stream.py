@@ -105,6 +105,7 @@ BENCHMARK = Benchmark(
         Metric(name="time_s", unit="s", better=Better.LESS, meaning="least time of one pass"),
     ),
     main_metric="bandwidth_bytes_per_s",
+    main_labels={"kernel": "Triad"},
     evidence=("elements", "threads"),
     gates=(FindingKind.RESIDUAL_FAILED, FindingKind.NUMBERS_DISAGREE, FindingKind.RUN_TOO_SHORT),
     complete="four kernels, the check of the solution, and the rule below it",

@@ -1,8 +1,6 @@
 """seatrial acceptance: a site's list of benchmarks, run and compared with thresholds."""
 
 import sys
-from collections.abc import Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +9,7 @@ from msgspec.structs import replace
 
 from seatrial.archive import reader
 from seatrial.archive.inputs import SCENARIO_BYTES
+from seatrial.cli import benchmark_runs
 from seatrial.cli.benchmarks import benchmark_and_text, declared_in
 from seatrial.cli.options import AsJson, Html, Junit, Markdown, parse_nodes, read_text, time_text
 from seatrial.cli.outcome import Files, show
@@ -21,22 +20,20 @@ from seatrial.commands.acceptance import spec as acceptance_spec
 from seatrial.commands.acceptance import view as acceptance_view
 from seatrial.commands.run import judge as run_judge
 from seatrial.commands.run import run as run_run
-from seatrial.driver import node_selection
 from seatrial.model.errors import NoRun, SeatrialError, UsageError
-from seatrial.model.run import Ending
 from seatrial.model.settings import RUN_BUDGET_S, RunSettings, SiteSettings
 
 if TYPE_CHECKING:
     from seatrial.benchmarks.declaration import Benchmark
     from seatrial.commands.acceptance.judge import Acceptance, Attempt, ItemResult
     from seatrial.commands.acceptance.spec import Item, Spec
+    from seatrial.commands.run.judge import RunResult
     from seatrial.driver.progress import Progress
     from seatrial.model.benchmark import Output
     from seatrial.model.run import RecordedRun
 
 SHARED = Shared(without=("replay", "round_timeout", "seed", "verify"), defaults={"budget": time_text(RUN_BUDGET_S)})
 app = typer.Typer(help="Run a site's list of benchmarks and compare them with thresholds.", no_args_is_help=True)
-SECONDS = 3600.0
 
 
 @app.command("run", cls=SHARED.command_class())
@@ -70,17 +67,20 @@ def carried_out(spec: "Spec", folder: Path, site: SiteSettings, progress: "Progr
         left = ""
         for number in range(1, item.repetitions + 1):
             name = f"{site.run or spec.name}-{item.name}-{number}"
-            attempt = recorded_attempt(site.archive, name, settings)
-            if attempt is None:
-                left = beyond(spec, used, settings)
+            kept = benchmark_runs.kept_run(site.archive, name, settings, benchmark)
+            if kept is None:
+                nodes = settings.node_count or len(settings.site.nodes) or run_run.launch_of(benchmark, settings).nodes
+                left = benchmark_runs.beyond(spec.node_hours, used, settings, nodes)
                 if left:
                     break
                 progress.stage(f"{item.name}, run {number} of {item.repetitions}")
                 try:
-                    attempt = new_attempt(name, settings, benchmark, progress)
+                    attempt = judged(*benchmark_runs.new_run(name, settings, benchmark, progress))
                 except SeatrialError as error:
                     left = str(error)
                     break
+            else:
+                attempt = judged(*kept, earlier=True)
             attempts.append(attempt)
             used += attempt.node_hours
         baselines = baselines_of(item, site.archive)
@@ -110,74 +110,16 @@ def settings_for(item: "Item", folder: Path, site: SiteSettings) -> "tuple[RunSe
     return settings, benchmark
 
 
-def beyond(spec: "Spec", used: float, settings: RunSettings) -> str:
-    """Why the next run would not stay within the node-hours; empty: it would."""
-    nodes = settings.node_count or len(settings.site.nodes) or 1
-    most = node_selection.node_hours_of(nodes, settings.site.budget_s / 2)
-    if not spec.node_hours or used + most <= spec.node_hours:
-        return ""
-    return (
-        f"{used:.3g} of {spec.node_hours:g} node-hours are used, and the next run may take {most:.3g}: "
-        "give a shorter --budget, or more node_hours"
-    )
-
-
-def recorded_attempt(archive: Path, name: str, settings: RunSettings) -> "Attempt | None":
-    """The run of that name if it came to its end; None: it has to be run.
-
-    Raises UsageError where it was made with other settings.
-    """
-    for folder in attempts_of(archive, name):
-        recorded = reader.read_run(folder)
-        made = recorded.info.settings
-        if recorded.info.ending is not Ending.COMPLETE or recorded.damage or not isinstance(made, RunSettings):
-            continue
-        same = (made.definition, made.parameters, made.ranks, made.node_count, made.case) == (
-            settings.definition, settings.parameters, settings.ranks, settings.node_count, settings.case
-        )  # fmt: skip
-        if not same:
-            raise UsageError(
-                f"The run {folder.name} was made with other settings than the file has now.",
-                "Give the acceptance another name, with --run.",
-            )
-        return replace(judged(recorded, declared_in(recorded.info)), earlier=True)
-    return None
-
-
-def attempts_of(archive: Path, name: str) -> "Sequence[Path]":
-    """Closed runs of that name: an interrupted one is followed by NAME.2, NAME.3."""
-    if not archive.is_dir():
-        return ()
-    own = [path for path in archive.iterdir() if path.name == name or path.name.startswith(f"{name}.")]
-    return sorted(path for path in own if reader.has_run_file(path) and not path.name.endswith(".partial"))
-
-
-def new_attempt(name: str, settings: RunSettings, benchmark: "Benchmark", progress: "Progress") -> "Attempt":
-    """Run it now, under the first name that is free. Raises SeatrialError; KeyboardInterrupt after it was closed."""
-    archive = settings.site.archive
-    taken = {path.name.removesuffix(".partial") for path in archive.iterdir()} if archive.is_dir() else set()
-    names = [name, *(f"{name}.{number}" for number in range(2, 1000))]
-    free = next(word for word in names if word not in taken)
-    outcome = run_run.run_benchmark(replace(settings, site=replace(settings.site, run=free)), benchmark, progress)
-    if outcome.recorded.info.ending is Ending.INTERRUPTED:
-        raise KeyboardInterrupt
-    return judged(outcome.recorded, benchmark)
-
-
-def judged(recorded: "RecordedRun", benchmark: "Benchmark") -> "Attempt":
+def judged(recorded: "RecordedRun", result: "RunResult", *, earlier: bool = False) -> "Attempt":
     """A run as the acceptance sees it."""
-    result = run_judge.judge_run(recorded, benchmark)
     info = recorded.info
-    try:
-        took_s = (datetime.fromisoformat(info.ended) - datetime.fromisoformat(info.started)).total_seconds()
-    except ValueError:
-        took_s = sum(step.seconds for step in recorded.steps)
     return acceptance_judge.Attempt(
         run=info.run,
         output=result.output,
         limits=result.limits,
         failure=result.failure,
-        node_hours=len(info.nodes) * took_s / SECONDS,
+        node_hours=benchmark_runs.node_hours_of(recorded),
+        earlier=earlier,
     )
 
 

@@ -170,7 +170,10 @@ COMMANDS = (
         "Read one output of a benchmark and judge it: numbers, evidence of work, validity gates.",
     ),
     Command(acceptance, "Run a site's list of benchmarks and compare them with thresholds."),
-    Command(scale, "Judge scaling: speed-up, efficiency, and whether all points did the same work."),
+    Command(
+        scale,
+        "Judge scaling of a benchmark, by runs or by outputs: speed-up, efficiency, and whether all did the same work.",
+    ),
     Command(benchmarks, "Known benchmarks: metrics, evidence of work, gates."),
     Command(gather, "Record raw facts of the nodes, for `--from` and to share with others."),
     Command(

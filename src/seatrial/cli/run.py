@@ -20,6 +20,16 @@ from seatrial.model.settings import RUN_BUDGET_S, RunSettings
 
 SHARED = Shared(without=("replay", "round_timeout", "seed", "verify"), defaults={"budget": time_text(RUN_BUDGET_S)})
 
+SetParameter = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="A parameter; `benchmarks show` lists them. May be repeated.", metavar="NAME=VALUE"),
+]
+Program = Annotated[str, typer.Option(help="The benchmark's program.  [default: the first on PATH]", metavar="FILE")]
+Case = Annotated[Path | None, typer.Option(help="Folder with the input of the benchmark; it is copied.", metavar="DIR")]
+Scratch = Annotated[
+    Path | None, typer.Option(help="Where it runs; all nodes must see it.  [default: in the archive]", metavar="DIR")
+]
+
 
 def run(
     context: typer.Context,
@@ -45,20 +55,10 @@ def run(
             show_default=False,
         ),
     ] = 0,
-    parameter: Annotated[
-        list[str] | None,
-        typer.Option("--set", help="A parameter; `benchmarks show` lists them. May be repeated.", metavar="NAME=VALUE"),
-    ] = None,
-    program: Annotated[
-        str, typer.Option(help="The benchmark's program.  [default: the first on PATH]", metavar="FILE")
-    ] = "",
-    case: Annotated[
-        Path | None, typer.Option(help="Folder with the input of the benchmark; it is copied.", metavar="DIR")
-    ] = None,
-    scratch: Annotated[
-        Path | None,
-        typer.Option(help="Where it runs; all nodes must see it.  [default: in the archive]", metavar="DIR"),
-    ] = None,
+    parameter: SetParameter = None,
+    program: Program = "",
+    case: Case = None,
+    scratch: Scratch = None,
     keep: Annotated[bool, typer.Option("--keep", help="Leave the scratch folder as it is at the end.")] = False,
     limit: Annotated[
         list[str] | None,

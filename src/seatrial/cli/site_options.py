@@ -189,7 +189,9 @@ class SharedCommand(TyperCommand):
         own = (name for name in OF_A_SITE if name in ctx.params)
         from_site = [name for name in (*given, *own) if ctx.get_parameter_source(name).name == "DEFAULT_MAP"]
         words = tuple(f"--{name.replace('_', '-')}" for name in from_site)
-        if {"budget", "archive"} <= given.keys() and not ctx.params.get("dry_run"):  # a command that measures
+        if {"budget", "archive"} <= given.keys() and not (
+            ctx.params.get("dry_run") or ctx.params.get("source")
+        ):  # a command that measures
             say_first_use(given["archive"])
         ctx.obj = msgspec.structs.replace(settings, from_site=words)
         return super().invoke(ctx)

@@ -23,6 +23,8 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True):
     unit: str
     better: Better
     meaning: str
+    of_problem: bool = False
+    """A rate of steps of the whole problem: with more work it falls, while a rate of work does not."""
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):

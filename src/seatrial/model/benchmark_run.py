@@ -50,6 +50,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """Name of evidence -> value."""
     largest_bytes: int = 0
     """Largest message that was requested; for outputs without a closing line."""
+    inputs: str = ""
+    """Hash of the user's case, names and contents; empty: there is none."""
     notes: tuple[str, ...] = ()
     """What was chosen, and from what."""
 

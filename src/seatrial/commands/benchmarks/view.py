@@ -73,5 +73,8 @@ def _blocks(benchmark: Benchmark) -> Iterator[Block]:
         yield Table(
             title="Parameters of `seatrial run` (--set NAME=VALUE)",
             columns=columns("parameter", "default", "~meaning"),
-            rows=tuple((item.name, item.default, item.meaning) for item in benchmark.launch.parameters),
+            rows=tuple(
+                (item.name, item.default, f"{item.meaning}{'; grows with scale --weak' * bool(item.grows)}")
+                for item in benchmark.launch.parameters
+            ),
         )

@@ -15,6 +15,7 @@ from seatrial.benchmarks.declaration import Benchmark, Launch
 from seatrial.commands.run.judge import RunResult, judge_run
 from seatrial.commands.run.nodes import by_places, chosen_nodes, request_of, site_of
 from seatrial.commands.run.scratch import (
+    case_hash,
     copy_case,
     end_of,
     free_bytes,
@@ -138,7 +139,10 @@ class BenchmarkRun:
             free_bytes=free_bytes(scratch),
             case=case,
         )
-        self._plan = plan = self._launch.plan(request)
+        plan = self._launch.plan(request)
+        if self._settings.case is not None:
+            plan = msgspec.structs.replace(plan, inputs=case_hash(self._settings.case, case))
+        self._plan = plan
         self._writer.append(BenchmarkPlanned(plan=plan, request=msgspec.structs.replace(request, case={})))
         self._frame.designed(_design(plan, request))
         if any(step.mpi for step in plan.steps):

@@ -1,7 +1,8 @@
 """The folder in which the programs of a benchmark run: made, filled, read and removed."""
 
+import hashlib
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from seatrial.model.errors import SeatrialError, UsageError
@@ -65,6 +66,18 @@ def read_case(case: Path | None) -> dict[str, str]:
             small = name.startswith(f"{TEXT_FOLDER}/") and path.stat().st_size <= MOST_TEXT_BYTES
             texts[name] = path.read_text(encoding="utf-8", errors="replace") if small else ""
     return texts
+
+
+def case_hash(case: Path, names: Iterable[str]) -> str:
+    """SHA-256 of names and contents of the case's files. Raises SeatrialError for one that cannot be read."""
+    whole = hashlib.sha256()
+    for name in sorted(names):
+        try:
+            with (case / name).open("rb") as stream:
+                whole.update(f"{name}\n{hashlib.file_digest(stream, 'sha256').hexdigest()}\n".encode())
+        except OSError as error:
+            raise SeatrialError(f"--case: {case / name} cannot be read: {error.strerror}.") from error
+    return whole.hexdigest()
 
 
 def copy_case(case: Path, folder: Path) -> None:

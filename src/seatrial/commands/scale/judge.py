@@ -37,6 +37,10 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
     """Size times time for the same work, relative to the smallest size: node-hours per result."""
     of_own: float | None = None
     """Rate as a share of the sum of the rates that its nodes have alone."""
+    own_bound: float | None = None
+    """The most of that sum that is possible where each node has the same work: all wait for the slowest."""
+    balance: float | None = None
+    """Mean over largest share of the work of a rank: the most efficiency that the division of the mesh permits."""
     marks: tuple[str, ...] = ()
     explanation: str = ""
     """Why it is faster than linear."""
@@ -99,7 +103,7 @@ def _point(curve: Curve, runs: Sequence[Run], base: Sequence[Run], weak: bool, o
     size, first = runs[0].size, base[0].size
     grown = size / first
     gain = _ratio(value, start) if curve.better is Better.MORE else _ratio(start, value)
-    if weak and curve.better is Better.LESS:
+    if weak and (curve.better is Better.LESS or curve.of_problem):
         gain = _times(gain, grown)
     if runs[0].size == first:
         gain = msgspec.structs.replace(gain, value=1.0, low=1.0, high=1.0)  # by definition
@@ -112,7 +116,9 @@ def _point(curve: Curve, runs: Sequence[Run], base: Sequence[Run], weak: bool, o
         speedup=gain,
         efficiency=efficiency,
         per_result=1 / efficiency.value,
-        of_own=_of_own(curve, runs, value, own_rates),
+        of_own=_of_own(curve, runs, value, own_rates, grown if weak else 1.0),
+        own_bound=next((run.own_bound for run in runs if run.own_bound), None),
+        balance=next((share for run in runs if (share := _balance(run)) is not None), None),
         marks=("superlinear",) if faster and size > first else (),
     )
 
@@ -135,9 +141,18 @@ def _times(estimate: Estimate, factor: float) -> Estimate:
     )
 
 
-def _of_own(curve: Curve, runs: Sequence[Run], value: Estimate, own_rates: Mapping[str, float]) -> float | None:
-    """The share of the sum of the nodes' own rates, where each of them is known."""
+def _balance(run: Run) -> float | None:
+    balance = run.work.get("balance")
+    return balance if isinstance(balance, float) else None
+
+
+def _of_own(
+    curve: Curve, runs: Sequence[Run], value: Estimate, own_rates: Mapping[str, float], grown: float
+) -> float | None:
+    """The share of the sum of the nodes' own rates, where each of them is known. `grown`: how much more work."""
     rate = value.value if curve.better is Better.MORE else 1 / value.value
+    if curve.better is Better.LESS or curve.of_problem:
+        rate *= grown
     given = [run.own_rate for run in runs if run.own_rate]
     if given:
         return rate / (sum(given) / len(given))

@@ -10,7 +10,7 @@ import msgspec
 
 from seatrial.benchmarks.declaration import Benchmark
 from seatrial.benchmarks.gates import judge
-from seatrial.model.benchmark import Better, Label, Output
+from seatrial.model.benchmark import Better, Label, Metric, Output
 from seatrial.model.errors import UsageError
 from seatrial.model.words import count, some
 
@@ -36,6 +36,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     work: dict[str, Label]
     own_rate: float | None = None
     """Sum of the rates that its nodes have alone."""
+    own_bound: float | None = None
+    """The most of that sum that equal shares of the work permit: all wait for the slowest node."""
     output: Output | None = None
 
 
@@ -47,6 +49,8 @@ class Curve(msgspec.Struct, frozen=True, kw_only=True):
     metric: str
     better: Better
     runs: tuple[Run, ...]
+    of_problem: bool = False
+    """Whether the metric is a rate of steps of the whole problem, which falls where the problem grows."""
     repeated: int = 0
     """Rows that repeat another row in every number, and are counted once."""
 
@@ -55,24 +59,51 @@ def curve_of_outputs(
     benchmark: Benchmark, outputs: Mapping[str, Output], over: str, sizes: Sequence[float], metric: str
 ) -> Curve:
     """One curve of files. `sizes`: of the files in their order, where their outputs do not show them."""
-    metric = metric or benchmark.main_metric
-    declared = next((item for item in benchmark.metrics if item.name == metric), None)
-    if declared is None:
-        names = ", ".join(item.name for item in benchmark.metrics)
-        raise UsageError(f"--metric {metric!r}: {benchmark.name} has no such metric.", f"It has {names}.")
+    declared = metric_of(benchmark, metric)
     if sizes and len(sizes) != len(outputs):
         raise UsageError(
             f"--sizes has {count(len(sizes), 'number')} for {count(len(outputs), 'file')}.", "Give one for each file."
         )
     if not sizes:
         over, sizes = _shown_sizes(outputs, over)
-    runs = []
-    for size, (name, output) in zip(sizes, outputs.items(), strict=True):
-        values = output.values(metric)
-        work = {item.name: item.value for item in output.evidence}
-        value = values[-1] if values else math.nan
-        runs.append(Run(size=size, value=value, source=name, work=work, output=judge(benchmark, output)))
-    return Curve(name=benchmark.name, over=over or "size", metric=metric, better=declared.better, runs=tuple(runs))
+    runs = [
+        run_of_output(benchmark, declared, name, judge(benchmark, output), size)
+        for size, (name, output) in zip(sizes, outputs.items(), strict=True)
+    ]
+    return curve_of_runs(benchmark, declared, over or "size", runs)
+
+
+def metric_of(benchmark: Benchmark, name: str) -> Metric:
+    """The metric of that name, else the main one. Raises UsageError."""
+    declared = next((item for item in benchmark.metrics if item.name == (name or benchmark.main_metric)), None)
+    if declared is None:
+        names = ", ".join(item.name for item in benchmark.metrics)
+        raise UsageError(f"--metric {name!r}: {benchmark.name} has no such metric.", f"It has {names}.")
+    return declared
+
+
+def run_of_output(benchmark: Benchmark, metric: Metric, source: str, output: Output, size: float) -> Run:
+    """One run. `output`: with the breaches of its gates. The value is the last one, of what the benchmark declares."""
+    wanted = benchmark.main_labels if metric.name == benchmark.main_metric else {}
+    values = [
+        item.value
+        for item in output.results
+        if item.metric == metric.name and all(item.labels.get(name) == value for name, value in wanted.items())
+    ]
+    work = {item.name: item.value for item in output.evidence}
+    return Run(size=size, value=values[-1] if values else math.nan, source=source, work=work, output=output)
+
+
+def curve_of_runs(benchmark: Benchmark, metric: Metric, over: str, runs: Sequence[Run], name: str = "") -> Curve:
+    """The curve of these runs."""
+    return Curve(
+        name=name or benchmark.name,
+        over=over,
+        metric=metric.name,
+        better=metric.better,
+        of_problem=metric.of_problem,
+        runs=tuple(runs),
+    )
 
 
 def _shown_sizes(outputs: Mapping[str, Output], over: str) -> tuple[str, list[float]]:

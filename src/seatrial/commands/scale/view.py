@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Sequence
 
 from seatrial.commands.scale.judge import PAYS, Judged, Point
+from seatrial.commands.scale.measured import Series
+from seatrial.commands.scale.series_view import series_blocks, series_fields
 from seatrial.judgement.benchmark_findings import breach_finding
 from seatrial.model.errors import ExitCode
 from seatrial.model.measurement import Estimate
@@ -19,21 +21,35 @@ from seatrial.statistics.scaling import Fit
 from seatrial.statistics.segments import Interval
 
 MOST_NAMES = 3
+PAGE_COLUMNS = 120
 
 ROOMY = 100
 """Columns of a terminal on which the intervals of the values have room beside those of the efficiency."""
 
 
-def scale_report(judged: Sequence[Judged]) -> Report:
-    """The whole report: a table for each curve, with marks, fits, and where more do not pay."""
+def scale_report(judged: Sequence[Judged], series: Series | None = None) -> Report:
+    """The whole report: a table for each curve, with marks, fits, and where more do not pay.
+
+    `series`: the runs, where they were made for these curves. Findings come before what could not be run.
+    """
     findings = _findings(judged)
-    word = word_of(findings, Verdict.PASS.value)
+    left = series.left if series else ()
+    word = word_of(findings, "INCOMPLETE" if left else Verdict.PASS.value)
+    code = ExitCode.FINDINGS if findings else ExitCode.INCOMPLETE if left else ExitCode.PASS
+    sentence = left[0] if left and not findings else _sentence(judged, findings)
+
+    def blocks(width: int = PAGE_COLUMNS) -> Iterator[Block]:
+        yield from _blocks(judged, findings, width)
+        if series is not None:
+            yield from series_blocks(series)
+
     return Report(
         word=word,
-        sentence=_sentence(judged, findings),
-        exit_code=ExitCode.FINDINGS if findings else ExitCode.PASS,
-        payload=lambda: {"curves": [_curve_fields(item) for item in judged]},
-        terminal=lambda width: _blocks(judged, findings, width),
+        sentence=sentence,
+        exit_code=code,
+        payload=lambda: {"curves": [_curve_fields(item) for item in judged], **series_fields(series)},
+        terminal=blocks,
+        page=blocks,
         findings=findings,
     )
 
@@ -84,6 +100,8 @@ def _curve_fields(item: Judged) -> Json:
                 "efficiency": estimate_fields(point.efficiency),
                 "per_result": number(point.per_result),
                 "of_own": number(point.of_own),
+                "own_bound": number(point.own_bound),
+                "balance": number(point.balance),
                 "marks": list(point.marks),
                 "explanation": point.explanation,
             }
@@ -125,7 +143,14 @@ def _blocks(judged: Sequence[Judged], findings: Sequence[Finding], width: int) -
 
 
 def _table(item: Judged, width: int) -> Table:
-    own = any(point.of_own is not None for point in item.points)
+    own, bounds, balances = (
+        any(value is not None for value in values)
+        for values in (
+            [point.of_own for point in item.points],
+            [point.own_bound for point in item.points],
+            [point.balance for point in item.points],
+        )
+    )
     repeated = any(point.value.low != point.value.high for point in item.points)
     interval = ["#95 % CI" if all(point.value.confidence >= LEAST_CONFIDENCE for point in item.points) else "#range"]
     roomy = repeated and width >= ROOMY
@@ -141,11 +166,11 @@ def _table(item: Judged, width: int) -> Table:
         cells += [f"{point.speedup.value:.3g}", share(efficiency.value)]
         cells += [_interval(efficiency, f"{100 * efficiency.low:.3g}–{100 * efficiency.high:.3g}")] * repeated
         cells.append(f"{point.per_result:.2f}")
-        if own:
-            cells.append(share(point.of_own))
+        cells += [share(value) for known, value in ((own, point.of_own), (bounds, point.own_bound)) if known]
+        if balances:
+            cells.append(share(point.balance))
         rows.append((*cells, ", ".join(point.marks)))
-    if own:
-        titles.append("#of own rates")
+    titles += ["#of own rates"] * own + ["#its bound"] * bounds + ["#balance"] * balances
     if not any(point.marks for point in item.points):
         rows = [row[:-1] for row in rows]
         return Table(columns=columns(*titles), rows=tuple(rows), tight=True)

@@ -1,0 +1,86 @@
+"""The curves of runs that were made for them: over cores, over nodes, with the sum of the nodes' own rates."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from seatrial.benchmarks.declaration import Benchmark
+from seatrial.commands.scale.points import Curve, Run, curve_of_runs, metric_of, run_of_output
+from seatrial.commands.scale.series import CORES, NODES, OWN, Place
+from seatrial.model.benchmark import Better, Metric, Output
+from seatrial.statistics.estimates import median
+
+
+class Measured(msgspec.Struct, frozen=True, kw_only=True):
+    """One run of a point, complete."""
+
+    run: str
+    """Its name in the archive."""
+    place: Place
+    ranks: int
+    """On all nodes together."""
+    output: Output
+    """With the breaches of all gates."""
+    inputs: str = ""
+    """Hash of the user's case; empty: there is none."""
+    node_hours: float = 0.0
+    earlier: bool = False
+    """Whether it was there already when this series began."""
+
+
+class Series(msgspec.Struct, frozen=True, kw_only=True):
+    """All runs of a series, and why it is not complete."""
+
+    name: str
+    runs: tuple[Measured, ...]
+    left: tuple[str, ...] = ()
+    planned: int = 0
+
+    @property
+    def node_hours(self) -> float:
+        """That all runs took together."""
+        return sum(run.node_hours for run in self.runs)
+
+
+def curves_of(benchmark: Benchmark, metric: str, series: Series, *, weak: bool) -> list[Curve]:
+    """One curve over cores with all runs, where --cores was given, and one over nodes. Raises UsageError."""
+    declared = metric_of(benchmark, metric)
+    own = _own_rates(benchmark, declared, series.runs)
+    measured = {over: [run for run in series.runs if run.place.over == over] for over in (CORES, NODES)}
+    curves = []
+    if measured[CORES]:
+        # With weak scaling both curves enlarge the work from their own smallest size: they are not one curve.
+        runs = [*measured[CORES], *(() if weak else measured[NODES])]
+        points = [_run(benchmark, declared, run, run.ranks, {}) for run in runs]
+        curves.append(curve_of_runs(benchmark, declared, CORES, points, f"{benchmark.name} over cores"))
+    if measured[NODES]:
+        points = [_run(benchmark, declared, run, run.place.size, own) for run in measured[NODES]]
+        curves.append(curve_of_runs(benchmark, declared, NODES, points, f"{benchmark.name} over nodes"))
+    return curves
+
+
+def _run(benchmark: Benchmark, metric: Metric, measured: Measured, size: float, own: Mapping[str, float]) -> Run:
+    run = run_of_output(benchmark, metric, measured.run, measured.output, size)
+    rates = [own[node] for node in measured.place.nodes if node in own]
+    known = bool(rates) and len(rates) == len(measured.place.nodes)
+    inputs = {"inputs": measured.inputs} if measured.inputs else {}
+    return msgspec.structs.replace(
+        run,
+        work={**run.work, **inputs},
+        own_rate=sum(rates) if known else None,
+        own_bound=len(rates) * min(rates) / sum(rates) if known else None,
+    )
+
+
+def _own_rates(benchmark: Benchmark, metric: Metric, runs: Sequence[Measured]) -> dict[str, float]:
+    """Median rate of work of each node that was measured alone; empty where no node but the first was."""
+    if not any(run.place.over == OWN for run in runs):
+        return {}
+    values: defaultdict[str, list[float]] = defaultdict(list)
+    for run in runs:
+        alone = run.place.over == OWN or (run.place.over == NODES and run.place.size == 1)
+        value = run_of_output(benchmark, metric, run.run, run.output, 1).value
+        if alone and value > 0 and run.place.nodes:
+            values[run.place.nodes[0]].append(value if metric.better is Better.MORE else 1 / value)
+    return {node: median(rates) for node, rates in values.items()}
