@@ -34,7 +34,9 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     programs: tuple[str, ...]
     """Names of the main program, the first that a node has is taken."""
     package: str
-    """The Debian package that has it."""
+    """The Debian package that has it; empty: there is none."""
+    program_parameter: str = ""
+    """The parameter that names the program, in place of `programs`; empty: none does."""
     plan: Callable[[Request], Plan]
     """The programs and inputs. Raises UsageError for a parameter."""
     parameters: tuple[Parameter, ...] = ()

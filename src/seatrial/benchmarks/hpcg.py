@@ -3,6 +3,7 @@
 import re
 
 from seatrial.benchmarks.declaration import Benchmark, Scaling
+from seatrial.benchmarks.node_plans import HPCG
 from seatrial.benchmarks.reading import NUMBER, Line, Reading, whole_number
 from seatrial.model.benchmark import Better, Metric, Output
 from seatrial.model.verdict import FindingKind
@@ -100,4 +101,5 @@ BENCHMARK = Benchmark(
     gates=(FindingKind.RESIDUAL_FAILED, FindingKind.RESIDUAL_MISSING),
     complete="the final summary up to its last line (where to upload, or how long an official run takes)",
     scaling=Scaling.WEAK,
+    launch=HPCG,
 )

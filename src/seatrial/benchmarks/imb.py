@@ -5,6 +5,7 @@ import re
 import msgspec
 
 from seatrial.benchmarks.declaration import Benchmark
+from seatrial.benchmarks.message_plans import IMB
 from seatrial.benchmarks.reading import NUMBER, Line, Reading, number_of, whole_number
 from seatrial.model.benchmark import Better, Metric, Output
 from seatrial.model.verdict import FindingKind
@@ -208,4 +209,5 @@ BENCHMARK = Benchmark(
     gates=(FindingKind.DATA_CORRUPT, FindingKind.NUMBERS_DISAGREE, FindingKind.WORK_SKIPPED),
     complete="the closing line `# All processes entering MPI_Finalize` with an empty line below it, and each table up "
     "to the largest size that the head names",
+    launch=IMB,
 )

@@ -6,8 +6,9 @@ from datetime import datetime
 
 import msgspec
 
-from seatrial.benchmarks.declaration import Benchmark
+from seatrial.benchmarks.declaration import Benchmark, Scaling
 from seatrial.benchmarks.reading import NUMBER, Line, Reading, number_of, whole_number
+from seatrial.benchmarks.storage_plans import IOR
 from seatrial.model.benchmark import Better, Metric, Output
 from seatrial.model.verdict import FindingKind
 
@@ -212,4 +213,6 @@ BENCHMARK = Benchmark(
     ),
     complete="for each run a table, a maximum for each operation and `Finished`; in a series of tests that keep what "
     "they write, the tests that read it",
+    scaling=Scaling.WEAK,
+    launch=IOR,
 )

@@ -3,8 +3,9 @@
 import re
 from datetime import datetime
 
-from seatrial.benchmarks.declaration import Benchmark
+from seatrial.benchmarks.declaration import Benchmark, Scaling
 from seatrial.benchmarks.reading import NUMBER, Line, Reading, number_of, whole_number
+from seatrial.benchmarks.storage_plans import MDTEST
 from seatrial.model.benchmark import Better, Metric, Output
 from seatrial.model.verdict import FindingKind
 
@@ -95,4 +96,6 @@ BENCHMARK = Benchmark(
     evidence=("ranks", "nodes", "items", "iterations"),
     gates=(FindingKind.NUMBERS_DISAGREE, FindingKind.WORK_SKIPPED, FindingKind.CLOCK_BACKWARDS),
     complete="`-- finished at ... --` for each run",
+    scaling=Scaling.WEAK,
+    launch=MDTEST,
 )

@@ -5,6 +5,7 @@ import re
 import msgspec
 
 from seatrial.benchmarks.declaration import Benchmark
+from seatrial.benchmarks.message_plans import OSU
 from seatrial.benchmarks.reading import NUMBER, Line, Reading, number_of, whole_number
 from seatrial.importers.osu import COLUMN
 from seatrial.model.benchmark import Better, Metric, Output
@@ -201,4 +202,5 @@ BENCHMARK = Benchmark(
     gates=(FindingKind.DATA_CORRUPT, FindingKind.NUMBERS_DISAGREE, FindingKind.CONSTANT_RESULTS),
     complete="sizes double up to 4 MiB (two ranks) or 1 MiB (collectives), or up to what -m in a printed command line, "
     "or --largest, says; there is no closing line",
+    launch=OSU,
 )

@@ -3,7 +3,8 @@
 import re
 from collections.abc import Mapping
 
-from seatrial.benchmarks.declaration import Benchmark
+from seatrial.benchmarks.declaration import Benchmark, Scaling
+from seatrial.benchmarks.node_plans import STREAM
 from seatrial.benchmarks.reading import NUMBER, Line, Reading, number_of, whole_number
 from seatrial.model.benchmark import Better, Label, Metric, Output
 from seatrial.model.verdict import FindingKind
@@ -109,4 +110,6 @@ BENCHMARK = Benchmark(
     evidence=("elements", "threads"),
     gates=(FindingKind.RESIDUAL_FAILED, FindingKind.NUMBERS_DISAGREE, FindingKind.RUN_TOO_SHORT),
     complete="four kernels, the check of the solution, and the rule below it",
+    scaling=Scaling.STRONG,
+    launch=STREAM,
 )

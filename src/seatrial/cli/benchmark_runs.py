@@ -61,9 +61,9 @@ def _differing(made: RunSettings, wanted: RunSettings) -> str:
         "environment": (made.site.environment, wanted.site.environment),
         "case": (made.case, wanted.case),
     }
-    for name, (before, now) in pairs.items():
-        if before != now:
-            return "the file of the benchmark" if name == "definition" else f"{name} was {before}, and is {now}"
+    for name, (before, after) in pairs.items():
+        if before != after:
+            return "the file of the benchmark" if name == "definition" else f"{name} was {before}, and is {after}"
     return ""
 
 

@@ -143,12 +143,12 @@ def measured(
 ) -> "Measured":
     """A run as its curve sees it."""
     launch = run_run.launch_of(benchmark, settings)
-    each = run_nodes.ranks_per_node(settings, launch, recorded.info.nodes, recorded.facts)
+    per_node = run_nodes.ranks_per_node(settings, launch, recorded.info.nodes, recorded.facts)
     on_machine = run_nodes.by_places(recorded.info.nodes)
     return scale_measured.Measured(
         run=recorded.info.run,
         place=place,
-        ranks=each if on_machine else each * len(recorded.info.nodes),
+        ranks=per_node if on_machine else per_node * len(recorded.info.nodes),
         output=result.output,
         inputs=recorded.plan.inputs if recorded.plan else "",
         node_hours=benchmark_runs.node_hours_of(recorded),

@@ -35,7 +35,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     mpi: bool = True
     """Started on all ranks by the launcher; else once, on the first node."""
     output: str = ""
-    """The file in the scratch folder that has its results; empty: standard output."""
+    """The file in the scratch folder that has its results, as a pattern: the newest one; empty: standard output."""
     judged: bool = True
     """Whether its output is part of the benchmark's output."""
 

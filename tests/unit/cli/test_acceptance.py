@@ -114,12 +114,13 @@ def test_what_does_not_fit_the_node_hours_is_not_started(folder: Path, capsys: p
         ("of_baseline = 0.9", "", "of_baseline and baseline go together"),
         ('least = 1\n[[benchmark]]\nname = "heat"\nbenchmark = "hpl"', "", "1 of them with different names"),
         ('least = 1\n[[benchmark.threshold]]\nmetric = "speed"\nleast = 1', "", "has no metric 'speed'"),
-        ('least = 1\n[[benchmark]]\nname = "s"\nbenchmark = "stream"', "", "stream has no command"),
+        ('least = 1\n[[benchmark]]\nname = "s"\nbenchmark = "read.toml"', "", "heat has no command"),
     ],
 )
 def test_a_file_that_is_wrong_is_refused_before_anything_runs(
     folder: Path, capsys: pytest.CaptureFixture[str], threshold: str, top: str, says: str
 ) -> None:
+    (folder / "read.toml").write_text(OWN.partition("[run]")[0])
     assert run(["acceptance", "run", spec(folder, threshold, top)]) == 64
     assert says in capsys.readouterr().err
     assert not (folder / "archive").exists()

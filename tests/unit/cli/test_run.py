@@ -101,7 +101,7 @@ def test_a_dry_run_starts_nothing(heat: Path, capsys: pytest.CaptureFixture[str]
     [
         (["hpl", "--ranks", "3", "--node-count", "2"], 64, "--ranks 3 cannot be divided equally among 2 nodes"),
         (["fio", "--node-count", "3"], 2, "3 nodes are needed, and 2 can be used"),
-        (["stream"], 64, "stream has no command"),
+        (["read.toml"], 64, "heat has no command"),
         (["fio", "--case", "."], 64, "fio takes no case"),
         (["fio", "--set", "size"], 64, "--set 'size' is not NAME=VALUE"),
         (["fio", "--limit", "speed=3"], 64, "fio has no such metric"),
@@ -111,5 +111,7 @@ def test_a_dry_run_starts_nothing(heat: Path, capsys: pytest.CaptureFixture[str]
 def test_what_cannot_be_run_is_refused(
     heat: Path, capsys: pytest.CaptureFixture[str], words: list[str], code: int, says: str
 ) -> None:
+    (heat.parent / "read.toml").write_text(HEAT.partition("[run]")[0])
+    words = [str(heat.parent / word) if word.endswith(".toml") else word for word in words]
     assert run(["run", *words]) == code
     assert says in capsys.readouterr().err

@@ -162,7 +162,8 @@ def test_what_cannot_be_measured_is_refused(
     [
         (["hpl", "--nodes", "1,2"], "grows with the memory of its nodes. Add --weak, or keep it the same: --set order"),
         (["netpipe", "--nodes", "1,2"], "netpipe has no scaling"),
-        (["imb", "--nodes", "1,2"], "its outputs are only read"),
+        (["imb", "--nodes", "1,2"], "imb has no scaling"),
+        (["hpcg", "--nodes", "1,2"], "The work of hpcg grows with its ranks. Add --weak"),
         (["hpl", "lammps", "--nodes", "1,2"], "needs one benchmark"),
     ],
 )

@@ -6,7 +6,7 @@ import msgspec
 
 from seatrial.benchmarks.declaration import Benchmark
 from seatrial.commands.run.nodes import by_places, chosen_nodes, request_of, site_of
-from seatrial.commands.run.run import launch_of
+from seatrial.commands.run.run import launch_of, programs_of
 from seatrial.commands.run.scratch import free_bytes, read_case
 from seatrial.driver.facts_reading import read_here
 from seatrial.driver.node_selection import node_hours_of, within_node_hours
@@ -47,7 +47,7 @@ def preview(settings: RunSettings, benchmark: Benchmark, progress: Progress) -> 
         launch,
         nodes,
         {nodes[0]: facts},
-        program=settings.program or launch.programs[0],
+        program=settings.program or programs_of(launch, settings)[0],
         free_bytes=free_bytes(existing if settings.scratch is None else settings.scratch),
         case=read_case(settings.case),
     )

@@ -12,6 +12,7 @@ from seatrial.archive import layout
 from seatrial.archive.journal import BenchmarkPlanned, StepEnded
 from seatrial.archive.writer import RunWriter
 from seatrial.benchmarks.declaration import Benchmark, Launch
+from seatrial.benchmarks.parameters import completed
 from seatrial.commands.run.judge import RunResult, judge_run
 from seatrial.commands.run.nodes import by_places, chosen_nodes, request_of, site_of
 from seatrial.commands.run.scratch import (
@@ -42,6 +43,7 @@ LOOK_S = 60.0
 PATHS = 'for name do command -v "$name" && exit 0; done; echo seatrial-none'
 """For a node's shell: the path of the first of the programs that it has."""
 NONE = "seatrial-none"
+PROGRAM = re.compile(r"[A-Za-z][\w.-]{0,60}")
 
 
 class RunOutcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,6 +91,22 @@ def launch_of(benchmark: Benchmark, settings: RunSettings) -> Launch:
     if settings.case is not None and not launch.case:
         raise UsageError(f"--case {settings.case}: {benchmark.name} takes no case.", "Leave it out.")
     return launch
+
+
+def programs_of(launch: Launch, settings: RunSettings) -> tuple[str, ...]:
+    """Names of the main program, the first of which is taken. Raises UsageError for an unknown parameter."""
+    if not launch.program_parameter:
+        return launch.programs
+    name = completed(settings.parameters, launch.parameters)[launch.program_parameter]
+    if not PROGRAM.fullmatch(name):
+        raise UsageError(f"--set {launch.program_parameter}={name} is not the name of a program.", "Correct it.")
+    return (name,)
+
+
+def newest(folder: Path, pattern: str) -> Path | None:
+    """The file that was written last of those that match; None: there is none."""
+    files = [path for path in folder.glob(pattern) if path.is_file()]
+    return max(files, key=lambda path: path.stat().st_mtime, default=None)
 
 
 class BenchmarkRun:
@@ -161,7 +179,7 @@ class BenchmarkRun:
 
     def _program(self, nodes: Sequence[str], scratch: Path) -> str:
         """The path of the main program on the first node. Raises LaunchError where it is missing."""
-        wanted = (self._settings.program,) if self._settings.program else self._launch.programs
+        wanted = (self._settings.program,) if self._settings.program else programs_of(self._launch, self._settings)
         self._frame.progress.stage(f"Looking for {' or '.join(wanted)}")
         shown, errors = scratch / "program.out", scratch / "program.err"
         command = self._starting().program_command(nodes[:1], ["/bin/sh", "-c", PATHS, "sh", *wanted], 0, scratch)
@@ -217,10 +235,10 @@ class BenchmarkRun:
             folder=scratch,
             extra_environment=command.environment,
         )
-        if step.output and (scratch / step.output).is_file():
-            kept = self._writer.log_file(Path(step.output).name)
+        if step.output and (written := newest(scratch, step.output)) is not None:
+            kept = self._writer.log_file(written.name)
             with contextlib.suppress(OSError):
-                shutil.copyfile(scratch / step.output, kept)
+                shutil.copyfile(written, kept)
             shown = kept
         elif step.output:
             shown = Path()

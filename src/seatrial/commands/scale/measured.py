@@ -63,13 +63,13 @@ def curves_of(benchmark: Benchmark, metric: str, series: Series, *, weak: bool) 
 def _run(benchmark: Benchmark, metric: Metric, measured: Measured, size: float, own: Mapping[str, float]) -> Run:
     run = run_of_output(benchmark, metric, measured.run, measured.output, size)
     rates = [own[node] for node in measured.place.nodes if node in own]
-    known = bool(rates) and len(rates) == len(measured.place.nodes)
+    complete = bool(rates) and len(rates) == len(measured.place.nodes)
     inputs = {"inputs": measured.inputs} if measured.inputs else {}
     return msgspec.structs.replace(
         run,
         work={**run.work, **inputs},
-        own_rate=sum(rates) if known else None,
-        own_bound=len(rates) * min(rates) / sum(rates) if known else None,
+        own_rate=sum(rates) if complete else None,
+        own_bound=len(rates) * min(rates) / sum(rates) if complete else None,
     )
 
 

@@ -109,8 +109,8 @@ def check(benchmark: Benchmark, wanted: Wanted, parameters: Mapping[str, str]) -
             f"{benchmark.name} has no scaling: its numbers do not become better with more nodes.",
             'Choose another one; a TOML file of your own says scaling = "strong" or "weak".',
         )
-    growing = [one for one in launch.parameters if one.grows]
-    by_memory = [one.name for one in growing if parameters.get(one.name, one.default) == AUTO]
+    growing = [item for item in launch.parameters if item.grows]
+    by_memory = [item.name for item in growing if parameters.get(item.name, item.default) == AUTO]
     several = len(set(wanted.nodes)) > 1 or wanted.spread > 1
     if wanted.weak and not growing and not launch.grows:
         raise UsageError(f"{benchmark.name} has no input that grows with the size.", "Leave out --weak.")
@@ -131,13 +131,13 @@ def check(benchmark: Benchmark, wanted: Wanted, parameters: Mapping[str, str]) -
 def grown_parameters(benchmark: Benchmark, given: Mapping[str, str], grown: float) -> dict[str, str]:
     """What --set says, with the inputs that grow enlarged. Raises UsageError for one that is not a number."""
     parameters = dict(given)
-    for one in benchmark.launch.parameters if benchmark.launch else ():
-        value = given.get(one.name, one.default)
-        if grown == 1.0 or not one.grows or value == AUTO:
+    for item in benchmark.launch.parameters if benchmark.launch else ():
+        value = given.get(item.name, item.default)
+        if grown == 1.0 or not item.grows or value == AUTO:
             continue
         if not (value.isascii() and value.isdecimal()):
-            raise UsageError(f"--set {one.name}={value}: it must be a whole number to grow.", "Correct it.")
-        parameters[one.name] = str(round(int(value[:12]) * grown**one.grows))
+            raise UsageError(f"--set {item.name}={value}: it must be a whole number to grow.", "Correct it.")
+        parameters[item.name] = str(round(int(value[:12]) * grown**item.grows))
     return parameters
 
 

@@ -166,7 +166,7 @@ def _table(item: Judged, width: int) -> Table:
         cells += [f"{point.speedup.value:.3g}", share(efficiency.value)]
         cells += [_interval(efficiency, f"{100 * efficiency.low:.3g}–{100 * efficiency.high:.3g}")] * repeated
         cells.append(f"{point.per_result:.2f}")
-        cells += [share(value) for known, value in ((own, point.of_own), (bounds, point.own_bound)) if known]
+        cells += [share(value) for shown, value in ((own, point.of_own), (bounds, point.own_bound)) if shown]
         if balances:
             cells.append(share(point.balance))
         rows.append((*cells, ", ".join(point.marks)))
