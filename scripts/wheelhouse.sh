@@ -15,8 +15,22 @@ fi
 mkdir -p "$folder"
 # The versions that are tested, without their hashes: pip would want one for seatrial itself
 sed -n 's/^\([a-z0-9_.-]*==.*\) \\$/\1/p' requirements.txt >"$folder/constraints.txt"
-"$python" -m pip wheel --quiet --disable-pip-version-check --wheel-dir "$folder" \
-    --constraint "$folder/constraints.txt" '.[all]'
+
+# A connection that delivers nothing is tried again by pip itself after 30 s. One that trickles is not: each attempt
+# gets ten minutes, and the second begins with what pip's cache has of the first.
+attempts=2
+attempt=1
+echo "wheelhouse: collecting wheels in $folder (about 40 MB to download)" >&2
+until timeout 600 "$python" -m pip wheel --disable-pip-version-check --progress-bar off --timeout 30 --retries 5 \
+    --wheel-dir "$folder" --constraint "$folder/constraints.txt" '.[all]' >"$folder/pip.log" 2>&1; do
+    if [ "$attempt" -ge "$attempts" ]; then
+        echo "wheelhouse: pip could not collect the wheels; its last lines (all are in $folder/pip.log):" >&2
+        tail -n 5 "$folder/pip.log" | sed 's/^/    /' >&2
+        exit 1
+    fi
+    attempt=$((attempt + 1))
+    echo "wheelhouse: pip failed, or took more than 10 minutes; attempt $attempt of $attempts" >&2
+done
 
 version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 cat >&2 <<END

@@ -1,25 +1,51 @@
 #!/bin/sh
 # Installs from a wheelhouse without an index, as on a machine without internet access, and measures there.
 # usage: wheelhouse_test.sh PYTHON...
+# Exit code 1 if anything fails, the installation is too large, or none of the Pythons is installed.
 set -eu
 cd "$(dirname "$0")/.."
+most_megabytes=150
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
+say() { echo "wheelhouse-test: $*"; }
+fail() {
+    say "$1"
+    [ ! -s "$2" ] || tail -n 10 "$2" | sed 's/^/    /'
+    exit 1
+}
+
+tested=""
 for python in "$@"; do
     if ! command -v "$python" >/dev/null 2>&1 || ! "$python" -c 'import venv, ensurepip' >/dev/null 2>&1; then
-        echo "wheelhouse-test: skipped, not installed: $python"
+        say "$python: skipped, not installed"
         continue
     fi
     name=$(basename "$python")
     here=$scratch/$name
-    PYTHON=$python sh scripts/wheelhouse.sh "$here/wheelhouse" 2>/dev/null
-    "$python" -m venv "$here/venv"
+    mkdir "$here"
+    say "$name: collecting wheels"
+    PYTHON=$python sh scripts/wheelhouse.sh "$here/wheelhouse" 2>"$here/collect.log" ||
+        fail "$name: the wheels could not be collected" "$here/collect.log"
+    say "$name: installing without an index"
     # neither an index nor a folder of wheels that this machine's own configuration names
-    env PIP_CONFIG_FILE=/dev/null PIP_NO_INDEX=1 PIP_FIND_LINKS= "$here/venv/bin/python" -m pip install --quiet \
-        --disable-pip-version-check --no-index --find-links "$here/wheelhouse" seatrial
-    (cd "$here" && "$here/venv/bin/seatrial" check --launcher local --ranks 2 --budget 20s --json --archive runs) \
-        >"$here/report.json" || [ $? -le 2 ]
-    verdict=$("$here/venv/bin/python" -c 'import json, sys; print(json.load(open(sys.argv[1]))["verdict"])' "$here/report.json")
+    { "$python" -m venv "$here/venv" &&
+        env PIP_CONFIG_FILE=/dev/null PIP_NO_INDEX=1 PIP_FIND_LINKS= timeout 300 "$here/venv/bin/python" -m pip install \
+            --quiet --disable-pip-version-check --no-index --find-links "$here/wheelhouse" seatrial; } \
+        >"$here/install.log" 2>&1 || fail "$name: pip could not install from the wheelhouse" "$here/install.log"
     megabytes=$(du -sm "$here/venv" | cut -f 1)
-    echo "wheelhouse-test: $name: $verdict, $megabytes MB installed, $(du -sm "$here/wheelhouse" | cut -f 1) MB to copy"
+    [ "$megabytes" -lt "$most_megabytes" ] ||
+        fail "$name: $megabytes MB are installed, and the most is $most_megabytes MB" /dev/null
+    say "$name: measuring with it"
+    code=0
+    (cd "$here" && timeout 240 "$here/venv/bin/seatrial" check --launcher local --ranks 2 --budget 60s --json \
+        --archive runs) >"$here/report.json" 2>"$here/check.log" || code=$?
+    [ "$code" -le 2 ] || fail "$name: seatrial check ended with exit code $code" "$here/check.log"
+    headline=$("$here/venv/bin/python" -c 'import json, sys; print(json.load(open(sys.argv[1]))["headline"])' \
+        "$here/report.json") || fail "$name: seatrial check printed no report" "$here/check.log"
+    case $headline in NOT_RUN*) fail "$name: $headline" "$here/check.log" ;; esac
+    say "$name: $headline"
+    say "$name: $megabytes MB installed, $(du -sm "$here/wheelhouse" | cut -f 1) MB to copy"
+    tested="$tested $name"
 done
+[ -n "$tested" ] || fail "none of $* is installed; name others with PYTHONS" /dev/null
+say "passed with$tested"

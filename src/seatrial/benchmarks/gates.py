@@ -6,6 +6,7 @@ from collections.abc import Mapping
 import msgspec
 
 from seatrial.benchmarks.declaration import Benchmark
+from seatrial.model import units
 from seatrial.model.benchmark import Better, Breach, Metric, Output, Result
 from seatrial.model.verdict import FindingKind
 
@@ -76,7 +77,8 @@ def _of_number(result: Result, metric: Metric, limit: float | None) -> list[Brea
     beyond = result.value > limit if metric.better is Better.MORE else result.value < limit
     if not beyond:
         return []
-    return [_breach(FindingKind.ABOVE_LIMIT, f"{name} is {result.value:.6g}, its limit {limit:.6g}", result)]
+    value, bound = units.two_in_unit(result.value, limit, metric.unit)
+    return [_breach(FindingKind.ABOVE_LIMIT, f"{name} is {value}, its limit {bound}", result)]
 
 
 def _breach(kind: FindingKind, reason: str, result: Result) -> Breach:

@@ -6,7 +6,7 @@ import typer
 
 from seatrial.cli.facts_detached import leave_to_the_queue
 from seatrial.cli.node_sources import From, Nodes, read_facts, say_silent
-from seatrial.cli.options import AsJson, Junit, Nagios
+from seatrial.cli.options import AsJson, Html, Junit, Nagios
 from seatrial.cli.outcome import Files, show
 from seatrial.cli.site_options import HOSTS, QUEUE, Shared, settings_of
 from seatrial.commands.facts import drift as facts_drift
@@ -36,6 +36,7 @@ def facts(
     ] = False,
     full: Annotated[bool, typer.Option("--full", help="Print everything that was read, not only a summary.")] = False,
     as_json: AsJson = False,
+    html: Html = None,
     junit: Junit = None,
     nagios: Nagios = False,
 ) -> int:
@@ -43,9 +44,8 @@ def facts(
     site = settings_of(context)
     drift = drift or nagios or junit is not None
     if detach:
-        return leave_to_the_queue(
-            nodes, site, at_once=drift or bool(since) or with_login, source=source, as_json=as_json
-        )
+        at_once = drift or bool(since) or with_login or html is not None
+        return leave_to_the_queue(nodes, site, at_once=at_once, source=source, as_json=as_json)
     if site.run:
         raise UsageError("--run is only valid with --detach.", "Leave it out.")
     if with_login and not (nodes or site.hosts) and source is None:
@@ -55,10 +55,12 @@ def facts(
     say_silent(read.silent)
     if not (drift or since or with_login):
         exit_code = ExitCode.INCOMPLETE if facts_drift.incomplete(read) else ExitCode.PASS
-        return show(facts_view.facts_report(read.facts, full=full, exit_code=exit_code), as_json=as_json)
+        report = facts_view.facts_report(read.facts, full=full, exit_code=exit_code)
+        return show(report, as_json=as_json, files=Files(html=html))
 
     login = facts_reading.read_here() if with_login else None
     recordings = source is not None and not nodes and facts_reading.is_recording(since)
     whole = recordings and earlier is not None and min(len(read.facts), len(earlier.facts)) > 1
     found = facts_drift.look_for_drift(read, earlier, login, whole=whole)
-    return show(drift_view.drift_report(read.facts, found), as_json=as_json, nagios=nagios, files=Files(junit=junit))
+    report = drift_view.drift_report(read.facts, found)
+    return show(report, as_json=as_json, nagios=nagios, files=Files(html=html, junit=junit))

@@ -5,8 +5,8 @@ from typing import Annotated
 import typer
 
 from seatrial.cli.node_sources import From, Nodes, read_facts, say_silent
-from seatrial.cli.options import AsJson
-from seatrial.cli.outcome import show
+from seatrial.cli.options import AsJson, Html
+from seatrial.cli.outcome import Files, show
 from seatrial.cli.site_options import HOSTS, QUEUE, Shared, settings_of
 from seatrial.commands.limits import paths
 from seatrial.commands.limits import view as limits_view
@@ -23,6 +23,7 @@ def limits(
     ] = None,
     source: From = None,
     as_json: AsJson = False,
+    html: Html = None,
     sources: Annotated[
         bool, typer.Option("--sources", help="Also show the formula, the inputs and their sources.")
     ] = False,
@@ -41,7 +42,8 @@ def limits(
     elif not pair:
         found += paths.limits_between(read.facts)
     exit_code = ExitCode.INCOMPLETE if read.silent or paths.nothing_known(found) else ExitCode.PASS
-    return show(limits_view.limits_report(found, sources=sources, exit_code=exit_code), as_json=as_json)
+    report = limits_view.limits_report(found, sources=sources, exit_code=exit_code)
+    return show(report, as_json=as_json, files=Files(html=html))
 
 
 def _with_pair(nodes: str, pair: tuple[str, str] | None, *, recorded: bool) -> str:

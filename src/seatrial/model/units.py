@@ -23,6 +23,8 @@ _SIZES = ((2**50, "PiB"), (2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10
 
 _SCALES = {BANDWIDTH: _BANDWIDTHS, LATENCY: _TIMES, FLOP_RATE: _FLOPS}
 """The units of each metric."""
+_BASE_UNITS = {"B/s": _BANDWIDTHS, "s": _TIMES, "flop/s": _FLOPS}
+"""The same by the unit that a benchmark declares."""
 
 
 PLAIN = (0.1, 9999.5)
@@ -36,9 +38,9 @@ class Scale(NamedTuple):
     unit: str
     decimals: int
 
-    def number(self, value: float, more_decimals: int = 0) -> str:
+    def number(self, value: float) -> str:
         """The number alone, without its unit."""
-        return f"{value / self.per_unit:.{self.decimals + more_decimals}f}"
+        return f"{value / self.per_unit:.{self.decimals}f}"
 
 
 def _scale(value: float, units: tuple[tuple[float, str], ...]) -> Scale:
@@ -132,6 +134,19 @@ def quantity(value: float | None, metric: str) -> str:
     return UNKNOWN if value is None else f"{value:g}"
 
 
+def in_unit(value: float, unit: str) -> str:
+    """A value of a benchmark in a base unit: 117.7 MB/s for "B/s"; of any other unit the number and its unit."""
+    if unit in _BASE_UNITS:
+        return _text(value, _BASE_UNITS[unit])
+    return f"{value:.6g} {unit}".strip()
+
+
+def two_in_unit(first: float, second: float, unit: str) -> tuple[str, str]:
+    """Two different values of a benchmark; with all their digits where they would otherwise be printed alike."""
+    texts = in_unit(first, unit), in_unit(second, unit)
+    return texts if texts[0] != texts[1] else (f"{first:.12g} {unit}".strip(), f"{second:.12g} {unit}".strip())
+
+
 def estimate(measured: Estimate | None, metric: str) -> str:
     """70.6 MB/s, 97 % CI 70.5–70.8, n = 6; with too few runs for 95 % only their range; of one run nothing."""
     if measured is None:
@@ -164,18 +179,18 @@ def _interval(measured: Estimate) -> str:
 
 
 def _three(measured: Estimate, metric: str) -> tuple[str, str, str]:
-    """The value with its unit, and the ends of its interval in the same unit, with decimals that show it."""
+    """The value with its unit, and the ends of its interval in the same unit and with the same decimals.
+
+    The decimals are those of the value alone, so that one number has one text in all parts of a report; the ends of a
+    narrow interval may be printed alike.
+    """
+    numbers = (measured.value, measured.low, measured.high)
     if metric == SHARE:
-        return share(measured.value), f"{100 * measured.low:.2g}", f"{100 * measured.high:.2g}"
+        decimals = 1 if 0 < abs(measured.value) < 0.0995 else 0
+        value, low, high = (f"{100 * number:.{decimals}f}" for number in numbers)
+        return f"{value} %", low, high
     if metric not in _SCALES:
         return f"{measured.value:g}", f"{measured.low:g}", f"{measured.high:g}"
     scale = _scale(measured.value, _SCALES[metric])
-    more = 0
-    while (
-        more < 2
-        and measured.low != measured.high
-        and scale.number(measured.low, more) == scale.number(measured.high, more)
-    ):
-        more += 1
-    value, low, high = (scale.number(number, more) for number in (measured.value, measured.low, measured.high))
+    value, low, high = (scale.number(number) for number in numbers)
     return f"{value} {scale.unit}", low, high

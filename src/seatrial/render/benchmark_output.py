@@ -16,7 +16,6 @@ from seatrial.render.report import Block, Findings, Items, Lines, Report, Table,
 
 MOST_ROWS = 40
 MOST_MISSING = 8
-BASE_TEXTS = {"B/s": units.bandwidth, "flop/s": units.flops, "s": units.duration}
 
 
 def output_report(file: str, benchmark: Benchmark | None, output: Output) -> Report:
@@ -102,18 +101,11 @@ def _table(benchmark: Benchmark, output: Output) -> Table:
     return Table(
         columns=columns("metric", "#value", "of", "#line"),
         rows=tuple(
-            (result.metric, value_text(result.value, unit.get(result.metric, "")), _labels(result), str(result.line))
+            (result.metric, units.in_unit(result.value, unit.get(result.metric, "")), _labels(result), str(result.line))
             for result in shown
         ),
         left_out=f"{left} more numbers are in the JSON report (--json)." if left else "",
     )
-
-
-def value_text(value: float, unit: str) -> str:
-    """A number in a unit that fits it."""
-    if unit in BASE_TEXTS:
-        return BASE_TEXTS[unit](value)
-    return f"{value:.6g} {unit}".strip()
 
 
 def _labels(result: Result) -> str:

@@ -24,7 +24,7 @@ def as_html(report: Report) -> str:
         sentence=report.sentence,
         remedy=report.remedy,
         about=", ".join(report.about),
-        title=" - ".join((report.headline, *report.about[:1], "seatrial")),
+        title=" - ".join((report.headline or report.sentence, *report.about[:1], "seatrial")),
         blocks=blocks,
         style=_own_file(templates, "page.css"),
         newline=Markup("\n"),  # a plain one would be cleaned away

@@ -115,6 +115,14 @@ class TestFacts:
         ran = Ran(capsys, "facts", "n[2-3]", "--from", str(cluster), "--json")
         assert (ran.code, sorted(parsed(ran.out)["nodes"])) == (0, ["n2", "n3"])
 
+    def test_pages_of_a_recording(self, capsys: pytest.CaptureFixture[str], cluster: Path) -> None:
+        for words in (["facts"], ["facts", "--drift"], ["limits"]):
+            Ran(capsys, *words, "--from", str(cluster), "--html", "page.html")
+            page = Path("page.html").read_text()
+            assert page.startswith("<!doctype html>")
+            assert ("Everything: " in page) == (words == ["facts"])
+            assert ("n3" if words == ["facts", "--drift"] else "n[") in page
+
     def test_a_node_that_cannot_be_read_is_named_and_the_code_is_2(
         self, capsys: pytest.CaptureFixture[str], cluster: Path
     ) -> None:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from seatrial.cli.main import run
+from seatrial.commands.history import run as history_run
 from seatrial.judgement.comparison.history import values_over_runs
 from seatrial.model.subject import FABRIC, node, pair
 from tests.support.documents import own_lines
@@ -60,13 +61,23 @@ def test_few_runs_are_incomplete(archive: Path, capsys: Read) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("weather",), "has 'weather' of fabric:all. There are: bandwidth 1 MiB x 4, latency 8 B"),
-        (("bandwidth", "--subject", "n99"), "has 'bandwidth' of node:n99"),
+        (("weather",), "measured 'weather'. Measured were: bandwidth 1 MiB x 4, latency 8 B"),
+        (("bandwidth", "--subject", "n99"), "measured 'bandwidth' of node n99. Measured nodes: n1, n2, n3."),
     ],
 )
 def test_what_was_not_measured_is_refused(words: tuple[str, ...], said: str, archive: Path, capsys: Read) -> None:
     assert run(["history", *words, "--archive", str(archive)]) == 64
     assert said in capsys.readouterr().err
+
+
+def test_an_archive_without_runs_or_without_values_is_refused(
+    tmp_path: Path, archive: Path, monkeypatch: pytest.MonkeyPatch, capsys: Read
+) -> None:
+    assert run(["history", "bandwidth", "--archive", str(tmp_path)]) == 64
+    assert f"{tmp_path} has no closed run. Measure first" in capsys.readouterr().err
+    monkeypatch.setattr(history_run, "load_tables", lambda _: ())
+    assert run(["history", "bandwidth", "--archive", str(archive)]) == 64
+    assert "like the newest, s9 (check), have no values of pairs. Name other runs" in capsys.readouterr().err
 
 
 def test_every_field_is_documented(archive: Path, capsys: Read) -> None:

@@ -65,8 +65,35 @@ def test_interval_stays_in_the_unit_of_its_value() -> None:
     assert units.estimate(estimate(1e9, 0.1), units.BANDWIDTH).startswith("1.00 GB/s, 97 % CI 0.90–1.10,")
 
 
-def test_narrow_interval_gets_the_decimals_that_show_it() -> None:
-    assert " CI 117.19–117.21," in units.estimate(estimate(117.2e6, 1e-4), units.BANDWIDTH)
+def test_a_number_has_the_same_digits_with_and_without_its_interval() -> None:
+    """A narrow interval does not add decimals: the report would have 117.748 MB/s beside 117.7 MB/s."""
+    narrow = estimate(117.748e6, 1e-6)
+    assert units.estimate(narrow, units.BANDWIDTH) == "117.7 MB/s, 97 % CI 117.7–117.7, n = 6"
+    assert units.estimate(narrow, units.BANDWIDTH).startswith(f"{units.bandwidth(narrow.value)}, ")
+    assert units.ends(117.748e6, 117.7479e6, 117.7481e6, units.BANDWIDTH) == "117.7–117.7"
+
+
+@pytest.mark.parametrize(("value", "text"), [(1.2345, "123 %, 97 % CI 111–136,"), (0.0512, "5.1 %, 97 % CI 4.6–5.6,")])
+def test_interval_of_a_share_has_the_digits_of_its_value(value: float, text: str) -> None:
+    assert units.estimate(estimate(value, 0.1), units.SHARE).startswith(text)
+
+
+def test_different_values_are_never_printed_alike() -> None:
+    assert units.two_in_unit(117.2e6, 117.7e6, "B/s") == ("117.2 MB/s", "117.7 MB/s")
+    assert units.two_in_unit(117.748e6, 117.749e6, "B/s") == ("117748000 B/s", "117749000 B/s")
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (117.748e6, "B/s", "117.7 MB/s"),
+        (2.5e-3, "s", "2.50 ms"),
+        (2.87e12, "flop/s", "2.87 Tflop/s"),
+        (12.5, "W", "12.5 W"),
+    ],
+)
+def test_value_in_the_unit_of_a_benchmark(value: float, unit: str, text: str) -> None:
+    assert units.in_unit(value, unit) == text
 
 
 def test_one_run_has_no_interval() -> None:

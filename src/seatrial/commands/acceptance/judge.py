@@ -8,7 +8,7 @@ import msgspec
 from seatrial.benchmarks.declaration import Benchmark
 from seatrial.commands.acceptance.spec import Item, Spec, Threshold
 from seatrial.judgement.benchmark_findings import breach_finding, word_of_output
-from seatrial.model import subject
+from seatrial.model import subject, units
 from seatrial.model.benchmark import Better, Output
 from seatrial.model.errors import ExitCode
 from seatrial.model.verdict import Finding, FindingKind, Verdict, worst
@@ -123,12 +123,17 @@ def _checks(
     comparisons = (
         (threshold.least, threshold.least, True, "least"),
         (threshold.most, threshold.most, False, "most"),
-        (threshold.of_limit, _part(limit, threshold.of_limit, more=more), more, f"of the limit {_text(limit)}"),
+        (
+            threshold.of_limit,
+            _part(limit, threshold.of_limit, more=more),
+            more,
+            f"of the limit {_text(limit, metric.unit)}",
+        ),
         (
             threshold.of_baseline,
             _part(before, threshold.of_baseline, more=more),
             more,
-            f"of {threshold.baseline}: {_text(before)}",
+            f"of {threshold.baseline}: {_text(before, metric.unit)}",
         ),
     )
     for given, bound, at_least, reference in comparisons:
@@ -147,8 +152,8 @@ def _part(reference: float | None, share: float | None, *, more: bool) -> float 
     return reference * share if more else reference / share
 
 
-def _text(reference: float | None) -> str:
-    return "not known" if reference is None else f"{reference:.6g}"
+def _text(reference: float | None, unit: str) -> str:
+    return "not known" if reference is None else units.in_unit(reference, unit)
 
 
 def _best(output: Output, threshold: Threshold, *, more: bool) -> float | None:
@@ -163,13 +168,14 @@ def _best(output: Output, threshold: Threshold, *, more: bool) -> float | None:
 
 def _missed(item: Item, check: Checked) -> Finding:
     """The finding for a threshold that is not reached, or cannot be compared."""
-    metric, unit = check.threshold.metric, f" {check.unit}".rstrip()
+    metric = check.threshold.metric
     if check.value is None:
         brief = f"no number of {metric} has the labels of the threshold"
     elif check.bound is None:
-        brief = f"{metric} {check.value:.6g}{unit}, its reference is not known"
+        brief = f"{metric} {units.in_unit(check.value, check.unit)}, its reference is not known"
     else:
-        brief = f"{metric} {check.value:.6g}{unit}, the bound is {check.bound:.6g} ({check.reference})"
+        value, bound = units.two_in_unit(check.value, check.bound, check.unit)
+        brief = f"{metric} {value}, the bound is {bound} ({check.reference})"
     return Finding(
         kind=FindingKind.BELOW_THRESHOLD,
         subject=subject.output(item.name),

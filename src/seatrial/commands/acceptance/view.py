@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from seatrial.commands.acceptance.judge import Acceptance, Checked, ItemResult
+from seatrial.model import units
 from seatrial.model.words import count
-from seatrial.render.benchmark_output import value_text
 from seatrial.render.headline import sentence_of
 from seatrial.render.json import Json
 from seatrial.render.report import Block, Case, Findings, Lines, Report, Table, columns
@@ -102,6 +102,6 @@ def _blocks(result: Acceptance) -> Iterator[Block]:
 def _row(item: ItemResult, check: Checked) -> tuple[str, ...]:
     where = ", ".join(str(label) for label in check.threshold.where.values())
     metric = f"{check.threshold.metric} ({where})" if where else check.threshold.metric
-    value = "-" if check.value is None else value_text(check.value, check.unit)
-    bound = "-" if check.bound is None else value_text(check.bound, check.unit)
+    value = "-" if check.value is None else units.in_unit(check.value, check.unit)
+    bound = "-" if check.bound is None else units.in_unit(check.bound, check.unit)
     return item.item.name, metric, value, bound, check.reference, "PASS" if check.passed else "SLOW"

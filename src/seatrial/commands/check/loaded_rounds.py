@@ -17,6 +17,7 @@ from seatrial.judgement.corrupt_data import corruption_suspects
 from seatrial.locate.evidence import Evidence, Pair
 from seatrial.locate.explanation import nodes_of
 from seatrial.locate.thresholds import RETEST_RUNS
+from seatrial.model import units
 from seatrial.model.fabric import Wiring
 from seatrial.model.measurement import Phase, Round
 from seatrial.model.run import RecordedRun
@@ -130,8 +131,8 @@ class _Stage:
         if most <= ONE_KERNEL_BYTES_PER_S:
             return ""
         return (
-            f"No rounds under load were measured: these nodes share a kernel, and {most / 1e9:.1f} GB/s at once would "
-            "load its cores rather than the links."
+            f"No rounds under load were measured: these nodes share a kernel, and {units.bandwidth(most)} at once "
+            "would load its cores rather than the links."
         )
 
     def run(self, rounds: Sequence[Sequence[Pair]], deadline: float) -> bool:

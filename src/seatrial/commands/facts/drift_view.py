@@ -32,7 +32,8 @@ def drift_report(facts: Mapping[str, NodeFacts], found: Drift) -> Report:
         sentence=_sentence_of(facts, found.differences, found.findings),
         exit_code=found.exit_code,
         payload=lambda: drift_fields(facts, found),
-        terminal=lambda _: _terminal(facts, found),
+        terminal=lambda _: _blocks(facts, found),
+        page=lambda: _blocks(facts, found),
         findings=found.findings,
         gauges=(Gauge(name="nodes", value=len(facts)), Gauge(name="differences", value=len(found.differences))),
     )
@@ -73,7 +74,7 @@ def _change_fields(change: Change) -> Json:
     }
 
 
-def _terminal(facts: Mapping[str, NodeFacts], found: Drift) -> Iterator[Block]:
+def _blocks(facts: Mapping[str, NodeFacts], found: Drift) -> Iterator[Block]:
     if found.findings:
         yield Findings(findings=found.findings)
     several = len({each.group for each in found.differences}) > 1

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 import msgspec
+from msgspec import structs
 
 from seatrial.commands.facts import node_devices, node_hardware, node_settings
 from seatrial.commands.facts.node_summary import Alike, Row, Rows, alike, parted, summary
@@ -44,6 +45,7 @@ def facts_report(facts: Mapping[str, NodeFacts], *, full: bool = False, exit_cod
         exit_code=exit_code,
         payload=lambda: facts_fields(facts),
         terminal=lambda _: _terminal(facts, kinds, full=full),
+        page=lambda: _page(facts, kinds),
     )
 
 
@@ -67,15 +69,26 @@ def _sentence(facts: Mapping[str, NodeFacts], kinds: tuple[Alike, ...]) -> str:
 
 
 def _terminal(facts: Mapping[str, NodeFacts], kinds: tuple[Alike, ...], *, full: bool) -> Iterator[Block]:
+    yield from _summaries(kinds)
+    if not full and kinds:
+        yield Lines(rows=(("more", "--full prints everything that was read, and why the rest was not"),), indent=0)
+    for kind in kinds if full else ():
+        yield from _everything(facts, kind.nodes)
+
+
+def _page(facts: Mapping[str, NodeFacts], kinds: tuple[Alike, ...]) -> Iterator[Block]:
+    """The summary, and what else was read to unfold."""
+    yield from _summaries(kinds)
+    for kind in kinds[:MOST_KINDS]:
+        yield from (structs.replace(block, folded=True) for block in _everything(facts, kind.nodes))
+
+
+def _summaries(kinds: tuple[Alike, ...]) -> Iterator[Block]:
     for kind in kinds[:MOST_KINDS]:
         yield Lines(title=_title(kind.nodes), rows=kind.rows if kind is kinds[0] else _new(kind, kinds[0]))
     if len(kinds) > MOST_KINDS:
         rest = sum(len(kind.nodes) for kind in kinds[MOST_KINDS:])
         yield Paragraph(text=f"and {count(rest, 'more node')} of other kinds: name them, or see --json")
-    if not full and kinds:
-        yield Lines(rows=(("more", "--full prints everything that was read, and why the rest was not"),), indent=0)
-    for kind in kinds if full else ():
-        yield from _everything(facts, kind.nodes)
 
 
 def _title(nodes: tuple[str, ...]) -> str:

@@ -1,5 +1,6 @@
 """Reads a metric over the runs of an archive, finds its changes, and the facts that changed with each."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -14,10 +15,13 @@ from seatrial.model.errors import UsageError
 from seatrial.model.facts import NodeFacts
 from seatrial.model.run_values import MetricTable, Reals
 from seatrial.model.subject import Subject
+from seatrial.model.words import natural_sorted, some
 from seatrial.statistics.change_points import Change, find_changes
 
 ALL_RUNS = ".."
 """Every closed run of the archive."""
+MOST_NODES = 8
+"""Names of nodes in an error message."""
 PERMITTED = frozenset({"command", "mpi-library", "cluster"})
 """Conditions that may change over time: an upgrade of the MPI is what a history should show."""
 
@@ -38,9 +42,29 @@ def read_history(archive: Path, name: str, subject: Subject, runs: str = "") -> 
         if not np.isnan(values).all():
             histories.append(_history(chosen, table, subject, values))
     if not histories:
-        names = ", ".join(dict.fromkeys(table.metric.name for table in tables))
-        raise UsageError(f"No run of {archive} has {name!r} of {subject.text}.", f"There are: {names or 'none'}.")
+        raise _nothing(archive, name, subject, tables, newest)
     return tuple(histories)
+
+
+def _nothing(
+    archive: Path, name: str, subject: Subject, tables: Sequence[MetricTable], newest: StoredRun
+) -> UsageError:
+    """What the runs lack: any values, the metric, or the subject; and what they have."""
+    if not tables:
+        like = f"{newest.summary.run} ({newest.summary.kind})"
+        return UsageError(
+            f"The runs of {archive} that are like the newest, {like}, have no values of pairs.",
+            "Name other runs with --runs; seatrial runs list shows all.",
+        )
+    found = [table for table in tables if table.metric.name.startswith(name)]
+    if not found:
+        names = ", ".join(dict.fromkeys(table.metric.name for table in tables))
+        return UsageError(f"No run of {archive} measured {name!r}.", f"Measured were: {names}.")
+    nodes = natural_sorted({node for table in found for pair in table.pairs for node in pair})
+    return UsageError(
+        f"No run of {archive} measured {name!r} of {subject.kind.value} {subject.name}.",
+        f"Measured nodes: {some(nodes, MOST_NODES)}.",
+    )
 
 
 def _alike(run: StoredRun, newest: StoredRun) -> bool:

@@ -2,22 +2,30 @@
 
 from collections.abc import Iterator, Sequence
 
+from msgspec import structs
+
 from seatrial.commands.limits.overview import limits_table, rate_text
 from seatrial.model import units
 from seatrial.model.errors import ExitCode
 from seatrial.model.limit import ComputePeak, Limit, LimitTerm, NoLimit
+from seatrial.model.words import count
 from seatrial.render.json import Json, number
-from seatrial.render.report import Align, Block, Column, Paragraph, Report, Table
+from seatrial.render.report import Align, Block, Column, Paragraph, Report, Table, columns
 
 AnyLimit = Limit | NoLimit | ComputePeak
 MOST_NOTES = 8
 """Sentences on what is not known, of one path."""
+NOTHING = "No limits: nothing was requested, or nothing is known."
 
 
 def limits_report(limits: Sequence[AnyLimit], *, sources: bool = False, exit_code: ExitCode = ExitCode.PASS) -> Report:
     """The whole report. `sources`: under each term also its formula, its inputs and where they were read."""
     return Report(
-        exit_code=exit_code, payload=lambda: limits_fields(limits), terminal=lambda _: _terminal(limits, sources)
+        sentence=_sentence(limits),
+        exit_code=exit_code,
+        payload=lambda: limits_fields(limits),
+        terminal=lambda _: _terminal(limits, sources),
+        page=lambda: _page(limits, sources),
     )
 
 
@@ -81,7 +89,27 @@ def _terminal(limits: Sequence[AnyLimit], sources: bool) -> Iterator[Block]:
         if rows:
             yield _table(rows)
     if not limits:
-        yield Paragraph(text="No limits: nothing was requested, or nothing is known.")
+        yield Paragraph(text=NOTHING)
+
+
+def _sentence(limits: Sequence[AnyLimit]) -> str:
+    """What physics permits on one path, or on how many it is known: the title of the page."""
+    if len(limits) == 1:
+        return f"Limit of {limits[0].path}: {rate_text(limits[0])}"
+    unknown = sum(isinstance(limit, NoLimit) for limit in limits)
+    return f"Limits of {count(len(limits), 'path')}" + (f", {unknown} of them not known" if unknown else "")
+
+
+def _page(limits: Sequence[AnyLimit], sources: bool) -> Iterator[Block]:
+    """All limits in a table, and the terms of each to unfold where there are several."""
+    if len(limits) > 1:
+        yield structs.replace(limits_table(limits), title="All limits", stacked=True)
+    for limit in limits:
+        cells = tuple(_rows(limit, sources))
+        heads = columns("head-room", "#rate", "~term")
+        yield Table(title=f"{limit.path}: {rate_text(limit)}", columns=heads, rows=cells, folded=len(limits) > 1)
+    if not limits:
+        yield Paragraph(text=NOTHING)
 
 
 def _title(limit: AnyLimit) -> str:

@@ -11,7 +11,7 @@ from seatrial.model.node_list import node_list
 from seatrial.model.run import RunInfo
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import count
-from seatrial.render.benchmark_output import output_blocks, output_fields, output_sentence, value_text
+from seatrial.render.benchmark_output import output_blocks, output_fields, output_sentence
 from seatrial.render.json import Json
 from seatrial.render.pair_view import run_line
 from seatrial.render.report import Block, Case, Copy, Findings, Items, Lines, Paragraph, Report, Table, columns
@@ -52,7 +52,7 @@ def _sentence(run: RunInfo, result: RunResult) -> str:
     limit = result.limits.get(metric.name)
     of = f", {units.share(best.value / limit)} of the limit of its nodes" if limit else ""
     where = count(len(run.nodes), "rank" if all(":" in name for name in run.nodes) else "node")
-    number = value_text(best.value, metric.unit)
+    number = units.in_unit(best.value, metric.unit)
     return f"{result.benchmark.title} on {where}: {number}{of}; complete, all gates passed"
 
 
@@ -99,8 +99,9 @@ def _rows(run: RunInfo, result: RunResult) -> Iterator[tuple[str, str]]:
         yield "plan", run.design.statement
     for step in result.steps:
         yield step.name, f"{units.duration(step.seconds)}, exit code {step.returncode}"
+    unit_of = {metric.name: metric.unit for metric in result.benchmark.metrics}
     for metric, limit in result.limits.items():
-        yield "limit", f"{metric}: {limit:.6g}"
+        yield "limit", f"{metric}: {units.in_unit(limit, unit_of.get(metric, ''))}"
 
 
 def _last_words(step: StepResult) -> Iterator[Block]:

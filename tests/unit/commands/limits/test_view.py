@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seatrial.commands.limits.view import limits_fields
+from seatrial.commands.limits.view import limits_fields, limits_report
 from seatrial.limits.node import node_limits
 from seatrial.limits.path import path_limit
 from seatrial.model import units
 from seatrial.model.facts import NodeFacts
 from seatrial.model.limit import ComputePeak, Limit, LimitTerm, NoLimit
+from seatrial.render.html import as_html
 from tests.support.limits_examples import device, hca, intel, port
 from tests.support.paths import ROOT
 from tests.support.reports import limits_json_text, limits_text
@@ -55,6 +56,20 @@ def test_the_binding_term_is_first_and_the_rest_has_head_room() -> None:
         "   gate     20.0 GB/s  all ports and interfaces together; a faster measurement\n"
         "                       is INVALID\n"
     )
+
+
+def test_the_page_has_all_limits_and_unfolds_their_terms() -> None:
+    bus, evil = term("bus", 10e9), term(EVIL, 11e9)
+    second = msgspec.structs.replace(made_up(bus, gate=10e9), path="n2>n1")
+    page = as_html(limits_report([made_up(bus, evil, gate=20e9), second]))
+    assert "<title>Limits of 2 paths - seatrial</title>" in page
+    assert page.count("10.0 GB/s") >= 4
+    assert page.count("<details") == 2
+    assert "all ports and interfaces together" in page
+    assert "<script" not in page
+    alone = as_html(limits_report([second]))
+    assert "<h1>Limit of n2&gt;n1: 10.0 GB/s</h1>" in alone
+    assert "<details" not in alone
 
 
 def test_nominal_is_marked_and_what_is_not_known_is_said() -> None:
