@@ -87,12 +87,12 @@ def _runs_of(archive: Path, word: str) -> list[StoredRun]:
         runs = baselines.read_baseline(folder).runs
         return [StoredRun(summary=run, folder=folder, in_baseline=True) for run in runs]
     if RANGE in word and "/" not in word:
-        found = [run for folder in runs_between(archive, word) if (run := _readable(folder)) is not None]
-        if not found and word == RANGE:
+        readable = [run for folder in runs_between(archive, word) if (run := _readable(folder)) is not None]
+        if not readable and word == RANGE:
             raise UsageError(f"{archive} has no closed run.", "Measure first, or name another folder with --archive.")
-        if not found:
+        if not readable:
             raise UsageError(f"No closed run of {archive} began in {word}.", "seatrial runs list shows all.")
-        return found
+        return readable
     return [_stored(find_run(archive, word))]
 
 

@@ -20,6 +20,7 @@ from seatrial.rules.ranks import RANKS
 from seatrial.rules.threads import threads_findings
 
 OFF = frozenset(("0", "off", "no", "disable", "disabled", "false", "none"))
+SMALL_PLACES = frozenset(("cores", "threads"))
 TCP_PROVIDERS = frozenset(("tcp", "sockets", "udp"))
 INFINIBAND = ("rc", "dc", "ud", "ib", "all")
 """Beginnings of the names of UCX's transports over InfiniBand and RoCE; `all` has them, too."""
@@ -124,8 +125,20 @@ def _ob1(scene: Scene) -> bool:
     return scene.variables.get("OMPI_MCA_pml", "") == "ob1"
 
 
-def _is_off(value: str, _: Scene) -> bool:
-    return value.strip().lower().partition(":")[0] in OFF
+def _is_off(value: str, scene: Scene) -> bool:
+    """A rank that is alone on its node needs no binding."""
+    return scene.ranks_per_node > 1 and value.strip().lower().partition(":")[0] in OFF
+
+
+def _at_the_first_thread(value: str, scene: Scene) -> bool:
+    """OpenMP 5.2, 10.1.3: with the policy primary (formerly master), all threads get the place of the first one.
+
+    Without OMP_PLACES, or with places as small as a core, that is one core. `false` is the default, and no fault.
+    """
+    threads = scene.variables.get("OMP_NUM_THREADS", "").partition(",")[0]
+    places = scene.variables.get("OMP_PLACES", "cores").strip().lower().partition("(")[0]
+    several = threads.isascii() and threads.isdecimal() and threads.lstrip("0") not in ("", "1")
+    return several and places in SMALL_PLACES and value.strip().lower().partition(",")[0] in ("master", "primary")
 
 
 TRANSPORT, BINDING = FindingKind.JOB_TRANSPORT, FindingKind.JOB_BINDING
@@ -145,8 +158,9 @@ SETTINGS = (
     Setting("PRTE_MCA_hwloc_default_binding_policy", _is_off, BINDING, UNBOUND),
     Setting("I_MPI_PIN", _is_off, BINDING, UNBOUND),
     Setting("MV2_ENABLE_AFFINITY", _is_off, BINDING, UNBOUND),
+    Setting("OMP_PROC_BIND", _at_the_first_thread, BINDING, "all threads of a rank share the core of its first thread"),
 )
-"""One line for each known variable of Slurm, Open MPI, UCX, libfabric, Intel MPI and MVAPICH."""
+"""One line for each known variable of Slurm, Open MPI, UCX, libfabric, Intel MPI, MVAPICH and OpenMP."""
 
 
 def _of_variables(own: OwnJob, facts: Mapping[str, NodeFacts]) -> Iterator[Finding]:
@@ -156,7 +170,7 @@ def _of_variables(own: OwnJob, facts: Mapping[str, NodeFacts]) -> Iterator[Findi
     scene = Scene(adapters, per_node, own.variables)
     for setting in SETTINGS:
         value = own.variables.get(setting.name, "")
-        if not value or not setting.slows(value, scene) or (setting.kind is BINDING and per_node < 2):
+        if not value or not setting.slows(value, scene):
             continue
         yield Finding(
             kind=setting.kind,

@@ -56,11 +56,11 @@ def _nothing(
             f"The runs of {archive} that are like the newest, {like}, have no values of pairs.",
             "Name other runs with --runs; seatrial runs list shows all.",
         )
-    found = [table for table in tables if table.metric.name.startswith(name)]
-    if not found:
+    of_metric = [table for table in tables if table.metric.name.startswith(name)]
+    if not of_metric:
         names = ", ".join(dict.fromkeys(table.metric.name for table in tables))
         return UsageError(f"No run of {archive} measured {name!r}.", f"Measured were: {names}.")
-    nodes = natural_sorted({node for table in found for pair in table.pairs for node in pair})
+    nodes = natural_sorted({node for table in of_metric for pair in table.pairs for node in pair})
     return UsageError(
         f"No run of {archive} measured {name!r} of {subject.kind.value} {subject.name}.",
         f"Measured nodes: {some(nodes, MOST_NODES)}.",

@@ -128,6 +128,26 @@ def test_variables_that_make_a_job_slow(name: str, value: str, kind: FindingKind
     assert all(finding.statement.startswith(f"{name}={value}: ") for finding in found)
 
 
+@pytest.mark.parametrize(
+    ("variables", "named"),
+    [
+        ({"OMP_PROC_BIND": "master", "OMP_NUM_THREADS": "4"}, True),
+        ({"OMP_PROC_BIND": "PRIMARY,close", "OMP_NUM_THREADS": "4,2", "OMP_PLACES": "cores(4)"}, True),
+        ({"OMP_PROC_BIND": "master", "OMP_NUM_THREADS": "4", "OMP_PLACES": "sockets"}, False),
+        ({"OMP_PROC_BIND": "master", "OMP_NUM_THREADS": "1"}, False),
+        ({"OMP_PROC_BIND": "master"}, False),
+        ({"OMP_PROC_BIND": "close", "OMP_NUM_THREADS": "4"}, False),
+        ({"OMP_PROC_BIND": "false", "OMP_NUM_THREADS": "4"}, False),
+    ],
+)
+def test_threads_that_all_get_the_first_threads_core(variables: dict[str, str], *, named: bool) -> None:
+    recorded = in_job(ranks=ranks_on("n1", (0, 1, 2, 3)), variables=variables)
+    found = [one.statement for one in judge(recorded).findings if one.kind is FindingKind.JOB_BINDING]
+    value = variables["OMP_PROC_BIND"]
+    why = f"OMP_PROC_BIND={value}: all threads of a rank share the core of its first thread."
+    assert found == ([why] if named else [])
+
+
 def test_ethernet_alone_has_no_faster_way() -> None:
     assert kinds(in_job(variables={"UCX_TLS": "tcp", "FI_PROVIDER": "tcp", "OMPI_MCA_btl": "tcp,self"})) == []
 
