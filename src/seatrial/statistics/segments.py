@@ -157,6 +157,14 @@ class _Resamples:
                 steps[row].append((int(fitted.cuts[count][row, column]), bool(jumps[row, column] > 0)))
         self.steps += steps
 
+    def drawn(self, which: Places) -> "_Resamples":
+        """One fit for each draw: of few runs many draws are the same, and each of these is fitted once."""
+        of_draws = _Resamples()
+        of_draws.cuts = [np.concatenate(self.cuts)[which]]
+        of_draws.lines = [np.concatenate(self.lines)[which]]
+        of_draws.steps = [self.steps[draw] for draw in which]
+        return of_draws
+
 
 def segment(
     runs: Mapping[int, Sequence[float]], *, most: int = MOST_SEGMENTS, resamples: int = RESAMPLES, seed: int = 1
@@ -191,14 +199,17 @@ def _resampled(
     sizes: Numbers, table: Numbers, times: Numbers, pieces: int, most: int, resamples: int, seed: int
 ) -> _Resamples:
     found = _Resamples()
+    if not resamples:
+        return found
     draws = np.random.default_rng(seed).integers(len(table), size=(resamples, len(table)))
+    different, which = np.unique(np.sort(draws, axis=1), axis=0, return_inverse=True)
     whole = not np.isnan(table).any()
     at_once = max(MOST_AT_ONCE // (len(sizes) * max(len(sizes), len(table))), 1)
-    for first in range(0, resamples, at_once):
-        some = draws[first : first + at_once]
+    for first in range(0, len(different), at_once):
+        some = different[first : first + at_once]
         medians = np.median(table[some], axis=1) if whole else np.array([_medians(table[one], times) for one in some])
         found.take(sizes, medians, pieces, most)
-    return found
+    return found.drawn(which.ravel())
 
 
 def _medians(table: Numbers, otherwise: Numbers) -> Numbers:
