@@ -1,6 +1,7 @@
 """Every command that has --json prints one value of strict JSON, whatever the archive holds."""
 
 import math
+import shutil
 from pathlib import Path
 
 import pytest
@@ -46,19 +47,30 @@ PRINTING = [
 ]
 
 
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with an archive and inputs, which each test gets a copy of."""
+    folder = tmp_path_factory.mktemp("recorded")
+    cluster = Cluster(nodes=names(4), parts=slow_part("node", "n2", 0.6))
+    (folder / "facts.txt").write_text(cluster.facts_text("n1"))
+    (folder / "fleet.csv").write_text("node,value\nn1,1e99\nn2,1e-99\nn3,1\n")
+    (folder / "table.csv").write_text("source,target,latency_us\nn1,n2,1e99\nn2,n1,20\nn1,n3,20\nn3,n1,1e-99\n")
+    archive = folder / "archive"
+    record(cluster, archive, "run")
+    record(cluster, archive, "second")
+    assert run(["swap", "start", "known", "node=n1,card=c1", "node=n2,card=c2", "--archive", str(archive)]) == 2
+    assert run(["baseline", "set", "kept", "run", "--archive", str(archive)]) == 0
+    return folder
+
+
 @pytest.fixture
-def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Path:
+def archive(
+    tmp_path: Path, recorded: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Path:
     monkeypatch.setenv("PATH", "")
     monkeypatch.setenv("SEATRIAL_ARCHIVE", str(tmp_path / "archive"))
     monkeypatch.chdir(tmp_path)
-    cluster = Cluster(nodes=names(4), parts=slow_part("node", "n2", 0.6))
-    Path("facts.txt").write_text(cluster.facts_text("n1"))
-    Path("fleet.csv").write_text("node,value\nn1,1e99\nn2,1e-99\nn3,1\n")
-    Path("table.csv").write_text("source,target,latency_us\nn1,n2,1e99\nn2,n1,20\nn1,n3,20\nn3,n1,1e-99\n")
-    record(cluster, tmp_path / "archive", "run")
-    record(cluster, tmp_path / "archive", "second")
-    assert run(["swap", "start", "known", "node=n1,card=c1", "node=n2,card=c2"]) == 2
-    assert run(["baseline", "set", "kept", "run", "--archive", str(tmp_path / "archive")]) == 0
+    shutil.copytree(recorded, tmp_path, dirs_exist_ok=True, symlinks=True)
     capsys.readouterr()
     return tmp_path / "archive"
 
