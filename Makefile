@@ -25,14 +25,17 @@ lint: setup-test
 probe: setup-test
 	$(MAKE) -C probe strict test
 
+# Half as many workers again as there are cores: many tests wait for programs that they started.
+WORKERS ?= $(shell expr $$(nproc) \* 3 / 2)
 unit: setup-test
-	sh scripts/in_memory.sh $(PYTEST) tests/unit -m "not alone" -n auto
+	sh scripts/in_memory.sh $(PYTEST) tests/unit -m "not alone" -n $(WORKERS)
 
 lab-test: lab-beside lab-alone
 
 # Lab tests that mostly wait for Slurm: several labs at once, the longest files first (tests/lab/conftest.py).
+LANES ?= 3
 lab-beside: setup-test
-	$(PYTEST) tests/lab -m "not alone" -n 3 --dist loadfile --no-loadscope-reorder
+	$(PYTEST) tests/lab -m "not alone" -n $(LANES) --dist loadfile --no-loadscope-reorder
 
 # Tests that judge what they measured: nothing else may take the cores. One of them needs no lab.
 lab-alone: setup-test
