@@ -4,7 +4,6 @@ Exit code 1 means that something became slower, so that a script can stop an upg
 --toggle a benchmark is measured first, under two settings in turn.
 """
 
-import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,10 +14,11 @@ import typer
 from seatrial.cli.options import Archive, AsJson, Html, Markdown, archive_folder, share_of
 from seatrial.cli.outcome import Files, show
 from seatrial.cli.progress import progress_on
+from seatrial.commands.compare import prove as compare_prove
 from seatrial.commands.compare import run as compare_run
 from seatrial.commands.compare import toggle as compare_toggle
 from seatrial.commands.compare import view as compare_view
-from seatrial.judgement.comparison.records import PRACTICAL
+from seatrial.judgement.comparison.records import PRACTICAL, Comparison
 from seatrial.model.errors import ExitCode, UsageError
 from seatrial.model.imported import SENSES
 from seatrial.render.escape import clean
@@ -48,7 +48,16 @@ def compare(
             help="Measure now, in the order A B B A: two commands that set and unset a change.", metavar="CMD_A CMD_B"
         ),
     ] = None,
-    blocks: Annotated[int, typer.Option(help="With --toggle: blocks of four runs.", min=1, metavar="N")] = 3,
+    prove: Annotated[
+        bool,
+        typer.Option("--prove", help="Take the likely cause back for some runs, measure, and restore it; as root."),
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="With --prove: say what would be changed, and change nothing.")
+    ] = False,
+    blocks: Annotated[
+        int, typer.Option(help="With --toggle and --prove: blocks of four runs.", min=1, metavar="N")
+    ] = 3,
     better: Annotated[
         str, typer.Option(help="With --toggle: which numbers of an unknown benchmark are good.", metavar="WHICH")
     ] = "higher",
@@ -61,15 +70,44 @@ def compare(
     folder, threshold = archive_folder(archive), share_of(effect, "--effect")
     files = Files(html=html, markdown=markdown)
     words = (*filter(None, (first, second)), *(rest or ()))
+    _refuse_both(toggle, prove=prove, dry_run=dry_run)
     if toggle is not None:
         if better not in SENSES:
             raise UsageError(f"--better {better!r} is not known.", "Write higher or lower.")
         wanted = compare_toggle.toggle_of(*toggle, words, blocks, SENSES[better])
         return _toggled(folder, wanted, threshold, across or (), as_json=as_json, files=files)
-    if len(words) != 2:
+    if len(words) != 2 and not (prove and len(words) > 2):
         raise UsageError(f"{len(words)} sets of runs are named; compare takes two.", "Write compare A B.")
     comparison = compare_run.run_comparison(folder, first, second, threshold=threshold, across=across or ())
+    if prove:
+        request = compare_prove.Request(
+            archive=folder, first=first, second=second, benchmark=words[2:], blocks=blocks, dry_run=dry_run
+        )
+        return _proved(request, comparison, as_json=as_json, files=files)
     return show(compare_view.comparison_report(comparison), as_json=as_json, files=files)
+
+
+def _refuse_both(toggle: object, *, prove: bool, dry_run: bool) -> None:
+    """Options that do not go together. Raises UsageError."""
+    if toggle is not None and prove:
+        raise UsageError("--toggle and --prove exclude each other.", "Give one of them.")
+    if dry_run and not prove:
+        raise UsageError("--dry-run needs --prove.", "Write compare A B --prove --dry-run.")
+
+
+def _proved(request: "compare_prove.Request", comparison: "Comparison", *, as_json: bool, files: Files) -> int:
+    """Take suspects back. A setting that was not restored is never a success."""
+    with progress_on(sys.stderr) as progress:
+        proved = compare_prove.run_proof(request, comparison, progress)
+    code = show(compare_view.comparison_report(proved.comparison), as_json=as_json, files=files)
+    return _with_warning(proved.unrestored, code)
+
+
+def _with_warning(unrestored: str, code: int) -> int:
+    if not unrestored:
+        return code
+    print(clean(f"seatrial: {unrestored}"), file=sys.stderr)
+    return max(code, int(ExitCode.INCOMPLETE))
 
 
 def _toggled(
@@ -90,10 +128,7 @@ def _toggled(
         ",".join(toggled.second),
         threshold=threshold,
         across=across,
-        names=(shlex.join(toggle.first), shlex.join(toggle.second)),
+        names=(toggle.first.text, toggle.second.text),
     )
     code = show(compare_view.comparison_report(comparison), as_json=as_json, files=files)
-    if toggled.unrestored:
-        print(clean(f"seatrial: {toggled.unrestored}"), file=sys.stderr)
-        return max(code, int(ExitCode.INCOMPLETE))
-    return code
+    return _with_warning(toggled.unrestored, code)

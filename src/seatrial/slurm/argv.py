@@ -23,6 +23,8 @@ HOLDS = "seatrial-holds"
 HOLDER = ("sh", "-c", f'echo "{HOLDS} $SLURM_JOB_ID"; exec cat >/dev/null')
 """Salloc runs it once all nodes are up. When its input ends it ends, and salloc gives the allocation back: Slurm's
 accounting then says COMPLETED, where it says CANCELLED after scancel."""
+ONE_NODE_S = 60
+"""A node that has just ended a job cleans up after it."""
 IMMEDIATE_S = 10
 """A scheduler looks at the queue every few seconds; a free node is granted by then."""
 
@@ -139,6 +141,17 @@ def sbatch_alone(
         *("--no-requeue", "--chdir=/", "--output=/dev/null"),
     ]
     return ["sbatch", "--parsable", *asked, script, *argv]
+
+
+def on_one_node(node: str, argv: Sequence[str], partition: str, request: SlurmRequest = ANY) -> list[str]:
+    """`argv` once on a node, in a job of its own that waits a minute for the node; standard input is passed on."""
+    asked = [
+        *("srun", "--nodes=1", "--ntasks=1", f"--nodelist={node}", f"--immediate={ONE_NODE_S}", "--mpi=none"),
+        *(f"--time={ALONE_MINUTES}", "--job-name=seatrial-setting", "--quiet"),
+        *([f"--partition={partition}"] if partition else []),
+        *request_words(request),
+    ]
+    return [*asked, *argv]
 
 
 def step(job: str, nodes: Sequence[str], *, ranks_per_node: int = 1, arguments: Sequence[str] = ()) -> list[str]:

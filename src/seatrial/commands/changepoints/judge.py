@@ -103,12 +103,18 @@ def _undecided(changed: SeriesChanges, values: Sequence[float], better: Better) 
     if not changed.scale and not any(piece.mean for piece in changed.pieces):
         return "every value is 0"
     zeros = sum(value == 0 for value in values)
-    if zeros and better is Better.HIGHER and min(values) >= 0:
+    if zeros and min(values) >= 0 and (better is Better.HIGHER or _stray(values)):
         return f"{zeros} of {len(values)} values {'is' if zeros == 1 else 'are'} 0"
     if changed.detectable is None:
         return "a change of any size could have been missed"
     unseen = min(values) >= 0 and changed.detectable >= changed.pieces[0].mean
     return "even a fall to 0 could have been missed" if unseen else ""
+
+
+def _stray(values: Sequence[float]) -> bool:
+    """Whether zeros lie farther below the other values than these lie apart: not counts, that can be 0 by chance."""
+    others = [value for value in values if value]
+    return min(others) > max(others) - min(others)
 
 
 def _size(change: Change) -> float:

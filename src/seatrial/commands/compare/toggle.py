@@ -7,17 +7,18 @@ to A, and once more at the end whatever happens: after an error, after Ctrl-C, a
 import hashlib
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
+from seatrial.archive.reader import read_info
 from seatrial.benchmarks.catalogue import detected
 from seatrial.benchmarks.output_values import last_number, output_batch
 from seatrial.driver.clock import new_run_name, now_text
 from seatrial.driver.imported_run import write_batch
 from seatrial.driver.progress import Progress
-from seatrial.model.errors import LaunchError, SeatrialError, UsageError
+from seatrial.model.errors import ExitCode, LaunchError, SeatrialError, UsageError
 from seatrial.model.imported import Batch, Sense, Source
 from seatrial.process.process import Completed, run
 
@@ -31,17 +32,46 @@ GOOD_CODES = (0, 1)
 LAST_LINES = 3
 
 
-class Toggle(msgspec.Struct, frozen=True, kw_only=True):
-    """Two settings and a benchmark, each a command line as words."""
+class Step(msgspec.Struct, frozen=True, kw_only=True):
+    """One program that changes a setting; never given to a shell."""
 
-    first: tuple[str, ...]
-    """Establishes setting A, which is also the one to be restored."""
-    second: tuple[str, ...]
+    argv: tuple[str, ...]
+    stdin: str = ""
+
+    @property
+    def text(self) -> str:
+        """For a person who has to do it by hand."""
+        return (f"echo {shlex.quote(self.stdin.strip())} | " if self.stdin else "") + shlex.join(self.argv)
+
+
+class Setting(msgspec.Struct, frozen=True, kw_only=True):
+    """How one of the two settings is established."""
+
+    steps: tuple[Step, ...] = ()
+    environment: dict[str, str] = {}
+    """Of the benchmark under this setting."""
+
+    @property
+    def text(self) -> str:
+        """All steps."""
+        return "; ".join(step.text for step in self.steps)
+
+
+class Toggle(msgspec.Struct, frozen=True, kw_only=True):
+    """Two settings, and a benchmark as words."""
+
+    first: Setting
+    """Setting A, which is also the one to be restored."""
+    second: Setting
     benchmark: tuple[str, ...]
     blocks: int
     """Each measures both settings twice."""
     sense: Sense = Sense.HIGHER
     """Which values are good of a program that is not a known benchmark."""
+
+
+class Unrestored(LaunchError):
+    """Something failed, and setting A could not be established again."""
 
 
 class Toggled(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,7 +98,8 @@ def toggle_of(first: str, second: str, benchmark: Sequence[str], blocks: int, se
             ) from error
         if not words[-1]:
             raise UsageError("--toggle has an empty command.", "Use `true` for a setting that needs no command.")
-    return Toggle(first=words[0], second=words[1], benchmark=tuple(benchmark), blocks=blocks, sense=sense)
+    first_setting, second_setting = (Setting(steps=(Step(argv=each),)) for each in words)
+    return Toggle(first=first_setting, second=second_setting, benchmark=tuple(benchmark), blocks=blocks, sense=sense)
 
 
 def order_of(blocks: int) -> str:
@@ -77,16 +108,20 @@ def order_of(blocks: int) -> str:
 
 
 def run_toggled(archive: Path, toggle: Toggle, progress: Progress) -> Toggled:
-    """Measure, and restore setting A. Raises LaunchError where a command or the benchmark fails, and Ctrl-C."""
+    """Measure, and restore setting A. Raises LaunchError where a command or the benchmark fails, and Ctrl-C.
+
+    Raises Unrestored where setting A was not restored after such an error.
+    """
     name = new_run_name("toggle")
     runs: dict[str, list[str]] = {"a": [], "b": []}
-    progress.stage(f"If this command is killed, restore the setting with: {shlex.join(toggle.first)}")
+    if toggle.first.steps:
+        progress.stage(f"If this command is killed, restore the setting with: {toggle.first.text}")
     try:
         _measure(archive, toggle, progress, name, runs)
     except BaseException as error:
         why = _restored(toggle)
         if why and isinstance(error, SeatrialError):
-            raise LaunchError(f"{error.what} {why}", error.remedy) from error
+            raise Unrestored(f"{error.what} {why}", error.remedy) from error
         if why:
             progress.stage(why)
         raise
@@ -94,32 +129,48 @@ def run_toggled(archive: Path, toggle: Toggle, progress: Progress) -> Toggled:
 
 
 def _measure(archive: Path, toggle: Toggle, progress: Progress, name: str, runs: dict[str, list[str]]) -> None:
-    setting = ""
+    established = ""
     for number, wanted in enumerate(order_of(toggle.blocks), 1):
-        if wanted != setting:
-            words = toggle.first if wanted == "a" else toggle.second
-            progress.stage(f"Setting {wanted.upper()}: {shlex.join(words)}")
-            _refuse_failure(run(words, timeout_s=TOGGLE_S), "The command of a setting")
-            setting = wanted
+        setting = toggle.first if wanted == "a" else toggle.second
+        if wanted != established:
+            progress.stage(f"Setting {wanted.upper()}: {setting.text or shlex.join(_variables(setting)) or 'as it is'}")
+            for step in setting.steps:
+                _refuse_failure(_run(step), "The command of a setting")
+            established = wanted
         progress.stage(f"Run {number} of {4 * toggle.blocks}, setting {wanted.upper()}")
         runs[wanted].append(f"{name}-{number:03d}{wanted}")
-        _benchmark(archive, toggle, runs[wanted][-1])
+        _benchmark(archive, toggle, runs[wanted][-1], setting.environment)
 
 
-def _benchmark(archive: Path, toggle: Toggle, name: str) -> None:
+def _variables(setting: Setting) -> list[str]:
+    return [f"{name}={value}" for name, value in setting.environment.items()]
+
+
+def _run(step: Step) -> Completed:
+    return run(step.argv, stdin=step.stdin, timeout_s=TOGGLE_S)
+
+
+def _benchmark(archive: Path, toggle: Toggle, name: str, environment: Mapping[str, str]) -> None:
     """One run of the benchmark, into the archive."""
     if toggle.benchmark[0] == OWN:
         words = (sys.executable, "-m", OWN, *toggle.benchmark[1:], "--run", name, "--archive", str(archive))
-        done = run(words, timeout_s=BENCHMARK_S)
-        if done.returncode not in GOOD_CODES or done.timed_out:
+        done = run(words, timeout_s=BENCHMARK_S, extra_environment=environment)
+        if done.timed_out or (done.returncode not in GOOD_CODES and not _complete(archive, name, done.returncode)):
             _refuse_failure(done, "The benchmark")
         return
     began = now_text("milliseconds")
-    done = run(toggle.benchmark, timeout_s=BENCHMARK_S)
+    done = run(toggle.benchmark, timeout_s=BENCHMARK_S, extra_environment=environment)
     _refuse_failure(done, "The benchmark")
     content = done.stdout.encode()
     source = Source(file=name, sha256=hashlib.sha256(content).hexdigest(), file_bytes=len(content), form="")
     write_batch(archive, name, (_batch(source, done.stdout, toggle.sense),), began, command=toggle.benchmark)
+
+
+def _complete(archive: Path, name: str, code: int) -> bool:
+    """Whether a command of ours measured everything, although it could not judge all of it."""
+    if code != ExitCode.INCOMPLETE or not (archive / name).is_dir():
+        return False
+    return read_info(archive / name).whole
 
 
 def _batch(source: Source, text: str, sense: Sense) -> Batch:
@@ -138,11 +189,17 @@ def _refuse_failure(done: Completed, what: str) -> None:
 
 
 def _restored(toggle: Toggle) -> str:
-    """Establish setting A again, a second time where Ctrl-C comes meanwhile; why that failed, or an empty text."""
-    try:
-        done = run(toggle.first, timeout_s=TOGGLE_S)
-    except KeyboardInterrupt:
-        done = run(toggle.first, timeout_s=TOGGLE_S)
-    if done.ok:
-        return ""
-    return f"Setting A was NOT restored: {shlex.join(toggle.first)} ended with exit code {done.returncode}."
+    """Establish setting A again, each step a second time where Ctrl-C comes meanwhile; why that failed, or nothing.
+
+    A step that fails, as on a node that died, does not keep the others from theirs.
+    """
+    failed = []
+    for step in toggle.first.steps:
+        try:
+            done = _run(step)
+        except KeyboardInterrupt:
+            done = _run(step)
+        if not done.ok:
+            how = "was ended at its time limit" if done.timed_out else f"ended with exit code {done.returncode}"
+            failed.append(f"{step.text} {how}")
+    return f"Setting A was NOT restored: {'; '.join(failed)}." if failed else ""

@@ -10,13 +10,14 @@ from seatrial.commands.compare.wording import (
     interval_text,
     levels_text,
     needed_text,
+    proof_text,
     sentence,
     subject_name,
     sum_of,
     suspect_text,
     values_text,
 )
-from seatrial.judgement.comparison.records import Changed, Comparison, MetricChange, Suspect
+from seatrial.judgement.comparison.records import Changed, Comparison, MetricChange, Proof, Suspect
 from seatrial.model.errors import ExitCode
 from seatrial.model.units import share
 from seatrial.model.verdict import Outcome
@@ -54,6 +55,8 @@ def _blocks(comparison: Comparison) -> Iterable[Block]:
     if comparison.suspects:
         shown = tuple(suspect_text(each) for each in comparison.suspects[:MOST_SUSPECTS])
         yield Items(title="Suspects: facts that differ, the most likely first", items=_numbered(shown))
+    if comparison.proofs:
+        yield Items(title="Proof", items=_numbered(tuple(proof_text(each) for each in comparison.proofs)))
     if comparison.new_problems:
         yield Items(title="Known problems that only the second set has", items=comparison.new_problems[:MOST_SUSPECTS])
     yield Lines(title="Spread (standard deviation)", rows=tuple(_spreads(comparison)))
@@ -121,6 +124,7 @@ def comparison_fields(comparison: Comparison) -> Json:
         "worst": _changed_fields(comparison.worst) if comparison.worst else None,
         "metrics": [_metric_fields(metric) for metric in comparison.metrics],
         "suspects": [_suspect_fields(suspect) for suspect in comparison.suspects],
+        "proofs": [_proof_fields(proof) for proof in comparison.proofs],
         "new_problems": list(comparison.new_problems),
         "across": [msgspec.to_builtins(each) for each in comparison.across],
         "notes": list(comparison.notes),
@@ -174,4 +178,16 @@ def _suspect_fields(suspect: Suspect) -> Json:
         "all_slower": suspect.all_slower,
         "p_value": number(suspect.p_value),
         "adjusted_p": number(suspect.adjusted_p),
+    }
+
+
+def _proof_fields(proof: Proof) -> Json:
+    return {
+        "outcome": proof.outcome.value,
+        "facts": [msgspec.to_builtins(each) for each in proof.facts],
+        "nodes": list(proof.nodes),
+        "statement": proof.statement,
+        "ratio": estimate_fields(proof.ratio) if proof.ratio else None,
+        "with_change": list(proof.with_change),
+        "without_change": list(proof.without_change),
     }

@@ -3,8 +3,18 @@
 import math
 from collections.abc import Sequence
 
-from seatrial.judgement.comparison.records import Changed, Comparison, Counts, MetricChange, Suspect
+from seatrial.judgement.comparison.records import (
+    Changed,
+    ChangedFact,
+    Comparison,
+    Counts,
+    MetricChange,
+    Proof,
+    ProofOutcome,
+    Suspect,
+)
 from seatrial.model import units
+from seatrial.model.measurement import Estimate
 from seatrial.model.run_values import RunSummary
 from seatrial.model.subject import SubjectKind
 from seatrial.model.units import share
@@ -13,6 +23,7 @@ from seatrial.model.words import count, some
 from seatrial.render.fact_text import value_text
 
 MOST_NAMES = 4
+DECIDED = (ProofOutcome.CONFIRMED, ProofOutcome.REFUTED)
 BEYOND_COUNTING = 20
 """A percentage of a ratio above it says less than the factor."""
 
@@ -42,10 +53,15 @@ def _decimals(ratio: float) -> int:
 
 def interval_text(row: Changed) -> str:
     """95 % CI -11.0 to -9.2 %; why there is none."""
-    low, high = row.ratio.low, row.ratio.high
+    return estimate_text(row.ratio)
+
+
+def estimate_text(ratio: Estimate) -> str:
+    """The interval of a ratio."""
+    low, high = ratio.low, ratio.high
     if not math.isfinite(high) or low <= 0 or high > BEYOND_COUNTING:
         return "no interval over runs"
-    return f"{share(row.ratio.confidence)} CI {percent(low)} to {percent(high)} %"
+    return f"{share(ratio.confidence)} CI {percent(low)} to {percent(high)} %"
 
 
 def percent(ratio: float) -> str:
@@ -95,6 +111,7 @@ def sentence(comparison: Comparison) -> str:
         parts.append(others)
     if comparison.outcome is Outcome.INCONCLUSIVE:
         parts.append(needed_text(row))
+    parts += [f"{each.outcome.value}: {_where(each)}" for each in comparison.proofs if each.outcome in DECIDED]
     return "; ".join([*parts, runs])
 
 
@@ -115,6 +132,25 @@ def _others(comparison: Comparison, worst: Changed) -> str:
         if row.outcome is worst.outcome and row is not worst and row.subject != worst.subject
     )
     return f"also {worst.outcome.value}: {some(list(names), MOST_NAMES)}" if names else ""
+
+
+def proof_text(proof: Proof) -> str:
+    """confirmed: interfaces.eth0.mtu_bytes 1500 → 600 on n2; with it 9.1 % lower (95 % CI ...); ..."""
+    text = f"{proof.outcome.value}: {_where(proof)}"
+    if proof.ratio is not None:
+        runs = f"{len(proof.with_change)} runs with it and {len(proof.without_change)} without"
+        text += f"; with it {amount(proof.ratio.value)} ({estimate_text(proof.ratio)}), {runs}"
+    return f"{text}; {proof.statement}"
+
+
+def _where(proof: Proof) -> str:
+    facts = some([_step(each) for each in proof.facts], MOST_NAMES)
+    return f"{facts} on {some(list(proof.nodes), MOST_NAMES)}"
+
+
+def _step(changed: ChangedFact) -> str:
+    before, after = (value_text(changed.fact, value) for value in (changed.before, changed.after))
+    return f"{changed.fact} {before} → {after}"
 
 
 def suspect_text(suspect: Suspect) -> str:

@@ -1,5 +1,7 @@
 """What a comparison of two sets of runs says."""
 
+import enum
+
 import msgspec
 
 from seatrial.drift.comparison import Value
@@ -107,6 +109,34 @@ class Suspect(msgspec.Struct, frozen=True, kw_only=True):
     """The same for all suspects together."""
 
 
+class ProofOutcome(enum.StrEnum):
+    """What taking a suspect back has shown."""
+
+    CONFIRMED = "confirmed"
+    """Without the change the subject is faster, by at least half of what it had lost."""
+    REFUTED = "refuted"
+    """The subject gains less than half of that."""
+    UNTESTABLE = "untestable"
+    PLANNED = "planned"
+    """With --dry-run: nothing was changed or measured."""
+
+
+class Proof(msgspec.Struct, frozen=True, kw_only=True):
+    """One suspect that was taken back, or why it was not."""
+
+    facts: tuple[ChangedFact, ...]
+    """What was taken back, or all of the suspect where nothing was."""
+    nodes: tuple[str, ...]
+    outcome: ProofOutcome
+    statement: str
+    """What was done or would be done, or why nothing was."""
+    ratio: Estimate | None = None
+    """Of the worst subject, with the change over without it."""
+    with_change: tuple[str, ...] = ()
+    without_change: tuple[str, ...] = ()
+    """Runs."""
+
+
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that is known of the second set compared with the first."""
 
@@ -126,3 +156,4 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """Conditions that differ and were permitted."""
     threshold: float
     notes: tuple[str, ...]
+    proofs: tuple[Proof, ...] = ()

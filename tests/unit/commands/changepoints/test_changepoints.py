@@ -66,6 +66,14 @@ def test_a_series_without_a_change_that_shows_nothing_is_inconclusive(values: li
     assert changes_report(judged).sentence == f"{why}: rate"
 
 
+@pytest.mark.parametrize("better", [Better.UNKNOWN, Better.LOWER])
+def test_a_dead_value_is_no_pass_whichever_values_are_good(better: Better) -> None:
+    dead = judge_series([ValueSeries(name="rate", values=(*[100.0] * 29, 0.0))], better=better)
+    assert (dead.verdict, dead.series[0].undecided) == (Verdict.INCONCLUSIVE, "1 of 30 values is 0")
+    counts = judge_series([ValueSeries(name="errors", values=(0.0, 1.0, 2.0, 1.0, 3.0, 1.0, 2.0) * 9)], better=better)
+    assert not counts.series[0].undecided.startswith("9 of")
+
+
 def test_a_constant_series_and_one_about_zero_say_what_would_have_been_found() -> None:
     constant = judge_series([ValueSeries(name="rate", values=(5.0,) * 40)])
     assert (constant.verdict, changes_report(constant).exit_code) == (Verdict.PASS, 0)

@@ -1,0 +1,96 @@
+"""What a measurement with and without a suspected change proves: confirmed, refuted, or not decided."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from seatrial.judgement.comparison.records import Changed, Comparison, Proof, ProofOutcome, Suspect
+from seatrial.judgement.comparison.subjects import node_columns, pair_columns
+from seatrial.model.measurement import Estimate
+from seatrial.model.run_values import MetricTable
+from seatrial.model.subject import FABRIC, SubjectKind
+from seatrial.model.verdict import Outcome
+from seatrial.statistics.run_comparison import CONFIDENCE, compare_runs
+
+EXPLAINS = 0.5
+"""A cause explains at least this part of the loss."""
+
+
+def worth_testing(comparison: Comparison) -> tuple[Suspect, ...]:
+    """Suspects that touch a slower node, or all of them where everything became slower; in their order."""
+    everything = any(each.together.outcome is Outcome.SLOWER for each in comparison.metrics)
+    return tuple(
+        each
+        for each in comparison.suspects
+        if each.slower_nodes or (everything and len(each.nodes) == each.of) or not each.all_slower
+    )
+
+
+def lost_row(comparison: Comparison) -> Changed | None:
+    """What the proof measures again: of what is slower the subject that lost most, else of everything compared."""
+    rows = [row for metric in comparison.metrics for row in (metric.together, *metric.changed) if row.loss > 0]
+    slower = [row for row in rows if row.outcome is Outcome.SLOWER]
+    return max(slower or rows, key=lambda row: row.loss, default=None)
+
+
+def slowest_node(comparison: Comparison, suspect: Suspect) -> str:
+    """Of the suspect's nodes the one that lost most; the first where nothing says so."""
+    rows = [row for metric in comparison.metrics for row in metric.changed if row.subject.kind is SubjectKind.NODE]
+    rows = [row for row in rows if row.subject.name in suspect.nodes and row.outcome is Outcome.SLOWER]
+    return max(rows, key=lambda row: row.loss).subject.name if rows else suspect.nodes[0]
+
+
+def judge_proof(
+    planned: Proof, comparison: Comparison, tables: Sequence[MetricTable], without: int, leaf_of: Mapping[str, str]
+) -> Proof:
+    """`tables`: the first `without` rows are runs without the change, the others runs with it."""
+    row = lost_row(comparison)
+    if row is None:
+        return _decided(planned, ProofOutcome.UNTESTABLE, "nothing became slower, so there is no loss to explain", None)
+    ratio = _ratio(row, planned.nodes, tables, without, leaf_of)
+    if ratio is None:
+        return _decided(planned, ProofOutcome.UNTESTABLE, f"the benchmark did not measure {row.metric.name}", None)
+    lost = abs(math.log(row.ratio.value))
+    bounds = sorted(row.metric.sign * math.log(bound) if 0 < bound < math.inf else math.copysign(math.inf, bound - 1)
+                    for bound in (ratio.low, ratio.high))  # fmt: skip
+    if bounds[0] > 0 and bounds[1] >= EXPLAINS * lost:
+        return _decided(planned, ProofOutcome.CONFIRMED, "without the change the loss is gone, or most of it", ratio)
+    if bounds[1] < EXPLAINS * lost:
+        return _decided(planned, ProofOutcome.REFUTED, "without the change most of the loss remains", ratio)
+    return _decided(planned, ProofOutcome.UNTESTABLE, "more runs are needed to decide; increase --blocks", ratio)
+
+
+def _decided(planned: Proof, outcome: ProofOutcome, statement: str, ratio: Estimate | None) -> Proof:
+    return msgspec.structs.replace(planned, outcome=outcome, statement=statement, ratio=ratio)
+
+
+def _ratio(
+    row: Changed, nodes: Sequence[str], tables: Sequence[MetricTable], without: int, leaf_of: Mapping[str, str]
+) -> Estimate | None:
+    """Of the worst subject, with the change over without it; of a changed node where all pairs were the worst."""
+    table = next((each for each in tables if each.metric == row.metric), None)
+    if table is None:
+        return None
+    by_node, by_pair = node_columns(table, without, leaf_of), pair_columns(table, without)
+    wanted = [row.subject.name] if row.subject != FABRIC else list(nodes[:1])
+    for columns in (by_node, by_pair):
+        if columns is None or not columns.names:
+            continue
+        chosen = [place for place, name in enumerate(columns.names) if name in wanted]
+        whole = row.subject == FABRIC and len(nodes) >= len(by_node.names if by_node else ())
+        if not chosen and not whole:
+            continue
+        compared = compare_runs(columns.first, columns.second)
+        change, place = (compared.together, 0) if whole else (compared.subjects, chosen[0])
+        low, high = float(change.low[place]), float(change.high[place])
+        return Estimate(
+            value=math.exp(float(change.change[place])),
+            low=math.exp(low) if low > -math.inf else 0.0,
+            high=math.exp(high) if high < math.inf else math.inf,
+            confidence=CONFIDENCE,
+            runs=sum(compared.runs),
+            method=f"geometric mean of ratios, {compared.runs[0]} and {compared.runs[1]} runs in the order A B B A; "
+            "Student's interval over runs",
+        )
+    return None

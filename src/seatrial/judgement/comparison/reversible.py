@@ -1,0 +1,156 @@
+"""Settings that can be changed and restored while a node works: where they are, and for whom a change takes effect.
+
+A setting is one or more files that the kernel provides (their content is the setting), or the environment of a job.
+What is not in the table is never changed.
+"""
+
+import enum
+import re
+from collections.abc import Mapping
+
+import msgspec
+
+from seatrial.drift.comparison import Value
+from seatrial.judgement.comparison.records import ChangedFact, Suspect
+from seatrial.model.facts import NodeFacts
+from seatrial.node.mpi import is_variable
+
+
+class Scope(enum.StrEnum):
+    """On how many nodes a setting must be changed to show its effect."""
+
+    NODE = "node"
+    ALL = "all"
+    """Both ends of a message: every node on which it changed."""
+    JOB = "job"
+    """In the environment of one job; no node is changed, and no privilege is needed."""
+
+
+class Reversible(msgspec.Struct, frozen=True, kw_only=True):
+    """One kind of setting."""
+
+    pattern: str
+    """Of the dotted name of the fact; its group names the setting in `paths`."""
+    scope: Scope
+    paths: tuple[str, ...] = ()
+    """Where kernels keep it; the first that exists counts."""
+    per_processor: bool = False
+    """`paths` have a number, one file for each processor."""
+
+
+REVERSIBLE = (
+    Reversible(pattern=r"interfaces\.([\w-]+)\.mtu_bytes", scope=Scope.ALL, paths=("/sys/class/net/{name}/mtu",)),
+    Reversible(
+        pattern=r"settings\.scheduler\.(\w+)",
+        scope=Scope.NODE,
+        paths=("/sys/kernel/debug/sched/{name}", "/proc/sys/kernel/sched_{name}"),
+    ),
+    Reversible(
+        pattern=r"processor\.(governors)",
+        scope=Scope.NODE,
+        paths=("/sys/devices/system/cpu/cpu{number}/cpufreq/scaling_governor",),
+        per_processor=True,
+    ),
+    Reversible(
+        pattern=r"settings\.(transparent_huge_pages)",
+        scope=Scope.NODE,
+        paths=("/sys/kernel/mm/transparent_hugepage/enabled",),
+    ),
+    Reversible(
+        pattern=r"settings\.sysctls\.(net\.[\w.-]+|vm\.(?:swappiness|zone_reclaim_mode|dirty_\w+)"
+        r"|kernel\.(?:numa_balancing|sched_\w+|watchdog|nmi_watchdog))",
+        scope=Scope.NODE,
+        paths=("/proc/sys/{name}",),
+    ),
+    Reversible(pattern=r"software\.mpi_settings\.([\w.-]+)", scope=Scope.JOB),
+)
+"""Of the sysctls only those whose change harms nothing: not reserved memory, not what the kernel starts."""
+EQUAL_PROCESSORS = re.compile(r"(\S+) × (\d+)")
+"""How facts show a value that all processors have."""
+MPI_FILES = "OMPI_MCA_mca_base_param_files"
+"""Names the file that Open MPI reads in place of the system's and the user's."""
+
+
+class FileSetting(msgspec.Struct, frozen=True, kw_only=True):
+    """One setting of a node: alternatives of where it is, its present content, and the one before the change."""
+
+    fact: str
+    places: tuple[tuple[str, ...], ...]
+    """Each alternative is a list of files with the same content."""
+    present: str
+    earlier: str
+
+
+class Reversal(msgspec.Struct, frozen=True, kw_only=True):
+    """How a suspect is taken back."""
+
+    facts: tuple[ChangedFact, ...]
+    """Those of the suspect that are taken back."""
+    nodes: tuple[str, ...]
+    """On which; all nodes of the job where only its environment changes."""
+    files: tuple[FileSetting, ...] = ()
+    environment: dict[str, str] = {}
+    """Of the job, with the values before the change."""
+    parameters: dict[str, str] | None = None
+    """Open MPI's parameters before the change, for a file that `MPI_FILES` names; None: not needed."""
+
+
+def reversal_of(suspect: Suspect, before: Mapping[str, NodeFacts], slowest: str) -> Reversal | str:
+    """What takes a suspect back, or why that is not possible. `slowest`: the node to change, where one is enough."""
+    kind_of = {
+        each.fact: kind for each in suspect.facts for kind in REVERSIBLE if re.fullmatch(kind.pattern, each.fact)
+    }
+    if not kind_of:
+        return f"{suspect.facts[0].fact} cannot be changed and restored while the node works"
+    of_job = [each for each in suspect.facts if each.fact in kind_of and kind_of[each.fact].scope is Scope.JOB]
+    of_node = [each for each in suspect.facts if each.fact in kind_of and each not in of_job]
+    files = [_file_setting(each, kind_of[each.fact]) for each in of_node]
+    unknown = [each.fact for each, setting in zip(of_node, files, strict=True) if setting is None]
+    if unknown:
+        return f"the values of {unknown[0]} cannot be written back"
+    everywhere = any(kind_of[each.fact].scope is Scope.ALL for each in of_node)
+    nodes = suspect.nodes if everywhere or of_job else (_chosen(suspect, slowest),)
+    environment: dict[str, str] = {}
+    for changed in of_job:
+        name = changed.fact.removeprefix("software.mpi_settings.")
+        if is_variable(name):
+            if changed.before is None:
+                return f"the variable {name}, which the node sets, cannot be taken out of a job's environment"
+            environment[name] = str(changed.before)
+    parameters = None
+    if len(environment) < len(of_job):
+        settings = before[nodes[0]].software.mpi_settings
+        parameters = {name: value for name, value in settings.items() if not is_variable(name)}
+    return Reversal(
+        facts=(*of_node, *of_job),
+        nodes=nodes,
+        files=tuple(setting for setting in files if setting is not None),
+        environment=environment,
+        parameters=parameters,
+    )
+
+
+def _chosen(suspect: Suspect, slowest: str) -> str:
+    return slowest if slowest in suspect.nodes else suspect.nodes[0]
+
+
+def _file_setting(changed: ChangedFact, kind: Reversible) -> FileSetting | None:
+    """None where a value is unknown, or processors differ."""
+    match = re.fullmatch(kind.pattern, changed.fact)
+    present, earlier = _content(changed.after, kind), _content(changed.before, kind)
+    if match is None or not present[0] or not earlier[0] or present[1] != earlier[1]:
+        return None
+    name = match[1] if "/proc/sys/{name}" not in kind.paths else match[1].replace(".", "/")
+    numbers = range(present[1])
+    places = tuple(tuple(path.format(name=name, number=number) for number in numbers) for path in kind.paths)
+    return FileSetting(fact=changed.fact, places=places, present=present[0], earlier=earlier[0])
+
+
+def _content(value: Value, kind: Reversible) -> tuple[str, int]:
+    """What the file has for the value of a fact, and how many files; an empty text where that is not known."""
+    if value is None or isinstance(value, bool):
+        return "", 0
+    if not kind.per_processor:
+        return str(value), 1
+    match = EQUAL_PROCESSORS.fullmatch(str(value))
+    return (match[1], int(match[2])) if match else ("", 0)

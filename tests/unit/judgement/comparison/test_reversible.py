@@ -1,0 +1,93 @@
+"""Which suspects can be taken back, where, and with which values; everything else is left alone."""
+
+from dataclasses import dataclass
+
+import pytest
+
+from seatrial.judgement.comparison.records import ChangedFact, Suspect
+from seatrial.judgement.comparison.reversible import MPI_FILES, Reversal, reversal_of
+from tests.support.facts_examples import server
+
+SOFTWARE = "software.mpi_settings"
+
+
+@dataclass(frozen=True)
+class Case:
+    fact: str
+    before: str | int | None
+    after: str | int | None
+
+
+def suspect(*cases: Case, nodes: tuple[str, ...] = ("n2", "n3")) -> Suspect:
+    facts = tuple(ChangedFact(fact=each.fact, before=each.before, after=each.after) for each in cases)
+    return Suspect(
+        facts=facts, nodes=nodes, of=4, weight=50, mechanism="", slower_nodes=1, all_slower=1, p_value=None,
+        adjusted_p=None,
+    )  # fmt: skip
+
+
+def taken_back(*cases: Case) -> Reversal | str:
+    return reversal_of(suspect(*cases), {name: server(name) for name in ("n2", "n3")}, "n3")
+
+
+@pytest.mark.parametrize(
+    ("case", "nodes", "place", "content"),
+    [
+        (Case("interfaces.ib0.mtu_bytes", 4092, 2044), ("n2", "n3"), "/sys/class/net/ib0/mtu", ("2044", "4092")),
+        (
+            Case("settings.scheduler.base_slice_ns", "2800000", "24000000"),
+            ("n3",), "/sys/kernel/debug/sched/base_slice_ns", ("24000000", "2800000"),
+        ),
+        (
+            Case("settings.sysctls.net.ipv4.tcp_rmem", "4096 1 2", "4096 1 1"),
+            ("n3",), "/proc/sys/net/ipv4/tcp_rmem", ("4096 1 1", "4096 1 2"),
+        ),
+        (
+            Case("settings.transparent_huge_pages", "madvise", "always"),
+            ("n3",), "/sys/kernel/mm/transparent_hugepage/enabled", ("always", "madvise"),
+        ),
+        (
+            Case("processor.governors", "performance × 2", "powersave × 2"),
+            ("n3",), "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", ("powersave", "performance"),
+        ),
+    ],
+)  # fmt: skip
+def test_a_setting_of_a_node(case: Case, nodes: tuple[str, ...], place: str, content: tuple[str, str]) -> None:
+    """An MTU matters at both ends; of the others one node is enough, the slowest."""
+    found = taken_back(case)
+    assert isinstance(found, Reversal)
+    (setting,) = found.files
+    assert (found.nodes, setting.places[0][0]) == (nodes, place)
+    assert (setting.present, setting.earlier) == content
+
+
+def test_every_processor_has_a_file_of_its_own() -> None:
+    found = taken_back(Case("processor.governors", "performance × 3", "powersave × 3"))
+    assert isinstance(found, Reversal)
+    assert [path.split("/")[5] for path in found.files[0].places[0]] == ["cpu0", "cpu1", "cpu2"]
+
+
+def test_settings_of_mpi_change_in_the_job_alone() -> None:
+    found = taken_back(Case(f"{SOFTWARE}.btl_tcp_sndbuf", None, "4096"), Case(f"{SOFTWARE}.UCX_TLS", "rc", "tcp"))
+    assert isinstance(found, Reversal)
+    assert (found.files, found.environment) == ((), {"UCX_TLS": "rc"})
+    assert found.parameters == {}
+    assert MPI_FILES.startswith("OMPI_MCA_")
+
+
+@pytest.mark.parametrize(
+    ("case", "why"),
+    [
+        (Case("kernel", "6.1", "6.9"), "cannot be changed and restored"),
+        (Case("settings.sysctls.vm.nr_hugepages", "0", "512"), "cannot be changed and restored"),
+        (Case("settings.sysctls.kernel.core_pattern", "core", "|/x"), "cannot be changed and restored"),
+        (Case("interfaces.../../x.mtu_bytes", 1500, 600), "cannot be changed and restored"),
+        (Case("interfaces.eth0.mtu_bytes", None, 600), "cannot be written back"),
+        (Case("processor.governors", "performance × 1, powersave × 1", "powersave × 2"), "cannot be written back"),
+        (Case(f"{SOFTWARE}.UCX_TLS", None, "tcp"), "cannot be taken out of a job's environment"),
+    ],
+)
+def test_what_is_not_known_to_be_safe_is_left_alone(case: Case, why: str) -> None:
+    found = taken_back(case)
+    assert isinstance(found, str)
+    assert why in found
