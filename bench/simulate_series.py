@@ -10,18 +10,25 @@ Arguments: sizes (100 1000); `--trials N`: trials for each number of faults; `--
 
 import argparse
 import itertools
+import shutil
 import subprocess
 import sys
 import tempfile
+from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
+import numpy as np
 
 from seatrial.lab.simulator.disturbances import Conditions
 from seatrial.lab.simulator.topology import parse_topology
 from seatrial.lab.simulator.totals import Share, Totals, totals
 from seatrial.lab.simulator.trial import SimulatedFabric, Trial, TrialSettings, run_trial
 from seatrial.lab.simulator.view import totals_text, trial_line
+from seatrial.locate.evidence import run_value
+from seatrial.model.measurement import Kernel, Measurement, Phase
+from seatrial.model.subject import SubjectKind
 
 SIZES = (100, 1000, 2000, 10_000)
 FAULTS = {100: tuple(range(11)), 1000: (0, 1, 2, 3, 5, 10), 10_000: (0, 3, 10)}
@@ -31,6 +38,8 @@ BUDGET_S = 1800.0
 """In simulated time: a check of 10,000 nodes beside background jobs takes about 11 minutes."""
 RECALL, PRECISION = 0.95, 0.99
 ALLOWED_S, ALLOWED_BYTES = 30.0, 2e9
+SCALES, FLOOR = 4.5, 0.03
+"""Of the medians of nodes: both must be exceeded."""
 
 
 class Cell(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,6 +51,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     jobs: bool
     faults: tuple[int, ...]
     trials: int
+    first: int = 0
 
     @property
     def text(self) -> str:
@@ -52,20 +62,53 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def cell_trials(cell: Cell) -> list[Trial]:
+class Medians(msgspec.Struct, frozen=True, kw_only=True):
+    """What the simple method made of a trial: planted nodes, those that it named, and wrong names."""
+
+    planted: int
+    hits: int
+    wrong: int
+
+
+def medians_of(measurements: Sequence[Measurement], trial: Trial) -> Medians:
+    """Medians of the survey's bandwidth by node, out and in, with MAD."""
+    rates: dict[bool, defaultdict[str, list[float]]] = {False: defaultdict(list), True: defaultdict(list)}
+    for one in measurements:
+        if one.phase is Phase.SURVEY and one.shape.kernel is Kernel.ONEWAY:
+            rates[False][one.source].append(run_value(one))
+            rates[True][one.target].append(run_value(one))
+    named: set[str] = set()
+    for own in rates.values():
+        logs = np.log([np.median(values) for values in own.values()])
+        lack = np.median(logs) - logs
+        scale = 1.4826 * float(np.median(np.abs(lack)))
+        named |= {node for node, lacks in zip(own, lack.tolist(), strict=True) if lacks > max(SCALES * scale, FLOOR)}
+    planted = {fault.subject.name for fault in trial.score.faults if fault.subject.kind is SubjectKind.NODE}
+    return Medians(planted=len(planted), hits=len(planted & named), wrong=len(named - planted))
+
+
+class Done(msgspec.Struct, frozen=True, kw_only=True):
+    """A trial, and the simple method on its measurements."""
+
+    trial: Trial
+    medians: Medians
+
+
+def cell_trials(cell: Cell) -> list[Done]:
     """All trials of a cell. Seeds differ from cell to cell."""
     fabric = SimulatedFabric(parse_topology(f"fat-tree:{cell.nodes},oversubscription={cell.ratio}"))
     conditions = Conditions(jobs=cell.nodes // NODES_PER_JOB if cell.jobs else 0)
     first = 1000 * (cell.nodes + 100 * cell.ratio + 10 * cell.routed + cell.jobs)
     done = []
     with tempfile.TemporaryDirectory() as folder:
-        for place, (faults, _) in enumerate(itertools.product(cell.faults, range(cell.trials))):
+        for faults, number in itertools.product(cell.faults, range(cell.first, cell.first + cell.trials)):
             settings = TrialSettings(random_faults=faults, routed=cell.routed, conditions=conditions, budget_s=BUDGET_S)
-            seed = first + place
+            seed = first + 100 * number + faults
             planted = fabric.plant(settings, seed)
-            trial, _ = run_trial(fabric, settings, planted, seed=seed, archive=Path(folder), run=f"trial-{place}")
+            trial, outcome = run_trial(fabric, settings, planted, seed=seed, archive=Path(folder), run=f"trial-{seed}")
+            shutil.rmtree(Path(folder) / f"trial-{seed}")
             print(f"  {trial_line(trial)}", file=sys.stderr, flush=True)
-            done.append(trial)
+            done.append(Done(trial=trial, medians=medians_of(outcome.recorded.measurements, trial)))
     return done
 
 
@@ -74,14 +117,15 @@ def share(found: Share) -> str:
     return f"{found.ratio:.3f} ({found.hits} of {found.count}; 95 % {found.low:.3f} to {found.high:.3f})"
 
 
-def told(cell: Cell, total: Totals) -> str:
+def row(cell: Cell, total: Totals, medians: Sequence[Medians]) -> str:
     """One row of the table."""
+    hits, planted, wrong = (sum(getattr(one, name) for one in medians) for name in ("hits", "planted", "wrong"))
     return (
         f"{cell.text}: recall {share(total.recall)}, precision {share(total.precision)}, {total.right} of "
         f"{total.trials} trials right, {total.false_pass} false PASS; {total.measurements:.0f} measurements and "
         f"{total.node_s:.0f} node-seconds a trial; {total.wall_s:.1f} s, {total.cpu_s:.1f} s of the processor "
         f"(most: {total.cpu_s_max:.1f} s), peak "
-        f"{total.peak_bytes / 1e6:.0f} MB"
+        f"{total.peak_bytes / 1e6:.0f} MB; medians of nodes: {hits} of {planted} nodes, {wrong} wrong names"
     )
 
 
@@ -92,9 +136,10 @@ def series(cells: list[Cell]) -> bool:
     for cell in cells:
         argv = [sys.executable, __file__, "--cell", msgspec.json.encode(cell).decode()]
         said = subprocess.run(argv, stdout=subprocess.PIPE, text=True, check=True).stdout
-        trials = msgspec.json.decode(said, type=list[Trial])
+        done = msgspec.json.decode(said, type=list[Done])
+        trials = [one.trial for one in done]
         total = totals(trials)
-        print(told(cell, total), flush=True)
+        print(row(cell, total, [one.medians for one in done]), flush=True)
         everything += trials
         cheap &= cell.nodes < max(SIZES) or (total.cpu_s_max < ALLOWED_S and total.peak_bytes < ALLOWED_BYTES)
     total = totals(everything)
@@ -108,6 +153,8 @@ def main() -> int:
     arguments.add_argument("sizes", nargs="*", type=int, default=list(SIZES))
     arguments.add_argument("--trials", type=int, default=1)
     arguments.add_argument("--few", action="store_true")
+    arguments.add_argument("--part", default="1/1")
+    arguments.add_argument("--first", type=int, default=0)
     arguments.add_argument("--cell", default="")
     given = arguments.parse_args()
     if given.cell:
@@ -121,10 +168,12 @@ def main() -> int:
             jobs=jobs,
             faults=FEW if given.few else FAULTS.get(nodes, FEW),
             trials=given.trials,
+            first=given.first,
         )
         for nodes, ratio, routed, jobs in itertools.product(given.sizes, (2, 4), (False, True), (False, True))
     ]
-    return 0 if series(cells) else 1
+    part, parts = map(int, given.part.split("/"))
+    return 0 if series(cells[part - 1 :: parts]) else 1
 
 
 if __name__ == "__main__":

@@ -74,6 +74,9 @@ class Watch:
     def advance(self, rounds: int = 1) -> None:
         """Nothing."""
 
+    def until(self, deadline: float) -> None:
+        """Nothing."""
+
 
 def one_size(topology: str, faults: tuple[str, ...]) -> None:
     """A process of its own, so that its memory is its own."""

@@ -1,5 +1,6 @@
 """What pairs of a simulated fabric measure when they run at the same time."""
 
+import itertools
 from collections.abc import Sequence
 
 import numpy as np
@@ -42,7 +43,11 @@ class Network:
 
     def expected(self, paths: Sequence[Route]) -> Reals:
         """Bytes per second of each path alone, without faults; NaN for one without hops."""
-        return np.array([self.nominal[list(path)].min() if path else np.nan for path in paths], dtype=np.float64)
+        lengths = np.array([len(path) for path in paths], dtype=np.intp)
+        crossed = np.fromiter(itertools.chain.from_iterable(paths), dtype=np.intp, count=int(lengths.sum()))
+        least = np.full(len(paths), np.inf)
+        np.minimum.at(least, np.repeat(np.arange(len(paths)), lengths), self.nominal[crossed])
+        return np.where(lengths > 0, least, np.nan)
 
     def rates(self, pairs: Sequence[Pair], paths: Sequence[Route], others: Sequence[Route] = ()) -> Reals:
         """Bytes per second of pairs that run at once, without noise; NaN for one without a path.
@@ -55,7 +60,7 @@ class Network:
         beside, count = self._beside, len(pairs)
         lengths = np.array([len(path) for path in paths], dtype=np.intp)
         row = np.concatenate([np.repeat(np.arange(count), lengths), count + beside.row])
-        hop = np.concatenate([np.array([hop for path in paths for hop in path], dtype=np.intp), beside.hop])
+        hop = np.concatenate([np.fromiter(itertools.chain.from_iterable(paths), dtype=np.intp), beside.hop])
         used, hop = np.unique(hop, return_inverse=True)
         capacity = self._capacity[used]
         sick = (
@@ -76,7 +81,7 @@ class _Streams:
     def __init__(self, paths: Sequence[Route], expected: Reals) -> None:
         self.paths = paths
         self.row = np.repeat(np.arange(len(paths)), np.array([len(path) for path in paths], dtype=np.intp))
-        self.hop = np.array([hop for path in paths for hop in path], dtype=np.intp)
+        self.hop = np.fromiter(itertools.chain.from_iterable(paths), dtype=np.intp)
         self.wanted = JOB_LOAD * expected
 
 
