@@ -52,4 +52,6 @@ hcas() {
   done
   # the MTU in use is not in sysfs; of what the command tells, no GUID
   [ -z "$hcas" ] || run_kept 's/.*hca_id:/|&/p;s/.*[[:space:]]port:/|&/p;s/.*active_mtu:/|&/p' ibv_devinfo
+  # sysfs has 1X for each Omni-Path link of fewer than 4 lanes; of what the command tells, no GUID
+  [ -z "$hcas" ] || run_kept 's/^\([[:alnum:]_]*:[0-9][0-9]*\)[[:space:]].*/|\1/p;s/.*LinkSpeed.*/|&/p;s/.*LinkWidth.*/|&/p' opainfo
 }

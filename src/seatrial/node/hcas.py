@@ -5,10 +5,11 @@ from functools import lru_cache
 
 import msgspec
 
-from seatrial.model.hca import Hca, Port, PortState
+from seatrial.model.hca import Hca, Port, PortFamily, PortState
 from seatrial.model.words import Unknown
 from seatrial.node.frame import Frame
 from seatrial.node.interfaces import NET, ethernet_speed
+from seatrial.node.omni_path import OPAINFO, omni_path_links
 from seatrial.node.pci import pci_address
 from seatrial.node.port_rate import port_family, port_rate
 
@@ -47,6 +48,8 @@ def read_ports(frame: Frame, hca: Hca) -> tuple[tuple[Port, ...], dict[str, str]
     numbers = sorted({int(number) for number in listed if NUMBER.fullmatch(number)})
     verbs = frame.commands.get(VERBS)
     mtus = active_mtus(verbs.lines) if verbs else {}
+    opainfo = frame.commands.get(OPAINFO)
+    links = omni_path_links(opainfo.lines) if opainfo else {}
     counters, odd = _counters(frame, hca.name)
     ports = []
     absent: dict[str, str] = {}
@@ -56,6 +59,8 @@ def read_ports(frame: Frame, hca: Hca) -> tuple[tuple[Port, ...], dict[str, str]
         port = msgspec.structs.replace(
             port, mtu_bytes=mtus.get((hca.name, number)), counters=counters.get(str(number), {})
         )
+        if port.family is PortFamily.OMNI_PATH and (link := links.get((hca.name, number))):
+            port = msgspec.structs.replace(port, width=link.lanes, data_bits_per_s=link.data_bits_per_s)
         ports.append(port)
         group, folder = f"hcas.{hca.name}.ports.{number}", f"{INFINIBAND}{hca.name}/ports/{number}"
         absent.update(_absences(frame, group, folder, port))

@@ -81,7 +81,8 @@ def narrow_ports(node: str, facts: NodeFacts) -> Iterator[Violation]:
                 width, name = f"{port.width}X", f"{hca.name}/{port.number}"
                 split = f", or 2X as {port.speed_name}100" if port.speed_name == "HDR" else ""
                 split = ", or 2X as NDR200" if port.speed_name == "NDR" else split
-                clause = f"port {name} is active at {width} ({port.rate_text or port.speed_name}), not at 4X{split}"
+                words = "" if port.family is PortFamily.OMNI_PATH else port.rate_text  # hfi1 has 1X for 2X and 3X
+                clause = f"port {name} is active at {width} ({words or port.speed_name}), not at 4X{split}"
                 yield Violation(node=node, clause=clause, key=(port.width, port.speed_name), details=name)
 
 

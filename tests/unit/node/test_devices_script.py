@@ -120,9 +120,9 @@ def test_an_overlay_wins_file_by_file(tmp_path: Path) -> None:
     assert [(hop.address, hop.current_width) for hop in facts.pci[0].path] == [(PORT, 8), (CARD, 4)]
 
 
-def with_program(tmp_path: Path, body: str) -> Frame:
+def with_program(tmp_path: Path, body: str, name: str = "ibv_devinfo") -> Frame:
     make_hca_node(tmp_path / "machine")
-    program = tmp_path / "ibv_devinfo"
+    program = tmp_path / name
     program.write_text(f"#!/bin/sh\n{body}\n")
     program.chmod(0o755)
     return parse_frame(collect(f"{tmp_path}/machine:/", PATH=f"{tmp_path}:{os.environ['PATH']}"))
@@ -138,6 +138,20 @@ def test_of_ibv_devinfo_only_what_is_used_is_kept(tmp_path: Path) -> None:
         "hca_id:\tmlx5_0", "\t\tport:\t1", "\t\t\tactive_mtu:\t\t2048 (4)",
     )  # fmt: skip
     assert frame.commands["ibv_devinfo"].status == 0
+
+
+def test_of_opainfo_only_what_is_used_is_kept(tmp_path: Path) -> None:
+    lines = (
+        "hfi1_0:1                           PortGID:0xfe80000000000000:001175010165b19c",
+        "   PortState:     Active",
+        "   LinkSpeed      Act: 25Gb         En: 25Gb        ",
+        "   LinkWidth      Act: 4            En: 4           ",
+        "   LinkWidthDnGrd ActTx: 4  Rx: 3   En: 3,4         ",
+        "   LCRC           Act: 14-bit       En: 14-bit,16-bit,48-bit       Mgmt: True ",
+        "   Link Quality: 5 (Excellent)",
+    )
+    frame = with_program(tmp_path, f"cat <<'END'\n{chr(10).join(lines)}\nEND", "opainfo")
+    assert frame.commands["opainfo"].lines == ("hfi1_0:1", *lines[2:5])
 
 
 def test_a_failing_ibv_devinfo_does_no_harm(tmp_path: Path) -> None:

@@ -221,6 +221,33 @@ def test_true_scale_omni_path_and_roce_by_their_right_names() -> None:
     assert roce.rate_text == "50 Gb/sec (2X EDR)"
 
 
+def opainfo(width: str = "4", sending: str = "4", receiving: str = "4", speed: str = "25Gb") -> tuple[str, ...]:
+    return (
+        "@command opainfo", "|hfi1_0:1", f"|   LinkSpeed      Act: {speed}         En: 25Gb        ",
+        f"|   LinkWidth      Act: {width}            En: 4           ",
+        f"|   LinkWidthDnGrd ActTx: {sending}  Rx: {receiving}   En: 3,4         ", "@end 0",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("rate", "printed", "width", "data_bits_per_s"),
+    [
+        ("100 Gb/sec (4X EDR)", opainfo(), 4, 100e9),
+        ("100 Gb/sec (4X EDR)", opainfo(receiving="3"), 3, 75e9),
+        ("25 Gb/sec (1X EDR)", opainfo("2", "2", "2"), 2, 50e9),
+        ("100 Gb/sec (4X EDR)", opainfo(sending="2", speed="12.5Gb"), 2, 25e9),
+        ("100 Gb/sec (4X EDR)", opainfo("Noop", "0", "0"), 4, 100e9),
+        ("25 Gb/sec (1X EDR)", (), 1, None),
+    ],
+)
+def test_lanes_of_omni_path_are_those_of_opainfo(
+    rate: str, printed: tuple[str, ...], width: int, data_bits_per_s: float | None
+) -> None:
+    lines = device("hfi1_0", node__type="1: CA", ports_1_rate=rate, ports_1_link__layer="InfiniBand")
+    ((hca,), _) = read(*lines, *printed)
+    assert (hca.ports[0].width, hca.ports[0].data_bits_per_s) == (width, data_bits_per_s)
+
+
 def test_what_a_port_does_not_tell_is_explained() -> None:
     port, absent = one_port("mlx5_0", "160 Gb/sec (4X)", ports_1_lid="many", ports_1_state="")
     assert (port.data_bits_per_s, port.lid, port.state, port.mtu_bytes) == (None, None, None, None)

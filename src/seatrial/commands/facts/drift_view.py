@@ -103,6 +103,11 @@ def _sentence_of(facts: Mapping[str, NodeFacts], differences: Sequence[Differenc
     odd = {node for each in differences if each.group != LOGIN_AND_COMPUTE for node in each.odd}
     wrong = f"{sentence_of(findings) or count(len(findings), 'note')}; " if findings else ""
     if not differences:
+        kinds = len(groups(facts))
+        if kinds > 1:
+            return (
+                f"{wrong}no fact differs among {nodes}; only nodes of the same hardware are compared, of {kinds} kinds"
+            )
         return f"{wrong}no fact differs among {nodes} that should be alike"
     facts_differ = "1 fact differs" if len(differences) == 1 else f"{len(differences)} facts differ"
     return f"{wrong}{facts_differ} among {nodes}; {len(odd)} of them {'is' if len(odd) == 1 else 'are'} odd"
