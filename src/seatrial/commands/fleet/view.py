@@ -5,7 +5,7 @@ from functools import partial
 
 from seatrial.commands.fleet.judge import FleetJudgement, node_verdict
 from seatrial.model import subject
-from seatrial.model.units import share
+from seatrial.model.units import prefixed, share
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import count, some
 from seatrial.render.json import Json
@@ -117,7 +117,7 @@ def _row(node: NodeRuns) -> tuple[str, ...]:
     return (
         node.node,
         node_verdict(node).value,
-        f"{node.median:.5g}",
+        prefixed(node.median),
         share(node.loss),
         share(node.worst_run_loss),
         str(len(node.bad_runs)),
@@ -127,7 +127,7 @@ def _row(node: NodeRuns) -> tuple[str, ...]:
 
 def _notes(judged: FleetJudgement, result: FleetResult) -> Iterator[str]:
     yield (
-        f"Median {result.median:.5g}; one run scatters by {share(result.run_scatter)}, healthy nodes by "
+        f"Median {prefixed(result.median)}; one run scatters by {share(result.run_scatter)}, healthy nodes by "
         f"{share(result.node_scatter)}. Slow is a node that loses {share(result.threshold)} or more; a loss of "
         f"{share(result.detectable)} is found in 95 % of cases."
     )

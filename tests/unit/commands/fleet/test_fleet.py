@@ -153,3 +153,13 @@ def test_the_nodes_with_one_bad_run_are_unstable_and_none_is_slow(capsys: pytest
     assert found["verdict"] == "UNSTABLE"
     assert sorted(int(node.rpartition("-")[2]) for node in found["data"]["unstable"]) == [2, 4, 9, 12, 15]
     assert found["data"]["slow"] == []
+
+
+def test_large_medians_have_a_prefix_and_no_exponent(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [f"n{place},{117_748 * (0.8 if place == 3 else 1) + place}" for place in range(12) for _ in range(3)]
+    (tmp_path / "fleet.csv").write_text("\n".join(["node,value", *rows]))
+    run(["fleet", str(tmp_path / "fleet.csv"), "--better", "higher"])
+    out = capsys.readouterr().out
+    assert "94.2 k" in out
+    assert "Median 117.8 k;" in out
+    assert "e+0" not in out
