@@ -60,8 +60,10 @@ MEASURED_ELSEWHERE = {
     "slurm-4711.out": benchmark_outputs.osu(),
     **{f"run-{nodes}.out": benchmark_outputs.openfoam(ranks=2 * nodes, seconds=40.0 / nodes) for nodes in (1, 2)},
 }
-UNDECIDED = ("collect", "local", "history", "compare", "plan ")
-"""What an archive of a few runs does not decide: exit code 2."""
+UNDECIDED = ("collect", "local", "history", "compare", "plan ", "swap status")
+"""What an archive of a few runs, or a search without results, does not decide: exit code 2."""
+SEARCH = ("swap", "start", "gpu", "node=n1,card=c1", "node=n2,card=c2")
+"""The search for a faulty part whose state the table prints."""
 PAIRS = itertools.permutations([f"n{number}" for number in range(1, 9)], 2)
 RESULTS = "source,target,latency_us,bandwidth_mb_s\n" + "".join(f"{one},{two},1.5,1000\n" for one, two in PAIRS)
 """Of eight nodes: two have no peers, and their table does not pass."""
@@ -87,6 +89,7 @@ def test_the_tables_of_what_to_type(two_nodes: LabPlan, tmp_path: Path) -> None:
     for name, text in MEASURED_ELSEWHERE.items():
         (tmp_path / name).write_text(text)
     runs = {"SEATRIAL_ARCHIVE": str(tmp_path / "runs")}
+    assert run([*SEATRIAL, *SEARCH], timeout_s=60, extra_environment=runs).returncode == 2
     for command in commands:
         if command.startswith("seatrial check"):
             wait_for_an_empty_queue(two_nodes)
