@@ -63,6 +63,7 @@ def nothing_left(lab: LabPlan) -> bool:
 
 @pytest.mark.alone
 def test_good_runs_are_completed_jobs_and_ask_the_controller_little(lab4: LabPlan, tmp_path: Path) -> None:
+    """A healthy lab has no finding: `typed` accepts exit code 0 only."""
     before = set(ours(lab4))
     typed(lab4, "sdiag", "--reset")
     typed(lab4, *SEATRIAL, "check", "--no-nodes", "--archive", str(tmp_path), "--budget", "20s", "--nodes", "n[1-4]")
