@@ -1,6 +1,7 @@
 """Small outputs in the formats of benchmarks, written here: all numbers are made up, and agree with each other."""
 
 import json
+from datetime import datetime, timedelta
 
 SIZES = (0, *(1 << power for power in range(23)))
 
@@ -58,12 +59,15 @@ def hpl(residual: str = "1.13e-03", outcome: str = "PASSED", time: float = 100.0
     rate = (2 / 3 * order**3 + 1.5 * order**2) / time / 1e9
     rule, line = "=" * 80 + "\n", "-" * 80 + "\n"
     failed = outcome == "FAILED"
+    begun = datetime(2020, 9, 15, 9, 55, 22)
+    ended = begun + timedelta(seconds=time + 1)
     return (
         f"{rule}HPLinpack 2.3  --  High-Performance Linpack benchmark  --   December 2, 2018\n{rule}"
         f"N      :  {order} \nNB     :     192 \n{rule}"
         f"T/V                N    NB     P     Q               Time                 Gflops\n{line}"
         f"WR11C2R4      {order:6d}   192     4     8      {time:13.2f}         {rate:15.4e}\n"
-        "HPL_pdgesv() start time Tue Sep 15 09:55:22 2020\n\nHPL_pdgesv() end time   Tue Sep 15 09:57:03 2020\n\n"
+        f"HPL_pdgesv() start time {begun:%a %b %d %H:%M:%S %Y}\n\n"
+        f"HPL_pdgesv() end time   {ended:%a %b %d %H:%M:%S %Y}\n\n"
         f"{line}||Ax-b||_oo/(eps*(||A||_oo*||x||_oo+||b||_oo)*N)=   {residual} ...... {outcome}\n{rule}\n"
         "Finished      1 tests with the following results:\n"
         f"              {int(not failed)} tests completed and passed residual checks,\n"

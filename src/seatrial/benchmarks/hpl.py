@@ -21,7 +21,7 @@ COUNTS = re.compile(
 )
 END = re.compile(r"^End of Tests\.", re.MULTILINE)
 RULE = re.compile(r"^={60,}\s*$", re.MULTILINE)
-CLOCK = re.compile(r"HPL_pdgesv\(\) (?P<end>start|end) time (?P<time>\w{3} \w{3} +\d+ \d\d:\d\d:\d\d \d{4})")
+CLOCK = re.compile(r"HPL_pdgesv\(\) (?P<end>start|end) time\s+(?P<time>\w{3} \w{3} +\d+ \d\d:\d\d:\d\d \d{4})")
 GIGA = 1e9
 AGREEMENT = 0.01
 CLOCK_S = 3.0

@@ -14,6 +14,10 @@ VERSION = re.compile(r"#\s*Intel\s*\(R\) MPI Benchmarks? (?:Suite )?V?(?P<versio
 TABLE = re.compile(r"^#\s*Benchmarking\s+(?P<name>\S+)")
 PROCESSES = re.compile(r"^#\s*#processes\s*=\s*(?P<processes>\d{1,9})")
 GROUPS = re.compile(r"^#\s*\(\s*(?P<groups>\d{1,9}) groups? of (?P<ranks>\d{1,9}) processes")
+MODE = re.compile(r"^#\s*MODE:\s*(?P<mode>(?:NON-)?AGGREGATE)")
+THREADS = re.compile(r"threads:\s*(?P<threads>\d{1,6})")
+COUNTS = ("#bytes", "#repetitions", "#rep.s", "defects")
+FEWEST_CONSTANT = 6
 LISTED = re.compile(r"^#\s*(?:\(Multi-\)|Multi-)?(?P<name>[A-Za-z]\w+)\s*$")
 LARGEST = re.compile(r"^#\s*Maximum message length in bytes:\s*(?P<bytes>\d{1,15})")
 HEADING = re.compile(r"^\s*#(?:bytes|repetitions)\b")
@@ -38,6 +42,9 @@ class Table(msgspec.Struct):
     processes: int = 0
     columns: list[str] = msgspec.field(default_factory=list)
     rows: "list[tuple[Line, dict[str, str]]]" = msgspec.field(default_factory=list)
+    mode: str = ""
+    """AGGREGATE or NON-AGGREGATE, of IMB-EXT, IMB-IO and IMB-RMA."""
+    threads: int = 0
 
     @property
     def sized(self) -> bool:
@@ -54,6 +61,7 @@ def parse(text: str) -> Output:
     unit = _megabyte(reading.version, tables)
     for table in tables:
         _read(reading, table, unit)
+        _judge(reading, table)
     _complete(reading, tables, text)
     return reading.output()
 
@@ -68,9 +76,20 @@ def _tables(reading: Reading) -> list[Table]:
             continue
         elif processes := PROCESSES.match(text):
             tables[-1].processes = whole_number(processes["processes"])
+            if threads := THREADS.search(text):
+                tables[-1].threads = whole_number(threads["threads"])
             reading.evidence("ranks", tables[-1].processes, line)
         elif groups := GROUPS.match(text):
             tables[-1].processes = whole_number(groups["ranks"])
+            reading.evidence("ranks", whole_number(groups["groups"]) * tables[-1].processes, line)
+        elif mode := MODE.match(text):
+            last = tables[-1]
+            if last.rows:  # the second mode of the same benchmark
+                tables.append(
+                    Table(name=last.name, title=line, processes=last.processes, columns=last.columns,
+                          threads=last.threads)
+                )  # fmt: skip
+            tables[-1].mode = mode["mode"]
         elif HEADING.match(text):
             tables[-1].columns = text.split()
         elif re.search(r"(?i)out-of-mem|!! Attention|does not fit into memory", text):
@@ -118,6 +137,8 @@ def _size(row: dict[str, str]) -> int:
 def _read(reading: Reading, table: Table, unit: int) -> None:
     for line, row in table.rows:
         labels: dict[str, str | int] = {"test": table.name, "ranks": table.processes}
+        labels |= {"mode": table.mode.lower()} if table.mode else {}
+        labels |= {"threads": table.threads} if table.threads else {}
         if table.sized:
             labels["bytes"] = _size(row)
         for column, printed in row.items():
@@ -143,6 +164,15 @@ def _read(reading: Reading, table: Table, unit: int) -> None:
         slack = AGREEMENT * expected + 0.01 * unit + _number(row, "#bytes")
         if expected and rate and abs(expected - rate) > slack:
             reading.breach(FindingKind.NUMBERS_DISAGREE, "the rate is not what size and time make of it", line)
+
+
+def _judge(reading: Reading, table: Table) -> None:
+    """Sizes change the times: all columns but sizes and repetitions cannot be the same in all rows."""
+    numbers = {tuple(text for name, text in row.items() if name not in COUNTS) for _, row in table.rows}
+    if table.sized and len(table.rows) >= FEWEST_CONSTANT and len(numbers) == 1:
+        reading.breach(
+            FindingKind.CONSTANT_RESULTS, f"all {len(table.rows)} sizes have the same numbers", table.rows[-1][0]
+        )
 
 
 def _complete(reading: Reading, tables: list[Table], text: str) -> None:
@@ -206,7 +236,12 @@ BENCHMARK = Benchmark(
     ),
     main_metric="bandwidth_bytes_per_s",
     evidence=("ranks",),
-    gates=(FindingKind.DATA_CORRUPT, FindingKind.NUMBERS_DISAGREE, FindingKind.WORK_SKIPPED),
+    gates=(
+        FindingKind.DATA_CORRUPT,
+        FindingKind.NUMBERS_DISAGREE,
+        FindingKind.WORK_SKIPPED,
+        FindingKind.CONSTANT_RESULTS,
+    ),
     complete="the closing line `# All processes entering MPI_Finalize` with an empty line below it, and each table up "
     "to the largest size that the head names",
     launch=IMB,

@@ -7,6 +7,7 @@ from datetime import datetime
 import msgspec
 
 from seatrial.benchmarks.declaration import Benchmark, Scaling
+from seatrial.benchmarks.ior_json import parse_json
 from seatrial.benchmarks.reading import NUMBER, Line, Reading, number_of, whole_number
 from seatrial.benchmarks.storage_plans import IOR
 from seatrial.model.benchmark import Better, Metric, Output
@@ -19,13 +20,13 @@ HEADING = re.compile(r"^access\s+bw\(Mi?B/s\)")
 COLUMN = re.compile(r"\S+?\([^)]*\)|\S+")
 MAXIMUM = re.compile(rf"^Max (?P<operation>Write|Read):\s+(?P<rate>{NUMBER}) MiB/sec")
 OPTIONS = (
-    (re.compile(r"^(?:tasks|nproc|[Pp]articipating tasks)\s*[:=]\s*(\d{1,9})"), "ranks"),
-    (re.compile(r"^nodes\s*[:=]\s*(\d{1,9})"), "nodes"),
-    (re.compile(r"^repetitions\s*[:=]\s*(\d{1,9})"), "repetitions"),
+    (re.compile(r"^\s*(?:tasks|clients|nproc|[Pp]articipating tasks)\s*[:=]\s*(\d{1,9})"), "ranks"),
+    (re.compile(r"^\s*nodes\s*[:=]\s*(\d{1,9})"), "nodes"),
+    (re.compile(r"^\s*repetitions\s*[:=]\s*(\d{1,9})"), "repetitions"),
 )
-SIZE = re.compile(rf"^aggregate file\s?size\s*[:=]\s*(?P<size>{NUMBER}) (?P<unit>bytes|[KMGTP]iB)")
-API = re.compile(r"^api\s*[:=]\s*(?P<api>\S+)")
-LAYOUT = re.compile(r"^access\s*[:=]\s*(?P<layout>\S.*\S)")
+SIZE = re.compile(rf"^\s*aggregate file\s?size\s*[:=]\s*(?P<size>{NUMBER}) (?P<unit>bytes|[KMGTP]iB)")
+API = re.compile(r"^\s*api\s*[:=]\s*(?P<api>\S+)")
+LAYOUT = re.compile(r"^\s*access\s*[:=]\s*(?P<layout>\S.*\S)")
 COMMAND = re.compile(r"^Command line(?: used)?\s*:\s*(?P<words>.*)$")
 MOVED = re.compile(r"Using actual aggregate bytes moved = (?P<moved>\d{1,18})")
 EXPECTED = re.compile(r"Expected aggregate file size\s*= (?P<bytes>\d{1,18})")
@@ -55,7 +56,9 @@ class Run(msgspec.Struct):
 
 
 def parse(text: str) -> Output:
-    """All runs of one output."""
+    """All runs of one output, as text or as one JSON object."""
+    if re.match(r"\s*\{", text):
+        return parse_json(text)
     reading = Reading("ior", text)
     runs: list[Run] = []
     for line in reading.whole_lines:
@@ -196,8 +199,8 @@ BENCHMARK = Benchmark(
     name="ior",
     title="IOR",
     requires="ior, MPI and a parallel file system",
-    marks=(r"^IOR-[\w.+-]+: MPI Coordinated", r"^access\s+bw\(MiB/s\)"),
-    beginnings=("IOR-", "===ExeBinSignature=== MD5: "),
+    marks=(r"^IOR-[\w.+-]+: MPI Coordinated", r"^access\s+bw\(MiB/s\)", r'^\s*"Command line"\s*:\s*"[^"]*\bior\b'),
+    beginnings=("IOR-", '{\n  "Version": "', '{\n    "Version": "', "===ExeBinSignature=== MD5: "),
     parse=parse,
     metrics=(
         Metric(name="bandwidth_bytes_per_s", unit="B/s", better=Better.MORE, meaning="of one repetition; MiB is 2²⁰"),

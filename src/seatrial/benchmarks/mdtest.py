@@ -14,10 +14,13 @@ START = re.compile(
 )
 BEGAN = re.compile(r"^-- started at (?P<time>\d\d/\d\d/\d{4} \d\d:\d\d:\d\d) --")
 FINISHED = re.compile(r"^-- finished at (?P<time>\d\d/\d\d/\d{4} \d\d:\d\d:\d\d) --")
-SUMMARY = re.compile(r"^SUMMARY(?: (?P<what>rate|time))?:?\s*\(?(?:of (?P<iterations>\d{1,9}) iterations?\)?)?")
+SUMMARY = re.compile(
+    r"^SUMMARY(?: (?P<what>rate|time))?(?: \(in [\w/]+\))?:?\s*\(?(?:of (?P<iterations>\d{1,9}) iterations?\)?)?"
+)
 COUNT = re.compile(r"^(?P<ranks>\d{1,9}) tasks, (?P<items>\d{1,12}) (?P<kind>files(?:/directories)?|directories)")
 ROW = re.compile(
     rf"^\s*(?P<operation>(?:File|Directory|Tree) (?:creation|stat|read|removal|rename))\s*:?\s+"
+    rf"(?:{NUMBER}\s+{NUMBER}\s+{NUMBER}\s+)?"  # since 4.0: most, least and mean of a rank
     rf"(?P<most>{NUMBER})\s+(?P<least>{NUMBER})\s+(?P<mean>{NUMBER})\s+(?P<deviation>{NUMBER})\s*$"
 )
 

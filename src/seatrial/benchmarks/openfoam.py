@@ -4,7 +4,7 @@ import re
 
 from seatrial.benchmarks.declaration import Benchmark, Scaling
 from seatrial.benchmarks.openfoam_gates import judge_solver, judge_warnings
-from seatrial.benchmarks.openfoam_log import BANNER, END, FINALISED, Step, read_steps
+from seatrial.benchmarks.openfoam_log import BANNER, END, EXECUTION, FINALISED, Step, read_steps
 from seatrial.benchmarks.openfoam_mesh import judge_meshes, read_mesh
 from seatrial.benchmarks.openfoam_plan import OPENFOAM
 from seatrial.benchmarks.reading import Reading, whole_number
@@ -70,6 +70,8 @@ def _solver(reading: Reading, step: Step) -> None:
         if len(timed) > 1 and last.execution_s > first.execution_s:
             rate = (len(timed) - 1) / (last.execution_s - first.execution_s)
             reading.result("iterations_per_s", f"{rate:.9g}", last.time_line, labels=labels)
+    if not step.iterations and (once := reading.search(EXECUTION.pattern, step.lines)):
+        reading.result("execution_time_s", once[1]["execution"], once[0], labels=labels)
     for field, history in step.residuals.items():
         line, printed, final, _ = history[-1]
         reading.result("initial_residual", printed, line, labels={"field": field, **labels})

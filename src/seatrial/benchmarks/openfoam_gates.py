@@ -31,6 +31,9 @@ FEWEST_CONSTANT = 10
 CONVERGED_RESIDUAL = 1e-6
 """Below it coefficients may well have stopped changing."""
 
+WITHOUT_STEPS = ("potentialFoam",)
+"""Programs that solve once, without steps of time."""
+
 
 def judge_solver(reading: Reading, step: Step) -> None:
     """All gates on the iterations of a solver."""
@@ -41,7 +44,7 @@ def judge_solver(reading: Reading, step: Step) -> None:
     timed = [item for item in step.iterations if item.execution_s is not None]
     if step.iterations and not timed:
         reading.lack(f"the log of {step.program} has no ExecutionTime")
-    if not step.iterations:
+    if not step.iterations and not (step.program in WITHOUT_STEPS and step.residuals):
         reading.breach(FindingKind.RUN_TOO_SHORT, f"{step.program} did no iteration", step.start)
     elif timed and timed[-1].execution_s == 0 and len(timed) > 1:
         reading.breach(FindingKind.RUN_TOO_SHORT, f"{len(timed)} iterations took no time", timed[-1].time_line)

@@ -23,7 +23,11 @@ PAIR_MAXIMUM, COLLECTIVE_MAXIMUM = 1 << 22, 1 << 20
 ASKED = re.compile(r"\bosu_\w+\b.*?\s(?:-m|--message-size)[ =]?(?:\d+:)?(?P<largest>\d{1,12})\b")
 CAPPED = re.compile(r"(?i)continuing with max message size of (\d{1,12})")
 ROW = re.compile(rf"^\s*(?:\d{{1,12}}\s+)?{NUMBER}(?:\s+(?:{NUMBER}|Pass|Fail|PASS|FAIL|-))*\s*$")
-MICROSECOND, MEGABYTE = 1e-6, 1e6
+WINDOWS = re.compile(r"^#(?:\s+\d{1,6}){2,16}$")
+PROFILE = re.compile(r"^#\s*Message Rate Profile")
+PROCESSES = re.compile(r"(?:nprocs:\s*|This is a test with )(?P<ranks>\d{1,9})\b")
+INIT_TIMES = re.compile(rf"\b(min|max|avg):\s*({NUMBER})\s*ms")
+MICROSECOND, MILLISECOND, MEGABYTE = 1e-6, 1e-3, 1e6
 ROUNDING = 0.01
 """Bandwidth and message rate of one row agree this well, besides the rounding of two decimals."""
 FEWEST_CONSTANT = 6
@@ -37,6 +41,8 @@ class Table(msgspec.Struct):
     test: str
     collective: bool
     columns: list[str]
+    windows: "list[int]" = msgspec.field(default_factory=list)
+    """Window sizes of the columns of osu_mbw_mr -V; empty: the columns are named."""
     sized: bool = True
     rows: "list[tuple[int, Line, list[str]]]" = msgspec.field(default_factory=list)
     largest: int = 0
@@ -75,11 +81,20 @@ def _tables(reading: Reading) -> list[Table]:
         title = TITLE.search(line.text)
         if title:
             reading.version = title["version"] or reading.version
-            test = f"{title['what']}".strip().lower()
+            test = _test(title["api"], title["what"])
             tables.append(
                 Table(title=line, test=test, collective=bool(COLLECTIVE.search(test)), columns=[], largest=largest)
             )
             largest = 0
+        elif tables and PROFILE.search(line.text) and tables[-1].windows:
+            first = tables[-1]
+            windows = list(first.windows)
+            tables.append(
+                Table(
+                    title=line, test=first.test, collective=False, windows=windows, largest=first.largest,
+                    columns=["Messages/s"] * len(windows),
+                )
+            )  # fmt: skip
         elif asked := ASKED.search(line.text) or CAPPED.search(line.text):
             size = whole_number(asked.group(1))
             if tables and not tables[-1].rows:
@@ -91,17 +106,30 @@ def _tables(reading: Reading) -> list[Table]:
     return tables
 
 
+def _test(api: str, what: str) -> str:
+    """The name of a test: `latency`, and `mpi_put latency` or `one sided mpi_put latency` of one-sided ones."""
+    sided = api.startswith("MPI_") or api == "One"
+    return (f"{api} {what}" if sided else what).strip().lower()
+
+
 def _line_of(reading: Reading, table: Table, line: Line) -> None:
     """A line below a title: heading, row, or remark."""
     text = line.text.strip()
     heading = text.lstrip("# ")
-    if text.startswith("#") and re.search(r"\((?:us|MB/s|s|ms)\)|MB/s", text):
+    if WINDOWS.match(text) and not table.rows and not table.windows:
+        table.windows = [whole_number(word) for word in heading.split()]
+        table.columns, table.sized = ["MB/s"] * len(table.windows), True
+    elif text.startswith("#") and re.search(r"\((?:us|MB/s|s|ms)\)|MB/s", text):
         table.sized = heading.lower().startswith("size")
         table.columns = COLUMN.findall(heading[4:] if table.sized else heading)
     elif pairs := re.search(r"\[\s*pairs:\s*(\d{1,9})\s*\]", text):
         reading.evidence("pairs", whole_number(pairs[1]), line)
-    elif ranks := re.match(r"nprocs:\s*(\d{1,9})", text):
-        reading.evidence("ranks", whole_number(ranks[1]), line)
+    elif ranks := PROCESSES.match(text):
+        reading.evidence("ranks", whole_number(ranks["ranks"]), line)
+        table.rows.append((0, line, []))
+        for statistic, printed in INIT_TIMES.findall(text):
+            labels = {"statistic": statistic.replace("avg", "average"), "test": table.test}
+            reading.result("latency_s", printed, line, MILLISECOND, labels=labels)
     elif re.search(r"(?i)validation (?:error|failed)|data corrupt", text):
         reading.breach(FindingKind.DATA_CORRUPT, "OSU's own check of the data failed", line)
     elif table.columns and ROW.match(line.text):
@@ -115,9 +143,11 @@ def _line_of(reading: Reading, table: Table, line: Line) -> None:
 def _read(reading: Reading, table: Table) -> None:
     reading.evidence("test", table.test, table.title)
     for size, line, fields in table.rows:
-        for column, printed in zip(table.columns, fields, strict=False):
+        for place, (column, printed) in enumerate(zip(table.columns, fields, strict=False)):
             name = column.lower()
             labels: dict[str, str | int] = {"test": table.test, "bytes": size}
+            if table.windows:
+                labels["window"] = table.windows[place]
             if "mb/s" in name:
                 reading.result("bandwidth_bytes_per_s", printed, line, MEGABYTE, labels=labels)
             elif "messages/s" in name:
@@ -160,6 +190,9 @@ def _complete(reading: Reading, tables: list[Table], place: int) -> None:
     if not table.rows:
         reading.lack(f"{name} has no rows")
         return
+    profile = next((other for other in tables[place + 1 :] if other.test == table.test), None)
+    if table.windows and "MB/s" in table.columns and (profile is None or not profile.windows):
+        reading.lack(f"{name} is not followed by the message rates (Message Rate Profile)")
     if table.one_row:
         return
     sizes = [size for size, _, _ in table.rows]

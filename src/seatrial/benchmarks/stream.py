@@ -16,7 +16,7 @@ ROW = re.compile(
 HEADING = re.compile(r"Function\s+(?:Best )?Rate\s*\(?(?P<unit>[MG]B/s)\)?")
 ELEMENTS = re.compile(r"(?i)Array size\s*=\s*(?P<elements>\d{1,15})")
 WORD = re.compile(r"(?i)(?:uses|has)\s+(?P<bytes>\d{1,3}) bytes per|bytes? per word\s*[:=]\s*(?P<other>\d{1,3})")
-THREADS = re.compile(r"(?i)Number of Threads (?:counted|requested)\s*=\s*(?P<threads>\d{1,6})")
+THREADS = re.compile(r"(?i)Number of Threads (?P<how>counted|requested|)\s*=\s*(?P<threads>\d{1,6})")
 TICKS = re.compile(r"\(=\s*(?P<ticks>\d{1,15}) clock ticks\)")
 VALID = re.compile(r"Solution Validates")
 INVALID = re.compile(r"(?i:Failed Validation|Solution does not validate|ERROR: .*(?:Validation|AvgRelError))")
@@ -32,7 +32,7 @@ AGREEMENT = 0.02
 def parse(text: str) -> Output:
     """One or more runs of STREAM in one output."""
     reading = Reading("stream", text)
-    version = reading.search(r"STREAM version \$?Revision: (\S+)")
+    version = reading.search(r"(?i)STREAM version \$?Revision: (\S+)")
     reading.version = version[1][1] if version else ""
     read_stream(reading, reading.whole_lines)
     runs = len(list(reading.matches(HEADING.pattern)))
@@ -59,7 +59,7 @@ def read_stream(reading: Reading, lines: "list[Line]", labels: "Mapping[str, Lab
         elif width := WORD.search(line.text):
             word = whole_number(width["bytes"] or width["other"])
         elif threads := THREADS.search(line.text):
-            reading.evidence("threads", whole_number(threads["threads"]), line)
+            _threads(reading, line, threads)
         elif (ticks := TICKS.search(line.text)) and whole_number(ticks["ticks"]) < FEWEST_TICKS:
             reading.breach(
                 FindingKind.RUN_TOO_SHORT,
@@ -73,6 +73,14 @@ def read_stream(reading: Reading, lines: "list[Line]", labels: "Mapping[str, Lab
             reading.breach(FindingKind.RESIDUAL_FAILED, "the arrays do not have the expected values", line)
     if lines and kernels and kernels != list(ARRAYS):
         reading.lack(f"the table has {', '.join(kernels)}, not {', '.join(ARRAYS)}")
+
+
+def _threads(reading: Reading, line: Line, threads: "re.Match[str]") -> None:
+    """As many threads as were requested."""
+    requested, count = reading.value("threads"), whole_number(threads["threads"])
+    if threads["how"].lower() == "counted" and requested is not None and requested != count:
+        reading.breach(FindingKind.RANKS_DIFFER, f"{requested} threads were requested, and {count} ran", line)
+    reading.evidence("threads", count, line)
 
 
 def _row(
@@ -98,7 +106,7 @@ BENCHMARK = Benchmark(
     name="stream",
     title="STREAM",
     requires="a compiler with OpenMP and stream.c with arrays of at least four times the last-level cache",
-    marks=(r"STREAM version \$?Revision", r"^Function\s+(?:Best )?Rate\s*\(?[MG]B/s"),
+    marks=(r"(?i:STREAM version \$?Revision)", r"^Function\s+(?:Best )?Rate\s*\(?[MG]B/s"),
     beginnings=("-" * 61 + "\nSTREAM version", "Start time: "),
     parse=parse,
     metrics=(
@@ -108,7 +116,12 @@ BENCHMARK = Benchmark(
     main_metric="bandwidth_bytes_per_s",
     main_labels={"kernel": "Triad"},
     evidence=("elements", "threads"),
-    gates=(FindingKind.RESIDUAL_FAILED, FindingKind.NUMBERS_DISAGREE, FindingKind.RUN_TOO_SHORT),
+    gates=(
+        FindingKind.RESIDUAL_FAILED,
+        FindingKind.NUMBERS_DISAGREE,
+        FindingKind.RUN_TOO_SHORT,
+        FindingKind.RANKS_DIFFER,
+    ),
     complete="four kernels, the check of the solution, and the rule below it",
     scaling=Scaling.STRONG,
     launch=STREAM,

@@ -13,9 +13,10 @@ from seatrial.benchmarks import gates
 from seatrial.benchmarks.catalogue import BENCHMARKS, detected, parse_as, parse_auto
 from seatrial.model.errors import UsageError
 from tests.support.benchmark_outputs import OUTPUTS, foam_head, hpl, openfoam, osu, stream
+from tests.support.format_variants import VARIANTS
 from tests.support.paths import SHARED, needs_shared
 
-CASES = [(name, made) for name, texts in OUTPUTS.items() for made in texts]
+CASES = [(name, made) for forms in (OUTPUTS, VARIANTS) for name, texts in forms.items() for made in texts]
 RECORDED = sorted((SHARED / "outputs").glob("*/*"))
 WILD = ("nan", "-inf", "1e999", "9" * 30, "9" * 400, "\n", "٣", "²", "1_000", "1.2.3", "-1", "{", "\0", "= ", ".")
 """What numbers are not."""

@@ -1,0 +1,134 @@
+"""Other forms of outputs that versions and options of the benchmarks print: made up, complete, and they pass."""
+
+import json
+
+SIZES = tuple(1 << power for power in range(23))
+RULE = "#" + "-" * 51 + "\n"
+
+
+def osu_windows() -> str:
+    """osu_mbw_mr -V: a column for each window size, then message rates."""
+    heads = "# OSU MPI Multiple Bandwidth / Message Rate Test v5.9\n# [ pairs: 2 ] [ window size: varied ]\n\n"
+    columns = "#           8         16\n"
+    rates = "".join(f"{size:<10d}{size / (1 + size / 1e4):>12.2f}{size / (2 + size / 1e4):>12.2f}\n" for size in SIZES)
+    counts = "".join(f"{size:<10d}{1e6 / (1 + size / 1e4):>14.2f}{1e6 / (2 + size / 1e4):>14.2f}\n" for size in SIZES)
+    return f"{heads}# Uni-directional Bandwidth (MB/sec)\n{columns}{rates}\n# Message Rate Profile\n{columns}{counts}"
+
+
+def osu_put() -> str:
+    """A one-sided test, whose name is in the place of MPI."""
+    rows = "".join(f"{size:<10d}{1 + size / 1e4:>16.2f}\n" for size in SIZES)
+    head = "# OSU MPI_Put Latency Test v5.9\n# Window creation: MPI_Win_create\n"
+    return f"{head}# Size          Latency (us)\n{rows}"
+
+
+def osu_non_blocking() -> str:
+    """A non-blocking collective: overall, computation, communication, overlap."""
+    rows = "".join(
+        f"{size:<10d}{9 + size / 500:>14.2f}{5 + size / 900:>14.2f}{4 + size / 1e3:>14.2f}{80.0:>14.2f}\n"
+        for size in SIZES
+        if size <= 1 << 20
+    )
+    head = "\n# OSU MPI Non-blocking Allreduce Latency Test v7.3\n# Overall = Coll. Init + Compute + MPI_Wait\n\n"
+    return f"{head}# Size         Overall(us)       Compute(us)    Pure Comm.(us)        Overlap(%)\n{rows}"
+
+
+def imb_modes() -> str:
+    """IMB-RMA: each benchmark in two modes."""
+    rows = {
+        start: "".join(
+            f"{size:>13d}{1000:>13d}{start + size / 1e4:>13.2f}{size / (start + size / 1e4):>13.2f}\n" for size in SIZES
+        )
+        for start in (1, 3)
+    }
+    head = f"{RULE}#    Intel(R) MPI Benchmarks 2021.3, MPI-RMA part\n{RULE}"
+    head += "# Maximum message length in bytes:   4194304\n"
+    title = f"{RULE}# Benchmarking Unidir_put \n# #processes = 2 \n{RULE}"
+    heading = "#\n       #bytes #repetitions      t[usec]   Mbytes/sec\n"
+    return (
+        f"{head}{title}#\n#    MODE: AGGREGATE \n{heading}{rows[1]}\n"
+        f"#\n#    MODE: NON-AGGREGATE \n{heading}{rows[3]}\n\n# All processes entering MPI_Finalize\n\n"
+    )
+
+
+def stream_fortran() -> str:
+    """stream.f: capital Version, another head of the table."""
+    rule = "-" * 52 + "\n"
+    rows = "".join(
+        f"{name + ':':<12}16000.0000      0.{part}1      0.{part}0      0.{part}2\n"
+        for name, part in (("Copy", "002"), ("Scale", "002"), ("Add", "003"), ("Triad", "003"))
+    )
+    return (
+        f"{rule} STREAM Version $Revision: 5.6 $\n{rule} Array size =    2000000\n Offset     =          0\n"
+        f"{rule}Number of Threads =            4\n{rule}"
+        f"Function     Rate (MB/s)  Avg time     Min time  Max time\n{rows}{rule} Solution Validates!\n{rule}"
+    )
+
+
+def ior_3_0() -> str:
+    """IOR 3.0: options are indented by tabs, ranks are clients."""
+    options = {"api": "POSIX", "access": "single-shared-file", "clients": "4 (2 per node)", "repetitions": "1",
+               "xfersize": "262144 bytes", "aggregate filesize": "4 GiB"}  # fmt: skip
+    summary = "".join(f"\t{name:<18s} = {value}\n" for name, value in options.items())
+    return (
+        "IOR-3.0.1: MPI Coordinated Test of Parallel I/O\n\nBegan: Mon Nov 23 10:00:00 2026\n"
+        f"Command line used: ior -b 1g\nSummary:\n{summary}\n"
+        "access    bw(MiB/s)  block(KiB) xfer(KiB)  open(s)    wr/rd(s)   close(s)   total(s)   iter\n"
+        "------    ---------  ---------- ---------  --------   --------   --------   --------   ----\n"
+        "write     1024.00    1048576    256.00     0.000100   4.00       0.000010   4.00       0   \n"
+        "read      2048.00    1048576    256.00     0.000100   2.00       0.000010   2.00       0   \n\n"
+        "Max Write: 1024.00 MiB/sec (1073.74 MB/sec)\nMax Read:  2048.00 MiB/sec (2147.48 MB/sec)\n\n"
+        "Finished: Mon Nov 23 10:00:07 2026\n"
+    )
+
+
+def ior_json() -> str:
+    """IOR with -O summaryFormat=JSON."""
+    rows = [
+        {"access": access, "bwMiB": rate, "blockKiB": 1048576.0, "xferKiB": 256.0, "totalTime": 4096 / rate}
+        for access, rate in (("write", 1024.0), ("read", 2048.0))
+    ]
+    options = {"api": "POSIX", "nodes": 2, "tasks": "4", "repetitions": 1}
+    whole = {
+        "Version": "4.0.0",
+        "Began": "Mon Nov 23 10:00:00 2026",
+        "Command line": "ior -O summaryFormat=JSON",
+        "tests": [{"TestID": 0, "Options": options, "Results": rows}],
+        "Finished": "Mon Nov 23 10:00:07 2026",
+    }
+    return json.dumps(whole, indent=2) + "\n"
+
+
+def mdtest_4() -> str:
+    """mdtest 4.0: rates of a rank, then of an iteration."""
+    rows = "".join(
+        f"   {name}            250.5        240.5       245.5        1000.5        900.5        950.5   25.5\n"
+        for name in ("Directory creation", "File creation", "File stat", "File removal", "Tree creation")
+    )
+    return (
+        "-- started at 11/23/2026 10:00:00 --\n\nmdtest-4.0.0 was launched with 4 total task(s) on 2 node(s)\n"
+        "Command line used: mdtest '-n' '100'\n4 tasks, 400 files/directories\n\n"
+        f"SUMMARY rate (in ops/sec): (of 3 iterations)\n{rows}-- finished at 11/23/2026 10:00:30 --\n"
+    )
+
+
+def fio_terse() -> str:
+    """fio --output-format=terse: a line for each job; only what is read has numbers."""
+    lines = []
+    for name, first in (("a", 46), ("b", 5)):
+        fields = ["3", "fio-3.33", name, "0", "0", *["0"] * 116]
+        fields[first : first + 4] = ["2097152", "1048576", "1024", "2000"]
+        fields[first + 34] = "975.5"
+        lines.append(";".join(fields))
+    return "a: (g=0): rw=write, bs=1M\nb: (g=0): rw=read, bs=1M\n" + "\n".join(lines) + "\n"
+
+
+VARIANTS = {
+    "osu": (osu_windows, osu_put, osu_non_blocking),
+    "imb": (imb_modes,),
+    "stream": (stream_fortran,),
+    "ior": (ior_3_0, ior_json),
+    "mdtest": (mdtest_4,),
+    "fio": (fio_terse,),
+}
+"""Name of the benchmark -> complete outputs that pass all gates."""

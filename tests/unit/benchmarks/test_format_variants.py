@@ -1,0 +1,115 @@
+"""Numbers and gates of forms that other versions and options print. That all are complete: test_completeness.py."""
+
+import pytest
+
+from seatrial.benchmarks.catalogue import parse_auto
+from seatrial.benchmarks.gates import judge
+from seatrial.model.benchmark import Output
+from tests.support import benchmark_outputs as outputs
+from tests.support import format_variants as variants
+
+
+def parsed(text: str) -> Output:
+    benchmark, output = parse_auto(text)
+    assert benchmark is not None
+    return judge(benchmark, output)
+
+
+def breaches(text: str) -> list[str]:
+    return [breach.kind.value for breach in parsed(text).breaches]
+
+
+def test_windows_are_columns_of_the_same_sizes() -> None:
+    output = parsed(variants.osu_windows())
+    first = [(item.metric, item.labels["bytes"], item.labels["window"]) for item in output.results[:2]]
+    assert first == [("bandwidth_bytes_per_s", 1, 8), ("bandwidth_bytes_per_s", 1, 16)]
+    assert output.results[-1].metric == "message_rate_per_s"
+    assert output.results[-1].labels["bytes"] == 1 << 22
+    assert output.work("pairs") == 2
+
+
+def test_one_sided_tests_keep_their_name() -> None:
+    assert parsed(variants.osu_put()).work("test") == "mpi_put latency"
+    atomic = "# OSU MPI_Fetch_and_op latency Test v5.9\n# Size          Latency (us)\n8                       2.50\n"
+    assert parsed(atomic).complete
+
+
+def test_times_of_initialisation_are_read() -> None:
+    output = parsed("# OSU MPI Init Test v5.9\nnprocs: 4, min: 120 ms, max: 130 ms, avg: 125 ms\n")
+    assert output.complete
+    assert [(item.labels["statistic"], item.value) for item in output.results] == [
+        ("min", 0.12), ("max", 0.13), ("average", 0.125),
+    ]  # fmt: skip
+    assert output.work("ranks") == 4
+
+
+def test_modes_and_threads_of_imb_are_labels() -> None:
+    modes = [item.labels["mode"] for item in parsed(variants.imb_modes()).results]
+    assert modes.count("aggregate") == modes.count("non-aggregate") == 46
+    threads = outputs.imb().replace("# #processes = 2", "# #processes = 2 (threads: 4)")
+    assert parsed(threads).results[0].labels["threads"] == 4
+
+
+def test_groups_of_imb_are_counted_together() -> None:
+    groups = "# ( 2 groups of 2 processes each running simultaneous ) "
+    assert parsed(outputs.imb().replace("# #processes = 2 ", groups)).work("ranks") == 4
+
+
+def test_the_same_times_at_all_sizes_of_imb_are_invalid() -> None:
+    lines = [
+        f"{line[:26]}{5.0:>13.2f}" if len(line.split()) == 4 and line.split()[1:2] == ["1000"] else line
+        for line in outputs.imb().replace("t[usec]   Mbytes/sec", "t[usec]").splitlines()
+    ]
+    assert "constant-results" in breaches("\n".join(lines) + "\n\n")
+
+
+def test_the_clock_of_hpl_is_read() -> None:
+    text = outputs.hpl()
+    assert "clock-backwards" in breaches(text.replace("end time   Tue Sep 15", "end time   Mon Sep 14"))
+    assert "numbers-disagree" in breaches(text.replace("start time Tue Sep 15 09:55", "start time Tue Sep 15 09:56"))
+
+
+def test_fewer_threads_than_requested_are_invalid() -> None:
+    threads = "Number of Threads requested = 4\nNumber of Threads counted = 2\n"
+    assert breaches(outputs.stream().replace("Function", f"{threads}Function", 1)) == ["ranks-differ"]
+    assert parsed(variants.stream_fortran()).work("threads") == 4
+
+
+@pytest.mark.parametrize("made", [variants.ior_3_0, variants.ior_json])
+def test_all_forms_of_ior_have_the_same_numbers(made: object) -> None:
+    assert callable(made)
+    output = parsed(made())
+    assert output.work("ranks") == 4
+    assert output.values("bandwidth_bytes_per_s") == [1 << 30, 2 << 30]
+    assert output.values("time_s") == [4, 2]
+
+
+def test_numbers_of_ior_that_are_none_are_invalid() -> None:
+    assert "not-a-number" in breaches(variants.ior_json().replace('"bwMiB": 1024.0', '"bwMiB": NaN'))
+    assert "not-a-number" in breaches(variants.ior_json().replace('"bwMiB": 1024.0', '"bwMiB": "-"'))
+
+
+def test_mdtest_4_gives_the_rates_of_all_ranks() -> None:
+    output = parsed(variants.mdtest_4())
+    assert output.values("rate_per_s")[:3] == [950.5, 1000.5, 900.5]
+
+
+def test_terse_output_of_fio_is_read() -> None:
+    output = parsed(variants.fio_terse())
+    assert [(item.labels["job"], item.labels["direction"]) for item in output.results][::3] == [
+        ("a", "write"), ("b", "read"),
+    ]  # fmt: skip
+    assert [item.value for item in output.results[:3]] == [1 << 30, 1024, 975.5e-6]
+    assert "program-failed" in breaches(variants.fio_terse().replace(";a;0;0;", ";a;0;5;"))
+
+
+def test_a_program_of_openfoam_without_steps_of_time_is_timed() -> None:
+    body = (
+        "Create time\n\nCalculating potential flow\n"
+        "DICPCG:  Solving for Phi, Initial residual = 1, Final residual = 9.4e-07, No Iterations 80\n"
+        "ExecutionTime = 0.5 s  ClockTime = 0 s\n\nEnd\n\n"
+    )
+    output = parsed(outputs.foam_head("potentialFoam") + body)
+    assert (output.missing, output.breaches) == ((), ())
+    assert output.values("execution_time_s") == [0.5]
+    assert "run-too-short" in breaches(outputs.foam_head("simpleFoam") + body)
