@@ -1,14 +1,14 @@
 """Synthetic runs of `seatrial nodes` of known truth: what each node's kernels would deliver."""
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import msgspec
 
 from seatrial.model.facts import NodeFacts
 from seatrial.model.measurement import Corruption, GroupMeasurement, GroupRound, Kernel
 from seatrial.model.run import Design, RecordedRun, RunKind
-from seatrial.model.settings import NodesSettings, SiteSettings, Trial
+from seatrial.model.settings import NodesSettings, SiteSettings, SoakSettings, Trial
 from seatrial.pairs.node_places import NodePlaces
 from seatrial.pairs.node_rounds import rounds_of
 from tests.support.builders import Cluster, info_of
@@ -85,6 +85,26 @@ def recorded(
         info=info, planned=(), facts=node_facts or {name: facts(name) for name in names}, facts_after={},
         measurements=(),
         group_measurements=tuple(one for wanted in rounds for one in deliver(wanted, machines, noise, draw)),
+    )  # fmt: skip
+
+
+def soaked(
+    machine_at: Callable[[str, int], Machine], names: tuple[str, ...], cycles: int, seed: int = 1
+) -> RecordedRun:
+    """A complete soak. `machine_at`: how a node is in a cycle; a cycle takes ten seconds."""
+    draw = random.Random(seed)
+    trials = (Trial.MEMORY, Trial.ARITHMETIC, Trial.NOISE, Trial.PIPE)
+    site = SiteSettings(archive=ROOT, budget_s=10.0 * cycles)
+    measured = [
+        msgspec.structs.replace(delivered, at_s=10.0 * cycle)
+        for cycle in range(cycles)
+        for wanted in rounds_of(trials, [places(name) for name in names], [cycle], at_once=True)
+        for delivered in deliver(wanted, {name: machine_at(name, cycle) for name in names}, 0.01, draw)
+    ]
+    return RecordedRun(
+        info=info_of(Cluster(nodes=names), kind=RunKind.SOAK, settings=SoakSettings(site=site, trials=trials)),
+        planned=(), facts={name: facts(name) for name in names}, facts_after={}, measurements=(),
+        group_measurements=tuple(measured),
     )  # fmt: skip
 
 

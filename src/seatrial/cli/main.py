@@ -40,6 +40,7 @@ from seatrial.cli import (
     runs,
     saturate,
     scale,
+    soak,
     streams,
     swap,
     transports,
@@ -92,10 +93,7 @@ NAMES_ALONE = [[option] for option in (*HELP_OPTIONS, "--version")]
 LINE_FOLLOWS = {"ignore_unknown_options": True, "allow_interspersed_args": False}
 """For a command whose arguments are a user's command line."""
 COMMANDS = (
-    Command(
-        check,
-        "Measure latency and bandwidth over all pairs of nodes, judge them, and name what is at fault.",
-    ),
+    Command(check, "Measure latency and bandwidth over all pairs of nodes, judge them, and name what is at fault."),
     Command(
         report,
         "Print a run's verdicts and findings, or write them into files; exit code as of the command that measured.",
@@ -123,10 +121,7 @@ COMMANDS = (
         "Print what nodes are; with --drift, --since or --with-login what differs, and exit 1 where there are "
         "findings.",
     ),
-    Command(
-        limits,
-        "Print the limit of every path inside the nodes and between them, and which term binds.",
-    ),
+    Command(limits, "Print the limit of every path inside the nodes and between them, and which term binds."),
     Command(
         locate,
         "Name the slow and late nodes, uplinks and cables in an n×n table of latency or bandwidth measured elsewhere.",
@@ -143,10 +138,7 @@ COMMANDS = (
         curve,
         "Measure a pair over message sizes: pieces of the latency, protocol switches, plateau against the limit.",
     ),
-    Command(
-        saturate,
-        "Let 1, 2, 4, ... ranks of one node send to another node at once: how many drive the port.",
-    ),
+    Command(saturate, "Let 1, 2, 4, ... ranks of one node send to another node at once: how many drive the port."),
     Command(
         transports,
         "Find out which transport carries the data: take each away, slow it, force it, and see what changes.",
@@ -157,18 +149,10 @@ COMMANDS = (
         LINE_FOLLOWS,
     ),
     Command(swap, "Find a faulty part by exchanging parts: which one it is, and which exchange reveals most."),
-    Command(
-        nodes,
-        "Try memory, arithmetic, noise and scheduler of each node by itself, and compare the nodes.",
-    ),
-    Command(
-        run_command,
-        "Run a benchmark on the nodes, judge its output by evidence of work and gates, and keep it.",
-    ),
-    Command(
-        parse,
-        "Read one output of a benchmark and judge it: numbers, evidence of work, validity gates.",
-    ),
+    Command(nodes, "Try memory, arithmetic, noise and scheduler of each node by itself, and compare the nodes."),
+    Command(soak, "Keep all nodes busy for some minutes, and name what fails or becomes slower under load."),
+    Command(run_command, "Run a benchmark on the nodes, judge its output by evidence of work and gates, and keep it."),
+    Command(parse, "Read one output of a benchmark and judge it: numbers, evidence of work, validity gates."),
     Command(acceptance, "Run a site's list of benchmarks and compare them with thresholds."),
     Command(
         scale,
@@ -176,20 +160,11 @@ COMMANDS = (
     ),
     Command(benchmarks, "Known benchmarks: metrics, evidence of work, gates."),
     Command(gather, "Record raw facts of the nodes, for `--from` and to share with others."),
-    Command(
-        doctor,
-        "Try a launch step by step, cheapest first, and name what blocks it and what to do about it.",
-    ),
+    Command(doctor, "Try a launch step by step, cheapest first, and name what blocks it and what to do about it."),
     Command(fabric, "The InfiniBand fabric: its map, and what is wrong with its cables."),
     Command(runs, "List, show, export, recover and collect archived runs."),
-    Command(
-        lab,
-        "A virtual cluster on this machine, planted faults, and trials of `check` against them.",
-    ),
-    Command(
-        completion,
-        "Print a script that lets the shell complete commands, options, nodes, partitions and runs.",
-    ),
+    Command(lab, "A virtual cluster on this machine, planted faults, and trials of `check` against them."),
+    Command(completion, "Print a script that lets the shell complete commands, options, nodes, partitions and runs."),
 )
 SHORT = {
     ("account", "str"): "-A",

@@ -26,6 +26,8 @@ from seatrial.commands.run import judge as run_judge
 from seatrial.commands.run import view as run_view
 from seatrial.commands.saturate import judge as saturate_judge
 from seatrial.commands.saturate import view as saturate_view
+from seatrial.commands.soak import judge as soak_judge
+from seatrial.commands.soak import view as soak_view
 from seatrial.commands.transports import run as transports_run
 from seatrial.commands.transports import view as transports_view
 from seatrial.model.errors import ExitCode
@@ -79,6 +81,8 @@ def report_of(folder: Path) -> "Report":
             made = saturate_view.saturation_report(info, saturate_judge.judge_saturation(recorded))
         case RunKind.NODES:
             made = nodes_view.nodes_report(info, nodes_judge.judge_nodes(recorded))
+        case RunKind.SOAK:
+            made = soak_view.soak_report(info, soak_judge.judge_soak(recorded))
         case RunKind.RUN:
             made = run_view.run_report(info, run_judge.judge_run(recorded, declared_in(info)))
         case RunKind.IMPORT:

@@ -23,7 +23,7 @@ ROUND_S = 1.0
 """A round across a doubtful part is cut to as many iterations as last about this long."""
 LOSS_RETESTS = 1
 """Runs of a retest across a part that loses packets: several stalls in each of its pairs are proof."""
-UNTOUCHED = (Phase.CURVE, Phase.SATURATION, Phase.VARIANT)
+UNTOUCHED = (Phase.CURVE, Phase.SATURATION, Phase.VARIANT, Phase.SOAK)
 """Phases of a pair that somebody chose, which is measured as it was asked for."""
 
 

@@ -79,7 +79,7 @@ class Measurer:
         self._manner = PLAIN
         self._session: Session | None = None
         self._sessions = 0
-        self._number = 0
+        self._number, self._round_began_s = 0, 0.0
         self._began = monotonic_s()
         self._deadline = math.inf
         self._cut = False
@@ -222,6 +222,7 @@ class Measurer:
             detail=detail,
             number=self._number if wanted else 0,
             wanted=wanted,
+            began_s=self._round_began_s,
         )
 
     def _drop_worn_out(self) -> bool:
@@ -335,7 +336,7 @@ class Measurer:
         if self.starts and self.starts[-1].session == self._sessions:
             self.starts[-1] = msgspec.structs.replace(self.starts[-1], variant=wanted.variant)
         self._number += 1
-        at_s = round(monotonic_s() - self._began, 6)
+        at_s = self._round_began_s = round(monotonic_s() - self._began, 6)
         self._writer.append(started(self._number, self._sessions, at_s, wanted))
         outcome, detail = "interrupted", ""
         try:

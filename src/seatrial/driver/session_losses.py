@@ -45,8 +45,9 @@ class Losses:
         detail: str = "",
         number: int = 0,
         wanted: Round | GroupRound | None = None,
+        began_s: float | None = None,
     ) -> SessionLoss:
-        """Write it down. `wanted`: the round that was under way, its number is `number`."""
+        """Write it down. `wanted`: the round that was under way since `began_s`, its number is `number`."""
         one = SessionLoss(
             session=session,
             moment=moment,
@@ -54,6 +55,8 @@ class Losses:
             round=number,
             phase=wanted.phase if wanted else None,
             variant=wanted.variant if wanted else "",
+            kernel=wanted.shape.kernel if wanted else None,
+            began_s=began_s if wanted else None,
             altered=bool(manner.environment or manner.options),
             detail=detail,
             loss=self._by_node(loss, wanted),

@@ -67,6 +67,10 @@ class SessionLoss(msgspec.Struct, frozen=True, kw_only=True):
     """Number of the round; 0 outside of one."""
     phase: Phase | None = None
     variant: str = ""
+    kernel: Kernel | None = None
+    """What was running."""
+    began_s: float | None = None
+    """When that round began: seconds since the run began."""
     altered: bool = False
     """Whether it ran with settings that seatrial changed, under which an MPI may fail."""
     detail: str = ""

@@ -75,6 +75,8 @@ class Phase(enum.StrEnum):
     SATURATION = "saturation"
     NODES = "nodes"
     """What each node can do by itself."""
+    SOAK = "soak"
+    """Links between nodes that are kept busy."""
     IMPORTED = "imported"
     """Measured by another program."""
     VARIANT = "variant"

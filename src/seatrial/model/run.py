@@ -38,6 +38,7 @@ class RunKind(enum.StrEnum):
     PLACEMENT = "placement"
     TRANSPORTS = "transports"
     NODES = "nodes"
+    SOAK = "soak"
     RUN = "run"
     IMPORT = "import"
     """Nothing was measured: values of other programs."""

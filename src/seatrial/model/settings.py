@@ -19,6 +19,7 @@ PLACEMENT_STARTS = 6
 RUN_BUDGET_S = 3600.0
 """Time limit of a benchmark."""
 NODES_REPETITIONS = 3
+SOAK_MINUTES = 10.0
 """Of each trial of a node."""
 TRANSPORTS_STARTS = 4
 DOCTOR_WAIT_S = 60.0
@@ -207,6 +208,13 @@ class NodesSettings(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind",
     repetitions: int = NODES_REPETITIONS
 
 
+class SoakSettings(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="soak"):
+    """The options of `seatrial soak`; the site's budget is how long it lasts."""
+
+    site: SiteSettings
+    trials: tuple[Trial, ...] = tuple(Trial)
+
+
 class RunSettings(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="run"):
     """The options of `seatrial run`."""
 
@@ -241,6 +249,7 @@ Settings = (
     | PlacementSettings
     | TransportsSettings
     | NodesSettings
+    | SoakSettings
     | RunSettings
 )
 """Of a run; `kind` in JSON says which."""

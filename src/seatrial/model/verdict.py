@@ -80,6 +80,7 @@ class FindingKind(enum.StrEnum):
     HIGH_MEMORY_LATENCY = "high-memory-latency", SLOW, "memory latency is high"
     SLOW_ARITHMETIC = "slow-arithmetic", SLOW, "arithmetic is slow"
     HIGH_NOISE = "high-noise", SLOW, "noise is high"
+    WORSE_UNDER_LOAD = "worse-under-load", UNSTABLE, "becomes worse under load"
     SLOW_SCHEDULER = "slow-scheduler", SLOW, "processes wait long for each other"
     WRONG_RESULT = "wrong-result", INVALID, "computes wrong results"
     PORT_NEEDS_RANKS = "port-needs-ranks", SLOW, "one rank cannot drive the port"

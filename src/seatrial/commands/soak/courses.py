@@ -1,0 +1,179 @@
+"""The figures of each node over the cycles of a soak, and what became worse: a step, or a steady drift.
+
+A value is compared with the median of all nodes in the same cycle, so that what disturbs all of them disappears; with
+fewer than three nodes with the node's own median.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+import numpy as np
+
+from seatrial.judgement.nodes.peers import FEWEST_PEERS
+from seatrial.model.measurement import GroupMeasurement, Kernel, Measurement
+from seatrial.model.node_trials import Measure, NodeFigures, Runs
+from seatrial.model.placement import node_of
+from seatrial.model.units import SHARE
+from seatrial.statistics.autocorrelation import independent_share, residual_products, upper_autocorrelation
+from seatrial.statistics.change_points import FEWEST, SeriesChanges, find_changes
+from seatrial.statistics.estimates import median, student_quantile
+
+ERROR_RATE = 0.01
+"""Of healthy soaks, the share in which a change may be reported, shared by all figures of all nodes."""
+EFFECTS = 2.0
+"""Times the practical effect of a figure: what a soak reports."""
+LINK, LINK_EFFECT = "bandwidth of its link", 0.05
+FEWEST_CYCLES = FEWEST
+
+
+class Course(msgspec.Struct, frozen=True, kw_only=True):
+    """One figure of one node, cycle by cycle: how much worse it is than usual, as a share or of a share in points."""
+
+    node: str
+    label: str
+    effect: float
+    times_s: tuple[float, ...]
+    """When each cycle of the node began, since the run began."""
+    losses: tuple[float, ...]
+
+
+class Decline(msgspec.Struct, frozen=True, kw_only=True):
+    """A figure that became worse. All changes are shares of the usual value, more is worse."""
+
+    node: str
+    label: str
+    drift: bool
+    """It became worse steadily; else at once."""
+    since_s: float
+    """When it began: seconds since the run began."""
+    until_s: float | None
+    """When a step ended; None: it was still there at the end."""
+    change: float
+    low: float
+    high: float
+    """95 % interval of the change, over the whole soak for a drift."""
+    cycles: int
+    """How many show it."""
+
+
+def courses(
+    figures: Iterable[NodeFigures], measurements: Iterable[GroupMeasurement], pairs: Iterable[Measurement]
+) -> list[Course]:
+    """All of them that have enough cycles."""
+    began: dict[str, dict[int, float]] = defaultdict(dict)
+    for group in measurements:
+        began[node_of(group.nodes[0])].setdefault(group.repetition, group.at_s or 0.0)
+    by_measure: dict[Measure, dict[str, Runs]] = defaultdict(dict)
+    for each_node in figures:
+        for measure, runs in each_node.runs.items():
+            by_measure[measure][each_node.node] = runs
+    made = []
+    for measure, by_node in by_measure.items():
+        of_share, more = measure.metric == SHARE, measure.more_is_better
+        losses = _losses(by_node, of_share=of_share, more_is_better=more)
+        made += _made(measure.label, EFFECTS * measure.effect, losses, began)
+    links = _losses(_links(pairs), of_share=False, more_is_better=True)
+    return [*made, *_made(LINK, EFFECTS * LINK_EFFECT, links, began)]
+
+
+def _made(
+    label: str, effect: float, losses: Mapping[str, Runs], began: Mapping[str, Mapping[int, float]]
+) -> list[Course]:
+    return [
+        Course(
+            node=name, label=label, effect=effect, losses=tuple(runs[cycle] for cycle in sorted(runs)),
+            times_s=tuple(began.get(name, {}).get(cycle, 0.0) for cycle in sorted(runs)),
+        )
+        for name, runs in losses.items()
+        if len(runs) >= FEWEST_CYCLES
+    ]  # fmt: skip
+
+
+def _links(pairs: Iterable[Measurement]) -> dict[str, Runs]:
+    """Bytes per second between each node and its partner of the cycle."""
+    rates: dict[str, Runs] = defaultdict(dict)
+    for one_way in pairs:
+        if one_way.shape.kernel is Kernel.ONEWAY and one_way.times_s and min(one_way.times_s) > 0:
+            rate = one_way.shape.window * one_way.shape.message_bytes / median(one_way.times_s)
+            for name in one_way.pair:
+                rates[node_of(name)][one_way.repetition] = rate
+    return rates
+
+
+def _losses(by_node: Mapping[str, Runs], *, of_share: bool, more_is_better: bool) -> dict[str, Runs]:
+    usual = {name: median([*runs.values()]) for name, runs in by_node.items()}
+    by_cycle: dict[int, list[float]] = defaultdict(list)
+    for runs in by_node.values():
+        for cycle, value in runs.items():
+            by_cycle[cycle].append(value)
+    losses: dict[str, Runs] = {name: {} for name in by_node}
+    for name, runs in by_node.items():
+        for cycle, value in runs.items():
+            alike = by_cycle[cycle]
+            reference = median(alike) if len(alike) >= FEWEST_PEERS else usual[name]
+            if of_share:
+                losses[name][cycle] = value - reference
+            elif reference > 0:
+                losses[name][cycle] = (1 - value / reference) if more_is_better else (value / reference - 1)
+    return losses
+
+
+def declines(all_courses: Sequence[Course]) -> list[Decline]:
+    """What became worse on which node, in the order of the courses; a steady drift only where there is no step."""
+    error_rate = ERROR_RATE / max(len(all_courses), 1)
+    found: list[Decline] = []
+    for course in all_courses:
+        changes = find_changes(course.losses, error_rate)
+        steps = _steps(course, changes)
+        drift = None if steps else _drift(course, error_rate)
+        found += steps or ([drift] if drift else [])
+    return found
+
+
+def _steps(course: Course, changes: SeriesChanges) -> list[Decline]:
+    """Levels that are worse than the best one before them by the effect, with the whole interval above nothing."""
+    if changes.trend:
+        return []
+    steps = []
+    for number, piece in enumerate(changes.pieces[1:], 1):
+        best = min(changes.pieces[:number], key=lambda earlier: earlier.mean)
+        change, sizes = piece.mean - best.mean, (piece.end - piece.first, best.end - best.first)
+        error = changes.scale * math.sqrt(sum(1 / size for size in sizes) / independent_share(changes.autocorrelation))
+        half = student_quantile(0.975, max(changes.count - len(changes.pieces), 1)) * error
+        if change >= course.effect and change > half:
+            until = course.times_s[piece.end] if piece.end < len(course.times_s) else None
+            steps.append(
+                Decline(
+                    node=course.node, label=course.label, drift=False, since_s=course.times_s[piece.first],
+                    until_s=until, change=change, low=change - half, high=change + half, cycles=sizes[0],
+                )
+            )  # fmt: skip
+    return steps
+
+
+def _drift(course: Course, error_rate: float) -> Decline | None:
+    """The line of least squares over time, if it rises by the effect; its interval allows for correlated noise."""
+    times = np.asarray(course.times_s)
+    losses = np.asarray(course.losses)
+    centred = times - times.mean()
+    spread = float(centred @ centred)
+    if not spread > 0:
+        return None
+    slope = float(centred @ losses) / spread
+    residuals = losses - losses.mean() - slope * centred
+    squares, lagged = residual_products(residuals)
+    alike = upper_autocorrelation(squares, lagged, len(losses), 1, 2)
+    degrees = len(losses) - 2
+    error = math.sqrt(squares / degrees / spread / independent_share(alike))
+    length_s = float(times[-1] - times[0])
+    change, error = slope * length_s, error * length_s
+    sure = student_quantile(1 - error_rate / 2, degrees) * error
+    half = student_quantile(0.975, degrees) * error
+    if change < course.effect or change <= sure:
+        return None
+    return Decline(
+        node=course.node, label=course.label, drift=True, since_s=course.times_s[0], until_s=None, change=change,
+        low=change - half, high=change + half, cycles=len(losses),
+    )  # fmt: skip

@@ -1,0 +1,160 @@
+"""The judgement on a soak: what became worse, what was wrong, and what a node that died was doing."""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from seatrial.commands.soak.courses import FEWEST_CYCLES, Decline, courses, declines
+from seatrial.commands.soak.findings import declined, died, throttled
+from seatrial.judgement.corrupt_data import corruption_findings
+from seatrial.judgement.nodes.trials import judge_trials, trial_notes
+from seatrial.judgement.outcome import failure_of
+from seatrial.judgement.rank_deaths import judge_deaths, run_notes
+from seatrial.model.errors import ExitCode
+from seatrial.model.measurement import GroupMeasurement, Measurement
+from seatrial.model.node_trials import NodeFigures, NodeTrials
+from seatrial.model.placement import node_of
+from seatrial.model.run import Ending, NodeState, RecordedRun
+from seatrial.model.settings import SoakSettings
+from seatrial.model.verdict import Finding, Verdict, worst
+from seatrial.model.words import count, some
+
+MOST_NAMES = 4
+
+
+class NodeSoak(msgspec.Struct, frozen=True, kw_only=True):
+    """What the soak shows of one node."""
+
+    node: str
+    cycles: int
+    """In which anything of it was measured."""
+    last_s: float
+    """When its last round began: seconds since the run began."""
+    wrong_bytes: int
+    celsius: float | None
+    """The hottest reading of all, and the last one; None: unknown."""
+    last_celsius: float | None
+    throttles: int | None
+    declines: tuple[Decline, ...]
+
+
+class SoakResult(msgspec.Struct, frozen=True, kw_only=True):
+    """All that is derived from the samples of a soak."""
+
+    verdict: Verdict
+    reason: str
+    complete: bool
+    findings: tuple[Finding, ...]
+    nodes: tuple[NodeSoak, ...]
+    trials: NodeTrials
+    notes: tuple[str, ...]
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """Findings before incompleteness."""
+        if self.findings:
+            return ExitCode.FINDINGS
+        return ExitCode.PASS if self.complete and self.verdict is Verdict.PASS else ExitCode.INCOMPLETE
+
+    @property
+    def word(self) -> str:
+        """With which a report begins."""
+        stopped = not self.findings and not self.complete and self.verdict is Verdict.PASS
+        return "INCOMPLETE" if stopped else self.verdict.value
+
+
+def judge_soak(recorded: RecordedRun) -> SoakResult:
+    """The judgement, computed from the samples and facts alone."""
+    groups = recorded.group_measurements
+    trials = judge_trials(groups, recorded.facts)
+    worse = declines(courses(trials.figures, groups, recorded.measurements))
+    by_node = _by_node(groups)
+    nodes = tuple(_soak(figures, by_node[figures.node], worse) for figures in trials.figures)
+    lost = [state for state in recorded.info.lost if state.fault and not state.rank_died]
+    findings = _findings(recorded, trials, nodes, lost)
+    cycles = min((node.cycles for node in nodes), default=0)
+    complete = recorded.info.ending is Ending.COMPLETE and not lost
+    reason = _reason(recorded, nodes, complete=complete)
+    return SoakResult(
+        verdict=_verdict(findings, cycles),
+        reason=reason,
+        complete=complete,
+        findings=findings,
+        nodes=nodes,
+        trials=trials,
+        notes=(*run_notes(recorded, reason, findings), *trial_notes(trials, recorded.facts)),
+    )
+
+
+def _by_node(groups: Sequence[GroupMeasurement]) -> Mapping[str, list[GroupMeasurement]]:
+    by_node: dict[str, list[GroupMeasurement]] = {}
+    for group in groups:
+        by_node.setdefault(node_of(group.nodes[0]), []).append(group)
+    return by_node
+
+
+def _soak(figures: NodeFigures, groups: Sequence[GroupMeasurement], worse: Sequence[Decline]) -> NodeSoak:
+    readings = [group.conditions.millicelsius for group in groups if group.conditions and group.conditions.millicelsius]
+    conditions = figures.conditions
+    return NodeSoak(
+        node=figures.node,
+        cycles=len({group.repetition for group in groups}),
+        last_s=max(group.at_s or 0.0 for group in groups),
+        wrong_bytes=figures.wrong_bytes,
+        celsius=conditions.celsius if conditions else None,
+        last_celsius=readings[-1] / 1e3 if readings else None,
+        throttles=conditions.throttles if conditions else None,
+        declines=tuple(decline for decline in worse if decline.node == figures.node),
+    )
+
+
+def _findings(
+    recorded: RecordedRun, trials: NodeTrials, nodes: Sequence[NodeSoak], lost: Sequence[NodeState]
+) -> tuple[Finding, ...]:
+    """What died and what was wrong first, then what became worse; a node that is slow throughout has its own."""
+    by_name = {node.node: node for node in nodes}
+    return (
+        *(died(state, recorded, by_name.get(state.node)) for state in lost),
+        *judge_deaths(recorded).findings,
+        *corruption_findings(map(_between_nodes, recorded.measurements), recorded.fabric),
+        *trials.findings,
+        *(declined(node.node, node.declines) for node in nodes if node.declines),
+        *(throttled(node) for node in nodes if node.throttles),
+    )
+
+
+def _between_nodes(measured: Measurement) -> Measurement:
+    """The measurement of two ranks as one of their nodes."""
+    wrong = tuple(
+        msgspec.structs.replace(each, source=node_of(each.source), target=node_of(each.target))
+        for each in measured.corruptions
+    )
+    source, target = node_of(measured.source), node_of(measured.target)
+    return msgspec.structs.replace(measured, source=source, target=target, corruptions=wrong)
+
+
+def _verdict(findings: Sequence[Finding], cycles: int) -> Verdict:
+    if findings:
+        return worst([finding.verdict for finding in findings])
+    if not cycles:
+        return Verdict.NOT_RUN
+    return Verdict.PASS if cycles >= FEWEST_CYCLES else Verdict.INCONCLUSIVE
+
+
+def _reason(recorded: RecordedRun, nodes: Sequence[NodeSoak], *, complete: bool) -> str:
+    """How long the soak was, and why it ended early."""
+    if not nodes:
+        return failure_of(recorded) or "nothing was measured"
+    cycles = min(node.cycles for node in nodes)
+    settings = recorded.info.settings
+    wanted_s = settings.site.budget_s if isinstance(settings, SoakSettings) else 0.0
+    lasted_s = max(node.last_s for node in nodes)
+    reason = f"{count(len(nodes), 'node')}, {count(cycles, 'cycle')} in {lasted_s / 60:.1f} minutes"
+    if cycles < FEWEST_CYCLES:
+        reason += f"; at least {FEWEST_CYCLES} cycles are needed to see a change"
+    if complete:
+        return reason
+    missing = sorted({node_of(name) for name in recorded.info.nodes} - {node.node for node in nodes})
+    if missing:
+        return f"{reason}; not measured: {some(missing, MOST_NAMES)}"
+    return f"{reason}, stopped before the {wanted_s / 60:g} minutes were over"

@@ -1,0 +1,91 @@
+"""The report of `seatrial soak`."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from seatrial.commands.soak.courses import Decline
+from seatrial.commands.soak.findings import change_text
+from seatrial.commands.soak.judge import NodeSoak, SoakResult
+from seatrial.model import subject
+from seatrial.model.run import RunInfo
+from seatrial.model.verdict import Verdict
+from seatrial.render.headline import sentence_of
+from seatrial.render.json import Json
+from seatrial.render.node_trials import trial_fields, trial_tables
+from seatrial.render.pair_view import design_note, run_line
+from seatrial.render.report import Block, Case, Findings, Lines, Report, columns, first_rows
+
+HEAD = columns("node", "#cycles", "#last, s", "#wrong bytes", "#throttled", "#hottest, °C", "~became worse")
+
+
+def soak_report(run: RunInfo, result: SoakResult) -> Report:
+    """The whole report."""
+    return Report(
+        word=result.word,
+        sentence=sentence_of(result.findings) or result.reason,
+        exit_code=result.exit_code,
+        run=run,
+        payload=lambda: soak_fields(result),
+        terminal=lambda _: _blocks(result),
+        page=lambda: _page(run, result),
+        about=run_line(run),
+        findings=result.findings,
+        cases=() if result.findings else tuple(_case(node) for node in result.nodes),
+    )
+
+
+def soak_fields(result: SoakResult) -> Json:
+    """docs/soak.md describes each field."""
+    return {
+        "reason": result.reason,
+        "complete": result.complete,
+        "soak": [_node_fields(node) for node in result.nodes],
+        **trial_fields(result.trials),
+        "notes": list(result.notes),
+    }
+
+
+def _node_fields(node: NodeSoak) -> Json:
+    fields: Json = msgspec.to_builtins(node)
+    return fields
+
+
+def _case(node: NodeSoak) -> Case:
+    return Case(name=subject.node(node.node).text, verdict=Verdict.PASS if node.cycles else Verdict.NOT_RUN)
+
+
+def _blocks(result: SoakResult) -> Iterator[Block]:
+    if result.findings:
+        yield Findings(findings=result.findings)
+    yield from first_rows(HEAD, [_row(node) for node in result.nodes])
+    yield from trial_tables(result.trials, "Medians over all cycles")
+    yield Lines(rows=tuple(_lines(result)))
+
+
+def _page(run: RunInfo, result: SoakResult) -> Iterator[Block]:
+    yield from _blocks(result)
+    yield from design_note(run)
+
+
+def _row(node: NodeSoak) -> tuple[str, ...]:
+    return (
+        node.node,
+        str(node.cycles),
+        f"{node.last_s:.0f}",
+        str(node.wrong_bytes),
+        "—" if node.throttles is None else str(node.throttles),
+        "—" if node.celsius is None else f"{node.celsius:.0f}",
+        "; ".join(_short(decline) for decline in node.declines) or "nothing",
+    )
+
+
+def _short(decline: Decline) -> str:
+    return change_text(decline)
+
+
+def _lines(result: SoakResult) -> Iterator[tuple[str, str]]:
+    if result.nodes:
+        yield "soaked", result.reason
+    for note in result.notes:
+        yield "note", note
