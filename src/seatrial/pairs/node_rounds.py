@@ -51,6 +51,11 @@ QUICK = Extent(whole=False, array_part=3)
 SHORT = Extent(whole=False, passes=3, batches=4, quanta=200, round_trips=200, array_part=3)
 """A third of it, for nodes that are tried one after the other; noise is still watched for a tenth of a second."""
 
+LOAD = Extent(passes=8, batches=100)
+"""Of a soak: longer, so that nodes are hot and quotas are spent."""
+LOAD_OF_SHARED = Extent(whole=False, passes=3, batches=60, quanta=300, round_trips=500, array_part=3)
+"""The same for nodes that are tried one after the other: longer than the 100 ms of a CPU quota."""
+
 
 def rounds_of(
     trials: Iterable[Trial],

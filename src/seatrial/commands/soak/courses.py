@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 import numpy as np
 
+from seatrial.judgement.nodes.figures import TRAFFIC, figures_of
 from seatrial.judgement.nodes.peers import FEWEST_PEERS
 from seatrial.model.measurement import GroupMeasurement, Kernel, Measurement
 from seatrial.model.node_trials import Measure, NodeFigures, Runs
@@ -24,6 +25,8 @@ ERROR_RATE = 0.01
 """Of healthy soaks, the share in which a change may be reported, shared by all figures of all nodes."""
 EFFECTS = 2.0
 """Times the practical effect of a figure: what a soak reports."""
+STEADY = frozenset((*TRAFFIC, Kernel.FMA, Kernel.CHASE))
+"""Kernels that do the same work in each iteration, without waiting."""
 LINK, LINK_EFFECT = "bandwidth of its link", 0.05
 FEWEST_CYCLES = FEWEST
 
@@ -58,15 +61,26 @@ class Decline(msgspec.Struct, frozen=True, kw_only=True):
     """How many show it."""
 
 
-def courses(
-    figures: Iterable[NodeFigures], measurements: Iterable[GroupMeasurement], pairs: Iterable[Measurement]
-) -> list[Course]:
+def sustained(measurements: Iterable[GroupMeasurement]) -> tuple[NodeFigures, ...]:
+    """The figures with mean times in place of medians: a quota or a duty cycle stops few iterations, for long.
+
+    Pipes and noise keep their own: their times have long tails.
+    """
+    return figures_of(
+        msgspec.structs.replace(group, times_s=(math.fsum(group.times_s) / len(group.times_s),))
+        if group.shape.kernel in STEADY and group.times_s and min(group.times_s) > 0
+        else group
+        for group in measurements
+    )
+
+
+def courses(measurements: Sequence[GroupMeasurement], pairs: Iterable[Measurement]) -> list[Course]:
     """All of them that have enough cycles."""
     began: dict[str, dict[int, float]] = defaultdict(dict)
     for group in measurements:
         began[node_of(group.nodes[0])].setdefault(group.repetition, group.at_s or 0.0)
     by_measure: dict[Measure, dict[str, Runs]] = defaultdict(dict)
-    for each_node in figures:
+    for each_node in sustained(measurements):
         for measure, runs in each_node.runs.items():
             by_measure[measure][each_node.node] = runs
     made = []

@@ -67,7 +67,7 @@ def judge_soak(recorded: RecordedRun) -> SoakResult:
     """The judgement, computed from the samples and facts alone."""
     groups = recorded.group_measurements
     trials = judge_trials(groups, recorded.facts)
-    worse = declines(courses(trials.figures, groups, recorded.measurements))
+    worse = declines(courses(groups, recorded.measurements))
     by_node = _by_node(groups)
     nodes = tuple(_soak(figures, by_node[figures.node], worse) for figures in trials.figures)
     lost = [state for state in recorded.info.lost if state.fault and not state.rank_died]

@@ -18,7 +18,7 @@ from seatrial.model.measurement import Kernel, Phase, Round, Shape
 from seatrial.model.run import Design, RecordedRun
 from seatrial.model.settings import SoakSettings
 from seatrial.model.words import count
-from seatrial.pairs.node_rounds import FULL, SHORT
+from seatrial.pairs.node_rounds import LOAD, LOAD_OF_SHARED
 from seatrial.pairs.rounds import circle_round, turns
 
 LATENCY = Shape(kernel=Kernel.PINGPONG, message_bytes=8, window=1, warmup=10, iterations=200)
@@ -63,7 +63,7 @@ class SoakRun:
     def __init__(self, settings: SoakSettings, frame: Run) -> None:
         self._frame = frame
         self._settings = settings
-        self._rounds = NodeTrialRounds(frame, settings.trials, FULL, SHORT)
+        self._rounds = NodeTrialRounds(frame, settings.trials, LOAD, LOAD_OF_SHARED)
 
     def measure(self, hosts: Hosts, nodes: tuple[str, ...]) -> str:
         """Get the nodes, start the probe on all cores, and repeat the cycle until the time is over."""

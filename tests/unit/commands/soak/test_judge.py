@@ -53,6 +53,18 @@ def test_a_node_that_recovers_is_named_with_the_end() -> None:
     assert all(decline.until_s == 140.0 for decline in result.nodes[1].declines)
 
 
+def test_a_quota_that_stops_few_iterations_for_long_is_seen() -> None:
+    run = soaked(healthy, NAMES, CYCLES)
+    groups = tuple(
+        msgspec.structs.replace(group, times_s=(*group.times_s[:-2], *(20 * time_s for time_s in group.times_s[-2:])))
+        if group.nodes[0].startswith("n3") and group.repetition > 12 and group.shape.kernel is Kernel.FMA
+        else group
+        for group in run.group_measurements
+    )
+    (finding,) = judge_soak(msgspec.structs.replace(run, group_measurements=groups)).findings
+    assert finding.subject.text == "node:n3"
+
+
 def test_what_slows_down_all_nodes_at_once_names_none() -> None:
     result = judge_soak(soaked(all_slower, NAMES, CYCLES))
     assert result.findings == ()
