@@ -137,13 +137,13 @@ def _losses(by_node: Mapping[str, Runs], *, of_share: bool, more_is_better: bool
 def declines(all_courses: Sequence[Course]) -> list[Decline]:
     """What became worse on which node, in the order of the courses; a steady drift only where there is no step."""
     error_rate = ERROR_RATE / max(len(all_courses), 1)
-    found: list[Decline] = []
+    worse: list[Decline] = []
     for course in all_courses:
         changes = find_changes(course.losses, error_rate)
         steps = _steps(course, changes)
         drift = None if steps else _drift(course, error_rate)
-        found += steps or ([drift] if drift else [])
-    return found
+        worse += steps or ([drift] if drift else [])
+    return worse
 
 
 def _steps(course: Course, changes: SeriesChanges) -> list[Decline]:
