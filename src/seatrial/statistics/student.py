@@ -5,6 +5,7 @@
 
 import math
 from functools import lru_cache
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,8 @@ Reals = NDArray[np.float64]
 STEPS = 300
 TINY = 1e-300
 CLOSE = 1e-13
+SETTLED = 1e-11
+"""Relative step of a quantile below which it is taken."""
 GRID = 256
 """Quantiles are computed on a grid of 1/degrees and interpolated between."""
 MOST_DEGREES = 1e4
@@ -76,11 +79,20 @@ def quantile(confidence: float, degrees: Reals) -> Reals:
 
 @lru_cache(maxsize=16)
 def _grid(confidence: float) -> tuple[Reals, Reals]:
+    """Newton's method from the normal quantile: tails are convex in t, so that it comes to the root from below."""
     inverse = np.linspace(1 / MOST_DEGREES, 1.0, GRID)
     degrees = 1 / inverse
-    low, high = np.zeros(GRID), np.full(GRID, 1e9)
-    for _ in range(100):
-        middle = (low + high) / 2
-        above = two_sided(middle, degrees) > 1 - confidence
-        low, high = np.where(above, middle, low), np.where(above, high, middle)
-    return inverse, high
+    tails = np.full(GRID, NormalDist().inv_cdf((1 + confidence) / 2))
+    for _ in range(STEPS):
+        step = (two_sided(tails, degrees) - (1 - confidence)) / (2 * _density(tails, degrees))
+        tails = tails + step
+        if np.all(np.abs(step) < SETTLED * tails):
+            break
+    return inverse, tails
+
+
+def _density(t: Reals, degrees: Reals) -> Reals:
+    log_factor = np.asarray(_log_gamma((degrees + 1) / 2) - _log_gamma(degrees / 2), float)
+    logs = log_factor - np.log(degrees * math.pi) / 2 - (degrees + 1) / 2 * np.log1p(t * t / degrees)
+    density: Reals = np.exp(logs)
+    return density

@@ -102,6 +102,12 @@ def _conclusion(metrics: Sequence[MetricChange]) -> tuple[Outcome, Changed | Non
     return Outcome.SAME, max((each.together for each in metrics), key=lambda row: abs(row.loss))
 
 
+def _lost(row: Changed) -> bool:
+    """Whether a subject is slower, or one that is not decided lost more than the others did."""
+    more = row.deviates and row.metric.sign * (row.beyond_others - 1) > 0
+    return row.loss > 0 and (row.outcome is Outcome.SLOWER or more)
+
+
 def _node_losses(
     tables: Sequence[MetricTable], metrics: Sequence[MetricChange], first: int, leaf_of: Mapping[str, str]
 ) -> tuple[dict[str, float], set[str]]:
@@ -110,7 +116,7 @@ def _node_losses(
         node
         for metric in metrics
         for row in metric.changed
-        if row.loss > 0 and row.subject.kind in (SubjectKind.NODE, SubjectKind.PAIR)
+        if _lost(row) and row.subject.kind in (SubjectKind.NODE, SubjectKind.PAIR)
         for node in row.subject.name.split(">")
     }
     table_of = {table.metric: table for table in tables}

@@ -9,6 +9,7 @@ from seatrial.judgement.comparison.records import Comparison
 from seatrial.model.errors import UsageError
 from seatrial.model.run_values import Compared, MetricTable
 from seatrial.model.verdict import Outcome
+from tests.support.facts_examples import server
 from tests.support.run_tables import BANDWIDTH, LATENCY, complete_pairs, summaries, table, table_of
 
 
@@ -172,3 +173,15 @@ def test_nodes_of_sparse_designs_are_compared_by_distance_if_leaves_are_known() 
         assert found.metrics[0].nodes.same >= 8
     unknown = compared([tables[0]], (3, 3))
     assert unknown.metrics[0].nodes == type(unknown.metrics[0].nodes)()
+
+
+def test_who_lost_less_than_the_others_is_not_one_of_the_slower_nodes() -> None:
+    """One run each decides nothing; the node that kept its rate deviates, but it is not what suspects must explain."""
+    everyone = [f"n{number}" for number in range(1, 9)]
+    tables = [table((1, 1), slow={name: 0.7 for name in everyone if name != "n5"})]
+    facts = {name: server(name) for name in everyone}
+    newer = {**facts, "n5": msgspec.structs.replace(facts["n5"], kernel="6.9")}
+    first = RunSet(name="A", runs=summaries(1, 1), facts=facts)
+    second = RunSet(name="B", runs=summaries(2, 1), facts=newer)
+    (suspect,) = compare(first, second, tables).suspects
+    assert suspect.slower_nodes == 0
