@@ -193,9 +193,10 @@ def set_apart(
     all of them. This alone names nothing: of healthy pairs some lie like this by chance, and the retest decides.
     """
     line = references.bandwidth
+    if line is None or not references.alike or len(survey.pairs) >= FEWEST_DENSE_NODES * (FEWEST_DENSE_NODES - 1):
+        return list(groups)
     nodes = sorted({name for pair in survey.pairs for name in pair})
-    few = FEWEST_NODES <= len(nodes) < FEWEST_DENSE_NODES
-    if line is None or not references.alike or not few:
+    if not FEWEST_NODES <= len(nodes) < FEWEST_DENSE_NODES:
         return list(groups)
     if len(survey.pairs) < DENSE_SHARE * len(nodes) * (len(nodes) - 1):
         return list(groups)
