@@ -19,8 +19,8 @@ SURROUNDINGS = ["env", "OMPI_MCA_mpi_yield_when_idle=1", f"WM_PROJECT_DIR={PROJE
 SIZES = ((1, 1), (2, 2), (4, 2))
 
 
-def carried_out(plan: LabPlan, archive: Path, *words: object, code: int = 0) -> dict[str, Any]:
-    asked = ["run", *map(str, words), "--archive", str(archive), "--budget", "10m", "--json"]
+def carried_out(plan: LabPlan, archive: Path, *words: object, code: int = 0, command: str = "run") -> dict[str, Any]:
+    asked = [command, *map(str, words), "--archive", str(archive), "--budget", "10m", "--json"]
     done = run(as_user(plan, [*SURROUNDINGS, sys.executable, "-m", "seatrial", *asked]), timeout_s=700)
     assert done.returncode == code, done.stdout + done.stderr
     return parsed(done.stdout)
@@ -77,19 +77,13 @@ def test_the_motor_bike_is_meshed_once_and_its_curve_has_one_mesh(lab2: LabPlan,
     words = ["openfoam", "--set", "end=4", "--run", "meshed", "--keep", "--ranks", 1]
     carried_out(lab2, archive, *words, "--case", motor_bike(tmp_path / "bike"))
     case = only_mesh(archive / ".scratch" / "meshed", tmp_path / "mesh")
-    outputs = []
-    for ranks, nodes in SIZES:
-        name = f"bike-{ranks}"
-        words = ["openfoam", "--set", "end=4", "--run", name, "--ranks", ranks, "--node-count", nodes, "--case", case]
-        assert "motorBike_rider-body%69" in str(evidence(carried_out(lab2, archive, *words), "patches"))
-        logs = archive / name / "logs"
-        outputs.append(tmp_path / f"{name}.log")
-        outputs[-1].write_text("".join((logs / f"{step}.out").read_text() for step in ("checkMesh", "simpleFoam")))
-    argv = [sys.executable, "-m", "seatrial", "scale", "--over", "ranks", "--from", *map(str, outputs), "--json"]
-    done = run(argv, timeout_s=120)
-    curve = parsed(done.stdout)
-    assert done.returncode == 0, done.stdout
-    assert [point["size"] for point in curve["curves"][0]["points"]] == [1, 2, 4]
+    words = ["openfoam", "--case", case, "--set", "end=4", "--cores", "1,2,4", "--spread", 2, "--run", "bike"]
+    (curve,) = carried_out(lab2, archive, *words, command="scale")["curves"]
+    assert [point["size"] for point in curve["points"]] == [1, 2, 4]
+    assert curve["gates"] == []
+    assert 0.5 < curve["points"][2]["balance"] <= 1
+    done = run([sys.executable, "-m", "seatrial", "report", str(archive / "bike-c4-1"), "--json"], timeout_s=120)
+    assert "motorBike_rider-body%69" in str(evidence(parsed(done.stdout), "patches"))
 
 
 def test_lost_patches_are_invalid_and_named(lab2: LabPlan, archive: Path, tmp_path: Path) -> None:

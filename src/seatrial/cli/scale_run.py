@@ -111,7 +111,9 @@ def carried_out(preview: Preview, settings: RunSettings, benchmark: "Benchmark",
     reasons = tuple(left.values())
     if reasons and INTERRUPTED not in left:
         reasons = (*reasons, continuation(preview))
-    return scale_measured.Series(name=preview.name, runs=tuple(runs), left=reasons, planned=len(preview.planned))
+    return scale_measured.Series(
+        name=preview.name, runs=tuple(runs), left=reasons, planned=len(preview.planned), node_hours=used
+    )
 
 
 def continuation(preview: Preview) -> str:

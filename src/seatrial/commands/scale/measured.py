@@ -36,11 +36,8 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
     runs: tuple[Measured, ...]
     left: tuple[str, ...] = ()
     planned: int = 0
-
-    @property
-    def node_hours(self) -> float:
-        """That all runs took together."""
-        return sum(run.node_hours for run in self.runs)
+    node_hours: float = 0.0
+    """That all runs took together, also those that failed."""
 
 
 def curves_of(benchmark: Benchmark, metric: str, series: Series, *, weak: bool) -> list[Curve]:
