@@ -51,7 +51,7 @@ def list_runs(
 
     judged = [_judged(row) for row in listing.list_archive(archive_folder(archive), node)]
     rows = [row for row in judged if not failed or row.exit_code != 0]
-    which = " that did not pass" * failed + (f" of {node}" if node else "")
+    which = (f" of {node}" if node else "") + " that did not pass" * failed
     return show(runs_view.list_report(rows, f"No runs{which} in {archive_folder(archive)}."), as_json=as_json)
 
 

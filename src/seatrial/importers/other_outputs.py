@@ -29,26 +29,31 @@ def _output(mark: str, name: str, remedy: str = NONE) -> OtherOutput:
     return OtherOutput(re.compile(mark, re.MULTILINE), name, remedy)
 
 
+def _parsed(mark: str, name: str, benchmark: str) -> OtherOutput:
+    return _output(mark, name, f"seatrial parse {benchmark} reads and judges it. {FORMATS}")
+
+
 OUTPUTS = (
     _output(
         r"Intel\(R\) MPI Benchmarks|^#\s*Benchmarking\s+\w+|#bytes\s+#repetitions",
         "the output of the Intel MPI Benchmarks (IMB)",
-        f"It has a row for each message size, not for each pair of nodes: {CHECK}",
+        f"It has a row for each message size, not for each pair of nodes: seatrial parse imb reads it, and {CHECK}",
     ),
     _output(
         r"^#\s*OSU\s",
         "the output of the OSU micro-benchmarks",
         f"seatrial locate reads their tests between two nodes if a line with both names is above each table. {FORMATS}",
     ),
-    _output(r"HPC Challenge Benchmark|^Begin of (?:MPI|Star|Single)\w+", "the output of HPCC"),
-    _output(r"HPLinpack|^T/V\s+N\s+NB\s+P\s+Q|HPL_pdgesv", "the output of HPL (Linpack)"),
-    _output(r"HPCG[- ]Benchmark|^HPCG", "the output of HPCG"),
-    _output(r"^STREAM version|^Triad:\s+[\d.]+", "the output of STREAM"),
-    _output(r"OpenFOAM|^ExecutionTime = |Foam::|^Exec\s+: \S*Foam\b", "the output of OpenFOAM"),
-    _output(
-        r"^IOR-\d|MPI Coordinated Test of Parallel I/O|^mdtest-\d|^access\s+bw\(MiB/s\)", "output of IOR or mdtest"
-    ),
-    _output(r"^fio-\d|\"fio version\"|clat percentiles|^\s+(?:read|write)\s*: IOPS=", "the output of fio"),
+    _parsed(r"HPC Challenge Benchmark|^Begin of (?:MPI|Star|Single)\w+", "the output of HPCC", "hpcc"),
+    _parsed(r"HPLinpack|^T/V\s+N\s+NB\s+P\s+Q|HPL_pdgesv", "the output of HPL (Linpack)", "hpl"),
+    _parsed(r"HPCG[- ]Benchmark|^HPCG", "the output of HPCG", "hpcg"),
+    _parsed(r"^STREAM version|^Triad:\s+[\d.]+", "the output of STREAM", "stream"),
+    _parsed(r"OpenFOAM|^ExecutionTime = |Foam::|^Exec\s+: \S*Foam\b", "the output of OpenFOAM", "openfoam"),
+    _parsed(r"^LAMMPS \(", "the output of LAMMPS", "lammps"),
+    _parsed(r"^\s*\d+:\s+\d+ bytes\s+\d+ times\s+-->", "the output of NetPIPE", "netpipe"),
+    _parsed(r"^mdtest-\d", "the output of mdtest", "mdtest"),
+    _parsed(r"^IOR-\d|MPI Coordinated Test of Parallel I/O|^access\s+bw\(MiB/s\)", "the output of IOR", "ior"),
+    _parsed(r"^fio-\d|\"fio version\"|clat percentiles|^\s+(?:read|write)\s*: IOPS=", "the output of fio", "fio"),
     _output(
         r"^Port=\d+ Lid=0x|^START_PM_INFO",
         "counters of ibdiagnet",

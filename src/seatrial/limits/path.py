@@ -122,7 +122,7 @@ def _limit(source: _End, target: _End) -> Limit | NoLimit:
 def _terms(source: _End, target: _End) -> Terms:
     """The terms of the fastest network that both ends share; without terms where `unknown` has the reason."""
     if source.facts.hostname == target.facts.hostname:
-        return Terms(unknown=("shared memory inside one node: this limit applies to paths between two nodes",))
+        return Terms(unknown=("both ranks are on one node, and only paths between nodes have a limit",))
     for facts in (source.facts, target.facts):
         if not facts.complete:
             return Terms(unknown=(f"the facts of {facts.hostname} are truncated: collect them again",))

@@ -11,8 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from seatrial.benchmarks.catalogue import BENCHMARKS
 from seatrial.cli.main import run
 from seatrial.importers.formats import FORMATS, read_matrix
+from seatrial.importers.other_outputs import OUTPUTS
 from seatrial.locate.table import locate_in_table
 from seatrial.model.errors import UsageError
 from seatrial.model.verdict import Verdict
@@ -225,3 +227,9 @@ def test_the_output_of_any_benchmark_is_never_a_pass(text: str, form: str) -> No
     except UsageError:
         return
     assert locate_in_table(table, (), None).verdict is not Verdict.PASS
+
+
+def test_every_benchmark_that_parse_knows_is_named_with_its_command() -> None:
+    remedies = " ".join(output.remedy for output in OUTPUTS)
+    named = set(re.findall(r"seatrial parse (\w+) reads", remedies))
+    assert named == BENCHMARKS.keys() - {"osu"}, "locate reads those tests of OSU that measure a pair"

@@ -112,7 +112,7 @@ UNREAD = Hca(name="mlx5_0")
 
 
 def test_other_reasons() -> None:
-    assert reason(node("n1"), node("n1")).startswith("shared memory inside one node")
+    assert reason(node("n1"), node("n1")).startswith("both ranks are on one node")
     assert reason(node("n1", hcas=(UNREAD,)), node("n2", hcas=(UNREAD,))) == (
         "n1 has mlx5_0, whose ports could not be read: MPI may use it"
     )

@@ -48,9 +48,9 @@ def _texts(core: CoreCell) -> tuple[str, str]:
 
 
 def loose_text(loose: Loose) -> str:
-    """ranks 0-3 on any of cores 0-15, and so on each other's."""
+    """ranks 0-3 on any of cores 0-15, which they may share."""
     whose = f"rank {loose.ranks[0]}" if len(loose.ranks) == 1 else f"ranks {numbers(loose.ranks)}"
-    return f"{whose} on any of cores {numbers(loose.cores)}, and so on each other's"
+    return f"{whose} on any of cores {numbers(loose.cores)}, which they may share"
 
 
 def node_title(picture: NodePicture) -> str:

@@ -33,7 +33,7 @@ def test_ranks_stand_on_their_cores_and_the_adapter_at_its_numa_node() -> None:
 
 def test_ranks_that_wander_have_no_place() -> None:
     lines = drawn(server(), EVERYWHERE, EVERYWHERE, (3,))
-    assert lines[1] == "  now      ranks 0-1 on any of cores 0-15, and so on each other's"
+    assert lines[1] == "  now      ranks 0-1 on any of cores 0-15, which they may share"
     assert "  now       .  .  .  2  .  .  .  ." in lines
 
 
