@@ -25,6 +25,9 @@ from seatrial.pairs.rounds import pieces
 
 PAIRS_PER_CONTROL = 16
 """Where many suspects are measured again, as many more controls: other jobs' traffic disturbs some of them."""
+WIDE_PARTS = (SubjectKind.NODE, SubjectKind.UPLINK, SubjectKind.SPINE)
+MANY_PAIRS = 8
+"""Pairs that shared no cable with each other and are slow all the same: enough to accuse one of `WIDE_PARTS`."""
 SINGLE_PAIRS = 2
 """Suspects that are single pairs, for whose ends there are controls."""
 
@@ -93,13 +96,17 @@ def crowded(evidence: Mapping[Pair, Evidence], suspicion: Suspicion) -> list[Pai
 
 def still_crowded(evidence: Mapping[Pair, Evidence], suspicion: Suspicion, fabric: Wiring) -> list[Pair]:
     """What is slow in rounds made by `apart`, to measure again: where cables are not known with fewer at once, a few
-    pairs of each suspected part and every pair that no part explains; where all cables on the way are known, all.
+    pairs of each suspected part and every pair that no part explains; where all cables on the way are known, all but
+    those of nodes, uplinks and spines that many pairs accuse.
 
-    On known cables nothing of ours was in these pairs' way, but traffic of other jobs may have been, and passes.
+    On known cables nothing of ours was in these pairs' way, but traffic of other jobs may have been, and passes. It
+    does not fill all cables of a switch, or the port of a node, while many pairs are measured; the retest decides.
     """
     found: dict[Pair, None] = {}
     for suspect in suspicion.slow:
         known = cables_known(suspect.pairs, fabric)
+        if known and suspect.subject.kind in WIDE_PARTS and len(suspect.pairs) >= MANY_PAIRS:
+            continue
         pairs = suspect.pairs[:RETEST_PAIRS] if is_part(suspect) and not known else suspect.pairs
         found.update(dict.fromkeys(pair for pair in pairs if evidence[pair].pairs_at_once > 1))
     return list(found)

@@ -43,7 +43,7 @@ from seatrial.driver.run import Run, describe
 from seatrial.driver.site import choose_launcher
 from seatrial.launch.contract import Hosts, Launcher
 from seatrial.locate.explanation import Suspect
-from seatrial.locate.thresholds import RETEST_CAP, SCATTERS, SUSPICION
+from seatrial.locate.thresholds import SCATTERS, SUSPICION
 from seatrial.model.errors import LaunchError
 from seatrial.model.fabric import Wiring
 from seatrial.model.judgement import Judgement
@@ -65,7 +65,7 @@ HELPS = 0.8
 """That attempt is made while at most this share of the slow pairs stays slow: what stays is not contention."""
 MOST_PASSING = 2000
 """Where all cables are known, nothing of ours is in the way of what stays slow; traffic of other jobs may be, and it
-passes. The attempts go on while more pairs stay slow than a retest can hold, in at most this many rounds each."""
+passes. The attempts go on while any of them recovers, in at most this many rounds each: a retest takes far longer."""
 FEWEST_PEERS = 4
 """Nodes with fewer pairs of others to compare with are measured in all repetitions, which cost little there."""
 REPEATING_HELPS = 0.95
@@ -289,8 +289,7 @@ class Check(Run):
     def _spread_out(self, plan: SurveyPlan, deadline: float) -> None:
         """Slow pairs again in rounds of which no two pairs share a known cable, or leave or enter the same leaf.
 
-        Where many pairs run at once they share cables, and what is slow then may be no fault. Repeat with ever fewer
-        pairs at once while that helps.
+        Many pairs at once share cables: what is slow may be no fault. Repeat with fewer at once while that helps.
         """
         shape = next((one.shape for one in plan.rounds if one.shape.kernel is Kernel.ONEWAY), PILOT)
         draw = random.Random(self.seed)
@@ -298,8 +297,9 @@ class Check(Run):
         while at_once > 1:
             evidence, references, suspicion = self.assessor.assess(self.recorded())
             pairs = still_crowded(evidence, suspicion, references.fabric) if step else crowded(evidence, suspicion)
-            passing = len(pairs) > RETEST_CAP and cables_known(pairs, references.fabric)
-            if not MOST_PAIRS < len(pairs) <= (1.0 if passing else HELPS) * before:
+            passing = cables_known(pairs, references.fabric)
+            recovered = len(pairs) < before if passing else len(pairs) <= HELPS * before
+            if len(pairs) <= MOST_PAIRS or not recovered:
                 return
             before, step = len(pairs), step + 1
             draw.shuffle(pairs)
