@@ -80,6 +80,7 @@ def test_it_continues_where_it_was_interrupted(heat: Path, capsys: pytest.Captur
     assert printed["headline"].startswith("INCOMPLETE  up-n4-1: run ended with exit code 3")
     assert "--run up --nodelist n[1-4] measures what is missing" in printed["data"]["left"][-1]
     assert [point["size"] for point in printed["data"]["curves"][0]["points"]] == [1, 2]
+    assert printed["data"]["node_hours"] > sum(item["node_hours"] for item in printed["data"]["runs"])
     program(heat, STRONG)
     before = len(lines(heat))
     again = scaled(heat, capsys, "--nodes", "1,2,4", "--repeat", "2", "--run", "up")
