@@ -1,5 +1,6 @@
 """Runs of benchmarks that belong together, by their names in the archive: what is there is not repeated."""
 
+import contextlib
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
@@ -101,10 +102,11 @@ def beyond(limit_node_hours: float, used: float, settings: RunSettings, nodes: i
 
 
 def node_hours_of(recorded: "RecordedRun") -> float:
-    """That the run took, from its first to its last moment."""
+    """That the run took, at least as long as its programs: the end is recorded in whole seconds, the start is not."""
     info = recorded.info
-    try:
-        took_s = (datetime.fromisoformat(info.ended) - datetime.fromisoformat(info.started)).total_seconds()
-    except ValueError:
-        took_s = sum(step.seconds for step in recorded.steps)
+    took_s = sum(step.seconds for step in recorded.steps)
+    with contextlib.suppress(ValueError):
+        took_s = max(
+            (datetime.fromisoformat(info.ended) - datetime.fromisoformat(info.started)).total_seconds(), took_s
+        )
     return len(info.nodes) * took_s / SECONDS
