@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from seatrial.commands.soak.courses import FEWEST_CYCLES, Decline, courses, declines
+from seatrial.commands.soak.courses import FEWEST_CYCLES, Decline, courses, declines, detectable
 from seatrial.commands.soak.findings import declined, died, throttled
 from seatrial.judgement.corrupt_data import corruption_findings
 from seatrial.judgement.nodes.trials import judge_trials, trial_notes
@@ -12,10 +12,11 @@ from seatrial.judgement.outcome import failure_of
 from seatrial.judgement.rank_deaths import judge_deaths, run_notes
 from seatrial.model.errors import ExitCode
 from seatrial.model.measurement import GroupMeasurement, Measurement
-from seatrial.model.node_trials import NodeFigures, NodeTrials
+from seatrial.model.node_trials import USEFUL, NodeFigures, NodeTrials
 from seatrial.model.placement import node_of
 from seatrial.model.run import Ending, NodeState, RecordedRun
 from seatrial.model.settings import SoakSettings
+from seatrial.model.units import share
 from seatrial.model.verdict import Finding, Verdict, worst
 from seatrial.model.words import count, some
 
@@ -67,7 +68,9 @@ def judge_soak(recorded: RecordedRun) -> SoakResult:
     """The judgement, computed from the samples and facts alone."""
     groups = recorded.group_measurements
     trials = judge_trials(groups, recorded.facts)
-    worse = declines(courses(groups, recorded.measurements))
+    followed = courses(groups, recorded.measurements)
+    worse = declines(followed)
+    smallest = detectable(followed)
     by_node = _by_node(groups)
     nodes = tuple(_soak(figures, by_node[figures.node], worse) for figures in trials.figures)
     lost = [state for state in recorded.info.lost if state.fault and not state.rank_died]
@@ -76,13 +79,13 @@ def judge_soak(recorded: RecordedRun) -> SoakResult:
     complete = recorded.info.ending is Ending.COMPLETE and not lost
     reason = _reason(recorded, nodes, complete=complete)
     return SoakResult(
-        verdict=_verdict(findings, cycles),
+        verdict=_verdict(findings, cycles, useful=any(size <= USEFUL for size in smallest.values())),
         reason=reason,
         complete=complete,
         findings=findings,
         nodes=nodes,
         trials=trials,
-        notes=(*run_notes(recorded, reason, findings), *trial_notes(trials, recorded.facts)),
+        notes=(*_seen(smallest), *run_notes(recorded, reason, findings), *trial_notes(trials, recorded.facts)),
     )
 
 
@@ -133,12 +136,18 @@ def _between_nodes(measured: Measurement) -> Measurement:
     return msgspec.structs.replace(measured, source=source, target=target, corruptions=wrong)
 
 
-def _verdict(findings: Sequence[Finding], cycles: int) -> Verdict:
+def _seen(smallest: Mapping[str, float]) -> tuple[str, ...]:
+    """What would have been named had it begun in the middle; nothing where too few cycles were measured."""
+    sizes = ", ".join(f"{label} {share(size)}" for label, size in smallest.items())
+    return (f"A node that had become worse by this much would have been named: {sizes}.",) if sizes else ()
+
+
+def _verdict(findings: Sequence[Finding], cycles: int, *, useful: bool) -> Verdict:
     if findings:
         return worst([finding.verdict for finding in findings])
     if not cycles:
         return Verdict.NOT_RUN
-    return Verdict.PASS if cycles >= FEWEST_CYCLES else Verdict.INCONCLUSIVE
+    return Verdict.PASS if cycles >= FEWEST_CYCLES and useful else Verdict.INCONCLUSIVE
 
 
 def _reason(recorded: RecordedRun, nodes: Sequence[NodeSoak], *, complete: bool) -> str:

@@ -1,5 +1,7 @@
 """The judgement on a soak: steps, drifts, throttling, deaths, and healthy nodes."""
 
+import random
+
 import msgspec
 import pytest
 
@@ -103,6 +105,19 @@ def test_few_cycles_are_inconclusive() -> None:
     result = judge_soak(soaked(healthy, NAMES, 5))
     assert (result.verdict, result.exit_code) == (Verdict.INCONCLUSIVE, ExitCode.INCOMPLETE)
     assert "at least 12 cycles are needed" in result.reason
+
+
+def test_noise_that_hides_everything_is_no_pass() -> None:
+    mood = random.Random(1)
+    restless = soaked(lambda _node, _cycle: wild(mood), NAMES, CYCLES)
+    result = judge_soak(restless)
+    assert (result.verdict, result.exit_code) == (Verdict.INCONCLUSIVE, ExitCode.INCOMPLETE)
+
+
+def wild(mood: random.Random) -> Machine:
+    """Anything, from cycle to cycle."""
+    rate, slow = mood.uniform(0.2, 1.0), mood.uniform(1.0, 5.0)
+    return Machine(memory=rate, load=slow, arithmetic=rate, delay_s=mood.uniform(0, 0.02), pipe=slow)
 
 
 def test_throttling_is_a_finding() -> None:
