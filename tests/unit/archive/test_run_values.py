@@ -3,6 +3,7 @@
 import shutil
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -16,7 +17,7 @@ from seatrial.model.errors import SeatrialError
 from seatrial.model.run_values import Compared
 from seatrial.model.units import BANDWIDTH
 from seatrial.statistics.estimates import median
-from tests.support.builders import Cluster, names, record, slow_part
+from tests.support.builders import Cluster, names, record, sail, slow_part
 from tests.support.paths import DATA
 from tests.support.run_archives import healthy_run
 
@@ -60,6 +61,15 @@ def test_a_baselines_file_gives_the_same_tables(folder: Path, tmp_path: Path) ->
         assert before.pairs == after.pairs
         assert np.array_equal(before.values, after.values)
         assert before.compared == after.compared == (Compared.ENDS,)
+
+
+def test_rounds_of_two_iterations_compare_as_those_of_more(tmp_path: Path) -> None:
+    """On a fabric that became slow, first and last are all iterations; `compare` refused the two runs."""
+    recorded = sail(Cluster(nodes=names(3)))
+    few = [msgspec.structs.replace(one, times_s=one.times_s[:2]) for one in recorded.measurements]
+    slow = msgspec.structs.replace(recorded, measurements=tuple(few))
+    folder = record(Cluster(nodes=names(3)), tmp_path, "slow", slow)
+    assert {table.compared for table in read_tables([values_file(folder)])} == {(Compared.ENDS,)}
 
 
 @pytest.mark.parametrize(("kind", "name"), [("curve", "latency 8 KiB"), ("saturate", "2 ranks")])
