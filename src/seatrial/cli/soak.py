@@ -35,7 +35,7 @@ def soak(
     markdown: Markdown = None,
     junit: Junit = None,
 ) -> int:
-    """Keep all nodes busy with all kernels for some minutes, and name what fails or becomes slower under load."""
+    """Keep all nodes busy for some minutes, and name what fails or becomes slower under load."""
     processors = max(len(os.sched_getaffinity(0)), 1)
     site = replace(settings_of(context), nodes=parse_nodes(names, "NODES"), ranks=processors, budget_s=60.0 * minutes)
     settings = SoakSettings(site=site, trials=trials_of(trials))
