@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 import numpy as np
 
+from seatrial.commands.soak.single_step import PEERS, Step, best_step
 from seatrial.judgement.nodes.figures import TRAFFIC, figures_of
 from seatrial.judgement.nodes.peers import FEWEST_PEERS
 from seatrial.model.measurement import GroupMeasurement, Kernel, Measurement
@@ -135,15 +136,40 @@ def _losses(by_node: Mapping[str, Runs], *, of_share: bool, more_is_better: bool
 
 
 def declines(all_courses: Sequence[Course]) -> list[Decline]:
-    """What became worse on which node, in the order of the courses; a steady drift only where there is no step."""
+    """What became worse on which node, in the order of the courses; a steady drift only where no step fits better."""
     error_rate = ERROR_RATE / max(len(all_courses), 1)
+    alone = {(course.label, course.node): best_step(np.asarray(course.losses)) for course in all_courses}
     worse: list[Decline] = []
     for course in all_courses:
-        changes = find_changes(course.losses, error_rate)
-        steps = _steps(course, changes)
-        drift = None if steps else _drift(course, error_rate)
-        worse += steps or ([drift] if drift else [])
+        steps = _steps(course, find_changes(course.losses, error_rate))
+        if steps:
+            worse += steps
+            continue
+        others = [abs(step.change) for (label, node), step in alone.items() if label == course.label
+                  and node != course.node and step is not None]  # fmt: skip
+        step = _alone(course, alone[course.label, course.node], others, error_rate)
+        drift, squares = _drift(course, error_rate)
+        fits = step is not None and (drift is None or step.squares <= squares)
+        if step is not None and fits:
+            worse.append(_declined(course, step))
+        elif drift is not None:
+            worse.append(drift)
     return worse
+
+
+def _alone(course: Course, step: Step | None, others: Sequence[float], error_rate: float) -> Step | None:
+    """The step, where it is sure, as large as the effect, and larger than what the other nodes vary by."""
+    if step is None or step.change < course.effect or not step.sure(error_rate):
+        return None
+    return None if others and step.change < PEERS * median(others) else step
+
+
+def _declined(course: Course, step: Step) -> Decline:
+    half = step.half_width(0.95)
+    return Decline(
+        node=course.node, label=course.label, drift=False, since_s=course.times_s[step.first], until_s=None,
+        change=step.change, low=step.change - half, high=step.change + half, cycles=len(course.losses) - step.first,
+    )  # fmt: skip
 
 
 def detectable(all_courses: Sequence[Course]) -> dict[str, float]:
@@ -178,14 +204,17 @@ def _steps(course: Course, changes: SeriesChanges) -> list[Decline]:
     return steps
 
 
-def _drift(course: Course, error_rate: float) -> Decline | None:
-    """The line of least squares over time, if it rises by the effect; its interval allows for correlated noise."""
+def _drift(course: Course, error_rate: float) -> tuple[Decline | None, float]:
+    """The line of least squares over time, if it rises by the effect, and its squared residuals.
+
+    Its interval allows for correlated noise.
+    """
     times = np.asarray(course.times_s)
     losses = np.asarray(course.losses)
     centred = times - times.mean()
     spread = float(centred @ centred)
     if not spread > 0:
-        return None
+        return None, math.inf
     slope = float(centred @ losses) / spread
     residuals = losses - losses.mean() - slope * centred
     squares, lagged = residual_products(residuals)
@@ -197,8 +226,9 @@ def _drift(course: Course, error_rate: float) -> Decline | None:
     sure = student_quantile(1 - error_rate / 2, degrees) * error
     half = student_quantile(0.975, degrees) * error
     if change < course.effect or change <= sure:
-        return None
-    return Decline(
+        return None, squares
+    drift = Decline(
         node=course.node, label=course.label, drift=True, since_s=course.times_s[0], until_s=None, change=change,
         low=change - half, high=change + half, cycles=len(losses),
     )  # fmt: skip
+    return drift, squares
