@@ -11,7 +11,7 @@ from seatrial.judgement.nodes.trials import judge_trials, trial_notes
 from seatrial.judgement.outcome import failure_of
 from seatrial.judgement.rank_deaths import judge_deaths, run_notes
 from seatrial.model.errors import ExitCode
-from seatrial.model.measurement import GroupMeasurement, Measurement
+from seatrial.model.measurement import GroupMeasurement, Kernel, Measurement
 from seatrial.model.node_trials import USEFUL, NodeFigures, NodeTrials
 from seatrial.model.placement import node_of
 from seatrial.model.run import Ending, NodeState, RecordedRun
@@ -21,6 +21,8 @@ from seatrial.model.verdict import Finding, Verdict, worst
 from seatrial.model.words import count, some
 
 MOST_NAMES = 4
+BETWEEN_NODES = (Kernel.PINGPONG, Kernel.ONEWAY)
+"""Kernels of a pair of nodes."""
 
 
 class NodeSoak(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,10 +78,12 @@ def judge_soak(recorded: RecordedRun) -> SoakResult:
     lost = [state for state in recorded.info.lost if state.fault and not state.rank_died]
     findings = _findings(recorded, trials, nodes, lost)
     cycles = min((node.cycles for node in nodes), default=0)
-    complete = recorded.info.ending is Ending.COMPLETE and not lost
-    reason = _reason(recorded, nodes, complete=complete)
+    missing = missing_results(recorded)
+    complete = recorded.info.ending is Ending.COMPLETE and not lost and not missing
+    reason = _reason(recorded, nodes, missing, complete=complete)
+    useful = not missing and any(size <= USEFUL for size in smallest.values())
     return SoakResult(
-        verdict=_verdict(findings, cycles, useful=any(size <= USEFUL for size in smallest.values())),
+        verdict=_verdict(findings, cycles, useful=useful),
         reason=reason,
         complete=complete,
         findings=findings,
@@ -87,6 +91,34 @@ def judge_soak(recorded: RecordedRun) -> SoakResult:
         trials=trials,
         notes=(*_seen(smallest), *run_notes(recorded, reason, findings), *trial_notes(trials, recorded.facts)),
     )
+
+
+def missing_results(recorded: RecordedRun) -> tuple[str, ...]:
+    """Which nodes lack which results in how many cycles; a result without a time, or with the time 0, is none.
+
+    Nodes that died are not listed. The cycle in which the soak was stopped may be incomplete, and where the number of
+    nodes is odd one of them has no partner in each cycle.
+    """
+    cycles: dict[Kernel, dict[str, set[int]]] = {}
+    results: list[tuple[GroupMeasurement | Measurement, tuple[str, ...]]] = [
+        *((group, group.nodes[:1]) for group in recorded.group_measurements),
+        *((link, link.pair) for link in recorded.measurements),
+    ]
+    for measured, names in results:
+        by_node = cycles.setdefault(measured.shape.kernel, {})
+        if measured.times_s and min(measured.times_s) > 0:
+            for name in names:
+                by_node.setdefault(node_of(name), set()).add(measured.repetition)
+    died = {node_of(state.node) for state in recorded.info.lost}
+    missing = []
+    for kernel, by_node in cycles.items():
+        most = len(set().union(*by_node.values()))
+        allowed = most // 2 if kernel in BETWEEN_NODES else 1
+        for name in sorted({node_of(name) for name in recorded.info.nodes} - died):
+            lacking = most - len(by_node.get(name, ()))
+            if lacking > allowed or lacking == most:
+                missing.append(f"{name}: no {kernel.value} in {lacking} of {count(most, 'cycle')}")
+    return tuple(missing)
 
 
 def _by_node(groups: Sequence[GroupMeasurement]) -> Mapping[str, list[GroupMeasurement]]:
@@ -150,7 +182,7 @@ def _verdict(findings: Sequence[Finding], cycles: int, *, useful: bool) -> Verdi
     return Verdict.PASS if cycles >= FEWEST_CYCLES and useful else Verdict.INCONCLUSIVE
 
 
-def _reason(recorded: RecordedRun, nodes: Sequence[NodeSoak], *, complete: bool) -> str:
+def _reason(recorded: RecordedRun, nodes: Sequence[NodeSoak], missing: Sequence[str], *, complete: bool) -> str:
     """How long the soak was, and why it ended early."""
     if not nodes:
         return failure_of(recorded) or "nothing was measured"
@@ -163,7 +195,9 @@ def _reason(recorded: RecordedRun, nodes: Sequence[NodeSoak], *, complete: bool)
         reason += f"; at least {FEWEST_CYCLES} cycles are needed to see a change"
     if complete:
         return reason
-    missing = sorted({node_of(name) for name in recorded.info.nodes} - {node.node for node in nodes})
-    if missing:
-        return f"{reason}; not measured: {some(missing, MOST_NAMES)}"
+    absent = sorted({node_of(name) for name in recorded.info.nodes} - {node.node for node in nodes})
+    if absent:
+        return f"{reason}; not measured: {some(absent, MOST_NAMES)}"
+    if missing and recorded.info.ending is Ending.COMPLETE:
+        return f"{reason}; {some(missing, MOST_NAMES)}"
     return f"{reason}, stopped before the {wanted_s / 60:g} minutes were over"

@@ -1,6 +1,7 @@
 """The judgement on a soak: steps, drifts, throttling, deaths, and healthy nodes."""
 
 import random
+from collections.abc import Callable
 
 import msgspec
 import pytest
@@ -10,7 +11,7 @@ from seatrial.commands.soak.judge import judge_soak
 from seatrial.commands.soak.view import soak_report
 from seatrial.model.errors import ExitCode
 from seatrial.model.loss import Loss, LossCause, Moment, SessionLoss
-from seatrial.model.measurement import Conditions, Kernel, Measurement, Phase, Shape
+from seatrial.model.measurement import Conditions, GroupMeasurement, Kernel, Measurement, Phase, Shape
 from seatrial.model.run import Ending, NodeCause, NodeState, RecordedRun
 from seatrial.model.verdict import FindingKind, Verdict
 from tests.support.node_series import GOOD, Machine, soaked
@@ -179,3 +180,27 @@ def test_a_link_that_becomes_slow() -> None:
     )  # fmt: skip
     findings = judge_soak(msgspec.structs.replace(run, measurements=measured)).findings
     assert {finding.subject.text for finding in findings} == {"node:n3"}
+
+
+HALF = CYCLES // 2
+Kept = Callable[[GroupMeasurement], GroupMeasurement | None]
+MISSING: dict[str, Kept] = {
+    "the node": lambda _: None,
+    "the second half": lambda group: group if group.repetition < HALF else None,
+    "a kernel": lambda group: None if group.shape.kernel is Kernel.FMA else group,
+    "the second half of a kernel": (
+        lambda group: group if group.shape.kernel is not Kernel.FMA or group.repetition < HALF else None
+    ),
+    "all times": lambda group: msgspec.structs.replace(group, times_s=()),
+    "all but zeros": lambda group: msgspec.structs.replace(group, times_s=(0.0,) * len(group.times_s)),
+}
+
+
+@pytest.mark.parametrize("lacking", MISSING)
+def test_a_node_that_lacks_results_is_no_pass(lacking: str) -> None:
+    run = soaked(healthy, NAMES, CYCLES)
+    kept = [MISSING[lacking](group) if group.nodes[0].startswith("n3") else group for group in run.group_measurements]
+    groups = tuple(group for group in kept if group is not None)
+    result = judge_soak(msgspec.structs.replace(run, group_measurements=groups))
+    assert (result.verdict, result.exit_code) == (Verdict.INCONCLUSIVE, ExitCode.INCOMPLETE)
+    assert "n3" in result.reason
