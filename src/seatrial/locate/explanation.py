@@ -1,7 +1,7 @@
 """From bad pairs to the parts of the cluster that explain them."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -120,6 +120,12 @@ def suspects_of(groups: Collection[Blamed]) -> list[Suspect]:
 def blamed_parts(bad: Mapping[Pair, float], good: Crossings, *, acquit: bool = True) -> list[frozenset[Component]]:
     """What `blame` names, by direction; the parts of one set lie on the same bad pairs."""
     return [blamed.components for blamed in _cover(bad, good, acquit=acquit)]
+
+
+def with_parts(groups: Sequence[Blamed], added: Sequence[Blamed]) -> list[Blamed]:
+    """`groups` and the parts `added` to them; lone pairs that these explain are no longer suspects of their own."""
+    explained = {pair for group in added for pair in group.pairs}
+    return [*(group for group in groups if group.components or not group.pairs <= explained), *added]
 
 
 def pair_suspects(pairs: Collection[Pair]) -> list[Suspect]:

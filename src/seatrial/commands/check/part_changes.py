@@ -8,7 +8,7 @@ import msgspec
 
 from seatrial.judgement.wording import WAYS, named, sentence
 from seatrial.locate.evidence import Pair, run_value
-from seatrial.locate.explanation import Blamed
+from seatrial.locate.explanation import Blamed, with_parts
 from seatrial.locate.thresholds import GROSS_LOSS
 from seatrial.model.fabric import Component
 from seatrial.model.measurement import Kernel, Measurement, Phase
@@ -150,8 +150,7 @@ def with_changes(
             own = pairs if len(WAYS_OF[change.direction]) == 1 else _of_way(pairs, change, way)
             if own and not parts & blamed:
                 added.append(Blamed(parts, own))
-    explained = {pair for group in added for pair in group.pairs}
-    return [group for group in known if group.components or not group.pairs <= explained] + added
+    return with_parts(known, added)
 
 
 def _of_way(pairs: frozenset[Pair], change: Change, way: Direction) -> frozenset[Pair]:

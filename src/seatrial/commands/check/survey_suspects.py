@@ -4,13 +4,13 @@ A node may be slow on the average over all its pairs (`locate_survey`, `averaged
 may be bad in one repetition of the survey only (`once_bad`), which a median over three repetitions does not show.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 import numpy as np
 
 from seatrial.locate.evidence import FIRST, SHORTEST_S, Evidence, Pair
-from seatrial.locate.explanation import Blamed, Crossings, blame
+from seatrial.locate.explanation import Blamed, Crossings, blame, with_parts
 from seatrial.locate.group_test import group_name
 from seatrial.locate.references import References
 from seatrial.locate.significance import NORMAL
@@ -95,19 +95,18 @@ def averaged(
         for part in _components(fault)
         if part not in blamed and (pairs := _pairs_of(part, evidence, fabric).difference(excused))
     ]
-    explained = {pair for group in added for pair in group.pairs}
-    return [group for group in known if group.components or not group.pairs <= explained] + added
+    return with_parts(known, added)
 
 
 def _components(fault: LocatedFault) -> list[Component]:
     return [Component(kind=fault.subject.kind, name=fault.subject.name, direction=way) for way in WAYS[fault.direction]]
 
 
-def _pairs_of(part: Component, evidence: Mapping[Pair, Evidence], fabric: Wiring) -> frozenset[Pair]:
+def _pairs_of(part: Component, pairs: Iterable[Pair], fabric: Wiring) -> frozenset[Pair]:
     if part.kind == SubjectKind.NODE:
         end = 0 if part.direction is Direction.OUT else 1
-        return frozenset(pair for pair in evidence if pair[end] == part.name)
-    return frozenset(pair for pair in evidence if part in fabric.path(*pair))
+        return frozenset(pair for pair in pairs if pair[end] == part.name)
+    return frozenset(pair for pair in pairs if part in fabric.path(*pair))
 
 
 def behind_slow_uplinks(located: Located | None, evidence: Mapping[Pair, Evidence], fabric: Wiring) -> frozenset[Pair]:
@@ -206,11 +205,9 @@ def set_apart(
     for name in nodes:
         for way in _ways_apart(name, survey, lack):
             part = Component(kind=SubjectKind.NODE, name=name, direction=way)
-            own = frozenset(pair for pair in survey.pairs if pair[0 if way is Direction.OUT else 1] == name)
-            if part not in blamed and (pairs := own.difference(excused)):
+            if part not in blamed and (pairs := _pairs_of(part, survey.pairs, references.fabric).difference(excused)):
                 added.append(Blamed(frozenset([part]), pairs))
-    explained = {pair for group in added for pair in group.pairs}
-    return [group for group in groups if group.components or not group.pairs <= explained] + added
+    return with_parts(groups, added)
 
 
 def _ways_apart(name: str, survey: SurveyRuns, lack: float) -> tuple[Direction, ...]:

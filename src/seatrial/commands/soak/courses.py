@@ -138,29 +138,34 @@ def _losses(by_node: Mapping[str, Runs], *, of_share: bool, more_is_better: bool
 def declines(all_courses: Sequence[Course]) -> list[Decline]:
     """What became worse on which node, in the order of the courses; a steady drift only where no step fits better."""
     error_rate = ERROR_RATE / max(len(all_courses), 1)
-    alone = {(course.label, course.node): best_step(np.asarray(course.losses)) for course in all_courses}
+    best: dict[str, dict[str, Step]] = defaultdict(dict)
+    for course in all_courses:
+        if (step := best_step(np.asarray(course.losses))) is not None:
+            best[course.label][course.node] = step
     worse: list[Decline] = []
     for course in all_courses:
         steps = _steps(course, find_changes(course.losses, error_rate))
         if steps:
             worse += steps
             continue
-        others = [abs(step.change) for (label, node), step in alone.items() if label == course.label
-                  and node != course.node and step is not None]  # fmt: skip
-        step = _alone(course, alone[course.label, course.node], others, error_rate)
+        step = _alone(course, best[course.label], error_rate)
         drift, squares = _drift(course, error_rate)
-        fits = step is not None and (drift is None or step.squares <= squares)
-        if step is not None and fits:
+        if step is not None and (drift is None or step.squares <= squares):
             worse.append(_declined(course, step))
         elif drift is not None:
             worse.append(drift)
     return worse
 
 
-def _alone(course: Course, step: Step | None, others: Sequence[float], error_rate: float) -> Step | None:
-    """The step, where it is sure, as large as the effect, and larger than what the other nodes vary by."""
+def _alone(course: Course, best: Mapping[str, Step], error_rate: float) -> Step | None:
+    """The node's best step, where it is sure, as large as the effect, and larger than what the other nodes vary by.
+
+    `best`: of this figure, by node.
+    """
+    step = best.get(course.node)
     if step is None or step.change < course.effect or not step.sure(error_rate):
         return None
+    others = [abs(other.change) for node, other in best.items() if node != course.node]
     return None if others and step.change < PEERS * median(others) else step
 
 

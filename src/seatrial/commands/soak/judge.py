@@ -109,12 +109,12 @@ def missing_results(recorded: RecordedRun) -> tuple[str, ...]:
         if measured.times_s and min(measured.times_s) > 0:
             for name in names:
                 by_node.setdefault(node_of(name), set()).add(measured.repetition)
-    died = {node_of(state.node) for state in recorded.info.lost}
+    lost = {node_of(state.node) for state in recorded.info.lost}
     missing = []
     for kernel, by_node in cycles.items():
         most = len(set().union(*by_node.values()))
         allowed = most // 2 if kernel in BETWEEN_NODES else 1
-        for name in sorted({node_of(name) for name in recorded.info.nodes} - died):
+        for name in sorted({node_of(name) for name in recorded.info.nodes} - lost):
             lacking = most - len(by_node.get(name, ()))
             if lacking > allowed or lacking == most:
                 missing.append(f"{name}: no {kernel.value} in {lacking} of {count(most, 'cycle')}")

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 import msgspec
 
-from seatrial.commands.soak.courses import Decline
 from seatrial.commands.soak.findings import change_text
 from seatrial.commands.soak.judge import NodeSoak, SoakResult
 from seatrial.model import subject
@@ -76,12 +75,8 @@ def _row(node: NodeSoak) -> tuple[str, ...]:
         str(node.wrong_bytes),
         "—" if node.throttles is None else str(node.throttles),
         "—" if node.celsius is None else f"{node.celsius:.0f}",
-        "; ".join(_short(decline) for decline in node.declines) or "nothing",
+        "; ".join(change_text(decline) for decline in node.declines) or "nothing",
     )
-
-
-def _short(decline: Decline) -> str:
-    return change_text(decline)
 
 
 def _lines(result: SoakResult) -> Iterator[tuple[str, str]]:
