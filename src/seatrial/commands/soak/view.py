@@ -30,7 +30,7 @@ def soak_report(run: RunInfo, result: SoakResult) -> Report:
         page=lambda: _page(run, result),
         about=run_line(run),
         findings=result.findings,
-        cases=() if result.findings else tuple(_case(node) for node in result.nodes),
+        cases=() if result.findings else tuple(_case(node, result.verdict) for node in result.nodes),
     )
 
 
@@ -50,8 +50,9 @@ def _node_fields(node: NodeSoak) -> Json:
     return fields
 
 
-def _case(node: NodeSoak) -> Case:
-    return Case(name=subject.node(node.node).text, verdict=Verdict.PASS if node.cycles else Verdict.NOT_RUN)
+def _case(node: NodeSoak, verdict: Verdict) -> Case:
+    """Without findings a node is as good as the whole soak could show."""
+    return Case(name=subject.node(node.node).text, verdict=verdict)
 
 
 def _blocks(result: SoakResult) -> Iterator[Block]:

@@ -204,3 +204,4 @@ def test_a_node_that_lacks_results_is_no_pass(lacking: str) -> None:
     result = judge_soak(msgspec.structs.replace(run, group_measurements=groups))
     assert (result.verdict, result.exit_code) == (Verdict.INCONCLUSIVE, ExitCode.INCOMPLETE)
     assert "n3" in result.reason
+    assert {case.verdict for case in soak_report(run.info, result).cases} == {Verdict.INCONCLUSIVE}
