@@ -70,11 +70,13 @@ SERIES ?=
 simulate-series: setup-test
 	.venv/bin/python bench/simulate_series.py $(SERIES)
 
-# For machines without internet access: wheels in build/wheelhouse for this machine's kind of Python.
+# For machines without internet access: wheels in build/wheelhouse for this machine's kind of Python, or for
+# PYTHON_VERSIONS="3.12 3.13" and MACHINE=aarch64.
+export PYTHON_VERSIONS MACHINE
 wheelhouse:
 	sh scripts/wheelhouse.sh
 
-# Installs them without an index, into fresh environments of all Pythons named, and measures with each.
+# Collects wheels for all these Pythons with the first, installs them without an index, and measures with each.
 PYTHONS ?= python3.11 python3.12 python3.13
 wheelhouse-test:
 	sh scripts/wheelhouse_test.sh $(PYTHONS)

@@ -56,6 +56,17 @@ def library(requirement: str) -> str:
     return re.split(r"[^\w-]", requirement, maxsplit=1)[0].lower()
 
 
+@pytest.mark.parametrize(("version", "numpy"), [("3.11", "2.4"), ("3.12", "2.5"), ("3.13", "2.5")])
+def test_a_wheelhouse_for_another_python_gets_the_versions_that_are_pinned_for_it(version: str, numpy: str) -> None:
+    """pip itself would judge the conditions in requirements.txt by the Python that it runs in."""
+    argv = [sys.executable, str(ROOT / "scripts" / "constraints.py"), version, "aarch64"]
+    printed = subprocess.run(argv, check=True, capture_output=True, text=True, timeout=60).stdout.split()
+    assert [one for one in printed if one.startswith("numpy==")][0].startswith(f"numpy=={numpy}.")
+    assert sum(one.startswith("numpy==") for one in printed) == 1
+    assert not any("colorama" in one or "sha256" in one for one in printed)
+    assert {library(one) for one in PROJECT["dependencies"]} <= {library(one) for one in printed}
+
+
 @pytest.mark.parametrize("part", ["probe", "collect"])
 def test_the_wheel_has_all_sources_of_what_runs_on_nodes_and_no_tests(wheel: zipfile.ZipFile, part: str) -> None:
     prefix = f"seatrial/_sources/{part}/"
