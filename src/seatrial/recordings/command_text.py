@@ -17,10 +17,20 @@ LSCPU_LINE = re.compile(r"\s{0,8}([A-Z][\w() /.-]{1,40}?):\s+(\S.*)")
 LSCPU_NEEDS = ("Architecture", "CPU(s)")
 DMI_HANDLE = re.compile(r"Handle 0x[0-9A-Fa-f]+, DMI type [0-9]+")
 DMI_FIELD = re.compile(r"\t([A-Z][^:\t]{1,40}): *(.*)")
+DMI_TITLES = (
+    "BIOS Information",
+    "System Information",
+    "Base Board Information",
+    "Processor Information",
+    "Memory Device",
+)
+"""Titles of the structures that are read: `dmidecode -q` prints no handles."""
 MACHINE = re.compile(r"^Machine(?: L#0)? \(", re.MULTILINE)
 OPENINGS = {
     "lscpu": re.compile(r"^Architecture:\s", re.MULTILINE),
-    "dmidecode": re.compile(r"^# dmidecode [0-9]|^Handle 0x[0-9A-Fa-f]+, DMI type", re.MULTILINE),
+    "dmidecode": re.compile(
+        rf"^# dmidecode [0-9]|^Handle 0x[0-9A-Fa-f]+, DMI type|^(?:{'|'.join(DMI_TITLES)})\n\t", re.MULTILINE
+    ),
     "lstopo": MACHINE,
 }
 """Where the output of each command begins."""
@@ -30,6 +40,7 @@ PLAIN = (
 )  # fmt: skip
 """Facts outside the groups."""
 NOT_PRINTED = "none of lscpu, dmidecode and lstopo printed it"
+WITH_PROCESSORS = "Record it without --no-smt, --only and the like, or better use `seatrial gather`."
 EXPECTED = "Record `lscpu; dmidecode; lstopo` of a node in one file, or better `seatrial gather`."
 
 
@@ -47,6 +58,8 @@ def facts_from_text(text: str, name: str) -> NodeFacts:
     cpu, blocks = lscpu_words(lines), dmi_blocks(lines)
     machine = lstopo_topology(lines) if MACHINE.search(text) else None
     if not (cpu or blocks or machine):
+        if MACHINE.search(text):
+            raise FactsFormatError("This output of lstopo shows no logical processors (PU).", WITH_PROCESSORS)
         raise FactsFormatError("This text contains no output of lscpu, dmidecode or lstopo.", EXPECTED)
     processors, sockets = whole(cpu, "CPU(s)"), whole(cpu, "Socket(s)") or whole(cpu, "CPU socket(s)")
     per_socket = whole(cpu, "Core(s) per socket")
@@ -56,7 +69,7 @@ def facts_from_text(text: str, name: str) -> NodeFacts:
     facts = NodeFacts(
         hostname=name,
         complete=True,
-        cpu_model=cpu.get("Model name", "") or _processor_name(blocks),
+        cpu_model=cpu.get("Model name", "") or (machine.cpu_model if machine else "") or _processor_name(blocks),
         processors=processors or len(topology.processors) or None,
         cores=per_socket * sockets if per_socket and sockets else len(topology.cores) or None,
         sockets=sockets or len(topology.packages) or None,
@@ -89,7 +102,7 @@ def dmi_blocks(lines: list[str]) -> list[tuple[str, list[str]]]:
     for line in lines:
         if DMI_HANDLE.match(line):
             starting = True
-        elif starting and line.strip():
+        elif (starting and line.strip()) or line.rstrip() in DMI_TITLES:
             blocks.append((line.strip(), []))
             starting = False
         elif blocks and line.startswith("\t"):

@@ -8,13 +8,21 @@ from seatrial.model.hardware import Core, NumaNode, PciDevice, PciHop, PciKind, 
 from seatrial.model.hca import Hca
 from seatrial.node.pci import ADDRESS
 
-OBJECT = re.compile(r"(Package|Socket|NUMANode|Core|PU)(?:\([^)]*\))? L#([0-9]{1,6})(?: \(([^)]*)\))?")
+OBJECT = re.compile(r"(Package|Socket|NUMANode|Core|PU)(?:\([^)]*\))? [LP]#([0-9]{1,6})(?: \(([^)]*)\))?")
+"""`lstopo -p` prints physical numbers (P#) alone; otherwise they are in the parentheses."""
 PHYSICAL = re.compile(r"P#([0-9]{1,6})")
 SIZE = re.compile(r"(?<![\w#])([0-9]{1,9})(KB|MB|GB|TB|KiB|MiB|GiB|TiB)\b")
 UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 """hwloc prints KB for 1024 bytes."""
 PCI = re.compile(r"PCI ((?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])(?: \(([^)]*)\))?")
-DEVICE = re.compile(r'(Net|OpenFabrics|Network|Block|GPU|CoProc)(?:\([^)]*\))? (?:L#[0-9]+ )?"([^"\s]{1,64})"')
+VERBOSE_PCI = re.compile(
+    r"PCI [^=]{0,40}\bbusid=((?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) .{0,40}?class=[0-9a-f]{4}\(([^)]*)\)"
+)
+"""`lstopo -v`: PCI L#1 (busid=0000:00:03.0 id=1af4:1041 class=0200(Ethernet) ...)."""
+VERBOSE_MODEL = re.compile(r'\bCPUModel="([^"]{1,200})"')
+DEVICE = re.compile(
+    r'(Net|OpenFabrics|Network|Block|GPU|CoProc)(?:\([^)]*\))? (?:L#[0-9]+ )?(?:\([^()]{0,400}\) )?"([^"\s]{1,64})"'
+)
 KINDS = {
     "InfiniBand": PciKind.NETWORK, "Ethernet": PciKind.NETWORK, "Network": PciKind.NETWORK, "Fabric": PciKind.NETWORK,
     "3D": PciKind.GPU, "Co-Processor": PciKind.GPU, "ProcessingAccelerator": PciKind.GPU, "NVMExp": PciKind.NVME,
@@ -37,6 +45,8 @@ class MachineText(NamedTuple):
     pci: tuple[PciDevice, ...]
     hcas: tuple[Hca, ...]
     interfaces: tuple[NetworkInterface, ...]
+    cpu_model: str = ""
+    """Only `lstopo -v` prints it."""
 
 
 class _Place:
@@ -89,7 +99,7 @@ def lstopo_topology(lines: list[str]) -> MachineText | None:
                 cores[-1] = Core(
                     processors=tuple(sorted(members)), package=cores[-1].package, numa_node=cores[-1].numa_node
                 )
-        if match := PCI.search(line):
+        if match := PCI.search(line) or VERBOSE_PCI.search(line):
             devices.append(PciText(match[1] if match[1].count(":") > 1 else f"0000:{match[1]}", match[2] or "", []))
         for kind, name in DEVICE.findall(line):
             if devices:
@@ -107,6 +117,7 @@ def lstopo_topology(lines: list[str]) -> MachineText | None:
         pci=tuple(sorted(map(_device, devices), key=lambda device: device.address)),
         hcas=tuple(hcas),
         interfaces=tuple(interfaces),
+        cpu_model=next((match[1] for match in map(VERBOSE_MODEL.search, lines) if match), ""),
     )
 
 

@@ -9,6 +9,8 @@ from seatrial.render.finding_text import brief, part_name
 
 MOST_PARTS = 4
 """Parts that a headline names before it counts the rest."""
+MOST_CHARACTERS = 50
+"""Of all these names, unless the first alone is longer: with verdict and counts a line of 80 columns."""
 
 
 def at_fault(findings: Sequence[Finding]) -> tuple[Finding, ...]:
@@ -33,7 +35,13 @@ def sentence_of(findings: Sequence[Finding], unlisted: int = 0) -> str:
     if len(faults) == 1 and not unlisted:
         return _one(faults[0])
     parts = list(dict.fromkeys(map(_name, faults)))
-    return f"{count(len(faults) + unlisted, 'finding')}: {some(parts, MOST_PARTS, unlisted)}"
+    return f"{count(len(faults) + unlisted, 'finding')}: {some(parts, _fitting(parts), unlisted)}"
+
+
+def _fitting(names: Sequence[str]) -> int:
+    """How many of the names a headline has room for; one at least."""
+    lengths = (len(", ".join(names[:number])) for number in range(2, MOST_PARTS + 1))
+    return 1 + sum(length <= MOST_CHARACTERS for length in lengths)
 
 
 def _one(finding: Finding) -> str:

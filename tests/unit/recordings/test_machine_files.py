@@ -171,6 +171,57 @@ def test_lstopo_of_hwloc_1_has_numa_nodes_above_the_cores() -> None:
     assert places(facts) == [((0,), 0, 0), ((1,), 0, 0), ((2,), 1, 1), ((3,), 1, 1)]
 
 
+def test_lstopo_with_physical_numbers() -> None:
+    """`lstopo -p`: P# in place of L#, and no logical numbers."""
+    physical = re.sub(r"(NUMANode|PU) L#[0-9]+ \((P#[0-9]+) ?", r"\1 \2 (", LSTOPO).replace(" ()", "")
+    physical = re.sub(r"\bL#", "P#", physical)
+    assert "L#" not in physical and "NUMANode P#1 (16GB)" in physical and "PU P#6" in physical
+    facts, usual = facts_from_text(physical, "n1"), facts_from_text(LSTOPO, "n1")
+    assert places(facts) == places(usual) and facts.topology == usual.topology
+    assert facts.pci == usual.pci
+
+
+VERBOSE = """Machine (P#0 total=24684092KB Backend=Linux OSName=Linux HostName=vm Architecture=x86_64)
+  Package L#0 (P#0 total=24684092KB CPUVendor=AuthenticAMD CPUModel="AMD EPYC 7763 64-Core Processor" CPUStepping=1)
+    NUMANode L#0 (P#0 local=24684092KB total=24684092KB)
+    L1dCache L#0 (P#0 size=32KB linesize=64 ways=8 Inclusive=0)
+      Core L#0 (P#0)
+        PU L#0 (P#0)
+      Core L#1 (P#1)
+        PU L#1 (P#1)
+  HostBridge L#0 (buses=0000:[00-00])
+    PCI L#0 (busid=0000:00:02.0 id=1af4:1042 class=0180(Storage))
+      Block L#0 (Size=268435456 SectorSize=512 LinuxDeviceID=254:0) "vda"
+    PCI 15b3:1017 (P#4096 busid=0000:5e:00.0 class=0207(InfiniBand) PCIVendor="Mellanox")
+      Network L#1 (Address=02:fc:00:00:00:01 Port=1) "ib0"
+      OpenFabrics L#2 (NodeGUID=506b:4b03:00cc:02a6) "mlx5_0"
+"""
+
+
+def test_verbose_lstopo() -> None:
+    """`lstopo -v`, with devices as hwloc 2 and as hwloc 1 print them."""
+    facts = facts_from_text(VERBOSE, "n1")
+    assert (facts.cpu_model, facts.cores, facts.sockets) == ("AMD EPYC 7763 64-Core Processor", 2, 1)
+    assert facts.memory_bytes == 24684092 << 10
+    assert [(device.address, device.kind, device.names) for device in facts.pci] == [
+        ("0000:00:02.0", PciKind.OTHER, ("vda",)),
+        ("0000:5e:00.0", PciKind.NETWORK, ("ib0", "mlx5_0")),
+    ]
+    assert [(hca.name, hca.pci_address) for hca in facts.hcas] == [("mlx5_0", "0000:5e:00.0")]
+
+
+def test_lstopo_without_processors_is_refused_with_its_reason() -> None:
+    with pytest.raises(SeatrialError, match="no logical processors"):
+        facts_from_text("".join(line for line in LSTOPO.splitlines(True) if "PU L#" not in line), "n1")
+
+
+def test_dmidecode_without_handles(tmp_path: Path) -> None:
+    """`dmidecode -q` prints titles alone."""
+    quiet = "\n".join(line for line in DMIDECODE.splitlines()[4:] if not line.startswith("Handle"))
+    assert commands_in(quiet) == {"dmidecode"}
+    assert facts_from_text(quiet, "n1") == facts_from_text(DMIDECODE, "n1")
+
+
 def test_memory_beside_memory_near_the_same_cores() -> None:
     text = LSTOPO.replace("    L3 L#0", "    NUMANode(HBM) L#2 (P#2 16GB)\n    L3 L#0")
     facts = facts_from_text(text, "n1")

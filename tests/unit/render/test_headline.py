@@ -51,6 +51,13 @@ def test_many_findings_are_counted() -> None:
     assert sentence_of(many) == "9 findings: n0, n1, n2, n3 and 5 more"
 
 
+def test_names_that_a_line_has_no_room_for_are_counted() -> None:
+    many = [replace(FACT, subject=subject.node(f"cluster-compute-rack-{number:02}-node")) for number in range(9)]
+    assert sentence_of(many) == "9 findings: cluster-compute-rack-00-node and 8 more"
+    assert sentence_of(many[:2]) == "2 findings: cluster-compute-rack-00-node and 1 more"
+    assert sentence_of([replace(FACT, subject=subject.node("n" * 90)), FACT]) == f"2 findings: {'n' * 90} and 1 more"
+
+
 def test_a_run_is_not_slow_where_its_only_finding_is_unstable() -> None:
     slow_pairs = tuple(replace(one, verdict=Verdict.SLOW) for one in judgement().pairs)
     said = headline(run_info(), judgement(pairs=slow_pairs, findings=(UNSTABLE,)))

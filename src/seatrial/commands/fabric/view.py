@@ -51,7 +51,7 @@ def _verdict(fabric: FabricMap, problems: Sequence[Finding]) -> tuple[Verdict, s
     size = count(len(fabric.links), "cable")
     faults = [problem for problem in problems if problem.at_fault]
     if faults:
-        return Verdict.MISCONFIGURED, f"{sentence_of(faults)}, in a fabric of {size}"
+        return Verdict.MISCONFIGURED, sentence_of(faults)
     if not fabric.links:
         return Verdict.NOT_RUN, "The map has no cables: nothing was checked."
     if problems:

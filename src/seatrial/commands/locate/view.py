@@ -191,7 +191,8 @@ def _headline(table: PairTable, located: Located) -> str:
         return f"no measured pair of {nodes} has a usable {metrics}"
     if located.verdict is Verdict.SLOW:
         faults = sentence_of(table_findings(located), located.unlisted_pairs)
-        return f"{faults}, among {nodes}; {_power(located)}"
+        blind = all(one.detectable_ratio is None for one in located.resolutions)
+        return f"{faults}, among {nodes}" + (f"; {_power(located)}" if blind else "")
     if located.verdict is Verdict.UNSTABLE:
         gross = [one for one in located.unstable if one.gross]
         return f"numbers of {count(len(gross), 'pair or node', 'pairs or nodes')} disagree, on {nodes}"
