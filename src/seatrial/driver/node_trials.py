@@ -10,6 +10,7 @@ from seatrial.judgement.nodes.trials import suspects
 from seatrial.launch.contract import Manner
 from seatrial.model.measurement import GroupRound
 from seatrial.model.placement import node_of
+from seatrial.model.run import Design
 from seatrial.model.settings import Trial
 from seatrial.model.words import count, some
 from seatrial.pairs.node_places import NodePlaces, places_of, ranks_needed
@@ -53,6 +54,21 @@ class NodeTrialRounds:
         wanted = None if nodes is None else set(nodes)
         places = [one for one in self.places if wanted is None or one.node in wanted]
         return rounds_of(self._trials, places, repetitions, at_once=not self.shared, extent=self._extents[self.shared])
+
+    def design(
+        self, name: str, statement: str, *, repetitions: int = 0, rounds: int = 0, pairs_at_once: int = 0
+    ) -> Design:
+        """What is going to be measured, after the start; `statement`: what follows the trials and the nodes."""
+        how = "one node after the other" if self.shared else "all nodes at the same time"
+        return Design(
+            name=name,
+            pairs_at_once=pairs_at_once,
+            repetitions=repetitions,
+            rounds=rounds,
+            ordered_pairs=0,
+            planned_pairs=0,
+            statement=f"{', '.join(self._trials)} of {count(len(self.places), 'node')}, {how}, {statement}",
+        )
 
     def carry_out(self, rounds: Sequence[GroupRound], deadline: float) -> int:
         """Measure the rounds in order until `deadline` (monotonic_s); how many were carried out."""

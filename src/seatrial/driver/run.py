@@ -24,6 +24,7 @@ from seatrial.model.facts import NodeFacts
 from seatrial.model.measurement import Verification
 from seatrial.model.run import Design, Ending, NodeCause, NodeState, RecordedRun, RunInfo, RunKind
 from seatrial.model.settings import CheckSettings, Settings, SiteSettings
+from seatrial.model.words import count
 
 INTERRUPTED = "Interrupted: what had been measured was kept, the rest was not measured."
 MOST_REMARKS = 3
@@ -111,6 +112,18 @@ class Run:
         for state in lost:
             self.measurer.lose(state)
         self._writer.describe(msgspec.structs.replace(self._writer.info, job=self._launcher.job))
+        return granted
+
+    def get_nodes(self, nodes: Sequence[str], seconds: float, asleep: Sequence[str] = ()) -> tuple[str, ...]:
+        """Get the nodes for that long, of which Slurm wakes those `asleep`, and read the facts of those granted.
+
+        Raises LaunchError.
+        """
+        waking = f"; Slurm wakes {', '.join(asleep)}" if asleep else ""
+        self.progress.stage(f"Waiting for {count(len(nodes), 'node')}{waking}")
+        granted = self.allocate(nodes, seconds)
+        self.progress.stage(f"Reading the facts of {count(len(granted), 'node')}")
+        self.inspect(granted)
         return granted
 
     def read_facts(self, nodes: Sequence[str], reading: str, silent: str) -> dict[str, NodeFacts]:

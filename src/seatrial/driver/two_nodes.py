@@ -7,10 +7,10 @@ import msgspec
 
 from seatrial.archive.journal import DefaultStarted, SurveyPlanned
 from seatrial.archive.writer import RunWriter
-from seatrial.driver.node_selection import enough, within_node_hours
+from seatrial.driver.node_selection import enough
+from seatrial.driver.opening import find_hosts, open_run
 from seatrial.driver.progress import Progress, Silent
-from seatrial.driver.run import Run, describe
-from seatrial.driver.site import choose_launcher
+from seatrial.driver.run import Run
 from seatrial.launch.contract import Hosts, Launcher, Manner, StartsByDefault
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.placement import DefaultStart
@@ -84,15 +84,12 @@ def run_two_nodes(
     measurement.
     """
     progress = progress or Silent()
-    progress.stage("Looking for nodes, preparing the probe")
     site = settings.site
-    launcher = choose_launcher(site)
-    hosts = launcher.hosts()
+    launcher, hosts = find_hosts(site, progress)
     pair = pick_ends(enough(hosts, site), hosts, settings.ends)
-    site, hosts, _, cut = within_node_hours(site, hosts, pair, job=launcher.job)
-    writer = RunWriter(site.archive, describe(msgspec.structs.replace(settings, site=site), launcher, hosts, pair))
-    trial = TwoNodes(site, launcher, writer, pair, progress)
-    trial.note_cut(cut)
+    opening = open_run(settings, site, launcher, hosts, pair, fewest=len(pair))
+    trial = TwoNodes(opening.site, launcher, opening.writer, pair, progress)
+    trial.note_cut(opening.cut)
     folder = trial.carry_out(lambda: work(trial))
     return TwoNodesOutcome(folder=folder, recorded=trial.recorded())
 

@@ -156,7 +156,7 @@ class Check(Run):
         super().__init__(settings, launcher, writer, progress, nodes=nodes, left_out=left_out, wiring=wiring)
         self._settings = settings
         self._began_s = began_s
-        self._waking = f"; Slurm wakes {', '.join(hosts.asleep)}" if hosts.asleep else ""
+        self._asleep = hosts.asleep
         self.assessor = Assessor()
         self._scatter = math.inf
         """Of healthy pairs, after the last repetition of the survey."""
@@ -167,10 +167,7 @@ class Check(Run):
         """All stages in order; a sentence where the budget ended it early, else empty."""
         if len(nodes) >= LARGE and not self._launcher.job and not self._settings.replay:
             self.progress.stage(f"This takes {what_it_takes(nodes, self._settings.budget_s)}. {LESS}")
-        self.progress.stage(f"Waiting for {len(nodes)} nodes{self._waking}")
-        nodes = self.allocate(nodes, allocation_s(self._settings.budget_s))
-        self.progress.stage(f"Reading the facts of {len(nodes)} nodes")
-        self.inspect(nodes)
+        self.get_nodes(nodes, allocation_s(self._settings.budget_s), self._asleep)
         self._look_at_job()
         if self.past is not None:
             self._writer.describe(with_past(self._writer.info, self.past, self.measurer.nodes, self.facts))

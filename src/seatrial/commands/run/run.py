@@ -27,11 +27,11 @@ from seatrial.commands.run.scratch import (
     write_files,
 )
 from seatrial.driver.clock import monotonic_s
-from seatrial.driver.node_selection import allocation_s, within_node_hours
+from seatrial.driver.node_selection import allocation_s
+from seatrial.driver.opening import find_hosts, open_run
 from seatrial.driver.progress import Progress, Silent
-from seatrial.driver.run import Run, describe
-from seatrial.driver.site import choose_launcher
-from seatrial.launch.contract import Hosts, Launcher, Manner, StartsPrograms
+from seatrial.driver.run import Run
+from seatrial.launch.contract import Launcher, Manner, StartsPrograms
 from seatrial.model.benchmark_run import Plan, Request, Step, StepResult
 from seatrial.model.errors import LaunchError, UsageError
 from seatrial.model.run import Design, RecordedRun
@@ -63,17 +63,12 @@ def run_benchmark(settings: RunSettings, benchmark: Benchmark, progress: Progres
     progress = progress or Silent()
     launch = launch_of(benchmark, settings)
     site = site_of(settings, launch)
-    progress.stage("Looking for nodes, preparing the probe")
-    launcher = choose_launcher(site)
-    hosts = launcher.hosts()
+    launcher, hosts = find_hosts(site, progress)
     nodes = chosen_nodes(settings, launch, hosts)
-    site, hosts, nodes, cut = within_node_hours(site, hosts, nodes, job=launcher.job, fewest=len(nodes))
-    info = describe(msgspec.structs.replace(settings, site=site), launcher, hosts, nodes)
-    writer = RunWriter(site.archive, info)
-    frame = Run(site, launcher, writer, progress, nodes=nodes, fewest=len(nodes))
-    frame.note_cut(cut)
-    work = BenchmarkRun(settings, launch, launcher, frame, writer)
-    folder = frame.carry_out(lambda: work.carry_out(hosts, nodes))
+    opening = open_run(settings, site, launcher, hosts, nodes, fewest=len(nodes))
+    frame = opening.frame(progress, fewest=len(nodes))
+    work = BenchmarkRun(settings, launch, launcher, frame, opening.writer)
+    folder = frame.carry_out(lambda: work.carry_out(opening.nodes, hosts.asleep))
     recorded = work.recorded()
     return RunOutcome(folder=folder, recorded=recorded, result=judge_run(recorded, benchmark))
 
@@ -123,14 +118,11 @@ class BenchmarkRun:
         self._plan: Plan | None = None
         self._steps: list[StepResult] = []
 
-    def carry_out(self, hosts: Hosts, nodes: Sequence[str]) -> str:
+    def carry_out(self, nodes: Sequence[str], asleep: Sequence[str]) -> str:
         """Get the nodes, make the plan, run its programs; a remark for the report, or nothing."""
         frame, budget_s = self._frame, self._frame.settings.budget_s
         case = read_case(self._settings.case)
-        frame.progress.stage(f"Waiting for {count(len(nodes), 'node')}")
-        granted = frame.allocate(nodes, allocation_s(budget_s / 2))
-        frame.progress.stage(f"Reading the facts of {count(len(granted), 'node')}")
-        frame.inspect(granted)
+        granted = frame.get_nodes(nodes, allocation_s(budget_s / 2), asleep)
         scratch = make_scratch(self._settings, self._writer.info.run)
         try:
             self._run_plan(granted, scratch, case)

@@ -1,19 +1,17 @@
 """All kernels in turn on all nodes, again and again for some minutes: what fails or fades only under load."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
-from seatrial.archive.writer import RunWriter
 from seatrial.commands.soak.judge import SoakResult, judge_soak
 from seatrial.driver.clock import monotonic_s
-from seatrial.driver.node_selection import allocation_s, within_node_hours
+from seatrial.driver.node_selection import allocation_s
 from seatrial.driver.node_trials import NodeTrialRounds
+from seatrial.driver.opening import all_nodes, find_hosts, open_run
 from seatrial.driver.progress import Progress, Silent
-from seatrial.driver.run import Run, describe
-from seatrial.driver.site import choose_launcher
-from seatrial.launch.contract import Hosts
-from seatrial.model.errors import SeatrialError
+from seatrial.driver.run import Run
 from seatrial.model.measurement import Kernel, Phase, Round, Shape
 from seatrial.model.run import Design, RecordedRun
 from seatrial.model.settings import SoakSettings
@@ -40,19 +38,11 @@ def run_soak(settings: SoakSettings, progress: Progress | None = None) -> SoakOu
     measurement.
     """
     progress = progress or Silent()
-    progress.stage("Looking for nodes, preparing the probe")
-    site = settings.site
-    launcher = choose_launcher(site)
-    hosts = launcher.hosts()
-    if not hosts.nodes:
-        raise SeatrialError("No node can be measured.", "`seatrial doctor` shows what is wrong with each.")
-    site, hosts, nodes, cut = within_node_hours(site, hosts, hosts.nodes, job=launcher.job, fewest=1)
-    settings = msgspec.structs.replace(settings, site=site)
-    writer = RunWriter(site.archive, describe(settings, launcher, hosts, nodes))
-    frame = Run(site, launcher, writer, progress, nodes=nodes, left_out=hosts.left_out, fewest=1)
-    frame.note_cut(cut)
+    launcher, hosts = find_hosts(settings.site, progress)
+    opening = open_run(settings, settings.site, launcher, hosts, all_nodes(hosts), fewest=1)
+    frame = opening.frame(progress, fewest=1)
     soak = SoakRun(settings, frame)
-    folder = frame.carry_out(lambda: soak.measure(hosts, nodes))
+    folder = frame.carry_out(lambda: soak.measure(opening.nodes, opening.hosts.asleep))
     recorded = frame.recorded()
     return SoakOutcome(folder=folder, recorded=recorded, result=judge_soak(recorded))
 
@@ -65,15 +55,10 @@ class SoakRun:
         self._settings = settings
         self._rounds = NodeTrialRounds(frame, settings.trials, LOAD, LOAD_OF_SHARED)
 
-    def measure(self, hosts: Hosts, nodes: tuple[str, ...]) -> str:
+    def measure(self, nodes: Sequence[str], asleep: Sequence[str]) -> str:
         """Get the nodes, start the probe on all cores, and repeat the cycle until the time is over."""
         frame, budget_s = self._frame, self._frame.settings.budget_s
-        waking = f"; Slurm wakes {', '.join(hosts.asleep)}" if hosts.asleep else ""
-        frame.progress.stage(f"Waiting for {count(len(nodes), 'node')}{waking}")
-        granted = frame.allocate(nodes, allocation_s(budget_s))
-        frame.progress.stage(f"Reading the facts of {count(len(granted), 'node')}")
-        frame.inspect(granted)
-        self._rounds.start(granted)
+        self._rounds.start(frame.get_nodes(nodes, allocation_s(budget_s), asleep))
         frame.designed(self._design())
         deadline = monotonic_s() + budget_s
         cycle = 0
@@ -101,16 +86,8 @@ class SoakRun:
         )
 
     def _design(self) -> Design:
-        how = "one node after the other" if self._rounds.shared else "all nodes at the same time"
-        return Design(
-            name="soak",
+        return self._rounds.design(
+            "soak",
+            f"and the links between them in pairs, in cycles for {self._frame.settings.budget_s / 60:g} minutes.",
             pairs_at_once=1 if self._rounds.shared else len(self._rounds.places) // 2,
-            repetitions=0,
-            rounds=0,
-            ordered_pairs=0,
-            planned_pairs=0,
-            statement=(
-                f"{', '.join(self._settings.trials)} of {count(len(self._rounds.places), 'node')}, {how}, and the "
-                f"links between them in pairs, in cycles for {self._frame.settings.budget_s / 60:g} minutes."
-            ),
         )

@@ -6,13 +6,11 @@ import msgspec
 
 from seatrial.archive.journal import VariantNoted, of_type
 from seatrial.archive.reader import read_entries, read_run, refuse_damaged
-from seatrial.archive.writer import RunWriter
 from seatrial.commands.transports.ablation import Ablation
 from seatrial.commands.transports.judge import Transports, TransportsByRail, judge_run
-from seatrial.driver.node_selection import enough, within_node_hours
+from seatrial.driver.node_selection import enough
+from seatrial.driver.opening import find_hosts, open_run
 from seatrial.driver.progress import Progress, Silent
-from seatrial.driver.run import describe
-from seatrial.driver.site import choose_launcher
 from seatrial.driver.two_nodes import Pair, pick_ends
 from seatrial.launch.contract import Hosts, Launcher
 from seatrial.model.errors import SeatrialError, UsageError
@@ -37,21 +35,17 @@ def run_transports(settings: TransportsSettings, progress: Progress | None = Non
     if settings.site.replay is not None:
         return judged_again(settings.site.replay)
     progress = progress or Silent()
-    progress.stage("Looking for nodes, preparing the probe")
-    site = settings.site
     try:
-        launcher = choose_launcher(site)
-        hosts = launcher.hosts()
+        launcher, hosts = find_hosts(settings.site, progress)
     except UsageError as error:
         if settings.within and not settings.ends:
             raise UsageError(error.what.replace("--nodes", "--within"), error.remedy) from error
         raise
     nodes, pair, each = place(settings, launcher, hosts)
-    site, hosts, nodes, cut = within_node_hours(site, hosts, nodes, job=launcher.job, fewest=len(nodes))
-    settings = msgspec.structs.replace(settings, site=site)
-    writer = RunWriter(site.archive, describe(settings, launcher, hosts, nodes))
-    trial = Ablation(settings, launcher, writer, nodes, pair, each, progress)
-    trial.note_cut(cut)
+    opening = open_run(settings, settings.site, launcher, hosts, nodes, fewest=len(nodes))
+    settings = msgspec.structs.replace(settings, site=opening.site)
+    trial = Ablation(settings, launcher, opening.writer, nodes, pair, each, progress)
+    trial.note_cut(opening.cut)
     folder = trial.carry_out(trial.measure_variants)
     recorded = trial.recorded()
     return TransportsOutcome(folder=folder, run=recorded.info, found=judge_run(recorded, trial.notes))
