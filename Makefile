@@ -1,20 +1,23 @@
 # make demo: a planted fault, found and named, on a virtual cluster. make test: everything.
-.PHONY: demo test lint unit lab-test lab-beside lab-alone campaign series probe bench simulate-series setup-demo setup-test
+.PHONY: demo test lint-and-probe lint unit lab-test lab-beside lab-alone campaign series probe bench simulate-series setup-demo setup-test
 .PHONY: wheelhouse wheelhouse-test applications map-faults clean
 
 export MPICC ?= mpicc
 # Compiled modules are kept: tests start hundreds of commands, and each would compile all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
-PYTEST = .venv/bin/python -m pytest --durations=10
+PYTEST = env -u MAKEFLAGS .venv/bin/python -m pytest --durations=10
 
 demo: setup-demo
 	sh scripts/demo.sh
 
+# While lab tests wait for Slurm, linters and compilers take the processor time that is left, and print at their end.
 test: setup-test
-	$(MAKE) --jobs=2 --output-sync lint probe
 	$(MAKE) unit
-	$(MAKE) lab-beside
+	$(MAKE) --jobs=2 --output-sync=recurse lint-and-probe lab-beside
 	$(MAKE) lab-alone
+
+lint-and-probe:
+	nice -n 19 $(MAKE) lint probe
 
 lint: setup-test
 	.venv/bin/ruff check

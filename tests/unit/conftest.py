@@ -7,6 +7,14 @@ import pytest
 from tests.support.clocks import clock_restored
 from tests.support.launchers import launching_with
 
+SOURCE_READERS = ("test_house.py", "test_wording.py", "test_architecture.py")
+"""Files of tests that parse all sources. pytest-xdist gives the first tests to one process, which parses them once."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the tests that parse all sources."""
+    items.sort(key=lambda item: item.path.name not in SOURCE_READERS)
+
 
 @pytest.fixture(autouse=True)
 def _surroundings_as_users_have_them() -> Iterator[None]:

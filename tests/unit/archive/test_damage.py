@@ -17,7 +17,7 @@ from seatrial.archive.writer import RunWriter
 from seatrial.driver.submitted import Submitted, find_submitted, write_submitted
 from tests.support.builders import Cluster, abandoned, as_closed_by_earlier_version, fill, info_of, names, record, sail
 from tests.support.json_objects import parsed
-from tests.unit.archive.test_inputs import make_fifo, seatrial, seatrial_in_turn
+from tests.unit.archive.test_inputs import make_fifo, seatrial
 
 CLUSTER = Cluster(nodes=names(2))
 DEEP = b'{"format": 1, "later": ' + b"[" * 20_000 + b"]" * 20_000 + b"}"
@@ -123,9 +123,8 @@ def test_every_one_of_many_damaged_runs_is_named(tmp_path: Path) -> None:
 def test_commands_survive_a_damaged_neighbour(kind: str, archive: Path) -> None:
     damage(archive / "bad" / layout.RUN_FILE, kind)
     healthy = (["report"], ["runs", "show"], ["runs", "export"], ["runs", "recover"])
-    listed, as_json, *others, bad = seatrial_in_turn(
-        ["runs", "list"], ["runs", "list", "--json"], *healthy, ["report", "bad"], folder=archive.parent
-    )
+    commands = (["runs", "list"], ["runs", "list", "--json"], *healthy, ["report", "bad"])
+    listed, as_json, *others, bad = (seatrial(*words, folder=archive.parent) for words in commands)
     assert listed.returncode == 0, listed.stderr
     assert "\n1 damaged run:\n   bad  " in listed.stdout
     rows = {row["run"]: row for row in parsed(as_json.stdout)["runs"]}
@@ -206,7 +205,7 @@ def test_samples_that_are_no_samples_are_made_again(kind: str, archive: Path) ->
 def test_show_prints_what_is_known_of_a_run_with_damaged_samples(kind: str, archive: Path) -> None:
     damage(archive / "bad" / layout.SAMPLES_FILE, kind)
     commands = (["runs", "show", "bad"], ["runs", "show", "bad", "--json"], ["runs", "export", "bad"])
-    shown, as_json, exported = seatrial_in_turn(*commands, folder=archive.parent)
+    shown, as_json, exported = (seatrial(*words, folder=archive.parent) for words in commands)
     assert shown.returncode == 2, shown.stderr
     assert "problem" in shown.stdout
     assert layout.SAMPLES_FILE in "".join(shown.stdout.split())  # a long path is continued on the next line

@@ -1,12 +1,10 @@
 """Inputs that must not block a command or fill its memory: devices, pipes, huge files, deep nesting."""
 
-import json
 import os
-import resource
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -14,49 +12,16 @@ import pytest
 
 from seatrial.archive import inputs
 from seatrial.archive.inputs import BadInput, argument_text, decoded, open_argument, open_regular, read_input
+from tests.support.command_server import server
 
 MEMORY_BYTES = 2 << 30
 """What a command may take that is given an endless input: enough for any of them, and little for the machine."""
 MATRIX = "source,target,bandwidth_mb_s\nn1,n2,1000\nn2,n1,1000\n"
 
 
-IN_TURN = """
-import contextlib, io, json, sys
-from seatrial.cli.main import run
-for words in json.load(sys.stdin):
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        code = run(words)
-    print(json.dumps([code, out.getvalue(), err.getvalue()]))
-"""
-
-
-def limited(argv: Sequence[str], folder: Path, given: str = "") -> subprocess.CompletedProcess[str]:
-    """A process with bounded memory, which fails the test where it blocks."""
-    return subprocess.run(
-        argv,
-        cwd=folder,
-        env=os.environ | {"SEATRIAL_ARCHIVE": str(folder / "archive")},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        input=given,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES)),
-        check=False,
-    )
-
-
 def seatrial(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """One command in a process of its own."""
-    return limited([sys.executable, "-m", "seatrial", *arguments], folder)
-
-
-def seatrial_in_turn(*commands: Sequence[str], folder: Path) -> list[subprocess.CompletedProcess[str]]:
-    """Several commands in one process: starting it takes longer than most of them."""
-    done = limited([sys.executable, "-c", IN_TURN], folder, json.dumps(commands))
-    assert done.returncode == 0, done.stderr
-    answers = [json.loads(line) for line in done.stdout.splitlines()]
-    return [subprocess.CompletedProcess(words, *answer) for words, answer in zip(commands, answers, strict=True)]
+    """A command in a process of its own with bounded memory, which fails the test where it blocks."""
+    return server().run(arguments, folder, os.environ | {"SEATRIAL_ARCHIVE": str(folder / "archive")}, MEMORY_BYTES)
 
 
 COMMANDS = {
