@@ -6,12 +6,13 @@ import msgspec
 
 from seatrial.commands.soak.courses import FEWEST_CYCLES, Decline, courses, declines, detectable
 from seatrial.commands.soak.findings import declined, died, throttled
+from seatrial.commands.soak.missing import Missing, missing_results, missing_text
 from seatrial.judgement.corrupt_data import corruption_findings
 from seatrial.judgement.nodes.trials import judge_trials, trial_notes
 from seatrial.judgement.outcome import failure_of
 from seatrial.judgement.rank_deaths import judge_deaths, run_notes
 from seatrial.model.errors import ExitCode
-from seatrial.model.measurement import GroupMeasurement, Kernel, Measurement
+from seatrial.model.measurement import GroupMeasurement, Measurement
 from seatrial.model.node_trials import USEFUL, NodeFigures, NodeTrials
 from seatrial.model.placement import node_of
 from seatrial.model.run import Ending, NodeState, RecordedRun
@@ -21,8 +22,6 @@ from seatrial.model.verdict import Finding, Verdict, worst
 from seatrial.model.words import count, some
 
 MOST_NAMES = 4
-BETWEEN_NODES = (Kernel.PINGPONG, Kernel.ONEWAY)
-"""Kernels of a pair of nodes."""
 
 
 class NodeSoak(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,8 +78,9 @@ def judge_soak(recorded: RecordedRun) -> SoakResult:
     findings = _findings(recorded, trials, nodes, lost)
     cycles = min((node.cycles for node in nodes), default=0)
     missing = missing_results(recorded)
+    lacking = missing_text(missing, recorded)
     complete = recorded.info.ending is Ending.COMPLETE and not lost and not missing
-    reason = _reason(recorded, nodes, missing, complete=complete)
+    reason = _reason(recorded, nodes, lacking, complete=complete)
     useful = not missing and any(size <= USEFUL for size in smallest.values())
     return SoakResult(
         verdict=_verdict(findings, cycles, useful=useful),
@@ -89,36 +89,13 @@ def judge_soak(recorded: RecordedRun) -> SoakResult:
         findings=findings,
         nodes=nodes,
         trials=trials,
-        notes=(*_seen(smallest), *run_notes(recorded, reason, findings), *trial_notes(trials, recorded.facts)),
+        notes=(
+            *_lacking(missing),
+            *_seen(smallest),
+            *run_notes(recorded, reason, findings),
+            *trial_notes(trials, recorded.facts),
+        ),
     )
-
-
-def missing_results(recorded: RecordedRun) -> tuple[str, ...]:
-    """Which nodes lack which results in how many cycles; a result without a time, or with the time 0, is none.
-
-    Nodes that died are not listed. The cycle in which the soak was stopped may be incomplete, and where the number of
-    nodes is odd one of them has no partner in each cycle.
-    """
-    cycles: dict[Kernel, dict[str, set[int]]] = {}
-    results: list[tuple[GroupMeasurement | Measurement, tuple[str, ...]]] = [
-        *((group, group.nodes[:1]) for group in recorded.group_measurements),
-        *((link, link.pair) for link in recorded.measurements),
-    ]
-    for measured, names in results:
-        by_node = cycles.setdefault(measured.shape.kernel, {})
-        if measured.times_s and min(measured.times_s) > 0:
-            for name in names:
-                by_node.setdefault(node_of(name), set()).add(measured.repetition)
-    lost = {node_of(state.node) for state in recorded.info.lost}
-    missing = []
-    for kernel, by_node in cycles.items():
-        most = len(set().union(*by_node.values()))
-        allowed = most // 2 if kernel in BETWEEN_NODES else 1
-        for name in sorted({node_of(name) for name in recorded.info.nodes} - lost):
-            lacking = most - len(by_node.get(name, ()))
-            if lacking > allowed or lacking == most:
-                missing.append(f"{name}: no {kernel.value} in {lacking} of {count(most, 'cycle')}")
-    return tuple(missing)
 
 
 def _by_node(groups: Sequence[GroupMeasurement]) -> Mapping[str, list[GroupMeasurement]]:
@@ -168,6 +145,11 @@ def _between_nodes(measured: Measurement) -> Measurement:
     return msgspec.structs.replace(measured, source=source, target=target, corruptions=wrong)
 
 
+def _lacking(missing: Sequence[Missing]) -> tuple[str, ...]:
+    """Which kernels, for whom the first line is not enough."""
+    return tuple(f"Missing results: {one.sentence}." for one in missing[:MOST_NAMES])
+
+
 def _seen(smallest: Mapping[str, float]) -> tuple[str, ...]:
     """What would have been named had it begun in the middle; nothing where too few cycles were measured."""
     sizes = ", ".join(f"{label} {share(size)}" for label, size in smallest.items())
@@ -182,7 +164,7 @@ def _verdict(findings: Sequence[Finding], cycles: int, *, useful: bool) -> Verdi
     return Verdict.PASS if cycles >= FEWEST_CYCLES and useful else Verdict.INCONCLUSIVE
 
 
-def _reason(recorded: RecordedRun, nodes: Sequence[NodeSoak], missing: Sequence[str], *, complete: bool) -> str:
+def _reason(recorded: RecordedRun, nodes: Sequence[NodeSoak], lacking: str, *, complete: bool) -> str:
     """How long the soak was, and why it ended early."""
     if not nodes:
         return failure_of(recorded) or "nothing was measured"
@@ -198,6 +180,6 @@ def _reason(recorded: RecordedRun, nodes: Sequence[NodeSoak], missing: Sequence[
     absent = sorted({node_of(name) for name in recorded.info.nodes} - {node.node for node in nodes})
     if absent:
         return f"{reason}; not measured: {some(absent, MOST_NAMES)}"
-    if missing and recorded.info.ending is Ending.COMPLETE:
-        return f"{reason}; {some(missing, MOST_NAMES)}"
+    if lacking and recorded.info.ending is Ending.COMPLETE:
+        return f"{lacking}; {reason}"
     return f"{reason}, stopped before the {wanted_s / 60:g} minutes were over"

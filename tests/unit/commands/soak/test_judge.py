@@ -111,6 +111,11 @@ def test_few_cycles_are_inconclusive() -> None:
 def test_noise_that_hides_everything_is_no_pass() -> None:
     mood = random.Random(1)
     restless = soaked(lambda _node, _cycle: wild(mood), NAMES, CYCLES)
+    links = tuple(
+        msgspec.structs.replace(link, times_s=(link.times_s[0] * mood.uniform(1.0, 5.0),))
+        for link in restless.measurements
+    )
+    restless = msgspec.structs.replace(restless, measurements=links)
     result = judge_soak(restless)
     assert (result.verdict, result.exit_code) == (Verdict.INCONCLUSIVE, ExitCode.INCOMPLETE)
 
@@ -194,6 +199,30 @@ MISSING: dict[str, Kept] = {
     "all times": lambda group: msgspec.structs.replace(group, times_s=()),
     "all but zeros": lambda group: msgspec.structs.replace(group, times_s=(0.0,) * len(group.times_s)),
 }
+
+
+def test_a_kernel_that_no_node_has_results_of_is_missed() -> None:
+    run = soaked(healthy, NAMES, CYCLES)
+    without = tuple(group for group in run.group_measurements if group.shape.kernel is not Kernel.NOISE_WORK)
+    result = judge_soak(msgspec.structs.replace(run, group_measurements=without))
+    assert (result.verdict, result.exit_code) == (Verdict.INCONCLUSIVE, ExitCode.INCOMPLETE)
+    assert result.reason.startswith("no node has results of noise_work; 4 nodes, 24 cycles")
+    refused = tuple(
+        msgspec.structs.replace(group, times_s=(0.0,) * 3) if group.shape.kernel is Kernel.PIPE_SWITCH else group
+        for group in run.group_measurements
+    )
+    result = judge_soak(msgspec.structs.replace(run, group_measurements=refused))
+    assert result.reason.startswith("no node has results of pipe_switch; ")
+
+
+def test_the_first_line_says_who_lacks_how_much() -> None:
+    run = soaked(healthy, NAMES, CYCLES)
+    kept = tuple(
+        group for group in run.group_measurements if not (group.nodes[0].startswith("n3") and group.repetition % 2)
+    )
+    result = judge_soak(msgspec.structs.replace(run, group_measurements=kept))
+    assert result.reason.startswith("n3 lacks 41 % of its results; ")
+    assert "Missing results: n3: no memory_triad in 12 of 24 cycles." in " ".join(result.notes)
 
 
 @pytest.mark.parametrize("lacking", MISSING)
