@@ -3,7 +3,9 @@
 /* Memory latency: each line of the memory holds the address of another one, in one cycle through all of them in random
  * order, so that no load can begin before the one before it is done, and no prefetcher knows where it goes. */
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "host/clock.h"
 #include "kernels/group.h"
@@ -58,6 +60,18 @@ static void **follow(void **from, int64_t steps)
     return from;
 }
 
+/* One rank follows the lines, another one only lends its place. */
+static bool follows(const struct group *group)
+{
+    return group->rank == 0 && group->placed && lines_of(group) > 0;
+}
+
+static void prepare_far(const struct group *group)
+{
+    if (follows(group))
+        prepare(group);
+}
+
 static void run(const struct group *group, int64_t count, int64_t *times_ns)
 {
     for (int64_t i = 0; i < count && lines_of(group) > 0; i++) {
@@ -65,6 +79,13 @@ static void run(const struct group *group, int64_t count, int64_t *times_ns)
         here = follow(here, STEPS);
         times_ns[i] = clock_ns() - begin;
     }
+}
+
+static void run_far(const struct group *group, int64_t count, int64_t *times_ns)
+{
+    memset(times_ns, 0, (size_t)count * sizeof *times_ns);
+    if (follows(group))
+        run(group, count, times_ns);
 }
 
 /* The cycle has all lines and ends where it began. */
@@ -86,6 +107,12 @@ static void check(const struct group *group, int64_t first, int64_t count, struc
     }
 }
 
+static void check_far(const struct group *group, int64_t first, int64_t count, struct wrong *wrong)
+{
+    if (follows(group))
+        check(group, first, count, wrong);
+}
+
 const struct kernel kernel_chase = {
     .name = "chase",
     .measures = "memory latency of one rank: loads that each depend on the one before, in message_bytes of memory",
@@ -93,4 +120,19 @@ const struct kernel kernel_chase = {
     .needs = NEEDS_SINGLE,
     .sized = true,
     .group = {.receive = MEMORY_MESSAGE, .run = run, .verify = check, .prepare = prepare, .pinned = true},
+};
+
+const struct kernel kernel_chase_far = {
+    .name = "chase_far",
+    .measures = "memory latency between NUMA nodes: the first rank's loads from memory near the last rank's processor",
+    .time_is = "4096 loads, each of another line of 64 bytes; 0 where the ranks are not on one node, or memory cannot be "
+               "placed",
+    .needs = NEEDS_GROUP,
+    .sized = true,
+    .group = {.receive = MEMORY_MESSAGE,
+              .run = run_far,
+              .verify = check_far,
+              .prepare = prepare_far,
+              .pinned = true,
+              .far = true},
 };

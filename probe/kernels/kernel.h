@@ -58,6 +58,8 @@ struct kernel {
         group_loop *run;
         group_check *verify;    /* NULL: there is nothing to verify */
         group_prepare *prepare; /* NULL: there is nothing to make ready */
+        bool far;               /* memory lies near the processor of the set's last rank: touched there first */
+        bool arrivals;          /* `run` writes when this rank began each iteration, and clocks are compared */
         bool pinned;            /* each rank stays on a processor of its own, memory included */
         bool watched;           /* what other processes of the node use is looked at, before and after */
         bool compares;          /* `run` itself compares the result of every iteration, whatever is asked for */

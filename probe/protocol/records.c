@@ -98,6 +98,17 @@ static void compose_wrong(struct record *record, const struct sample *sample)
     }
 }
 
+static void compose_arrivals(struct record *record, const struct sample *sample)
+{
+    const struct arrival *arrivals = sample->arrivals;
+    const size_t ranks = rank_sets_size(&sample->measure->sets, sample->set);
+    const size_t stride = sizeof *arrivals / sizeof arrivals->offset_ns;
+    record_counts(record, "offsets_ns", &arrivals->offset_ns, ranks, stride);
+    record_counts(record, "offset_errors_ns", &arrivals->error_ns, ranks, stride);
+    record_counts(record, "late_ns", &arrivals->late_ns, ranks, stride);
+    record_counts(record, "last", &arrivals->last, ranks, stride);
+}
+
 /* What is not known is left out. */
 static void compose_conditions(struct record *record, const struct conditions *found)
 {
@@ -134,6 +145,8 @@ void compose_sample(struct record *record, const struct sample *sample)
     record_seconds_list(record, "times_s", sample->times_ns + warmup, (size_t)measure->iterations);
     record_integer(record, "verified", sample->verified);
     compose_wrong(record, sample);
+    if (sample->arrivals != NULL)
+        compose_arrivals(record, sample);
     if (sample->conditions != NULL)
         compose_conditions(record, sample->conditions);
     record_end(record);

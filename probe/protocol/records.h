@@ -1,6 +1,7 @@
 #ifndef SEATRIAL_PROTOCOL_RECORDS_H
 #define SEATRIAL_PROTOCOL_RECORDS_H
 
+#include "host/arrival.h"
 #include "host/conditions.h"
 #include "host/rank_facts.h"
 #include "kernels/kernel.h"
@@ -13,7 +14,8 @@
 /* History of the record format; a reader refuses a number that it does not know.
  * 1  first: version, kernel, header, rank, ready, start, sample, end, error, stopped;
  *    added later, and optional for a reader: cpus, cpu and own_cpu in rank, needs in kernel,
- *    samples of groups, with ranks in place of source and target, and what happened meanwhile
+ *    samples of groups, with ranks in place of source and target, and what happened meanwhile;
+ *    arrivals of the ranks of a group
  * 2  verified counts iterations where it was true or false; errors_by_rank and first_errors;
  *    the commands' verify is a word */
 #define PROBE_FORMAT 2
@@ -34,11 +36,12 @@ struct sample {
     const int64_t *times_ns; /* those of the warm-up, then those of the iterations */
     int64_t verified; /* iterations */
     const struct wrong *wrong; /* of each rank of the set */
+    const struct arrival *arrivals; /* of each rank of the set; NULL: the kernel has none */
     const struct conditions *conditions; /* NULL: of a pair */
 };
 
-/* Numbers in a sample for each rank of its set, at most: the rank itself and what it received wrong. */
-#define RANK_NUMBERS 3
+/* Numbers in a sample for each rank of its set, at most: the rank itself, what it received wrong, its arrival. */
+#define RANK_NUMBERS (3 + ARRIVAL_NUMBERS)
 #define CONDITION_NUMBERS 16
 
 void compose_version(struct record *record);

@@ -1,9 +1,11 @@
+#define _DEFAULT_SOURCE /* madvise */
 #define _POSIX_C_SOURCE 200809L
 
 #include "rounds/buffers.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 /* Two cache lines, which adjacent-line prefetchers fetch together. Small messages lie this far apart rather than
@@ -39,6 +41,8 @@ bool buffers_open(struct buffers *buffers, int64_t message_bytes, int64_t window
     buffers->messages = malloc((size_t)window * sizeof *buffers->messages);
     if (buffers->messages == NULL)
         return false;
+    if (buffers->fresh)
+        madvise(block, bytes, MADV_DONTNEED); /* memory that was used before lies where it was touched then */
     memset(buffers->block, TOUCH, bytes);
     for (int64_t i = 0; i < window; i++)
         buffers->messages[i] = buffers->block + i % buffers->slots * buffers->stride;

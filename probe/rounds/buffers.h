@@ -14,6 +14,7 @@ struct buffers {
     char **messages; /* `window` of them */
     int64_t slots;
     int64_t stride; /* bytes from slot to slot */
+    bool fresh;     /* set before it is opened: pages that nobody has touched, wherever malloc found them */
 };
 
 /* Bytes that opening would take; fills slots and stride. */

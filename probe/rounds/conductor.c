@@ -63,6 +63,15 @@ static bool watches(const struct round *round, int rank)
     return true;
 }
 
+/* Where the memory of a set of ranks of one node is to lie: at the last rank's processor. */
+static int32_t far_processor(const struct round *round, int rank)
+{
+    const int set = place_of(round, rank).set;
+    const int last = members_with(round, rank)[rank_sets_size(&round->measure->sets, set) - 1];
+    const bool together = round->seats->homes[last] == round->seats->homes[rank];
+    return together ? round->seats->cpus[last] : -1;
+}
+
 static struct job job_for(const struct round *round, int rank)
 {
     const struct measure *measure = round->measure;
@@ -74,6 +83,7 @@ static struct job job_for(const struct round *round, int rank)
         .sets = (int32_t)measure->sets.count,
         .partner = round->kernel->needs == NEEDS_PAIR ? members_with(round, rank)[1 - place.index] : -1,
         .cpu = round->seats->cpus[rank],
+        .memory_cpu = round->kernel->group.far ? far_processor(round, rank) : round->seats->cpus[rank],
         .watch = watches(round, rank),
         .verify = measure->verify,
         .collect = plays(round, 0),
@@ -167,6 +177,7 @@ static struct shortage prepare_all(struct round *round)
 
 static void print_sample(const struct round *round, int leader, struct result *result)
 {
+    const size_t ranks = rank_sets_size(&round->measure->sets, place_of(round, leader).set);
     const struct sample sample = {
         .kernel = round->kernel,
         .measure = round->measure,
@@ -174,6 +185,7 @@ static void print_sample(const struct round *round, int leader, struct result *r
         .times_ns = result->numbers,
         .verified = result->verified,
         .wrong = result_wrong(result),
+        .arrivals = round->kernel->group.arrivals ? result_arrivals(result, ranks) : NULL,
         .conditions = round->kernel->needs == NEEDS_PAIR ? NULL : &result->conditions,
     };
     compose_sample(round->record, &sample);

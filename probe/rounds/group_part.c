@@ -6,6 +6,7 @@
 #include "host/others.h"
 #include "kernels/group.h"
 #include "kernels/pattern.h"
+#include "rounds/arrivals.h"
 
 #define CREATE_TAG 1
 
@@ -60,6 +61,17 @@ static struct conditions run_watched(const struct kernel *kernel, const struct j
     return found;
 }
 
+/* Leaves with the leader when each rank began its timed iterations beside the others. */
+static void settle_arrivals(struct part *part, const struct group *group, const struct clock_reading *before)
+{
+    struct arrival *all = result_arrivals(part->result, (size_t)group->ranks);
+    const int bytes = (int)sizeof *all;
+    const struct clock_reading after = clock_compare(group);
+    const struct arrival own =
+        arrival_settle(group, before, &after, group->entries_ns, part->job->iterations);
+    MPI_Gather(&own, bytes, MPI_BYTE, all, bytes, MPI_BYTE, 0, group->comm);
+}
+
 /* Leaves each iteration's longest time, and what each rank received wrong, with the leader. */
 static void settle(struct part *part, const struct group *group, struct wrong wrong)
 {
@@ -84,6 +96,8 @@ void part_run_group(struct part *part, const struct channels *channels)
         .message_bytes = (int)job->message_bytes,
         .window = (int)job->window,
         .cpu = job->cpu,
+        .placed = part->placed,
+        .entries_ns = part->entries_ns,
         .wrong = &wrong,
         .send = part->send.block,
         .receive = part->receive.block,
@@ -94,9 +108,12 @@ void part_run_group(struct part *part, const struct channels *channels)
         kernel->group.prepare(&group);
     if (verify != NULL && compares_first(job))
         verify(&group, 0, 1, &wrong);
+    const struct clock_reading before = kernel->group.arrivals ? clock_compare(&group) : (struct clock_reading){0};
     MPI_Barrier(group.comm);
     kernel->group.run(&group, job->warmup, times_ns);
     const struct conditions found = run_watched(kernel, job, &group, times_ns + job->warmup);
+    if (kernel->group.arrivals)
+        settle_arrivals(part, &group, &before);
     if (verify != NULL)
         verify(&group, 1, job->verify == VERIFY_ALL ? 1 + job->iterations : 1, &wrong);
     settle(part, &group, wrong);

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "host/conditions.h"
+#include "host/arrival.h"
 #include "kernels/kernel.h"
 #include "kernels/pattern.h"
 
@@ -18,6 +19,7 @@ struct job {
     int32_t sets;    /* in the whole round */
     int32_t partner; /* in a pair: the other rank */
     int32_t cpu;     /* the rank's own processor, for kernels that are pinned; -1: none */
+    int32_t memory_cpu; /* where its memory is touched first; -1: nowhere in particular */
     enum verification verify;
     int32_t watch;   /* 1: of its node the rank that looks at the other processes */
     int32_t collect; /* 1: keep the result until asked, because rank 0 is measuring too */
@@ -42,18 +44,24 @@ struct result {
     struct conditions conditions; /* of the timed iterations; nothing of a pair */
     int64_t verified;   /* iterations whose data were compared */
     int64_t times;      /* of the warm-up and of the iterations */
-    int64_t numbers[];  /* these times in nanoseconds, then a struct wrong for each rank of the set */
+    int64_t numbers[];  /* these times in nanoseconds, then a struct wrong and a struct arrival for each rank of the set */
 };
 
 static inline size_t result_bytes(int64_t times, size_t ranks)
 {
-    return sizeof(struct result) + (size_t)times * sizeof(int64_t) + ranks * sizeof(struct wrong);
+    return sizeof(struct result) + (size_t)times * sizeof(int64_t) + ranks * (sizeof(struct wrong) + sizeof(struct arrival));
 }
 
 /* What each rank of the set received wrong, in the order of the set. */
 static inline struct wrong *result_wrong(struct result *result)
 {
     return (struct wrong *)(result->numbers + result->times);
+}
+
+/* When each of them began its iterations; zeros where the kernel has no arrivals. */
+static inline struct arrival *result_arrivals(struct result *result, size_t ranks)
+{
+    return (struct arrival *)(result_wrong(result) + ranks);
 }
 
 #endif

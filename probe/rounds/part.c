@@ -9,7 +9,8 @@ struct demand {
     bool sends, receives;
     int64_t send_bytes, receive_bytes; /* per message */
     int64_t window, budget_bytes;      /* per direction */
-    size_t requests, members;
+    size_t requests, members, entries;
+    bool fresh; /* pages that nobody has touched yet */
 };
 
 static struct demand pair_demand(const struct kernel *kernel, const struct job *job)
@@ -51,12 +52,15 @@ static struct demand group_demand(const struct kernel *kernel, const struct job 
         .window = 1,
         .budget_bytes = BUFFERS_BUDGET_BYTES,
         .members = kernel->needs == NEEDS_GROUP ? (size_t)job->size : 0,
+        .entries = kernel->group.arrivals ? (size_t)(job->warmup + job->iterations) : 0,
+        .fresh = kernel->group.far,
     };
 }
 
 static int64_t needed_bytes(struct part *part, const struct demand *demand)
 {
-    int64_t bytes = (int64_t)(demand->requests * sizeof *part->requests + demand->members * sizeof *part->members);
+    int64_t bytes = (int64_t)(demand->requests * sizeof *part->requests + demand->members * sizeof *part->members +
+                              demand->entries * sizeof *part->entries_ns);
     if (demand->sends)
         bytes += buffers_plan(&part->send, demand->send_bytes, demand->window, demand->budget_bytes);
     if (demand->receives)
@@ -68,10 +72,12 @@ static bool allocate(struct part *part, const struct demand *demand, size_t resu
 {
     part->requests = malloc((demand->requests + 1) * sizeof *part->requests);
     part->members = malloc((demand->members + 1) * sizeof *part->members);
+    part->entries_ns = calloc(demand->entries + 1, sizeof *part->entries_ns);
     part->result = malloc(result);
-    if (part->requests == NULL || part->members == NULL || part->result == NULL)
+    if (part->requests == NULL || part->members == NULL || part->entries_ns == NULL || part->result == NULL)
         return false;
     memset(part->result, 0, result);
+    part->send.fresh = part->receive.fresh = demand->fresh;
     if (demand->sends && !buffers_open(&part->send, demand->send_bytes, demand->window, demand->budget_bytes))
         return false;
     return !demand->receives ||
@@ -97,10 +103,17 @@ int64_t part_prepare(struct part *part, const struct job *job)
     const int64_t times = job->warmup + job->iterations;
     const size_t result = result_bytes(times, (size_t)job->size);
     const int64_t needed = needed_bytes(part, &demand) + (int64_t)result;
-    if (part->kernel->needs != NEEDS_PAIR && part->kernel->group.pinned)
-        part->pin = pin_to(job->cpu); /* before memory is touched, which decides where it lies */
+    const bool pinned = part->kernel->needs != NEEDS_PAIR && part->kernel->group.pinned;
+    if (pinned)
+        part->pin = pin_to(job->memory_cpu); /* before memory is touched, which decides where it lies */
+    part->placed = part->pin.active;
     if (!allocate(part, &demand, result))
         return needed;
+    if (pinned && job->memory_cpu != job->cpu) {
+        pin_release(&part->pin);
+        part->pin = pin_to(job->cpu);
+        part->placed = part->placed && part->pin.active;
+    }
     part->result->times = times;
     part->result->verified = verified(part);
     return 0;
@@ -112,6 +125,7 @@ void part_release(struct part *part)
     buffers_close(&part->receive);
     free(part->requests);
     free(part->members);
+    free(part->entries_ns);
     free(part->result);
     pin_release(&part->pin);
     *part = (struct part){0};

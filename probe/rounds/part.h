@@ -2,6 +2,7 @@
 #define SEATRIAL_ROUNDS_PART_H
 
 #include <mpi.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "kernels/kernel.h"
@@ -18,6 +19,8 @@ struct part {
     MPI_Request *requests; /* of a pair: 2 * window */
     int *members;          /* of a group: its ranks, filled in before part_run */
     struct result *result; /* complete on the leader of the set after part_run */
+    int64_t *entries_ns;   /* of a kernel with arrivals: one for each time */
+    bool placed;           /* memory was touched first where the job says */
     struct pin pin;        /* until the part is released */
 };
 

@@ -26,7 +26,7 @@ static void test_sample(struct record *record)
     struct measure measure = {.id = 7,
                               .sets = sets_of((const int64_t[]){1, 3, 2, 0}, 4, (struct set_sizes){.common = 2}),
                               .message_bytes = 8, .window = 4, .warmup = 1, .iterations = 2, .verify = VERIFY_ENDS};
-    compose_sample(record, &(struct sample){fixture_world.kernels[1], &measure, 1, times_ns, 2, wrong, NULL});
+    compose_sample(record, &(struct sample){fixture_world.kernels[1], &measure, 1, times_ns, 2, wrong, NULL, NULL});
     check_record(record, "{\"record\":\"sample\",\"id\":7,\"kernel\":\"oneway\",\"source\":2,\"target\":0,"
                          "\"message_bytes\":8,\"window\":4,\"warmup\":1,\"iterations\":2,\"warmup_times_s\":[9e-06],"
                          "\"times_s\":[1.1e-06,1.2e-06],\"verified\":2,\"errors\":3,\"errors_by_rank\":[0,3],"
@@ -45,18 +45,43 @@ static void test_group_sample(struct record *record)
         {.wall_ns = 500000000, .millicelsius = 61000, .minus_khz = -2600000}};
     struct measure measure = {.id = 8, .window = 1, .iterations = 1,
                               .sets = sets_of((const int64_t[]){1, 3, 2, 0}, 4, (struct set_sizes){0, sizes, 2})};
-    compose_sample(record, &(struct sample){fixture_world.kernels[2], &measure, 1, times_ns, 0, wrong, &quiet});
+    compose_sample(record, &(struct sample){fixture_world.kernels[2], &measure, 1, times_ns, 0, wrong, NULL, &quiet});
     check_record(record, "{\"record\":\"sample\",\"id\":8,\"kernel\":\"meet\",\"ranks\":[3,2,0],"
                          "\"message_bytes\":0,\"window\":1,\"warmup\":0,\"iterations\":1,\"warmup_times_s\":[],"
                          "\"times_s\":[1.1e-06],\"verified\":0,\"errors\":0,"
                          "\"wall_s\":0.5,\"switches\":3,\"faults\":0}\n");
-    compose_sample(record, &(struct sample){fixture_world.kernels[2], &measure, 1, times_ns, 0, wrong, &busy});
+    compose_sample(record, &(struct sample){fixture_world.kernels[2], &measure, 1, times_ns, 0, wrong, NULL, &busy});
     check_record(record, "{\"record\":\"sample\",\"id\":8,\"kernel\":\"meet\",\"ranks\":[3,2,0],"
                          "\"message_bytes\":0,\"window\":1,\"warmup\":0,\"iterations\":1,\"warmup_times_s\":[],"
                          "\"times_s\":[1.1e-06],\"verified\":0,\"errors\":0,\"wall_s\":0.5,\"switches\":0,\"faults\":2,"
                          "\"throttles\":4,\"least_khz\":2600000,\"millicelsius\":61000,\"others_s\":0.005,"
                          "\"interrupts\":70,\"microjoules\":9}\n");
     rank_sets_free(&measure.sets);
+}
+
+static void test_arrivals(struct record *record)
+{
+    const struct wrong wrong[] = {NOTHING_WRONG, NOTHING_WRONG};
+    const struct arrival arrivals[] = {{0, 0, 0, 1}, {-4000000000, 250, 1500, 7}};
+    const int64_t times_ns[] = {1100}, sizes[] = {2};
+    struct measure measure = {.id = 9, .window = 1, .iterations = 1,
+                              .sets = sets_of((const int64_t[]){1, 3}, 2, (struct set_sizes){0, sizes, 1})};
+    compose_sample(record, &(struct sample){fixture_world.kernels[2], &measure, 0, times_ns, 0, wrong, arrivals, NULL});
+    check_record(record, "{\"record\":\"sample\",\"id\":9,\"kernel\":\"meet\",\"ranks\":[1,3],"
+                         "\"message_bytes\":0,\"window\":1,\"warmup\":0,\"iterations\":1,\"warmup_times_s\":[],"
+                         "\"times_s\":[1.1e-06],\"verified\":0,\"errors\":0,\"offsets_ns\":[0,-4000000000],"
+                         "\"offset_errors_ns\":[0,250],\"late_ns\":[0,1500],\"last\":[1,7]}\n");
+    rank_sets_free(&measure.sets);
+}
+
+/* A clock that gains a part of a thousand. */
+static void test_offsets(void)
+{
+    const struct clock_reading before = {1000000, 500, 10}, after = {2000000, 1500, 10};
+    CHECK(offset_at(&before, &after, 1000000) == 500);
+    CHECK(offset_at(&before, &after, 1500000) == 1000);
+    CHECK(offset_at(&before, &after, 9000000) == 1500);
+    CHECK(offset_at(&before, &before, 7) == 500);
 }
 
 static void check_kernel(struct record *record, size_t kernel, const char *name, const char *needs)
@@ -92,6 +117,8 @@ void test_records(void)
     check_record(&record, "{\"record\":\"start\",\"id\":7}\n");
     test_sample(&record);
     test_group_sample(&record);
+    test_arrivals(&record);
+    test_offsets();
     compose_end(&record, 7, 2);
     check_record(&record, "{\"record\":\"end\",\"id\":7,\"samples\":2}\n");
     compose_error(&record, &(struct refusal){7, "no"});

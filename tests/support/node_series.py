@@ -2,15 +2,27 @@
 
 import random
 from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 import msgspec
 
 from seatrial.model.facts import NodeFacts
-from seatrial.model.measurement import Corruption, GroupMeasurement, GroupRound, Kernel
+from seatrial.model.measurement import (
+    Arrival,
+    Conditions,
+    Corruption,
+    GroupMeasurement,
+    GroupRound,
+    Kernel,
+    Measurement,
+    Phase,
+    Shape,
+)
 from seatrial.model.run import Design, RecordedRun, RunKind
 from seatrial.model.settings import NodesSettings, SiteSettings, SoakSettings, Trial
 from seatrial.pairs.node_places import NodePlaces
-from seatrial.pairs.node_rounds import rounds_of
+from seatrial.pairs.node_rounds import COLLECTIVE_KERNELS, rounds_of
+from seatrial.pairs.rounds import circle_round, turns
 from tests.support.builders import Cluster, info_of
 from tests.support.paths import ROOT
 
@@ -25,6 +37,10 @@ CORE_FLOPS_PER_S = 50e9
 QUANTUM_S = 800e-6
 LOAD_S = 90e-9
 SWITCH_S, WAKE_S = 6e-6, 20e-6
+TIMER_S, SLICE_S = 30e-6, 4e-3
+STINTS = 4
+STEP_S = 1e-3
+"""Work and barrier."""
 COUNTED = {
     Kernel.MEMORY_COPY: 2, Kernel.MEMORY_SCALE: 2, Kernel.MEMORY_ADD: 3, Kernel.MEMORY_TRIAD: 3, Kernel.MEMORY_READ: 1,
 }  # fmt: skip
@@ -40,6 +56,15 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
     delay_s: float = 0.0
     """Of one in ten quanta of the first core."""
     pipe: float = 1.0
+    timer: float = 1.0
+    time_slice: float = 1.0
+    stints: float = 1.0
+    """How many a burst is divided into."""
+    far: float = 1.6
+    """Of the memory of another NUMA node, beside its own; only of machines with several."""
+    late_s: float = 5e-6
+    """To a barrier after work, behind the first node."""
+    clock_error_s: float = 2e-6
     wrong: Kernel | None = None
 
 
@@ -50,6 +75,12 @@ def places(name: str) -> NodePlaces:
     """A node of four cores and one NUMA node."""
     ranks = tuple(f"{name}:{rank}" for rank in range(CORES))
     return NodePlaces(node=name, cores=ranks, node_array_bytes=1 << 20, core_array_bytes=1 << 22)
+
+
+def variant_crosses(variant: str) -> bool:
+    """Whether core and memory are on different NUMA nodes."""
+    here, _, there = variant.partition(">")
+    return here != there
 
 
 def facts(name: str, **changes: object) -> NodeFacts:
@@ -103,8 +134,28 @@ def soaked(
     ]
     return RecordedRun(
         info=info_of(Cluster(nodes=names), kind=RunKind.SOAK, settings=SoakSettings(site=site, trials=trials)),
-        planned=(), facts={name: facts(name) for name in names}, facts_after={}, measurements=(),
+        planned=(), facts={name: facts(name) for name in names}, facts_after={}, measurements=linked(names, cycles),
         group_measurements=tuple(measured),
+    )  # fmt: skip
+
+
+def linked(names: tuple[str, ...], cycles: int) -> tuple[Measurement, ...]:
+    """Latency and bandwidth of the links of a soak, which are all alike."""
+    if len(names) < 2:
+        return ()
+    shapes = {
+        Shape(kernel=Kernel.PINGPONG, message_bytes=8, window=1, warmup=10, iterations=200): 20e-6,
+        Shape(kernel=Kernel.ONEWAY, message_bytes=1 << 20, window=4, warmup=1, iterations=6): 0.04,
+    }
+    firsts = [f"{name}:0" for name in names]
+    return tuple(
+        Measurement(
+            phase=Phase.SOAK, repetition=cycle, shape=shape, source=source, target=target,
+            times_s=(time_s * (1 + 0.001 * (cycle % 3)),),
+        )
+        for cycle in range(cycles)
+        for source, target in circle_round(firsts, cycle % turns(len(firsts)))
+        for shape, time_s in shapes.items()
     )  # fmt: skip
 
 
@@ -122,8 +173,29 @@ def deliver(
         yield GroupMeasurement(
             phase=wanted.phase, repetition=wanted.repetition, shape=shape, nodes=group, times_s=times,
             groups_at_once=len(wanted.groups), variant=wanted.variant, verified=shape.iterations, errors=8 * wrong,
-            corruptions=(corruption,) * wrong, at_s=1.0,
+            corruptions=(corruption,) * wrong, at_s=1.0, **_meeting(wanted, group, machines, draw),
         )  # fmt: skip
+
+
+def _meeting(
+    wanted: GroupRound, group: tuple[str, ...], machines: Mapping[str, Machine], draw: random.Random
+) -> dict[str, Any]:
+    """Arrivals and the time of the round, of collective operations; how often a rank left a core that it shares."""
+    if wanted.shape.kernel is Kernel.TIME_SLICE:
+        switches = round(STINTS * wanted.shape.iterations * machines[group[0].partition(":")[0]].stints)
+        return {"conditions": Conditions(wall_s=0.05 * wanted.shape.iterations, switches=switches, faults=0)}
+    if wanted.shape.kernel not in COLLECTIVE_KERNELS:
+        return {}
+    steps = wanted.shape.iterations
+    late = [machines[place.partition(":")[0]] for place in group]
+    arrivals = tuple(
+        Arrival(
+            offset_s=0.25 * number, error_s=machine.clock_error_s,
+            late_s=machine.late_s * draw.uniform(0.9, 1.1) if number else 0.0, last=steps // len(group),
+        )
+        for number, machine in enumerate(late)
+    )  # fmt: skip
+    return {"arrivals": arrivals, "conditions": Conditions(wall_s=STEP_S * steps, switches=0, faults=0)}
 
 
 def _time_s(wanted: GroupRound, group: tuple[str, ...], machine: Machine, draw: random.Random) -> float:
@@ -144,4 +216,10 @@ def _time_s(wanted: GroupRound, group: tuple[str, ...], machine: Machine, draw: 
         Kernel.NOISE_DETOUR: 10e-6 if draw.random() < 0.25 else 1e-7,
         Kernel.PIPE_SWITCH: SWITCH_S * machine.pipe,
         Kernel.PIPE_WAKE: WAKE_S * machine.pipe,
+        Kernel.TIMER_WAKE: TIMER_S * machine.timer,
+        Kernel.TIME_SLICE: SLICE_S * machine.time_slice,
+        Kernel.CHASE_FAR: 4096 * LOAD_S * (machine.far if variant_crosses(wanted.variant) else 1.0),
+        Kernel.BARRIER: 20e-6,
+        Kernel.ALLREDUCE: 30e-6,
+        Kernel.ALLTOALL: 50e-6,
     }[kernel]

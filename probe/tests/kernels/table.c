@@ -1,9 +1,12 @@
 /* Kernels whose times are not measured but say who took part: a probe that is linked with this table instead of
  * kernels/table.c shows how rounds form sets of ranks. Times count microseconds. */
 
+#define _POSIX_C_SOURCE 200809L
+
 #include <mpi.h>
 #include <string.h>
 
+#include "host/clock.h"
 #include "kernels/fma.h"
 #include "kernels/group.h"
 #include "kernels/kernel.h"
@@ -120,10 +123,28 @@ static const struct kernel kernel_garbled = {
     .pair = {.answers = true, .source = garbled_source, .target = garbled_target},
 };
 
+/* The second rank says that it began 5 ms later than the first one, by whose clock both go. */
+static void dawdle(const struct group *group, int64_t count, int64_t *times_ns)
+{
+    int64_t now = clock_ns();
+    MPI_Bcast(&now, 1, MPI_INT64_T, 0, group->comm);
+    for (int64_t i = 0; i < count; i++) {
+        group->entries_ns[i] = now + group->rank * 5000 * US;
+        times_ns[i] = US;
+    }
+}
+
+static const struct kernel kernel_dawdle = {.name = "dawdle",
+                                            .measures = "",
+                                            .time_is = "",
+                                            .needs = NEEDS_GROUP,
+                                            .group = {.run = dawdle, .arrivals = true}};
+
 extern const struct kernel kernel_pingpong, kernel_oneway, kernel_bothway;
 extern const struct kernel kernel_memory_copy, kernel_memory_scale, kernel_memory_add, kernel_memory_triad;
 extern const struct kernel kernel_memory_read, kernel_chase, kernel_fma, kernel_noise_work, kernel_noise_detour;
-extern const struct kernel kernel_pipe_switch, kernel_pipe_wake;
+extern const struct kernel kernel_pipe_switch, kernel_pipe_wake, kernel_timer_wake, kernel_time_slice, kernel_chase_far;
+extern const struct kernel kernel_barrier, kernel_allreduce, kernel_alltoall;
 
 /* One number of each block comes out other than is expected. */
 static void expect_another_number(const struct group *group)
@@ -152,5 +173,7 @@ const struct kernel *const kernels[] = {
     &kernel_oneway,       &kernel_bothway,     &kernel_memory_copy,  &kernel_memory_scale, &kernel_memory_add,
     &kernel_memory_triad, &kernel_memory_read, &kernel_chase,        &kernel_fma,        &kernel_noise_work,
     &kernel_noise_detour, &kernel_pipe_switch, &kernel_pipe_wake,    &kernel_miscalculated,
+    &kernel_timer_wake,   &kernel_time_slice,  &kernel_chase_far,    &kernel_barrier,    &kernel_allreduce,
+    &kernel_alltoall,     &kernel_dawdle,
 };
 const size_t kernel_count = sizeof kernels / sizeof kernels[0];

@@ -13,7 +13,7 @@ from seatrial.launch.mpi import Mpi
 from seatrial.model.errors import LaunchError, UsageError
 from seatrial.process.process import run
 
-FLAGS = ("-std=c11", "-O2")
+FLAGS = ("-std=c11", "-O2", "-pthread")
 NAME = "seatrial-probe"
 OTHER_FOLDER = "Name a folder that you may write to and that all nodes see with --probe-dir."
 

@@ -7,6 +7,7 @@ import msgspec
 
 from seatrial.model.errors import LaunchError
 from seatrial.model.measurement import (
+    Arrival,
     Conditions,
     Corruption,
     Count,
@@ -48,6 +49,11 @@ class GroupSample(Timed, frozen=True, kw_only=True):
     ranks: tuple[int, ...]
     wall_s: Seconds | None = None
     """None of a probe that does not say what happened meanwhile; the rest as in `Conditions`."""
+    offsets_ns: tuple[int, ...] = ()
+    """Of each rank, as the next three; none where the kernel has no arrivals."""
+    offset_errors_ns: tuple[Count, ...] = ()
+    late_ns: tuple[int, ...] = ()
+    last: tuple[Count, ...] = ()
 
 
 def measure_command(number: int, wanted: Round, rank_of: Mapping[str, int]) -> bytes:
@@ -147,6 +153,20 @@ def group_measurement(record: Mapping[str, Any], wanted: GroupRound, nodes: Sequ
         corruptions=_corruptions(sample, nodes, sample.ranks),
         variant=wanted.variant,
         conditions=None if sample.wall_s is None else msgspec.convert(record, Conditions),
+        arrivals=_arrivals(sample),
+    )
+
+
+def _arrivals(sample: GroupSample) -> tuple[Arrival, ...]:
+    """Raises msgspec.ValidationError where the record does not say all of each rank."""
+    columns = (sample.offsets_ns, sample.offset_errors_ns, sample.late_ns, sample.last)
+    if not any(columns):
+        return ()
+    if {len(column) for column in columns} != {len(sample.ranks)}:
+        raise msgspec.ValidationError(f"arrivals of other ranks than the {len(sample.ranks)} of the group")
+    return tuple(
+        Arrival(offset_s=offset_ns / 1e9, error_s=error_ns / 1e9, late_s=late_ns / 1e9, last=last)
+        for offset_ns, error_ns, late_ns, last in zip(*columns, strict=True)
     )
 
 

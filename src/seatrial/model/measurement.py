@@ -59,6 +59,11 @@ class Kernel(enum.StrEnum):
     NOISE_DETOUR = "noise_detour", Needs.SINGLE
     PIPE_SWITCH = "pipe_switch", Needs.GROUP
     PIPE_WAKE = "pipe_wake", Needs.GROUP
+    TIMER_WAKE = "timer_wake", Needs.SINGLE
+    TIME_SLICE = "time_slice", Needs.SINGLE
+    CHASE_FAR = "chase_far", Needs.GROUP
+    ALLREDUCE = "allreduce", Needs.GROUP
+    ALLTOALL = "alltoall", Needs.GROUP
 
 
 class Phase(enum.StrEnum):
@@ -193,6 +198,19 @@ class Conditions(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Energy of all packages of the node."""
 
 
+class Arrival(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """When one rank of a group came to collective operations, beside the other ranks."""
+
+    offset_s: float
+    """What must be added to the rank's clock to get that of the group's first rank."""
+    error_s: Seconds
+    """The offset is wrong by at most this much."""
+    late_s: float
+    """After the first rank to arrive: median of the iterations."""
+    last: Count
+    """Iterations in which no other rank came later."""
+
+
 class GroupMeasurement(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What one round delivered for one group. `times_s`: per iteration the longest time that a rank took."""
 
@@ -212,3 +230,5 @@ class GroupMeasurement(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     at_s: Seconds | None = None
     """As in Measurement."""
     conditions: Conditions | None = None
+    arrivals: tuple[Arrival, ...] = ()
+    """Of each of `nodes`; only of collective operations."""

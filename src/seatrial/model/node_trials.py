@@ -12,6 +12,8 @@ from seatrial.model.verdict import Finding, FindingKind
 
 USEFUL = 0.25
 """A figure with a coarser resolution shows little: the nodes differ too much, or too much else was running."""
+GAINS = ("stint",)
+"""Times of which more is better."""
 Runs = dict[int, float]
 """One value of a figure for each repetition, by its number."""
 
@@ -32,7 +34,7 @@ class Measure(enum.StrEnum):
         member = str.__new__(cls, word)
         member._value_ = word
         member.trial, member.kind, member.metric, member.label = trial, kind, metric, label
-        member.more_is_better, member.effect = metric in (BANDWIDTH, FLOP_RATE), effect
+        member.more_is_better, member.effect = metric in (BANDWIDTH, FLOP_RATE) or word in GAINS, effect
         return member
 
     TRIAD = "triad", Trial.MEMORY, FindingKind.LOW_MEMORY_BANDWIDTH, BANDWIDTH, "STREAM triad of all cores", 0.05
@@ -42,6 +44,10 @@ class Measure(enum.StrEnum):
         "core_triad", Trial.MEMORY, FindingKind.LOW_MEMORY_BANDWIDTH, BANDWIDTH, "STREAM triad of one core", 0.10,
     )  # fmt: skip
     CHASE = "memory_latency", Trial.MEMORY, FindingKind.HIGH_MEMORY_LATENCY, LATENCY, "memory latency", 0.10
+    FAR = (
+        "far_memory_latency", Trial.MEMORY, FindingKind.HIGH_MEMORY_LATENCY, LATENCY,
+        "latency of the last NUMA node's memory from the first one", 0.10,
+    )  # fmt: skip
     FMA = "arithmetic", Trial.ARITHMETIC, FindingKind.SLOW_ARITHMETIC, FLOP_RATE, "arithmetic of all cores", 0.03
     SLOWEST_CORE = (
         "slowest_core", Trial.ARITHMETIC, FindingKind.SLOW_ARITHMETIC, FLOP_RATE, "arithmetic of the slowest core",
@@ -58,6 +64,18 @@ class Measure(enum.StrEnum):
         0.15,
     )
     WAKE = "pipe_wake", Trial.PIPE, FindingKind.SLOW_SCHEDULER, LATENCY, "pipe round trip on two cores", 0.25
+    TIMER = "timer_wake", Trial.SCHEDULER, FindingKind.SLOW_SCHEDULER, LATENCY, "delay of a wake-up from sleep", 0.25
+    SLICE = (
+        "time_slice", Trial.SCHEDULER, FindingKind.SLOW_SCHEDULER, LATENCY, "time off a core shared with a thread",
+        0.25,
+    )  # fmt: skip
+    STINT = (
+        "stint", Trial.SCHEDULER, FindingKind.SLOW_SCHEDULER, LATENCY, "time of a thread on a shared core at once",
+        0.25,
+    )  # fmt: skip
+    LATE = (
+        "late", Trial.COLLECTIVES, FindingKind.DELAYS_OTHERS, SHARE, "delay at a barrier, of the work before it", 0.05,
+    )  # fmt: skip
 
 
 class Noise(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,6 +102,32 @@ class Noise(msgspec.Struct, frozen=True, kw_only=True):
     """By number of ranks: the expected time of a quantum of the slowest rank, as a share of the quantum beyond 1."""
 
 
+class Clock(msgspec.Struct, frozen=True, kw_only=True):
+    """The clock of a node beside that of the first node, and how it came to the barriers of one round."""
+
+    node: str
+    offset_s: float
+    """What must be added to its clock to get the first node's."""
+    error_s: float
+    """The offset is wrong by at most this much."""
+    late_s: float
+    """After the first node to arrive: median of the barriers."""
+    last: int
+    """Barriers to which no other node came later."""
+    barriers: int
+
+
+class Collective(msgspec.Struct, frozen=True, kw_only=True):
+    """One collective operation over the nodes of the run, or over the cores of each node."""
+
+    kernel: str
+    message_bytes: int
+    nodes: tuple[str, ...]
+    ranks: int
+    time_s: Estimate
+    """Of the median iteration, on the rank that took longest."""
+
+
 class NodeConditions(msgspec.Struct, frozen=True, kw_only=True):
     """What else happened on a node while its kernels ran; None: not known there."""
 
@@ -108,6 +152,8 @@ class NodeFigures(msgspec.Struct, frozen=True, kw_only=True):
     runs: dict[Measure, Runs] = {}
     memory_bytes_per_s: dict[str, Estimate] = {}
     """By kernel and scope: `memory_triad node`, `memory_triad NUMA node 1`, `memory_triad core`."""
+    numa_latency_s: dict[str, Estimate] = {}
+    """By the NUMA node of the core and that of the memory: `0>1`; empty where there is only one, or it is unknown."""
     flops_by_width: dict[int, Estimate] = {}
     """All cores, by the bytes of a vector."""
     noise: Noise | None = None
@@ -156,6 +202,9 @@ class NodeTrials(msgspec.Struct, frozen=True, kw_only=True):
     limits: Mapping[str, NodeLimits]
     comparisons: tuple[Comparison, ...]
     findings: tuple[Finding, ...] = ()
+    collectives: tuple[Collective, ...] = ()
+    clocks: tuple[Clock, ...] = ()
+    """Of the last round of collective operations over several nodes."""
 
     @property
     def useful(self) -> tuple[Measure, ...]:

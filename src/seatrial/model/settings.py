@@ -198,6 +198,8 @@ class Trial(enum.StrEnum):
     ARITHMETIC = "arithmetic"
     NOISE = "noise"
     PIPE = "pipe"
+    SCHEDULER = "scheduler"
+    COLLECTIVES = "collectives"
 
 
 class NodesSettings(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="nodes"):

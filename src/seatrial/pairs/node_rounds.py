@@ -16,6 +16,15 @@ NODE_KERNELS = (Kernel.MEMORY_TRIAD, Kernel.MEMORY_COPY, Kernel.MEMORY_READ)
 """Scale and add are like copy and triad, and are measured once."""
 ONCE_KERNELS = (Kernel.MEMORY_SCALE, Kernel.MEMORY_ADD)
 FMA_WINDOW = 128
+FAR = "{}>{}"
+"""Variant of chase_far: the NUMA node of the core, and that of the memory."""
+COLLECTIVE_KERNELS = frozenset((Kernel.BARRIER, Kernel.ALLREDUCE, Kernel.ALLTOALL))
+COLLECTIVES = ((Kernel.BARRIER, 0), (Kernel.ALLREDUCE, 8), (Kernel.ALLREDUCE, 1 << 20), (Kernel.ALLTOALL, 1 << 10))
+"""Kernels and bytes: what solvers wait for, a large vector, and a transpose."""
+MEETING = "after work"
+"""Variant of a barrier to which ranks come after about a millisecond of work."""
+MEETING_WINDOW = 101
+OPERATIONS, SLICES, SLEEPS = 50, 5, 100
 MEMORY_PASSES, FMA_BATCHES, QUANTA, ROUND_TRIPS, CHASES = 4, 20, 500, 1000, 20
 CHASED_PART = 2
 """Of the array of one core: twice the last-level cache, since laying it out takes longer than measuring in it."""
@@ -23,10 +32,12 @@ MORE_QUANTA = 10
 """Warm-up of the noise kernels: the processor may have slept."""
 
 TRIAL_KERNELS = {
-    Trial.MEMORY: frozenset((*NODE_KERNELS, *ONCE_KERNELS, Kernel.CHASE)),
+    Trial.MEMORY: frozenset((*NODE_KERNELS, *ONCE_KERNELS, Kernel.CHASE, Kernel.CHASE_FAR)),
     Trial.ARITHMETIC: frozenset((Kernel.FMA,)),
     Trial.NOISE: frozenset((Kernel.NOISE_WORK, Kernel.NOISE_DETOUR)),
     Trial.PIPE: frozenset((Kernel.PIPE_SWITCH, Kernel.PIPE_WAKE)),
+    Trial.SCHEDULER: frozenset((Kernel.TIMER_WAKE, Kernel.TIME_SLICE)),
+    Trial.COLLECTIVES: COLLECTIVE_KERNELS,
 }
 
 Groups = tuple[tuple[str, ...], ...]
@@ -41,11 +52,16 @@ class Extent(msgspec.Struct, frozen=True, kw_only=True):
     batches: int = FMA_BATCHES
     quanta: int = QUANTA
     round_trips: int = ROUND_TRIPS
+    operations: int = OPERATIONS
+    slices: int = SLICES
+    sleeps: int = SLEEPS
     array_part: int = 1
     """One part of this many of the usual arrays."""
 
 
 FULL = Extent()
+QUICK_TRIALS = (Trial.MEMORY, Trial.ARITHMETIC, Trial.NOISE, Trial.PIPE)
+"""What `check` tries: the other trials take longer than its seconds, or show little on a node by itself."""
 QUICK = Extent(whole=False, array_part=3)
 """About a second of each node for three repetitions. All three arrays together have four times the caches' bytes."""
 SHORT = Extent(whole=False, passes=3, batches=4, quanta=200, round_trips=200, array_part=3)
@@ -104,11 +120,30 @@ def _memory_parts(nodes: Sequence[NodePlaces], repetition: int, node_bytes: int)
         groups = tuple(one.numa[number] for one in nodes if number < len(one.numa))
         triad, variant = Kernel.MEMORY_TRIAD, NUMA.format(number)
         yield _round(repetition, triad, variant, groups, iterations=MEMORY_PASSES, message_bytes=node_bytes)
+    yield from _numa_distances(nodes, repetition, core_bytes)
     firsts = tuple(one.cores[:1] for one in nodes)
     triad = Kernel.MEMORY_TRIAD
     yield _round(repetition, triad, CORE, firsts, iterations=MEMORY_PASSES, message_bytes=core_bytes)
-    chased = max(core_bytes // CHASED_PART, LEAST_ARRAY_BYTES) // LINE_BYTES * LINE_BYTES
+    chased = _chased_bytes(core_bytes)
     yield _round(repetition, Kernel.CHASE, CORE, firsts, iterations=CHASES, message_bytes=chased)
+
+
+def _chased_bytes(core_bytes: int) -> int:
+    return max(core_bytes // CHASED_PART, LEAST_ARRAY_BYTES) // LINE_BYTES * LINE_BYTES
+
+
+def _numa_distances(nodes: Sequence[NodePlaces], repetition: int, core_bytes: int) -> Iterator[GroupRound]:
+    """From each NUMA node to the memory of each; after the first repetition only from the first one to the last."""
+    most = max(len(one.numa) for one in nodes)
+    cells = [(core, memory) for core in range(most) for memory in range(most)] if repetition == 0 else [(0, most - 1)]
+    for core, memory in cells if most > 1 else ():
+        groups = tuple(
+            tuple(dict.fromkeys((one.numa[core][0], one.numa[memory][0])))
+            for one in nodes
+            if max(core, memory) < len(one.numa)
+        )
+        chased, variant = _chased_bytes(core_bytes), FAR.format(core, memory)
+        yield _round(repetition, Kernel.CHASE_FAR, variant, groups, iterations=CHASES, message_bytes=chased)
 
 
 def _arithmetic(nodes: Sequence[NodePlaces], repetition: int, extent: Extent) -> Iterator[GroupRound]:
@@ -130,8 +165,36 @@ def _pipe(nodes: Sequence[NodePlaces], repetition: int, extent: Extent) -> Itera
         yield _round(repetition, kernel, CORE, pairs, iterations=extent.round_trips, warmup=MORE_QUANTA)
 
 
+def _scheduler(nodes: Sequence[NodePlaces], repetition: int, extent: Extent) -> Iterator[GroupRound]:
+    firsts = tuple(one.cores[:1] for one in nodes)
+    yield _round(repetition, Kernel.TIMER_WAKE, CORE, firsts, iterations=extent.sleeps, warmup=MORE_QUANTA)
+    yield _round(repetition, Kernel.TIME_SLICE, CORE, firsts, iterations=extent.slices)
+
+
+def _collectives(nodes: Sequence[NodePlaces], repetition: int, extent: Extent) -> Iterator[GroupRound]:
+    """Over one core of each node; nodes that are measured one after the other meet nobody, so over the cores of one."""
+    ranks = tuple(one.cores[0] for one in nodes) if len(nodes) > 1 else nodes[0].cores
+    variant = NODE if len(nodes) > 1 else ALL
+    for kernel, message_bytes in COLLECTIVES if len(ranks) > 1 else ():
+        yield _round(
+            repetition,
+            kernel,
+            variant,
+            (ranks,),
+            iterations=extent.operations,
+            message_bytes=message_bytes,
+            warmup=MORE_QUANTA,
+        )
+    if len(ranks) > 1:
+        window, barrier = MEETING_WINDOW, Kernel.BARRIER
+        yield _round(repetition, barrier, MEETING, (ranks,), iterations=extent.operations, window=window)
+
+
 def _each(nodes: Sequence[NodePlaces]) -> Groups:
     return tuple((place,) for one in nodes for place in one.cores)
 
 
-_ROUNDS = {Trial.MEMORY: _memory, Trial.ARITHMETIC: _arithmetic, Trial.NOISE: _noise, Trial.PIPE: _pipe}
+_ROUNDS = {
+    Trial.MEMORY: _memory, Trial.ARITHMETIC: _arithmetic, Trial.NOISE: _noise, Trial.PIPE: _pipe,
+    Trial.SCHEDULER: _scheduler, Trial.COLLECTIVES: _collectives,
+}  # fmt: skip

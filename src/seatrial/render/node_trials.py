@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import msgspec
 
 from seatrial.model import units
-from seatrial.model.node_trials import Measure, NodeFigures, NodeLimits, NodeTrials, Noise
+from seatrial.model.node_trials import Collective, Measure, NodeFigures, NodeLimits, NodeTrials, Noise
 from seatrial.model.units import SHARE
 from seatrial.render.fields import estimate_fields
 from seatrial.render.json import Json
@@ -13,11 +13,28 @@ from seatrial.render.report import Table, columns
 
 SHOWN = (
     Measure.TRIAD, Measure.CORE_TRIAD, Measure.CHASE, Measure.FMA, Measure.SLOWEST_CORE, Measure.NOISE, Measure.OTHERS,
-    Measure.SWITCH, Measure.WAKE,
+    Measure.SWITCH, Measure.WAKE, Measure.TIMER, Measure.SLICE, Measure.STINT, Measure.LATE,
 )  # fmt: skip
-HEADS = ("triad", "one core", "latency", "arithmetic", "slowest core", "noise", "others", "switch", "wake")
+HEADS = (
+    "triad",
+    "one core",
+    "latency",
+    "arithmetic",
+    "slowest core",
+    "noise",
+    "others",
+    "switch",
+    "wake",
+    "timer",
+    "slice",
+    "stint",
+    "late",
+)
 MOST_ROWS = 40
 LIMIT_HEAD = columns("node", "#triad", "#of channels", "#arithmetic", "#of peak", "#frequency")
+NUMA_HEAD = columns("node", "core of", "#memory of NUMA node: latency")
+COLLECTIVE_HEAD = columns("operation", "#message", "#ranks", "~of", "#time")
+CLOCK_HEAD = columns("node", "#clock offset", "#wrong by at most", "#late", "#last of")
 NOISE_HEAD = columns("node", "#mean", "#worst core", "#largest", "#1,000 ranks", "#10,000 ranks", "recurs")
 
 
@@ -35,6 +52,18 @@ def trial_fields(trials: NodeTrials) -> Json:
             }
             for figures in trials.comparisons
         ],
+        "collectives": [_collective(one) for one in trials.collectives],
+        "clocks": msgspec.to_builtins(trials.clocks),
+    }
+
+
+def _collective(operation: Collective) -> Json:
+    return {
+        "kernel": operation.kernel,
+        "message_bytes": operation.message_bytes,
+        "nodes": list(operation.nodes),
+        "ranks": operation.ranks,
+        "time_s": estimate_fields(operation.time_s),
     }
 
 
@@ -43,6 +72,7 @@ def _node(figures: NodeFigures, limits: NodeLimits) -> Json:
         "node": figures.node,
         "figures": {str(measure): estimate_fields(value) for measure, value in figures.values.items()},
         "memory_bytes_per_s": {scope: estimate_fields(value) for scope, value in figures.memory_bytes_per_s.items()},
+        "numa_latency_s": {cell: estimate_fields(value) for cell, value in figures.numa_latency_s.items()},
         "flops_by_width": {str(width): estimate_fields(value) for width, value in figures.flops_by_width.items()},
         "noise": msgspec.to_builtins(figures.noise, str_keys=True),
         "conditions": msgspec.to_builtins(figures.conditions),
@@ -69,6 +99,14 @@ def trial_tables(trials: NodeTrials, title: str = "") -> Iterator[Table]:
         yield Table(title="Limits", columns=LIMIT_HEAD, rows=rows)
     if rows := tuple(_noise_rows(trials)):
         yield Table(title="Noise, and what it costs 1,000 and 10,000 ranks", columns=NOISE_HEAD, rows=rows)
+    if rows := tuple(_numa_rows(trials)):
+        yield Table(title="Memory latency between NUMA nodes", columns=NUMA_HEAD, rows=rows)
+    if rows := tuple(_collective_rows(trials)):
+        yield Table(title="Collective operations", columns=COLLECTIVE_HEAD, rows=rows)
+    if rows := tuple(_clock_rows(trials)):
+        yield Table(
+            title="Clocks, and who comes last to a barrier after a millisecond of work", columns=CLOCK_HEAD, rows=rows
+        )
 
 
 def resolution(trials: NodeTrials) -> str:
@@ -143,3 +181,29 @@ def _recurs(noise: Noise) -> str:
     if noise.period_s is None:
         return ""
     return f"every {units.duration(noise.period_s)} for {units.duration(noise.amplitude_s)}"
+
+
+def _numa_rows(trials: NodeTrials) -> Iterator[tuple[str, ...]]:
+    """One row for each NUMA node of cores: the latency of the memory of each."""
+    for figures in trials.figures[:MOST_ROWS]:
+        cells = figures.numa_latency_s
+        for core in dict.fromkeys(cell.partition(">")[0] for cell in cells):
+            row = {cell.partition(">")[2]: value for cell, value in cells.items() if cell.startswith(f"{core}>")}
+            latencies = (f"{memory}: {units.duration(value.value)}" for memory, value in row.items())
+            yield figures.node, core, ", ".join(latencies)
+
+
+def _collective_rows(trials: NodeTrials) -> Iterator[tuple[str, ...]]:
+    for operation in trials.collectives[:MOST_ROWS]:
+        nodes = operation.nodes
+        where = nodes[0] if len(nodes) == 1 else f"{len(nodes)} nodes"
+        time = units.duration(operation.time_s.value)
+        yield operation.kernel, units.size(operation.message_bytes), str(operation.ranks), where, time
+
+
+def _clock_rows(trials: NodeTrials) -> Iterator[tuple[str, ...]]:
+    """The node that comes last most often first."""
+    for clock in sorted(trials.clocks, key=lambda each: (-each.last, each.node))[:MOST_ROWS]:
+        offset = f"{'-' if clock.offset_s < 0 else ''}{units.duration(abs(clock.offset_s))}"
+        late = units.duration(max(clock.late_s, 0.0))
+        yield clock.node, offset, units.duration(clock.error_s), late, f"{clock.last} of {clock.barriers}"

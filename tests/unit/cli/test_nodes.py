@@ -16,7 +16,7 @@ from seatrial.model.settings import Trial
 from tests.support.json_objects import parsed
 from tests.support.node_series import GOOD, Machine, recorded
 
-QUICK = ["nodes", "--launcher", "local", "--trials", "pipe,arithmetic", "--repetitions", "1"]
+QUICK = ["nodes", "--launcher", "local", "--trials", "pipe,arithmetic,collectives", "--repetitions", "1"]
 
 
 @pytest.fixture
@@ -85,4 +85,4 @@ def test_trials_are_taken_in_their_order_and_others_refused(capsys: pytest.Captu
     with pytest.raises(UsageError, match="'gpu' is not a valid trial"):
         trials_of("memory,gpu")
     assert run(["nodes", "--trials", "gpu"]) == 64
-    assert "Choose from memory,arithmetic,noise,pipe" in capsys.readouterr().err
+    assert "Choose from memory,arithmetic,noise,pipe,scheduler,collectives" in capsys.readouterr().err

@@ -96,6 +96,51 @@ def test_a_byte_goes_through_pipes_and_back(mpi: Mpi, probe: Path, kernel: str) 
         assert (one["times_s"], one["errors"]) == ([0.0] * TIMED, 0), "a pipe has two ends"
 
 
+def test_a_rank_sleeps_and_shares_its_processor(mpi: Mpi, probe: Path) -> None:
+    asleep, shared = samples(
+        mpi, probe, {"kernel": "timer_wake", "ranks": [0]}, {"kernel": "time_slice", "ranks": [1], "iterations": 1}
+    )
+    assert all(time_s > 0 for time_s in asleep[0]["times_s"])
+    assert shared[0]["times_s"][0] > 1e-3, "a thread that wants 12 ms gets more than one of them at a time"
+
+
+def test_far_memory_is_that_of_another_rank(mpi: Mpi, probe: Path) -> None:
+    """On one NUMA node it is as near as its own, and the cycle is whole."""
+    asked = {"kernel": "chase_far", "message_bytes": 1 << 20, "verify": "ends"}
+    pair, own = samples(
+        mpi, probe, asked | {"ranks": [1, 0], "group_sizes": [2]}, asked | {"ranks": [2], "group_sizes": [1]}
+    )
+    for one in (pair[0], own[0]):
+        assert (one["errors"], one["verified"]) == (0, 2)
+        assert all(time_s > 0 for time_s in one["times_s"])
+
+
+def test_ranks_meet_and_their_clocks_are_compared(mpi: Mpi, probe: Path) -> None:
+    """All ranks here have one clock: the offset that is measured is 0 within what it says of its error.
+
+    The last kernel says that its second rank began each iteration five milliseconds after the first one.
+    """
+    asked = [
+        {"kernel": kernel, "message_bytes": message_bytes, "window": 2, "iterations": 12, "verify": "all"}
+        | {"ranks": ranks, "group_sizes": [len(ranks)]}
+        for kernel, message_bytes in (("barrier", 0), ("allreduce", 40), ("alltoall", 40))
+        for ranks in ([2, 0, 3], [1])
+    ]
+    dawdle = {"kernel": "dawdle", "ranks": [0, 1], "group_sizes": [2], "iterations": 5}
+    *met, (late,) = samples(mpi, probe, *asked, dawdle)
+    for (sample,) in met:
+        assert (sample["errors"], sample["verified"]) == (0, 0 if sample["kernel"] == "barrier" else 14)
+        assert all(time_s > 0 for time_s in sample["times_s"])
+        assert (sample["offsets_ns"][0], sample["offset_errors_ns"][0]) == (0, 0)
+        for offset_ns, error_ns in zip(sample["offsets_ns"][1:], sample["offset_errors_ns"][1:], strict=True):
+            assert error_ns > 0
+            assert abs(offset_ns) <= error_ns
+        assert min(sample["late_ns"]) >= 0
+        assert sum(sample["last"]) >= 12, "in each iteration somebody is last"
+    assert late["last"] == [0, 5]
+    assert late["late_ns"][1] == pytest.approx(5_000_000, abs=late["offset_errors_ns"][1] + 100)
+
+
 def test_the_probe_says_what_else_happened(mpi: Mpi, probe: Path) -> None:
     """Of the whole node once in a round, and only with kernels of noise."""
     noise = {"kernel": "noise_work", "ranks": [1, 2], "iterations": 20}

@@ -30,7 +30,7 @@ from seatrial.model.facts import NodeFacts
 from seatrial.model.imported import Source
 from seatrial.model.judgement import Compared
 from seatrial.model.measurement import Estimate
-from seatrial.model.node_trials import NodeConditions, NodeLimits, Noise
+from seatrial.model.node_trials import Clock, NodeConditions, NodeLimits, Noise
 from seatrial.model.past import FactChange
 from seatrial.model.run import NodeCause, RunInfo
 from seatrial.model.run_values import RunSummary
@@ -43,7 +43,7 @@ from seatrial.statistics.max_rate import MaxRate
 from seatrial.statistics.segments import Segment
 
 RECORDS: tuple[type, ...] = (
-    AtOnce, AtSize, Carrier, CarrierVerdict, ChangedFact, ClockReading, Compared, Cost, Counts, CurvePlaces,
+    AtOnce, AtSize, Carrier, CarrierVerdict, ChangedFact, Clock, ClockReading, Compared, Cost, Counts, CurvePlaces,
     CurvePoint, Declared, Direction, Effect, Estimate, EstimateFields, FactChange, LabStatus, MaxRate,
     NodeCause, NodeConditions, NodeFacts, NodeLimits, Noise, Offer, Outcome, Planted, Plateau, ProofOutcome, RankRow,
     Recovery, Request,

@@ -7,9 +7,9 @@ from seatrial.driver.run import Run
 from seatrial.judgement.nodes.peers import FEWEST_PEERS
 from seatrial.model.errors import LaunchError
 from seatrial.model.placement import node_of
-from seatrial.model.settings import CheckSettings, Trial
+from seatrial.model.settings import CheckSettings
 from seatrial.model.words import count
-from seatrial.pairs.node_rounds import QUICK, SHORT
+from seatrial.pairs.node_rounds import QUICK, QUICK_TRIALS, SHORT
 
 REPETITIONS, REPETITIONS_OF_SHARED = 3, 2
 AT_ONCE_S = 10.0
@@ -34,7 +34,7 @@ def try_nodes(frame: Run, settings: CheckSettings, deadline: float) -> None:
     if monotonic_s() > deadline:
         remarks.append("The nodes themselves were not tried: the budget was spent.")
         return
-    trials = NodeTrialRounds(frame, tuple(Trial), QUICK, SHORT)
+    trials = NodeTrialRounds(frame, QUICK_TRIALS, QUICK, SHORT)
     try:
         trials.start(nodes)
     except LaunchError as error:

@@ -10,6 +10,7 @@ from seatrial.judgement.nodes.trials import judge_trials, trial_notes
 from seatrial.judgement.outcome import failure_of
 from seatrial.judgement.rank_deaths import judge_deaths, run_notes
 from seatrial.model.errors import ExitCode
+from seatrial.model.measurement import Kernel
 from seatrial.model.node_trials import USEFUL, NodeTrials
 from seatrial.model.placement import node_of
 from seatrial.model.run import Ending, RecordedRun
@@ -19,6 +20,8 @@ from seatrial.model.verdict import Finding, Verdict, worst
 from seatrial.model.words import count
 from seatrial.pairs.node_rounds import ONCE_KERNELS, TRIAL_KERNELS
 
+TWO_RANKS = (Trial.PIPE, Trial.COLLECTIVES)
+"""Trials that a single rank cannot carry out."""
 ENDINGS = {
     Ending.INTERRUPTED: "it was interrupted",
     Ending.FAILED: "it failed",
@@ -90,11 +93,11 @@ def _all_measured(recorded: RecordedRun) -> bool:
     times_of: Counter[tuple[object, ...]] = Counter()
     for delivered in recorded.group_measurements:
         shape = delivered.shape
-        if shape.kernel not in ONCE_KERNELS:
+        if shape.kernel not in (*ONCE_KERNELS, Kernel.CHASE_FAR):
             times_of[delivered.nodes, shape.kernel, delivered.variant, shape.message_bytes] += 1
     trials = settings.trials if isinstance(settings, NodesSettings) else ()
     kernels = {each.shape.kernel for each in recorded.group_measurements}
-    all_tried = all(kernels & TRIAL_KERNELS[trial] for trial in trials if trial is not Trial.PIPE)
+    all_tried = all(kernels & TRIAL_KERNELS[trial] for trial in trials if trial not in TWO_RANKS)
     return all_tried and all(times >= repetitions for times in times_of.values())
 
 

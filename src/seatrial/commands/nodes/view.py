@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from seatrial.commands.nodes.judge import NodesResult
 from seatrial.judgement.nodes.noise import MODEL
 from seatrial.model import subject
-from seatrial.model.node_trials import NodeFigures
+from seatrial.model.node_trials import Measure, NodeFigures
 from seatrial.model.run import RunInfo
 from seatrial.model.verdict import Verdict
 from seatrial.render.headline import sentence_of
@@ -69,5 +69,8 @@ def _lines(result: NodesResult) -> Iterator[tuple[str, str]]:
     unknown = dict.fromkeys(why for limits in trials.limits.values() for why in limits.unknown)
     for why in unknown:
         yield "no limit", why
+    chased = [figures for figures in trials.figures if Measure.CHASE in figures.values]
+    if chased and not any(figures.numa_latency_s for figures in chased):
+        yield "NUMA", "no distances: every node has one NUMA node, or its NUMA nodes are not known"
     for note in result.notes:
         yield "note", note

@@ -6,16 +6,18 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from seatrial.judgement.nodes.collectives import by_node, late_runs
 from seatrial.judgement.nodes.conditions import conditions_of
 from seatrial.judgement.nodes.noise import noise_of
 from seatrial.judgement.nodes.recurrence import recurrence_of
 from seatrial.model.measurement import Estimate, GroupMeasurement, Kernel, Phase
 from seatrial.model.node_trials import Measure, NodeFigures, Noise, Runs
-from seatrial.model.placement import node_of
-from seatrial.pairs.node_rounds import ALL, CORE, NODE, WIDTHS
+from seatrial.pairs.node_rounds import ALL, CORE, FAR, NODE, WIDTHS
 from seatrial.statistics.estimates import median, median_estimate
 
 LOADS_PER_CHASE = 4096
+BURST_S = 12e-3
+"""What the thread beside a rank works before it sleeps again."""
 FLOPS_PER_BYTE = 12288
 """Of one block of the arithmetic kernel, for each byte of its vectors."""
 
@@ -38,14 +40,16 @@ TRAFFIC = {
 
 def figures_of(measurements: Iterable[GroupMeasurement]) -> tuple[NodeFigures, ...]:
     """The figures of each node, in the order in which they were measured first."""
-    by_node: dict[str, list[GroupMeasurement]] = defaultdict(list)
-    for measurement in measurements:
-        if measurement.phase is Phase.NODES:
-            by_node[node_of(measurement.nodes[0])].append(measurement)
-    return tuple(_figures(name, measured) for name, measured in by_node.items())
+    parts: dict[str, list[GroupMeasurement]] = defaultdict(list)
+    measured = [measurement for measurement in measurements if measurement.phase is Phase.NODES]
+    for measurement in measured:
+        for name, part in by_node(measurement):
+            parts[name].append(part)
+    late = late_runs(measured)
+    return tuple(_figures(name, delivered, late.get(name, {})) for name, delivered in parts.items())
 
 
-def _figures(name: str, measured: Sequence[GroupMeasurement]) -> NodeFigures:
+def _figures(name: str, measured: Sequence[GroupMeasurement], late: Runs) -> NodeFigures:
     usable = [
         measurement
         for measurement in measured
@@ -67,6 +71,11 @@ def _figures(name: str, measured: Sequence[GroupMeasurement]) -> NodeFigures:
         Measure.OTHERS: _others(usable),
         Measure.SWITCH: _medians(usable, Kernel.PIPE_SWITCH),
         Measure.WAKE: _medians(usable, Kernel.PIPE_WAKE),
+        Measure.FAR: _far(usable),
+        Measure.TIMER: _medians(usable, Kernel.TIMER_WAKE),
+        Measure.SLICE: _medians(usable, Kernel.TIME_SLICE),
+        Measure.STINT: _stints(usable),
+        Measure.LATE: late,
     }
     runs = {measure: values for measure, values in candidates.items() if values}
     wrong = [measurement for measurement in measured if measurement.errors]
@@ -75,6 +84,7 @@ def _figures(name: str, measured: Sequence[GroupMeasurement]) -> NodeFigures:
         runs=runs,
         values={measure: _estimate(values) for measure, values in runs.items()},
         memory_bytes_per_s={scope: _estimate(values) for scope, values in memory.items()},
+        numa_latency_s={cell: _estimate(values) for cell, values in _distances(usable).items()},
         flops_by_width={
             width: median_estimate([sum(rates) for rates in repetitions.values()])
             for width, repetitions in flops.items()
@@ -115,6 +125,31 @@ def _rates(measured: Iterable[GroupMeasurement], width: int) -> dict[int, list[f
 
 def _medians(measured: Iterable[GroupMeasurement], kernel: Kernel) -> Runs:
     return {one.repetition: median(one.times_s) for one in measured if one.shape.kernel is kernel}
+
+
+def _stints(measured: Iterable[GroupMeasurement]) -> Runs:
+    """How long the thread works at once before the rank is back: a burst by how often the rank had to leave in it."""
+    return {
+        one.repetition: BURST_S * one.shape.iterations / one.conditions.switches
+        for one in measured
+        if one.shape.kernel is Kernel.TIME_SLICE and one.conditions and one.conditions.switches
+    }
+
+
+def _distances(measured: Iterable[GroupMeasurement]) -> Mapping[str, Runs]:
+    """Seconds for a load, by the NUMA nodes of core and memory."""
+    cells: dict[str, Runs] = defaultdict(dict)
+    for measurement in measured:
+        if measurement.shape.kernel is Kernel.CHASE_FAR:
+            cells[measurement.variant][measurement.repetition] = median(measurement.times_s) / LOADS_PER_CHASE
+    return cells
+
+
+def _far(measured: Sequence[GroupMeasurement]) -> Runs:
+    """From the first NUMA node to the last one, which every repetition measures."""
+    cells = _distances(measured)
+    from_first = [cell for cell in cells if cell.startswith(FAR.format(0, ""))]
+    return cells[max(from_first, key=lambda cell: int(cell.rpartition(">")[2]))] if from_first else {}
 
 
 def _noise(measured: Sequence[GroupMeasurement]) -> Noise | None:

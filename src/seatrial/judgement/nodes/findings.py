@@ -25,6 +25,8 @@ REMEDIES = {
     "processes that use its cores (top, systemd-cgtop, a CPU quota of the cgroup).",
     FindingKind.HIGH_NOISE: "Look for processes and interrupts on its cores (top, /proc/interrupts, perf sched): "
     "daemons, monitoring, a job that was not ended.",
+    FindingKind.DELAYS_OTHERS: "Look at arithmetic and noise of its cores (the other figures of this report), at its "
+    "frequency and for another process on the core of its first rank.",
     FindingKind.SLOW_SCHEDULER: "Compare kernel, mitigations, idle states and scheduler settings with a peer's "
     "(seatrial facts --drift).",
 }

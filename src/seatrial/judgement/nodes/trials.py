@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from seatrial.drift.peer_groups import one_kernel
+from seatrial.judgement.nodes.collectives import clocks_of, collectives_of
 from seatrial.judgement.nodes.conditions import condition_notes
 from seatrial.judgement.nodes.figures import figures_of
 from seatrial.judgement.nodes.findings import slow_node, wrong_result
@@ -27,6 +28,8 @@ def judge_trials(measurements: Sequence[GroupMeasurement], facts: Mapping[str, N
         figures=figures,
         limits={each.node: limits_of(each, by_node.get(each.node), cores.get(each.node, 0)) for each in figures},
         comparisons=comparisons,
+        collectives=collectives_of(measurements),
+        clocks=clocks_of(measurements),
         findings=(
             *(wrong_result(each) for each in figures if each.wrong_bytes),
             *_slow([one for one in outliers(figures, comparisons) if one.proved], by_node),
