@@ -24,9 +24,11 @@ struct conditions {
         int64_t switches, faults, throttles, counting; /* `counting`: ranks that know their throttles */
         int64_t watched;                               /* ranks that watched their node; what follows is theirs */
         int64_t others_ns, interrupts, microjoules;
+        int64_t cached; /* ranks whose data went through the page cache, of a kernel that writes files */
     } sums;
     struct {
         int64_t wall_ns, millicelsius, minus_khz; /* 0: not known */
+        int64_t failed;                           /* errno of a call on a file; 0: none failed */
     } most;
 };
 

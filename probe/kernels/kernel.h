@@ -5,6 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Of the name of a folder in which a kernel writes. */
+#define FOLDER_BYTES_MAX 511
+
 struct pair;
 struct group;
 struct wrong;
@@ -62,6 +65,7 @@ struct kernel {
         bool arrivals;          /* `run` writes when this rank began each iteration, and clocks are compared */
         bool pinned;            /* each rank stays on a processor of its own, memory included */
         bool watched;           /* what other processes of the node use is looked at, before and after */
+        bool stores;            /* writes files in the folder that the command names */
         bool compares;          /* `run` itself compares the result of every iteration, whatever is asked for */
     } group; /* with all others */
 };

@@ -5,6 +5,7 @@ extern const struct kernel kernel_memory_copy, kernel_memory_scale, kernel_memor
 extern const struct kernel kernel_memory_read, kernel_chase, kernel_fma, kernel_noise_work, kernel_noise_detour;
 extern const struct kernel kernel_pipe_switch, kernel_pipe_wake, kernel_timer_wake, kernel_time_slice, kernel_chase_far;
 extern const struct kernel kernel_allreduce, kernel_alltoall;
+extern const struct kernel kernel_storage_write, kernel_storage_read, kernel_storage_files;
 
 const struct kernel *const kernels[] = {
     &kernel_pingpong,
@@ -27,6 +28,9 @@ const struct kernel *const kernels[] = {
     &kernel_chase_far,
     &kernel_allreduce,
     &kernel_alltoall,
+    &kernel_storage_write,
+    &kernel_storage_read,
+    &kernel_storage_files,
 };
 
 const size_t kernel_count = sizeof kernels / sizeof kernels[0];

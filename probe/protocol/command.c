@@ -1,11 +1,13 @@
 #include "protocol/command.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "protocol/json_reader.h"
 
 static const char *const measure_keys[] = {"command", "id",     "kernel", "pairs",      "ranks",  "group_sizes",
-                                           "message_bytes", "window", "warmup", "iterations", "verify", NULL};
+                                           "message_bytes", "window", "warmup", "iterations", "verify",
+                                           "folder",        NULL};
 static const char *const stop_keys[] = {"command", NULL};
 
 /* The keys that name the ranks of a round, and which of them each kind of kernel takes. */
@@ -168,6 +170,28 @@ static bool take_sets(const struct json_object *object, const struct kernel *ker
     return check_sets(check, key, world, refusal);
 }
 
+/* A kernel that writes files needs the folder, and no other takes one. */
+static bool take_folder(const struct json_object *object, const struct kernel *kernel, char *folder,
+                        struct refusal *refusal)
+{
+    const bool stores = kernel->needs != NEEDS_PAIR && kernel->group.stores;
+    if (!stores && json_find(object, "folder") != NULL)
+        refuse(refusal, "'folder' is not a key for %s, which writes no files", kernel->name);
+    if (!stores)
+        return json_find(object, "folder") == NULL;
+    const struct json_value *value = take(object, "folder", JSON_STRING, refusal);
+    if (value == NULL)
+        return false;
+    if (value->text.length > FOLDER_BYTES_MAX || value->text.length == 0 || value->text.bytes[0] != '/') {
+        refuse(refusal, "'folder' is '%.*s'; it must be an absolute path of at most %d bytes", shown(value->text),
+               value->text.bytes, FOLDER_BYTES_MAX);
+        return false;
+    }
+    memcpy(folder, value->text.bytes, value->text.length);
+    folder[value->text.length] = '\0';
+    return true;
+}
+
 /* Whether the kernel can do what is asked, whatever the ranks. */
 static bool check_kernel(const struct kernel *kernel, const struct measure *measure, struct refusal *refusal)
 {
@@ -212,6 +236,7 @@ static bool read_measure(const struct json_object *object, const struct world *w
         return false;
     const struct kernel *kernel = world->kernels[measure->kernel];
     return check_kernel(kernel, measure, refusal) &&
+           take_folder(object, kernel, measure->folder, refusal) &&
            take_sets(object, kernel, world->ranks, &measure->sets, refusal) &&
            check_memory(kernel, measure, refusal);
 }

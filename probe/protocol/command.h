@@ -27,6 +27,7 @@ struct measure {
     struct rank_sets sets; /* which ranks run it together */
     int64_t message_bytes, window, warmup, iterations;
     enum verification verify;
+    char folder[FOLDER_BYTES_MAX + 1]; /* for a kernel that stores; else empty */
 };
 
 enum command_kind { COMMAND_STOP, COMMAND_MEASURE };

@@ -127,6 +127,10 @@ static void compose_conditions(struct record *record, const struct conditions *f
     }
     if (found->sums.microjoules > 0)
         record_integer(record, "microjoules", found->sums.microjoules);
+    if (found->sums.cached > 0)
+        record_integer(record, "cached", found->sums.cached);
+    if (found->most.failed > 0)
+        record_integer(record, "failed", found->most.failed);
 }
 
 void compose_sample(struct record *record, const struct sample *sample)

@@ -76,7 +76,7 @@ static struct job job_for(const struct round *round, int rank)
 {
     const struct measure *measure = round->measure;
     const struct place place = place_of(round, rank);
-    return (struct job){
+    struct job job = {
         .kernel = (int32_t)measure->kernel,
         .index = place.index,
         .size = (int32_t)rank_sets_size(&measure->sets, place.set),
@@ -92,6 +92,8 @@ static struct job job_for(const struct round *round, int rank)
         .warmup = measure->warmup,
         .iterations = measure->iterations,
     };
+    memcpy(job.folder, measure->folder, sizeof job.folder);
+    return job;
 }
 
 static void send_jobs(const struct round *round)

@@ -89,6 +89,7 @@ void part_run_group(struct part *part, const struct channels *channels)
     const struct job *job = part->job;
     const struct kernel *kernel = part->kernel;
     struct wrong wrong = NOTHING_WRONG;
+    struct storage storage = {.folder = job->folder};
     struct group group = {
         .comm = open_comm(part, channels),
         .rank = job->index,
@@ -98,6 +99,7 @@ void part_run_group(struct part *part, const struct channels *channels)
         .cpu = job->cpu,
         .placed = part->placed,
         .entries_ns = part->entries_ns,
+        .storage = &storage,
         .wrong = &wrong,
         .send = part->send.block,
         .receive = part->receive.block,
@@ -111,11 +113,13 @@ void part_run_group(struct part *part, const struct channels *channels)
     const struct clock_reading before = kernel->group.arrivals ? clock_compare(&group) : (struct clock_reading){0};
     MPI_Barrier(group.comm);
     kernel->group.run(&group, job->warmup, times_ns);
-    const struct conditions found = run_watched(kernel, job, &group, times_ns + job->warmup);
+    struct conditions found = run_watched(kernel, job, &group, times_ns + job->warmup);
     if (kernel->group.arrivals)
         settle_arrivals(part, &group, &before);
     if (verify != NULL)
         verify(&group, 1, job->verify == VERIFY_ALL ? 1 + job->iterations : 1, &wrong);
+    found.sums.cached = storage.cached;
+    found.most.failed = storage.failed;
     settle(part, &group, wrong);
     settle_conditions(part, &group, found);
     close_comm(part, &group.comm);

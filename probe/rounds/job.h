@@ -24,6 +24,7 @@ struct job {
     int32_t watch;   /* 1: of its node the rank that looks at the other processes */
     int32_t collect; /* 1: keep the result until asked, because rank 0 is measuring too */
     int64_t message_bytes, window, warmup, iterations;
+    char folder[FOLDER_BYTES_MAX + 1]; /* empty: the kernel writes no files */
 };
 
 /* Whether one iteration is compared before the warm-up. Not where other sets are measured at the same time: each would

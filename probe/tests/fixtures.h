@@ -10,7 +10,7 @@
 extern const struct world fixture_world;
 
 /* A good measure of pairs, and one of groups. */
-extern const char fixture_measure[], fixture_group[];
+extern const char fixture_measure[], fixture_group[], fixture_store[];
 
 /* The bytes in memory of exactly their size, so that the sanitizer sees any read beyond them. To be freed. */
 char *fixture_exact(const char *bytes, size_t length);

@@ -147,6 +147,43 @@ static void test_memory(void)
     CHECK(sets_in(fixture_group, from, "\"copy\",\"ranks\":[0,1,2,3],\"message_bytes\":1073741824") == 4);
 }
 
+static void refuses_store(const char *from, const char *to, const char *sentence)
+{
+    char line[512];
+    edit(line, sizeof line, fixture_store, from, to);
+    refuses_line(line, 9, sentence);
+}
+
+static void test_folder(void)
+{
+    struct command command;
+    struct refusal refusal;
+    CHECK(command_read(fixture_store, strlen(fixture_store), &fixture_world, &command, &refusal));
+    CHECK_TEXT(command.measure.folder, "/a b");
+    command_free(&command);
+    refuses_store(",\"folder\":\"/a b\"", "", "the key 'folder' is missing");
+    refuses_store("/a b", "", "'folder' is ''; it must be an absolute path of at most 511 bytes");
+    refuses_store("/a b", "a", "'folder' is 'a'; it must be an absolute path of at most 511 bytes");
+    refuses_store("\"store\"", "\"meet\"", "'folder' is not a key for meet, which writes no files");
+}
+
+static void test_folder_bounds(void)
+{
+    for (int bytes = FOLDER_BYTES_MAX; bytes <= FOLDER_BYTES_MAX + 1; bytes++) {
+        char line[1024], folder[FOLDER_BYTES_MAX + 2];
+        struct command command;
+        struct refusal refusal;
+        memset(folder, 'x', (size_t)bytes);
+        folder[0] = '/';
+        folder[bytes] = '\0';
+        edit(line, sizeof line, fixture_store, "/a b", folder);
+        const bool good = command_read(line, strlen(line), &fixture_world, &command, &refusal);
+        CHECK(good == (bytes == FOLDER_BYTES_MAX));
+        CHECK(!good || strlen(command.measure.folder) == FOLDER_BYTES_MAX);
+        command_free(&command);
+    }
+}
+
 static void test_keys(void)
 {
     accepts("\"verify\":\"ends\"", "\"verify\":\"all\"");
@@ -187,6 +224,8 @@ void test_command(void)
     test_groups();
     test_rank_keys();
     test_memory();
+    test_folder();
+    test_folder_bounds();
     test_keys();
     test_prefixes();
 }

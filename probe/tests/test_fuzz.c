@@ -114,7 +114,7 @@ static bool survives(const char *bytes, size_t length, struct record *record)
 void test_fuzz(void)
 {
     static const char stop[] = "{\"command\":\"stop\",\"\\ud83d\\ude00\\n\":\"\xC3\xA9\"}";
-    const char *const seeds[] = {fixture_measure, fixture_measure, fixture_group, fixture_group, stop};
+    const char *const seeds[] = {fixture_measure, fixture_measure, fixture_group, fixture_group, fixture_store, stop};
     struct record record = {0};
     size_t survived = 0;
     for (int i = 0; i < ROUNDS; i++) {

@@ -23,6 +23,7 @@ from seatrial.model.settings import NodesSettings, SiteSettings, SoakSettings, T
 from seatrial.pairs.node_places import NodePlaces
 from seatrial.pairs.node_rounds import COLLECTIVE_KERNELS, rounds_of
 from seatrial.pairs.rounds import circle_round, turns
+from seatrial.pairs.storage_rounds import FULL_STORAGE, STORAGE_KERNELS, STREAM, TOTAL, storage_rounds
 from tests.support.builders import Cluster, info_of
 from tests.support.paths import ROOT
 
@@ -41,6 +42,9 @@ TIMER_S, SLICE_S = 30e-6, 4e-3
 STINTS = 4
 STEP_S = 1e-3
 """Work and barrier."""
+STREAM_BYTES_PER_S, NODE_BYTES_PER_S, TOTAL_BYTES_PER_S = 120e6, 400e6, 420e6
+"""Of a file system behind a gateway: of one stream, of a node, and of all nodes together."""
+FILE_S = 200e-6
 COUNTED = {
     Kernel.MEMORY_COPY: 2, Kernel.MEMORY_SCALE: 2, Kernel.MEMORY_ADD: 3, Kernel.MEMORY_TRIAD: 3, Kernel.MEMORY_READ: 1,
 }  # fmt: skip
@@ -65,6 +69,7 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
     late_s: float = 5e-6
     """To a barrier after work, behind the first node."""
     clock_error_s: float = 2e-6
+    storage: float = 1.0
     wrong: Kernel | None = None
 
 
@@ -102,7 +107,10 @@ def recorded(
 ) -> RecordedRun:
     """A complete run on these nodes."""
     names = tuple(machines)
-    rounds = rounds_of(trials, [places(name) for name in names], range(REPETITIONS), at_once=True)
+    nodes = [places(name) for name in names]
+    rounds = rounds_of(trials, nodes, range(REPETITIONS), at_once=True)
+    if Trial.STORAGE in trials:
+        rounds += tuple(storage_rounds(nodes, range(REPETITIONS), FULL_STORAGE, "/scratch/x", total=True))
     draw = random.Random(seed)
     info = info_of(
         Cluster(nodes=names), kind=RunKind.NODES,
@@ -209,6 +217,8 @@ def _time_s(wanted: GroupRound, group: tuple[str, ...], machine: Machine, draw: 
         slow = machine.slowest_core if group[0].endswith(":0") else 1.0
         rate = CORE_FLOPS_PER_S * machine.arithmetic * slow * shape.message_bytes / 32
         return shape.window * 12288 * shape.message_bytes / rate if shape.message_bytes <= 32 else 0.0
+    if kernel in STORAGE_KERNELS:
+        return _storage_s(wanted, group, machine)
     delayed = group[0].endswith(":0") and draw.random() < 0.1
     return {
         Kernel.CHASE: 4096 * LOAD_S * machine.load,
@@ -223,3 +233,12 @@ def _time_s(wanted: GroupRound, group: tuple[str, ...], machine: Machine, draw: 
         Kernel.ALLREDUCE: 30e-6,
         Kernel.ALLTOALL: 50e-6,
     }[kernel]
+
+
+def _storage_s(wanted: GroupRound, group: tuple[str, ...], machine: Machine) -> float:
+    shape = wanted.shape
+    if shape.kernel is Kernel.STORAGE_FILES:
+        return shape.window * FILE_S / machine.storage
+    rate = {STREAM: STREAM_BYTES_PER_S, TOTAL: TOTAL_BYTES_PER_S}.get(wanted.variant, NODE_BYTES_PER_S)
+    own = 1.0 if wanted.variant == TOTAL else machine.storage
+    return shape.window * shape.message_bytes * len(group) / (rate * own)

@@ -18,6 +18,7 @@ from seatrial.cli.options import (
     Markdown,
     Nagios,
     RoutesFile,
+    Storage,
     file_or_live,
     parse_nodes,
     share_of,
@@ -82,8 +83,10 @@ def check(
     ] = DEFAULTS.pairs_at_once,
     no_loaded: Annotated[bool, typer.Option("--no-loaded", help="Leave out the rounds that load the uplinks.")] = False,
     no_nodes: Annotated[
-        bool, typer.Option("--no-nodes", help="Leave out the trials of each node's memory, arithmetic and noise.")
+        bool,
+        typer.Option("--no-nodes", help="Leave out memory, arithmetic, noise and storage of each node."),
     ] = False,
+    storage: Storage = None,
     fabric: FabricFile = "",
     routes: RoutesFile = "",
     device: FabricDevice = "",
@@ -127,6 +130,7 @@ def check(
         pairs_at_once=pairs_at_once,
         loaded=not no_loaded,
         node_trials=not no_nodes,
+        storage=storage and storage.absolute(),
         fabric=file_or_live(fabric),
         routes=file_or_live(routes),
         device=device,

@@ -49,6 +49,12 @@ FabricDevice = Annotated[
     str,
     typer.Option("--device", help="Adapter to use on each node: mlx5_1.  [default: the first]", metavar="NAME"),
 ]
+Storage = Annotated[
+    Path | None,
+    typer.Option(
+        help="Folder in which storage is tried; all nodes must see it.  [default: the archive]", metavar="DIR"
+    ),
+]
 RoutesFile = Annotated[
     str,
     typer.Option("--routes", help="The fabric's forwarding tables: output of dump_fts, or live.", metavar="FILE"),

@@ -133,7 +133,7 @@ JOB = ("account", "qos", "reservation", "constraint", "exclude", "gres", "slurm_
 """What the rules of a site want of every job."""
 QUEUE = ("partition", *JOB, "wait", "idle_only", "node_hours")
 """The options of a command that needs nodes and measures nothing."""
-OF_A_SITE = (*SharedOptions._fields, "leaves", "baseline")
+OF_A_SITE = (*SharedOptions._fields, "leaves", "baseline", "storage")
 """Options that a site's file may set: the shared ones, and some of a single command."""
 
 

@@ -1,11 +1,13 @@
 """Carries out the trials of nodes: all of them a few times, then those out of line again beside good ones."""
 
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 
 from seatrial.drift.peer_groups import hardware_groups, one_kernel
 from seatrial.driver.clock import monotonic_s
 from seatrial.driver.group_rounds import measure_groups
 from seatrial.driver.run import Run
+from seatrial.driver.storage_trial import StorageTrial, prepared
 from seatrial.judgement.nodes.trials import suspects
 from seatrial.launch.contract import Manner
 from seatrial.model.measurement import GroupRound
@@ -27,15 +29,26 @@ class NodeTrialRounds:
     """The trials of one run, on a session with a rank for each core."""
 
     def __init__(
-        self, frame: Run, trials: Iterable[Trial], extent: Extent = FULL, extent_of_shared: Extent | None = None
+        self,
+        frame: Run,
+        trials: Iterable[Trial],
+        extent: Extent = FULL,
+        extent_of_shared: Extent | None = None,
+        storage: Path | None = None,
     ) -> None:
-        """`extent_of_shared`: where nodes are measured one after the other; None: the same."""
+        """`extent_of_shared`: where nodes are measured one after the other; None: the same.
+
+        `storage`: the folder in which storage is tried; None: the archive.
+        """
         self.places: tuple[NodePlaces, ...] = ()
         self.shared = False
         """The nodes share a kernel and its cores, and are measured one after the other."""
         self._frame = frame
         self._trials = tuple(trials)
         self._extents = extent, extent_of_shared or extent
+        self._storage = StorageTrial(frame, storage, whole=extent.whole)
+        self.storage_said = ""
+        """Where storage is tried and how much is written; empty where it is not."""
 
     def start(self, nodes: Sequence[str]) -> None:
         """Start the probe on all cores; where nodes are places of this machine, these are the ranks."""
@@ -48,12 +61,16 @@ class NodeTrialRounds:
         self.places = places_of(session.nodes, session.ranks, frame.facts)
         kernels = {node_of(name): facts for name, facts in frame.facts.items()}
         self.shared = len(self.places) > 1 and one_kernel(kernels.values())
+        if Trial.STORAGE in self._trials:
+            self.storage_said = prepared(frame, self._storage, self.places, required=self._trials == (Trial.STORAGE,))
 
     def rounds(self, repetitions: Iterable[int], nodes: Iterable[str] | None = None) -> tuple[GroupRound, ...]:
         """The rounds of these repetitions, of all nodes or of some."""
         wanted = None if nodes is None else set(nodes)
         places = [one for one in self.places if wanted is None or one.node in wanted]
-        return rounds_of(self._trials, places, repetitions, at_once=not self.shared, extent=self._extents[self.shared])
+        numbers = tuple(repetitions)
+        rounds = rounds_of(self._trials, places, numbers, at_once=not self.shared, extent=self._extents[self.shared])
+        return rounds + self._storage.rounds(places, numbers, total=wanted is None)
 
     def design(
         self, name: str, statement: str, *, repetitions: int = 0, rounds: int = 0, pairs_at_once: int = 0

@@ -55,6 +55,8 @@ class Run:
         self.progress = progress
         self.measurer = Measurer(launcher, writer, nodes, progress, settings.round_timeout_s, fewest)
         self.measurer.verify = Verification.ALL if settings.verify else Verification.ENDS
+        self.afterwards: list[Callable[[], None]] = []
+        """Called when no rank runs any more, however the run ends."""
         self.facts: dict[str, NodeFacts] = {}
         self.facts_after: dict[str, NodeFacts] = {}
         self._fewest = fewest
@@ -98,7 +100,11 @@ class Run:
         try:
             self.measurer.close(kill=ending is not Ending.COMPLETE)
         finally:
-            self._launcher.close()
+            try:
+                for clean_up in self.afterwards:
+                    clean_up()
+            finally:
+                self._launcher.close()
         way = self._launcher.remark if isinstance(self._launcher, StartsOtherwise) else ""
         said = " ".join(filter(None, (reason, way, *self.measurer.remarks[:MOST_REMARKS])))
         return self._writer.close(ended(self._info(), ending, now_text(), said), failure)

@@ -89,6 +89,8 @@ def _measure(number: int, wanted: Round | GroupRound, ranks: Mapping[str, list[i
         "iterations": shape.iterations,
         "verify": verify.value,
     }
+    if isinstance(wanted, GroupRound) and wanted.folder:
+        command["folder"] = wanted.folder
     return msgspec.json.encode(command) + b"\n"
 
 

@@ -64,6 +64,9 @@ class Kernel(enum.StrEnum):
     CHASE_FAR = "chase_far", Needs.GROUP
     ALLREDUCE = "allreduce", Needs.GROUP
     ALLTOALL = "alltoall", Needs.GROUP
+    STORAGE_WRITE = "storage_write", Needs.GROUP
+    STORAGE_READ = "storage_read", Needs.GROUP
+    STORAGE_FILES = "storage_files", Needs.GROUP
 
 
 class Phase(enum.StrEnum):
@@ -172,6 +175,8 @@ class GroupRound(msgspec.Struct, frozen=True, kw_only=True):
     """By node name; the first node of a group leads it."""
     variant: str = ""
     """As in Round."""
+    folder: str = ""
+    """In which kernels of storage write; empty for all others, and where a recording is replayed."""
     verify: Verification = Verification.NONE
 
 
@@ -196,6 +201,10 @@ class Conditions(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Of the whole node."""
     microjoules: Count | None = None
     """Energy of all packages of the node."""
+    cached: Count = 0
+    """Ranks whose files went through the page cache, since the file system refuses O_DIRECT."""
+    failed: Count = 0
+    """Error number (errno) of a call on a file; 0: none failed."""
 
 
 class Arrival(msgspec.Struct, frozen=True, kw_only=True, gc=False):

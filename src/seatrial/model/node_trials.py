@@ -76,6 +76,11 @@ class Measure(enum.StrEnum):
     LATE = (
         "late", Trial.COLLECTIVES, FindingKind.DELAYS_OTHERS, SHARE, "delay at a barrier, of the work before it", 0.05,
     )  # fmt: skip
+    STREAM_WRITE = "stream_write", Trial.STORAGE, FindingKind.SLOW_STORAGE, BANDWIDTH, "writing of one stream", 0.25
+    STREAM_READ = "stream_read", Trial.STORAGE, FindingKind.SLOW_STORAGE, BANDWIDTH, "reading of one stream", 0.25
+    NODE_WRITE = "node_write", Trial.STORAGE, FindingKind.SLOW_STORAGE, BANDWIDTH, "writing of several streams", 0.25
+    NODE_READ = "node_read", Trial.STORAGE, FindingKind.SLOW_STORAGE, BANDWIDTH, "reading of several streams", 0.25
+    FILES = "file", Trial.STORAGE, FindingKind.SLOW_STORAGE, LATENCY, "time to make and remove a file", 0.25
 
 
 class Noise(msgspec.Struct, frozen=True, kw_only=True):
@@ -180,6 +185,34 @@ class NodeLimits(msgspec.Struct, frozen=True, kw_only=True):
     unknown: tuple[str, ...] = ()
 
 
+class StorageRates(msgspec.Struct, frozen=True, kw_only=True):
+    """Bytes per second in one direction: of one stream, of the streams of one node, and of all nodes at once."""
+
+    reading: bool
+    stream_bytes_per_s: float
+    """Median of the nodes."""
+    node_bytes_per_s: float | None = None
+    """The same; None: a node has only one core."""
+    node_streams: int = 1
+    total_bytes_per_s: float | None = None
+    """None: one node only, or not measured."""
+    total_streams: int = 0
+    total_nodes: int = 0
+
+
+class Storage(msgspec.Struct, frozen=True, kw_only=True):
+    """What the trial of storage shows of the file system as a whole."""
+
+    write: StorageRates | None = None
+    read: StorageRates | None = None
+    cached: bool = False
+    """Data went through the page cache on some rank, since the file system refuses O_DIRECT."""
+    failures: dict[str, str] = {}
+    """Node -> why it could not use the folder."""
+    invalid: tuple[str, ...] = ()
+    """Figures that cannot be those of storage, in sentences."""
+
+
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """One figure over the nodes of a peer group."""
 
@@ -205,6 +238,8 @@ class NodeTrials(msgspec.Struct, frozen=True, kw_only=True):
     collectives: tuple[Collective, ...] = ()
     clocks: tuple[Clock, ...] = ()
     """Of the last round of collective operations over several nodes."""
+    storage: Storage | None = None
+    """None: not tried."""
 
     @property
     def useful(self) -> tuple[Measure, ...]:

@@ -108,6 +108,8 @@ class CheckSettings(SiteSettings, frozen=True, kw_only=True, tag_field="kind", t
     node_trials: bool = False
     """Also try memory, arithmetic, noise and scheduler of each node. `seatrial check` sets it unless --no-nodes is
     given; settings of older versions, which knew no such trials, do not."""
+    storage: Path | None = None
+    """The folder in which storage is tried with the nodes; None: the archive."""
     fabric: str = ""
     """A file with the output of ibnetdiscover, or `live`; empty: only leaf switches are known."""
     routes: str = ""
@@ -200,6 +202,11 @@ class Trial(enum.StrEnum):
     PIPE = "pipe"
     SCHEDULER = "scheduler"
     COLLECTIVES = "collectives"
+    STORAGE = "storage"
+
+
+SOAK_TRIALS = tuple(trial for trial in Trial if trial is not Trial.STORAGE)
+"""A file system is shared with others, whom hours of writing would disturb."""
 
 
 class NodesSettings(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="nodes"):
@@ -208,13 +215,15 @@ class NodesSettings(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind",
     site: SiteSettings
     trials: tuple[Trial, ...] = tuple(Trial)
     repetitions: int = NODES_REPETITIONS
+    storage: Path | None = None
+    """The folder in which storage is tried; None: the archive."""
 
 
 class SoakSettings(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="soak"):
     """The options of `seatrial soak`; the site's budget is how long it lasts."""
 
     site: SiteSettings
-    trials: tuple[Trial, ...] = tuple(Trial)
+    trials: tuple[Trial, ...] = SOAK_TRIALS
 
 
 class RunSettings(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="run"):

@@ -7,6 +7,7 @@ import msgspec
 from seatrial.model.measurement import GroupRound, Kernel, Phase, Shape
 from seatrial.model.settings import Trial
 from seatrial.pairs.node_places import LEAST_ARRAY_BYTES, LINE_BYTES, NodePlaces
+from seatrial.pairs.storage_rounds import STORAGE_KERNELS
 
 NODE, CORE, ALL = "node", "core", "all cores"
 """Variants: all ranks of a node together, its first rank alone, and all of them at the same time, each by itself."""
@@ -38,6 +39,7 @@ TRIAL_KERNELS = {
     Trial.PIPE: frozenset((Kernel.PIPE_SWITCH, Kernel.PIPE_WAKE)),
     Trial.SCHEDULER: frozenset((Kernel.TIMER_WAKE, Kernel.TIME_SLICE)),
     Trial.COLLECTIVES: COLLECTIVE_KERNELS,
+    Trial.STORAGE: STORAGE_KERNELS,
 }
 
 Groups = tuple[tuple[str, ...], ...]
@@ -60,7 +62,7 @@ class Extent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 FULL = Extent()
-QUICK_TRIALS = (Trial.MEMORY, Trial.ARITHMETIC, Trial.NOISE, Trial.PIPE)
+QUICK_TRIALS = (Trial.MEMORY, Trial.ARITHMETIC, Trial.NOISE, Trial.PIPE, Trial.STORAGE)
 """What `check` tries: the other trials take longer than its seconds, or show little on a node by itself."""
 QUICK = Extent(whole=False, array_part=3)
 """About a second of each node for three repetitions. All three arrays together have four times the caches' bytes."""
@@ -81,7 +83,10 @@ def rounds_of(
     at_once: bool,
     extent: Extent = FULL,
 ) -> tuple[GroupRound, ...]:
-    """All rounds, repetition by repetition. `at_once`: all nodes in one round, else one node after the other."""
+    """All rounds but those of storage, repetition by repetition.
+
+    `at_once`: all nodes in one round, else one node after the other.
+    """
     sets = [tuple(nodes)] if at_once else [(one,) for one in nodes]
     wanted = tuple(trials)
     return tuple(
@@ -89,7 +94,7 @@ def rounds_of(
         for repetition in repetitions
         for together in sets
         for trial in Trial
-        if trial in wanted
+        if trial in wanted and trial in _ROUNDS
         for one in _ROUNDS[trial](together, repetition, extent)
     )
 
@@ -198,3 +203,4 @@ _ROUNDS = {
     Trial.MEMORY: _memory, Trial.ARITHMETIC: _arithmetic, Trial.NOISE: _noise, Trial.PIPE: _pipe,
     Trial.SCHEDULER: _scheduler, Trial.COLLECTIVES: _collectives,
 }  # fmt: skip
+"""Those of storage are in `storage_rounds`: a file system is shared by all nodes."""

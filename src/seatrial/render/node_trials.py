@@ -1,11 +1,12 @@
 """Trials of nodes in reports: their tables, what could have been seen, and their fields in JSON."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from seatrial.judgement.nodes.storage import in_words
 from seatrial.model import units
-from seatrial.model.node_trials import Collective, Measure, NodeFigures, NodeLimits, NodeTrials, Noise
+from seatrial.model.node_trials import Collective, Measure, NodeFigures, NodeLimits, NodeTrials, Noise, Storage
 from seatrial.model.units import SHARE
 from seatrial.render.fields import estimate_fields
 from seatrial.render.json import Json
@@ -30,6 +31,8 @@ HEADS = (
     "stint",
     "late",
 )
+STORAGE = (Measure.STREAM_WRITE, Measure.STREAM_READ, Measure.NODE_WRITE, Measure.NODE_READ, Measure.FILES)
+STORAGE_HEADS = ("one stream writes", "reads", "streams of a node write", "read", "file")
 MOST_ROWS = 40
 LIMIT_HEAD = columns("node", "#triad", "#of channels", "#arithmetic", "#of peak", "#frequency")
 NUMA_HEAD = columns("node", "core of", "#memory of NUMA node: latency")
@@ -54,6 +57,7 @@ def trial_fields(trials: NodeTrials) -> Json:
         ],
         "collectives": [_collective(one) for one in trials.collectives],
         "clocks": msgspec.to_builtins(trials.clocks),
+        "storage": msgspec.to_builtins(trials.storage),
     }
 
 
@@ -84,7 +88,17 @@ def _node(figures: NodeFigures, limits: NodeLimits) -> Json:
 
 def trial_tables(trials: NodeTrials, title: str = "") -> Iterator[Table]:
     """The figures of each node with what their peers do, limits, and noise."""
-    shown = [(measure, head) for measure, head in zip(SHOWN, HEADS, strict=True) if _any(trials, measure)]
+    yield from _figures(trials, title, SHOWN, HEADS)
+    yield from _figures(trials, "Storage", STORAGE, STORAGE_HEADS)
+    if rows := tuple(_limit_rows(trials)):
+        yield Table(title="Limits", columns=LIMIT_HEAD, rows=rows)
+    if rows := tuple(_noise_rows(trials)):
+        yield Table(title="Noise, and what it costs 1,000 and 10,000 ranks", columns=NOISE_HEAD, rows=rows)
+
+
+def _figures(trials: NodeTrials, title: str, known: Sequence[Measure], heads: Sequence[str]) -> Iterator[Table]:
+    """Those figures of each node, with what their peers do; nothing where none was measured."""
+    shown = [(measure, head) for measure, head in zip(known, heads, strict=True) if _any(trials, measure)]
     if not shown:
         return
     measures = [measure for measure, _ in shown]
@@ -107,6 +121,13 @@ def trial_tables(trials: NodeTrials, title: str = "") -> Iterator[Table]:
         yield Table(
             title="Clocks, and who comes last to a barrier after a millisecond of work", columns=CLOCK_HEAD, rows=rows
         )
+
+
+def storage_lines(storage: Storage | None) -> Iterator[tuple[str, str]]:
+    """What writing and reading of the file system show, in words."""
+    for rates in (storage.write, storage.read) if storage else ():
+        if rates is not None:
+            yield "reading" if rates.reading else "writing", in_words(rates)
 
 
 def resolution(trials: NodeTrials) -> str:

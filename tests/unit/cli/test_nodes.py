@@ -85,4 +85,4 @@ def test_trials_are_taken_in_their_order_and_others_refused(capsys: pytest.Captu
     with pytest.raises(UsageError, match="'gpu' is not a valid trial"):
         trials_of("memory,gpu")
     assert run(["nodes", "--trials", "gpu"]) == 64
-    assert "Choose from memory,arithmetic,noise,pipe,scheduler,collectives" in capsys.readouterr().err
+    assert "Choose from memory,arithmetic,noise,pipe,scheduler,collectives,storage" in capsys.readouterr().err

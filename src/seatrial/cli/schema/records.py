@@ -30,7 +30,7 @@ from seatrial.model.facts import NodeFacts
 from seatrial.model.imported import Source
 from seatrial.model.judgement import Compared
 from seatrial.model.measurement import Estimate
-from seatrial.model.node_trials import Clock, NodeConditions, NodeLimits, Noise
+from seatrial.model.node_trials import Clock, NodeConditions, NodeLimits, Noise, Storage, StorageRates
 from seatrial.model.past import FactChange
 from seatrial.model.run import NodeCause, RunInfo
 from seatrial.model.run_values import RunSummary
@@ -47,7 +47,7 @@ RECORDS: tuple[type, ...] = (
     CurvePoint, Declared, Direction, Effect, Estimate, EstimateFields, FactChange, LabStatus, MaxRate,
     NodeCause, NodeConditions, NodeFacts, NodeLimits, Noise, Offer, Outcome, Planted, Plateau, ProofOutcome, RankRow,
     Recovery, Request,
-    RunInfo, RunResult, RunRow, RunSummary, Segment, Source, Totals, Unlike, Verdict,
+    RunInfo, RunResult, RunRow, RunSummary, Segment, Source, Storage, StorageRates, Totals, Unlike, Verdict,
 )  # fmt: skip
 """That are printed as they are; the tables name them."""
 REFERENCE = re.compile(r"#/\$defs/([\w.]+)")

@@ -14,7 +14,7 @@ from seatrial.pairs.node_rounds import QUICK, QUICK_TRIALS, SHORT
 REPETITIONS, REPETITIONS_OF_SHARED = 3, 2
 AT_ONCE_S = 10.0
 """Longest time for the trials of all nodes at once, and again for those out of line."""
-ONE_NODE_S, LEAST_S = 1.2, 6.0
+ONE_NODE_S, LEAST_S = 1.5, 7.0
 """Where nodes share cores and one is measured after the other: for each node, and at least for all."""
 AGAIN_S = 4.0
 """The same of each node that is measured again, or beside those: six repetitions."""
@@ -34,13 +34,15 @@ def try_nodes(frame: Run, settings: CheckSettings, deadline: float) -> None:
     if monotonic_s() > deadline:
         remarks.append("The nodes themselves were not tried: the budget was spent.")
         return
-    trials = NodeTrialRounds(frame, QUICK_TRIALS, QUICK, SHORT)
+    trials = NodeTrialRounds(frame, QUICK_TRIALS, QUICK, SHORT, settings.storage)
     try:
         trials.start(nodes)
     except LaunchError as error:
         remarks.append(f"The nodes themselves were not tried: {error.what}")
         return
-    frame.progress.stage(f"Trying memory, arithmetic, noise and scheduler of {count(len(trials.places), 'node')}")
+    frame.progress.stage(
+        f"Trying memory, arithmetic, noise, scheduler and storage of {count(len(trials.places), 'node')}"
+    )
     repetitions = REPETITIONS_OF_SHARED if trials.shared else REPETITIONS
     rounds = trials.rounds(range(repetitions))
     longest_s = max(ONE_NODE_S * len(trials.places), LEAST_S) if trials.shared else AT_ONCE_S

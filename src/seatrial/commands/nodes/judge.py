@@ -20,8 +20,8 @@ from seatrial.model.verdict import Finding, Verdict, worst
 from seatrial.model.words import count
 from seatrial.pairs.node_rounds import ONCE_KERNELS, TRIAL_KERNELS
 
-TWO_RANKS = (Trial.PIPE, Trial.COLLECTIVES)
-"""Trials that a single rank cannot carry out."""
+OPTIONAL = (Trial.PIPE, Trial.COLLECTIVES, Trial.STORAGE)
+"""Trials that a single rank cannot carry out, and a folder that not all nodes see: a remark says so."""
 ENDINGS = {
     Ending.INTERRUPTED: "it was interrupted",
     Ending.FAILED: "it failed",
@@ -97,7 +97,7 @@ def _all_measured(recorded: RecordedRun) -> bool:
             times_of[delivered.nodes, shape.kernel, delivered.variant, shape.message_bytes] += 1
     trials = settings.trials if isinstance(settings, NodesSettings) else ()
     kernels = {each.shape.kernel for each in recorded.group_measurements}
-    all_tried = all(kernels & TRIAL_KERNELS[trial] for trial in trials if trial not in TWO_RANKS)
+    all_tried = all(kernels & TRIAL_KERNELS[trial] for trial in trials if trial not in OPTIONAL)
     return all_tried and all(times >= repetitions for times in times_of.values())
 
 

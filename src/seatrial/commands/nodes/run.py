@@ -47,7 +47,7 @@ class NodesRun:
     def __init__(self, settings: NodesSettings, frame: Run) -> None:
         self._frame = frame
         self._settings = settings
-        self._rounds = NodeTrialRounds(frame, settings.trials)
+        self._rounds = NodeTrialRounds(frame, settings.trials, storage=settings.storage)
 
     def measure(self, nodes: Sequence[str], asleep: Sequence[str]) -> str:
         """Get the nodes, start the probe on all cores, carry out the trials; a remark for the report, or nothing."""
@@ -70,7 +70,7 @@ class NodesRun:
         return self._rounds.design(
             "nodes",
             f"each by itself, {repetitions} times; nodes that were out of line {RETESTS} times more, beside others. "
-            "Links between nodes are not measured.",
+            f"Links between nodes are not measured. {self._rounds.storage_said}".rstrip(),
             repetitions=repetitions,
             rounds=rounds,
         )

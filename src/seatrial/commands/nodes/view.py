@@ -10,7 +10,7 @@ from seatrial.model.run import RunInfo
 from seatrial.model.verdict import Verdict
 from seatrial.render.headline import sentence_of
 from seatrial.render.json import Json
-from seatrial.render.node_trials import resolution, trial_fields, trial_tables
+from seatrial.render.node_trials import resolution, storage_lines, trial_fields, trial_tables
 from seatrial.render.pair_view import design_note, run_line
 from seatrial.render.report import Block, Case, Findings, Lines, Report
 
@@ -62,6 +62,7 @@ def _lines(result: NodesResult) -> Iterator[tuple[str, str]]:
     trials = result.trials
     if trials.figures:
         yield "compared", result.reason
+    yield from storage_lines(trials.storage)
     if trials.comparisons:
         yield "would see", f"a node that is worse than its peers: {resolution(trials)}"
     if any(figures.noise for figures in trials.figures):

@@ -10,6 +10,7 @@ from seatrial.judgement.nodes.collectives import by_node, late_runs
 from seatrial.judgement.nodes.conditions import conditions_of
 from seatrial.judgement.nodes.noise import noise_of
 from seatrial.judgement.nodes.recurrence import recurrence_of
+from seatrial.judgement.nodes.storage import storage_runs
 from seatrial.model.measurement import Estimate, GroupMeasurement, Kernel, Phase
 from seatrial.model.node_trials import Measure, NodeFigures, Noise, Runs
 from seatrial.pairs.node_rounds import ALL, CORE, FAR, NODE, WIDTHS
@@ -76,6 +77,7 @@ def _figures(name: str, measured: Sequence[GroupMeasurement], late: Runs) -> Nod
         Measure.SLICE: _medians(usable, Kernel.TIME_SLICE),
         Measure.STINT: _stints(usable),
         Measure.LATE: late,
+        **storage_runs(usable),
     }
     runs = {measure: values for measure, values in candidates.items() if values}
     wrong = [measurement for measurement in measured if measurement.errors]

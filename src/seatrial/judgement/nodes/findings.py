@@ -29,6 +29,8 @@ REMEDIES = {
     "frequency and for another process on the core of its first rank.",
     FindingKind.SLOW_SCHEDULER: "Compare kernel, mitigations, idle states and scheduler settings with a peer's "
     "(seatrial facts --drift).",
+    FindingKind.SLOW_STORAGE: "Compare how it mounts the file system (seatrial facts: server, options, protocol), its "
+    "network and the client's log with a peer's; remount it, and look for other programs that use the file system.",
 }
 
 

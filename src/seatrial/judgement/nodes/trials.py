@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
+from msgspec.structs import replace
+
 from seatrial.drift.peer_groups import one_kernel
 from seatrial.judgement.nodes.collectives import clocks_of, collectives_of
 from seatrial.judgement.nodes.conditions import condition_notes
@@ -9,9 +11,10 @@ from seatrial.judgement.nodes.figures import figures_of
 from seatrial.judgement.nodes.findings import slow_node, wrong_result
 from seatrial.judgement.nodes.limits import limits_of
 from seatrial.judgement.nodes.peers import Outlier, compare, outliers
+from seatrial.judgement.nodes.storage import impossible, storage_notes, storage_of, without
 from seatrial.model.facts import NodeFacts
 from seatrial.model.measurement import GroupMeasurement, Kernel
-from seatrial.model.node_trials import NodeTrials
+from seatrial.model.node_trials import NodeFigures, NodeTrials, Storage
 from seatrial.model.placement import node_of
 from seatrial.model.verdict import Finding, FindingKind
 
@@ -21,8 +24,8 @@ SHARED = "These nodes share one kernel and its cores, so their trials were carri
 def judge_trials(measurements: Sequence[GroupMeasurement], facts: Mapping[str, NodeFacts]) -> NodeTrials:
     """All that the measurements of phase `nodes` show. `facts`: by node or place."""
     by_node = {node_of(name): known for name, known in facts.items()}
-    figures = figures_of(measurements)
     cores = _cores(measurements)
+    figures, storage = _possible(measurements, by_node)
     comparisons = compare(figures, by_node)
     return NodeTrials(
         figures=figures,
@@ -30,6 +33,7 @@ def judge_trials(measurements: Sequence[GroupMeasurement], facts: Mapping[str, N
         comparisons=comparisons,
         collectives=collectives_of(measurements),
         clocks=clocks_of(measurements),
+        storage=storage,
         findings=(
             *(wrong_result(each) for each in figures if each.wrong_bytes),
             *_slow([one for one in outliers(figures, comparisons) if one.proved], by_node),
@@ -40,7 +44,7 @@ def judge_trials(measurements: Sequence[GroupMeasurement], facts: Mapping[str, N
 def suspects(measurements: Sequence[GroupMeasurement], facts: Mapping[str, NodeFacts]) -> tuple[str, ...]:
     """Nodes that are out of line in any figure so far."""
     by_node = {node_of(name): known for name, known in facts.items()}
-    figures = figures_of(measurements)
+    figures, _ = _possible(measurements, by_node)
     return tuple(dict.fromkeys(one.node for one in outliers(figures, compare(figures, by_node))))
 
 
@@ -53,7 +57,20 @@ def trial_notes(trials: NodeTrials, facts: Mapping[str, NodeFacts]) -> tuple[str
         if not outlier.proved:
             label = outlier.comparison.measure.label
             notes.append(f"{outlier.node} was out of line in {label} and could not be measured again: not reported.")
-    return (*notes, *condition_notes(trials))
+    return (*notes, *storage_notes(trials.storage), *condition_notes(trials))
+
+
+def _possible(
+    measurements: Sequence[GroupMeasurement], by_node: Mapping[str, NodeFacts]
+) -> tuple[tuple[NodeFigures, ...], Storage | None]:
+    """The figures without those of storage that are beyond what memory does, and what is seen of the file system."""
+    kept, reasons = [], []
+    for figures in figures_of(measurements):
+        invalid = impossible(figures, limits_of(figures, by_node.get(figures.node), 0))
+        kept.append(without(figures, invalid))
+        reasons += invalid.values()
+    storage = storage_of(measurements, kept)
+    return tuple(kept), replace(storage, invalid=tuple(reasons)) if storage else None
 
 
 def _slow(worse: Sequence[Outlier], facts: Mapping[str, NodeFacts]) -> tuple[Finding, ...]:

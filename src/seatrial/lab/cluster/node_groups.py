@@ -15,11 +15,13 @@ PERIOD_S = 0.01
 
 
 class NodeGroup(msgspec.Struct, frozen=True, kw_only=True):
-    """The folders of a node's group; with cgroup v2 both are the same one."""
+    """The folders of a node's group; with cgroup v2 they are the same one."""
 
     cpu: Path
     accounting: Path
     version: int
+    blocks: Path | None = None
+    """The folder that limits block devices; None: this machine has no such controller."""
 
     @property
     def usage(self) -> Path:
@@ -28,8 +30,9 @@ class NodeGroup(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def folders(self) -> tuple[Path, ...]:
-        """Both, each once."""
-        return tuple(dict.fromkeys((self.cpu, self.accounting)))
+        """All of them, each once."""
+        known = (self.cpu, self.accounting, self.blocks)
+        return tuple(dict.fromkeys(folder for folder in known if folder is not None))
 
     def limit(self, cores: float) -> None:
         """Let the group use that many processors at most."""
@@ -41,9 +44,20 @@ class NodeGroup(msgspec.Struct, frozen=True, kw_only=True):
         else:
             (self.cpu / "cpu.max").write_text(f"{quota_us} {period_us}", encoding="ascii")
 
+    def limit_device(self, device: str, bytes_per_s: int) -> None:
+        """Let the group read and write that block device (major:minor) no faster. Raises SeatrialError."""
+        if self.blocks is None:
+            raise SeatrialError("This machine has no cgroup that limits block devices.", "Plant another fault.")
+        if self.version == 1:
+            for way in ("read", "write"):
+                limit = self.blocks / f"blkio.throttle.{way}_bps_device"
+                limit.write_text(f"{device} {bytes_per_s}", encoding="ascii")
+        else:
+            (self.blocks / "io.max").write_text(f"{device} rbps={bytes_per_s} wbps={bytes_per_s}", encoding="ascii")
+
 
 def hierarchies(mounts: str) -> dict[str, Path]:
-    """`cpu` and `cpuacct` -> where cgroup v1 has them; `unified` -> where cgroup v2 is. From /proc/self/mounts."""
+    """`cpu`, `cpuacct` and `blkio` -> where cgroup v1 has them; `unified` -> where cgroup v2 is."""
     points: dict[str, Path] = {}
     for line in mounts.splitlines():
         words = line.split()
@@ -52,7 +66,7 @@ def hierarchies(mounts: str) -> dict[str, Path]:
         point, kind, options = Path(words[1]), words[2], words[3].split(",")
         if kind == "cgroup2":
             points.setdefault("unified", point)
-        for controller in ("cpu", "cpuacct"):
+        for controller in ("cpu", "cpuacct", "blkio"):
             if kind == "cgroup" and controller in options:
                 points.setdefault(controller, point)
     return points
@@ -115,11 +129,14 @@ def _made(plan: LabPlan, node: str) -> NodeGroup:
     text = Path(f"/proc/{slurmd[0]}/cgroup").read_text(encoding="utf-8") if slurmd else ""
     try:
         if {"cpu", "cpuacct"} <= points.keys():
-            own = {word: points[word] / own_group(text, word).lstrip("/") / name for word in ("cpu", "cpuacct")}
-            group = NodeGroup(cpu=own["cpu"], accounting=own["cpuacct"], version=1)
+            known = [word for word in ("cpu", "cpuacct", "blkio") if word in points]
+            own = {word: points[word] / own_group(text, word).lstrip("/") / name for word in known}
+            group = NodeGroup(cpu=own["cpu"], accounting=own["cpuacct"], version=1, blocks=own.get("blkio"))
         elif "unified" in points:  # a group with processes has no others below it, except the root
-            (points["unified"] / "cgroup.subtree_control").write_text("+cpu", encoding="ascii")
-            group = NodeGroup(cpu=points["unified"] / name, accounting=points["unified"] / name, version=2)
+            limits_io = _enable(points["unified"] / "cgroup.subtree_control")
+            own_folder = points["unified"] / name
+            blocks = own_folder if limits_io else None
+            group = NodeGroup(cpu=own_folder, accounting=own_folder, version=2, blocks=blocks)
         else:
             raise SeatrialError("This machine has no cgroup with a cpu controller.", "Plant another fault.")
         for folder in group.folders:
@@ -127,6 +144,16 @@ def _made(plan: LabPlan, node: str) -> NodeGroup:
     except OSError as error:
         raise SeatrialError(f"No cgroup could be made for {node}: {error}.", "Plant another fault.") from None
     return group
+
+
+def _enable(control: Path) -> bool:
+    """Switch on the controllers of cgroup v2 that faults use; whether that of block devices is there."""
+    control.write_text("+cpu", encoding="ascii")
+    try:
+        control.write_text("+io", encoding="ascii")
+    except OSError:
+        return False
+    return True
 
 
 def _move(pid: int, folders: tuple[Path, ...]) -> None:

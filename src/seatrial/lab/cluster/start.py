@@ -18,6 +18,7 @@ from seatrial.lab.cluster.network import host_side, hosts_file, port_rates, shap
 from seatrial.lab.cluster.plan import FABRIC, LOGIN, PARAMETERS_FILE, LabPlan, parameters
 from seatrial.lab.cluster.processes import SPACES, batch, call, start_ticks
 from seatrial.lab.cluster.requirements import require_lab
+from seatrial.lab.cluster.shared_storage import mount_shared
 from seatrial.lab.cluster.slurm_conf import cgroup_conf, install_power, slurm_conf, topology_conf
 from seatrial.lab.cluster.ssh import FOLDER, SYSTEM_FOLDER, require_sshd, start_sshd, write_ssh
 from seatrial.lab.cluster.stop import raze
@@ -86,6 +87,7 @@ def _write_files(plan: LabPlan, home: Path) -> None:
     handles = str(home / "ns")
     call(["mount", "--bind", handles, handles])
     call(["mount", "--make-private", handles])
+    mount_shared(plan.name)
     texts = {
         "slurm.conf": slurm_conf(plan, str(home)),
         "topology.conf": topology_conf(plan),

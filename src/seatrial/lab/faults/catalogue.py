@@ -6,9 +6,10 @@ from seatrial.lab.faults.links import LINKS
 from seatrial.lab.faults.load import LOAD
 from seatrial.lab.faults.mpi import MPI
 from seatrial.lab.faults.nodes import NODES
+from seatrial.lab.faults.storage import STORAGE
 from seatrial.model.errors import UsageError
 
-FAULTS: tuple[Fault, ...] = (*LINKS, *NODES, *FACTS, *MPI, *LOAD)
+FAULTS: tuple[Fault, ...] = (*LINKS, *NODES, *FACTS, *MPI, *LOAD, *STORAGE)
 
 
 def fault_named(kind: str) -> Fault:

@@ -1,0 +1,92 @@
+"""The trial of storage within a run: its folder, how much it may write there, and its rounds."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from seatrial.archive.reader import group_measurements_of, read_entries
+from seatrial.driver.run import Run
+from seatrial.driver.storage_folder import StorageFolder, check_name, free_bytes, in_memory
+from seatrial.model.errors import UsageError
+from seatrial.model.measurement import GroupRound
+from seatrial.pairs.node_places import NodePlaces
+from seatrial.pairs.storage_rounds import (
+    FREE_PART,
+    FULL_STORAGE,
+    QUICK_STORAGE,
+    STORAGE_KERNELS,
+    StorageExtent,
+    bytes_at_once,
+    fitting,
+    least_bytes,
+    storage_rounds,
+)
+
+MB = 1e6
+
+
+class StorageTrial:
+    """Writes in a folder of its own, which is removed when the run ends, however it ends."""
+
+    def __init__(self, frame: Run, parent: Path | None, *, whole: bool) -> None:
+        """`parent`: the folder to try; None: the archive. `whole`: all scopes and sizes, else a quick look."""
+        self._frame = frame
+        self._parent = (parent or frame.settings.archive).absolute()
+        self._wanted = FULL_STORAGE if whole else QUICK_STORAGE
+        self._extent: StorageExtent | None = None
+        self._folder = ""
+
+    def prepare(self, nodes: Sequence[NodePlaces]) -> str:
+        """Make the folder; a sentence on what will be written. Raises UsageError where nothing can be tried."""
+        replayed = self._frame.settings.replay
+        if replayed is not None:
+            recorded = group_measurements_of(read_entries(replayed))
+            tried = any(one.shape.kernel in STORAGE_KERNELS for one in recorded)
+            self._extent = self._wanted if tried else None
+            return ""
+        check_name(self._parent)
+        self._extent = self._fitting(nodes)
+        if in_memory(self._parent):
+            raise UsageError(
+                f"{self._parent} is in the memory of this machine, not on storage.",
+                "Give a folder of the shared file system: --storage DIR.",
+            )
+        folder = StorageFolder(self._parent)
+        self._frame.afterwards.append(lambda: _remove(self._frame, folder))
+        self._folder = str(folder.path)
+        at_once = bytes_at_once(nodes, self._extent) / MB
+        left = " Files that a killed run had left there were removed." if folder.removed else ""
+        return f"Storage is tried in {self._parent}, with at most {at_once:.0f} MB at one time.{left}"
+
+    def rounds(self, nodes: Sequence[NodePlaces], repetitions: Iterable[int], *, total: bool) -> tuple[GroupRound, ...]:
+        """Its rounds; none where it was not prepared."""
+        if self._extent is None:
+            return ()
+        return tuple(storage_rounds(nodes, repetitions, self._extent, self._folder, total=total))
+
+    def _fitting(self, nodes: Sequence[NodePlaces]) -> StorageExtent:
+        free = free_bytes(self._parent)
+        extent = fitting(nodes, self._wanted, free)
+        if extent is None:
+            raise UsageError(
+                f"{self._parent} has {free / MB:.0f} MB free. The smallest trial of storage has "
+                f"{least_bytes(nodes) / MB:.0f} MB in files at one time, and uses at most a {FREE_PART}th of the free "
+                "space.",
+                "Give another folder: --storage DIR.",
+            )
+        return extent
+
+
+def _remove(frame: Run, folder: StorageFolder) -> None:
+    if not folder.remove():
+        frame.measurer.remarks.append(f"{folder.path} could not be removed: remove it.")
+
+
+def prepared(frame: Run, trial: StorageTrial, nodes: Sequence[NodePlaces], *, required: bool) -> str:
+    """As `prepare`; where storage is only a part of what is tried, a refusal is a remark."""
+    try:
+        return trial.prepare(nodes)
+    except UsageError as error:
+        if required:
+            raise
+        frame.measurer.remarks.append(f"Storage was not tried: {error.what}")
+        return ""

@@ -1,0 +1,179 @@
+"""The trial of storage: the rates of each node, those of all nodes together, and what limits them, in words."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+
+from msgspec.structs import replace
+
+from seatrial.model.measurement import GroupMeasurement, Kernel
+from seatrial.model.node_trials import Measure, NodeFigures, NodeLimits, Runs, Storage, StorageRates
+from seatrial.model.placement import node_of
+from seatrial.model.units import bandwidth, share
+from seatrial.model.words import count, some
+from seatrial.pairs.storage_rounds import STORAGE_KERNELS, STREAM, STREAMS, TOTAL
+from seatrial.statistics.estimates import median
+
+RATES = {
+    Measure.STREAM_WRITE: (Kernel.STORAGE_WRITE, STREAM),
+    Measure.STREAM_READ: (Kernel.STORAGE_READ, STREAM),
+    Measure.NODE_WRITE: (Kernel.STORAGE_WRITE, STREAMS),
+    Measure.NODE_READ: (Kernel.STORAGE_READ, STREAMS),
+}
+ADDS_UP = 0.75
+"""Of what the nodes reach one by one; less of it together is a common limit."""
+MORE_HELPS = 1.5
+"""Times one stream: what several streams of a node reach where each stream has a limit of its own."""
+ALIKE = 1.2
+"""Times one stream: up to this, more streams are not faster."""
+MOST_NAMED = 4
+REASONS = {
+    1: "not permitted",
+    2: "the folder does not exist there",
+    5: "input/output error",
+    13: "permission denied",
+    17: "a file of that name exists",
+    27: "file too large (ulimit -f)",
+    28: "no space left",
+    30: "the file system is read-only",
+    116: "stale file handle",
+    122: "the quota is exceeded",
+}
+"""errno of Linux (errno(3))."""
+
+
+def storage_runs(measured: Iterable[GroupMeasurement]) -> dict[Measure, Runs]:
+    """The figures of one node, by repetition: bytes per second over the whole time, and seconds for a file."""
+    runs: dict[Measure, Runs] = defaultdict(dict)
+    wanted = {asked: measure for measure, asked in RATES.items()}
+    for measurement in measured:
+        if not _usable(measurement):
+            continue
+        shape = measurement.shape
+        if measure := wanted.get((shape.kernel, measurement.variant)):
+            runs[measure][measurement.repetition] = _rate(measurement)
+        elif shape.kernel is Kernel.STORAGE_FILES and measurement.variant == STREAM:
+            runs[Measure.FILES][measurement.repetition] = median(measurement.times_s) / shape.window
+    return runs
+
+
+def storage_of(measurements: Sequence[GroupMeasurement], figures: Sequence[NodeFigures]) -> Storage | None:
+    """What is seen of the file system; None where it was not tried."""
+    tried = [one for one in measurements if one.shape.kernel in STORAGE_KERNELS]
+    if not tried:
+        return None
+    return Storage(
+        write=_rates(tried, figures, Kernel.STORAGE_WRITE),
+        read=_rates(tried, figures, Kernel.STORAGE_READ),
+        cached=any(one.conditions is not None and one.conditions.cached for one in tried),
+        failures=_failures(tried),
+    )
+
+
+def impossible(figures: NodeFigures, limits: NodeLimits) -> dict[Measure, str]:
+    """Figures beyond what the node's memory does, each with a sentence: the page cache was measured, not storage."""
+    triad, core = figures.values.get(Measure.TRIAD), figures.values.get(Measure.CORE_TRIAD)
+    node_bytes_per_s = triad.value if triad else limits.memory_bytes_per_s
+    core_bytes_per_s = core.value if core else node_bytes_per_s
+    bounds = {STREAM: core_bytes_per_s, STREAMS: node_bytes_per_s}
+    found = {}
+    for measure, (_, scope) in RATES.items():
+        value, bound = figures.values.get(measure), bounds[scope]
+        if value and bound and value.value > bound:
+            found[measure] = (
+                f"INVALID: {measure.label} on {figures.node} is {bandwidth(value.value)}, faster than its memory "
+                f"({bandwidth(bound)}). A cache was measured and not storage, so it is not compared."
+            )
+    return found
+
+
+def without(figures: NodeFigures, measures: Iterable[Measure]) -> NodeFigures:
+    """The figures but those."""
+    left_out = set(measures)
+    return replace(
+        figures,
+        values={measure: value for measure, value in figures.values.items() if measure not in left_out},
+        runs={measure: runs for measure, runs in figures.runs.items() if measure not in left_out},
+    )
+
+
+def storage_notes(storage: Storage | None) -> Iterator[str]:
+    """What did not go as it should."""
+    if storage is None:
+        return
+    if storage.cached:
+        yield (
+            "The file system refuses O_DIRECT: each write includes fdatasync, and the node's cache was dropped before "
+            "reading."
+        )
+    by_reason: dict[str, list[str]] = defaultdict(list)
+    for name, why in storage.failures.items():
+        by_reason[why].append(name)
+    for why, names in by_reason.items():
+        yield f"Storage was not measured on {some(names, MOST_NAMED)}: {why}."
+    yield from storage.invalid[:MOST_NAMED]
+
+
+def in_words(rates: StorageRates) -> str:
+    """`one stream 120 MB/s, 8 streams of a node 410 MB/s, all 4 nodes 420 MB/s: ...`."""
+    parts = [f"one stream {bandwidth(rates.stream_bytes_per_s)}"]
+    if rates.node_bytes_per_s:
+        parts.append(f"{count(rates.node_streams, 'stream')} of a node {bandwidth(rates.node_bytes_per_s)}")
+    if rates.total_bytes_per_s:
+        parts.append(f"all {rates.total_nodes} nodes {bandwidth(rates.total_bytes_per_s)}")
+    said = "; ".join(_limits(rates))
+    return f"{', '.join(parts)}{': ' if said else ''}{said}"
+
+
+def _limits(rates: StorageRates) -> Iterator[str]:
+    node = rates.node_bytes_per_s
+    if node and node >= MORE_HELPS * rates.stream_bytes_per_s:
+        yield f"one stream reaches {share(rates.stream_bytes_per_s / node)} of what a node does, a limit of each stream"
+    elif node and node <= ALIKE * rates.stream_bytes_per_s:
+        yield "more streams of a node are not faster"
+    if rates.total_bytes_per_s is None:
+        return
+    together = rates.total_nodes * (node or rates.stream_bytes_per_s)
+    if rates.total_bytes_per_s < ADDS_UP * together:
+        yield "the total limit is that of the file system, not of the nodes"
+    else:
+        yield "the nodes add up, no common limit is reached"
+
+
+def _usable(measurement: GroupMeasurement) -> bool:
+    broken = measurement.conditions is not None and measurement.conditions.failed
+    return bool(measurement.times_s) and min(measurement.times_s) > 0 and not measurement.errors and not broken
+
+
+def _rate(measurement: GroupMeasurement) -> float:
+    shape = measurement.shape
+    moved = len(measurement.nodes) * shape.window * shape.message_bytes * len(measurement.times_s)
+    return moved / sum(measurement.times_s)
+
+
+def _rates(tried: Sequence[GroupMeasurement], figures: Sequence[NodeFigures], kernel: Kernel) -> StorageRates | None:
+    """Medians over the nodes, and over the repetitions of all nodes at once."""
+    of_scope = {scope: measure for measure, (asked, scope) in RATES.items() if asked is kernel}
+    one = [each.values[of_scope[STREAM]].value for each in figures if of_scope[STREAM] in each.values]
+    if not one:
+        return None
+    node = [each.values[of_scope[STREAMS]].value for each in figures if of_scope[STREAMS] in each.values]
+    usable = [each for each in tried if each.shape.kernel is kernel and _usable(each)]
+    totals = [each for each in usable if each.variant == TOTAL]
+    return StorageRates(
+        reading=kernel is Kernel.STORAGE_READ,
+        stream_bytes_per_s=median(one),
+        node_bytes_per_s=median(node) if node else None,
+        node_streams=max((len(each.nodes) for each in usable if each.variant == STREAMS), default=1),
+        total_bytes_per_s=median([_rate(each) for each in totals]) if totals else None,
+        total_streams=max((len(each.nodes) for each in totals), default=0),
+        total_nodes=max((len({node_of(name) for name in each.nodes}) for each in totals), default=0),
+    )
+
+
+def _failures(tried: Iterable[GroupMeasurement]) -> dict[str, str]:
+    failed: dict[str, str] = {}
+    for measurement in tried:
+        number = measurement.conditions.failed if measurement.conditions is not None else 0
+        if number and measurement.variant != TOTAL:
+            failed[node_of(measurement.nodes[0])] = REASONS.get(number, f"error {number}")
+    return failed

@@ -1,0 +1,95 @@
+"""The trial of storage: who is slow, what limits all of them, and what cannot be storage."""
+
+import msgspec
+import pytest
+
+from seatrial.judgement.nodes.storage import in_words
+from seatrial.judgement.nodes.trials import judge_trials, trial_notes
+from seatrial.model.measurement import Conditions, GroupMeasurement, Kernel
+from seatrial.model.node_trials import Measure, StorageRates
+from seatrial.model.settings import Trial
+from seatrial.model.verdict import FindingKind
+from tests.support.builders import names
+from tests.support.node_series import GOOD, Machine, recorded
+
+FOUR = names(4)
+ALIKE = dict.fromkeys(FOUR, GOOD)
+
+
+def rates(stream: float, node: float | None, total: float | None) -> StorageRates:
+    return StorageRates(
+        reading=False, stream_bytes_per_s=stream, node_bytes_per_s=node, node_streams=8, total_bytes_per_s=total,
+        total_streams=32, total_nodes=4,
+    )  # fmt: skip
+
+
+def changed(one: GroupMeasurement, **conditions: int) -> GroupMeasurement:
+    return msgspec.structs.replace(one, conditions=Conditions(wall_s=1.0, **conditions))
+
+
+@pytest.mark.parametrize(
+    ("measured", "said"),
+    [
+        (
+            rates(120e6, 410e6, 420e6),
+            "one stream 120.0 MB/s, 8 streams of a node 410.0 MB/s, all 4 nodes 420.0 MB/s: one stream reaches 29 % of "
+            "what a node does, a limit of each stream; the total limit is that of the file system, not of the nodes",
+        ),
+        (
+            rates(400e6, 410e6, 1600e6),
+            "one stream 400.0 MB/s, 8 streams of a node 410.0 MB/s, all 4 nodes 1.6 GB/s: more streams of a node are "
+            "not faster; the nodes add up, no common limit is reached",
+        ),
+        (rates(400e6, None, None), "one stream 400.0 MB/s"),
+        (rates(100e6, 130e6, None), "one stream 100.0 MB/s, 8 streams of a node 130.0 MB/s"),
+    ],
+)
+def test_the_limit_that_binds_is_said_in_words(measured: StorageRates, said: str) -> None:
+    assert in_words(measured) == said
+
+
+def test_a_gateway_is_described_and_nobody_named() -> None:
+    run = recorded(ALIKE, trials=(Trial.STORAGE,))
+    trials = judge_trials(run.group_measurements, run.facts)
+    assert trials.findings == ()
+    assert trials.storage is not None
+    assert trials.storage.write is not None
+    assert trials.storage.write.stream_bytes_per_s == pytest.approx(120e6, rel=0.01)
+    assert trials.storage.write.total_bytes_per_s == pytest.approx(420e6, rel=0.01)
+    assert (trials.storage.write.node_streams, trials.storage.write.total_nodes) == (4, 4)
+    assert len(trials.figures) == 4
+    assert trials.figures[0].values[Measure.FILES].value == pytest.approx(200e-6, rel=0.02)
+
+
+def test_a_slow_mount_is_named_with_its_number() -> None:
+    run = recorded({**ALIKE, "n3": Machine(storage=0.4)}, trials=(Trial.STORAGE,))
+    (finding,) = judge_trials(run.group_measurements, run.facts).findings
+    assert (finding.kind, finding.subject.text) == (FindingKind.SLOW_STORAGE, "node:n3")
+    assert finding.of_peers is not None
+    assert finding.of_peers.value == pytest.approx(0.4, abs=0.02) or finding.of_peers.value == pytest.approx(
+        2.5, abs=0.1
+    )
+
+
+def test_what_is_faster_than_memory_is_invalid_and_not_compared() -> None:
+    machines = {**dict.fromkeys(FOUR, Machine(storage=200.0)), "n3": Machine(storage=100.0)}
+    run = recorded(machines, trials=(Trial.MEMORY, Trial.STORAGE))
+    trials = judge_trials(run.group_measurements, run.facts)
+    assert not any(Measure.STREAM_WRITE in each.values for each in trials.figures if each.node != "n3")
+    assert any(note.startswith("INVALID: writing of one stream on n1 is") for note in trial_notes(trials, run.facts))
+
+
+def test_a_node_that_cannot_write_is_not_measured_and_the_reason_is_said() -> None:
+    run = recorded(ALIKE, trials=(Trial.STORAGE,))
+    measured = [changed(one, failed=28) if one.nodes[0].startswith("n2") else one for one in run.group_measurements]
+    trials = judge_trials(measured, run.facts)
+    assert "Storage was not measured on n2: no space left." in trial_notes(trials, run.facts)
+    assert all(not each.values for each in trials.figures if each.node == "n2")
+    odd = [changed(one, failed=99) if one.nodes[0].startswith("n2") else one for one in run.group_measurements]
+    assert "Storage was not measured on n2: error 99." in trial_notes(judge_trials(odd, run.facts), run.facts)
+
+
+def test_the_page_cache_is_said() -> None:
+    run = recorded(ALIKE, trials=(Trial.STORAGE,))
+    measured = [changed(one, cached=1) for one in run.group_measurements if one.shape.kernel is Kernel.STORAGE_WRITE]
+    assert any("refuses O_DIRECT" in note for note in trial_notes(judge_trials(measured, run.facts), run.facts))
