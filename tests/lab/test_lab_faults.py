@@ -1,6 +1,7 @@
 """Every fault has its effect, and clearing brings the design state back exactly."""
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from seatrial.lab.cluster.network import tbf_rate_bit_per_s
 from seatrial.lab.cluster.node_groups import name_of
 from seatrial.lab.cluster.plan import FABRIC, LabPlan
 from seatrial.lab.cluster.processes import named, pids_in, pids_marked, state_letter
+from seatrial.lab.cluster.shared_storage import device_of
 from seatrial.lab.faults.base import Parameters
 from seatrial.lab.faults.catalogue import FAULTS
 from seatrial.lab.faults.load import MARK
@@ -153,6 +155,26 @@ def test_loads_are_planted_on_one_node_and_leave_nothing(
     (pid,) = named(pids_in([lab4.space("n3")]), "slurmd")
     assert group not in Path(f"/proc/{pid}/cgroup").read_text()
     assert pids_marked(mark) == []
+
+
+def test_a_slow_mount_is_slow_on_its_node_and_leaves_nothing(lab4: LabPlan, in_lab: InLab) -> None:
+    """What dd says of a write past the page cache, by a process that a job starts."""
+    if device_of(lab4.name) is None:
+        pytest.skip("no loop device")
+    file = state.folder(lab4.name) / "work" / "written"
+    plant(lab4, "slow-mount", "n3", rate_bit_per_s=32_000_000)
+    write = ["dd", "if=/dev/zero", f"of={file}", "bs=1M", "count=4", "oflag=direct"]
+    done = in_lab(lab4, ["srun", "--nodelist=n3", "env", "LC_ALL=C", *write])
+    assert (done.returncode, file.stat().st_size) == (0, 4 << 20), done.stderr
+    file.unlink()
+    took = re.search(r"copied, ([0-9.]+) s,", done.stderr)
+    assert took is not None, done.stderr
+    assert float(took[1]) > 0.8 * (4 << 20) / 4e6
+    with pytest.raises(UsageError, match="already has the fault slow-mount"):
+        plant(lab4, "core-hog", "n3")
+    planting.clear(lab4.name)
+    (pid,) = named(pids_in([lab4.space("n3")]), "slurmd")
+    assert name_of(lab4.name, "n3") not in Path(f"/proc/{pid}/cgroup").read_text()
 
 
 def test_faults_that_would_mix_are_refused_and_the_others_remembered(lab4: LabPlan) -> None:

@@ -29,7 +29,7 @@ HERE_TOO = {"node-link-93", "link-drop-50", "trunk-50-loaded"}
 """Of the scenarios that `make series` runs many times each; test_allocation.py checks a healthy lab of four nodes."""
 TRIALS = {
     "core-hog", "cpu-quota", "memory-hog", "cpu-hog", "core-hog-check", "cpu-quota-check", "healthy-4-nodes",
-    "healthy-4-trials", "slow-mount", "slow-mount-check",
+    "healthy-4-trials", "slow-mount", "slow-mount-check", "healthy-4-storage",
 }  # fmt: skip
 """Of nodes one after the other, some minutes on a busy machine: `lab trial` and `make series` can run them."""
 NOT_HERE = TRIALS | ELSEWHERE | MIXED | (set(SERIES) - HERE_TOO)

@@ -2,7 +2,10 @@
 
 from pathlib import Path
 
+import pytest
+
 from seatrial.lab.cluster.node_groups import NodeGroup, hierarchies, name_of, own_group
+from seatrial.model.errors import SeatrialError
 
 SEPARATE = """cgroup /sys/fs/cgroup/cpu cgroup rw,relatime,cpu 0 0
 cgroup /sys/fs/cgroup/cpuacct cgroup rw,relatime,cpuacct 0 0
@@ -36,6 +39,19 @@ def test_a_quota_is_written_as_each_version_wants_it(tmp_path: Path) -> None:
     second.limit(0.001)
     assert (tmp_path / "cpu.max").read_text() == "1000 10000", "the kernel takes no less than a millisecond"
     assert (second.usage.name, second.folders) == ("cpu.stat", (tmp_path,))
+
+
+def test_a_limit_of_a_device_is_written_as_each_version_wants_it(tmp_path: Path) -> None:
+    first = NodeGroup(cpu=tmp_path, accounting=tmp_path, version=1, blocks=tmp_path)
+    first.limit_device("7:3", 20_000_000)
+    for way in ("read", "write"):
+        assert (tmp_path / f"blkio.throttle.{way}_bps_device").read_text() == "7:3 20000000"
+    assert first.folders == (tmp_path,)
+    second = NodeGroup(cpu=tmp_path, accounting=tmp_path, version=2, blocks=tmp_path)
+    second.limit_device("7:3", 20_000_000)
+    assert (tmp_path / "io.max").read_text() == "7:3 rbps=20000000 wbps=20000000"
+    with pytest.raises(SeatrialError, match="no cgroup that limits block devices"):
+        NodeGroup(cpu=tmp_path, accounting=tmp_path, version=2).limit_device("7:3", 1)
 
 
 def test_labs_do_not_share_a_group() -> None:
