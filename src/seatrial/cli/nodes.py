@@ -47,10 +47,12 @@ def nodes(
     return show(report, outcome.folder, as_json=as_json, files=Files(html=html, markdown=markdown, junit=junit))
 
 
-def trials_of(text: str, known: tuple[Trial, ...] = tuple(Trial)) -> tuple[Trial, ...]:
+def trials_of(text: str, choices: tuple[Trial, ...] = tuple(Trial)) -> tuple[Trial, ...]:
     """`memory,noise` -> these trials, in their usual order. Raises UsageError that shows the value."""
     words = {word.strip() for word in text.split(",")}
-    unknown = sorted(words - set(known))
+    unknown = sorted(words - set(choices))
     if unknown:
-        raise UsageError(f"--trials {text!r}: {unknown[0]!r} is not a valid trial.", f"Choose from {','.join(known)}.")
+        raise UsageError(
+            f"--trials {text!r}: {unknown[0]!r} is not a valid trial.", f"Choose from {','.join(choices)}."
+        )
     return tuple(trial for trial in Trial if trial in words)

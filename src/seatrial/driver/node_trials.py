@@ -8,7 +8,7 @@ from seatrial.driver.clock import monotonic_s
 from seatrial.driver.group_rounds import measure_groups
 from seatrial.driver.run import Run
 from seatrial.driver.storage_trial import StorageTrial, prepared
-from seatrial.judgement.nodes.trials import suspects
+from seatrial.judgement.nodes.trials import suspected_trials, suspects
 from seatrial.launch.contract import Manner
 from seatrial.model.measurement import GroupRound
 from seatrial.model.placement import node_of
@@ -64,13 +64,23 @@ class NodeTrialRounds:
         if Trial.STORAGE in self._trials:
             self.storage_said = prepared(frame, self._storage, self.places, required=self._trials == (Trial.STORAGE,))
 
-    def rounds(self, repetitions: Iterable[int], nodes: Iterable[str] | None = None) -> tuple[GroupRound, ...]:
-        """The rounds of these repetitions, of all nodes or of some."""
+    def rounds(
+        self,
+        repetitions: Iterable[int],
+        nodes: Iterable[str] | None = None,
+        trials: Iterable[Trial] | None = None,
+    ) -> tuple[GroupRound, ...]:
+        """The rounds of these repetitions, of all nodes or of some, of all trials or of some."""
         wanted = None if nodes is None else set(nodes)
         places = [one for one in self.places if wanted is None or one.node in wanted]
-        numbers = tuple(repetitions)
-        rounds = rounds_of(self._trials, places, numbers, at_once=not self.shared, extent=self._extents[self.shared])
-        return rounds + self._storage.rounds(places, numbers, total=wanted is None)
+        chosen = self._trials if trials is None else tuple(trials)
+        at_once, extent = not self.shared, self._extents[self.shared]
+        rounds: list[GroupRound] = []
+        for number in repetitions:
+            rounds += rounds_of(chosen, places, [number], at_once=at_once, extent=extent)
+            if Trial.STORAGE in chosen:
+                rounds += self._storage.rounds(places, [number], total=wanted is None)
+        return tuple(rounds)
 
     def design(
         self, name: str, statement: str, *, repetitions: int = 0, rounds: int = 0, pairs_at_once: int = 0
@@ -110,7 +120,9 @@ class NodeTrialRounds:
             return True
         nodes = (*suspected, *self._controls(suspected))
         frame.progress.stage(f"Measuring {some(suspected, MOST_SUSPECTS)} again beside other nodes")
-        rounds = self.rounds(range(repetitions, repetitions + RETESTS), nodes)
+        again = suspected_trials(frame.measurer.group_measurements, frame.facts)
+        trials = [trial for trial in self._trials if trial in again]
+        rounds = self.rounds(range(repetitions, repetitions + RETESTS), nodes, trials)
         return self.carry_out(rounds, deadline(len(nodes))) == len(rounds)
 
     def _controls(self, suspected: Sequence[str]) -> tuple[str, ...]:

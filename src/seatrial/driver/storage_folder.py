@@ -22,7 +22,7 @@ IN_MEMORY = frozenset({"tmpfs", "ramfs", "devtmpfs"})
 
 
 class StorageFolder:
-    """A new folder in `parent`, with a lease that tells other runs that it is in use."""
+    """A new folder in `parent`, with a lease that shows other runs that it is in use."""
 
     def __init__(self, parent: Path) -> None:
         """Remove what killed runs left there, and make the folder. Raises UsageError that says what is wrong."""

@@ -40,7 +40,7 @@ class StorageTrial:
         replayed = self._frame.settings.replay
         if replayed is not None:
             recorded = group_measurements_of(read_entries(replayed))
-            tried = any(one.shape.kernel in STORAGE_KERNELS for one in recorded)
+            tried = any(delivered.shape.kernel in STORAGE_KERNELS for delivered in recorded)
             self._extent = self._wanted if tried else None
             return ""
         check_name(self._parent)

@@ -58,7 +58,7 @@ def fitting(nodes: Sequence[NodePlaces], extent: StorageExtent, free_bytes: int)
         for iterations in sorted({extent.iterations, LEAST_STORAGE.iterations}, reverse=True)
     ]
     smaller += [msgspec.structs.replace(smaller[-1], scopes=(STREAM,))]
-    return next((one for one in smaller if bytes_at_once(nodes, one) <= allowed), None)
+    return next((part for part in smaller if bytes_at_once(nodes, part) <= allowed), None)
 
 
 def least_bytes(nodes: Sequence[NodePlaces]) -> int:
@@ -101,12 +101,12 @@ def _groups(nodes: Sequence[NodePlaces], scope: str) -> Iterator[tuple[tuple[str
     """The groups of each round of a scope."""
     if scope == TOTAL:
         if len(nodes) > 1:
-            yield (tuple(place for one in nodes for place in one.cores[:MOST_STREAMS]),)
+            yield (tuple(place for node in nodes for place in node.cores[:MOST_STREAMS]),)
         return
     most = MOST_STREAMS if scope == STREAMS else 1
-    able = [one for one in nodes if scope == STREAM or len(one.cores) > 1]
+    able = [node for node in nodes if scope == STREAM or len(node.cores) > 1]
     for turn in _turns(able):
-        yield tuple(one.cores[:most] for one in turn)
+        yield tuple(node.cores[:most] for node in turn)
 
 
 def _turns(nodes: Sequence[NodePlaces]) -> list[Sequence[NodePlaces]]:

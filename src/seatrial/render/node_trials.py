@@ -96,9 +96,9 @@ def trial_tables(trials: NodeTrials, title: str = "") -> Iterator[Table]:
         yield Table(title="Noise, and what it costs 1,000 and 10,000 ranks", columns=NOISE_HEAD, rows=rows)
 
 
-def _figures(trials: NodeTrials, title: str, known: Sequence[Measure], heads: Sequence[str]) -> Iterator[Table]:
+def _figures(trials: NodeTrials, title: str, measured: Sequence[Measure], heads: Sequence[str]) -> Iterator[Table]:
     """Those figures of each node, with what their peers do; nothing where none was measured."""
-    shown = [(measure, head) for measure, head in zip(known, heads, strict=True) if _any(trials, measure)]
+    shown = [(measure, head) for measure, head in zip(measured, heads, strict=True) if _any(trials, measure)]
     if not shown:
         return
     measures = [measure for measure, _ in shown]

@@ -97,9 +97,11 @@ def test_a_folder_that_does_not_exist_is_refused(tmp_path: Path) -> None:
 
 def test_the_kind_of_a_file_system_is_that_of_the_innermost_mount() -> None:
     mounts = (
-        "/dev/vda / ext4 rw 0 0\nserver:/w /work nfs4 rw 0 0\ntmpfs /work/ram tmpfs rw 0 0\n"
-        "none /a\\040b lustre rw 0 0\nx /work overlay rw 0 0\nbroken\n"
+        "/dev/vda / ext4 rw 0 0\nserver:/w /shared nfs4 rw 0 0\ntmpfs /shared/ram tmpfs rw 0 0\n"
+        "none /a\\040b lustre rw 0 0\nx /shared overlay rw 0 0\nbroken\n"
     )
-    kinds = {path: kind_of(Path(path), mounts) for path in ("/home", "/work/x", "/work/ram/x", "/a b/c", "/workers")}
-    assert kinds == {"/home": "ext4", "/work/x": "overlay", "/work/ram/x": "tmpfs", "/a b/c": "lustre",
-                     "/workers": "ext4"}  # fmt: skip
+    kinds = {
+        path: kind_of(Path(path), mounts) for path in ("/home", "/shared/x", "/shared/ram/x", "/a b/c", "/sharedx")
+    }
+    assert kinds == {"/home": "ext4", "/shared/x": "overlay", "/shared/ram/x": "tmpfs", "/a b/c": "lustre",
+                     "/sharedx": "ext4"}  # fmt: skip

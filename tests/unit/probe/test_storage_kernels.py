@@ -46,14 +46,6 @@ def test_a_folder_that_cannot_be_used_is_an_error_number_and_no_hang(mpi: Mpi, p
         assert all(sample["times_s"] == [0.0, 0.0] for sample in answer[1:-1])
 
 
-def test_a_limit_of_the_size_of_files_is_an_error_and_kills_nobody(mpi: Mpi, probe: Path, tmp_path: Path) -> None:
-    limited = tmp_path / "limited"
-    limited.write_text(f'#!/bin/sh\nulimit -f 32\nexec "{probe}"\n', encoding="ascii")
-    limited.chmod(0o755)
-    (answer,) = answers(mpi, limited, asked("storage_write", tmp_path))
-    assert [sample["failed"] for sample in answer[1:-1]] == [errno.EFBIG] * 2
-
-
 def test_killed_ranks_leave_no_data(mpi: Mpi, probe: Path, tmp_path: Path) -> None:
     """Killed while they write: a file of data has no name, so nothing of it stays."""
     line = (

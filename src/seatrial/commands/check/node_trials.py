@@ -12,9 +12,9 @@ from seatrial.model.words import count
 from seatrial.pairs.node_rounds import QUICK, QUICK_TRIALS, SHORT
 
 REPETITIONS, REPETITIONS_OF_SHARED = 3, 2
-AT_ONCE_S = 10.0
+AT_ONCE_S = 15.0
 """Longest time for the trials of all nodes at once, and again for those out of line."""
-ONE_NODE_S, LEAST_S = 1.5, 7.0
+ONE_NODE_S, LEAST_S = 2.5, 10.0
 """Where nodes share cores and one is measured after the other: for each node, and at least for all."""
 AGAIN_S = 4.0
 """The same of each node that is measured again, or beside those: six repetitions."""

@@ -9,6 +9,7 @@ from seatrial.drift.peer_groups import hardware_groups
 from seatrial.model.facts import NodeFacts
 from seatrial.model.measurement import Estimate
 from seatrial.model.node_trials import Comparison, Measure, NodeFigures, Runs
+from seatrial.model.settings import Trial
 from seatrial.model.units import SHARE
 from seatrial.statistics.estimates import median, median_estimate
 
@@ -20,6 +21,7 @@ LEAST_SCATTER, LEAST_SCATTER_OF_SHARE = 0.005, 0.0005
 """Of the peers' value, and of a share: equal readings of a few nodes do not make a scatter of zero."""
 FEWEST_RUNS = 6
 """Repetitions that a finding needs: the interval of fewer has less than 95 % confidence. A few show suspects."""
+LEAST_RATIO = 1e-9
 NORMAL = 1.4826
 """Median absolute deviation to standard deviation, of a normal distribution."""
 
@@ -117,5 +119,8 @@ def _excess(ratio: Estimate, comparison: Comparison) -> float:
     measure = comparison.measure
     if measure.metric == SHARE:
         return ratio.low / comparison.resolution
+    if measure.trial is Trial.STORAGE:  # healthy nodes may differ by factors, and no rate is less than 0
+        nearest = ratio.high if measure.more_is_better else 1.0 / max(ratio.low, LEAST_RATIO)
+        return -math.log(max(nearest, LEAST_RATIO)) / comparison.resolution
     worse = 1.0 - ratio.high if measure.more_is_better else ratio.low - 1.0
     return worse / comparison.resolution

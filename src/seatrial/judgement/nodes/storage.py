@@ -58,13 +58,13 @@ def storage_runs(measured: Iterable[GroupMeasurement]) -> dict[Measure, Runs]:
 
 def storage_of(measurements: Sequence[GroupMeasurement], figures: Sequence[NodeFigures]) -> Storage | None:
     """What is seen of the file system; None where it was not tried."""
-    tried = [one for one in measurements if one.shape.kernel in STORAGE_KERNELS]
+    tried = [delivered for delivered in measurements if delivered.shape.kernel in STORAGE_KERNELS]
     if not tried:
         return None
     return Storage(
         write=_rates(tried, figures, Kernel.STORAGE_WRITE),
         read=_rates(tried, figures, Kernel.STORAGE_READ),
-        cached=any(one.conditions is not None and one.conditions.cached for one in tried),
+        cached=any(delivered.conditions is not None and delivered.conditions.cached for delivered in tried),
         failures=_failures(tried),
     )
 
@@ -75,15 +75,15 @@ def impossible(figures: NodeFigures, limits: NodeLimits) -> dict[Measure, str]:
     node_bytes_per_s = triad.value if triad else limits.memory_bytes_per_s
     core_bytes_per_s = core.value if core else node_bytes_per_s
     bounds = {STREAM: core_bytes_per_s, STREAMS: node_bytes_per_s}
-    found = {}
+    reasons = {}
     for measure, (_, scope) in RATES.items():
         value, bound = figures.values.get(measure), bounds[scope]
         if value and bound and value.value > bound:
-            found[measure] = (
+            reasons[measure] = (
                 f"INVALID: {measure.label} on {figures.node} is {bandwidth(value.value)}, faster than its memory "
                 f"({bandwidth(bound)}). A cache was measured and not storage, so it is not compared."
             )
-    return found
+    return reasons
 
 
 def without(figures: NodeFigures, measures: Iterable[Measure]) -> NodeFigures:
@@ -120,8 +120,8 @@ def in_words(rates: StorageRates) -> str:
         parts.append(f"{count(rates.node_streams, 'stream')} of a node {bandwidth(rates.node_bytes_per_s)}")
     if rates.total_bytes_per_s:
         parts.append(f"all {rates.total_nodes} nodes {bandwidth(rates.total_bytes_per_s)}")
-    said = "; ".join(_limits(rates))
-    return f"{', '.join(parts)}{': ' if said else ''}{said}"
+    binding = "; ".join(_limits(rates))
+    return f"{', '.join(parts)}{': ' if binding else ''}{binding}"
 
 
 def _limits(rates: StorageRates) -> Iterator[str]:
@@ -153,20 +153,21 @@ def _rate(measurement: GroupMeasurement) -> float:
 def _rates(tried: Sequence[GroupMeasurement], figures: Sequence[NodeFigures], kernel: Kernel) -> StorageRates | None:
     """Medians over the nodes, and over the repetitions of all nodes at once."""
     of_scope = {scope: measure for measure, (asked, scope) in RATES.items() if asked is kernel}
-    one = [each.values[of_scope[STREAM]].value for each in figures if of_scope[STREAM] in each.values]
-    if not one:
+    single, several = of_scope[STREAM], of_scope[STREAMS]
+    streams = [node.values[single].value for node in figures if single in node.values]
+    if not streams:
         return None
-    node = [each.values[of_scope[STREAMS]].value for each in figures if of_scope[STREAMS] in each.values]
-    usable = [each for each in tried if each.shape.kernel is kernel and _usable(each)]
-    totals = [each for each in usable if each.variant == TOTAL]
+    nodes = [node.values[several].value for node in figures if several in node.values]
+    usable = [delivered for delivered in tried if delivered.shape.kernel is kernel and _usable(delivered)]
+    totals = [delivered for delivered in usable if delivered.variant == TOTAL]
     return StorageRates(
         reading=kernel is Kernel.STORAGE_READ,
-        stream_bytes_per_s=median(one),
-        node_bytes_per_s=median(node) if node else None,
-        node_streams=max((len(each.nodes) for each in usable if each.variant == STREAMS), default=1),
-        total_bytes_per_s=median([_rate(each) for each in totals]) if totals else None,
-        total_streams=max((len(each.nodes) for each in totals), default=0),
-        total_nodes=max((len({node_of(name) for name in each.nodes}) for each in totals), default=0),
+        stream_bytes_per_s=median(streams),
+        node_bytes_per_s=median(nodes) if nodes else None,
+        node_streams=max((len(group.nodes) for group in usable if group.variant == STREAMS), default=1),
+        total_bytes_per_s=median([_rate(group) for group in totals]) if totals else None,
+        total_streams=max((len(group.nodes) for group in totals), default=0),
+        total_nodes=max((len({node_of(name) for name in group.nodes}) for group in totals), default=0),
     )
 
 

@@ -16,6 +16,7 @@ from seatrial.model.facts import NodeFacts
 from seatrial.model.measurement import GroupMeasurement, Kernel
 from seatrial.model.node_trials import NodeFigures, NodeTrials, Storage
 from seatrial.model.placement import node_of
+from seatrial.model.settings import Trial
 from seatrial.model.verdict import Finding, FindingKind
 
 SHARED = "These nodes share one kernel and its cores, so their trials were carried out one after the other."
@@ -48,6 +49,14 @@ def suspects(measurements: Sequence[GroupMeasurement], facts: Mapping[str, NodeF
     return tuple(dict.fromkeys(one.node for one in outliers(figures, compare(figures, by_node))))
 
 
+def suspected_trials(measurements: Sequence[GroupMeasurement], facts: Mapping[str, NodeFacts]) -> tuple[Trial, ...]:
+    """What must be tried again: storage if it showed nodes out of line so far, all else if anything else did."""
+    by_node = {node_of(name): known for name, known in facts.items()}
+    figures, _ = _possible(measurements, by_node)
+    shown = {outlier.comparison.measure.trial for outlier in outliers(figures, compare(figures, by_node))}
+    return tuple(trial for trial in Trial if (trial in shown if trial is Trial.STORAGE else shown - {Trial.STORAGE}))
+
+
 def trial_notes(trials: NodeTrials, facts: Mapping[str, NodeFacts]) -> tuple[str, ...]:
     """How nodes that share cores were tried, and nodes out of line that were not measured again."""
     notes = []
@@ -64,7 +73,8 @@ def _possible(
     measurements: Sequence[GroupMeasurement], by_node: Mapping[str, NodeFacts]
 ) -> tuple[tuple[NodeFigures, ...], Storage | None]:
     """The figures without those of storage that are beyond what memory does, and what is seen of the file system."""
-    kept, reasons = [], []
+    kept: list[NodeFigures] = []
+    reasons: list[str] = []
     for figures in figures_of(measurements):
         invalid = impossible(figures, limits_of(figures, by_node.get(figures.node), 0))
         kept.append(without(figures, invalid))

@@ -31,8 +31,8 @@ class NodeGroup(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def folders(self) -> tuple[Path, ...]:
         """All of them, each once."""
-        known = (self.cpu, self.accounting, self.blocks)
-        return tuple(dict.fromkeys(folder for folder in known if folder is not None))
+        folders = (self.cpu, self.accounting, self.blocks)
+        return tuple(dict.fromkeys(folder for folder in folders if folder is not None))
 
     def limit(self, cores: float) -> None:
         """Let the group use that many processors at most."""
@@ -129,8 +129,8 @@ def _made(plan: LabPlan, node: str) -> NodeGroup:
     text = Path(f"/proc/{slurmd[0]}/cgroup").read_text(encoding="utf-8") if slurmd else ""
     try:
         if {"cpu", "cpuacct"} <= points.keys():
-            known = [word for word in ("cpu", "cpuacct", "blkio") if word in points]
-            own = {word: points[word] / own_group(text, word).lstrip("/") / name for word in known}
+            words = [word for word in ("cpu", "cpuacct", "blkio") if word in points]
+            own = {word: points[word] / own_group(text, word).lstrip("/") / name for word in words}
             group = NodeGroup(cpu=own["cpu"], accounting=own["cpuacct"], version=1, blocks=own.get("blkio"))
         elif "unified" in points:  # a group with processes has no others below it, except the root
             limits_io = _enable(points["unified"] / "cgroup.subtree_control")

@@ -37,7 +37,7 @@ def changed(one: GroupMeasurement, **conditions: int) -> GroupMeasurement:
         ),
         (
             rates(400e6, 410e6, 1600e6),
-            "one stream 400.0 MB/s, 8 streams of a node 410.0 MB/s, all 4 nodes 1.6 GB/s: more streams of a node are "
+            "one stream 400.0 MB/s, 8 streams of a node 410.0 MB/s, all 4 nodes 1.60 GB/s: more streams of a node are "
             "not faster; the nodes add up, no common limit is reached",
         ),
         (rates(400e6, None, None), "one stream 400.0 MB/s"),
