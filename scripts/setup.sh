@@ -10,7 +10,7 @@ say() { printf 'setup: %s\n' "$*" >&2; }
 
 # command:package, wanted where the command is not there
 wanted="slurmctld:slurmctld slurmd:slurmd srun:slurm-client mpirun:openmpi-bin mpicc:libopenmpi-dev lstopo-no-graphics:hwloc-nox
-        ip:iproute2 nft:nftables nsenter:util-linux gcc:gcc make:make"
+        ip:iproute2 nft:nftables nsenter:util-linux mkfs.ext4:e2fsprogs gcc:gcc make:make"
 if [ "$purpose" = test ]; then
     wanted="$wanted clang:clang mpicc.mpich:libmpich-dev mpiexec.mpich:mpich chromium:chromium
             modulecmd:environment-modules lua5.3:lua5.3 nix:nix-bin
