@@ -6,12 +6,14 @@ import random
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from unittest import mock
 from urllib.parse import quote
 
 import msgspec
 
-from seatrial.archive import layout
+from seatrial.archive import closing, layout
 from seatrial.archive.journal import Delivered, RoundEnded, RoundStarted, SessionStarted, SurveyPlanned
+from seatrial.archive.samples import refuse_cramped, write_samples
 from seatrial.archive.writer import RunWriter, ended
 from seatrial.commands.check.assessment import assess
 from seatrial.commands.check.next_experiments import plan_retest
@@ -234,7 +236,22 @@ def record(
     info = msgspec.structs.replace(recorded.info, run=run, **changes)
     writer = RunWriter(archive, info)
     fill(writer, of, recorded)
-    return writer.close(ended(info, info.ending, info.ended, info.reason))
+    with mock.patch.object(closing, "write_samples", copy_samples):
+        return writer.close(ended(info, info.ending, info.ended, info.reason))
+
+
+_SAMPLES: dict[tuple[str, bytes], bytes] = {}
+"""Contents of samples.parquet by name of the run and content of its journal."""
+
+
+def copy_samples(folder: Path, run: str) -> None:
+    """Make samples.parquet, or copy it from an equal run: starting DuckDB takes most of the time of recording one."""
+    refuse_cramped()
+    key = run, (folder / layout.JOURNAL_FILE).read_bytes()
+    if key not in _SAMPLES:
+        write_samples(folder, run)
+        _SAMPLES[key] = (folder / layout.SAMPLES_FILE).read_bytes()
+    (folder / layout.SAMPLES_FILE).write_bytes(_SAMPLES[key])
 
 
 def as_closed_by_earlier_version(folder: Path) -> Path:
