@@ -96,20 +96,21 @@ def _all_nodes_table(judgement: Judgement) -> Table:
 
 
 def _nodes(nodes: Sequence[NodeVerdict], title: str, anchor: str, **changes: Any) -> Table:  # noqa: ANN401
-    rows = tuple(
-        (
-            node.node,
-            node.leaf,
-            node.verdict.value,
-            units.bandwidth(node.best_out_bytes_per_s),
-            units.bandwidth(node.best_in_bytes_per_s),
-            units.duration(node.best_latency_s),
-            node.reason,
-        )
-        for node in nodes
-    )
     head = columns("node", "leaf", "verdict", "#best out", "#best in", "#best latency", "~reason")
-    return Table(title=title, anchor=anchor, columns=head, rows=rows, **changes)
+    return Table(title=title, anchor=anchor, columns=head, rows=tuple(map(node_row, nodes)), **changes)
+
+
+def node_row(node: NodeVerdict) -> tuple[str, ...]:
+    """Node, leaf, verdict, best bandwidths and latency with units, reason."""
+    return (
+        node.node,
+        node.leaf,
+        node.verdict.value,
+        units.bandwidth(node.best_out_bytes_per_s),
+        units.bandwidth(node.best_in_bytes_per_s),
+        units.duration(node.best_latency_s),
+        node.reason,
+    )
 
 
 def folded_tables(judgement: Judgement) -> Iterator[Table]:

@@ -10,11 +10,11 @@ from seatrial.commands.check.headline import Machine, could_show, headline, mach
 from seatrial.commands.check.heatmap import HeatMap, heat_map
 from seatrial.commands.check.heatmap_text import drawn_heat_map
 from seatrial.commands.check.pair_plots import distributions, matrices
-from seatrial.commands.check.tables import nodes_worst_first, pairs_worst_first, unexplained
+from seatrial.commands.check.tables import node_row, nodes_worst_first, pairs_worst_first, unexplained
 from seatrial.commands.check.ticket import job_rows, ticket
 from seatrial.model import subject, units
 from seatrial.model.facts import NodeFacts
-from seatrial.model.judgement import Judgement, NodeVerdict, PairVerdict
+from seatrial.model.judgement import Judgement, PairVerdict
 from seatrial.model.run import Design, RunInfo, run_kind
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import count
@@ -133,19 +133,7 @@ def _nodes(judgement: Judgement) -> Iterator[Table]:
         title = "Nodes" if shown is nodes else "Nodes that did not pass"
         cut = "" if len(shown) <= MOST_NODES else f": the worst {MOST_NODES} of {len(shown)}"
         head = columns("node", "leaf", "verdict", "#best out", "#best in", "#latency", "~reason")
-        yield Table(title=title + cut, columns=head, rows=tuple(map(_node_row, shown[:MOST_NODES])))
-
-
-def _node_row(node: NodeVerdict) -> tuple[str, ...]:
-    return (
-        node.node,
-        node.leaf,
-        node.verdict.value,
-        units.bandwidth(node.best_out_bytes_per_s),
-        units.bandwidth(node.best_in_bytes_per_s),
-        units.duration(node.best_latency_s),
-        node.reason,
-    )
+        yield Table(title=title + cut, columns=head, rows=tuple(map(node_row, shown[:MOST_NODES])))
 
 
 def _closing(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFacts]) -> Iterator[tuple[str, str]]:

@@ -16,10 +16,11 @@ from seatrial.commands.curve.points import (
     runs_by_size,
 )
 from seatrial.commands.curve.rank_places import CurvePlaces, curve_places
-from seatrial.judgement.corrupt_data import after_corruption, corrupted_pair, sound
-from seatrial.judgement.outcome import Outcome, failure_of, pair_of
-from seatrial.judgement.pair_limit import against_limit, limit_between, limit_findings
-from seatrial.judgement.rank_deaths import after_deaths, judge_deaths, run_notes
+from seatrial.judgement.corrupt_data import sound
+from seatrial.judgement.outcome import Outcome, pair_of
+from seatrial.judgement.pair_limit import limit_between
+from seatrial.judgement.pair_rate import judge_rate
+from seatrial.judgement.rank_deaths import run_notes
 from seatrial.locate.evidence import Pair
 from seatrial.model.limit import Limit, NoLimit
 from seatrial.model.measurement import Estimate, Kernel, Measurement
@@ -73,14 +74,7 @@ def judge_curve(recorded: RecordedRun) -> Curve:
     plateau = plateau_of(latency, stream)
     limit = limit_between(recorded.facts, pair)
     measured = plateau.bandwidth_bytes_per_s if plateau else None
-    judged = against_limit(measured, limit)
-    verdict, reason = after_corruption(delivered, *after_deaths(recorded, *judged))
-    reason = failure_of(delivered) or reason
-    findings = (
-        *corrupted_pair(pair, delivered),
-        *judge_deaths(recorded).findings,
-        *limit_findings(pair, *judged, measured, limit),
-    )
+    judged = judge_rate(delivered, pair, measured, limit)
     points = points_of(recorded.measurements, pair)
     sender = next((rank for start in recorded.starts for rank in start.ranks if rank.place == pair[0]), None)
     return Curve(
@@ -91,10 +85,10 @@ def judge_curve(recorded: RecordedRun) -> Curve:
         latency=fit_latency(recorded.measurements, pair, recorded.info.seed),
         plateau=plateau,
         limit=limit,
-        verdict=verdict,
-        reason=reason,
-        findings=findings,
-        notes=run_notes(recorded, reason, findings),
+        verdict=judged.verdict,
+        reason=judged.reason,
+        findings=judged.findings,
+        notes=run_notes(recorded, judged.reason, judged.findings),
         complete=recorded.info.whole and plateau is not None,
     )
 

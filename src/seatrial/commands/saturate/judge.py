@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from seatrial.judgement.corrupt_data import after_corruption, corrupted_pair, sound
-from seatrial.judgement.outcome import Outcome, failure_of, pair_of
-from seatrial.judgement.pair_limit import against_limit, limit_between, limit_findings
-from seatrial.judgement.rank_deaths import after_deaths, judge_deaths, run_notes
+from seatrial.judgement.corrupt_data import sound
+from seatrial.judgement.outcome import Outcome, pair_of
+from seatrial.judgement.pair_limit import limit_between
+from seatrial.judgement.pair_rate import judge_rate
+from seatrial.judgement.rank_deaths import run_notes
 from seatrial.locate.evidence import Pair, run_value
 from seatrial.model.limit import Limit, NoLimit
 from seatrial.model.measurement import Estimate, Kernel, Measurement, Phase
@@ -80,15 +81,8 @@ def judge_saturation(recorded: RecordedRun) -> Saturation:
     part = _one_rank_share(times, best.ranks, largest) if best else None
     limit = limit_between(recorded.facts, pair)
     measured = best.bandwidth_bytes_per_s if best else None
-    judged = against_limit(measured, limit)
-    verdict, reason = after_corruption(delivered, *after_deaths(recorded, *judged))
-    reason = failure_of(delivered) or reason
-    findings = (
-        *corrupted_pair(pair, delivered),
-        *judge_deaths(recorded).findings,
-        *limit_findings(pair, *judged, measured, limit),
-        *_one_rank_findings(pair, by_ranks, needed, part),
-    )
+    judged = judge_rate(delivered, pair, measured, limit)
+    findings = (*judged.findings, *_one_rank_findings(pair, by_ranks, needed, part))
     return Saturation(
         pair=pair,
         message_bytes=largest,
@@ -99,9 +93,9 @@ def judge_saturation(recorded: RecordedRun) -> Saturation:
         one_rank_share=part,
         findings=findings,
         limit=limit,
-        verdict=verdict,
-        reason=reason,
-        notes=run_notes(recorded, reason, findings),
+        verdict=judged.verdict,
+        reason=judged.reason,
+        notes=run_notes(recorded, judged.reason, findings),
         complete=recorded.info.whole and bool(by_ranks),
     )
 

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 
 from seatrial.commands.curve.rails.curves import RailCurve, RailRatio, against_physics, rail_curve, ratio_of, strength
 from seatrial.commands.curve.rails.findings import floor_of, held_back, late_rail, slow_rail
-from seatrial.judgement.corrupt_data import after_corruption, corrupted_pair, sound
-from seatrial.judgement.outcome import Outcome, failure_of, pair_of
-from seatrial.judgement.rank_deaths import after_deaths, run_notes
+from seatrial.judgement.corrupt_data import corrupted_pair, sound
+from seatrial.judgement.outcome import Outcome, pair_of
+from seatrial.judgement.pair_rate import after_run
+from seatrial.judgement.rank_deaths import run_notes
 from seatrial.locate.evidence import Pair
 from seatrial.locate.thresholds import PEERS_FLOOR
 from seatrial.model.measurement import Phase
@@ -47,9 +48,8 @@ def judge_rails(recorded: RecordedRun) -> RailComparison:
         *_rail_findings(pair, singles, best, ratios),
         *_held_back(pair, together, gain, singles),
     )
-    judged = _overall(curves, findings, [ratio for ratio in ratios if not _decided(ratio)], gain)
-    verdict, reason = after_corruption(delivered, *after_deaths(recorded, *judged))
-    reason = failure_of(delivered) or reason
+    open_ratios = [ratio for ratio in ratios if not _decided(ratio)]
+    verdict, reason = after_run(delivered, *_overall(curves, findings, open_ratios, gain))
     whole = bool(curves) and all(curve.bandwidth for curve in curves)
     return RailComparison(
         pair=pair,
