@@ -13,11 +13,11 @@ demo: setup-demo
 # While lab tests wait for Slurm, linters and compilers take the processor time that is left, and print at their end.
 test: setup-test
 	$(MAKE) unit
-	$(MAKE) --jobs=2 --output-sync=recurse lint-and-probe lab-beside
+	$(MAKE) --jobs=2 lint-and-probe lab-beside
 	$(MAKE) lab-alone
 
 lint-and-probe:
-	nice -n 19 $(MAKE) lint probe
+	@log=$$(mktemp); nice -n 19 $(MAKE) lint probe >"$$log" 2>&1; status=$$?; cat "$$log"; rm "$$log"; exit $$status
 
 lint: setup-test
 	.venv/bin/ruff check

@@ -32,41 +32,41 @@ HEADINGS = ("rank", "node", "on cpu", "may run on", "cores", "socket", "NUMA", "
 ADVISED = HEADINGS.index("advised")
 
 
-def placement_report(run: RunInfo, found: Placement) -> Report:
+def placement_report(run: RunInfo, placement: Placement) -> Report:
     """The whole report."""
     return Report(
-        word=found.verdict.value,
-        sentence=headline(found),
-        exit_code=found.exit_code,
+        word=placement.verdict.value,
+        sentence=headline(placement),
+        exit_code=placement.exit_code,
         run=run,
-        payload=lambda: placement_fields(run, found),
-        terminal=lambda width: _terminal(found, width),
-        page=lambda: _page(run, found),
+        payload=lambda: placement_fields(run, placement),
+        terminal=lambda width: _terminal(placement, width),
+        page=lambda: _page(run, placement),
         about=run_line(run),
-        findings=found.findings,
-        cases=_cases(found),
+        findings=placement.findings,
+        cases=_cases(placement),
     )
 
 
-def placement_fields(run: RunInfo, found: Placement) -> Json:
+def placement_fields(run: RunInfo, placement: Placement) -> Json:
     """docs/placement.md describes each field."""
-    advice = found.advice
+    advice = placement.advice
     return {
-        "complete": found.complete,
-        "launcher": found.dialect.value,
+        "complete": placement.complete,
+        "launcher": placement.dialect.value,
         "mpi_library": run.mpi_library,
-        "line": list(found.line),
-        "ranks": msgspec.to_builtins(found.rows),
-        "fix": found.fix.value,
-        "why": found.failure or found.why,
-        "advised_line": list(found.advised_line),
-        "advised_command": shlex.join(found.advised_line),
+        "line": list(placement.line),
+        "ranks": msgspec.to_builtins(placement.rows),
+        "fix": placement.fix.value,
+        "why": placement.failure or placement.why,
+        "advised_line": list(placement.advised_line),
+        "advised_command": shlex.join(placement.advised_line),
         "srun": list(advice.srun) if advice else [],
         "hydra": list(advice.hydra) if advice else [],
         "intel_mpi": list(advice.intel) if advice else [],
         "rankfile": advice.rankfile if advice else "",
-        "gains": [_gain_fields(gain) for gain in found.gains],
-        "notes": list(found.notes),
+        "gains": [_gain_fields(gain) for gain in placement.gains],
+        "notes": list(placement.notes),
     }
 
 
@@ -80,107 +80,107 @@ def _gain_fields(gain: Gain) -> Json:
     }
 
 
-def _cases(found: Placement) -> tuple[Case, ...]:
+def _cases(placement: Placement) -> tuple[Case, ...]:
     """A case for each node whose ranks were read."""
     return tuple(
-        Case(name=subject.node(node).text, verdict=None) for node in dict.fromkeys(row.node for row in found.rows)
+        Case(name=subject.node(node).text, verdict=None) for node in dict.fromkeys(row.node for row in placement.rows)
     )
 
 
-def _terminal(found: Placement, width: int) -> Iterator[Block]:
-    if found.findings:
-        yield Findings(findings=found.findings, brief=True)
-    drawing = tuple(_map_lines(found, width))
+def _terminal(placement: Placement, width: int) -> Iterator[Block]:
+    if placement.findings:
+        yield Findings(findings=placement.findings, brief=True)
+    drawing = tuple(_map_lines(placement, width))
     if drawing:
         yield Drawing(lines=drawing)
-    yield Lines(rows=tuple(lines(found)))
-    if found.advised_line:
+    yield Lines(rows=tuple(lines(placement)))
+    if placement.advised_line:
         yield Paragraph(text="Recommended launch line:")
-        rankfile = _rankfile(found)
+        rankfile = _rankfile(placement)
         if len(rankfile) > MOST_COPIED:
             text = f"(with rankfile.txt, {len(rankfile)} lines, from the folder logs of the archived run)"
             yield Paragraph(text=text, tight=True)
             rankfile = ()
-        yield Copy(lines=(*_here_document(rankfile), shlex.join(found.advised_line)), tight=True)
-    if found.rows:
-        yield _rank_table(found, width)
+        yield Copy(lines=(*_here_document(rankfile), shlex.join(placement.advised_line)), tight=True)
+    if placement.rows:
+        yield _rank_table(placement, width)
 
 
-def _map_lines(found: Placement, width: int) -> Iterator[tuple[tuple[str, str], ...]]:
+def _map_lines(placement: Placement, width: int) -> Iterator[tuple[tuple[str, str], ...]]:
     """The first drawings, how many nodes are left out, and the legend."""
-    shown = found.pictures[:MOST_PICTURES]
+    shown = placement.pictures[:MOST_PICTURES]
     for picture in shown:
-        yield from (((line, ""),) for line in map_lines(picture, width, advised_row(found)))
-    rest = sum(len(picture.nodes) for picture in found.pictures[MOST_PICTURES:])
+        yield from (((line, ""),) for line in map_lines(picture, width, advised_row(placement)))
+    rest = sum(len(picture.nodes) for picture in placement.pictures[MOST_PICTURES:])
     if rest:
         yield ((f"{count(rest, 'more node')} with other placements: see the table, or --json.", ""),)
     if signs := legend(shown):
         yield ((f"({signs})", "dim"),)
 
 
-def _rankfile(found: Placement) -> tuple[str, ...]:
+def _rankfile(placement: Placement) -> tuple[str, ...]:
     """Open MPI's rankfile, where the advised line needs it."""
-    if not found.advised_line or not found.advice or found.dialect is not Dialect.OPEN_MPI:
+    if not placement.advised_line or not placement.advice or placement.dialect is not Dialect.OPEN_MPI:
         return ()
-    return tuple(found.advice.rankfile.splitlines())
+    return tuple(placement.advice.rankfile.splitlines())
 
 
 def _here_document(rankfile: tuple[str, ...]) -> tuple[str, ...]:
     return ("cat > rankfile.txt <<END", *rankfile, "END") if rankfile else ()
 
 
-def _page(run: RunInfo, found: Placement) -> Iterator[Block]:
-    if found.findings:
-        yield Findings(findings=found.findings)
-    if found.advised_line:
-        text = (*_here_document(_rankfile(found)), shlex.join(found.advised_line))
+def _page(run: RunInfo, placement: Placement) -> Iterator[Block]:
+    if placement.findings:
+        yield Findings(findings=placement.findings)
+    if placement.advised_line:
+        text = (*_here_document(_rankfile(placement)), shlex.join(placement.advised_line))
         yield Copy(title="Recommended launch line", lines=text)
-    yield from _core_maps(found)
-    for place, gain in enumerate(found.gains):
+    yield from _core_maps(placement)
+    for place, gain in enumerate(placement.gains):
         yield _bars(gain, "What was measured" if place == 0 else "")
-    yield Lines(title="The launch line", rows=tuple(_line_rows(found)))
-    if found.notes:
-        yield Items(title="Caveats", items=found.notes)
-    if found.rows:
-        yield _rank_table(found, None)
+    yield Lines(title="The launch line", rows=tuple(_line_rows(placement)))
+    if placement.notes:
+        yield Items(title="Caveats", items=placement.notes)
+    if placement.rows:
+        yield _rank_table(placement, None)
     yield from design_note(run)
 
 
-def _core_maps(found: Placement) -> Iterator[Block]:
-    if not found.pictures:
+def _core_maps(placement: Placement) -> Iterator[Block]:
+    if not placement.pictures:
         return
     yield CoreKey(title="Where the ranks are")
-    for picture in found.pictures[:MOST_PAGE_PICTURES]:
-        yield core_map(picture, advised_row(found))
-    if rest := sum(len(picture.nodes) for picture in found.pictures[MOST_PAGE_PICTURES:]):
+    for picture in placement.pictures[:MOST_PAGE_PICTURES]:
+        yield core_map(picture, advised_row(placement))
+    if rest := sum(len(picture.nodes) for picture in placement.pictures[MOST_PAGE_PICTURES:]):
         text = f"{count(rest, 'more node')} with other placements: see the table, or the JSON report."
         yield Paragraph(text=text, aside=True)
 
 
-def headline(found: Placement) -> str:
+def headline(placement: Placement) -> str:
     """How many ranks, what was found, and what became of the fix."""
-    nodes = len({row.node for row in found.rows})
-    where = f"{count(len(found.rows), 'rank')} on {count(nodes, 'node')}"
-    faults = sentence_of(found.findings) or "nothing found"
-    if not found.rows:
-        return found.failure or "it is not known where the ranks are"
-    result = f"{faults}, {where}" if found.findings else f"{where}: {faults}"
-    return result + (f"; {_fix_text(found)}" if found.fix is not Fix.NONE else "")
+    nodes = len({row.node for row in placement.rows})
+    where = f"{count(len(placement.rows), 'rank')} on {count(nodes, 'node')}"
+    faults = sentence_of(placement.findings) or "nothing found"
+    if not placement.rows:
+        return placement.failure or "it is not known where the ranks are"
+    result = f"{faults}, {where}" if placement.findings else f"{where}: {faults}"
+    return result + (f"; {_fix_text(placement)}" if placement.fix is not Fix.NONE else "")
 
 
-def advised_row(found: Placement) -> str:
+def advised_row(placement: Placement) -> str:
     """What the advised placement is called: one that is not recommended was only tried."""
-    return "tried" if found.fix is not Fix.NONE and not found.advised_line else "advised"
+    return "tried" if placement.fix is not Fix.NONE and not placement.advised_line else "advised"
 
 
-def _fix_text(found: Placement) -> str:
-    if found.fix is Fix.PROVED:
-        return f"the fix below is proved: {found.why}"
-    if found.fix is Fix.WITHDRAWN:
-        return f"the fix is withdrawn: {found.why}"
-    if not found.advised_line:
-        return f"no launch line is recommended: {found.why}"
-    return f"the fix below is not proved: {found.why}"
+def _fix_text(placement: Placement) -> str:
+    if placement.fix is Fix.PROVED:
+        return f"the fix below is proved: {placement.why}"
+    if placement.fix is Fix.WITHDRAWN:
+        return f"the fix is withdrawn: {placement.why}"
+    if not placement.advised_line:
+        return f"no launch line is recommended: {placement.why}"
+    return f"the fix below is not proved: {placement.why}"
 
 
 def row_cells(row: RankRow) -> tuple[str, ...]:
@@ -198,15 +198,15 @@ def row_cells(row: RankRow) -> tuple[str, ...]:
     )
 
 
-def _rank_table(found: Placement, width: int | None) -> Table:
+def _rank_table(placement: Placement, width: int | None) -> Table:
     """All ranks; for a terminal of that `width` fewer of them, and fewer columns where it is narrow."""
     shown = [place for place, name in enumerate(HEADINGS) if width is None or width >= WIDE or name in NARROW_HEADINGS]
-    if width is not None and not any(row.advised for row in found.rows):
+    if width is not None and not any(row.advised for row in placement.rows):
         shown.remove(ADVISED)
     most = MOST_PAGE_ROWS if width is None else MOST_ROWS
-    titles = [advised_row(found) if place == ADVISED else HEADINGS[place] for place in shown]
-    rows = [tuple(row_cells(row)[place] for place in shown) for row in found.rows[:most]]
-    left = len(found.rows) - most
+    titles = [advised_row(placement) if place == ADVISED else HEADINGS[place] for place in shown]
+    rows = [tuple(row_cells(row)[place] for place in shown) for row in placement.rows[:most]]
+    left = len(placement.rows) - most
     if width is None:
         left_out = f"{left} more are in the JSON report." if left > 0 else ""
         return Table(title="All ranks", columns=columns(*titles), rows=tuple(rows), left_out=left_out)
@@ -215,33 +215,33 @@ def _rank_table(found: Placement, width: int | None) -> Table:
     return Table(columns=columns(*titles), rows=tuple(rows))
 
 
-def lines(found: Placement) -> Iterator[tuple[str, str]]:
+def lines(placement: Placement) -> Iterator[tuple[str, str]]:
     """Label and sentence of all that a terminal shows beside findings and drawings."""
-    yield "asked", shlex.join(found.line)
-    for gain in found.gains:
+    yield "asked", shlex.join(placement.line)
+    for gain in placement.gains:
         asked, advised = (units.estimate(one, gain.metric) for one in (gain.asked, gain.advised))
         yield gain.text.partition(" ")[0], f"{asked} as it is"
         yield "", f"{advised} as advised; {gain.outcome.value}"
-    for remedy in dict.fromkeys(finding.remedy for finding in found.findings):
+    for remedy in dict.fromkeys(finding.remedy for finding in placement.findings):
         yield "to do", remedy
-    yield from _other_launchers(found)
-    for note in found.notes:
+    yield from _other_launchers(placement)
+    for note in placement.notes:
         yield "note", note
 
 
-def _line_rows(found: Placement) -> Iterator[tuple[str, str]]:
+def _line_rows(placement: Placement) -> Iterator[tuple[str, str]]:
     """The line as it was asked about, and what other launchers need; the page has other places for the rest."""
-    yield "asked", shlex.join(found.line)
-    yield from _other_launchers(found)
+    yield "asked", shlex.join(placement.line)
+    yield from _other_launchers(placement)
 
 
-def _other_launchers(found: Placement) -> Iterator[tuple[str, str]]:
-    if found.advice and found.advised_line:
-        if found.advice.srun and found.dialect is not Dialect.SRUN:
-            yield "by srun", _short(found.advice.srun)
-        if found.advice.hydra and found.dialect is not Dialect.HYDRA:
-            yield "by Hydra", _short(found.advice.hydra)
-        if found.dialect is not Dialect.OPEN_MPI:
+def _other_launchers(placement: Placement) -> Iterator[tuple[str, str]]:
+    if placement.advice and placement.advised_line:
+        if placement.advice.srun and placement.dialect is not Dialect.SRUN:
+            yield "by srun", _short(placement.advice.srun)
+        if placement.advice.hydra and placement.dialect is not Dialect.HYDRA:
+            yield "by Hydra", _short(placement.advice.hydra)
+        if placement.dialect is not Dialect.OPEN_MPI:
             yield "Open MPI", "logs/rankfile.txt in the folder of the run"
 
 

@@ -29,69 +29,69 @@ HEAD = columns("#size", "#ranks at once", "#bandwidth", "#range")
 LATENCY_HEAD = columns("#ranks at once", "#latency", "#range")
 
 
-def saturation_report(run: RunInfo, found: Saturation) -> Report:
+def saturation_report(run: RunInfo, saturation: Saturation) -> Report:
     """The whole report."""
     return Report(
-        word=found.word,
-        sentence=pair_sentence(found, f"{found.pair[0]} to {found.pair[1]}: {found.reason}"),
-        exit_code=found.exit_code,
+        word=saturation.word,
+        sentence=pair_sentence(saturation, f"{saturation.pair[0]} to {saturation.pair[1]}: {saturation.reason}"),
+        exit_code=saturation.exit_code,
         run=run,
-        payload=lambda: saturation_fields(found),
-        terminal=lambda _: _terminal(found),
-        page=lambda: _page(run, found),
+        payload=lambda: saturation_fields(saturation),
+        terminal=lambda _: _terminal(saturation),
+        page=lambda: _page(run, saturation),
         about=run_line(run),
-        findings=found.findings,
-        cases=() if found.findings else (pair_case(found),),
+        findings=saturation.findings,
+        cases=() if saturation.findings else (pair_case(saturation),),
     )
 
 
-def saturation_fields(found: Saturation) -> Json:
+def saturation_fields(saturation: Saturation) -> Json:
     """docs/saturate.md describes each field."""
     return {
-        **outcome_fields(found),
-        "finding": next((one.statement for one in found.findings if one.kind is FindingKind.PORT_NEEDS_RANKS), ""),
-        "message_bytes": found.message_bytes,
-        "by_ranks": found.by_ranks,
-        "by_size": found.by_size,
-        "ranks_needed": found.ranks_needed,
-        "one_rank_share": msgspec.to_builtins(found.one_rank_share),
-        "model": msgspec.to_builtins(found.model),
-        **limit_fields(found.limit),
+        **outcome_fields(saturation),
+        "finding": next((one.statement for one in saturation.findings if one.kind is FindingKind.PORT_NEEDS_RANKS), ""),
+        "message_bytes": saturation.message_bytes,
+        "by_ranks": saturation.by_ranks,
+        "by_size": saturation.by_size,
+        "ranks_needed": saturation.ranks_needed,
+        "one_rank_share": msgspec.to_builtins(saturation.one_rank_share),
+        "model": msgspec.to_builtins(saturation.model),
+        **limit_fields(saturation.limit),
     }
 
 
-def _terminal(found: Saturation) -> Iterator[Block]:
-    if found.findings:
-        yield Findings(findings=found.findings)
-    yield Lines(rows=tuple(summary(found)))
+def _terminal(saturation: Saturation) -> Iterator[Block]:
+    if saturation.findings:
+        yield Findings(findings=saturation.findings)
+    yield Lines(rows=tuple(summary(saturation)))
 
 
-def _page(run: RunInfo, found: Saturation) -> Iterator[Block]:
-    if found.findings:
-        yield Findings(findings=found.findings)
-    yield Lines(title="What was found", rows=tuple(summary(found)))
-    if found.by_size:
-        yield bandwidth_plot(found)
-        yield Table(title="All sizes", columns=HEAD, rows=tuple(map(_row, found.by_size)))
-    if latencies := tuple(_latencies(found)):
+def _page(run: RunInfo, saturation: Saturation) -> Iterator[Block]:
+    if saturation.findings:
+        yield Findings(findings=saturation.findings)
+    yield Lines(title="What was found", rows=tuple(summary(saturation)))
+    if saturation.by_size:
+        yield bandwidth_plot(saturation)
+        yield Table(title="All sizes", columns=HEAD, rows=tuple(map(_row, saturation.by_size)))
+    if latencies := tuple(_latencies(saturation)):
         yield Table(title="Latency while all of these ranks communicate", columns=LATENCY_HEAD, rows=latencies)
     yield from design_note(run)
 
 
-def summary(found: Saturation) -> Iterator[tuple[str, str]]:
+def summary(saturation: Saturation) -> Iterator[tuple[str, str]]:
     """Label and text of each line."""
-    if isinstance(found.limit, Limit):
-        yield "limit", limit_text(found.limit)
-    for one in found.by_ranks:
+    if isinstance(saturation.limit, Limit):
+        yield "limit", limit_text(saturation.limit)
+    for one in saturation.by_ranks:
         latency = f"; latency {units.estimate(one.latency_s, units.LATENCY)}" if one.latency_s else ""
         yield rank_count(one.ranks), f"{units.estimate(one.bandwidth_bytes_per_s, units.BANDWIDTH)}{latency}"
-    if found.by_ranks:
-        yield "at", f"messages of {units.size(found.message_bytes)}"
-    if found.ranks_needed:
-        yield "needed", f"{found.ranks_needed} of those measured"
-    if found.model:
-        yield "model", _model(found.model)
-    for note in found.notes:
+    if saturation.by_ranks:
+        yield "at", f"messages of {units.size(saturation.message_bytes)}"
+    if saturation.ranks_needed:
+        yield "needed", f"{saturation.ranks_needed} of those measured"
+    if saturation.model:
+        yield "model", _model(saturation.model)
+    for note in saturation.notes:
         yield "note", note
 
 
@@ -121,13 +121,13 @@ def _model_rate(rate: Interval, unseen: str) -> str:
     return f"{units.bandwidth(rate.value)}, range {units.ends(rate.value, rate.low, rate.high, units.BANDWIDTH)}"
 
 
-def bandwidth_plot(found: Saturation) -> Plot:
+def bandwidth_plot(saturation: Saturation) -> Plot:
     """Ranks by their logarithm, bandwidth from zero; one line a message size, the largest first."""
-    limit = found.limit if isinstance(found.limit, Limit) else None
+    limit = saturation.limit if isinstance(saturation.limit, Limit) else None
     limit_bytes_per_s = limit.limit_bytes_per_s if limit else 0.0
-    top = max(limit_bytes_per_s, *(one.bandwidth_bytes_per_s.high for one in found.by_size)) * 1.1
-    counts = sorted({one.ranks for one in found.by_size})
-    sizes = sorted({one.message_bytes for one in found.by_size}, reverse=True)
+    top = max(limit_bytes_per_s, *(one.bandwidth_bytes_per_s.high for one in saturation.by_size)) * 1.1
+    counts = sorted({one.ranks for one in saturation.by_size})
+    sizes = sorted({one.message_bytes for one in saturation.by_size}, reverse=True)
     return Plot(
         title="Bandwidth over ranks at once",
         x=Axis(
@@ -142,7 +142,7 @@ def bandwidth_plot(found: Saturation) -> Plot:
             logarithmic=False,
             ticks=tuple((value, units.bandwidth(value)) for value in round_steps(top)),
         ),
-        series=tuple(_series([one for one in found.by_size if one.message_bytes == size]) for size in sizes),
+        series=tuple(_series([one for one in saturation.by_size if one.message_bytes == size]) for size in sizes),
         levels=((limit_bytes_per_s, f"limit {limit_text(limit)}"),) if limit else (),
     )
 
@@ -171,8 +171,8 @@ def _row(one: AtSize) -> tuple[str, ...]:
     return units.size(one.message_bytes), str(one.ranks), units.bandwidth(value.value), spread
 
 
-def _latencies(found: Saturation) -> Iterator[tuple[str, ...]]:
-    for one in found.by_ranks:
+def _latencies(saturation: Saturation) -> Iterator[tuple[str, ...]]:
+    for one in saturation.by_ranks:
         if (took := one.latency_s) is not None:
             spread = units.ends(took.value, took.low, took.high, units.LATENCY) if took.runs > 1 else ""
             yield str(one.ranks), units.duration(took.value), spread

@@ -41,116 +41,116 @@ READING = (
 )
 
 
-def transports_report(run: RunInfo, found: Transports | TransportsByRail) -> Report:
+def transports_report(run: RunInfo, transports: Transports | TransportsByRail) -> Report:
     """The whole report."""
     return Report(
-        word=word_of(found.findings, found.verdict.value),
-        sentence="; ".join(filter(None, (sentence_of(found.findings), headline(found)))),
-        exit_code=found.exit_code,
+        word=word_of(transports.findings, transports.verdict.value),
+        sentence="; ".join(filter(None, (sentence_of(transports.findings), headline(transports)))),
+        exit_code=transports.exit_code,
         run=run,
-        payload=lambda: transports_fields(found),
-        terminal=lambda _: _terminal(found),
-        page=lambda: _page(run, found),
+        payload=lambda: transports_fields(transports),
+        terminal=lambda _: _terminal(transports),
+        page=lambda: _page(run, transports),
         about=run_line(run),
-        findings=found.findings,
-        cases=(pair_case(found),),
+        findings=transports.findings,
+        cases=(pair_case(transports),),
     )
 
 
-def transports_fields(found: Transports | TransportsByRail) -> Json:
+def transports_fields(transports: Transports | TransportsByRail) -> Json:
     """docs/transports.md describes each field."""
-    if isinstance(found, TransportsByRail):
-        return {**outcome_fields(found), **_rail_fields(found)}
-    return {**outcome_fields(found), **_surroundings_fields(found), **_answer_fields(found)}
+    if isinstance(transports, TransportsByRail):
+        return {**outcome_fields(transports), **_rail_fields(transports)}
+    return {**outcome_fields(transports), **_surroundings_fields(transports), **_answer_fields(transports)}
 
 
-def _rail_fields(found: TransportsByRail) -> Json:
+def _rail_fields(transports: TransportsByRail) -> Json:
     return {
-        **_surroundings_fields(found.rails[0]),
+        **_surroundings_fields(transports.rails[0]),
         "rails": [
             {"rail": one.rail, "held": one.held, "verdict": one.verdict, **reason_fields(one), **_answer_fields(one)}
-            for one in found.rails
+            for one in transports.rails
         ],
     }
 
 
-def _surroundings_fields(found: Transports) -> Json:
+def _surroundings_fields(transports: Transports) -> Json:
     """What is the same over each rail."""
     return {
-        "within": found.within,
-        "mpi_library": found.mpi_library,
-        "offers": msgspec.to_builtins(found.offers),
+        "within": transports.within,
+        "mpi_library": transports.mpi_library,
+        "offers": msgspec.to_builtins(transports.offers),
     }
 
 
-def _answer_fields(found: Transports) -> Json:
+def _answer_fields(transports: Transports) -> Json:
     return {
-        "carried_by": found.carried_by.value if found.carried_by else None,
-        "declared": msgspec.to_builtins(found.declared),
-        "carriers": msgspec.to_builtins(found.carriers),
+        "carried_by": transports.carried_by.value if transports.carried_by else None,
+        "declared": msgspec.to_builtins(transports.declared),
+        "carriers": msgspec.to_builtins(transports.carriers),
         "variants": [
             {**msgspec.to_builtins(one), "changed": one.changed, "slower": one.slower, "faster": one.faster}
-            for one in found.effects
+            for one in transports.effects
         ],
-        **limit_fields(found.limit),
+        **limit_fields(transports.limit),
     }
 
 
-def headline(found: Transports | TransportsByRail) -> str:
+def headline(transports: Transports | TransportsByRail) -> str:
     """Between whom, and what carried the data or why that is not known."""
-    where = " to ".join(found.pair)
-    if isinstance(found, TransportsByRail):
+    where = " to ".join(transports.pair)
+    if isinstance(transports, TransportsByRail):
         where = f"{where}, each rail alone"
-    elif found.within:
-        where = f"within {found.pair[0].rpartition(':')[0]}"
-    return f"{where}: {found.reason}"
+    elif transports.within:
+        where = f"within {transports.pair[0].rpartition(':')[0]}"
+    return f"{where}: {transports.reason}"
 
 
-def _terminal(found: Transports | TransportsByRail) -> Iterator[Block]:
-    if found.findings:
-        yield Findings(findings=found.findings)
-    if not isinstance(found, TransportsByRail):
-        yield Lines(rows=tuple(carried_lines(found)))
-        yield Lines(rows=tuple(_variants(found.effects, found.rail)))
-        yield Lines(rows=(*_note_rows(found), *surroundings(found)))
+def _terminal(transports: Transports | TransportsByRail) -> Iterator[Block]:
+    if transports.findings:
+        yield Findings(findings=transports.findings)
+    if not isinstance(transports, TransportsByRail):
+        yield Lines(rows=tuple(carried_lines(transports)))
+        yield Lines(rows=tuple(_variants(transports.effects, transports.rail)))
+        yield Lines(rows=(*_note_rows(transports), *surroundings(transports)))
         return
-    for rail in found.rails:
+    for rail in transports.rails:
         yield Paragraph(text=f"{rail.rail}  {rail.verdict.value}: {rail.reason}", strong=True)
         yield Lines(rows=(("held by", settings_text(rail.held)), *carried_lines(rail)), tight=True)
         yield Lines(rows=tuple(_variants(rail.effects, rail.rail)))
-    yield Lines(rows=(*_note_rows(found), *surroundings(found.rails[0])))
+    yield Lines(rows=(*_note_rows(transports), *surroundings(transports.rails[0])))
 
 
-def _page(run: RunInfo, found: Transports | TransportsByRail) -> Iterator[Block]:
-    parts = found.rails if isinstance(found, TransportsByRail) else (found,)
-    if found.findings:
-        yield Findings(findings=found.findings)
+def _page(run: RunInfo, transports: Transports | TransportsByRail) -> Iterator[Block]:
+    parts = transports.rails if isinstance(transports, TransportsByRail) else (transports,)
+    if transports.findings:
+        yield Findings(findings=transports.findings)
     for part in parts:
         yield from _page_part(part)
     yield Lines(title="What there is", rows=tuple(surroundings(parts[0])))
-    if notes := notes_of(found):
+    if notes := notes_of(transports):
         yield Items(title="Caveats", items=notes)
     yield from design_note(run)
 
 
-def _page_part(found: Transports) -> Iterator[Block]:
+def _page_part(transports: Transports) -> Iterator[Block]:
     """One rail, or the whole run where none was named; variants of one kind are next to each other."""
-    if found.rail:
-        yield Paragraph(title=f"Rail {found.rail}: {found.verdict.value}", text=found.reason)
-        if found.held:
-            yield Paragraph(text=f"Restricted to it by {settings_text(found.held)}", aside=True)
-    yield Lines(title="What carried the data", rows=tuple(carried_lines(found)))
-    effects = sorted(found.effects, key=lambda one: ORDER.index(one.variant.role))
+    if transports.rail:
+        yield Paragraph(title=f"Rail {transports.rail}: {transports.verdict.value}", text=transports.reason)
+        if transports.held:
+            yield Paragraph(text=f"Restricted to it by {settings_text(transports.held)}", aside=True)
+    yield Lines(title="What carried the data", rows=tuple(carried_lines(transports)))
+    effects = sorted(transports.effects, key=lambda one: ORDER.index(one.variant.role))
     yield Forest(
         title="What each setting changed",
         aside=READING,
-        names=tuple(variant_name(one, found.rail) for one in effects),
+        names=tuple(variant_name(one, transports.rail) for one in effects),
         metrics=(
             _factors("Latency, 8 B", LATENCY_MATTERS, [(one, one.latency_times) for one in effects]),
             _factors("Time of 4 MiB messages", BANDWIDTH_MATTERS, [(one, one.bandwidth_times) for one in effects]),
         ),
     )
-    yield Table(columns=columns("setting", "~what was measured"), rows=tuple(_variants(effects, found.rail)))
+    yield Table(columns=columns("setting", "~what was measured"), rows=tuple(_variants(effects, transports.rail)))
 
 
 def _factors(title: str, matters: float, rows: Sequence[tuple[Effect, Estimate | None]]) -> Factors:
@@ -201,30 +201,33 @@ def place(times: float, span: float) -> float:
     return round(50 + 50 * min(max(share, -1.0), 1.0), 2)
 
 
-def surroundings(found: Transports) -> Iterator[tuple[str, str]]:
+def surroundings(transports: Transports) -> Iterator[tuple[str, str]]:
     """The MPI, and what each node offers."""
-    yield "MPI", found.mpi_library.splitlines()[0] if found.mpi_library else "it did not say"
-    for offer in found.offers:
+    yield "MPI", transports.mpi_library.splitlines()[0] if transports.mpi_library else "it did not say"
+    for offer in transports.offers:
         yield offer.node, offer_text(offer)
 
 
-def carried_lines(found: Transports) -> Iterator[tuple[str, str]]:
+def carried_lines(transports: Transports) -> Iterator[tuple[str, str]]:
     """What the MPI declares, what is shown of each transport, and the limit."""
-    for one in found.carriers:
+    for one in transports.carriers:
         word = {True: "carried the data", False: "did not", None: "open"}[one.carried]
         yield one.carrier, f"{word}: {one.statement}"
-    yield "declares", ", ".join(found.declared.words) if found.declared and found.declared.words else "nothing known"
-    if isinstance(found.limit, Limit):
-        yield "limit", limit_text(found.limit)
+    yield (
+        "declares",
+        ", ".join(transports.declared.words) if transports.declared and transports.declared.words else "nothing known",
+    )
+    if isinstance(transports.limit, Limit):
+        yield "limit", limit_text(transports.limit)
 
 
-def notes_of(found: Transports | TransportsByRail) -> tuple[str, ...]:
+def notes_of(transports: Transports | TransportsByRail) -> tuple[str, ...]:
     """The notes that the headline does not contain."""
-    return tuple(note for note in found.notes if note not in found.reason)
+    return tuple(note for note in transports.notes if note not in transports.reason)
 
 
-def _note_rows(found: Transports | TransportsByRail) -> Iterator[tuple[str, str]]:
-    return (("note", note) for note in notes_of(found))
+def _note_rows(transports: Transports | TransportsByRail) -> Iterator[tuple[str, str]]:
+    return (("note", note) for note in notes_of(transports))
 
 
 def _variants(effects: Iterable[Effect], rail: str) -> Iterator[tuple[str, str]]:

@@ -25,30 +25,30 @@ from seatrial.render.report import Block, Findings, Lines, Report, Table, column
 HEAD = columns("over", "#latency", "#plateau", "#of its limit", "verdict")
 
 
-def rails_report(run: RunInfo, found: RailComparison) -> Report:
+def rails_report(run: RunInfo, comparison: RailComparison) -> Report:
     """The whole report."""
     return Report(
-        word=found.word,
-        sentence=pair_sentence(found, f"{found.pair[0]} to {found.pair[1]}: {found.reason}"),
-        exit_code=found.exit_code,
+        word=comparison.word,
+        sentence=pair_sentence(comparison, f"{comparison.pair[0]} to {comparison.pair[1]}: {comparison.reason}"),
+        exit_code=comparison.exit_code,
         run=run,
-        payload=lambda: rails_fields(run, found),
-        terminal=lambda _: (*_findings(found), Lines(rows=tuple(summary(found)))),
-        page=lambda: _page(run, found),
+        payload=lambda: rails_fields(run, comparison),
+        terminal=lambda _: (*_findings(comparison), Lines(rows=tuple(summary(comparison)))),
+        page=lambda: _page(run, comparison),
         about=run_line(run),
-        findings=tuple(found.findings),
-        cases=() if found.findings else (pair_case(found),),
+        findings=tuple(comparison.findings),
+        cases=() if comparison.findings else (pair_case(comparison),),
     )
 
 
-def rails_fields(run: RunInfo, found: RailComparison) -> Json:
+def rails_fields(run: RunInfo, comparison: RailComparison) -> Json:
     """docs/curve.md describes each field."""
     return {
-        **outcome_fields(found),
+        **outcome_fields(comparison),
         "launcher": run.launcher,
-        "rails": [_curve(curve) for curve in found.curves],
-        "ratios": [_ratio(ratio) for ratio in found.ratios],
-        "gain": _ratio(found.gain) if found.gain else None,
+        "rails": [_curve(curve) for curve in comparison.curves],
+        "ratios": [_ratio(ratio) for ratio in comparison.ratios],
+        "gain": _ratio(comparison.gain) if comparison.gain else None,
     }
 
 
@@ -74,47 +74,49 @@ def _ratio(one: RailRatio) -> Json:
     }
 
 
-def _findings(found: RailComparison) -> Iterator[Findings]:
-    if found.findings:
-        yield Findings(findings=found.findings)
+def _findings(comparison: RailComparison) -> Iterator[Findings]:
+    if comparison.findings:
+        yield Findings(findings=comparison.findings)
 
 
-def _page(run: RunInfo, found: RailComparison) -> Iterator[Block]:
-    yield from _findings(found)
-    yield Lines(title="What was found", rows=tuple(summary(found)))
-    plots = (plot_of(curve.points, "Bandwidth", over=f", {curve.variant}", limit=curve.limit) for curve in found.curves)
+def _page(run: RunInfo, comparison: RailComparison) -> Iterator[Block]:
+    yield from _findings(comparison)
+    yield Lines(title="What was found", rows=tuple(summary(comparison)))
+    plots = (
+        plot_of(curve.points, "Bandwidth", over=f", {curve.variant}", limit=curve.limit) for curve in comparison.curves
+    )
     yield from filter(None, plots)
-    if rows := tuple(table(found)):
+    if rows := tuple(table(comparison)):
         yield Table(title="The rails", columns=HEAD, rows=rows)
-    for curve in found.curves:
+    for curve in comparison.curves:
         if curve.points:
             yield points_table(curve.points, f"All sizes, {curve.variant}")
     yield from design_note(run)
 
 
-def summary(found: RailComparison) -> list[tuple[str, str]]:
+def summary(comparison: RailComparison) -> list[tuple[str, str]]:
     """Label and text of each line."""
     rows: list[tuple[str, str]] = []
-    for curve in found.curves:
+    for curve in comparison.curves:
         latency = f"; latency {units.estimate(curve.latency_s, units.LATENCY)}" if curve.latency_s else ""
         measured = units.estimate(curve.bandwidth, units.BANDWIDTH) if curve.bandwidth else "not measured"
         rows.append((curve.variant, f"{measured}: {curve.reason}{latency}"))
-    for ratio in (*found.ratios, *([found.gain] if found.gain else [])):
+    for ratio in (*comparison.ratios, *([comparison.gain] if comparison.gain else [])):
         one = ratio.ratio
         permitted = f"; physics permits {ratio.permitted:.2f}" if ratio.permitted else ""
         runs = f"{one.runs} runs, {units.share(one.confidence)}"
         said = f"{one.value:.2f} times [{one.low:.2f}-{one.high:.2f}] what {ratio.beside} carries, {runs}{permitted}"
-        rows.append(("gain" if ratio is found.gain else ratio.variant, f"{ratio.variant}: {said}"))
-    for curve in found.curves:
+        rows.append(("gain" if ratio is comparison.gain else ratio.variant, f"{ratio.variant}: {said}"))
+    for curve in comparison.curves:
         if isinstance(curve.limit, Limit):
             rows.append(("limit", f"{curve.variant}: {limit_text(curve.limit)}"))
-    return rows + [("note", note) for note in found.notes]
+    return rows + [("note", note) for note in comparison.notes]
 
 
-def table(found: RailComparison) -> list[tuple[str, ...]]:
+def table(comparison: RailComparison) -> list[tuple[str, ...]]:
     """One row a variant, under HEAD."""
     rows: list[tuple[str, ...]] = []
-    for curve in found.curves:
+    for curve in comparison.curves:
         limit = curve.limit.limit_bytes_per_s if isinstance(curve.limit, Limit) else None
         part = units.share(curve.bandwidth.value / limit) if curve.bandwidth and limit else ""
         rows.append(
