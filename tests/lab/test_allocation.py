@@ -101,7 +101,7 @@ def test_a_detached_check_with_findings_is_a_completed_job(lab4: LabPlan, tmp_pa
     planting.plant(lab4.name, "mtu", "n2", Parameters(mtu=1400))
     before = set(ours(lab4))
     options = ["--archive", str(tmp_path), "--nodes", "n[1-4]", "--budget", "20s", "--run", "later"]
-    typed(lab4, *SEATRIAL, "check", "--detach", *options)
+    typed(lab4, *SEATRIAL, "check", "--detach", "--no-nodes", *options)
     (job,) = set(ours(lab4)) - before
     assert eventually(lambda: ours(lab4)[job] not in ("PENDING", "RUNNING", "COMPLETING"), timeout_s=120)
     assert ours(lab4)[job] == "COMPLETED", (tmp_path / "later.submitted" / "output.txt").read_text()

@@ -39,9 +39,8 @@ def started(lab: LabPlan, tmp_path: Path) -> "Iterator[Callable[[], subprocess.P
     processes: list[subprocess.Popen[str]] = []
 
     def start() -> "subprocess.Popen[str]":
-        argv = as_user(
-            lab, [*SEATRIAL, "check", "--no-nodes", "--archive", str(tmp_path), "--json", "--round-timeout", "8s"]
-        )
+        options = ["--no-nodes", "--no-loaded", "--json", "--round-timeout", "8s", "--archive", str(tmp_path)]
+        argv = as_user(lab, [*SEATRIAL, "check", *options])
         argv = ["env", "--default-signal=INT", *argv]  # tests that run in the background inherit it as ignored
         pipe = subprocess.PIPE
         processes.append(subprocess.Popen(argv, stdout=pipe, stderr=pipe, text=True, start_new_session=True))

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -39,24 +40,25 @@ def two_nodes(tmp_path: Path) -> Iterator[LabPlan]:
 
 
 def promised_in(page: str) -> list[str]:
-    """The commands in the table of what one can type, in its order.
+    """The commands in the table of what one can type, each once, in its order.
 
     test_hosts.py runs those that need an sshd, and tests/applications those that need a benchmark's package.
     """
     rows = table((ROOT / page).read_text(), "you want to", "type")
     commands = [command for row in rows for command in re.findall(r"`(seatrial [^`]+)`", row[1])]
-    return [command for command in commands if not any(word in command for word in ELSEWHERE)]
+    last = reversed(dict.fromkeys(reversed(commands)))  # the last of two equal ones follows what it needs
+    return [command for command in last if not any(word in command for word in ELSEWHERE)]
 
 
-def shortened(command: str) -> str:
-    """The command with what takes an hour in a few seconds."""
-    for long, short in SHORTER.items():
-        command = command.replace(long, short)
+def as_tested(command: str) -> str:
+    """The command with the options of the test."""
+    for written, tested in AS_TESTED.items():
+        command = command.replace(written, tested)
     return command
 
 
 def wait_for_an_empty_queue(lab: LabPlan) -> None:
-    """A check takes idle nodes, and the detached one before may still be at work."""
+    """Commands take idle nodes, and the detached check before may still be at work."""
     assert eventually(lambda: run(as_user(lab, ["squeue", "-h"]), timeout_s=30).stdout == "")
 
 
@@ -69,8 +71,12 @@ MEASURED_ELSEWHERE = {
 }
 UNDECIDED = ("collect", "local", "history", "compare", "plan ", "soak", "swap status")
 """What an archive of a few runs, a few cycles, or a search without results does not decide: exit code 2."""
-SHORTER = {"--minutes 60": "--minutes 0.2"}
-"""Options as the tests give them."""
+AS_TESTED = {
+    "--minutes 60": "--minutes 0.1",
+    "seatrial nodes": "seatrial nodes --repetitions 1 --trials memory,noise",
+    "curve n1 n2 --budget 10s": "curve n1 n2 --budget 15s --per-octave 1",
+}
+"""Less of what takes an hour or a minute, and a curve whose points all have several round trips."""
 SEARCH = ("swap", "start", "gpu", "node=n1,card=c1", "node=n2,card=c2")
 """The search for a faulty part whose state the table prints."""
 PAIRS = itertools.permutations([f"n{number}" for number in range(1, 9)], 2)
@@ -100,9 +106,9 @@ def test_the_tables_of_what_to_type(two_nodes: LabPlan, tmp_path: Path) -> None:
     runs = {"SEATRIAL_ARCHIVE": str(tmp_path / "runs")}
     assert run([*SEATRIAL, *SEARCH], timeout_s=60, extra_environment=runs).returncode == 2
     for command in commands:
-        if command.startswith("seatrial check"):
+        if command.startswith(("seatrial check", "seatrial facts n")):
             wait_for_an_empty_queue(two_nodes)
-        argv = as_user(two_nodes, shlex.split(shortened(command)), cwd=str(tmp_path))
+        argv = as_user(two_nodes, shlex.split(as_tested(command)), cwd=str(tmp_path))
         attempt = partial(run, argv, timeout_s=150, extra_environment={**WITH_US, **runs})
         undecided = any(word in command for word in UNDECIDED)
         done = attempt() if undecided else decided(attempt, inconclusive)
@@ -111,14 +117,37 @@ def test_the_tables_of_what_to_type(two_nodes: LabPlan, tmp_path: Path) -> None:
         assert "Traceback" not in done.stderr
     assert (tmp_path / "report.html").stat().st_size > 10_000
     assert (tmp_path / "samples.parquet").exists()
+    the_plateau_is_what_the_link_carries(two_nodes, tmp_path)
     several_ranks_share_the_link(two_nodes, tmp_path)
+
+
+def reported(lab: LabPlan, folder: Path, kind: str) -> dict[str, Any]:
+    """The report of the last run of that kind."""
+    measured = max((folder / "runs").glob(f"*-{kind}-*"))
+    report = run(as_user(lab, [*SEATRIAL, "report", str(measured), "--json"], cwd=str(folder)), timeout_s=60)
+    return parsed(report.stdout)
+
+
+def the_plateau_is_what_the_link_carries(lab: LabPlan, folder: Path) -> None:
+    """What the table's `seatrial curve` measured is true of the virtual link."""
+    found = reported(lab, folder, "curve")
+    assert found["verdict"] == "PASS", found["reason"]
+    assert 0.9 < found["plateau"]["bandwidth_bytes_per_s"]["value"] / found["limit_bytes_per_s"] < 1.01
+    assert found["limit_bytes_per_s"] == pytest.approx(117.67e6, rel=0.001)
+    assert found["latency"]["segments"]
+    assert len(found["points"]) >= 20
+    assert all(point["latency_mean_s"]["value"] > 0 for point in found["points"])
+    ranks = found["ranks"]
+    assert ranks["one_machine"]
+    assert not ranks["measured"]["share"]
+    assert ranks["default"]["failure"] == ""
+    assert [rank["cpus"] for rank in ranks["default"]["ranks"]] == [[0], [0]], "mpirun binds to each node's core 0"
+    assert ranks["default"]["share"]
 
 
 def several_ranks_share_the_link(lab: LabPlan, folder: Path) -> None:
     """What the table's `seatrial saturate` measured is true of the virtual link."""
-    measured = max((folder / "runs").glob("*-saturate-*"))
-    told = run(as_user(lab, [*SEATRIAL, "report", str(measured), "--json"], cwd=str(folder)), timeout_s=60)
-    found = parsed(told.stdout)
+    found = reported(lab, folder, "saturate")
     assert [one["ranks"] for one in found["by_ranks"]] == [1, 2]
     assert found["complete"]
     for one in found["by_ranks"]:
