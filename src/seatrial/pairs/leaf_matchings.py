@@ -35,6 +35,37 @@ def matchings(nodes: Sequence[str], leaf_of: Mapping[str, str], rounds: int, see
     return chosen_rounds
 
 
+def leaf_matching(
+    members: Mapping[str, Sequence[str]],
+    leaf_pairs: Sequence[Pair],
+    used: Collection[frozenset[str]],
+    draw: random.Random,
+) -> list[Pair]:
+    """A matching in which all nodes of a leaf have partners on the same other leaf, as `leaf_pairs` says.
+
+    A leaf that is in none of `leaf_pairs` joins the first of these: half of the nodes of each of the three have
+    partners on each of the other two. What remains where leaves differ in size is matched at random. Pairs of `used`
+    are left out.
+    """
+    resting = [leaf for leaf in members if not any(leaf in pair for pair in leaf_pairs)]
+    groups = [(list(members[here]), list(members[there])) for here, there in leaf_pairs]
+    if resting and groups:
+        thirds = [list(members[resting[0]]), *groups.pop(0)]
+        halves = [(own[: len(own) // 2], own[len(own) // 2 :]) for own in thirds]
+        groups += [(halves[place][1], halves[(place + 1) % 3][0]) for place in range(3)]
+    pairs: list[Pair] = []
+    left = [node for leaf in resting[1:] for node in members[leaf]]
+    for here, there in groups:
+        draw.shuffle(here)
+        draw.shuffle(there)
+        pairs += zip(here, there, strict=False)
+        count = min(len(here), len(there))
+        left += [*here[count:], *there[count:]]
+    leaf_of = {node: leaf for leaf, names in members.items() for node in names}
+    pairs = [pair for pair in pairs if frozenset(pair) not in used]
+    return pairs + _between(left, leaf_of, {*used, *map(frozenset, pairs)}, draw)
+
+
 def leaf_design(nodes: Sequence[str], leaf_of: Mapping[str, str], seed: int) -> list[list[Pair]]:
     """All pairs within each leaf, all leaves at once; then one pair for every two leaves, ends drawn at random."""
     members = _members(nodes, leaf_of)

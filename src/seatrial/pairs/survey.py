@@ -8,10 +8,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
+from seatrial.model.fabric import Wiring
 from seatrial.model.measurement import Kernel, Phase, Round, Shape
 from seatrial.model.run import Design
 from seatrial.pairs.leaf_matchings import capped, covering, leaf_design, matchings
 from seatrial.pairs.rounds import MOST_ROUNDS, Pair, circle_rounds, guarantee, rounds_needed, turns
+from seatrial.pairs.separate_rounds import apart, even_matchings
 from seatrial.pairs.sizes import ROUND_COST_S, as_many_as_last
 
 LATENCY = Shape(kernel=Kernel.PINGPONG, message_bytes=8, window=1, warmup=20, iterations=100)
@@ -34,6 +36,13 @@ FAULT_SHARE = 0.1
 """Share of slow nodes for which a sparse design is made."""
 ERROR = 0.01
 """Healthy nodes that may be expected to remain unverified then."""
+MANY_NODES = 64
+"""Nodes from which on the pairs of a round share no cable, as far as cables or leaves are known."""
+FEWEST_OF_MANY = 4
+"""Random rounds over that many: two between leaves, by which every uplink is crossed with different partners, and two
+within leaves, which distinguish nodes from what they share with others."""
+ERROR_OF_MANY = 0.99
+"""As `ERROR`, over that many: pairs measured alone afterwards settle a single node, which a round of all does not."""
 
 
 class DesignChoice(enum.StrEnum):
@@ -52,6 +61,8 @@ class SurveyPlan(msgspec.Struct, frozen=True, kw_only=True):
     rounds: tuple[Round, ...]
     shorter: tuple[Design, ...] = ()
     """The designs of fewer repetitions: one, two, ..."""
+    separate: bool = False
+    """Whether the pairs of each round share no cable, as far as the fabric is known."""
 
     @property
     def passes(self) -> list[tuple[Round, ...]]:
@@ -93,6 +104,7 @@ def plan_survey(
     choice: DesignChoice = DesignChoice.AUTO,
     leaf_of: Mapping[str, str] | None = None,
     uplinks: int | None = None,
+    wiring: Wiring | None = None,
 ) -> SurveyPlan:
     """Plan a design for about `budget_s` seconds; one bandwidth window takes `window_s`.
 
@@ -100,7 +112,8 @@ def plan_survey(
     random pairs as fit, up to `MOST_ROUNDS` or what `SPARSE` would take. `SPARSE` takes the rounds that
     `sparse_rounds_wanted` asks for, fewer where they do not fit, and always enough to cross every node. `COMPLETE` and
     `LEAF` are never cut: what the budget does not permit is then not measured, and reported. `uplinks` of each leaf,
-    where known, cap the pairs that leave it at once. Of very many pairs each round is cut short (`thinned`).
+    where known, cap the pairs that leave it at once. Of very many pairs each round is cut short (`thinned`). With
+    `wiring`, random pairs of `MANY_NODES` or more are measured in rounds in which no two share a known cable.
     """
     shape = bandwidth_shape(window_s)
     seconds_each = 2 * ((shape.iterations + shape.warmup) * window_s + ROUND_COST_S) + ROUND_COST_S
@@ -111,23 +124,52 @@ def plan_survey(
         return [piece for pairs in rounds for piece in capped(pairs, pairs_at_once, leaves, uplinks)]
 
     whole = turns(len(nodes)) * math.ceil(len(nodes) // 2 / pairs_at_once)
-    random_rounds = 0
+    random_rounds, separate = 0, False
     if choice is DesignChoice.COMPLETE or (choice is DesignChoice.AUTO and whole <= pieces_fit):
         pieces = cut(circle_rounds(nodes))
     elif choice is DesignChoice.LEAF:
         rounds = leaf_design(nodes, leaves, seed)
         pieces = cut([*rounds, covering(rounds, nodes, leaves, seed)])
+    elif wiring is not None and uplinks is None and _is_large(nodes, leaves):
+        separate = True
+        most = _most_rounds(nodes, choice, large_rounds_wanted(len(nodes)))
+        pieces, random_rounds = _separate_pieces(nodes, wiring, pairs_at_once, most, pieces_fit, seed)
     else:
-        wanted = sparse_rounds_wanted(len(nodes))
-        most = wanted if choice is DesignChoice.SPARSE else min(max(wanted, MOST_ROUNDS), turns(len(nodes)))
-        random_rounds = most
-        pieces = cut(_random_rounds(nodes, leaves, most, seed))
+        random_rounds = _most_rounds(nodes, choice, sparse_rounds_wanted(len(nodes)))
+        pieces = cut(_random_rounds(nodes, leaves, random_rounds, seed))
         while len(pieces) > pieces_fit and random_rounds > 1:
             random_rounds -= 1
             pieces = cut(_random_rounds(nodes, leaves, random_rounds, seed))
     random.Random(seed).shuffle(pieces)
     repetitions = min(max(int(pieces_fit / max(len(pieces), 1)), 1), REPETITIONS)
-    return _plan(nodes, pieces, shape, repetitions, pairs_at_once, seed, choice, random_rounds)
+    plan = _plan(nodes, pieces, shape, repetitions, pairs_at_once, seed, choice, random_rounds)
+    return msgspec.structs.replace(plan, separate=separate)
+
+
+def _most_rounds(nodes: Sequence[str], choice: DesignChoice, wanted: int) -> int:
+    """Of random pairs, if the budget permits."""
+    return wanted if choice is DesignChoice.SPARSE else min(max(wanted, MOST_ROUNDS), turns(len(nodes)))
+
+
+def _is_large(nodes: Sequence[str], leaf_of: Mapping[str, str]) -> bool:
+    """Whether there are many nodes, all on known leaves, of which there are several."""
+    return len(nodes) >= MANY_NODES and len({leaf_of.get(node, "") for node in nodes} - {""}) > 1
+
+
+def _separate_pieces(
+    nodes: Sequence[str], wiring: Wiring, pairs_at_once: int, most: int, pieces_fit: float, seed: int
+) -> tuple[list[list[Pair]], int]:
+    """Pieces of at most `most` matchings in which no two pairs share a cable, as many as fit, and how many these are.
+
+    Pairs that do share one are slow without being faulty, and each has to be measured again.
+    """
+    drawn = even_matchings(nodes, wiring, most, seed)
+    cut = [apart(pairs, wiring, pairs_at_once, both_ways=True) for pairs in drawn]
+    while len(cut) > 1 and sum(map(len, cut)) >= pieces_fit:
+        cut.pop()
+    rest = covering(drawn[: len(cut)], nodes, wiring.leaf_of, seed)
+    cut.append(apart(rest, wiring, pairs_at_once, both_ways=True))
+    return [piece for pieces in cut for piece in pieces], len(cut) - 1
 
 
 def sparse_rounds_wanted(nodes: int) -> int:
@@ -138,6 +180,11 @@ def sparse_rounds_wanted(nodes: int) -> int:
     fewer than six nodes the two would be half or so, and the others not a majority to compare them with.
     """
     return 1 if 6 <= nodes <= 1 / FAULT_SHARE else rounds_needed(nodes, FAULT_SHARE, ERROR)
+
+
+def large_rounds_wanted(nodes: int) -> int:
+    """The same over `MANY_NODES` or more."""
+    return max(rounds_needed(nodes, FAULT_SHARE, ERROR_OF_MANY), FEWEST_OF_MANY)
 
 
 def _random_rounds(nodes: Sequence[str], leaf_of: Mapping[str, str], rounds: int, seed: int) -> list[list[Pair]]:

@@ -15,13 +15,13 @@ from seatrial.locate.evidence import Evidence, Pair
 from seatrial.locate.explanation import Crossings, Suspect, blamed_parts
 from seatrial.locate.references import References
 from seatrial.locate.thresholds import CONTROL_PAIRS, RETEST_CAP, RETEST_PAIRS, RETEST_RUNS
-from seatrial.model.fabric import Component, Wiring
+from seatrial.model.fabric import Wiring
 from seatrial.model.measurement import Phase, Round, Shape
 from seatrial.model.subject import SubjectKind
 from seatrial.model.units import BANDWIDTH, LATENCY
 from seatrial.model.verdict import Verdict
 from seatrial.pairs.next_pairs import Known, next_pairs
-from seatrial.pairs.rounds import pieces
+from seatrial.pairs.separate_rounds import cables_known
 
 PAIRS_PER_CONTROL = 16
 """Where many suspects are measured again, as many more controls: other jobs' traffic disturbs some of them."""
@@ -110,28 +110,6 @@ def still_crowded(evidence: Mapping[Pair, Evidence], suspicion: Suspicion, fabri
         pairs = suspect.pairs[:RETEST_PAIRS] if is_part(suspect) and not known else suspect.pairs
         found.update(dict.fromkeys(pair for pair in pairs if evidence[pair].pairs_at_once > 1))
     return list(found)
-
-
-def cables_known(pairs: Sequence[Pair], fabric: Wiring) -> bool:
-    """Whether the cables between switches are known where these pairs cross any. Pairs below one switch cross none."""
-    return any(_cables(pair, fabric) for pair in pairs)
-
-
-def apart(pairs: Sequence[Pair], fabric: Wiring, most: int) -> list[list[Pair]]:
-    """The pairs in rounds of at most `most`, in which no two share a cable as far as the fabric is known.
-
-    Of a fabric whose cables are known those on the way count; of leaves alone, all uplinks of a leaf count as one.
-    """
-    paths = [
-        _cables(pair, fabric) or [part for part in fabric.path(*pair) if part.kind == SubjectKind.UPLINK]
-        for pair in pairs
-    ]
-    rounds = [[pairs[place] for place in piece] for piece in pieces(pairs, paths)]
-    return [one[start : start + most] for one in rounds for start in range(0, len(one), most)]
-
-
-def _cables(pair: Pair, fabric: Wiring) -> list[Component]:
-    return [part for part in fabric.path(*pair) if part.kind == SubjectKind.LINK]
 
 
 def contended(

@@ -1,7 +1,6 @@
 """The main job: measure all pairs of nodes, judge them, measure the suspects again alone, judge again."""
 
 import math
-import random
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -14,17 +13,14 @@ from seatrial.archive.journal import SurveyPlanned
 from seatrial.archive.run_sets import StoredSet
 from seatrial.archive.writer import RunWriter
 from seatrial.commands.check.assessment import Assessor
+from seatrial.commands.check.contention import measure_without_contention
 from seatrial.commands.check.judge import judge
 from seatrial.commands.check.loaded_rounds import measure_loaded
 from seatrial.commands.check.next_experiments import (
-    apart,
-    cables_known,
-    crowded,
     next_bandwidth,
     next_latency,
     plan_retest,
     seen_once,
-    still_crowded,
 )
 from seatrial.commands.check.node_trials import try_nodes
 from seatrial.commands.check.rail_measurement import measure_over_rails
@@ -50,7 +46,6 @@ from seatrial.model.judgement import Judgement
 from seatrial.model.measurement import Kernel, Phase, Round, Shape
 from seatrial.model.run import RecordedRun
 from seatrial.model.settings import CheckSettings
-from seatrial.pairs.next_pairs import MOST_PAIRS
 from seatrial.pairs.survey import LATENCY, PILOT, USUAL_REPETITIONS, SurveyPlan, bandwidth_shape
 from seatrial.statistics.estimates import median
 
@@ -59,13 +54,6 @@ if TYPE_CHECKING:
 
 NEXT_STEPS = 3
 """How often pairs are chosen from the results of the last ones."""
-FEWER = 8
-"""One of this many pairs at once remains in the next attempt to measure slow ones without contention."""
-HELPS = 0.8
-"""That attempt is made while at most this share of the slow pairs stays slow: what stays is not contention."""
-MOST_PASSING = 2000
-"""Where all cables are known, nothing of ours is in the way of what stays slow; traffic of other jobs may be, and it
-passes. The attempts go on while any of them recovers, in at most this many rounds each: a retest takes far longer."""
 FEWEST_PEERS = 4
 """Nodes with fewer pairs of others to compare with are measured in all repetitions, which cost little there."""
 REPEATING_HELPS = 0.95
@@ -180,7 +168,7 @@ class Check(Run):
         began = monotonic_s()
         in_time = self._survey_passes(plan, deadline)
         survey_s = monotonic_s() - began
-        self._spread_out(plan, deadline)
+        measure_without_contention(self, plan, deadline)
         self._tell_apart(next_bandwidth, bandwidth_shape(self.measurer.window_s), deadline)
         in_time = self._retest(deadline) and in_time
         in_time = self.measurer.resume(deadline) and in_time
@@ -272,9 +260,8 @@ class Check(Run):
 
     def _survey(self, window_s: float) -> SurveyPlan:
         info = self._writer.info
-        return survey_of(
-            self._settings, self.measurer.nodes, self.facts, info.fabric, window_s=window_s, seed=info.seed
-        )
+        fabric = self._wiring or info.fabric
+        return survey_of(self._settings, self.measurer.nodes, self.facts, fabric, window_s=window_s, seed=info.seed)
 
     def _pilot(self, nodes: Sequence[str]) -> float:
         """Seconds that one window of the bandwidth kernel takes here."""
@@ -282,34 +269,6 @@ class Check(Run):
             self.measurer.measure(Round(phase=Phase.PILOT, repetition=0, shape=PILOT, pairs=(pair,)))
         took = [median(one.times_s) for one in self.measurer.measurements if one.times_s]
         return median(took) if took else USUAL_WINDOW_S
-
-    def _spread_out(self, plan: SurveyPlan, deadline: float) -> None:
-        """Slow pairs again in rounds of which no two pairs share a known cable, or leave or enter the same leaf.
-
-        Many pairs at once share cables: what is slow may be no fault. Repeat with fewer at once while that helps.
-        """
-        shape = next((one.shape for one in plan.rounds if one.shape.kernel is Kernel.ONEWAY), PILOT)
-        draw = random.Random(self.seed)
-        at_once, before, step = FEWER * plan.design.pairs_at_once, math.inf, 0
-        while at_once > 1:
-            evidence, references, suspicion = self.assessor.assess(self.recorded())
-            pairs = still_crowded(evidence, suspicion, references.fabric) if step else crowded(evidence, suspicion)
-            passing = cables_known(pairs, references.fabric)
-            recovered = len(pairs) < before if passing else len(pairs) <= HELPS * before
-            if len(pairs) <= MOST_PAIRS or not recovered:
-                return
-            before, step = len(pairs), step + 1
-            draw.shuffle(pairs)
-            at_once = max(at_once // FEWER, 1)
-            found = apart(pairs, references.fabric, at_once)
-            if step > 1 and len(found) > MOST_PASSING:
-                return
-            at_once = min(at_once, max(map(len, found)))
-            self.progress.stage(f"Measuring {len(pairs)} slow pairs again, up to {at_once} at once")
-            self.progress.rounds(len(found))
-            rounds = [Round(phase=Phase.NEXT, repetition=step, shape=shape, pairs=tuple(one)) for one in found]
-            if not self.measurer.run(rounds, deadline):
-                return
 
     def _tell_apart(self, choose: Callable[..., list[tuple[str, str]]], shape: Shape, deadline: float) -> int:
         """Measure pairs that distinguish suspects, each once and alone, while there are any; returns how many."""

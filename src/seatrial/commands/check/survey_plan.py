@@ -7,7 +7,7 @@ from seatrial.archive.journal import RoundStarted, SurveyPlanned
 from seatrial.archive.reader import read_entries, read_info
 from seatrial.drift.peer_groups import one_kernel
 from seatrial.model.errors import UsageError
-from seatrial.model.fabric import Fabric
+from seatrial.model.fabric import Fabric, Wiring
 from seatrial.model.facts import NodeFacts
 from seatrial.model.measurement import Kernel, Phase, Round
 from seatrial.model.settings import CheckSettings
@@ -23,7 +23,7 @@ def survey_of(
     settings: CheckSettings,
     nodes: Sequence[str],
     facts: Mapping[str, NodeFacts],
-    fabric: Fabric,
+    fabric: Wiring,
     *,
     window_s: float,
     seed: int,
@@ -39,6 +39,7 @@ def survey_of(
         choice=DesignChoice(settings.design),
         leaf_of=fabric.leaf_of,
         uplinks=1 if one_kernel(facts[node] for node in nodes if node in facts) else None,
+        wiring=fabric,
     )
 
 

@@ -9,7 +9,6 @@ from seatrial.commands.check.assessment import Assessor, assess
 from seatrial.commands.check.judge import judge
 from seatrial.commands.check.next_experiments import (
     MANY_PAIRS,
-    apart,
     contended,
     crowded,
     plan_retest,
@@ -31,6 +30,7 @@ from seatrial.model.run import RecordedRun
 from seatrial.model.subject import Direction
 from seatrial.model.verdict import Verdict
 from seatrial.pairs.rounds import sparse_rounds
+from seatrial.pairs.separate_rounds import apart
 from seatrial.pairs.survey import BANDWIDTH, LATENCY, MOST_SAMPLES, plan_survey, thinned
 from tests.support.builders import Cluster, names, sail, slow_part
 
