@@ -9,6 +9,9 @@ from seatrial.locate.evidence import Pair
 from seatrial.model.fabric import Component, Wiring
 from seatrial.model.subject import Direction, Subject, SubjectKind, link, node, pair, spine, uplink
 
+BUNDLES = (SubjectKind.UPLINK, SubjectKind.SPINE)
+MANY_PAIRS = 8
+"""Pairs that are all slow, each on cables of its own: enough to accuse a bundle of cables, or a node."""
 MAKERS = {"node": node, "uplink": uplink, "link": link, "spine": spine}
 
 
@@ -26,6 +29,16 @@ class Blamed(msgspec.Struct, frozen=True):
 
     components: frozenset[Component]
     pairs: frozenset[Pair]
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it is a node's own link, which no other job uses while the node is ours."""
+        return any(part.kind == SubjectKind.NODE for part in self.components)
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether it is a bundle of cables that many pairs accuse: other jobs' traffic does not fill all of them."""
+        return len(self.pairs) >= MANY_PAIRS and any(part.kind in BUNDLES for part in self.components)
 
 
 class Crossings:

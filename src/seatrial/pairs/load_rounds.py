@@ -31,6 +31,11 @@ FEWEST_WINDOWS = 6
 """Timed, of each stream."""
 SPLITS = 3
 """Ways to divide more leaves into halves."""
+MANY_LEAVES = 32
+"""Leaves from which on each has two partners at a time (`blocks`), so that one division is enough: contention inside
+the fabric does not hide what a leaf lacks."""
+LARGE_LEAF = 8
+"""Nodes of a leaf; with fewer, the partners of a leaf are spread over many others."""
 
 
 def load_shape(window_s: float) -> Shape:
@@ -94,12 +99,13 @@ def light_rounds(leaves: Leaves, turn: int) -> list[list[Pair]]:
 
 
 def first_rounds(
-    leaves: Leaves, nodes: Sequence[str], seed: int, *, light: bool, times: int = TIMES
+    leaves: Leaves, nodes: Sequence[str], seed: int, *, light: bool, times: int = TIMES, blocks: bool = False
 ) -> list[list[Pair]]:
     """The rounds that every check measures, the most informative first, as their time may be cut.
 
     `times`: how often each is measured where leaves are loaded one by one.
     `light`: begin with rounds of one pair a leaf, for nodes that were never measured without others at once.
+    `blocks`: each leaf has two partners at a time; see `block_split`.
     """
     names = list(leaves)
     if len(nodes) < FEWEST_NODES:
@@ -114,10 +120,58 @@ def first_rounds(
             rounds += bisection_rounds(nodes) if len(names) > 2 else []
         return rounds
     draw = random.Random(seed)
+    if blocks:
+        return rounds + block_split(leaves, draw)
     for turn in range(SPLITS):
         forward = split_round(leaves, *halves(leaves, draw), turn)
         rounds += [forward, [(target, source) for source, target in forward]]
     return rounds
+
+
+def in_blocks(leaves: Leaves) -> bool:
+    """Whether there are many large leaves, as a fabric of two or three levels has them."""
+    sizes = sorted(map(len, leaves.values()))
+    return len(sizes) >= MANY_LEAVES and sizes[len(sizes) // 2] >= LARGE_LEAF
+
+
+def block_split(leaves: Leaves, draw: random.Random) -> list[list[Pair]]:
+    """Half of the leaves send to the other half, and back: half of each leaf's nodes to one leaf, half to the next.
+
+    Nodes in a row have different cables between switches on routes by destination, so that each half loads all cables
+    of its uplink equally; partners spread over all leaves meet on some of them.
+    """
+    senders, receivers = halves(leaves, draw)
+    forward = [
+        pair
+        for number, name in enumerate(senders)
+        for half in (0, 1)
+        for pair in zip(
+            _halved(leaves[name])[half],
+            _halved(leaves[receivers[(number + half) % len(receivers)]])[half],
+            strict=False,
+        )
+    ]
+    return [forward, [(target, source) for source, target in forward]]
+
+
+def leaf_blocks(leaves: Leaves, leaf: str, way: Direction, turn: int) -> list[Pair]:
+    """All nodes of one leaf send to (`way` OUT) or receive from (IN) nodes of two others, half of them each.
+
+    Each `turn` chooses other leaves, of as many nodes at least as far as there are such.
+    """
+    own = leaves[leaf]
+    others = sorted((name for name in leaves if name != leaf), key=lambda name: len(leaves[name]) < len(own))
+    enough = sum(len(leaves[name]) >= len(own) for name in others)
+    others = others[:enough] if enough > 1 else others
+    first = (2 * turn + list(leaves).index(leaf)) % len(others)
+    free = [list(_halved(leaves[others[(first + half) % len(others)]])[half]) for half in (0, 1)]
+    pairs = [pair for half in (0, 1) for pair in zip(_halved(own)[half], free[half], strict=False)]
+    return pairs if way is Direction.OUT else [(target, source) for source, target in pairs]
+
+
+def _halved(nodes: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
+    """The first half and the second one, which has the odd node."""
+    return nodes[: len(nodes) // 2], nodes[len(nodes) // 2 :]
 
 
 def _spread(leaves: Leaves, ours: Sequence[str], others: Sequence[str], way: Direction, turn: int) -> list[Pair]:
@@ -152,12 +206,18 @@ def _partner(
     return None
 
 
-def again_rounds(leaves: Leaves, loaded: Sequence[tuple[str, Direction]], times: int, seed: int) -> list[list[Pair]]:
-    """Each of these leaves alone under load, `times` times, with other partners and in another order each time."""
+def again_rounds(
+    leaves: Leaves, loaded: Sequence[tuple[str, Direction]], times: int, seed: int, *, blocks: bool = False
+) -> list[list[Pair]]:
+    """Each of these leaves alone under load, `times` times, with other partners and in another order each time.
+
+    `blocks`: as in the first rounds.
+    """
     draw = random.Random(seed)
+    one_leaf = leaf_blocks if blocks else leaf_round
     rounds: list[list[Pair]] = []
     for turn in range(times):
         order = list(loaded)
         draw.shuffle(order)
-        rounds += [leaf_round(leaves, leaf, way, turn) for leaf, way in order]
+        rounds += [one_leaf(leaves, leaf, way, turn) for leaf, way in order]
     return rounds

@@ -5,12 +5,20 @@ from collections import Counter
 
 import pytest
 
+from seatrial.fabric.routes import Routes
+from seatrial.lab.simulator.launcher import SimulatedLauncher
+from seatrial.lab.simulator.topology import parse_topology
 from seatrial.model.subject import Direction
 from seatrial.pairs.load_rounds import (
+    LARGE_LEAF,
+    MANY_LEAVES,
     again_rounds,
     bisection_rounds,
+    block_split,
     first_rounds,
     halves,
+    in_blocks,
+    leaf_blocks,
     leaf_round,
     leaves_of,
     light_rounds,
@@ -142,3 +150,71 @@ def test_streams_are_long_enough_to_be_counted_and_no_longer(window_s: float) ->
     assert 6 <= shape.iterations <= 1000
     assert shape.warmup == 1
     assert shape.iterations * each_s <= max(0.1 + each_s, 6 * max(0.045, window_s / 4))
+
+
+# Many large leaves: two partners at a time.
+
+
+def test_in_blocks_each_leaf_has_two_partners_and_every_node_takes_part() -> None:
+    leaf_of = even(40, 16)
+    there, back = block_split(grouped(leaf_of), random.Random(3))
+    assert back == [(target, source) for source, target in there]
+    named = [name for pair in there for name in pair]
+    assert len(named) == len(set(named)) == 640
+    partners: dict[str, set[str]] = {}
+    for source, target in there:
+        partners.setdefault(leaf_of[source], set()).add(leaf_of[target])
+        partners.setdefault(leaf_of[target], set()).add(leaf_of[source])
+    assert len(partners) == 40
+    assert {len(own) for own in partners.values()} == {2}
+
+
+@pytest.mark.parametrize("oversubscription", [2, 4])
+@pytest.mark.parametrize("count", [640, 650])
+def test_in_blocks_all_cables_of_an_uplink_carry_as_many_streams(count: int, oversubscription: int) -> None:
+    """Leaves of 15 and 16 nodes: their numbers are shifted against each other, and partners anywhere share cables."""
+    topology = f"fat-tree:{count},per-leaf=16,oversubscription={oversubscription},cables=1"
+    fabric = SimulatedLauncher(Routes(parse_topology(topology))).wiring()
+    leaves = leaves_of(tuple(fabric.leaf_of), fabric.leaf_of)
+
+    def streams(pairs: list[tuple[str, str]]) -> Counter[object]:
+        return Counter(part for pair in pairs for part in fabric.path(*pair) if part.kind == "link")
+
+    rounds = block_split(leaves, random.Random(3))
+    rounds += [
+        leaf_blocks(leaves, leaf, way, turn) for leaf in list(leaves)[::9] for way in Direction for turn in range(3)
+    ]
+    for pairs in rounds:
+        assert max(streams(pairs).values()) <= 2 * oversubscription
+    anywhere = split_round(leaves, *halves(leaves, random.Random(3)), 1)
+    if count % 16:
+        assert max(streams(anywhere).values()) > 2 * oversubscription
+
+
+def test_one_leaf_in_blocks_is_loaded_with_all_its_nodes_and_other_partners_in_each_turn() -> None:
+    leaf_of = sizes(*[16, 15] * 20)
+    leaves = grouped(leaf_of)
+    for leaf in ("leaf1", "leaf2", "leaf40"):
+        seen = set()
+        for turn in range(6):
+            pairs = leaf_blocks(leaves, leaf, Direction.OUT, turn)
+            assert [source for source, _ in pairs] == leaves[leaf]
+            assert len({target for _, target in pairs}) == len(pairs)
+            seen |= {leaf_of[target] for _, target in pairs}
+            assert leaf_blocks(leaves, leaf, Direction.IN, turn) == [(target, source) for source, target in pairs]
+        assert len(seen) == 12
+        assert leaf not in seen
+
+
+def test_few_leaves_and_small_ones_are_not_loaded_in_blocks() -> None:
+    assert in_blocks(grouped(even(MANY_LEAVES, LARGE_LEAF)))
+    assert not in_blocks(grouped(even(MANY_LEAVES - 1, 16)))
+    assert not in_blocks(grouped(even(200, LARGE_LEAF - 1)))
+    leaf_of = even(40, 16)
+    leaves = grouped(leaf_of)
+    blocks = first_rounds(leaves, tuple(leaf_of), 1, light=True, blocks=True)
+    assert len(blocks) == 4 + 2
+    assert len(first_rounds(leaves, tuple(leaf_of), 1, light=True)) == 4 + 6
+    keys = [("leaf1", Direction.OUT), ("leaf2", Direction.IN)]
+    again = again_rounds(leaves, keys, 6, 1, blocks=True)
+    assert sorted(again) == sorted(leaf_blocks(leaves, leaf, way, turn) for leaf, way in keys for turn in range(6))

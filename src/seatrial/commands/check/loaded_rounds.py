@@ -1,6 +1,7 @@
 """The stage of a check in which many nodes send at once, so that uplinks show what they carry."""
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 from seatrial.archive.journal import RoundStarted
@@ -22,7 +23,8 @@ from seatrial.model.fabric import Wiring
 from seatrial.model.measurement import Phase, Round
 from seatrial.model.run import RecordedRun
 from seatrial.model.subject import SubjectKind
-from seatrial.pairs.load_rounds import again_rounds, first_rounds, leaves_of, load_shape
+from seatrial.pairs.load_rounds import again_rounds, first_rounds, in_blocks, leaves_of, load_shape
+from seatrial.pairs.separate_rounds import cables_known, on_two_levels
 from seatrial.pairs.survey import BANDWIDTH, thinned
 
 SHARE = 0.2
@@ -104,6 +106,8 @@ class _Stage:
         self._leaves: dict[str, list[str]] = {}
         self._shape = load_shape(measurer.window_s)
         self._number = 0
+        self._blocks = False
+        """Whether each leaf has two partners at a time."""
 
     def first(self, without: set[str]) -> list[list[Pair]]:
         """The pairs of the first rounds."""
@@ -116,11 +120,18 @@ class _Stage:
         design = self._recorded.info.design
         light = design is not None and design.pairs_at_once > 1
         seed, survey = self._recorded.info.seed, design.rounds if design is not None else 0
-        rounds = first_rounds(self._leaves, nodes, seed, light=light)
+        self._blocks = in_blocks(self._leaves) and self._may_have_two_levels()
+        rounds = first_rounds(self._leaves, nodes, seed, light=light, blocks=self._blocks)
         if len(rounds) > SHARE * survey:
-            rounds = first_rounds(self._leaves, nodes, seed, light=light, times=1)
+            rounds = first_rounds(self._leaves, nodes, seed, light=light, times=1, blocks=self._blocks)
         self._shape = thinned(self._shape, sum(map(len, rounds)))
         return rounds
+
+    def _may_have_two_levels(self) -> bool:
+        """Whether the fabric has two levels, or its cables are not known."""
+        fabric = self._recorded.fabric
+        first = [members[0] for members in self._leaves.values()]
+        return on_two_levels(self._leaves, fabric) or not cables_known(list(pairwise(first)), fabric)
 
     def too_much(self, rounds: Sequence[Sequence[Pair]]) -> str:
         """Why rounds under load would say nothing here; empty where they would."""
@@ -163,7 +174,8 @@ class _Stage:
             names = ", ".join(dict.fromkeys(leaf for leaf, _ in chosen))
             self._progress.stage(f"Measuring the uplinks of {names} again under load, alternating with others")
             seed = self._recorded.info.seed + step
-            if not self.run(again_rounds(self._leaves, keys, RETEST_RUNS, seed), self._deadline):
+            rounds = again_rounds(self._leaves, keys, RETEST_RUNS, seed, blocks=self._blocks)
+            if not self.run(rounds, self._deadline):
                 return False
         return True
 

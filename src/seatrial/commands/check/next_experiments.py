@@ -12,7 +12,7 @@ from zlib import crc32
 from seatrial.commands.check.require_retest import retests
 from seatrial.commands.check.suspects import Suspicion, is_part
 from seatrial.locate.evidence import Evidence, Pair
-from seatrial.locate.explanation import Crossings, Suspect, blamed_parts
+from seatrial.locate.explanation import BUNDLES, MANY_PAIRS, Crossings, Suspect, blamed_parts
 from seatrial.locate.references import References
 from seatrial.locate.thresholds import CONTROL_PAIRS, RETEST_CAP, RETEST_PAIRS, RETEST_RUNS
 from seatrial.model.fabric import Wiring
@@ -25,9 +25,7 @@ from seatrial.pairs.separate_rounds import cables_known
 
 PAIRS_PER_CONTROL = 16
 """Where many suspects are measured again, as many more controls: other jobs' traffic disturbs some of them."""
-WIDE_PARTS = (SubjectKind.NODE, SubjectKind.UPLINK, SubjectKind.SPINE)
-MANY_PAIRS = 8
-"""Pairs that shared no cable with each other and are slow all the same: enough to accuse one of `WIDE_PARTS`."""
+WIDE_PARTS = (SubjectKind.NODE, *BUNDLES)
 SINGLE_PAIRS = 2
 """Suspects that are single pairs, for whose ends there are controls."""
 

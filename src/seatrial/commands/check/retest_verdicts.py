@@ -268,11 +268,6 @@ def prove_latency(
     return Proofs(slow=tuple(slow), unstable=tuple(unstable), open=(), changed=result, look=look)
 
 
-def _own(group: Blamed) -> bool:
-    """Whether it is a node's own link, which no other job uses while the node is ours."""
-    return any(part.kind == "node" for part in group.components)
-
-
 class _Proofs:
     def __init__(
         self, judged: Mapping[Pair, Judged], look: SecondLook, on_cables: Callable[[Pair], bool] = lambda _: False
@@ -338,8 +333,12 @@ class _Proofs:
                     self._alone(pair, verified.outcome)
 
     def _outcome(self, group: Blamed, verified: Verified) -> Outcome:
-        """Traffic of one other job may fill a whole retest; a single pair on its way is convicted by two."""
-        if _own(group):
+        """Traffic of one other job may fill a whole retest; a single pair on its way is convicted by two.
+
+        A bundle of known cables whose every pair was slow need not be on one level: they meet different traffic.
+        """
+        bundle = group.is_wide and all(map(self._on_cables, group.pairs))
+        if group.is_own or (bundle and verified.outcome is Outcome.CONFIRMED):
             return verified.outcome
         outcome = verified.if_shared
         once = verified.runs < LOOKS_BETWEEN_TRAFFIC * RETEST_RUNS

@@ -8,7 +8,6 @@ import pytest
 from seatrial.commands.check.assessment import Assessor, assess
 from seatrial.commands.check.judge import judge
 from seatrial.commands.check.next_experiments import (
-    MANY_PAIRS,
     contended,
     crowded,
     plan_retest,
@@ -21,10 +20,10 @@ from seatrial.fabric.routes import Routes
 from seatrial.lab.simulator.launcher import SimulatedLauncher
 from seatrial.lab.simulator.topology import parse_topology
 from seatrial.locate.evidence import PairEvidence, gather
-from seatrial.locate.explanation import Blamed, pair_suspects
+from seatrial.locate.explanation import MANY_PAIRS, Blamed, pair_suspects
 from seatrial.locate.thresholds import RETEST_CAP, RETEST_RUNS
 from seatrial.model import units
-from seatrial.model.fabric import NO_FABRIC, Wiring
+from seatrial.model.fabric import NO_FABRIC, Component, Wiring
 from seatrial.model.measurement import Kernel, Phase, Round
 from seatrial.model.run import RecordedRun
 from seatrial.model.subject import Direction
@@ -206,6 +205,33 @@ def test_a_slow_pair_on_cables_that_other_jobs_use_needs_a_second_retest() -> No
     evidence, _, suspicion = assess(recorded)
     assert seen_once(evidence, suspicion, wiring) == []
     assert proved(recorded, wiring) == ((("n1", "n5"),), 0)
+
+
+def test_a_bundle_of_cables_whose_every_pair_is_slow_need_not_be_on_one_level() -> None:
+    """Each pair meets the traffic of other jobs on cables of its own; a single cable may owe all to that traffic."""
+    wiring = SimulatedLauncher(Routes(parse_topology("fat-tree:8,per-leaf=2"))).wiring()
+    pairs = [(source, f"n{target}") for source in ("n1", "n2") for target in range(3, 7)]
+    recorded = sail(Cluster(nodes=names(8), pairs=dict.fromkeys(pairs, 0.8)), retest=False)
+    for repetition in range(RETEST_RUNS):
+        share = 0.5 if repetition % 3 == 0 else 0.8
+        wanted = Round(phase=Phase.RETEST, repetition=repetition, shape=BANDWIDTH, pairs=(("n1", "n3"), ("n2", "n4")))
+        more = Cluster(nodes=names(8), everything=share, noise=0.0).measure(wanted, random.Random(1))
+        recorded = msgspec.structs.replace(recorded, measurements=(*recorded.measurements, *more))
+    evidence, references, suspicion = assess(recorded)
+    again = [pair for pair, known in evidence.items() if Phase.RETEST in known.bandwidth]
+
+    def outcome(kind: str, many: int, fabric: Wiring) -> str:
+        part = Component(kind=kind, name="leaf1", direction=Direction.OUT)
+        group = Blamed(frozenset([part]), frozenset(pairs[:many]))
+        made = prove_bandwidth(
+            [group], suspicion.bandwidth, evidence, again, msgspec.structs.replace(references, fabric=fabric)
+        )
+        return "slow" if made.slow == (group,) else "open" if made.open == (group,) else "else"
+
+    assert outcome("uplink", MANY_PAIRS, wiring) == outcome("spine", MANY_PAIRS, wiring) == "slow"
+    assert outcome("uplink", MANY_PAIRS - 1, wiring) == "open"
+    assert outcome("link", MANY_PAIRS, wiring) == "open"
+    assert outcome("uplink", MANY_PAIRS, NO_FABRIC) == "open"
 
 
 def test_what_was_not_seen_again_is_what_is_not_proved() -> None:
