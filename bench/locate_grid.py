@@ -1,9 +1,9 @@
 """Slow nodes in made-up pair tables: recall and false names of `locate` beside medians of rows and columns with MAD.
 
-Without an argument a short form of a few minutes; `--full FILE` writes every cell of the whole grid as CSV. Exit
-status 1: a cell with a recall clearly below the baseline's, more than 1 % of draws with a wrong name, a recall below
-0.95 from 2 % loss on at 0.1 % noise (but for 3 slow of 8 nodes with pairs missing), or a smallest detectable effect
-that is found in fewer than 90 % of draws.
+Without an argument a short form of a few minutes; `--brief` is one of about two minutes of the processor, with fewer
+cells and draws; `--full FILE` writes every cell of the whole grid as CSV. Exit status 1: a cell with a recall clearly
+below the baseline's, more than 1 % of draws with a wrong name, a recall below 0.95 from 2 % loss on at 0.1 % noise (but
+for 3 slow of 8 nodes with pairs missing), or a smallest detectable effect that is found in fewer than 90 % of draws.
 """
 
 import itertools
@@ -29,6 +29,7 @@ SHORT = {
     "draws": 10,
     "healthy": 200,
 }
+BRIEF = SHORT | {"nodes": (8, 32), "losses": (0.02, 0.05, 0.2), "draws": 20, "healthy": 100}
 FULL = {"nodes": (8, 16, 32, 56, 128), "losses": LOSSES, "shares": SHARES, "draws": 20, "healthy": 1000}
 ERRORS = 3.0
 """Standard errors by which a recall must lie below the baseline's to count as below."""
@@ -58,7 +59,7 @@ def power(nodes: int, noise: float, effect: float | None, draws: int) -> tuple[f
 
 def main() -> int:
     """Print the grid, the false names and the power curve."""
-    plan = FULL if "--full" in sys.argv else SHORT
+    plan = FULL if "--full" in sys.argv else BRIEF if "--brief" in sys.argv else SHORT
     file = Path(sys.argv[sys.argv.index("--full") + 1]).open("w") if "--full" in sys.argv else None  # noqa: SIM115
     if file:
         print("nodes,noise,slow,loss,outliers,missing,recall,baseline,wrong,baseline_wrong,passed,draws", file=file)

@@ -36,10 +36,12 @@ class DefaultStarted(msgspec.Struct, frozen=True, kw_only=True, tag_field="entry
     start: DefaultStart
 
 
-class SurveyPlanned(msgspec.Struct, frozen=True, kw_only=True, tag_field="entry", tag="plan"):
+class SurveyPlanned(msgspec.Struct, frozen=True, kw_only=True, tag_field="entry", tag="plan", omit_defaults=True):
     """The ordered pairs that the survey is to measure."""
 
     pairs: tuple[tuple[str, str], ...]
+    separate: bool = False
+    """Whether those that share a known cable are in different rounds."""
 
 
 class RoundStarted(msgspec.Struct, frozen=True, kw_only=True, tag_field="entry", tag="round"):

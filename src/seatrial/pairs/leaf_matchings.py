@@ -55,12 +55,12 @@ def leaf_matching(
         groups += [(halves[place][1], halves[(place + 1) % 3][0]) for place in range(3)]
     pairs: list[Pair] = []
     left = [node for leaf in resting[1:] for node in members[leaf]]
-    for here, there in groups:
-        draw.shuffle(here)
-        draw.shuffle(there)
-        pairs += zip(here, there, strict=False)
-        count = min(len(here), len(there))
-        left += [*here[count:], *there[count:]]
+    for sources, targets in groups:
+        draw.shuffle(sources)
+        draw.shuffle(targets)
+        pairs += zip(sources, targets, strict=False)
+        count = min(len(sources), len(targets))
+        left += [*sources[count:], *targets[count:]]
     leaf_of = {node: leaf for leaf, names in members.items() for node in names}
     pairs = [pair for pair in pairs if frozenset(pair) not in used]
     return pairs + _between(left, leaf_of, {*used, *map(frozenset, pairs)}, draw)

@@ -1,4 +1,4 @@
-"""Rounds in which no two pairs share a cable, as far as the fabric is known: what is slow in them is no contention."""
+"""Rounds in which no two pairs share a cable, as far as the fabric is known: contention makes none of them slow."""
 
 import random
 from collections.abc import Mapping, Sequence
@@ -9,6 +9,8 @@ from seatrial.model.subject import SubjectKind
 from seatrial.pairs.leaf_matchings import leaf_matching, matchings
 from seatrial.pairs.rounds import Pair, pieces, sparse_rounds
 
+MANY_NODES = 64
+"""Nodes from which on the pairs of a round share no cable, as far as cables or leaves are known."""
 CABLES_ON_TWO_LEVELS = 2
 """Between switches, on the way of a pair whose leaves differ."""
 SAMPLED = 64
@@ -18,6 +20,12 @@ SAMPLED = 64
 def cables_known(pairs: Sequence[Pair], fabric: Wiring) -> bool:
     """Whether the cables between switches are known where these pairs cross any. Pairs below one switch cross none."""
     return any(cables(pair, fabric) for pair in pairs)
+
+
+def on_shared_cables(pair: Pair, fabric: Wiring) -> bool:
+    """Whether other jobs' traffic may cross the pair's way: known cables, or those between leaves of many nodes."""
+    crossed = {part.kind for part in fabric.path(*pair)}
+    return SubjectKind.LINK in crossed or (SubjectKind.UPLINK in crossed and len(fabric.leaf_of) >= MANY_NODES)
 
 
 def apart(pairs: Sequence[Pair], fabric: Wiring, most: int, *, both_ways: bool = False) -> list[list[Pair]]:

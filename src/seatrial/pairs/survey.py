@@ -13,7 +13,7 @@ from seatrial.model.measurement import Kernel, Phase, Round, Shape
 from seatrial.model.run import Design
 from seatrial.pairs.leaf_matchings import capped, covering, leaf_design, matchings
 from seatrial.pairs.rounds import MOST_ROUNDS, Pair, circle_rounds, guarantee, rounds_needed, turns
-from seatrial.pairs.separate_rounds import apart, even_matchings
+from seatrial.pairs.separate_rounds import MANY_NODES, apart, even_matchings
 from seatrial.pairs.sizes import ROUND_COST_S, as_many_as_last
 
 LATENCY = Shape(kernel=Kernel.PINGPONG, message_bytes=8, window=1, warmup=20, iterations=100)
@@ -36,8 +36,6 @@ FAULT_SHARE = 0.1
 """Share of slow nodes for which a sparse design is made."""
 ERROR = 0.01
 """Healthy nodes that may be expected to remain unverified then."""
-MANY_NODES = 64
-"""Nodes from which on the pairs of a round share no cable, as far as cables or leaves are known."""
 FEWEST_OF_MANY = 4
 """Random rounds over that many: two between leaves, by which every uplink is crossed with different partners, and two
 within leaves, which distinguish nodes from what they share with others."""

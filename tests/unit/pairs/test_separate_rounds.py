@@ -15,8 +15,16 @@ from seatrial.model.fabric import Component, Fabric, Wiring
 from seatrial.model.measurement import Kernel
 from seatrial.pairs.leaf_matchings import leaf_matching, matchings
 from seatrial.pairs.rounds import Pair, sparse_rounds
-from seatrial.pairs.separate_rounds import apart, cables, even_matchings, members_of, on_two_levels
-from seatrial.pairs.survey import MANY_NODES, DesignChoice, SurveyPlan, plan_survey
+from seatrial.pairs.separate_rounds import (
+    MANY_NODES,
+    apart,
+    cables,
+    even_matchings,
+    members_of,
+    on_shared_cables,
+    on_two_levels,
+)
+from seatrial.pairs.survey import DesignChoice, SurveyPlan, plan_survey
 from tests.support.builders import leaves, names
 
 WINDOW_S = 1e-4
@@ -127,6 +135,16 @@ def test_small_clusters_and_nodes_that_share_a_kernel_are_planned_as_before() ->
     large = Fabric(leaf_of=leaves(96, 8), source="")
     assert planned(names(96), large, uplinks=1) == planned(names(96), None, uplinks=1)
     assert not planned(names(96), Fabric(leaf_of=dict.fromkeys(names(96), "leaf"), source="")).separate
+
+
+def test_other_jobs_use_known_cables_and_what_lies_between_the_leaves_of_many_nodes() -> None:
+    known = routed("fat-tree:16,per-leaf=4")
+    assert on_shared_cables(("n1", "n5"), known)
+    assert not on_shared_cables(("n1", "n2"), known)
+    for count in (16, MANY_NODES):
+        fabric = Fabric(leaf_of=leaves(count, 4), source="")
+        assert on_shared_cables(("n1", "n5"), fabric) == (count == MANY_NODES)
+        assert not on_shared_cables(("n1", "n2"), fabric)
 
 
 def test_a_small_budget_takes_rounds_from_a_large_survey_and_leaves_no_node_out() -> None:

@@ -55,15 +55,16 @@ def measure_without_contention(check: Growing, plan: SurveyPlan, deadline: float
         evidence, references, suspicion = check.assessor.assess(check.recorded())
         accused = step > 0 or plan.separate
         pairs = still_crowded(evidence, suspicion, references.fabric) if accused else crowded(evidence, suspicion)
-        passing = cables_known(pairs, references.fabric)
+        passing = plan.separate or cables_known(pairs, references.fabric)
         recovered = len(pairs) < before if passing else len(pairs) <= HELPS * before
         if len(pairs) <= MOST_PAIRS or not recovered:
             return
         before, step = len(pairs), step + 1
         draw.shuffle(pairs)
         at_once = max(at_once // FEWER, 1)
-        if step == 1 and plan.separate:
-            at_once = math.ceil(len(pairs) / PASSING_ROUNDS)
+        if plan.separate:
+            rounds_wanted = PASSING_ROUNDS if step == 1 else MOST_PASSING // 2
+            at_once = max(at_once if step > 1 else 1, math.ceil(len(pairs) / rounds_wanted))
         found = apart(pairs, references.fabric, at_once)
         if step > 1 and len(found) > MOST_PASSING:
             return

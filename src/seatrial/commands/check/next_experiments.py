@@ -21,7 +21,7 @@ from seatrial.model.subject import SubjectKind
 from seatrial.model.units import BANDWIDTH, LATENCY
 from seatrial.model.verdict import Verdict
 from seatrial.pairs.next_pairs import Known, next_pairs
-from seatrial.pairs.separate_rounds import cables_known
+from seatrial.pairs.separate_rounds import cables_known, on_shared_cables
 
 PAIRS_PER_CONTROL = 16
 """Where many suspects are measured again, as many more controls: other jobs' traffic disturbs some of them."""
@@ -138,7 +138,7 @@ def seen_once(evidence: Mapping[Pair, Evidence], suspicion: Suspicion, fabric: W
         suspect
         for suspect in suspicion.slow
         if suspect.subject.kind in (SubjectKind.PAIR, SubjectKind.LINK)
-        and cables_known(suspect.pairs, fabric)
+        and any(on_shared_cables(pair, fabric) for pair in suspect.pairs)
         and 0 < retests(suspect, evidence, BANDWIDTH) <= RETEST_RUNS
     ]
 
@@ -153,10 +153,13 @@ def plan_retest(
     seed: int,
     *,
     clear: Collection[Pair] = (),
+    leaf_of: Mapping[str, str] | None = None,
 ) -> list[Round]:
     """Rounds of one pair each: up to four pairs of every suspect and some controls, six runs of every shape.
 
-    `good`: pairs with nothing against them or their nodes. `clear`: these and good pairs of suspected nodes.
+    `good`: pairs with nothing against them or their nodes. `clear`: these and good pairs of suspected nodes. `leaf_of`:
+    where cables are known, the leaf of each node: pairs below one switch are the first controls, since no other job's
+    traffic meets them. Where it slowed two of three controls, their suspects looked good in that run.
 
     In each run all of them come once, in a new random order, so that a bad minute affects suspects and controls alike.
     If not all can be measured, nodes come first, whose ports no other job uses, and then what most pairs cross.
@@ -167,7 +170,10 @@ def plan_retest(
         for pair in _varied(suspect.pairs, draw):
             wanted.setdefault(pair)
     chosen = list(wanted)[:RETEST_CAP]
-    chosen += _controls(suspects, chosen, _in_fixed_order(good, seed), _in_fixed_order(clear or good, seed))
+    ordered = _in_fixed_order(good, seed)
+    if leaf_of is not None:
+        ordered.sort(key=lambda pair: leaf_of.get(pair[0]) != leaf_of.get(pair[1]))
+    chosen += _controls(suspects, chosen, ordered, _in_fixed_order(clear or good, seed))
     rounds: list[Round] = []
     for repetition in range(RETEST_RUNS):
         order = [(pair, shape) for pair in chosen for shape in shapes]

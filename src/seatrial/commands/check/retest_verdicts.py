@@ -19,6 +19,7 @@ from seatrial.locate.significance import NORMAL
 from seatrial.locate.thresholds import GROSS_LOSS, NEAR, RETEST_RUNS, SCATTERS, SURE
 from seatrial.model.measurement import Estimate, Phase
 from seatrial.model.verdict import Verdict
+from seatrial.pairs.separate_rounds import on_shared_cables
 from seatrial.statistics.estimates import median, median_estimate
 
 ONE_LEVEL = 0.15
@@ -226,7 +227,7 @@ def prove_bandwidth(
         line.scatter if line else 0.0,
         floor,
     )
-    proofs = _Proofs(judged, look, lambda pair: any(part.kind == "link" for part in references.fabric.path(*pair)))
+    proofs = _Proofs(judged, look, lambda pair: on_shared_cables(pair, references.fabric))
     for group in groups:
         proofs.take(group, look.of(group.pairs))
     proofs.look_at_controls(runs.keys() - {pair for group in groups for pair in group.pairs})
@@ -269,11 +270,9 @@ def prove_latency(
 
 
 class _Proofs:
-    def __init__(
-        self, judged: Mapping[Pair, Judged], look: SecondLook, on_cables: Callable[[Pair], bool] = lambda _: False
-    ) -> None:
-        """`on_cables`: whether a pair crosses known cables, which other jobs use, too."""
-        self._on_cables = on_cables
+    def __init__(self, judged: Mapping[Pair, Judged], look: SecondLook, shared: Callable[[Pair], bool]) -> None:
+        """`shared`: whether a pair crosses cables that other jobs use, too."""
+        self._shared = shared
         self._changed: dict[Pair, Judged] = {}
         self._judged: Mapping[Pair, Judged] = ChainMap(self._changed, dict(judged))
         self._look = look
@@ -335,14 +334,14 @@ class _Proofs:
     def _outcome(self, group: Blamed, verified: Verified) -> Outcome:
         """Traffic of one other job may fill a whole retest; a single pair on its way is convicted by two.
 
-        A bundle of known cables whose every pair was slow need not be on one level: they meet different traffic.
+        A bundle of cables whose every pair was slow need not be on one level: they meet different traffic.
         """
-        bundle = group.is_wide and all(map(self._on_cables, group.pairs))
-        if group.is_own or (bundle and verified.outcome is Outcome.CONFIRMED):
+        shared = all(map(self._shared, group.pairs))
+        if group.is_own or (shared and group.is_wide and verified.outcome is Outcome.CONFIRMED):
             return verified.outcome
         outcome = verified.if_shared
         once = verified.runs < LOOKS_BETWEEN_TRAFFIC * RETEST_RUNS
-        if outcome is Outcome.CONFIRMED and once and not group.components and all(map(self._on_cables, group.pairs)):
+        if outcome is Outcome.CONFIRMED and once and shared and not group.components:
             return Outcome.OPEN
         return outcome
 

@@ -254,7 +254,7 @@ class Check(Run):
         self._planned = tuple(
             dict.fromkeys(pair for one in plan.rounds for pair in one.pairs if one.shape.kernel is Kernel.ONEWAY)
         )
-        self._writer.append(SurveyPlanned(pairs=self._planned))
+        self._writer.append(SurveyPlanned(pairs=self._planned, separate=plan.separate))
         self.designed(plan.design)
         return plan
 
@@ -350,7 +350,9 @@ class Check(Run):
     ) -> bool:
         shapes = [bandwidth_shape(self.measurer.window_s)] if bandwidth else []
         shapes += [LATENCY] if latency else []
-        rounds = plan_retest(suspects, suspicion.good(), shapes, self.seed, clear=suspicion.clear())
+        leaf_of = self._wiring.leaf_of if self._wiring is not None else None
+        clear = suspicion.clear()
+        rounds = plan_retest(suspects, suspicion.good(), shapes, self.seed, clear=clear, leaf_of=leaf_of)
         self.progress.stage(f"Measuring {len({one.pairs for one in rounds})} suspect and control pairs again, alone")
         self.progress.rounds(len(rounds))
         return self.measurer.run(rounds, deadline)

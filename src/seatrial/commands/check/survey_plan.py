@@ -51,11 +51,12 @@ def recorded_survey(folder: Path) -> SurveyPlan | None:
     if design is None or not rounds:
         return None
     begun = {pair for one in rounds if one.shape.kernel is Kernel.ONEWAY for pair in one.pairs}
-    planned = dict.fromkeys(pair for one in entries if isinstance(one, SurveyPlanned) for pair in one.pairs)
+    plans = [one for one in entries if isinstance(one, SurveyPlanned)]
+    planned = dict.fromkeys(pair for one in plans for pair in one.pairs)
     never = [
         Round(phase=Phase.SURVEY, repetition=0, shape=BANDWIDTH, pairs=(one,)) for one in planned if one not in begun
     ]
-    return SurveyPlan(design=design, rounds=(*rounds, *never))
+    return SurveyPlan(design=design, rounds=(*rounds, *never), separate=any(one.separate for one in plans))
 
 
 def pilot_pairs(plan: SurveyPlan, nodes: Sequence[str]) -> list[Pair]:

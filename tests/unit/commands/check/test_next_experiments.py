@@ -31,7 +31,7 @@ from seatrial.model.verdict import Verdict
 from seatrial.pairs.rounds import sparse_rounds
 from seatrial.pairs.separate_rounds import apart
 from seatrial.pairs.survey import BANDWIDTH, LATENCY, MOST_SAMPLES, plan_survey, thinned
-from tests.support.builders import Cluster, names, sail, slow_part
+from tests.support.builders import Cluster, leaves, names, sail, slow_part
 
 
 def again(recorded: RecordedRun, pair: tuple[str, str], share: float, at_once: int) -> RecordedRun:
@@ -178,6 +178,22 @@ def test_every_retest_of_a_run_has_the_same_controls_and_more_of_them_beside_man
     assert len(few) == 3
     assert len(many) == 10
     assert few < many
+
+
+def test_where_cables_are_known_pairs_below_one_switch_are_the_first_controls() -> None:
+    """Traffic of other jobs on two of three controls made a cable that was slow in all of 18 runs look undecided."""
+    leaf_of = leaves(40, 4)
+    good = [pair for one in sparse_rounds(names(40), 4, seed=2) for pair in one]
+    lone = pair_suspects([("m1", "m2")])
+    anywhere, near = (
+        [one.pairs[0] for one in plan_retest(lone, good, [BANDWIDTH], 7, leaf_of=known) if one.repetition == 0]
+        for known in (None, leaf_of)
+    )
+    below = [pair for pair in near if pair in good]
+    assert len(anywhere) == len(near) == 4
+    assert len(below) == 3
+    assert all(leaf_of[source] == leaf_of[target] for source, target in below)
+    assert any(leaf_of[source] != leaf_of[target] for source, target in anywhere if (source, target) in good)
 
 
 def proved(recorded: RecordedRun, wiring: Wiring) -> tuple[tuple[tuple[str, str], ...], int]:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from seatrial.commands.check.run import CheckOutcome, run_check
+from seatrial.commands.check.survey_plan import recorded_survey
 from seatrial.fabric.parts import Parts
 from seatrial.fabric.routes import Routes
 from seatrial.lab.simulator.faults import draw_faults, parse_fault
@@ -107,6 +108,9 @@ def test_a_healthy_fabric_is_healthy_whatever_is_in_whose_way(tmp_path: Path) ->
         assert outcome.judgement.findings == ()
         assert outcome.judgement.exit_code is ExitCode.PASS
         assert any("contention, no fault" in note for note in outcome.judgement.notes)
+    plan = recorded_survey(outcome.folder)
+    assert plan is not None
+    assert not plan.separate
 
 
 def test_a_large_healthy_fabric_is_measured_so_that_nothing_is_in_the_way(tmp_path: Path) -> None:
@@ -116,6 +120,9 @@ def test_a_large_healthy_fabric_is_measured_so_that_nothing_is_in_the_way(tmp_pa
         assert outcome.judgement.exit_code is ExitCode.PASS
         assert not any("fewer pairs at once" in note for note in outcome.judgement.notes)
         assert not any(one.phase is Phase.NEXT for one in outcome.recorded.measurements)
+    plan = recorded_survey(outcome.folder)
+    assert plan is not None
+    assert plan.separate, "a replay chooses the next rounds by it"
 
 
 @pytest.mark.parametrize(
