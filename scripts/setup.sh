@@ -19,7 +19,8 @@ if [ "$purpose" = test ]; then
             sshd:openssh-server strace:strace linux.uml:user-mode-linux exportfs:nfs-kernel-server mount.nfs:nfs-common modprobe:kmod"
 fi
 if [ "$purpose" = applications ]; then
-    wanted="hpcc:hpcc fio:fio NPopenmpi:netpipe-openmpi simpleFoam:openfoam lmp:lammps"
+    wanted="hpcc:hpcc fio:fio NPopenmpi:netpipe-openmpi simpleFoam:openfoam lmp:lammps
+            gmx_mpi:gromacs pw.x:quantum-espresso"
     [ -d /usr/share/doc/openfoam-examples ] || wanted="$wanted openfoam-examples:openfoam-examples"
 fi
 

@@ -63,6 +63,20 @@ def test_lammps(lab2: LabPlan, archive: Path) -> None:
     assert (evidence(report, "atoms"), evidence(report, "steps")) == (2048, 50)
 
 
+def test_gromacs(lab2: LabPlan, archive: Path) -> None:
+    needs("gmx_mpi")
+    report = carried_out(
+        lab2, archive, "gromacs", "--ranks", 2, "--node-count", 2, "--set", "edge=10", "--set", "steps=200"
+    )
+    assert (evidence(report, "atoms"), evidence(report, "steps"), evidence(report, "nodes")) == (3000, 200, 2)
+
+
+def test_quantum_espresso(lab2: LabPlan, archive: Path) -> None:
+    needs("pw.x")
+    report = carried_out(lab2, archive, "espresso", "--ranks", 2, "--node-count", 2, "--set", "cutoff=18")
+    assert (evidence(report, "atoms"), evidence(report, "ranks"), evidence(report, "nodes")) == (8, 2, 2)
+
+
 def test_pitz_daily(lab2: LabPlan, archive: Path, tmp_path: Path) -> None:
     needs("simpleFoam")
     case = pitz_daily(tmp_path / "pitz")

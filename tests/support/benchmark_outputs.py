@@ -3,6 +3,8 @@
 import json
 from datetime import datetime, timedelta
 
+from tests.support.application_outputs import espresso, gromacs
+
 SIZES = (0, *(1 << power for power in range(23)))
 
 
@@ -241,5 +243,7 @@ OUTPUTS = {
     "fio": (fio_text, fio_json),
     "netpipe": (netpipe,),
     "openfoam": (openfoam, lambda: openfoam(ranks=1)),
+    "gromacs": (gromacs,),
+    "espresso": (espresso,),
 }
 """Name of the benchmark -> complete outputs that pass all gates."""

@@ -2,7 +2,22 @@
 
 import re
 
-from seatrial.benchmarks import fio, hpcc, hpcg, hpl, imb, ior, lammps, mdtest, netpipe, openfoam, osu, stream
+from seatrial.benchmarks import (
+    espresso,
+    fio,
+    gromacs,
+    hpcc,
+    hpcg,
+    hpl,
+    imb,
+    ior,
+    lammps,
+    mdtest,
+    netpipe,
+    openfoam,
+    osu,
+    stream,
+)
 from seatrial.benchmarks.declaration import Benchmark
 from seatrial.importers.other_outputs import recognised
 from seatrial.model.benchmark import Output
@@ -10,7 +25,22 @@ from seatrial.model.errors import UsageError
 
 BENCHMARKS: dict[str, Benchmark] = {
     module.BENCHMARK.name: module.BENCHMARK
-    for module in (osu, imb, hpcc, hpl, hpcg, stream, ior, mdtest, fio, netpipe, openfoam, lammps)
+    for module in (
+        osu,
+        imb,
+        hpcc,
+        hpl,
+        hpcg,
+        stream,
+        ior,
+        mdtest,
+        fio,
+        netpipe,
+        openfoam,
+        lammps,
+        gromacs,
+        espresso,
+    )
 }
 """In the order in which an output is tried: HPCC contains HPL and STREAM."""
 AUTO = "auto"

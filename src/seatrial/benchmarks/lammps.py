@@ -1,11 +1,10 @@
 """LAMMPS: loop times, steps per second and thermodynamic output of each run; a Lennard-Jones melt of our own."""
 
-import math
 import re
 
 from seatrial.benchmarks.declaration import Benchmark, Launch, Parameter, Scaling
 from seatrial.benchmarks.parameters import whole
-from seatrial.benchmarks.reading import NUMBER, Line, Reading, number_of, whole_number
+from seatrial.benchmarks.reading import NUMBER, Line, Reading, finite, number_of, whole_number
 from seatrial.model.benchmark import Better, Metric, Output
 from seatrial.model.benchmark_run import Plan, Request, Step
 from seatrial.model.verdict import FindingKind
@@ -101,7 +100,7 @@ def _thermo(reading: Reading, columns: list[str], rows: "list[tuple[Line, list[s
     """All numbers are finite, temperature changes, and the last row is that of the last step."""
     for line, words in rows:
         for name, word in zip(columns, words, strict=True):
-            if not _finite(word):
+            if not finite(word):
                 reading.breach(FindingKind.NOT_A_NUMBER, f"{name} is {word[:40]}", line)
     for name in ("Temp", "PotEng", "E_pair"):
         values = [words[columns.index(name)] for _, words in rows] if name in columns else []
@@ -114,13 +113,6 @@ def _thermo(reading: Reading, columns: list[str], rows: "list[tuple[Line, list[s
                 FindingKind.ITERATIONS_DIFFER, f"the table has {int(last) - int(first)} steps, the loop {steps}",
                 rows[-1][0],
             )  # fmt: skip
-
-
-def _finite(word: str) -> bool:
-    try:
-        return math.isfinite(number_of(word))
-    except ValueError:
-        return False
 
 
 def _complete(reading: Reading, loops: int) -> None:

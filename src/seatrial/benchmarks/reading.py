@@ -1,5 +1,6 @@
 """Collects what a parser reads from the lines of one output: results, evidence, breaches, and what is missing."""
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
@@ -47,6 +48,14 @@ def whole_number(text: str) -> int:
     if not re.fullmatch(r"[-+]?\d{1,18}", text.strip()):
         raise ValueError(f"{text[:MOST_TEXT]!r} is not a whole number")
     return int(text)
+
+
+def finite(text: str) -> bool:
+    """Whether the text is a number, and neither infinite nor NaN."""
+    try:
+        return math.isfinite(number_of(text))
+    except ValueError:
+        return False
 
 
 class Reading:

@@ -1,26 +1,22 @@
 """seatrial scale: scaling curves, from runs that are made for them or from what was measured before."""
 
-import csv
-import io
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from msgspec.structs import replace
 
-from seatrial.archive.inputs import TABLES_BYTES
 from seatrial.benchmarks import catalogue
-from seatrial.cli import parse, scale_run
+from seatrial.cli import scale_files, scale_run
 from seatrial.cli.benchmarks import benchmark_and_text
-from seatrial.cli.options import AsJson, Html, Markdown, parse_nodes, read_text, time_text
+from seatrial.cli.options import AsJson, Html, Markdown, parse_nodes, time_text
 from seatrial.cli.outcome import Files, show
 from seatrial.cli.parse import named_values
 from seatrial.cli.progress import progress_on
 from seatrial.cli.run import Case, Program, Scratch, SetParameter
 from seatrial.cli.site_options import Shared, settings_of
-from seatrial.cli.time_limit import PARSE_S, limited
+from seatrial.commands.scale import comparison as scale_comparison
 from seatrial.commands.scale import judge as scale_judge
 from seatrial.commands.scale import measured as scale_measured
 from seatrial.commands.scale import points as scale_points
@@ -32,13 +28,8 @@ from seatrial.model.settings import RUN_BUDGET_S, RunSettings
 
 if TYPE_CHECKING:
     from seatrial.benchmarks.declaration import Benchmark
-    from seatrial.commands.scale.judge import Judged
-    from seatrial.commands.scale.points import Curve
-    from seatrial.model.benchmark import Output
 
 SHARED = Shared(without=("replay", "round_timeout", "verify"), defaults={"budget": time_text(RUN_BUDGET_S)})
-TABLE = ".csv"
-MOST_FILES = 1000
 
 
 def scale(
@@ -99,6 +90,13 @@ def scale(
     by: Annotated[
         str, typer.Option(help="Columns that divide a table into curves: env,env_type.", metavar="COLUMNS")
     ] = "",
+    beside: Annotated[
+        str,
+        typer.Option(
+            help="Compare two curves: of files with these words in their paths, or of tables with these names.",
+            metavar="A,B",
+        ),
+    ] = "",
     weak: Annotated[bool, typer.Option("--weak", help="Weak scaling: the work grows with the size.")] = False,
     own_rates: Annotated[
         Path | None,
@@ -115,9 +113,13 @@ def scale(
     files = Files(html=html, markdown=markdown)
     named = list(words or ())
     if source:
-        paths = [*source, *map(Path, named)]
-        judged = _read(paths, benchmark, metric, over, sizes, by, own_rates, weak=weak)
-        return show(scale_view.scale_report(judged), as_json=as_json, files=files)
+        sources = scale_files.Sources(
+            paths=(*source, *map(Path, named)), benchmark=benchmark, metric=metric, over=over, sizes=sizes, by=by,
+            own_rates=own_rates, weak=weak,
+        )  # fmt: skip
+        return _show_files(sources, beside, files, as_json=as_json)
+    if beside:
+        raise UsageError(f"--beside {beside}: it compares files.", "Give them with --from.")
     if len(named) != 1:
         raise UsageError(
             "seatrial scale needs one benchmark, or --from.",
@@ -146,6 +148,15 @@ def scale(
     return _measure(settings, declared, wanted, metric, files, dry_run=dry_run, as_json=as_json)
 
 
+def _show_files(sources: scale_files.Sources, beside: str, files: Files, *, as_json: bool) -> int:
+    """The curves of files, and two of them side by side."""
+    if not beside:
+        return show(scale_view.scale_report(scale_files.judged_curves(sources)), as_json=as_json, files=files)
+    first, second = scale_files.two_curves(sources, beside)
+    both = scale_comparison.beside(first, second)
+    return show(scale_view.scale_report((first, second), both=both), as_json=as_json, files=files)
+
+
 def _measure(
     settings: RunSettings,
     benchmark: "Benchmark",
@@ -168,75 +179,3 @@ def _measure(
     judged = [scale_judge.judge_curve(curve, weak=wanted.weak) for curve in curves]
     judged = [item for item in judged if item.points]
     return show(scale_view.scale_report(judged, series), as_json=as_json, files=files)
-
-
-def _read(
-    paths: Sequence[Path],
-    benchmark: str,
-    metric: str,
-    over: str,
-    sizes: str,
-    by: str,
-    own_rates: Path | None,
-    *,
-    weak: bool,
-) -> "list[Judged]":
-    """The curves of files. Raises UsageError."""
-    if len(paths) > MOST_FILES:
-        raise UsageError(f"{len(paths)} files are too many.", f"Give at most {MOST_FILES}.")
-    tables = [path for path in paths if path.suffix.lower() == TABLE]
-    outputs = [path for path in paths if path not in tables]
-    own = _own_rates(own_rates)
-    curves: list[Curve] = []
-    with limited(PARSE_S, "Reading the files"):
-        for path in tables:
-            names = [name for name in by.split(",") if name]
-            curves += scale_points.curves_of_table(read_text(path, TABLES_BYTES), path.name, over, names, metric)
-        if outputs:
-            shown = [float(size) for size in scale_series.sizes(sizes, "--sizes")]
-            curves.append(_curve(benchmark, outputs, over, shown, metric))
-    judged = [scale_judge.judge_curve(curve, weak=weak, own_rates=own) for curve in curves]
-    if not any(item.points for item in judged):
-        raise UsageError("No run has a positive number.", "Choose another --metric.")
-    return [item for item in judged if item.points]
-
-
-def _curve(name: str, paths: Sequence[Path], over: str, sizes: Sequence[float], metric: str) -> "Curve":
-    """The curve of outputs. Raises UsageError where they are of several benchmarks."""
-    outputs: dict[str, Output] = {}
-    declared: Benchmark | None = None
-    for path in paths:
-        benchmark, output = parse.parsed(name, read_text(path, TABLES_BYTES))
-        if benchmark is None:
-            raise UsageError(f"{path} ends before it shows which benchmark it is of.", "Leave it out.")
-        if declared is not None and declared.name != benchmark.name:
-            raise UsageError(f"{path} is of {benchmark.name}, the first file of {declared.name}.", "Give one of them.")
-        declared = benchmark
-        label = path.name if path.name not in outputs else str(path)
-        outputs[label] = output
-    assert declared is not None  # noqa: S101 - there is at least one path
-    return scale_points.curve_of_outputs(declared, outputs, over, sizes, metric)
-
-
-def _own_rates(path: Path | None) -> dict[str, float]:
-    """Lines node,value. Raises UsageError for anything else."""
-    if path is None:
-        return {}
-    remedy = "Write lines of node,value."
-    rates = {}
-    try:
-        rows = list(csv.reader(io.StringIO(read_text(path, TABLES_BYTES))))
-    except csv.Error as error:
-        raise UsageError(f"{path} is not CSV: {error}.", remedy) from error
-    for row in rows:
-        if len(row) < 2 or row[0] == "node":
-            continue
-        rate = scale_points.number(row[1])
-        if rate is None:
-            raise UsageError(f"{path}: {row[1][:40]!r} is not a number.", remedy)
-        if not scale_judge.LEAST < rate < scale_judge.MOST:
-            raise UsageError(f"{path}: {row[1][:40]!r} is not a positive rate.", remedy)
-        rates[row[0].strip()] = rate
-    if not rates:
-        raise UsageError(f"{path} has no rates of nodes.", remedy)
-    return rates

@@ -50,6 +50,8 @@ OUTPUTS = (
     _parsed(r"^STREAM version|^Triad:\s+[\d.]+", "the output of STREAM", "stream"),
     _parsed(r"OpenFOAM|^ExecutionTime = |Foam::|^Exec\s+: \S*Foam\b", "the output of OpenFOAM", "openfoam"),
     _parsed(r"^LAMMPS \(", "the output of LAMMPS", "lammps"),
+    _parsed(r"^GROMACS:\s+gmx mdrun|:-\) GROMACS - gmx mdrun", "the log of GROMACS", "gromacs"),
+    _parsed(r"^\s+Program PWSCF v\.", "the output of Quantum ESPRESSO", "espresso"),
     _parsed(r"^\s*\d+:\s+\d+ bytes\s+\d+ times\s+-->", "the output of NetPIPE", "netpipe"),
     _parsed(r"^mdtest-\d", "the output of mdtest", "mdtest"),
     _parsed(r"^IOR-\d|MPI Coordinated Test of Parallel I/O|^access\s+bw\(MiB/s\)", "the output of IOR", "ior"),

@@ -34,6 +34,8 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     argv: tuple[str, ...]
     mpi: bool = True
     """Started on all ranks by the launcher; else once, on the first node."""
+    single: bool = False
+    """Of an MPI program: started as one rank on the first node. Without the launcher it could not initialise MPI."""
     output: str = ""
     """The file in the scratch folder that has its results, as a pattern: the newest one; empty: standard output."""
     judged: bool = True

@@ -193,3 +193,23 @@ def test_a_melt_of_lammps_must_show_its_atoms_and_steps() -> None:
     made = plan("lammps", given={"cells": "8", "steps": "100"})
     assert made.expected == {"ranks": "8", "steps": "100", "atoms": "2048"}
     assert "region box block 0 8 0 8 0 8" in made.files["in.melt"]
+
+
+def test_a_box_of_water_is_made_on_one_rank_and_simulated_on_all() -> None:
+    made = plan("gromacs", given={"edge": "10", "copies": "2", "steps": "500"})
+    assert [(step.name, step.single, step.judged) for step in made.steps] == [
+        ("genconf", True, False), ("grompp", True, False), ("mdrun", False, True)
+    ]  # fmt: skip
+    assert made.expected == {"ranks": "8", "steps": "500", "atoms": "6000"}
+    assert made.files["topol.top"].endswith("SOL 2000\n")
+    assert "nsteps = 500" in made.files["water.mdp"]
+
+
+def test_silicon_gets_its_pseudopotential_from_the_program_beside_pw() -> None:
+    launch = launch_of("espresso")
+    parameters = completed({"cells": "2", "cutoff": "20"}, launch.parameters)
+    made = launch.plan(Request(program="/opt/qe/bin/pw.x", nodes=1, ranks_per_node=4, parameters=parameters))
+    assert made.steps[0].argv[-3:] == ("/opt/qe/bin/ld1.x", "-in", "ld1.in")
+    assert made.expected == {"ranks": "4", "atoms": "64", "cutoff_ry": "20"}
+    assert made.files["pw.in"].count(" Si 0.") == 64
+    assert "celldm(1) = 20.5200, nat = 64" in made.files["pw.in"]

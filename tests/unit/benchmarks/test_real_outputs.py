@@ -16,6 +16,12 @@ NUMBERS = {
     "hpcc-1.5.0.out": ("hpcc", {"ranks": 2, "order": 500}, ("rate_flops_per_s", 6.0646e8)),
     "fio-3.33.json": ("fio", {}, ("bandwidth_bytes_per_s", 330585871.0)),
     "lammps.out": ("lammps", {"ranks": 2, "steps": 100, "atoms": 2048}, ("time_s", 4.76966)),
+    "gromacs-2022.5.log": (
+        "gromacs", {"ranks": 2, "nodes": 2, "steps": 200, "atoms": 3000}, ("ns_per_day", 9.666)
+    ),
+    "espresso-6.7.out": (
+        "espresso", {"ranks": 2, "nodes": 2, "k_points": 8, "scf_iterations": 7}, ("energy_ry", -63.40900602)
+    ),
     "netpipe-3.7.2.out": ("netpipe", {}, ("latency_s", 0.00636979)),
     "openfoam-1912-pitzdaily.out": (
         "openfoam", {"cells": 12225, "ranks": 4, "subdomains": 4, "iterations": 10, "nodes": 2}, ("clock_time_s", 45.0)
@@ -73,6 +79,7 @@ def spoiled(name: str, old: str, new: str) -> Callable[[], Output]:
 
 
 PITZ = "openfoam-1912-pitzdaily.out"
+WATER, SILICON = "gromacs-2022.5.log", "espresso-6.7.out"
 
 
 @pytest.mark.parametrize(
@@ -89,6 +96,21 @@ PITZ = "openfoam-1912-pitzdaily.out"
         (spoiled("lammps.out", "Loop time of 4.76966", "Loop time of 0.00476966"), "run-too-short"),
         (spoiled("lammps.out", "0.7297537", "-nan"), "not-a-number"),
         (spoiled("lammps.out", "for 100 steps", "for 1000 steps"), "iterations-differ"),
+        (spoiled(WATER, "   nsteps                         = 200", "   nsteps    = 2000"), "iterations-differ"),
+        (spoiled(WATER, "   -3.42317e+04", "            nan"), "not-a-number"),
+        (spoiled(WATER, "drift: -6.45e-04", "drift: 6.45e+02"), "residual-failed"),
+        (spoiled(WATER, "Performance:        9.666", "Performance:       96.660"), "numbers-disagree"),
+        (spoiled(WATER, "        1.797      200.0", "       17.970      200.0"), "numbers-disagree"),
+        (spoiled(WATER, "Started mdrun", "LINCS WARNING\nStarted mdrun"), "program-failed"),
+        (
+            spoiled(WATER, "Finished mdrun on rank 0 Mon Nov 23", "Finished mdrun on rank 0 Sun Nov 22"),
+            "clock-backwards",
+        ),
+        (spoiled(SILICON, "has been achieved in   7", "has been achieved in   9"), "iterations-differ"),
+        (spoiled(SILICON, "convergence has been achieved in", "convergence NOT achieved after"), "residual-failed"),
+        (spoiled(SILICON, "threshold =      1.0E-08", "threshold =      1.0E-18"), "residual-failed"),
+        (spoiled(SILICON, "-63.40900602 Ry", "NaN Ry"), "not-a-number"),
+        (spoiled(SILICON, "3.50s WALL", "9.50s WALL"), "numbers-disagree"),
     ],
 )
 def test_a_spoiled_output_does_not_pass_its_gate(made: Callable[[], Output], gate: str) -> None:

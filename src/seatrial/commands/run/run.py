@@ -214,8 +214,8 @@ class BenchmarkRun:
     def _step(self, step: Step, nodes: Sequence[str], request: Request, scratch: Path, deadline: float) -> StepResult:
         """Run one program; what it printed is in the logs at once, and in the journal when it has ended."""
         self._frame.progress.stage(f"Running {step.name}")
-        places = nodes[:1] if by_places(nodes) or not step.mpi else nodes
-        ranks = request.ranks_per_node if step.mpi else 0
+        places = nodes[:1] if by_places(nodes) or step.single or not step.mpi else nodes
+        ranks = 0 if not step.mpi else 1 if step.single else request.ranks_per_node
         command = self._starting().program_command(places, step.argv, ranks, scratch)
         name = re.sub(r"[^\w.-]", "-", step.name)
         shown, errors = self._writer.log_file(f"{name}.out"), self._writer.log_file(f"{name}.err")

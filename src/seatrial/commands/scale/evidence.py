@@ -8,7 +8,7 @@ from seatrial.model.benchmark import Breach, Label
 from seatrial.model.units import share
 from seatrial.model.verdict import FindingKind
 
-SAME = ("program", "inputs", "iterations", "steps", "order", "equations", "elements", "items", "atoms")
+SAME = ("program", "inputs", "iterations", "steps", "order", "equations", "elements", "items", "atoms", "k_points")
 """Evidence that is equal at all sizes of a strong curve. Columns of a table are compared as well."""
 CELLS_AGREE, RESULTS_AGREE, SOLVERS_AGREE = 0.01, 0.2, 0.25
 """Relative differences between sizes: of cells (a parallel mesher is not exact), of coefficients, of iterations of the
@@ -22,7 +22,7 @@ MOST_BY_CACHE = 2.0
 """Efficiency that caches can explain: data in caches are read up to several times faster, computing is not."""
 SMALL = 1e-6
 
-COUNTED = ("steps", "atoms", "order", "equations", "elements", "items")
+COUNTED = ("steps", "atoms", "order", "equations", "elements", "items", "k_points", "cutoff_ry")
 """Evidence that shows the same work, besides that of OpenFOAM."""
 
 Breaches = list[tuple[str, Breach]]
@@ -43,6 +43,11 @@ def work_breaches(curve: Curve, *, weak: bool) -> Breaches:
         if run is not first:
             breaches += [(run.source, breach) for breach in _differences(first, run, weak)]
     return breaches
+
+
+def differing_work(first: Run, run: Run) -> tuple[Breach, ...]:
+    """What differs between the work of two runs of the same size, of two curves."""
+    return tuple(_differences(first, run, weak=False))
 
 
 def _differences(first: Run, run: Run, weak: bool) -> Iterator[Breach]:

@@ -102,7 +102,7 @@ def _point(curve: Curve, runs: Sequence[Run], base: Sequence[Run], weak: bool, o
     start = median_estimate([run.value for run in base])
     size, first = runs[0].size, base[0].size
     grown = size / first
-    gain = _ratio(value, start) if curve.better is Better.MORE else _ratio(start, value)
+    gain = ratio(value, start) if curve.better is Better.MORE else ratio(start, value)
     if weak and (curve.better is Better.LESS or curve.of_problem):
         gain = _times(gain, grown)
     if runs[0].size == first:
@@ -123,7 +123,7 @@ def _point(curve: Curve, runs: Sequence[Run], base: Sequence[Run], weak: bool, o
     )
 
 
-def _ratio(upper: Estimate, lower: Estimate) -> Estimate:
+def ratio(upper: Estimate, lower: Estimate) -> Estimate:
     """Quotient of two medians: from the least to the largest that both intervals permit."""
     return Estimate(
         value=upper.value / lower.value,

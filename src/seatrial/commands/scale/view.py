@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
+from seatrial.commands.scale.comparison import Beside
+from seatrial.commands.scale.comparison_view import beside_blocks, beside_fields, beside_sentence, curves_plot
 from seatrial.commands.scale.judge import PAYS, Judged, Point
 from seatrial.commands.scale.measured import Series
 from seatrial.commands.scale.series_view import series_blocks, series_fields
@@ -16,6 +18,7 @@ from seatrial.model.words import count, some
 from seatrial.render.fields import estimate_fields
 from seatrial.render.headline import word_of
 from seatrial.render.json import Json, number
+from seatrial.render.plots import COLOURS
 from seatrial.render.report import Block, Findings, Items, Paragraph, Report, Table, columns
 from seatrial.statistics.scaling import Fit
 from seatrial.statistics.segments import Interval
@@ -27,19 +30,20 @@ ROOMY = 100
 """Columns of a terminal on which the intervals of the values have room beside those of the efficiency."""
 
 
-def scale_report(judged: Sequence[Judged], series: Series | None = None) -> Report:
+def scale_report(judged: Sequence[Judged], series: Series | None = None, both: Beside | None = None) -> Report:
     """The whole report: a table for each curve, with marks, fits, and where more do not pay.
 
     `series`: the runs, where they were made for these curves. Findings come before what could not be run.
+    `both`: the comparison, where there are two curves side by side.
     """
-    findings = _findings(judged)
+    findings = _findings(judged, both)
     left = series.left if series else ()
     word = word_of(findings, "INCOMPLETE" if left else Verdict.PASS.value)
     code = ExitCode.FINDINGS if findings else ExitCode.INCOMPLETE if left else ExitCode.PASS
-    sentence = left[0] if left and not findings else _sentence(judged, findings)
+    sentence = left[0] if left and not findings else _sentence(judged, findings, both)
 
-    def blocks(width: int = PAGE_COLUMNS) -> Iterator[Block]:
-        yield from _blocks(judged, findings, width)
+    def blocks(width: int = PAGE_COLUMNS, *, drawn: bool = False) -> Iterator[Block]:
+        yield from _blocks(judged, findings, width, both, drawn=drawn)
         if series is not None:
             yield from series_blocks(series)
 
@@ -47,27 +51,34 @@ def scale_report(judged: Sequence[Judged], series: Series | None = None) -> Repo
         word=word,
         sentence=sentence,
         exit_code=code,
-        payload=lambda: {"curves": [_curve_fields(item) for item in judged], **series_fields(series)},
+        payload=lambda: {
+            "curves": [_curve_fields(item) for item in judged],
+            "beside": beside_fields(both),
+            **series_fields(series),
+        },
         terminal=blocks,
-        page=blocks,
+        page=lambda: blocks(drawn=True),
         findings=findings,
     )
 
 
-def _findings(judged: Sequence[Judged]) -> tuple[Finding, ...]:
+def _findings(judged: Sequence[Judged], both: Beside | None) -> tuple[Finding, ...]:
     findings = []
     for item in judged:
         files = {run.source for run in item.curve.runs if run.output is not None}
-        for name, breach in item.breaches:
+        compared = both.breaches if both and item is both.second else ()
+        for name, breach in (*item.breaches, *compared):
             findings.append(breach_finding(breach, output_subject(name) if name in files else curve_subject(name)))
     return tuple(sorted(findings, key=lambda finding: finding.rank))
 
 
-def _sentence(judged: Sequence[Judged], findings: Sequence[Finding]) -> str:
+def _sentence(judged: Sequence[Judged], findings: Sequence[Finding], both: Beside | None) -> str:
     if findings:
         first = findings[0]
         more = f"; {count(len(findings), 'finding')} in {count(len(judged), 'curve')}" if len(findings) > 1 else ""
         return f"{first.subject.name}: {first.brief}{more}"
+    if both is not None:
+        return beside_sentence(both)
     if len(judged) > 1:
         return f"{count(len(judged), 'curve')}: {some([item.curve.name for item in judged], MOST_NAMES)}."
     return f"{judged[0].curve.name}: {_summary(judged[0])}."
@@ -131,9 +142,15 @@ def _interval_fields(interval: Interval | None) -> Json | None:
     return None if interval is None else {"value": interval.value, "low": interval.low, "high": interval.high}
 
 
-def _blocks(judged: Sequence[Judged], findings: Sequence[Finding], width: int) -> Iterator[Block]:
+def _blocks(
+    judged: Sequence[Judged], findings: Sequence[Finding], width: int, both: Beside | None, *, drawn: bool
+) -> Iterator[Block]:
     if findings:
         yield Findings(findings=tuple(findings), brief=len(findings) > MOST_NAMES)
+    if both is not None:
+        yield from beside_blocks(both)
+    if drawn and len(judged) <= COLOURS and (plot := curves_plot(judged)) is not None:
+        yield plot
     for item in judged:
         kind = "weak" if item.weak else "strong"
         yield Paragraph(text=f"{item.curve.name}: {item.curve.metric}, {kind} scaling", strong=True)

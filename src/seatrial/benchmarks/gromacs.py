@@ -1,0 +1,255 @@
+"""GROMACS: the log of mdrun, with its rate, steps, energies and where the time was spent."""
+
+import re
+from datetime import datetime
+
+from seatrial.benchmarks.declaration import Benchmark, Scaling
+from seatrial.benchmarks.gromacs_plan import GROMACS
+from seatrial.benchmarks.reading import NUMBER, Line, Reading, finite, number_of, whole_number
+from seatrial.model.benchmark import Better, Metric, Output
+from seatrial.model.verdict import FindingKind
+
+BANNER = re.compile(r"^GROMACS:\s+gmx mdrun, version \S+|:-\) GROMACS - gmx mdrun\b")
+VERSION = re.compile(r"^GROMACS version:\s+(?:VERSION )?(?P<version>\S{1,60})")
+PROGRAM = re.compile(r"^GROMACS: {6}gmx mdrun\b")
+STEPS = re.compile(r"^   nsteps\s+= (?P<steps>-?\d{1,18})\s*$")
+NODES = re.compile(r"^Running on (?P<nodes>\d{1,9}) nodes? with total")
+RANKS = re.compile(r"^Using (?P<ranks>\d{1,9}) MPI (?:process|processes|thread|threads)\s*$")
+THREADS = re.compile(r"^Using (?P<threads>\d{1,9}) OpenMP threads?")
+ATOMS = re.compile(r"^There are: (?P<atoms>\d{1,18}) Atoms")
+STARTED = re.compile(r"^Started mdrun on rank \d+ (?P<time>\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4})\s*$")
+FINISHED = re.compile(r"^Finished mdrun on rank \d+ (?P<time>\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4})\s*$")
+STEP_HEADING = re.compile(r"^\s+Step\s+Time\s*$")
+STEP = re.compile(rf"^\s*(?P<step>\d{{1,18}})\s+(?P<time>{NUMBER})\s*$")
+ENERGIES = re.compile(r"^\s+Energies \(kJ/mol\)")
+AVERAGES = re.compile(r"<====  A V E R A G E S  ====>")
+WIDTH = 15
+"""Of a column of energies."""
+DRIFT = re.compile(
+    rf"^Energy conservation over simulation part #\d+ of length (?P<length>{NUMBER}) ps|"
+    rf"^\s+Conserved energy drift: (?P<drift>{NUMBER}) kJ/mol/ps per atom"
+)
+IMBALANCE = re.compile(r"^\s*Average load imbalance: (?P<percent>\d{1,9}(?:\.\d+)?)\s?%")
+ACCOUNTING = re.compile(r"R E A L   C Y C L E   A N D   T I M E   A C C O U N T I N G")
+SECTION = re.compile(
+    r"^ (?P<name>[A-Z]\S*(?: \S+)*)\s{2,}(?:\d+\s+\d+\s+\d+\s+)?(?P<time>\d{1,12}\.\d+)\s+\d+\.\d+\s+\d+\.\d+\s*$"
+)
+TIME = re.compile(rf"^\s+Time:\s+{NUMBER}\s+(?P<time>{NUMBER})(?:\s+{NUMBER})?\s*$")
+PERFORMANCE = re.compile(rf"^Performance:\s+(?P<rate>{NUMBER})\s+{NUMBER}\s*$")
+ERROR = re.compile(
+    r"^Fatal error:|^(?:Software inconsistency|Internal) error|can ?not be settled|LINCS WARNING|"
+    r"^Step .*Pressure scaling more than"
+)
+CUT_SHORT = re.compile(r"^Received the .{1,20} signal|^Run time exceeded|^\s*Step \d+: Run time exceeded")
+RESET = re.compile(r"resetting all time and cycle counters")
+FEWEST_S = 0.02
+"""mdrun prints milliseconds: fewer than 20 make its rate uncertain by more than 5 %."""
+FEWEST_CONSTANT = 3
+AGREEMENT = 0.02
+CLOCK_S = 2.0
+THERMAL = 2.5
+"""kJ/mol, k·T at 300 K: a conserved energy that changes more for each atom is not conserved."""
+
+
+def parse(text: str) -> Output:
+    """The log of one or more runs of mdrun."""
+    reading = Reading("gromacs", text)
+    version = reading.search(VERSION.pattern)
+    reading.version = version[1]["version"] if version else ""
+    parts = _parts(reading)
+    for part in parts:
+        _part(reading, part)
+    if not parts:
+        reading.lack("it has no head (GROMACS: gmx mdrun, version)")
+    return reading.output()
+
+
+def _parts(reading: Reading) -> "list[list[Line]]":
+    """The lines of each run, from its head on."""
+    parts: list[list[Line]] = []
+    for line in reading.whole_lines:
+        if PROGRAM.match(line.text):
+            parts.append([])
+        if parts:
+            parts[-1].append(line)
+    return parts
+
+
+def _part(reading: Reading, lines: "list[Line]") -> None:
+    for pattern, name in ((NODES, "nodes"), (RANKS, "ranks"), (THREADS, "threads"), (ATOMS, "atoms")):
+        if head := reading.search(pattern.pattern, lines):
+            reading.evidence(name, whole_number(head[1][name]), head[0])
+    for line, _ in reading.matches(ERROR.pattern, lines):
+        reading.breach(FindingKind.PROGRAM_FAILED, "GROMACS reports an error", line)
+    for line, _ in reading.matches(CUT_SHORT.pattern, lines):
+        reading.breach(FindingKind.WORK_SKIPPED, "the run was stopped before its last step", line)
+    steps = _steps(reading, lines)
+    _energies(reading, lines)
+    _drift(reading, lines)
+    if imbalance := reading.search(IMBALANCE.pattern, lines):
+        reading.result("load_imbalance", imbalance[1]["percent"], imbalance[0], 0.01)
+    wall_s = _times(reading, lines, steps)
+    _sections(reading, lines, wall_s)
+    _clock(reading, lines, wall_s)
+
+
+def _steps(reading: Reading, lines: "list[Line]") -> int:
+    """Steps that were done: from the first to the last that the log shows. They must be those of the input."""
+    shown: list[tuple[Line, int]] = []
+    for place, line in enumerate(lines[:-1]):
+        if STEP_HEADING.match(line.text) and (step := STEP.match(lines[place + 1].text)):
+            shown.append((lines[place + 1], whole_number(step["step"])))
+    if not shown:
+        return 0
+    done = shown[-1][1] - shown[0][1]
+    reading.evidence("steps", done, shown[-1][0])
+    if not done:
+        reading.breach(FindingKind.RUN_TOO_SHORT, "no step was done", shown[-1][0])
+    requested = reading.search(STEPS.pattern, lines)
+    if requested and (wanted := whole_number(requested[1]["steps"])) >= 0 and wanted != done:
+        reading.breach(
+            FindingKind.ITERATIONS_DIFFER, f"the input has {wanted} steps, the log {done}", requested[0]
+        )  # fmt: skip
+    return done
+
+
+def _energies(reading: Reading, lines: "list[Line]") -> None:
+    """All energies are finite; temperature and potential change."""
+    histories: dict[str, list[tuple[Line, str]]] = {}
+    inside = False
+    for place, line in enumerate(lines[:-1]):
+        if AVERAGES.search(line.text):
+            break
+        if ENERGIES.match(line.text) or not line.text.strip():
+            inside = bool(line.text.strip())
+            continue
+        if not inside or finite(line.text.split()[0]):
+            continue
+        names = [line.text[at : at + WIDTH].strip() for at in range(0, len(line.text.rstrip()), WIDTH)]
+        for name, word in zip(names, lines[place + 1].text.split(), strict=False):
+            histories.setdefault(name, []).append((lines[place + 1], word))
+            if not finite(word):
+                reading.breach(FindingKind.NOT_A_NUMBER, f"{name} is {word[:40]}", lines[place + 1])
+    for name in ("Potential", "Temperature"):
+        history = histories.get(name, [])
+        if len(history) >= FEWEST_CONSTANT and len({word for _, word in history}) == 1:
+            reading.breach(FindingKind.CONSTANT_RESULTS, f"{name} is the same {len(history)} times", history[-1][0])
+
+
+def _drift(reading: Reading, lines: "list[Line]") -> None:
+    """The conserved energy, with what thermostats took from it, must not change."""
+    length = 0.0
+    for line, match in reading.matches(DRIFT.pattern, lines):
+        if match["length"]:
+            length = number_of(match["length"])
+            continue
+        drift = number_of(match["drift"])
+        reading.evidence("drift_kj_per_mol_ps", drift, line)
+        if not abs(drift) * length <= THERMAL:
+            reading.breach(
+                FindingKind.RESIDUAL_FAILED,
+                f"the conserved energy changed by {abs(drift) * length:.3g} kJ/mol for each atom, more than k·T",
+                line,
+            )
+
+
+def _times(reading: Reading, lines: "list[Line]", steps: int) -> float:
+    """Wall time and rates; 0 where they are missing. ns/day must be the steps in that time."""
+    time, performance = reading.search(TIME.pattern, lines), reading.search(PERFORMANCE.pattern, lines)
+    if time is None or performance is None:
+        reading.lack("the times at its end (Time:, Performance:) are missing")
+        return 0.0
+    line, wall_s = time[0], number_of(time[1]["time"])
+    reading.result("time_s", time[1]["time"], line)
+    reading.result("ns_per_day", performance[1]["rate"], performance[0])
+    if not wall_s >= FEWEST_S:
+        reading.breach(FindingKind.RUN_TOO_SHORT, f"the run took {time[1]['time']} s: too short for a rate", line)
+    if not steps or not wall_s > 0 or reading.search(RESET.pattern, lines):
+        return wall_s
+    reading.result("steps_per_s", f"{steps / wall_s:.9g}", line)
+    width = reading.search(rf"^   dt\s+= (?P<dt>{NUMBER})\s*$", lines)
+    if width and finite(width[1]["dt"]):
+        claimed = number_of(width[1]["dt"]) * 1e-3 * steps / wall_s * 86400
+        rate = number_of(performance[1]["rate"])
+        # mdrun counts the first step as well, and the time that it prints is rounded to milliseconds.
+        if claimed > 0 and not abs(rate / claimed - 1) <= AGREEMENT + 1 / steps + 5e-4 / wall_s:
+            reading.breach(
+                FindingKind.NUMBERS_DISAGREE,
+                f"{steps} steps in {time[1]['time']} s are {claimed:.4g} ns/day, not {rate:g}",
+                performance[0],
+            )
+    return wall_s
+
+
+def _sections(reading: Reading, lines: "list[Line]", wall_s: float) -> None:
+    """The table of where the time was spent, which adds up to the wall time."""
+    heading = reading.search(ACCOUNTING.pattern, lines)
+    if heading is None:
+        return
+    for line in lines[lines.index(heading[0]) :]:
+        section = SECTION.match(line.text)
+        if section is None:
+            continue
+        if section["name"] == "Total":
+            total = number_of(section["time"])
+            if wall_s and not abs(total - wall_s) <= AGREEMENT * wall_s + 0.01:
+                reading.breach(
+                    FindingKind.NUMBERS_DISAGREE, f"the parts took {total:g} s together, the run {wall_s:g} s", line
+                )
+            return
+        reading.result("section_time_s", section["time"], line, labels={"section": section["name"]})
+
+
+def _clock(reading: Reading, lines: "list[Line]", wall_s: float) -> None:
+    """The closing line with an empty one below it; the clock of the day covers the measured time."""
+    finished = reading.search(FINISHED.pattern, lines)
+    if finished is None:
+        reading.lack("the closing line (Finished mdrun on rank 0) is missing")
+        return
+    if not any(line.number > finished[0].number and not line.text.strip() for line in lines):
+        reading.lack("the empty line below its closing line is missing")
+    started = reading.search(STARTED.pattern, lines)
+    try:
+        moments = [datetime.strptime(end[1]["time"], "%a %b %d %H:%M:%S %Y") for end in (started, finished) if end]
+    except ValueError:
+        return
+    passed_s = (moments[-1] - moments[0]).total_seconds()
+    if passed_s < 0:
+        reading.breach(FindingKind.CLOCK_BACKWARDS, "the run ends before it begins", finished[0])
+    elif len(moments) > 1 and wall_s > passed_s + CLOCK_S:
+        reading.breach(
+            FindingKind.NUMBERS_DISAGREE, f"{wall_s:g} s were measured, the clock counts {passed_s:g} s", finished[0]
+        )
+
+
+BENCHMARK = Benchmark(
+    name="gromacs",
+    title="GROMACS",
+    requires="gmx_mpi and MPI",
+    marks=(BANNER.pattern,),
+    beginnings=(":-) GROMACS - gmx mdrun", "GROMACS:      gmx mdrun", "Log file opened on "),
+    parse=parse,
+    metrics=(
+        Metric(name="ns_per_day", unit="ns/day", better=Better.MORE, meaning="simulated time", of_problem=True),
+        Metric(name="steps_per_s", unit="1/s", better=Better.MORE, meaning="of a run", of_problem=True),
+        Metric(name="time_s", unit="s", better=Better.LESS, meaning="wall time of a run"),
+        Metric(name="section_time_s", unit="s", better=Better.LESS, meaning="force, PME mesh, communication, ..."),
+        Metric(name="load_imbalance", unit="", better=Better.LESS, meaning="largest over mean force time, minus 1"),
+    ),
+    main_metric="ns_per_day",
+    evidence=("ranks", "nodes", "threads", "atoms", "steps", "drift_kj_per_mol_ps"),
+    gates=(
+        FindingKind.NOT_A_NUMBER,
+        FindingKind.CONSTANT_RESULTS,
+        FindingKind.RUN_TOO_SHORT,
+        FindingKind.NUMBERS_DISAGREE,
+        FindingKind.RESIDUAL_FAILED,
+        FindingKind.ITERATIONS_DIFFER,
+        FindingKind.WORK_SKIPPED,
+        FindingKind.CLOCK_BACKWARDS,
+        FindingKind.PROGRAM_FAILED,
+    ),
+    complete="the times, `Finished mdrun` and an empty line for each run",
+    scaling=Scaling.STRONG,
+    launch=GROMACS,
+)

@@ -1,0 +1,161 @@
+"""The curves of files: outputs of one benchmark, or tables in CSV; divided into two groups where they are compared."""
+
+import csv
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from seatrial.archive.inputs import TABLES_BYTES
+from seatrial.cli import parse
+from seatrial.cli.options import read_text
+from seatrial.cli.time_limit import PARSE_S, limited
+from seatrial.commands.scale import judge as scale_judge
+from seatrial.commands.scale import points as scale_points
+from seatrial.commands.scale import series as scale_series
+from seatrial.model.errors import UsageError
+from seatrial.model.words import some
+
+if TYPE_CHECKING:
+    from seatrial.benchmarks.declaration import Benchmark
+    from seatrial.commands.scale.judge import Judged
+    from seatrial.commands.scale.points import Curve
+    from seatrial.model.benchmark import Output
+
+TABLE = ".csv"
+MOST_FILES = 1000
+
+
+class Sources(msgspec.Struct, frozen=True, kw_only=True):
+    """What is read, and how."""
+
+    paths: tuple[Path, ...]
+    benchmark: str
+    metric: str
+    over: str
+    sizes: str
+    by: str
+    own_rates: Path | None
+    weak: bool
+
+
+def judged_curves(sources: Sources) -> "list[Judged]":
+    """The curves of all files. Raises UsageError."""
+    if len(sources.paths) > MOST_FILES:
+        raise UsageError(f"{len(sources.paths)} files are too many.", f"Give at most {MOST_FILES}.")
+    own = _own_rates(sources.own_rates)
+    with limited(PARSE_S, "Reading the files"):
+        curves = _tables(sources)
+        outputs = [path for path in sources.paths if path.suffix.lower() != TABLE]
+        if outputs:
+            curves.append(_curve(sources, outputs))
+    return _judged(curves, own, weak=sources.weak)
+
+
+def two_curves(sources: Sources, words: str) -> "tuple[Judged, Judged]":
+    """The two curves that `words` name: A,B. Files belong to the word in their path, curves of tables to their name.
+
+    Raises UsageError where a file or a curve cannot be attributed.
+    """
+    names = [word for word in words.split(",") if word]
+    if len(names) != 2 or names[0] == names[1]:
+        raise UsageError(f"--beside {words}: it takes two different words.", "Write --beside july,november.")
+    own = _own_rates(sources.own_rates)
+    outputs = [path for path in sources.paths if path.suffix.lower() != TABLE]
+    groups: dict[str, list[Path]] = {name: [] for name in names}
+    for path in outputs:
+        fitting = [name for name in names if name in str(path)]
+        if len(fitting) != 1:
+            which = "both" if fitting else "none"
+            raise UsageError(
+                f"--beside {words}: the path {path} contains {which} of the two words.",
+                "Choose words of which each path contains one.",
+            )
+        groups[fitting[0]].append(path)
+    with limited(PARSE_S, "Reading the files"):
+        curves = _named(_tables(sources), names) if len(outputs) < len(sources.paths) else {}
+        for name, paths in groups.items():
+            if paths:
+                curves[name] = msgspec.structs.replace(_curve(sources, paths), name=name)
+    for name in names:
+        if name not in curves:
+            raise UsageError(f"--beside {words}: there is no curve of {name!r}.", "Check the names of the files.")
+    first, second = _judged([curves[name] for name in names], own, weak=sources.weak)
+    return first, second
+
+
+def _named(curves: "Sequence[Curve]", names: Sequence[str]) -> "dict[str, Curve]":
+    """The curves of tables by the word that is their name, or that only one name contains. Raises UsageError."""
+    chosen = {}
+    for name in names:
+        fitting = [curve for curve in curves if curve.name == name]
+        fitting = fitting or [curve for curve in curves if name in curve.name]
+        if len(fitting) != 1:
+            of = some([curve.name for curve in fitting or curves], 8)
+            count = "several curves" if fitting else "no curve"
+            raise UsageError(f"--beside: {count} of the tables have {name!r} in their name: {of}.", "Name one of them.")
+        chosen[name] = fitting[0]
+    return chosen
+
+
+def _judged(curves: "Sequence[Curve]", own: dict[str, float], *, weak: bool) -> "list[Judged]":
+    judged = [scale_judge.judge_curve(curve, weak=weak, own_rates=own) for curve in curves]
+    if not any(item.points for item in judged):
+        raise UsageError("No run has a positive number.", "Choose another --metric.")
+    return [item for item in judged if item.points]
+
+
+def _tables(sources: Sources) -> "list[Curve]":
+    names = [name for name in sources.by.split(",") if name]
+    return [
+        curve
+        for path in sources.paths
+        if path.suffix.lower() == TABLE
+        for curve in scale_points.curves_of_table(
+            read_text(path, TABLES_BYTES), path.name, sources.over, names, sources.metric
+        )
+    ]
+
+
+def _curve(sources: Sources, paths: Sequence[Path]) -> "Curve":
+    """The curve of outputs. Raises UsageError where they are of several benchmarks."""
+    outputs: dict[str, Output] = {}
+    declared: Benchmark | None = None
+    for path in paths:
+        benchmark, output = parse.parsed(sources.benchmark, read_text(path, TABLES_BYTES))
+        if benchmark is None:
+            raise UsageError(f"{path} ends before it shows which benchmark it is of.", "Leave it out.")
+        if declared is not None and declared.name != benchmark.name:
+            raise UsageError(f"{path} is of {benchmark.name}, the first file of {declared.name}.", "Give one of them.")
+        declared = benchmark
+        label = path.name if path.name not in outputs else str(path)
+        outputs[label] = output
+    assert declared is not None  # noqa: S101 - there is at least one path
+    shown = [float(size) for size in scale_series.sizes(sources.sizes, "--sizes")]
+    return scale_points.curve_of_outputs(declared, outputs, sources.over, shown, sources.metric)
+
+
+def _own_rates(path: Path | None) -> dict[str, float]:
+    """Lines node,value. Raises UsageError for anything else."""
+    if path is None:
+        return {}
+    remedy = "Write lines of node,value."
+    rates = {}
+    try:
+        rows = list(csv.reader(io.StringIO(read_text(path, TABLES_BYTES))))
+    except csv.Error as error:
+        raise UsageError(f"{path} is not CSV: {error}.", remedy) from error
+    for row in rows:
+        if len(row) < 2 or row[0] == "node":
+            continue
+        rate = scale_points.number(row[1])
+        if rate is None:
+            raise UsageError(f"{path}: {row[1][:40]!r} is not a number.", remedy)
+        if not scale_judge.LEAST < rate < scale_judge.MOST:
+            raise UsageError(f"{path}: {row[1][:40]!r} is not a positive rate.", remedy)
+        rates[row[0].strip()] = rate
+    if not rates:
+        raise UsageError(f"{path} has no rates of nodes.", remedy)
+    return rates

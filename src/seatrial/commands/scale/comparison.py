@@ -1,0 +1,106 @@
+"""Two curves side by side, of two systems or two dates: how many times as fast the second is at each common size."""
+
+import enum
+from collections.abc import Sequence
+
+import msgspec
+
+from seatrial.commands.scale.evidence import differing_work
+from seatrial.commands.scale.judge import Judged, Point, ratio
+from seatrial.model.benchmark import Better, Breach
+from seatrial.model.errors import UsageError
+from seatrial.model.measurement import Estimate
+
+FEWEST_RUNS = 2
+"""Of both curves at a size: one run has no interval."""
+
+
+class Difference(enum.StrEnum):
+    """What is known of one size."""
+
+    FASTER = "faster"
+    SLOWER = "slower"
+    NOT_SHOWN = "not-shown"
+    """The interval contains 1."""
+    NOT_JUDGED = ""
+    """There are no repetitions."""
+
+
+class Pair(msgspec.Struct, frozen=True, kw_only=True):
+    """One size that both curves have."""
+
+    first: Point
+    second: Point
+    ratio: Estimate
+    """How many times as fast the second is; without repetitions its ends are the value itself."""
+    difference: Difference
+
+
+class Beside(msgspec.Struct, frozen=True, kw_only=True):
+    """Both curves, with what can be compared and what cannot."""
+
+    first: Judged
+    second: Judged
+    pairs: tuple[Pair, ...]
+    only: tuple[tuple[str, tuple[float, ...]], ...]
+    """Name of a curve, and the sizes that the other one lacks."""
+    breaches: tuple[tuple[str, Breach], ...]
+    """Which file or row of the second did other work than the first at the same size."""
+
+
+def beside(first: Judged, second: Judged) -> Beside:
+    """The comparison. Raises UsageError where the curves are not of the same thing, or have no common size."""
+    before, after = first.curve, second.curve
+    for what, old, new in (("over", before.over, after.over), ("of", before.metric, after.metric)):
+        if old != new:
+            raise UsageError(
+                f"{before.name} is {what} {old}, {after.name} {what} {new}: they cannot be compared.",
+                "Choose what both have with --over and --metric.",
+            )
+    of_first = {point.size: point for point in first.points}
+    of_second = {point.size: point for point in second.points}
+    common = [size for size in of_first if size in of_second]
+    if not common:
+        raise UsageError(
+            f"{before.name} and {after.name} have no common size: {_sizes(of_first)}; {_sizes(of_second)}.",
+            "Measure one size on both.",
+        )
+    return Beside(
+        first=first,
+        second=second,
+        pairs=tuple(_pair(of_first[size], of_second[size], before.better) for size in common),
+        only=tuple(
+            (name, missing)
+            for name, sizes, others in ((before.name, of_first, of_second), (after.name, of_second, of_first))
+            if (missing := tuple(size for size in sizes if size not in others))
+        ),
+        breaches=tuple(_breaches(first, second, common)),
+    )
+
+
+def _sizes(points: "dict[float, Point]") -> str:
+    return ", ".join(f"{size:g}" for size in points)
+
+
+def _pair(first: Point, second: Point, better: Better) -> Pair:
+    quotient = ratio(second.value, first.value) if better is Better.MORE else ratio(first.value, second.value)
+    if min(first.value.runs, second.value.runs) < FEWEST_RUNS:
+        alone = msgspec.structs.replace(quotient, low=quotient.value, high=quotient.value, confidence=0.0)
+        return Pair(first=first, second=second, ratio=alone, difference=Difference.NOT_JUDGED)
+    difference = Difference.NOT_SHOWN
+    if quotient.low > 1:
+        difference = Difference.FASTER
+    elif quotient.high < 1:
+        difference = Difference.SLOWER
+    return Pair(first=first, second=second, ratio=quotient, difference=difference)
+
+
+def _breaches(first: Judged, second: Judged, common: Sequence[float]) -> "list[tuple[str, Breach]]":
+    """Runs of the second against a run of the first at the same size."""
+    of_first = {run.size: run for run in first.curve.runs}
+    return [
+        (run.source, breach)
+        for run in second.curve.runs
+        if run.size in common
+        for breach in differing_work(of_first[run.size], run)
+    ]
