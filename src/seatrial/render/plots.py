@@ -229,6 +229,8 @@ class Bars(Block, frozen=True, kw_only=True):
     kind: ClassVar[str] = "bars"
     caption: str
     bars: tuple[Bar, ...]
+    alike: bool = False
+    """All in one colour: parts of one whole, not two things that are compared."""
 
 
 class Factor(msgspec.Struct, frozen=True, kw_only=True):

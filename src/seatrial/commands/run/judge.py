@@ -5,6 +5,7 @@ import msgspec
 from seatrial.benchmarks import gates
 from seatrial.benchmarks.catalogue import detected
 from seatrial.benchmarks.declaration import Benchmark
+from seatrial.commands.run.job import Job, job_of
 from seatrial.failures.start_failure import explain
 from seatrial.judgement.benchmark_findings import CODES, breach_finding, word_of_output
 from seatrial.judgement.outcome import failure_of
@@ -42,6 +43,8 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     ranks: dict[str, tuple[RankPlace, ...]]
     """Where the probe's ranks were, which were started in the same way."""
     limits: dict[str, float]
+    job: Job
+    """Its phases, and its nodes during it."""
     failure: str = ""
     """Why it did not come to its end; empty: it did."""
 
@@ -80,6 +83,7 @@ def judge_run(recorded: RecordedRun, benchmark: Benchmark) -> RunResult:
         machine=tuple(fact_findings(Readings(facts=facts, after=after, ranks=first_ranks(recorded)))),
         ranks=first_ranks(recorded),
         limits=limits,
+        job=job_of(steps, output, first_ranks(recorded), facts, after),
         failure=failure,
     )
 

@@ -1,8 +1,10 @@
 """The report of `seatrial run`: the benchmark's own numbers, its programs, and the nodes and ranks beside them."""
 
+import itertools
 import shlex
 from collections.abc import Iterator
 
+from seatrial.commands.run.job_view import job_blocks, job_fields, phases_text
 from seatrial.commands.run.judge import RunResult
 from seatrial.model import units
 from seatrial.model.benchmark import Better
@@ -79,6 +81,7 @@ def run_fields(run: RunInfo, result: RunResult) -> Json:
             for step in result.steps
         ],
         "machine": [{"finding": item.kind.value, "statement": item.statement} for item in result.machine],
+        **job_fields(result.job),
         "ranks": {node: [list(rank.cpus) for rank in ranks] for node, ranks in result.ranks.items()},
     }
 
@@ -99,6 +102,8 @@ def _rows(run: RunInfo, result: RunResult) -> Iterator[tuple[str, str]]:
         yield "plan", run.design.statement
     for step in result.steps:
         yield step.name, f"{units.duration(step.seconds)}, exit code {step.returncode}"
+    if phases := phases_text(result.job):
+        yield "phases", phases
     unit_of = {metric.name: metric.unit for metric in result.benchmark.metrics}
     for metric, limit in result.limits.items():
         yield "limit", f"{metric}: {units.in_unit(limit, unit_of.get(metric, ''))}"
@@ -112,7 +117,8 @@ def _last_words(step: StepResult) -> Iterator[Block]:
 
 
 def _page(run: RunInfo, result: RunResult) -> Iterator[Block]:
-    yield from _blocks(run, result)
+    blocks = (job_blocks(result.job), _blocks(run, result))
+    yield from itertools.chain(*(reversed(blocks) if result.findings or result.failure else blocks))
     if result.ranks:
         rows = tuple(
             (node, str(number), ",".join(map(str, rank.cpus)))
