@@ -165,6 +165,8 @@ def fio_text() -> str:
         "Run status group 0 (all jobs):\n"
         "   READ: bw=647MiB/s (679MB/s), 647MiB/s-647MiB/s (679MB/s-679MB/s), io=3976MiB (4169MB), run=6145-6145msec\n"
         "  WRITE: bw=686MiB/s (720MB/s), 686MiB/s-686MiB/s (720MB/s-720MB/s), io=4216MiB (4421MB), run=6145-6145msec\n"
+        "\nDisk stats (read/write):\n    dm-0: ios=0/8, merge=0/0, ticks=0/4, in_queue=4, util=0.00%, aggrios=0/8\n"
+        "  vda: ios=0/8, merge=0/0, ticks=0/4, in_queue=4, util=0.00%\n"
     )
 
 

@@ -30,6 +30,9 @@ FEWEST_TERSE = 5 + 2 * 41
 MEAN_LATENCY = 4 + 4 + 4 + 20 + 2
 """Fields from the first of a direction to the mean of its total latency."""
 DISKS = re.compile(r"^Disk stats \(read/write\):")
+DISK = re.compile(r"^\s+\S+: ios=\d+/\d+")
+AGGREGATE = "aggrios="
+"""Of a device that is made of others, which have lines of their own below it."""
 PREFIXES = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9}
 SIZES = {
     **{f"{letter}B": 1000**power for power, letter in enumerate(("", "K", "M", "G", "T"))},
@@ -203,8 +206,17 @@ def _complete(reading: Reading, modes: dict[str, set[str]], totals: dict[str, se
         for direction in sorted(wanted - totals.get(group, set())):
             reading.lack(f"the summary of group {group} has no line for {direction}")
     disks = reading.search(DISKS.pattern)
-    if disks and not reading.search(r": ios=\d+/\d+", reading.whole_lines[disks[0].number :]):
+    if disks is None:
+        reading.lack(
+            "the statistics of disks are missing: it was cut off there, or its file system has none "
+            "(--output-format=json has an end)"
+        )
+        return
+    rows = list(reading.matches(DISK.pattern, reading.whole_lines[disks[0].number :]))
+    if not rows:
         reading.lack("the statistics of disks have no line")
+    elif AGGREGATE in rows[-1][0].text:
+        reading.lack("the statistics of disks end before the disks of the last device")
 
 
 BENCHMARK = Benchmark(
@@ -227,7 +239,7 @@ BENCHMARK = Benchmark(
         FindingKind.RUN_TOO_SHORT,
         FindingKind.NUMBERS_DISAGREE,
     ),
-    complete="JSON: the end of the object. Text: for each group a summary with each direction of its jobs; whether "
-    "statistics of disks should follow cannot be seen",
+    complete="JSON: the end of the object. Text: for each group a summary with each direction of its jobs, and the "
+    "statistics of disks",
     launch=FIO,
 )
