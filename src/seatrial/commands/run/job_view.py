@@ -80,7 +80,7 @@ def _row(node: NodeView) -> tuple[str, ...]:
 
 def _carried(node: NodeView) -> str:
     """Which device counted what."""
-    parts = [f"{name}: {units.size(counted)}" for name, counted in node.port_bytes.items() if counted]
+    parts = [f"{name}: {counted / 1e6:.3g} MB" for name, counted in node.port_bytes.items() if counted]
     if node.tcp_sent is not None:
         resent = f", {node.tcp_resent} sent again" if node.tcp_resent else ""
         parts.append(f"TCP: {count(node.tcp_sent, 'segment')}{resent}")

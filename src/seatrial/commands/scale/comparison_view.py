@@ -18,8 +18,11 @@ FEWEST_SIZES = 2
 
 
 def beside_sentence(both: Beside) -> str:
-    """The largest common size: which is faster, by how much, and whether that is shown."""
-    pair = both.pairs[-1]
+    """The largest common size with repetitions, else the largest: which is faster, by how much, and whether that is
+    shown.
+    """
+    repeated = [pair for pair in both.pairs if pair.difference is not Difference.NOT_JUDGED]
+    pair = (repeated or both.pairs)[-1]
     first, second, over = both.first.curve.name, both.second.curve.name, both.first.curve.over
     at = f"at {pair.first.size:g} {over}"
     change = f"{second} is {pair.ratio.value:.3g} times as fast as {first} {at}"
@@ -44,11 +47,10 @@ def beside_blocks(both: Beside) -> Iterator[Block]:
         cells.append(f"{pair.ratio.value:.3g}")
         judged = pair.difference is not Difference.NOT_JUDGED
         cells += [_interval(pair) if judged else "", pair.difference.value.replace("-", " ")] * repeated
-        cells += [share(pair.first.efficiency.value), share(pair.second.efficiency.value)]
+        cells.append(f"{share(pair.first.efficiency.value)}, {share(pair.second.efficiency.value)}")
         rows.append(tuple(cells))
-    titles = (f"#{over}", f"#{names[0]}", f"#{names[1]}", "#times as fast", *interval)
-    efficiencies = ("#efficiency", "#and of the second")
-    yield Table(columns=columns(*titles, *efficiencies), rows=tuple(rows), tight=True)
+    titles = (f"#{over}", f"#{names[0]}", f"#{names[1]}", "#ratio", *interval, "#efficiencies")
+    yield Table(columns=columns(*titles), rows=tuple(rows), tight=True)
     sentences = [f"Only {name} has {', '.join(f'{size:g}' for size in sizes)} {over}." for name, sizes in both.only]
     if not repeated:
         sentences.append("Single runs have no interval: repeat them to know whether a difference is one.")

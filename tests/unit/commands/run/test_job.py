@@ -85,7 +85,7 @@ def test_the_page_has_bars_of_both_and_a_row_for_the_node() -> None:
     (table,) = (block for block in blocks if isinstance(block, Table))
     (row,) = table.rows
     assert row[:4] == ("n1", "1", "0-1", "not known")
-    assert "mlx5_0/1: 7.8 KiB" in row[4]
+    assert "mlx5_0/1: 0.008 MB" in row[4]
     assert row[5:] == ("3.00 to 2.00 GHz", "2 thermal throttles, 3 errors or drops of interfaces")
 
 
