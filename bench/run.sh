@@ -9,6 +9,7 @@ status=0
 .venv/bin/python bench/changes.py || status=$?
 .venv/bin/python bench/change_points.py || status=$?
 .venv/bin/python bench/fleet_errors.py || status=$?
+.venv/bin/python bench/peer_suspects.py --draws 100 || status=$?
 .venv/bin/python bench/growing_run.py 1000 || status=$?
 .venv/bin/python -m bench.planted_map_faults 10 || status=$?
 .venv/bin/python bench/verification.py || status=$?

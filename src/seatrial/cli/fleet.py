@@ -1,7 +1,8 @@
 """seatrial fleet: one benchmark's values from many nodes, judged."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,9 +12,13 @@ from seatrial.cli.options import Archive, AsJson, Junit, Runs, archive_folder, r
 from seatrial.cli.outcome import Files, show
 from seatrial.commands.fleet import judge as fleet_judge
 from seatrial.commands.fleet import view as fleet_view
+from seatrial.driver import facts_reading
 from seatrial.importers import fleets
 from seatrial.judgement.comparison import node_values
 from seatrial.model.errors import UsageError
+
+if TYPE_CHECKING:
+    from seatrial.model.facts import NodeFacts
 
 BETTER = ("higher", "lower")
 
@@ -28,6 +33,13 @@ def fleet(
     ] = "",
     better: Annotated[str, typer.Option(help="Which values are good: higher or lower.", metavar="WHICH")] = "higher",
     effect: Annotated[str, typer.Option(help="Smallest loss of a node that matters.", metavar="SHARE")] = "2%",
+    facts: Annotated[
+        str,
+        typer.Option(
+            help="Facts of the nodes: a recording, or a run of the archive.  [default: those of --runs]",
+            metavar="RUN|PATH",
+        ),
+    ] = "",
     runs: Runs = "",
     archive: Archive = None,
     as_json: AsJson = False,
@@ -36,7 +48,8 @@ def fleet(
     """Judge one benchmark's values from many nodes: which are slow, which had single bad runs, what would be found."""
     if better not in BETTER:
         raise UsageError(f"--better {better!r} is not known.", "Write higher or lower.")
-    values: fleets.Fleet = _of_runs(archive_folder(archive), runs, column) if runs else {}
+    folder = archive_folder(archive)
+    values: fleets.Fleet = _of_runs(folder, runs, column) if runs else {}
     if bool(files) == bool(runs):
         raise UsageError("Either files or --runs must be given.", "Give one of them.")
     for file in files or ():
@@ -44,7 +57,16 @@ def fleet(
         for node, numbers in part.items():
             values.setdefault(node, []).extend(numbers)
     judged = fleet_judge.judge_nodes(values, higher_is_better=better == "higher", effect=share_of(effect, "--effect"))
+    if facts_of := _facts(folder, facts, runs):
+        judged = fleet_judge.with_facts(judged, facts_of)
     return show(fleet_view.fleet_report(judged), as_json=as_json, files=Files(junit=junit))
+
+
+def _facts(archive: Path, facts: str, runs: str) -> "Mapping[str, NodeFacts]":
+    """Of the run or recording that is named, or of the newest of the runs that has any. Raises UsageError."""
+    if facts:
+        return facts_reading.read_earlier(facts, archive).facts
+    return run_sets.find_runs(archive, runs).parsed_facts() if runs else {}
 
 
 def _of_runs(archive: Path, runs: str, column: str) -> fleets.Fleet:

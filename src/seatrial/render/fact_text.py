@@ -1,69 +1,11 @@
-"""Facts in words: one value by its unit, a node in a row of a table, and in which columns nodes differ."""
+"""Nodes in words: a node in a row of a table, and in which columns nodes differ."""
 
-import math
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from seatrial.model import units
 from seatrial.model.facts import NetworkInterface, NodeFacts
 from seatrial.model.words import natural_sorted
-
-MISSING = "not reported"
-THERE = "there"
-NOT_THERE = "not there"
-
-Value = str | int | float | bool | None
-
-
-def value_text(fact: str, value: Value) -> str:
-    """For a fact that ends in _hz, 2.1 GHz; numbers of facts without a unit, and words, as they are."""
-    if value is None:
-        return MISSING
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, str):
-        return value or "without a value"
-    if not math.isfinite(value):
-        return str(value)
-    return _number(fact, value)
-
-
-def _number(fact: str, value: float) -> str:
-    words = fact.split(".")
-    unit = words[-2] if words[-1] in ("least", "most") and len(words) > 1 else words[-1]
-    if unit.endswith("_bytes") and value < 0:
-        return "unlimited"
-    if fact.startswith("memory.") and unit.endswith("_transfers_per_s"):
-        return memory_speed(value)
-    for ending, text in _BY_UNIT:
-        if unit.endswith(ending):
-            return text(value)
-    watts = " W" if len(words) > 1 and words[-2].endswith("_w") else ""
-    return f"{value}{watts}" if isinstance(value, int) else f"{value:g}{watts}"
-
-
-def hertz(value: float) -> str:
-    """2.6 GHz."""
-    return f"{value / 1e9:.4g} GHz" if value >= 0.9995e9 else f"{value / 1e6:.4g} MHz"
-
-
-def lane_speed(transfers_per_s: float) -> str:
-    """8 GT/s, as PCIe's speeds are named."""
-    return f"{transfers_per_s / 1e9:g} GT/s"
-
-
-def memory_speed(transfers_per_s: float) -> str:
-    """3200 MT/s, as memory's speeds are named."""
-    return f"{transfers_per_s / 1e6:g} MT/s"
-
-
-_BY_UNIT: tuple[tuple[str, Callable[[float], str]], ...] = (
-    ("_bytes", lambda value: units.size(int(value))),
-    ("_bits_per_s", units.link_rate),
-    ("_transfers_per_s", lane_speed),
-    ("_hz", hertz),
-    ("_s", units.duration),
-)
 
 _LOOPBACK = 772
 _MOST_NAMED = 4

@@ -21,6 +21,7 @@ from seatrial.commands.transports.carriers import CarrierVerdict
 from seatrial.commands.transports.effects import Effect
 from seatrial.commands.transports.inventory import Offer
 from seatrial.judgement.comparison.records import ChangedFact, Counts, ProofOutcome, Unlike
+from seatrial.judgement.peer_suspects import PeerFact
 from seatrial.lab.cluster.daemons import LabStatus
 from seatrial.lab.faults.base import Planted
 from seatrial.lab.simulator.totals import Totals
@@ -45,8 +46,8 @@ from seatrial.statistics.segments import Segment
 RECORDS: tuple[type, ...] = (
     AtOnce, AtSize, Carrier, CarrierVerdict, ChangedFact, Clock, ClockReading, Compared, Cost, Counts, CurvePlaces,
     CurvePoint, Declared, Direction, Effect, Estimate, EstimateFields, FactChange, LabStatus, MaxRate,
-    NodeCause, NodeConditions, NodeFacts, NodeLimits, Noise, Offer, Outcome, Planted, Plateau, ProofOutcome, RankRow,
-    Recovery, Request,
+    NodeCause, NodeConditions, NodeFacts, NodeLimits, Noise, Offer, Outcome, PeerFact, Planted, Plateau,
+    ProofOutcome, RankRow, Recovery, Request,
     RunInfo, RunResult, RunRow, RunSummary, Segment, Source, Storage, StorageRates, Totals, Unlike, Verdict,
 )  # fmt: skip
 """That are printed as they are; the tables name them."""

@@ -32,6 +32,7 @@ from seatrial.drift.network_differences import tcp_resent_between
 from seatrial.judgement.corrupt_data import corrupt_flows, corruption_findings
 from seatrial.judgement.nodes.findings import with_slow_nodes
 from seatrial.judgement.nodes.trials import judge_trials, trial_notes
+from seatrial.judgement.peer_suspects import with_suspects
 from seatrial.judgement.rank_deaths import judge_deaths
 from seatrial.judgement.rank_notes import first_ranks
 from seatrial.locate.evidence import Evidence, Pair, deciding
@@ -126,7 +127,8 @@ def _measured_findings(
     yield from deaths
     yield from corruption_findings(recorded.measurements, references.fabric)
     yield from invalid_findings(suspicion.bandwidth, evidence, references)
-    yield from with_slow_nodes(_pair_findings(recorded, evidence, references, suspicion), trials.findings)
+    of_pairs = with_slow_nodes(_pair_findings(recorded, evidence, references, suspicion), trials.findings)
+    yield from with_suspects(of_pairs, {name for pair in evidence for name in pair}, recorded.facts)
     yield from trials.findings
 
 

@@ -7,6 +7,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from seatrial.drift.fact_words import value_text
 from seatrial.drift.peer_groups import one_kernel
 from seatrial.judgement.comparison.records import ERROR_RATE
 from seatrial.model.facts import NodeFacts
@@ -20,7 +21,6 @@ from seatrial.model.subject import CLUSTER, Subject, SubjectKind, node
 from seatrial.model.units import share
 from seatrial.model.verdict import Finding, FindingKind, Verdict
 from seatrial.model.words import count, natural_sorted, some
-from seatrial.render.fact_text import value_text
 from seatrial.statistics.rank_sum import adjusted_together
 from seatrial.statistics.run_comparison import CONFIDENCE, RunComparison, compare_runs
 

@@ -4,8 +4,10 @@ Nothing is changed before the sentence that says what will be. The changed setti
 it is what `toggle` restores at the end, whatever happens.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 
 import msgspec
 
@@ -29,7 +31,8 @@ MOST_NAMES = 6
 LEFT_OUT = frozenset({"--archive", "--run", "--html", "--markdown", "--junit"})
 """Options of the earlier command that name files; each has a value."""
 LEFT_OUT_FLAGS = frozenset({"--json", "--detach"})
-PARAMETERS_FILE = "proof-mpi-parameters.conf"
+PARAMETERS_FILE = ("proof-mpi-parameters-", ".conf")
+"""Of Open MPI without the change, in the archive: the nodes see it there. Each proof has its own."""
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -135,24 +138,21 @@ def _prove(
         untestable = msgspec.structs.replace(planned, outcome=ProofOutcome.UNTESTABLE, statement=f"{failed[0]}.")
         return untestable, ""
     places = [each for each in located if isinstance(each, Located)]
-    file = request.archive / PARAMETERS_FILE
-    toggle = Toggle(
-        first=Setting(steps=tuple(step_to(reach, each, each.content) for each in places)),
-        second=Setting(
-            steps=tuple(step_to(reach, each, each.setting.earlier) for each in places),
-            environment=_environment(reversal, file),
-        ),
-        benchmark=benchmark,
-        blocks=request.blocks,
-        sense=Sense.HIGHER,
-    )
     try:
-        toggled = run_toggled(request.archive, toggle, progress)
+        with _environment(reversal, request.archive) as environment:
+            toggle = Toggle(
+                first=Setting(steps=tuple(step_to(reach, each, each.content) for each in places)),
+                second=Setting(
+                    steps=tuple(step_to(reach, each, each.setting.earlier) for each in places), environment=environment
+                ),
+                benchmark=benchmark,
+                blocks=request.blocks,
+                sense=Sense.HIGHER,
+            )
+            toggled = run_toggled(request.archive, toggle, progress)
     except SeatrialError as error:
         why = error.what if isinstance(error, Unrestored) else ""
         return msgspec.structs.replace(planned, outcome=ProofOutcome.UNTESTABLE, statement=error.what), why
-    finally:
-        file.unlink(missing_ok=True)
     sets = [find_runs(request.archive, ",".join(runs)) for runs in (toggled.second, toggled.first)]
     leaf_of = {node: leaf for each in sets for run in each.summaries for node, leaf in run.leaf_of.items()}
     proof = judge_proof(planned, comparison, load_tables(sets), len(toggled.second), leaf_of)
@@ -160,14 +160,19 @@ def _prove(
     return runs, toggled.unrestored
 
 
-def _environment(reversal: Reversal, file: Path) -> dict[str, str]:
-    """Of the job without the change. Open MPI reads `file` in place of the nodes' own files."""
-    environment = dict(reversal.environment)
-    if reversal.parameters is not None:
-        lines = [f"{name} = {value}\n" for name, value in reversal.parameters.items()]
-        file.write_text("".join(lines), encoding="utf-8")
-        environment[MPI_FILES] = str(file.absolute())
-    return environment
+@contextmanager
+def _environment(reversal: Reversal, archive: Path) -> Iterator[dict[str, str]]:
+    """Of the job without the change. Open MPI reads a file of ours in place of the nodes' own files."""
+    if reversal.parameters is None:
+        yield dict(reversal.environment)
+        return
+    prefix, suffix = PARAMETERS_FILE
+    lines = [f"{name} = {value}\n" for name, value in reversal.parameters.items()]
+    with NamedTemporaryFile("w", encoding="utf-8", dir=archive, prefix=prefix, suffix=suffix) as file:
+        file.write("".join(lines))
+        file.flush()
+        Path(file.name).chmod(0o644)
+        yield {**reversal.environment, MPI_FILES: str(Path(file.name).absolute())}
 
 
 def _moved_on(located: Sequence["Located | str"]) -> list[str]:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 
+from seatrial.drift.fact_words import value_text
 from seatrial.judgement.comparison.records import (
     Changed,
     ChangedFact,
@@ -20,7 +21,6 @@ from seatrial.model.subject import SubjectKind
 from seatrial.model.units import share
 from seatrial.model.verdict import Outcome
 from seatrial.model.words import count, some
-from seatrial.render.fact_text import value_text
 
 MOST_NAMES = 4
 DECIDED = (ProofOutcome.CONFIRMED, ProofOutcome.REFUTED)

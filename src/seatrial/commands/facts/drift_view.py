@@ -5,13 +5,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from seatrial.commands.facts.drift import Drift
 from seatrial.drift.changes import Change
 from seatrial.drift.comparison import LOGIN_AND_COMPUTE, Difference
+from seatrial.drift.fact_words import NOT_THERE, THERE, Value, value_text
 from seatrial.drift.peer_groups import groups
 from seatrial.model.errors import ExitCode
 from seatrial.model.facts import NodeFacts
 from seatrial.model.verdict import Finding, Verdict
 from seatrial.model.words import count, natural_sorted, some
 from seatrial.render.escape import shorten
-from seatrial.render.fact_text import NOT_THERE, THERE, Value, value_text
 from seatrial.render.headline import sentence_of, word_of
 from seatrial.render.json import Json
 from seatrial.render.node_names import few

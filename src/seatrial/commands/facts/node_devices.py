@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 
+from seatrial.drift.fact_words import lane_speed
 from seatrial.limits.pcie import state_of
 from seatrial.model import units
 from seatrial.model.facts import NetworkInterface, NodeFacts
 from seatrial.model.hardware import PciDevice, PciHop, PciKind
 from seatrial.model.hca import Hca, Port
-from seatrial.render.fact_text import lane_speed, used_interfaces
+from seatrial.render.fact_text import used_interfaces
 
 Row = tuple[str, str]
 

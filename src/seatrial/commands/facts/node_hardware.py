@@ -5,12 +5,12 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from seatrial.commands.facts.node_devices import device_name
+from seatrial.drift.fact_words import hertz, memory_speed
 from seatrial.drift.flat_fields import counted, ranges
 from seatrial.model import units
 from seatrial.model.facts import NodeFacts
 from seatrial.model.hardware import IN_NAME, Dimm, NumaNode, ProcessorFacts
 from seatrial.model.words import count
-from seatrial.render.fact_text import hertz, memory_speed
 
 Row = tuple[str, str]
 

@@ -4,7 +4,9 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from seatrial.judgement.peer_suspects import PeerSuspect, find_peer_suspects
 from seatrial.model.errors import ExitCode, UsageError
+from seatrial.model.facts import NodeFacts
 from seatrial.model.verdict import Verdict, worst
 from seatrial.statistics.fleets import EFFECT, FleetResult, NodeRuns, judge_fleet
 
@@ -23,6 +25,10 @@ class FleetJudgement(msgspec.Struct, frozen=True, kw_only=True):
     unmeasured: tuple[str, ...]
     all_zero: tuple[str, ...] = ()
     """The nodes, where every value of all of them is 0."""
+    suspects: tuple[PeerSuspect, ...] = ()
+    """Facts that the nodes that are not healthy have, and healthy ones do not."""
+    without_facts: tuple[str, ...] = ()
+    """Measured nodes of which no facts are known, where those of others are."""
     verdict: Verdict
 
     @property
@@ -86,6 +92,24 @@ def judge_nodes(
         unmeasured=unmeasured,
         all_zero=all_zero,
         verdict=Verdict.INCONCLUSIVE if all_zero else _verdict(result, effect, unmeasured),
+    )
+
+
+def with_facts(judged: FleetJudgement, facts: Mapping[str, NodeFacts]) -> FleetJudgement:
+    """The judgement with the facts that separate slow nodes from healthy ones.
+
+    Where no node is slow, those of the slower one of two populations count, or else unstable ones.
+    """
+    nodes = judged.result.nodes if judged.result else ()
+    slow = {node.node for node in judged.slow}
+    if not slow and judged.result and judged.result.populations:
+        slow = set(judged.result.populations[0])
+    slow = slow or {node.node for node in judged.unstable}
+    good = {node.node for node in nodes if node_verdict(node) is Verdict.PASS}
+    return msgspec.structs.replace(
+        judged,
+        suspects=find_peer_suspects(facts, slow, good | slow),
+        without_facts=tuple(node.node for node in nodes if node.node not in facts),
     )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from seatrial.commands.fleet.judge import FleetJudgement, node_verdict
+from seatrial.judgement.peer_suspects import PeerSuspect, separation, suspects_text
 from seatrial.model import subject
 from seatrial.model.units import prefixed, share
 from seatrial.model.verdict import Verdict
@@ -54,6 +55,24 @@ def fleet_fields(judged: FleetJudgement) -> Json:
         "intraclass_correlation": result.intraclass if result else None,
         "reliability": result.reliability if result else None,
         "nodes": [_node_fields(node) for node in result.nodes] if result else [],
+        "suspects": [suspect_fields(each) for each in judged.suspects],
+        "without_facts": list(judged.without_facts),
+    }
+
+
+def suspect_fields(suspect: PeerSuspect) -> Json:
+    """Facts that the same nodes have."""
+    return {
+        "facts": [{"fact": each.fact, "value": each.value, "usual": each.usual} for each in suspect.facts],
+        "nodes": list(suspect.nodes),
+        "of": suspect.of,
+        "slow": list(suspect.slow),
+        "all_slow": suspect.all_slow,
+        "weight": suspect.weight,
+        "mechanism": suspect.mechanism,
+        "p_value": suspect.p_value,
+        "adjusted_p": suspect.adjusted_p,
+        "proved": suspect.proved,
     }
 
 
@@ -73,6 +92,12 @@ def _node_fields(node: NodeRuns) -> Json:
 
 
 def _sentence(judged: FleetJudgement) -> str:
+    """What is wrong, and the fact that is proved to go with it."""
+    proved = next((each for each in judged.suspects if each.proved), None)
+    return f"{_verdict_text(judged)}{f'; {separation(proved)}' if proved else ''}"
+
+
+def _verdict_text(judged: FleetJudgement) -> str:
     result = judged.result
     if judged.all_zero:
         return f"every value of {count(len(judged.all_zero), 'node')} is 0, so nothing can be compared"
@@ -111,6 +136,10 @@ def _blocks(judged: FleetJudgement) -> Iterator[Block]:
     if judged.result:
         for note in _notes(judged, judged.result):
             yield Paragraph(text=note)
+    if text := suspects_text(judged.suspects):
+        yield Paragraph(text=text)
+    if judged.without_facts:
+        yield Paragraph(text=f"No facts are known of {some(judged.without_facts, MOST_NAMES)}.")
 
 
 def _row(node: NodeRuns) -> tuple[str, ...]:

@@ -5,13 +5,13 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from seatrial.drift.fact_words import value_text
 from seatrial.judgement.comparison.history import Explained, History
 from seatrial.judgement.comparison.records import Suspect
 from seatrial.model.errors import ExitCode
 from seatrial.model.subject import FABRIC
 from seatrial.model.units import quantity
 from seatrial.model.words import count, some
-from seatrial.render.fact_text import value_text
 from seatrial.render.json import Json, number
 from seatrial.render.report import Block, Lines, Paragraph, Report, Table, columns
 

@@ -4,18 +4,15 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence, Set
 
 import msgspec
-import numpy as np
 
 from seatrial.drift.changes import Change, changes
-from seatrial.drift.severity import REST, known_cost
+from seatrial.drift.severity import REST
+from seatrial.judgement.association import adjusted_known, by_rank, cost_of, heaviest_first
 from seatrial.judgement.comparison.records import ChangedFact, Suspect
 from seatrial.model.facts import NodeFacts
 from seatrial.rules.base import Readings
 from seatrial.rules.catalogue import fact_findings
-from seatrial.statistics.rank_sum import adjusted, rank_sum_tail
 
-NO_CAUSE = ("node", "boot_id", "complete")
-"""Changes that say that something may have changed, and not what."""
 MOST_FACTS = 20
 """Facts of one group that are listed."""
 
@@ -38,44 +35,27 @@ def find_suspects(
     for change in changes(before, after):
         groups[change.nodes].append(change)
     suspects = [_suspect(nodes, facts, losses, slower) for nodes, facts in groups.items()]
-    tested = adjusted(np.array([np.nan if each.p_value is None else each.p_value for each in suspects]))
-    suspects = [
-        each if each.p_value is None else msgspec.structs.replace(each, adjusted_p=float(share))
-        for each, share in zip(suspects, tested, strict=True)
-    ]
+    shares = adjusted_known([each.p_value for each in suspects])
+    suspects = [msgspec.structs.replace(each, adjusted_p=share) for each, share in zip(suspects, shares, strict=True)]
     return tuple(sorted(suspects, key=lambda each: _order(each, all_slower=all_slower)))
 
 
 def _suspect(nodes: tuple[str, ...], facts: Sequence[Change], losses: Mapping[str, float], slower: Set[str]) -> Suspect:
-    ordered = sorted(facts, key=lambda each: (each.fact in NO_CAUSE, -each.weight, each.fact))
+    change_of = {each.fact: each for each in facts}
+    ordered = [change_of[fact] for fact in heaviest_first({each.fact: each.weight for each in facts})]
     leading = ordered[0]
-    weight, mechanism = known_cost(leading.fact)
+    weight, mechanism = cost_of(leading.fact)
     return Suspect(
         facts=tuple(ChangedFact(fact=each.fact, before=each.before, after=each.after) for each in ordered[:MOST_FACTS]),
         nodes=nodes,
         of=leading.of,
-        weight=weight if leading.fact not in NO_CAUSE else REST,
-        mechanism=mechanism if leading.fact not in NO_CAUSE else "",
+        weight=weight,
+        mechanism=mechanism,
         slower_nodes=len(slower & set(nodes)),
         all_slower=len(slower),
-        p_value=_association(nodes, losses),
+        p_value=by_rank(nodes, losses),
         adjusted_p=None,
     )
-
-
-def _association(nodes: Sequence[str], losses: Mapping[str, float]) -> float | None:
-    """Probability that nodes drawn at random lost as much: the exact permutation test on ranks (`rank_sum`).
-
-    Nodes of equal loss get their mean rank.
-    """
-    names = sorted(losses)
-    touched = np.isin(names, list(nodes))
-    if not touched.any() or touched.all():
-        return None
-    lost = np.array([losses[name] for name in names])
-    _, place, count = np.unique(-lost, return_inverse=True, return_counts=True)
-    ranks = (np.cumsum(count) - (count - 1) / 2)[place]
-    return rank_sum_tail(float(ranks[touched].sum()), int(touched.sum()), len(names))
 
 
 def _order(suspect: Suspect, *, all_slower: bool) -> tuple[bool, bool, int, int, float, str]:

@@ -1,22 +1,16 @@
-"""Findings on nodes: which figure is out of line, by how much, in which facts the node differs, and what to do."""
+"""Findings on nodes: which figure is out of line, by how much, and what to do."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from seatrial.drift.comparison import Difference, drift
 from seatrial.judgement.nodes.peers import Outlier
-from seatrial.model.facts import NodeFacts
 from seatrial.model.node_trials import NodeFigures
 from seatrial.model.subject import node
 from seatrial.model.units import SHARE, estimate, quantity, share
 from seatrial.model.verdict import Finding, FindingKind
-from seatrial.model.words import count, some
+from seatrial.model.words import count
 
-MOST_FACTS = 4
-"""Facts in which a node differs that a finding names."""
-LEAST_WEIGHT = 20
-"""Facts of less weight have no known effect on speed."""
 REMEDIES = {
     FindingKind.LOW_MEMORY_BANDWIDTH: "Compare its memory modules with a peer's (seatrial facts): a missing or slower "
     "module, an empty channel, corrected errors (EDAC). Look for another process on the node.",
@@ -34,7 +28,7 @@ REMEDIES = {
 }
 
 
-def slow_node(worst_first: Sequence[Outlier], facts: Mapping[str, NodeFacts]) -> Finding:
+def slow_node(worst_first: Sequence[Outlier]) -> Finding:
     """One node's figures of one kind, the one that is farthest out of line first."""
     worst = worst_first[0]
     name, compared = worst.node, worst.comparison
@@ -48,8 +42,7 @@ def slow_node(worst_first: Sequence[Outlier], facts: Mapping[str, NodeFacts]) ->
         subject=node(name),
         verdict=measure.kind.verdict,
         statement=f"On {name} the {measure.label} is {estimate(worst.measured, measure.metric)}{part} the "
-        f"{quantity(peers, measure.metric)} of {count(len(compared.nodes), 'node')} of its model.{likewise}"
-        f"{_facts(name, compared.nodes, facts)}",
+        f"{quantity(peers, measure.metric)} of {count(len(compared.nodes), 'node')} of its model.{likewise}",
         remedy=REMEDIES[measure.kind],
         brief=f"{measure.label} {quantity(worst.measured.value, measure.metric)}{part} "
         f"its peers' {quantity(peers, measure.metric)}",
@@ -88,19 +81,3 @@ def wrong_result(figures: NodeFigures) -> Finding:
         "again, test its memory (memtest86+), look for machine checks (rasdaemon, mcelog), and replace the processor.",
         brief=f"wrong results of {kernels}",
     )
-
-
-def _facts(name: str, nodes: Sequence[str], facts: Mapping[str, NodeFacts]) -> str:
-    """A sentence on the facts in which the node differs from most of those that it was compared with."""
-    with_facts = {each: facts[each] for each in nodes if each in facts}
-    if name not in with_facts:
-        return ""
-    telling = [each for each in drift(with_facts) if name in each.odd and each.weight >= LEAST_WEIGHT]
-    if not telling:
-        return " No fact that is known to matter differs from its peers'."
-    return f" Its facts differ from its peers' in {some([_fact(one, name) for one in telling], MOST_FACTS)}."
-
-
-def _fact(difference: Difference, name: str) -> str:
-    value_here = next((value for value, nodes in difference.values if name in nodes), None)
-    return f"{difference.fact} ({value_here}, usually {difference.usual})"

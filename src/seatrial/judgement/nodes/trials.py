@@ -12,6 +12,7 @@ from seatrial.judgement.nodes.findings import slow_node, wrong_result
 from seatrial.judgement.nodes.limits import limits_of
 from seatrial.judgement.nodes.peers import Outlier, compare, outliers
 from seatrial.judgement.nodes.storage import impossible, storage_notes, storage_of, without
+from seatrial.judgement.peer_suspects import with_suspects
 from seatrial.model.facts import NodeFacts
 from seatrial.model.measurement import GroupMeasurement, Kernel
 from seatrial.model.node_trials import NodeFigures, NodeTrials, Storage
@@ -19,6 +20,7 @@ from seatrial.model.placement import node_of
 from seatrial.model.settings import Trial
 from seatrial.model.verdict import Finding, FindingKind
 
+NO_FACT = "No fact that is known to matter differs from its peers'."
 SHARED = "These nodes share one kernel and its cores, so their trials were carried out one after the other."
 
 
@@ -84,12 +86,19 @@ def _possible(
 
 
 def _slow(worse: Sequence[Outlier], facts: Mapping[str, NodeFacts]) -> tuple[Finding, ...]:
-    """One finding for each node and kind, by the figure that is farthest out of line."""
+    """One finding for each node and kind, by the figure that is farthest out of line, with the facts that differ.
+
+    Nodes that are peers in this figure are compared in their facts as well.
+    """
     by_part: dict[tuple[str, FindingKind], list[Outlier]] = {}
     for outlier in worse:
         by_part.setdefault((outlier.node, outlier.comparison.measure.kind), []).append(outlier)
-    worst_first = (sorted(outliers_, key=lambda each: -each.excess) for outliers_ in by_part.values())
-    return tuple(slow_node(ordered, facts) for ordered in worst_first)
+    by_peers: dict[frozenset[str], list[Finding]] = {}
+    for outlying in by_part.values():
+        worst_first = sorted(outlying, key=lambda each: -each.excess)
+        peers = frozenset(worst_first[0].comparison.nodes)
+        by_peers.setdefault(peers, []).append(slow_node(worst_first))
+    return tuple(one for peers, findings in by_peers.items() for one in with_suspects(findings, peers, facts, NO_FACT))
 
 
 def _cores(measurements: Sequence[GroupMeasurement]) -> dict[str, int]:

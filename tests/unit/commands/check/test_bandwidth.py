@@ -2,6 +2,7 @@
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from seatrial.commands.check.headline import headline
 from seatrial.commands.check.judge import judge
@@ -50,6 +51,19 @@ def test_one_node_at_60_percent(count: int, ways: tuple[Direction, ...], directi
         assert {one.node for one in judgement.nodes if one.verdict is not Verdict.PASS} == {"n3"}
         slow = {one.source if one.target == "n3" else one.target for one in judgement.pairs if one.verdict != "PASS"}
         assert slow == set(names(count)) - {"n3"}
+
+
+def test_a_fact_that_the_slow_nodes_alone_have_is_named() -> None:
+    """Two of sixteen nodes: one of 120 ways to choose them."""
+    slow = {**slow_part("node", "n2", 0.6), **slow_part("node", "n9", 0.6)}
+    recorded = sail(Cluster(nodes=names(16), parts=slow))
+    facts = {
+        name: replace(known, kernel="6.9.1" if name in ("n2", "n9") else "6.1.0")
+        for name, known in recorded.facts.items()
+    }
+    findings = [one for one in judge(replace(recorded, facts=facts)).findings if one.kind is FindingKind.SLOW_LINK]
+    sentence = "n2 and n9, and no other of 16 nodes, have kernel 6.9.1 (usually 6.1.0; p = 0.008)."
+    assert [sentence in one.statement for one in findings] == [True, True]
 
 
 def test_the_retest_is_the_proof_and_is_told() -> None:

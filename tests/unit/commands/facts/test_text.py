@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seatrial.commands.facts.view import facts_report
+from seatrial.drift.fact_words import value_text
 from seatrial.model.errors import ExitCode
 from seatrial.model.facts import NetworkInterface, NodeFacts
 from seatrial.model.hardware import (
@@ -25,7 +26,6 @@ from seatrial.model.hca import Hca, Port, PortFamily, PortState
 from seatrial.model.system import ClockState, Firmware, KernelFacts, Library, Mount, SoftwareFacts, SystemFacts
 from seatrial.model.words import Unknown
 from seatrial.node.node import parse_facts
-from seatrial.render.fact_text import value_text
 from seatrial.render.node_names import few, folded
 from seatrial.render.text import as_text
 from tests.support.fact_places import EXAMPLE, values

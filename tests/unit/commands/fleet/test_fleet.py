@@ -6,11 +6,13 @@ from pathlib import Path
 import pytest
 
 from seatrial.cli.main import run
-from seatrial.commands.fleet.judge import judge_nodes
+from seatrial.commands.fleet.judge import judge_nodes, with_facts
 from seatrial.commands.fleet.view import fleet_report
 from seatrial.importers.fleets import read_fleet, read_outputs
 from seatrial.model.errors import UsageError
 from seatrial.model.verdict import Verdict
+from tests.support.builders import Cluster
+from tests.support.facts_examples import server
 from tests.support.json_objects import frame
 from tests.support.paths import SHARED, needs_shared
 from tests.unit.statistics.test_fleets import fleet
@@ -132,6 +134,36 @@ def test_headlines_name_the_nodes() -> None:
     )
     assert "40 nodes alike; a node that loses" in fleet_report(judge_nodes(fleet(40))).sentence
     assert fleet_report(judge_nodes({**fleet(40), "n1": []})).sentence.endswith("not measured: n1")
+
+
+def test_the_fact_of_the_slow_nodes_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """60 nodes with one MTU, but two slow ones: the first line says so, with p = 1 / 1770."""
+    values = {**fleet(60), "n3": [70.0] * 5, "n7": [71.0] * 5}
+    (tmp_path / "a.json").write_text(json.dumps(values))
+    streams = tmp_path / "facts"
+    streams.mkdir()
+    for name in values:
+        text = Cluster(nodes=(name,)).facts_text(name)
+        odd = name in ("n3", "n7")
+        (streams / f"{name}.facts").write_text(text.replace("mtu|1500", "mtu|9000") if odd else text)
+    words = ["fleet", str(tmp_path / "a.json"), "--facts"]
+    assert run([*words, str(streams)]) == 1
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "among 60 nodes; n3 and n7, and no other of 60 nodes, have MTU of eth0 9000 B (usually 1500 B; p = " in shown
+    assert run([*words, str(streams), "--json"]) == 1
+    (suspect,) = frame(capsys.readouterr().out)["data"]["suspects"]
+    assert suspect["p_value"] == pytest.approx(1 / 1770)
+    assert (suspect["proved"], suspect["slow"], suspect["all_slow"]) == (True, ["n3", "n7"], 2)
+    assert run([*words, str(tmp_path / "nothing")]) == 64
+
+
+def test_without_the_facts_of_the_slow_node_nothing_is_named() -> None:
+    judged = judge_nodes({**fleet(40), "n1": [70.0] * 5})
+    assert with_facts(judged, {}).suspects == ()
+    same = {node: server(node) for node in fleet(40)}
+    del same["n1"]
+    left = with_facts(judged, same)
+    assert (left.suspects, left.without_facts) == ((), ("n1",))
 
 
 def test_several_files_are_one_fleet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -81,7 +81,8 @@ def test_the_facts_in_which_it_differs_are_named() -> None:
     node_facts = {name: facts(name) for name in FIVE}
     node_facts["n3"] = facts("n3", memory_bytes=32 << 30, memory=MemoryFacts())
     (finding,) = judge_nodes(recorded(with_one(Machine(memory=0.7)), node_facts=node_facts)).findings
-    assert "Its facts differ from its peers' in memory_bytes" in finding.statement
+    assert "n3, and no other of 5 nodes, has memory 32 GiB (usually 64 GiB)" in finding.statement
+    assert "One slow node of 5 cannot prove that this is the cause." in finding.statement
 
 
 def test_a_node_that_is_faster_is_good() -> None:
