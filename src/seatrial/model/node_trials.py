@@ -247,6 +247,16 @@ class NodeTrials(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(dict.fromkeys(one.measure for one in self.comparisons if one.resolution <= USEFUL))
 
     @property
+    def undecided(self) -> tuple[Trial, ...]:
+        """Trials that were compared and of which no figure would have shown such a node.
+
+        What other processes use is known exactly, but shows nothing of what the node itself can do.
+        """
+        compared = {one.measure.trial for one in self.comparisons if one.measure is not Measure.OTHERS}
+        shown = {measure.trial for measure in self.useful if measure is not Measure.OTHERS}
+        return tuple(trial for trial in Trial if trial in compared - shown)
+
+    @property
     def resolutions(self) -> Mapping[Measure, float]:
         """Of each figure the coarsest of its groups: what a node could lack without being named."""
         coarsest: dict[Measure, float] = {}

@@ -62,6 +62,8 @@ class Extent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 FULL = Extent()
+FULL_OF_SHARED = Extent(array_part=3)
+"""Nodes that share a kernel also share caches and memory, and are tried one after the other: smaller arrays."""
 QUICK_TRIALS = (Trial.MEMORY, Trial.ARITHMETIC, Trial.NOISE, Trial.PIPE, Trial.STORAGE)
 """What `check` tries: the other trials take longer than its seconds, or show little on a node by itself."""
 QUICK = Extent(whole=False, array_part=3)
@@ -115,12 +117,14 @@ def _memory(nodes: Sequence[NodePlaces], repetition: int, extent: Extent) -> Ite
     for kernel in kernels:
         yield _round(repetition, kernel, NODE, whole, iterations=extent.passes, message_bytes=node_bytes)
     if extent.whole:
-        yield from _memory_parts(nodes, repetition, node_bytes)
+        yield from _memory_parts(nodes, repetition, node_bytes, extent)
 
 
-def _memory_parts(nodes: Sequence[NodePlaces], repetition: int, node_bytes: int) -> Iterator[GroupRound]:
+def _memory_parts(
+    nodes: Sequence[NodePlaces], repetition: int, node_bytes: int, extent: Extent
+) -> Iterator[GroupRound]:
     """NUMA nodes, and one core."""
-    core_bytes = min(one.core_array_bytes for one in nodes)
+    core_bytes = min(one.core_array_bytes for one in nodes) // extent.array_part // LINE_BYTES * LINE_BYTES
     for number in range(max(len(one.numa) for one in nodes)):
         groups = tuple(one.numa[number] for one in nodes if number < len(one.numa))
         triad, variant = Kernel.MEMORY_TRIAD, NUMA.format(number)

@@ -83,7 +83,7 @@ def _verdict(trials: NodeTrials, findings: Sequence[Finding]) -> Verdict | None:
         return Verdict.NOT_RUN
     if not trials.comparisons:
         return None
-    return Verdict.PASS if trials.useful else Verdict.INCONCLUSIVE
+    return Verdict.PASS if trials.useful and not trials.undecided else Verdict.INCONCLUSIVE
 
 
 def _all_measured(recorded: RecordedRun) -> bool:
@@ -114,7 +114,10 @@ def _reason(recorded: RecordedRun, trials: NodeTrials, missing: Sequence[str], *
         compared = {name for each in trials.comparisons for name in each.nodes}
         kinds = {each.measure for each in trials.comparisons}
         sentence += f", {len(compared)} compared with their peers in {count(len(kinds), 'figure')}"
-        if coarse := len(kinds) - len(trials.useful):
+        if undecided := trials.undecided:
+            vary = "varies" if len(undecided) == 1 else "vary"
+            sentence += f"; {', '.join(undecided)} {vary} too much to show a node that is {share(USEFUL)} worse"
+        elif coarse := len(kinds) - len(trials.useful):
             vary = "varies" if coarse == 1 else "vary"
             sentence += f"; {coarse} of these {vary} too much to show a node that is {share(USEFUL)} worse"
     if not complete and not missing:

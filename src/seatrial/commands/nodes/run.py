@@ -15,6 +15,7 @@ from seatrial.driver.run import Run
 from seatrial.model.run import Design, RecordedRun
 from seatrial.model.settings import NodesSettings
 from seatrial.model.words import count
+from seatrial.pairs.node_rounds import FULL, FULL_OF_SHARED
 
 
 class NodesOutcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,7 +48,7 @@ class NodesRun:
     def __init__(self, settings: NodesSettings, frame: Run) -> None:
         self._frame = frame
         self._settings = settings
-        self._rounds = NodeTrialRounds(frame, settings.trials, storage=settings.storage)
+        self._rounds = NodeTrialRounds(frame, settings.trials, FULL, FULL_OF_SHARED, storage=settings.storage)
 
     def measure(self, nodes: Sequence[str], asleep: Sequence[str]) -> str:
         """Get the nodes, start the probe on all cores, carry out the trials; a remark for the report, or nothing."""

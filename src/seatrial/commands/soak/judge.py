@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from seatrial.commands.soak.courses import FEWEST_CYCLES, Decline, courses, declines, detectable
+from seatrial.commands.soak.courses import EFFECTS, FEWEST_CYCLES, LINK, Decline, courses, declines, detectable
 from seatrial.commands.soak.findings import declined, died, throttled
 from seatrial.commands.soak.missing import Missing, missing_results, missing_text
 from seatrial.judgement.corrupt_data import corruption_findings
@@ -13,10 +13,10 @@ from seatrial.judgement.outcome import failure_of
 from seatrial.judgement.rank_deaths import judge_deaths, run_notes
 from seatrial.model.errors import ExitCode
 from seatrial.model.measurement import GroupMeasurement, Measurement
-from seatrial.model.node_trials import USEFUL, NodeFigures, NodeTrials
+from seatrial.model.node_trials import USEFUL, Measure, NodeFigures, NodeTrials
 from seatrial.model.placement import node_of
 from seatrial.model.run import Ending, NodeState, RecordedRun
-from seatrial.model.settings import SoakSettings
+from seatrial.model.settings import SoakSettings, Trial
 from seatrial.model.units import share
 from seatrial.model.verdict import Finding, Verdict, worst
 from seatrial.model.words import count, some
@@ -81,7 +81,7 @@ def judge_soak(recorded: RecordedRun) -> SoakResult:
     lacking = missing_text(missing, recorded)
     complete = recorded.info.ending is Ending.COMPLETE and not lost and not missing
     reason = _reason(recorded, nodes, lacking, complete=complete)
-    useful = not missing and any(size <= USEFUL for size in smallest.values())
+    useful = not missing and _all_shown(smallest)
     return SoakResult(
         verdict=_verdict(findings, cycles, useful=useful),
         reason=reason,
@@ -154,6 +154,22 @@ def _seen(smallest: Mapping[str, float]) -> tuple[str, ...]:
     """What would have been named had it begun in the middle; nothing where too few cycles were measured."""
     sizes = ", ".join(f"{label} {share(size)}" for label, size in smallest.items())
     return (f"A node that had become worse by this much would have been named: {sizes}.",) if sizes else ()
+
+
+def _all_shown(smallest: Mapping[str, float]) -> bool:
+    """Whether of each trial, and of the links, a figure would have shown a node that becomes worse by `USEFUL`.
+
+    Figures that are reported only from larger changes on, as those of pipes, do not count, and neither does what other
+    processes use: it shows nothing of what the node itself can do.
+    """
+    fine = [measure for measure in Measure if EFFECTS * measure.effect <= USEFUL and measure is not Measure.OTHERS]
+    trial_of = {measure.label: measure.trial for measure in fine}
+    best: dict[Trial | None, float] = {}
+    for label, size in smallest.items():
+        if label == LINK or label in trial_of:
+            trial = trial_of.get(label)
+            best[trial] = min(size, best.get(trial, size))
+    return bool(best) and max(best.values()) <= USEFUL
 
 
 def _verdict(findings: Sequence[Finding], cycles: int, *, useful: bool) -> Verdict:

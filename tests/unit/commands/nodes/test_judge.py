@@ -121,6 +121,15 @@ def test_a_wrong_result_is_silent_data_corruption(kernel: Kernel) -> None:
     assert f"results of {kernel} on n2 are wrong" in finding.statement
 
 
+def test_a_trial_that_shows_nothing_is_no_pass() -> None:
+    """Noise is a share of each quantum, and exact, while the rates of arithmetic vary."""
+    wild = recorded(dict.fromkeys(FIVE, GOOD), trials=(Trial.ARITHMETIC, Trial.NOISE), noise=0.45)
+    result = judge_nodes(wild)
+    assert Measure.NOISE in result.trials.useful
+    assert (result.verdict, result.exit_code) == (Verdict.INCONCLUSIVE, ExitCode.INCOMPLETE)
+    assert "; arithmetic varies too much to show a node that is 25 % worse" in result.reason
+
+
 def test_a_run_without_all_its_repetitions_is_incomplete() -> None:
     whole = recorded(dict.fromkeys(FIVE, GOOD))
     half = tuple(one for one in whole.group_measurements if one.repetition < 2)
