@@ -3,7 +3,7 @@
 Memory beside STREAM's four loops, written here from the formulas in its documentation, with arrays that lie one
 behind the other as the probe's do, compiled for the same instruction set; arithmetic beside likwid-bench (Debian's
 likwid), the pipe beside `perf bench sched pipe` (linux-perf). Each block measures all in random order; its ratio is
-ours by theirs, of rates, the best of three each. Prints the median ratio over blocks with its interval and the range
+ours by theirs, of rates, the best of a few each. Prints the median ratio over blocks with its interval and the range
 of the blocks. Run it on an idle machine, or with `chrt -f 20`. Exit code 1: a median differs by more than 5 %.
 Argument: number of blocks.
 """
@@ -28,9 +28,12 @@ from seatrial.statistics.estimates import median_estimate
 BLOCKS = int(sys.argv[1]) if len(sys.argv) > 1 else 15
 ARRAY_BYTES = (64 << 20) + 17 * 64
 PASSES = 12
-ROUND_TRIPS = 10_000
-TRIES = 3
-"""Of which the best counts: other work on the machine makes a number worse, never better."""
+ROUND_TRIPS = 2000
+TRIES, SHORT_TRIES = 3, 9
+"""Of which the best counts: other work on the machine makes a number worse, never better. Arithmetic and pipes are
+tried more often and for milliseconds only, as long as one of our iterations: on a busy machine longer ones are never
+whole."""
+LIKWID_ITERATIONS = 3000
 WITHIN = 0.05
 STREAM = """
 #include <stdio.h>
@@ -103,15 +106,18 @@ def comparisons(ours: Ours, folder: Path) -> dict[str, Callable[[], dict[str, fl
             own = min(ours.times_s(Kernel.FMA, width, 256, 30))
             if not own:
                 continue
-            texts = [output("likwid-bench", "-t", test, "-w", "S0:16kB:1", "-i", "40000") for _ in range(TRIES)]
+            texts = [
+                output("likwid-bench", "-t", test, "-w", "S0:16kB:1", "-i", str(LIKWID_ITERATIONS))
+                for _ in range(SHORT_TRIES)
+            ]
             megaflops = max(float(re.findall(r"MFlops/s:\s+([0-9.]+)", text)[0]) for text in texts)
             ratios[f"fma {width} B / {test}"] = 256 * 12288 * width / own / (megaflops * 1e6)
         return ratios
 
     def pipe() -> dict[str, float]:
         asked = ("taskset", "-c", ours.cpu, "perf", "bench", "sched", "pipe", "-l", str(ROUND_TRIPS))
-        theirs = [float(re.findall(r"([0-9.]+) usecs/op", output(*asked))[0]) * 1e-6 for _ in range(TRIES)]
-        own = [ours.times_s(Kernel.PIPE_SWITCH, iterations=ROUND_TRIPS) for _ in range(TRIES)]
+        theirs = [float(re.findall(r"([0-9.]+) usecs/op", output(*asked))[0]) * 1e-6 for _ in range(SHORT_TRIES)]
+        own = [ours.times_s(Kernel.PIPE_SWITCH, iterations=ROUND_TRIPS) for _ in range(SHORT_TRIES)]
         return {"pipe_switch / perf bench sched pipe": min(theirs) / min(sum(times) / len(times) for times in own)}
 
     able = {"memory": memory}

@@ -37,6 +37,11 @@ class Measure(enum.StrEnum):
         member.more_is_better, member.effect = metric in (BANDWIDTH, FLOP_RATE) or word in GAINS, effect
         return member
 
+    @property
+    def fine(self) -> bool:
+        """Whether it shows, by half of `USEFUL` or less, what a node itself can do."""
+        return self.effect <= USEFUL / 2 and self is not Measure.OTHERS
+
     TRIAD = "triad", Trial.MEMORY, FindingKind.LOW_MEMORY_BANDWIDTH, BANDWIDTH, "STREAM triad of all cores", 0.05
     COPY = "copy", Trial.MEMORY, FindingKind.LOW_MEMORY_BANDWIDTH, BANDWIDTH, "STREAM copy of all cores", 0.05
     READ = "read", Trial.MEMORY, FindingKind.LOW_MEMORY_BANDWIDTH, BANDWIDTH, "memory reading of all cores", 0.05
@@ -250,9 +255,10 @@ class NodeTrials(msgspec.Struct, frozen=True, kw_only=True):
     def undecided(self) -> tuple[Trial, ...]:
         """Trials that were compared and of which no figure would have shown such a node.
 
+        Trials of which all figures are reported only from larger changes on, such as pipes and storage, do not count.
         What other processes use is known exactly, but shows nothing of what the node itself can do.
         """
-        compared = {one.measure.trial for one in self.comparisons if one.measure is not Measure.OTHERS}
+        compared = {one.measure.trial for one in self.comparisons if one.measure.fine}
         shown = {measure.trial for measure in self.useful if measure is not Measure.OTHERS}
         return tuple(trial for trial in Trial if trial in compared - shown)
 

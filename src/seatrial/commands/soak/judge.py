@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from seatrial.commands.soak.courses import EFFECTS, FEWEST_CYCLES, LINK, Decline, courses, declines, detectable
+from seatrial.commands.soak.courses import FEWEST_CYCLES, LINK, Decline, courses, declines, detectable
 from seatrial.commands.soak.findings import declined, died, throttled
 from seatrial.commands.soak.missing import Missing, missing_results, missing_text
 from seatrial.judgement.corrupt_data import corruption_findings
@@ -162,8 +162,7 @@ def _all_shown(smallest: Mapping[str, float]) -> bool:
     Figures that are reported only from larger changes on, as those of pipes, do not count, and neither does what other
     processes use: it shows nothing of what the node itself can do.
     """
-    fine = [measure for measure in Measure if EFFECTS * measure.effect <= USEFUL and measure is not Measure.OTHERS]
-    trial_of = {measure.label: measure.trial for measure in fine}
+    trial_of = {measure.label: measure.trial for measure in Measure if measure.fine}
     best: dict[Trial | None, float] = {}
     for label, size in smallest.items():
         if label == LINK or label in trial_of:
