@@ -223,7 +223,7 @@ BENCHMARK = Benchmark(
     name="fio",
     title="fio",
     requires="fio and a folder or device to test",
-    marks=(r"^fio-\d", r"^[345];fio-\d", r'^\s*"fio version"\s*:', r": \(g=\d+\): rw=\w+"),
+    marks=(r"^fio-\d", r"^[345];fio-\d", r'^[ \t]*+"fio version"\s*:', r": \(g=\d+\): rw=\w+"),
     beginnings=('{\n  "fio version"', "fio: "),
     parse=parse,
     metrics=(

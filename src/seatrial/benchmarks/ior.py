@@ -199,7 +199,7 @@ BENCHMARK = Benchmark(
     name="ior",
     title="IOR",
     requires="ior, MPI and a parallel file system",
-    marks=(r"^IOR-[\w.+-]+: MPI Coordinated", r"^access\s+bw\(MiB/s\)", r'^\s*"Command line"\s*:\s*"[^"]*\bior\b'),
+    marks=(r"^IOR-[\w.+-]+: MPI Coordinated", r"^access\s+bw\(MiB/s\)", r'^[ \t]*+"Command line"\s*:\s*"[^"]*\bior\b'),
     beginnings=("IOR-", '{\n  "Version": "', '{\n    "Version": "', "===ExeBinSignature=== MD5: "),
     parse=parse,
     metrics=(

@@ -125,8 +125,8 @@ BENCHMARK = Benchmark(
     requires="NetPIPE (NPmpi, NPtcp, NPopenmpi, ...)",
     marks=(
         STARTED.pattern,
-        r"^\s*\d{1,5}:\s+[\d.]+\s*(?:bytes|B)\s+\d+ times\s+-->",
-        r"^\s*1\s+\d+\.\d{6}\s+\d\.\d{8}\s*$",
+        r"^[ \t]*+\d{1,5}:\s+[\d.]+\s*(?:bytes|B)\s+\d+ times\s+-->",
+        r"^[ \t]*+1\s+\d+\.\d{6}\s+\d\.\d{8}\s*$",
     ),
     beginnings=("Send and receive buffers are", "Now starting the main loop", "Sending output to"),
     parse=parse,

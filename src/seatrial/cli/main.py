@@ -224,6 +224,11 @@ LONG_WORD = re.compile(r"(\S{200})\S{40,}(\S{60})")
 LONG_WORD_CUT = r"\1…\2"
 """A value of thousands of characters would hide what is wrong with it."""
 FULL = (errno.ENOSPC, errno.EDQUOT)
+REFUSED = (
+    errno.EACCES, errno.EPERM, errno.EROFS, errno.EIO, errno.ESTALE, errno.EREMOTEIO, errno.ENOTCONN, errno.ETIMEDOUT,
+    errno.EHOSTDOWN, errno.ENOTDIR, errno.ELOOP, errno.EMFILE, errno.ENFILE,
+)  # fmt: skip
+"""What a file or folder answers that may not be used, or whose file system fails."""
 WRONG_USE: Any = typer.BadParameter.__base__
 """The parser's usage error; Typer brings its parser along and names only this child of it."""
 
@@ -325,8 +330,8 @@ def explain(error: BaseException, arguments: Sequence[str] = ()) -> Failure:
             return failure_of(error)
         case typer.Abort() | KeyboardInterrupt():
             return _incomplete(ErrorKind.INTERRUPTED, "Interrupted.")
-    if (scarce := _scarce(error)) is not None:
-        return scarce
+    if (outside := _scarce(error) or _refused(error)) is not None:
+        return outside
     if (
         isinstance(error, typer.BadParameter)
         and error.param
@@ -351,6 +356,15 @@ def _scarce(error: BaseException) -> Failure | None:
         return _incomplete(ErrorKind.NO_SPACE, what, "Free some space, and run the command again.")
     said = memory.starved(error)
     return _incomplete(ErrorKind.NO_MEMORY, said, memory.REMEDY) if said else None
+
+
+def _refused(error: BaseException) -> Failure | None:
+    """For a file or folder that the system does not let us use."""
+    if not (isinstance(error, OSError) and error.errno in REFUSED):
+        return None
+    name = os.fsdecode(error.filename) if error.filename else "A file that was open"
+    what = f"{name} cannot be used: {error.strerror}."
+    return _incomplete(ErrorKind.FAILED, what, "Check its permissions and its file system, or name another.")
 
 
 def _incomplete(kind: ErrorKind, what: str, remedy: str = "") -> Failure:

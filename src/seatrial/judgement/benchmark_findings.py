@@ -14,7 +14,7 @@ CODES = {
 REMEDIES = {
     FindingKind.NOT_A_NUMBER: "Do not use this run. Look for the first such line: the solution diverged, or a field "
     "was never set.",
-    FindingKind.ZERO_RESULT: "Do not use this run: a rate of 0 means that nothing was measured.",
+    FindingKind.ZERO_RESULT: "Do not use this run: a rate of 0 or a negative time means that nothing was measured.",
     FindingKind.CONSTANT_RESULTS: "Check that the program computes this number; compare with a run on one node.",
     FindingKind.ABOVE_LIMIT: "Check the unit, the amount of work and the clock; the limit itself is yours.",
     FindingKind.RESIDUAL_FAILED: "The result is wrong: look for faulty memory or processors (run it on each node "

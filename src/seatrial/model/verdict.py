@@ -169,7 +169,7 @@ class FindingKind(enum.StrEnum):
 
     # Of a benchmark's output, and of a curve of several.
     NOT_A_NUMBER = "not-a-number", INVALID, "prints a number that is not finite", "benchmarks"
-    ZERO_RESULT = "zero-result", INVALID, "prints a result of zero", "benchmarks"
+    ZERO_RESULT = "zero-result", INVALID, "prints a rate that is not positive, or a negative time", "benchmarks"
     CONSTANT_RESULTS = "constant-results", INVALID, "prints the same number where change is expected", "benchmarks"
     ABOVE_LIMIT = "above-limit", INVALID, "is faster than its limit", "benchmarks"
     RESIDUAL_FAILED = "residual-failed", INVALID, "failed its own check of the result", "benchmarks"

@@ -1,8 +1,10 @@
 """Numbers and gates of forms that other versions and options print. That all are complete: test_completeness.py."""
 
+import time
+
 import pytest
 
-from seatrial.benchmarks.catalogue import parse_auto
+from seatrial.benchmarks.catalogue import detected, parse_auto
 from seatrial.benchmarks.gates import judge
 from seatrial.model.benchmark import Output
 from tests.support import benchmark_outputs as outputs
@@ -17,6 +19,20 @@ def parsed(text: str) -> Output:
 
 def breaches(text: str) -> list[str]:
     return [breach.kind.value for breach in parsed(text).breaches]
+
+
+def test_a_negative_time_is_no_result() -> None:
+    text = outputs.hpl()
+    assert breaches(text) == []
+    assert breaches(text.replace(" 100.00 ", " -100.00 ")) == ["zero-result"]
+
+
+@pytest.mark.parametrize("piece", [" \n", "\n", " ", "\t", "# ", "1 "])
+def test_a_long_text_without_words_is_recognised_as_nothing_in_linear_time(piece: str) -> None:
+    """Measured before: 7 s of processor time for 5,000 lines of one blank, growing with the cube of their number."""
+    before_s = time.process_time()
+    assert detected(piece * 20_000) is None
+    assert time.process_time() - before_s < 5
 
 
 def test_windows_are_columns_of_the_same_sizes() -> None:

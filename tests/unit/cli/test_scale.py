@@ -185,9 +185,22 @@ def test_own_rates_that_are_none(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 def test_numbers_that_nobody_measured_are_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = [(1, 10.0), (2, 5.0), (4, 1e308), (8, 5e-324), (1e308, 5.0), (5e-324, 5.0)]
-    (item,) = report(capsys, written(tmp_path, {"a.csv": table(rows)}), ExitCode.PASS)["data"]["curves"]
+    found = report(capsys, written(tmp_path, {"a.csv": table(rows)}), ExitCode.INCOMPLETE)
+    assert "no run has a positive number at" in found["headline"]
+    (item,) = found["data"]["curves"]
     assert [point["size"] for point in item["points"]] == [1, 2]
     assert "4 runs have no positive number and are left out." in item["notes"]
+
+
+@pytest.mark.parametrize("value", ["nan", "-100", "inf"])
+def test_a_curve_that_lost_its_first_size_is_incomplete(
+    value: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.csv").write_text(f"nodes,time_s\n1,{value}\n2,52\n4,27\n8,15\n")
+    assert run(["scale", "--from", str(tmp_path / "a.csv")]) == ExitCode.INCOMPLETE
+    assert "no run has a positive number at 1\n" in capsys.readouterr().out
+    (tmp_path / "a.csv").write_text(f"nodes,time_s\n1,{value}\n1,100\n2,52\n4,27\n8,15\n")
+    assert run(["scale", "--from", str(tmp_path / "a.csv")]) == ExitCode.PASS
 
 
 @needs_shared(MOTORBIKE)

@@ -102,6 +102,8 @@ def _sentence_of(facts: Mapping[str, NodeFacts], differences: Sequence[Differenc
     nodes = count(len(facts), "node")
     odd = {node for each in differences if each.group != LOGIN_AND_COMPUTE for node in each.odd}
     wrong = f"{sentence_of(findings) or count(len(findings), 'note')}; " if findings else ""
+    if not differences and len(facts) == 1:
+        return f"{wrong or 'nothing known to be bad; '}{nodes}, compared with no other node"
     if not differences:
         kinds = len(groups(facts))
         if kinds > 1:

@@ -92,9 +92,10 @@ def _node_fields(node: NodeRuns) -> Json:
 
 
 def _sentence(judged: FleetJudgement) -> str:
-    """What is wrong, and the fact that is proved to go with it."""
+    """What is wrong, the nodes without a value, and the fact that is proved to go with it."""
+    missing = f"; not measured: {some(judged.unmeasured, MOST_NAMES)}" if judged.unmeasured and judged.result else ""
     proved = next((each for each in judged.suspects if each.proved), None)
-    return f"{_verdict_text(judged)}{f'; {separation(proved)}' if proved else ''}"
+    return f"{_verdict_text(judged)}{missing}{f'; {separation(proved)}' if proved else ''}"
 
 
 def _verdict_text(judged: FleetJudgement) -> str:
@@ -117,7 +118,6 @@ def _verdict_text(judged: FleetJudgement) -> str:
 def _unnamed(judged: FleetJudgement, result: FleetResult) -> str:
     """Where no node is slow or unstable: what is undecided, or what would have been found."""
     nodes = count(len(result.nodes), "node")
-    missing = f"; not measured: {some(judged.unmeasured, MOST_NAMES)}" if judged.unmeasured else ""
     if judged.suspected:
         return f"low with too few runs to confirm it: {some([node.node for node in judged.suspected], MOST_NAMES)}"
     if result.populations:
@@ -127,7 +127,7 @@ def _unnamed(judged: FleetJudgement, result: FleetResult) -> str:
         return f"{nodes}, and at least {FEWEST_NODES} are needed to compare them with each other"
     if judged.verdict is Verdict.INCONCLUSIVE:
         return f"the scatter hides a node that loses less than {share(result.detectable)}"
-    return f"{nodes} alike; a node that loses {share(result.detectable)} would have been named{missing}"
+    return f"{nodes} alike; a node that loses {share(result.detectable)} would have been named"
 
 
 def _blocks(judged: FleetJudgement) -> Iterator[Block]:

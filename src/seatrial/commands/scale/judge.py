@@ -58,6 +58,8 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     pays_up_to: float | None
     """The size beyond which more do not pay; None: they pay as far as measured."""
     notes: tuple[str, ...] = ()
+    lost: tuple[float, ...] = ()
+    """Sizes of which no run has a positive number."""
 
 
 def judge_curve(curve: Curve, *, weak: bool, own_rates: Mapping[str, float] | None = None) -> Judged:
@@ -94,6 +96,7 @@ def judge_curve(curve: Curve, *, weak: bool, own_rates: Mapping[str, float] | No
         fits=(fit_amdahl(sizes, rates), fit_universal(sizes, rates)) if points else (),
         pays_up_to=_pays_up_to(points),
         notes=_notes(curve, by_size),
+        lost=tuple(sorted({run.size for run in curve.runs} - by_size.keys())),
     )
 
 

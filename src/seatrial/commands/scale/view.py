@@ -37,7 +37,7 @@ def scale_report(judged: Sequence[Judged], series: Series | None = None, both: B
     `both`: the comparison, where there are two curves side by side.
     """
     findings = _findings(judged, both)
-    left = series.left if series else ()
+    left = (*(series.left if series else ()), *map(_lost, filter(lambda item: item.lost, judged)))
     word = word_of(findings, "INCOMPLETE" if left else Verdict.PASS.value)
     code = ExitCode.FINDINGS if findings else ExitCode.INCOMPLETE if left else ExitCode.PASS
     sentence = left[0] if left and not findings else _sentence(judged, findings, both)
@@ -70,6 +70,11 @@ def _findings(judged: Sequence[Judged], both: Beside | None) -> tuple[Finding, .
         for name, breach in (*item.breaches, *compared):
             findings.append(breach_finding(breach, output_subject(name) if name in files else curve_subject(name)))
     return tuple(sorted(findings, key=lambda finding: finding.rank))
+
+
+def _lost(item: Judged) -> str:
+    """Which sizes a curve lacks."""
+    return f"{item.curve.name}: no run has a positive number at {some([f'{size:g}' for size in item.lost], MOST_NAMES)}"
 
 
 def _sentence(judged: Sequence[Judged], findings: Sequence[Finding], both: Beside | None) -> str:
@@ -153,7 +158,8 @@ def _blocks(
         yield plot
     for item in judged:
         kind = "weak" if item.weak else "strong"
-        yield Paragraph(text=f"{item.curve.name}: {item.curve.metric}, {kind} scaling", strong=True)
+        name, metric = item.curve.name, item.curve.metric
+        yield Paragraph(text=f"{name if name == metric else f'{name}: {metric}'}, {kind} scaling", strong=True)
         yield _table(item, width)
         sentences = [*_explanations(item.points), _pays(item), *map(_fit, item.fits), *item.notes]
         yield Items(items=tuple(sentence for sentence in sentences if sentence))

@@ -41,6 +41,13 @@ def test_nothing_that_differs_is_said_too() -> None:
     assert as_text(drift_of(facts, (), (), (), ())) == "PASS  no fact differs among 4 nodes that should be alike\n"
 
 
+def test_a_single_node_is_compared_with_no_other() -> None:
+    said = as_text(drift_of(cluster(1), (), (), (), ()))
+    assert said == "PASS  nothing known to be bad; 1 node, compared with no other node\n"
+    named = as_text(drift_of(cluster(1), (), (), (), (FINDING,)))
+    assert named.startswith("MISCONFIGURED  n7: MTU differs; 1 node, compared with no other node\n")
+
+
 def test_findings_stand_first_with_their_remedy() -> None:
     facts = cluster(4, n2=node("n2", kernel="odd"))
     text = as_text(drift_of(facts, drift(facts), (), (), (FINDING,)))

@@ -134,6 +134,10 @@ def test_headlines_name_the_nodes() -> None:
     )
     assert "40 nodes alike; a node that loses" in fleet_report(judge_nodes(fleet(40))).sentence
     assert fleet_report(judge_nodes({**fleet(40), "n1": []})).sentence.endswith("not measured: n1")
+    scattered = {**{f"n{node}": [100.0 + 5 * (node % 7)] for node in range(2, 14)}, "n1": []}
+    judged = judge_nodes(scattered)
+    assert judged.verdict is Verdict.INCONCLUSIVE
+    assert fleet_report(judged).sentence.endswith("; not measured: n1")
 
 
 def test_the_fact_of_the_slow_nodes_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
