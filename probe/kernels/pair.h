@@ -20,7 +20,7 @@ struct pair {
     MPI_Status *no_statuses;
 };
 
-enum pair_tag { PAIR_DATA = 1, PAIR_TOKEN, PAIR_HANDSHAKE, PAIR_WRONG };
+enum pair_tag { PAIR_DATA = 1, PAIR_TOKEN, PAIR_HANDSHAKE, PAIR_SIDE };
 
 /* Both sides have reached this point. */
 static inline void pair_handshake(const struct pair *pair)

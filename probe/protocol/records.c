@@ -151,6 +151,8 @@ void compose_sample(struct record *record, const struct sample *sample)
     compose_wrong(record, sample);
     if (sample->arrivals != NULL)
         compose_arrivals(record, sample);
+    if (sample->waited_ns != NULL && sample->waited_ns[0] != UNKNOWN && sample->waited_ns[1] != UNKNOWN)
+        record_seconds_list(record, "waited_s", sample->waited_ns, 2);
     if (sample->conditions != NULL)
         compose_conditions(record, sample->conditions);
     record_end(record);

@@ -15,7 +15,7 @@
  * 1  first: version, kernel, header, rank, ready, start, sample, end, error, stopped;
  *    added later, and optional for a reader: cpus, cpu and own_cpu in rank, needs in kernel,
  *    samples of groups, with ranks in place of source and target, and what happened meanwhile;
- *    arrivals of the ranks of a group
+ *    arrivals of the ranks of a group, waited_s of pairs
  * 2  verified counts iterations where it was true or false; errors_by_rank and first_errors;
  *    the commands' verify is a word */
 #define PROBE_FORMAT 2
@@ -38,10 +38,12 @@ struct sample {
     const struct wrong *wrong; /* of each rank of the set */
     const struct arrival *arrivals; /* of each rank of the set; NULL: the kernel has none */
     const struct conditions *conditions; /* NULL: of a pair */
+    const int64_t *waited_ns; /* of both sides of a pair; NULL: of a group */
 };
 
-/* Numbers in a sample for each rank of its set, at most: the rank itself, what it received wrong, its arrival. */
-#define RANK_NUMBERS (3 + ARRIVAL_NUMBERS)
+/* Numbers in a sample for each rank of its set, at most: the rank itself, what it received wrong, its arrival, how
+ * long it waited. */
+#define RANK_NUMBERS (4 + ARRIVAL_NUMBERS)
 #define CONDITION_NUMBERS 16
 
 void compose_version(struct record *record);

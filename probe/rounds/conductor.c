@@ -189,6 +189,7 @@ static void print_sample(const struct round *round, int leader, struct result *r
         .wrong = result_wrong(result),
         .arrivals = round->kernel->group.arrivals ? result_arrivals(result, ranks) : NULL,
         .conditions = round->kernel->needs == NEEDS_PAIR ? NULL : &result->conditions,
+        .waited_ns = round->kernel->needs == NEEDS_PAIR ? result->waited_ns : NULL,
     };
     compose_sample(round->record, &sample);
     channels_print(round->record);

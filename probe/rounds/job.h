@@ -43,6 +43,7 @@ static inline int64_t compared_iterations(const struct job *job)
 /* What the leader of a set delivers; travels as bytes. */
 struct result {
     struct conditions conditions; /* of the timed iterations; nothing of a pair */
+    int64_t waited_ns[2]; /* of a pair: how long each side was ready to run without a processor meanwhile */
     int64_t verified;   /* iterations whose data were compared */
     int64_t times;      /* of the warm-up and of the iterations */
     int64_t numbers[];  /* these times in nanoseconds, then a struct wrong and a struct arrival for each rank of the set */

@@ -2,6 +2,7 @@
 
 #include <stddef.h>
 
+#include "host/waiting.h"
 #include "kernels/pair.h"
 #include "kernels/pattern.h"
 
@@ -40,16 +41,25 @@ static void verify(const struct pair *pair, int rank, pair_loop *loop, int64_t f
     }
 }
 
-/* Leaves with the source what both sides received wrong. */
-static void settle(struct part *part, const struct pair *pair, struct wrong wrong)
+/* What one side knows besides the times. */
+struct side {
+    struct wrong wrong;
+    int64_t waited_ns; /* while the iterations ran */
+};
+
+/* Leaves with the source what both sides know. */
+static void settle(struct part *part, const struct pair *pair, struct side own)
 {
+    struct side other;
     if (part->job->index != 0) {
-        MPI_Send(&wrong, sizeof wrong, MPI_BYTE, pair->partner, PAIR_WRONG, pair->comm);
+        MPI_Send(&own, sizeof own, MPI_BYTE, pair->partner, PAIR_SIDE, pair->comm);
         return;
     }
-    struct wrong *both = result_wrong(part->result);
-    both[0] = wrong;
-    MPI_Recv(&both[1], sizeof both[1], MPI_BYTE, pair->partner, PAIR_WRONG, pair->comm, MPI_STATUS_IGNORE);
+    MPI_Recv(&other, sizeof other, MPI_BYTE, pair->partner, PAIR_SIDE, pair->comm, MPI_STATUS_IGNORE);
+    result_wrong(part->result)[0] = own.wrong;
+    result_wrong(part->result)[1] = other.wrong;
+    part->result->waited_ns[0] = own.waited_ns;
+    part->result->waited_ns[1] = other.waited_ns;
 }
 
 /* Everything that is verified lies outside of the two loops that are timed. The pattern that the timed messages carry is
@@ -71,19 +81,21 @@ void part_run_pair(struct part *part, const struct channels *channels)
         .no_statuses = MPI_STATUSES_IGNORE,
     };
     const enum verification verification = job->verify;
-    struct wrong wrong = NOTHING_WRONG;
+    struct side own = {.wrong = NOTHING_WRONG};
     int64_t *times_ns = part->result->numbers;
     if (compares_first(job))
-        verify(&pair, channels->rank, loop, FIRST, 1, &wrong);
+        verify(&pair, channels->rank, loop, FIRST, 1, &own.wrong);
     if (verification != VERIFY_NONE)
         lay_out(&pair, channels->rank, TIMED);
     pair_handshake(&pair);
     loop(&pair, job->warmup, times_ns);
+    const int64_t waited_before_ns = waited_ns();
     pair_handshake(&pair);
     loop(&pair, job->iterations, times_ns + job->warmup);
+    own.waited_ns = waited_between(waited_before_ns, waited_ns());
     if (verification != VERIFY_NONE)
-        compare(&pair, channels->rank, TIMED, &wrong);
+        compare(&pair, channels->rank, TIMED, &own.wrong);
     if (verification == VERIFY_ALL)
-        verify(&pair, channels->rank, loop, MORE, job->iterations, &wrong);
-    settle(part, &pair, wrong);
+        verify(&pair, channels->rank, loop, MORE, job->iterations, &own.wrong);
+    settle(part, &pair, own);
 }

@@ -7,6 +7,7 @@
 #include "host/clock.h"
 #include "host/conditions.h"
 #include "host/others.h"
+#include "host/waiting.h"
 
 static void test_threads_are_matched(void)
 {
@@ -30,8 +31,18 @@ static void test_what_this_process_did_itself(void)
     CHECK(found.sums.switches >= 0 && found.sums.faults >= 0);
 }
 
+static void test_waits_only_grow(void)
+{
+    CHECK(waited_between(5, 9) == 4 && waited_between(9, 9) == 0);
+    CHECK(waited_between(9, 5) == UNKNOWN);
+    CHECK(waited_between(UNKNOWN, 5) == UNKNOWN && waited_between(5, UNKNOWN) == UNKNOWN);
+    const int64_t before = waited_ns();
+    CHECK(before == UNKNOWN || waited_between(before, waited_ns()) >= 0);
+}
+
 void test_conditions(void)
 {
+    test_waits_only_grow();
     test_threads_are_matched();
     test_what_this_process_did_itself();
     struct others others = others_read(); /* none where nothing but this program runs */

@@ -23,10 +23,18 @@ static void test_sample(struct record *record)
 {
     const struct wrong wrong[] = {NOTHING_WRONG, {3, 17}};
     const int64_t times_ns[] = {9000, 1100, 1200};
+    const int64_t waited_ns[] = {400, 0}, unknown_ns[] = {400, UNKNOWN};
     struct measure measure = {.id = 7,
                               .sets = sets_of((const int64_t[]){1, 3, 2, 0}, 4, (struct set_sizes){.common = 2}),
                               .message_bytes = 8, .window = 4, .warmup = 1, .iterations = 2, .verify = VERIFY_ENDS};
-    compose_sample(record, &(struct sample){fixture_world.kernels[1], &measure, 1, times_ns, 2, wrong, NULL, NULL});
+    compose_sample(record, &(struct sample){fixture_world.kernels[1], &measure, 1, times_ns, 2, wrong, NULL, NULL,
+                                       waited_ns});
+    check_record(record, "{\"record\":\"sample\",\"id\":7,\"kernel\":\"oneway\",\"source\":2,\"target\":0,"
+                         "\"message_bytes\":8,\"window\":4,\"warmup\":1,\"iterations\":2,\"warmup_times_s\":[9e-06],"
+                         "\"times_s\":[1.1e-06,1.2e-06],\"verified\":2,\"errors\":3,\"errors_by_rank\":[0,3],"
+                         "\"first_errors\":[-1,17],\"waited_s\":[4e-07,0]}\n");
+    compose_sample(record, &(struct sample){fixture_world.kernels[1], &measure, 1, times_ns, 2, wrong, NULL, NULL,
+                                       unknown_ns});
     check_record(record, "{\"record\":\"sample\",\"id\":7,\"kernel\":\"oneway\",\"source\":2,\"target\":0,"
                          "\"message_bytes\":8,\"window\":4,\"warmup\":1,\"iterations\":2,\"warmup_times_s\":[9e-06],"
                          "\"times_s\":[1.1e-06,1.2e-06],\"verified\":2,\"errors\":3,\"errors_by_rank\":[0,3],"
@@ -45,12 +53,12 @@ static void test_group_sample(struct record *record)
         {.wall_ns = 500000000, .millicelsius = 61000, .minus_khz = -2600000}};
     struct measure measure = {.id = 8, .window = 1, .iterations = 1,
                               .sets = sets_of((const int64_t[]){1, 3, 2, 0}, 4, (struct set_sizes){0, sizes, 2})};
-    compose_sample(record, &(struct sample){fixture_world.kernels[2], &measure, 1, times_ns, 0, wrong, NULL, &quiet});
+    compose_sample(record, &(struct sample){fixture_world.kernels[2], &measure, 1, times_ns, 0, wrong, NULL, &quiet, NULL});
     check_record(record, "{\"record\":\"sample\",\"id\":8,\"kernel\":\"meet\",\"ranks\":[3,2,0],"
                          "\"message_bytes\":0,\"window\":1,\"warmup\":0,\"iterations\":1,\"warmup_times_s\":[],"
                          "\"times_s\":[1.1e-06],\"verified\":0,\"errors\":0,"
                          "\"wall_s\":0.5,\"switches\":3,\"faults\":0}\n");
-    compose_sample(record, &(struct sample){fixture_world.kernels[2], &measure, 1, times_ns, 0, wrong, NULL, &busy});
+    compose_sample(record, &(struct sample){fixture_world.kernels[2], &measure, 1, times_ns, 0, wrong, NULL, &busy, NULL});
     check_record(record, "{\"record\":\"sample\",\"id\":8,\"kernel\":\"meet\",\"ranks\":[3,2,0],"
                          "\"message_bytes\":0,\"window\":1,\"warmup\":0,\"iterations\":1,\"warmup_times_s\":[],"
                          "\"times_s\":[1.1e-06],\"verified\":0,\"errors\":0,\"wall_s\":0.5,\"switches\":0,\"faults\":2,"

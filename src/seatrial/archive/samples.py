@@ -111,7 +111,7 @@ COLUMNS = {
         '"window" BIGINT, warmup BIGINT, iterations BIGINT), source VARCHAR, target VARCHAR, times_s DOUBLE[], '
         "warmup_times_s DOUBLE[], pairs_at_once BIGINT, verified BIGINT, errors BIGINT, "
         "corruptions STRUCT(source VARCHAR, target VARCHAR, wrong_bytes BIGINT, first_byte BIGINT)[], "
-        "variant VARCHAR, at_s DOUBLE, nodes VARCHAR[], groups_at_once BIGINT)"
+        "variant VARCHAR, at_s DOUBLE, nodes VARCHAR[], groups_at_once BIGINT, waited_s DOUBLE[])"
     ),
 }
 
@@ -129,7 +129,7 @@ SELECT run_name() AS run, number AS round, phase, repetition, shape.kernel AS ke
        shape.message_bytes AS message_bytes, shape."window" AS window_messages, pairs_at_once, place < warmups AS warm,
        CASE WHEN place < warmups THEN place ELSE place - warmups END AS iteration, time_s,
        coalesce(verified, 0) AS verified, errors, corruptions, coalesce(variant, '') AS variant, at_s, nodes,
-       groups_at_once
+       groups_at_once, waited_s
 FROM delivered
 """
 """Sorts measurements instead of their many samples, and unnests them in that order: a third of the time and memory."""

@@ -41,6 +41,8 @@ class Sample(Timed, frozen=True, kw_only=True):
 
     source: int
     target: int
+    waited_s: tuple[Seconds, Seconds] | None = None
+    """None of a probe or a kernel that does not count it."""
 
 
 class GroupSample(Timed, frozen=True, kw_only=True):
@@ -129,6 +131,7 @@ def measurement(record: Mapping[str, Any], wanted: Round, nodes: Sequence[str]) 
         errors=sample.errors,
         corruptions=_corruptions(sample, nodes, (sample.source, sample.target)),
         variant=wanted.variant,
+        waited_s=sample.waited_s or (),
     )
 
 

@@ -155,6 +155,8 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """As its round's."""
     at_s: Seconds | None = None
     """When its round began, seconds since the run began; None in archives that do not record it."""
+    waited_s: tuple[Seconds, ...] = ()
+    """How long the ranks of source and target were ready to run without a processor meanwhile; empty: not known."""
 
     @property
     def pair(self) -> tuple[str, str]:

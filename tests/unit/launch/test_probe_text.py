@@ -58,6 +58,8 @@ def test_a_sample_becomes_a_measurement_of_its_round() -> None:
     assert (one.phase, one.repetition, one.shape, one.pairs_at_once) == (Phase.RETEST, 4, BANDWIDTH, 2)
     assert (one.times_s, one.warmup_times_s) == ((0.1, 0.2), (0.3,))
     assert (one.verified, one.errors, one.corruptions) == (2, 0, ())
+    assert one.waited_s == ()
+    assert measurement(SAMPLE | {"waited_s": [0.01, 0.0]}, ROUND, NODES).waited_s == (0.01, 0.0)
 
 
 def test_wrong_bytes_are_put_down_to_sender_and_receiver() -> None:
@@ -76,7 +78,8 @@ def test_wrong_bytes_are_put_down_to_sender_and_receiver() -> None:
     [{"source": 9}, {"source": -3}, {"source": 2, "target": 0}, {"target": 1}, {"source": "0"}, {"times_s": None},
      {"times_s": ["x"]}, {"errors": "none"}, {"source": None}, {"verified": True}, {"errors": 1},
      {"errors": 1, "errors_by_rank": [1], "first_errors": [0]},
-     {"errors": 1, "errors_by_rank": [-1, 2], "first_errors": [0, 0]}],
+     {"errors": 1, "errors_by_rank": [-1, 2], "first_errors": [0, 0]},
+     {"waited_s": [0.1]}, {"waited_s": [0.1, -1]}, {"waited_s": "long"}],
 )  # fmt: skip
 def test_a_sample_that_was_not_asked_for_or_is_none_is_refused(change: dict[str, Any]) -> None:
     with pytest.raises(msgspec.ValidationError):

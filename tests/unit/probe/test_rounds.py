@@ -79,6 +79,7 @@ def test_one_group_of_all_ranks_delivers_the_longest_time_of_each_iteration(mpi:
     assert answer[1]["errors"] == 0
 
 
+SCHEDSTAT = Path("/proc/thread-self/schedstat")
 COMPARED = {"none": 0, "ends": 2, "all": 4}
 """Iterations of a set that is alone in its round; beside others, the first is not compared."""
 BESIDE = {"none": 0, "ends": 1, "all": 3}
@@ -117,6 +118,8 @@ def test_good_data_are_found_good(mpi: Mpi, probe: Path, kernel: str, message_by
         assert [each["record"] for each in answer] == ["start", "sample", "sample", "end"]
         for sample in answer[1:-1]:
             assert sample["errors"] == 0
+            assert all(0 <= waited_s < 60 for waited_s in sample.get("waited_s", []))
+            assert len(sample.get("waited_s", [])) == 2 * SCHEDSTAT.exists()
             assert sample["verified"] == (BESIDE[str(one["verify"])] if message_bytes else 0)
 
 
