@@ -53,12 +53,14 @@ static void test_group_sample(struct record *record)
         {.wall_ns = 500000000, .millicelsius = 61000, .minus_khz = -2600000}};
     struct measure measure = {.id = 8, .window = 1, .iterations = 1,
                               .sets = sets_of((const int64_t[]){1, 3, 2, 0}, 4, (struct set_sizes){0, sizes, 2})};
-    compose_sample(record, &(struct sample){fixture_world.kernels[2], &measure, 1, times_ns, 0, wrong, NULL, &quiet, NULL});
+    compose_sample(record, &(struct sample){fixture_world.kernels[2], &measure, 1, times_ns, 0, wrong, NULL, &quiet,
+                                       NULL});
     check_record(record, "{\"record\":\"sample\",\"id\":8,\"kernel\":\"meet\",\"ranks\":[3,2,0],"
                          "\"message_bytes\":0,\"window\":1,\"warmup\":0,\"iterations\":1,\"warmup_times_s\":[],"
                          "\"times_s\":[1.1e-06],\"verified\":0,\"errors\":0,"
                          "\"wall_s\":0.5,\"switches\":3,\"faults\":0}\n");
-    compose_sample(record, &(struct sample){fixture_world.kernels[2], &measure, 1, times_ns, 0, wrong, NULL, &busy, NULL});
+    compose_sample(record, &(struct sample){fixture_world.kernels[2], &measure, 1, times_ns, 0, wrong, NULL, &busy,
+                                       NULL});
     check_record(record, "{\"record\":\"sample\",\"id\":8,\"kernel\":\"meet\",\"ranks\":[3,2,0],"
                          "\"message_bytes\":0,\"window\":1,\"warmup\":0,\"iterations\":1,\"warmup_times_s\":[],"
                          "\"times_s\":[1.1e-06],\"verified\":0,\"errors\":0,\"wall_s\":0.5,\"switches\":0,\"faults\":2,"
@@ -74,7 +76,8 @@ static void test_arrivals(struct record *record)
     const int64_t times_ns[] = {1100}, sizes[] = {2};
     struct measure measure = {.id = 9, .window = 1, .iterations = 1,
                               .sets = sets_of((const int64_t[]){1, 3}, 2, (struct set_sizes){0, sizes, 1})};
-    compose_sample(record, &(struct sample){fixture_world.kernels[2], &measure, 0, times_ns, 0, wrong, arrivals, NULL});
+    compose_sample(record, &(struct sample){fixture_world.kernels[2], &measure, 0, times_ns, 0, wrong, arrivals, NULL,
+                                       NULL});
     check_record(record, "{\"record\":\"sample\",\"id\":9,\"kernel\":\"meet\",\"ranks\":[1,3],"
                          "\"message_bytes\":0,\"window\":1,\"warmup\":0,\"iterations\":1,\"warmup_times_s\":[],"
                          "\"times_s\":[1.1e-06],\"verified\":0,\"errors\":0,\"offsets_ns\":[0,-4000000000],"

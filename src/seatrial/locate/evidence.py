@@ -35,6 +35,8 @@ class Series(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     round_trips: int = 0
     slowest_window_bytes_per_s: float | None = None
     """Of all runs; None for latency."""
+    waited: tuple[float, ...] = ()
+    """Of each run the share of its time for which the rank that waited longer had no processor; 0: not known."""
 
 
 NO_SERIES = Series()
@@ -132,6 +134,7 @@ class _Run(msgspec.Struct, frozen=True, gc=False):
     round_trips: int
     pairs_at_once: int
     slowest_window_bytes_per_s: float | None
+    waited: float
 
 
 Runs = dict[Phase, list[_Run]]
@@ -215,7 +218,8 @@ def _add(runs: Runs, one: Measurement) -> None:
     longest_s = max(one.times_s)
     stalls = sum(time >= STALL_S for time in one.times_s) if longest_s >= STALL_S else 0
     slowest = _rate(one, longest_s) if one.shape.kernel is Kernel.ONEWAY else None
-    run = _Run(run_value(one), stalls, len(one.times_s), one.pairs_at_once, slowest)
+    waited = max(one.waited_s) / max(sum(one.times_s), SHORTEST_S) if one.waited_s else 0.0
+    run = _Run(run_value(one), stalls, len(one.times_s), one.pairs_at_once, slowest, waited)
     runs.setdefault(one.phase, []).append(run)
 
 
@@ -234,4 +238,5 @@ def _series(runs: list[_Run]) -> Series:
         stalls=sum([run.stalls for run in runs]),
         round_trips=sum([run.round_trips for run in runs]),
         slowest_window_bytes_per_s=min(slowest, default=None),
+        waited=tuple([run.waited for run in runs]),
     )

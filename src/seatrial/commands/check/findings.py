@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
-from seatrial.commands.check.retest_verdicts import SecondLook
+from seatrial.commands.check.second_look import SecondLook
 from seatrial.judgement.wording import SLOW_KINDS, latency_statement, link_remedy, sentence, slow_statement, who
 from seatrial.locate.evidence import TELLING, Evidence, Pair, Series
 from seatrial.locate.explanation import Suspect, nodes_of

@@ -6,7 +6,8 @@ import msgspec
 
 from seatrial.commands.check.pair_verdicts import Judged, MetricVerdicts
 from seatrial.commands.check.part_changes import with_changes
-from seatrial.commands.check.retest_verdicts import SecondLook, prove_bandwidth, prove_latency
+from seatrial.commands.check.retest_verdicts import prove_bandwidth, prove_latency
+from seatrial.commands.check.second_look import SecondLook
 from seatrial.commands.check.survey import Survey
 from seatrial.commands.check.survey_suspects import averaged, once_bad, set_apart
 from seatrial.locate.evidence import SHORTEST_S, Pair

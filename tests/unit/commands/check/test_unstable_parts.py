@@ -2,7 +2,7 @@
 
 import math
 
-from seatrial.commands.check.retest_verdicts import Outcome, SecondLook, Verified
+from seatrial.commands.check.second_look import Outcome, SecondLook, Verified
 
 GOOD, BAD = 48.5, 34.0
 CONTROLS = {("c1", "c2"): [GOOD] * 12, ("c3", "c4"): [GOOD + 0.02] * 12, ("c5", "c6"): [GOOD - 0.02] * 12}

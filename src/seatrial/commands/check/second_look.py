@@ -1,0 +1,198 @@
+"""The retest: suspects are measured again alone, alternating with good pairs, and these runs decide.
+
+`SecondLook` compares the runs of a part with those of the good pairs beside it.
+"""
+
+import enum
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+
+import msgspec
+
+from seatrial.commands.check.processor_waits import Waits, excused_by_waiting
+from seatrial.locate.evidence import Pair
+from seatrial.locate.significance import NORMAL
+from seatrial.locate.thresholds import GROSS_LOSS, NEAR, RETEST_RUNS, SCATTERS, SURE
+from seatrial.model.measurement import Estimate
+from seatrial.statistics.estimates import median, median_estimate
+
+ONE_LEVEL = 0.15
+"""Log: runs of one part that lie further apart than this, and than noise puts them, are on several levels."""
+LOOKS_BETWEEN_TRAFFIC = 2
+"""Retests, minutes apart, after which a part that no run found good is at fault, and not the traffic beside it."""
+LEAST_SWING, SWING_SHARE = 2, 0.25
+"""Runs that must be grossly bad, and as many that must be good, where a part comes and goes. With a smaller share of
+bad ones the part is not decided: on a loaded machine one run in twenty is this slow."""
+
+
+class Outcome(enum.StrEnum):
+    """How a second look at a suspect ended."""
+
+    UNSEEN = "unseen"
+    """Nothing of it was measured again."""
+    CONFIRMED = "confirmed"
+    REFUTED = "refuted"
+    MIXED = "mixed"
+    """Some of its pairs are bad and others are good: the part itself is not at fault, single pairs may be."""
+    UNSTABLE = "unstable"
+    OPEN = "open"
+
+
+class Verified(msgspec.Struct, frozen=True, kw_only=True):
+    """`of_peers`: what it delivers as a share of its peers' in the same minutes; None where it is not known."""
+
+    outcome: Outcome
+    of_peers: Estimate | None = None
+    runs: int = 0
+    steady: bool = True
+    """All runs lie on one level, as a fault makes them, or the better ones of many do; traffic comes and goes."""
+    waits: Waits | None = None
+    """Where bad runs are explained by ranks that waited for a processor."""
+
+    @property
+    def if_shared(self) -> Outcome:
+        """The outcome for what other jobs may use, too, a pair or a cable: only one level convicts it."""
+        if self.outcome is Outcome.UNSTABLE or (self.outcome is Outcome.CONFIRMED and not self.steady):
+            return Outcome.OPEN
+        return self.outcome
+
+
+UNSEEN = Verified(outcome=Outcome.UNSEEN)
+
+
+class SecondLook:
+    """All runs of the retest of one metric, as logarithms over the peers; larger is better."""
+
+    def __init__(
+        self,
+        runs: Mapping[Pair, Sequence[float]],
+        over_peers: Callable[[Pair, float], float],
+        suspected: Collection[Pair],
+        effect: float,
+        scatter: float,
+        floor: Callable[[Pair], float] | None = None,
+        waited: Mapping[Pair, Sequence[float]] | None = None,
+    ) -> None:
+        """`runs`: of the pairs that were measured again, whose controls are those not `suspected`.
+
+        `over_peers`: the logarithm of a run over what its peers give. `floor`: the same of the least that is good
+        whatever the peers do; None: there is none. `scatter`: of a healthy pair in the survey.
+        `waited`: of each run the share of its time for which a rank had no processor; None: not known.
+        """
+        self._waited = waited or {}
+        self._over = {pair: [over_peers(pair, run) for run in own] for pair, own in runs.items()}
+        self._floor = floor
+        self._effect = effect
+        self._gross = max(-math.log1p(-GROSS_LOSS), 2 * effect)
+        controls = [own for pair, own in self._over.items() if pair not in suspected]
+        most = max((len(own) for own in self._over.values()), default=0)
+        self._beside = [_middle([own[run] for own in controls if run < len(own)]) for run in range(most)]
+        apart = [abs(value - self._beside[run]) for own in controls for run, value in enumerate(own)]
+        self._noise = NORMAL * median(apart) if len(controls) > 1 else scatter
+
+    def of(self, pairs: Collection[Pair]) -> Verified:
+        """The outcome for a part that is on all these pairs."""
+        own = {pair: self._relative(pair) for pair in pairs if pair in self._over}
+        if not own:
+            return UNSEEN
+        count = max(len(runs) for runs in own.values())
+        pooled = [_middle([runs[run] for runs in own.values() if run < len(runs)]) for run in range(count)]
+        margins = {pair: self._margins(pair, runs) for pair, runs in own.items()}
+        least = [_middle([runs[run] for runs in margins.values() if run < len(runs)]) for run in range(count)]
+        outcome = self._outcome(pooled, least)
+        if outcome in (Outcome.CONFIRMED, Outcome.OPEN) and self._mixed(margins, least):
+            outcome = Outcome.MIXED
+        if outcome is Outcome.UNSTABLE and self._mostly_calm(own):
+            outcome = Outcome.MIXED
+        if outcome is Outcome.UNSTABLE and sum(run < -self._swing for run in pooled) < SWING_SHARE * count:
+            outcome = Outcome.OPEN
+        waits = self._waits(own) if outcome is Outcome.UNSTABLE else None
+        if waits is not None:
+            outcome = Outcome.OPEN
+        steady = self._one_level(pooled) or self._one_level_below_traffic(pooled, least)
+        return Verified(outcome=outcome, of_peers=_share(pooled), runs=count, steady=steady, waits=waits)
+
+    def _waits(self, own: Mapping[Pair, Sequence[float]]) -> Waits | None:
+        """What explains the bad runs of these pairs, if ranks without a processor do."""
+        runs = [
+            run
+            for pair, values in own.items()
+            if pair in self._waited
+            for run in zip(values, self._waited[pair], strict=True)
+        ]
+        return excused_by_waiting(runs, -self._swing)
+
+    def _one_level(self, pooled: Sequence[float]) -> bool:
+        return max(pooled) - min(pooled) <= max(ONE_LEVEL, SCATTERS * math.sqrt(2) * self._noise)
+
+    def _one_level_below_traffic(self, pooled: Sequence[float], margins: Sequence[float]) -> bool:
+        """Whether the better half of many runs lies on one level, and none is good.
+
+        Traffic of others only takes from a part, and it pauses. Over several looks the better runs show the part
+        alone: a healthy one would have been good at least once.
+        """
+        bad = sorted(value for value, margin in zip(pooled, margins, strict=True) if margin < 0)
+        enough = len(pooled) >= LOOKS_BETWEEN_TRAFFIC * RETEST_RUNS and len(bad) == len(pooled)
+        return enough and self._one_level(bad[len(bad) // 2 :])
+
+    def _relative(self, pair: Pair) -> list[float]:
+        """Its runs less what the controls of the same run show."""
+        return [value - self._beside[run] for run, value in enumerate(self._over[pair])]
+
+    def _margins(self, pair: Pair, relative: Sequence[float]) -> list[float]:
+        """By how much each run is above the line: that of the peers, or that of the limit where it is nearer."""
+        margins = [value + self._effect for value in relative]
+        if self._floor is None:
+            return margins
+        floor = self._floor(pair)
+        return [min(margin, value - floor) for margin, value in zip(margins, self._over[pair], strict=True)]
+
+    def _outcome(self, pooled: Sequence[float], margins: Sequence[float]) -> Outcome:
+        below = sum(margin < 0 for margin in margins)
+        middle = median(margins)
+        good = middle > (1 - NEAR) * self._effect
+        if len(margins) < RETEST_RUNS:
+            return Outcome.REFUTED if good and below <= min(1, len(margins) - 1) else Outcome.OPEN
+        interval = median_estimate(margins)
+        if interval.high < 0 or len(margins) - below <= 1:
+            return Outcome.CONFIRMED
+        bad, fair = (sum(run < -self._swing for run in pooled), len(margins) - below)
+        if bad >= LEAST_SWING and fair >= LEAST_SWING:
+            return Outcome.UNSTABLE
+        if interval.low > (1 - SURE) * self._effect or (good and bad < LEAST_SWING):
+            return Outcome.REFUTED
+        return Outcome.OPEN
+
+    @property
+    def _swing(self) -> float:
+        """A run that lacks this much is bad for another reason than noise."""
+        return max(self._gross, SCATTERS * self._noise)
+
+    def _mixed(self, margins: Mapping[Pair, Sequence[float]], pooled: Sequence[float]) -> bool:
+        """Whether a pair is good that the part would have made bad: a pair is as good as the worst part on its way."""
+        middle = median(pooled)
+        for runs in margins.values():
+            own = median(runs)
+            apart = SCATTERS * self._noise / math.sqrt(len(runs))
+            if len(runs) >= RETEST_RUNS and own > (1 - NEAR) * self._effect and own - middle > apart:
+                return True
+        return False
+
+    def _mostly_calm(self, own: Mapping[Pair, Sequence[float]]) -> bool:
+        """Whether half of several pairs were never bad: a part that comes and goes takes all its pairs with it, while
+        other jobs' traffic takes those on its way."""
+        seen = [runs for runs in own.values() if len(runs) >= RETEST_RUNS]
+        calm = sum(min(runs) > -self._swing for runs in seen)
+        return len(seen) > 1 and 2 * calm >= len(seen)
+
+
+def _middle(values: Sequence[float]) -> float:
+    return median(values) if values else 0.0
+
+
+def _share(logs: Sequence[float]) -> Estimate:
+    """With the interval of the median: order statistics, which survive the exponential."""
+    found = median_estimate(logs)
+    return msgspec.structs.replace(
+        found, value=math.exp(found.value), low=math.exp(found.low), high=math.exp(found.high)
+    )
