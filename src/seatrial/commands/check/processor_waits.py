@@ -36,12 +36,12 @@ def excused_by_waiting(runs: Sequence[tuple[float, float]], bad_below: float) ->
     good = [waited for value, waited in runs if value >= bad_below]
     if not bad or not good:
         return None
-    found = Waits(median([waited for _, waited in bad]), median(good))
+    waits = Waits(median([waited for _, waited in bad]), median(good))
     lost = 1 - math.exp(median([value for value, _ in bad]))
-    if found.bad - found.good < lost:
+    if waits.bad - waits.good < lost:
         return None
     tail = rank_sum_tail(_rank_sum_from_the_top([waited for _, waited in bad], good), len(bad), len(runs))
-    return found if tail <= ERROR_RATE else None
+    return waits if tail <= ERROR_RATE else None
 
 
 def _rank_sum_from_the_top(first: Sequence[float], others: Sequence[float]) -> float:

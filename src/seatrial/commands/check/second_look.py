@@ -87,8 +87,9 @@ class SecondLook:
         controls = [own for pair, own in self._over.items() if pair not in suspected]
         most = max((len(own) for own in self._over.values()), default=0)
         self._beside = [_middle([own[run] for own in controls if run < len(own)]) for run in range(most)]
-        apart = [abs(value - self._beside[run]) for own in controls for run, value in enumerate(own)]
-        self._noise = NORMAL * median(apart) if len(controls) > 1 else scatter
+        several = [sum(run < len(own) for own in controls) > 1 for run in range(most)]
+        apart = [abs(value - self._beside[run]) for own in controls for run, value in enumerate(own) if several[run]]
+        self._noise = NORMAL * median(apart) if apart else scatter
 
     def of(self, pairs: Collection[Pair]) -> Verified:
         """The outcome for a part that is on all these pairs."""

@@ -63,3 +63,14 @@ def test_one_disturbed_run_in_six_of_many_does_not_make_a_node_unstable() -> Non
     """From a lab on two loaded cores: 2 of 12 runs were 14 % low."""
     assert outcome([GOOD] * 5 + [BAD] + [GOOD] * 5 + [BAD]) is Outcome.OPEN
     assert outcome([GOOD, BAD, GOOD, GOOD] * 3) is Outcome.UNSTABLE
+
+
+def test_a_control_alone_in_a_run_does_not_hide_the_noise() -> None:
+    """It is as good as itself: of a control that was measured longer than the others, only the first runs count."""
+    part = {("a", "b"): [GOOD * factor for factor in (0.85, 1.1, 1.1) * 12]}
+    noisy = [GOOD * factor for factor in (1.0, 1.1, 0.9, 1.05, 0.95, 1.0)]
+    controls = {("c1", "c2"): noisy * 6, ("c3", "c4"): noisy[::-1], ("c5", "c6"): noisy[2:] + noisy[:2]}
+    look = SecondLook(
+        {**part, **controls}, lambda _, run: math.log(run / GOOD), set(part), effect=-math.log1p(-0.03), scatter=0.001
+    )
+    assert look.of(part).outcome is not Outcome.UNSTABLE
