@@ -149,7 +149,7 @@ COMMANDS = (
         LINE_FOLLOWS,
     ),
     Command(swap, "Find a faulty part by exchanging parts: which one it is, and which exchange reveals most."),
-    Command(nodes, "Try memory, arithmetic, noise and scheduler of each node by itself, and compare the nodes."),
+    Command(nodes, "Try memory, arithmetic, noise, scheduler and storage of each node, and compare the nodes."),
     Command(soak, "Keep all nodes busy for some minutes, and name what fails or becomes slower under load."),
     Command(run_command, "Run a benchmark on the nodes, judge its output by evidence of work and gates, and keep it."),
     Command(parse, "Read one output of a benchmark and judge it: numbers, evidence of work, validity gates."),

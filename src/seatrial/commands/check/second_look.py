@@ -118,7 +118,7 @@ class SecondLook:
         runs = [
             run
             for pair, values in own.items()
-            if pair in self._waited
+            if len(self._waited.get(pair, ())) == len(values)
             for run in zip(values, self._waited[pair], strict=True)
         ]
         return excused_by_waiting(runs, -self._swing)
