@@ -17,9 +17,9 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from seatrial.statistics.sameness import Error, errors_of_runs, errors_of_subjects
+from seatrial.statistics.sameness import Error, errors_of_runs, errors_of_subjects, variance_of
 from seatrial.statistics.shrunken_variances import LEAST_DEVIATION, shrink
-from seatrial.statistics.student import quantile, two_sided
+from seatrial.statistics.student import quantile, ratio_tails, two_sided
 
 Reals = NDArray[np.float64]
 CONFIDENCE = 0.95
@@ -27,6 +27,9 @@ SAMENESS_CONFIDENCE = 0.90
 """Two one-sided tests of 5 % each."""
 UNLIKE_CONFIDENCE = 0.92
 """The same where sets may scatter unequally: medians over subjects are less certain than they are taken for."""
+UNLIKE_CHANCE = 0.3
+"""Runs of one set seem to scatter more than those of the other if chance makes such a difference more seldom. The
+interval is then the wider one of both kinds."""
 MAD_TO_DEVIATION = 1.4826
 FEWEST_TO_SCATTER = 5
 """The scatter of fewer subjects is not estimated."""
@@ -149,11 +152,33 @@ def _deviation(common: tuple[Reals, Reals]) -> float:
 
 def _together(before: Reals, after: Reals, same: Error) -> Change:
     """All subjects together: one number a run."""
-    deviation = _deviation((before, after))
     change = np.array([after.mean() - before.mean()])
-    error = np.array([deviation * math.sqrt(1 / len(before) + 1 / len(after))])
-    degrees = np.array([float(len(before) + len(after) - 2)])
+    error, degrees = _pooled(before, after)
+    if min(len(before), len(after)) > 1 and _unlike(before, after):
+        apart, apart_degrees = _apart(before, after)
+        if _half(CONFIDENCE, apart, apart_degrees) > _half(CONFIDENCE, error, degrees):
+            error, degrees = apart, apart_degrees
     return _change(change, error, degrees, np.zeros(1), np.full(1, np.nan), same)
+
+
+def _pooled(before: Reals, after: Reals) -> tuple[Reals, Reals]:
+    """Standard error and degrees of freedom where both sets scatter alike."""
+    error = _deviation((before, after)) * math.sqrt(1 / len(before) + 1 / len(after))
+    return np.array([error]), np.array([float(len(before) + len(after) - 2)])
+
+
+def _apart(before: Reals, after: Reals) -> tuple[Reals, Reals]:
+    """The same where each has its own variance (Welch, Biometrika 34, 1947)."""
+    parts = [variance_of(values) / len(values) for values in (before, after)]
+    free = sum(part**2 / (len(values) - 1) for part, values in zip(parts, (before, after), strict=True))
+    return np.array([math.sqrt(sum(parts))]), np.array([sum(parts) ** 2 / free])
+
+
+def _unlike(before: Reals, after: Reals) -> bool:
+    first, second = variance_of(before), variance_of(after)
+    if not first or not second:
+        return first != second
+    return ratio_tails(first / second, len(before) - 1, len(after) - 1) < UNLIKE_CHANCE
 
 
 def _subjects(change: Reals, relative: Reals, together: Change, error: Reals, degrees: Reals, same: Error) -> Change:

@@ -32,7 +32,7 @@ def errors_of_runs(first: Reals, second: Reals, scatter: float, subjects: int) -
 
     `scatter`: standard deviation of the changes of `subjects` subjects, NaN where they are too few to know it.
     """
-    error = math.sqrt(_variance(first) / len(first) + _variance(second) / len(second))
+    error = math.sqrt(variance_of(first) / len(first) + variance_of(second) / len(second))
     middle = 0.0 if math.isnan(scatter) else MEDIAN_ERROR * scatter / math.sqrt(subjects)
     degrees = float(min(len(first), len(second)) - 1)
     return Error(error=np.array([math.hypot(error, middle)]), degrees=np.array([degrees]))
@@ -53,7 +53,7 @@ def errors_of_subjects(first: Reals, second: Reals, together: Error) -> Error:
     return _sum(parts, degrees)
 
 
-def _variance(values: Reals) -> float:
+def variance_of(values: Reals) -> float:
     """Of the runs of one set; NaN of one run."""
     if len(values) < 2:
         return math.nan

@@ -44,6 +44,19 @@ def two_sided(t: Reals, degrees: Reals) -> Reals:
     return clipped
 
 
+def ratio_tails(ratio: float, over: float, under: float) -> float:
+    """Probability of a ratio of two estimates of one variance that is as far from 1 as this one, to either side.
+
+    `over`, `under`: degrees of freedom of numerator and denominator. The two-sided F test, by the same function.
+    """
+    share = over * ratio / (over * ratio + under)
+    if share < (over / 2 + 1) / ((over + under) / 2 + 2):
+        below = float(_beta_share(np.array([share]), over / 2, under / 2)[0])
+    else:
+        below = 1 - float(_beta_share(np.array([1 - share]), under / 2, over / 2)[0])
+    return min(max(2 * min(below, 1 - below), 0.0), 1.0)
+
+
 def _beta_share(x: Reals, a: Reals | float, b: Reals | float) -> Reals:
     """I_x(a, b) where x < (a + 1)/(a + b + 2), by Lentz's method; converges in about sqrt(a + b) steps."""
     x = np.clip(x, TINY, 1 - 1e-16)

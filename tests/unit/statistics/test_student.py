@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from seatrial.statistics.estimates import student_cdf, student_quantile
-from seatrial.statistics.student import quantile, two_sided
+from seatrial.statistics.student import quantile, ratio_tails, two_sided
 
 
 @pytest.mark.parametrize("degrees", [1, 2, 3, 7, 30, 200])
@@ -39,3 +39,13 @@ def test_no_degrees_have_no_quantile_and_many_are_normal() -> None:
     found = quantile(0.95, np.array([0.0, 1e9]))
     assert math.isinf(found[0])
     assert found[1] == pytest.approx(1.959964, abs=1e-3)
+
+
+def test_tails_of_a_ratio_of_variances() -> None:
+    """With 2 and d degrees P(F > x) = (1 + 2x/d)^(-d/2)."""
+    assert ratio_tails(1.0, 2, 2) == pytest.approx(1.0)
+    assert ratio_tails(3.0, 2, 2) == pytest.approx(0.5)
+    assert ratio_tails(3.0, 2, 4) == pytest.approx(2 * 2.5**-2)
+    assert ratio_tails(1 / 3, 4, 2) == pytest.approx(2 * 2.5**-2)
+    assert ratio_tails(1e9, 2, 4) == pytest.approx(0.0, abs=1e-12)
+    assert ratio_tails(1e-9, 2, 4) == pytest.approx(0.0, abs=1e-8)

@@ -66,7 +66,7 @@ def plan_request(settings: CheckSettings, progress: Progress) -> Request:
 def request_report(request: Request) -> Report:
     """Nodes, time and node-hours, and the command that would be run."""
     takes = what_it_takes(request.nodes, request.budget_s)
-    trials = "memory, arithmetic, noise and scheduler of each node by itself (--no-nodes leaves them out)"
+    trials = "memory, arithmetic, noise, scheduler and storage of each node (--no-nodes leaves them out)"
     rows = [
         ("nodes", node_list(request.nodes)),
         ("left out", grouped(request.left_out)),
