@@ -94,6 +94,14 @@ def trial_tables(trials: NodeTrials, title: str = "") -> Iterator[Table]:
         yield Table(title="Limits", columns=LIMIT_HEAD, rows=rows)
     if rows := tuple(_noise_rows(trials)):
         yield Table(title="Noise, and what it costs 1,000 and 10,000 ranks", columns=NOISE_HEAD, rows=rows)
+    if rows := tuple(_numa_rows(trials)):
+        yield Table(title="Memory latency between NUMA nodes", columns=NUMA_HEAD, rows=rows)
+    if rows := tuple(_collective_rows(trials)):
+        yield Table(title="Collective operations", columns=COLLECTIVE_HEAD, rows=rows)
+    if rows := tuple(_clock_rows(trials)):
+        yield Table(
+            title="Clocks, and who comes last to a barrier after a millisecond of work", columns=CLOCK_HEAD, rows=rows
+        )
 
 
 def _figures(trials: NodeTrials, title: str, measured: Sequence[Measure], heads: Sequence[str]) -> Iterator[Table]:
@@ -109,18 +117,6 @@ def _figures(trials: NodeTrials, title: str, measured: Sequence[Measure], heads:
         rows=(*(_row(figures, measures) for figures in trials.figures[:MOST_ROWS]), *_peers(trials, measures)),
         left_out=f"{more} more: --json has all." if more > 0 else "",
     )
-    if rows := tuple(_limit_rows(trials)):
-        yield Table(title="Limits", columns=LIMIT_HEAD, rows=rows)
-    if rows := tuple(_noise_rows(trials)):
-        yield Table(title="Noise, and what it costs 1,000 and 10,000 ranks", columns=NOISE_HEAD, rows=rows)
-    if rows := tuple(_numa_rows(trials)):
-        yield Table(title="Memory latency between NUMA nodes", columns=NUMA_HEAD, rows=rows)
-    if rows := tuple(_collective_rows(trials)):
-        yield Table(title="Collective operations", columns=COLLECTIVE_HEAD, rows=rows)
-    if rows := tuple(_clock_rows(trials)):
-        yield Table(
-            title="Clocks, and who comes last to a barrier after a millisecond of work", columns=CLOCK_HEAD, rows=rows
-        )
 
 
 def storage_lines(storage: Storage | None) -> Iterator[tuple[str, str]]:
