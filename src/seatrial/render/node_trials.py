@@ -14,23 +14,10 @@ from seatrial.render.report import Table, columns
 
 SHOWN = (
     Measure.TRIAD, Measure.CORE_TRIAD, Measure.CHASE, Measure.FMA, Measure.SLOWEST_CORE, Measure.NOISE, Measure.OTHERS,
-    Measure.SWITCH, Measure.WAKE, Measure.TIMER, Measure.SLICE, Measure.STINT, Measure.LATE,
 )  # fmt: skip
-HEADS = (
-    "triad",
-    "one core",
-    "latency",
-    "arithmetic",
-    "slowest core",
-    "noise",
-    "others",
-    "switch",
-    "wake",
-    "timer",
-    "slice",
-    "stint",
-    "late",
-)
+HEADS = ("triad", "one core", "latency", "arithmetic", "slowest core", "noise", "others")
+SCHEDULER = (Measure.SWITCH, Measure.WAKE, Measure.TIMER, Measure.SLICE, Measure.STINT, Measure.LATE)
+SCHEDULER_HEADS = ("switch", "wake", "timer", "slice", "stint", "late")
 STORAGE = (Measure.STREAM_WRITE, Measure.STREAM_READ, Measure.NODE_WRITE, Measure.NODE_READ, Measure.FILES)
 STORAGE_HEADS = ("one stream writes", "reads", "streams of a node write", "read", "file")
 MOST_ROWS = 40
@@ -89,6 +76,7 @@ def _node(figures: NodeFigures, limits: NodeLimits) -> Json:
 def trial_tables(trials: NodeTrials, title: str = "") -> Iterator[Table]:
     """The figures of each node with what their peers do, limits, and noise."""
     yield from _figures(trials, title, SHOWN, HEADS)
+    yield from _figures(trials, "Scheduler", SCHEDULER, SCHEDULER_HEADS)
     yield from _figures(trials, "Storage", STORAGE, STORAGE_HEADS)
     if rows := tuple(_limit_rows(trials)):
         yield Table(title="Limits", columns=LIMIT_HEAD, rows=rows)

@@ -20,11 +20,11 @@ def titles(*trials: Trial) -> list[str]:
 def test_each_table_is_printed_once() -> None:
     every = titles(*Trial)
     assert sorted(every) == sorted(set(every))
-    assert {"Nodes", "Storage", "Limits", COLLECTIVES, CLOCKS} <= set(every)
+    assert {"Nodes", "Scheduler", "Storage", "Limits", COLLECTIVES, CLOCKS} <= set(every)
 
 
 @pytest.mark.parametrize(
-    ("trial", "title"), [(Trial.COLLECTIVES, COLLECTIVES), (Trial.STORAGE, "Storage"), (Trial.SCHEDULER, "Nodes")]
+    ("trial", "title"), [(Trial.COLLECTIVES, COLLECTIVES), (Trial.STORAGE, "Storage"), (Trial.SCHEDULER, "Scheduler")]
 )
 def test_a_trial_by_itself_has_its_table(trial: Trial, title: str) -> None:
     assert title in titles(trial)
