@@ -11,17 +11,18 @@ from seatrial.judgement.outcome import failure_of
 from seatrial.judgement.rank_deaths import judge_deaths, run_notes
 from seatrial.model.errors import ExitCode
 from seatrial.model.measurement import Kernel
-from seatrial.model.node_trials import USEFUL, NodeTrials
+from seatrial.model.node_trials import USEFUL, Measure, NodeTrials
 from seatrial.model.placement import node_of
 from seatrial.model.run import Ending, RecordedRun
 from seatrial.model.settings import NodesSettings, Trial
 from seatrial.model.units import share
 from seatrial.model.verdict import Finding, Verdict, worst
-from seatrial.model.words import count
+from seatrial.model.words import count, some
 from seatrial.pairs.node_rounds import ONCE_KERNELS, TRIAL_KERNELS
 
 OPTIONAL = (Trial.PIPE, Trial.COLLECTIVES, Trial.STORAGE)
 """Trials that a single rank cannot carry out, and a folder that not all nodes see: a remark says so."""
+MOST_NAMED = 4
 ENDINGS = {
     Ending.INTERRUPTED: "it was interrupted",
     Ending.FAILED: "it failed",
@@ -63,7 +64,8 @@ def judge_nodes(recorded: RecordedRun) -> NodesResult:
     findings = (*trials.findings, *judge_deaths(recorded).findings)
     measured = {each.node for each in trials.figures}
     missing = sorted({node_of(name) for name in recorded.info.nodes} - measured)
-    complete = recorded.info.ending is Ending.COMPLETE and not missing and _all_measured(recorded)
+    ended = recorded.info.ending is Ending.COMPLETE
+    complete = ended and not missing and not _without_storage(trials) and _all_measured(recorded)
     reason = _reason(recorded, trials, missing, complete=complete)
     return NodesResult(
         verdict=_verdict(trials, findings),
@@ -84,6 +86,15 @@ def _verdict(trials: NodeTrials, findings: Sequence[Finding]) -> Verdict | None:
     if not trials.comparisons:
         return None
     return Verdict.PASS if trials.useful and not trials.undecided else Verdict.INCONCLUSIVE
+
+
+def _without_storage(trials: NodeTrials) -> list[str]:
+    """Nodes on which storage failed, or that have no figure of it while others have."""
+    if trials.storage is None:
+        return []
+    lacking = {each.node for each in trials.figures if Measure.STREAM_WRITE not in each.values}
+    some_have = len(lacking) < len(trials.figures)
+    return sorted(trials.storage.failures.keys() | (lacking if some_have else set()))
 
 
 def _all_measured(recorded: RecordedRun) -> bool:
@@ -120,7 +131,10 @@ def _reason(recorded: RecordedRun, trials: NodeTrials, missing: Sequence[str], *
         elif coarse := len(kinds) - len(trials.useful):
             vary = "varies" if coarse == 1 else "vary"
             sentence += f"; {coarse} of these {vary} too much to show a node that is {share(USEFUL)} worse"
-    if not complete and not missing:
+    lacking = _without_storage(trials)
+    if lacking:
+        sentence += f"; storage not on {some(lacking, MOST_NAMED)}"
+    if not complete and not missing and not lacking:
         why = ENDINGS.get(recorded.info.ending, "not all repetitions were measured")
         sentence += f"; incomplete: {why}"
     return sentence

@@ -6,11 +6,13 @@ import pytest
 from seatrial.commands.nodes.judge import judge_nodes
 from seatrial.model.errors import ExitCode
 from seatrial.model.hardware import MemoryFacts
-from seatrial.model.measurement import Kernel
+from seatrial.model.measurement import Conditions, Kernel
 from seatrial.model.node_trials import Measure
+from seatrial.model.placement import node_of
 from seatrial.model.run import Ending
 from seatrial.model.settings import Trial
 from seatrial.model.verdict import FindingKind, Verdict
+from seatrial.pairs.storage_rounds import STORAGE_KERNELS
 from tests.support.builders import names
 from tests.support.node_series import (
     CORE_FLOPS_PER_S,
@@ -148,3 +150,21 @@ def test_a_run_that_was_cut_off_is_incomplete() -> None:
     whole = recorded(dict.fromkeys(FIVE, GOOD))
     info = msgspec.structs.replace(whole.info, ending=Ending.INTERRUPTED)
     assert judge_nodes(msgspec.structs.replace(whole, info=info)).exit_code is ExitCode.INCOMPLETE
+
+
+@pytest.mark.parametrize("failed", [("n3",), tuple(FIVE)])
+@pytest.mark.parametrize("trials", [(Trial.STORAGE,), tuple(Trial)])
+def test_storage_that_fails_on_a_node_is_no_pass(failed: tuple[str, ...], trials: tuple[Trial, ...]) -> None:
+    """An input/output error is not the absence of a finding, and neither is a node that delivered nothing."""
+    run = recorded(dict.fromkeys(FIVE, GOOD), trials=trials)
+    broken, absent = [], []
+    for one in run.group_measurements:
+        if one.shape.kernel not in STORAGE_KERNELS or {node_of(name) for name in one.nodes}.isdisjoint(failed):
+            broken.append(one)
+            absent.append(one)
+        else:
+            broken.append(msgspec.structs.replace(one, conditions=Conditions(wall_s=1.0, failed=5)))
+    for delivered in (broken, absent) if failed == ("n3",) else (broken,):
+        result = judge_nodes(msgspec.structs.replace(run, group_measurements=tuple(delivered)))
+        assert (result.findings, result.exit_code, result.word) == ((), ExitCode.INCOMPLETE, "INCOMPLETE")
+        assert failed[0] in result.reason
