@@ -83,6 +83,9 @@ def two_curves(sources: Sources, words: str) -> "tuple[Judged, Judged]":
         if name not in curves:
             raise UsageError(f"--beside {words}: there is no curve of {name!r}.", "Check the names of the files.")
     first, second = _judged([curves[name] for name in names], own, weak=sources.weak)
+    for item in (first, second):
+        if not item.points:
+            raise UsageError(f"--beside {words}: no run of {item.curve.name!r} has a positive number.", "Correct it.")
     return first, second
 
 
@@ -104,7 +107,7 @@ def _judged(curves: "Sequence[Curve]", own: dict[str, float], *, weak: bool) -> 
     judged = [scale_judge.judge_curve(curve, weak=weak, own_rates=own) for curve in curves]
     if not any(item.points for item in judged):
         raise UsageError("No run has a positive number.", "Choose another --metric.")
-    return [item for item in judged if item.points]
+    return judged
 
 
 def _tables(sources: Sources) -> "list[Curve]":

@@ -14,6 +14,11 @@ def count(number: int, noun: str, several: str = "") -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {several or noun + 's'}"
 
 
+def verb(number: int, singular: str = "is", plural: str = "are") -> str:
+    """The form that agrees with a number: 1 run has, 2 runs have."""
+    return singular if number == 1 else plural
+
+
 def some(names: Sequence[str], most: int, unlisted: int = 0) -> str:
     """n1, n2, n3 and 61 more: the first `most` of them, and the number of the rest and of the `unlisted`."""
     rest = max(len(names) - most, 0) + unlisted

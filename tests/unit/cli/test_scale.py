@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from seatrial.cli.main import run
+from seatrial.commands.scale import points
 from seatrial.model.errors import ExitCode
 from tests.support.benchmark_outputs import hpl, openfoam, stream
 from tests.support.json_objects import frame
@@ -138,7 +139,7 @@ def test_repeated_rows_are_counted_once(tmp_path: Path, capsys: pytest.CaptureFi
     text = "nodes,metric,value\n" + rows + rows
     (item,) = report(capsys, written(tmp_path, {"t.csv": text}), ExitCode.PASS)["data"]["curves"]
     assert [point["value"]["runs"] for point in item["points"]] == [1, 1]
-    assert "2 rows repeat" in item["notes"][0]
+    assert "2 rows repeat another run in every number; they are counted once." in item["notes"][0]
 
 
 def test_weak_scaling(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -189,7 +190,10 @@ def test_numbers_that_nobody_measured_are_left_out(tmp_path: Path, capsys: pytes
     assert "no run has a positive number at" in found["headline"]
     (item,) = found["data"]["curves"]
     assert [point["size"] for point in item["points"]] == [1, 2]
-    assert "4 runs have no positive number and are left out." in item["notes"]
+    left_out = (
+        "row 4 (rate is 1e+308), row 5 (rate is 4.94066e-324), row 6 (nodes is 1e+308), row 7 (nodes is 4.94066e-324)"
+    )
+    assert f"4 runs have no positive number and are left out: {left_out}." in item["notes"]
 
 
 @pytest.mark.parametrize("value", ["nan", "-100", "inf"])
@@ -201,6 +205,55 @@ def test_a_curve_that_lost_its_first_size_is_incomplete(
     assert "no run has a positive number at 1\n" in capsys.readouterr().out
     (tmp_path / "a.csv").write_text(f"nodes,time_s\n1,{value}\n1,100\n2,52\n4,27\n8,15\n")
     assert run(["scale", "--from", str(tmp_path / "a.csv")]) == ExitCode.PASS
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "left_out", "said"),
+    [
+        (
+            "nodes,rate\n1,10\n2,\n4,38\n", ExitCode.INCOMPLETE,
+            [("row 3", "rate is empty")], "no run has a positive number at 2",
+        ),
+        (
+            "nodes,rate\n1,10\n1,\n2,19\n\n2,oops\n,40\n4,35\n", ExitCode.PASS,
+            [("row 3", "rate is empty"), ("row 6", "rate is 'oops'"), ("row 7", "nodes is empty")],
+            "efficiency 88 %; 3 runs left out.",
+        ),
+        (
+            "nodes,metric,value\n1,rate,10\n2,rate,\n2,rate,18\nx,rate,40\n", ExitCode.PASS,
+            [("row 3", "rate is nan"), ("row 5", "nodes is 'x'")], "efficiency 90 %; 2 runs left out.",
+        ),
+        (
+            "env,nodes,rate\na,1,10\na,2,19\nb,1,\nb,2,\n", ExitCode.INCOMPLETE,
+            [("row 4", "rate is empty"), ("row 5", "rate is empty")], "b: no run has a positive number at 1, 2",
+        ),
+    ],
+)  # fmt: skip
+def test_rows_that_are_left_out_are_listed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, code: int, left_out: list[tuple[str, str]], said: str
+) -> None:
+    files = written(tmp_path, {"t.csv": text})
+    found = report(capsys, files, code)
+    rows = [(row["source"], row["reason"]) for item in found["data"]["curves"] for row in item["left_out"]]
+    assert rows == left_out
+    assert said in found["headline"]
+    run(["scale", "--from", *files])
+    assert said in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_part_of_a_table_without_the_metric_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "app,nodes,metric,value\na,1,rate,10\na,2,rate,18\nb,1,seconds,3\n"
+    (item,) = report(capsys, written(tmp_path, {"t.csv": text}), ExitCode.PASS)["data"]["curves"]
+    assert "No numbers of rate in b." in item["notes"]
+
+
+def test_a_table_that_is_too_long_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(points, "MOST_ROWS", 3)
+    text = table([(1, 10), (2, 19), (4, 35), (8, 60)])
+    assert run(["scale", "--from", *written(tmp_path, {"t.csv": text})]) == ExitCode.USAGE
+    assert "t.csv has more than 3 rows." in capsys.readouterr().err
 
 
 @needs_shared(MOTORBIKE)

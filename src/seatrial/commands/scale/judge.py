@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from seatrial.commands.scale.evidence import cache_explanation, work_breaches
-from seatrial.commands.scale.points import Curve, Run
+from seatrial.commands.scale.points import Curve, LeftOut, Run
 from seatrial.model.benchmark import Better, Breach
 from seatrial.model.measurement import Estimate
 from seatrial.model.units import prefixed, share
 from seatrial.model.verdict import FindingKind
+from seatrial.model.words import count, natural_key, some, verb
 from seatrial.statistics.estimates import median_estimate
 from seatrial.statistics.scaling import Fit, fit_amdahl, fit_universal
 
@@ -22,6 +23,8 @@ PAYS = 0.5
 GAP = 0.08
 """Two modes: the largest gap is this share of the median, and wider than the runs on either side of it."""
 FEWEST_MODES = 4
+MOST_LEFT_OUT = 8
+"""Rows that a note lists; the JSON object has all."""
 LEAST, MOST = 1e-100, 1e100
 """Numbers beyond these are none that anybody measured, and their quotients would be 0 or infinite."""
 
@@ -60,6 +63,8 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
     lost: tuple[float, ...] = ()
     """Sizes of which no run has a positive number."""
+    left_out: tuple[LeftOut, ...] = ()
+    """Rows and files that are not part of the curve."""
 
 
 def judge_curve(curve: Curve, *, weak: bool, own_rates: Mapping[str, float] | None = None) -> Judged:
@@ -86,6 +91,8 @@ def judge_curve(curve: Curve, *, weak: bool, own_rates: Mapping[str, float] | No
                     (f"{curve.name} at {point.size:g}", Breach(kind=FindingKind.SUPERLINEAR, reason=reason))
                 )
         points.append(msgspec.structs.replace(point, marks=tuple(marks), explanation=explanation))
+    left_out = [*curve.left_out, *(_without_value(curve, run) for run in curve.runs if run not in usable)]
+    left_out.sort(key=lambda item: natural_key(item.source))
     sizes = [point.size for point in points]
     rates = [point.speedup.value for point in points]
     return Judged(
@@ -95,8 +102,9 @@ def judge_curve(curve: Curve, *, weak: bool, own_rates: Mapping[str, float] | No
         breaches=tuple(breaches),
         fits=(fit_amdahl(sizes, rates), fit_universal(sizes, rates)) if points else (),
         pays_up_to=_pays_up_to(points),
-        notes=_notes(curve, by_size),
+        notes=_notes(curve, by_size, left_out),
         lost=tuple(sorted({run.size for run in curve.runs} - by_size.keys())),
+        left_out=tuple(left_out),
     )
 
 
@@ -192,13 +200,24 @@ def _pays_up_to(points: Sequence[Point]) -> float | None:
     return None
 
 
-def _notes(curve: Curve, by_size: Mapping[float, Sequence[Run]]) -> tuple[str, ...]:
+def _without_value(curve: Curve, run: Run) -> LeftOut:
+    """Why a run is not part of its curve."""
+    reason = f"{curve.metric} is {run.value:g}" if LEAST < run.size < MOST else f"{curve.over} is {run.size:g}"
+    return LeftOut(source=run.source, reason=run.missing or reason)
+
+
+def _notes(curve: Curve, by_size: Mapping[float, Sequence[Run]], left_out: Sequence[LeftOut]) -> tuple[str, ...]:
     notes = []
     if curve.repeated:
-        notes.append(f"{curve.repeated} rows repeat another run in every number; they are counted once.")
-    unusable = len(curve.runs) - sum(len(runs) for runs in by_size.values())
-    if unusable:
-        notes.append(f"{unusable} runs have no positive number and are left out.")
+        number = curve.repeated
+        rows = f"{count(number, 'row')} {verb(number, 'repeats', 'repeat')} another run in every number"
+        notes.append(f"{rows}; {verb(number, 'it is', 'they are')} counted once.")
+    if left_out:
+        listed = some([f"{item.source} ({item.reason})" for item in left_out], MOST_LEFT_OUT)
+        runs = f"{count(len(left_out), 'run')} {verb(len(left_out), 'has', 'have')} no positive number"
+        notes.append(f"{runs} and {verb(len(left_out))} left out: {listed}.")
+    if curve.others:
+        notes.append(f"No numbers of {curve.metric} in {some(curve.others, MOST_LEFT_OUT)}.")
     if len(by_size) < 2:
         notes.append("One size is not a curve.")
     return tuple(notes)

@@ -24,6 +24,8 @@ SPEED = re.compile(r"(?i)throughput|rate|fom|figure.?of.?merit|per_s\b|/s\b|flop
 TIME = re.compile(r"(?i)time|seconds|elapsed|duration|_s$|wall")
 OWN = "own_rate_sum"
 MOST_ROWS = 200_000
+LONGEST_CELL = 20
+"""Characters of a cell that a message shows."""
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,6 +41,15 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     own_bound: float | None = None
     """The most of that sum that equal shares of the work permit: all wait for the slowest node."""
     output: Output | None = None
+    missing: str = ""
+    """Why there is no value, where a table does not have it."""
+
+
+class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
+    """A row or a file that is not part of its curve, and why."""
+
+    source: str
+    reason: str
 
 
 class Curve(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,6 +64,10 @@ class Curve(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the metric is a rate of steps of the whole problem, which falls where the problem grows."""
     repeated: int = 0
     """Rows that repeat another row in every number, and are counted once."""
+    left_out: tuple[LeftOut, ...] = ()
+    """Rows without a size."""
+    others: tuple[str, ...] = ()
+    """Parts of the same table that have no number of the metric at all."""
 
 
 def curve_of_outputs(
@@ -121,9 +136,11 @@ def curves_of_table(text: str, source: str, over: str, by: Sequence[str], metric
     """Curves of a CSV with a column of sizes, and columns of numbers or the two columns `metric` and `value`."""
     try:
         reader = csv.DictReader(io.StringIO(text), strict=True)
-        rows = [row for row, _ in zip(reader, range(MOST_ROWS), strict=False)]
+        rows = [(reader.line_num, row) for row, _ in zip(reader, range(MOST_ROWS + 1), strict=False)]
     except csv.Error as error:
         raise UsageError(f"{source} is not CSV: {error}.", "Give a table with a line of names.") from error
+    if len(rows) > MOST_ROWS:
+        raise UsageError(f"{source} has more than {MOST_ROWS} rows.", "Give a part of it.")
     columns = [name for name in (reader.fieldnames or []) if name]
     size = next((name for name in ((over,) if over else SIZES) if name in columns), None)
     if not rows or size is None:
@@ -134,13 +151,12 @@ def curves_of_table(text: str, source: str, over: str, by: Sequence[str], metric
         raise UsageError(f"--by {missing[0]}: {source} has no such column.", f"It has {', '.join(columns)}.")
     long = {"metric", "value"} <= set(columns)
     taken = {size, *(("metric", "value") if long else ())}
-    names = list(by) or _groups(rows, [name for name in columns if name not in taken])
+    names = list(by) or _groups([row for _, row in rows], [name for name in columns if name not in taken])
     measured = _long(rows, names, size) if long else _wide(rows, names, size)
-    chosen = metric or _metric({name for _, _, values, _ in measured for name in values})
-    curves = list(_curves(measured, size, chosen))
-    if not curves:
+    chosen = metric or _metric({name for row in measured for name in row.values})
+    if not any(chosen in row.values for row in measured):
         raise UsageError(f"{source} has no numbers of {chosen!r}.", "Name a metric with --metric.")
-    return curves
+    return list(_curves(measured, size, chosen, long=long))
 
 
 def _groups(rows: Sequence[Mapping[str, str]], columns: Sequence[str]) -> list[str]:
@@ -156,38 +172,56 @@ def _groups(rows: Sequence[Mapping[str, str]], columns: Sequence[str]) -> list[s
     return chosen
 
 
-Measured = list[tuple[str, float, dict[str, float], str]]
-"""Group, size, numbers by name, source."""
+class _Row(msgspec.Struct, frozen=True, kw_only=True):
+    """What one run has in a table: in one row, or in a row for each metric."""
+
+    group: str
+    size: float | None
+    size_text: str
+    values: dict[str, float]
+    texts: Mapping[str, str | None]
+    """The cells of all metrics."""
+    source: str
 
 
-def _long(rows: Sequence[Mapping[str, str]], names: Sequence[str], size: str) -> Measured:
+Rows = Sequence[tuple[int, Mapping[str, str]]]
+"""Number of the line, and its cells."""
+
+
+def _long(rows: Rows, names: Sequence[str], size: str) -> list[_Row]:
     """Rows of one number; a new run begins where a metric comes again."""
-    measured: Measured = []
-    for place, row in enumerate(rows, 2):
-        at, value = number(row[size]), number(row["value"])
-        if at is None or at <= 0:
-            continue
-        group = "/".join(row[name] or "" for name in names)
+    measured: list[_Row] = []
+    for line, row in rows:
+        value, name, text = number(row["value"]), row["metric"] or "", row[size] or ""
+        group = "/".join(row[each] or "" for each in names)
         last = measured[-1] if measured else None
-        if last is None or last[0] != group or last[1] != at or row["metric"] in last[2]:
-            measured.append((group, at, {}, f"row {place}"))
-        measured[-1][2][row["metric"] or ""] = math.nan if value is None else value
+        if last is None or (last.group, last.size_text) != (group, text) or name in last.values:
+            last = _Row(group=group, size=_size(text), size_text=text, values={}, texts={}, source=f"row {line}")
+            measured.append(last)
+        last.values[name] = math.nan if value is None else value
     return measured
 
 
-def _wide(rows: Sequence[Mapping[str, str]], names: Sequence[str], size: str) -> Measured:
-    measured: Measured = []
-    for place, row in enumerate(rows, 2):
-        at = number(row[size])
-        if at is None or at <= 0:
-            continue
-        values = {
-            name: value
-            for name, text in row.items()
-            if name and name != size and name not in names and (value := number(text)) is not None
-        }
-        measured.append(("/".join(row[name] or "" for name in names), at, values, f"row {place}"))
+def _wide(rows: Rows, names: Sequence[str], size: str) -> list[_Row]:
+    measured = []
+    for line, row in rows:
+        texts = {name: text for name, text in row.items() if name and name != size and name not in names}
+        values = {name: value for name, text in texts.items() if (value := number(text)) is not None}
+        group, text = "/".join(row[name] or "" for name in names), row[size] or ""
+        measured.append(
+            _Row(group=group, size=_size(text), size_text=text, values=values, texts=texts, source=f"row {line}")
+        )
     return measured
+
+
+def _size(text: str) -> float | None:
+    at = number(text)
+    return at if at is not None and at > 0 else None
+
+
+def _unlike(name: str, text: str | None) -> str:
+    """Why a cell has no number for a curve."""
+    return f"{name} is {text[:LONGEST_CELL]!r}" if text and text.strip() else f"{name} is empty"
 
 
 def _metric(names: set[str]) -> str:
@@ -201,27 +235,41 @@ def _metric(names: set[str]) -> str:
     )
 
 
-def _curves(measured: Measured, over: str, metric: str) -> Iterator[Curve]:
+def _curves(measured: Sequence[_Row], over: str, metric: str, *, long: bool) -> Iterator[Curve]:
+    """One for each group. `long`: groups may have metrics of their own; those without this one are only named."""
+    having = {row.group for row in measured if metric in row.values}
+    others = tuple(dict.fromkeys(row.group for row in measured if long and row.group not in having))
     groups: dict[str, list[Run]] = {}
+    left_out: dict[str, list[LeftOut]] = {}
     repeated: dict[str, int] = {}
     seen: set[tuple[object, ...]] = set()
-    for group, size, values, source in measured:
-        if metric not in values:
+    for row in measured:
+        if row.group in others:
             continue
-        identity = (group, size, *sorted(values.items()))
-        if len(values) > 1 and identity in seen:
-            repeated[group] = repeated.get(group, 0) + 1
+        runs = groups.setdefault(row.group, [])
+        if row.size is None:
+            reason = _unlike(over, row.size_text)
+            left_out.setdefault(row.group, []).append(LeftOut(source=row.source, reason=reason))
+            continue
+        identity = (row.group, row.size, *sorted(row.values.items()))
+        if metric in row.values and len(row.values) > 1 and identity in seen:
+            repeated[row.group] = repeated.get(row.group, 0) + 1
             continue
         seen.add(identity)
-        work: dict[str, Label] = {name: value for name, value in values.items() if WORK.search(name) and name != metric}
-        run = Run(size=size, value=values[metric], source=source, work=work, own_rate=values.get(OWN))
-        groups.setdefault(group, []).append(run)
+        runs.append(_run(row, row.size, metric))
     for group, runs in groups.items():
         better = Better.MORE if SPEED.search(metric) or not TIME.search(metric) else Better.LESS
         yield Curve(
-            name=group or metric, over=over, metric=metric, better=better, runs=tuple(runs),
-            repeated=repeated.get(group, 0),
+            name=group or metric, over=over, metric=metric, better=better, runs=tuple(runs), others=others,
+            repeated=repeated.get(group, 0), left_out=tuple(left_out.get(group, ())),
         )  # fmt: skip
+
+
+def _run(row: _Row, size: float, metric: str) -> Run:
+    work: dict[str, Label] = {name: value for name, value in row.values.items() if WORK.search(name) and name != metric}
+    value = row.values.get(metric, math.nan)
+    missing = "" if metric in row.values else _unlike(metric, row.texts.get(metric))
+    return Run(size=size, value=value, source=row.source, work=work, own_rate=row.values.get(OWN), missing=missing)
 
 
 def number(text: str | None) -> float | None:

@@ -37,13 +37,15 @@ def scale_report(judged: Sequence[Judged], series: Series | None = None, both: B
     `both`: the comparison, where there are two curves side by side.
     """
     findings = _findings(judged, both)
-    left = (*(series.left if series else ()), *map(_lost, filter(lambda item: item.lost, judged)))
+    left = (*(series.left if series else ()), *(_lost(item) for item in judged if item.lost or not item.points))
     word = word_of(findings, "INCOMPLETE" if left else Verdict.PASS.value)
     code = ExitCode.FINDINGS if findings else ExitCode.INCOMPLETE if left else ExitCode.PASS
     sentence = left[0] if left and not findings else _sentence(judged, findings, both)
 
+    curves = [item for item in judged if item.points]
+
     def blocks(width: int = PAGE_COLUMNS, *, drawn: bool = False) -> Iterator[Block]:
-        yield from _blocks(judged, findings, width, both, drawn=drawn)
+        yield from _blocks(curves, findings, width, both, drawn=drawn)
         if series is not None:
             yield from series_blocks(series)
 
@@ -74,6 +76,8 @@ def _findings(judged: Sequence[Judged], both: Beside | None) -> tuple[Finding, .
 
 def _lost(item: Judged) -> str:
     """Which sizes a curve lacks."""
+    if not item.lost:
+        return f"{item.curve.name}: no run has a size"
     return f"{item.curve.name}: no run has a positive number at {some([f'{size:g}' for size in item.lost], MOST_NAMES)}"
 
 
@@ -82,11 +86,13 @@ def _sentence(judged: Sequence[Judged], findings: Sequence[Finding], both: Besid
         first = findings[0]
         more = f"; {count(len(findings), 'finding')} in {count(len(judged), 'curve')}" if len(findings) > 1 else ""
         return f"{first.subject.name}: {first.brief}{more}"
+    left_out = sum(len(item.left_out) for item in judged)
+    less = f"; {count(left_out, 'run')} left out" if left_out else ""
     if both is not None:
-        return beside_sentence(both)
+        return f"{beside_sentence(both).removesuffix('.')}{less}."
     if len(judged) > 1:
-        return f"{count(len(judged), 'curve')}: {some([item.curve.name for item in judged], MOST_NAMES)}."
-    return f"{judged[0].curve.name}: {_summary(judged[0])}."
+        return f"{count(len(judged), 'curve')}: {some([item.curve.name for item in judged], MOST_NAMES)}{less}."
+    return f"{judged[0].curve.name}: {_summary(judged[0])}{less}."
 
 
 def _summary(item: Judged) -> str:
@@ -140,6 +146,7 @@ def _curve_fields(item: Judged) -> Json:
         ],
         "pays_up_to": number(item.pays_up_to),
         "notes": list(item.notes),
+        "left_out": [{"source": run.source, "reason": run.reason} for run in item.left_out],
     }
 
 
