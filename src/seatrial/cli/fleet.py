@@ -52,14 +52,19 @@ def fleet(
     values: fleets.Fleet = _of_runs(folder, runs, column) if runs else {}
     if bool(files) == bool(runs):
         raise UsageError("Either files or --runs must be given.", "Give one of them.")
+    tables: dict[str, fleets.FleetTable] = {}
     for file in files or ():
-        part = fleets.read_outputs(read_texts(file), column) if file.is_dir() else _table(file, column)
+        if file.is_dir():
+            part = fleets.read_outputs(read_texts(file), column)
+        else:
+            tables[str(file)] = fleets.read_fleet_table(read_text(file, TABLES_BYTES), column)
+            part = tables[str(file)].values
         for node, numbers in part.items():
             values.setdefault(node, []).extend(numbers)
     judged = fleet_judge.judge_nodes(values, higher_is_better=better == "higher", effect=share_of(effect, "--effect"))
     if facts_of := _facts(folder, facts, runs):
         judged = fleet_judge.with_facts(judged, facts_of)
-    return show(fleet_view.fleet_report(judged), as_json=as_json, files=Files(junit=junit))
+    return show(fleet_view.fleet_report(judged, tables), as_json=as_json, files=Files(junit=junit))
 
 
 def _facts(archive: Path, facts: str, runs: str) -> "Mapping[str, NodeFacts]":
@@ -76,7 +81,3 @@ def _of_runs(archive: Path, runs: str, column: str) -> fleets.Fleet:
     return node_values.values_by_node(
         table, {name: leaf for run in chosen.summaries for name, leaf in run.leaf_of.items()}
     )
-
-
-def _table(file: Path, column: str) -> fleets.Fleet:
-    return fleets.read_fleet(read_text(file, TABLES_BYTES), column)

@@ -4,11 +4,18 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 
-from seatrial.importers.columns import Column, checked, json_value, read_columns
+import msgspec
+
+from seatrial.importers.columns import MISSING, Column, checked, json_value, read_columns
+from seatrial.importers.series import TIME_NAMES
 from seatrial.model.errors import UsageError
 
 NODE_NAMES = frozenset({"node", "nodes", "host", "hostname", "nodename", "nodelist", "server", "name"})
 RUN_NAMES = frozenset({"run", "iter", "iteration", "rep", "repetition", "repeat", "trial", "time", "date", "timestamp"})
+NO_NODES = RUN_NAMES | TIME_NAMES
+"""Columns that never hold the names of nodes."""
+MOMENT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}.*|[0-9]{1,2}[./][0-9]{1,2}[./][0-9]{2,4}.*|[0-9]{1,2}:[0-9]{2}.*")
+"""A cell that begins with a date or a time of the day."""
 OUTPUT_NAME = re.compile(r"(?P<node>.+?)-[A-Za-z_]+-[0-9]+n-[0-9]+-iter-(?P<run>[0-9]+)\.(?:out|log|txt)")
 """`NODE-stream-1n-226-iter-1.out`, as flux and Slurm jobs of converged-computing's studies write them."""
 STREAM_ROW = re.compile(r"^(Copy|Scale|Add|Triad):\s+([0-9]{1,30}(?:\.[0-9]*)?)(?=\s)", re.MULTILINE)
@@ -18,24 +25,44 @@ REMEDY = "Give columns `node` and `value`, and `run` if you like; or JSON that m
 Fleet = dict[str, list[float]]
 
 
+class FleetTable(msgspec.Struct, frozen=True, kw_only=True):
+    """The values of each node, and the columns from which they are; "" where the form has none."""
+
+    values: Fleet
+    nodes: str = ""
+    column: str = ""
+    runs: str = ""
+    """The column of the order of the runs."""
+    without_value: tuple[str, ...] = ()
+    """The node of each row that has no value."""
+
+
 def read_fleet(text: str, column: str = "") -> Fleet:
-    """The values of each node in the order of its runs, missing ones left out. Raises UsageError.
+    """The values of each node in the order of its runs, missing ones left out. Raises UsageError."""
+    return read_fleet_table(text, column).values
+
+
+def read_fleet_table(text: str, column: str = "") -> FleetTable:
+    """The same with the columns that were taken. Raises UsageError.
 
     `column`: which column of numbers is read; needed only where there are several.
     """
     value = json_value(text) if text.lstrip()[:1] == "{" else None
     if isinstance(value, dict) and value and all(isinstance(runs, list) for runs in value.values()):
-        names = {str(name).strip().lower() for name in value}
+        names = {_plain(str(name)) for name in value}
         if not names & NODE_NAMES:
-            return _checked({name: [_json_number(run, str(name)) for run in runs] for name, runs in value.items()})
+            return _table({name: [_json_number(run, str(name)) for run in runs] for name, runs in value.items()})
     columns = read_columns(text)
-    nodes = next((one for one in columns if one.name.strip().lower() in NODE_NAMES), columns[0])
-    runs = next((one for one in columns if one.name.strip().lower() in RUN_NAMES), None)
-    numbers = _value_column(columns, nodes, runs, column).numbers()
+    nodes = _node_column(columns, column)
+    others = [one for one in columns if one is not nodes and one.name != column]
+    runs = next((one for one in others if _plain(one.name) in RUN_NAMES), None)
+    values = _value_column(columns, nodes, runs, column)
+    numbers = values.numbers()
     if len(numbers) != len(nodes.cells):
         raise UsageError("The columns of nodes and of values differ in length.", REMEDY)
     order = list(range(len(numbers)))
-    if runs is not None and runs.numeric:
+    ordered = runs is not None and runs.numeric
+    if runs is not None and ordered:
         places = runs.numbers()
         order.sort(key=lambda row: places[row])
     fleet: Fleet = {}
@@ -43,7 +70,33 @@ def read_fleet(text: str, column: str = "") -> Fleet:
         fleet.setdefault(name, [])
     for row in order:
         fleet[nodes.cells[row]].append(numbers[row])
-    return _checked(fleet)
+    return _table(fleet, nodes.name, values.name, runs.name if runs is not None and ordered else "")
+
+
+def _plain(name: str) -> str:
+    return name.strip().lower()
+
+
+def _node_column(columns: Sequence[Column], wanted: str) -> Column:
+    """The column with such a name, else the only one that can hold names. Raises UsageError where that is not clear."""
+    named = next((one for one in columns if _plain(one.name) in NODE_NAMES and one.name != wanted), None)
+    if named is not None:
+        return named
+    possible = [one for one in columns if one.name != wanted and _plain(one.name) not in NO_NODES and not _moments(one)]
+    words = [one for one in possible if not one.numeric]
+    if len(words) == 1:
+        return words[0]
+    if not words and possible and possible[0] is columns[0]:
+        return possible[0]
+    names = ", ".join(one.name for one in columns)
+    which = "Several columns can hold" if words else "No column can hold"
+    raise UsageError(f"{which} the names of the nodes: {names}.", "Call the column of their names `node`.")
+
+
+def _moments(column: Column) -> bool:
+    """Whether its cells are dates or times."""
+    written = [cell for cell in column.cells if _plain(cell) not in MISSING]
+    return bool(written) and all(MOMENT.fullmatch(cell.strip()) for cell in written)
 
 
 def read_outputs(texts: Mapping[str, str], column: str = "") -> Fleet:
@@ -58,7 +111,7 @@ def read_outputs(texts: Mapping[str, str], column: str = "") -> Fleet:
             runs.setdefault(match["node"], []).append((int(match["run"]), float(rates[wanted])))
     if not runs:
         raise UsageError("The folder has no output of STREAM with the name NODE-stream-1n-JOB-iter-RUN.out.", REMEDY)
-    return _checked({node: [rate for _, rate in sorted(found)] for node, found in runs.items()})
+    return _table({node: [rate for _, rate in sorted(found)] for node, found in runs.items()}).values
 
 
 def _value_column(columns: Sequence[Column], nodes: Column, runs: Column | None, wanted: str) -> Column:
@@ -66,7 +119,8 @@ def _value_column(columns: Sequence[Column], nodes: Column, runs: Column | None,
     if wanted:
         numeric = [one for one in numeric if one.name == wanted]
     elif len(numeric) > 1:
-        numeric = [one for one in numeric if one.name.strip().lower() == "value"] or numeric
+        numeric = [one for one in numeric if _plain(one.name) not in RUN_NAMES] or numeric
+        numeric = [one for one in numeric if _plain(one.name) == "value"] or numeric
     names = ", ".join(one.name for one in columns)
     if not numeric:
         raise UsageError(f"The file has no column of values{f' {wanted!r}' if wanted else ''}: {names}.", REMEDY)
@@ -86,7 +140,7 @@ def _json_number(value: object, name: str) -> float:
         return math.inf
 
 
-def _checked(fleet: Mapping[str, Sequence[float]]) -> Fleet:
+def _table(fleet: Mapping[str, Sequence[float]], nodes: str = "", column: str = "", runs: str = "") -> FleetTable:
     """Without missing values; nodes that have none left keep an empty list. Raises UsageError for impossible ones."""
     for node, values in fleet.items():
         wrong = next((value for value in values if value < 0 or math.isinf(value)), None)
@@ -95,4 +149,10 @@ def _checked(fleet: Mapping[str, Sequence[float]]) -> Fleet:
                 f"Node {node!r} has the value {wrong:g}; values must be finite and not negative.",
                 "Leave the value of a run that failed empty.",
             )
-    return {node: [value for value in values if not math.isnan(value)] for node, values in fleet.items()}
+    return FleetTable(
+        values={node: [value for value in values if not math.isnan(value)] for node, values in fleet.items()},
+        nodes=nodes,
+        column=column,
+        runs=runs,
+        without_value=tuple(node for node, values in fleet.items() for value in values if math.isnan(value)),
+    )

@@ -187,10 +187,20 @@ def _enriched(suspect: PeerSuspect) -> bool:
 
 def _proved_text(suspect: PeerSuspect) -> str:
     how = f" {_capital(suspect.mechanism)}." if suspect.mechanism else " No effect of it on speed is known."
-    return f"{separation(suspect)}.{how}"
+    return f"{_separation(suspect)}.{how}"
 
 
-def separation(suspect: PeerSuspect) -> str:
+def brief_separation(suspect: PeerSuspect) -> str:
+    """`both have MTU of eth0 9000 B`: the fact alone, for a first line that names the slow nodes."""
+    slow, named = len(suspect.slow), suspect.facts[0]
+    if len(suspect.nodes) == slow == suspect.all_slow:
+        who = "both" if slow == 2 else f"all {slow}"
+    else:
+        who = f"{slow} of {suspect.all_slow}"
+    return f"{who} have {fact_name(named.fact)} {_value(named)}"
+
+
+def _separation(suspect: PeerSuspect) -> str:
     """Which nodes have what, and how often chance would do that."""
     return f"{_who(suspect)} {_what(suspect, p_value=True)}"
 
@@ -216,18 +226,21 @@ def _names(nodes: Sequence[str]) -> str:
 
 def _what(suspect: PeerSuspect, *, p_value: bool = False) -> str:
     named = suspect.facts[0]
-    value, usual = value_text(named.fact, named.value), ""
-    if named.usual is True and named.value is None:
-        value = NOT_THERE
-    elif named.value is True and named.usual is None:
-        value = THERE
-    elif named.usual is not None:
+    value, usual = _value(named), ""
+    if named.usual is not None and value != NOT_THERE:
         usual = f"usually {value_text(named.fact, named.usual)}"
     chance = f"p = {suspect.adjusted_p:.1g}" if p_value and suspect.adjusted_p is not None else ""
     text = f"{fact_name(named.fact)} {value}"
     text += f" ({'; '.join(filter(None, (usual, chance)))})" if usual or chance else ""
     others = [fact_name(each.fact) for each in suspect.facts[1:]]
     return f"{text}, and differ together with it in {some(others, MOST_LISTED)}" if others else text
+
+
+def _value(named: PeerFact) -> str:
+    """The value that the suspected nodes have, in words."""
+    if named.usual is True and named.value is None:
+        return NOT_THERE
+    return THERE if named.value is True and named.usual is None else value_text(named.fact, named.value)
 
 
 def _capital(text: str) -> str:

@@ -1,30 +1,34 @@
 """One benchmark over many nodes: the report of `seatrial fleet`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 
 from seatrial.commands.fleet.judge import FleetJudgement, node_verdict
-from seatrial.judgement.peer_suspects import PeerSuspect, separation, suspects_text
+from seatrial.importers.fleets import FleetTable
+from seatrial.judgement.peer_suspects import PeerSuspect, brief_separation, suspects_text
 from seatrial.model import subject
 from seatrial.model.units import prefixed, share
 from seatrial.model.verdict import Verdict
-from seatrial.model.words import count, some
+from seatrial.model.words import by_text, count, some, verb
 from seatrial.render.json import Json
 from seatrial.render.report import Block, Case, Paragraph, Report, columns, first_rows, judged_report
 from seatrial.statistics.fleets import FEWEST_NODES, FleetResult, NodeRuns
 
 HEAD = columns("node", "verdict", "#median", "#loss", "#worst run", "#bad runs", "#runs")
 MOST_NAMES = 5
+MOST_LISTED = 40
+LINE = 80
+"""Columns of the first line."""
 
 
-def fleet_report(judged: FleetJudgement) -> Report:
-    """The whole report: nodes that are not healthy, and what would have been found."""
+def fleet_report(judged: FleetJudgement, tables: Mapping[str, FleetTable] = {}) -> Report:
+    """The whole report: nodes that are not healthy, and what would have been found. `tables`: by file."""
     nodes = judged.result.nodes if judged.result else ()
     cases = (
         *(Case(name=subject.node(one.node).text, verdict=node_verdict(one), reason=_reason(one)) for one in nodes),
         *(Case(name=subject.node(name).text, verdict=Verdict.NOT_RUN, reason="no value") for name in judged.unmeasured),
     )
-    fields, blocks = partial(fleet_fields, judged), partial(_blocks, judged)
+    fields, blocks = partial(fleet_fields, judged, tables), partial(_blocks, judged, tables)
     return judged_report(judged.verdict, _sentence(judged), judged.exit_code, fields, blocks, cases)
 
 
@@ -36,7 +40,7 @@ def _reason(node: NodeRuns) -> str:
     return f"{bad}, the worst {share(node.worst_run_loss)} below its median" if node.bad_runs else ""
 
 
-def fleet_fields(judged: FleetJudgement) -> Json:
+def fleet_fields(judged: FleetJudgement, tables: Mapping[str, FleetTable]) -> Json:
     """docs/fleet.md describes each field."""
     result = judged.result
     return {
@@ -57,6 +61,12 @@ def fleet_fields(judged: FleetJudgement) -> Json:
         "nodes": [_node_fields(node) for node in result.nodes] if result else [],
         "suspects": [suspect_fields(each) for each in judged.suspects],
         "without_facts": list(judged.without_facts),
+        "columns": [
+            {"file": file, "nodes": table.nodes, "values": table.column, "runs": table.runs}
+            for file, table in tables.items()
+            if table.nodes
+        ],
+        "without_value": [node for table in tables.values() for node in table.without_value],
     }
 
 
@@ -92,45 +102,69 @@ def _node_fields(node: NodeRuns) -> Json:
 
 
 def _sentence(judged: FleetJudgement) -> str:
-    """What is wrong, the nodes without a value, and the fact that is proved to go with it."""
-    missing = f"; not measured: {some(judged.unmeasured, MOST_NAMES)}" if judged.unmeasured and judged.result else ""
-    proved = next((each for each in judged.suspects if each.proved), None)
-    return f"{_verdict_text(judged)}{missing}{f'; {separation(proved)}' if proved else ''}"
+    """What is wrong, the nodes without a value, and the fact that is proved to go with it, as far as a line has room.
+
+    The sentences below the table have all names, and how often chance would separate them so.
+    """
+    room = LINE - len(judged.verdict.value) - 2
+    proved = next((brief_separation(each) for each in judged.suspects if each.proved), "")
+    names = range(MOST_NAMES, -1, -1)
+    ways = [(proved, True, number) for number in names] if proved else []
+    ways += [("", short, number) for number in names for short in (False, True)]
+    sentences = [
+        f"{_verdict_text(judged, max(number, 1), short=short)}{_missing(judged, number)}{fact and '; '}{fact}"
+        for fact, short, number in ways
+    ]
+    return next((text for text in sentences if len(text) <= room), sentences[-1])
 
 
-def _verdict_text(judged: FleetJudgement) -> str:
+def _missing(judged: FleetJudgement, names: int) -> str:
+    """Nodes without a value, or how many they are."""
+    if not judged.unmeasured or not judged.result:
+        return ""
+    if len(judged.unmeasured) > names:
+        return f"; {count(len(judged.unmeasured), 'node')} not measured"
+    return f"; not measured: {', '.join(judged.unmeasured)}"
+
+
+def _verdict_text(judged: FleetJudgement, names: int, *, short: bool) -> str:
+    """`names`: how many are listed. `short`: in fewer words."""
     result = judged.result
     if judged.all_zero:
         return f"every value of {count(len(judged.all_zero), 'node')} is 0, so nothing can be compared"
     if result is None:
         return "no value was read"
     nodes = count(len(result.nodes), "node")
-    named = [f"{node.node} {share(node.loss)} below its peers" for node in judged.slow]
-    if named:
-        more = f"; {len(judged.unstable)} unstable" if judged.unstable else ""
-        return f"{some(named, MOST_NAMES)}{more}, among {nodes}"
+    if judged.slow:
+        named = some([f"{node.node} {share(node.loss)}" for node in judged.slow], names)
+        unstable = f"; {len(judged.unstable)} unstable" if judged.unstable else ""
+        among = "" if short else f", among {nodes}"
+        return f"{named} below {verb(len(judged.slow), 'its', 'their')} peers{unstable}{among}"
     if judged.unstable:
-        names = some([node.node for node in judged.unstable], MOST_NAMES)
-        return f"single bad runs on {len(judged.unstable)} of {nodes}: {names}; none is slow"
-    return _unnamed(judged, result)
+        listed = some([node.node for node in judged.unstable], names)
+        return f"single bad runs on {len(judged.unstable)} of {nodes}: {listed}; none is slow"
+    return _unnamed(judged, result, names, short=short)
 
 
-def _unnamed(judged: FleetJudgement, result: FleetResult) -> str:
+def _unnamed(judged: FleetJudgement, result: FleetResult, names: int, *, short: bool) -> str:
     """Where no node is slow or unstable: what is undecided, or what would have been found."""
     nodes = count(len(result.nodes), "node")
     if judged.suspected:
-        return f"low with too few runs to confirm it: {some([node.node for node in judged.suspected], MOST_NAMES)}"
+        return f"low with too few runs to confirm it: {some([node.node for node in judged.suspected], names)}"
     if result.populations:
         sizes = " and ".join(str(len(group)) for group in result.populations)
         return f"two populations of {sizes} nodes; each node was compared with its own"
     if not result.enough:
         return f"{nodes}, and at least {FEWEST_NODES} are needed to compare them with each other"
     if judged.verdict is Verdict.INCONCLUSIVE:
-        return f"the scatter hides a node that loses less than {share(result.detectable)}"
+        hidden = "a loss of" if short else "a node that loses"
+        return f"the scatter hides {hidden} less than {share(result.detectable)}"
+    if short:
+        return f"{nodes} alike; a loss of {share(result.detectable)} would show"
     return f"{nodes} alike; a node that loses {share(result.detectable)} would have been named"
 
 
-def _blocks(judged: FleetJudgement) -> Iterator[Block]:
+def _blocks(judged: FleetJudgement, tables: Mapping[str, FleetTable]) -> Iterator[Block]:
     unhealthy = (*judged.slow, *judged.unstable, *judged.suspected)
     yield from first_rows(HEAD, tuple(map(_row, unhealthy)))
     if judged.result:
@@ -138,8 +172,23 @@ def _blocks(judged: FleetJudgement) -> Iterator[Block]:
             yield Paragraph(text=note)
     if text := suspects_text(judged.suspects):
         yield Paragraph(text=text)
+    if len(judged.unmeasured) > 1 and judged.result:
+        yield Paragraph(text=f"Without a value: {some(judged.unmeasured, MOST_LISTED)}.")
     if judged.without_facts:
         yield Paragraph(text=f"No facts are known of {some(judged.without_facts, MOST_NAMES)}.")
+    for text, files in by_text((file, _taken(table)) for file, table in tables.items()).items():
+        if text:
+            yield Paragraph(text=f"{some(files, MOST_NAMES)}: {text}")
+
+
+def _taken(table: FleetTable) -> str:
+    """Which columns were read, and which rows had no value; empty for a form without columns and gaps."""
+    order = f", runs in the order of {table.runs!r}" if table.runs else ""
+    columns_ = f"nodes from column {table.nodes!r}, values from {table.column!r}{order}." if table.nodes else ""
+    gaps = len(table.without_value)
+    of = some(tuple(dict.fromkeys(table.without_value)), MOST_NAMES)
+    left = f"{count(gaps, 'value')} {verb(gaps)} missing, of {of}." if gaps else ""
+    return " ".join(filter(None, (columns_, left)))
 
 
 def _row(node: NodeRuns) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ import pytest
 from seatrial.cli.main import run
 from seatrial.commands.fleet.judge import judge_nodes, with_facts
 from seatrial.commands.fleet.view import fleet_report
-from seatrial.importers.fleets import read_fleet, read_outputs
+from seatrial.importers.fleets import read_fleet, read_fleet_table, read_outputs
 from seatrial.model.errors import UsageError
 from seatrial.model.verdict import Verdict
 from tests.support.builders import Cluster
@@ -43,6 +43,50 @@ def test_one_of_several_columns_is_chosen() -> None:
         read_fleet(text)
     with pytest.raises(UsageError, match="no column of values 'add'"):
         read_fleet(text, "add")
+
+
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [
+        ("time,machine,value\n2026-01-02,n1,1\n2026-01-03,n2,3\n", ("machine", "value", "")),
+        ("timestamp,box,iter,rate\n2026-01-02T10:00,n1,1,1\n2026-01-02T11:00,n2,1,3\n", ("box", "rate", "")),
+        ("started,box,rate\n2026-01-02T10:00,n1,1\n2026-01-02T11:00,n2,3\n", ("box", "rate", "")),
+        ("date,node,run,mb_s\n3.1.2026,n1,1,1\n3.1.2026,n2,1,3\n", ("node", "mb_s", "run")),
+        ("n1,1\nn2,3\n", ("column 1", "column 2", "")),
+        ('[{"date": "2026-01-02", "machine": "n1", "value": 1}, {"date": "", "machine": "n2", "value": 3}]',
+         ("machine", "value", "")),
+    ],
+)  # fmt: skip
+def test_a_column_of_times_does_not_hold_the_nodes(text: str, columns: tuple[str, str, str]) -> None:
+    table = read_fleet_table(text)
+    assert table.values == {"n1": [1.0], "n2": [3.0]}
+    assert (table.nodes, table.column) == columns[:2]
+    assert table.runs in ("", "run", "iter")
+
+
+def test_a_time_can_be_the_value() -> None:
+    assert read_fleet("node,time\nn1,1\nn1,2\nn2,3\n", "time") == VALUES
+
+
+@pytest.mark.parametrize("head", ["time,value", "date,value", "timestamp,value", "rack,machine,value", "Date,value"])
+def test_a_table_without_a_clear_column_of_nodes_is_refused(head: str) -> None:
+    cells = {"time": "10:00", "date": "2026-01-02", "Date": "20260102", "timestamp": "1700000000"}
+    row = ",".join(cells.get(name, "5" if name == "value" else "x") for name in head.split(","))
+    with pytest.raises(UsageError, match=f"the names of the nodes: {head.replace(',', ', ')}"):
+        read_fleet(f"{head}\n{row}\n")
+
+
+def test_the_columns_that_were_taken_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [f"2026-01-02,{node},{value:.3f}" for node, values in fleet(40).items() for value in values]
+    file = tmp_path / "a.csv"
+    file.write_text("\n".join(["date,machine,rate", *rows, "2026-01-02,n1,", ""]))
+    assert run(["fleet", str(file)]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert f"{file}: nodes from column 'machine', values from 'rate'. 1 value is missing, of n1." in shown
+    assert run(["fleet", str(file), "--json"]) == 0
+    data = frame(capsys.readouterr().out)["data"]
+    assert data["columns"] == [{"file": str(file), "nodes": "machine", "values": "rate", "runs": ""}]
+    assert data["without_value"] == ["n1"]
 
 
 REFUSED = ("node,value\nn1,-3\n", '{"n1": ["x"]}', "node\nn1\n", "")
@@ -152,13 +196,25 @@ def test_the_fact_of_the_slow_nodes_is_named(tmp_path: Path, capsys: pytest.Capt
         (streams / f"{name}.facts").write_text(text.replace("mtu|1500", "mtu|9000") if odd else text)
     words = ["fleet", str(tmp_path / "a.json"), "--facts"]
     assert run([*words, str(streams)]) == 1
-    shown = " ".join(capsys.readouterr().out.split())
-    assert "among 60 nodes; n3 and n7, and no other of 60 nodes, have MTU of eth0 9000 B (usually 1500 B; p = " in shown
+    first, _, rest = capsys.readouterr().out.partition("\n")
+    assert first == "SLOW  n3 30 %, n7 29 % below their peers; both have MTU of eth0 9000 B"
+    shown = " ".join(rest.split())
+    assert "n3 and n7, and no other of 60 nodes, have MTU of eth0 9000 B (usually 1500 B; p = " in shown
     assert run([*words, str(streams), "--json"]) == 1
     (suspect,) = frame(capsys.readouterr().out)["data"]["suspects"]
     assert suspect["p_value"] == pytest.approx(1 / 1770)
     assert (suspect["proved"], suspect["slow"], suspect["all_slow"]) == (True, ["n3", "n7"], 2)
     assert run([*words, str(tmp_path / "nothing")]) == 64
+
+
+def test_the_first_line_fits_into_a_terminal() -> None:
+    """Of many slow nodes as many are named as there is room for, and all in the table."""
+    names = {f"compute-rack{rack}-node{node}": [100.0 + node / 9] * 5 for rack in range(6) for node in range(9)}
+    slow = dict.fromkeys((f"compute-rack{rack}-node1" for rack in range(6)), [70.0] * 5)
+    report = fleet_report(judge_nodes({**names, **slow, "compute-rack7-node1": []}))
+    assert len(report.headline) <= 80
+    assert report.headline.startswith("SLOW  compute-rack")
+    assert report.headline.endswith("30 % and 5 more below their peers; 1 node not measured")
 
 
 def test_without_the_facts_of_the_slow_node_nothing_is_named() -> None:
